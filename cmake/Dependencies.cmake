@@ -1,0 +1,25 @@
+# Everything we take from Debian 12. Order matters: Protobuf as a MODULE before
+# gRPC and ONNX, whose config files would otherwise look for one that Debian
+# does not ship.
+
+find_package(Threads REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(OpenSSL REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(Protobuf MODULE REQUIRED)
+find_package(absl CONFIG REQUIRED)
+find_package(gRPC CONFIG REQUIRED)
+find_package(ONNX CONFIG REQUIRED)
+find_package(nlohmann_json CONFIG REQUIRED)
+find_package(CLI11 CONFIG REQUIRED)
+find_package(zstd CONFIG REQUIRED)  # zstd::libzstd_shared
+
+# FlatBuffers: the generated headers need only the include folder.
+find_program(EK_FLATC flatc REQUIRED)
+find_path(EK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
+mark_as_advanced(EK_FLATC EK_FLATBUFFERS_INCLUDE_DIR)
+
+if(EK_BUILD_TESTS)
+  find_package(GTest REQUIRED)
+  find_package(Python3 REQUIRED COMPONENTS Interpreter)
+endif()

@@ -1,0 +1,2 @@
+function(edgekiln_finish_stage_versions)
+endfunction()

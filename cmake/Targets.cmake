@@ -1,0 +1,163 @@
+# The functions every folder declares its targets with.
+include(GoogleTest)
+
+# Adds the named subfolders in order.
+function(edgekiln_add_folders)
+  foreach(folder IN LISTS ARGN)
+    set(path "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
+    if(EXISTS "${path}/CMakeLists.txt")
+      add_subdirectory(${folder})
+    elseif(EXISTS "${path}")
+      # Configure again as soon as the folder gets its first list file.
+      set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+        CMAKE_CONFIGURE_DEPENDS "${path}")
+    else()
+      set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
+        CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}")
+    endif()
+  endforeach()
+endfunction()
+
+# Warnings are errors in our own code; generated code never comes here.
+function(edgekiln_strict_ target)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+endfunction()
+
+# edgekiln_cc_library(<name> [TESTONLY] [SRCS ...] [HDRS ...] [DEPS ...]
+#                     [PRIVATE_DEPS ...] [DATA ...])
+# DATA names further files that decide what the library computes (schemas,
+# tables); they enter the stage version. TESTONLY libraries may see
+# tests/support and exist for tests only. Without tests nothing is built that
+# no program needs.
+function(edgekiln_cc_library name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTONLY" ""
+    "SRCS;HDRS;DEPS;PRIVATE_DEPS;DATA")
+  edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(arg_SRCS)
+    add_library(${name} STATIC ${arg_SRCS})
+    set(scope PUBLIC)
+    edgekiln_strict_(${name})
+    target_link_libraries(${name} PRIVATE ${arg_PRIVATE_DEPS})
+  else()
+    add_library(${name} INTERFACE)
+    set(scope INTERFACE)
+    target_link_libraries(${name} INTERFACE ${arg_PRIVATE_DEPS})
+  endif()
+  add_library(edgekiln::${name} ALIAS ${name})
+  target_sources(${name} ${scope}
+    FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${arg_HDRS})
+  target_include_directories(${name} ${scope} "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} ${scope} ${arg_DEPS})
+  list(TRANSFORM arg_DATA PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/"
+    REGEX "^[^/]")
+  set_target_properties(${name} PROPERTIES
+    EK_TESTONLY "${arg_TESTONLY}"
+    EK_VERSION_FILES "${arg_DATA}")
+  if(NOT EK_BUILD_TESTS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# edgekiln_cc_binary(<name> [TOOL] [OUTPUT_NAME name] SRCS ... DEPS ...)
+# A program in bin/. A TOOL is for developers and not part of `release`.
+function(edgekiln_cc_binary name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TOOL" "OUTPUT_NAME" "SRCS;DEPS")
+  edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
+  add_executable(${name} ${arg_SRCS})
+  edgekiln_strict_(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  if(arg_OUTPUT_NAME)
+    set_target_properties(${name} PROPERTIES OUTPUT_NAME ${arg_OUTPUT_NAME})
+  endif()
+  if((arg_TOOL AND NOT EK_BUILD_TESTS) OR EK_BUILD_FUZZERS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
+endfunction()
+
+# edgekiln_cc_test(<name> [WHOLE] [TIMEOUT seconds] SRCS ... DEPS ...)
+# A GoogleTest program with a main() of its own library. Every case is one
+# ctest test, labelled with the folder; WHOLE runs the program as one test, for
+# programs with thousands of cheap cases or costly shared set-up.
+function(edgekiln_cc_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "WHOLE" "TIMEOUT" "SRCS;DEPS")
+  edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT EK_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${arg_SRCS})
+  edgekiln_strict_(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_DEPS} GTest::gtest_main
+    Threads::Threads)
+  set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
+  file(RELATIVE_PATH label "${PROJECT_SOURCE_DIR}"
+    "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_WHOLE)
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES
+      LABELS "${label}" TIMEOUT ${arg_TIMEOUT})
+  else()
+    # PRE_TEST: listing cases waits for ctest, so building runs nothing.
+    gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+      TEST_PREFIX "${name}." PROPERTIES
+      LABELS "${label}" TIMEOUT ${arg_TIMEOUT})
+  endif()
+endfunction()
+
+# edgekiln_fuzz_target(<name> [CORPUS folder] SRCS ... DEPS ...)
+# A libFuzzer program, in the fuzz preset only; the ctest test is a short run.
+function(edgekiln_fuzz_target name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SRCS;DEPS")
+  edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
+  if(NOT EK_BUILD_FUZZERS)
+    return()
+  endif()
+  add_executable(${name} ${arg_SRCS})
+  edgekiln_strict_(${name})
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${name} PRIVATE ${arg_DEPS})
+  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  set_target_properties(${name} PROPERTIES EK_TESTONLY ON)
+  # New inputs go to a scratch folder, so that a run leaves the tree alone.
+  set(scratch "${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus")
+  file(MAKE_DIRECTORY "${scratch}")
+  set(corpus "")
+  if(arg_CORPUS)
+    set(corpus "${CMAKE_CURRENT_SOURCE_DIR}/${arg_CORPUS}")
+  endif()
+  add_test(NAME ${name} COMMAND ${name} -runs=20000 -max_total_time=30
+    -rss_limit_mb=2048 -timeout=10 "${scratch}" ${corpus})
+  set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+endfunction()
+
+# edgekiln_flatbuffer(<name> <schema.fbs>): a header-only library with
+# "<folder>/<schema>_generated.h", made at build time.
+function(edgekiln_flatbuffer name schema)
+  file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}"
+    "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(out_dir "${PROJECT_BINARY_DIR}/generated/${folder}")
+  get_filename_component(stem "${schema}" NAME_WE)
+  set(header "${out_dir}/${stem}_generated.h")
+  add_custom_command(OUTPUT "${header}"
+    COMMAND "${EK_FLATC}" --cpp --cpp-std c++17 --scoped-enums
+      -o "${out_dir}" "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+    DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${schema}"
+    COMMENT "flatc ${folder}/${schema}" VERBATIM)
+  add_custom_target(${name}_header DEPENDS "${header}")
+  add_library(${name} INTERFACE)
+  add_dependencies(${name} ${name}_header)
+  target_include_directories(${name} SYSTEM INTERFACE
+    "${PROJECT_BINARY_DIR}/generated" "${EK_FLATBUFFERS_INCLUDE_DIR}")
+  set_target_properties(${name} PROPERTIES
+    EK_VERSION_FILES "${CMAKE_CURRENT_SOURCE_DIR}/${schema}")
+endfunction()
+
+function(edgekiln_no_stray_arguments_ name stray)
+  if(stray)
+    message(FATAL_ERROR "${name}: unknown arguments: ${stray}")
+  endif()
+endfunction()
