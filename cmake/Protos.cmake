@@ -1,19 +1,20 @@
-# edgekiln_proto_library(<name> [GRPC] PROTOS ... [DEPS ...])
+# edgekiln_proto_library(<name> [PROTOS ...] [SERVICES ...] [DEPS ...])
 # C++ of .proto files given relative to proto/, included the same way:
-# "edgekiln/v1/graph.pb.h". GRPC adds the "*.grpc.pb.h" of each file.
+# "edgekiln/v1/graph.pb.h". SERVICES are those that define a gRPC service; they
+# also get a "*.grpc.pb.h".
 function(edgekiln_proto_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "GRPC" "" "PROTOS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "PROTOS;SERVICES;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   set(in_dir "${PROJECT_SOURCE_DIR}/proto")
   set(out_dir "${PROJECT_BINARY_DIR}/generated/proto")
   file(MAKE_DIRECTORY "${out_dir}")
   set(outputs "")
   set(inputs "")
-  foreach(proto IN LISTS arg_PROTOS)
+  foreach(proto IN LISTS arg_PROTOS arg_SERVICES)
     string(REGEX REPLACE "\\.proto$" "" stem "${proto}")
     set(made "${out_dir}/${stem}.pb.cc" "${out_dir}/${stem}.pb.h")
     set(grpc_flags "")
-    if(arg_GRPC)
+    if(proto IN_LIST arg_SERVICES)
       list(APPEND made
         "${out_dir}/${stem}.grpc.pb.cc" "${out_dir}/${stem}.grpc.pb.h")
       set(grpc_flags "--grpc_out=${out_dir}"
@@ -34,7 +35,7 @@ function(edgekiln_proto_library name)
   target_compile_options(${name} PRIVATE -O1 -w)
   target_include_directories(${name} SYSTEM PUBLIC "${out_dir}")
   target_link_libraries(${name} PUBLIC ${arg_DEPS} protobuf::libprotobuf)
-  if(arg_GRPC)
+  if(arg_SERVICES)
     target_link_libraries(${name} PUBLIC gRPC::grpc++)
   endif()
   set_target_properties(${name} PROPERTIES EK_VERSION_FILES "${inputs}")

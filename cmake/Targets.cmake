@@ -7,13 +7,13 @@ function(edgekiln_add_folders)
     set(path "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
     if(EXISTS "${path}/CMakeLists.txt")
       add_subdirectory(${folder})
-    elseif(EXISTS "${path}")
-      # Configure again as soon as the folder gets its first list file.
+    else()
+      # Configure again as soon as the folder gets its list file.
+      while(NOT EXISTS "${path}")
+        get_filename_component(path "${path}" DIRECTORY)
+      endwhile()
       set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
         CMAKE_CONFIGURE_DEPENDS "${path}")
-    else()
-      set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
-        CMAKE_CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}")
     endif()
   endforeach()
 endfunction()
