@@ -1,0 +1,60 @@
+#ifndef EDGEKILN_COMPILER_IR_INTERPRETER_H_
+#define EDGEKILN_COMPILER_IR_INTERPRETER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "ops/cpu_path.h"
+
+// Computes a graph with the reference kernels of ops/: the truth that every
+// simulated chip is compared with.
+namespace edgekiln::compiler {
+
+struct InterpreterOptions {
+  // Which values are readable after Run(). kOutputs lets intermediate tensors
+  // share memory.
+  enum class Keep { kOutputs, kAllTensors };
+  Keep keep = Keep::kOutputs;
+  // Changes speed only, never results.
+  ops::CpuPath cpu_path = ops::CpuPath::kAuto;
+  // RESOURCE_EXHAUSTED above this much memory for values that are not
+  // constants.
+  int64_t max_buffer_bytes = int64_t{4} << 30;
+};
+
+// One graph, prepared once, run on many samples with the same buffers.
+// Thread-compatible: one thread at a time; make one per thread.
+class Interpreter {
+ public:
+  // Verifies the graph, copies it (constant data is shared) and allocates.
+  static absl::StatusOr<std::unique_ptr<Interpreter>> Create(
+      const Graph& graph, const InterpreterOptions& options = {});
+  virtual ~Interpreter() = default;
+
+  // Computes all ops. `inputs` in the order of graph().inputs, each with
+  // exactly the bytes of its tensor: little-endian, row-major.
+  virtual absl::Status Run(absl::Span<const absl::string_view> inputs) = 0;
+
+  // Bytes of a tensor after the last successful Run(), until the next one:
+  // graph inputs, outputs and constants, with kAllTensors every tensor. Empty
+  // for a tensor that was not kept.
+  virtual absl::string_view value(TensorId tensor) const = 0;
+
+  virtual const Graph& graph() const = 0;
+};
+
+// Convenience for one sample: the bytes of each graph output.
+absl::StatusOr<std::vector<std::string>> Evaluate(
+    const Graph& graph, absl::Span<const absl::string_view> inputs,
+    const InterpreterOptions& options = {});
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_IR_INTERPRETER_H_

@@ -1,0 +1,31 @@
+#ifndef EDGEKILN_OPS_EVALUATE_H_
+#define EDGEKILN_OPS_EVALUATE_H_
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "ops/cpu_path.h"
+#include "ops/tensor_view.h"
+
+// What every op means, in one function: the IR interpreter and the simulated
+// host both compute through it. docs/numerics.md says the same in prose.
+//
+// Thread-safe: pure functions of their arguments.
+namespace edgekiln::ops {
+
+struct EvaluateOptions {
+  CpuPath cpu_path = CpuPath::kAuto;  // Changes speed only, never results.
+};
+
+// Checks types and shapes (shape_inference.h: CheckOp), then computes
+// `outputs`. Outputs must not overlap inputs. INVALID_ARGUMENT if the op does
+// not accept these types or shapes; UNIMPLEMENTED for a combination that no
+// kernel covers.
+absl::Status Evaluate(const v1::OpAttributes& attributes,
+                      absl::Span<const TensorView> inputs,
+                      absl::Span<const MutableTensorView> outputs,
+                      const EvaluateOptions& options = {});
+
+}  // namespace edgekiln::ops
+
+#endif  // EDGEKILN_OPS_EVALUATE_H_

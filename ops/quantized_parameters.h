@@ -1,0 +1,105 @@
+#ifndef EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
+#define EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "ops/requantize.h"
+#include "ops/tensor_view.h"
+
+// The integers that a quantized op computes with, derived from scales and zero
+// points in one place, so that the reference kernels and every engine's code
+// generator use the same ones (docs/numerics.md). Same bits on every machine.
+//
+// All functions return INVALID_ARGUMENT if a quantization is missing or has
+// the wrong arity. Thread-safe: pure functions.
+namespace edgekiln::ops {
+
+// Limits of a quantized result, inclusive, in units of the output tensor:
+// the element type's range narrowed by the fused clamp.
+struct QuantizedRange {
+  int32_t min = 0;
+  int32_t max = 0;
+  bool operator==(const QuantizedRange&) const = default;
+};
+
+// Bounds of an integer element type; {0, 0} for others.
+QuantizedRange RangeOf(v1::ElementType type);
+
+// zero_point + round_half_away(bound / scale) in float, for each bound present.
+QuantizedRange ClampRange(const v1::Clamp& clamp,
+                          const QuantizationView& output, v1::ElementType type);
+
+// Convolution, depthwise convolution, fully connected, matmul:
+//   acc = bias[o] + sum (x - input_zero_point) * (w - weight_zero_point)
+//   y = clamp(Rescale(acc, multiplier[o]) + output_zero_point)
+struct QuantizedDotParameters {
+  int32_t input_zero_point = 0;
+  int32_t weight_zero_point = 0;  // Always 0 for int8 weights.
+  int32_t output_zero_point = 0;
+  std::vector<FixedPointMultiplier> multiplier;  // One per output channel.
+  QuantizedRange clamp;
+};
+// `channels` multipliers even if the weights are quantized per tensor.
+absl::StatusOr<QuantizedDotParameters> DotParameters(
+    const v1::Clamp& clamp, const QuantizationView& input,
+    const QuantizationView& weights, const QuantizationView& output,
+    v1::ElementType output_type, int64_t channels);
+
+// Addition:
+//   a' = Rescale((a - zero_point[0]) << left_shift, multiplier[0]), b' alike
+//   y = clamp(Rescale(a' + b', output_multiplier) + output_zero_point)
+struct QuantizedAddParameters {
+  int32_t left_shift = 20;
+  int32_t zero_point[2] = {0, 0};
+  FixedPointMultiplier multiplier[2];
+  FixedPointMultiplier output_multiplier;
+  int32_t output_zero_point = 0;
+  QuantizedRange clamp;
+};
+absl::StatusOr<QuantizedAddParameters> AddParameters(
+    const v1::Clamp& clamp, const QuantizationView& a,
+    const QuantizationView& b, const QuantizationView& output,
+    v1::ElementType output_type);
+
+// Multiplication:
+//   y = clamp(Rescale((a - zero_point[0]) * (b - zero_point[1]), multiplier)
+//             + output_zero_point)
+struct QuantizedMulParameters {
+  int32_t zero_point[2] = {0, 0};
+  FixedPointMultiplier multiplier;
+  int32_t output_zero_point = 0;
+  QuantizedRange clamp;
+};
+absl::StatusOr<QuantizedMulParameters> MulParameters(
+    const v1::Clamp& clamp, const QuantizationView& a,
+    const QuantizationView& b, const QuantizationView& output,
+    v1::ElementType output_type);
+
+// Change of scale (Quantize of a quantized tensor, Clip, Concat, ReduceMean):
+//   y = clamp(Rescale(x - input_zero_point, multiplier) + output_zero_point)
+// `identity` says that both quantizations are equal: values pass unchanged
+// before the clamp.
+struct RescaleParameters {
+  bool identity = false;
+  int32_t input_zero_point = 0;
+  FixedPointMultiplier multiplier;
+  int32_t output_zero_point = 0;
+  QuantizedRange clamp;
+};
+absl::StatusOr<RescaleParameters> ChangeOfScale(const v1::Clamp& clamp,
+                                                const QuantizationView& input,
+                                                const QuantizationView& output,
+                                                v1::ElementType output_type);
+
+// Average of `count` > 0 quantized values that sum to `sum`: rounded half away
+// from zero. In and out share one quantization.
+inline int32_t RoundedAverage(int32_t sum, int32_t count) {
+  return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+}
+
+}  // namespace edgekiln::ops
+
+#endif  // EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
