@@ -1,0 +1,25 @@
+#ifndef EK_CACHE_DISK_BLOB_STORE_H_
+#define EK_CACHE_DISK_BLOB_STORE_H_
+
+// Blobs as files: <root>/<first two hex digits>/<hash>-<size>, written to
+// <root>/tmp/ first, synced, and renamed into place. A file whose contents do
+// not have the digest in its name is removed when that is noticed.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "cache/blob_store.h"
+
+namespace edgekiln::cache {
+
+// Opens or creates the store under `root` and removes what a crash left in
+// tmp/; does not look at the blobs. One process at a time. `files` must outlive
+// the store. Errors: those of FileSystem.
+absl::StatusOr<std::unique_ptr<BlobStore>> OpenDiskBlobStore(
+    FileSystem& files, const std::string& root);
+
+}  // namespace edgekiln::cache
+
+#endif  // EK_CACHE_DISK_BLOB_STORE_H_

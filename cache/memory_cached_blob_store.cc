@@ -1,0 +1,117 @@
+#include <list>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cache/blob_store.h"
+
+namespace edgekiln::cache {
+namespace {
+
+class StringReader : public BlobReader {
+ public:
+  explicit StringReader(std::shared_ptr<const std::string> bytes)
+      : bytes_(std::move(bytes)) {}
+
+  absl::StatusOr<std::string> Read(int64_t offset, int64_t max_bytes) override {
+    if (offset < 0 || offset >= static_cast<int64_t>(bytes_->size())) {
+      return std::string();
+    }
+    return bytes_->substr(offset, max_bytes);
+  }
+
+ private:
+  const std::shared_ptr<const std::string> bytes_;
+};
+
+// Newest first in `order_`; the map finds a blob's place there.
+class MemoryCachedBlobStore : public BlobStore {
+ public:
+  MemoryCachedBlobStore(std::unique_ptr<BlobStore> inner, MemoryLimits limits)
+      : inner_(std::move(inner)), limits_(limits) {}
+
+  // Asks below: what is kept here may have been evicted there, and workers
+  // read through other daemons' levels.
+  absl::StatusOr<bool> Contains(const Digest& digest) override {
+    return inner_->Contains(digest);
+  }
+
+  absl::StatusOr<std::string> Get(const Digest& digest) override {
+    if (auto bytes = Find(digest)) return *bytes;
+    EK_ASSIGN_OR_RETURN(std::string bytes, inner_->Get(digest));
+    Keep(digest, bytes);
+    return bytes;
+  }
+
+  absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
+      const Digest& digest) override {
+    if (auto bytes = Find(digest)) {
+      return std::make_unique<StringReader>(std::move(bytes));
+    }
+    if (digest.size_bytes > limits_.max_blob_bytes) {
+      return inner_->OpenReader(digest);
+    }
+    EK_ASSIGN_OR_RETURN(std::string bytes, Get(digest));
+    return std::make_unique<StringReader>(
+        std::make_shared<const std::string>(std::move(bytes)));
+  }
+
+  absl::Status Put(const Digest& digest, absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(inner_->Put(digest, bytes));
+    Keep(digest, bytes);
+    return absl::OkStatus();
+  }
+
+  absl::Status Adopt(const Digest& digest, const std::string& path) override {
+    return inner_->Adopt(digest, path);
+  }
+
+ private:
+  struct Entry {
+    Digest digest;
+    std::shared_ptr<const std::string> bytes;
+  };
+
+  std::shared_ptr<const std::string> Find(const Digest& digest) {
+    std::lock_guard lock(mutex_);
+    const auto it = entries_.find(digest);
+    if (it == entries_.end()) return nullptr;
+    order_.splice(order_.begin(), order_, it->second);
+    return it->second->bytes;
+  }
+
+  void Keep(const Digest& digest, absl::string_view bytes) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (size > limits_.max_blob_bytes || size > limits_.total_bytes) return;
+    auto copy = std::make_shared<const std::string>(bytes);
+    std::lock_guard lock(mutex_);
+    if (entries_.count(digest) > 0) return;
+    order_.push_front({digest, std::move(copy)});
+    entries_[digest] = order_.begin();
+    bytes_ += size;
+    while (bytes_ > limits_.total_bytes) {
+      bytes_ -= order_.back().digest.size_bytes;
+      entries_.erase(order_.back().digest);
+      order_.pop_back();
+    }
+  }
+
+  const std::unique_ptr<BlobStore> inner_;
+  const MemoryLimits limits_;
+  std::mutex mutex_;
+  // All guarded by mutex_.
+  std::list<Entry> order_;
+  std::unordered_map<Digest, std::list<Entry>::iterator> entries_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<BlobStore> NewMemoryCachedBlobStore(
+    std::unique_ptr<BlobStore> inner, MemoryLimits limits) {
+  return std::make_unique<MemoryCachedBlobStore>(std::move(inner), limits);
+}
+
+}  // namespace edgekiln::cache

@@ -1,0 +1,38 @@
+#ifndef EK_CACHE_STAGE_RESULT_STORE_H_
+#define EK_CACHE_STAGE_RESULT_STORE_H_
+
+// Results of stages by stage key. Knows keys, bytes and blob digests; what a
+// key is made of is its user's affair. Thread-safe.
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "cache/blob_store.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::cache {
+
+class StageResultStore {
+ public:
+  virtual ~StageResultStore() = default;
+  // The result, or NOT_FOUND: never stored, torn or corrupt (then removed), or
+  // one of its output blobs is absent. `key` is a SHA-256 in hex digits.
+  virtual absl::StatusOr<v1::StageResult> Get(const std::string& key) = 0;
+  // Replaces what is there. Its output blobs must be stored already.
+  virtual absl::Status Put(const std::string& key,
+                           const v1::StageResult& result) = 0;
+};
+
+// Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE1", the
+// SHA-256 of the rest in 64 hex digits, a serialized StageResult. `files` and
+// `blobs` must outlive the store. Errors: those of FileSystem.
+absl::StatusOr<std::unique_ptr<StageResultStore>> OpenDiskStageResultStore(
+    FileSystem& files, const std::string& root, BlobStore& blobs);
+
+}  // namespace edgekiln::cache
+
+#endif  // EK_CACHE_STAGE_RESULT_STORE_H_

@@ -1,0 +1,57 @@
+#ifndef EK_CACHE_UPLOAD_STORE_H_
+#define EK_CACHE_UPLOAD_STORE_H_
+
+// Blobs on their way in. An upload is named by its sender's id and its digest,
+// is written in order, survives broken streams and restarts of the process, and
+// becomes a blob once all its bytes are there and have the digest.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "cache/blob_store.h"
+
+namespace edgekiln::cache {
+
+// The right to write one upload. It ends when another Resume() of the same
+// upload takes over: a client that comes back does not wait until its broken
+// connection is noticed. Not thread-safe.
+class Upload {
+ public:
+  virtual ~Upload() = default;
+  virtual int64_t committed_bytes() const = 0;
+  // Errors: ABORTED (taken over), INVALID_ARGUMENT (more than the digest says).
+  virtual absl::Status Append(absl::string_view bytes) = 0;
+  // Verifies and stores. INVALID_ARGUMENT with reason DIGEST_MISMATCH, or
+  // UPLOAD_INCOMPLETE; the former drops what was received.
+  virtual absl::Status Finish() = 0;
+};
+
+// Thread-safe.
+class UploadStore {
+ public:
+  virtual ~UploadStore() = default;
+  // Starts an upload, or continues it where it stopped.
+  virtual absl::StatusOr<std::unique_ptr<Upload>> Resume(
+      const std::string& id, const Digest& digest) = 0;
+  // NOT_FOUND for an upload that was never begun or is over.
+  virtual absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
+                                                 const Digest& digest) = 0;
+};
+
+// Partial uploads are files in `root`, on the file system of `blobs`. Those not
+// touched for a day are removed when the store is opened. `files` and `blobs`
+// must outlive the store.
+absl::StatusOr<std::unique_ptr<UploadStore>> OpenUploadStore(
+    FileSystem& files, const std::string& root, BlobStore& blobs,
+    absl::Time now);
+
+}  // namespace edgekiln::cache
+
+#endif  // EK_CACHE_UPLOAD_STORE_H_

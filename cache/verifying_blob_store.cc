@@ -1,0 +1,61 @@
+#include <memory>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "cache/blob_store.h"
+
+namespace edgekiln::cache {
+namespace {
+
+class VerifyingBlobStore : public BlobStore {
+ public:
+  explicit VerifyingBlobStore(std::unique_ptr<BlobStore> inner)
+      : inner_(std::move(inner)) {}
+
+  absl::StatusOr<bool> Contains(const Digest& digest) override {
+    return inner_->Contains(digest);
+  }
+
+  absl::StatusOr<std::string> Get(const Digest& digest) override {
+    EK_ASSIGN_OR_RETURN(std::string bytes, inner_->Get(digest));
+    if (!VerifyDigest(digest, bytes).ok()) return BlobMissing(digest);
+    return bytes;
+  }
+
+  absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
+      const Digest& digest) override {
+    constexpr int64_t kPieceBytes = 1 << 20;
+    EK_ASSIGN_OR_RETURN(std::unique_ptr<BlobReader> reader,
+                        inner_->OpenReader(digest));
+    Sha256 hash;
+    while (hash.size_bytes() < digest.size_bytes) {
+      EK_ASSIGN_OR_RETURN(std::string piece,
+                          reader->Read(hash.size_bytes(), kPieceBytes));
+      if (piece.empty()) return BlobMissing(digest);
+      hash.Update(piece);
+    }
+    if (hash.Finish() != digest) return BlobMissing(digest);
+    return reader;
+  }
+
+  absl::Status Put(const Digest& digest, absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
+    return inner_->Put(digest, bytes);
+  }
+
+  absl::Status Adopt(const Digest& digest, const std::string& path) override {
+    return inner_->Adopt(digest, path);
+  }
+
+ private:
+  const std::unique_ptr<BlobStore> inner_;
+};
+
+}  // namespace
+
+std::unique_ptr<BlobStore> NewVerifyingBlobStore(
+    std::unique_ptr<BlobStore> inner) {
+  return std::make_unique<VerifyingBlobStore>(std::move(inner));
+}
+
+}  // namespace edgekiln::cache

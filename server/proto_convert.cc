@@ -1,0 +1,107 @@
+#include "server/proto_convert.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kMaxMessageBytes = 4096;
+
+Fault FaultOfCode(absl::StatusCode code) {
+  switch (code) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kOutOfRange:
+    case absl::StatusCode::kFailedPrecondition:
+    case absl::StatusCode::kAlreadyExists:
+    case absl::StatusCode::kUnimplemented:
+      return Fault::kUser;
+    case absl::StatusCode::kResourceExhausted:
+      return Fault::kQuota;
+    default:
+      return Fault::kInfra;
+  }
+}
+
+v1::ErrorDetail::Fault ToProto(Fault fault) {
+  switch (fault) {
+    case Fault::kUser:
+      return v1::ErrorDetail::USER;
+    case Fault::kQuota:
+      return v1::ErrorDetail::QUOTA;
+    case Fault::kInfra:
+      return v1::ErrorDetail::INFRA;
+  }
+  return v1::ErrorDetail::INFRA;
+}
+
+Fault FromProto(v1::ErrorDetail::Fault fault) {
+  if (fault == v1::ErrorDetail::USER) return Fault::kUser;
+  if (fault == v1::ErrorDetail::QUOTA) return Fault::kQuota;
+  return Fault::kInfra;
+}
+
+}  // namespace
+
+v1::Digest ToProto(const Digest& digest) {
+  v1::Digest out;
+  out.set_hash(digest.hash);
+  out.set_size_bytes(digest.size_bytes);
+  return out;
+}
+
+absl::StatusOr<Digest> FromProto(const v1::Digest& digest) {
+  Digest out{digest.hash(), digest.size_bytes()};
+  EK_RETURN_IF_ERROR(ValidateDigest(out));
+  return out;
+}
+
+v1::ErrorDetail ErrorToProto(const absl::Status& status) {
+  const std::string message =
+      SanitizeText(std::string(status.message()), kMaxMessageBytes);
+  const ErrorDetail detail =
+      GetErrorDetail(status).value_or(ErrorDetail{
+          .fault = FaultOfCode(status.code()),
+          .reason = absl::StatusCodeToString(status.code()),
+          .what = message});
+  v1::ErrorDetail out;
+  out.set_fault(ToProto(detail.fault));
+  out.set_reason(detail.reason);
+  out.set_what(detail.what);
+  out.set_where(detail.where);
+  out.set_limit(detail.limit);
+  out.set_need(detail.need);
+  out.set_fix(detail.fix);
+  out.set_code(static_cast<int>(status.code()));
+  out.set_message(message);
+  return out;
+}
+
+absl::Status StatusFromProto(const v1::ErrorDetail& error) {
+  auto code = static_cast<absl::StatusCode>(error.code());
+  if (error.code() <= 0 || error.code() > 16) {
+    code = absl::StatusCode::kInternal;
+  }
+  const absl::Status made =
+      MakeError(code, {.fault = FromProto(error.fault()),
+                       .reason = error.reason(),
+                       .what = error.what(),
+                       .where = error.where(),
+                       .limit = error.limit(),
+                       .need = error.need(),
+                       .fix = error.fix()});
+  // `message` is the made one with its context in front.
+  absl::string_view context = error.message();
+  if (context.empty() || context == made.message()) return made;
+  if (absl::EndsWith(context, absl::StrCat(": ", made.message()))) {
+    context.remove_suffix(made.message().size() + 2);
+  }
+  return Annotate(made, context);
+}
+
+}  // namespace edgekiln::server
