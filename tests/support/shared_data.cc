@@ -1,0 +1,36 @@
+#include "tests/support/shared_data.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+
+#include "base/file.h"
+
+namespace edgekiln::tests {
+
+std::optional<std::string> SharedFile(const std::string& relative) {
+  const std::string path = JoinPath(EK_SHARED_DIR, relative);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::nullopt;
+  return path;
+}
+
+std::string SharedPath(const std::string& relative) {
+  const std::optional<std::string> path = SharedFile(relative);
+  if (!path.has_value()) std::abort();
+  return *path;
+}
+
+bool SharedDataIsMandatory() {
+  const char* ci = std::getenv("CI");
+  return ci != nullptr && std::string(ci) == "true";
+}
+
+std::string ReadWholeFile(const std::string& path) {
+  const absl::StatusOr<std::string> bytes = NewPosixFileSystem()->Read(
+      path, std::numeric_limits<int64_t>::max());
+  EXPECT_TRUE(bytes.ok()) << bytes.status();
+  return bytes.ok() ? *bytes : "";
+}
+
+}  // namespace edgekiln::tests
