@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_CPU_PATH_H_
-#define EDGEKILN_OPS_CPU_PATH_H_
+#ifndef EK_OPS_CPU_PATH_H_
+#define EK_OPS_CPU_PATH_H_
 
 namespace edgekiln::ops {
 
@@ -13,4 +13,4 @@ CpuPath ResolveCpuPath(CpuPath wanted);
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_CPU_PATH_H_
+#endif  // EK_OPS_CPU_PATH_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_EVALUATE_H_
-#define EDGEKILN_OPS_EVALUATE_H_
+#ifndef EK_OPS_EVALUATE_H_
+#define EK_OPS_EVALUATE_H_
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -28,4 +28,4 @@ absl::Status Evaluate(const v1::OpAttributes& attributes,
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_EVALUATE_H_
+#endif  // EK_OPS_EVALUATE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
-#define EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
+#ifndef EK_OPS_QUANTIZED_PARAMETERS_H_
+#define EK_OPS_QUANTIZED_PARAMETERS_H_
 
 #include <cstdint>
 #include <vector>
@@ -102,4 +102,4 @@ inline int32_t RoundedAverage(int32_t sum, int32_t count) {
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_QUANTIZED_PARAMETERS_H_
+#endif  // EK_OPS_QUANTIZED_PARAMETERS_H_

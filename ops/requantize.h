@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_REQUANTIZE_H_
-#define EDGEKILN_OPS_REQUANTIZE_H_
+#ifndef EK_OPS_REQUANTIZE_H_
+#define EK_OPS_REQUANTIZE_H_
 
 #include <cstdint>
 
@@ -30,4 +30,4 @@ inline int32_t Rescale(int32_t value, FixedPointMultiplier factor) {
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_REQUANTIZE_H_
+#endif  // EK_OPS_REQUANTIZE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_SHAPE_INFERENCE_H_
-#define EDGEKILN_OPS_SHAPE_INFERENCE_H_
+#ifndef EK_OPS_SHAPE_INFERENCE_H_
+#define EK_OPS_SHAPE_INFERENCE_H_
 
 #include <cstdint>
 #include <utility>
@@ -64,4 +64,4 @@ absl::StatusOr<std::vector<int64_t>> BroadcastShape(absl::Span<const int64_t> a,
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_SHAPE_INFERENCE_H_
+#endif  // EK_OPS_SHAPE_INFERENCE_H_

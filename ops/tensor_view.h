@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_OPS_TENSOR_VIEW_H_
-#define EDGEKILN_OPS_TENSOR_VIEW_H_
+#ifndef EK_OPS_TENSOR_VIEW_H_
+#define EK_OPS_TENSOR_VIEW_H_
 
 #include <cstdint>
 
@@ -64,4 +64,4 @@ int64_t NumElements(absl::Span<const int64_t> shape);
 
 }  // namespace edgekiln::ops
 
-#endif  // EDGEKILN_OPS_TENSOR_VIEW_H_
+#endif  // EK_OPS_TENSOR_VIEW_H_

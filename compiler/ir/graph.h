@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_IR_GRAPH_H_
-#define EDGEKILN_COMPILER_IR_GRAPH_H_
+#ifndef EK_COMPILER_IR_GRAPH_H_
+#define EK_COMPILER_IR_GRAPH_H_
 
 #include <cstdint>
 #include <memory>
@@ -90,4 +90,4 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_IR_GRAPH_H_
+#endif  // EK_COMPILER_IR_GRAPH_H_

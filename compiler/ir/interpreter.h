@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_IR_INTERPRETER_H_
-#define EDGEKILN_COMPILER_IR_INTERPRETER_H_
+#ifndef EK_COMPILER_IR_INTERPRETER_H_
+#define EK_COMPILER_IR_INTERPRETER_H_
 
 #include <cstdint>
 #include <memory>
@@ -57,4 +57,4 @@ absl::StatusOr<std::vector<std::string>> Evaluate(
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_IR_INTERPRETER_H_
+#endif  // EK_COMPILER_IR_INTERPRETER_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_IR_TEXT_H_
-#define EDGEKILN_COMPILER_IR_TEXT_H_
+#ifndef EK_COMPILER_IR_TEXT_H_
+#define EK_COMPILER_IR_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -41,4 +41,4 @@ absl::StatusOr<Graph> ParseGraph(absl::string_view text);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_IR_TEXT_H_
+#endif  // EK_COMPILER_IR_TEXT_H_

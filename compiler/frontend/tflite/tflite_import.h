@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_
-#define EDGEKILN_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_
+#ifndef EK_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_
+#define EK_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -19,4 +19,4 @@ absl::StatusOr<Graph> ImportTflite(absl::string_view bytes);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_
+#endif  // EK_COMPILER_FRONTEND_TFLITE_TFLITE_IMPORT_H_

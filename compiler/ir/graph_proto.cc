@@ -1,0 +1,86 @@
+#include "compiler/ir/graph.h"
+
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+v1::TensorType TypeToProto(const Tensor& tensor) {
+  v1::TensorType type;
+  type.set_name(tensor.name);
+  type.set_element_type(tensor.type);
+  type.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
+  if (tensor.quantization.has_value()) {
+    v1::Quantization& q = *type.mutable_quantization();
+    q.mutable_scale()->Add(tensor.quantization->scale.begin(),
+                           tensor.quantization->scale.end());
+    q.mutable_zero_point()->Add(tensor.quantization->zero_point.begin(),
+                                tensor.quantization->zero_point.end());
+    q.set_axis(tensor.quantization->axis);
+  }
+  return type;
+}
+
+Tensor TensorFromProto(const v1::Tensor& proto) {
+  Tensor tensor;
+  tensor.name = proto.type().name();
+  tensor.type = proto.type().element_type();
+  tensor.shape.assign(proto.type().shape().begin(), proto.type().shape().end());
+  if (proto.type().has_quantization()) {
+    const v1::Quantization& q = proto.type().quantization();
+    tensor.quantization.emplace();
+    tensor.quantization->scale.assign(q.scale().begin(), q.scale().end());
+    tensor.quantization->zero_point.assign(q.zero_point().begin(),
+                                           q.zero_point().end());
+    tensor.quantization->axis = q.axis();
+  }
+  if (proto.has_data()) {
+    tensor.data = std::make_shared<const std::string>(proto.data());
+  }
+  return tensor;
+}
+
+}  // namespace
+
+v1::Graph GraphToProto(const Graph& graph) {
+  v1::Graph proto;
+  proto.set_name(graph.name);
+  for (const Tensor& tensor : graph.tensors) {
+    v1::Tensor& out = *proto.add_tensors();
+    *out.mutable_type() = TypeToProto(tensor);
+    if (tensor.is_constant()) out.set_data(*tensor.data);
+  }
+  for (const Op& op : graph.ops) {
+    v1::Op& out = *proto.add_ops();
+    out.set_id(op.id);
+    out.set_name(op.name);
+    *out.mutable_attributes() = op.attributes;
+    out.mutable_inputs()->Add(op.inputs.begin(), op.inputs.end());
+    out.mutable_outputs()->Add(op.outputs.begin(), op.outputs.end());
+  }
+  proto.mutable_inputs()->Add(graph.inputs.begin(), graph.inputs.end());
+  proto.mutable_outputs()->Add(graph.outputs.begin(), graph.outputs.end());
+  return proto;
+}
+
+absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
+  Graph graph;
+  graph.name = proto.name();
+  graph.tensors.reserve(proto.tensors_size());
+  for (const v1::Tensor& tensor : proto.tensors()) {
+    graph.tensors.push_back(TensorFromProto(tensor));
+  }
+  graph.ops.reserve(proto.ops_size());
+  for (const v1::Op& op : proto.ops()) {
+    graph.ops.push_back({op.id(), op.name(), op.attributes(),
+                         {op.inputs().begin(), op.inputs().end()},
+                         {op.outputs().begin(), op.outputs().end()}});
+  }
+  graph.inputs.assign(proto.inputs().begin(), proto.inputs().end());
+  graph.outputs.assign(proto.outputs().begin(), proto.outputs().end());
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored graph");
+  return graph;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,142 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/ir/graph.h"
+#include "compiler/ir/tensor_views.h"
+#include "ops/shape_inference.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+absl::Status Invalid(std::string what, std::string where,
+                     std::string need = "") {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "GRAPH_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .need = std::move(need)});
+}
+
+std::string OpPlace(const Graph& graph, size_t index) {
+  const Op& op = graph.ops[index];
+  return absl::StrCat("op ", index, " ", op.id, " (", std::string(op.kind()),
+                      ")");
+}
+
+std::string TensorPlace(const Graph& graph, size_t index) {
+  return absl::StrCat("tensor ", index, " '", graph.tensors[index].name, "'");
+}
+
+bool IsLayerId(absl::string_view id) {
+  return !id.empty() && std::all_of(id.begin(), id.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '-';
+  });
+}
+
+absl::Status VerifyTensors(const Graph& graph) {
+  absl::flat_hash_set<absl::string_view> names;
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Tensor& tensor = graph.tensors[i];
+    if (tensor.name.empty() || !names.insert(tensor.name).second) {
+      return Invalid("tensor name is empty or used twice",
+                     TensorPlace(graph, i));
+    }
+    if (tensor.quantization.has_value() && tensor.quantization->scale.empty()) {
+      return Invalid("quantization without a scale", TensorPlace(graph, i));
+    }
+    EK_RETURN_IF_ERROR(ops::CheckTensorType(ViewOf(tensor)),
+                       TensorPlace(graph, i));
+    if (!tensor.is_constant()) continue;
+    const int64_t bytes = tensor.num_elements() * ElementBytes(tensor.type);
+    if (std::ssize(*tensor.data) != bytes) {
+      return Invalid(
+          absl::StrCat("constant of ", tensor.data->size(), " bytes"),
+          TensorPlace(graph, i),
+          absl::StrCat(bytes, " bytes for its shape and type"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// What is known of each tensor while the ops are walked in order.
+class DefinitionWalk {
+ public:
+  explicit DefinitionWalk(const Graph& graph)
+      : graph_(graph), defined_(graph.tensors.size(), false) {}
+
+  absl::Status Run() {
+    for (size_t i = 0; i < graph_.tensors.size(); ++i) {
+      defined_[i] = graph_.tensors[i].is_constant();
+    }
+    for (const TensorId input : graph_.inputs) {
+      EK_RETURN_IF_ERROR(Define(input), "graph input");
+    }
+    absl::flat_hash_set<absl::string_view> ids;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (!IsLayerId(graph_.ops[i].id) ||
+          !ids.insert(graph_.ops[i].id).second) {
+        return Invalid("layer id is malformed or used twice",
+                       OpPlace(graph_, i), "[a-z0-9_.-]+, unique");
+      }
+      EK_RETURN_IF_ERROR(VisitOp(graph_.ops[i]), OpPlace(graph_, i));
+    }
+    for (const TensorId output : graph_.outputs) {
+      EK_RETURN_IF_ERROR(Use(output), "graph output");
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status CheckIndex(TensorId id) const {
+    if (id >= 0 && id < std::ssize(graph_.tensors)) return absl::OkStatus();
+    return Invalid(absl::StrCat("tensor index ", id), "",
+                   absl::StrCat("an index below ", graph_.tensors.size()));
+  }
+
+  absl::Status Define(TensorId id) {
+    EK_RETURN_IF_ERROR(CheckIndex(id));
+    if (defined_[id]) {
+      return Invalid("tensor has two definitions", TensorPlace(graph_, id),
+                     "one producer, constant or graph input");
+    }
+    defined_[id] = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Use(TensorId id) const {
+    EK_RETURN_IF_ERROR(CheckIndex(id));
+    if (defined_[id]) return absl::OkStatus();
+    return Invalid("tensor is used before it is defined",
+                   TensorPlace(graph_, id), "ops in topological order");
+  }
+
+  absl::Status VisitOp(const Op& op) {
+    for (const TensorId input : op.inputs) {
+      if (input != kNoTensor) EK_RETURN_IF_ERROR(Use(input));
+    }
+    for (const TensorId output : op.outputs) {
+      EK_RETURN_IF_ERROR(Define(output));
+    }
+    return ops::CheckOp(op.attributes, ViewsOf(graph_, op.inputs),
+                        ViewsOf(graph_, op.outputs));
+  }
+
+  const Graph& graph_;
+  std::vector<bool> defined_;
+};
+
+}  // namespace
+
+absl::Status VerifyGraph(const Graph& graph) {
+  EK_RETURN_IF_ERROR(VerifyTensors(graph));
+  return DefinitionWalk(graph).Run();
+}
+
+}  // namespace edgekiln::compiler
