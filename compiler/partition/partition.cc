@@ -1,0 +1,80 @@
+#include "compiler/partition/partition.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/partition/pattern_match.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int32_t kHost = -1;
+
+struct Choice {
+  int32_t engine = kHost;
+  std::string reason;
+};
+
+Choice ChooseEngine(const Graph& graph, const Op& op,
+                    const v1::Capabilities& capabilities) {
+  std::string refusals;
+  for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
+    const auto& engine = capabilities.engines(e);
+    for (const v1::OpPattern& pattern : engine.patterns()) {
+      const std::string why = WhyNot(graph, op, pattern);
+      if (why.empty()) {
+        return {e, absl::StrCat(engine.name(), " runs ", op.kind())};
+      }
+      if (why == kNotThisOp) continue;
+      absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", engine.name(),
+                      " cannot: ", why);
+    }
+  }
+  if (!refusals.empty()) return {kHost, refusals};
+  return {kHost, absl::StrCat("no engine of this target has ", op.kind())};
+}
+
+bool IsReshape(const Op& op) {
+  return op.attributes.op_case() == v1::OpAttributes::kReshape;
+}
+
+// A reshape moves no bytes. It follows its producer, so that it never cuts a
+// subgraph in two.
+void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
+  const std::vector<int32_t> producers = Producers(graph);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (!IsReshape(graph.ops[i])) continue;
+    const int32_t producer = producers[graph.ops[i].inputs[0]];
+    if (producer >= 0) choices[i].engine = choices[producer].engine;
+    choices[i].reason = "moves no bytes: the same memory under another shape";
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Partition> PartitionGraph(
+    const Graph& graph, const v1::Capabilities& capabilities) {
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "partition");
+  std::vector<Choice> choices;
+  choices.reserve(graph.ops.size());
+  for (const Op& op : graph.ops) {
+    choices.push_back(ChooseEngine(graph, op, capabilities));
+  }
+  PlaceReshapes(graph, choices);
+  v1::Partition partition;
+  *partition.mutable_graph() = GraphToProto(graph);
+  int32_t subgraph = -1;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (i == 0 || choices[i].engine != choices[i - 1].engine) ++subgraph;
+    v1::Partition::Placement* placement = partition.add_placements();
+    placement->set_op(static_cast<int32_t>(i));
+    placement->set_engine(choices[i].engine);
+    placement->set_reason(choices[i].reason);
+    placement->set_subgraph(subgraph);
+  }
+  return partition;
+}
+
+}  // namespace edgekiln::compiler

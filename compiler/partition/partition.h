@@ -1,0 +1,24 @@
+#ifndef EK_COMPILER_PARTITION_PARTITION_H_
+#define EK_COMPILER_PARTITION_PARTITION_H_
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+// Decides which engine runs each op, and says why. Knows what engines can do,
+// not how big their memories are, so that its result holds for every variant
+// of a chip.
+namespace edgekiln::compiler {
+
+// Places every op of a quantized graph: on the first engine one of whose
+// patterns takes it, else on the host. A Reshape moves no bytes and follows its
+// neighbour. Consecutive ops on one engine form a subgraph, numbered from 0 in
+// order of execution; host ops count as subgraphs of their own runs.
+// INVALID_ARGUMENT if the graph does not verify.
+absl::StatusOr<v1::Partition> PartitionGraph(
+    const Graph& graph, const v1::Capabilities& capabilities);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_PARTITION_PARTITION_H_

@@ -1,0 +1,187 @@
+#include "compiler/partition/pattern_match.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using Kind = v1::OpAttributes::OpCase;
+
+Kind KindOf(v1::OpPattern::Pattern pattern) {
+  switch (pattern) {
+    case v1::OpPattern::CONV2D: return Kind::kConv2D;
+    case v1::OpPattern::DEPTHWISE_CONV2D: return Kind::kDepthwiseConv2D;
+    case v1::OpPattern::FULLY_CONNECTED: return Kind::kFullyConnected;
+    case v1::OpPattern::ADD: return Kind::kAdd;
+    case v1::OpPattern::AVERAGE_POOL2D: return Kind::kAveragePool2D;
+    case v1::OpPattern::MAX_POOL2D: return Kind::kMaxPool2D;
+    default: return Kind::OP_NOT_SET;
+  }
+}
+
+bool HasWeights(Kind kind) {
+  return kind == Kind::kConv2D || kind == Kind::kDepthwiseConv2D ||
+         kind == Kind::kFullyConnected;
+}
+
+std::string TypeName(v1::ElementType type) {
+  return absl::AsciiStrToLower(v1::ElementType_Name(type));
+}
+
+// Kernel extents and window of the ops that have one.
+struct WindowView {
+  const v1::Window2d* window = nullptr;
+  int64_t kernel_h = 1;
+  int64_t kernel_w = 1;
+};
+
+WindowView WindowOf(const Graph& graph, const Op& op) {
+  const v1::OpAttributes& attributes = op.attributes;
+  switch (attributes.op_case()) {
+    case Kind::kConv2D: {
+      const auto& shape = graph.tensors[op.inputs[1]].shape;
+      return {&attributes.conv2d().window(), shape[1], shape[2]};
+    }
+    case Kind::kDepthwiseConv2D: {
+      const auto& shape = graph.tensors[op.inputs[1]].shape;
+      return {&attributes.depthwise_conv2d().window(), shape[1], shape[2]};
+    }
+    case Kind::kAveragePool2D:
+      return {&attributes.average_pool2d().window(),
+              attributes.average_pool2d().kernel_h(),
+              attributes.average_pool2d().kernel_w()};
+    case Kind::kMaxPool2D:
+      return {&attributes.max_pool2d().window(),
+              attributes.max_pool2d().kernel_h(),
+              attributes.max_pool2d().kernel_w()};
+    default:
+      return {};
+  }
+}
+
+std::string WhyNotWindow(const WindowView& view, const v1::OpPattern& pattern) {
+  if (view.window == nullptr) return "";
+  const auto over = [](int64_t value, int64_t limit) {
+    return limit > 0 && value > limit;
+  };
+  const v1::Window2d& window = *view.window;
+  if (over(std::max(view.kernel_h, view.kernel_w), pattern.max_kernel())) {
+    return absl::StrCat("kernel ", view.kernel_h, "x", view.kernel_w,
+                        " exceeds ", pattern.max_kernel());
+  }
+  const int64_t stride = std::max(window.stride_h(), window.stride_w());
+  if (over(stride, pattern.max_stride())) {
+    return absl::StrCat("stride ", stride, " exceeds ", pattern.max_stride());
+  }
+  const int64_t dilation = std::max(window.dilation_h(), window.dilation_w());
+  if (over(dilation, pattern.max_dilation())) {
+    return absl::StrCat("dilation ", dilation, " exceeds ",
+                        pattern.max_dilation());
+  }
+  return "";
+}
+
+std::string WhyNotWeights(const Graph& graph, const Op& op,
+                          const v1::OpPattern& pattern) {
+  const Tensor& weights = graph.tensors[op.inputs[1]];
+  if (!weights.is_constant()) return "its weights are not constant";
+  if (!weights.quantization) return "its weights are not quantized";
+  if (weights.type != v1::INT8) {
+    return absl::StrCat("its weights are ", TypeName(weights.type));
+  }
+  if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor &&
+      !graph.tensors[op.inputs[2]].is_constant()) {
+    return "its bias is not constant";
+  }
+  if (weights.quantization->per_channel() && !pattern.per_channel()) {
+    return "its weights are quantized per channel";
+  }
+  if (!pattern.asymmetric_weights() &&
+      absl::c_any_of(weights.quantization->zero_point,
+                     [](int32_t zero) { return zero != 0; })) {
+    return "its weights have a zero point";
+  }
+  return "";
+}
+
+// Pools pass values through: their output must share the input's quantization.
+std::string WhyNotPool(const Graph& graph, const Op& op) {
+  const WindowView view = WindowOf(graph, op);
+  if (graph.tensors[op.inputs[0]].quantization !=
+      graph.tensors[op.outputs[0]].quantization) {
+    return "its output is quantized unlike its input";
+  }
+  if (view.window->dilation_h() > 1 || view.window->dilation_w() > 1) {
+    return "its window is dilated";
+  }
+  return "";
+}
+
+std::string WhyNotTensor(const Tensor& tensor, const v1::OpPattern& pattern) {
+  if (!absl::c_linear_search(pattern.element_types(), tensor.type)) {
+    return absl::StrCat("tensor ", tensor.name, " is ", TypeName(tensor.type));
+  }
+  if (!tensor.quantization || tensor.quantization->per_channel()) {
+    return absl::StrCat("tensor ", tensor.name,
+                        " is not quantized with one scale");
+  }
+  for (const int64_t extent : tensor.shape) {
+    if (pattern.max_extent() > 0 && extent > pattern.max_extent()) {
+      return absl::StrCat("tensor ", tensor.name, " has an extent of ", extent,
+                          ", more than ", pattern.max_extent());
+    }
+  }
+  if (tensor.num_elements() == 0) {
+    return absl::StrCat("tensor ", tensor.name, " is empty");
+  }
+  if (tensor.shape.size() == 4 && tensor.shape[0] != 1) {
+    return absl::StrCat("batch ", tensor.shape[0], " exceeds 1");
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string WhyNot(const Graph& graph, const Op& op,
+                   const v1::OpPattern& pattern) {
+  const Kind kind = op.attributes.op_case();
+  if (kind != KindOf(pattern.pattern()) || kind == Kind::OP_NOT_SET) {
+    return kNotThisOp;
+  }
+  const bool weights = HasWeights(kind);
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (weights && i > 0) break;
+    const Tensor& tensor = graph.tensors[op.inputs[i]];
+    if (tensor.is_constant()) {
+      return absl::StrCat("operand ", tensor.name, " is constant");
+    }
+    if (std::string why = WhyNotTensor(tensor, pattern); !why.empty()) {
+      return why;
+    }
+  }
+  const Tensor& output = graph.tensors[op.outputs[0]];
+  if (std::string why = WhyNotTensor(output, pattern); !why.empty()) return why;
+  if (weights) {
+    if (std::string why = WhyNotWeights(graph, op, pattern); !why.empty()) {
+      return why;
+    }
+  }
+  if (kind == Kind::kAdd) {
+    for (const TensorId input : op.inputs) {
+      if (graph.tensors[input].shape != output.shape) {
+        return "its operands differ in shape";
+      }
+    }
+  }
+  if (kind == Kind::kAveragePool2D || kind == Kind::kMaxPool2D) {
+    if (std::string why = WhyNotPool(graph, op); !why.empty()) return why;
+  }
+  return WhyNotWindow(WindowOf(graph, op), pattern);
+}
+
+}  // namespace edgekiln::compiler
