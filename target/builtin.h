@@ -1,0 +1,33 @@
+#ifndef EK_TARGET_BUILTIN_H_
+#define EK_TARGET_BUILTIN_H_
+
+// The target descriptors that come with the program: data/*.txtpb, compiled
+// in, and their presets.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace edgekiln::target {
+
+enum class Listing {
+  kListed,
+  kHidden,  // Exists for tests; can be named, is not advertised.
+};
+
+struct BuiltinTarget {
+  std::string name;  // "dla-64-o-512k"
+  std::string doc;   // One line.
+  // The complete descriptor; a preset's has its `set` lines on top, so that it
+  // can be saved, edited and used as a file.
+  std::string text;
+  Listing listing = Listing::kListed;
+};
+
+// All of them in the order to show: each descriptor, then its presets.
+std::vector<BuiltinTarget> BuiltinTargets();
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_BUILTIN_H_

@@ -1,0 +1,40 @@
+#ifndef EK_TARGET_COMMAND_TIMING_H_
+#define EK_TARGET_COMMAND_TIMING_H_
+
+// What a command costs: the timing expressions of an instruction set, compiled
+// once for one machine. Used by the simulator and by the compiler's prediction.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/target.pb.h"
+#include "target/expression.h"
+
+namespace edgekiln::target {
+
+// Immutable, hence thread-safe.
+class CommandTiming {
+ public:
+  // `engine` belongs to `machine`. INVALID_ARGUMENT names command and column.
+  static absl::StatusOr<CommandTiming> Create(
+      const v1::Machine& machine, const v1::Machine::Engine& engine);
+
+  // Cycles in the front end, >= 1. `command` is a position in Isa.commands.
+  int64_t IssueCycles(int32_t command) const { return issue_[command]; }
+
+  // Cycles of its unit, >= 1, given the value of every register in the order of
+  // Isa.registers (undefined ones: any value). OUT_OF_RANGE for overflow or a
+  // result below 1. Not for commands of the control unit.
+  absl::StatusOr<int64_t> OccupancyCycles(
+      int32_t command, absl::Span<const int64_t> registers) const;
+
+ private:
+  std::vector<int64_t> issue_;
+  std::vector<Expression> occupancy_;
+};
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_COMMAND_TIMING_H_

@@ -1,0 +1,90 @@
+#ifndef EK_TARGET_EXPRESSION_H_
+#define EK_TARGET_EXPRESSION_H_
+
+// The expressions of a target file: int64 arithmetic over named values.
+//
+//   expr    := sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
+//   sum     := product (("+" | "-") product)*
+//   product := unary ("*" unary)*
+//   unary   := "-" unary | primary
+//   primary := integer | name | "(" expr ")"
+//            | ("ceildiv" | "floordiv" | "min" | "max") "(" expr "," expr ")"
+//            | "select" "(" expr "," expr "," expr ")"
+//            | "sum" "(" name "," expr "," expr "," expr ")"
+//
+// A comparison is 1 or 0. select(c,a,b) is a if c is not 0, else b, and does
+// not look at the other one. sum(i,lo,hi,e) adds e for i = lo .. hi-1 and is 0
+// if hi <= lo. Division rounds up or down towards the named infinity whatever
+// the signs. Overflow, division by 0 and more than kMaxSumTerms terms are
+// errors, never wrapped.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace edgekiln::target {
+
+inline constexpr int kMaxExpressionBytes = 4096;
+inline constexpr int kMaxExpressionDepth = 64;
+// Terms of all sums together in one evaluation, nested ones included.
+inline constexpr int64_t kMaxSumTerms = 1 << 16;
+
+// A name that stands for a number known when the expression is compiled.
+struct Constant {
+  std::string name;
+  int64_t value = 0;
+};
+
+// Parsed once, evaluated often. Immutable, hence thread-safe; copyable.
+class Expression {
+ public:
+  // The constant 0.
+  Expression();
+
+  // Compiles `text`. A name is looked up among enclosing sum() variables, then
+  // `constants`, then `variables`; variables[i] is slot i of Evaluate().
+  // `text` is hostile: INVALID_ARGUMENT names the column (from 1).
+  static absl::StatusOr<Expression> Compile(
+      absl::string_view text, absl::Span<const Constant> constants,
+      absl::Span<const std::string> variables);
+
+  // `values` holds one value per variable given to Compile(). OUT_OF_RANGE for
+  // overflow, division by 0 and too many terms, with the column.
+  absl::StatusOr<int64_t> Evaluate(absl::Span<const int64_t> values) const;
+
+  // True if a variable occurs (constants do not count).
+  bool uses_variables() const { return uses_variables_; }
+  const std::string& text() const { return text_; }
+
+ private:
+  friend class ExpressionParser;
+  friend class ExpressionEvaluator;
+
+  enum class Kind : uint8_t {
+    kLiteral, kVariable, kSumVariable, kAdd, kSub, kMul, kNegate, kCeilDiv,
+    kFloorDiv, kMin, kMax, kEqual, kNotEqual, kLess, kLessEqual, kSelect, kSum,
+  };
+  struct Node {
+    Kind kind = Kind::kLiteral;
+    int32_t column = 1;
+    int32_t operand[3] = {-1, -1, -1};  // Earlier nodes.
+    int64_t value = 0;                  // Literal, slot, or depth of a sum.
+  };
+
+  std::vector<Node> nodes_;  // The last one is the root.
+  std::string text_;
+  bool uses_variables_ = false;
+};
+
+// Compile() without variables and Evaluate() in one.
+absl::StatusOr<int64_t> EvaluateConstant(absl::string_view text,
+                                         absl::Span<const Constant> constants);
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_EXPRESSION_H_

@@ -1,0 +1,66 @@
+#ifndef EK_TARGET_EXPRESSION_PARSER_H_
+#define EK_TARGET_EXPRESSION_PARSER_H_
+
+// The recursive-descent parser behind Expression::Compile().
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "target/expression.h"
+
+namespace edgekiln::target {
+
+// One use: construct, Parse(). Not thread-safe.
+class ExpressionParser {
+ public:
+  ExpressionParser(absl::string_view text, absl::Span<const Constant> constants,
+                   absl::Span<const std::string> variables)
+      : text_(text), constants_(constants), variables_(variables) {}
+
+  absl::StatusOr<Expression> Parse();
+
+ private:
+  using Kind = Expression::Kind;
+  // Index of the node of what was parsed.
+  using Result = absl::StatusOr<int32_t>;
+
+  Result ParseComparison();
+  Result ParseSum();
+  Result ParseProduct();
+  Result ParseUnary();
+  Result ParsePrimary();
+  Result ParseLiteral();
+  Result ParseName();
+  Result ParseCall(absl::string_view function, int32_t column);
+  Result ParseSumCall(int32_t column);
+  Result LookUp(absl::string_view name, int32_t column);
+
+  Result AddNode(Kind kind, int32_t column, int64_t value,
+                 absl::Span<const int32_t> operands);
+  absl::Status Error(int32_t column, absl::string_view what) const;
+  absl::Status Expect(absl::string_view token);
+
+  void SkipSpace();
+  // Consumes `token` if it comes next.
+  bool Accept(absl::string_view token);
+  int32_t column() const { return static_cast<int32_t>(at_) + 1; }
+  absl::string_view TakeName();
+
+  absl::string_view text_;
+  absl::Span<const Constant> constants_;
+  absl::Span<const std::string> variables_;
+  size_t at_ = 0;
+  int nesting_ = 0;
+  std::vector<absl::string_view> sum_variables_;  // Innermost last.
+  std::vector<int> depth_;                        // Of each node's subtree.
+  Expression out_;
+};
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_EXPRESSION_PARSER_H_
