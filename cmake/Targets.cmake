@@ -29,7 +29,8 @@ function(edgekiln_defer_missing_)
   foreach(file IN LISTS ARGN)
     if(NOT IS_ABSOLUTE "${file}" AND
        NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-      set_source_files_properties("${file}" PROPERTIES GENERATED ON)
+      set_source_files_properties("${file}"
+        "${CMAKE_CURRENT_SOURCE_DIR}/${file}" PROPERTIES GENERATED ON)
     endif()
   endforeach()
 endfunction()
