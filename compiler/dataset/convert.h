@@ -1,0 +1,57 @@
+#ifndef EK_COMPILER_DATASET_CONVERT_H_
+#define EK_COMPILER_DATASET_CONVERT_H_
+
+// A stored data set as chunks of samples in the network's own element type and
+// layout.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::compiler {
+
+// No chunk is larger than this, but for a single sample that is.
+inline constexpr int64_t kMaxChunkBytes = int64_t{64} << 20;
+
+// Samples per chunk: as many as asked for and kMaxChunkBytes allow, at least 1.
+int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
+
+// The inputs of a model, as the stages that make data need them.
+struct ModelInputs {
+  std::vector<v1::TensorType> types;
+  std::vector<bool> is_nchw;  // The model reads it as NCHW; see sample_layout.h.
+};
+// `graph` has been verified (GraphFromProto).
+ModelInputs InputsOf(const v1::Graph& graph);
+
+struct ConvertedData {
+  std::vector<v1::Chunk> chunks;
+  std::optional<v1::Labels> labels;  // Present if any sample has a label.
+  int64_t samples = 0;
+  int64_t labelled = 0;
+};
+
+// Each value becomes real = (x * x_scale + x_offset) * scale[c] + offset[c] in
+// double precision, then an element as element_writer.h says. With
+// `options.raw`, arrays that no transform names must already have the network's
+// element type and are copied, but for the layout.
+//
+// Refuses data of another order of magnitude than a quantized input: if more
+// than half of the values fall off the grid, or whole numbers spread over more
+// than 8 times its span, or many whole numbers collapse into 2 steps of it. The
+// error says which --input option would map the stored values on to the grid.
+//
+// Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array.
+absl::StatusOr<ConvertedData> ConvertDataSet(
+    const v1::ConvertDataOptions& options,
+    absl::Span<const absl::string_view> files, const ModelInputs& inputs);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_DATASET_CONVERT_H_

@@ -1,0 +1,58 @@
+#ifndef EK_COMPILER_DATASET_SAMPLE_LAYOUT_H_
+#define EK_COMPILER_DATASET_SAMPLE_LAYOUT_H_
+
+// Which element of a stored sample each element of a model input takes.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/data.pb.h"
+
+namespace edgekiln::compiler {
+
+// The part of a model input's shape that one sample fills: without a leading
+// batch of 1, unless that is all there is.
+std::vector<int64_t> SampleShape(const v1::TensorType& input);
+
+struct LayoutQuestion {
+  std::string input;                  // For errors.
+  std::vector<int64_t> stored_shape;  // Of one sample.
+  std::vector<int64_t> network_shape;  // SampleShape().
+  // Whether the model reads this input as NCHW. Decides only what shapes leave
+  // open, because a cube looks the same in both layouts.
+  bool network_is_nchw = false;
+  v1::InputTransform::Layout layout = v1::InputTransform::LAYOUT_UNSPECIFIED;
+  v1::InputTransform::ChannelOrder order =
+      v1::InputTransform::CHANNEL_ORDER_UNSPECIFIED;
+  // Lengths of the per-channel lists that will be applied; 1 = no channels.
+  int64_t stored_factors = 1;
+  int64_t network_factors = 1;
+};
+
+// All lists have one entry per element of the model input, in its order.
+struct SampleLayout {
+  std::vector<int64_t> source;           // Index into the stored sample.
+  std::vector<int32_t> stored_channel;   // Into lists of stored factors.
+  std::vector<int32_t> network_channel;  // Into lists of network factors.
+};
+
+// Rules, in order:
+// 1. Equal shapes: as stored. So are HxW for one channel, and any two shapes of
+//    which one is flat and both hold as many elements.
+// 2. Three dimensions: NHWC and NCHW are told apart by which of them gives the
+//    network's shape.
+// 3. A cube, which fits both ways, needs `layout`.
+// Channels, for per-channel factors and order=bgr, lie where the layout says;
+// without one, on the first or last axis, whichever has the right extent.
+// Factors of the data set count channels as stored, those of a transform as the
+// network sees them, after a reversal.
+//
+// Errors: INVALID_ARGUMENT naming both shapes, or what is ambiguous.
+absl::StatusOr<SampleLayout> ResolveLayout(const LayoutQuestion& question);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_DATASET_SAMPLE_LAYOUT_H_

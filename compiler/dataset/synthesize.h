@@ -1,0 +1,26 @@
+#ifndef EK_COMPILER_DATASET_SYNTHESIZE_H_
+#define EK_COMPILER_DATASET_SYNTHESIZE_H_
+
+// Inputs for when there is no data: reproducible, and not meant to look like
+// anything.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::compiler {
+
+// Uniform over the whole range of 8- and 16-bit types, -1 .. 1 (not included)
+// for floats, 0 and 1 for bool, -128 .. 127 for wider integers. A sample
+// depends on the seed and its own number only, not on how samples are chunked.
+// Errors: UNIMPLEMENTED (float16), INVALID_ARGUMENT (sizes).
+absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
+    const v1::SynthesizeDataOptions& options,
+    absl::Span<const v1::TensorType> inputs);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_DATASET_SYNTHESIZE_H_
