@@ -33,8 +33,7 @@ class CanonicalEncoder {
 
   // Integers, enums and bools by their type.
   template <typename T>
-    requires(std::is_integral_v<T> || std::is_enum_v<T>)
-  void Add(T value) {
+  requires(std::is_integral_v<T> || std::is_enum_v<T>) void Add(T value) {
     if constexpr (std::is_same_v<T, bool>) {
       Bool(value);
     } else if constexpr (std::is_enum_v<T>) {

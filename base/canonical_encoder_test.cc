@@ -32,24 +32,23 @@ TEST(CanonicalEncoderTest, Bytes) {
   encoder.Add(Color::kRed);
   encoder.Add("xy");
   encoder.AddList(std::vector<int64_t>{0, 64});
-  EXPECT_EQ(encoder.bytes(),
-            std::string("s\1d"
-                        "u\xAC\x02"
-                        "i\x01"
-                        "i\x02"
-                        "b\x01"
-                        "i\x02"
-                        "s\2xy"
-                        "l\2i\0i\x80\x01",
-                        25));
+  EXPECT_EQ(encoder.bytes(), std::string("s\1d"
+                                         "u\xAC\x02"
+                                         "i\x01"
+                                         "i\x02"
+                                         "b\x01"
+                                         "i\x02"
+                                         "s\2xy"
+                                         "l\2i\0i\x80\x01",
+                                         25));
   EXPECT_EQ(encoder.digest(), DigestOf(encoder.bytes()));
 }
 
 TEST(CanonicalEncoderTest, ExtremesHaveTheirOwnBytes) {
   std::set<std::string> seen;
-  for (const int64_t value :
-       {std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max(),
-        int64_t{0}, int64_t{-1}, int64_t{1}}) {
+  for (const int64_t value : {std::numeric_limits<int64_t>::min(),
+                              std::numeric_limits<int64_t>::max(), int64_t{0},
+                              int64_t{-1}, int64_t{1}}) {
     CanonicalEncoder encoder("d");
     encoder.Add(value);
     EXPECT_TRUE(seen.insert(encoder.bytes()).second) << value;
@@ -65,9 +64,9 @@ TEST(CanonicalEncoderTest, BordersMatter) {
     return encoder.bytes();
   };
   const std::set<std::string> all = {
-      strings({}),           strings({{}}),           strings({{}, {}}),
-      strings({{"ab"}}),     strings({{"a", "b"}}),   strings({{"a"}, {"b"}}),
-      strings({{"", "ab"}}), strings({{"ab", ""}}),   strings({{"ab"}, {}}),
+      strings({}),           strings({{}}),         strings({{}, {}}),
+      strings({{"ab"}}),     strings({{"a", "b"}}), strings({{"a"}, {"b"}}),
+      strings({{"", "ab"}}), strings({{"ab", ""}}), strings({{"ab"}, {}}),
   };
   EXPECT_EQ(all.size(), 9u);
 }

@@ -32,7 +32,8 @@ constexpr std::optional<int64_t> CheckedMul(int64_t a, int64_t b) {
 // Number of elements of a shape: 1 without dimensions, 0 if an extent is 0.
 // Empty if an extent is negative or the product of the others overflows, so
 // that a shape is refused or accepted whatever the order of its extents.
-inline std::optional<int64_t> CheckedProduct(absl::Span<const int64_t> extents) {
+inline std::optional<int64_t> CheckedProduct(
+    absl::Span<const int64_t> extents) {
   int64_t product = 1;
   bool zero = false;
   for (const int64_t extent : extents) {

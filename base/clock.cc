@@ -12,7 +12,8 @@ class RealClock : public Clock {
  public:
   absl::Time Now() override { return absl::Now(); }
   absl::Duration Monotonic() override {
-    return absl::FromChrono(std::chrono::steady_clock::now().time_since_epoch());
+    return absl::FromChrono(
+        std::chrono::steady_clock::now().time_since_epoch());
   }
   void SleepFor(absl::Duration duration) override {
     if (duration > absl::ZeroDuration()) absl::SleepFor(duration);

@@ -23,8 +23,8 @@ TEST(RealClockTest, SleepsAtLeastThatLong) {
   clock->SleepFor(absl::Milliseconds(2));
   EXPECT_GE(clock->Monotonic() - before, absl::Milliseconds(2));
   clock->SleepFor(-absl::InfiniteDuration());
-  EXPECT_GT(clock->Now(), absl::FromCivil(absl::CivilDay(2020, 1, 1),
-                                          absl::UTCTimeZone()));
+  EXPECT_GT(clock->Now(),
+            absl::FromCivil(absl::CivilDay(2020, 1, 1), absl::UTCTimeZone()));
 }
 
 }  // namespace

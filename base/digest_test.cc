@@ -42,12 +42,20 @@ TEST(DigestTest, PrintsAndParses) {
 
 TEST(DigestTest, RefusesOtherSpellings) {
   const std::string hash = kAbc;
-  const std::string bad[] = {
-      "",          hash,         hash + "/",    hash + "/-1",
-      hash + "/+1", hash + "/ 1", hash + "/1 ",  hash + "/01",
-      hash + "/1/2", hash + "/9223372036854775808",
-      "BA" + hash.substr(2) + "/3", hash.substr(1) + "/3",
-      "g" + hash.substr(1) + "/3",  hash + "0/3"};
+  const std::string bad[] = {"",
+                             hash,
+                             hash + "/",
+                             hash + "/-1",
+                             hash + "/+1",
+                             hash + "/ 1",
+                             hash + "/1 ",
+                             hash + "/01",
+                             hash + "/1/2",
+                             hash + "/9223372036854775808",
+                             "BA" + hash.substr(2) + "/3",
+                             hash.substr(1) + "/3",
+                             "g" + hash.substr(1) + "/3",
+                             hash + "0/3"};
   for (const std::string& text : bad) {
     const auto parsed = ParseDigest(text);
     EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument)

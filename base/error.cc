@@ -25,8 +25,8 @@ int Utf8Length(absl::string_view text) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   const uint8_t lead = byte(0);
   if (lead < 0x80) return 1;
-  const int length = lead >= 0xC2 && lead <= 0xDF ? 2
-                     : (lead & 0xF0) == 0xE0      ? 3
+  const int length = lead >= 0xC2 && lead <= 0xDF   ? 2
+                     : (lead & 0xF0) == 0xE0        ? 3
                      : lead >= 0xF0 && lead <= 0xF4 ? 4
                                                     : 0;
   if (length == 0 || text.size() < static_cast<size_t>(length)) return 0;
@@ -63,7 +63,8 @@ std::optional<ErrorDetail> Decode(absl::string_view bytes) {
   for (std::string* field : Fields(detail)) {
     if (bytes.size() < 2) return std::nullopt;
     const size_t size = static_cast<uint8_t>(bytes[0]) |
-                        static_cast<size_t>(static_cast<uint8_t>(bytes[1])) << 8;
+                        static_cast<size_t>(static_cast<uint8_t>(bytes[1]))
+                            << 8;
     bytes.remove_prefix(2);
     if (size > kMaxErrorFieldBytes || size > bytes.size()) return std::nullopt;
     field->assign(bytes.data(), size);

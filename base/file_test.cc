@@ -113,12 +113,14 @@ TEST_F(FileTest, Folders) {
 
 TEST_F(FileTest, AbsentIsNotFoundAndNamesThePath) {
   const std::string path = Path("absent");
-  const absl::Status all[] = {
-      files_->Read(path, 1).status(), files_->ReadRange(path, 0, 1).status(),
-      files_->Stat(path).status(),    files_->Remove(path),
-      files_->Rename(path, Path("b")), files_->List(path).status(),
-      files_->SyncDirectory(path),
-      WriteAtomically(*files_, Path("no/folder"), "")};
+  const absl::Status all[] = {files_->Read(path, 1).status(),
+                              files_->ReadRange(path, 0, 1).status(),
+                              files_->Stat(path).status(),
+                              files_->Remove(path),
+                              files_->Rename(path, Path("b")),
+                              files_->List(path).status(),
+                              files_->SyncDirectory(path),
+                              WriteAtomically(*files_, Path("no/folder"), "")};
   for (const absl::Status& status : all) {
     EXPECT_TRUE(absl::IsNotFound(status)) << status;
     EXPECT_NE(GetErrorDetail(status)->where, "");

@@ -32,8 +32,8 @@ void ParallelFor(int64_t n, int threads,
   });
 }
 
-absl::Status ParallelForStatus(
-    int64_t n, int threads, const std::function<absl::Status(int64_t)>& fn) {
+absl::Status ParallelForStatus(int64_t n, int threads,
+                               const std::function<absl::Status(int64_t)>& fn) {
   std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
   std::mutex mutex;

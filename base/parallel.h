@@ -22,8 +22,8 @@ void ParallelFor(int64_t n, int threads,
 // The same for functions that can fail. Returns the error of the smallest
 // failing index, whatever the number of threads; indices above it may be left
 // out.
-absl::Status ParallelForStatus(
-    int64_t n, int threads, const std::function<absl::Status(int64_t)>& fn);
+absl::Status ParallelForStatus(int64_t n, int threads,
+                               const std::function<absl::Status(int64_t)>& fn);
 
 }  // namespace edgekiln
 

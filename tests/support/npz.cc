@@ -48,8 +48,7 @@ absl::StatusOr<std::string> Inflate(absl::string_view packed, uint64_t bytes) {
   std::string out(bytes, '\0');
   z_stream stream = {};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return Malformed("zlib");
-  stream.next_in =
-      reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());
@@ -65,8 +64,7 @@ absl::StatusOr<std::string> Unpack(absl::string_view zip,
   const auto name_bytes = Number(zip, entry.header_offset + 26, 2);
   const auto extra_bytes = Number(zip, entry.header_offset + 28, 2);
   if (!name_bytes || !extra_bytes) return Malformed("local header");
-  const uint64_t start =
-      entry.header_offset + 30 + *name_bytes + *extra_bytes;
+  const uint64_t start = entry.header_offset + 30 + *name_bytes + *extra_bytes;
   if (start > zip.size() || zip.size() - start < entry.packed_bytes) {
     return Malformed("entry beyond the end");
   }
@@ -131,9 +129,7 @@ int64_t ElementBytes(absl::string_view dtype) {
 
 }  // namespace
 
-int64_t NpyArray::size() const {
-  return CheckedProduct(shape).value_or(0);
-}
+int64_t NpyArray::size() const { return CheckedProduct(shape).value_or(0); }
 
 int64_t NpyArray::element_bytes() const { return ElementBytes(dtype); }
 
@@ -151,10 +147,11 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes) {
   }
   NpyArray array;
   EK_ASSIGN_OR_RETURN(std::string dtype, HeaderValue(header, "descr", ","));
-  array.dtype = std::string(absl::StripPrefix(absl::StripSuffix(dtype, "'"), "'"));
+  array.dtype =
+      std::string(absl::StripPrefix(absl::StripSuffix(dtype, "'"), "'"));
   EK_ASSIGN_OR_RETURN(std::string shape, HeaderValue(header, "shape", ")"));
-  for (absl::string_view extent :
-       absl::StrSplit(absl::StripPrefix(shape, "("), ',', absl::SkipWhitespace())) {
+  for (absl::string_view extent : absl::StrSplit(absl::StripPrefix(shape, "("),
+                                                 ',', absl::SkipWhitespace())) {
     int64_t value = 0;
     if (!absl::SimpleAtoi(extent, &value)) return Malformed("shape");
     array.shape.push_back(value);
@@ -173,9 +170,9 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes) {
 
 absl::StatusOr<std::map<std::string, NpyArray>> ReadNpz(
     const std::string& path) {
-  EK_ASSIGN_OR_RETURN(std::string zip,
-                      NewPosixFileSystem()->Read(
-                          path, std::numeric_limits<int64_t>::max()));
+  EK_ASSIGN_OR_RETURN(
+      std::string zip,
+      NewPosixFileSystem()->Read(path, std::numeric_limits<int64_t>::max()));
   EK_ASSIGN_OR_RETURN(std::vector<ZipEntry> entries, Entries(zip), path);
   std::map<std::string, NpyArray> arrays;
   for (const ZipEntry& entry : entries) {

@@ -16,11 +16,11 @@
 namespace edgekiln::tests {
 
 struct NpyArray {
-  std::string dtype;           // As NumPy spells it: "<f4", "|i1", "|u1", "<i8".
+  std::string dtype;  // As NumPy spells it: "<f4", "|i1", "|u1", "<i8".
   std::vector<int64_t> shape;  // Empty for a scalar.
   std::string data;            // Raw elements, C order.
 
-  int64_t size() const;          // Number of elements.
+  int64_t size() const;  // Number of elements.
   int64_t element_bytes() const;
   // Elements converted to T, whatever the dtype (ints, floats and bool).
   template <typename T>

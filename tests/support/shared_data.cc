@@ -27,8 +27,8 @@ bool SharedDataIsMandatory() {
 }
 
 std::string ReadWholeFile(const std::string& path) {
-  const absl::StatusOr<std::string> bytes = NewPosixFileSystem()->Read(
-      path, std::numeric_limits<int64_t>::max());
+  const absl::StatusOr<std::string> bytes =
+      NewPosixFileSystem()->Read(path, std::numeric_limits<int64_t>::max());
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   return bytes.ok() ? *bytes : "";
 }

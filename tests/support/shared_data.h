@@ -27,14 +27,14 @@ std::string ReadWholeFile(const std::string& path);
 }  // namespace edgekiln::tests
 
 // In the body of a test (or SetUp): leaves it unless the file is there.
-#define EK_REQUIRE_SHARED(relative)                                           \
-  do {                                                                        \
-    if (!::edgekiln::tests::SharedFile(relative).has_value()) {               \
-      if (::edgekiln::tests::SharedDataIsMandatory()) {                       \
-        FAIL() << "CI=true and EK_SHARED_DIR has no " << (relative);          \
-      }                                                                       \
-      GTEST_SKIP() << "EK_SHARED_DIR has no " << (relative);                  \
-    }                                                                         \
+#define EK_REQUIRE_SHARED(relative)                                  \
+  do {                                                               \
+    if (!::edgekiln::tests::SharedFile(relative).has_value()) {      \
+      if (::edgekiln::tests::SharedDataIsMandatory()) {              \
+        FAIL() << "CI=true and EK_SHARED_DIR has no " << (relative); \
+      }                                                              \
+      GTEST_SKIP() << "EK_SHARED_DIR has no " << (relative);         \
+    }                                                                \
   } while (false)
 
 #endif  // EK_TESTS_SUPPORT_SHARED_DATA_H_

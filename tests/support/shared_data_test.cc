@@ -55,9 +55,11 @@ TEST(GoldenTest, AcceptsEqualTextAndNamesTheFirstDifferentLine) {
 TEST(GoldenTest, UpdatesOnRequest) {
   const std::string path =
       JoinPath(testing::TempDir(), "edgekiln_golden_test.txt");
-  // Goldens are named from the root of the repository; enough of these leave it.
-  std::string relative = path;
-  for (size_t i = 0; i < 16; ++i) relative = "../" + relative;
+  // Goldens are named from the root of the repository; enough of these leave
+  // it.
+  std::string relative;
+  for (int i = 0; i < 16; ++i) relative += "../";
+  relative += path;
   ScopedEnvironment update("EK_UPDATE_GOLDENS", "1");
   ExpectMatchesGolden(relative, "new\n");
   EXPECT_EQ(ReadWholeFile(path), "new\n");
