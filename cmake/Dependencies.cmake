@@ -19,7 +19,7 @@ find_program(EK_FLATC flatc REQUIRED)
 find_path(EK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)
 mark_as_advanced(EK_FLATC EK_FLATBUFFERS_INCLUDE_DIR)
 
-if(EK_BUILD_TESTS)
+if(EK_BUILD_TESTS OR EK_BUILD_FUZZERS)
   find_package(GTest REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()
