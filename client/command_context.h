@@ -1,0 +1,35 @@
+#ifndef EK_CLIENT_COMMAND_CONTEXT_H_
+#define EK_CLIENT_COMMAND_CONTEXT_H_
+
+// What every command is handed.
+
+#include <functional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "client/command_line.h"
+#include "client/connection.h"
+#include "client/render/progress.h"
+#include "client/render/text.h"
+
+namespace edgekiln::client {
+
+struct CommandContext {
+  const CommandLine& line;
+  Connection& connection;
+  FileSystem& files;
+  Clock& clock;
+  Progress& progress;
+  // Results, to the standard output. The caller clears the progress first.
+  std::function<void(absl::string_view)> print;
+  Style style = Style::Plain();
+  // Monotonic time at which --timeout has elapsed.
+  absl::Duration deadline = absl::InfiniteDuration();
+};
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_COMMAND_CONTEXT_H_

@@ -1,0 +1,343 @@
+#include "client/command_line.h"
+
+#include <functional>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "client/exit_code.h"
+#include "client/help.h"
+#include "client/option_values.h"
+
+namespace edgekiln::client {
+namespace {
+
+// What CLI11 fills in, before the option values are parsed further.
+struct RawOptions {
+  CommandLine line;
+  std::string timeout;
+  std::vector<std::string> inputs;
+  std::string calibration_method;
+  uint64_t seed = 0;
+  int64_t limit = 0;
+};
+
+void AddCommon(CLI::App& app, RawOptions& raw) {
+  app.add_option("--server", raw.line.server,
+                 "Address of a daemon: HOST:PORT or unix:/PATH. Without it a "
+                 "daemon of your own is found or started")
+      ->type_name("ADDRESS")
+      ->group("Common options");
+  app.add_flag("--json", raw.line.json,
+               "Print JSON with proto field names, and nothing else, to the "
+               "standard output")
+      ->group("Common options");
+  app.add_flag("--quiet", raw.line.quiet, "No progress")
+      ->group("Common options");
+  app.add_option("--timeout", raw.timeout,
+                 "Give up after this long: 30s, 5m, 1h30m, or plain seconds")
+      ->type_name("DURATION")
+      ->group("Common options");
+}
+
+void AddModel(CLI::App& app, RawOptions& raw) {
+  app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
+      ->required();
+}
+
+enum class Targets { kOptional, kRequired, kSeveral };
+
+void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
+  const bool several = count == Targets::kSeveral;
+  auto* option = app.add_option(
+      "--target", raw.line.targets,
+      several ? "A chip by name (edgekiln targets list), or a descriptor FILE "
+                "(a path with '/', or ending in .txtpb or .textproto). May be "
+                "given several times"
+              : "A chip by name (edgekiln targets list), or a descriptor FILE "
+                "(a path with '/', or ending in .txtpb or .textproto)");
+  // One value per --target, so that the MODEL behind it is not taken for one.
+  option->type_name("T|FILE")->allow_extra_args(false);
+  if (count != Targets::kOptional) option->required();
+}
+
+void AddData(CLI::App& app, RawOptions& raw, bool required,
+             const std::string& help) {
+  auto* option = app.add_option("--data", raw.line.data, help);
+  option->type_name("DATA");
+  if (required) option->required();
+}
+
+void AddQuantization(CLI::App& app, RawOptions& raw) {
+  app.add_option("--calibration", raw.line.calibration,
+                 "Samples to learn activation ranges from (float models)")
+      ->type_name("DATA");
+  app.add_option("--calibration-method", raw.calibration_method,
+                 "minmax, or percentile[:P], P in percent, 99.99 by default")
+      ->type_name("METHOD");
+  app.add_option("--seed", raw.seed,
+                 "Of synthetic inputs; the same seed gives the same inputs")
+      ->type_name("N");
+  app.add_option("--input", raw.inputs,
+                 "How stored samples become the input NAME, on top of the data "
+                 "set's own scale: NAME:scale=S,offset=O,order=rgb|bgr,"
+                 "layout=nhwc|nchw. NAME: may be left out for the only input; "
+                 "values per channel are written 0.1/0.2/0.3")
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
+}
+
+void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
+  app.add_option("--limit", raw.limit, help)->type_name("N");
+}
+
+void AddOutput(CLI::App& app, RawOptions& raw, bool required,
+               const std::string& type, const std::string& help) {
+  auto* option = app.add_option("-o,--output", raw.line.output, help);
+  option->type_name(type);
+  if (required) option->required();
+}
+
+void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
+              const std::string& help, bool several) {
+  auto* option = app.add_option(type, raw.line.names, help)->required();
+  if (!several) option->expected(1);
+}
+
+CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
+                     const std::string& name, const std::string& description) {
+  CLI::App* app = parent.add_subcommand(name, description);
+  app->footer(HelpFooter(command));
+  AddCommon(*app, raw);
+  // Commands that contain commands are told apart by the innermost one.
+  app->parse_complete_callback([&raw, command] { raw.line.command = command; });
+  return app;
+}
+
+void AddModelCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* app = AddCommand(root, raw, Command::kInspect, "inspect",
+                             "Inputs, outputs and layers of a model");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kOptional);
+
+  app = AddCommand(root, raw, Command::kCompile, "compile",
+                   "Make the code that a chip runs");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
+
+  app = AddCommand(root, raw, Command::kProfile, "profile",
+                   "Cycles per layer on the simulated chip");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, false,
+          "Inputs to compare on; without it 16 seeded random ones");
+  AddLimit(*app, raw, "Use at most N samples");
+
+  app = AddCommand(root, raw, Command::kValidate, "validate",
+                   "Accuracy and bit-exactness over a labelled data set");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, true, "The labelled data set");
+  AddLimit(*app, raw, "Use at most N samples");
+
+  app = AddCommand(root, raw, Command::kRun, "run",
+                   "Outputs of the reference, or of the simulated chip");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kOptional);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, true,
+          "A .npz with one array per input, named like it (or x)");
+  AddOutput(*app, raw, true, "OUT.npz",
+            "Where to put the outputs, one array per output");
+  AddLimit(*app, raw, "Use at most N samples");
+}
+
+void AddTargetCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group = root.add_subcommand("targets", "The chips known by name");
+  group->require_subcommand(1);
+  AddCommand(*group, raw, Command::kTargetsList, "list", "All of them");
+  CLI::App* app = AddCommand(*group, raw, Command::kTargetsShow, "show",
+                             "The descriptor of one");
+  AddNames(*app, raw, "TARGET", "Its name", false);
+  app = AddCommand(*group, raw, Command::kTargetsCheck, "check",
+                   "Whether a descriptor file is valid");
+  AddNames(*app, raw, "FILE", "A descriptor in text form", false);
+}
+
+void AddJobCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group =
+      root.add_subcommand("jobs", "What the daemon is doing and has done");
+  group->require_subcommand(1);
+  CLI::App* app = AddCommand(*group, raw, Command::kJobsList, "list",
+                             "The newest jobs");
+  AddLimit(*app, raw, "List at most N jobs (20)");
+  app = AddCommand(*group, raw, Command::kJobsShow, "show",
+                   "State, stages and reports of a job");
+  AddNames(*app, raw, "ID", "Job", false);
+  app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
+                   "Follow a job to its end, then print its reports");
+  AddNames(*app, raw, "ID", "Job", false);
+  app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
+  AddNames(*app, raw, "ID", "Jobs", true);
+}
+
+// The command that the arguments had reached when they stopped making sense.
+const CLI::App* Reached(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+    for (const std::string& name : option->get_snames()) {
+      names.push_back("-" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub :
+       app.get_subcommands(std::function<bool(const CLI::App*)>{})) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+std::string FullName(const CLI::App* app) {
+  std::string name = app->get_name();
+  for (app = app->get_parent(); app != nullptr; app = app->get_parent()) {
+    name = absl::StrCat(app->get_name(), " ", name);
+  }
+  return name;
+}
+
+absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
+  const bool is_option = argument.size() > 1 && argument[0] == '-';
+  const std::string bare = argument.substr(0, argument.find('='));
+  const std::string help =
+      absl::StrCat("see ", FullName(&app), " --help");
+  if (is_option) {
+    const std::string nearest = NearestOf(bare, OptionNames(app));
+    return UsageError(
+        absl::StrCat("unknown option '", bare, "'"), FullName(&app), "",
+        nearest.empty() ? help
+                        : absl::StrCat("did you mean ", nearest, "? ", help));
+  }
+  const std::vector<std::string> commands = CommandNames(app);
+  const std::string nearest = NearestOf(argument, commands);
+  return UsageError(absl::StrCat(commands.empty() ? "unexpected argument '"
+                                                  : "unknown command '",
+                                 argument, "'"),
+                    FullName(&app), "",
+                    nearest.empty()
+                        ? help
+                        : absl::StrCat("did you mean ", nearest, "? ", help));
+}
+
+absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* app = Reached(&root);
+  for (const std::string& argument : root.remaining(true)) {
+    if (argument != "--") return UnknownArgument(*app, argument);
+  }
+  return UsageError(error.what(), FullName(app), "",
+                    absl::StrCat("see ", FullName(app), " --help"));
+}
+
+CommandLine TextOnly(Command command, std::string text) {
+  CommandLine line;
+  line.command = command;
+  line.text = std::move(text);
+  return line;
+}
+
+absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
+  const CLI::App& app = *Reached(&root);
+  CommandLine& line = raw.line;
+  const auto given = [&](const std::string& name) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+  };
+  if (!raw.timeout.empty()) {
+    EK_ASSIGN_OR_RETURN(line.timeout, ParseTimeout(raw.timeout));
+  }
+  for (const std::string& input : raw.inputs) {
+    EK_ASSIGN_OR_RETURN(v1::InputTransform transform,
+                        ParseInputTransform(input));
+    for (const v1::InputTransform& other : line.transforms) {
+      if (other.input() == transform.input()) {
+        return UsageError("two --input options for the same input",
+                          absl::StrCat("--input '", input, "'"), "",
+                          "write one --input with all its keys");
+      }
+    }
+    line.transforms.push_back(std::move(transform));
+  }
+  if (!raw.calibration_method.empty()) {
+    EK_ASSIGN_OR_RETURN(line.calibration_method,
+                        ParseCalibrationMethod(raw.calibration_method));
+  }
+  if (given("--seed")) line.seed = raw.seed;
+  if (given("--limit")) {
+    if (raw.limit < 1) {
+      return UsageError("--limit must be at least 1", FullName(&app), "",
+                        "leave --limit out to use everything");
+    }
+    line.limit = raw.limit;
+  }
+  const bool one_target =
+      line.command == Command::kInspect || line.command == Command::kRun;
+  if (one_target && line.targets.size() > 1) {
+    return UsageError("only one --target can be given here", FullName(&app), "",
+                      "give one, and repeat the command for the others");
+  }
+  return std::move(line);
+}
+
+}  // namespace
+
+absl::StatusOr<CommandLine> ParseCommandLine(
+    const std::vector<std::string>& args) {
+  RawOptions raw;
+  CLI::App root(HelpHeader(), "edgekiln");
+  root.footer(HelpFooter(Command::kHelp));
+  root.set_help_flag("-h,--help", "Print this help");
+  root.set_version_flag("--version", VersionText());
+  root.require_subcommand(1);
+  AddCommon(root, raw);
+  AddModelCommands(root, raw);
+  AddTargetCommands(root, raw);
+  AddJobCommands(root, raw);
+
+  // CLI11 takes them last first.
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  if (args.empty()) {
+    return UsageError("no command was given", "edgekiln",
+                      "one of inspect, compile, profile, validate, run, "
+                      "targets, jobs",
+                      "see edgekiln --help");
+  }
+  try {
+    root.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return TextOnly(Command::kHelp, root.help());
+  } catch (const CLI::CallForVersion&) {
+    return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));
+  } catch (const CLI::ParseError& error) {
+    return FromCliError(root, error);
+  }
+  return Finish(root, std::move(raw));
+}
+
+}  // namespace edgekiln::client

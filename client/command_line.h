@@ -1,0 +1,69 @@
+#ifndef EK_CLIENT_COMMAND_LINE_H_
+#define EK_CLIENT_COMMAND_LINE_H_
+
+// argv as a typed value. Touches neither files nor the network.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::client {
+
+enum class Command {
+  kHelp,     // `text` is what to print.
+  kVersion,  // Likewise.
+  kInspect,
+  kCompile,
+  kProfile,
+  kValidate,
+  kRun,
+  kTargetsList,
+  kTargetsShow,
+  kTargetsCheck,
+  kJobsList,
+  kJobsShow,
+  kJobsWatch,
+  kJobsCancel,
+};
+
+// Every option of every command; those a command does not have keep their
+// defaults.
+struct CommandLine {
+  Command command = Command::kHelp;
+  std::string text;
+
+  // Common.
+  std::string server;  // Empty: a local daemon.
+  bool json = false;
+  bool quiet = false;
+  absl::Duration timeout = absl::InfiniteDuration();
+
+  // Model commands.
+  std::string model;
+  std::vector<std::string> targets;
+  std::string data;
+  std::string calibration;
+  std::string output;  // compile: a folder; run: a .npz file.
+  std::vector<v1::InputTransform> transforms;
+  std::optional<v1::CalibrateOptions> calibration_method;
+  std::optional<uint64_t> seed;
+  std::optional<int64_t> limit;
+
+  // targets show, targets check, jobs show | watch | cancel.
+  std::vector<std::string> names;
+};
+
+// `args` without the program's name. Errors are usage errors; an unknown
+// option or command suggests the nearest known one.
+absl::StatusOr<CommandLine> ParseCommandLine(
+    const std::vector<std::string>& args);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_COMMAND_LINE_H_

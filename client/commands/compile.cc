@@ -1,0 +1,36 @@
+#include "client/commands/compile.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "client/job_output.h"
+#include "client/job_request.h"
+#include "client/run_job.h"
+
+namespace edgekiln::client {
+
+absl::Status RunCompile(CommandContext& context) {
+  const CommandLine& line = context.line;
+  EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
+                      PrepareJob(v1::COMPILE, false, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
+  std::vector<std::string> paths;
+  // With several targets, those that compiled are worth having.
+  if (!line.output.empty()) {
+    EK_ASSIGN_OR_RETURN(paths, FetchArtifacts(job, line.output, context));
+  }
+  const absl::Status outcome = PrintReports(job, context);
+  if (line.json || paths.empty()) return outcome;
+  std::string list = "\n";
+  for (size_t i = 0; i < paths.size(); ++i) {
+    const int64_t bytes = job.artifacts(static_cast<int>(i)).digest().size_bytes();
+    absl::StrAppend(&list, "wrote ", CleanText(paths[i]), "  ",
+                    FormatBytes(bytes), "\n");
+  }
+  context.print(list);
+  return outcome;
+}
+
+}  // namespace edgekiln::client

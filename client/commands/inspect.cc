@@ -1,0 +1,34 @@
+#include "client/commands/inspect.h"
+
+#include <vector>
+
+#include "base/status_macros.h"
+#include "client/job_request.h"
+#include "client/render/json.h"
+#include "client/render/model.h"
+
+namespace edgekiln::client {
+
+absl::Status RunInspect(CommandContext& context) {
+  const CommandLine& line = context.line;
+  v1::InspectModelRequest request;
+  std::vector<LocalBlob> blobs(1);
+  EK_ASSIGN_OR_RETURN(blobs[0],
+                      OpenLocalBlob(context.files, line.model, "MODEL"));
+  *request.mutable_model() = ToProto(blobs[0].digest);
+  request.set_model_name(FileName(line.model));
+  if (!line.targets.empty()) {
+    EK_ASSIGN_OR_RETURN(*request.mutable_target(),
+                        ResolveTarget(line.targets[0], context, blobs));
+  }
+  EK_RETURN_IF_ERROR(UploadBlobs(blobs, context));
+  EK_ASSIGN_OR_RETURN(const v1::ModelDescription model,
+                      context.connection.InspectModel(request));
+  context.progress.Clear();
+  context.print(line.json
+                    ? ToJson(model)
+                    : RenderModel(model, request.model_name(), context.style));
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,169 @@
+#include "client/commands/jobs.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "base/status_macros.h"
+#include "client/job_output.h"
+#include "client/render/error_block.h"
+#include "client/render/json.h"
+#include "client/render/report.h"
+#include "client/run_job.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr int64_t kDefaultListed = 20;
+constexpr int64_t kMaxPage = 1000;  // JobsService's own limit.
+
+absl::Time ToTime(const google::protobuf::Timestamp& stamp) {
+  return absl::FromUnixSeconds(stamp.seconds()) +
+         absl::Nanoseconds(stamp.nanos());
+}
+
+std::string StateText(const v1::Job& job) {
+  return absl::AsciiStrToLower(v1::JobState_Name(job.state()));
+}
+
+std::string GoalsText(const v1::Job& job) {
+  std::vector<std::string> goals;
+  for (const int goal : job.request().goals()) {
+    goals.push_back(absl::AsciiStrToLower(
+        v1::JobGoal_Name(static_cast<v1::JobGoal>(goal))));
+  }
+  return absl::StrJoin(goals, ",");
+}
+
+std::string TargetsText(const v1::Job& job) {
+  std::vector<std::string> names;
+  for (const v1::TargetRef& target : job.request().targets()) {
+    names.push_back(target.name());
+  }
+  return names.empty() ? "-" : absl::StrJoin(names, ",");
+}
+
+// From start to end, or until now.
+std::string SpentText(const v1::Job& job, absl::Time now) {
+  if (!job.has_started()) return "-";
+  const absl::Time end = job.has_finished() ? ToTime(job.finished()) : now;
+  return FormatTimeSpan(
+      std::max(end - ToTime(job.started()), absl::ZeroDuration()));
+}
+
+std::string CreatedText(const v1::Job& job) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%S", ToTime(job.created()),
+                          absl::LocalTimeZone());
+}
+
+std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
+  Table table({{""}, {""}});
+  table.AddRow({"job", job.id()});
+  table.AddRow({"state", StateText(job)});
+  table.AddRow({"goal", GoalsText(job)});
+  table.AddRow({"model", job.request().model_name()});
+  table.AddRow({"targets", TargetsText(job)});
+  table.AddRow({"created", CreatedText(job)});
+  table.AddRow({"time", SpentText(job, now)});
+  for (const v1::Artifact& artifact : job.artifacts()) {
+    table.AddRow({"file", absl::StrCat(artifact.path(), "  ",
+                                       FormatBytes(
+                                           artifact.digest().size_bytes()))});
+  }
+  return table.Render(style);
+}
+
+}  // namespace
+
+absl::Status RunJobsList(CommandContext& context) {
+  const int64_t wanted = context.line.limit.value_or(kDefaultListed);
+  v1::ListJobsResponse all;
+  v1::ListJobsRequest request;
+  while (all.jobs_size() < wanted) {
+    request.set_page_size(
+        static_cast<int32_t>(std::min(wanted - all.jobs_size(), kMaxPage)));
+    EK_ASSIGN_OR_RETURN(v1::ListJobsResponse page,
+                        context.connection.ListJobs(request));
+    for (v1::Job& job : *page.mutable_jobs()) *all.add_jobs() = std::move(job);
+    all.set_next_page_token(page.next_page_token());
+    if (page.next_page_token().empty()) break;
+    request.set_page_token(page.next_page_token());
+  }
+  context.progress.Clear();
+  if (context.line.json) {
+    context.print(ToJson(all));
+    return absl::OkStatus();
+  }
+  Table table({{"JOB"},
+               {"STATE"},
+               {"GOAL"},
+               {"MODEL"},
+               {"TARGETS"},
+               {"CREATED"},
+               {"TIME", Align::kRight}});
+  for (const v1::Job& job : all.jobs()) {
+    table.AddRow({job.id(), StateText(job), GoalsText(job),
+                  ClipMiddle(CleanText(job.request().model_name()), 32),
+                  ClipMiddle(CleanText(TargetsText(job)), 40),
+                  CreatedText(job), SpentText(job, context.clock.Now())});
+  }
+  context.print(table.Render(context.style));
+  return absl::OkStatus();
+}
+
+absl::Status RunJobsShow(CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const v1::Job job,
+                      context.connection.GetJob(context.line.names[0]));
+  context.progress.Clear();
+  if (context.line.json) {
+    context.print(ToJson(job));
+    return absl::OkStatus();
+  }
+  std::string out = Summary(job, context.clock.Now(), context.style);
+  for (int target = 0; target < job.reports(); ++target) {
+    const absl::StatusOr<v1::Report> report =
+        context.connection.GetReport(job.id(), target);
+    if (!report.ok()) continue;  // Not there yet, or failed: see the state.
+    absl::StrAppend(&out, "\n", RenderReport(*report, context.style));
+  }
+  if (job.reports() == 0 && job.stages_size() > 0) {
+    absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
+  }
+  if (job.has_error()) {
+    absl::StrAppend(&out, "\n", RenderError(job.error(), context.style));
+  }
+  context.print(out);
+  return absl::OkStatus();
+}
+
+absl::Status RunJobsWatch(CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const v1::Job job,
+                      FollowJob(context.line.names[0], context));
+  return PrintReports(job, context);
+}
+
+absl::Status RunJobsCancel(CommandContext& context) {
+  v1::ListJobsResponse cancelled;
+  for (const std::string& id : context.line.names) {
+    EK_ASSIGN_OR_RETURN(*cancelled.add_jobs(),
+                        context.connection.CancelJob(id),
+                        absl::StrCat("job ", id));
+  }
+  context.progress.Clear();
+  if (context.line.json) {
+    context.print(ToJson(cancelled));
+    return absl::OkStatus();
+  }
+  for (const v1::Job& job : cancelled.jobs()) {
+    context.print(
+        absl::StrCat(CleanText(job.id()), "  ", StateText(job), "\n"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,285 @@
+#include "client/connection.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "client/exit_code.h"
+#include "client/render/text.h"
+#include "client/rpc_status.h"
+#include "edgekiln/v1/jobs.grpc.pb.h"
+
+namespace edgekiln::client {
+namespace {
+
+// Reports of networks with thousands of layers exceed gRPC's default of 4 MiB.
+constexpr int kMaxMessageBytes = 256 << 20;
+// A daemon that has answered once and is gone is waited for this long.
+constexpr absl::Duration kRetryFor = absl::Seconds(10);
+constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
+// How long calls that need a worker wait for the first one to connect.
+constexpr absl::Duration kWorkerPatience = absl::Seconds(10);
+
+// Calls that need a worker take as long as the model is big.
+enum class Patience { kShort, kUnlimited };
+
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // Neither look-ups of service configuration in DNS nor proxies out of
+  // environment variables.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1);
+  if (!absl::StartsWith(target, "unix:")) {
+    // Notices a host that vanished. Not more often than servers tolerate.
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 30000);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000);
+  } else {
+    // The daemon checks who we are by the socket; a host name is only noise.
+    arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
+  }
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+class GrpcConnection final : public Connection {
+ public:
+  GrpcConnection(ConnectionOptions options, FileSystem& files, Clock& clock)
+      : options_(std::move(options)),
+        files_(files),
+        clock_(clock),
+        channel_(NewChannel(options_.grpc_target)),
+        jobs_(v1::Jobs::NewStub(channel_)),
+        reports_(v1::Reports::NewStub(channel_)),
+        models_(v1::Models::NewStub(channel_)),
+        targets_(v1::Targets::NewStub(channel_)) {}
+
+  absl::StatusOr<v1::Job> CreateJob(
+      const v1::CreateJobRequest& request) override {
+    return Call(*jobs_, &v1::Jobs::Stub::CreateJob, request);
+  }
+  absl::StatusOr<v1::Job> GetJob(const std::string& id) override {
+    v1::GetJobRequest request;
+    request.set_id(id);
+    return Call(*jobs_, &v1::Jobs::Stub::GetJob, request);
+  }
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(
+      const v1::ListJobsRequest& request) override {
+    return Call(*jobs_, &v1::Jobs::Stub::ListJobs, request);
+  }
+  absl::StatusOr<v1::Job> CancelJob(const std::string& id) override {
+    v1::CancelJobRequest request;
+    request.set_id(id);
+    // Asked for when the time is up, so the deadline does not apply.
+    return Call(*jobs_, &v1::Jobs::Stub::CancelJob, request, Patience::kShort,
+                absl::InfiniteFuture());
+  }
+  absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
+                                       int target) override {
+    v1::GetReportRequest request;
+    request.set_job_id(job_id);
+    request.set_target(target);
+    return Call(*reports_, &v1::Reports::Stub::GetReport, request);
+  }
+  absl::StatusOr<v1::ModelDescription> InspectModel(
+      const v1::InspectModelRequest& request) override {
+    return WithWorker([&] {
+      return Call(*models_, &v1::Models::Stub::InspectModel, request,
+                  Patience::kUnlimited);
+    });
+  }
+  absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
+    return Call(*targets_, &v1::Targets::Stub::ListTargets,
+                v1::ListTargetsRequest());
+  }
+  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) override {
+    v1::GetTargetRequest request;
+    request.set_name(name);
+    return Call(*targets_, &v1::Targets::Stub::GetTarget, request);
+  }
+  absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(
+      const Digest& target) override {
+    v1::ValidateTargetRequest request;
+    *request.mutable_target() = ToProto(target);
+    return WithWorker([&] {
+      return Call(*targets_, &v1::Targets::Stub::ValidateTarget, request,
+                  Patience::kUnlimited);
+    });
+  }
+
+  absl::Status Upload(const std::vector<LocalBlob>& blobs,
+                      const TransferProgress& progress) override {
+    const absl::Status status = UploadMissing(channel_, files_, clock_, blobs,
+                                              Transfer(), progress);
+    if (status.ok()) reached_ = true;
+    return Explain(status);
+  }
+  absl::Status Download(
+      const Digest& digest,
+      const std::function<absl::Status(absl::string_view)>& sink) override {
+    return Explain(
+        client::Download(channel_, clock_, digest, Transfer(), sink));
+  }
+  absl::Status Watch(const std::string& job_id, int64_t after_sequence,
+                     WatchSink& sink) override {
+    WatchOptions options;
+    options.revive = options_.revive;
+    return Explain(WatchJob(channel_, clock_, job_id, after_sequence, options,
+                            sink));
+  }
+
+ private:
+  TransferOptions Transfer() const {
+    TransferOptions options;
+    options.deadline = options_.deadline;
+    return options;
+  }
+
+  // Errors of gRPC itself, in words that help.
+  absl::Status Explain(const absl::Status& status) {
+    if (status.ok() || GetErrorDetail(status).has_value()) return status;
+    const bool late = absl::IsDeadlineExceeded(status);
+    if (late && reached_ && clock_.Now() >= options_.deadline) {
+      return MakeError(
+          absl::StatusCode::kDeadlineExceeded,
+          {.fault = Fault::kUser,
+           .reason = kReasonTimeout,
+           .what = "the time is up",
+           .limit = absl::StrCat("--timeout ",
+                                 FormatTimeSpan(options_.timeout)),
+           .fix = "give it more time; what is finished is not computed again"});
+    }
+    if (late || IsTransient(status)) {
+      return MakeError(
+          absl::StatusCode::kUnavailable,
+          {.fault = Fault::kInfra,
+           .reason = kReasonUnreachable,
+           .what = reached_ ? "the daemon no longer answers"
+                            : "no daemon answers",
+           .where = absl::StrCat(options_.shown, " (", status.message(), ")"),
+           .fix = options_.fix});
+    }
+    return status;
+  }
+
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(
+      Stub& stub,
+      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                   Response*),
+      const Request& request, Patience patience = Patience::kShort) {
+    return Call(stub, method, request, patience, options_.deadline);
+  }
+
+  template <typename Stub, typename Request, typename Response>
+  absl::StatusOr<Response> Call(
+      Stub& stub,
+      grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                   Response*),
+      const Request& request, Patience patience, absl::Time deadline) {
+    const absl::Duration give_up = clock_.Monotonic() + kRetryFor;
+    while (true) {
+      grpc::ClientContext context;
+      absl::Time until = deadline;
+      if (patience == Patience::kShort) {
+        until = std::min(until, clock_.Now() + options_.call_timeout);
+      }
+      if (until != absl::InfiniteFuture()) {
+        context.set_deadline(absl::ToChronoTime(until));
+      }
+      Response response;
+      const absl::Status status =
+          FromGrpc((stub.*method)(&context, request, &response));
+      if (status.ok()) {
+        reached_ = true;
+        return response;
+      }
+      // An answer, if not the one hoped for.
+      if (GetErrorDetail(status).has_value()) reached_ = true;
+      const bool retry = reached_ && absl::IsUnavailable(status) &&
+                         IsTransient(status) &&
+                         clock_.Monotonic() < give_up && clock_.Now() < until;
+      if (!retry) return Explain(status);
+      if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
+      clock_.SleepFor(kRetryEvery);
+    }
+  }
+
+  // A daemon that was just started refuses work until its workers are there.
+  template <typename Attempt>
+  auto WithWorker(const Attempt& attempt) -> decltype(attempt()) {
+    const absl::Duration give_up =
+        clock_.Monotonic() + std::min(kWorkerPatience, options_.timeout);
+    while (true) {
+      auto result = attempt();
+      const auto detail = GetErrorDetail(result.status());
+      const bool wait = detail.has_value() && detail->reason == kReasonNoWorker &&
+                        clock_.Monotonic() < give_up;
+      if (!wait) return result;
+      clock_.SleepFor(kRetryEvery);
+    }
+  }
+
+  const ConnectionOptions options_;
+  FileSystem& files_;
+  Clock& clock_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Jobs::Stub> jobs_;
+  const std::unique_ptr<v1::Reports::Stub> reports_;
+  const std::unique_ptr<v1::Models::Stub> models_;
+  const std::unique_ptr<v1::Targets::Stub> targets_;
+  bool reached_ = false;  // Whether the daemon has ever answered.
+};
+
+absl::Status BadAddress(absl::string_view address, absl::string_view what) {
+  return UsageError(what, absl::StrCat("--server ", address),
+                    "HOST:PORT, [IPV6]:PORT, unix:/PATH or /PATH of a socket",
+                    "for example --server localhost:7070");
+}
+
+}  // namespace
+
+std::unique_ptr<Connection> NewConnection(ConnectionOptions options,
+                                          FileSystem& files, Clock& clock) {
+  return std::make_unique<GrpcConnection>(std::move(options), files, clock);
+}
+
+absl::StatusOr<std::string> ParseServerAddress(absl::string_view address) {
+  if (absl::StartsWith(address, "/")) return absl::StrCat("unix:", address);
+  if (absl::StartsWith(address, "unix:/")) return std::string(address);
+  if (address.find("://") != absl::string_view::npos) {
+    return BadAddress(address, "the address is not a URL");
+  }
+  if (address.find_first_of(" \t\n/%") != absl::string_view::npos) {
+    return BadAddress(address, "that is no address");
+  }
+  const size_t colon = address.rfind(':');
+  int port = 0;
+  if (colon == absl::string_view::npos ||
+      !absl::SimpleAtoi(address.substr(colon + 1), &port)) {
+    return BadAddress(address, "the address has no port");
+  }
+  if (port < 1 || port > 65535) {
+    return BadAddress(address, "the port is not in 1..65535");
+  }
+  const absl::string_view host = address.substr(0, colon);
+  const bool bracketed =
+      absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (host.empty() ||
+      (!bracketed && host.find(':') != absl::string_view::npos)) {
+    return BadAddress(address, "the host is missing or ambiguous");
+  }
+  return absl::StrCat("dns:///", address);
+}
+
+}  // namespace edgekiln::client

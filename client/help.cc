@@ -1,0 +1,123 @@
+#include "client/help.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr char kRoot[] = R"(Examples:
+  edgekiln inspect net.tflite
+      What is in the model, and what could not be compiled.
+  edgekiln profile net.tflite --target dla-64-o-512k
+      Cycles per layer on a simulated chip.
+  edgekiln validate net.onnx --target dla-128-i-1m \
+      --calibration calibration.npz --data test.npz
+      Quantize a float model, then measure accuracy on the simulated chip.
+  edgekiln compile net.tflite --target my_chip.txtpb -o out/
+      The code for a chip of your own.
+  edgekiln COMMAND --help
+      More about one command.
+
+Without --server a daemon of your own is found or started (edgekilnd --local)
+and leaves after a while of idling.
+
+Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
+exist; 3 a result is not good enough (values differ from the reference);
+4 daemon unreachable, no worker in time, or our fault; 5 --timeout elapsed;
+6 authentication; 130 interrupted.
+)";
+
+constexpr char kInspect[] = R"(Examples:
+  edgekiln inspect net.onnx
+  edgekiln inspect net.tflite --target dla-64-o-512k
+      Also where each layer would run, and why.
+  edgekiln inspect net.onnx --json | jq '.inputs[] | {name, shape}'
+)";
+
+constexpr char kCompile[] = R"(Examples:
+  edgekiln compile net.tflite --target dla-64-o-512k -o out/
+      Program, streams, disassembly, weights and memory map into out/.
+  edgekiln compile net.onnx --target dla-64-o-512k --calibration images.npz \
+      --input 'image:scale=0.00392157,layout=nhwc' -o out/
+  edgekiln compile net.tflite --target a --target b -o out/
+      One folder per target: out/a/ and out/b/. With --json: a list of Reports
+      instead of one Report.
+)";
+
+constexpr char kProfile[] = R"(Examples:
+  edgekiln profile net.tflite --target dla-64-o-512k
+  edgekiln profile net.tflite --target dla-64-o-512k --json | jq .totals.cycles
+  edgekiln profile net.onnx --target dla-64-o-512k --calibration images.npz
+  edgekiln profile net.tflite --target dla-64-o-512k --target dla-128-i-1m
+      Two chips. With --json: a list of Reports instead of one Report.
+
+Every layer output of the simulated chip is compared with the reference; a
+difference is exit code 3.
+)";
+
+constexpr char kValidate[] = R"(Examples:
+  edgekiln validate net.tflite --target dla-64-o-512k --data test.npz
+  edgekiln validate net.onnx --target dla-64-o-512k --calibration train.npz \
+      --data t10k-images-idx3-ubyte.gz --limit 1000
+      An IDX pair: labels are found beside the images, by name
+      (t10k-labels-idx1-ubyte.gz), or named: --data IMAGES,LABELS
+  edgekiln validate net.tflite --target chip.txtpb --data test.npz \
+      --input 'serving_default_input:0:scale=0.1/0.2/0.3,order=bgr'
+      Input names may contain colons. Fractions are written as decimals: "/"
+      separates channels.
+
+DATA is a .npz with x, y and optionally x_scale, x_offset, or an IDX pair.
+With several --target and --json: a list of Reports instead of one Report.
+A difference between simulated chip and reference is exit code 3.
+)";
+
+constexpr char kRun[] = R"(Examples:
+  edgekiln run net.tflite --data in.npz -o out.npz
+      The reference interpreter's outputs.
+  edgekiln run net.tflite --target dla-64-o-512k --data in.npz -o out.npz
+      The simulated chip's outputs.
+
+One array per model input, named like it (or x for the only one), samples along
+the first axis, in the network's own element type and layout unless --input says
+otherwise; one array per output comes back.
+)";
+
+constexpr char kTargetsCheck[] = R"(Example:
+  edgekiln targets show dla > my_chip.txtpb    # then change it
+  edgekiln targets check my_chip.txtpb
+)";
+
+constexpr char kJobsWatch[] = R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
+)";
+
+}  // namespace
+
+std::string HelpHeader() {
+  return "edgekiln compiles trained models for edge accelerators and measures "
+         "them on simulated chips: cycles, memory, accuracy.";
+}
+
+std::string HelpFooter(Command command) {
+  switch (command) {
+    case Command::kHelp:
+      return kRoot;
+    case Command::kInspect:
+      return kInspect;
+    case Command::kCompile:
+      return kCompile;
+    case Command::kProfile:
+      return kProfile;
+    case Command::kValidate:
+      return kValidate;
+    case Command::kRun:
+      return kRun;
+    case Command::kTargetsCheck:
+      return kTargetsCheck;
+    case Command::kJobsWatch:
+      return kJobsWatch;
+    default:
+      return "";
+  }
+}
+
+std::string VersionText() { return "edgekiln " EK_VERSION; }
+
+}  // namespace edgekiln::client

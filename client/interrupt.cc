@@ -1,0 +1,47 @@
+#include "client/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+
+namespace edgekiln::client {
+namespace {
+
+// Lock-free, hence allowed in a signal handler.
+std::atomic<int> noted{0};
+std::atomic<bool> holding{false};
+std::atomic<bool> clear_line{false};
+
+void Handle(int) {
+  if (holding.load() && noted.fetch_add(1) == 0) return;
+  static constexpr char kClear[] = "\r\x1b[K";
+  if (clear_line.load()) {
+    const ssize_t written = write(2, kClear, sizeof(kClear) - 1);
+    static_cast<void>(written);
+  }
+  _exit(130);
+}
+
+}  // namespace
+
+Interrupt::Interrupt() {
+  noted.store(0);
+  holding.store(true);
+}
+
+Interrupt::~Interrupt() { holding.store(false); }
+
+bool Interrupt::requested() const { return noted.load() > 0; }
+
+void InstallInterruptHandlers(bool live_line) {
+  clear_line.store(live_line);
+  struct sigaction action = {};
+  action.sa_handler = Handle;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace edgekiln::client

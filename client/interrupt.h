@@ -1,0 +1,28 @@
+#ifndef EK_CLIENT_INTERRUPT_H_
+#define EK_CLIENT_INTERRUPT_H_
+
+// Ctrl-C, and kill. Signal handlers are the one thing that is global here,
+// because signals are.
+
+namespace edgekiln::client {
+
+// While an Interrupt lives, the first SIGINT or SIGTERM is only noted, so that
+// a job can be cancelled; the second leaves the program at once with exit code
+// 130. At other times the first one leaves at once. One at a time.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  bool requested() const;
+};
+
+// Makes SIGINT and SIGTERM leave with exit code 130, after removing a live
+// progress line from the terminal if there is one. Call once, first.
+void InstallInterruptHandlers(bool live_line);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_INTERRUPT_H_

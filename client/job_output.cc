@@ -1,0 +1,262 @@
+#include "client/job_output.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "client/error_detail.h"
+#include "client/exit_code.h"
+#include "client/render/error_block.h"
+#include "client/render/json.h"
+#include "client/render/report.h"
+#include "client/run_job.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr char kPartSuffix[] = ".part";
+
+// What is known of a target (or of the reference, without targets) that has no
+// report.
+v1::Report ReportWithout(const v1::Job& job, int target) {
+  v1::Report report;
+  report.set_job_id(job.id());
+  report.set_model_name(job.request().model_name());
+  *report.mutable_model() = job.request().model();
+  if (target < job.request().targets_size()) {
+    report.set_target_name(job.request().targets(target).name());
+    *report.mutable_target() = job.request().targets(target).digest();
+  }
+  *report.mutable_stages() = job.stages();
+  if (job.state() == v1::FAILED) *report.mutable_error() = job.error();
+  return report;
+}
+
+absl::StatusOr<std::vector<v1::Report>> FetchReports(const v1::Job& job,
+                                                     CommandContext& context) {
+  std::vector<v1::Report> reports;
+  const int count = std::max(1, job.request().targets_size());
+  for (int target = 0; target < count; ++target) {
+    absl::StatusOr<v1::Report> report =
+        context.connection.GetReport(job.id(), target);
+    if (absl::IsNotFound(report.status())) {
+      report = ReportWithout(job, target);
+    }
+    EK_RETURN_IF_ERROR(report.status(), "fetching the report");
+    reports.push_back(*std::move(report));
+  }
+  return reports;
+}
+
+void PrintText(const std::vector<v1::Report>& reports,
+               CommandContext& context) {
+  std::string out;
+  for (const v1::Report& report : reports) {
+    if (!out.empty()) out += "\n";
+    // The error of a single target is printed by the caller, as every error.
+    if (report.has_error() && reports.size() == 1) continue;
+    out += RenderReport(report, context.style);
+    if (report.has_error()) {
+      out += RenderError(report.error(), context.style, "failed");
+    }
+  }
+  context.print(out);
+}
+
+void PrintJson(const std::vector<v1::Report>& reports,
+               CommandContext& context) {
+  if (reports.size() == 1) {
+    // main prints {"error": ...} instead.
+    if (!reports[0].has_error()) context.print(ToJson(reports[0]));
+    return;
+  }
+  std::vector<const google::protobuf::Message*> messages;
+  for (const v1::Report& report : reports) messages.push_back(&report);
+  context.print(ToJsonArray(messages));
+}
+
+// A gate that is always there: the simulated chip equals the reference.
+absl::Status Gate(const std::vector<v1::Report>& reports) {
+  for (const v1::Report& report : reports) {
+    const int64_t mismatches = report.bit_exact().mismatches();
+    if (mismatches == 0) continue;
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        {.fault = Fault::kInfra,
+         .reason = kReasonGate,
+         .what = absl::StrCat(
+             "the simulated chip differs from the reference in ",
+             GroupDigits(mismatches), " of ",
+             GroupDigits(report.bit_exact().outputs_compared()), " values"),
+         .where = absl::StrCat(report.target_name(), ": ",
+                               report.bit_exact().first_mismatch()),
+         .limit = "0 mismatches",
+         .fix = absl::StrCat("this is a bug of edgekiln: report it with the "
+                             "model and job ",
+                             report.job_id())});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status BadPath(const v1::Artifact& artifact) {
+  return MakeError(absl::StatusCode::kDataLoss,
+                   {.fault = Fault::kInfra,
+                    .reason = "ARTIFACT_PATH",
+                    .what = "the daemon names a file outside of the output",
+                    .where = SanitizeText(artifact.path(), 200),
+                    .need = "a relative path without \"..\""});
+}
+
+bool IsSafe(const std::string& path) {
+  const auto plain = [](char c) {
+    return !absl::ascii_iscntrl(static_cast<unsigned char>(c)) && c != '\\';
+  };
+  if (path.empty() || path.size() > 1024) return false;
+  if (!std::all_of(path.begin(), path.end(), plain)) return false;
+  for (const absl::string_view part : absl::StrSplit(path, '/')) {
+    if (part.empty() || part == "." || part == "..") return false;
+  }
+  return true;
+}
+
+absl::Status CannotWrite(const std::string& path, absl::string_view why) {
+  return UsageError(absl::StrCat("'", path, "' cannot be written"), "-o", "",
+                    absl::StrCat(why, "; choose another place"));
+}
+
+// For users' own folders, hence with the modes that users expect.
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return CannotWrite(folder, error.message());
+  return absl::OkStatus();
+}
+
+// Between the folder and the file nothing may lead elsewhere.
+absl::Status RefuseLinks(const std::string& folder, const std::string& path) {
+  std::string at = folder;
+  const absl::string_view rest =
+      absl::string_view(path).substr(folder.size() + 1);
+  for (const absl::string_view part : absl::StrSplit(rest, '/')) {
+    at = JoinPath(at, part);
+    std::error_code error;
+    if (std::filesystem::is_symlink(at, error)) {
+      return CannotWrite(at, "it is a symbolic link");
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Writes the artifact beside its place. The caller renames or removes it.
+absl::Status FetchPart(const v1::Artifact& artifact, const std::string& part,
+                       CommandContext& context) {
+  EK_RETURN_IF_ERROR(MakeFolder(ParentPath(part)));
+  const absl::StatusOr<std::unique_ptr<WritableFile>> file =
+      context.files.Open(part, OpenMode::kTruncate);
+  if (!file.ok()) return CannotWrite(part, file.status().message());
+  const Digest digest{.hash = artifact.digest().hash(),
+                      .size_bytes = artifact.digest().size_bytes()};
+  int64_t done = 0;
+  EK_RETURN_IF_ERROR(
+      context.connection.Download(digest,
+                                  [&](absl::string_view bytes) {
+                                    done += static_cast<int64_t>(bytes.size());
+                                    context.progress.OnLocalStep(
+                                        "download", done, digest.size_bytes);
+                                    return (*file)->Append(bytes);
+                                  }),
+      absl::StrCat("downloading ", artifact.path()));
+  return (*file)->Close();
+}
+
+// "dla-64" may be chosen by the user and is a folder's name here.
+std::string FolderName(const std::string& target) {
+  std::string name;
+  for (const char c : target) {
+    const bool plain = absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
+                       c == '-' || c == '_' || (c == '.' && !name.empty());
+    name += plain ? c : '_';
+  }
+  return name.empty() ? "target" : name;
+}
+
+}  // namespace
+
+absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
+  const absl::Status outcome = JobError(job);
+  // Nothing to say of a job that never got to its targets.
+  if (!outcome.ok() && job.request().targets_size() < 2) return outcome;
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> reports,
+                      FetchReports(job, context));
+  context.progress.Clear();
+  if (context.line.json) {
+    PrintJson(reports, context);
+  } else {
+    PrintText(reports, context);
+  }
+  EK_RETURN_IF_ERROR(outcome);
+  return Gate(reports);
+}
+
+absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
+                                         const v1::Artifact& artifact,
+                                         const std::string& folder) {
+  if (!IsSafe(artifact.path())) return BadPath(artifact);
+  if (job.request().targets_size() < 2 || artifact.target() < 0) {
+    return JoinPath(folder, artifact.path());
+  }
+  if (artifact.target() >= job.request().targets_size()) {
+    return BadPath(artifact);
+  }
+  const std::string target =
+      FolderName(job.request().targets(artifact.target()).name());
+  return JoinPath(JoinPath(folder, target), artifact.path());
+}
+
+absl::Status FetchArtifact(const v1::Artifact& artifact,
+                           const std::string& path, CommandContext& context) {
+  const std::string part = path + kPartSuffix;
+  const absl::Status fetched = FetchPart(artifact, part, context);
+  const absl::Status moved =
+      fetched.ok() ? context.files.Rename(part, path) : fetched;
+  if (!moved.ok()) (void)context.files.Remove(part);
+  return moved;
+}
+
+absl::StatusOr<std::vector<std::string>> FetchArtifacts(
+    const v1::Job& job, const std::string& folder, CommandContext& context) {
+  std::vector<std::string> paths;
+  std::set<std::string> unique;
+  for (const v1::Artifact& artifact : job.artifacts()) {
+    EK_ASSIGN_OR_RETURN(const std::string path,
+                        ArtifactPath(job, artifact, folder));
+    if (!unique.insert(path).second) return BadPath(artifact);
+    EK_RETURN_IF_ERROR(RefuseLinks(folder, path));
+    paths.push_back(path);
+  }
+  EK_RETURN_IF_ERROR(MakeFolder(folder));
+  // All or nothing, as far as files allow: nothing gets its name before
+  // everything is here.
+  absl::Status status;
+  for (int i = 0; i < job.artifacts_size() && status.ok(); ++i) {
+    status = FetchPart(job.artifacts(i), paths[i] + kPartSuffix, context);
+  }
+  for (const std::string& path : paths) {
+    if (status.ok()) {
+      status = context.files.Rename(path + kPartSuffix, path);
+    } else {
+      (void)context.files.Remove(path + kPartSuffix);
+    }
+  }
+  EK_RETURN_IF_ERROR(status);
+  return paths;
+}
+
+}  // namespace edgekiln::client

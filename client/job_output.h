@@ -1,0 +1,41 @@
+#ifndef EK_CLIENT_JOB_OUTPUT_H_
+#define EK_CLIENT_JOB_OUTPUT_H_
+
+// What a finished job leaves for the user: reports and files.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/command_context.h"
+#include "edgekiln/v1/jobs.pb.h"
+
+namespace edgekiln::client {
+
+// Fetches and prints the job's reports, as text or as JSON: one Report, or with
+// several targets a list. Targets that failed are shown with their error.
+// Returns the outcome of the job: its error; GATE_FAILED if a simulated chip
+// differs from the reference; OK. Nothing is printed for a job that failed as a
+// whole with --json: the error is then the output.
+absl::Status PrintReports(const v1::Job& job, CommandContext& context);
+
+// Where an artifact belongs: FOLDER/PATH, with several targets
+// FOLDER/TARGET/PATH. Errors: DATA_LOSS if the daemon names a path that is
+// absolute, empty, or leads out of the folder.
+absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
+                                         const v1::Artifact& artifact,
+                                         const std::string& folder);
+
+// Fetches `artifact` into the file `path`, which appears complete or not at
+// all. Folders are created.
+absl::Status FetchArtifact(const v1::Artifact& artifact,
+                           const std::string& path, CommandContext& context);
+
+// Fetches all artifacts of the job into `folder`; returns their paths.
+absl::StatusOr<std::vector<std::string>> FetchArtifacts(
+    const v1::Job& job, const std::string& folder, CommandContext& context);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_JOB_OUTPUT_H_

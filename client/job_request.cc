@@ -1,0 +1,143 @@
+#include "client/job_request.h"
+
+#include <random>
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::client {
+namespace {
+
+// Names this request, so that sending it again makes no second job.
+std::string NewRequestId() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) absl::StrAppendFormat(&id, "%08x", device());
+  return id;
+}
+
+std::string TargetFileName(const std::string& path) {
+  absl::string_view name(path);
+  const size_t slash = name.rfind('/');
+  if (slash != absl::string_view::npos) name.remove_prefix(slash + 1);
+  for (const char* suffix : {".txtpb", ".textproto"}) {
+    name = absl::StripSuffix(name, suffix);
+  }
+  return std::string(name);
+}
+
+// Two files of the same name must not share a heading or an output folder.
+void MakeNamesUnique(v1::CreateJobRequest& request) {
+  std::set<std::string> used;
+  for (v1::TargetRef& target : *request.mutable_targets()) {
+    std::string name = target.name();
+    for (int n = 2; !used.insert(name).second; ++n) {
+      name = absl::StrCat(target.name(), "-", n);
+    }
+    target.set_name(name);
+  }
+}
+
+void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
+  v1::JobOptions& options = *request.mutable_options();
+  if (line.calibration_method.has_value()) {
+    *options.mutable_calibrate() = *line.calibration_method;
+  }
+  if (line.seed.has_value()) options.set_seed(*line.seed);
+  if (line.limit.has_value()) options.set_limit(*line.limit);
+  for (const v1::InputTransform& transform : line.transforms) {
+    *request.add_transforms() = transform;
+  }
+}
+
+absl::Status AddDataSet(const std::string& argument, absl::string_view option,
+                        bool labels_needed, CommandContext& context,
+                        v1::DataRef& data, std::vector<LocalBlob>& blobs) {
+  EK_ASSIGN_OR_RETURN(
+      const std::vector<LocalBlob> files,
+      OpenDataSet(context.files, argument, option, labels_needed));
+  for (const LocalBlob& file : files) {
+    *data.add_files() = ToProto(file.digest);
+    blobs.push_back(file);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string FileName(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+bool NamesTargetFile(FileSystem& files, const std::string& target) {
+  return target.find('/') != std::string::npos ||
+         absl::EndsWith(target, ".txtpb") ||
+         absl::EndsWith(target, ".textproto") || files.Stat(target).ok();
+}
+
+absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
+                                            CommandContext& context,
+                                            std::vector<LocalBlob>& blobs) {
+  v1::TargetRef ref;
+  if (NamesTargetFile(context.files, target)) {
+    EK_ASSIGN_OR_RETURN(const LocalBlob blob,
+                        OpenLocalBlob(context.files, target, "--target"));
+    ref.set_name(TargetFileName(target));
+    *ref.mutable_digest() = ToProto(blob.digest);
+    blobs.push_back(blob);
+    return ref;
+  }
+  EK_ASSIGN_OR_RETURN(const v1::TargetInfo info,
+                      context.connection.GetTarget(target));
+  ref.set_name(info.name());
+  *ref.mutable_digest() = info.digest();
+  return ref;
+}
+
+absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
+                         CommandContext& context) {
+  return context.connection.Upload(blobs, [&](int64_t done, int64_t total) {
+    context.progress.OnLocalStep("upload", done, total);
+  });
+}
+
+absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
+                                                bool labels_needed,
+                                                CommandContext& context) {
+  const CommandLine& line = context.line;
+  v1::CreateJobRequest request;
+  request.set_request_id(NewRequestId());
+  request.set_model_name(FileName(line.model));
+  request.add_goals(goal);
+  SetOptions(line, request);
+  // All files are looked at before the daemon is asked for anything.
+  std::vector<LocalBlob> blobs;
+  EK_ASSIGN_OR_RETURN(const LocalBlob model,
+                      OpenLocalBlob(context.files, line.model, "MODEL"));
+  *request.mutable_model() = ToProto(model.digest);
+  blobs.push_back(model);
+  if (!line.calibration.empty()) {
+    EK_RETURN_IF_ERROR(AddDataSet(line.calibration, "--calibration", false,
+                                  context, *request.mutable_calibration(),
+                                  blobs));
+  }
+  if (!line.data.empty()) {
+    EK_RETURN_IF_ERROR(AddDataSet(line.data, "--data", labels_needed, context,
+                                  *request.mutable_data(), blobs));
+  }
+  for (const std::string& target : line.targets) {
+    EK_ASSIGN_OR_RETURN(*request.add_targets(),
+                        ResolveTarget(target, context, blobs));
+  }
+  MakeNamesUnique(request);
+  EK_RETURN_IF_ERROR(UploadBlobs(blobs, context));
+  return request;
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,260 @@
+#include "client/local_daemon.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "client/exit_code.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr absl::Duration kPollEvery = absl::Milliseconds(10);
+// A daemon that left because another holds the lock: that one may still be
+// about to listen.
+constexpr absl::Duration kAfterExit = absl::Seconds(2);
+// Of the daemon's log: enough for its last words.
+constexpr int64_t kMaxLogBytes = 1 << 20;
+
+absl::Status Unreachable(absl::string_view what, absl::string_view where,
+                         absl::string_view fix) {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = kReasonUnreachable,
+                    .what = std::string(what),
+                    .where = std::string(where),
+                    .fix = std::string(fix)});
+}
+
+absl::Status NotOurs(absl::string_view what, absl::string_view where,
+                     absl::string_view need) {
+  return MakeError(absl::StatusCode::kPermissionDenied,
+                   {.fault = Fault::kInfra,
+                    .reason = "RUNTIME_FOLDER_UNSAFE",
+                    .what = std::string(what),
+                    .where = std::string(where),
+                    .need = std::string(need),
+                    .fix = "remove it, or set XDG_RUNTIME_DIR to a folder of "
+                           "your own"});
+}
+
+class ScopedFd {
+ public:
+  explicit ScopedFd(int fd) : fd_(fd) {}
+  ~ScopedFd() {
+    if (fd_ >= 0) close(fd_);
+  }
+  ScopedFd(const ScopedFd&) = delete;
+  ScopedFd& operator=(const ScopedFd&) = delete;
+  int get() const { return fd_; }
+
+ private:
+  const int fd_;
+};
+
+// In a world-writable parent anybody could have made the folder first.
+absl::Status SecureFolder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Unreachable("the runtime folder cannot be created",
+                       absl::StrCat(folder, ": ", strerror(errno)),
+                       "set XDG_RUNTIME_DIR to a folder of your own, or use "
+                       "--server");
+  }
+  struct stat info;
+  if (lstat(folder.c_str(), &info) != 0) {
+    return Unreachable("the runtime folder cannot be read",
+                       absl::StrCat(folder, ": ", strerror(errno)),
+                       "set XDG_RUNTIME_DIR to a folder of your own");
+  }
+  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
+    return NotOurs("the runtime folder is not yours", folder,
+                   "a folder that belongs to you");
+  }
+  if ((info.st_mode & 077) != 0) {
+    return NotOurs("the runtime folder is open to others", folder, "mode 0700");
+  }
+  return absl::OkStatus();
+}
+
+enum class Probe { kListening, kAbsent };
+
+// Whether somebody accepts on the socket, and whether it is us.
+absl::StatusOr<Probe> ProbeSocket(const std::string& path) {
+  sockaddr_un address = {};
+  if (path.size() >= sizeof(address.sun_path)) {
+    return Unreachable(
+        "the socket's path is too long", path,
+        absl::StrCat("set XDG_RUNTIME_DIR to a shorter path; at most ",
+                     sizeof(address.sun_path) - 1, " bytes fit"));
+  }
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, path.size());
+  const ScopedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0) {
+    return Unreachable("no socket could be opened", strerror(errno), "");
+  }
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
+              sizeof(address)) != 0) {
+    return Probe::kAbsent;
+  }
+  ucred peer = {};
+  socklen_t size = sizeof(peer);
+  if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+      peer.uid != geteuid()) {
+    return NotOurs("the daemon on the socket is not yours", path,
+                   "a daemon run by you");
+  }
+  return Probe::kListening;
+}
+
+// Starts the daemon in a session of its own, so that Ctrl-C does not reach it.
+absl::StatusOr<pid_t> Spawn(const std::string& program,
+                            const std::string& log) {
+  if (access(program.c_str(), X_OK) != 0) {
+    return Unreachable("edgekilnd is missing", program,
+                       "install edgekilnd and edgekiln-worker beside edgekiln, "
+                       "or use --server ADDRESS");
+  }
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&actions, 1, log.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0600);
+  posix_spawn_file_actions_adddup2(&actions, 1, 2);
+  posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  // The folder we were started in must not be kept from being unmounted.
+  posix_spawn_file_actions_addchdir_np(&actions, "/");
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none;
+  sigemptyset(&none);
+  sigset_t defaults;
+  sigemptyset(&defaults);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    sigaddset(&defaults, signal);
+  }
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID |
+                                            POSIX_SPAWN_SETSIGMASK |
+                                            POSIX_SPAWN_SETSIGDEF);
+  std::string name = program;
+  char local[] = "--local";
+  char* const argv[] = {name.data(), local, nullptr};
+  pid_t pid = 0;
+  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes,
+                                argv, environ);
+  posix_spawnattr_destroy(&attributes);
+  posix_spawn_file_actions_destroy(&actions);
+  if (error != 0) {
+    return Unreachable("edgekilnd could not be started",
+                       absl::StrCat(program, ": ", strerror(error)), "");
+  }
+  return pid;
+}
+
+// The last line of the log that says something.
+std::string LastWords(const std::string& log) {
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  const absl::StatusOr<std::string> text = files->Read(log, kMaxLogBytes);
+  if (!text.ok()) return "";
+  std::string last;
+  for (const absl::string_view line : absl::StrSplit(*text, '\n')) {
+    if (!absl::StripAsciiWhitespace(line).empty()) last = std::string(line);
+  }
+  return last;
+}
+
+// Each start begins a log that does not grow for ever.
+void TrimLog(const std::string& log) {
+  struct stat info;
+  if (stat(log.c_str(), &info) == 0 && info.st_size > kMaxLogBytes / 2) {
+    unlink(log.c_str());
+  }
+}
+
+absl::Status DidNotStart(absl::string_view what, const std::string& log) {
+  const std::string last = LastWords(log);
+  return Unreachable(
+      what, last.empty() ? absl::StrCat("its log ", log, " is empty") : last,
+      absl::StrCat("read ", log,
+                   ", or run edgekilnd --local in a terminal to see why"));
+}
+
+}  // namespace
+
+absl::StatusOr<LocalDaemonOptions> DefaultLocalDaemon() {
+  LocalDaemonOptions options;
+  const char* runtime = getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && runtime[0] == '/') {
+    options.runtime_folder = JoinPath(runtime, "edgekiln");
+  } else {
+    options.runtime_folder = absl::StrCat("/tmp/edgekiln-", geteuid());
+  }
+  char self[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", self, sizeof(self));
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof(self))) {
+    return Unreachable("the path of this program is unknown", "/proc/self/exe",
+                       "use --server ADDRESS");
+  }
+  options.program =
+      JoinPath(ParentPath(absl::string_view(self, length)), "edgekilnd");
+  return options;
+}
+
+std::string LocalSocketPath(const LocalDaemonOptions& options) {
+  return JoinPath(options.runtime_folder, "edgekilnd.sock");
+}
+
+absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
+                               Clock& clock) {
+  EK_RETURN_IF_ERROR(SecureFolder(options.runtime_folder));
+  const std::string socket_path = LocalSocketPath(options);
+  EK_ASSIGN_OR_RETURN(Probe probe, ProbeSocket(socket_path));
+  if (probe == Probe::kListening) return absl::OkStatus();
+
+  const std::string log = JoinPath(options.runtime_folder, "edgekilnd.log");
+  TrimLog(log);
+  EK_ASSIGN_OR_RETURN(const pid_t pid, Spawn(options.program, log));
+  absl::Duration give_up = clock.Monotonic() + options.patience;
+  bool exited = false;
+  bool failed = false;
+  while (clock.Monotonic() < give_up) {
+    EK_ASSIGN_OR_RETURN(probe, ProbeSocket(socket_path));
+    if (probe == Probe::kListening) return absl::OkStatus();
+    int status = 0;
+    if (!exited && waitpid(pid, &status, WNOHANG) == pid) {
+      exited = true;
+      failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+      if (failed) {
+        give_up = std::min(give_up, clock.Monotonic() + kAfterExit);
+      }
+    }
+    clock.SleepFor(kPollEvery);
+  }
+  if (failed) return DidNotStart("edgekilnd --local ended at once", log);
+  return DidNotStart(absl::StrCat("edgekilnd --local did not listen on ",
+                                  socket_path, " within ",
+                                  absl::FormatDuration(options.patience)),
+                     log);
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,174 @@
+// `edgekiln`: the command line of the service. Parses, connects, dispatches,
+// and turns the outcome into output and exit code.
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "client/command_context.h"
+#include "client/command_line.h"
+#include "client/commands/compile.h"
+#include "client/commands/inspect.h"
+#include "client/commands/jobs.h"
+#include "client/commands/profile.h"
+#include "client/commands/run.h"
+#include "client/commands/targets.h"
+#include "client/commands/validate.h"
+#include "client/connection.h"
+#include "client/error_detail.h"
+#include "client/exit_code.h"
+#include "client/interrupt.h"
+#include "client/local_daemon.h"
+#include "client/render/error_block.h"
+#include "client/render/json.h"
+#include "client/render/progress.h"
+
+namespace edgekiln::client {
+namespace {
+
+void Write(std::FILE* file, absl::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+Style StyleOf(int fd) {
+  return isatty(fd) != 0 ? Style::Coloured() : Style::Plain();
+}
+
+int TerminalWidth() {
+  winsize size = {};
+  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+ProgressStyle ProgressStyleOf(const CommandLine& line) {
+  if (line.quiet) return ProgressStyle::kNone;
+  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kLive
+                                    : ProgressStyle::kPlain;
+}
+
+absl::StatusOr<std::unique_ptr<Connection>> Connect(const CommandLine& line,
+                                                    FileSystem& files,
+                                                    Clock& clock) {
+  ConnectionOptions options;
+  options.timeout = line.timeout;
+  options.deadline = clock.Now() + line.timeout;
+  if (!line.server.empty()) {
+    EK_ASSIGN_OR_RETURN(options.grpc_target, ParseServerAddress(line.server));
+    options.shown = line.server;
+    options.fix =
+        "check that edgekilnd runs there and listens on that address, or leave "
+        "--server out to use a daemon of your own";
+    return NewConnection(std::move(options), files, clock);
+  }
+  EK_ASSIGN_OR_RETURN(const LocalDaemonOptions local, DefaultLocalDaemon());
+  EK_RETURN_IF_ERROR(EnsureLocalDaemon(local, clock));
+  options.shown = LocalSocketPath(local);
+  options.grpc_target = "unix:" + options.shown;
+  options.fix = "read edgekilnd.log beside the socket";
+  options.revive = [local, &clock] { return EnsureLocalDaemon(local, clock); };
+  return NewConnection(std::move(options), files, clock);
+}
+
+absl::Status Dispatch(CommandContext& context) {
+  switch (context.line.command) {
+    case Command::kInspect:
+      return RunInspect(context);
+    case Command::kCompile:
+      return RunCompile(context);
+    case Command::kProfile:
+      return RunProfile(context);
+    case Command::kValidate:
+      return RunValidate(context);
+    case Command::kRun:
+      return RunOutputs(context);
+    case Command::kTargetsList:
+      return RunTargetsList(context);
+    case Command::kTargetsShow:
+      return RunTargetsShow(context);
+    case Command::kTargetsCheck:
+      return RunTargetsCheck(context);
+    case Command::kJobsList:
+      return RunJobsList(context);
+    case Command::kJobsShow:
+      return RunJobsShow(context);
+    case Command::kJobsWatch:
+      return RunJobsWatch(context);
+    case Command::kJobsCancel:
+      return RunJobsCancel(context);
+    case Command::kHelp:
+    case Command::kVersion:
+      break;  // Handled before anything is set up.
+  }
+  return absl::OkStatus();
+}
+
+// `printed`: whether the standard output already holds a result.
+absl::Status RunCommand(const CommandLine& line, bool& printed) {
+  const std::unique_ptr<Clock> clock = NewRealClock();
+  const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
+  const absl::Duration start = clock->Monotonic();
+  Progress progress({.style = ProgressStyleOf(line),
+                     .colours = StyleOf(STDERR_FILENO),
+                     .write = [](absl::string_view text) {
+                       Write(stderr, text);
+                     },
+                     .width = TerminalWidth,
+                     .now = [&] { return clock->Monotonic(); }});
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
+                      Connect(line, *files, *clock));
+  CommandContext context{.line = line,
+                         .connection = *connection,
+                         .files = *files,
+                         .clock = *clock,
+                         .progress = progress,
+                         .print = [&](absl::string_view text) {
+                           printed = true;
+                           Write(stdout, text);
+                         },
+                         .style = StyleOf(STDOUT_FILENO),
+                         .deadline = start + line.timeout};
+  return Dispatch(context);
+}
+
+ExitCode Fail(const absl::Status& status, bool json, bool printed) {
+  const v1::ErrorDetail error = DetailFromStatus(status);
+  // One JSON document on the standard output, never two.
+  if (json && !printed) Write(stdout, ToJsonWrapped("error", error));
+  Write(stderr, RenderError(error, StyleOf(STDERR_FILENO)));
+  return ExitCodeFor(status);
+}
+
+ExitCode Main(const std::vector<std::string>& args) {
+  const absl::StatusOr<CommandLine> line = ParseCommandLine(args);
+  if (!line.ok()) {
+    const bool json = std::find(args.begin(), args.end(), "--json") != args.end();
+    return Fail(line.status(), json, false);
+  }
+  if (line->command == Command::kHelp || line->command == Command::kVersion) {
+    Write(stdout, line->text);
+    return ExitCode::kPass;
+  }
+  InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);
+  bool printed = false;
+  const absl::Status status = RunCommand(*line, printed);
+  return status.ok() ? ExitCode::kPass : Fail(status, line->json, printed);
+}
+
+}  // namespace
+}  // namespace edgekiln::client
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + std::max(argc, 1));
+  return static_cast<int>(edgekiln::client::Main(args));
+}

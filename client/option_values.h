@@ -1,0 +1,40 @@
+#ifndef EK_CLIENT_OPTION_VALUES_H_
+#define EK_CLIENT_OPTION_VALUES_H_
+
+// The small languages inside option values. Pure; errors are usage errors that
+// quote the text and show a valid example.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::client {
+
+// "30s", "5m", "1h30m", "500ms", or plain seconds: "90", "0.5". Above zero and
+// at most 30 days.
+absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text);
+
+// "NAME:scale=0.1/0.2/0.3,offset=1,order=bgr,layout=nchw". NAME, with its
+// colon, may be left out when the model has one input; it may contain colons
+// itself ("serving_default_input:0"), because it ends at the last colon before
+// the first known "key=". Lists of one value per channel are separated by "/".
+// At least one key; each at most once; numbers finite; scales not zero.
+absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
+
+// "minmax", "percentile" (99.99), "percentile:99.9" (above 50, at most 100).
+absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
+    absl::string_view text);
+
+// The candidate that `text` was most probably meant to be; empty if none is
+// near. Candidates are compared as given ("--json").
+std::string NearestOf(absl::string_view text,
+                      const std::vector<std::string>& candidates);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_OPTION_VALUES_H_

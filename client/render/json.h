@@ -1,0 +1,37 @@
+#ifndef EK_CLIENT_RENDER_JSON_H_
+#define EK_CLIENT_RENDER_JSON_H_
+
+// Protobuf messages as JSON for `jq` and for programs. Differs from protobuf's
+// own mapping where that is inconvenient: names are the proto field names,
+// 64-bit integers are numbers (protobuf quotes them), every primitive and
+// repeated field is printed even when it is zero or empty. The same message
+// gives the same text: fields in the order of the .proto file, doubles in the
+// shortest form that reads back equal.
+//
+// Absent message fields, unset `optional` fields and unset oneofs are left out.
+// Enums are names. Timestamp and Duration are strings ("2026-01-31T12:00:00Z",
+// "1.5s"), bytes are base64, infinities and NaN are the strings protobuf uses.
+// Map fields do not occur in our API and are printed as lists of entries.
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
+
+namespace edgekiln::client {
+
+// Indented, ending in a newline.
+std::string ToJson(const google::protobuf::Message& message);
+
+// A JSON array of the messages.
+std::string ToJsonArray(
+    const std::vector<const google::protobuf::Message*>& messages);
+
+// {"<key>": <message>}.
+std::string ToJsonWrapped(absl::string_view key,
+                          const google::protobuf::Message& message);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RENDER_JSON_H_

@@ -1,0 +1,99 @@
+#include "client/render/model.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "client/render/error_block.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr int kMaxNameWidth = 36;
+constexpr int kMaxReasonWidth = 60;
+
+template <typename Shape>
+std::string ShapeText(const Shape& shape) {
+  return absl::StrCat("[", absl::StrJoin(shape, ","), "]");
+}
+
+std::string QuantizationText(const v1::Quantization& q) {
+  if (q.scale_size() == 0) return "";
+  if (q.scale_size() > 1) {
+    return absl::StrFormat("%d scales along axis %d", q.scale_size(), q.axis());
+  }
+  return absl::StrFormat("scale %.7g zero point %d", q.scale(0),
+                         q.zero_point_size() > 0 ? q.zero_point(0) : 0);
+}
+
+std::string Ports(const v1::ModelDescription& model, const Style& style) {
+  Table table({{""}, {""}, {""}, {""}, {""}});
+  const auto add = [&](absl::string_view label,
+                       const v1::ModelDescription::Port& port) {
+    table.AddRow({std::string(label), CleanText(port.name()),
+                  ShapeText(port.shape()), CleanText(port.type()),
+                  QuantizationText(port.quantization())});
+  };
+  for (const auto& port : model.inputs()) add("input", port);
+  for (const auto& port : model.outputs()) add("output", port);
+  return table.Render(style);
+}
+
+std::string Layers(const v1::ModelDescription& model, const Style& style) {
+  const bool placed =
+      std::any_of(model.layers().begin(), model.layers().end(),
+                  [](const auto& layer) { return !layer.engine().empty(); });
+  std::vector<Table::Column> columns = {{"LAYER"},
+                                        {"OP"},
+                                        {"OUTPUT"},
+                                        {"TYPE"},
+                                        {"MACS", Align::kRight},
+                                        {"PARAMS", Align::kRight}};
+  if (placed) {
+    columns.push_back({"ENGINE"});
+    columns.push_back({"REASON"});
+  }
+  Table table(columns);
+  for (const v1::ModelDescription::Layer& layer : model.layers()) {
+    std::vector<std::string> row = {
+        ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+        ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
+        ShapeText(layer.output_shape()),
+        CleanText(layer.output_type()),
+        GroupDigits(layer.macs()),
+        GroupDigits(layer.parameters())};
+    if (placed) {
+      row.push_back(CleanText(layer.engine()));
+      row.push_back(ClipMiddle(CleanText(layer.reason()), kMaxReasonWidth));
+    }
+    table.AddRow(std::move(row));
+  }
+  std::vector<std::string> total = {
+      "total", "", "", "", GroupDigits(model.macs()),
+      GroupDigits(model.parameters())};
+  table.AddRow(std::move(total));
+  return table.Render(style);
+}
+
+}  // namespace
+
+std::string RenderModel(const v1::ModelDescription& model,
+                        absl::string_view name, const Style& style) {
+  std::string title =
+      CleanText(model.name().empty() ? name : absl::string_view(model.name()));
+  if (!model.format().empty()) {
+    absl::StrAppend(&title, "   ", CleanText(model.format()));
+  }
+  absl::StrAppend(&title, model.quantized() ? ", quantized" : ", float");
+  std::string out = absl::StrCat(style.Bold(title), "\n\n");
+  absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style));
+  for (const v1::ErrorDetail& problem : model.problems()) {
+    absl::StrAppend(&out, "\n", RenderError(problem, style, "problem"));
+  }
+  return out;
+}
+
+}  // namespace edgekiln::client

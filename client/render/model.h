@@ -1,0 +1,20 @@
+#ifndef EK_CLIENT_RENDER_MODEL_H_
+#define EK_CLIENT_RENDER_MODEL_H_
+
+// What `inspect` found out, as text for people. Pure.
+
+#include <string>
+
+#include "client/render/text.h"
+#include "edgekiln/v1/model.pb.h"
+
+namespace edgekiln::client {
+
+// `name` is shown where the description has none. Placement columns appear if
+// any layer has an engine.
+std::string RenderModel(const v1::ModelDescription& model,
+                        absl::string_view name, const Style& style);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RENDER_MODEL_H_

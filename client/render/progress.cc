@@ -1,0 +1,235 @@
+#include "client/render/progress.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
+constexpr absl::Duration kPlainSamplesInterval = absl::Seconds(1);
+// Shorter waits are the normal hand-over between stages.
+constexpr absl::Duration kWaitShown = absl::Seconds(1);
+// An ETA from less is noise.
+constexpr absl::Duration kEtaAfter = absl::Seconds(1);
+
+// "simulate" of "simulate[3]".
+std::string BaseName(absl::string_view stage) {
+  return CleanText(stage.substr(0, stage.find('[')));
+}
+
+std::string PercentOf(int64_t done, int64_t total) {
+  const double share = std::clamp(
+      static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
+  return absl::StrFormat("%d %%", static_cast<int>(share * 100));
+}
+
+}  // namespace
+
+void ProgressModel::SetLocalStep(absl::string_view step, int64_t done_bytes,
+                                 int64_t total_bytes) {
+  stage_ = std::string(step);
+  stage_progress_.set_done(done_bytes);
+  stage_progress_.set_total(total_bytes);
+  stage_progress_.set_unit("bytes");
+}
+
+void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
+  reconnecting_ = false;
+  if (event.has_waiting()) {
+    const std::string reason = CleanText(event.waiting().reason());
+    if (waiting_.empty()) waiting_since_ = now;
+    waiting_ = reason.empty() ? "for the daemon" : reason;
+    return;
+  }
+  waiting_.clear();
+  switch (event.event_case()) {
+    case v1::JobEvent::kStageStarted:
+      stage_ = BaseName(event.stage_started().name());
+      stage_progress_.Clear();
+      break;
+    case v1::JobEvent::kProgress:
+      stage_ = BaseName(event.progress().stage());
+      stage_progress_ = event.progress().progress();
+      break;
+    case v1::JobEvent::kSamples:
+      if (!has_samples_) {
+        first_done_ = event.samples().done();
+        first_samples_at_ = now;
+      }
+      has_samples_ = true;
+      samples_ = event.samples();
+      break;
+    case v1::JobEvent::kState:
+      if (event.state() == v1::QUEUED) stage_ = "queued";
+      break;
+    default:
+      break;
+  }
+}
+
+std::string ProgressModel::StepText() const {
+  std::string out = stage_.empty() ? "starting" : stage_;
+  const int64_t done = stage_progress_.done();
+  const int64_t total = stage_progress_.total();
+  if (total <= 0) return out;
+  if (stage_progress_.unit() == "bytes") {
+    absl::StrAppend(&out, "  ", FormatBytes(done), " of ", FormatBytes(total));
+  } else {
+    absl::StrAppend(&out, "  ", GroupDigits(done), "/", GroupDigits(total), " ",
+                    CleanText(stage_progress_.unit()));
+  }
+  return absl::StrCat(out, " (", PercentOf(done, total), ")");
+}
+
+std::string ProgressModel::SamplesText(absl::Duration now) const {
+  if (!has_samples_) return "";
+  const int64_t done = samples_.done();
+  const int64_t total = samples_.total();
+  std::string out = GroupDigits(done);
+  if (total > 0) {
+    absl::StrAppend(&out, "/", GroupDigits(total), " samples (",
+                    PercentOf(done, total), ")");
+  } else {
+    out += " samples";
+  }
+  if (samples_.labelled() > 0) {
+    const double accuracy = static_cast<double>(samples_.correct()) /
+                            static_cast<double>(samples_.labelled());
+    absl::StrAppend(&out, "  accuracy ", FormatPercent(accuracy, 2));
+  }
+  if (samples_.mismatches() > 0) {
+    absl::StrAppend(&out, "  ",
+                    Count(samples_.mismatches(), "MISMATCH", "MISMATCHES"));
+  }
+  const absl::Duration spent = now - first_samples_at_;
+  if (done > first_done_ && done < total && spent >= kEtaAfter) {
+    const double left = static_cast<double>(total - done) /
+                        static_cast<double>(done - first_done_);
+    absl::StrAppend(&out, "  ETA ", FormatTimeSpan(spent * left));
+  }
+  return out;
+}
+
+std::string ProgressModel::WaitingText(absl::Duration now) const {
+  if (waiting_.empty() || now - waiting_since_ < kWaitShown) return "";
+  return absl::StrCat("waiting: ", waiting_);
+}
+
+std::string ProgressModel::Line(absl::Duration now, int width) const {
+  const double seconds =
+      std::max(0.0, absl::ToDoubleSeconds(now - start_));
+  const std::string clock = absl::StrFormat("%5.1f s  ", seconds);
+  std::string rest = WaitingText(now);
+  if (reconnecting_) {
+    rest = "connection lost, connecting again";
+  } else if (rest.empty()) {
+    // Once samples flow they say more than the stage's own count.
+    const std::string samples = SamplesText(now);
+    rest = samples.empty() ? StepText()
+                           : absl::StrCat(stage_, "  ", samples);
+  }
+  return ClipEnd(clock + rest, width);
+}
+
+Progress::Progress(Options options)
+    : options_(std::move(options)),
+      model_(options_.now ? options_.now() : absl::ZeroDuration()) {}
+
+Progress::~Progress() { Clear(); }
+
+void Progress::Clear() {
+  if (!drawn_) return;
+  options_.write("\r\x1b[K");
+  drawn_ = false;
+  last_line_.clear();
+}
+
+void Progress::Say(absl::string_view text) {
+  if (options_.style == ProgressStyle::kNone) return;
+  Clear();
+  options_.write(absl::StrCat(text, "\n"));
+}
+
+void Progress::Redraw() {
+  const absl::Duration now = options_.now();
+  if (now - last_draw_ < kRedrawInterval) return;
+  // The last column stays free: writing it wraps the line on some terminals.
+  const std::string line = model_.Line(now, options_.width() - 1);
+  if (drawn_ && line == last_line_) return;
+  options_.write(absl::StrCat("\r", line, "\x1b[K"));
+  drawn_ = true;
+  last_draw_ = now;
+  last_line_ = line;
+}
+
+void Progress::OnLocalStep(absl::string_view step, int64_t done_bytes,
+                           int64_t total_bytes) {
+  model_.SetLocalStep(step, done_bytes, total_bytes);
+  if (options_.style == ProgressStyle::kLive) Redraw();
+}
+
+void Progress::OnReconnecting(bool reconnecting) {
+  model_.SetReconnecting(reconnecting);
+  if (options_.style == ProgressStyle::kLive) Redraw();
+  if (options_.style == ProgressStyle::kPlain && reconnecting) {
+    Say("connection lost, connecting again");
+  }
+}
+
+void Progress::OnEvent(const v1::JobEvent& event) {
+  if (options_.style == ProgressStyle::kNone) return;
+  model_.Apply(event, options_.now());
+  if (options_.style == ProgressStyle::kLive) {
+    Redraw();
+  } else {
+    PlainEvent(event);
+  }
+}
+
+void Progress::OnTick() {
+  if (options_.style == ProgressStyle::kLive) Redraw();
+  if (options_.style == ProgressStyle::kPlain) PlainTick();
+}
+
+// Chunks of one stage come by the dozen and in any order: only the first of a
+// run of equal names is told, the samples say how far they are.
+void Progress::PlainEvent(const v1::JobEvent& event) {
+  if (event.has_stage_finished()) {
+    const v1::Report::Stage& stage = event.stage_finished();
+    const std::string name = BaseName(stage.name());
+    if (name != last_stage_ || stage.name().find('[') == std::string::npos) {
+      std::string text = absl::StrCat(
+          "stage ", name, "  ", v1::Report::Stage::Cache_Name(stage.cache()));
+      if (stage.seconds() > 0) {
+        absl::StrAppend(&text, "  ",
+                        FormatTimeSpan(absl::Seconds(stage.seconds())));
+      }
+      Say(text);
+      last_stage_ = name;
+    }
+  }
+  PlainTick();
+}
+
+void Progress::PlainTick() {
+  const absl::Duration now = options_.now();
+  const std::string waiting = model_.WaitingText(now);
+  if (waiting != last_waiting_) {
+    if (!waiting.empty()) Say(waiting);
+    last_waiting_ = waiting;
+  }
+  if (now - last_samples_ < kPlainSamplesInterval) return;
+  const std::string samples = model_.SamplesText(now);
+  // The ETA alone is no news.
+  const std::string news = samples.substr(0, samples.find("  ETA"));
+  if (samples.empty() || news == last_samples_text_) return;
+  Say(samples);
+  last_samples_ = now;
+  last_samples_text_ = news;
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,106 @@
+#ifndef EK_CLIENT_RENDER_PROGRESS_H_
+#define EK_CLIENT_RENDER_PROGRESS_H_
+
+// What a running job looks like to the person waiting for it: one line that is
+// redrawn on a terminal, a few plain lines elsewhere.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "client/render/text.h"
+#include "edgekiln/v1/jobs.pb.h"
+
+namespace edgekiln::client {
+
+// Knows where a job stands; told everything, prints nothing. All times are of
+// one monotonic clock. Not thread-safe.
+class ProgressModel {
+ public:
+  explicit ProgressModel(absl::Duration start) : start_(start) {}
+
+  // A step of our own before the daemon has the job: "upload", "download".
+  void SetLocalStep(absl::string_view step, int64_t done_bytes,
+                    int64_t total_bytes);
+  void Apply(const v1::JobEvent& event, absl::Duration now);
+  // The connection is lost and being made again.
+  void SetReconnecting(bool reconnecting) { reconnecting_ = reconnecting; }
+
+  // "  8.1 s  simulate  320/2 000 samples (16 %)  accuracy 83.10 %  ETA 42.0 s"
+  // Clipped to `width` columns. A reason for waiting shows once it has lasted
+  // one second.
+  std::string Line(absl::Duration now, int width) const;
+  // The part of the line about samples; empty before the first one.
+  std::string SamplesText(absl::Duration now) const;
+  // Why nothing moves; empty if something does, or for less than a second.
+  std::string WaitingText(absl::Duration now) const;
+
+ private:
+  std::string StepText() const;
+
+  const absl::Duration start_;
+  std::string stage_;
+  v1::StageProgress stage_progress_;
+  bool has_samples_ = false;
+  v1::JobEvent::Samples samples_;
+  int64_t first_done_ = 0;  // When the first sample event came.
+  absl::Duration first_samples_at_;
+  std::string waiting_;
+  absl::Duration waiting_since_;
+  bool reconnecting_ = false;
+};
+
+enum class ProgressStyle {
+  kNone,
+  kPlain,  // A line per stage; running totals at most once a second.
+  kLive,   // One line redrawn at most ten times a second.
+};
+
+// Feeds a ProgressModel and writes what changed. Not thread-safe.
+class Progress {
+ public:
+  struct Options {
+    ProgressStyle style = ProgressStyle::kNone;
+    Style colours = Style::Plain();
+    std::function<void(absl::string_view)> write;  // To the error output.
+    std::function<int()> width;                    // Columns; kLive only.
+    std::function<absl::Duration()> now;           // Monotonic.
+  };
+  explicit Progress(Options options);
+  // Clears the live line.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void OnLocalStep(absl::string_view step, int64_t done_bytes,
+                   int64_t total_bytes);
+  void OnEvent(const v1::JobEvent& event);
+  void OnReconnecting(bool reconnecting);
+  // Lets time pass: the clock and the ETA move although nothing happens.
+  void OnTick();
+  // Removes the live line, so that other text can be written.
+  void Clear();
+  // `text` as a line of its own, above the live line. Nothing for kNone.
+  void Say(absl::string_view text);
+
+ private:
+  void Redraw();
+  void PlainEvent(const v1::JobEvent& event);
+  void PlainTick();
+
+  const Options options_;
+  ProgressModel model_;
+  bool drawn_ = false;
+  std::string last_line_;
+  absl::Duration last_draw_ = -absl::InfiniteDuration();
+  absl::Duration last_samples_ = -absl::InfiniteDuration();
+  std::string last_samples_text_;
+  std::string last_waiting_;
+  std::string last_stage_;
+};
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RENDER_PROGRESS_H_

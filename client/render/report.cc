@@ -1,0 +1,277 @@
+#include "client/render/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+
+namespace edgekiln::client {
+namespace {
+
+using google::protobuf::RepeatedPtrField;
+
+// Widest layer id and op name in the table.
+constexpr int kMaxNameWidth = 36;
+
+// "label      text".
+std::string Line(absl::string_view label, absl::string_view text,
+                 const Style& style) {
+  const int pad = std::max(1, 12 - TextWidth(label));
+  return absl::StrCat(style.Bold(label), std::string(pad, ' '), text, "\n");
+}
+
+std::string LowerName(std::string name) {
+  for (char& c : name) {
+    c = c == '_' ? '-' : absl::ascii_tolower(static_cast<unsigned char>(c));
+  }
+  return name;
+}
+
+std::string Heading(const v1::Report& report, const Style& style) {
+  std::string title = CleanText(report.model_name());
+  if (title.empty()) title = "model";
+  const std::string target = CleanText(report.target_name());
+  if (!target.empty()) absl::StrAppend(&title, " on ", target);
+  return style.Bold(title) + "\n";
+}
+
+std::string Layers(const v1::Report& report, const Style& style) {
+  const int64_t total = report.totals().cycles();
+  const auto share = [&](int64_t cycles) {
+    return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
+                     : std::string("-");
+  };
+  Table table({{"LAYER"},
+               {"OP"},
+               {"ENGINE"},
+               {"CYCLES", Align::kRight},
+               {"%", Align::kRight},
+               {"UTIL", Align::kRight},
+               {"STALL", Align::kRight},
+               {"SRAM", Align::kRight},
+               {"TILES", Align::kRight}});
+  int64_t cycles = 0;
+  int64_t stalls = 0;
+  int64_t tiles = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    cycles += layer.cycles();
+    stalls += layer.stall_cycles();
+    tiles += layer.tiles();
+    table.AddRow(
+        {ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+         ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
+         CleanText(layer.engine()), GroupDigits(layer.cycles()),
+         share(layer.cycles()),
+         layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
+         GroupDigits(layer.stall_cycles()),
+         layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
+         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"});
+  }
+  table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
+                GroupDigits(stalls), "", GroupDigits(tiles)});
+  return table.Render(style) + "\n";
+}
+
+std::string Totals(const v1::Report& report, const Style& style) {
+  const v1::Report::Totals& totals = report.totals();
+  std::string out;
+  if (totals.cycles() > 0) {
+    std::string text = GroupDigits(totals.cycles());
+    if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
+      absl::StrAppend(&text, " (", LowerName(v1::Fidelity_Name(
+                                       totals.fidelity())), ")");
+    }
+    absl::StrAppend(&text, "   latency ",
+                    absl::StrFormat("%.4g ms", totals.latency_ms()));
+    if (totals.macs() > 0) {
+      absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
+    }
+    out += Line("cycles", text, style);
+    out += Line("dma",
+                absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
+                             "   written ",
+                             FormatBytes(totals.dma_bytes_written())),
+                style);
+  }
+  for (const v1::Report::Engine& engine : report.engines()) {
+    std::string text =
+        absl::StrCat(CleanText(engine.name()), "   ",
+                     FormatFrequency(engine.clock_hz()), "   busy ",
+                     GroupDigits(engine.busy_cycles()), " cycles");
+    out += Line("engine", text, style);
+  }
+  if (report.has_memory()) {
+    const v1::Report::Memory& memory = report.memory();
+    out += Line("memory",
+                absl::StrCat("flash ", FormatBytes(memory.flash_bytes()),
+                             "   RAM ", FormatBytes(memory.ram_bytes()),
+                             "   SRAM peak ",
+                             FormatBytes(memory.sram_peak_bytes())),
+                style);
+  }
+  return out;
+}
+
+std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
+                         const Style& style) {
+  const double right = accuracy.value() * accuracy.samples();
+  const int64_t correct =
+      std::isfinite(right) ? static_cast<int64_t>(std::llround(right)) : 0;
+  std::string text = absl::StrCat(
+      CleanText(accuracy.metric()), " ", FormatPercent(accuracy.value(), 2),
+      " (", GroupDigits(correct), "/", GroupDigits(accuracy.samples()), ")");
+  if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
+    absl::StrAppend(
+        &text, "   reference ",
+        v1::Report::Accuracy::Reference_Name(accuracy.reference()), " ",
+        FormatPercent(accuracy.reference_value(), 2));
+  }
+  return Line("accuracy", text, style);
+}
+
+std::string BitExactLine(const v1::Report::BitExact& exact,
+                         const Style& style) {
+  const std::string count = absl::StrCat(
+      GroupDigits(exact.outputs_compared()), " values compared, ",
+      Count(exact.mismatches(), "mismatch", "mismatches"));
+  if (exact.mismatches() == 0) {
+    return Line("bit-exact", style.Green(count), style);
+  }
+  std::string out = Line("NOT EXACT", style.Red(count), style);
+  if (!exact.first_mismatch().empty()) {
+    out += Line("", absl::StrCat("first: ", CleanText(exact.first_mismatch())),
+                style);
+  }
+  return out;
+}
+
+// Layers that no engine took, grouped by the reason.
+std::string HostLayers(const v1::Report& report, const Style& style) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    if (layer.reason().empty()) continue;
+    const bool on_engine =
+        std::any_of(report.engines().begin(), report.engines().end(),
+                    [&](const v1::Report::Engine& engine) {
+                      return engine.name() == layer.engine();
+                    });
+    if (on_engine) continue;
+    const std::string reason = CleanText(layer.reason());
+    auto group = std::find_if(groups.begin(), groups.end(),
+                              [&](const auto& g) { return g.first == reason; });
+    if (group == groups.end()) {
+      groups.push_back({reason, {}});
+      group = groups.end() - 1;
+    }
+    group->second.push_back(ClipMiddle(CleanText(layer.id()), kMaxNameWidth));
+  }
+  std::string out;
+  for (const auto& [reason, ids] : groups) {
+    out += Line("on host",
+                absl::StrCat(absl::StrJoin(ids, ", "), ": ", reason), style);
+  }
+  return out;
+}
+
+std::string Notes(const v1::Report& report, const Style& style) {
+  std::string out;
+  if (report.calibration() == "SYNTHETIC") {
+    out += Line("SYNTHETIC",
+                style.Yellow("activation ranges were learned from seeded "
+                             "random inputs, so no accuracy is given; use "
+                             "--calibration DATA"),
+                style);
+  } else if (!report.calibration().empty()) {
+    out += Line("calibration", CleanText(report.calibration()), style);
+  }
+  for (const std::string& warning : report.warnings()) {
+    out += Line("warning", style.Yellow(CleanText(warning)), style);
+  }
+  return out;
+}
+
+struct StageGroup {
+  std::string name;
+  std::map<int, int> count_by_cache;  // Key: Report.Stage.Cache.
+  int runs = 0;
+  double seconds = 0;
+  double cpu_seconds = 0;
+};
+
+std::vector<StageGroup> GroupStages(
+    const RepeatedPtrField<v1::Report::Stage>& stages) {
+  std::vector<StageGroup> groups;
+  for (const v1::Report::Stage& stage : stages) {
+    const std::string name =
+        CleanText(stage.name().substr(0, stage.name().find('[')));
+    auto group =
+        std::find_if(groups.begin(), groups.end(),
+                     [&](const StageGroup& g) { return g.name == name; });
+    if (group == groups.end()) {
+      group = groups.insert(groups.end(), StageGroup{});
+      group->name = name;
+    }
+    ++group->count_by_cache[stage.cache()];
+    ++group->runs;
+    group->seconds += stage.seconds();
+    group->cpu_seconds += stage.cpu_seconds();
+  }
+  return groups;
+}
+
+// "HIT", or "12 HIT, 3 MISS".
+std::string CacheText(const StageGroup& group) {
+  std::vector<std::string> parts;
+  for (const auto& [cache, count] : group.count_by_cache) {
+    const std::string name =
+        v1::Report::Stage::Cache_IsValid(cache) && cache != 0
+            ? v1::Report::Stage::Cache_Name(
+                  static_cast<v1::Report::Stage::Cache>(cache))
+            : "-";
+    parts.push_back(group.runs == 1 ? name : absl::StrCat(count, " ", name));
+  }
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
+                         const Style& style) {
+  Table table({{"STAGE"},
+               {"CACHE"},
+               {"TIME", Align::kRight},
+               {"CPU", Align::kRight}});
+  for (const StageGroup& group : GroupStages(stages)) {
+    const auto time = [](double seconds) {
+      return seconds > 0 ? FormatTimeSpan(absl::Seconds(seconds))
+                         : std::string("-");
+    };
+    table.AddRow({group.name, CacheText(group), time(group.seconds),
+                  time(group.cpu_seconds)});
+  }
+  return table.Render(style);
+}
+
+std::string RenderReport(const v1::Report& report, const Style& style) {
+  std::string out = Heading(report, style) + "\n";
+  if (report.layers_size() > 0) out += Layers(report, style);
+  out += Totals(report, style);
+  if (report.has_accuracy()) out += AccuracyLine(report.accuracy(), style);
+  if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
+  out += HostLayers(report, style);
+  out += Notes(report, style);
+  if (report.stages_size() > 0) {
+    absl::StrAppend(&out, "\n", RenderStages(report.stages(), style));
+  }
+  return out;
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,218 @@
+#include "client/render/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace edgekiln::client {
+namespace {
+
+// Length of the UTF-8 sequence that starts at `text[at]`, 0 if it is invalid.
+int SequenceLength(absl::string_view text, size_t at) {
+  const auto byte = [&](size_t i) {
+    return static_cast<unsigned char>(text[i]);
+  };
+  const unsigned char lead = byte(at);
+  if (lead < 0x80) return 1;
+  const int length = lead >= 0xF0   ? 4
+                     : lead >= 0xE0 ? 3
+                     : lead >= 0xC2 ? 2
+                                    : 0;
+  if (length == 0 || lead > 0xF4) return 0;
+  if (at + length > text.size()) return 0;
+  for (int i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xC0) != 0x80) return 0;
+  }
+  const unsigned char second = byte(at + 1);
+  if (lead == 0xE0 && second < 0xA0) return 0;   // Overlong.
+  if (lead == 0xED && second >= 0xA0) return 0;  // Surrogate.
+  if (lead == 0xF0 && second < 0x90) return 0;   // Overlong.
+  if (lead == 0xF4 && second >= 0x90) return 0;  // Above U+10FFFF.
+  return length;
+}
+
+std::string Clean(absl::string_view text, bool keep_lines) {
+  std::string out;
+  out.reserve(text.size());
+  for (size_t at = 0; at < text.size();) {
+    const int length = SequenceLength(text, at);
+    const unsigned char lead = static_cast<unsigned char>(text[at]);
+    const bool line = keep_lines && (lead == '\n' || lead == '\t');
+    // C1 controls (U+0080..U+009F) move the cursor on some terminals too.
+    const bool control =
+        length == 1 ? (lead < 0x20 || lead == 0x7F)
+                    : (length == 2 && lead == 0xC2 &&
+                       static_cast<unsigned char>(text[at + 1]) < 0xA0);
+    if (length == 0 || (control && !line)) {
+      out += '?';
+    } else {
+      out.append(text.data() + at, length);
+    }
+    at += std::max(length, 1);
+  }
+  return out;
+}
+
+// The first `count` code points of clean text.
+absl::string_view FirstPoints(absl::string_view text, int count) {
+  size_t at = 0;
+  for (; count > 0 && at < text.size(); --count) {
+    at += std::max(SequenceLength(text, at), 1);
+  }
+  return text.substr(0, at);
+}
+
+}  // namespace
+
+std::string GroupDigits(int64_t value) {
+  const std::string digits = absl::StrCat(value);
+  const size_t sign = value < 0 ? 1 : 0;
+  std::string out;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > sign && (digits.size() - i) % 3 == 0) out += ' ';
+    out += digits[i];
+  }
+  return out;
+}
+
+std::string FormatBytes(int64_t bytes) {
+  if (bytes < 1024) return absl::StrCat(bytes, " B");
+  static constexpr const char* kUnits[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
+  double value = static_cast<double>(bytes) / 1024;
+  size_t unit = 0;
+  // 1023.95 would print as 1024.0.
+  while (value >= 1023.95 && unit + 1 < std::size(kUnits)) {
+    value /= 1024;
+    ++unit;
+  }
+  return absl::StrFormat("%.1f %s", value, kUnits[unit]);
+}
+
+std::string FormatPercent(double fraction, int digits) {
+  if (!std::isfinite(fraction)) return "-";
+  return absl::StrFormat("%.*f %%", digits, fraction * 100);
+}
+
+std::string FormatTimeSpan(absl::Duration duration) {
+  const double seconds = absl::ToDoubleSeconds(duration);
+  if (!std::isfinite(seconds)) return "-";
+  if (seconds < 0.1) return absl::StrFormat("%.1f ms", seconds * 1e3);
+  if (seconds < 0.9995) return absl::StrFormat("%.0f ms", seconds * 1e3);
+  if (seconds < 9.995) return absl::StrFormat("%.2f s", seconds);
+  if (seconds < 59.95) return absl::StrFormat("%.1f s", seconds);
+  const int64_t whole = static_cast<int64_t>(std::llround(seconds));
+  if (whole < 3600) {
+    return absl::StrFormat("%d min %02d s", whole / 60, whole % 60);
+  }
+  return absl::StrFormat("%d h %02d min", whole / 3600, whole % 3600 / 60);
+}
+
+std::string FormatFrequency(int64_t hz) {
+  if (hz >= 1'000'000'000) return absl::StrFormat("%.6g GHz", hz / 1e9);
+  if (hz >= 1'000'000) return absl::StrFormat("%.6g MHz", hz / 1e6);
+  if (hz >= 1'000) return absl::StrFormat("%.6g kHz", hz / 1e3);
+  return absl::StrCat(hz, " Hz");
+}
+
+std::string Count(int64_t count, absl::string_view singular,
+                  absl::string_view plural) {
+  return absl::StrCat(GroupDigits(count), " ", count == 1 ? singular : plural);
+}
+
+std::string CleanText(absl::string_view text) { return Clean(text, false); }
+
+std::string CleanLines(absl::string_view text) { return Clean(text, true); }
+
+int TextWidth(absl::string_view text) {
+  int width = 0;
+  for (size_t at = 0; at < text.size(); ++width) {
+    at += std::max(SequenceLength(text, at), 1);
+  }
+  return width;
+}
+
+std::string ClipMiddle(absl::string_view text, int width) {
+  const int have = TextWidth(text);
+  if (have <= width) return std::string(text);
+  if (width < 5) return ClipEnd(text, width);
+  const int tail = (width - 3) / 2;
+  const int head = width - 3 - tail;
+  const absl::string_view rest =
+      text.substr(FirstPoints(text, have - tail).size());
+  return absl::StrCat(FirstPoints(text, head), "...", rest);
+}
+
+std::string ClipEnd(absl::string_view text, int width) {
+  return std::string(FirstPoints(text, std::max(width, 0)));
+}
+
+std::string Style::Wrap(absl::string_view code, absl::string_view text) const {
+  if (!on_ || text.empty()) return std::string(text);
+  return absl::StrCat("\x1b[", code, "m", text, "\x1b[0m");
+}
+
+std::string Style::Bold(absl::string_view text) const {
+  return Wrap("1", text);
+}
+std::string Style::Dim(absl::string_view text) const { return Wrap("2", text); }
+std::string Style::Red(absl::string_view text) const {
+  return Wrap("1;31", text);
+}
+std::string Style::Green(absl::string_view text) const {
+  return Wrap("32", text);
+}
+std::string Style::Yellow(absl::string_view text) const {
+  return Wrap("33", text);
+}
+
+Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+void Table::AddRow(std::vector<std::string> cells) {
+  cells.resize(columns_.size());
+  for (std::string& cell : cells) cell = CleanText(cell);
+  rows_.push_back(std::move(cells));
+}
+
+std::string Table::Render(const Style& style, int indent) const {
+  std::vector<int> widths;
+  bool titled = false;
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    int width = TextWidth(columns_[c].title);
+    titled |= width > 0;
+    for (const auto& row : rows_) width = std::max(width, TextWidth(row[c]));
+    widths.push_back(width);
+  }
+  const auto line = [&](const auto& cell_of) {
+    std::string out(indent, ' ');
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      const std::string& cell = cell_of(c);
+      const std::string pad(widths[c] - TextWidth(cell), ' ');
+      if (c > 0) out += "  ";
+      if (columns_[c].align == Align::kRight) {
+        absl::StrAppend(&out, pad, cell);
+      } else {
+        absl::StrAppend(&out, cell, pad);
+      }
+    }
+    out.erase(out.find_last_not_of(' ') + 1);
+    return out;
+  };
+  std::string out;
+  if (titled) {
+    const auto title = [&](size_t c) -> const std::string& {
+      return columns_[c].title;
+    };
+    absl::StrAppend(&out, style.Bold(line(title)), "\n");
+  }
+  for (const auto& row : rows_) {
+    const auto cell = [&](size_t c) -> const std::string& { return row[c]; };
+    absl::StrAppend(&out, line(cell), "\n");
+  }
+  return out;
+}
+
+}  // namespace edgekiln::client

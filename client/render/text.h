@@ -1,0 +1,85 @@
+#ifndef EK_CLIENT_RENDER_TEXT_H_
+#define EK_CLIENT_RENDER_TEXT_H_
+
+// Numbers, names and columns for people. Pure functions.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace edgekiln::client {
+
+// "1 234 567".
+std::string GroupDigits(int64_t value);
+// "96.1 KiB"; below 1 KiB "17 B".
+std::string FormatBytes(int64_t bytes);
+// "61.0 %" for 0.61. Not a number: "-".
+std::string FormatPercent(double fraction, int digits);
+// "0.2 ms", "12.3 ms", "1.23 s", "2 min 05 s", "1 h 02 min".
+std::string FormatTimeSpan(absl::Duration duration);
+// "100 MHz", "1.5 GHz".
+std::string FormatFrequency(int64_t hz);
+// "layer" for 1, "layers" otherwise, with the number in front.
+std::string Count(int64_t count, absl::string_view singular,
+                  absl::string_view plural);
+
+// Names come out of models and from the network: control characters (terminal
+// escapes among them) and invalid UTF-8 become '?'.
+std::string CleanText(absl::string_view text);
+// As CleanText(), keeping line ends and tabs.
+std::string CleanLines(absl::string_view text);
+// Columns that `text`, clean, takes: one per code point.
+int TextWidth(absl::string_view text);
+// `text` with its middle replaced by "..." so that it is at most `width` wide.
+// Names differ at their ends more often than in the middle.
+std::string ClipMiddle(absl::string_view text, int width);
+// `text` cut so that it is at most `width` wide.
+std::string ClipEnd(absl::string_view text, int width);
+
+// ANSI colours, or nothing where the output is no terminal.
+class Style {
+ public:
+  static Style Plain() { return Style(false); }
+  static Style Coloured() { return Style(true); }
+
+  std::string Bold(absl::string_view text) const;
+  std::string Dim(absl::string_view text) const;
+  std::string Red(absl::string_view text) const;
+  std::string Green(absl::string_view text) const;
+  std::string Yellow(absl::string_view text) const;
+
+ private:
+  explicit Style(bool on) : on_(on) {}
+  std::string Wrap(absl::string_view code, absl::string_view text) const;
+
+  bool on_;
+};
+
+enum class Align { kLeft, kRight };
+
+// Rows of cells in aligned columns, two spaces apart, no trailing spaces.
+// Cells are cleaned and printed whole: clip before adding.
+class Table {
+ public:
+  struct Column {
+    std::string title;
+    Align align = Align::kLeft;
+  };
+  explicit Table(std::vector<Column> columns);
+
+  // As many cells as columns.
+  void AddRow(std::vector<std::string> cells);
+  // The title row is bold in `style`; left out if every title is empty.
+  std::string Render(const Style& style, int indent = 0) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RENDER_TEXT_H_

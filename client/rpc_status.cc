@@ -1,0 +1,51 @@
+#include "client/rpc_status.h"
+
+#include <grpcpp/support/status.h>
+
+#include "base/error.h"
+#include "client/error_detail.h"
+#include "edgekiln/v1/error.pb.h"
+
+namespace edgekiln::client {
+
+absl::Status FromRpcStatus(const google::rpc::Status& status) {
+  if (status.code() == 0) return absl::OkStatus();
+  for (const google::protobuf::Any& any : status.details()) {
+    v1::ErrorDetail detail;
+    if (!any.Is<v1::ErrorDetail>() || !any.UnpackTo(&detail)) continue;
+    detail.set_code(status.code());
+    if (detail.message().empty()) detail.set_message(status.message());
+    return StatusFromDetail(detail);
+  }
+  return absl::Status(static_cast<absl::StatusCode>(status.code()),
+                      SanitizeText(status.message(), 4096));
+}
+
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::OkStatus();
+  google::rpc::Status rich;
+  if (!rich.ParseFromString(status.error_details()) ||
+      rich.code() != status.error_code()) {
+    rich.Clear();
+  }
+  rich.set_code(status.error_code());
+  rich.set_message(status.error_message());
+  return FromRpcStatus(rich);
+}
+
+bool IsTransient(const absl::Status& status) {
+  if (GetErrorDetail(status).has_value()) return false;
+  switch (status.code()) {
+    case absl::StatusCode::kUnavailable:
+    case absl::StatusCode::kAborted:
+    // What a daemon that dies in the middle of a stream leaves behind.
+    case absl::StatusCode::kInternal:
+    case absl::StatusCode::kUnknown:
+    case absl::StatusCode::kCancelled:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace edgekiln::client

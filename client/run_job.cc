@@ -1,0 +1,139 @@
+#include "client/run_job.h"
+
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "client/error_detail.h"
+#include "client/exit_code.h"
+#include "client/interrupt.h"
+
+namespace edgekiln::client {
+namespace {
+
+class JobWatch final : public WatchSink {
+ public:
+  JobWatch(CommandContext& context, const Interrupt* interrupt)
+      : context_(context), interrupt_(interrupt) {}
+
+  void OnEvent(const v1::JobEvent& event) override {
+    switch (event.event_case()) {
+      case v1::JobEvent::kWaiting:
+        waiting_ = event.waiting().reason();
+        break;
+      case v1::JobEvent::kState:
+        break;
+      default:
+        worked_ = true;
+        waiting_.clear();
+    }
+    context_.progress.OnEvent(event);
+  }
+
+  void OnReconnecting(bool reconnecting) override {
+    context_.progress.OnReconnecting(reconnecting);
+  }
+
+  absl::Status OnTick() override {
+    if (interrupt_ != nullptr && interrupt_->requested()) {
+      return MakeError(absl::StatusCode::kCancelled,
+                       {.fault = Fault::kUser,
+                        .reason = kReasonInterrupted,
+                        .what = "interrupted"});
+    }
+    if (context_.clock.Monotonic() >= context_.deadline) return TimeIsUp();
+    context_.progress.OnTick();
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status TimeIsUp() const {
+    const std::string limit = absl::StrCat(
+        "--timeout ", FormatTimeSpan(context_.line.timeout));
+    // Nothing was ever done for us: not a slow run but a missing worker.
+    if (!worked_ && !waiting_.empty()) {
+      return MakeError(absl::StatusCode::kUnavailable,
+                       {.fault = Fault::kInfra,
+                        .reason = kReasonNoWorker,
+                        .what = "no worker took the job in time",
+                        .where = waiting_,
+                        .limit = limit,
+                        .fix = "start edgekiln-worker, or wait for a free "
+                               "one"});
+    }
+    ErrorDetail detail{.fault = Fault::kUser,
+                       .reason = kReasonTimeout,
+                       .what = "the time is up"};
+    if (!waiting_.empty()) detail.where = absl::StrCat("waiting: ", waiting_);
+    detail.limit = limit;
+    detail.fix = "give it more time; what is finished is not computed again";
+    return MakeError(absl::StatusCode::kDeadlineExceeded, detail);
+  }
+
+  CommandContext& context_;
+  const Interrupt* const interrupt_;
+  bool worked_ = false;  // Whether any stage has run or been looked up.
+  std::string waiting_;
+};
+
+absl::Status WithJob(const absl::Status& status, const std::string& id) {
+  return Annotate(status, absl::StrCat("job ", id));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
+                               CommandContext& context) {
+  // From here on there is something to cancel.
+  const Interrupt interrupt;
+  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.CreateJob(request));
+  JobWatch watch(context, &interrupt);
+  const absl::Status status =
+      context.connection.Watch(job.id(), 0, watch);
+  if (!status.ok()) {
+    const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+    const bool ours = detail.has_value() &&
+                      (detail->reason == kReasonInterrupted ||
+                       detail->reason == kReasonTimeout ||
+                       detail->reason == kReasonNoWorker);
+    // If the daemon cannot be told, the job goes on and its results are kept.
+    if (ours) (void)context.connection.CancelJob(job.id());
+    return WithJob(status, job.id());
+  }
+  return context.connection.GetJob(job.id());
+}
+
+absl::StatusOr<v1::Job> FollowJob(const std::string& id,
+                                  CommandContext& context) {
+  JobWatch watch(context, nullptr);
+  EK_RETURN_IF_ERROR(context.connection.Watch(id, 0, watch),
+                     absl::StrCat("job ", id));
+  return context.connection.GetJob(id);
+}
+
+absl::Status JobError(const v1::Job& job) {
+  switch (job.state()) {
+    case v1::SUCCEEDED:
+      return absl::OkStatus();
+    case v1::CANCELLED:
+      return WithJob(MakeError(absl::StatusCode::kCancelled,
+                               {.fault = Fault::kUser,
+                                .reason = kReasonInterrupted,
+                                .what = "the job was cancelled"}),
+                     job.id());
+    case v1::FAILED:
+      return StatusFromDetail(job.error());
+    default:
+      return WithJob(MakeError(absl::StatusCode::kInternal,
+                               {.fault = Fault::kInfra,
+                                .reason = "JOB_NOT_FINISHED",
+                                .what = "the daemon ended the events of a job "
+                                        "that has not ended",
+                                .fix = "see edgekiln jobs show"}),
+                     job.id());
+  }
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,32 @@
+#ifndef EK_CLIENT_RUN_JOB_H_
+#define EK_CLIENT_RUN_JOB_H_
+
+// A job from its creation to its end, with the user watching.
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "client/command_context.h"
+#include "edgekiln/v1/jobs.pb.h"
+
+namespace edgekiln::client {
+
+// Creates the job and waits for its end. A job that failed is a Job in state
+// FAILED, not an error. Ctrl-C and --timeout cancel the job. Errors: those of
+// the daemon; INTERRUPTED; TIMEOUT, or NO_WORKER if the time passed waiting for
+// somebody to do the work.
+absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
+                               CommandContext& context);
+
+// Waits for the end of a job that is not ours: Ctrl-C and --timeout leave it
+// alone.
+absl::StatusOr<v1::Job> FollowJob(const std::string& id,
+                                  CommandContext& context);
+
+// OK if the job succeeded, else its error.
+absl::Status JobError(const v1::Job& job);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RUN_JOB_H_

@@ -1,0 +1,192 @@
+#include "client/watch.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include <grpcpp/grpcpp.h>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "client/rpc_status.h"
+#include "edgekiln/v1/jobs.grpc.pb.h"
+
+namespace edgekiln::client {
+namespace {
+
+// One WatchJob call, read by a thread of its own so that the caller can do
+// something else while nothing comes.
+class EventStream {
+ public:
+  enum class Got { kEvent, kNothingYet, kEnd };
+
+  EventStream(v1::Jobs::Stub& stub, const std::string& job_id, int64_t after) {
+    request_.set_id(job_id);
+    request_.set_after_sequence(after);
+    thread_ = std::thread([this, &stub] { Read(stub); });
+  }
+  ~EventStream() {
+    context_.TryCancel();
+    thread_.join();
+  }
+
+  // Waits for at most `patience`. `status` is set at the end of the stream.
+  Got Next(absl::Duration patience, v1::JobEvent& event,
+           absl::Status& status) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait_for(lock, absl::ToChronoMilliseconds(patience),
+                      [this] { return !events_.empty() || ended_; });
+    if (!events_.empty()) {
+      event = std::move(events_.front());
+      events_.pop_front();
+      changed_.notify_all();
+      return Got::kEvent;
+    }
+    if (!ended_) return Got::kNothingYet;
+    status = status_;
+    return Got::kEnd;
+  }
+
+ private:
+  // Bounds what a fast daemon can make us hold; gRPC's flow control does the
+  // rest.
+  static constexpr size_t kMaxQueued = 1024;
+
+  void Read(v1::Jobs::Stub& stub) {
+    const auto reader = stub.WatchJob(&context_, request_);
+    v1::JobEvent event;
+    while (reader->Read(&event)) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait_for(lock, std::chrono::seconds(1),
+                        [this] { return events_.size() < kMaxQueued; });
+      events_.push_back(std::move(event));
+      changed_.notify_all();
+    }
+    const absl::Status status = FromGrpc(reader->Finish());
+    const std::lock_guard<std::mutex> lock(mutex_);
+    status_ = status;
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  v1::WatchJobRequest request_;
+  grpc::ClientContext context_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<v1::JobEvent> events_;  // Guarded by mutex_.
+  absl::Status status_;              // Guarded by mutex_.
+  bool ended_ = false;               // Guarded by mutex_.
+  std::thread thread_;
+};
+
+class Watcher {
+ public:
+  Watcher(v1::Jobs::Stub& stub, Clock& clock, const std::string& job_id,
+          int64_t after_sequence, const WatchOptions& options, WatchSink& sink)
+      : stub_(stub),
+        clock_(clock),
+        job_id_(job_id),
+        sequence_(after_sequence),
+        options_(options),
+        sink_(sink) {}
+
+  absl::Status Run() {
+    absl::Duration broken_since = clock_.Monotonic();
+    absl::Duration backoff = options_.first_backoff;
+    while (true) {
+      progressed_ = false;
+      bool stopped = false;
+      const absl::Status status = FollowOnce(stopped);
+      if (stopped || final_) return status;
+      // A stream that ends well before the last event is a daemon going down.
+      if (!status.ok() && !IsTransient(status)) return status;
+      if (progressed_) {
+        broken_since = clock_.Monotonic();
+        backoff = options_.first_backoff;
+      }
+      if (clock_.Monotonic() - broken_since > options_.give_up_after) {
+        return status.ok() ? absl::UnavailableError(
+                                 "the daemon ends the event stream early")
+                           : status;
+      }
+      reconnecting_ = true;
+      sink_.OnReconnecting(true);
+      EK_RETURN_IF_ERROR(Wait(backoff));
+      if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
+      backoff = std::min(backoff * 2, options_.max_backoff);
+    }
+  }
+
+ private:
+  // One stream until it ends. `stopped`: by the sink.
+  absl::Status FollowOnce(bool& stopped) {
+    EventStream stream(stub_, job_id_, sequence_);
+    v1::JobEvent event;
+    absl::Status status;
+    while (true) {
+      const EventStream::Got got = stream.Next(options_.tick, event, status);
+      if (got == EventStream::Got::kEvent) Deliver(event);
+      if (got == EventStream::Got::kEnd) return status;
+      if (const absl::Status tick = sink_.OnTick(); !tick.ok()) {
+        stopped = true;
+        return tick;
+      }
+      // The daemon closes the stream after the last event; do not depend on it.
+      if (final_ && got == EventStream::Got::kNothingYet) {
+        return absl::OkStatus();
+      }
+    }
+  }
+
+  void Deliver(const v1::JobEvent& event) {
+    progressed_ = true;
+    if (reconnecting_) sink_.OnReconnecting(false);
+    reconnecting_ = false;
+    // Told already, before the connection broke.
+    if (event.sequence() <= sequence_) return;
+    sequence_ = event.sequence();
+    if (event.event_case() == v1::JobEvent::kState && IsFinal(event.state())) {
+      final_ = true;
+    }
+    sink_.OnEvent(event);
+  }
+
+  absl::Status Wait(absl::Duration duration) {
+    const absl::Duration until = clock_.Monotonic() + duration;
+    while (clock_.Monotonic() < until) {
+      EK_RETURN_IF_ERROR(sink_.OnTick());
+      clock_.SleepFor(std::min(options_.tick, until - clock_.Monotonic()));
+    }
+    return absl::OkStatus();
+  }
+
+  v1::Jobs::Stub& stub_;
+  Clock& clock_;
+  const std::string& job_id_;
+  int64_t sequence_;
+  const WatchOptions& options_;
+  WatchSink& sink_;
+  bool final_ = false;
+  bool progressed_ = false;
+  bool reconnecting_ = false;
+};
+
+}  // namespace
+
+bool IsFinal(v1::JobState state) {
+  return state == v1::SUCCEEDED || state == v1::FAILED ||
+         state == v1::CANCELLED;
+}
+
+absl::Status WatchJob(const std::shared_ptr<grpc::Channel>& channel,
+                      Clock& clock, const std::string& job_id,
+                      int64_t after_sequence, const WatchOptions& options,
+                      WatchSink& sink) {
+  const std::unique_ptr<v1::Jobs::Stub> stub = v1::Jobs::NewStub(channel);
+  return Watcher(*stub, clock, job_id, after_sequence, options, sink).Run();
+}
+
+}  // namespace edgekiln::client
