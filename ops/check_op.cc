@@ -274,6 +274,17 @@ absl::Status CheckPad(const v1::Pad& op, Views inputs,
   return CheckMove(inputs[0], output);
 }
 
+absl::Status CheckMean(const v1::ReduceMean& op, Views inputs,
+                       const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
+  EK_RETURN_IF_ERROR(WantUniform(inputs, output));
+  int64_t count = 1;
+  for (const int32_t axis : op.axes()) count *= inputs[0].shape[axis];
+  if (output.type == v1::FLOAT32 || count <= (1 << 23)) return absl::OkStatus();
+  return Bad(absl::StrCat("mean of ", count, " values"), "",
+             "8388608 values in an int32 sum");
+}
+
 absl::Status CheckConcat(Views inputs, const TensorView& output) {
   if (output.type == v1::FLOAT32 || IsQuantizedType(output.type)) {
     return WantUniform(inputs, output);
@@ -312,8 +323,7 @@ absl::Status CheckTypes(const v1::OpAttributes& op, Views inputs,
       EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
       return WantUniform(inputs, output);
     case v1::OpAttributes::kReduceMean:
-      EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-      return WantUniform(inputs, output);
+      return CheckMean(op.reduce_mean(), inputs, output);
     case v1::OpAttributes::kAveragePool2D:
       return CheckPool(op.average_pool2d(), inputs, output);
     case v1::OpAttributes::kMaxPool2D:

@@ -1,0 +1,141 @@
+#include "compiler/ir/interpreter.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/ir/buffer_layout.h"
+#include "compiler/ir/tensor_views.h"
+#include "ops/evaluate.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+class ReferenceInterpreter : public Interpreter {
+ public:
+  ReferenceInterpreter(Graph graph, const InterpreterOptions& options,
+                       BufferLayout layout)
+      : graph_(std::move(graph)),
+        options_(options),
+        layout_(std::move(layout)),
+        storage_(new char[layout_.bytes + BufferLayout::kAlignmentBytes]) {
+    const auto address = reinterpret_cast<uintptr_t>(storage_.get());
+    base_ = storage_.get() + (-address % BufferLayout::kAlignmentBytes);
+    for (const Op& op : graph_.ops) steps_.push_back(Prepare(op));
+  }
+
+  absl::Status Run(absl::Span<const absl::string_view> inputs) override {
+    ran_ = false;
+    if (inputs.size() != graph_.inputs.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(inputs.size(), " input values for a graph with ",
+                       graph_.inputs.size(), " inputs"));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const TensorId id = graph_.inputs[i];
+      if (std::ssize(inputs[i]) != BytesOf(id)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "input '", graph_.tensors[id].name, "' has ", inputs[i].size(),
+            " bytes; its shape and type need ", BytesOf(id)));
+      }
+      if (!inputs[i].empty()) {
+        std::memcpy(AddressOf(id), inputs[i].data(), inputs[i].size());
+      }
+    }
+    for (size_t i = 0; i < steps_.size(); ++i) {
+      EK_RETURN_IF_ERROR(
+          ops::Evaluate(graph_.ops[i].attributes, steps_[i].inputs,
+                        steps_[i].outputs, {.cpu_path = options_.cpu_path}),
+          absl::StrCat("op ", graph_.ops[i].id));
+    }
+    ran_ = true;
+    return absl::OkStatus();
+  }
+
+  absl::string_view value(TensorId tensor) const override {
+    if (graph_.tensors[tensor].is_constant()) {
+      return *graph_.tensors[tensor].data;
+    }
+    if (!ran_ || !layout_.kept[tensor] || layout_.offset[tensor] < 0) return "";
+    return absl::string_view(AddressOf(tensor), BytesOf(tensor));
+  }
+
+  const Graph& graph() const override { return graph_; }
+
+ private:
+  // The views of one op, made once: neither graph nor storage ever move.
+  struct Step {
+    std::vector<ops::TensorView> inputs;
+    std::vector<ops::MutableTensorView> outputs;
+  };
+
+  char* AddressOf(TensorId id) const { return base_ + layout_.offset[id]; }
+
+  int64_t BytesOf(TensorId id) const {
+    const Tensor& tensor = graph_.tensors[id];
+    return tensor.num_elements() * ElementBytes(tensor.type);
+  }
+
+  Step Prepare(const Op& op) const {
+    Step step;
+    step.inputs = ViewsOf(graph_, op.inputs);
+    for (size_t i = 0; i < op.inputs.size(); ++i) {
+      const TensorId id = op.inputs[i];
+      if (id == kNoTensor || graph_.tensors[id].is_constant()) continue;
+      step.inputs[i].data = AddressOf(id);
+    }
+    for (const TensorId id : op.outputs) {
+      const ops::TensorView view = ViewOf(graph_.tensors[id]);
+      step.outputs.push_back(
+          {view.type, view.shape, AddressOf(id), view.quantization});
+    }
+    return step;
+  }
+
+  const Graph graph_;
+  const InterpreterOptions options_;
+  const BufferLayout layout_;
+  const std::unique_ptr<char[]> storage_;
+  char* base_ = nullptr;  // Into storage_, aligned.
+  std::vector<Step> steps_;
+  bool ran_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Interpreter>> Interpreter::Create(
+    const Graph& graph, const InterpreterOptions& options) {
+  EK_RETURN_IF_ERROR(VerifyGraph(graph));
+  const bool keep_all =
+      options.keep == InterpreterOptions::Keep::kAllTensors;
+  BufferLayout layout = LayOutBuffers(graph, keep_all);
+  if (layout.bytes > options.max_buffer_bytes) {
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kUser,
+         .reason = "INTERPRETER_MEMORY",
+         .what = "the values of the network do not fit the memory allowed for "
+                 "the reference interpreter",
+         .limit = absl::StrCat(options.max_buffer_bytes, " bytes"),
+         .need = absl::StrCat(layout.bytes, " bytes"),
+         .fix = "use a smaller batch or input"});
+  }
+  return std::make_unique<ReferenceInterpreter>(graph, options,
+                                                std::move(layout));
+}
+
+absl::StatusOr<std::vector<std::string>> Evaluate(
+    const Graph& graph, absl::Span<const absl::string_view> inputs,
+    const InterpreterOptions& options) {
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Interpreter> interpreter,
+                      Interpreter::Create(graph, options));
+  EK_RETURN_IF_ERROR(interpreter->Run(inputs));
+  std::vector<std::string> values;
+  for (const TensorId output : graph.outputs) {
+    values.emplace_back(interpreter->value(output));
+  }
+  return values;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,74 @@
+#ifndef EK_OPS_DOT_OUTPUT_H_
+#define EK_OPS_DOT_OUTPUT_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+
+#include "edgekiln/v1/graph.pb.h"
+#include "ops/quantized_parameters.h"
+#include "ops/requantize.h"
+
+// What follows every sum of products: bias, rescaling, clamp.
+namespace edgekiln::ops {
+
+// Bounds of a clamp as floats; infinite where absent.
+struct FloatRange {
+  float min = -std::numeric_limits<float>::infinity();
+  float max = std::numeric_limits<float>::infinity();
+
+  // NaN passes.
+  float Apply(float value) const {
+    value = value < min ? min : value;
+    return value > max ? max : value;
+  }
+};
+
+inline FloatRange FloatRangeOf(const v1::Clamp& clamp) {
+  FloatRange range;
+  if (clamp.has_min()) range.min = clamp.min();
+  if (clamp.has_max()) range.max = clamp.max();
+  return range;
+}
+
+// Rescaled value plus zero point within `range`; no overflow in between.
+inline int32_t Finish(int32_t value, FixedPointMultiplier multiplier,
+                      int32_t zero_point, QuantizedRange range) {
+  const int64_t moved = int64_t{Rescale(value, multiplier)} + zero_point;
+  return static_cast<int32_t>(
+      std::clamp<int64_t>(moved, range.min, range.max));
+}
+
+// `rows` rows of accumulators, one column per output channel. `bias` may be
+// null; accumulators wrap around like two's complement hardware.
+template <typename T>
+void FinishRows(const int32_t* accumulators, int64_t rows,
+                const QuantizedDotParameters& parameters, const int32_t* bias,
+                T* out) {
+  const int64_t channels = static_cast<int64_t>(parameters.multiplier.size());
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < channels; ++c) {
+      uint32_t sum = static_cast<uint32_t>(accumulators[r * channels + c]);
+      if (bias != nullptr) sum += static_cast<uint32_t>(bias[c]);
+      out[r * channels + c] = static_cast<T>(
+          Finish(static_cast<int32_t>(sum), parameters.multiplier[c],
+                 parameters.output_zero_point, parameters.clamp));
+    }
+  }
+}
+
+// The same for float sums, in place.
+inline void FinishRows(float* values, int64_t rows, int64_t channels,
+                       const float* bias, FloatRange range) {
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < channels; ++c) {
+      float& value = values[r * channels + c];
+      if (bias != nullptr) value += bias[c];
+      value = range.Apply(value);
+    }
+  }
+}
+
+}  // namespace edgekiln::ops
+
+#endif  // EK_OPS_DOT_OUTPUT_H_

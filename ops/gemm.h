@@ -1,0 +1,71 @@
+#ifndef EK_OPS_GEMM_H_
+#define EK_OPS_GEMM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/cpu_path.h"
+
+// Matrix products behind convolution, fully connected and matmul.
+//
+// Right-hand sides are packed once into blocks of kGemmColumns columns, so that
+// kernels vectorise across columns (outputs) and never across the sum. Float
+// sums run over the depth in ascending order, starting from 0, each product
+// rounded before it is added: the same bits with every vector width.
+namespace edgekiln::ops {
+
+inline constexpr int64_t kGemmColumns = 16;
+
+// A [depth, columns] matrix of int16, pairs of depth interleaved:
+// [block][depth / 2][column in block][2], zeros where there is no element.
+class PackedInt16 {
+ public:
+  // Element (k, n) is source[k * depth_stride + n * column_stride] - zero_point.
+  // T is int8_t or uint8_t.
+  template <typename T>
+  PackedInt16(const T* source, int64_t depth, int64_t columns,
+              int64_t depth_stride, int64_t column_stride, int32_t zero_point);
+
+  const int16_t* block(int64_t index) const {
+    return data_.data() + index * padded_depth_ * kGemmColumns;
+  }
+  int64_t columns() const { return columns_; }
+  // Depth rounded up to an even number: the row stride of left-hand sides.
+  int64_t padded_depth() const { return padded_depth_; }
+
+ private:
+  int64_t columns_;
+  int64_t padded_depth_;
+  std::vector<int16_t> data_;
+};
+
+// A [depth, columns] matrix of float: [block][depth][column in block].
+class PackedFloat {
+ public:
+  PackedFloat(const float* source, int64_t depth, int64_t columns,
+              int64_t depth_stride, int64_t column_stride);
+
+  const float* block(int64_t index) const {
+    return data_.data() + index * depth_ * kGemmColumns;
+  }
+  int64_t columns() const { return columns_; }
+  int64_t depth() const { return depth_; }
+
+ private:
+  int64_t columns_;
+  int64_t depth_;
+  std::vector<float> data_;
+};
+
+// out[r * columns + n] = sum_k left[r * padded_depth + k] * right(k, n).
+// The caller keeps every sum within int32.
+void Multiply(CpuPath path, int64_t rows, const int16_t* left,
+              const PackedInt16& right, int32_t* out);
+
+// out[r * columns + n] = sum_k left[r * depth + k] * right(k, n).
+void Multiply(CpuPath path, int64_t rows, const float* left,
+              const PackedFloat& right, float* out);
+
+}  // namespace edgekiln::ops
+
+#endif  // EK_OPS_GEMM_H_
