@@ -1,0 +1,73 @@
+#include "target/builtin.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "target/resolve.h"
+
+namespace edgekiln::target {
+namespace {
+
+// data/*.txtpb in the order of target/CMakeLists.txt.
+constexpr const char* kFiles[] = {
+#include "target/builtin_data.inc"
+};
+
+// Top-level keys start a line; nested ones are indented.
+bool IsNameLine(absl::string_view line) {
+  return absl::StartsWith(line, "name:");
+}
+
+std::string PresetText(absl::string_view base, const std::string& base_name,
+                       const v1::Preset& preset) {
+  std::string text = absl::StrCat(
+      "# Preset ", preset.name(), " of the built-in target \"", base_name,
+      "\". Save it, change the values below and use the file.\n"
+      "name: \"", preset.name(), "\"\n");
+  for (const v1::Setting& setting : preset.set()) {
+    absl::StrAppend(&text, "set { name: \"", setting.name(),
+                    "\" value: ", setting.value(), " }\n");
+  }
+  absl::StrAppend(&text, "\n");
+  for (const absl::string_view line : absl::StrSplit(base, '\n')) {
+    if (!IsNameLine(line)) absl::StrAppend(&text, line, "\n");
+  }
+  // Splitting counts the end of the last line as a line of its own.
+  text.pop_back();
+  return text;
+}
+
+std::string PresetDoc(const v1::Preset& preset) {
+  std::string doc;
+  for (const v1::Setting& setting : preset.set()) {
+    absl::StrAppend(&doc, doc.empty() ? "" : ", ", setting.name(), " = ",
+                    setting.value());
+  }
+  return doc;
+}
+
+}  // namespace
+
+std::vector<BuiltinTarget> BuiltinTargets() {
+  std::vector<BuiltinTarget> targets;
+  for (const char* text : kFiles) {
+    const auto descriptor = ParseDescriptor(text);
+    // Compiled in; target_builtin_test parses every one of them.
+    if (!descriptor.ok()) continue;
+    // A descriptor without presets of its own is one chip, made for a test.
+    targets.push_back({.name = descriptor->name(),
+                       .doc = descriptor->doc(),
+                       .text = text,
+                       .listing = descriptor->presets().empty()
+                                      ? Listing::kHidden
+                                      : Listing::kListed});
+    for (const v1::Preset& preset : descriptor->presets()) {
+      targets.push_back({.name = preset.name(),
+                         .doc = PresetDoc(preset),
+                         .text = PresetText(text, descriptor->name(), preset)});
+    }
+  }
+  return targets;
+}
+
+}  // namespace edgekiln::target

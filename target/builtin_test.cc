@@ -1,0 +1,53 @@
+#include "target/builtin.h"
+
+#include <set>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+
+namespace edgekiln::target {
+namespace {
+
+TEST(BuiltinTest, AllPresetsInOrder) {
+  std::vector<std::string> listed;
+  std::vector<std::string> hidden;
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    (target.listing == Listing::kListed ? listed : hidden)
+        .push_back(target.name);
+  }
+  EXPECT_THAT(listed,
+              testing::ElementsAre(
+                  "dla", "dla-64-i-512k", "dla-64-i-1m", "dla-64-i-256m",
+                  "dla-64-o-512k", "dla-64-o-1m", "dla-64-o-256m",
+                  "dla-128-i-512k", "dla-128-i-1m", "dla-128-i-256m",
+                  "dla-128-o-512k", "dla-128-o-1m", "dla-128-o-256m"));
+  EXPECT_THAT(hidden, testing::ElementsAre("unit"));
+}
+
+TEST(BuiltinTest, EveryOneResolvesUnderItsNameAndDiffers) {
+  std::set<std::string> machines;
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    const auto resolved = ResolveTarget(target.text);
+    ASSERT_TRUE(resolved.ok()) << target.name << ": " << resolved.status();
+    EXPECT_EQ(resolved->name(), target.name);
+    EXPECT_FALSE(target.doc.empty());
+    machines.insert(resolved->machine().SerializeAsString());
+  }
+  // "dla" without settings is dla-64-o-512k.
+  EXPECT_EQ(machines.size(), BuiltinTargets().size() - 1);
+}
+
+TEST(BuiltinTest, PresetTextIsComplete) {
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (target.name != "dla-64-o-512k") continue;
+    EXPECT_THAT(target.text, testing::HasSubstr(
+                                 "set { name: \"sram_bytes\" value: 524288 }"));
+    EXPECT_THAT(target.text, testing::Not(testing::HasSubstr("\nextends:")));
+    EXPECT_THAT(target.text, testing::HasSubstr("mnemonic: \"OP_CONV\""));
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::target

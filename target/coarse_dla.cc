@@ -1,0 +1,232 @@
+#include "target/coarse_dla.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::target {
+namespace {
+
+using Reg = DlaRegister;
+
+constexpr absl::string_view kRegisterNames[] = {
+    "IN_ADDR", "IN2_ADDR", "WEIGHT_ADDR", "TABLE_ADDR", "OUT_ADDR",
+    "IN_H", "IN_W", "IN_C", "OUT_H", "OUT_W", "OUT_C",
+    "KERNEL_H", "KERNEL_W", "STRIDE_H", "STRIDE_W", "DILATION_H", "DILATION_W",
+    "PAD_TOP", "PAD_LEFT",
+    "IN_ROW_PITCH", "IN_PIXEL_PITCH", "OUT_ROW_PITCH", "OUT_PIXEL_PITCH",
+    "IN2_ROW_PITCH", "IN2_PIXEL_PITCH",
+    "IN_ZERO_POINT", "IN2_ZERO_POINT", "OUT_ZERO_POINT", "CLAMP_MIN",
+    "CLAMP_MAX",
+    "DEPTH_MULTIPLIER",
+    "IN_MULTIPLIER", "IN_SHIFT", "IN2_MULTIPLIER", "IN2_SHIFT",
+    "OUT_MULTIPLIER", "OUT_SHIFT", "LEFT_SHIFT",
+    "FLAGS", "POOL_KIND",
+    "DMA_SYSTEM_ADDR", "DMA_SRAM_ADDR", "DMA_ROW_BYTES", "DMA_ROWS",
+    "DMA_SYSTEM_PITCH", "DMA_SRAM_PITCH"};
+static_assert(std::size(kRegisterNames) == kNumDlaRegisters);
+
+constexpr Reg kConvReads[] = {
+    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
+    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
+    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kFlags};
+constexpr Reg kConvReluReads[] = {
+    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
+    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
+    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
+    Reg::kClampMax, Reg::kFlags};
+constexpr Reg kDepthConvReads[] = {
+    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
+    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
+    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
+    Reg::kClampMax, Reg::kDepthMultiplier, Reg::kFlags};
+constexpr Reg kMatMulReads[] = {
+    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
+    Reg::kInC, Reg::kOutW, Reg::kOutC, Reg::kInPixelPitch, Reg::kOutPixelPitch,
+    Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin, Reg::kClampMax,
+    Reg::kFlags};
+constexpr Reg kReluReads[] = {
+    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint};
+constexpr Reg kLreluReads[] = {
+    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kInMultiplier, Reg::kInShift};
+constexpr Reg kPoolReads[] = {
+    Reg::kInAddr, Reg::kOutAddr, Reg::kInH, Reg::kInW, Reg::kOutH, Reg::kOutW,
+    Reg::kOutC, Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
+    Reg::kPadTop, Reg::kPadLeft, Reg::kInRowPitch, Reg::kInPixelPitch,
+    Reg::kOutRowPitch, Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kClampMin,
+    Reg::kClampMax, Reg::kPoolKind};
+constexpr Reg kTwoInputReads[] = {
+    Reg::kInAddr, Reg::kIn2Addr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
+    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kIn2RowPitch, Reg::kIn2PixelPitch};
+constexpr Reg kAddReads[] = {
+    Reg::kInAddr, Reg::kIn2Addr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
+    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kIn2RowPitch, Reg::kIn2PixelPitch,
+    Reg::kInZeroPoint, Reg::kIn2ZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
+    Reg::kClampMax, Reg::kInMultiplier, Reg::kInShift, Reg::kIn2Multiplier,
+    Reg::kIn2Shift, Reg::kOutMultiplier, Reg::kOutShift, Reg::kLeftShift};
+constexpr Reg kShift32Reads[] = {
+    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
+    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInShift};
+constexpr Reg kRequantReads[] = {
+    Reg::kInAddr, Reg::kTableAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
+    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kOutZeroPoint, Reg::kClampMin, Reg::kClampMax};
+constexpr Reg kDmaReads[] = {Reg::kDmaSystemAddr, Reg::kDmaSramAddr,
+                             Reg::kDmaRowBytes, Reg::kDmaRows,
+                             Reg::kDmaSystemPitch, Reg::kDmaSramPitch};
+
+struct CommandRow {
+  absl::string_view mnemonic;
+  v1::CommandUnit unit;
+  absl::Span<const Reg> reads;
+};
+
+// In the order of DlaCommand.
+const CommandRow kCommands[] = {
+    {"REG_WRITE", v1::CONTROL_UNIT, {}},
+    {"OP_END", v1::CONTROL_UNIT, {}},
+    {"OP_CONV", v1::COMPUTE_UNIT, kConvReads},
+    {"OP_CONV_RELU", v1::COMPUTE_UNIT, kConvReluReads},
+    {"OP_DEPTH_CONV", v1::COMPUTE_UNIT, kDepthConvReads},
+    {"OP_MAT_MUL", v1::COMPUTE_UNIT, kMatMulReads},
+    {"OP_ACT_RELU", v1::COMPUTE_UNIT, kReluReads},
+    {"OP_ACT_LRELU", v1::COMPUTE_UNIT, kLreluReads},
+    {"OP_POOL", v1::COMPUTE_UNIT, kPoolReads},
+    {"OP_E_ABS", v1::COMPUTE_UNIT, kReluReads},
+    {"OP_C_MIN", v1::COMPUTE_UNIT, kTwoInputReads},
+    {"OP_C_MAX", v1::COMPUTE_UNIT, kTwoInputReads},
+    {"OP_E_ADD", v1::COMPUTE_UNIT, kAddReads},
+    {"OP_E32_ADD", v1::COMPUTE_UNIT, kTwoInputReads},
+    {"OP_E32_SHIFT", v1::COMPUTE_UNIT, kShift32Reads},
+    {"OP_REQUANT", v1::COMPUTE_UNIT, kRequantReads},
+    {"OP_DMA_READ", v1::DMA_UNIT, kDmaReads},
+    {"OP_DMA_WRITE", v1::DMA_UNIT, kDmaReads},
+};
+static_assert(std::size(kCommands) == kNumDlaCommands);
+
+const CommandRow& Row(DlaCommand command) {
+  return kCommands[static_cast<int>(command)];
+}
+
+absl::Status IsaError(std::string what, std::string where, std::string fix) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "TARGET_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .limit = "engine model COARSE_DLA (docs/targets/dla.md)",
+                    .fix = std::move(fix)});
+}
+
+bool Contains(const google::protobuf::RepeatedPtrField<std::string>& names,
+              absl::string_view name) {
+  return std::any_of(names.begin(), names.end(),
+                     [name](const std::string& n) { return n == name; });
+}
+
+absl::Status ValidateCommand(const v1::Isa& isa,
+                             const v1::CommandDescriptor& command) {
+  const std::string where = absl::StrCat("command ", command.mnemonic());
+  const auto known = FindDlaCommand(command.mnemonic());
+  if (!known) {
+    return IsaError("the engine model has no such command", where,
+                    "remove it");
+  }
+  if (command.unit() != DlaCommandUnit(*known)) {
+    return IsaError("wrong unit", where,
+                    absl::StrCat("unit: ",
+                                 v1::CommandUnit_Name(DlaCommandUnit(*known))));
+  }
+  for (const DlaRegister reg : DlaCommandReads(*known)) {
+    if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
+      return IsaError(
+          "`reads` leaves out a register that the command depends on", where,
+          absl::StrCat("reads: \"", DlaRegisterName(reg), "\""));
+    }
+    const bool defined =
+        std::any_of(isa.registers().begin(), isa.registers().end(),
+                    [&](const auto& r) { return r.name() == DlaRegisterName(reg); });
+    if (!defined) {
+      return IsaError("a register that the command reads does not exist", where,
+                      absl::StrCat("add register ", DlaRegisterName(reg)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::string_view DlaRegisterName(DlaRegister reg) {
+  return kRegisterNames[static_cast<int>(reg)];
+}
+
+absl::string_view DlaCommandName(DlaCommand command) {
+  return Row(command).mnemonic;
+}
+
+v1::CommandUnit DlaCommandUnit(DlaCommand command) { return Row(command).unit; }
+
+std::optional<DlaRegister> FindDlaRegister(absl::string_view name) {
+  for (int i = 0; i < kNumDlaRegisters; ++i) {
+    if (kRegisterNames[i] == name) return static_cast<DlaRegister>(i);
+  }
+  return std::nullopt;
+}
+
+std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic) {
+  for (int i = 0; i < kNumDlaCommands; ++i) {
+    if (kCommands[i].mnemonic == mnemonic) return static_cast<DlaCommand>(i);
+  }
+  return std::nullopt;
+}
+
+absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command) {
+  return Row(command).reads;
+}
+
+absl::Status ValidateDlaIsa(const v1::Isa& isa) {
+  for (const v1::RegisterDescriptor& reg : isa.registers()) {
+    const std::string where = absl::StrCat("register ", reg.name());
+    if (!FindDlaRegister(reg.name())) {
+      return IsaError("the engine model has no such register", where,
+                      "remove it");
+    }
+    if (reg.bits() > 32) {
+      return IsaError("a register is wider than 32 bits", where, "bits: 32");
+    }
+  }
+  for (const v1::CommandDescriptor& command : isa.commands()) {
+    EK_RETURN_IF_ERROR(ValidateCommand(isa, command));
+  }
+  for (const DlaCommand needed : {DlaCommand::kRegWrite, DlaCommand::kEnd}) {
+    const bool present =
+        std::any_of(isa.commands().begin(), isa.commands().end(),
+                    [&](const auto& c) { return c.mnemonic() == DlaCommandName(needed); });
+    if (!present) {
+      return IsaError("a command that every stream needs is missing", "isa",
+                      absl::StrCat("add command ", DlaCommandName(needed)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,9 @@
+# Writes target/builtin_data.inc from descriptor files, run at build time:
+#   cmake -DOUT=file -DFILES=a.txtpb|b.txtpb -P embed_data.cmake
+string(REPLACE "|" ";" files "${FILES}")
+set(text "")
+foreach(file IN LISTS files)
+  file(READ "${file}" content)
+  string(APPEND text "R\"EKDATA(${content})EKDATA\",\n")
+endforeach()
+file(WRITE "${OUT}" "${text}")

@@ -1,0 +1,255 @@
+#include "target/expression_parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::target {
+namespace {
+
+struct Function {
+  absl::string_view name;
+  int arity;
+};
+
+constexpr Function kFunctions[] = {
+    {"ceildiv", 2}, {"floordiv", 2}, {"min", 2}, {"max", 2}, {"select", 3}};
+
+bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
+bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+
+}  // namespace
+
+absl::StatusOr<Expression> ExpressionParser::Parse() {
+  if (text_.size() > kMaxExpressionBytes) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "EXPRESSION_INVALID",
+                      .what = "the expression is too long",
+                      .limit = absl::StrCat(kMaxExpressionBytes, " bytes"),
+                      .need = absl::StrCat(text_.size(), " bytes")});
+  }
+  out_.nodes_.clear();
+  EK_RETURN_IF_ERROR(ParseComparison().status());
+  SkipSpace();
+  if (at_ < text_.size()) return Error(column(), "unexpected character");
+  out_.text_ = std::string(text_);
+  return std::move(out_);
+}
+
+ExpressionParser::Result ExpressionParser::ParseComparison() {
+  // "<=" before "<": the longer token wins.
+  struct Comparison {
+    absl::string_view token;
+    Kind kind;
+    bool swapped;
+  };
+  static constexpr Comparison kComparisons[] = {
+      {"==", Kind::kEqual, false},    {"!=", Kind::kNotEqual, false},
+      {"<=", Kind::kLessEqual, false}, {">=", Kind::kLessEqual, true},
+      {"<", Kind::kLess, false},      {">", Kind::kLess, true}};
+  EK_ASSIGN_OR_RETURN(const int32_t left, ParseSum());
+  SkipSpace();
+  const int32_t at = column();
+  for (const Comparison& comparison : kComparisons) {
+    if (!Accept(comparison.token)) continue;
+    EK_ASSIGN_OR_RETURN(const int32_t right, ParseSum());
+    if (comparison.swapped) {
+      return AddNode(comparison.kind, at, 0, {right, left});
+    }
+    return AddNode(comparison.kind, at, 0, {left, right});
+  }
+  return left;
+}
+
+ExpressionParser::Result ExpressionParser::ParseSum() {
+  EK_ASSIGN_OR_RETURN(int32_t left, ParseProduct());
+  while (true) {
+    SkipSpace();
+    const int32_t at = column();
+    const bool add = Accept("+");
+    if (!add && !Accept("-")) return left;
+    EK_ASSIGN_OR_RETURN(const int32_t right, ParseProduct());
+    EK_ASSIGN_OR_RETURN(
+        left, AddNode(add ? Kind::kAdd : Kind::kSub, at, 0, {left, right}));
+  }
+}
+
+ExpressionParser::Result ExpressionParser::ParseProduct() {
+  EK_ASSIGN_OR_RETURN(int32_t left, ParseUnary());
+  while (true) {
+    SkipSpace();
+    const int32_t at = column();
+    if (!Accept("*")) return left;
+    EK_ASSIGN_OR_RETURN(const int32_t right, ParseUnary());
+    EK_ASSIGN_OR_RETURN(left, AddNode(Kind::kMul, at, 0, {left, right}));
+  }
+}
+
+ExpressionParser::Result ExpressionParser::ParseUnary() {
+  SkipSpace();
+  const int32_t at = column();
+  // Every way to nest passes here.
+  if (nesting_ >= kMaxExpressionDepth) return Error(at, "nested too deeply");
+  ++nesting_;
+  Result result = 0;
+  if (Accept("-")) {
+    result = ParseUnary();
+    if (result.ok()) result = AddNode(Kind::kNegate, at, 0, {*result});
+  } else {
+    result = ParsePrimary();
+  }
+  --nesting_;
+  return result;
+}
+
+ExpressionParser::Result ExpressionParser::ParsePrimary() {
+  if (at_ >= text_.size()) return Error(column(), "unexpected end");
+  if (Accept("(")) {
+    EK_ASSIGN_OR_RETURN(const int32_t inner, ParseComparison());
+    EK_RETURN_IF_ERROR(Expect(")"));
+    return inner;
+  }
+  if (absl::ascii_isdigit(text_[at_])) return ParseLiteral();
+  if (IsNameStart(text_[at_])) return ParseName();
+  return Error(column(), "unexpected character");
+}
+
+ExpressionParser::Result ExpressionParser::ParseLiteral() {
+  const int32_t at = column();
+  const size_t begin = at_;
+  while (at_ < text_.size() && IsNamePart(text_[at_])) ++at_;
+  const absl::string_view digits = text_.substr(begin, at_ - begin);
+  int64_t value = 0;
+  if (!std::all_of(digits.begin(), digits.end(), absl::ascii_isdigit) ||
+      !absl::SimpleAtoi(digits, &value)) {
+    return Error(at, "not a 64-bit decimal integer");
+  }
+  return AddNode(Kind::kLiteral, at, value, {});
+}
+
+ExpressionParser::Result ExpressionParser::ParseName() {
+  const int32_t at = column();
+  const absl::string_view name = TakeName();
+  SkipSpace();
+  if (at_ < text_.size() && text_[at_] == '(') return ParseCall(name, at);
+  return LookUp(name, at);
+}
+
+ExpressionParser::Result ExpressionParser::ParseCall(
+    absl::string_view function, int32_t column) {
+  if (function == "sum") return ParseSumCall(column);
+  static constexpr Kind kKinds[] = {Kind::kCeilDiv, Kind::kFloorDiv, Kind::kMin,
+                                    Kind::kMax, Kind::kSelect};
+  for (size_t f = 0; f < std::size(kFunctions); ++f) {
+    if (kFunctions[f].name != function) continue;
+    int32_t operands[3] = {-1, -1, -1};
+    EK_RETURN_IF_ERROR(Expect("("));
+    for (int i = 0; i < kFunctions[f].arity; ++i) {
+      if (i > 0) EK_RETURN_IF_ERROR(Expect(","));
+      EK_ASSIGN_OR_RETURN(operands[i], ParseComparison());
+    }
+    EK_RETURN_IF_ERROR(Expect(")"));
+    return AddNode(kKinds[f], column, 0,
+                   absl::MakeConstSpan(operands, kFunctions[f].arity));
+  }
+  return Error(column, absl::StrCat("unknown function \"", function, "\""));
+}
+
+ExpressionParser::Result ExpressionParser::ParseSumCall(int32_t column) {
+  EK_RETURN_IF_ERROR(Expect("("));
+  SkipSpace();
+  const int32_t name_column = this->column();
+  const absl::string_view name = TakeName();
+  if (name.empty()) return Error(name_column, "sum() needs a variable name");
+  EK_RETURN_IF_ERROR(Expect(","));
+  EK_ASSIGN_OR_RETURN(const int32_t low, ParseComparison());
+  EK_RETURN_IF_ERROR(Expect(","));
+  EK_ASSIGN_OR_RETURN(const int32_t high, ParseComparison());
+  EK_RETURN_IF_ERROR(Expect(","));
+  const int64_t slot = static_cast<int64_t>(sum_variables_.size());
+  sum_variables_.push_back(name);
+  EK_ASSIGN_OR_RETURN(const int32_t body, ParseComparison());
+  sum_variables_.pop_back();
+  EK_RETURN_IF_ERROR(Expect(")"));
+  return AddNode(Kind::kSum, column, slot, {low, high, body});
+}
+
+ExpressionParser::Result ExpressionParser::LookUp(absl::string_view name,
+                                                  int32_t column) {
+  for (size_t i = sum_variables_.size(); i > 0; --i) {
+    if (sum_variables_[i - 1] == name) {
+      return AddNode(Kind::kSumVariable, column, static_cast<int64_t>(i - 1),
+                     {});
+    }
+  }
+  for (const Constant& constant : constants_) {
+    if (constant.name == name) {
+      return AddNode(Kind::kLiteral, column, constant.value, {});
+    }
+  }
+  for (size_t i = 0; i < variables_.size(); ++i) {
+    if (variables_[i] == name) {
+      out_.uses_variables_ = true;
+      return AddNode(Kind::kVariable, column, static_cast<int64_t>(i), {});
+    }
+  }
+  return Error(column, absl::StrCat("unknown name \"", name, "\""));
+}
+
+ExpressionParser::Result ExpressionParser::AddNode(
+    Kind kind, int32_t column, int64_t value,
+    absl::Span<const int32_t> operands) {
+  Expression::Node node{.kind = kind, .column = column, .value = value};
+  int depth = 1;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    node.operand[i] = operands[i];
+    depth = std::max(depth, depth_[operands[i]] + 1);
+  }
+  // Evaluation recurses as deep as the tree; a long chain of + is a deep tree.
+  if (depth > kMaxExpressionDepth) return Error(column, "nested too deeply");
+  out_.nodes_.push_back(node);
+  depth_.push_back(depth);
+  return static_cast<int32_t>(out_.nodes_.size()) - 1;
+}
+
+absl::Status ExpressionParser::Error(int32_t column,
+                                     absl::string_view what) const {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "EXPRESSION_INVALID",
+                    .what = std::string(what),
+                    .where = absl::StrCat("column ", column, " of \"",
+                                          text_.substr(0, 200), "\"")});
+}
+
+absl::Status ExpressionParser::Expect(absl::string_view token) {
+  SkipSpace();
+  const int32_t at = column();
+  if (Accept(token)) return absl::OkStatus();
+  return Error(at, absl::StrCat("expected \"", token, "\""));
+}
+
+void ExpressionParser::SkipSpace() {
+  while (at_ < text_.size() && absl::ascii_isspace(text_[at_])) ++at_;
+}
+
+bool ExpressionParser::Accept(absl::string_view token) {
+  SkipSpace();
+  if (text_.substr(at_, token.size()) != token) return false;
+  at_ += token.size();
+  return true;
+}
+
+absl::string_view ExpressionParser::TakeName() {
+  const size_t begin = at_;
+  if (at_ < text_.size() && IsNameStart(text_[at_])) {
+    while (at_ < text_.size() && IsNamePart(text_[at_])) ++at_;
+  }
+  return text_.substr(begin, at_ - begin);
+}
+
+}  // namespace edgekiln::target

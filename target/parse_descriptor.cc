@@ -1,0 +1,105 @@
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/text_format.h"
+#include "target/nearest_name.h"
+#include "target/resolve.h"
+
+namespace edgekiln::target {
+namespace {
+
+constexpr int kMaxNesting = 16;
+
+// Keeps the first error; later ones are usually its echo.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  // The column would be that of the token after the offending one.
+  void AddError(int line, google::protobuf::io::ColumnNumber /*column*/,
+                const std::string& message) override {
+    if (found_) return;
+    found_ = true;
+    line_ = line;
+    message_ = message;
+  }
+
+  // From 1. Protobuf says -1 for the file as a whole.
+  std::string where() const {
+    return line_ < 0 ? "the file" : absl::StrCat("line ", line_ + 1);
+  }
+  const std::string& message() const { return message_; }
+
+ private:
+  bool found_ = false;
+  int line_ = -1;
+  std::string message_ = "not a target descriptor in text form";
+};
+
+// Protobuf's message for an unknown key quotes first the message type, then the
+// key. Anything else gives nothing.
+struct UnknownKey {
+  std::string type;
+  std::string key;
+};
+std::optional<UnknownKey> AsUnknownKey(const std::string& message) {
+  const std::vector<std::string> parts = absl::StrSplit(message, '"');
+  if (parts.size() < 4 ||
+      parts[2].find("has no field named") == std::string::npos) {
+    return std::nullopt;
+  }
+  return UnknownKey{parts[1], parts[3]};
+}
+
+absl::Status ParseError(const FirstError& error) {
+  ErrorDetail detail{.reason = "TARGET_INVALID",
+                     .what = error.message(),
+                     .where = error.where(),
+                     .fix = "see `edgekiln targets show dla` for the schema"};
+  const auto unknown = AsUnknownKey(error.message());
+  const google::protobuf::Descriptor* type =
+      unknown ? v1::TargetDescriptor::descriptor()
+                    ->file()
+                    ->pool()
+                    ->FindMessageTypeByName(unknown->type)
+              : nullptr;
+  if (type != nullptr) {
+    std::vector<std::string> known;
+    for (int i = 0; i < type->field_count(); ++i) {
+      known.push_back(type->field(i)->name());
+    }
+    detail.what = absl::StrCat("unknown key \"", unknown->key, "\" in ",
+                               type->name());
+    detail.fix = absl::StrCat("did you mean \"",
+                              NearestName(unknown->key, known), "\"?");
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text) {
+  if (text.size() > kMaxDescriptorBytes) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "TARGET_INVALID",
+                      .what = "the target file is too large",
+                      .limit = absl::StrCat(kMaxDescriptorBytes, " bytes"),
+                      .need = absl::StrCat(text.size(), " bytes")});
+  }
+  v1::TargetDescriptor descriptor;
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(kMaxNesting);
+  if (!parser.ParseFromString(std::string(text), &descriptor)) {
+    return ParseError(error);
+  }
+  return descriptor;
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,460 @@
+#include "target/resolve.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "target/builtin.h"
+#include "target/expression.h"
+#include "target/nearest_name.h"
+#include "target/validate_machine.h"
+
+namespace edgekiln::target {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+// Built-in descriptors may extend each other; their chains are this short.
+constexpr int kMaxExtends = 4;
+constexpr int kMaxSettings = 256;
+constexpr int kMaxEntries = 256;  // Of any list in the descriptor.
+constexpr int kMaxTargetNameBytes = 200;
+
+using Settings = google::protobuf::RepeatedPtrField<v1::Setting>;
+
+absl::Status Invalid(ErrorDetail detail) {
+  detail.reason = "TARGET_INVALID";
+  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
+}
+
+// A file that extends another holds nothing but names and settings.
+absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
+  v1::TargetDescriptor rest = file;
+  rest.clear_schema_version();
+  rest.clear_extends();
+  rest.clear_set();
+  rest.clear_name();
+  rest.clear_doc();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  rest.GetReflection()->ListFields(rest, &fields);
+  if (fields.empty()) return absl::OkStatus();
+  return Invalid({.what = "a file with `extends` can only hold `set`, `name` "
+                          "and `doc` besides",
+                  .where = fields[0]->name(),
+                  .fix = "remove the key, or save `edgekiln targets show " +
+                         file.extends() + "` and change the copy"});
+}
+
+absl::StatusOr<v1::TargetDescriptor> FindBuiltin(const std::string& name) {
+  std::vector<std::string> names;
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (target.name == name) return ParseDescriptor(target.text);
+    names.push_back(target.name);
+  }
+  return Invalid({.what = absl::StrCat("no built-in target \"", name, "\""),
+                  .where = "extends",
+                  .fix = absl::StrCat("did you mean \"",
+                                      NearestName(name, names), "\"?")});
+}
+
+// Later settings win over earlier ones of the same name; two in one file are a
+// mistake.
+absl::Status MergeSettings(const Settings& from, Settings* into) {
+  absl::flat_hash_set<std::string> seen;
+  for (const v1::Setting& setting : from) {
+    if (!seen.insert(setting.name()).second) {
+      return Invalid({.what = "a parameter is set twice",
+                      .where = absl::StrCat("set \"", setting.name(), "\""),
+                      .fix = "keep one of the lines"});
+    }
+    const auto same = std::find_if(
+        into->begin(), into->end(),
+        [&](const v1::Setting& s) { return s.name() == setting.name(); });
+    if (same != into->end()) {
+      same->set_value(setting.value());
+    } else {
+      *into->Add() = setting;
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string ExtendedName(const v1::TargetDescriptor& file,
+                         const std::string& base) {
+  if (!file.name().empty()) return file.name();
+  std::string name = base;
+  for (const v1::Setting& setting : file.set()) {
+    absl::StrAppend(&name, "+", setting.name(), "=", setting.value());
+  }
+  return name.substr(0, kMaxTargetNameBytes);
+}
+
+absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
+                                            int depth) {
+  if (file.set_size() > kMaxSettings) {
+    return Invalid({.what = "too many settings",
+                    .where = "set",
+                    .limit = absl::StrCat(kMaxSettings)});
+  }
+  if (file.schema_version() != kSchemaVersion &&
+      (file.extends().empty() || file.schema_version() != 0)) {
+    return Invalid({.what = "unknown schema version",
+                    .where = "schema_version",
+                    .limit = absl::StrCat(kSchemaVersion),
+                    .need = absl::StrCat(file.schema_version())});
+  }
+  if (file.extends().empty()) {
+    Settings merged;
+    EK_RETURN_IF_ERROR(MergeSettings(file.set(), &merged));
+    *file.mutable_set() = std::move(merged);
+    return file;
+  }
+  if (depth >= kMaxExtends) {
+    return Invalid({.what = "`extends` is nested too deeply",
+                    .where = "extends"});
+  }
+  EK_RETURN_IF_ERROR(CheckExtendingFile(file));
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor base, FindBuiltin(file.extends()));
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor whole,
+                      Extend(std::move(base), depth + 1));
+  whole.set_name(ExtendedName(file, whole.name()));
+  EK_RETURN_IF_ERROR(MergeSettings(file.set(), whole.mutable_set()));
+  return whole;
+}
+
+bool IsIdentifier(absl::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         !absl::ascii_isdigit(name[0]) &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(c) || c == '_';
+         });
+}
+
+absl::Status CheckCount(int count, const char* where) {
+  if (count <= kMaxEntries) return absl::OkStatus();
+  return Invalid({.what = "too many entries",
+                  .where = where,
+                  .limit = absl::StrCat(kMaxEntries),
+                  .need = absl::StrCat(count)});
+}
+
+absl::Status CheckCounts(const v1::TargetDescriptor& descriptor) {
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.parameters_size(), "parameters"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.constraints_size(), "constraints"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.presets_size(), "presets"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.memories_size(), "memories"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.engines_size(), "engines"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.host().costs_size(), "costs"));
+  for (const v1::Preset& preset : descriptor.presets()) {
+    EK_RETURN_IF_ERROR(CheckCount(preset.set_size(), "presets: set"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckProvenance(v1::Provenance provenance, std::string where) {
+  if (provenance != v1::PROVENANCE_UNSPECIFIED) return absl::OkStatus();
+  return Invalid({.what = "provenance is missing",
+                  .where = std::move(where),
+                  .fix = "PUBLISHED, READ, FITTED or ASSUMED"});
+}
+
+// Every number says where it comes from.
+absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    EK_RETURN_IF_ERROR(CheckProvenance(
+        parameter.provenance(),
+        absl::StrCat("parameter \"", parameter.name(), "\"")));
+  }
+  for (const v1::MemoryDescriptor& memory : descriptor.memories()) {
+    EK_RETURN_IF_ERROR(
+        CheckProvenance(memory.provenance(),
+                        absl::StrCat("memory \"", memory.name(), "\"")));
+  }
+  for (const v1::EngineDescriptor& engine : descriptor.engines()) {
+    const std::string where = absl::StrCat("engine \"", engine.name(), "\"");
+    EK_RETURN_IF_ERROR(CheckProvenance(engine.dma().provenance(),
+                                       absl::StrCat(where, ": dma")));
+    for (const v1::CommandDescriptor& command : engine.isa().commands()) {
+      EK_RETURN_IF_ERROR(CheckProvenance(
+          command.provenance(),
+          absl::StrCat(where, ": command ", command.mnemonic())));
+    }
+  }
+  for (const v1::HostCost& cost : descriptor.host().costs()) {
+    EK_RETURN_IF_ERROR(CheckProvenance(
+        cost.provenance(), absl::StrCat("host: costs \"", cost.op(), "\"")));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParameters(const v1::TargetDescriptor& descriptor) {
+  absl::flat_hash_set<std::string> seen;
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    const std::string where = absl::StrCat("parameter \"", parameter.name(), "\"");
+    if (!IsIdentifier(parameter.name())) {
+      return Invalid({.what = "not an identifier", .where = where});
+    }
+    if (!seen.insert(parameter.name()).second) {
+      return Invalid({.what = "the parameter occurs twice", .where = where});
+    }
+    if (parameter.min() > parameter.max()) {
+      return Invalid({.what = "min is above max", .where = where});
+    }
+    if (parameter.default_value() < parameter.min() ||
+        parameter.default_value() > parameter.max()) {
+      return Invalid({.what = absl::StrCat("default_value ",
+                                           parameter.default_value(),
+                                           " is out of range"),
+                      .where = where,
+                      .limit = absl::StrCat(parameter.min(), " to ",
+                                            parameter.max())});
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
+                          const v1::Setting& setting) {
+  std::vector<std::string> names;
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    names.push_back(parameter.name());
+    if (parameter.name() != setting.name()) continue;
+    if (setting.value() < parameter.min() || setting.value() > parameter.max()) {
+      return Invalid({.what = absl::StrCat("value ", setting.value(),
+                                           " is out of range"),
+                      .where = absl::StrCat("set \"", setting.name(), "\""),
+                      .limit = absl::StrCat(parameter.min(), " to ",
+                                            parameter.max(), " ",
+                                            parameter.unit())});
+    }
+    return absl::OkStatus();
+  }
+  return Invalid({.what = "no such parameter",
+                  .where = absl::StrCat("set \"", setting.name(), "\""),
+                  .fix = absl::StrCat("did you mean \"",
+                                      NearestName(setting.name(), names),
+                                      "\"?")});
+}
+
+// Values of all parameters, sorted by name, with `set` applied and the
+// constraints met.
+absl::StatusOr<std::vector<Constant>> ParameterValues(
+    const v1::TargetDescriptor& descriptor, const Settings& set) {
+  std::vector<Constant> values;
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    values.push_back({parameter.name(), parameter.default_value()});
+  }
+  for (const v1::Setting& setting : set) {
+    EK_RETURN_IF_ERROR(CheckSetting(descriptor, setting));
+    for (Constant& value : values) {
+      if (value.name == setting.name()) value.value = setting.value();
+    }
+  }
+  std::sort(values.begin(), values.end(),
+            [](const Constant& a, const Constant& b) { return a.name < b.name; });
+  for (const v1::Constraint& constraint : descriptor.constraints()) {
+    EK_ASSIGN_OR_RETURN(const int64_t holds,
+                        EvaluateConstant(constraint.expr(), values),
+                        "constraint");
+    if (holds != 0) continue;
+    std::string used;
+    for (const Constant& value : values) {
+      if (constraint.expr().find(value.name) == std::string::npos) continue;
+      absl::StrAppend(&used, used.empty() ? "" : ", ", value.name, " = ",
+                      value.value);
+    }
+    return Invalid({.what = "a constraint of the target does not hold",
+                    .where = used,
+                    .limit = constraint.expr(),
+                    .fix = constraint.message()});
+  }
+  return values;
+}
+
+absl::Status CheckPresets(const v1::TargetDescriptor& descriptor) {
+  absl::flat_hash_set<std::string> seen;
+  for (const v1::Preset& preset : descriptor.presets()) {
+    const std::string where = absl::StrCat("preset \"", preset.name(), "\"");
+    if (preset.name().empty() || !seen.insert(preset.name()).second) {
+      return Invalid({.what = "the name is empty or used twice",
+                      .where = where});
+    }
+    EK_RETURN_IF_ERROR(ParameterValues(descriptor, preset.set()).status(),
+                       where);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
+                         const std::vector<Constant>& values,
+                         v1::Machine* machine) {
+  for (const v1::MemoryDescriptor& memory : descriptor.memories()) {
+    v1::ResolvedMemory* resolved = machine->add_memories();
+    resolved->set_name(memory.name());
+    resolved->set_kind(memory.kind());
+    resolved->set_base_address(memory.base_address());
+    EK_ASSIGN_OR_RETURN(
+        const int64_t capacity,
+        EvaluateConstant(memory.capacity_bytes_expr(), values),
+        absl::StrCat("memory \"", memory.name(), "\": capacity_bytes_expr"));
+    resolved->set_capacity_bytes(capacity);
+  }
+  return absl::OkStatus();
+}
+
+v1::Isa IsaWithoutProse(const v1::Isa& isa) {
+  v1::Isa stripped = isa;
+  for (v1::RegisterDescriptor& reg : *stripped.mutable_registers()) {
+    reg.clear_doc();
+  }
+  for (v1::CommandDescriptor& command : *stripped.mutable_commands()) {
+    command.clear_doc();
+    command.clear_provenance();
+  }
+  return stripped;
+}
+
+absl::Status SetEngine(const v1::TargetDescriptor& descriptor,
+                       const v1::EngineDescriptor& engine,
+                       const std::vector<Constant>& values,
+                       v1::Machine::Engine* resolved) {
+  const auto evaluate = [&](const std::string& expr, const char* key) {
+    auto value = EvaluateConstant(expr, values);
+    if (!value.ok()) value = Annotate(value.status(), key);
+    return value;
+  };
+  resolved->set_name(engine.name());
+  resolved->set_model(engine.model());
+  resolved->set_scratchpad(-1);
+  for (int i = 0; i < descriptor.memories_size(); ++i) {
+    if (descriptor.memories(i).name() == engine.scratchpad()) {
+      resolved->set_scratchpad(i);
+    }
+  }
+  *resolved->mutable_isa() = IsaWithoutProse(engine.isa());
+  resolved->set_contention(engine.dma().contention());
+  EK_ASSIGN_OR_RETURN(const int64_t clock,
+                      evaluate(engine.clock_hz_expr(), "clock_hz_expr"));
+  EK_ASSIGN_OR_RETURN(const int64_t bandwidth,
+                      evaluate(engine.dma().bytes_per_cycle_expr(),
+                               "dma: bytes_per_cycle_expr"));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t setup,
+      evaluate(engine.dma().setup_cycles_expr(), "dma: setup_cycles_expr"));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t macs,
+      evaluate(engine.macs_per_cycle_expr(), "macs_per_cycle_expr"));
+  EK_ASSIGN_OR_RETURN(
+      const int64_t queue,
+      evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));
+  resolved->set_clock_hz(clock);
+  resolved->set_dma_bytes_per_cycle(bandwidth);
+  resolved->set_dma_setup_cycles(setup);
+  resolved->set_macs_per_cycle(macs);
+  resolved->set_queue_depth(
+      static_cast<int32_t>(std::clamp<int64_t>(queue, 0, 1 << 30)));
+  return absl::OkStatus();
+}
+
+absl::Status SetHost(const v1::HostDescriptor& host,
+                     const std::vector<Constant>& values,
+                     v1::Machine* machine) {
+  machine->set_host_name(host.name());
+  EK_ASSIGN_OR_RETURN(const int64_t clock,
+                      EvaluateConstant(host.clock_hz_expr(), values),
+                      "host: clock_hz_expr");
+  machine->set_host_clock_hz(clock);
+  const auto* ops = v1::OpAttributes::descriptor();
+  for (const v1::HostCost& cost : host.costs()) {
+    const std::string where = absl::StrCat("host: costs \"", cost.op(), "\"");
+    if (cost.op() != "default" && cost.op() != "copy" &&
+        ops->FindFieldByName(cost.op()) == nullptr) {
+      std::vector<std::string> names = {"default", "copy"};
+      for (int i = 0; i < ops->field_count(); ++i) {
+        names.push_back(ops->field(i)->name());
+      }
+      return Invalid({.what = "no such op",
+                      .where = where,
+                      .fix = absl::StrCat("did you mean \"",
+                                          NearestName(cost.op(), names),
+                                          "\"?")});
+    }
+    v1::Machine::HostClass* resolved = machine->add_host_costs();
+    resolved->set_op(cost.op());
+    EK_ASSIGN_OR_RETURN(const int64_t per_element,
+                        EvaluateConstant(cost.cycles_per_element_expr(), values),
+                        absl::StrCat(where, ": cycles_per_element_expr"));
+    EK_ASSIGN_OR_RETURN(const int64_t per_call,
+                        EvaluateConstant(cost.cycles_per_call_expr(), values),
+                        absl::StrCat(where, ": cycles_per_call_expr"));
+    resolved->set_cycles_per_element(per_element);
+    resolved->set_cycles_per_call(per_call);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
+                                         const std::vector<Constant>& values) {
+  v1::Machine machine;
+  EK_ASSIGN_OR_RETURN(const int64_t clock,
+                      EvaluateConstant(descriptor.clock_hz_expr(), values),
+                      "clock_hz_expr");
+  machine.set_clock_hz(clock);
+  for (const Constant& value : values) {
+    v1::Setting* setting = machine.add_parameters();
+    setting->set_name(value.name);
+    setting->set_value(value.value);
+  }
+  EK_RETURN_IF_ERROR(SetMemories(descriptor, values, &machine));
+  for (const v1::EngineDescriptor& engine : descriptor.engines()) {
+    EK_RETURN_IF_ERROR(
+        SetEngine(descriptor, engine, values, machine.add_engines()),
+        absl::StrCat("engine \"", engine.name(), "\""));
+  }
+  EK_RETURN_IF_ERROR(SetHost(descriptor.host(), values, &machine));
+  EK_RETURN_IF_ERROR(ValidateMachine(machine));
+  return machine;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor file, ParseDescriptor(text));
+  EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor descriptor,
+                      Extend(std::move(file), 0));
+  if (descriptor.name().empty() ||
+      descriptor.name().size() > kMaxTargetNameBytes) {
+    return Invalid({.what = "the target has no name or too long a name",
+                    .where = "name",
+                    .limit = absl::StrCat("1 to ", kMaxTargetNameBytes,
+                                          " bytes")});
+  }
+  EK_RETURN_IF_ERROR(CheckCounts(descriptor));
+  EK_RETURN_IF_ERROR(CheckProvenances(descriptor));
+  EK_RETURN_IF_ERROR(CheckParameters(descriptor));
+  EK_RETURN_IF_ERROR(CheckPresets(descriptor));
+  EK_ASSIGN_OR_RETURN(const std::vector<Constant> values,
+                      ParameterValues(descriptor, descriptor.set()));
+  v1::ResolvedTarget resolved;
+  resolved.set_name(descriptor.name());
+  EK_ASSIGN_OR_RETURN(*resolved.mutable_machine(),
+                      BuildMachine(descriptor, values));
+  for (const v1::EngineDescriptor& engine : descriptor.engines()) {
+    v1::Capabilities::Engine* capable =
+        resolved.mutable_capabilities()->add_engines();
+    capable->set_name(engine.name());
+    capable->set_model(engine.model());
+    *capable->mutable_patterns() = engine.patterns();
+  }
+  EK_RETURN_IF_ERROR(
+      ValidateCapabilities(resolved.capabilities(), resolved.machine()));
+  return resolved;
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,21 @@
+// Any bytes as a target file give a target or an error. Half of the inputs are
+// spliced into a valid file, so that validation is reached and not only the
+// parser.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "target/builtin.h"
+#include "target/resolve.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const absl::string_view input(reinterpret_cast<const char*>(data), size);
+  (void)edgekiln::target::ResolveTarget(input);
+  if (size < 4) return 0;
+  std::string text = edgekiln::target::BuiltinTargets().front().text;
+  const size_t at = (data[0] | data[1] << 8) % text.size();
+  text.replace(at, data[2], std::string(input.substr(3)));
+  (void)edgekiln::target::ResolveTarget(text);
+  return 0;
+}

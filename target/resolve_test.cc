@@ -1,0 +1,215 @@
+#include "target/resolve.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "gtest/gtest.h"
+#include "target/builtin.h"
+
+namespace edgekiln::target {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+using testing::HasSubstr;
+
+std::string TextOf(const std::string& name) {
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (target.name == name) return target.text;
+  }
+  ADD_FAILURE() << "no built-in " << name;
+  return "";
+}
+
+v1::ResolvedTarget Resolve(const std::string& text) {
+  const auto resolved = ResolveTarget(text);
+  EXPECT_TRUE(resolved.ok()) << resolved.status();
+  return resolved.ok() ? *resolved : v1::ResolvedTarget();
+}
+
+int64_t Capacity(const v1::ResolvedTarget& target, const std::string& name) {
+  for (const v1::ResolvedMemory& memory : target.machine().memories()) {
+    if (memory.name() == name) return memory.capacity_bytes();
+  }
+  return -1;
+}
+
+std::string Message(const std::string& text) {
+  const auto resolved = ResolveTarget(text);
+  EXPECT_FALSE(resolved.ok());
+  return std::string(resolved.status().message());
+}
+
+TEST(ResolveTest, PresetHoldsTheNumbersOfTheComparison) {
+  const v1::ResolvedTarget target = Resolve(TextOf("dla-128-i-1m"));
+  EXPECT_EQ(target.name(), "dla-128-i-1m");
+  EXPECT_EQ(Capacity(target, "sram"), 1 << 20);
+  const v1::Machine& machine = target.machine();
+  EXPECT_EQ(machine.clock_hz(), 500000000);
+  ASSERT_EQ(machine.engines_size(), 1);
+  EXPECT_EQ(machine.engines(0).macs_per_cycle(), 128);
+  EXPECT_EQ(machine.engines(0).dma_bytes_per_cycle(), 16);
+  EXPECT_EQ(machine.engines(0).dma_setup_cycles(), 20);
+  EXPECT_EQ(machine.engines(0).queue_depth(), 4);
+  EXPECT_EQ(machine.memories(machine.engines(0).scratchpad()).name(), "sram");
+  for (int i = 1; i < machine.parameters_size(); ++i) {
+    EXPECT_LT(machine.parameters(i - 1).name(), machine.parameters(i).name());
+  }
+}
+
+TEST(ResolveTest, SavedPresetWithEditedNumbers) {
+  const std::string text = absl::StrReplaceAll(
+      TextOf("dla-64-o-512k"),
+      {{"set { name: \"pes\" value: 64 }\nset { name: \"output_parallel\" value: 1 }\n"
+        "set { name: \"sram_bytes\" value: 524288 }",
+        "set { name: \"pes\" value: 96 }\nset { name: \"output_parallel\" value: 1 }\n"
+        "set { name: \"sram_bytes\" value: 196608 }"}});
+  const v1::ResolvedTarget target = Resolve(text);
+  EXPECT_EQ(Capacity(target, "sram"), 196608);
+  EXPECT_EQ(target.machine().engines(0).macs_per_cycle(), 96);
+
+  for (const char* base : {"dla", "dla-64-o-512k", "dla-64-o-256m"}) {
+    v1::ResolvedTarget small = Resolve(absl::StrCat(
+        "extends: \"", base, "\" set { name: \"pes\" value: 96 } "
+        "set { name: \"sram_bytes\" value: 196608 }"));
+    EXPECT_EQ(small.name(), absl::StrCat(base, "+pes=96+sram_bytes=196608"));
+    small.set_name(target.name());
+    EXPECT_EQ(small.SerializeAsString(), target.SerializeAsString());
+  }
+}
+
+TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
+  const v1::ResolvedTarget small = Resolve(TextOf("dla-64-o-512k"));
+  const v1::ResolvedTarget large = Resolve(TextOf("dla-64-o-256m"));
+  EXPECT_EQ(small.capabilities().SerializeAsString(),
+            large.capabilities().SerializeAsString());
+  EXPECT_NE(small.machine().SerializeAsString(),
+            large.machine().SerializeAsString());
+  EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 6);
+}
+
+TEST(ResolveTest, ProseAndProvenanceDoNotReachTheResult) {
+  const std::string text = TextOf("dla");
+  const std::string edited = absl::StrReplaceAll(
+      text, {{"provenance: ASSUMED", "provenance: READ"},
+             {"doc: \"", "doc: \"Changed. "},
+             {"source: \"", "source: \"Changed. "},
+             {"# ", "# changed "}});
+  ASSERT_NE(text, edited);
+  EXPECT_EQ(Resolve(text).SerializeAsString(),
+            Resolve(edited).SerializeAsString());
+}
+
+TEST(ResolveTest, UnitIsTrivial) {
+  const v1::ResolvedTarget unit = Resolve(TextOf("unit"));
+  EXPECT_EQ(unit.name(), "unit");
+  EXPECT_EQ(unit.machine().engines(0).macs_per_cycle(), 1);
+  EXPECT_EQ(unit.machine().engines(0).queue_depth(), 1);
+}
+
+struct EditCase {
+  std::string name;
+  std::string from;
+  std::string to;
+  std::string message;
+};
+
+class ResolveEditTest : public testing::TestWithParam<EditCase> {};
+
+TEST_P(ResolveEditTest, IsRefused) {
+  std::string text = TextOf("dla");
+  const size_t at = text.find(GetParam().from);
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, GetParam().from.size(), GetParam().to);
+  EXPECT_THAT(Message(text), HasSubstr(GetParam().message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, ResolveEditTest,
+    testing::ValuesIn(std::vector<EditCase>{
+        {"UnknownKey", "schema_version: 1", "schema_version: 1\nmemorys {}",
+         "unknown key \"memorys\" in TargetDescriptor; where: line 9; "
+         "fix: did you mean \"memories\"?"},
+        {"UnknownNestedKey", "capacity_bytes_expr:", "capacity_expr:",
+         "did you mean \"capacity_bytes_expr\"?"},
+        {"UnknownEnum", "COARSE_DLA", "FINE_DLA", "FINE_DLA"},
+        {"WrongType", "bits: 32", "bits: \"x\"", "line"},
+        {"SchemaVersion", "schema_version: 1", "schema_version: 2",
+         "unknown schema version"},
+        {"NoName", "name: \"dla\"\n", "", "no name"},
+        {"DefaultOutOfRange", "default_value: 64", "default_value: 1025",
+         "where: parameter \"pes\"; limit: 1 to 1024"},
+        {"NoProvenance", "  provenance: PUBLISHED\n", "",
+         "provenance is missing; where: parameter \"pes\""},
+        {"ParameterTwice", "name: \"output_parallel\"", "name: \"pes\"",
+         "occurs twice"},
+        {"UnknownSetting", "schema_version: 1",
+         "schema_version: 1 set { name: \"sram_byte\" value: 1 }",
+         "did you mean \"sram_bytes\"?"},
+        {"SettingOutOfRange", "schema_version: 1",
+         "schema_version: 1 set { name: \"sram_bytes\" value: 1023 }",
+         "limit: 1024 to 268435456 bytes"},
+        {"SettingTwice", "schema_version: 1",
+         "schema_version: 1 set { name: \"pes\" value: 1 } "
+         "set { name: \"pes\" value: 2 }",
+         "set twice"},
+        {"ConstraintFails", "schema_version: 1",
+         "schema_version: 1 constraints { expr: \"pes < 64\" message: \"m\" }",
+         "where: pes = 64; limit: pes < 64; fix: m"},
+        {"PresetOutOfRange", "name: \"pes\" value: 128", "name: \"pes\" value: 0",
+         "preset \"dla-128-i-512k\""},
+        {"NoClock", "clock_hz_expr: \"clock_hz\"\n", "", "clock_hz_expr: unexpected end"},
+        {"BadExpression", "\"sram_bytes\"\n  base_address",
+         "\"sram_bytes +\"\n  base_address", "memory \"sram\": capacity_bytes_expr"},
+        {"MemoriesOverlap", "base_address: 0x80000000", "base_address: 4096",
+         "overlap"},
+        {"MemoryTooHigh", "base_address: 0x80000000", "base_address: 0xffffffff",
+         "above the 32-bit address space"},
+        {"NoScratchpad", "scratchpad: \"sram\"", "scratchpad: \"ram\"",
+         "SCRATCHPAD"},
+        {"ZeroBandwidth", "bytes_per_cycle_expr: \"dma_bytes_per_cycle\"",
+         "bytes_per_cycle_expr: \"0\"", "dma: bytes_per_cycle"},
+        {"ZeroIssue", "issue_cycles_expr: \"register_write_cycles\"",
+         "issue_cycles_expr: \"0\"", "at least 1 cycle"},
+        {"OccupancyOfUnknownRegister", "KERNEL_H*KERNEL_W *", "KERNEL_Q *",
+         "unknown name \"KERNEL_Q\""},
+        {"OpcodeTwice", "opcode: 0x11", "opcode: 0x10", "opcode is used twice"},
+        {"OpcodeTooWide", "opcode: 0x11", "opcode: 0x111", "does not fit"},
+        {"ReadsUnknownRegister", "reads: [\"IN_ADDR\",", "reads: [\"IN_ADR\",",
+         "leaves out a register"},
+        {"UnknownCommand", "\"OP_E_ABS\"", "\"OP_E_SIN\"", "no such command"},
+        {"WrongUnit", "unit: DMA_UNIT", "unit: COMPUTE_UNIT", "wrong unit"},
+        {"PatternNeedsCommand", "mnemonic: \"OP_E_ADD\"", "mnemonic: \"OP_E_SUB\"",
+         "no such command"},
+        {"UnknownHostOp", "op: \"softmax\"", "op: \"softmac\"",
+         "did you mean \"softmax\"?"},
+        {"NoDefaultCost", "op: \"default\"", "op: \"mul\"", "\"default\""}}),
+    [](const auto& info) { return info.param.name; });
+
+TEST(ResolveTest, ExtendsIsClosed) {
+  EXPECT_THAT(Message("extends: \"dla-64-o-512m\""),
+              HasSubstr("did you mean \"dla-64-o-512k\"?"));
+  EXPECT_THAT(Message("extends: \"dla\" memories { name: \"x\" }"),
+              HasSubstr("where: memories"));
+  EXPECT_THAT(Message(""), HasSubstr("schema version"));
+  EXPECT_THAT(Message(std::string(2 << 20, ' ')), HasSubstr("too large"));
+  EXPECT_THAT(Message(std::string("\xff\xfe\0\x01", 4)), HasSubstr("line 1"));
+}
+
+TEST(ResolveTest, ExtremesOfParameters) {
+  for (const char* set :
+       {"name: \"pes\" value: 1", "name: \"pes\" value: 1024",
+        "name: \"sram_bytes\" value: 1024", "name: \"sram_bytes\" value: 1025",
+        "name: \"ram_bytes\" value: 2147483648",
+        "name: \"flash_bytes\" value: 2147483648",
+        "name: \"queue_depth\" value: 1"}) {
+    const auto resolved =
+        ResolveTarget(absl::StrCat("extends: \"dla\" set { ", set, " }"));
+    EXPECT_TRUE(resolved.ok()) << set << ": " << resolved.status();
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::target
