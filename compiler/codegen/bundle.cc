@@ -1,0 +1,128 @@
+#include "compiler/codegen/bundle.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "compiler/engines/dla/disassembler.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl_lite.h"
+#include "target/isa_view.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+std::string SerializeDeterministically(const v1::Program& program) {
+  std::string bytes;
+  google::protobuf::io::StringOutputStream stream(&bytes);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.SetSerializationDeterministic(true);
+  program.SerializeToCodedStream(&coded);
+  coded.Trim();
+  return bytes;
+}
+
+std::string JsonString(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out.push_back('\\');
+      out.push_back(c);
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned char>(c));
+    } else {
+      out.push_back(c);
+    }
+  }
+  out.push_back('"');
+  return out;
+}
+
+void AppendBinding(absl::string_view role, const v1::Program::Binding& binding,
+                   const v1::Machine& machine, std::string& out) {
+  const v1::TensorType& type = binding.type();
+  absl::StrAppendFormat(
+      &out, "%-7s %-8s 0x%08x  %s %s[%s]\n", role,
+      machine.memories(binding.location().memory()).name(),
+      binding.location().address(), type.name(),
+      v1::ElementType_Name(type.element_type()),
+      absl::StrJoin(type.shape(), ","));
+}
+
+std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
+  std::string out;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    absl::StrAppendFormat(&out, "memory  %-8s 0x%08x  %d bytes\n",
+                          memory.name(), memory.base_address(),
+                          memory.capacity_bytes());
+  }
+  for (const auto& segment : program.segments()) {
+    absl::StrAppendFormat(&out, "segment %-8s 0x%08x  constants.bin, %d bytes\n",
+                          machine.memories(segment.location().memory()).name(),
+                          segment.location().address(), segment.size_bytes());
+  }
+  for (const auto& input : program.inputs()) {
+    AppendBinding("input", input, machine, out);
+  }
+  for (const auto& output : program.outputs()) {
+    AppendBinding("output", output, machine, out);
+  }
+  absl::StrAppendFormat(&out,
+                        "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
+                        program.flash_bytes(), program.ram_bytes(),
+                        program.sram_peak_bytes());
+  return out;
+}
+
+std::string Manifest(const BundleNames& names,
+                     const std::vector<BundleFile>& files) {
+  std::string out = "{\n";
+  absl::StrAppend(&out, "  \"model\": ", JsonString(names.model), ",\n");
+  absl::StrAppend(&out, "  \"target\": ", JsonString(names.target), ",\n");
+  absl::StrAppend(&out, "  \"program_version\": 1,\n  \"files\": [\n");
+  for (size_t i = 0; i < files.size(); ++i) {
+    const Digest digest = DigestOf(files[i].bytes);
+    absl::StrAppend(&out, "    {\"path\": ", JsonString(files[i].path),
+                    ", \"sha256\": \"", digest.hash,
+                    "\", \"size_bytes\": ", digest.size_bytes, "}",
+                    i + 1 < files.size() ? ",\n" : "\n");
+  }
+  absl::StrAppend(&out, "  ]\n}\n");
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<BundleFile>> BundleFiles(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const BundleNames& names) {
+  std::vector<BundleFile> files;
+  files.push_back({"constants.bin", std::string(constants)});
+  files.push_back({"memory_map.txt", MemoryMap(program, machine)});
+  files.push_back({"program.pb", SerializeDeterministically(program)});
+  for (int i = 0; i < program.streams_size(); ++i) {
+    const v1::Program::Stream& stream = program.streams(i);
+    const v1::Machine::Engine& engine = machine.engines(stream.engine());
+    EK_ASSIGN_OR_RETURN(const target::IsaView isa,
+                        target::IsaView::Create(engine.isa()));
+    EK_ASSIGN_OR_RETURN(std::string text,
+                        dla::Disassemble(isa, stream.code()),
+                        absl::StrCat("stream ", i));
+    const std::string stem = absl::StrFormat("streams/%03d", i);
+    files.push_back({absl::StrCat(stem, ".bin"), stream.code()});
+    files.push_back({absl::StrCat(stem, ".txt"), std::move(text)});
+  }
+  std::sort(files.begin(), files.end(),
+            [](const BundleFile& a, const BundleFile& b) {
+              return a.path < b.path;
+            });
+  std::string manifest = Manifest(names, files);
+  files.push_back({"manifest.json", std::move(manifest)});
+  return files;
+}
+
+}  // namespace edgekiln::compiler

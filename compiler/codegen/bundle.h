@@ -1,0 +1,33 @@
+#ifndef EK_COMPILER_CODEGEN_BUNDLE_H_
+#define EK_COMPILER_CODEGEN_BUNDLE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+struct BundleFile {
+  std::string path;  // Relative, forward slashes.
+  std::string bytes;
+};
+
+struct BundleNames {
+  std::string model;
+  std::string target;
+};
+
+// What `compile -o DIR` writes, in order of path: the program, each command
+// stream with its disassembly, the flash content, a readable memory map, and a
+// manifest with the digest of every file. Same arguments, same bytes.
+absl::StatusOr<std::vector<BundleFile>> BundleFiles(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const BundleNames& names);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_BUNDLE_H_

@@ -1,0 +1,36 @@
+#ifndef EK_COMPILER_CODEGEN_COMPILE_H_
+#define EK_COMPILER_CODEGEN_COMPILE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/tiling.pb.h"
+
+// From a partitioned graph to a program for one machine. Pure functions: no
+// files, clock, environment, threads or randomness; equal arguments give equal
+// bytes on every machine.
+namespace edgekiln::compiler {
+
+// Cuts and schedules every engine subgraph. RESOURCE_EXHAUSTED if one does not
+// fit, naming the layer and the smallest sufficient memory.
+absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
+                                             const v1::Machine& machine);
+
+struct EmitResult {
+  v1::Program program;
+  std::string constants;  // Content of flash; Program.segments refer to it.
+};
+
+// `plan` must come from TilePartition on the same arguments; INVALID_ARGUMENT
+// if it does not belong to them. RESOURCE_EXHAUSTED if constants or activations
+// exceed flash or RAM.
+absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
+                                       const v1::TilingPlan& plan,
+                                       const v1::Machine& machine);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_COMPILE_H_

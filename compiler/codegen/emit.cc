@@ -1,0 +1,349 @@
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/codegen/memory_map.h"
+#include "compiler/engines/dla/subgraph.h"
+#include "target/host_cost.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int32_t kHost = -1;
+constexpr int64_t kConstantAlignment = 16;
+
+bool IsReshape(const Op& op) {
+  return op.attributes.op_case() == v1::OpAttributes::kReshape;
+}
+
+v1::LayerKind KindOf(const Op& op) {
+  switch (op.attributes.op_case()) {
+    case v1::OpAttributes::kConv2D:
+    case v1::OpAttributes::kFullyConnected: return v1::CONV;
+    case v1::OpAttributes::kDepthwiseConv2D: return v1::DEPTH;
+    default: return v1::OTHER;
+  }
+}
+
+// Writes one program. Members are filled in the order of Run().
+class Emitter {
+ public:
+  Emitter(const Graph& graph, const v1::Partition& partition,
+          const v1::TilingPlan& plan, const v1::Machine& machine,
+          SystemMemories memories)
+      : graph_(graph), partition_(partition), plan_(plan), machine_(machine),
+        memories_(memories), storage_(dla::StorageOf(graph)),
+        flash_(machine.memories(memories.flash)) {}
+
+  absl::StatusOr<EmitResult> Run() {
+    program_.set_version(1);
+    EK_RETURN_IF_ERROR(GatherSubgraphs());
+    EK_RETURN_IF_ERROR(PlaceTensors());
+    AddLayers();
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const auto op = static_cast<int32_t>(i);
+      if (partition_.placements(op).engine() == kHost) {
+        EK_RETURN_IF_ERROR(AddHostOp(op));
+      } else if (const auto it = subgraphs_.find(op); it != subgraphs_.end()) {
+        EK_RETURN_IF_ERROR(AddSubgraph(it->second));
+      }
+    }
+    for (const TensorId input : graph_.inputs) {
+      *program_.add_inputs() = BindingOf(input);
+    }
+    for (const TensorId output : graph_.outputs) {
+      *program_.add_outputs() = BindingOf(output);
+    }
+    return Finish();
+  }
+
+ private:
+  struct Subgraph {
+    const v1::TilingPlan::Subgraph* stored = nullptr;
+    dla::SubgraphInput input;
+    dla::SubgraphPlan plan;
+  };
+
+  // Subgraphs by their first op.
+  absl::Status GatherSubgraphs() {
+    std::map<int32_t, std::vector<int32_t>> ops;
+    for (const auto& placement : partition_.placements()) {
+      if (placement.engine() != kHost) {
+        ops[placement.subgraph()].push_back(placement.op());
+      }
+    }
+    for (const v1::TilingPlan::Subgraph& stored : plan_.subgraphs()) {
+      const auto it = ops.find(stored.subgraph());
+      if (it == ops.end()) {
+        return absl::InvalidArgumentError(
+            "the tiling plan belongs to another partition");
+      }
+      Subgraph subgraph;
+      subgraph.stored = &stored;
+      EK_ASSIGN_OR_RETURN(subgraph.input, dla::InputOfOps(graph_, it->second));
+      EK_ASSIGN_OR_RETURN(subgraph.plan,
+                          dla::PlanFromProto(subgraph.input, stored));
+      subgraphs_[it->second.front()] = std::move(subgraph);
+      ops.erase(it);
+    }
+    if (ops.empty()) return absl::OkStatus();
+    return absl::InvalidArgumentError("the tiling plan misses a subgraph");
+  }
+
+  // RAM for whatever passes between host and engines, or does not stay in SRAM.
+  absl::Status PlaceTensors() {
+    std::vector<bool> in_ram(graph_.tensors.size(), false);
+    const auto need = [&](TensorId tensor) {
+      if (tensor != kNoTensor && !graph_.tensors[tensor].is_constant()) {
+        in_ram[storage_[tensor]] = true;
+      }
+    };
+    for (const TensorId tensor : graph_.inputs) need(tensor);
+    for (const TensorId tensor : graph_.outputs) need(tensor);
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (partition_.placements(static_cast<int>(i)).engine() != kHost) continue;
+      for (const TensorId tensor : graph_.ops[i].inputs) need(tensor);
+      for (const TensorId tensor : graph_.ops[i].outputs) need(tensor);
+    }
+    for (const auto& [op, subgraph] : subgraphs_) {
+      for (const dla::Layer& layer : subgraph.plan.layers) {
+        for (const TensorId tensor :
+             {layer.input, layer.input2, layer.output}) {
+          if (tensor == kNoTensor) continue;
+          const TensorId stored = storage_[tensor];
+          if (!subgraph.plan.resident.contains(stored) ||
+              subgraph.plan.external.contains(stored)) {
+            need(tensor);
+          }
+        }
+      }
+    }
+    EK_ASSIGN_OR_RETURN(ram_, PlanRam(graph_, storage_, in_ram,
+                                      machine_.memories(memories_.ram)));
+    return absl::OkStatus();
+  }
+
+  void AddLayers() {
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      const auto& placement = partition_.placements(static_cast<int>(i));
+      v1::Program::Layer* layer = program_.add_layers();
+      layer->set_id(op.id);
+      layer->set_name(op.name);
+      layer->set_op(std::string(op.kind()));
+      layer->set_kind(KindOf(op));
+      layer->set_subgraph(placement.subgraph());
+      layer->set_engine(placement.engine());
+      layer->set_reason(placement.reason());
+      layer->set_macs(MacsOf(graph_, op));
+    }
+  }
+
+  v1::TensorType TypeOf(TensorId id) const {
+    const Tensor& tensor = graph_.tensors[id];
+    v1::TensorType type;
+    type.set_name(tensor.name);
+    type.set_element_type(tensor.type);
+    for (const int64_t extent : tensor.shape) type.add_shape(extent);
+    if (tensor.quantization) {
+      v1::Quantization* quantization = type.mutable_quantization();
+      for (const float s : tensor.quantization->scale) {
+        quantization->add_scale(s);
+      }
+      for (const int32_t z : tensor.quantization->zero_point) {
+        quantization->add_zero_point(z);
+      }
+      quantization->set_axis(tensor.quantization->axis);
+    }
+    return type;
+  }
+
+  v1::Location RamLocation(TensorId tensor) const {
+    v1::Location location;
+    location.set_memory(memories_.ram);
+    location.set_address(ram_.address.at(storage_[tensor]));
+    return location;
+  }
+
+  v1::Program::Binding BindingOf(TensorId tensor) const {
+    v1::Program::Binding binding;
+    *binding.mutable_type() = TypeOf(tensor);
+    *binding.mutable_location() = RamLocation(tensor);
+    return binding;
+  }
+
+  v1::Program::HostOp::Operand OperandOf(TensorId tensor) {
+    v1::Program::HostOp::Operand operand;
+    if (tensor == kNoTensor) {
+      operand.set_absent(true);
+      return operand;
+    }
+    *operand.mutable_type() = TypeOf(tensor);
+    if (graph_.tensors[tensor].is_constant()) {
+      flash_.Align(kConstantAlignment);
+      operand.mutable_location()->set_memory(memories_.flash);
+      operand.mutable_location()->set_address(
+          flash_.Append(*graph_.tensors[tensor].data));
+    } else {
+      *operand.mutable_location() = RamLocation(tensor);
+    }
+    return operand;
+  }
+
+  absl::Status AddHostOp(int32_t index) {
+    const Op& op = graph_.ops[index];
+    if (!IsReshape(op)) {
+      v1::Program::HostOp* host = program_.add_steps()->mutable_host_op();
+      *host->mutable_attributes() = op.attributes;
+      host->set_layer(index);
+      for (const TensorId tensor : op.inputs) {
+        *host->add_inputs() = OperandOf(tensor);
+      }
+      for (const TensorId tensor : op.outputs) {
+        *host->add_outputs() = OperandOf(tensor);
+      }
+      EK_RETURN_IF_ERROR(PredictHostOp(*host));
+    }
+    for (const TensorId tensor : op.outputs) TapRam(tensor);
+    return absl::OkStatus();
+  }
+
+  absl::Status PredictHostOp(const v1::Program::HostOp& host) {
+    std::vector<const v1::TensorType*> inputs;
+    std::vector<const v1::TensorType*> outputs;
+    for (const auto& operand : host.inputs()) {
+      inputs.push_back(operand.absent() ? nullptr : &operand.type());
+    }
+    for (const auto& operand : host.outputs()) {
+      outputs.push_back(&operand.type());
+    }
+    EK_ASSIGN_OR_RETURN(
+        const int64_t elements,
+        target::HostElements(host.attributes(), inputs, outputs));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t cycles,
+        target::HostCycles(machine_,
+                           target::OpAttributesName(host.attributes()),
+                           elements));
+    AddCycles(cycles, machine_.host_clock_hz());
+    return absl::OkStatus();
+  }
+
+  // Whole cycles of the wall clock, rounded up.
+  void AddCycles(int64_t cycles, int64_t clock_hz) {
+    const auto wall = static_cast<__int128>(cycles) * machine_.clock_hz();
+    predicted_ += static_cast<int64_t>((wall + clock_hz - 1) / clock_hz);
+  }
+
+  // A whole tensor in RAM, complete after the last step so far.
+  void TapRam(TensorId id) {
+    if (program_.steps_size() == 0) return;
+    const Tensor& tensor = graph_.tensors[id];
+    const dla::Extent extent = dla::ExtentOf(tensor);
+    const int64_t element = ElementBytes(tensor.type);
+    const bool flat = tensor.shape.size() != 4 || tensor.shape[0] != 1;
+    v1::Program::Tap* tap = program_.add_taps();
+    tap->set_stream(-1);
+    tap->set_step(program_.steps_size() - 1);
+    tap->set_tensor(id);
+    tap->mutable_slice()->set_h_end(flat ? 1 : extent.h);
+    tap->mutable_slice()->set_w_end(flat ? extent.h : extent.w);
+    tap->mutable_slice()->set_c_end(extent.c);
+    *tap->mutable_location() = RamLocation(id);
+    tap->mutable_layout()->set_pixel_pitch_bytes(extent.c * element);
+    tap->mutable_layout()->set_row_pitch_bytes(
+        (flat ? extent.h : extent.w) * extent.c * element);
+  }
+
+  absl::Status AddSubgraph(const Subgraph& subgraph) {
+    const int32_t engine = subgraph.stored->engine();
+    EK_ASSIGN_OR_RETURN(const dla::Chip chip,
+                        dla::Chip::Create(machine_, engine));
+    dla::SystemMap system;
+    system.tensors = ram_.address;
+    system.blocks = flash_.Align(kConstantAlignment);
+    EK_ASSIGN_OR_RETURN(
+        dla::EmittedSubgraph emitted,
+        dla::EmitSubgraph(chip, subgraph.input, subgraph.plan, system));
+    flash_.Append(emitted.blocks);
+    const int32_t stream = program_.streams_size();
+    v1::Program::Stream* code = program_.add_streams();
+    code->set_engine(engine);
+    code->set_code(std::move(emitted.code));
+    for (v1::Program::Tap& tap : emitted.taps) {
+      tap.set_stream(stream);
+      *program_.add_taps() = std::move(tap);
+    }
+    for (v1::Program::CommandRange& range : emitted.ranges) {
+      range.set_stream(stream);
+      *program_.add_ranges() = std::move(range);
+    }
+    for (const auto& use : emitted.layers) {
+      program_.mutable_layers(use.op)->set_sram_bytes(use.sram_bytes);
+      program_.mutable_layers(use.op)->set_tiles(use.tiles);
+    }
+    program_.set_sram_peak_bytes(
+        std::max(program_.sram_peak_bytes(), emitted.sram_peak_bytes));
+    AddCycles(emitted.cycles, machine_.engines(engine).clock_hz());
+    program_.add_steps()->mutable_launch()->set_stream(stream);
+    program_.add_steps()->mutable_wait()->set_engine(engine);
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<EmitResult> Finish() {
+    EK_RETURN_IF_ERROR(flash_.Check());
+    const std::string& constants = flash_.bytes();
+    if (!constants.empty()) {
+      v1::Program::Segment* segment = program_.add_segments();
+      segment->mutable_location()->set_memory(memories_.flash);
+      segment->mutable_location()->set_address(
+          machine_.memories(memories_.flash).base_address());
+      const Digest digest = DigestOf(constants);
+      segment->mutable_digest()->set_hash(digest.hash);
+      segment->mutable_digest()->set_size_bytes(digest.size_bytes);
+      segment->set_size_bytes(digest.size_bytes);
+    }
+    int64_t flash_bytes = static_cast<int64_t>(constants.size());
+    for (const auto& stream : program_.streams()) {
+      flash_bytes += static_cast<int64_t>(stream.code().size());
+    }
+    program_.set_flash_bytes(flash_bytes);
+    program_.set_ram_bytes(ram_.bytes);
+    program_.set_predicted_cycles(predicted_);
+    return EmitResult{std::move(program_), constants};
+  }
+
+  const Graph& graph_;
+  const v1::Partition& partition_;
+  const v1::TilingPlan& plan_;
+  const v1::Machine& machine_;
+  const SystemMemories memories_;
+  const std::vector<TensorId> storage_;
+  FlashImage flash_;
+  RamPlan ram_;
+  std::map<int32_t, Subgraph> subgraphs_;
+  int64_t predicted_ = 0;
+  v1::Program program_;
+};
+
+}  // namespace
+
+absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
+                                       const v1::TilingPlan& plan,
+                                       const v1::Machine& machine) {
+  EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
+  if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
+    return absl::InvalidArgumentError("the partition misses placements");
+  }
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories,
+                      SystemMemoriesOf(machine));
+  return Emitter(graph, partition, plan, machine, memories).Run();
+}
+
+}  // namespace edgekiln::compiler

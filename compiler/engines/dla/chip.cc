@@ -1,0 +1,57 @@
+#include "compiler/engines/dla/chip.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::compiler::dla {
+
+absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
+  if (engine < 0 || engine >= machine.engines_size()) {
+    return absl::InternalError(absl::StrCat("no engine ", engine));
+  }
+  const v1::Machine::Engine& source = machine.engines(engine);
+  if (source.model() != v1::EngineDescriptor::COARSE_DLA) {
+    return absl::InternalError(
+        absl::StrCat("engine ", source.name(), " is not a coarse DLA"));
+  }
+  EK_RETURN_IF_ERROR(target::ValidateDlaIsa(source.isa()));
+  EK_ASSIGN_OR_RETURN(target::IsaView isa, target::IsaView::Create(source.isa()));
+  EK_ASSIGN_OR_RETURN(target::CommandTiming timing,
+                      target::CommandTiming::Create(machine, source));
+  Chip chip(std::move(isa), std::move(timing));
+  for (int i = 0; i < target::kNumDlaRegisters; ++i) {
+    chip.registers_[i] = chip.isa_.FindRegister(
+        target::DlaRegisterName(static_cast<DlaRegister>(i)));
+  }
+  for (int i = 0; i < target::kNumDlaCommands; ++i) {
+    chip.commands_[i] = chip.isa_.FindCommand(
+        target::DlaCommandName(static_cast<DlaCommand>(i)));
+  }
+  chip.sram_memory_ = source.scratchpad();
+  chip.sram_bytes_ = machine.memories(source.scratchpad()).capacity_bytes();
+  chip.dma_bytes_per_cycle_ = source.dma_bytes_per_cycle();
+  chip.dma_setup_cycles_ = source.dma_setup_cycles();
+  chip.queue_depth_ = source.queue_depth();
+  chip.macs_per_cycle_ = source.macs_per_cycle();
+  chip.blocking_dma_ = source.contention() == v1::DmaDescriptor::BLOCKING_DMA;
+  return chip;
+}
+
+absl::StatusOr<int64_t> Chip::OccupancyCycles(
+    DlaCommand command, const RegisterFile& values) const {
+  std::array<int64_t, target::kNumDlaRegisters> slots{};
+  for (int i = 0; i < target::kNumDlaRegisters; ++i) {
+    if (registers_[i] >= 0) {
+      slots[registers_[i]] = values[static_cast<DlaRegister>(i)];
+    }
+  }
+  return timing_.OccupancyCycles(
+      position(command),
+      absl::MakeConstSpan(slots).first(isa_.num_registers()));
+}
+
+}  // namespace edgekiln::compiler::dla

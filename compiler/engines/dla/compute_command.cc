@@ -1,0 +1,157 @@
+#include "compiler/engines/dla/compute_command.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+using R = DlaRegister;
+
+void SetInput(const Placement& input, RegisterFile& r) {
+  r.Set(R::kInAddr, input.offset);
+  r.Set(R::kInRowPitch, input.row_pitch);
+  r.Set(R::kInPixelPitch, input.pixel_pitch);
+}
+
+void SetOutput(const Layer& layer, const Slice& output, const Placement& place,
+               RegisterFile& r) {
+  r.Set(R::kOutAddr, place.offset);
+  r.Set(R::kOutRowPitch, place.row_pitch);
+  r.Set(R::kOutPixelPitch, place.pixel_pitch);
+  r.Set(R::kOutH, output.rows());
+  r.Set(R::kOutW, layer.out.w);
+  r.Set(R::kOutC, output.channels());
+}
+
+void SetWindow(const Layer& layer, const Slice& output, RegisterFile& r) {
+  const InputSlice input = InputOf(layer, output);
+  r.Set(R::kInH, input.slice.rows());
+  r.Set(R::kInW, layer.in.w);
+  r.Set(R::kInC, input.slice.channels());
+  r.Set(R::kKernelH, layer.vertical.kernel);
+  r.Set(R::kKernelW, layer.horizontal.kernel);
+  r.Set(R::kStrideH, layer.vertical.stride);
+  r.Set(R::kStrideW, layer.horizontal.stride);
+  r.Set(R::kPadTop, input.pad_top);
+  r.Set(R::kPadLeft, layer.horizontal.pad_before);
+}
+
+// Zero points, limits and the block; returns whether the limits are int8's.
+bool SetDot(const Layer& layer, const Slice& output, RegisterFile& r) {
+  r.Set(R::kTableAddr, 0);
+  r.Set(R::kWeightAddr, output.channels() * kTableEntryBytes);
+  r.Set(R::kInZeroPoint, layer.dot.input_zero_point);
+  r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
+  r.Set(R::kFlags, 0);
+  return layer.dot.clamp == ops::RangeOf(v1::INT8);
+}
+
+void SetClamp(const ops::QuantizedRange& clamp, RegisterFile& r) {
+  r.Set(R::kClampMin, clamp.min);
+  r.Set(R::kClampMax, clamp.max);
+}
+
+ComputeCommand Convolution(const Layer& layer, const Slice& output,
+                           const TileOperands& operands) {
+  ComputeCommand result;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  SetOutput(layer, output, operands.output, r);
+  SetWindow(layer, output, r);
+  r.Set(R::kDilationH, layer.vertical.dilation);
+  r.Set(R::kDilationW, layer.horizontal.dilation);
+  const bool full_range = SetDot(layer, output, r);
+  if (layer.op == LayerOp::kDepthwise) {
+    result.command = DlaCommand::kDepthConv;
+    r.Set(R::kDepthMultiplier, layer.depth_multiplier);
+    SetClamp(layer.dot.clamp, r);
+  } else if (full_range) {
+    result.command = DlaCommand::kConv;
+  } else {
+    result.command = DlaCommand::kConvRelu;
+    SetClamp(layer.dot.clamp, r);
+  }
+  return result;
+}
+
+// Rows of the matrix are the pixels of the slice: they are dense in memory.
+ComputeCommand MatMul(const Layer& layer, const Slice& output,
+                      const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = DlaCommand::kMatMul;
+  RegisterFile& r = result.registers;
+  r.Set(R::kInAddr, operands.input.offset);
+  r.Set(R::kInPixelPitch, operands.input.pixel_pitch);
+  r.Set(R::kInC, layer.in.c);
+  r.Set(R::kOutAddr, operands.output.offset);
+  r.Set(R::kOutPixelPitch, operands.output.pixel_pitch);
+  r.Set(R::kOutW, output.rows() * layer.out.w);
+  r.Set(R::kOutC, output.channels());
+  SetDot(layer, output, r);
+  SetClamp(layer.dot.clamp, r);
+  return result;
+}
+
+ComputeCommand Pool(const Layer& layer, const Slice& output,
+                    const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = DlaCommand::kPool;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  SetOutput(layer, output, operands.output, r);
+  SetWindow(layer, output, r);
+  SetClamp(layer.clamp, r);
+  r.Set(R::kInZeroPoint, layer.zero_point);
+  r.Set(R::kPoolKind, layer.op == LayerOp::kMaxPool ? target::kDlaPoolMax
+                      : layer.counts_padding
+                          ? target::kDlaPoolAveragePadded
+                          : target::kDlaPoolAverage);
+  return result;
+}
+
+ComputeCommand Add(const Layer& layer, const Slice& output,
+                   const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = DlaCommand::kAdd;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  r.Set(R::kIn2Addr, operands.input2.offset);
+  r.Set(R::kIn2RowPitch, operands.input2.row_pitch);
+  r.Set(R::kIn2PixelPitch, operands.input2.pixel_pitch);
+  SetOutput(layer, output, operands.output, r);
+  const ops::QuantizedAddParameters& add = layer.add;
+  r.Set(R::kInZeroPoint, add.zero_point[0]);
+  r.Set(R::kIn2ZeroPoint, add.zero_point[1]);
+  r.Set(R::kOutZeroPoint, add.output_zero_point);
+  r.Set(R::kInMultiplier, add.multiplier[0].multiplier);
+  r.Set(R::kInShift, add.multiplier[0].shift);
+  r.Set(R::kIn2Multiplier, add.multiplier[1].multiplier);
+  r.Set(R::kIn2Shift, add.multiplier[1].shift);
+  r.Set(R::kOutMultiplier, add.output_multiplier.multiplier);
+  r.Set(R::kOutShift, add.output_multiplier.shift);
+  r.Set(R::kLeftShift, add.left_shift);
+  SetClamp(add.clamp, r);
+  return result;
+}
+
+}  // namespace
+
+Placement DensePlacement(const Extent& tensor, const Slice& slice) {
+  return {0, tensor.w * slice.channels(), slice.channels()};
+}
+
+Placement WholePlacement(const Extent& tensor, const Slice& slice) {
+  return {slice.h_begin * tensor.row_bytes() + slice.c_begin,
+          tensor.row_bytes(), tensor.c};
+}
+
+ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
+                            const TileOperands& operands) {
+  switch (layer.op) {
+    case LayerOp::kMatMul: return MatMul(layer, output, operands);
+    case LayerOp::kAveragePool:
+    case LayerOp::kMaxPool: return Pool(layer, output, operands);
+    case LayerOp::kAdd: return Add(layer, output, operands);
+    default: return Convolution(layer, output, operands);
+  }
+}
+
+}  // namespace edgekiln::compiler::dla

@@ -1,0 +1,40 @@
+#ifndef EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_
+#define EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_
+
+#include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/layer.h"
+
+// From an output slice of a layer to the command that computes it.
+namespace edgekiln::compiler::dla {
+
+// Where a tensor's slice lies relative to its buffer.
+struct Placement {
+  int64_t offset = 0;       // Of the slice's first element.
+  int64_t row_pitch = 0;    // Bytes.
+  int64_t pixel_pitch = 0;  // Bytes.
+};
+
+// A slice packed densely into a buffer of its own.
+Placement DensePlacement(const Extent& tensor, const Slice& slice);
+// A slice of a tensor that lies in its buffer as a whole.
+Placement WholePlacement(const Extent& tensor, const Slice& slice);
+
+// Buffer-relative addresses of one tile.
+struct TileOperands {
+  Placement input;
+  Placement input2;  // kAdd.
+  Placement output;
+};
+
+struct ComputeCommand {
+  DlaCommand command = DlaCommand::kConv;
+  RegisterFile registers;  // Addresses hold the operands' offsets.
+};
+
+// `output` within layer.out. The weight block's table comes first.
+ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
+                            const TileOperands& operands);
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_

@@ -1,0 +1,199 @@
+#include "compiler/engines/dla/layer.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/ir/tensor_views.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+void SetWindow(const v1::Window2d& window, int64_t kernel_h, int64_t kernel_w,
+               Layer& layer) {
+  layer.vertical = {kernel_h, window.stride_h(), window.dilation_h(),
+                    window.pad_top()};
+  layer.horizontal = {kernel_w, window.stride_w(), window.dilation_w(),
+                      window.pad_left()};
+}
+
+absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
+                    Layer& layer) {
+  layer.weights = op.inputs[1];
+  layer.bias = op.inputs.size() > 2 ? op.inputs[2] : kNoTensor;
+  const Tensor& output = graph.tensors[layer.output];
+  EK_ASSIGN_OR_RETURN(
+      layer.dot,
+      ops::DotParameters(
+          clamp, QuantizationOf(graph.tensors[layer.input]),
+          QuantizationOf(graph.tensors[layer.weights]),
+          QuantizationOf(output), output.type, layer.out.c));
+  return absl::OkStatus();
+}
+
+absl::Status SetAdd(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
+  const Tensor& output = graph.tensors[layer.output];
+  EK_ASSIGN_OR_RETURN(
+      layer.add,
+      ops::AddParameters(
+          clamp, QuantizationOf(graph.tensors[layer.input]),
+          QuantizationOf(graph.tensors[layer.input2]),
+          QuantizationOf(output), output.type));
+  return absl::OkStatus();
+}
+
+void SetPool(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
+  const Tensor& output = graph.tensors[layer.output];
+  layer.clamp = ops::ClampRange(clamp, QuantizationOf(output),
+                                output.type);
+  layer.zero_point = output.quantization->zero_point[0];
+}
+
+// Sets what depends on the kind of op.
+absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
+  const v1::OpAttributes& attributes = op.attributes;
+  switch (attributes.op_case()) {
+    case v1::OpAttributes::kConv2D: {
+      layer.op = LayerOp::kConv;
+      const auto& shape = graph.tensors[op.inputs[1]].shape;
+      SetWindow(attributes.conv2d().window(), shape[1], shape[2], layer);
+      return SetDot(graph, op, attributes.conv2d().clamp(), layer);
+    }
+    case v1::OpAttributes::kDepthwiseConv2D: {
+      layer.op = LayerOp::kDepthwise;
+      const auto& shape = graph.tensors[op.inputs[1]].shape;
+      const auto& depthwise = attributes.depthwise_conv2d();
+      layer.depth_multiplier = depthwise.depth_multiplier();
+      SetWindow(depthwise.window(), shape[1], shape[2], layer);
+      return SetDot(graph, op, depthwise.clamp(), layer);
+    }
+    case v1::OpAttributes::kFullyConnected: {
+      layer.op = LayerOp::kMatMul;
+      // One row of K input values per output pixel, whatever the input's shape.
+      layer.in = {layer.out.h, layer.out.w,
+                  graph.tensors[op.inputs[1]].shape[1]};
+      return SetDot(graph, op, attributes.fully_connected().clamp(), layer);
+    }
+    case v1::OpAttributes::kAveragePool2D: {
+      layer.op = LayerOp::kAveragePool;
+      const auto& pool = attributes.average_pool2d();
+      layer.counts_padding = pool.count_include_pad();
+      SetWindow(pool.window(), pool.kernel_h(), pool.kernel_w(), layer);
+      SetPool(graph, pool.clamp(), layer);
+      return absl::OkStatus();
+    }
+    case v1::OpAttributes::kMaxPool2D: {
+      layer.op = LayerOp::kMaxPool;
+      const auto& pool = attributes.max_pool2d();
+      SetWindow(pool.window(), pool.kernel_h(), pool.kernel_w(), layer);
+      SetPool(graph, pool.clamp(), layer);
+      return absl::OkStatus();
+    }
+    case v1::OpAttributes::kAdd:
+      layer.op = LayerOp::kAdd;
+      layer.input2 = op.inputs[1];
+      return SetAdd(graph, attributes.add().clamp(), layer);
+    case v1::OpAttributes::kReshape:
+      layer.op = LayerOp::kAlias;
+      return absl::OkStatus();
+    default:
+      return absl::InternalError(
+          absl::StrCat("op ", op.id, " (", op.kind(), ") has no DLA command"));
+  }
+}
+
+void AppendInt32(int32_t value, std::string& out) {
+  const auto bits = static_cast<uint32_t>(value);
+  for (int shift = 0; shift < 32; shift += 8) {
+    out.push_back(static_cast<char>((bits >> shift) & 0xff));
+  }
+}
+
+int32_t BiasAt(const Graph& graph, const Layer& layer, int64_t channel) {
+  if (layer.bias == kNoTensor) return 0;
+  int32_t value = 0;
+  std::memcpy(&value, graph.tensors[layer.bias].data->data() + channel * 4, 4);
+  return value;
+}
+
+}  // namespace
+
+Extent ExtentOf(const Tensor& tensor) {
+  const std::vector<int64_t>& shape = tensor.shape;
+  if (shape.size() == 4 && shape[0] == 1) return {shape[1], shape[2], shape[3]};
+  const int64_t last = shape.empty() ? 1 : shape.back();
+  return {last == 0 ? 0 : tensor.num_elements() / last, 1, last};
+}
+
+absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
+  const Op& op = graph.ops[op_index];
+  Layer layer;
+  layer.op_index = op_index;
+  layer.input = op.inputs[0];
+  layer.output = op.outputs[0];
+  layer.in = ExtentOf(graph.tensors[layer.input]);
+  layer.out = ExtentOf(graph.tensors[layer.output]);
+  layer.flat = graph.tensors[layer.output].shape.size() != 4;
+  EK_RETURN_IF_ERROR(SetOp(graph, op, layer), absl::StrCat("op ", op.id));
+  return layer;
+}
+
+InputSlice InputOf(const Layer& layer, const Slice& output) {
+  InputSlice input;
+  const int64_t height = layer.in.h;
+  const int64_t first = output.h_begin * layer.vertical.stride -
+                        layer.vertical.pad_before;
+  const int64_t span = layer.vertical.Span(output.rows());
+  if (first + span <= 0 || first >= height) {
+    // Only padding: any row serves, as long as no window reaches it.
+    input.slice.h_begin = 0;
+    input.slice.h_end = 1;
+    input.pad_top = span;
+  } else {
+    input.slice.h_begin = std::max<int64_t>(first, 0);
+    input.slice.h_end = std::min(first + span, height);
+    input.pad_top = input.slice.h_begin - first;
+  }
+  input.slice.c_begin = 0;
+  input.slice.c_end = layer.in.c;
+  if (layer.channelwise()) {
+    input.slice.c_begin = output.c_begin / layer.depth_multiplier;
+    input.slice.c_end = (output.c_end - 1) / layer.depth_multiplier + 1;
+  }
+  return input;
+}
+
+int64_t BlockBytes(const Layer& layer, int64_t channels) {
+  if (!layer.has_weights()) return 0;
+  const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
+  const int64_t per_channel =
+      layer.op == LayerOp::kDepthwise ? window : window * layer.in.c;
+  return channels * (kTableEntryBytes + per_channel);
+}
+
+std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
+                      int64_t end) {
+  std::string block;
+  block.reserve(BlockBytes(layer, end - begin));
+  for (int64_t c = begin; c < end; ++c) {
+    AppendInt32(BiasAt(graph, layer, c), block);
+    AppendInt32(layer.dot.multiplier[c].multiplier, block);
+    AppendInt32(layer.dot.multiplier[c].shift, block);
+  }
+  const std::string& weights = *graph.tensors[layer.weights].data;
+  const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
+  if (layer.op == LayerOp::kDepthwise) {
+    for (int64_t k = 0; k < window; ++k) {
+      block.append(weights, k * layer.out.c + begin, end - begin);
+    }
+  } else {
+    const int64_t per_channel = window * layer.in.c;
+    block.append(weights, begin * per_channel, (end - begin) * per_channel);
+  }
+  return block;
+}
+
+}  // namespace edgekiln::compiler::dla

@@ -1,0 +1,119 @@
+#ifndef EK_COMPILER_ENGINES_DLA_LAYER_H_
+#define EK_COMPILER_ENGINES_DLA_LAYER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "ops/quantized_parameters.h"
+
+// One op as the DLA sees it: images, a window, integer parameters. Everything
+// after this file works on layers and knows no graph attributes.
+namespace edgekiln::compiler::dla {
+
+enum class LayerOp {
+  kConv,
+  kDepthwise,
+  kMatMul,
+  kAveragePool,
+  kMaxPool,
+  kAdd,
+  kAlias,  // Reshape: no command, the same bytes.
+};
+
+// Rows, columns, channels of a tensor with batch 1. A tensor that is not
+// four-dimensional is a column of rows: {rows, 1, last extent}.
+struct Extent {
+  int64_t h = 1;
+  int64_t w = 1;
+  int64_t c = 1;
+  int64_t row_bytes() const { return w * c; }
+  int64_t bytes() const { return h * w * c; }
+  bool operator==(const Extent&) const = default;
+};
+
+Extent ExtentOf(const Tensor& tensor);
+
+// One axis of a sliding window.
+struct Axis {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t pad_before = 0;
+  // Elements that `outputs` neighbouring outputs read.
+  int64_t Span(int64_t outputs) const {
+    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+  }
+};
+
+struct Layer {
+  LayerOp op = LayerOp::kAlias;
+  int32_t op_index = -1;  // Index into Graph::ops.
+  TensorId input = kNoTensor;
+  TensorId input2 = kNoTensor;  // kAdd only.
+  TensorId output = kNoTensor;
+  Extent in;
+  Extent out;
+  Axis vertical;
+  Axis horizontal;
+  int64_t depth_multiplier = 1;
+  bool counts_padding = false;  // kAveragePool.
+  bool flat = false;            // The output is not four-dimensional.
+
+  // kConv, kDepthwise, kMatMul.
+  ops::QuantizedDotParameters dot;
+  TensorId weights = kNoTensor;
+  TensorId bias = kNoTensor;
+  // kAdd.
+  ops::QuantizedAddParameters add;
+  // Pools: limits of the result, and what padding counts as.
+  ops::QuantizedRange clamp;
+  int32_t zero_point = 0;
+
+  bool has_weights() const {
+    return op == LayerOp::kConv || op == LayerOp::kDepthwise ||
+           op == LayerOp::kMatMul;
+  }
+  // Each output channel reads its own input channels only.
+  bool channelwise() const {
+    return op == LayerOp::kDepthwise || op == LayerOp::kAveragePool ||
+           op == LayerOp::kMaxPool || op == LayerOp::kAdd;
+  }
+};
+
+// `op` must have been placed on the DLA by PartitionGraph. INTERNAL if it is of
+// another kind, INVALID_ARGUMENT if its quantization does not hold together.
+absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index);
+
+// Rows [begin, end) and channels [c_begin, c_end) of a tensor, all columns.
+struct Slice {
+  int64_t h_begin = 0;
+  int64_t h_end = 0;
+  int64_t c_begin = 0;
+  int64_t c_end = 0;
+  int64_t rows() const { return h_end - h_begin; }
+  int64_t channels() const { return c_end - c_begin; }
+  bool operator==(const Slice&) const = default;
+};
+
+// The part of the input that an output slice reads, and how far its first
+// window starts above it.
+struct InputSlice {
+  Slice slice;
+  int64_t pad_top = 0;
+};
+InputSlice InputOf(const Layer& layer, const Slice& output);
+
+// Bytes of a block of weights: the table of `channels` entries, then the
+// weights of the same output channels. 0 for layers without weights.
+inline constexpr int64_t kTableEntryBytes = 12;
+int64_t BlockBytes(const Layer& layer, int64_t channels);
+
+// The block of output channels [begin, end) as it lies in flash and SRAM.
+std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
+                      int64_t end);
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_LAYER_H_

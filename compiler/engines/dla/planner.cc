@@ -1,0 +1,128 @@
+#include "compiler/engines/dla/planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/engines/dla/encode.h"
+#include "compiler/engines/dla/hazards.h"
+#include "compiler/engines/dla/residency.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+// Shares of the SRAM, in percent, that tilings may count on. Buffers of
+// neighbouring layers overlap in time; what is held back is room for that.
+constexpr int kShares[] = {100, 85, 70, 50};
+constexpr int kLookaheads[] = {4, 1};
+
+absl::Status CheckSmallestSram(const Chip& chip, const SubgraphInput& input) {
+  const Layer* largest = nullptr;
+  int64_t need = 0;
+  for (const Layer& layer : input.layers) {
+    if (const int64_t bytes = SmallestSram(layer); bytes > need) {
+      need = bytes;
+      largest = &layer;
+    }
+  }
+  if (need <= chip.sram_bytes()) return absl::OkStatus();
+  const Op& op = input.graph->ops[largest->op_index];
+  const Extent& in = largest->in;
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.reason = "SRAM_TOO_SMALL",
+       .what = "the model does not fit the accelerator's SRAM, even tile by "
+               "tile",
+       .where = absl::StrCat("op ", op.id, " (", op.kind(), "), tensor ",
+                             input.graph->tensors[largest->input].name, " ",
+                             in.h, "x", in.w, "x", in.c),
+       .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
+       .need = absl::StrCat(need,
+                            " bytes: one output row of one channel with its "
+                            "input rows and weights"),
+       .fix = absl::StrCat("use a target with at least ", need,
+                           " bytes of SRAM, or a model with narrower rows or "
+                           "fewer channels there")});
+}
+
+// The schedule's cycles, or nothing if its buffers do not fit.
+absl::StatusOr<std::optional<int64_t>> CyclesIfFits(
+    const Chip& chip, const SubgraphInput& input, const SubgraphPlan& plan) {
+  SystemMap system;
+  for (const TensorId tensor : input.storage) system.tensors[tensor] = 0;
+  const Schedule schedule =
+      BuildSchedule(plan, system, input.storage, chip.sram_bytes());
+  const OffsetPlan offsets = AllocateOffsets(schedule.buffers);
+  if (offsets.peak_bytes > chip.sram_bytes()) return std::optional<int64_t>();
+  EK_ASSIGN_OR_RETURN(const EncodedStream stream,
+                      EncodeStream(chip, schedule, offsets.offsets,
+                                   WaitCounts(schedule, offsets.offsets)));
+  return std::optional(stream.cycles);
+}
+
+// Everything through system memory, one buffer of each kind: always fits what
+// CheckSmallestSram accepts. `smallest` cuts to single rows and channels.
+absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
+                                        const SubgraphInput& input,
+                                        bool smallest) {
+  SubgraphPlan plan;
+  plan.layers = input.layers;
+  plan.external = input.external;
+  plan.strict = true;
+  for (const Layer& layer : input.layers) {
+    Tiling tiling;
+    if (!smallest && layer.op != LayerOp::kAlias) {
+      EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> best,
+                          BestTiling(chip, layer, {}, chip.sram_bytes(),
+                                     /*double_buffer=*/false));
+      if (best) tiling = best->tiling;
+    }
+    plan.tilings.push_back(tiling);
+  }
+  return plan;
+}
+
+}  // namespace
+
+absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
+                                          const SubgraphInput& input) {
+  EK_RETURN_IF_ERROR(CheckSmallestSram(chip, input));
+  for (const int share : kShares) {
+    EK_ASSIGN_OR_RETURN(
+        std::optional<SubgraphPlan> plan,
+        ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
+    if (!plan) continue;
+    std::optional<int64_t> best;
+    int best_lookahead = 0;
+    for (const int lookahead : kLookaheads) {
+      plan->lookahead = lookahead;
+      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
+                          CyclesIfFits(chip, input, *plan));
+      if (cycles && (!best || *cycles < *best)) {
+        best = cycles;
+        best_lookahead = lookahead;
+      }
+    }
+    if (!best) continue;
+    plan->lookahead = best_lookahead;
+    return *std::move(plan);
+  }
+  for (const bool smallest : {false, true}) {
+    EK_ASSIGN_OR_RETURN(SubgraphPlan plan, FrugalPlan(chip, input, smallest));
+    EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
+                        CyclesIfFits(chip, input, plan));
+    if (cycles) return plan;
+  }
+  return MakeError(absl::StatusCode::kInternal,
+                   {.fault = Fault::kInfra,
+                    .reason = "PLAN_LOST",
+                    .what = "no plan fits although the smallest tiles do",
+                    .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
+                    .fix = "report this with the model and the target"});
+}
+
+}  // namespace edgekiln::compiler::dla

@@ -1,0 +1,31 @@
+#ifndef EK_COMPILER_ENGINES_DLA_PLANNER_H_
+#define EK_COMPILER_ENGINES_DLA_PLANNER_H_
+
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/statusor.h"
+#include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/schedule.h"
+
+namespace edgekiln::compiler::dla {
+
+// Layers of one subgraph and what the graph around it needs of them.
+struct SubgraphInput {
+  const Graph* graph = nullptr;
+  std::vector<Layer> layers;
+  std::vector<TensorId> storage;            // StorageOf(*graph).
+  absl::flat_hash_set<TensorId> external;   // By storage.
+};
+
+// Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
+// few cycles. Plans are tried by building and timing them, from the most
+// overlapped to the most frugal. RESOURCE_EXHAUSTED names the layer that needs
+// the most and the smallest sufficient SRAM, exactly: with that many bytes a
+// plan exists, with one less none does.
+absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
+                                          const SubgraphInput& input);
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_PLANNER_H_

@@ -1,0 +1,438 @@
+#include "compiler/engines/dla/schedule.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+using R = DlaRegister;
+
+// A transfer into SRAM that one or more neighbouring tiles share.
+struct Load {
+  int32_t layer = 0;
+  TensorId storage = kNoTensor;  // kNoTensor: a weight block.
+  Slice slice;                   // Input slice, or the block's channels.
+  int64_t bytes = 0;
+  int32_t last_tile = 0;
+  int32_t buffer = -1;  // Once issued.
+  bool dead = false;
+};
+
+struct Tile {
+  int32_t layer = 0;
+  Slice output;
+  int32_t block = -1;  // Loads; -1: none, or the tensor is resident.
+  int32_t input = -1;
+  int32_t input2 = -1;
+  int32_t out_buffer = -1;
+  bool stored = false;
+};
+
+class Builder {
+ public:
+  Builder(const SubgraphPlan& plan, const SystemMap& system,
+          const std::vector<TensorId>& storage, int64_t sram_bytes)
+      : plan_(plan), system_(system), storage_(storage),
+        sram_bytes_(sram_bytes) {}
+
+  Schedule Build() && {
+    MakeTiles();
+    for (size_t i = 0; i < tiles_.size(); ++i) {
+      const auto tile = static_cast<int32_t>(i);
+      for (const int32_t load : LoadsOf(tile)) IssueWhenStored(load);
+      Prefetch(tile);
+      Compute(tile);
+      ReleaseLoads(tile);
+      if (plan_.strict) {
+        Store(tile);
+      } else if (tile > 0) {
+        Store(tile - 1);
+      }
+      ReleaseResidents(tile);
+    }
+    if (!tiles_.empty()) Store(static_cast<int32_t>(tiles_.size()) - 1);
+    schedule_.blocks_end = next_block_address_;
+    return std::move(schedule_);
+  }
+
+ private:
+  // ---- Preparation ----
+
+  void MakeTiles() {
+    next_block_address_ = system_.blocks;
+    for (size_t l = 0; l < plan_.layers.size(); ++l) {
+      const Layer& layer = plan_.layers[l];
+      if (layer.op == LayerOp::kAlias) continue;
+      const auto first = static_cast<int32_t>(tiles_.size());
+      for (const Slice& slice : TilesOf(layer, plan_.tilings[l])) {
+        AddTile(static_cast<int32_t>(l), slice, first);
+      }
+      const auto last = static_cast<int32_t>(tiles_.size()) - 1;
+      for (const TensorId input : {layer.input, layer.input2}) {
+        if (input != kNoTensor) last_use_[storage_[input]] = last;
+      }
+      const TensorId output = storage_[layer.output];
+      producer_[output] = {first, last};
+      last_use_[output] = std::max(last_use_[output], last);
+    }
+  }
+
+  bool resident(TensorId tensor) const {
+    return plan_.resident.contains(storage_[tensor]);
+  }
+
+  void AddTile(int32_t l, const Slice& slice, int32_t first_of_layer) {
+    const Layer& layer = plan_.layers[l];
+    const auto index = static_cast<int32_t>(tiles_.size());
+    // Neighbouring tiles of a layer share what they both read.
+    const Tile* before = index > first_of_layer ? &tiles_.back() : nullptr;
+    Tile tile;
+    tile.layer = l;
+    tile.output = slice;
+    if (layer.has_weights()) {
+      const Slice channels = {0, 0, slice.c_begin, slice.c_end};
+      tile.block = SharedLoad(
+          before ? before->block : -1,
+          {.layer = l, .slice = channels,
+           .bytes = BlockBytes(layer, slice.channels())}, index);
+    }
+    const Slice in = InputOf(layer, slice).slice;
+    const auto input = [&](TensorId tensor, int32_t previous) {
+      if (resident(tensor)) return -1;
+      return SharedLoad(previous,
+                        {.layer = l, .storage = storage_[tensor], .slice = in,
+                         .bytes = in.rows() * layer.in.w * in.channels()},
+                        index);
+    };
+    tile.input = input(layer.input, before ? before->input : -1);
+    if (layer.input2 != kNoTensor) {
+      tile.input2 = input(layer.input2, before ? before->input2 : -1);
+    }
+    tiles_.push_back(tile);
+  }
+
+  int32_t SharedLoad(int32_t previous, Load load, int32_t tile) {
+    if (previous >= 0 && loads_[previous].slice == load.slice &&
+        loads_[previous].storage == load.storage) {
+      loads_[previous].last_tile = tile;
+      return previous;
+    }
+    load.last_tile = tile;
+    loads_.push_back(load);
+    return static_cast<int32_t>(loads_.size()) - 1;
+  }
+
+  absl::InlinedVector<int32_t, 3> LoadsOf(int32_t tile) const {
+    absl::InlinedVector<int32_t, 3> loads;
+    for (const int32_t load :
+         {tiles_[tile].block, tiles_[tile].input, tiles_[tile].input2}) {
+      if (load >= 0) loads.push_back(load);
+    }
+    return loads;
+  }
+
+  // ---- Buffers ----
+
+  int32_t NewBuffer(int64_t bytes, int64_t alignment) {
+    BufferLife life;
+    life.size_bytes = bytes;
+    life.alignment_bytes = alignment;
+    life.begin = life.end = now();
+    schedule_.buffers.push_back(life);
+    alive_bytes_ += bytes;
+    return static_cast<int32_t>(schedule_.buffers.size()) - 1;
+  }
+
+  int64_t now() const {
+    return static_cast<int64_t>(schedule_.commands.size());
+  }
+
+  void Release(int32_t buffer) {
+    alive_bytes_ -= schedule_.buffers[buffer].size_bytes;
+  }
+
+  // Appends a command; its buffers live at least until then.
+  void Append(ScheduledCommand command) {
+    for (const BufferAccess& access : command.accesses) {
+      BufferLife& life = schedule_.buffers[access.buffer];
+      life.end = std::max(life.end, now());
+    }
+    schedule_.commands.push_back(std::move(command));
+  }
+
+  // ---- Loads ----
+
+  // Stores that a load of system memory depends on and that are not issued.
+  std::vector<int32_t> MissingStores(const Load& load) const {
+    std::vector<int32_t> missing;
+    if (load.storage == kNoTensor) return missing;
+    const auto producer = producer_.find(load.storage);
+    if (producer == producer_.end()) return missing;
+    const int64_t row = plan_.layers[load.layer].in.row_bytes();
+    const int64_t begin = load.slice.h_begin * row;
+    const int64_t end = load.slice.h_end * row;
+    for (int32_t t = producer->second.first; t <= producer->second.second;
+         ++t) {
+      const Tile& tile = tiles_[t];
+      const int64_t out_row = plan_.layers[tile.layer].out.row_bytes();
+      if (!tile.stored && tile.output.h_begin * out_row < end &&
+          begin < tile.output.h_end * out_row) {
+        missing.push_back(t);
+      }
+    }
+    return missing;
+  }
+
+  void IssueWhenStored(int32_t load) {
+    if (loads_[load].buffer >= 0) return;
+    for (const int32_t tile : MissingStores(loads_[load])) Store(tile);
+    Issue(load);
+  }
+
+  void Issue(int32_t index) {
+    Load& load = loads_[index];
+    const bool block = load.storage == kNoTensor;
+    load.buffer = NewBuffer(load.bytes, block ? 4 : 1);
+    ScheduledCommand command;
+    command.command = DlaCommand::kDmaRead;
+    command.layer = load.layer;
+    RegisterFile& r = command.registers;
+    if (block) {
+      r.Set(R::kDmaSystemAddr, static_cast<int64_t>(BlockAddress(load)));
+      r.Set(R::kDmaRowBytes, load.bytes);
+      r.Set(R::kDmaRows, 1);
+    } else {
+      SetSystemSide(load.storage, plan_.layers[load.layer].in,
+                    load.slice, r);
+      if (r[R::kDmaRows] > 1) {
+        r.Set(R::kDmaSramPitch, load.slice.channels());
+      }
+    }
+    r.Set(R::kDmaSramAddr, 0);
+    command.bases.push_back({R::kDmaSramAddr, load.buffer});
+    command.accesses.push_back({load.buffer, 0, load.bytes, true});
+    Append(std::move(command));
+  }
+
+  uint64_t BlockAddress(const Load& load) {
+    const auto key = std::make_pair(load.layer, load.slice.c_begin);
+    const auto [it, added] = block_addresses_.try_emplace(
+        key, next_block_address_);
+    if (added) {
+      schedule_.blocks.push_back({load.layer, load.slice.c_begin,
+                                  load.slice.c_end, next_block_address_});
+      next_block_address_ += static_cast<uint64_t>(load.bytes);
+    }
+    return it->second;
+  }
+
+  // Address, row bytes, rows and pitch of a slice in system memory.
+  void SetSystemSide(TensorId storage, const Extent& extent,
+                     const Slice& slice, RegisterFile& r) const {
+    const uint64_t base = system_.tensors.at(storage);
+    const Placement place = WholePlacement(extent, slice);
+    r.Set(R::kDmaSystemAddr, static_cast<int64_t>(base) + place.offset);
+    if (slice.channels() == extent.c) {
+      r.Set(R::kDmaRowBytes, slice.rows() * extent.row_bytes());
+      r.Set(R::kDmaRows, 1);
+    } else {
+      r.Set(R::kDmaRowBytes, slice.channels());
+      r.Set(R::kDmaRows, slice.rows() * extent.w);
+      r.Set(R::kDmaSystemPitch, extent.c);
+    }
+  }
+
+  // Issues loads of the next tiles whose data exist, while memory lasts.
+  void Prefetch(int32_t tile) {
+    const auto end = std::min<int64_t>(
+        static_cast<int64_t>(tile) + plan_.lookahead + 1,
+        static_cast<int64_t>(tiles_.size()));
+    int64_t reserved = OutputBytes(tile);
+    for (auto next = tile + 1; next < end; ++next) {
+      reserved += OutputBytes(next);
+      for (const int32_t load : LoadsOf(next)) {
+        if (loads_[load].buffer >= 0) continue;
+        if (alive_bytes_ + reserved + loads_[load].bytes > sram_bytes_) return;
+        if (MissingStores(loads_[load]).empty()) {
+          Issue(load);
+        } else {
+          reserved += loads_[load].bytes;
+        }
+      }
+    }
+  }
+
+  // SRAM that computing a tile will still allocate.
+  int64_t OutputBytes(int32_t index) const {
+    const Tile& tile = tiles_[index];
+    const Layer& layer = plan_.layers[tile.layer];
+    if (!resident(layer.output)) {
+      return tile.output.rows() * layer.out.w * tile.output.channels();
+    }
+    const TensorId output = storage_[layer.output];
+    return resident_buffers_.contains(output) ||
+                   producer_.at(output).first != index
+               ? 0
+               : layer.out.bytes();
+  }
+
+  void ReleaseLoads(int32_t tile) {
+    for (const int32_t load : LoadsOf(tile)) {
+      if (loads_[load].last_tile == tile && !loads_[load].dead) {
+        loads_[load].dead = true;
+        Release(loads_[load].buffer);
+      }
+    }
+  }
+
+  // ---- Computing and storing ----
+
+  // The operand's buffer and place; adds what is read to `command`.
+  Placement ReadOperand(const Layer& layer, TensorId tensor, int32_t load,
+                        const Slice& slice, R reg, ScheduledCommand& command) {
+    int32_t buffer = 0;
+    Placement place;
+    int64_t begin = 0;
+    int64_t end = 0;
+    if (load >= 0) {
+      buffer = loads_[load].buffer;
+      place = DensePlacement(layer.in, slice);
+      end = loads_[load].bytes;
+    } else {
+      buffer = resident_buffers_.at(storage_[tensor]);
+      place = WholePlacement(layer.in, slice);
+      begin = slice.h_begin * layer.in.row_bytes();
+      end = slice.h_end * layer.in.row_bytes();
+    }
+    command.bases.push_back({reg, buffer});
+    command.accesses.push_back({buffer, begin, end, false});
+    return place;
+  }
+
+  void Compute(int32_t index) {
+    Tile& tile = tiles_[index];
+    const Layer& layer = plan_.layers[tile.layer];
+    ScheduledCommand command;
+    command.layer = tile.layer;
+    const Slice in = InputOf(layer, tile.output).slice;
+    TileOperands operands;
+    operands.input = ReadOperand(layer, layer.input, tile.input, in,
+                                 R::kInAddr, command);
+    if (layer.op == LayerOp::kAdd) {
+      operands.input2 = ReadOperand(layer, layer.input2, tile.input2, in,
+                                    R::kIn2Addr, command);
+    }
+    operands.output = PlaceOutput(index, command);
+    if (tile.block >= 0) {
+      const Load& block = loads_[tile.block];
+      command.bases.push_back({R::kTableAddr, block.buffer});
+      command.bases.push_back({R::kWeightAddr, block.buffer});
+      command.accesses.push_back({block.buffer, 0, block.bytes, false});
+    }
+    const ComputeCommand compute = ComputeSlice(layer, tile.output, operands);
+    command.command = compute.command;
+    command.registers = compute.registers;
+    command.tap = TileTap{tile.output, tile.out_buffer, operands.output};
+    Append(std::move(command));
+  }
+
+  Placement PlaceOutput(int32_t index, ScheduledCommand& command) {
+    Tile& tile = tiles_[index];
+    const Layer& layer = plan_.layers[tile.layer];
+    Placement place;
+    int64_t begin = 0;
+    int64_t end = 0;
+    if (resident(layer.output)) {
+      const TensorId output = storage_[layer.output];
+      if (!resident_buffers_.contains(output)) {
+        resident_buffers_[output] = NewBuffer(layer.out.bytes(), 1);
+      }
+      tile.out_buffer = resident_buffers_[output];
+      place = WholePlacement(layer.out, tile.output);
+      begin = tile.output.h_begin * layer.out.row_bytes();
+      end = tile.output.h_end * layer.out.row_bytes();
+    } else {
+      place = DensePlacement(layer.out, tile.output);
+      end = tile.output.rows() * layer.out.w * tile.output.channels();
+      tile.out_buffer = NewBuffer(end, 1);
+    }
+    command.bases.push_back({R::kOutAddr, tile.out_buffer});
+    command.accesses.push_back({tile.out_buffer, begin, end, true});
+    return place;
+  }
+
+  void Store(int32_t index) {
+    Tile& tile = tiles_[index];
+    if (tile.stored) return;
+    tile.stored = true;
+    const Layer& layer = plan_.layers[tile.layer];
+    const TensorId output = storage_[layer.output];
+    const bool whole = resident(layer.output);
+    if (whole && !plan_.external.contains(output)) return;
+    const Placement place = whole ? WholePlacement(layer.out, tile.output)
+                                  : DensePlacement(layer.out, tile.output);
+    ScheduledCommand command;
+    command.command = DlaCommand::kDmaWrite;
+    command.layer = tile.layer;
+    RegisterFile& r = command.registers;
+    SetSystemSide(output, layer.out, tile.output, r);
+    if (r[R::kDmaRows] > 1) r.Set(R::kDmaSramPitch, place.pixel_pitch);
+    r.Set(R::kDmaSramAddr, place.offset);
+    command.bases.push_back({R::kDmaSramAddr, tile.out_buffer});
+    const int64_t begin =
+        whole ? tile.output.h_begin * layer.out.row_bytes() : 0;
+    const int64_t end =
+        whole ? tile.output.h_end * layer.out.row_bytes()
+              : tile.output.rows() * layer.out.w * tile.output.channels();
+    command.accesses.push_back({tile.out_buffer, begin, end, false});
+    Append(std::move(command));
+    if (!whole) Release(tile.out_buffer);
+  }
+
+  // Resident tensors whose last reader has been issued give back their bytes.
+  void ReleaseResidents(int32_t tile) {
+    for (const auto& [tensor, buffer] : resident_buffers_) {
+      if (last_use_.at(tensor) == tile) Release(buffer);
+    }
+  }
+
+  const SubgraphPlan& plan_;
+  const SystemMap& system_;
+  const std::vector<TensorId>& storage_;
+  const int64_t sram_bytes_;
+
+  std::vector<Tile> tiles_;
+  std::vector<Load> loads_;
+  absl::flat_hash_map<TensorId, std::pair<int32_t, int32_t>> producer_;
+  absl::flat_hash_map<TensorId, int32_t> last_use_;
+  absl::flat_hash_map<TensorId, int32_t> resident_buffers_;
+  absl::flat_hash_map<std::pair<int32_t, int64_t>, uint64_t> block_addresses_;
+  uint64_t next_block_address_ = 0;
+  int64_t alive_bytes_ = 0;
+  Schedule schedule_;
+};
+
+}  // namespace
+
+std::vector<TensorId> StorageOf(const Graph& graph) {
+  std::vector<TensorId> storage(graph.tensors.size());
+  for (size_t i = 0; i < storage.size(); ++i) {
+    storage[i] = static_cast<TensorId>(i);
+  }
+  for (const Op& op : graph.ops) {
+    const bool alias = op.attributes.op_case() == v1::OpAttributes::kReshape;
+    if (alias && !graph.tensors[op.inputs[0]].is_constant()) {
+      storage[op.outputs[0]] = storage[op.inputs[0]];
+    }
+  }
+  return storage;
+}
+
+Schedule BuildSchedule(const SubgraphPlan& plan, const SystemMap& system,
+                       const std::vector<TensorId>& storage,
+                       int64_t sram_bytes) {
+  return Builder(plan, system, storage, sram_bytes).Build();
+}
+
+}  // namespace edgekiln::compiler::dla

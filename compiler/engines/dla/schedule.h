@@ -1,0 +1,104 @@
+#ifndef EK_COMPILER_ENGINES_DLA_SCHEDULE_H_
+#define EK_COMPILER_ENGINES_DLA_SCHEDULE_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/container/inlined_vector.h"
+#include "absl/status/statusor.h"
+#include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/compute_command.h"
+#include "compiler/engines/dla/layer.h"
+#include "compiler/engines/dla/tile_search.h"
+#include "compiler/planning/offset_allocator.h"
+
+// From tiled layers to one ordered list of DMA and compute commands over
+// buffers. Loads run ahead of the computation as far as the SRAM allows;
+// which commands must wait for which follows from the bytes they touch
+// (hazards.h), not from how this list was made.
+namespace edgekiln::compiler::dla {
+
+// A subgraph with everything decided.
+struct SubgraphPlan {
+  std::vector<Layer> layers;    // In order of execution.
+  std::vector<Tiling> tilings;  // One per layer; unused for kAlias.
+  // Tensors, by storage, that stay in SRAM from their first to their last use.
+  absl::flat_hash_set<TensorId> resident;
+  // Tensors, by storage, that somebody outside reads: written to system memory
+  // even if resident.
+  absl::flat_hash_set<TensorId> external;
+  // Loads run this many tiles ahead of the computation.
+  int lookahead = 0;
+  // Nothing overlaps and no buffer outlives its tile: the least memory.
+  bool strict = false;
+};
+
+// Storage of every tensor: reshapes share their input's.
+std::vector<TensorId> StorageOf(const Graph& graph);
+
+// Where activations and weights lie in system memory.
+struct SystemMap {
+  absl::flat_hash_map<TensorId, uint64_t> tensors;  // By storage.
+  uint64_t blocks = 0;  // Address of the first weight block.
+};
+
+// A weight block in flash; addresses follow one another in order.
+struct Block {
+  int32_t layer = 0;
+  int64_t c_begin = 0;
+  int64_t c_end = 0;
+  uint64_t address = 0;
+};
+
+// Bytes [begin, end) of a buffer. Strided accesses count as their hull.
+struct BufferAccess {
+  int32_t buffer = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool writes = false;
+};
+
+// A tile of a layer's output, complete once its command is.
+struct TileTap {
+  Slice slice;
+  int32_t buffer = 0;
+  Placement placement;
+};
+
+struct ScheduledCommand {
+  DlaCommand command = DlaCommand::kDmaRead;
+  int32_t layer = 0;  // Index into SubgraphPlan::layers.
+  // SRAM addresses are relative to the buffer that `bases` names for them.
+  RegisterFile registers;
+  struct Base {
+    DlaRegister reg;
+    int32_t buffer;
+  };
+  absl::InlinedVector<Base, 4> bases;
+  absl::InlinedVector<BufferAccess, 4> accesses;
+  std::optional<TileTap> tap;
+
+  bool is_dma() const {
+    return command == DlaCommand::kDmaRead || command == DlaCommand::kDmaWrite;
+  }
+};
+
+struct Schedule {
+  std::vector<ScheduledCommand> commands;  // Without OP_END.
+  std::vector<BufferLife> buffers;         // Instants are command indices.
+  std::vector<Block> blocks;
+  uint64_t blocks_end = 0;  // First system address after the blocks.
+};
+
+// `sram_bytes` bounds how far loads run ahead; whether all fits is known only
+// after allocation. `storage` as StorageOf gave it.
+Schedule BuildSchedule(const SubgraphPlan& plan, const SystemMap& system,
+                       const std::vector<TensorId>& storage,
+                       int64_t sram_bytes);
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_SCHEDULE_H_

@@ -1,0 +1,257 @@
+#include "compiler/engines/dla/subgraph.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/engines/dla/encode.h"
+#include "compiler/engines/dla/hazards.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+// A tile of a tensor as a tap sees it.
+v1::TensorSlice TapSlice(const Slice& slice, const Extent& extent, bool flat) {
+  v1::TensorSlice tap;
+  tap.set_h_begin(flat ? 0 : slice.h_begin);
+  tap.set_h_end(flat ? 1 : slice.h_end);
+  tap.set_w_begin(flat ? slice.h_begin : 0);
+  tap.set_w_end(flat ? slice.h_end : extent.w);
+  tap.set_c_begin(slice.c_begin);
+  tap.set_c_end(slice.c_end);
+  return tap;
+}
+
+v1::SliceLayout TapLayout(const Placement& place, const Slice& slice,
+                          bool flat) {
+  v1::SliceLayout layout;
+  layout.set_pixel_pitch_bytes(flat ? place.row_pitch : place.pixel_pitch);
+  layout.set_row_pitch_bytes(flat ? place.row_pitch * slice.rows()
+                                  : place.row_pitch);
+  return layout;
+}
+
+class Emitter {
+ public:
+  Emitter(const Chip& chip, const SubgraphInput& input,
+          const SubgraphPlan& plan, const SystemMap& system)
+      : chip_(chip), input_(input), plan_(plan), system_(system) {}
+
+  absl::StatusOr<EmittedSubgraph> Run() {
+    schedule_ =
+        BuildSchedule(plan_, system_, input_.storage, chip_.sram_bytes());
+    offsets_ = AllocateOffsets(schedule_.buffers);
+    if (offsets_.peak_bytes > chip_.sram_bytes()) {
+      return absl::InvalidArgumentError(
+          "the tiling does not fit the machine's SRAM");
+    }
+    EK_ASSIGN_OR_RETURN(stream_,
+                        EncodeStream(chip_, schedule_, offsets_.offsets,
+                                     WaitCounts(schedule_, offsets_.offsets)));
+    result_.code = stream_.code;
+    result_.cycles = stream_.cycles;
+    result_.sram_peak_bytes = offsets_.peak_bytes;
+    for (const Block& block : schedule_.blocks) {
+      result_.blocks += PackBlock(*input_.graph, plan_.layers[block.layer],
+                                  block.c_begin, block.c_end);
+    }
+    AddTaps();
+    AddAliasTaps();
+    AddRanges();
+    AddLayerUse();
+    return std::move(result_);
+  }
+
+ private:
+  int32_t OpOf(int32_t layer) const {
+    return plan_.layers[layer].op_index;
+  }
+
+  void AddTaps() {
+    for (size_t i = 0; i < schedule_.commands.size(); ++i) {
+      const ScheduledCommand& command = schedule_.commands[i];
+      if (!command.tap) continue;
+      const Layer& layer = plan_.layers[command.layer];
+      const TileTap& tile = *command.tap;
+      v1::Program::Tap tap;
+      tap.set_command(stream_.command_word[i]);
+      tap.set_tensor(layer.output);
+      *tap.mutable_slice() = TapSlice(tile.slice, layer.out, layer.flat);
+      tap.mutable_location()->set_memory(chip_.sram_memory());
+      tap.mutable_location()->set_address(static_cast<uint64_t>(
+          offsets_.offsets[tile.buffer] + tile.placement.offset));
+      *tap.mutable_layout() = TapLayout(tile.placement, tile.slice, layer.flat);
+      result_.taps.push_back(std::move(tap));
+    }
+  }
+
+  // A reshape's output is its input's bytes: visible in SRAM once the last tile
+  // of a resident tensor is computed.
+  void AddAliasTaps() {
+    for (const Layer& layer : plan_.layers) {
+      const TensorId storage = input_.storage[layer.output];
+      if (layer.op != LayerOp::kAlias || !plan_.resident.contains(storage)) {
+        continue;
+      }
+      for (size_t i = schedule_.commands.size(); i-- > 0;) {
+        const ScheduledCommand& command = schedule_.commands[i];
+        if (!command.tap ||
+            input_.storage[plan_.layers[command.layer].output] != storage) {
+          continue;
+        }
+        const Slice whole = {0, layer.out.h, 0, layer.out.c};
+        const Placement place = WholePlacement(layer.out, whole);
+        v1::Program::Tap tap;
+        tap.set_command(stream_.command_word[i]);
+        tap.set_tensor(layer.output);
+        *tap.mutable_slice() = TapSlice(whole, layer.out, layer.flat);
+        tap.mutable_location()->set_memory(chip_.sram_memory());
+        tap.mutable_location()->set_address(
+            static_cast<uint64_t>(offsets_.offsets[command.tap->buffer]));
+        *tap.mutable_layout() = TapLayout(place, whole, layer.flat);
+        result_.taps.push_back(std::move(tap));
+        break;
+      }
+    }
+  }
+
+  void AddRanges() {
+    for (size_t i = 0; i < schedule_.commands.size(); ++i) {
+      const int32_t op = OpOf(schedule_.commands[i].layer);
+      if (!result_.ranges.empty() && result_.ranges.back().layer() == op) {
+        result_.ranges.back().set_last_command(stream_.command_word[i]);
+        continue;
+      }
+      v1::Program::CommandRange range;
+      range.set_first_command(stream_.first_word[i]);
+      range.set_last_command(stream_.command_word[i]);
+      range.set_layer(op);
+      result_.ranges.push_back(range);
+    }
+    // OP_END belongs to whoever ran last.
+    if (!result_.ranges.empty()) {
+      result_.ranges.back().set_last_command(stream_.words - 1);
+    }
+  }
+
+  void AddLayerUse() {
+    struct Life {
+      int64_t first = -1;
+      int64_t last = -1;
+      int32_t tiles = 0;
+    };
+    std::vector<Life> lives(plan_.layers.size());
+    for (size_t i = 0; i < schedule_.commands.size(); ++i) {
+      const ScheduledCommand& command = schedule_.commands[i];
+      if (!command.tap) continue;
+      Life& life = lives[command.layer];
+      if (life.first < 0) life.first = static_cast<int64_t>(i);
+      life.last = static_cast<int64_t>(i);
+      ++life.tiles;
+    }
+    for (size_t l = 0; l < plan_.layers.size(); ++l) {
+      int64_t peak = 0;
+      for (size_t b = 0; b < schedule_.buffers.size(); ++b) {
+        const BufferLife& buffer = schedule_.buffers[b];
+        if (lives[l].first >= 0 && buffer.begin <= lives[l].last &&
+            lives[l].first <= buffer.end) {
+          peak = std::max(peak, offsets_.offsets[b] + buffer.size_bytes);
+        }
+      }
+      result_.layers.push_back(
+          {OpOf(static_cast<int32_t>(l)), peak, lives[l].tiles});
+    }
+  }
+
+  const Chip& chip_;
+  const SubgraphInput& input_;
+  const SubgraphPlan& plan_;
+  const SystemMap& system_;
+  Schedule schedule_;
+  OffsetPlan offsets_;
+  EncodedStream stream_;
+  EmittedSubgraph result_;
+};
+
+}  // namespace
+
+absl::StatusOr<SubgraphInput> InputOfOps(const Graph& graph,
+                                         const std::vector<int32_t>& ops) {
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = StorageOf(graph);
+  std::vector<bool> inside(graph.ops.size(), false);
+  for (const int32_t op : ops) {
+    EK_ASSIGN_OR_RETURN(Layer layer, LayerOf(graph, op));
+    inside[op] = true;
+    input.layers.push_back(std::move(layer));
+  }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (inside[i]) continue;
+    for (const TensorId tensor : graph.ops[i].inputs) {
+      if (tensor != kNoTensor) input.external.insert(input.storage[tensor]);
+    }
+  }
+  for (const TensorId output : graph.outputs) {
+    input.external.insert(input.storage[output]);
+  }
+  return input;
+}
+
+absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
+    const Chip& chip, const SubgraphInput& input) {
+  EK_ASSIGN_OR_RETURN(const SubgraphPlan plan, PlanSubgraph(chip, input));
+  v1::TilingPlan::Subgraph stored;
+  for (size_t l = 0; l < plan.layers.size(); ++l) {
+    v1::TilingPlan::LayerTiling* layer = stored.add_layers();
+    layer->set_op(plan.layers[l].op_index);
+    layer->set_rows(plan.tilings[l].rows);
+    layer->set_channels(plan.tilings[l].channels);
+    layer->set_rows_outer(plan.tilings[l].order == TileOrder::kRowsOuter);
+  }
+  std::vector<TensorId> resident(plan.resident.begin(), plan.resident.end());
+  std::sort(resident.begin(), resident.end());
+  for (const TensorId tensor : resident) stored.add_resident(tensor);
+  stored.set_lookahead(plan.lookahead);
+  stored.set_strict(plan.strict);
+  return stored;
+}
+
+absl::StatusOr<SubgraphPlan> PlanFromProto(
+    const SubgraphInput& input, const v1::TilingPlan::Subgraph& stored) {
+  const auto foreign = [] {
+    return absl::InvalidArgumentError(
+        "the tiling plan belongs to another graph");
+  };
+  if (stored.layers_size() != static_cast<int>(input.layers.size())) {
+    return foreign();
+  }
+  SubgraphPlan plan;
+  plan.layers = input.layers;
+  plan.external = input.external;
+  plan.lookahead = stored.lookahead();
+  plan.strict = stored.strict();
+  for (size_t l = 0; l < input.layers.size(); ++l) {
+    const auto& tiling = stored.layers(static_cast<int>(l));
+    if (tiling.op() != input.layers[l].op_index || tiling.rows() < 1 ||
+        tiling.channels() < 1) {
+      return foreign();
+    }
+    plan.tilings.push_back({tiling.rows(), tiling.channels(),
+                            tiling.rows_outer() ? TileOrder::kRowsOuter
+                                                : TileOrder::kChannelsOuter});
+  }
+  for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
+  return plan;
+}
+
+absl::StatusOr<EmittedSubgraph> EmitSubgraph(const Chip& chip,
+                                             const SubgraphInput& input,
+                                             const SubgraphPlan& plan,
+                                             const SystemMap& system) {
+  return Emitter(chip, input, plan, system).Run();
+}
+
+}  // namespace edgekiln::compiler::dla
