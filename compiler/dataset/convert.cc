@@ -46,17 +46,19 @@ absl::StatusOr<std::vector<const v1::InputTransform*>> MatchTransforms(
            .need = absl::StrCat("one of: ", absl::StrJoin(names, ", "))});
     }
     if (matched[index] != nullptr) {
-      return BadOption({.what = "two --input options for one input",
-                        .where = names[index]});
+      return BadOption(
+          {.what = "two --input options for one input", .where = names[index]});
     }
     for (const double value : transform.scale()) {
       if (!std::isfinite(value)) {
-        return BadOption({.what = "scale is not finite", .where = names[index]});
+        return BadOption(
+            {.what = "scale is not finite", .where = names[index]});
       }
     }
     for (const double value : transform.offset()) {
       if (!std::isfinite(value)) {
-        return BadOption({.what = "offset is not finite", .where = names[index]});
+        return BadOption(
+            {.what = "offset is not finite", .where = names[index]});
       }
     }
     matched[index] = &transform;
@@ -69,10 +71,10 @@ struct Job {
   const StoredArray* stored = nullptr;
   v1::TensorType type;
   SampleLayout layout;
-  bool copy = false;  // Elements are taken as they are.
-  std::vector<double> scale = {1};   // Of the transform.
+  bool copy = false;                // Elements are taken as they are.
+  std::vector<double> scale = {1};  // Of the transform.
   std::vector<double> offset = {0};
-  int64_t sample_bytes = 0;   // Converted.
+  int64_t sample_bytes = 0;     // Converted.
   int64_t stored_elements = 0;  // Per sample.
 };
 
@@ -86,9 +88,9 @@ absl::Status CheckRawType(const StoredArray& stored, const v1::TensorType& type,
                             NpyTypeName(stored.values.type)),
        .where = type.name(),
        .need = absl::StrCat(NpyTypeName(wanted), ", the network's own type"),
-       .fix = absl::StrCat("convert it with astype, or add --input '",
-                           type.name(),
-                           ":scale=1' to have real values converted")});
+       .fix =
+           absl::StrCat("convert it with astype, or add --input '", type.name(),
+                        ":scale=1' to have real values converted")});
 }
 
 int64_t Factors(const std::vector<double>& a, const std::vector<double>& b) {
@@ -101,10 +103,10 @@ absl::Status CheckFactors(const std::vector<double>& a,
   if (a.size() == b.size() || a.size() == 1 || b.size() == 1) {
     return absl::OkStatus();
   }
-  return BadOption({.what = absl::StrCat(a.size(), " scales, ", b.size(),
-                                         " offsets"),
-                    .where = where,
-                    .need = "one for all channels, or one per channel"});
+  return BadOption(
+      {.what = absl::StrCat(a.size(), " scales, ", b.size(), " offsets"),
+       .where = where,
+       .need = "one for all channels, or one per channel"});
 }
 
 absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
@@ -174,9 +176,9 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
       }
       const int32_t stored_c = job.layout.stored_channel[i];
       const int32_t network_c = job.layout.network_channel[i];
-      const double own = NpyValue(values, from) *
-                             Pick(job.stored->scale, stored_c) +
-                         Pick(job.stored->offset, stored_c);
+      const double own =
+          NpyValue(values, from) * Pick(job.stored->scale, stored_c) +
+          Pick(job.stored->offset, stored_c);
       const double real =
           own * Pick(job.scale, network_c) + Pick(job.offset, network_c);
       EK_RETURN_IF_ERROR(writer->Write(real, to),
@@ -261,7 +263,8 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   std::vector<std::string> names;
   for (const v1::TensorType& type : inputs.types) names.push_back(type.name());
   EK_ASSIGN_OR_RETURN(const DataSet set,
-                      LoadDataSet(files, names, options.raw()), "converting data");
+                      LoadDataSet(files, names, options.raw()),
+                      "converting data");
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples
                                      : std::min(set.samples, options.limit());
@@ -272,11 +275,11 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
     chunk.set_samples(std::min(step, out.samples - first));
   }
   for (size_t i = 0; i < inputs.types.size(); ++i) {
-    EK_ASSIGN_OR_RETURN(const Job job,
-                        PrepareJob(set.arrays[i], inputs.types[i],
-                                   inputs.is_nchw[i], transforms[i],
-                                   options.raw()),
-                        "converting data");
+    EK_ASSIGN_OR_RETURN(
+        const Job job,
+        PrepareJob(set.arrays[i], inputs.types[i], inputs.is_nchw[i],
+                   transforms[i], options.raw()),
+        "converting data");
     EK_RETURN_IF_ERROR(FillChunks(job, out.chunks),
                        absl::StrCat("model input '", names[i], "'"));
   }

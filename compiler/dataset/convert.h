@@ -25,7 +25,8 @@ int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
 // The inputs of a model, as the stages that make data need them.
 struct ModelInputs {
   std::vector<v1::TensorType> types;
-  std::vector<bool> is_nchw;  // The model reads it as NCHW; see sample_layout.h.
+  std::vector<bool>
+      is_nchw;  // The model reads it as NCHW; see sample_layout.h.
 };
 // `graph` has been verified (GraphFromProto).
 ModelInputs InputsOf(const v1::Graph& graph);

@@ -54,11 +54,12 @@ absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
                                               int64_t samples,
                                               const std::string& name) {
   if (array.shape.size() != 1 || array.shape[0] != samples) {
-    return Bad({.reason = "DATA_SHAPE",
-                .what = absl::StrCat("labels have shape ", ShapeText(array.shape)),
-                .where = name,
-                .need = absl::StrCat("shape ", samples, ", one per sample"),
-                .fix = "store one class index per sample"});
+    return Bad(
+        {.reason = "DATA_SHAPE",
+         .what = absl::StrCat("labels have shape ", ShapeText(array.shape)),
+         .where = name,
+         .need = absl::StrCat("shape ", samples, ", one per sample"),
+         .fix = "store one class index per sample"});
   }
   if (IsFloat(array.type)) {
     return Bad({.what = absl::StrCat("labels are ", NpyTypeName(array.type)),
@@ -191,10 +192,11 @@ absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
   if ((files.size() == 1 || files.size() == 2) && IsIdx(files[0])) {
     return LoadIdx(files, input_names);
   }
-  return Bad({.reason = "DATA_FORMAT",
-              .what = "data set is neither an .npz file nor an IDX pair",
-              .need = "one .npz, or IDX images and IDX labels",
-              .fix = "write it with numpy.savez_compressed(file, x=..., y=...)"});
+  return Bad(
+      {.reason = "DATA_FORMAT",
+       .what = "data set is neither an .npz file nor an IDX pair",
+       .need = "one .npz, or IDX images and IDX labels",
+       .fix = "write it with numpy.savez_compressed(file, x=..., y=...)"});
 }
 
 }  // namespace edgekiln::compiler

@@ -19,7 +19,7 @@ namespace edgekiln::compiler {
 // real = value * scale[c] + offset[c], where c is the channel as stored.
 struct StoredArray {
   std::string name;
-  NpyArray values;  // At least one dimension and one sample.
+  NpyArray values;                   // At least one dimension and one sample.
   std::vector<double> scale = {1};   // 1 or C values, finite.
   std::vector<double> offset = {0};  // 1 or C values, finite.
 };

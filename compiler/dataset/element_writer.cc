@@ -61,10 +61,10 @@ absl::Status BadValue(double real, absl::string_view need) {
 absl::StatusOr<ElementWriter> ElementWriter::Create(
     const v1::TensorType& type) {
   const std::optional<NpyType> element = NpyTypeOf(type.element_type());
-  if (!element || *element == NpyType::kBool ||
-      *element == NpyType::kFloat16) {
-    return Unsupported(type, "input of an element type that data cannot be "
-                             "converted to");
+  if (!element || *element == NpyType::kBool || *element == NpyType::kFloat16) {
+    return Unsupported(type,
+                       "input of an element type that data cannot be "
+                       "converted to");
   }
   ElementWriter writer;
   writer.type_ = *element;
@@ -113,10 +113,10 @@ absl::Status ElementWriter::Write(double real, char* out) {
   } else if (value != std::round(value) ||
              value < static_cast<double>(lowest_) ||
              value > static_cast<double>(highest_)) {
-    return BadValue(real, absl::StrCat("a whole number in ", lowest_, " .. ",
-                                       highest_, ": this input is ",
-                                       NpyTypeName(type_),
-                                       " without quantization"));
+    return BadValue(
+        real, absl::StrCat("a whole number in ", lowest_, " .. ", highest_,
+                           ": this input is ", NpyTypeName(type_),
+                           " without quantization"));
   }
   StoreInteger(type_, static_cast<int64_t>(value), out);
   return absl::OkStatus();

@@ -50,8 +50,8 @@ struct NpyCase {
 
 std::string Describe(const absl::StatusOr<NpyArray>& array) {
   if (!array.ok()) return Reason(array.status());
-  std::string out = absl::StrCat(NpyTypeName(array->type), " ",
-                                 ShapeText(array->shape), ":");
+  std::string out =
+      absl::StrCat(NpyTypeName(array->type), " ", ShapeText(array->shape), ":");
   for (int64_t i = 0; i < array->elements(); ++i) {
     absl::StrAppend(&out, " ", NpyValue(*array, i));
   }
@@ -65,44 +65,73 @@ TEST_P(NpyTest, Gives) {
 }
 
 const NpyCase kNpyCases[] = {
-    {"Uint8", NpyFile(Dictionary("|u1", "(2, 1)"), "\x01\xff"), "uint8 2x1: 1 255"},
+    {"Uint8", NpyFile(Dictionary("|u1", "(2, 1)"), "\x01\xff"),
+     "uint8 2x1: 1 255"},
     {"Int8", NpyFile(Dictionary("|i1", "(2,)"), "\x01\xff"), "int8 2: 1 -1"},
-    {"OneByteTypesMaySayLittleEndian", NpyFile(Dictionary("<i1", "(1,)"), "\x02"), "int8 1: 2"},
-    {"Bool", NpyFile(Dictionary("|b1", "(2,)"), std::string("\x00\x01", 2)), "bool 2: 0 1"},
-    {"Scalar", NpyFile(Dictionary("<i2", "()"), "\xfe\xff"), "int16 scalar: -2"},
-    {"Uint16", NpyFile(Dictionary("<u2", "(1,)"), "\xfe\xff"), "uint16 1: 65534"},
-    {"Half", NpyFile(Dictionary("<f2", "(3,)"), std::string("\x00\x3c\x00\xc0\x01\x00", 6)),
+    {"OneByteTypesMaySayLittleEndian",
+     NpyFile(Dictionary("<i1", "(1,)"), "\x02"), "int8 1: 2"},
+    {"Bool", NpyFile(Dictionary("|b1", "(2,)"), std::string("\x00\x01", 2)),
+     "bool 2: 0 1"},
+    {"Scalar", NpyFile(Dictionary("<i2", "()"), "\xfe\xff"),
+     "int16 scalar: -2"},
+    {"Uint16", NpyFile(Dictionary("<u2", "(1,)"), "\xfe\xff"),
+     "uint16 1: 65534"},
+    {"Half",
+     NpyFile(Dictionary("<f2", "(3,)"),
+             std::string("\x00\x3c\x00\xc0\x01\x00", 6)),
      "float16 3: 1 -2 5.96046e-08"},
-    {"Float32", NpyFile(Dictionary("<f4", "(1,)"), std::string("\x00\x00\xc0\x3f", 4)), "float32 1: 1.5"},
+    {"Float32",
+     NpyFile(Dictionary("<f4", "(1,)"), std::string("\x00\x00\xc0\x3f", 4)),
+     "float32 1: 1.5"},
     {"Version2", NpyFile(Dictionary("|u1", "(1,)"), "a", 2), "uint8 1: 97"},
     {"Version3", NpyFile(Dictionary("|u1", "(1,)"), "a", 3), "uint8 1: 97"},
-    {"Python2Extents", NpyFile(Dictionary("|u1", "(1L, 2L)"), "ab"), "uint8 1x2: 97 98"},
-    {"FortranOrderIsTurned", NpyFile(Dictionary("|u1", "(2, 3)", "True"), "\x01\x04\x02\x05\x03\x06"),
+    {"Python2Extents", NpyFile(Dictionary("|u1", "(1L, 2L)"), "ab"),
+     "uint8 1x2: 97 98"},
+    {"FortranOrderIsTurned",
+     NpyFile(Dictionary("|u1", "(2, 3)", "True"), "\x01\x04\x02\x05\x03\x06"),
      "uint8 2x3: 1 2 3 4 5 6"},
     {"Empty", NpyFile(Dictionary("|u1", "(0, 3)"), ""), "uint8 0x3:"},
     {"Nothing", "", "DATA_CORRUPT"},
     {"OtherMagic", NpyFile("", "").replace(1, 1, "X"), "DATA_CORRUPT"},
-    {"Version9", NpyFile(Dictionary("|u1", "(1,)"), "a", 9), "DATA_UNSUPPORTED"},
-    {"HeaderLongerThanFile", std::string("\x93NUMPY\x01\x00\xff\xff{", 11), "DATA_CORRUPT"},
-    {"HugeVersion2Header", std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "DATA_CORRUPT"},
-    {"CutVersion2Header", std::string("\x93NUMPY\x02\x00\x01\x00", 10), "DATA_CORRUPT"},
+    {"Version9", NpyFile(Dictionary("|u1", "(1,)"), "a", 9),
+     "DATA_UNSUPPORTED"},
+    {"HeaderLongerThanFile", std::string("\x93NUMPY\x01\x00\xff\xff{", 11),
+     "DATA_CORRUPT"},
+    {"HugeVersion2Header", std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12),
+     "DATA_CORRUPT"},
+    {"CutVersion2Header", std::string("\x93NUMPY\x02\x00\x01\x00", 10),
+     "DATA_CORRUPT"},
     {"BigEndian", NpyFile(Dictionary(">i2", "(1,)"), "ab"), "DATA_UNSUPPORTED"},
     {"Text", NpyFile(Dictionary("<U1", "(1,)"), "abcd"), "DATA_UNSUPPORTED"},
-    {"Object", NpyFile(Dictionary("|O", "(1,)"), "abcdefgh"), "DATA_UNSUPPORTED"},
-    {"Structured", NpyFile("{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }", "abcd"),
+    {"Object", NpyFile(Dictionary("|O", "(1,)"), "abcdefgh"),
+     "DATA_UNSUPPORTED"},
+    {"Structured",
+     NpyFile(
+         "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }",
+         "abcd"),
      "DATA_UNSUPPORTED"},
     {"TooFewValues", NpyFile(Dictionary("|u1", "(3,)"), "ab"), "DATA_CORRUPT"},
     {"TooManyValues", NpyFile(Dictionary("|u1", "(1,)"), "ab"), "DATA_CORRUPT"},
-    {"ProductOverflows", NpyFile(Dictionary("<i8", "(4294967296, 4294967296)"), ""), "DATA_CORRUPT"},
-    {"BytesOverflow", NpyFile(Dictionary("<i8", "(1152921504606846976,)"), ""), "DATA_CORRUPT"},
-    {"ExtentOverflows", NpyFile(Dictionary("|u1", "(99999999999999999999,)"), ""), "DATA_CORRUPT"},
-    {"NegativeExtent", NpyFile(Dictionary("|u1", "(-1,)"), ""), "DATA_CORRUPT"},
-    {"NineDimensions", NpyFile(Dictionary("|u1", "(1,1,1,1,1,1,1,1,1)"), "a"), "DATA_UNSUPPORTED"},
-    {"MissingKey", NpyFile("{'descr': '|u1', 'shape': (1,), }", "a"), "DATA_CORRUPT"},
-    {"RepeatedKey", NpyFile("{'shape': (1,), 'shape': (1,), }", "a"), "DATA_CORRUPT"},
-    {"UnknownKey", NpyFile("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), 'z': 1}", "a"),
+    {"ProductOverflows",
+     NpyFile(Dictionary("<i8", "(4294967296, 4294967296)"), ""),
      "DATA_CORRUPT"},
-    {"CodeAfterDictionary", NpyFile(Dictionary("|u1", "(1,)") + "+x", "a"), "DATA_CORRUPT"},
+    {"BytesOverflow", NpyFile(Dictionary("<i8", "(1152921504606846976,)"), ""),
+     "DATA_CORRUPT"},
+    {"ExtentOverflows",
+     NpyFile(Dictionary("|u1", "(99999999999999999999,)"), ""), "DATA_CORRUPT"},
+    {"NegativeExtent", NpyFile(Dictionary("|u1", "(-1,)"), ""), "DATA_CORRUPT"},
+    {"NineDimensions", NpyFile(Dictionary("|u1", "(1,1,1,1,1,1,1,1,1)"), "a"),
+     "DATA_UNSUPPORTED"},
+    {"MissingKey", NpyFile("{'descr': '|u1', 'shape': (1,), }", "a"),
+     "DATA_CORRUPT"},
+    {"RepeatedKey", NpyFile("{'shape': (1,), 'shape': (1,), }", "a"),
+     "DATA_CORRUPT"},
+    {"UnknownKey",
+     NpyFile("{'descr': '|u1', 'fortran_order': False, 'shape': (1,), 'z': 1}",
+             "a"),
+     "DATA_CORRUPT"},
+    {"CodeAfterDictionary", NpyFile(Dictionary("|u1", "(1,)") + "+x", "a"),
+     "DATA_CORRUPT"},
     {"UnclosedString", NpyFile("{'descr", ""), "DATA_CORRUPT"},
     {"UnclosedTuple", NpyFile("{'shape': (1, ", ""), "DATA_CORRUPT"},
 };
@@ -114,7 +143,8 @@ NpyArray Bytes(std::vector<int64_t> shape, std::string data) {
 }
 
 std::string SmallNpz() {
-  const auto npz = WriteNpz({{"x", Bytes({2, 2}, "abcd")}, {"y", Bytes({2}, "\x01\x02")}});
+  const auto npz =
+      WriteNpz({{"x", Bytes({2, 2}, "abcd")}, {"y", Bytes({2}, "\x01\x02")}});
   return npz.ok() ? *npz : std::string();
 }
 
@@ -132,7 +162,8 @@ TEST(NpzTest, SameArraysSameBytes) { EXPECT_EQ(SmallNpz(), SmallNpz()); }
 TEST(NpzTest, EveryCutIsAnError) {
   const std::string npz = SmallNpz();
   for (size_t size = 0; size < npz.size(); ++size) {
-    EXPECT_FALSE(NpzFile::Open(absl::string_view(npz).substr(0, size)).ok()) << size;
+    EXPECT_FALSE(NpzFile::Open(absl::string_view(npz).substr(0, size)).ok())
+        << size;
   }
 }
 
@@ -175,33 +206,55 @@ TEST_P(ZipTest, IsRefused) {
 }
 
 const ZipCase kZipCases[] = {
-    {"Encrypted", [](auto& z, size_t c, size_t) { Put16(z, c + 8, 1); }, "DATA_UNSUPPORTED"},
-    {"OtherMethod", [](auto& z, size_t c, size_t) { Put16(z, c + 10, 14); }, "DATA_UNSUPPORTED"},
-    {"Bomb", [](auto& z, size_t c, size_t) { Put32(z, c + 24, 0xfffffff0); }, "DATA_CORRUPT"},
-    {"ShorterThanAnnounced", [](auto& z, size_t c, size_t) { Put32(z, c + 24, 4096); }, "DATA_CORRUPT"},
-    {"LongerThanAnnounced", [](auto& z, size_t c, size_t) { Put32(z, c + 24, 100); }, "DATA_TOO_LARGE"},
-    {"OffsetOutside", [](auto& z, size_t c, size_t) { Put32(z, c + 42, 0x7fffffff); }, "DATA_CORRUPT"},
-    {"StoredOutside", [](auto& z, size_t c, size_t) { Put32(z, c + 20, 0x7fffffff); }, "DATA_CORRUPT"},
-    {"WrongChecksum", [](auto& z, size_t c, size_t) { Put32(z, c + 16, 1); }, "DATA_CORRUPT"},
-    {"Zip64Directory", [](auto& z, size_t, size_t e) { Put16(z, e + 10, 0xffff); }, "DATA_UNSUPPORTED"},
-    {"TooManyMembers", [](auto& z, size_t, size_t e) { Put16(z, e + 10, 5000); }, "DATA_UNSUPPORTED"},
-    {"OneMemberTooMany", [](auto& z, size_t, size_t e) { Put16(z, e + 10, 3); }, "DATA_CORRUPT"},
-    {"DirectoryElsewhere", [](auto& z, size_t, size_t e) { Put32(z, e + 16, 3); }, "DATA_CORRUPT"},
-    {"SizeInMissingZip64Field", [](auto& z, size_t c, size_t) { Put32(z, c + 24, 0xffffffff); }, "DATA_CORRUPT"},
+    {"Encrypted", [](auto& z, size_t c, size_t) { Put16(z, c + 8, 1); },
+     "DATA_UNSUPPORTED"},
+    {"OtherMethod", [](auto& z, size_t c, size_t) { Put16(z, c + 10, 14); },
+     "DATA_UNSUPPORTED"},
+    {"Bomb", [](auto& z, size_t c, size_t) { Put32(z, c + 24, 0xfffffff0); },
+     "DATA_CORRUPT"},
+    {"ShorterThanAnnounced",
+     [](auto& z, size_t c, size_t) { Put32(z, c + 24, 4096); }, "DATA_CORRUPT"},
+    {"LongerThanAnnounced",
+     [](auto& z, size_t c, size_t) { Put32(z, c + 24, 100); },
+     "DATA_TOO_LARGE"},
+    {"OffsetOutside",
+     [](auto& z, size_t c, size_t) { Put32(z, c + 42, 0x7fffffff); },
+     "DATA_CORRUPT"},
+    {"StoredOutside",
+     [](auto& z, size_t c, size_t) { Put32(z, c + 20, 0x7fffffff); },
+     "DATA_CORRUPT"},
+    {"WrongChecksum", [](auto& z, size_t c, size_t) { Put32(z, c + 16, 1); },
+     "DATA_CORRUPT"},
+    {"Zip64Directory",
+     [](auto& z, size_t, size_t e) { Put16(z, e + 10, 0xffff); },
+     "DATA_UNSUPPORTED"},
+    {"TooManyMembers",
+     [](auto& z, size_t, size_t e) { Put16(z, e + 10, 5000); },
+     "DATA_UNSUPPORTED"},
+    {"OneMemberTooMany", [](auto& z, size_t, size_t e) { Put16(z, e + 10, 3); },
+     "DATA_CORRUPT"},
+    {"DirectoryElsewhere",
+     [](auto& z, size_t, size_t e) { Put32(z, e + 16, 3); }, "DATA_CORRUPT"},
+    {"SizeInMissingZip64Field",
+     [](auto& z, size_t c, size_t) { Put32(z, c + 24, 0xffffffff); },
+     "DATA_CORRUPT"},
 };
 INSTANTIATE_TEST_SUITE_P(All, ZipTest, testing::ValuesIn(kZipCases),
                          [](const auto& info) { return info.param.name; });
 
 TEST(InflateTest, StopsAtTheAnnouncedSize) {
   const std::string deflated = DeflateRaw(std::string(10 << 20, 'a'));
-  EXPECT_EQ(Reason(InflateRaw(deflated, 1000, "bomb").status()), "DATA_TOO_LARGE");
+  EXPECT_EQ(Reason(InflateRaw(deflated, 1000, "bomb").status()),
+            "DATA_TOO_LARGE");
   const auto all = InflateRaw(deflated, 10 << 20, "x");
   ASSERT_TRUE(all.ok()) << all.status();
   EXPECT_EQ(all->size(), size_t{10 << 20});
 }
 
-const std::string kIdxImages = std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16) + "abcd";
-const std::string kIdxLabels = std::string("\0\0\x08\x01\0\0\0\x02", 8) + "\x07\x03";
+const std::string kIdxImages =
+    std::string("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16) + "abcd";
+const std::string kIdxLabels =
+    std::string("\0\0\x08\x01\0\0\0\x02", 8) + "\x07\x03";
 
 struct IdxCase {
   std::string name;
@@ -214,13 +267,19 @@ TEST_P(IdxTest, Gives) {
 }
 const IdxCase kIdxCases[] = {
     {"Images", kIdxImages, "uint8 2x1x2: 97 98 99 100"},
-    {"BigEndianShorts", std::string("\0\0\x0b\x01\0\0\0\x02\x01\x02\xff\xfe", 12), "int16 2: 258 -2"},
+    {"BigEndianShorts",
+     std::string("\0\0\x0b\x01\0\0\0\x02\x01\x02\xff\xfe", 12),
+     "int16 2: 258 -2"},
     {"Cut", kIdxImages.substr(0, 19), "DATA_CORRUPT"},
     {"TooLong", kIdxImages + "e", "DATA_CORRUPT"},
     {"CutHeader", kIdxImages.substr(0, 9), "DATA_CORRUPT"},
     {"NoDimensions", std::string("\0\0\x08\0", 4), "DATA_CORRUPT"},
-    {"UnknownType", std::string("\0\0\x0a\x01\0\0\0\x01z", 9), "DATA_UNSUPPORTED"},
-    {"HugeExtents", std::string("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 16), "DATA_CORRUPT"},
+    {"UnknownType", std::string("\0\0\x0a\x01\0\0\0\x01z", 9),
+     "DATA_UNSUPPORTED"},
+    {"HugeExtents",
+     std::string("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",
+                 16),
+     "DATA_CORRUPT"},
     {"ManyDimensions", std::string("\0\0\x08\xff", 4), "DATA_UNSUPPORTED"},
     {"BrokenGzip", "\x1f\x8b nonsense", "DATA_CORRUPT"},
 };
@@ -244,7 +303,8 @@ std::string DescribeSet(const absl::StatusOr<DataSet>& set) {
   if (!set.ok()) return Reason(set.status());
   std::string out = absl::StrCat(set->samples, " samples;");
   for (const StoredArray& array : set->arrays) {
-    absl::StrAppend(&out, " ", array.name, " *", array.scale[0], " +", array.offset[0]);
+    absl::StrAppend(&out, " ", array.name, " *", array.scale[0], " +",
+                    array.offset[0]);
   }
   for (const int32_t label : set->labels.value_or(std::vector<int32_t>{})) {
     absl::StrAppend(&out, " y", label);
@@ -254,8 +314,11 @@ std::string DescribeSet(const absl::StatusOr<DataSet>& set) {
 
 class DataSetTest : public testing::TestWithParam<SetCase> {};
 TEST_P(DataSetTest, Gives) {
-  const std::vector<absl::string_view> files(GetParam().files.begin(), GetParam().files.end());
-  EXPECT_EQ(DescribeSet(LoadDataSet(files, GetParam().inputs, GetParam().prefer_names)), GetParam().want);
+  const std::vector<absl::string_view> files(GetParam().files.begin(),
+                                             GetParam().files.end());
+  EXPECT_EQ(DescribeSet(
+                LoadDataSet(files, GetParam().inputs, GetParam().prefer_names)),
+            GetParam().want);
 }
 
 const NpyArray kX = Bytes({2, 1}, "ab");
@@ -264,26 +327,83 @@ const NpyArray kNan{NpyType::kFloat32, {}, std::string("\0\0\xc0\x7f", 4)};
 
 const SetCase kSetCases[] = {
     {"X", {Npz({{"x", kX}})}, {"in"}, false, "2 samples; x *1 +0"},
-    {"ScaleAndLabels", {Npz({{"x", kX}, {"x_scale", kHalf}, {"x_offset", kHalf}, {"y", Bytes({2}, "ab")}})}, {"in"}, false,
+    {"ScaleAndLabels",
+     {Npz({{"x", kX},
+           {"x_scale", kHalf},
+           {"x_offset", kHalf},
+           {"y", Bytes({2}, "ab")}})},
+     {"in"},
+     false,
      "2 samples; x *0.5 +0.5 y97 y98"},
     {"ByName", {Npz({{"in", kX}})}, {"in"}, false, "2 samples; in *1 +0"},
-    {"XFirst", {Npz({{"in", kX}, {"x", kX}})}, {"in"}, false, "2 samples; x *1 +0"},
-    {"NameFirst", {Npz({{"in", kX}, {"x", kX}})}, {"in"}, true, "2 samples; in *1 +0"},
-    {"TwoInputs", {Npz({{"b", kX}, {"a", kX}})}, {"a", "b"}, true, "2 samples; a *1 +0 b *1 +0"},
+    {"XFirst",
+     {Npz({{"in", kX}, {"x", kX}})},
+     {"in"},
+     false,
+     "2 samples; x *1 +0"},
+    {"NameFirst",
+     {Npz({{"in", kX}, {"x", kX}})},
+     {"in"},
+     true,
+     "2 samples; in *1 +0"},
+    {"TwoInputs",
+     {Npz({{"b", kX}, {"a", kX}})},
+     {"a", "b"},
+     true,
+     "2 samples; a *1 +0 b *1 +0"},
     {"NoSuchArray", {Npz({{"z", kX}})}, {"in"}, false, "DATA_ARRAY_MISSING"},
-    {"XIsNotForTwoInputs", {Npz({{"x", kX}})}, {"a", "b"}, false, "DATA_ARRAY_MISSING"},
-    {"DifferentSamples", {Npz({{"a", kX}, {"b", Bytes({1, 1}, "a")}})}, {"a", "b"}, false, "DATA_SHAPE"},
-    {"NoSamples", {Npz({{"x", Bytes({0, 1}, "")}})}, {"in"}, false, "DATA_SHAPE"},
+    {"XIsNotForTwoInputs",
+     {Npz({{"x", kX}})},
+     {"a", "b"},
+     false,
+     "DATA_ARRAY_MISSING"},
+    {"DifferentSamples",
+     {Npz({{"a", kX}, {"b", Bytes({1, 1}, "a")}})},
+     {"a", "b"},
+     false,
+     "DATA_SHAPE"},
+    {"NoSamples",
+     {Npz({{"x", Bytes({0, 1}, "")}})},
+     {"in"},
+     false,
+     "DATA_SHAPE"},
     {"ScalarX", {Npz({{"x", Bytes({}, "a")}})}, {"in"}, false, "DATA_SHAPE"},
-    {"NanScale", {Npz({{"x", kX}, {"x_scale", kNan}})}, {"in"}, false, "DATA_INVALID"},
-    {"LabelsOfOtherLength", {Npz({{"x", kX}, {"y", Bytes({1}, "a")}})}, {"in"}, false, "DATA_SHAPE"},
-    {"FloatLabels", {Npz({{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kFloat32, {1}, "abcd"}}})}, {"in"}, false,
+    {"NanScale",
+     {Npz({{"x", kX}, {"x_scale", kNan}})},
+     {"in"},
+     false,
      "DATA_INVALID"},
-    {"LabelBelowNone", {Npz({{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kInt8, {1}, "\xfe"}}})}, {"in"}, false,
+    {"LabelsOfOtherLength",
+     {Npz({{"x", kX}, {"y", Bytes({1}, "a")}})},
+     {"in"},
+     false,
+     "DATA_SHAPE"},
+    {"FloatLabels",
+     {Npz(
+         {{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kFloat32, {1}, "abcd"}}})},
+     {"in"},
+     false,
      "DATA_INVALID"},
-    {"IdxPair", {kIdxImages, kIdxLabels}, {"in"}, false, "2 samples; IDX images *1 +0 y7 y3"},
-    {"IdxImagesOnly", {kIdxImages}, {"in"}, false, "2 samples; IDX images *1 +0"},
-    {"IdxTheWrongWayRound", {kIdxLabels, kIdxImages}, {"in"}, false, "DATA_INVALID"},
+    {"LabelBelowNone",
+     {Npz({{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kInt8, {1}, "\xfe"}}})},
+     {"in"},
+     false,
+     "DATA_INVALID"},
+    {"IdxPair",
+     {kIdxImages, kIdxLabels},
+     {"in"},
+     false,
+     "2 samples; IDX images *1 +0 y7 y3"},
+    {"IdxImagesOnly",
+     {kIdxImages},
+     {"in"},
+     false,
+     "2 samples; IDX images *1 +0"},
+    {"IdxTheWrongWayRound",
+     {kIdxLabels, kIdxImages},
+     {"in"},
+     false,
+     "DATA_INVALID"},
     {"Noise", {"noise"}, {"in"}, false, "DATA_FORMAT"},
     {"TwoNpz", {SmallNpz(), SmallNpz()}, {"in"}, false, "DATA_FORMAT"},
 };
@@ -292,8 +412,9 @@ INSTANTIATE_TEST_SUITE_P(All, DataSetTest, testing::ValuesIn(kSetCases),
 
 // NumPy's own files, against a reader written apart.
 TEST(SharedFilesTest, AgreesWithTheTestReader) {
-  for (const char* name : {"data/kws_500.npz", "data/mnist_2k.npz", "data/ad_windows.npz",
-                           "models/golden/yunet_s_fp32.npz"}) {
+  for (const char* name :
+       {"data/kws_500.npz", "data/mnist_2k.npz", "data/ad_windows.npz",
+        "models/golden/yunet_s_fp32.npz"}) {
     EK_REQUIRE_SHARED(name);
     const std::string path = tests::SharedPath(name);
     const std::string bytes = tests::ReadWholeFile(path);

@@ -62,8 +62,8 @@ absl::StatusOr<NpyArray> ParsePlain(absl::string_view bytes,
   if (!type || rank > kMaxNpyDimensions) {
     return MakeError(absl::StatusCode::kUnimplemented,
                      {.reason = "DATA_UNSUPPORTED",
-                      .what = absl::StrCat("IDX of element type ", code, " and ",
-                                           rank, " dimensions"),
+                      .what = absl::StrCat("IDX of element type ", code,
+                                           " and ", rank, " dimensions"),
                       .where = std::string(name),
                       .limit = absl::StrCat("types 8, 9, 11 to 14; ",
                                             kMaxNpyDimensions, " dimensions"),
@@ -81,15 +81,16 @@ absl::StatusOr<NpyArray> ParsePlain(absl::string_view bytes,
   const auto wanted =
       elements ? CheckedMul(*elements, NpyTypeBytes(*type)) : std::nullopt;
   if (!wanted || *wanted != static_cast<int64_t>(values.size())) {
-    return Damaged(absl::StrCat("shape ", ShapeText(array.shape),
-                                " does not fit ", values.size(),
-                                " bytes of values"),
-                   name);
+    return Damaged(
+        absl::StrCat("shape ", ShapeText(array.shape), " does not fit ",
+                     values.size(), " bytes of values"),
+        name);
   }
   array.data = std::string(values);
   const size_t step = static_cast<size_t>(NpyTypeBytes(*type));
   if (step > 1) {
-    for (auto at = array.data.begin(); at != array.data.end(); at += static_cast<int64_t>(step)) {
+    for (auto at = array.data.begin(); at != array.data.end();
+         at += static_cast<int64_t>(step)) {
       std::reverse(at, at + static_cast<int64_t>(step));
     }
   }

@@ -46,7 +46,8 @@ absl::StatusOr<std::string> Inflate(absl::string_view in, int window,
         std::max<int64_t>(kStepBytes, static_cast<int64_t>(done)),
         limit + 1 - static_cast<int64_t>(done));
     out.resize(done + static_cast<size_t>(room));
-    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data())) + taken;
+    stream.next_in =
+        reinterpret_cast<Bytef*>(const_cast<char*>(in.data())) + taken;
     stream.avail_in = Portion(static_cast<int64_t>(in.size() - taken));
     stream.next_out = reinterpret_cast<Bytef*>(out.data()) + done;
     stream.avail_out = Portion(room);
@@ -59,15 +60,18 @@ absl::StatusOr<std::string> Inflate(absl::string_view in, int window,
   }
   inflateEnd(&stream);
   if (static_cast<int64_t>(out.size()) > limit) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.reason = "DATA_TOO_LARGE",
-                      .what = "compressed data is larger than announced or allowed",
-                      .where = std::string(where),
-                      .limit = absl::StrCat(limit, " bytes"),
-                      .fix = "use fewer samples, or write the file again"});
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "DATA_TOO_LARGE",
+         .what = "compressed data is larger than announced or allowed",
+         .where = std::string(where),
+         .limit = absl::StrCat(limit, " bytes"),
+         .fix = "use fewer samples, or write the file again"});
   }
-  if (code != Z_STREAM_END) return BadStream("compressed data is damaged or cut off", where);
-  if (taken != in.size()) return BadStream("compressed data is followed by other bytes", where);
+  if (code != Z_STREAM_END)
+    return BadStream("compressed data is damaged or cut off", where);
+  if (taken != in.size())
+    return BadStream("compressed data is followed by other bytes", where);
   return out;
 }
 
@@ -92,8 +96,8 @@ absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,
 std::string DeflateRaw(absl::string_view bytes) {
   z_stream stream = {};
   std::string out;
-  if (deflateInit2(&stream, 6, Z_DEFLATED, kRawWindow, 8,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, 6, Z_DEFLATED, kRawWindow, 8, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     return out;
   }
   size_t taken = 0;

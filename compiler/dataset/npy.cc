@@ -52,7 +52,8 @@ absl::Status Damaged(absl::string_view what, absl::string_view name) {
                     .fix = "write the array again with numpy.save"});
 }
 
-absl::StatusOr<NpyType> TypeOf(absl::string_view descr, absl::string_view name) {
+absl::StatusOr<NpyType> TypeOf(absl::string_view descr,
+                               absl::string_view name) {
   if (descr.size() >= 2) {
     const char order = descr[0];
     for (const TypeRow& row : kTypes) {
@@ -77,9 +78,11 @@ std::string ToRowMajor(absl::string_view in, absl::Span<const int64_t> shape,
   for (size_t to = 0; to < in.size(); to += element_bytes) {
     size_t from = 0;
     for (size_t d = shape.size(); d-- > 0;) {
-      from = from * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
+      from =
+          from * static_cast<size_t>(shape[d]) + static_cast<size_t>(index[d]);
     }
-    std::memcpy(out.data() + to, in.data() + from * element_bytes, element_bytes);
+    std::memcpy(out.data() + to, in.data() + from * element_bytes,
+                element_bytes);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < shape[d]) break;
       index[d] = 0;

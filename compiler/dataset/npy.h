@@ -14,8 +14,16 @@
 namespace edgekiln::compiler {
 
 enum class NpyType {
-  kBool, kInt8, kUint8, kInt16, kUint16, kInt32, kInt64,
-  kFloat16, kFloat32, kFloat64,
+  kBool,
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kInt64,
+  kFloat16,
+  kFloat32,
+  kFloat64,
 };
 
 int64_t NpyTypeBytes(NpyType type);

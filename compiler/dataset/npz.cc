@@ -34,7 +34,9 @@ const ZipMember* NpzFile::Find(absl::string_view name) const {
   return nullptr;
 }
 
-bool NpzFile::Has(absl::string_view name) const { return Find(name) != nullptr; }
+bool NpzFile::Has(absl::string_view name) const {
+  return Find(name) != nullptr;
+}
 
 absl::StatusOr<NpyArray> NpzFile::Read(absl::string_view name) const {
   const ZipMember* member = Find(name);

@@ -47,9 +47,8 @@ absl::StatusOr<std::vector<const v1::Chunk*>> InOrder(
   for (const v1::Chunk* chunk : ordered) {
     if (chunk->first_sample() != next || chunk->samples() < 0 ||
         chunk->arrays_size() != ordered[0]->arrays_size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("chunks of outputs do not belong together at sample ",
-                       next));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "chunks of outputs do not belong together at sample ", next));
     }
     const auto after = CheckedAdd(next, chunk->samples());
     if (!after) return absl::InvalidArgumentError("too many samples");

@@ -96,7 +96,8 @@ absl::StatusOr<size_t> ChannelAxis(const LayoutQuestion& question,
     const bool at_first = shape[0] == channels;
     const bool at_last = shape[last] == channels;
     if (at_first && at_last && last != 0) {
-      return Ambiguous(question, absl::StrCat(channels, " channels fit the first "
+      return Ambiguous(question, absl::StrCat(channels,
+                                              " channels fit the first "
                                               "and the last axis"));
     }
     if (at_last) axis = last;
@@ -109,7 +110,8 @@ absl::StatusOr<size_t> ChannelAxis(const LayoutQuestion& question,
          .what = absl::StrCat("samples of ", ShapeText(shape), " do not have ",
                               channels, " channels"),
          .where = question.input,
-         .need = "as many scales and offsets as channels; 3 channels for order=bgr",
+         .need =
+             "as many scales and offsets as channels; 3 channels for order=bgr",
          .fix = "give one scale and offset for all channels"});
   }
   return *axis;

@@ -18,8 +18,8 @@ namespace edgekiln::compiler {
 std::vector<int64_t> SampleShape(const v1::TensorType& input);
 
 struct LayoutQuestion {
-  std::string input;                  // For errors.
-  std::vector<int64_t> stored_shape;  // Of one sample.
+  std::string input;                   // For errors.
+  std::vector<int64_t> stored_shape;   // Of one sample.
   std::vector<int64_t> network_shape;  // SampleShape().
   // Whether the model reads this input as NCHW. Decides only what shapes leave
   // open, because a cube looks the same in both layouts.

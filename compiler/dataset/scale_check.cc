@@ -9,9 +9,9 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr double kMaxClippedShare = 0.5;
-constexpr double kMaxSpanRatio = 8;   // Of the data's range to the grid's.
-constexpr double kMinSteps = 2;       // Of the grid, that the data must span.
-constexpr double kManyValues = 16;    // Whole numbers that cannot collapse so.
+constexpr double kMaxSpanRatio = 8;  // Of the data's range to the grid's.
+constexpr double kMinSteps = 2;      // Of the grid, that the data must span.
+constexpr double kManyValues = 16;   // Whole numbers that cannot collapse so.
 
 // Smallest value a stored integer type can hold; the grid's end it belongs to.
 bool LowestStored(NpyType type, double& lowest) {
@@ -49,8 +49,8 @@ absl::Status CheckScaleOfData(const ScaleQuestion& q) {
       static_cast<double>(q.writer.lowest() - q.writer.zero_point()) * step;
   const double grid_max =
       static_cast<double>(q.writer.highest() - q.writer.zero_point()) * step;
-  const double clipped = static_cast<double>(range.clipped) /
-                         static_cast<double>(range.values);
+  const double clipped =
+      static_cast<double>(range.clipped) / static_cast<double>(range.values);
   const double span = range.max - range.min;
   // How many whole numbers apart the stored extremes are, if it holds such.
   const double factor = std::abs(q.stored.scale[0] * q.scale[0]);
@@ -62,18 +62,18 @@ absl::Status CheckScaleOfData(const ScaleQuestion& q) {
   if (clipped <= kMaxClippedShare && !too_wide && !too_narrow) {
     return absl::OkStatus();
   }
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.reason = "DATA_SCALE",
-       .what = absl::StrCat("the data's values do not fit this quantized input: ",
-                            static_cast<int64_t>(clipped * 100 + 0.5),
-                            " % are beyond its range"),
-       .where = q.input,
-       .limit = absl::StrCat("real values ", grid_min, " .. ", grid_max,
-                             " in steps of ", step),
-       .need = absl::StrCat("data of that range; it holds ", range.min, " .. ",
-                            range.max),
-       .fix = Fix(q)});
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "DATA_SCALE",
+                    .what = absl::StrCat(
+                        "the data's values do not fit this quantized input: ",
+                        static_cast<int64_t>(clipped * 100 + 0.5),
+                        " % are beyond its range"),
+                    .where = q.input,
+                    .limit = absl::StrCat("real values ", grid_min, " .. ",
+                                          grid_max, " in steps of ", step),
+                    .need = absl::StrCat("data of that range; it holds ",
+                                         range.min, " .. ", range.max),
+                    .fix = Fix(q)});
 }
 
 }  // namespace edgekiln::compiler

@@ -25,8 +25,9 @@ void Fill(NpyType type, Rng& rng, char* out) {
   switch (type) {
     case NpyType::kFloat32:
       // 24 bits, so that the conversion is exact and never reaches 1.
-      StoreAs(static_cast<float>(static_cast<double>(rng.Next() >> 40) *
-                                     0x1.0p-23 - 1.0), out);
+      StoreAs(static_cast<float>(
+                  static_cast<double>(rng.Next() >> 40) * 0x1.0p-23 - 1.0),
+              out);
       break;
     case NpyType::kFloat64:
       StoreAs(rng.Unit() * 2 - 1, out);
@@ -38,8 +39,8 @@ void Fill(NpyType type, Rng& rng, char* out) {
     case NpyType::kUint8:
     case NpyType::kInt16:
     case NpyType::kUint16:
-      StoreInteger(type, rng.InRange(0, NpyTypeBytes(type) == 1 ? 0xff : 0xffff),
-                   out);
+      StoreInteger(
+          type, rng.InRange(0, NpyTypeBytes(type) == 1 ? 0xff : 0xffff), out);
       break;
     default:
       StoreInteger(type, rng.InRange(-128, 127), out);
@@ -101,8 +102,10 @@ absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
           static_cast<size_t>(elements * chunk.samples()) * bytes);
       char* to = array.mutable_data()->data();
       for (int64_t s = 0; s < chunk.samples(); ++s) {
-        Rng rng(base + static_cast<uint64_t>(chunk.first_sample() + s) *
-                           inputs.size() + input_number);
+        Rng rng(base +
+                static_cast<uint64_t>(chunk.first_sample() + s) *
+                    inputs.size() +
+                input_number);
         for (int64_t i = 0; i < elements; ++i, to += bytes) {
           Fill(*element, rng, to);
         }

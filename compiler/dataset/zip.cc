@@ -28,12 +28,16 @@ constexpr uint16_t kDeflated = 8;
 constexpr uint16_t kEncrypted = 1;
 constexpr uint16_t kUtf8Name = 1 << 11;
 constexpr uint16_t kZip64Tag = 1;
-constexpr uint16_t kVersion = 20;       // Of the format: deflate.
-constexpr uint16_t kDate = 0x0021;      // 1980-01-01, the earliest there is.
+constexpr uint16_t kVersion = 20;   // Of the format: deflate.
+constexpr uint16_t kDate = 0x0021;  // 1980-01-01, the earliest there is.
 constexpr uint32_t kSeeZip64 = 0xffffffff;
 
-uint16_t U16(absl::string_view s, size_t at) { return LoadAs<uint16_t>(s.data() + at); }
-uint32_t U32(absl::string_view s, size_t at) { return LoadAs<uint32_t>(s.data() + at); }
+uint16_t U16(absl::string_view s, size_t at) {
+  return LoadAs<uint16_t>(s.data() + at);
+}
+uint32_t U32(absl::string_view s, size_t at) {
+  return LoadAs<uint32_t>(s.data() + at);
+}
 
 absl::Status BadZip(absl::string_view what, absl::string_view where) {
   return MakeError(absl::StatusCode::kInvalidArgument,
@@ -44,12 +48,13 @@ absl::Status BadZip(absl::string_view what, absl::string_view where) {
 }
 
 absl::Status Unsupported(absl::string_view what, absl::string_view where) {
-  return MakeError(absl::StatusCode::kUnimplemented,
-                   {.reason = "DATA_UNSUPPORTED",
-                    .what = std::string(what),
-                    .where = std::string(where),
-                    .limit = "stored and deflated members, unencrypted, below 4 GiB",
-                    .fix = "write the file again with numpy.savez_compressed"});
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.reason = "DATA_UNSUPPORTED",
+       .what = std::string(what),
+       .where = std::string(where),
+       .limit = "stored and deflated members, unencrypted, below 4 GiB",
+       .fix = "write the file again with numpy.savez_compressed"});
 }
 
 // The end record is the last thing but for a comment of unknown length.
@@ -100,7 +105,8 @@ absl::StatusOr<ZipMember> NextMember(absl::string_view& rest) {
   const size_t name_bytes = U16(rest, 28);
   const size_t extra_bytes = U16(rest, 30);
   const size_t comment_bytes = U16(rest, 32);
-  const size_t record = kCentralBytes + name_bytes + extra_bytes + comment_bytes;
+  const size_t record =
+      kCentralBytes + name_bytes + extra_bytes + comment_bytes;
   if (rest.size() < record) return BadZip("damaged central directory", "");
   ZipMember member;
   member.name = std::string(rest.substr(kCentralBytes, name_bytes));
@@ -111,9 +117,11 @@ absl::StatusOr<ZipMember> NextMember(absl::string_view& rest) {
   member.stored_bytes = U32(rest, 20);
   member.inflated_bytes = U32(rest, 24);
   member.header_offset = U32(rest, 42);
-  if (flags & kEncrypted) return Unsupported("member is encrypted", member.name);
+  if (flags & kEncrypted)
+    return Unsupported("member is encrypted", member.name);
   if (method != kStored && method != kDeflated) {
-    return Unsupported(absl::StrCat("compression method ", method), member.name);
+    return Unsupported(absl::StrCat("compression method ", method),
+                       member.name);
   }
   EK_RETURN_IF_ERROR(
       ApplyZip64(rest.substr(kCentralBytes + name_bytes, extra_bytes), member),
@@ -130,14 +138,16 @@ absl::Status CheckSizes(const ZipMember& member, int64_t& total) {
   if (member.inflated_bytes / kMaxDeflateRatio > member.stored_bytes) {
     return BadZip("member claims an impossible compression", member.name);
   }
-  total += member.inflated_bytes;  // Each is at most 4 GiB, at most 4096 of them.
+  total +=
+      member.inflated_bytes;  // Each is at most 4 GiB, at most 4096 of them.
   if (total > kMaxDataSetBytes) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.reason = "DATA_TOO_LARGE",
-                      .what = "data set is too large",
-                      .where = member.name,
-                      .limit = absl::StrCat(kMaxDataSetBytes, " bytes unpacked"),
-                      .fix = "use fewer samples"});
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "DATA_TOO_LARGE",
+         .what = "data set is too large",
+         .where = member.name,
+         .limit = absl::StrCat(kMaxDataSetBytes, " bytes unpacked"),
+         .fix = "use fewer samples"});
   }
   return absl::OkStatus();
 }
@@ -155,7 +165,8 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
   }
   if (count > kMaxMembers) {
     return Unsupported(absl::StrCat("archive of ", count, " members; at most ",
-                                    kMaxMembers, " are read"), "");
+                                    kMaxMembers, " are read"),
+                       "");
   }
   if (offset > end || size != end - offset) {
     return BadZip("central directory is not where it should be", "");
@@ -185,8 +196,8 @@ absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
     return BadZip("member is not where it should be", member.name);
   }
   // The local copy of the sizes is ignored: streaming writers leave it empty.
-  const size_t skip = kLocalBytes + U16(archive, offset + 26) +
-                      U16(archive, offset + 28);
+  const size_t skip =
+      kLocalBytes + U16(archive, offset + 26) + U16(archive, offset + 28);
   const size_t left = archive.size() - offset;
   const size_t stored = static_cast<size_t>(member.stored_bytes);
   if (skip > left || stored > left - skip) {
@@ -195,9 +206,9 @@ absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
   const absl::string_view raw = archive.substr(offset + skip, stored);
   std::string bytes;
   if (member.deflated) {
-    EK_ASSIGN_OR_RETURN(
-        bytes, InflateRaw(raw, member.inflated_bytes, member.name),
-        "reading .npz");
+    EK_ASSIGN_OR_RETURN(bytes,
+                        InflateRaw(raw, member.inflated_bytes, member.name),
+                        "reading .npz");
   } else {
     bytes = std::string(raw);
   }
@@ -239,7 +250,7 @@ absl::StatusOr<std::string> WriteZip(absl::Span<const ZipContent> members) {
     AppendAs<uint32_t>(kCentralMagic, directory);
     AppendAs<uint16_t>(kVersion, directory);
     directory += common;
-    directory.append(6, '\0');  // Comment, disk, internal attributes.
+    directory.append(6, '\0');         // Comment, disk, internal attributes.
     AppendAs<uint32_t>(0, directory);  // External attributes.
     AppendAs<uint32_t>(offset, directory);
     directory += member.name;

@@ -1,0 +1,34 @@
+#ifndef EK_SERVER_WORKER_CHILD_MAIN_H_
+#define EK_SERVER_WORKER_CHILD_MAIN_H_
+
+// The inside of a child process: reads requests from its channel until that
+// closes, executes each, answers.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/worker/stage_io.h"
+
+namespace edgekiln::server {
+
+struct ChildMainOptions {
+  int64_t memory_limit_bytes = 0;  // Address space; 0 = unlimited.
+  // For tests of crash handling: abort() when asked for this stage.
+  std::string crash_stage;
+};
+
+using StageFunction = std::function<absl::StatusOr<StageOutput>(
+    const v1::StageOptions&, const StageInputs&, const ProgressSink&)>;
+
+// Limits this process (address space, no core files, no inherited descriptors
+// but stdio and the channel, dies with its parent), then serves. Returns the
+// process's exit code: 0 once the channel is closed, 1 after a broken message,
+// 3 after running out of memory.
+int ServeChild(const ChildMainOptions& options, const StageFunction& run_stage);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_CHILD_MAIN_H_

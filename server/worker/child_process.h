@@ -1,0 +1,73 @@
+#ifndef EK_SERVER_WORKER_CHILD_PROCESS_H_
+#define EK_SERVER_WORKER_CHILD_PROCESS_H_
+
+// The process in which stages meet hostile bytes: limited, killed and replaced
+// without harm to the worker, which only moves blobs.
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "edgekiln/v1/worker_child.pb.h"
+#include "server/worker/message_channel.h"
+
+namespace edgekiln::server {
+
+struct ChildOptions {
+  std::string binary;  // Run with `arguments`, the channel on fd 3.
+  std::vector<std::string> arguments;
+};
+
+// The descriptor on which a child finds its end of the channel.
+inline constexpr int kChildChannelFd = 3;
+
+// Executes one request at a time, in a child that stays alive in between. The
+// child is started on first use and replaced after each failure. It dies with
+// the thread that calls Execute(). Not thread-safe.
+class ChildProcess {
+ public:
+  explicit ChildProcess(ChildOptions options) : options_(std::move(options)) {}
+  // Kills the child.
+  ~ChildProcess() { Kill(); }
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+
+  // Returns the result as the child gave it; after an infra_error in it the
+  // child is replaced, too. `stage` is for errors. Errors, all
+  // of them Fault::kInfra and after the child is dead: INTERNAL (it crashed;
+  // names stage and signal), CANCELLED (`limits.cancel_fd` became readable),
+  // DEADLINE_EXCEEDED (`limits.deadline` passed), UNAVAILABLE (no process).
+  absl::StatusOr<v1::ChildReply::Result> Execute(
+      const v1::ChildRequest& request, absl::string_view stage,
+      const MessageChannel::Limits& limits,
+      const std::function<void(const v1::StageProgress&)>& progress);
+
+  // Process id of the living child; 0 without one.
+  pid_t pid() const { return pid_; }
+
+ private:
+  absl::Status Start();
+  void Kill();
+  // How the dead child ended: "signal 6 (Aborted)".
+  std::string Reap();
+  absl::Status Fail(const absl::Status& why, absl::string_view stage,
+                    absl::Duration timeout);
+  absl::StatusOr<v1::ChildReply::Result> Converse(
+      const v1::ChildRequest& request, const MessageChannel::Limits& limits,
+      const std::function<void(const v1::StageProgress&)>& progress);
+
+  const ChildOptions options_;
+  pid_t pid_ = 0;
+  std::unique_ptr<MessageChannel> channel_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_CHILD_PROCESS_H_

@@ -1,0 +1,142 @@
+// edgekiln-worker: executes stages for a daemon.
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "base/clock.h"
+#include "base/log.h"
+#include "server/version.h"
+#include "server/worker/child_main.h"
+#include "server/worker/stage_table.h"
+#include "server/worker/worker.h"
+
+namespace edgekiln::server {
+namespace {
+
+// Exit codes of the command line, as in the CLI.
+constexpr int kUsage = 2;
+constexpr int kInfra = 4;
+
+struct Flags {
+  std::string connect;
+  std::vector<std::string> roles = {"compile", "simulate"};
+  int slots = 1;
+  int memory_limit_mb = 4096;
+  bool verbose = false;
+  bool child = false;
+  std::string test_crash_stage;
+};
+
+void Define(CLI::App& app, Flags& flags) {
+  app.set_version_flag("--version", std::string(Version()));
+  app.add_option("--connect", flags.connect,
+                 "The daemon's address for workers: host:port, or "
+                 "unix:/path/of/socket");
+  app.add_option("--roles", flags.roles,
+                 "What to execute, separated by commas: compile, simulate "
+                 "(default: both)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"compile", "simulate"}));
+  app.add_option("--slots", flags.slots,
+                 "Leases executed at once, each in a process of its own")
+      ->check(CLI::Range(1, 1024))
+      ->capture_default_str();
+  app.add_option("--memory-limit-mb", flags.memory_limit_mb,
+                 "Address space of each such process in MiB; 0 = unlimited")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  app.add_flag("--verbose", flags.verbose, "Log sessions to stderr");
+  app.add_option("--test-crash-stage", flags.test_crash_stage,
+                 "Crash whenever this stage is executed (\"tile\")")
+      ->group("For testing");
+  app.add_flag("--child", flags.child,
+               "Execute stages for the worker at descriptor 3")
+      ->group("");
+}
+
+std::vector<v1::WorkerRole> RolesOf(const Flags& flags) {
+  std::vector<v1::WorkerRole> roles;
+  for (const std::string& role : flags.roles) {
+    roles.push_back(role == "compile" ? v1::COMPILE_ROLE : v1::SIMULATE_ROLE);
+  }
+  return roles;
+}
+
+ChildOptions ChildOf(const Flags& flags) {
+  // The very binary that runs now, even if the file has been replaced since.
+  ChildOptions child;
+  child.binary = "/proc/self/exe";
+  child.arguments = {"--child", "--memory-limit-mb",
+                     std::to_string(flags.memory_limit_mb)};
+  if (!flags.test_crash_stage.empty()) {
+    child.arguments.push_back("--test-crash-stage");
+    child.arguments.push_back(flags.test_crash_stage);
+  }
+  return child;
+}
+
+int RunWorker(const Flags& flags) {
+  // Before any thread exists: all of them inherit the mask, so that only the
+  // one below sees these signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const auto clock = NewRealClock();
+  const auto log = NewStderrLogger(
+      flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
+  const auto worker = NewWorker({.address = flags.connect,
+                                 .roles = RolesOf(flags),
+                                 .slots = flags.slots,
+                                 .child = ChildOf(flags)},
+                                *log);
+  std::thread waiter([&] {
+    int signal_number = 0;
+    sigwait(&signals, &signal_number);
+    worker->Stop();
+  });
+  const absl::Status status = worker->Run();
+  if (!status.ok()) log->Error(status.message());
+  // Ends the waiter if no signal did.
+  kill(getpid(), SIGTERM);
+  waiter.join();
+  return status.ok() ? 0 : kInfra;
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Executes compile and simulate stages for an edgekilnd.",
+               "edgekiln-worker");
+  Define(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  if (flags.child) {
+    return ServeChild(
+        {.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20,
+         .crash_stage = flags.test_crash_stage},
+        RunStage);
+  }
+  if (flags.connect.empty()) {
+    std::cerr << "edgekiln-worker: --connect ADDRESS is required\n";
+    return kUsage;
+  }
+  return RunWorker(flags);
+}
+
+}  // namespace
+}  // namespace edgekiln::server
+
+int main(int argc, char** argv) { return edgekiln::server::Main(argc, argv); }

@@ -1,0 +1,201 @@
+#include "server/worker/lease_executor.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "server/proto_convert.h"
+#include "server/stage_versions.h"
+
+namespace edgekiln::server {
+namespace {
+
+absl::Status OurFault(const absl::Status& status, absl::string_view doing,
+                      absl::string_view stage) {
+  return MakeError(status.code(),
+                   {.fault = Fault::kInfra,
+                    .reason = "WORKER_BLOBS",
+                    .what = absl::StrCat(doing, ": ", status.message()),
+                    .where = absl::StrCat("stage ", stage)});
+}
+
+absl::StatusOr<v1::ChildRequest> RequestOf(
+    const v1::DaemonMessage::Lease& lease, BlobClient& blobs) {
+  std::vector<Digest> digests;
+  for (const v1::BlobRef& input : lease.inputs()) {
+    EK_ASSIGN_OR_RETURN(Digest digest, FromProto(input.digest()));
+    digests.push_back(std::move(digest));
+  }
+  EK_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bytes, blobs.Get(digests));
+  v1::ChildRequest request;
+  *request.mutable_options() = lease.options();
+  for (int i = 0; i < lease.inputs_size(); ++i) {
+    v1::ChildBlob& blob = *request.add_inputs();
+    blob.set_role(lease.inputs(i).role());
+    blob.set_data(*bytes[static_cast<size_t>(i)]);
+  }
+  return request;
+}
+
+// Stores the outputs and names them in the result.
+absl::Status UploadOutputs(v1::ChildReply::Result& reply, BlobClient& blobs) {
+  std::vector<Digest> digests;
+  std::vector<SharedBytes> bytes;
+  for (v1::ChildBlob& blob : *reply.mutable_outputs()) {
+    digests.push_back(DigestOf(blob.data()));
+    bytes.push_back(
+        std::make_shared<const std::string>(std::move(*blob.mutable_data())));
+    v1::BlobRef& ref = *reply.mutable_result()->add_outputs();
+    ref.set_role(blob.role());
+    *ref.mutable_digest() = ToProto(digests.back());
+  }
+  return blobs.Put(digests, bytes);
+}
+
+}  // namespace
+
+struct LeaseExecutor::Held {
+  Held() : cancel_fd(eventfd(0, EFD_CLOEXEC)) {}
+  ~Held() {
+    if (cancel_fd >= 0) close(cancel_fd);
+  }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+
+  void Cancel() {
+    // Cannot fail: the counter is far from its end.
+    (void)eventfd_write(cancel_fd, 1);
+  }
+
+  v1::DaemonMessage::Lease lease;
+  std::shared_ptr<MessageSink> sink;
+  const int cancel_fd;
+  v1::StageProgress progress;  // Guarded by the executor's mutex.
+};
+
+LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs)
+    : child_options_(std::move(child)), blobs_(blobs) {
+  for (int i = 0; i < slots; ++i) {
+    slots_.emplace_back([this] { RunSlot(); });
+  }
+}
+
+LeaseExecutor::~LeaseExecutor() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (const auto& held : held_) held->Cancel();
+  }
+  changed_.notify_all();
+  for (std::thread& slot : slots_) slot.join();
+}
+
+void LeaseExecutor::Add(v1::DaemonMessage::Lease lease,
+                        std::shared_ptr<MessageSink> sink) {
+  auto held = std::make_shared<Held>();
+  held->lease = std::move(lease);
+  held->sink = std::move(sink);
+  {
+    std::lock_guard lock(mutex_);
+    held_.push_back(held);
+    waiting_.push_back(std::move(held));
+  }
+  changed_.notify_one();
+}
+
+void LeaseExecutor::Cancel(uint64_t lease_id) {
+  std::lock_guard lock(mutex_);
+  for (const auto& held : held_) {
+    if (held->lease.lease_id() == lease_id) held->Cancel();
+  }
+}
+
+void LeaseExecutor::CancelAll() {
+  std::lock_guard lock(mutex_);
+  for (const auto& held : held_) held->Cancel();
+}
+
+void LeaseExecutor::SendProgress() {
+  std::vector<std::pair<std::shared_ptr<MessageSink>, v1::WorkerMessage>> out;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& held : held_) {
+      v1::WorkerMessage message;
+      v1::WorkerMessage::Progress& progress = *message.mutable_progress();
+      progress.set_lease_id(held->lease.lease_id());
+      progress.set_fencing_token(held->lease.fencing_token());
+      *progress.mutable_progress() = held->progress;
+      out.emplace_back(held->sink, std::move(message));
+    }
+  }
+  for (const auto& [sink, message] : out) sink->Send(message);
+}
+
+v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
+                                                 ChildProcess& child) {
+  v1::WorkerMessage::Result result;
+  const v1::DaemonMessage::Lease& lease = held.lease;
+  result.set_lease_id(lease.lease_id());
+  result.set_fencing_token(lease.fencing_token());
+  const absl::string_view stage = StageName(lease.options().options_case());
+  const auto fail = [&](const absl::Status& status) {
+    *result.mutable_infra_error() = ErrorToProto(status);
+    result.mutable_infra_error()->set_fault(v1::ErrorDetail::INFRA);
+    return result;
+  };
+  const absl::Duration deadline =
+      lease.timeout_ms() > 0
+          ? MessageChannel::Now() + absl::Milliseconds(lease.timeout_ms())
+          : absl::InfiniteDuration();
+  const absl::StatusOr<v1::ChildRequest> request = RequestOf(lease, blobs_);
+  if (!request.ok()) {
+    return fail(OurFault(request.status(), "fetching inputs", stage));
+  }
+  const auto on_progress = [&](const v1::StageProgress& progress) {
+    std::lock_guard lock(mutex_);
+    held.progress = progress;
+  };
+  absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
+      *request, stage, {.deadline = deadline, .cancel_fd = held.cancel_fd},
+      on_progress);
+  if (!reply.ok()) return fail(reply.status());
+  result.set_cpu_seconds(reply->cpu_seconds());
+  if (reply->has_infra_error()) {
+    *result.mutable_infra_error() = std::move(*reply->mutable_infra_error());
+    return result;
+  }
+  const absl::Status stored = UploadOutputs(*reply, blobs_);
+  if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
+  *result.mutable_result() = std::move(*reply->mutable_result());
+  return result;
+}
+
+void LeaseExecutor::RunSlot() {
+  ChildProcess child(child_options_);
+  while (true) {
+    std::shared_ptr<Held> held;
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      if (waiting_.empty()) return;
+      held = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
+    v1::WorkerMessage message;
+    *message.mutable_result() = Execute(*held, child);
+    {
+      // First forgotten, then answered: no heartbeat follows the result.
+      std::lock_guard lock(mutex_);
+      held_.erase(std::find(held_.begin(), held_.end(), held));
+    }
+    held->sink->Send(message);
+  }
+}
+
+}  // namespace edgekiln::server

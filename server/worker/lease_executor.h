@@ -1,0 +1,63 @@
+#ifndef EK_SERVER_WORKER_LEASE_EXECUTOR_H_
+#define EK_SERVER_WORKER_LEASE_EXECUTOR_H_
+
+// Executes leases: a thread and a child process per slot.
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "edgekiln/v1/workers.pb.h"
+#include "server/worker/blob_client.h"
+#include "server/worker/child_process.h"
+
+namespace edgekiln::server {
+
+// Where messages to the daemon go; one per session. Thread-safe. Send() after
+// the session has ended does nothing.
+class MessageSink {
+ public:
+  virtual ~MessageSink() = default;
+  virtual void Send(const v1::WorkerMessage& message) = 0;
+};
+
+// Thread-safe.
+class LeaseExecutor {
+ public:
+  // `blobs` must outlive the executor.
+  LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs);
+  // Kills what is being executed.
+  ~LeaseExecutor();
+
+  // Executes the lease as soon as a slot is free. Exactly one Result goes to
+  // `sink`, also after Cancel(): an infra_error of code CANCELLED then.
+  void Add(v1::DaemonMessage::Lease lease, std::shared_ptr<MessageSink> sink);
+  // Kills the lease's process; unknown ids are ignored (it has just ended).
+  void Cancel(uint64_t lease_id);
+  void CancelAll();
+  // Sends the state of every lease held, also of those that wait for a slot.
+  void SendProgress();
+
+ private:
+  struct Held;
+
+  void RunSlot();
+  v1::WorkerMessage::Result Execute(Held& held, ChildProcess& child);
+
+  const ChildOptions child_options_;
+  BlobClient& blobs_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;                      // Guarded by mutex_.
+  std::deque<std::shared_ptr<Held>> waiting_;  // Guarded by mutex_.
+  std::vector<std::shared_ptr<Held>>
+      held_;  // With waiting_; guarded by mutex_.
+  std::vector<std::thread> slots_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_LEASE_EXECUTOR_H_

@@ -1,0 +1,205 @@
+#include "server/worker/lease_executor.h"
+
+#include <chrono>
+#include <map>
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "server/proto_convert.h"
+#include "server/worker/blob_cache.h"
+#include "server/worker/test_child.h"
+
+namespace edgekiln::server {
+namespace {
+
+// A daemon's store in memory.
+class FakeBlobs : public BlobClient {
+ public:
+  absl::StatusOr<std::vector<SharedBytes>> Get(
+      const std::vector<Digest>& digests) override {
+    std::lock_guard lock(mutex_);
+    std::vector<SharedBytes> out;
+    for (const Digest& digest : digests) {
+      if (blobs_.count(digest) == 0) return absl::NotFoundError("no blob");
+      out.push_back(blobs_[digest]);
+    }
+    return out;
+  }
+  absl::Status Put(const std::vector<Digest>& digests,
+                   const std::vector<SharedBytes>& blobs) override {
+    std::lock_guard lock(mutex_);
+    for (size_t i = 0; i < digests.size(); ++i) blobs_[digests[i]] = blobs[i];
+    return put_status_;
+  }
+  Digest Add(const std::string& bytes) {
+    std::lock_guard lock(mutex_);
+    blobs_[DigestOf(bytes)] = std::make_shared<const std::string>(bytes);
+    return DigestOf(bytes);
+  }
+  void FailPuts(const absl::Status& status) {
+    std::lock_guard lock(mutex_);
+    put_status_ = status;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<Digest, SharedBytes> blobs_;
+  absl::Status put_status_;
+};
+
+class FakeSink : public MessageSink {
+ public:
+  void Send(const v1::WorkerMessage& message) override {
+    std::lock_guard lock(mutex_);
+    if (message.has_result()) {
+      EXPECT_TRUE(
+          results_.emplace(message.result().lease_id(), message.result())
+              .second)
+          << "two results of lease " << message.result().lease_id();
+    } else {
+      progress_.insert(message.progress().lease_id());
+    }
+    changed_.notify_all();
+  }
+  v1::WorkerMessage::Result Await(uint64_t lease) {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60),
+                                  [&] { return results_.count(lease) > 0; }))
+        << "no result of lease " << lease;
+    return results_[lease];
+  }
+  std::set<uint64_t> progress() {
+    std::lock_guard lock(mutex_);
+    return progress_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<uint64_t, v1::WorkerMessage::Result> results_;
+  std::set<uint64_t> progress_;
+};
+
+class LeaseExecutorTest : public testing::Test {
+ protected:
+  v1::DaemonMessage::Lease Lease(uint64_t id) {
+    v1::DaemonMessage::Lease lease;
+    lease.set_lease_id(id);
+    lease.set_fencing_token(id + 100);
+    return lease;
+  }
+  v1::DaemonMessage::Lease Import(uint64_t id, const Digest& model) {
+    v1::DaemonMessage::Lease lease = Lease(id);
+    lease.mutable_options()->mutable_import();
+    v1::BlobRef& input = *lease.add_inputs();
+    input.set_role("model");
+    *input.mutable_digest() = ToProto(model);
+    return lease;
+  }
+  v1::DaemonMessage::Lease Forever(uint64_t id) {
+    v1::DaemonMessage::Lease lease = Lease(id);
+    lease.mutable_options()->mutable_partition();
+    return lease;
+  }
+
+  FakeBlobs blobs_;
+  std::shared_ptr<FakeSink> sink_ = std::make_shared<FakeSink>();
+};
+
+TEST_F(LeaseExecutorTest, StoresOutputsBeforeItAnswers) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  executor.Add(Import(1, blobs_.Add("m")), sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_EQ(result.fencing_token(), 101u);
+  ASSERT_EQ(result.result().outputs_size(), 1);
+  const auto digest = FromProto(result.result().outputs(0).digest());
+  ASSERT_TRUE(digest.ok());
+  const auto stored = blobs_.Get({*digest});
+  ASSERT_TRUE(stored.ok()) << stored.status();
+  EXPECT_EQ(*stored->front(), "graph of m");
+}
+
+TEST_F(LeaseExecutorTest, MoreLeasesThanSlots) {
+  LeaseExecutor executor(2, TestChild(), blobs_);
+  const Digest model = blobs_.Add("m");
+  for (uint64_t id = 1; id <= 20; ++id) executor.Add(Import(id, model), sink_);
+  for (uint64_t id = 1; id <= 20; ++id) {
+    EXPECT_FALSE(sink_->Await(id).has_infra_error());
+  }
+}
+
+TEST_F(LeaseExecutorTest, MissingInputIsOurFault) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  executor.Add(Import(1, DigestOf("never stored")), sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_EQ(result.infra_error().fault(), v1::ErrorDetail::INFRA);
+  EXPECT_EQ(result.infra_error().where(), "stage import");
+  EXPECT_FALSE(result.has_result());
+}
+
+TEST_F(LeaseExecutorTest, UnstoredOutputIsOurFault) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  const Digest model = blobs_.Add("m");
+  blobs_.FailPuts(absl::ResourceExhaustedError("disk full"));
+  executor.Add(Import(1, model), sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_TRUE(result.has_infra_error());
+  EXPECT_FALSE(result.has_result());
+}
+
+TEST_F(LeaseExecutorTest, ACrashIsOneFailedLease) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  v1::DaemonMessage::Lease crash = Lease(1);
+  crash.mutable_options()->mutable_describe();
+  executor.Add(crash, sink_);
+  executor.Add(Import(2, blobs_.Add("m")), sink_);
+  EXPECT_EQ(sink_->Await(1).infra_error().reason(), "STAGE_CRASHED");
+  EXPECT_FALSE(sink_->Await(2).has_infra_error());
+}
+
+TEST_F(LeaseExecutorTest, CancelEndsRunningAndWaitingLeases) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  executor.Add(Forever(1), sink_);
+  executor.Add(Forever(2), sink_);
+  executor.SendProgress();
+  EXPECT_EQ(sink_->progress(), (std::set<uint64_t>{1, 2}));
+  executor.Cancel(2);
+  executor.Cancel(1);
+  executor.Cancel(77);  // Unknown.
+  for (const uint64_t id : {1, 2}) {
+    EXPECT_EQ(sink_->Await(id).infra_error().reason(), "STAGE_CANCELLED");
+  }
+}
+
+TEST_F(LeaseExecutorTest, DestructionKills) {
+  { LeaseExecutor(1, TestChild(), blobs_).Add(Forever(1), sink_); }
+  EXPECT_TRUE(sink_->Await(1).has_infra_error());
+}
+
+TEST_F(LeaseExecutorTest, TimeoutOfTheLease) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  v1::DaemonMessage::Lease lease = Forever(1);
+  lease.set_timeout_ms(200);
+  executor.Add(lease, sink_);
+  EXPECT_EQ(sink_->Await(1).infra_error().reason(), "STAGE_TIMEOUT");
+}
+
+TEST(BlobCacheTest, DropsWhatWasUsedLongestAgo) {
+  BlobCache cache(10);
+  const auto blob = [](const std::string& bytes) {
+    return std::make_shared<const std::string>(bytes);
+  };
+  cache.Put(DigestOf("aaaa"), blob("aaaa"));
+  cache.Put(DigestOf("bbbb"), blob("bbbb"));
+  EXPECT_NE(cache.Get(DigestOf("aaaa")), nullptr);
+  cache.Put(DigestOf("cccc"), blob("cccc"));
+  EXPECT_NE(cache.Get(DigestOf("aaaa")), nullptr);
+  EXPECT_EQ(cache.Get(DigestOf("bbbb")), nullptr);
+  cache.Put(DigestOf("ddddddddddd"), blob("ddddddddddd"));
+  EXPECT_EQ(cache.Get(DigestOf("ddddddddddd")), nullptr);
+  EXPECT_NE(cache.Get(DigestOf("cccc")), nullptr);
+}
+
+}  // namespace
+}  // namespace edgekiln::server

@@ -1,0 +1,53 @@
+#ifndef EK_SERVER_WORKER_MESSAGE_CHANNEL_H_
+#define EK_SERVER_WORKER_MESSAGE_CHANNEL_H_
+
+// Protobuf messages over a stream socket, each with its length in front
+// (8 bytes, little-endian).
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "google/protobuf/message_lite.h"
+
+namespace edgekiln::server {
+
+// Both ends are ours, so a malformed message is INTERNAL. Not thread-safe.
+class MessageChannel {
+ public:
+  // Takes ownership of the socket.
+  explicit MessageChannel(int fd) : fd_(fd) {}
+  ~MessageChannel();
+  MessageChannel(MessageChannel&& other) noexcept : fd_(other.fd_) {
+    other.fd_ = -1;
+  }
+  MessageChannel(const MessageChannel&) = delete;
+  MessageChannel& operator=(const MessageChannel&) = delete;
+  MessageChannel& operator=(MessageChannel&&) = delete;
+
+  // When to give up waiting.
+  struct Limits {
+    // As of Now(); InfiniteDuration = never.
+    absl::Duration deadline = absl::InfiniteDuration();
+    int cancel_fd = -1;  // Readable = cancelled.
+  };
+
+  // Errors: UNAVAILABLE (the peer is gone), RESOURCE_EXHAUSTED (2 GiB),
+  // CANCELLED, DEADLINE_EXCEEDED. The channel is of no use after any of them.
+  absl::Status Send(const google::protobuf::MessageLite& message,
+                    const Limits& limits);
+  absl::Status Receive(google::protobuf::MessageLite& message,
+                       const Limits& limits);
+
+  // The clock that Limits::deadline refers to; monotonic.
+  static absl::Duration Now();
+
+ private:
+  absl::Status Await(short events, const Limits& limits);
+  absl::Status Write(const char* data, size_t size, const Limits& limits);
+  absl::Status Read(char* data, size_t size, const Limits& limits);
+
+  int fd_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_MESSAGE_CHANNEL_H_

@@ -1,0 +1,203 @@
+#include "server/worker/worker.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "edgekiln/v1/workers.grpc.pb.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/security/credentials.h"
+#include "server/stage_versions.h"
+#include "server/worker/blob_client.h"
+#include "server/worker/lease_executor.h"
+
+namespace edgekiln::server {
+namespace {
+
+using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>;
+
+constexpr int kMaxMessageBytes = 64 << 20;
+constexpr auto kFirstBackoff = std::chrono::milliseconds(100);
+constexpr auto kLastBackoff = std::chrono::milliseconds(3000);
+// The daemon says how long silence may last; never slower than this.
+constexpr auto kMaxHeartbeat = std::chrono::milliseconds(1000);
+
+// Writes to a stream until the session ends.
+class StreamSink : public MessageSink {
+ public:
+  explicit StreamSink(Stream* stream) : stream_(stream) {}
+  void Send(const v1::WorkerMessage& message) override {
+    std::lock_guard lock(mutex_);
+    if (stream_ != nullptr) stream_->Write(message);
+  }
+  void Close() {
+    std::lock_guard lock(mutex_);
+    stream_ = nullptr;
+  }
+
+ private:
+  std::mutex mutex_;
+  Stream* stream_;  // Guarded by mutex_.
+};
+
+std::string WorkerName() {
+  char host[256] = "";
+  if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
+  return absl::StrCat(host, ":", getpid());
+}
+
+std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  // A daemon that was restarted is found again within a moment.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 3000);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+class SessionWorker : public Worker {
+ public:
+  SessionWorker(WorkerOptions options, Logger& log)
+      : options_(std::move(options)),
+        log_(log),
+        channel_(Connect(options_.address)),
+        blobs_(NewBlobClient(channel_, options_.blob_cache_bytes)),
+        executor_(options_.slots, options_.child, *blobs_) {}
+
+  absl::Status Run() override {
+    std::thread heartbeat([this] { Heartbeat(); });
+    auto backoff = kFirstBackoff;
+    absl::Status fatal;
+    while (!Stopping() && fatal.ok()) {
+      bool served = false;
+      const grpc::Status status = RunSession(served);
+      if (Stopping()) break;
+      if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
+          status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
+        fatal = absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                             status.error_message());
+        break;
+      }
+      if (served) backoff = kFirstBackoff;
+      log_.Warning("no session with ", options_.address, ": ",
+                   status.error_message(), "; next try in ", backoff.count(),
+                   " ms");
+      std::unique_lock lock(mutex_);
+      changed_.wait_for(lock, backoff, [this] { return stopping_; });
+      backoff = std::min(backoff * 2, kLastBackoff);
+    }
+    Stop();
+    heartbeat.join();
+    return fatal;
+  }
+
+  void Stop() override {
+    {
+      std::lock_guard lock(mutex_);
+      stopping_ = true;
+      if (context_ != nullptr) context_->TryCancel();
+    }
+    changed_.notify_all();
+  }
+
+ private:
+  bool Stopping() {
+    std::lock_guard lock(mutex_);
+    return stopping_;
+  }
+
+  void SetContext(grpc::ClientContext* context) {
+    std::lock_guard lock(mutex_);
+    context_ = context;
+    if (stopping_ && context != nullptr) context->TryCancel();
+  }
+
+  grpc::Status RunSession(bool& served) {
+    grpc::ClientContext context;
+    SetContext(&context);
+    const auto stub = v1::Workers::NewStub(channel_);
+    const std::unique_ptr<Stream> stream = stub->Session(&context);
+    const auto sink = std::make_shared<StreamSink>(stream.get());
+    SendHello(*sink);
+    v1::DaemonMessage message;
+    while (stream->Read(&message)) {
+      served = true;
+      Receive(message, sink);
+    }
+    // Results of this session's leases are of no use to the next one: the
+    // daemon gives them to somebody else.
+    sink->Close();
+    executor_.CancelAll();
+    const grpc::Status status = stream->Finish();
+    SetContext(nullptr);
+    return status;
+  }
+
+  void SendHello(MessageSink& sink) {
+    v1::WorkerMessage message;
+    v1::WorkerMessage::Hello& hello = *message.mutable_hello();
+    hello.set_build_digest(BuildDigest());
+    hello.set_name(WorkerName());
+    for (const v1::WorkerRole role : options_.roles) hello.add_roles(role);
+    hello.set_slots(options_.slots);
+    sink.Send(message);
+  }
+
+  void Receive(v1::DaemonMessage& message,
+               const std::shared_ptr<StreamSink>& sink) {
+    switch (message.message_case()) {
+      case v1::DaemonMessage::kWelcome: {
+        log_.Info("connected to ", options_.address);
+        const auto wanted =
+            std::chrono::milliseconds(message.welcome().heartbeat_ms());
+        std::lock_guard lock(mutex_);
+        heartbeat_ = std::clamp(wanted, kFirstBackoff, kMaxHeartbeat);
+        return;
+      }
+      case v1::DaemonMessage::kLease:
+        executor_.Add(std::move(*message.mutable_lease()), sink);
+        return;
+      case v1::DaemonMessage::kCancel:
+        executor_.Cancel(message.cancel().lease_id());
+        return;
+      case v1::DaemonMessage::MESSAGE_NOT_SET:
+        return;
+    }
+  }
+
+  void Heartbeat() {
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, heartbeat_, [this] { return stopping_; })) {
+      lock.unlock();
+      executor_.SendProgress();
+      lock.lock();
+    }
+  }
+
+  const WorkerOptions options_;
+  Logger& log_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<BlobClient> blobs_;
+  LeaseExecutor executor_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;                                // Guarded by mutex_.
+  grpc::ClientContext* context_ = nullptr;               // Guarded by mutex_.
+  std::chrono::milliseconds heartbeat_ = kMaxHeartbeat;  // Guarded by mutex_.
+};
+
+}  // namespace
+
+std::unique_ptr<Worker> NewWorker(WorkerOptions options, Logger& log) {
+  return std::make_unique<SessionWorker>(std::move(options), log);
+}
+
+}  // namespace edgekiln::server

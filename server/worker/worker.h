@@ -1,0 +1,42 @@
+#ifndef EK_SERVER_WORKER_WORKER_H_
+#define EK_SERVER_WORKER_WORKER_H_
+
+// A worker: holds a session with a daemon, and executes the leases it gets.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/log.h"
+#include "edgekiln/v1/workers.pb.h"
+#include "server/worker/child_process.h"
+
+namespace edgekiln::server {
+
+struct WorkerOptions {
+  std::string address;  // As gRPC names it: "host:port", "unix:/path".
+  std::vector<v1::WorkerRole> roles;
+  int slots = 1;
+  int64_t blob_cache_bytes = int64_t{256} << 20;
+  ChildOptions child;
+};
+
+class Worker {
+ public:
+  virtual ~Worker() = default;
+  // Serves until Stop(), then returns OK; connects again whenever the session
+  // is lost. Returns early only with FAILED_PRECONDITION (the daemon is of
+  // another build) or INVALID_ARGUMENT (it refuses these options).
+  virtual absl::Status Run() = 0;
+  // From any thread; kills what is being executed.
+  virtual void Stop() = 0;
+};
+
+// `log` must outlive the worker.
+std::unique_ptr<Worker> NewWorker(WorkerOptions options, Logger& log);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_WORKER_H_
