@@ -1,6 +1,7 @@
 # Writes the table of stage versions. Run by the build:
-#   cmake -DMANIFEST=.. -DHEADER=.. -DROOT=.. -P HashStages.cmake
-# MANIFEST has sorted lines "stage|path below ROOT".
+#   cmake -DMANIFEST=.. -DHEADER=.. -DFOLDER=.. -DROOT=.. -P HashStages.cmake
+# HEADER belongs to FOLDER, whose namespace it gets. MANIFEST has sorted lines
+# "stage|path below ROOT".
 file(STRINGS "${MANIFEST}" lines)
 set(stages "")
 foreach(line IN LISTS lines)
@@ -18,41 +19,28 @@ foreach(stage IN LISTS stages)
   string(SHA256 version "${text_${stage}}")
   string(APPEND rows "    {\"${stage}\",\n     \"${version}\"},\n")
 endforeach()
-list(LENGTH stages count)
 get_filename_component(name "${HEADER}" NAME)
-string(REGEX REPLACE "[^A-Za-z0-9]" "_" guard "EK_${name}_")
-string(TOUPPER "${guard}" guard)
+string(TOUPPER "EK_${FOLDER}_${name}_" guard)
+string(REGEX REPLACE "[^A-Z0-9]" "_" guard "${guard}")
+string(REPLACE "/" "::" namespace "edgekiln/${FOLDER}")
 file(CONFIGURE OUTPUT "${HEADER}" @ONLY CONTENT [[
 #ifndef @guard@
 #define @guard@
 
 // Made by cmake/HashStages.cmake.
 
-#include <array>
+namespace @namespace@ {
 
-namespace edgekiln {
-
-struct StageVersion {
+struct StageVersionEntry {
   const char* stage;
   const char* version;  // SHA-256 of the sources, 64 hex digits.
 };
 
 // Sorted by stage.
-inline constexpr std::array<StageVersion, @count@> kStageVersions = {{
-@rows@}};
+inline constexpr StageVersionEntry kStageVersions[] = {
+@rows@};
 
-// The version of `stage`; null if there is no such stage.
-constexpr const char* FindStageVersion(const char* stage) {
-  for (const StageVersion& row : kStageVersions) {
-    const char* a = row.stage;
-    const char* b = stage;
-    while (*a != '\0' && *a == *b) ++a, ++b;
-    if (*a == *b) return row.version;
-  }
-  return nullptr;
-}
-
-}  // namespace edgekiln
+}  // namespace @namespace@
 
 #endif  // @guard@
 ]])

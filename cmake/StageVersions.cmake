@@ -2,8 +2,8 @@
 # from, so a hash of them is part of the name of its results in the cache.
 
 # edgekiln_stage_versions(<name> STAGE <stage> <library> ... [STAGE ...])
-# A header-only library with "<folder>/<name>.h": a table of stage name and
-# version. The version is the SHA-256 over path and contents of the sources of
+# A header-only library with "<folder>/<name>.h": kStageVersions, a table of
+# {stage, version} in the namespace of the folder. The version is the SHA-256 over path and contents of the sources of
 # the stage's libraries and of all libraries of ours that they link, schemas
 # and other DATA included. Nothing else enters: no absolute path, no time.
 function(edgekiln_stage_versions name)
@@ -16,6 +16,7 @@ function(edgekiln_stage_versions name)
   set_property(GLOBAL PROPERTY EK_STAGE_VERSIONS_${name} "${ARGN}")
   set_property(GLOBAL PROPERTY EK_STAGE_VERSIONS_HEADER_${name}
     "${PROJECT_BINARY_DIR}/generated/${folder}/${name}.h")
+  set_property(GLOBAL PROPERTY EK_STAGE_VERSIONS_FOLDER_${name} "${folder}")
 endfunction()
 
 # Called from the root when all targets are known: a stage's libraries link what
@@ -30,6 +31,7 @@ endfunction()
 function(edgekiln_finish_stage_version_ name)
   get_property(arguments GLOBAL PROPERTY EK_STAGE_VERSIONS_${name})
   get_property(header GLOBAL PROPERTY EK_STAGE_VERSIONS_HEADER_${name})
+  get_property(folder GLOBAL PROPERTY EK_STAGE_VERSIONS_FOLDER_${name})
   set(manifest "")
   set(all_files "")
   set(stage "")
@@ -61,7 +63,7 @@ function(edgekiln_finish_stage_version_ name)
   set(script "${PROJECT_SOURCE_DIR}/cmake/HashStages.cmake")
   add_custom_command(OUTPUT "${header}"
     COMMAND "${CMAKE_COMMAND}" "-DMANIFEST=${list_file}" "-DHEADER=${header}"
-      "-DROOT=${PROJECT_SOURCE_DIR}" -P "${script}"
+      "-DFOLDER=${folder}" "-DROOT=${PROJECT_SOURCE_DIR}" -P "${script}"
     DEPENDS ${all_files} "${list_file}" "${script}"
     COMMENT "Stage versions" VERBATIM)
   add_custom_target(${name}_header DEPENDS "${header}")

@@ -28,9 +28,8 @@ add_library(user STATIC user.cc)
 target_link_libraries(user PRIVATE stage_versions)
 """,
     "server/user.cc": '#include "server/stage_versions.h"\n'
-                      'static_assert(edgekiln::FindStageVersion("tile") && '
-                      '!edgekiln::FindStageVersion("til") && '
-                      '!edgekiln::FindStageVersion("tiles"));\n',
+                      'static_assert('
+                      'edgekiln::server::kStageVersions[1].stage[0] == \'t\');\n',
     "base/CMakeLists.txt": "add_library(base STATIC base.cc)\n"
                            "set_target_properties(base PROPERTIES "
                            "EK_VERSION_FILES ${CMAKE_CURRENT_SOURCE_DIR}/x.fbs)",
