@@ -1,0 +1,213 @@
+#include "compiler/frontend/onnx/tensor_data.h"
+
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "ops/shape_inference.h"
+
+namespace edgekiln::compiler::onnx_import {
+namespace {
+
+absl::Status TensorError(absl::StatusCode code, absl::string_view name,
+                         std::string what, std::string fix) {
+  return MakeError(code, {.fault = Fault::kUser,
+                          .reason = "MODEL_INVALID",
+                          .what = std::move(what),
+                          .where = absl::StrCat("tensor '", name, "'"),
+                          .fix = std::move(fix)});
+}
+
+template <typename To, typename Field>
+std::string Pack(const Field& field) {
+  std::string bytes(static_cast<size_t>(field.size()) * sizeof(To), '\0');
+  char* at = bytes.data();
+  for (const auto value : field) {
+    const To converted = static_cast<To>(value);
+    std::memcpy(at, &converted, sizeof(To));
+    at += sizeof(To);
+  }
+  return bytes;
+}
+
+// The typed field that holds values of this type when raw_data does not.
+std::string PackTypedField(const onnx::TensorProto& proto,
+                           v1::ElementType type) {
+  switch (type) {
+    case v1::FLOAT32:
+      return Pack<float>(proto.float_data());
+    case v1::FLOAT64:
+      return Pack<double>(proto.double_data());
+    case v1::INT64:
+      return Pack<int64_t>(proto.int64_data());
+    case v1::INT32:
+      return Pack<int32_t>(proto.int32_data());
+    case v1::INT16:
+      return Pack<int16_t>(proto.int32_data());
+    case v1::FLOAT16:
+      return Pack<uint16_t>(proto.int32_data());
+    case v1::INT8:
+      return Pack<int8_t>(proto.int32_data());
+    default:
+      return Pack<uint8_t>(proto.int32_data());
+  }
+}
+
+template <typename T, typename Out>
+std::vector<Out> Unpack(const std::string& bytes) {
+  std::vector<Out> values(bytes.size() / sizeof(T));
+  for (size_t i = 0; i < values.size(); ++i) {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    values[i] = static_cast<Out>(value);
+  }
+  return values;
+}
+
+template <typename T>
+Tensor Constant(absl::string_view name, v1::ElementType type,
+                std::vector<int64_t> shape, absl::Span<const T> values) {
+  Tensor tensor;
+  tensor.name = std::string(name);
+  tensor.type = type;
+  tensor.shape = std::move(shape);
+  tensor.data = std::make_shared<const std::string>(
+      reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  return tensor;
+}
+
+}  // namespace
+
+bool IsSaneShape(absl::Span<const int64_t> shape) {
+  constexpr int64_t kMaxElementBytes = 8;
+  if (shape.size() > ops::kMaxRank) return false;
+  int64_t elements = 1;
+  for (const int64_t extent : shape) {
+    if (extent < 0) return false;
+    const std::optional<int64_t> product =
+        CheckedMul(elements, extent == 0 ? 1 : extent);
+    if (!product.has_value() ||
+        *product > ops::kMaxTensorBytes / kMaxElementBytes) {
+      return false;
+    }
+    elements = *product;
+  }
+  return true;
+}
+
+v1::ElementType ElementTypeOf(int32_t onnx_type) {
+  switch (onnx_type) {
+    case onnx::TensorProto::FLOAT:
+      return v1::FLOAT32;
+    case onnx::TensorProto::DOUBLE:
+      return v1::FLOAT64;
+    case onnx::TensorProto::FLOAT16:
+      return v1::FLOAT16;
+    case onnx::TensorProto::INT8:
+      return v1::INT8;
+    case onnx::TensorProto::UINT8:
+      return v1::UINT8;
+    case onnx::TensorProto::INT16:
+      return v1::INT16;
+    case onnx::TensorProto::INT32:
+      return v1::INT32;
+    case onnx::TensorProto::INT64:
+      return v1::INT64;
+    case onnx::TensorProto::BOOL:
+      return v1::BOOL;
+    default:
+      return v1::ELEMENT_TYPE_UNSPECIFIED;
+  }
+}
+
+std::string OnnxTypeName(int32_t onnx_type) {
+  if (!onnx::TensorProto::DataType_IsValid(onnx_type)) {
+    return absl::StrCat("type number ", onnx_type);
+  }
+  return onnx::TensorProto::DataType_Name(
+      static_cast<onnx::TensorProto::DataType>(onnx_type));
+}
+
+absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
+                                    absl::string_view name) {
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
+    return TensorError(absl::StatusCode::kUnimplemented, name,
+                       "its values are in another file",
+                       "save the model as one file: onnx.save(model, path, "
+                       "save_as_external_data=False)");
+  }
+  if (proto.has_segment()) {
+    return TensorError(absl::StatusCode::kUnimplemented, name,
+                       "its values are stored in segments",
+                       "save the model again without segments");
+  }
+  Tensor tensor;
+  tensor.name = std::string(name);
+  tensor.type = ElementTypeOf(proto.data_type());
+  if (tensor.type == v1::ELEMENT_TYPE_UNSPECIFIED) {
+    return TensorError(
+        absl::StatusCode::kUnimplemented, name,
+        absl::StrCat("element type ", OnnxTypeName(proto.data_type())),
+        "export with float32 values");
+  }
+  tensor.shape.assign(proto.dims().begin(), proto.dims().end());
+  const std::optional<int64_t> elements = CheckedProduct(tensor.shape);
+  const int64_t element_bytes = ElementBytes(tensor.type);
+  if (!elements.has_value() || !IsSaneShape(tensor.shape)) {
+    return TensorError(absl::StatusCode::kInvalidArgument, name,
+                       absl::StrCat("impossible shape [",
+                                    absl::StrJoin(tensor.shape, ","), "]"),
+                       "check the model with onnx.checker");
+  }
+  std::string data = proto.has_raw_data() ? proto.raw_data()
+                                          : PackTypedField(proto, tensor.type);
+  if (static_cast<int64_t>(data.size()) != *elements * element_bytes) {
+    return TensorError(
+        absl::StatusCode::kInvalidArgument, name,
+        absl::StrCat("has ", data.size(), " bytes of values, its shape [",
+                     absl::StrJoin(tensor.shape, ","), "] needs ",
+                     *elements * element_bytes),
+        "the file is damaged or cut off: export it again");
+  }
+  tensor.data = std::make_shared<const std::string>(std::move(data));
+  return tensor;
+}
+
+Tensor FloatConstant(absl::string_view name, std::vector<int64_t> shape,
+                     absl::Span<const float> values) {
+  return Constant(name, v1::FLOAT32, std::move(shape), values);
+}
+
+Tensor Int64Constant(absl::string_view name, std::vector<int64_t> shape,
+                     absl::Span<const int64_t> values) {
+  return Constant(name, v1::INT64, std::move(shape), values);
+}
+
+absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant) {
+  switch (constant.type) {
+    case v1::INT64:
+      return Unpack<int64_t, int64_t>(*constant.data);
+    case v1::INT32:
+      return Unpack<int32_t, int64_t>(*constant.data);
+    case v1::BOOL:
+      return Unpack<uint8_t, int64_t>(*constant.data);
+    default:
+      return TensorError(absl::StatusCode::kInvalidArgument, constant.name,
+                         "must hold integers", "export the model again");
+  }
+}
+
+absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant) {
+  if (constant.type != v1::FLOAT32) {
+    return TensorError(absl::StatusCode::kInvalidArgument, constant.name,
+                       "must hold float32 values", "export with float32 values");
+  }
+  return Unpack<float, float>(*constant.data);
+}
+
+}  // namespace edgekiln::compiler::onnx_import

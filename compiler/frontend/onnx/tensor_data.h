@@ -1,0 +1,52 @@
+#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
+#define EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "onnx/onnx_pb.h"
+
+// Values of constants: decoding them, and the few things that are done to them
+// while the graph is read. All functions are pure.
+namespace edgekiln::compiler::onnx_import {
+
+// Larger constants made during import (not read from the file) are refused.
+inline constexpr int64_t kMaxMadeConstantBytes = int64_t{32} << 20;
+
+// Whether a tensor may have this shape: rank and bytes within the limits of
+// ops/shape_inference.h, also if an extent of 0 were 1, so that strides of
+// empty tensors do not overflow either.
+bool IsSaneShape(absl::Span<const int64_t> shape);
+
+// Our element type, or ELEMENT_TYPE_UNSPECIFIED for those we do not know.
+v1::ElementType ElementTypeOf(int32_t onnx_type);
+
+// "float", "bfloat16", ... for messages.
+std::string OnnxTypeName(int32_t onnx_type);
+
+// A constant tensor named `name` from its stored form. Checks that the stored
+// values are exactly as many as the shape says. Data outside the file is
+// UNIMPLEMENTED.
+absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
+                                    absl::string_view name);
+
+// A constant with the given values.
+Tensor FloatConstant(absl::string_view name, std::vector<int64_t> shape,
+                     absl::Span<const float> values);
+Tensor Int64Constant(absl::string_view name, std::vector<int64_t> shape,
+                     absl::Span<const int64_t> values);
+
+// Values of a constant INT64, INT32 or BOOL tensor. INVALID_ARGUMENT for other
+// types.
+absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant);
+// Values of a constant FLOAT32 tensor. INVALID_ARGUMENT for other types.
+absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant);
+
+}  // namespace edgekiln::compiler::onnx_import
+
+#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_

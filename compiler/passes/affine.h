@@ -1,0 +1,23 @@
+#ifndef EDGEKILN_COMPILER_PASSES_AFFINE_H_
+#define EDGEKILN_COMPILER_PASSES_AFFINE_H_
+
+#include <optional>
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace edgekiln::compiler {
+
+// y = x * scale[c] + offset[c], c counting one dimension.
+struct Affine {
+  std::vector<double> scale;
+  std::vector<double> offset;
+};
+
+// What a batch normalization computes along its axis; empty if one of its
+// parameters is not a constant.
+std::optional<Affine> AffineOfNormalization(const Graph& graph, const Op& op);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_PASSES_AFFINE_H_

@@ -1,0 +1,314 @@
+#include "compiler/passes/graph_edit.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+std::string Unique(absl::string_view wanted, std::set<std::string>& taken) {
+  std::string name(wanted);
+  for (int i = 2; !taken.insert(name).second; ++i) {
+    name = absl::StrCat(wanted, "-", i);
+  }
+  return name;
+}
+
+}  // namespace
+
+FreshNames::FreshNames(const Graph& graph) {
+  for (const Tensor& tensor : graph.tensors) names_.insert(tensor.name);
+  for (const Op& op : graph.ops) ids_.insert(op.id);
+}
+
+std::string FreshNames::TensorName(absl::string_view wanted) {
+  return Unique(wanted, names_);
+}
+
+std::string FreshNames::OpId(absl::string_view wanted) {
+  return Unique(wanted, ids_);
+}
+
+GraphEditor::GraphEditor(Graph& graph)
+    : graph_(graph),
+      names_(graph),
+      producer_(Producers(graph)),
+      uses_(graph.tensors.size(), 0),
+      readers_(Consumers(graph)),
+      is_output_(graph.tensors.size(), false),
+      removed_(graph.ops.size(), false) {
+  for (const Op& op : graph.ops) {
+    for (const TensorId input : op.inputs) {
+      if (input != kNoTensor) ++uses_[input];
+    }
+  }
+  for (const TensorId output : graph.outputs) {
+    ++uses_[output];
+    is_output_[output] = true;
+  }
+}
+
+Op* GraphEditor::producer(TensorId id) {
+  if (id == kNoTensor || producer_[id] < 0) return nullptr;
+  return &graph_.ops[producer_[id]];
+}
+
+TensorId GraphEditor::AddTensor(Tensor tensor) {
+  tensor.name = names_.TensorName(tensor.name);
+  graph_.tensors.push_back(std::move(tensor));
+  producer_.push_back(-1);
+  uses_.push_back(0);
+  readers_.emplace_back();
+  is_output_.push_back(false);
+  return static_cast<TensorId>(graph_.tensors.size()) - 1;
+}
+
+void GraphEditor::SetInput(int32_t op, int index, TensorId id) {
+  std::vector<TensorId>& inputs = graph_.ops[op].inputs;
+  if (index == static_cast<int>(inputs.size())) inputs.push_back(kNoTensor);
+  if (inputs[index] != kNoTensor) --uses_[inputs[index]];
+  inputs[index] = id;
+  if (id != kNoTensor) {
+    ++uses_[id];
+    readers_[id].push_back(op);
+  }
+  edited_ = true;
+}
+
+TensorId GraphEditor::InsertBefore(int32_t op, absl::string_view id,
+                                   v1::OpAttributes attributes, TensorId input,
+                                   Tensor result) {
+  Op inserted;
+  inserted.id = names_.OpId(id);
+  inserted.name = graph_.ops[op].name;
+  inserted.attributes = std::move(attributes);
+  inserted.inputs = {input};
+  inserted.outputs = {AddTensor(std::move(result))};
+  const TensorId output = inserted.outputs[0];
+  ++uses_[input];
+  inserted_.emplace(op, std::move(inserted));
+  edited_ = true;
+  return output;
+}
+
+void GraphEditor::Remove(int32_t op) {
+  for (const TensorId input : graph_.ops[op].inputs) {
+    if (input != kNoTensor) --uses_[input];
+  }
+  removed_[op] = true;
+  edited_ = true;
+}
+
+void GraphEditor::FuseIntoProducer(int32_t op) {
+  const TensorId middle = graph_.ops[op].inputs[0];
+  const TensorId output = graph_.ops[op].outputs[0];
+  const int32_t producer = producer_[middle];
+  graph_.ops[producer].outputs = {output};
+  producer_[output] = producer;
+  producer_[middle] = -1;
+  Remove(op);
+}
+
+void GraphEditor::MoveReaders(TensorId from, TensorId to) {
+  for (const int32_t reader : readers_[from]) {
+    std::vector<TensorId>& inputs = graph_.ops[reader].inputs;
+    std::replace(inputs.begin(), inputs.end(), from, to);
+    readers_[to].push_back(reader);
+  }
+  readers_[from].clear();
+  uses_[to] += uses_[from];
+  uses_[from] = 0;
+}
+
+bool GraphEditor::ReplaceByInput(int32_t op, TensorId replacement) {
+  const TensorId output = graph_.ops[op].outputs[0];
+  if (is_graph_output(output)) {
+    // The output's tensor must stay: the replacement's producer makes it.
+    const int32_t producer = producer_[replacement];
+    if (producer < 0 || is_graph_output(replacement) ||
+        graph_.tensors[output].shape != graph_.tensors[replacement].shape) {
+      return false;
+    }
+    Remove(op);
+    graph_.ops[producer].outputs = {output};
+    producer_[output] = producer;
+    producer_[replacement] = -1;
+    MoveReaders(replacement, output);
+    return true;
+  }
+  Remove(op);
+  MoveReaders(output, replacement);
+  return true;
+}
+
+bool GraphEditor::Finish() {
+  std::vector<Op> kept;
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const auto [first, last] = inserted_.equal_range(static_cast<int32_t>(i));
+    for (auto op = first; op != last; ++op) {
+      kept.push_back(std::move(op->second));
+    }
+    if (!removed_[i]) kept.push_back(std::move(graph_.ops[i]));
+  }
+  graph_.ops = std::move(kept);
+  return edited_;
+}
+
+std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor) {
+  if (!tensor.is_constant() || tensor.type != v1::FLOAT32) return std::nullopt;
+  std::vector<float> values(tensor.data->size() / sizeof(float));
+  std::memcpy(values.data(), tensor.data->data(), tensor.data->size());
+  return values;
+}
+
+Tensor FloatTensorLike(const Tensor& like, std::vector<int64_t> shape,
+                       absl::Span<const float> values) {
+  Tensor tensor;
+  tensor.name = like.name;
+  tensor.type = v1::FLOAT32;
+  tensor.shape = std::move(shape);
+  tensor.data = std::make_shared<const std::string>(
+      reinterpret_cast<const char*>(values.data()),
+      values.size() * sizeof(float));
+  return tensor;
+}
+
+const v1::Clamp* ClampOf(const v1::OpAttributes& attributes) {
+  switch (attributes.op_case()) {
+    case v1::OpAttributes::kConv2D:
+      return &attributes.conv2d().clamp();
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return &attributes.depthwise_conv2d().clamp();
+    case v1::OpAttributes::kFullyConnected:
+      return &attributes.fully_connected().clamp();
+    case v1::OpAttributes::kAdd:
+      return &attributes.add().clamp();
+    case v1::OpAttributes::kMul:
+      return &attributes.mul().clamp();
+    case v1::OpAttributes::kAveragePool2D:
+      return &attributes.average_pool2d().clamp();
+    case v1::OpAttributes::kMaxPool2D:
+      return &attributes.max_pool2d().clamp();
+    case v1::OpAttributes::kClip:
+      return &attributes.clip().clamp();
+    default:
+      return nullptr;
+  }
+}
+
+v1::Clamp* MutableClamp(v1::OpAttributes& attributes) {
+  switch (attributes.op_case()) {
+    case v1::OpAttributes::kConv2D:
+      return attributes.mutable_conv2d()->mutable_clamp();
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return attributes.mutable_depthwise_conv2d()->mutable_clamp();
+    case v1::OpAttributes::kFullyConnected:
+      return attributes.mutable_fully_connected()->mutable_clamp();
+    case v1::OpAttributes::kAdd:
+      return attributes.mutable_add()->mutable_clamp();
+    case v1::OpAttributes::kMul:
+      return attributes.mutable_mul()->mutable_clamp();
+    case v1::OpAttributes::kAveragePool2D:
+      return attributes.mutable_average_pool2d()->mutable_clamp();
+    case v1::OpAttributes::kMaxPool2D:
+      return attributes.mutable_max_pool2d()->mutable_clamp();
+    case v1::OpAttributes::kClip:
+      return attributes.mutable_clip()->mutable_clamp();
+    default:
+      return nullptr;
+  }
+}
+
+bool HasBounds(const v1::Clamp& clamp) {
+  return clamp.has_min() || clamp.has_max();
+}
+
+Tensor TransposedTensor(const Tensor& constant,
+                        absl::Span<const int32_t> permutation) {
+  const int rank = static_cast<int>(permutation.size());
+  const int64_t element_bytes = ElementBytes(constant.type);
+  std::vector<int64_t> input_stride(rank, element_bytes);
+  for (int i = rank - 2; i >= 0; --i) {
+    input_stride[i] = input_stride[i + 1] * constant.shape[i + 1];
+  }
+  Tensor result = constant;
+  std::vector<int64_t> stride(rank);
+  for (int i = 0; i < rank; ++i) {
+    result.shape[i] = constant.shape[permutation[i]];
+    stride[i] = input_stride[permutation[i]];
+    if (constant.quantization.has_value() &&
+        constant.quantization->axis == permutation[i]) {
+      result.quantization->axis = i;
+    }
+  }
+  std::string data(constant.data->size(), '\0');
+  std::vector<int64_t> index(rank, 0);
+  int64_t source = 0;
+  for (size_t at = 0; at < data.size(); at += element_bytes) {
+    std::memcpy(data.data() + at, constant.data->data() + source,
+                element_bytes);
+    for (int i = rank - 1; i >= 0; --i) {
+      source += stride[i];
+      if (++index[i] < result.shape[i]) break;
+      source -= stride[i] * result.shape[i];
+      index[i] = 0;
+    }
+  }
+  result.data = std::make_shared<const std::string>(std::move(data));
+  return result;
+}
+
+v1::OpAttributes TransposeAttributes(absl::Span<const int32_t> permutation) {
+  v1::OpAttributes attributes;
+  attributes.mutable_transpose()->mutable_permutation()->Assign(
+      permutation.begin(), permutation.end());
+  return attributes;
+}
+
+v1::OpAttributes ReshapeAttributes() {
+  v1::OpAttributes attributes;
+  attributes.mutable_reshape();
+  return attributes;
+}
+
+bool RemoveUnusedTensors(Graph& graph) {
+  std::vector<bool> used(graph.tensors.size(), false);
+  const auto mark = [&used](const std::vector<TensorId>& ids) {
+    for (const TensorId id : ids) {
+      if (id != kNoTensor) used[id] = true;
+    }
+  };
+  mark(graph.inputs);
+  mark(graph.outputs);
+  for (const Op& op : graph.ops) {
+    mark(op.inputs);
+    mark(op.outputs);
+  }
+  if (std::find(used.begin(), used.end(), false) == used.end()) return false;
+  std::vector<TensorId> renumbered(graph.tensors.size(), kNoTensor);
+  std::vector<Tensor> kept;
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    if (!used[i]) continue;
+    renumbered[i] = static_cast<TensorId>(kept.size());
+    kept.push_back(std::move(graph.tensors[i]));
+  }
+  graph.tensors = std::move(kept);
+  const auto renumber = [&renumbered](std::vector<TensorId>& ids) {
+    for (TensorId& id : ids) {
+      if (id != kNoTensor) id = renumbered[id];
+    }
+  };
+  renumber(graph.inputs);
+  renumber(graph.outputs);
+  for (Op& op : graph.ops) {
+    renumber(op.inputs);
+    renumber(op.outputs);
+  }
+  return true;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,57 @@
+#include "compiler/passes/pipeline.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Every pass only ever moves or removes, so a few rounds reach the end; the
+// bound is for our own mistakes.
+constexpr int kMaxRounds = 16;
+
+}  // namespace
+
+std::vector<std::unique_ptr<Pass>> SimplificationPasses() {
+  std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(NewRemoveDeadOpsPass());
+  passes.push_back(NewFoldConstantsPass());
+  passes.push_back(NewRemoveNoopsPass());
+  passes.push_back(NewConvertMatMulPass());
+  // Before everything that looks for neighbours: importers put transposes
+  // between ops that belong together.
+  passes.push_back(NewSinkTransposesPass());
+  passes.push_back(NewRemoveNoopsPass());
+  passes.push_back(NewPermuteWeightsPass());
+  // Needs NHWC, that is, transposes out of the way.
+  passes.push_back(NewConvertReduceMeanPass());
+  passes.push_back(NewMergePadsPass());
+  // Before clamps: after a clamp nothing folds into weights any more.
+  passes.push_back(NewFoldScaleAndBiasPass());
+  passes.push_back(NewLowerBatchNormalizationPass());
+  passes.push_back(NewFuseClampsPass());
+  passes.push_back(NewFoldConstantsPass());
+  passes.push_back(NewRemoveDeadOpsPass());
+  return passes;
+}
+
+absl::Status Simplify(Graph& graph) {
+  const PassContext context;
+  const std::vector<std::unique_ptr<Pass>> passes = SimplificationPasses();
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "before simplification");
+  for (int round = 0; round < kMaxRounds; ++round) {
+    bool any = false;
+    for (const auto& pass : passes) {
+      EK_ASSIGN_OR_RETURN(const Changed changed, pass->Run(context, graph),
+                          absl::StrCat("pass ", pass->name()));
+      if (changed == Changed::kNo) continue;
+      any = true;
+      EK_RETURN_IF_ERROR(VerifyGraph(graph),
+                         absl::StrCat("after pass ", pass->name()));
+    }
+    if (!any) break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,22 @@
+#ifndef EDGEKILN_COMPILER_PASSES_PIPELINE_H_
+#define EDGEKILN_COMPILER_PASSES_PIPELINE_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/pass.h"
+
+namespace edgekiln::compiler {
+
+// The simplification passes in their order.
+std::vector<std::unique_ptr<Pass>> SimplificationPasses();
+
+// Runs all passes until none changes anything, and verifies the graph after
+// each that did. INVALID_ARGUMENT naming the pass if it does not verify.
+absl::Status Simplify(Graph& graph);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_PASSES_PIPELINE_H_
