@@ -1,0 +1,289 @@
+#include "server/daemon/daemon.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/status_macros.h"
+#include "cache/disk_blob_store.h"
+#include "cache/stage_result_store.h"
+#include "cache/upload_store.h"
+#include "server/daemon/activity.h"
+#include "server/daemon/blob_services.h"
+#include "server/daemon/dispatcher.h"
+#include "server/daemon/job_journal.h"
+#include "server/daemon/job_manager.h"
+#include "server/daemon/job_services.h"
+#include "server/daemon/job_store.h"
+#include "server/daemon/local_instance.h"
+#include "server/daemon/question_services.h"
+#include "server/daemon/stage_runner.h"
+#include "server/daemon/workers_service.h"
+#include "server/stage_versions.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kMaxMessageBytes = 16 << 20;
+constexpr std::chrono::milliseconds kTick{250};
+// Calls that have not ended by themselves are cancelled after this.
+constexpr std::chrono::milliseconds kShutdownGrace{300};
+constexpr int kKeepAliveMs = 20'000;
+constexpr int kKeepAliveTimeoutMs = 10'000;
+
+// "host:port" with the port that was taken; Unix sockets have none.
+std::string BoundAddress(const std::string& asked, int port) {
+  if (absl::StartsWith(asked, "unix:")) return asked;
+  return absl::StrCat(asked.substr(0, asked.rfind(':')), ":", port);
+}
+
+struct Listener {
+  std::vector<std::unique_ptr<grpc::Service>> services;
+  std::unique_ptr<grpc::Server> server;
+  std::string address;
+};
+
+absl::Status Listen(const std::string& address, Listener& listener) {
+  grpc::ServerBuilder builder;
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+  builder.SetMaxSendMessageSize(kMaxMessageBytes);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             kKeepAliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  for (const auto& service : listener.services) {
+    builder.RegisterService(service.get());
+  }
+  listener.server = builder.BuildAndStart();
+  const bool is_unix = absl::StartsWith(address, "unix:");
+  if (listener.server == nullptr || (!is_unix && port == 0)) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = "ADDRESS_TAKEN",
+                      .what = "cannot listen on this address",
+                      .where = address,
+                      .fix = "free it, or choose another; port 0 picks one"});
+  }
+  listener.address = BoundAddress(address, port);
+  return absl::OkStatus();
+}
+
+class DaemonImpl : public Daemon {
+ public:
+  DaemonImpl(const DaemonOptions& options, Clock& clock, Logger& log)
+      : options_(options),
+        clock_(clock),
+        log_(log),
+        files_(NewPosixFileSystem()),
+        activity_(clock),
+        worker_activity_(clock) {}
+
+  ~DaemonImpl() override {
+    stopping_ = true;
+    {
+      std::lock_guard lock(tick_mutex_);
+      tick_stop_ = true;
+    }
+    tick_changed_.notify_all();
+    if (ticker_.joinable()) ticker_.join();
+    // New calls are refused first, then leases end, then jobs are left as they
+    // are for the next daemon.
+    const auto deadline = std::chrono::system_clock::now() + kShutdownGrace;
+    std::thread workers([&] {
+      if (workers_.server) workers_.server->Shutdown(deadline);
+    });
+    if (clients_.server) clients_.server->Shutdown(deadline);
+    manager_.reset();
+    if (dispatcher_) dispatcher_->Shutdown();
+    workers.join();
+    if (workers_.server) workers_.server->Wait();
+    if (clients_.server) clients_.server->Wait();
+  }
+
+  absl::Status Open() {
+    const std::string& state = options_.state_folder;
+    EK_RETURN_IF_ERROR(files_->CreateDirectories(state), "state folder");
+    EK_ASSIGN_OR_RETURN(FileLock lock,
+                        FileLock::Acquire(JoinPath(state, "lock")));
+    lock_.emplace(std::move(lock));
+    EK_ASSIGN_OR_RETURN(
+        std::unique_ptr<cache::BlobStore> disk,
+        cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs")));
+    blobs_ = cache::NewMemoryCachedBlobStore(std::move(disk), {});
+    EK_ASSIGN_OR_RETURN(
+        uploads_, cache::OpenUploadStore(*files_, JoinPath(state, "uploads"),
+                                         *blobs_, clock_.Now()));
+    EK_ASSIGN_OR_RETURN(
+        results_, cache::OpenDiskStageResultStore(
+                      *files_, JoinPath(state, "results"), *blobs_));
+    EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
+    DispatcherOptions dispatching;
+    dispatching.build_digest = BuildDigest();
+    dispatching.heartbeat = options_.heartbeat;
+    dispatching.lease_timeout = options_.lease_timeout;
+    dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);
+    stages_ = std::make_unique<StageRunner>(*results_, *blobs_, *dispatcher_,
+                                            log_);
+    journal_ = std::make_unique<JobJournal>(*store_, clock_, log_);
+    JobManagerOptions managing;
+    managing.max_running = options_.max_running_jobs;
+    managing.max_queued = options_.max_queued_jobs;
+    manager_ = std::make_unique<JobManager>(managing, *store_, *journal_,
+                                            *stages_, *blobs_, clock_, log_);
+    return absl::OkStatus();
+  }
+
+  absl::Status Serve() {
+    AddBlobServices(workers_, worker_activity_);
+    workers_.services.push_back(NewWorkersService(*dispatcher_));
+    EK_RETURN_IF_ERROR(Listen(options_.workers_listen, workers_), "workers");
+    dispatcher_->SetWorkersAddress(workers_.address);
+
+    AddBlobServices(clients_, activity_);
+    clients_.services.push_back(NewJobsService(*manager_, *store_, *journal_,
+                                               stopping_, activity_));
+    clients_.services.push_back(NewReportsService(*store_, activity_));
+    clients_.services.push_back(
+        NewModelsService(*stages_, *blobs_, stopping_, activity_));
+    clients_.services.push_back(
+        NewTargetsService(*stages_, *blobs_, stopping_, activity_));
+    // Before the first client: jobs of the last life keep their place.
+    EK_RETURN_IF_ERROR(manager_->Start());
+    EK_RETURN_IF_ERROR(Listen(options_.listen, clients_), "clients");
+    ticker_ = std::thread([this] { TickLoop(); });
+    return absl::OkStatus();
+  }
+
+  const std::string& client_address() const override {
+    return clients_.address;
+  }
+  const std::string& worker_address() const override {
+    return workers_.address;
+  }
+  absl::Duration IdleFor() override {
+    std::lock_guard lock(tick_mutex_);
+    return std::min(activity_.IdleFor(), clock_.Monotonic() - last_busy_);
+  }
+
+ private:
+  void AddBlobServices(Listener& listener, Activity& activity) {
+    const BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
+    listener.services.push_back(
+        NewContentAddressableStorageService(limits, *blobs_, activity));
+    listener.services.push_back(NewCapabilitiesService(limits, activity));
+    listener.services.push_back(
+        NewByteStreamService(limits, *blobs_, *uploads_, activity));
+  }
+
+  void TickLoop() {
+    std::unique_lock lock(tick_mutex_);
+    last_busy_ = clock_.Monotonic();
+    while (!tick_stop_) {
+      tick_changed_.wait_for(lock, kTick, [&] { return tick_stop_; });
+      lock.unlock();
+      dispatcher_->Tick();
+      manager_->Tick();
+      const bool busy = manager_->Busy();
+      lock.lock();
+      if (busy) last_busy_ = clock_.Monotonic();
+    }
+  }
+
+  const DaemonOptions options_;
+  Clock& clock_;
+  Logger& log_;
+  std::atomic<bool> stopping_{false};
+  const std::unique_ptr<FileSystem> files_;
+  Activity activity_;
+  Activity worker_activity_;
+  // In order of creation; destroyed the other way round.
+  std::optional<FileLock> lock_;
+  std::unique_ptr<cache::BlobStore> blobs_;
+  std::unique_ptr<cache::UploadStore> uploads_;
+  std::unique_ptr<cache::StageResultStore> results_;
+  std::unique_ptr<JobStore> store_;
+  std::unique_ptr<Dispatcher> dispatcher_;
+  std::unique_ptr<StageRunner> stages_;
+  std::unique_ptr<JobJournal> journal_;
+  std::unique_ptr<JobManager> manager_;
+  Listener workers_;
+  Listener clients_;
+  std::mutex tick_mutex_;
+  std::condition_variable tick_changed_;
+  bool tick_stop_ = false;    // Guarded by tick_mutex_.
+  absl::Duration last_busy_;  // Guarded by tick_mutex_.
+  std::thread ticker_;
+};
+
+template <typename Value, typename Option>
+absl::Status Take(absl::string_view name, Value value, Option& option) {
+  if (value < 0) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "BAD_CONFIG",
+                      .what = "a negative value in the config",
+                      .where = std::string(name),
+                      .need = "0 for the default, or more"});
+  }
+  if (value > 0) option = value;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ApplyConfig(const v1::DaemonConfig& config,
+                         DaemonOptions& options) {
+  if (!config.listen().empty()) options.listen = config.listen();
+  if (!config.workers_listen().empty()) {
+    options.workers_listen = config.workers_listen();
+  }
+  if (!config.state_dir().empty()) options.state_folder = config.state_dir();
+  int64_t lease_ms = absl::ToInt64Milliseconds(options.lease_timeout);
+  int64_t heartbeat_ms = absl::ToInt64Milliseconds(options.heartbeat);
+  EK_RETURN_IF_ERROR(Take("max_blob_bytes", config.max_blob_bytes(),
+                          options.max_blob_bytes));
+  EK_RETURN_IF_ERROR(Take("max_running_jobs", config.max_running_jobs(),
+                          options.max_running_jobs));
+  EK_RETURN_IF_ERROR(Take("max_queued_jobs", config.max_queued_jobs(),
+                          options.max_queued_jobs));
+  EK_RETURN_IF_ERROR(
+      Take("lease_timeout_ms", config.lease_timeout_ms(), lease_ms));
+  EK_RETURN_IF_ERROR(
+      Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));
+  options.lease_timeout = absl::Milliseconds(lease_ms);
+  options.heartbeat = absl::Milliseconds(heartbeat_ms);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
+    const DaemonOptions& options, Clock& clock, Logger& log) {
+  grpc::EnableDefaultHealthCheckService(true);
+  // Adds itself once per process to every server built afterwards.
+  static std::once_flag reflection;
+  std::call_once(reflection,
+                 grpc::reflection::InitProtoReflectionServerBuilderPlugin);
+  auto daemon = std::make_unique<DaemonImpl>(options, clock, log);
+  EK_RETURN_IF_ERROR(daemon->Open(), "opening the state");
+  EK_RETURN_IF_ERROR(daemon->Serve(), "listening");
+  return daemon;
+}
+
+}  // namespace edgekiln::server

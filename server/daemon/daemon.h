@@ -1,0 +1,52 @@
+#ifndef EK_SERVER_DAEMON_DAEMON_H_
+#define EK_SERVER_DAEMON_DAEMON_H_
+
+// edgekilnd without its command line: opens the state folder, listens, serves.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "edgekiln/v1/config.pb.h"
+
+namespace edgekiln::server {
+
+struct DaemonOptions {
+  // Addresses as gRPC names them: "host:port", "unix:/path". Port 0 picks one.
+  std::string listen = "127.0.0.1:7433";
+  std::string workers_listen = "127.0.0.1:7434";
+  std::string state_folder;
+  int64_t max_blob_bytes = int64_t{2} << 30;
+  int max_running_jobs = 16;
+  int max_queued_jobs = 1000;
+  absl::Duration lease_timeout = absl::Minutes(10);
+  absl::Duration heartbeat = absl::Seconds(2);
+};
+
+// Takes over what `config` sets. Errors: INVALID_ARGUMENT (a negative value).
+absl::Status ApplyConfig(const v1::DaemonConfig& config,
+                         DaemonOptions& options);
+
+// Serves from creation to destruction. Thread-safe.
+class Daemon {
+ public:
+  virtual ~Daemon() = default;
+  // With the ports that were really taken.
+  virtual const std::string& client_address() const = 0;
+  virtual const std::string& worker_address() const = 0;
+  // Since when no client has called and no job has run; zero while one does.
+  virtual absl::Duration IdleFor() = 0;
+};
+
+// Errors: ALREADY_EXISTS (another process has the state folder), UNAVAILABLE
+// (an address is taken, or the folder is unusable). Arguments must outlive it.
+absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
+    const DaemonOptions& options, Clock& clock, Logger& log);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_DAEMON_H_

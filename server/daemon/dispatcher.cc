@@ -1,0 +1,410 @@
+#include "server/daemon/dispatcher.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "server/proto_convert.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kMaxSlots = 1024;
+
+void RunAll(std::vector<std::function<void()>>& actions) {
+  for (const auto& action : actions) action();
+}
+
+// "COMPILE" of COMPILE_ROLE.
+std::string RoleName(v1::WorkerRole role) {
+  std::string name = v1::WorkerRole_Name(role);
+  constexpr absl::string_view kSuffix = "_ROLE";
+  if (name.size() > kSuffix.size()) name.resize(name.size() - kSuffix.size());
+  return name;
+}
+
+absl::Status StageGivenUp(const std::string& stage, int attempts,
+                          const absl::Status& last) {
+  return MakeError(
+      absl::StatusCode::kInternal,
+      {.fault = Fault::kInfra,
+       .reason = "STAGE_FAILED",
+       .what = absl::StrCat("stage ", stage, " failed on our side ", attempts,
+                            " times; the last time: ", last.message()),
+       .where = absl::StrCat("stage ", stage),
+       .limit = absl::StrCat(attempts, " attempts"),
+       .fix = "look at the worker's log; if it crashed, report this with the "
+              "model"});
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(DispatcherOptions options, Clock& clock, Logger& log)
+    : options_(std::move(options)),
+      clock_(clock),
+      log_(log),
+      // Tokens of an earlier life of this daemon stay behind.
+      next_token_(static_cast<uint64_t>(
+          std::max<int64_t>(1, absl::ToUnixMicros(clock.Now())))) {}
+
+bool Dispatcher::HasRole(v1::WorkerRole role) const {
+  for (const auto& [id, worker] : workers_) {
+    if (std::count(worker.roles.begin(), worker.roles.end(), role) > 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
+  Actions actions;
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    id = next_id_++;
+    Lease& lease = leases_[id];
+    lease.request = std::move(request);
+    lease.callbacks = std::move(callbacks);
+    lease.queued = clock_.Monotonic();
+    if (stopped_) {
+      Complete(id, absl::UnavailableError("the daemon is shutting down"),
+               actions);
+    } else {
+      queue_.push_back(id);
+      Assign();
+    }
+  }
+  RunAll(actions);
+  return id;
+}
+
+void Dispatcher::Cancel(uint64_t lease_id) {
+  Actions actions;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = leases_.find(lease_id);
+    if (it == leases_.end()) return;
+    if (const auto worker = workers_.find(it->second.worker);
+        worker != workers_.end()) {
+      // The slot is free once the worker has answered, or the grace is over.
+      worker->second.leases.erase(lease_id);
+      worker->second.draining[lease_id] = clock_.Monotonic();
+      v1::DaemonMessage message;
+      message.mutable_cancel()->set_lease_id(lease_id);
+      worker->second.link->Send(message);
+    }
+    Complete(lease_id, absl::CancelledError("the job was cancelled"), actions);
+  }
+  RunAll(actions);
+}
+
+absl::StatusOr<uint64_t> Dispatcher::Connect(
+    const v1::WorkerMessage::Hello& hello, WorkerLink* link) {
+  if (hello.build_digest() != options_.build_digest) {
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        {.fault = Fault::kInfra,
+         .reason = "BUILD_MISMATCH",
+         .what = "this worker is of another build than the daemon",
+         .where = absl::StrCat("worker ", hello.name()),
+         .limit = absl::StrCat("worker has build ", hello.build_digest()),
+         .need = absl::StrCat("daemon has build ", options_.build_digest),
+         .fix = "install the same edgekiln on both"});
+  }
+  if (hello.roles().empty() || hello.slots() < 1 ||
+      hello.slots() > kMaxSlots) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "BAD_HELLO",
+                      .what = "a worker needs a role and a slot",
+                      .where = absl::StrCat("worker ", hello.name()),
+                      .limit = absl::StrCat("1 to ", kMaxSlots, " slots"),
+                      .need = absl::StrCat(hello.slots(), " slots, ",
+                                           hello.roles_size(), " roles")});
+  }
+  Actions actions;
+  uint64_t id = 0;
+  {
+    std::lock_guard lock(mutex_);
+    if (stopped_) return absl::UnavailableError("the daemon is shutting down");
+    id = next_id_++;
+    Worker& worker = workers_[id];
+    worker.link = link;
+    worker.name = SanitizeText(hello.name(), 256);
+    for (const int role : hello.roles()) {
+      worker.roles.push_back(static_cast<v1::WorkerRole>(role));
+    }
+    worker.free_slots = hello.slots();
+    worker.last_heard = clock_.Monotonic();
+    log_.Info("worker ", worker.name, " connected with ", hello.slots(),
+              " slots");
+    v1::DaemonMessage message;
+    message.mutable_welcome()->set_heartbeat_ms(
+        absl::ToInt64Milliseconds(options_.heartbeat));
+    link->Send(message);
+    Assign();
+  }
+  RunAll(actions);
+  return id;
+}
+
+void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
+  Actions actions;
+  {
+    std::lock_guard lock(mutex_);
+    const auto it = workers_.find(worker_id);
+    if (it == workers_.end()) {
+      // It was given up; what it still sends is late by definition.
+      if (message.has_result()) ++refused_;
+      return;
+    }
+    Worker& worker = it->second;
+    worker.last_heard = clock_.Monotonic();
+    if (message.has_progress()) {
+      const v1::WorkerMessage::Progress& progress = message.progress();
+      const auto held = worker.leases.find(progress.lease_id());
+      if (held != worker.leases.end() &&
+          held->second == progress.fencing_token()) {
+        actions.push_back(
+            [callback = leases_.at(progress.lease_id()).callbacks.progress,
+             value = progress.progress()] {
+              if (callback) callback(value);
+            });
+      }
+    } else if (message.has_result()) {
+      OnResult(worker_id, worker, message.result(), actions);
+      Assign();
+    }
+  }
+  RunAll(actions);
+}
+
+void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
+                          const v1::WorkerMessage::Result& result,
+                          Actions& actions) {
+  if (worker.draining.erase(result.lease_id()) > 0) {
+    ++worker.free_slots;
+    ++refused_;
+    return;
+  }
+  const auto held = worker.leases.find(result.lease_id());
+  if (held == worker.leases.end() ||
+      held->second != result.fencing_token()) {
+    ++refused_;
+    log_.Warning("refused a late result of lease ", result.lease_id(),
+                 " from worker ", worker.name, " (", worker_id, ")");
+    return;
+  }
+  worker.leases.erase(held);
+  ++worker.free_slots;
+  if (result.has_infra_error()) {
+    Retry(result.lease_id(), StatusFromProto(result.infra_error()),
+          /*lost=*/false, actions);
+    return;
+  }
+  Complete(result.lease_id(),
+           LeaseOutcome{.result = result.result(),
+                        .elapsed = clock_.Monotonic() -
+                                   leases_.at(result.lease_id()).leased,
+                        .cpu_seconds = result.cpu_seconds()},
+           actions);
+}
+
+// Back to the head of the queue, or to its end.
+void Dispatcher::Retry(uint64_t lease_id, const absl::Status& why, bool lost,
+                       Actions& actions) {
+  Lease& lease = leases_.at(lease_id);
+  lease.worker = 0;
+  int& count = lost ? lease.losses : lease.infra_errors;
+  ++count;
+  log_.Warning("stage ", lease.request.stage, " (lease ", lease_id,
+               ") failed: ", why.message());
+  const int limit = lost ? options_.max_losses : options_.max_infra_errors;
+  if (count >= limit) {
+    Complete(lease_id, StageGivenUp(lease.request.stage, count, why), actions);
+    return;
+  }
+  lease.queued = clock_.Monotonic();
+  queue_.push_front(lease_id);
+}
+
+void Dispatcher::Disconnect(uint64_t worker_id) {
+  Actions actions;
+  {
+    std::lock_guard lock(mutex_);
+    Lose(worker_id, absl::UnavailableError("its worker was lost"),
+         /*close=*/false, actions);
+    Assign();
+  }
+  RunAll(actions);
+}
+
+void Dispatcher::Lose(uint64_t worker_id, const absl::Status& why, bool close,
+                      Actions& actions) {
+  const auto it = workers_.find(worker_id);
+  if (it == workers_.end()) return;
+  Worker worker = std::move(it->second);
+  workers_.erase(it);
+  log_.Info("worker ", worker.name, " is gone, with ", worker.leases.size(),
+            " leases");
+  // The link lives until Disconnect() returns, which waits for our lock.
+  if (close) worker.link->Close(why);
+  for (const auto& [lease_id, token] : worker.leases) {
+    Retry(lease_id, why, /*lost=*/true, actions);
+  }
+}
+
+void Dispatcher::Complete(uint64_t lease_id,
+                          absl::StatusOr<LeaseOutcome> outcome,
+                          Actions& actions) {
+  const auto it = leases_.find(lease_id);
+  queue_.erase(std::remove(queue_.begin(), queue_.end(), lease_id),
+               queue_.end());
+  actions.push_back([done = std::move(it->second.callbacks.done),
+                     outcome = std::move(outcome)] { done(outcome); });
+  leases_.erase(it);
+}
+
+// Oldest lease first; among the workers that may have it, the one with most
+// free slots.
+void Dispatcher::Assign() {
+  std::deque<uint64_t> left;
+  for (const uint64_t lease_id : queue_) {
+    Lease& lease = leases_.at(lease_id);
+    uint64_t best = 0;
+    for (const auto& [id, worker] : workers_) {
+      if (worker.free_slots == 0) continue;
+      if (std::count(worker.roles.begin(), worker.roles.end(),
+                     lease.request.role) == 0) {
+        continue;
+      }
+      if (best == 0 || worker.free_slots > workers_.at(best).free_slots) {
+        best = id;
+      }
+    }
+    if (best == 0) {
+      left.push_back(lease_id);
+    } else {
+      Give(lease_id, lease, best, workers_.at(best));
+    }
+  }
+  queue_ = std::move(left);
+}
+
+void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
+                      Worker& worker) {
+  lease.worker = worker_id;
+  lease.token = next_token_++;
+  lease.leased = clock_.Monotonic();
+  // Silence counts from here: an idle worker need not have spoken for long.
+  if (worker.leases.empty()) worker.last_heard = lease.leased;
+  --worker.free_slots;
+  worker.leases[lease_id] = lease.token;
+  v1::DaemonMessage message;
+  v1::DaemonMessage::Lease& out = *message.mutable_lease();
+  out.set_lease_id(lease_id);
+  out.set_fencing_token(lease.token);
+  *out.mutable_options() = lease.request.options;
+  for (const v1::BlobRef& input : lease.request.inputs) {
+    *out.add_inputs() = input;
+  }
+  out.set_timeout_ms(absl::ToInt64Milliseconds(options_.lease_timeout));
+  worker.link->Send(message);
+}
+
+void Dispatcher::Tick() {
+  Actions actions;
+  {
+    std::lock_guard lock(mutex_);
+    const absl::Duration now = clock_.Monotonic();
+    const absl::Duration silence =
+        options_.heartbeat * options_.missed_heartbeats;
+    // A worker that neither answers nor ends an overdue lease is as good as
+    // lost: its slot would stay occupied.
+    const absl::Duration overdue = options_.lease_timeout + silence;
+    std::vector<uint64_t> lost;
+    for (auto& [id, worker] : workers_) {
+      for (auto it = worker.draining.begin(); it != worker.draining.end();) {
+        const bool expired = now - it->second > options_.cancel_grace;
+        if (expired) ++worker.free_slots;
+        it = expired ? worker.draining.erase(it) : std::next(it);
+      }
+      bool late = false;
+      for (const auto& [lease_id, token] : worker.leases) {
+        late = late || now - leases_.at(lease_id).leased > overdue;
+      }
+      if (late || (!worker.leases.empty() &&
+                   now - worker.last_heard > silence)) {
+        lost.push_back(id);
+      }
+    }
+    for (const uint64_t id : lost) {
+      Lose(id, absl::UnavailableError("its worker went silent"),
+           /*close=*/true, actions);
+    }
+    Assign();
+    Complain(actions);
+  }
+  RunAll(actions);
+}
+
+void Dispatcher::Complain(Actions& actions) {
+  const absl::Duration now = clock_.Monotonic();
+  for (const uint64_t lease_id : queue_) {
+    Lease& lease = leases_.at(lease_id);
+    if (HasRole(lease.request.role)) {
+      lease.complained = false;
+      continue;
+    }
+    if (lease.complained || now - lease.queued < options_.waiting_grace) {
+      continue;
+    }
+    lease.complained = true;
+    actions.push_back(
+        [waiting = lease.callbacks.waiting,
+         reason = absl::StrCat(
+             "no worker with role ", RoleName(lease.request.role),
+             " is connected; start one with edgekiln-worker --connect ",
+             options_.workers_address)] {
+          if (waiting) waiting(reason);
+        });
+  }
+}
+
+void Dispatcher::Shutdown() {
+  Actions actions;
+  {
+    std::lock_guard lock(mutex_);
+    stopped_ = true;
+    const absl::Status why =
+        absl::UnavailableError("the daemon is shutting down");
+    for (auto& [id, worker] : workers_) worker.link->Close(why);
+    workers_.clear();
+    while (!leases_.empty()) Complete(leases_.begin()->first, why, actions);
+  }
+  RunAll(actions);
+}
+
+void Dispatcher::SetWorkersAddress(const std::string& address) {
+  std::lock_guard lock(mutex_);
+  options_.workers_address = address;
+}
+
+int Dispatcher::WorkerCount(v1::WorkerRole role) {
+  std::lock_guard lock(mutex_);
+  int count = 0;
+  for (const auto& [id, worker] : workers_) {
+    count += static_cast<int>(
+        std::count(worker.roles.begin(), worker.roles.end(), role));
+  }
+  return count;
+}
+
+int64_t Dispatcher::refused_results() {
+  std::lock_guard lock(mutex_);
+  return refused_;
+}
+
+}  // namespace edgekiln::server

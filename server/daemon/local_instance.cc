@@ -1,0 +1,124 @@
+#include "server/daemon/local_instance.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+
+namespace edgekiln::server {
+namespace {
+
+absl::Status FolderError(absl::StatusCode code, absl::string_view what,
+                         const std::string& path, absl::string_view fix) {
+  return MakeError(code, {.fault = Fault::kInfra,
+                          .reason = "FOLDER",
+                          .what = std::string(what),
+                          .where = path,
+                          .fix = std::string(fix)});
+}
+
+// XDG folders must be absolute; others are to be ignored.
+std::string XdgFolder(const char* variable) {
+  const char* value = getenv(variable);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+absl::StatusOr<std::string> HomeFolder() {
+  const char* home = getenv("HOME");
+  if (home != nullptr && home[0] == '/') return std::string(home);
+  const passwd* entry = getpwuid(geteuid());
+  if (entry != nullptr && entry->pw_dir[0] == '/') {
+    return std::string(entry->pw_dir);
+  }
+  return FolderError(absl::StatusCode::kUnavailable,
+                     "the user has no home folder", "", "give --state DIR");
+}
+
+absl::StatusOr<std::string> XdgOrHome(const char* variable,
+                                      absl::string_view below_home) {
+  const std::string folder = XdgFolder(variable);
+  if (!folder.empty()) return folder + "/edgekiln";
+  const absl::StatusOr<std::string> home = HomeFolder();
+  if (!home.ok()) return home.status();
+  return absl::StrCat(*home, "/", below_home, "/edgekiln");
+}
+
+}  // namespace
+
+absl::StatusOr<FileLock> FileLock::Acquire(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return FolderError(absl::StatusCode::kUnavailable,
+                       absl::StrCat("cannot open the lock: ", strerror(errno)),
+                       path, "check the folder's owner and mode");
+  }
+  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
+  const int error = errno;
+  close(fd);
+  if (error == EWOULDBLOCK) {
+    return FolderError(absl::StatusCode::kAlreadyExists,
+                       "another edgekilnd uses this folder", path,
+                       "use that one, or give another --state folder");
+  }
+  return FolderError(absl::StatusCode::kUnavailable,
+                     absl::StrCat("cannot lock: ", strerror(error)), path,
+                     "use a folder on a local disk");
+}
+
+FileLock::FileLock(FileLock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)) {}
+
+// The file stays: removing it could unlock a successor's.
+FileLock::~FileLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+std::string RuntimeFolder() {
+  const std::string folder = XdgFolder("XDG_RUNTIME_DIR");
+  if (!folder.empty()) return folder + "/edgekiln";
+  return absl::StrCat("/tmp/edgekiln-", geteuid());
+}
+
+absl::StatusOr<std::string> StateFolder() {
+  return XdgOrHome("XDG_STATE_HOME", ".local/state");
+}
+
+absl::StatusOr<std::string> CacheFolder() {
+  return XdgOrHome("XDG_CACHE_HOME", ".cache");
+}
+
+absl::Status SecureFolder(const std::string& folder) {
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return FolderError(absl::StatusCode::kUnavailable,
+                       absl::StrCat("cannot create it: ", strerror(errno)),
+                       folder, "set XDG_RUNTIME_DIR to a folder of your own");
+  }
+  struct stat info;
+  if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
+      info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
+    return FolderError(absl::StatusCode::kPermissionDenied,
+                       "the runtime folder is not private to this user",
+                       folder,
+                       "remove it, or set XDG_RUNTIME_DIR to a folder of "
+                       "your own, mode 0700");
+  }
+  return absl::OkStatus();
+}
+
+void RemoveStaleSocket(const std::string& path) {
+  struct stat info;
+  if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) {
+    unlink(path.c_str());
+  }
+}
+
+}  // namespace edgekiln::server

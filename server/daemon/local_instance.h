@@ -1,0 +1,46 @@
+#ifndef EK_SERVER_DAEMON_LOCAL_INSTANCE_H_
+#define EK_SERVER_DAEMON_LOCAL_INSTANCE_H_
+
+// Folders and locks: one process per state folder, one local daemon per user.
+
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace edgekiln::server {
+
+// An exclusive lock on a file, held until destruction or the end of the
+// process, however it ends. Movable.
+class FileLock {
+ public:
+  // Creates the file if needed. ALREADY_EXISTS if another process holds it.
+  static absl::StatusOr<FileLock> Acquire(const std::string& path);
+  ~FileLock();
+  FileLock(FileLock&& other) noexcept;
+  FileLock& operator=(FileLock&&) = delete;
+
+ private:
+  explicit FileLock(int fd) : fd_(fd) {}
+  int fd_;
+};
+
+// $XDG_RUNTIME_DIR/edgekiln, or /tmp/edgekiln-UID.
+std::string RuntimeFolder();
+// $XDG_STATE_HOME/edgekiln, or ~/.local/state/edgekiln.
+absl::StatusOr<std::string> StateFolder();
+// $XDG_CACHE_HOME/edgekiln, or ~/.cache/edgekiln.
+absl::StatusOr<std::string> CacheFolder();
+
+// Creates the folder with mode 0700 if it is not there, and refuses one that
+// belongs to somebody else or is open to others: in /tmp anyone may have made
+// it first. Errors: PERMISSION_DENIED, UNAVAILABLE.
+absl::Status SecureFolder(const std::string& folder);
+
+// Removes what a dead daemon left of a socket. To be called with the lock held.
+void RemoveStaleSocket(const std::string& path);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_LOCAL_INSTANCE_H_

@@ -1,0 +1,67 @@
+#include "server/daemon/question.h"
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+#include "server/daemon/stage_group.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr auto kPoll = std::chrono::milliseconds(50);
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+// Shared with hooks, which may outlive the question.
+struct Complaint {
+  std::mutex mutex;
+  std::string reason;  // Empty: none. Guarded by mutex, as is `since`.
+  SteadyTime since;
+};
+
+absl::Status NoWorker(const std::string& reason) {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = "NO_WORKER",
+                    .what = reason,
+                    .fix = "start a worker and ask again"});
+}
+
+}  // namespace
+
+absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
+                 const std::function<absl::Status(JobContext&)>& ask) {
+  const auto complaint = std::make_shared<Complaint>();
+  StageGroupHooks hooks;
+  hooks.waiting = [complaint](const std::string& reason) {
+    std::lock_guard lock(complaint->mutex);
+    complaint->reason = reason;
+    complaint->since = std::chrono::steady_clock::now();
+  };
+  hooks.finished = [complaint](const v1::Report::Stage&) {
+    std::lock_guard lock(complaint->mutex);
+    complaint->reason.clear();
+  };
+  StageGroup group(stages, std::move(hooks));
+  std::future<absl::Status> answer =
+      std::async(std::launch::async, [&] { return ask(group); });
+  while (answer.wait_for(kPoll) != std::future_status::ready) {
+    if (options.cancelled && options.cancelled()) {
+      group.Cancel(absl::CancelledError("the caller went away"));
+    }
+    std::lock_guard lock(complaint->mutex);
+    if (!complaint->reason.empty() &&
+        std::chrono::steady_clock::now() - complaint->since >
+            absl::ToChronoMilliseconds(options.worker_grace)) {
+      group.Cancel(NoWorker(complaint->reason));
+      complaint->reason.clear();
+    }
+  }
+  return answer.get();
+}
+
+}  // namespace edgekiln::server

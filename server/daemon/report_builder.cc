@@ -1,0 +1,130 @@
+#include "server/daemon/report_builder.h"
+
+#include <algorithm>
+
+#include "absl/strings/string_view.h"
+
+namespace edgekiln::server {
+namespace {
+
+using Machine = v1::StageSummary::Target::Machine_;
+
+// Name and peak of a layer's engine; -1 and what is unknown is the host.
+std::string EngineName(const Machine& machine, int engine) {
+  if (engine < 0 || engine >= machine.engine_names_size()) {
+    return machine.host_name();
+  }
+  return machine.engine_names(engine);
+}
+
+double Utilization(const Machine& machine, int engine, int64_t macs,
+                   int64_t cycles) {
+  if (engine < 0 || engine >= machine.engine_macs_per_cycle_size()) return 0;
+  const double peak = static_cast<double>(cycles) *
+                      static_cast<double>(machine.engine_macs_per_cycle(engine));
+  if (peak <= 0) return 0;
+  return std::clamp(static_cast<double>(macs) / peak, 0.0, 1.0);
+}
+
+void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
+              const v1::SimReport::LayerCycles& measured, v1::Report& report) {
+  v1::Report::Layer& layer = *report.add_layers();
+  layer.set_id(fixed.id());
+  layer.set_name(fixed.name());
+  layer.set_op(fixed.op());
+  layer.set_kind(fixed.kind());
+  layer.set_subgraph(fixed.subgraph());
+  layer.set_engine(EngineName(machine, fixed.engine()));
+  layer.set_reason(fixed.reason());
+  layer.set_cycles(measured.cycles());
+  layer.set_compute_cycles(measured.compute_cycles());
+  layer.set_stall_cycles(measured.stall_cycles());
+  layer.set_macs(fixed.macs());
+  layer.set_utilization(Utilization(machine, fixed.engine(), fixed.macs(),
+                                    measured.cycles()));
+  layer.set_sram_bytes(fixed.sram_bytes());
+  layer.set_tiles(fixed.tiles());
+  layer.set_fidelity(measured.fidelity());
+}
+
+}  // namespace
+
+void Add(const v1::StageSummary::Samples& chunk,
+         v1::StageSummary::Samples& total) {
+  total.set_samples(total.samples() + chunk.samples());
+  total.set_labelled(total.labelled() + chunk.labelled());
+  total.set_correct(total.correct() + chunk.correct());
+  total.set_outputs_compared(total.outputs_compared() +
+                             chunk.outputs_compared());
+  total.set_mismatches(total.mismatches() + chunk.mismatches());
+  if (total.first_mismatch().empty()) {
+    total.set_first_mismatch(chunk.first_mismatch());
+  }
+}
+
+void AddProgram(const v1::StageSummary::Target& target,
+                const v1::StageSummary::Emit& emit,
+                const v1::SimReport& simulated, v1::Report& report) {
+  const Machine& machine = target.machine();
+  for (const v1::SimReport::EngineBusy& busy : simulated.engines()) {
+    v1::Report::Engine& engine = *report.add_engines();
+    engine.set_name(busy.name());
+    engine.set_clock_hz(busy.clock_hz());
+    engine.set_busy_cycles(busy.busy_cycles());
+  }
+  v1::Report::Totals& totals = *report.mutable_totals();
+  // A sum is as trustworthy as its least trustworthy part.
+  v1::Fidelity fidelity = v1::EXACT;
+  int64_t macs = 0;
+  const v1::SimReport::LayerCycles none;
+  for (int i = 0; i < emit.layers_size(); ++i) {
+    const auto& measured =
+        i < simulated.layers_size() ? simulated.layers(i) : none;
+    AddLayer(machine, emit.layers(i), measured, report);
+    macs += emit.layers(i).macs();
+    if (measured.cycles() > 0) {
+      fidelity = std::max(fidelity, measured.fidelity());
+    }
+  }
+  totals.set_cycles(simulated.cycles());
+  totals.set_macs(macs);
+  if (machine.clock_hz() > 0) {
+    totals.set_latency_ms(static_cast<double>(simulated.cycles()) * 1e3 /
+                          static_cast<double>(machine.clock_hz()));
+  }
+  totals.set_dma_bytes_read(simulated.dma_bytes_read());
+  totals.set_dma_bytes_written(simulated.dma_bytes_written());
+  totals.set_fidelity(fidelity);
+  v1::Report::Memory& memory = *report.mutable_memory();
+  memory.set_flash_bytes(emit.flash_bytes());
+  memory.set_ram_bytes(emit.ram_bytes());
+  memory.set_sram_peak_bytes(emit.sram_peak_bytes());
+}
+
+void AddBitExact(const v1::StageSummary::Samples& simulated,
+                 v1::Report& report) {
+  if (simulated.samples() == 0) return;
+  v1::Report::BitExact& bit_exact = *report.mutable_bit_exact();
+  bit_exact.set_outputs_compared(simulated.outputs_compared());
+  bit_exact.set_mismatches(simulated.mismatches());
+  bit_exact.set_first_mismatch(simulated.first_mismatch());
+}
+
+void AddAccuracy(const v1::StageSummary::Samples& simulated,
+                 const v1::StageSummary::Samples& reference,
+                 v1::Report::Accuracy::Reference kind, v1::Report& report) {
+  if (simulated.labelled() == 0) return;
+  const auto share = [](const v1::StageSummary::Samples& samples) {
+    return samples.labelled() == 0 ? 0.0
+                                   : static_cast<double>(samples.correct()) /
+                                         static_cast<double>(samples.labelled());
+  };
+  v1::Report::Accuracy& accuracy = *report.mutable_accuracy();
+  accuracy.set_metric("top1");
+  accuracy.set_value(share(simulated));
+  accuracy.set_samples(simulated.labelled());
+  accuracy.set_reference(kind);
+  accuracy.set_reference_value(share(reference));
+}
+
+}  // namespace edgekiln::server

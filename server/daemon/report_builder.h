@@ -1,0 +1,37 @@
+#ifndef EK_SERVER_DAEMON_REPORT_BUILDER_H_
+#define EK_SERVER_DAEMON_REPORT_BUILDER_H_
+
+// Assembles a Report from what the stages said in their summaries. Pure
+// functions: the daemon opens no model and no program.
+
+#include <string>
+#include <vector>
+
+#include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/report.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::server {
+
+// A sum of per-chunk results. Adding nothing leaves it empty.
+void Add(const v1::StageSummary::Samples& chunk,
+         v1::StageSummary::Samples& total);
+
+// Fills engines, layers, totals and memory.
+void AddProgram(const v1::StageSummary::Target& target,
+                const v1::StageSummary::Emit& emit,
+                const v1::SimReport& simulated, v1::Report& report);
+
+// Fills bit_exact; absent if no sample was simulated.
+void AddBitExact(const v1::StageSummary::Samples& simulated,
+                 v1::Report& report);
+
+// Fills accuracy; absent if no sample had a label.
+void AddAccuracy(const v1::StageSummary::Samples& simulated,
+                 const v1::StageSummary::Samples& reference,
+                 v1::Report::Accuracy::Reference kind, v1::Report& report);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_REPORT_BUILDER_H_

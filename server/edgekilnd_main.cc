@@ -1,0 +1,226 @@
+// edgekilnd: accepts jobs, keeps blobs and results, gives stages to workers.
+
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/status_macros.h"
+#include "google/protobuf/text_format.h"
+#include "server/daemon/daemon.h"
+#include "server/daemon/launcher.h"
+#include "server/daemon/local_instance.h"
+#include "server/version.h"
+
+namespace edgekiln::server {
+namespace {
+
+// Exit codes of the command line, as in the CLI.
+constexpr int kUsage = 2;
+constexpr int kInfra = 4;
+constexpr int64_t kMaxConfigBytes = 1 << 20;
+constexpr char kHelp[] =
+    "The edgekiln daemon: takes models, targets and data from clients, keeps\n"
+    "what was computed, and gives work to edgekiln-worker processes.\n"
+    "\n"
+    "  edgekilnd --workers 2           serve this machine with two workers\n"
+    "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434\n"
+    "                                  serve a farm; on each machine of it:\n"
+    "  edgekiln-worker --connect HOST:7434\n"
+    "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
+    "\n"
+    "Neither port asks for a password: open them to people you trust only.\n"
+    "Without --server, `edgekiln` starts `edgekilnd --local` by itself.";
+
+struct Flags {
+  std::string listen;
+  std::string workers_listen;
+  std::string state;
+  std::string ready_file;
+  std::string config;
+  bool local = false;
+  int workers = -1;  // -1: not given.
+  int idle_seconds = 300;
+  bool verbose = false;
+};
+
+void Define(CLI::App& app, Flags& flags) {
+  app.set_version_flag("--version", std::string(Version()));
+  app.add_option("--listen", flags.listen,
+                 "Address for clients: host:port, or unix:/path; port 0 picks "
+                 "one (default 127.0.0.1:7433)");
+  app.add_option("--workers-listen", flags.workers_listen,
+                 "Address for workers (default 127.0.0.1:7434)");
+  app.add_option("--state", flags.state,
+                 "Folder of jobs, blobs and results; one daemon at a time "
+                 "(default $XDG_STATE_HOME/edgekiln)");
+  app.add_option("--workers", flags.workers,
+                 "Worker processes to start here (default 0; with --local, "
+                 "one per core)")
+      ->check(CLI::Range(0, 1024));
+  app.add_option("--config", flags.config,
+                 "A DaemonConfig message (proto/edgekiln/v1/config.proto) as "
+                 "text; flags win over it");
+  app.add_option("--ready-file", flags.ready_file,
+                 "Written once serving: the address for clients and, on the "
+                 "second line, the one for workers");
+  app.add_flag("--local", flags.local,
+               "Serve this user only, on a socket in the runtime folder; start "
+               "workers; leave when idle. A second one leaves at once");
+  app.add_option("--idle-seconds", flags.idle_seconds,
+                 "With --local: leave after that long without jobs and calls")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  app.add_flag("--verbose", flags.verbose, "Log every job to stderr");
+}
+
+absl::Status ReadConfig(const std::string& path, FileSystem& files,
+                        DaemonOptions& options, int& workers) {
+  EK_ASSIGN_OR_RETURN(const std::string text,
+                      files.Read(path, kMaxConfigBytes), "--config");
+  v1::DaemonConfig config;
+  if (!google::protobuf::TextFormat::ParseFromString(text, &config)) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "BAD_CONFIG",
+                      .what = "the config does not parse; see the line above",
+                      .where = path,
+                      .fix = "see proto/edgekiln/v1/config.proto"});
+  }
+  EK_RETURN_IF_ERROR(ApplyConfig(config, options), path);
+  if (config.local_workers() > 0) workers = config.local_workers();
+  return absl::OkStatus();
+}
+
+// What flags, config and mode come to.
+struct Setup {
+  DaemonOptions daemon;
+  int workers = 0;
+  std::optional<FileLock> user_lock;  // With --local.
+};
+
+absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
+  Setup setup;
+  if (flags.local) {
+    const std::string runtime = RuntimeFolder();
+    EK_RETURN_IF_ERROR(SecureFolder(runtime));
+    EK_ASSIGN_OR_RETURN(
+        FileLock lock, FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock")));
+    setup.user_lock.emplace(std::move(lock));
+    const std::string clients = JoinPath(runtime, "edgekilnd.sock");
+    const std::string workers = JoinPath(runtime, "workers.sock");
+    RemoveStaleSocket(clients);
+    RemoveStaleSocket(workers);
+    setup.daemon.listen = absl::StrCat("unix:", clients);
+    setup.daemon.workers_listen = absl::StrCat("unix:", workers);
+    setup.workers =
+        static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, CacheFolder());
+  } else if (flags.state.empty()) {
+    EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, StateFolder());
+  }
+  if (!flags.config.empty()) {
+    EK_RETURN_IF_ERROR(
+        ReadConfig(flags.config, files, setup.daemon, setup.workers));
+  }
+  if (!flags.listen.empty()) setup.daemon.listen = flags.listen;
+  if (!flags.workers_listen.empty()) {
+    setup.daemon.workers_listen = flags.workers_listen;
+  }
+  if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
+  if (flags.workers >= 0) setup.workers = flags.workers;
+  return setup;
+}
+
+// The folder this program runs from; edgekiln-worker lies beside it.
+std::string ProgramFolder() {
+  std::string path(4096, '\0');
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  path.resize(length > 0 ? static_cast<size_t>(length) : 0);
+  return ParentPath(path);
+}
+
+// Blocks until a signal, or until the daemon has been idle for long enough.
+void WaitForEnd(const sigset_t& signals, Daemon& daemon,
+                absl::Duration max_idle) {
+  const timespec poll{.tv_sec = 0, .tv_nsec = 250'000'000};
+  while (true) {
+    if (sigtimedwait(&signals, nullptr, &poll) > 0) return;
+    if (daemon.IdleFor() > max_idle) return;
+  }
+}
+
+absl::Status Serve(const Flags& flags, const sigset_t& signals) {
+  const auto clock = NewRealClock();
+  const auto log = NewStderrLogger(
+      flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
+  const auto files = NewPosixFileSystem();
+  EK_ASSIGN_OR_RETURN(const Setup setup, Prepare(flags, *files));
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
+                      StartDaemon(setup.daemon, *clock, *log));
+  const auto launcher = NewForkLauncher(
+      {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
+  if (setup.workers > 0) {
+    EK_RETURN_IF_ERROR(
+        launcher->Start(setup.workers, daemon->worker_address()));
+  }
+  log->Info("serving clients on ", daemon->client_address(),
+            " and workers on ", daemon->worker_address(), ", state in ",
+            setup.daemon.state_folder);
+  if (!flags.ready_file.empty()) {
+    EK_RETURN_IF_ERROR(WriteAtomically(
+        *files, flags.ready_file,
+        absl::StrCat(daemon->client_address(), "\n", daemon->worker_address(),
+                     "\n")));
+  }
+  WaitForEnd(signals, *daemon,
+             flags.local ? absl::Seconds(flags.idle_seconds)
+                         : absl::InfiniteDuration());
+  log->Info("shutting down");
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app(kHelp, "edgekilnd");
+  Define(app, flags);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  // Before any thread exists: all inherit the mask, and only WaitForEnd() sees
+  // these signals.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  const absl::Status status = Serve(flags, signals);
+  if (status.ok()) return 0;
+  std::cerr << "edgekilnd: " << status.message() << "\n";
+  // Two CLIs may start one each at the same moment; the loser is no failure.
+  if (flags.local && absl::IsAlreadyExists(status)) return 0;
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() && detail->fault == Fault::kUser ? kUsage : kInfra;
+}
+
+}  // namespace
+}  // namespace edgekiln::server
+
+int main(int argc, char** argv) { return edgekiln::server::Main(argc, argv); }
