@@ -1,14 +1,14 @@
 # The functions every folder declares its targets with.
 include(GoogleTest)
 
-# Adds the named subfolders in order.
+# Adds the named subfolders in order. With EK_PARTIAL_TREE absent ones are left
+# out until they get their list file.
 function(edgekiln_add_folders)
   foreach(folder IN LISTS ARGN)
     set(path "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
-    if(EXISTS "${path}/CMakeLists.txt")
+    if(EXISTS "${path}/CMakeLists.txt" OR NOT EK_PARTIAL_TREE)
       add_subdirectory(${folder})
     else()
-      # Configure again as soon as the folder gets its list file.
       while(NOT EXISTS "${path}")
         get_filename_component(path "${path}" DIRECTORY)
       endwhile()
@@ -18,14 +18,21 @@ function(edgekiln_add_folders)
   endforeach()
 endfunction()
 
-# Warnings are errors in our own code; generated code never comes here.
+# Warnings are errors in our own code; generated code never comes here. Not so
+# under sanitizers and clang, which warn of things that are none.
 function(edgekiln_strict_ target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Werror)
+  target_compile_options(${target} PRIVATE -Wall -Wextra)
+  if(EK_WARNINGS_ARE_ERRORS)
+    target_compile_options(${target} PRIVATE -Werror)
+  endif()
 endfunction()
 
-# A listed file that is not there fails the build of its target, not the
-# configuration of all others.
+# With EK_PARTIAL_TREE a listed file that is not there fails the build of its
+# target, not the configuration of all others.
 function(edgekiln_defer_missing_)
+  if(NOT EK_PARTIAL_TREE)
+    return()
+  endif()
   foreach(file IN LISTS ARGN)
     if(NOT IS_ABSOLUTE "${file}" AND
        NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
