@@ -1,16 +1,16 @@
 #ifndef EK_SERVER_WORKER_STAGES_STAGES_H_
 #define EK_SERVER_WORKER_STAGES_STAGES_H_
 
-// One function per stage, in the order of a job. Roles of inputs and outputs
-// are documented at the options in stage.proto. Pure; thread-safe.
+// One function per stage, each in a file and library of its own, so that its
+// version (cmake/StageVersions.cmake) covers what it links and no more. Roles
+// of inputs and outputs are documented at the options in stage.proto. Pure;
+// thread-safe.
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "server/worker/stage_io.h"
 
 namespace edgekiln::server {
-
-// model_stages.cc
 absl::StatusOr<StageOutput> RunImport(const v1::ImportOptions& options,
                                       const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions& options,
@@ -20,20 +20,14 @@ absl::StatusOr<StageOutput> RunCalibrate(const v1::CalibrateOptions& options,
                                          const ProgressSink& progress);
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                         const StageInputs& inputs);
-
-// describe_stage.cc
 absl::StatusOr<StageOutput> RunDescribe(const v1::DescribeOptions& options,
                                         const StageInputs& inputs);
-
-// data_stages.cc
 absl::StatusOr<StageOutput> RunConvertData(
     const v1::ConvertDataOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSynthesizeData(
     const v1::SynthesizeDataOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPackOutputs(
     const v1::PackOutputsOptions& options, const StageInputs& inputs);
-
-// target_stages.cc
 absl::StatusOr<StageOutput> RunResolveTarget(
     const v1::ResolveTargetOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,
@@ -44,15 +38,11 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions& options,
                                     const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                                       const StageInputs& inputs);
-
-// simulate_stages.cc
 absl::StatusOr<StageOutput> RunCountCycles(
     const v1::CountCyclesOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
                                         const StageInputs& inputs,
                                         const ProgressSink& progress);
-
-// interpret_stage.cc
 absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
                                          const StageInputs& inputs,
                                          const ProgressSink& progress);

@@ -1,0 +1,32 @@
+#include <utility>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "compiler/codegen/bundle.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
+                                      const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const v1::Program program,
+                      inputs.Parse<v1::Program>("program"));
+  EK_ASSIGN_OR_RETURN(const absl::string_view constants,
+                      inputs.One("constants"));
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
+  EK_ASSIGN_OR_RETURN(std::vector<compiler::BundleFile> files,
+                      compiler::BundleFiles(program, constants, machine,
+                                            {.model = options.model_name(),
+                                             .target = options.target_name()}),
+                      "bundling");
+  StageOutput output;
+  for (compiler::BundleFile& file : files) {
+    output.Add(std::move(file.path), std::move(file.bytes));
+  }
+  return output;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,26 @@
+#include "server/worker/stages/data_io.h"
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const v1::Graph graph, inputs.Parse<v1::Graph>("graph"));
+  // The stage that made the graph has verified it; what is used as an index
+  // here is checked all the same.
+  const auto is_tensor = [&](int32_t index) {
+    return index >= 0 && index < graph.tensors_size();
+  };
+  if (!std::all_of(graph.inputs().begin(), graph.inputs().end(), is_tensor)) {
+    return absl::InternalError("graph with inputs that are no tensors");
+  }
+  return compiler::InputsOf(graph);
+}
+
+void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output) {
+  for (const v1::Chunk& chunk : chunks) output.Add("chunk", chunk);
+}
+
+}  // namespace edgekiln::server

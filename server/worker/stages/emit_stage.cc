@@ -1,0 +1,39 @@
+#include <string>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/compile.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/tiling.pb.h"
+#include "server/proto_convert.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
+                                    const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      inputs.Parse<v1::Partition>("partition"));
+  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
+                      inputs.Parse<v1::TilingPlan>("tiling"));
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
+  EK_ASSIGN_OR_RETURN(compiler::EmitResult emitted,
+                      compiler::EmitProgram(partition, plan, machine),
+                      "emitting");
+  StageOutput output;
+  std::string program = emitted.program.SerializeAsString();
+  v1::StageSummary::Emit& summary = *output.summary.mutable_emit();
+  *summary.mutable_layers() = emitted.program.layers();
+  summary.set_flash_bytes(emitted.program.flash_bytes());
+  summary.set_ram_bytes(emitted.program.ram_bytes());
+  summary.set_sram_peak_bytes(emitted.program.sram_peak_bytes());
+  *summary.mutable_program() = ToProto(DigestOf(program));
+  output.Add("program", std::move(program));
+  output.Add("constants", std::move(emitted.constants));
+  return output;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,65 @@
+#include "server/worker/stages/graph_input.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<compiler::Graph> GraphInput(const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const v1::Graph proto, inputs.Parse<v1::Graph>("graph"));
+  absl::StatusOr<compiler::Graph> graph = compiler::GraphFromProto(proto);
+  if (graph.ok()) return graph;
+  return absl::InternalError(absl::StrCat("a stage was handed a bad graph: ",
+                                          graph.status().message()));
+}
+
+v1::TensorType TypeOf(const compiler::Tensor& tensor) {
+  v1::TensorType type;
+  type.set_name(tensor.name);
+  type.set_element_type(tensor.type);
+  for (const int64_t extent : tensor.shape) type.add_shape(extent);
+  if (tensor.quantization) {
+    v1::Quantization& quantization = *type.mutable_quantization();
+    for (const float scale : tensor.quantization->scale) {
+      quantization.add_scale(scale);
+    }
+    for (const int32_t zero_point : tensor.quantization->zero_point) {
+      quantization.add_zero_point(zero_point);
+    }
+    quantization.set_axis(tensor.quantization->axis);
+  }
+  return type;
+}
+
+std::vector<v1::TensorType> TypesOf(
+    const compiler::Graph& graph,
+    const std::vector<compiler::TensorId>& tensors) {
+  std::vector<v1::TensorType> types;
+  for (const compiler::TensorId tensor : tensors) {
+    types.push_back(TypeOf(graph.tensors[static_cast<size_t>(tensor)]));
+  }
+  return types;
+}
+
+bool IsQuantized(const compiler::Graph& graph) {
+  bool multiplies = false;
+  for (const compiler::Op& op : graph.ops) {
+    const v1::OpAttributes& a = op.attributes;
+    if (!a.has_conv2d() && !a.has_depthwise_conv2d() &&
+        !a.has_fully_connected() && !a.has_mat_mul()) {
+      continue;
+    }
+    multiplies = true;
+    const auto& input = graph.tensors[static_cast<size_t>(op.inputs[0])];
+    if (input.type == v1::FLOAT32 || input.type == v1::FLOAT64) return false;
+  }
+  return multiplies ||
+         std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                     [](const compiler::Tensor& tensor) {
+                       return !tensor.is_constant() && tensor.quantization;
+                     });
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,32 @@
+#ifndef EK_SERVER_WORKER_STAGES_GRAPH_INPUT_H_
+#define EK_SERVER_WORKER_STAGES_GRAPH_INPUT_H_
+
+// Graphs on their way between stages.
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "server/worker/stage_io.h"
+
+namespace edgekiln::server {
+
+// Reads and verifies the input "graph". Only stages write graphs, so that a bad
+// one is a bug of ours: INTERNAL.
+absl::StatusOr<compiler::Graph> GraphInput(const StageInputs& inputs);
+
+// The stored form of a tensor's type.
+v1::TensorType TypeOf(const compiler::Tensor& tensor);
+std::vector<v1::TensorType> TypesOf(
+    const compiler::Graph& graph,
+    const std::vector<compiler::TensorId>& tensors);
+
+// Whether the model came with integer activations: its multiplications read
+// integers, or, without any, some activation is quantized.
+bool IsQuantized(const compiler::Graph& graph);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_STAGES_GRAPH_INPUT_H_

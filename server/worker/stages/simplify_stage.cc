@@ -1,0 +1,17 @@
+#include "base/status_macros.h"
+#include "compiler/passes/pipeline.h"
+#include "server/worker/stages/graph_input.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions&,
+                                        const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphInput(inputs));
+  EK_RETURN_IF_ERROR(compiler::Simplify(graph), "simplifying the model");
+  StageOutput output;
+  output.Add("graph", compiler::GraphToProto(graph));
+  return output;
+}
+
+}  // namespace edgekiln::server

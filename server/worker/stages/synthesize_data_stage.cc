@@ -1,0 +1,21 @@
+#include <vector>
+
+#include "base/status_macros.h"
+#include "compiler/dataset/synthesize.h"
+#include "server/worker/stages/data_io.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunSynthesizeData(
+    const v1::SynthesizeDataOptions& options, const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const compiler::ModelInputs model, ModelInputsOf(inputs));
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
+                      compiler::SynthesizeData(options, model.types));
+  StageOutput output;
+  AddChunks(chunks, output);
+  output.summary.mutable_data()->set_samples(options.samples());
+  return output;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,23 @@
+#include "base/status_macros.h"
+#include "compiler/codegen/compile.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/tiling.pb.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunTile(const v1::TileOptions&,
+                                    const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      inputs.Parse<v1::Partition>("partition"));
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
+  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
+                      compiler::TilePartition(partition, machine), "tiling");
+  StageOutput output;
+  output.Add("tiling", plan);
+  return output;
+}
+
+}  // namespace edgekiln::server
