@@ -28,11 +28,33 @@ v1::OpAttributes MulAttributes() {
   return attributes;
 }
 
+// The second input of a binary op. Op set 6 broadcasts only if told to, and
+// may line its dimensions up with those of the first from `axis` on.
+absl::StatusOr<TensorId> SecondInput(const Node& node, Builder& builder,
+                                     TensorId a) {
+  EK_ASSIGN_OR_RETURN(const TensorId b, builder.FloatInput(node, 1));
+  if (node.opset() >= 7) return b;
+  EK_ASSIGN_OR_RETURN(const int64_t broadcast, node.Int("broadcast", 0));
+  const int64_t rank = static_cast<int64_t>(builder.shape(a).size());
+  std::vector<int64_t> shape = builder.shape(b);
+  if (broadcast == 0) {
+    if (shape == builder.shape(a)) return b;
+    return node.Invalid("the inputs differ in shape and broadcast is 0");
+  }
+  const int64_t suffix = rank - static_cast<int64_t>(shape.size());
+  EK_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", suffix));
+  if (axis < 0 || axis > suffix) {
+    return node.Invalid(absl::StrCat("axis ", axis, " of rank ", rank));
+  }
+  shape.insert(shape.end(), static_cast<size_t>(suffix - axis), 1);
+  return builder.Reshape(node, "aligned", b, std::move(shape));
+}
+
 // Emits an op with the node's two inputs and binds it.
 absl::Status ConvertBinary(const Node& node, Builder& builder,
                            v1::OpAttributes attributes) {
   EK_ASSIGN_OR_RETURN(const TensorId a, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId b, builder.FloatInput(node, 1));
+  EK_ASSIGN_OR_RETURN(const TensorId b, SecondInput(node, builder, a));
   EK_ASSIGN_OR_RETURN(const TensorId y,
                       builder.Emit(node, "", std::move(attributes), {a, b}));
   return builder.Bind(node, 0, y);
@@ -95,7 +117,7 @@ absl::Status ConvertMul(const Node& node, Builder& builder) {
 
 absl::Status ConvertSub(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId a, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(TensorId b, builder.FloatInput(node, 1));
+  EK_ASSIGN_OR_RETURN(TensorId b, SecondInput(node, builder, a));
   EK_ASSIGN_OR_RETURN(b, builder.Scale(node, "negated", b, -1.0f));
   EK_ASSIGN_OR_RETURN(const TensorId y,
                       builder.Emit(node, "", AddAttributes(), {a, b}));
@@ -104,8 +126,10 @@ absl::Status ConvertSub(const Node& node, Builder& builder) {
 
 absl::Status ConvertDiv(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId a, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const Tensor* divisor, builder.ConstantInput(node, 1));
-  EK_ASSIGN_OR_RETURN(std::vector<float> values, FloatValues(*divisor),
+  EK_RETURN_IF_ERROR(builder.ConstantInput(node, 1).status());
+  EK_ASSIGN_OR_RETURN(const TensorId aligned, SecondInput(node, builder, a));
+  const Tensor divisor = builder.tensor(aligned);  // Shares the values.
+  EK_ASSIGN_OR_RETURN(std::vector<float> values, FloatValues(divisor),
                       node.Label());
   for (float& value : values) {
     if (value == 0.0f) {
@@ -115,7 +139,7 @@ absl::Status ConvertDiv(const Node& node, Builder& builder) {
     value = 1.0f / value;
   }
   const TensorId b = builder.AddConstant(FloatConstant(
-      absl::StrCat(divisor->name, ".reciprocal"), divisor->shape, values));
+      absl::StrCat(divisor.name, ".reciprocal"), divisor.shape, values));
   EK_ASSIGN_OR_RETURN(const TensorId y,
                       builder.Emit(node, "", MulAttributes(), {a, b}));
   return builder.Bind(node, 0, y);
@@ -161,8 +185,10 @@ absl::Status ConvertClip(const Node& node, Builder& builder) {
 absl::Status ConvertBatchNormalization(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const int64_t training, node.Int("training_mode", 0));
   EK_ASSIGN_OR_RETURN(const int64_t spatial, node.Int("spatial", 1));
+  EK_ASSIGN_OR_RETURN(const int64_t is_test,
+                      node.Int("is_test", node.opset() < 7 ? 0 : 1));
   // Before op set 14 the further outputs exist in training only.
-  if (training != 0 || spatial != 1 || node.has_output(1)) {
+  if (training != 0 || is_test == 0 || spatial != 1 || node.has_output(1)) {
     return node.Unsupported("training mode or statistics per activation",
                             "inference with statistics per channel",
                             "export the model for inference (model.eval())");

@@ -238,7 +238,9 @@ absl::Status ConvertIdentity(const Node& node, Builder& builder) {
 }
 
 absl::Status ConvertDropout(const Node& node, Builder& builder) {
-  bool training = false;
+  EK_ASSIGN_OR_RETURN(const int64_t is_test,
+                      node.Int("is_test", node.opset() < 7 ? 0 : 1));
+  bool training = is_test == 0;
   if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const std::vector<int64_t> mode,
                         builder.ConstantIntegers(node, 2));

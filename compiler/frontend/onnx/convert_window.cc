@@ -233,20 +233,22 @@ absl::StatusOr<Window> PoolWindow(const Node& node, int spatial_rank,
   Window pool = {{kernel[0], kernel[1]}, {}};
   EK_ASSIGN_OR_RETURN(pool.window,
                       ReadWindow(node, spatial_rank, extent, pool.kernel));
+  if (pool.window.dilation_h() != 1 || pool.window.dilation_w() != 1) {
+    return node.Unsupported("a dilated window", "dilation 1",
+                            "use a pool without dilation");
+  }
   EK_ASSIGN_OR_RETURN(const int64_t ceil_mode, node.Int("ceil_mode", 0));
   if (ceil_mode == 0) return pool;
   v1::Window2d& w = pool.window;
   const int64_t stride[2] = {w.stride_h(), w.stride_w()};
-  const int64_t dilation[2] = {w.dilation_h(), w.dilation_w()};
   const int64_t before[2] = {w.pad_top(), w.pad_left()};
   const int64_t after[2] = {w.pad_bottom(), w.pad_right()};
   for (int i = 0; i < 2; ++i) {
-    const int64_t reach = (kernel[i] - 1) * dilation[i] + 1;
     const int64_t rest =
-        (extent[i] + before[i] + after[i] - reach) % stride[i];
+        (extent[i] + before[i] + after[i] - kernel[i]) % stride[i];
     // A last window that starts in the padding is dropped.
     const int64_t last_start =
-        extent[i] + before[i] + after[i] - reach - rest + stride[i];
+        extent[i] + before[i] + after[i] - kernel[i] - rest + stride[i];
     if (rest <= 0 || last_start >= extent[i] + before[i]) continue;
     if (padding_counts) {
       return node.Unsupported(
@@ -351,10 +353,6 @@ absl::Status ConvertAveragePool(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const int64_t include, node.Int("count_include_pad", 0));
   EK_ASSIGN_OR_RETURN(const Window pool,
                       PoolWindow(node, spatial_rank, extent, include != 0));
-  if (pool.window.dilation_h() != 1 || pool.window.dilation_w() != 1) {
-    return node.Unsupported("dilations", "dilation 1",
-                            "use an average pool without dilation");
-  }
   EK_ASSIGN_OR_RETURN(x, ToNhwc(node, builder, x));
   v1::OpAttributes attributes;
   v1::AveragePool2d* op = attributes.mutable_average_pool2d();

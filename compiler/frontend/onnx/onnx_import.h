@@ -8,7 +8,7 @@
 namespace edgekiln::compiler {
 
 // Op sets of the default domain that ImportOnnx() understands.
-inline constexpr int kMinOnnxOpset = 7;
+inline constexpr int kMinOnnxOpset = 6;
 inline constexpr int kMaxOnnxOpset = 21;
 
 // Reads a float ONNX model into a verified graph. `bytes` are hostile: sizes,

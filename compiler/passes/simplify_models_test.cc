@@ -1,0 +1,139 @@
+// Published float networks: what the interpreter computes after import, and
+// again after simplification, against recorded outputs of ONNX Runtime.
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compiler/frontend/onnx/onnx_import.h"
+#include "compiler/ir/interpreter.h"
+#include "compiler/passes/pipeline.h"
+#include "gtest/gtest.h"
+#include "tests/support/npz.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using Arrays = std::map<std::string, tests::NpyArray>;
+
+constexpr double kMaxErrorOfRange = 1e-4;
+constexpr int kSamples = 2;
+
+struct ModelCase {
+  const char* name;
+  // Kinds of ops that simplification leaves, in order, without repetition.
+  std::vector<std::string> kinds_left;
+};
+
+// Largest difference to the recorded outputs, as a share of their range.
+double WorstError(const Graph& graph, const Arrays& golden, int sample) {
+  std::vector<absl::string_view> inputs;
+  for (const TensorId id : graph.inputs) {
+    const std::string key =
+        absl::StrCat("input_", sample, "_", graph.tensors[id].name);
+    const auto found = golden.find(key);
+    if (found == golden.end()) {
+      ADD_FAILURE() << "no recorded " << key;
+      return INFINITY;
+    }
+    inputs.push_back(found->second.data);
+  }
+  const auto outputs = Evaluate(graph, inputs);
+  if (!outputs.ok()) {
+    ADD_FAILURE() << outputs.status();
+    return INFINITY;
+  }
+  double worst = 0;
+  for (size_t i = 0; i < graph.outputs.size(); ++i) {
+    const std::string key = absl::StrCat(
+        "output_", sample, "_", graph.tensors[graph.outputs[i]].name);
+    const auto found = golden.find(key);
+    if (found == golden.end() ||
+        found->second.data.size() != (*outputs)[i].size()) {
+      ADD_FAILURE() << "no recorded " << key << " of this size";
+      return INFINITY;
+    }
+    const std::vector<float> want = found->second.As<float>();
+    const auto [low, high] = std::minmax_element(want.begin(), want.end());
+    const double range = std::max<double>(*high - *low, 1e-6);
+    for (size_t k = 0; k < want.size(); ++k) {
+      float got = 0;
+      std::memcpy(&got, (*outputs)[i].data() + k * sizeof(float),
+                  sizeof(float));
+      const double error = std::abs(double{got} - want[k]) / range;
+      worst = std::isnan(error) ? INFINITY : std::max(worst, error);
+    }
+  }
+  return worst;
+}
+
+std::vector<std::string> Kinds(const Graph& graph) {
+  std::vector<std::string> kinds;
+  for (const Op& op : graph.ops) {
+    const std::string kind(op.kind());
+    if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) {
+      kinds.push_back(kind);
+    }
+  }
+  return kinds;
+}
+
+class SimplifyModelsTest : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(SimplifyModelsTest, ComputesTheRecordedOutputs) {
+  const std::string model = absl::StrCat("models/", GetParam().name, ".onnx");
+  const std::string recorded =
+      absl::StrCat("models/golden/", GetParam().name, ".npz");
+  EK_REQUIRE_SHARED(model);
+  EK_REQUIRE_SHARED(recorded);
+  absl::StatusOr<Graph> graph =
+      ImportOnnx(tests::ReadWholeFile(tests::SharedPath(model)));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto golden = tests::ReadNpz(tests::SharedPath(recorded));
+  ASSERT_TRUE(golden.ok()) << golden.status();
+  for (int sample = 0; sample < kSamples; ++sample) {
+    EXPECT_LE(WorstError(*graph, *golden, sample), kMaxErrorOfRange)
+        << "as imported, sample " << sample;
+  }
+  const absl::Status simplified = Simplify(*graph);
+  ASSERT_TRUE(simplified.ok()) << simplified;
+  for (int sample = 0; sample < kSamples; ++sample) {
+    EXPECT_LE(WorstError(*graph, *golden, sample), kMaxErrorOfRange)
+        << "simplified, sample " << sample;
+  }
+  EXPECT_EQ(Kinds(*graph), GetParam().kinds_left);
+}
+
+const ModelCase kModels[] = {
+    {"mnist_cnn_fp32",
+     {"reshape", "conv2d", "max_pool2d", "fully_connected"}},
+    {"lenet_fp32",
+     {"reshape", "conv2d", "max_pool2d", "fully_connected", "softmax"}},
+    {"mnist_mlp_fp32",
+     {"reshape", "max_pool2d", "fully_connected", "softmax"}},
+    {"resnet8_fp32",
+     {"transpose", "conv2d", "add", "average_pool2d", "reshape",
+      "fully_connected", "softmax"}},
+    {"dscnn_fp32",
+     {"conv2d", "depthwise_conv2d", "average_pool2d", "reshape",
+      "fully_connected"}},
+    {"microkws_fp32",
+     {"reshape", "conv2d", "max_pool2d", "average_pool2d", "fully_connected",
+      "softmax"}},
+    {"ultraface_slim_fp32",
+     {"transpose", "conv2d", "depthwise_conv2d", "reshape", "concat",
+      "softmax"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, SimplifyModelsTest, testing::ValuesIn(kModels),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::compiler
