@@ -33,6 +33,12 @@ std::string TypeName(v1::ElementType type) {
   return absl::AsciiStrToLower(v1::ElementType_Name(type));
 }
 
+// Exporters join the names of fused ops: the first words tell enough.
+std::string Short(const std::string& name) {
+  constexpr size_t kMost = 40;
+  return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+}
+
 // Kernel extents and window of the ops that have one.
 struct WindowView {
   const v1::Window2d* window = nullptr;
@@ -124,20 +130,21 @@ std::string WhyNotPool(const Graph& graph, const Op& op) {
 
 std::string WhyNotTensor(const Tensor& tensor, const v1::OpPattern& pattern) {
   if (!absl::c_linear_search(pattern.element_types(), tensor.type)) {
-    return absl::StrCat("tensor ", tensor.name, " is ", TypeName(tensor.type));
+    return absl::StrCat("tensor ", Short(tensor.name), " is ",
+                        TypeName(tensor.type));
   }
   if (!tensor.quantization || tensor.quantization->per_channel()) {
-    return absl::StrCat("tensor ", tensor.name,
+    return absl::StrCat("tensor ", Short(tensor.name),
                         " is not quantized with one scale");
   }
   for (const int64_t extent : tensor.shape) {
     if (pattern.max_extent() > 0 && extent > pattern.max_extent()) {
-      return absl::StrCat("tensor ", tensor.name, " has an extent of ", extent,
-                          ", more than ", pattern.max_extent());
+      return absl::StrCat("tensor ", Short(tensor.name), " has an extent of ",
+                          extent, ", more than ", pattern.max_extent());
     }
   }
   if (tensor.num_elements() == 0) {
-    return absl::StrCat("tensor ", tensor.name, " is empty");
+    return absl::StrCat("tensor ", Short(tensor.name), " is empty");
   }
   if (tensor.shape.size() == 4 && tensor.shape[0] != 1) {
     return absl::StrCat("batch ", tensor.shape[0], " exceeds 1");
@@ -158,7 +165,7 @@ std::string WhyNot(const Graph& graph, const Op& op,
     if (weights && i > 0) break;
     const Tensor& tensor = graph.tensors[op.inputs[i]];
     if (tensor.is_constant()) {
-      return absl::StrCat("operand ", tensor.name, " is constant");
+      return absl::StrCat("operand ", Short(tensor.name), " is constant");
     }
     if (std::string why = WhyNotTensor(tensor, pattern); !why.empty()) {
       return why;

@@ -29,6 +29,9 @@ int StreamedInputs(const Layer& layer, const Residency& residency) {
          (layer.op == LayerOp::kAdd && !residency.input2 ? 1 : 0);
 }
 
+// A block that loads in less than this fraction of its layer's time is hidden.
+constexpr int64_t kSmallBlock = 8;
+
 // Sizes worth trying for an axis of `extent`: even cuts, rounded up to
 // multiples of `grain`, down to 1.
 std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
@@ -235,6 +238,15 @@ absl::StatusOr<std::optional<TilingCost>> BestTiling(
     if (!best || cycles < best->cycles) best = TilingCost{tiling, cycles};
     return absl::OkStatus();
   };
+  const bool streams =
+      StreamedInputs(layer, residency) > 0 || !residency.output;
+  EK_RETURN_IF_ERROR(consider({layer.out.h, layer.out.c}));
+  // Nothing beats one command for the whole layer if only a small block moves.
+  if (best && !streams &&
+      DmaCycles(chip, 1, BlockBytes(layer, layer.out.c)) * kSmallBlock <
+          best->cycles) {
+    return best;
+  }
   const int64_t grain = std::max<int64_t>(chip.macs_per_cycle(), 1);
   for (const int64_t channels : Sizes(layer.out.c, grain)) {
     if (!Legal(layer, channels)) continue;
