@@ -1,0 +1,73 @@
+#ifndef EK_SIMFARM_SIMULATORS_DLA_CONVOLUTION_H_
+#define EK_SIMFARM_SIMULATORS_DLA_CONVOLUTION_H_
+
+// Execution of CONV, CONV_RELU, DEPTH_CONV and MAT_MUL.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/dla/instruction.h"
+#include "simfarm/simulators/dla/micro_kernel.h"
+
+namespace edgekiln::simfarm::dla {
+
+// A per-channel table, read from SRAM.
+struct Table {
+  std::vector<int32_t> bias;
+  std::vector<int32_t> multiplier;
+  std::vector<int32_t> n;  // 31 - shift.
+};
+
+// FAILED_PRECONDITION for a negative multiplier or a shift outside [-31, 30];
+// in int32 output mode only the biases are read.
+absl::Status ReadTable(const Instruction& instruction,
+                       const StreamContext& context, const uint8_t* sram,
+                       Table* table);
+
+// Keeps its buffers between commands. Not thread-safe.
+class ConvolutionUnit {
+ public:
+  ConvolutionUnit(const StreamContext& context, uint8_t* sram)
+      : context_(context),
+        sram_(sram),
+        micro_kernel_(GetMicroKernel(context.cpu_path)) {}
+
+  // `instruction` passed CheckLimits(). Errors as of ReadTable().
+  absl::Status Execute(const Instruction& instruction);
+
+ private:
+  void Dense(const Instruction& instruction);
+  void DenseBlocks(const Instruction& instruction);
+  void DenseFewPixels(const Instruction& instruction);
+  void Depthwise(const Instruction& instruction);
+  void DepthwisePixel(const Instruction& instruction, int64_t oy, int64_t ox);
+  void PackWeights(const Instruction& instruction);
+  // The input window of an output pixel as kernel_ 16-bit differences to the
+  // zero point.
+  void GatherPatch(const Instruction& instruction, int64_t oy, int64_t ox,
+                   int16_t* patch) const;
+  void StorePixel(int64_t oy, int64_t ox, int64_t first_channel,
+                  int64_t channels, const int32_t* acc) const;
+
+  const StreamContext& context_;
+  uint8_t* sram_;
+  MicroKernel micro_kernel_;
+
+  // Of the command that is being executed.
+  TensorView input_;
+  TensorView output_;
+  OutputLimits limits_;
+  bool writes_int32_ = false;
+  int64_t kernel_ = 0;  // Products per output of CONV and MAT_MUL.
+  int64_t pairs_ = 0;   // kernel_ / 2, rounded up.
+  Table table_;
+  std::vector<int16_t> weights_;
+  std::vector<int16_t> patches_;
+  std::vector<int32_t> sums_;
+};
+
+}  // namespace edgekiln::simfarm::dla
+
+#endif  // EK_SIMFARM_SIMULATORS_DLA_CONVOLUTION_H_

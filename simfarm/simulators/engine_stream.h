@@ -1,0 +1,106 @@
+#ifndef EK_SIMFARM_SIMULATORS_ENGINE_STREAM_H_
+#define EK_SIMFARM_SIMULATORS_ENGINE_STREAM_H_
+
+// What a session needs of an engine simulator: a command stream that was
+// decoded once and can be timed, checked and executed.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "simfarm/simulators/system_memory.h"
+
+namespace edgekiln::simfarm {
+
+// Which instructions of the simulating machine to use. Results are the same.
+enum class CpuPath {
+  kBest,      // The widest this machine has.
+  kPortable,  // Plain loops.
+  kSse2,
+  kAvx2,
+};
+
+// What the checks of a stream refer to besides its bytes.
+struct StreamContext {
+  int64_t scratchpad_bytes = 0;  // Capacity.
+  // Readable and, of those, writable system memory: [base, base + size).
+  struct Range {
+    uint64_t base = 0;
+    int64_t size = 0;
+    bool writable = false;
+  };
+  std::vector<Range> system;
+  // Names the layer of a command word in errors. May be empty.
+  std::function<std::string(int32_t word)> layer_name;
+  CpuPath cpu_path = CpuPath::kBest;
+};
+
+// When a stream's commands run, in engine cycles from its launch.
+struct StreamTiming {
+  // A span of cycles that belongs to one command.
+  struct Segment {
+    int64_t end = 0;   // Exclusive; the span starts where the previous ends.
+    int32_t word = 0;  // Of the owning command.
+    bool computing = false;
+  };
+  struct Transfer {
+    int32_t word = 0;
+    int64_t bytes_read = 0;     // From system memory.
+    int64_t bytes_written = 0;  // To system memory.
+  };
+  int64_t cycles = 0;
+  int64_t busy_cycles = 0;         // Any unit working.
+  std::vector<Segment> segments;   // They cover [0, cycles).
+  std::vector<Transfer> transfers; // In stream order.
+};
+
+enum class RunMode {
+  kChecked,  // Every access is checked first: uninitialized bytes, races.
+  kFast,     // For programs that passed a checked run. Still memory-safe.
+};
+
+// One execution of a stream. Not thread-safe.
+class StreamRun {
+ public:
+  virtual ~StreamRun() = default;
+
+  // Executes the commands up to, not including, word `end_word`, that were not
+  // executed yet. Errors name command index, mnemonic, address and layer.
+  virtual absl::Status RunUntil(int32_t end_word) = 0;
+
+  // Offset of the first scratchpad byte in [address, address + size) that
+  // nothing wrote in this run; -1 if there is none or in kFast mode.
+  virtual int64_t FindUndefined(int64_t address, int64_t size) const = 0;
+};
+
+// Immutable, hence thread-safe.
+class EngineStream {
+ public:
+  virtual ~EngineStream() = default;
+
+  virtual int32_t num_words() const = 0;
+  // Words that start work on a unit, ascending.
+  virtual const std::vector<int32_t>& command_words() const = 0;
+  virtual const StreamTiming& timing() const = 0;
+  // Scratchpad bytes that the stream reaches: highest address + 1.
+  virtual int64_t scratchpad_extent() const = 0;
+  // System memory that the stream reaches, as [begin, end) ranges.
+  struct SystemRange {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    bool written = false;
+  };
+  virtual const std::vector<SystemRange>& system_ranges() const = 0;
+
+  // `scratchpad` holds scratchpad_extent() bytes; both must outlive the run.
+  virtual std::unique_ptr<StreamRun> Start(uint8_t* scratchpad,
+                                           SystemMemory& memory,
+                                           RunMode mode) const = 0;
+};
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SIMULATORS_ENGINE_STREAM_H_
