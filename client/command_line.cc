@@ -5,7 +5,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/help.h"
@@ -20,24 +22,26 @@ struct RawOptions {
   std::string timeout;
   std::vector<std::string> inputs;
   std::string calibration_method;
-  uint64_t seed = 0;
+  std::string seed;
   int64_t limit = 0;
 };
 
 void AddCommon(CLI::App& app, RawOptions& raw) {
   app.add_option("--server", raw.line.server,
-                 "Address of a daemon: HOST:PORT or unix:/PATH. Without it a "
-                 "daemon of your own is found or started")
+                 WrapHelp("Address of a daemon: HOST:PORT or unix:/PATH. "
+                          "Without it a daemon of your own is found or "
+                          "started"))
       ->type_name("ADDRESS")
       ->group("Common options");
   app.add_flag("--json", raw.line.json,
-               "Print JSON with proto field names, and nothing else, to the "
-               "standard output")
+               WrapHelp("Print JSON with proto field names, and nothing else, "
+                        "to the standard output"))
       ->group("Common options");
   app.add_flag("--quiet", raw.line.quiet, "No progress")
       ->group("Common options");
   app.add_option("--timeout", raw.timeout,
-                 "Give up after this long: 30s, 5m, 1h30m, or plain seconds")
+                 WrapHelp("Give up after this long: 30s, 5m, 1h30m, or plain "
+                          "seconds"))
       ->type_name("DURATION")
       ->group("Common options");
 }
@@ -53,11 +57,10 @@ void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
   const bool several = count == Targets::kSeveral;
   auto* option = app.add_option(
       "--target", raw.line.targets,
-      several ? "A chip by name (edgekiln targets list), or a descriptor FILE "
-                "(a path with '/', or ending in .txtpb or .textproto). May be "
-                "given several times"
-              : "A chip by name (edgekiln targets list), or a descriptor FILE "
-                "(a path with '/', or ending in .txtpb or .textproto)");
+      WrapHelp(absl::StrCat(
+          "A chip by name (edgekiln targets list), or a descriptor FILE (an "
+          "existing file, a path with '/', or ending in .txtpb or .textproto)",
+          several ? ". May be given several times" : "")));
   // One value per --target, so that the MODEL behind it is not taken for one.
   option->type_name("T|FILE")->allow_extra_args(false);
   if (count != Targets::kOptional) option->required();
@@ -65,26 +68,31 @@ void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
 
 void AddData(CLI::App& app, RawOptions& raw, bool required,
              const std::string& help) {
-  auto* option = app.add_option("--data", raw.line.data, help);
+  auto* option = app.add_option("--data", raw.line.data, WrapHelp(help));
   option->type_name("DATA");
   if (required) option->required();
 }
 
 void AddQuantization(CLI::App& app, RawOptions& raw) {
   app.add_option("--calibration", raw.line.calibration,
-                 "Samples to learn activation ranges from (float models)")
+                 WrapHelp("Samples to learn activation ranges from (float "
+                          "models)"))
       ->type_name("DATA");
   app.add_option("--calibration-method", raw.calibration_method,
-                 "minmax, or percentile[:P], P in percent, 99.99 by default")
+                 WrapHelp("minmax, or percentile[:P], P in percent, 99.99 if "
+                          "left out"))
       ->type_name("METHOD");
   app.add_option("--seed", raw.seed,
-                 "Of synthetic inputs; the same seed gives the same inputs")
+                 WrapHelp("Of synthetic inputs; the same seed gives the same "
+                          "inputs"))
       ->type_name("N");
   app.add_option("--input", raw.inputs,
-                 "How stored samples become the input NAME, on top of the data "
-                 "set's own scale: NAME:scale=S,offset=O,order=rgb|bgr,"
-                 "layout=nhwc|nchw. NAME: may be left out for the only input; "
-                 "values per channel are written 0.1/0.2/0.3")
+                 WrapHelp("How stored samples become the input NAME, on top of "
+                          "the data set's own scale. SPEC is "
+                          "NAME:KEY=VALUE,... with the keys scale, offset, "
+                          "order (rgb, bgr), layout (nhwc, nchw). NAME: may be "
+                          "left out for the only input; values "
+                          "per channel are written 0.1/0.2/0.3"))
       ->type_name("SPEC")
       ->allow_extra_args(false);
 }
@@ -101,9 +109,8 @@ void AddOutput(CLI::App& app, RawOptions& raw, bool required,
 }
 
 void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
-              const std::string& help, bool several) {
-  auto* option = app.add_option(type, raw.line.names, help)->required();
-  if (!several) option->expected(1);
+              const std::string& help) {
+  app.add_option(type, raw.line.names, help)->required();
 }
 
 CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
@@ -139,7 +146,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddLimit(*app, raw, "Use at most N samples");
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
-                   "Accuracy and bit-exactness over a labelled data set");
+                   "Accuracy and exactness over a labelled data set");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
@@ -164,10 +171,10 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   AddCommand(*group, raw, Command::kTargetsList, "list", "All of them");
   CLI::App* app = AddCommand(*group, raw, Command::kTargetsShow, "show",
                              "The descriptor of one");
-  AddNames(*app, raw, "TARGET", "Its name", false);
+  AddNames(*app, raw, "TARGET", "Its name");
   app = AddCommand(*group, raw, Command::kTargetsCheck, "check",
                    "Whether a descriptor file is valid");
-  AddNames(*app, raw, "FILE", "A descriptor in text form", false);
+  AddNames(*app, raw, "FILE", "A descriptor in text form");
 }
 
 void AddJobCommands(CLI::App& root, RawOptions& raw) {
@@ -179,12 +186,12 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddLimit(*app, raw, "List at most N jobs (20)");
   app = AddCommand(*group, raw, Command::kJobsShow, "show",
                    "State, stages and reports of a job");
-  AddNames(*app, raw, "ID", "Job", false);
+  AddNames(*app, raw, "ID", "Job");
   app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
                    "Follow a job to its end, then print its reports");
-  AddNames(*app, raw, "ID", "Job", false);
+  AddNames(*app, raw, "ID", "Job");
   app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
-  AddNames(*app, raw, "ID", "Jobs", true);
+  AddNames(*app, raw, "ID", "Jobs");
 }
 
 // The command that the arguments had reached when they stopped making sense.
@@ -251,6 +258,12 @@ absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error) {
   for (const std::string& argument : root.remaining(true)) {
     if (argument != "--") return UnknownArgument(*app, argument);
   }
+  const std::vector<std::string> commands = CommandNames(*app);
+  if (!commands.empty()) {
+    return UsageError("no command was given", FullName(app),
+                      absl::StrCat("one of ", absl::StrJoin(commands, ", ")),
+                      absl::StrCat("see ", FullName(app), " --help"));
+  }
   return UsageError(error.what(), FullName(app), "",
                     absl::StrCat("see ", FullName(app), " --help"));
 }
@@ -288,13 +301,24 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     EK_ASSIGN_OR_RETURN(line.calibration_method,
                         ParseCalibrationMethod(raw.calibration_method));
   }
-  if (given("--seed")) line.seed = raw.seed;
+  if (given("--seed")) {
+    uint64_t seed = 0;
+    // CLI11 would take -1 for the largest seed.
+    if (!absl::SimpleAtoi(raw.seed, &seed)) {
+      return UsageError(absl::StrCat("'", raw.seed, "' is not a seed"),
+                        "--seed", "a whole number from 0 to 2^64-1", "");
+    }
+    line.seed = seed;
+  }
   if (given("--limit")) {
     if (raw.limit < 1) {
       return UsageError("--limit must be at least 1", FullName(&app), "",
                         "leave --limit out to use everything");
     }
     line.limit = raw.limit;
+  }
+  if (line.command != Command::kJobsCancel && line.names.size() > 1) {
+    return UnknownArgument(app, line.names[1]);
   }
   const bool one_target =
       line.command == Command::kInspect || line.command == Command::kRun;
@@ -313,8 +337,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   CLI::App root(HelpHeader(), "edgekiln");
   root.footer(HelpFooter(Command::kHelp));
   root.set_help_flag("-h,--help", "Print this help");
-  root.set_version_flag("--version", VersionText());
+  root.set_version_flag("--version", VersionText(), "Print the version");
   root.require_subcommand(1);
+  root.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  root.get_formatter()->label("Subcommands", "Commands");
   AddCommon(root, raw);
   AddModelCommands(root, raw);
   AddTargetCommands(root, raw);
@@ -322,12 +348,6 @@ absl::StatusOr<CommandLine> ParseCommandLine(
 
   // CLI11 takes them last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());
-  if (args.empty()) {
-    return UsageError("no command was given", "edgekiln",
-                      "one of inspect, compile, profile, validate, run, "
-                      "targets, jobs",
-                      "see edgekiln --help");
-  }
   try {
     root.parse(reversed);
   } catch (const CLI::CallForHelp&) {

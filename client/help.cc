@@ -1,5 +1,9 @@
 #include "client/help.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+
 namespace edgekiln::client {
 namespace {
 
@@ -92,7 +96,7 @@ constexpr char kJobsWatch[] = R"(Ctrl-C stops watching; the job goes on. Stop it
 
 std::string HelpHeader() {
   return "edgekiln compiles trained models for edge accelerators and measures "
-         "them on simulated chips: cycles, memory, accuracy.";
+         "them on\nsimulated chips: cycles, memory, accuracy.";
 }
 
 std::string HelpFooter(Command command) {
@@ -116,6 +120,24 @@ std::string HelpFooter(Command command) {
     default:
       return "";
   }
+}
+
+std::string WrapHelp(const std::string& text) {
+  constexpr size_t kWidth = 48;
+  std::string out;
+  size_t column = 0;
+  for (const absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (column > 0 && column + 1 + word.size() > kWidth) {
+      out += '\n';
+      column = 0;
+    } else if (column > 0) {
+      out += ' ';
+      ++column;
+    }
+    absl::StrAppend(&out, word);
+    column += word.size();
+  }
+  return out;
 }
 
 std::string VersionText() { return "edgekiln " EK_VERSION; }

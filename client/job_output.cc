@@ -1,5 +1,7 @@
 #include "client/job_output.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <set>
@@ -139,6 +141,14 @@ absl::Status MakeFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
+// Our own files are private; what users ask for has the mode they expect.
+void ShareAsUsual(const std::string& path) {
+  const mode_t mask = umask(0);
+  umask(mask);
+  // Left private, the file is as good.
+  static_cast<void>(chmod(path.c_str(), 0666 & ~mask));
+}
+
 // Between the folder and the file nothing may lead elsewhere.
 absl::Status RefuseLinks(const std::string& folder, const std::string& path) {
   std::string at = folder;
@@ -173,7 +183,9 @@ absl::Status FetchPart(const v1::Artifact& artifact, const std::string& part,
                                     return (*file)->Append(bytes);
                                   }),
       absl::StrCat("downloading ", artifact.path()));
-  return (*file)->Close();
+  EK_RETURN_IF_ERROR((*file)->Close());
+  ShareAsUsual(part);
+  return absl::OkStatus();
 }
 
 // "dla-64" may be chosen by the user and is a folder's name here.

@@ -219,19 +219,24 @@ class Uploader {
       const absl::Status status = WriteFrom(blob, resource, committed);
       if (status.ok()) break;
       EK_RETURN_IF_ERROR(backoff.Next(status));
-      EK_ASSIGN_OR_RETURN(const int64_t now, Committed(resource, blob));
-      if (now > committed) backoff.Progressed();
-      committed = now;
-      if (committed == blob.digest.size_bytes) break;
+      EK_ASSIGN_OR_RETURN(const WriteState now, QueryState(resource, blob));
+      if (now.complete) break;
+      if (now.committed > committed) backoff.Progressed();
+      committed = now.committed;
     }
     done_ += blob.digest.size_bytes;
     Report(0);
     return absl::OkStatus();
   }
 
-  // How much of the upload the daemon has; 0 if it knows nothing of it.
-  absl::StatusOr<int64_t> Committed(const std::string& resource,
-                                    const LocalBlob& blob) {
+  struct WriteState {
+    int64_t committed = 0;
+    bool complete = false;
+  };
+
+  // How much of the upload the daemon has; nothing if it does not know it.
+  absl::StatusOr<WriteState> QueryState(const std::string& resource,
+                                        const LocalBlob& blob) {
     google::bytestream::QueryWriteStatusRequest request;
     request.set_resource_name(resource);
     google::bytestream::QueryWriteStatusResponse response;
@@ -239,12 +244,12 @@ class Uploader {
         WithRetry(clock_, options_, [&](grpc::ClientContext* context) {
           return stream_->QueryWriteStatus(context, request, &response);
         });
-    if (absl::IsNotFound(status)) return 0;
+    if (absl::IsNotFound(status)) return WriteState{};
     EK_RETURN_IF_ERROR(status, "asking how far the upload got");
-    if (response.complete()) return blob.digest.size_bytes;
-    // The last chunk carries finish_write and must therefore be sent again.
-    return std::clamp<int64_t>(response.committed_size(), 0,
-                               std::max<int64_t>(blob.digest.size_bytes - 1, 0));
+    return WriteState{
+        .committed = std::clamp<int64_t>(response.committed_size(), 0,
+                                         blob.digest.size_bytes),
+        .complete = response.complete()};
   }
 
   absl::Status WriteFrom(const LocalBlob& blob, const std::string& resource,
@@ -255,6 +260,7 @@ class Uploader {
     absl::Status local;
     const int64_t size = blob.digest.size_bytes;
     bool last = false;
+    // Once even if all bytes are there: the daemon still needs finish_write.
     while (!last) {
       const int64_t want = std::min(options_.chunk_bytes, size - offset);
       absl::StatusOr<std::string> bytes =

@@ -100,7 +100,8 @@ class Watcher {
       progressed_ = false;
       bool stopped = false;
       const absl::Status status = FollowOnce(stopped);
-      if (stopped || final_) return status;
+      if (stopped) return status;
+      if (final_) return absl::OkStatus();
       // A stream that ends well before the last event is a daemon going down.
       if (!status.ok() && !IsTransient(status)) return status;
       if (progressed_) {

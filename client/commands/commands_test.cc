@@ -1,0 +1,471 @@
+// The commands against a scripted daemon: what they ask, print, write and
+// return.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "client/command_context.h"
+#include "client/commands/compile.h"
+#include "client/commands/inspect.h"
+#include "client/commands/jobs.h"
+#include "client/commands/profile.h"
+#include "client/commands/run.h"
+#include "client/commands/targets.h"
+#include "client/commands/validate.h"
+#include "client/exit_code.h"
+#include "client/interrupt.h"
+#include "client/job_output.h"
+#include "client/job_request.h"
+
+namespace edgekiln::client {
+namespace {
+
+class FakeConnection final : public Connection {
+ public:
+  absl::StatusOr<v1::Job> CreateJob(
+      const v1::CreateJobRequest& request) override {
+    created = request;
+    if (!create_error.ok()) return create_error;
+    *job.mutable_request() = request;
+    return job;
+  }
+  absl::StatusOr<v1::Job> GetJob(const std::string&) override { return job; }
+  absl::StatusOr<v1::ListJobsResponse> ListJobs(
+      const v1::ListJobsRequest& request) override {
+    listed.push_back(request);
+    v1::ListJobsResponse page;
+    for (int i = 0; i < std::min(request.page_size(), 2); ++i) {
+      v1::Job* entry = page.add_jobs();
+      *entry = job;
+      entry->set_id(absl::StrCat(listed.size(), "-", i));
+    }
+    page.set_next_page_token(listed.size() < 3 ? "more" : "");
+    return page;
+  }
+  absl::StatusOr<v1::Job> CancelJob(const std::string& id) override {
+    cancelled.push_back(id);
+    return job;
+  }
+  absl::StatusOr<v1::Report> GetReport(const std::string&,
+                                       int target) override {
+    if (target >= static_cast<int>(reports.size())) {
+      return absl::NotFoundError("no report");
+    }
+    return reports[target];
+  }
+  absl::StatusOr<v1::ModelDescription> InspectModel(
+      const v1::InspectModelRequest& request) override {
+    inspected = request;
+    v1::ModelDescription model;
+    model.set_name("described");
+    return model;
+  }
+  absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
+    v1::ListTargetsResponse response;
+    *response.add_targets() = *GetTarget("dla-64");
+    return response;
+  }
+  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) override {
+    v1::TargetInfo info;
+    info.set_name(name);
+    info.set_doc("A chip.\nMore.");
+    info.set_text("name: \"dla\"\n");
+    info.mutable_digest()->set_hash("hash-of-" + name);
+    return info;
+  }
+  absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(
+      const Digest&) override {
+    return validation;
+  }
+  absl::Status Upload(const std::vector<LocalBlob>& blobs,
+                      const TransferProgress&) override {
+    for (const LocalBlob& blob : blobs) uploaded.push_back(blob.path);
+    return absl::OkStatus();
+  }
+  absl::Status Download(
+      const Digest& digest,
+      const std::function<absl::Status(absl::string_view)>& sink) override {
+    const auto blob = blobs.find(digest.hash);
+    if (blob == blobs.end()) return absl::NotFoundError("no blob");
+    return sink(blob->second);
+  }
+  absl::Status Watch(const std::string&, int64_t, WatchSink& sink) override {
+    for (const v1::JobEvent& event : events) sink.OnEvent(event);
+    if (on_watch) on_watch();
+    return sink.OnTick();
+  }
+
+  v1::Artifact& AddArtifact(const std::string& path, int target,
+                            const std::string& bytes) {
+    v1::Artifact& artifact = *job.add_artifacts();
+    artifact.set_path(path);
+    artifact.set_target(target);
+    artifact.mutable_digest()->set_hash("h" + bytes);
+    artifact.mutable_digest()->set_size_bytes(bytes.size());
+    blobs["h" + bytes] = bytes;
+    return artifact;
+  }
+
+  v1::Job job;
+  std::vector<v1::Report> reports;
+  std::vector<v1::JobEvent> events;
+  std::function<void()> on_watch;
+  absl::Status create_error;
+  v1::ValidateTargetResponse validation;
+  std::map<std::string, std::string> blobs;
+
+  v1::CreateJobRequest created;
+  v1::InspectModelRequest inspected;
+  std::vector<std::string> uploaded;
+  std::vector<std::string> cancelled;
+  std::vector<v1::ListJobsRequest> listed;
+};
+
+class CommandsTest : public testing::Test {
+ protected:
+  CommandsTest() : files_(NewPosixFileSystem()) {
+    std::string pattern = testing::TempDir() + "/edgekiln_commands_XXXXXX";
+    folder_ = mkdtemp(pattern.data());
+    model_ = Put("net.tflite", "model");
+    connection_.job.set_id("7");
+    connection_.job.set_state(v1::SUCCEEDED);
+  }
+  ~CommandsTest() override { std::filesystem::remove_all(folder_); }
+
+  std::string Put(const std::string& name, const std::string& bytes) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << bytes;
+    return path;
+  }
+  static std::string Get(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::stringstream all;
+    all << file.rdbuf();
+    return file ? all.str() : "absent";
+  }
+
+  v1::Report NewReport(const std::string& target) {
+    v1::Report report;
+    report.set_job_id("7");
+    report.set_target_name(target);
+    report.mutable_totals()->set_cycles(5);
+    return report;
+  }
+
+  absl::Status Run(absl::Status (*command)(CommandContext&),
+                   const std::vector<std::string>& args) {
+    const auto line = ParseCommandLine(args);
+    EXPECT_TRUE(line.ok()) << line.status();
+    if (!line.ok()) return line.status();
+    Progress progress({});
+    CommandContext context{
+        .line = *line,
+        .connection = connection_,
+        .files = *files_,
+        .clock = clock_,
+        .progress = progress,
+        .print = [&](absl::string_view text) {
+          out_.append(text.data(), text.size());
+        },
+        .deadline = clock_.Monotonic() + line->timeout};
+    return command(context);
+  }
+
+  std::string folder_;
+  std::string model_;
+  const std::unique_ptr<FileSystem> files_;
+  FakeClock clock_;
+  FakeConnection connection_;
+  std::string out_;
+};
+
+TEST_F(CommandsTest, ValidateAsksForWhatTheCommandLineSays) {
+  connection_.reports = {NewReport("dla-64")};
+  const std::string chip = Put("chip.txtpb", "descriptor");
+  const std::string data = Put("test.npz", "PK data");
+  const std::string calibration = Put("train.npz", "PK calibration");
+  const absl::Status status =
+      Run(RunValidate,
+          {"validate", model_, "--target", "dla-64", "--target", chip, "--data",
+           data, "--calibration", calibration, "--calibration-method", "minmax",
+           "--seed", "3", "--limit", "10", "--input", "x:scale=2"});
+  ASSERT_TRUE(status.ok()) << status;
+  const v1::CreateJobRequest& request = connection_.created;
+  EXPECT_EQ(request.request_id().size(), 32u);
+  EXPECT_EQ(request.model_name(), "net.tflite");
+  EXPECT_EQ(request.model().hash(), DigestOf("model").hash);
+  ASSERT_EQ(request.targets_size(), 2);
+  EXPECT_EQ(request.targets(0).name(), "dla-64");
+  EXPECT_EQ(request.targets(0).digest().hash(), "hash-of-dla-64");
+  EXPECT_EQ(request.targets(1).name(), "chip");
+  EXPECT_EQ(request.targets(1).digest().hash(), DigestOf("descriptor").hash);
+  ASSERT_EQ(request.goals_size(), 1);
+  EXPECT_EQ(request.goals(0), v1::VALIDATE);
+  EXPECT_EQ(request.options().ShortDebugString(),
+            "calibrate { method: MIN_MAX } seed: 3 limit: 10");
+  EXPECT_EQ(request.transforms_size(), 1);
+  EXPECT_EQ(request.data().files(0).hash(), DigestOf("PK data").hash);
+  EXPECT_EQ(request.calibration().files(0).hash(),
+            DigestOf("PK calibration").hash);
+  EXPECT_EQ(connection_.uploaded,
+            (std::vector<std::string>{model_, calibration, data, chip}));
+}
+
+TEST_F(CommandsTest, TargetFilesOfTheSameNameAreToldApart) {
+  std::filesystem::create_directory(folder_ + "/b");
+  const std::string a = Put("chip.txtpb", "a");
+  const std::string b = Put("b/chip.txtpb", "b");
+  ASSERT_TRUE(
+      Run(RunCompile, {"compile", model_, "--target", a, "--target", b}).ok());
+  EXPECT_EQ(connection_.created.targets(0).name(), "chip");
+  EXPECT_EQ(connection_.created.targets(1).name(), "chip-2");
+}
+
+TEST_F(CommandsTest, AMissingFileIsUsageAndAsksNobody) {
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", folder_ + "/none.txtpb"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_TRUE(connection_.uploaded.empty());
+}
+
+TEST_F(CommandsTest, JsonIsOneReportOrAList) {
+  connection_.reports = {NewReport("a"), NewReport("b")};
+  ASSERT_TRUE(
+      Run(RunProfile, {"profile", model_, "--target", "a", "--json"}).ok());
+  EXPECT_EQ(out_[0], '{');
+  EXPECT_NE(out_.find("\"cycles\": 5"), std::string::npos);
+  out_.clear();
+  ASSERT_TRUE(Run(RunProfile, {"profile", model_, "--target", "a", "--target",
+                               "b", "--json"})
+                  .ok());
+  EXPECT_EQ(out_[0], '[');
+}
+
+TEST_F(CommandsTest, FailedJobIsTheDaemonsError) {
+  connection_.job.set_state(v1::FAILED);
+  connection_.job.mutable_error()->set_fault(v1::ErrorDetail::USER);
+  connection_.job.mutable_error()->set_reason("OP_UNSUPPORTED");
+  connection_.job.mutable_error()->set_what("no such op");
+  connection_.job.mutable_error()->set_code(3);
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", "a", "--json"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
+  EXPECT_EQ(GetErrorDetail(status)->reason, "OP_UNSUPPORTED");
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(CommandsTest, OneOfTwoTargetsFails) {
+  connection_.job.set_state(v1::FAILED);
+  connection_.job.mutable_error()->set_fault(v1::ErrorDetail::USER);
+  connection_.job.mutable_error()->set_what("does not fit");
+  v1::Report failed = NewReport("b");
+  *failed.mutable_error() = connection_.job.error();
+  connection_.reports = {NewReport("a"), failed};
+  const absl::Status status = Run(
+      RunProfile, {"profile", model_, "--target", "a", "--target", "b"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
+  EXPECT_NE(out_.find("on a\n"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("failed: does not fit"), std::string::npos) << out_;
+}
+
+TEST_F(CommandsTest, MismatchesFailTheGateAndTheReportIsStillShown) {
+  v1::Report report = NewReport("a");
+  report.mutable_bit_exact()->set_outputs_compared(10);
+  report.mutable_bit_exact()->set_mismatches(2);
+  connection_.reports = {report};
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", "a"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_NE(out_.find("NOT EXACT"), std::string::npos);
+}
+
+TEST_F(CommandsTest, CompileWritesTheBundle) {
+  connection_.reports = {NewReport("a")};
+  connection_.AddArtifact("manifest.json", 0, "one");
+  connection_.AddArtifact("streams/dla.bin", 0, "two");
+  const std::string out = folder_ + "/new/out";
+  ASSERT_TRUE(
+      Run(RunCompile, {"compile", model_, "--target", "a", "-o", out}).ok());
+  EXPECT_EQ(Get(out + "/manifest.json"), "one");
+  EXPECT_EQ(Get(out + "/streams/dla.bin"), "two");
+  EXPECT_NE(out_.find("wrote " + out + "/streams/dla.bin  3 B"),
+            std::string::npos)
+      << out_;
+  EXPECT_FALSE(std::filesystem::exists(out + "/manifest.json.part"));
+}
+
+TEST_F(CommandsTest, CompileIsAllOrNothing) {
+  connection_.AddArtifact("a", 0, "one");
+  connection_.AddArtifact("b", 0, "two");
+  connection_.blobs.erase("htwo");
+  const std::string out = folder_ + "/out";
+  EXPECT_FALSE(
+      Run(RunCompile, {"compile", model_, "--target", "a", "-o", out}).ok());
+  EXPECT_TRUE(std::filesystem::is_empty(out));
+}
+
+TEST_F(CommandsTest, ArtifactsStayInTheFolder) {
+  for (const char* path : {"", "/etc/x", "../x", "a/../../x", "a//b", "./a",
+                           "a/", "a\\b", "a\nb", ".."}) {
+    connection_.job.clear_artifacts();
+    connection_.AddArtifact(path, 0, "evil");
+    const absl::Status status = Run(
+        RunCompile, {"compile", model_, "--target", "a", "-o", folder_ + "/o"});
+    EXPECT_EQ(GetErrorDetail(status)->reason, "ARTIFACT_PATH") << path;
+  }
+  // Twice the same path.
+  connection_.job.clear_artifacts();
+  connection_.AddArtifact("a", 0, "x");
+  connection_.AddArtifact("a", 0, "y");
+  EXPECT_FALSE(Run(RunCompile, {"compile", model_, "--target", "a", "-o",
+                                folder_ + "/o"})
+                   .ok());
+  // A link in the folder.
+  connection_.job.clear_artifacts();
+  connection_.AddArtifact("link/x", 0, "x");
+  std::filesystem::create_directory(folder_ + "/o");
+  std::filesystem::create_directory_symlink(folder_, folder_ + "/o/link");
+  EXPECT_FALSE(Run(RunCompile, {"compile", model_, "--target", "a", "-o",
+                                folder_ + "/o"})
+                   .ok());
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/x"));
+}
+
+TEST_F(CommandsTest, SeveralTargetsGetAFolderEach) {
+  connection_.AddArtifact("m", 0, "one");
+  connection_.AddArtifact("m", 1, "two");
+  const std::string out = folder_ + "/out";
+  ASSERT_TRUE(Run(RunCompile, {"compile", model_, "--target", "a", "--target",
+                               "b", "-o", out})
+                  .ok());
+  EXPECT_EQ(Get(out + "/a/m"), "one");
+  EXPECT_EQ(Get(out + "/b/m"), "two");
+}
+
+TEST_F(CommandsTest, RunWritesOutputs) {
+  connection_.AddArtifact("outputs.npz", -1, "zip");
+  const std::string data = Put("in.npz", "PK");
+  const std::string out = folder_ + "/out.npz";
+  const absl::Status status =
+      Run(RunOutputs, {"run", model_, "--data", data, "-o", out, "--json"});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(connection_.created.goals(0), v1::RUN);
+  EXPECT_EQ(connection_.created.targets_size(), 0);
+  EXPECT_EQ(Get(out), "zip");
+  // Without a target there is still one Report to read.
+  EXPECT_EQ(out_[0], '{');
+  EXPECT_NE(out_.find("\"job_id\": \"7\""), std::string::npos);
+}
+
+TEST_F(CommandsTest, TimeoutCancelsAndTellsAMissingWorkerFromASlowRun) {
+  connection_.on_watch = [&] { clock_.Advance(absl::Seconds(10)); };
+  v1::JobEvent waiting;
+  waiting.mutable_waiting()->set_reason("no compile worker");
+  connection_.events = {waiting};
+  const std::vector<std::string> args = {"profile", model_,      "--target",
+                                         "a",       "--timeout", "5s"};
+  absl::Status status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
+  EXPECT_EQ(GetErrorDetail(status)->where, "no compile worker");
+  v1::JobEvent started;
+  started.mutable_stage_started()->set_name("import");
+  connection_.events = {waiting, started};
+  status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
+  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "7"}));
+}
+
+TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {
+  InstallInterruptHandlers(false);
+  connection_.on_watch = [] { raise(SIGINT); };
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", "a"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInterrupted) << status;
+  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7"}));
+}
+
+using CommandsDeathTest = CommandsTest;
+TEST_F(CommandsDeathTest, SecondInterruptAndUnheldOnesLeaveAtOnce) {
+  EXPECT_EXIT(
+      {
+        InstallInterruptHandlers(false);
+        const Interrupt held;
+        raise(SIGINT);
+        if (!held.requested()) _exit(1);
+        raise(SIGINT);
+        _exit(2);
+      },
+      testing::ExitedWithCode(130), "");
+  EXPECT_EXIT(
+      {
+        InstallInterruptHandlers(false);
+        raise(SIGTERM);
+        _exit(2);
+      },
+      testing::ExitedWithCode(130), "");
+}
+
+TEST_F(CommandsTest, Inspect) {
+  ASSERT_TRUE(Run(RunInspect, {"inspect", model_, "--target", "t"}).ok());
+  EXPECT_EQ(connection_.inspected.model_name(), "net.tflite");
+  EXPECT_EQ(connection_.inspected.target().name(), "t");
+  EXPECT_NE(out_.find("described"), std::string::npos);
+}
+
+TEST_F(CommandsTest, Targets) {
+  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list"}).ok());
+  EXPECT_EQ(out_, "TARGET  ABOUT\ndla-64  A chip.\n");
+  out_.clear();
+  ASSERT_TRUE(Run(RunTargetsShow, {"targets", "show", "dla"}).ok());
+  EXPECT_EQ(out_, "name: \"dla\"\n");
+  out_.clear();
+  const std::string chip = Put("chip.txtpb", "x");
+  connection_.validation.set_valid(true);
+  connection_.validation.set_name("mine");
+  ASSERT_TRUE(Run(RunTargetsCheck, {"targets", "check", chip}).ok());
+  EXPECT_EQ(out_, chip + ": valid target 'mine'\n");
+  connection_.validation.set_valid(false);
+  connection_.validation.mutable_problem()->set_fault(v1::ErrorDetail::USER);
+  connection_.validation.mutable_problem()->set_what("unknown key");
+  EXPECT_EQ(ExitCodeFor(Run(RunTargetsCheck, {"targets", "check", chip})),
+            ExitCode::kModel);
+}
+
+TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
+  ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--limit", "5"}).ok());
+  EXPECT_EQ(connection_.listed.size(), 3u);
+  EXPECT_EQ(connection_.listed[1].page_token(), "more");
+  EXPECT_EQ(connection_.listed[2].page_size(), 1);
+  const std::vector<std::string> lines = absl::StrSplit(out_, '\n');
+  EXPECT_EQ(lines.size(), 1u + 5u + 1u);
+  out_.clear();
+  ASSERT_TRUE(Run(RunJobsCancel, {"jobs", "cancel", "7", "8"}).ok());
+  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "8"}));
+  EXPECT_EQ(out_, "7  succeeded\n7  succeeded\n");
+}
+
+TEST_F(CommandsTest, JobsWatchHasTheJobsOutcome) {
+  connection_.job.set_state(v1::CANCELLED);
+  EXPECT_EQ(ExitCodeFor(Run(RunJobsWatch, {"jobs", "watch", "7"})),
+            ExitCode::kInterrupted);
+  connection_.job.set_state(v1::SUCCEEDED);
+  connection_.reports = {NewReport("a")};
+  EXPECT_TRUE(Run(RunJobsWatch, {"jobs", "watch", "7"}).ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::client

@@ -1,0 +1,155 @@
+#include "client/connection.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "client/exit_code.h"
+#include "client/rpc_status.h"
+#include "client/testing/fake_daemon.h"
+
+namespace edgekiln::client {
+namespace {
+
+class ConnectionTest : public testing::Test {
+ protected:
+  ConnectionTest()
+      : folder_(NewTempFolder()),
+        files_(NewPosixFileSystem()),
+        clock_(NewRealClock()) {
+    options_.grpc_target = "unix:" + folder_ + "/s";
+    options_.shown = "the-address";
+    options_.fix = "the-fix";
+  }
+  ~ConnectionTest() override { std::filesystem::remove_all(folder_); }
+
+  const std::string folder_;
+  const std::unique_ptr<FileSystem> files_;
+  const std::unique_ptr<Clock> clock_;
+  ConnectionOptions options_;
+};
+
+TEST_F(ConnectionTest, NobodyThereNamesAddressAndFix) {
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::Status status = connection->ListTargets().status();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra);
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, kReasonUnreachable);
+  EXPECT_NE(detail->where.find("the-address"), std::string::npos);
+  EXPECT_EQ(detail->fix, "the-fix");
+}
+
+TEST_F(ConnectionTest, UploadToNobodyIsTheSame) {
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::Status status =
+      connection->Upload({LocalBlob{.path = "x", .digest = DigestOf("x")}}, {});
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status;
+  EXPECT_EQ(detail->reason, kReasonUnreachable);
+}
+
+TEST_F(ConnectionTest, KeepsWhatTheDaemonSays) {
+  FakeDaemon daemon(folder_ + "/s");
+  daemon.jobs.get_job = [](const v1::GetJobRequest&, v1::Job*) {
+    v1::ErrorDetail detail;
+    detail.set_fault(v1::ErrorDetail::USER);
+    detail.set_reason("JOB_UNKNOWN");
+    detail.set_what("no such job");
+    detail.set_where("7");
+    detail.set_message("no such job; where: 7");
+    return RichError(grpc::StatusCode::NOT_FOUND, detail);
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "JOB_UNKNOWN");
+  EXPECT_EQ(detail->where, "7");
+}
+
+TEST_F(ConnectionTest, RetriesADaemonThatHasAnsweredBefore) {
+  FakeDaemon daemon(folder_ + "/s");
+  int calls = 0;
+  daemon.jobs.get_job = [&](const v1::GetJobRequest&, v1::Job* job) {
+    ++calls;
+    if (calls == 2 || calls == 3) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "going down");
+    }
+    job->set_id("7");
+    return grpc::Status::OK;
+  };
+  int revived = 0;
+  options_.revive = [&] {
+    ++revived;
+    return absl::OkStatus();
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  EXPECT_EQ(calls, 4);
+  EXPECT_EQ(revived, 2);
+}
+
+TEST_F(ConnectionTest, TimeoutIsTheUsersDeadline) {
+  FakeDaemon daemon(folder_ + "/s");
+  int calls = 0;
+  daemon.jobs.get_job = [&](const v1::GetJobRequest&, v1::Job*) {
+    if (++calls > 1) absl::SleepFor(absl::Milliseconds(400));
+    return grpc::Status::OK;
+  };
+  options_.timeout = absl::Milliseconds(300);
+  options_.deadline = clock_->Now() + options_.timeout;
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
+}
+
+TEST(RpcStatusTest, WithoutDetailsKeepsTheCode) {
+  const absl::Status status = FromGrpc(
+      grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "bad\x1b token", "junk"));
+  EXPECT_TRUE(absl::IsUnauthenticated(status));
+  EXPECT_EQ(status.message(), "bad? token");
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kAuth);
+  EXPECT_TRUE(FromGrpc(grpc::Status::OK).ok());
+}
+
+TEST(ParseServerAddressTest, Table) {
+  const struct {
+    std::string text;
+    std::string want;  // Empty: refused.
+  } cases[] = {
+      {"localhost:7070", "dns:///localhost:7070"},
+      {"10.0.0.1:80", "dns:///10.0.0.1:80"},
+      {"[::1]:80", "dns:///[::1]:80"},
+      {"unix:/run/x", "unix:/run/x"},
+      {"/run/x", "unix:/run/x"},
+      {"localhost", ""},
+      {"localhost:", ""},
+      {"localhost:0", ""},
+      {"localhost:65536", ""},
+      {":80", ""},
+      {"::1:80", ""},
+      {"http://localhost:80", ""},
+      {"local host:80", ""},
+      {"unix:relative", ""},
+  };
+  for (const auto& c : cases) {
+    const auto got = ParseServerAddress(c.text);
+    if (c.want.empty()) {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(*got, c.want);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::client

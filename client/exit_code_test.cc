@@ -1,0 +1,100 @@
+#include "client/exit_code.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "client/error_detail.h"
+
+namespace edgekiln::client {
+namespace {
+
+using Code = absl::StatusCode;
+
+struct Case {
+  std::string name;
+  absl::Status status;
+  ExitCode want;
+};
+
+absl::Status Error(Code code, Fault fault, const std::string& reason) {
+  return MakeError(code, {.fault = fault, .reason = reason, .what = "w"});
+}
+
+TEST(ExitCodeForTest, Table) {
+  const Case cases[] = {
+      {"ok", absl::OkStatus(), ExitCode::kPass},
+      {"unsupported op", Error(Code::kInvalidArgument, Fault::kUser, "OP"),
+       ExitCode::kModel},
+      {"does not fit", Error(Code::kResourceExhausted, Fault::kUser, "SRAM"),
+       ExitCode::kModel},
+      {"usage", UsageError("a", "b", "c", "d"), ExitCode::kUsage},
+      {"gate", Error(Code::kFailedPrecondition, Fault::kInfra, kReasonGate),
+       ExitCode::kGate},
+      {"quota", Error(Code::kResourceExhausted, Fault::kQuota, "QUEUE_FULL"),
+       ExitCode::kInfra},
+      {"bug", Error(Code::kInternal, Fault::kInfra, "BUG"), ExitCode::kInfra},
+      {"unreachable",
+       Error(Code::kUnavailable, Fault::kInfra, kReasonUnreachable),
+       ExitCode::kInfra},
+      {"no worker", Error(Code::kDeadlineExceeded, Fault::kInfra,
+                          kReasonNoWorker),
+       ExitCode::kInfra},
+      {"deadline", Error(Code::kDeadlineExceeded, Fault::kUser, "RUN_DEADLINE"),
+       ExitCode::kDeadline},
+      {"token", Error(Code::kUnauthenticated, Fault::kUser, "TOKEN"),
+       ExitCode::kAuth},
+      {"forbidden", Error(Code::kPermissionDenied, Fault::kUser, "ROLE"),
+       ExitCode::kAuth},
+      {"interrupted", Error(Code::kCancelled, Fault::kUser, kReasonInterrupted),
+       ExitCode::kInterrupted},
+      {"bare user code", absl::InvalidArgumentError("x"), ExitCode::kModel},
+      {"bare not found", absl::NotFoundError("x"), ExitCode::kModel},
+      {"bare unavailable", absl::UnavailableError("x"), ExitCode::kInfra},
+      {"bare data loss", absl::DataLossError("x"), ExitCode::kInfra},
+      {"with context",
+       Annotate(Error(Code::kInvalidArgument, Fault::kInfra, "BUG"), "job 1"),
+       ExitCode::kInfra},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(ExitCodeFor(c.status), c.want) << c.name;
+  }
+}
+
+TEST(ErrorDetailTest, TravelsBothWays) {
+  v1::ErrorDetail error;
+  error.set_fault(v1::ErrorDetail::USER);
+  error.set_reason("OP_UNSUPPORTED");
+  error.set_what("op Foo is not supported");
+  error.set_where("layer 3");
+  error.set_limit("l");
+  error.set_need("n");
+  error.set_fix("f");
+  error.set_code(3);
+  error.set_message("job 7: stage import: op Foo is not supported");
+  const absl::Status status = StatusFromDetail(error);
+  EXPECT_EQ(status.code(), Code::kInvalidArgument);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
+  EXPECT_EQ(DetailFromStatus(status).ShortDebugString(),
+            error.ShortDebugString());
+}
+
+TEST(ErrorDetailTest, FillsWhatIsMissing) {
+  v1::ErrorDetail error;
+  error.set_fault(v1::ErrorDetail::QUOTA);
+  error.set_code(99);
+  const absl::Status status = StatusFromDetail(error);
+  EXPECT_EQ(status.code(), Code::kResourceExhausted);
+  EXPECT_FALSE(DetailFromStatus(status).what().empty());
+
+  const v1::ErrorDetail plain =
+      DetailFromStatus(absl::UnavailableError("socket closed"));
+  EXPECT_EQ(plain.fault(), v1::ErrorDetail::INFRA);
+  EXPECT_EQ(plain.reason(), "UNAVAILABLE");
+  EXPECT_EQ(plain.what(), "socket closed");
+}
+
+}  // namespace
+}  // namespace edgekiln::client

@@ -1,0 +1,120 @@
+#include "client/local_daemon.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "client/exit_code.h"
+#include "client/testing/fake_daemon.h"
+
+namespace edgekiln::client {
+namespace {
+
+class LocalDaemonTest : public testing::Test {
+ protected:
+  LocalDaemonTest() : root_(NewTempFolder()), clock_(NewRealClock()) {
+    options_.runtime_folder = root_ + "/run";
+    options_.program = root_ + "/edgekilnd";
+    options_.patience = absl::Seconds(5);
+  }
+  ~LocalDaemonTest() override { std::filesystem::remove_all(root_); }
+
+  // A stand-in for edgekilnd.
+  void Install(const std::string& script) {
+    std::ofstream(options_.program) << script;
+    chmod(options_.program.c_str(), 0700);
+  }
+
+  absl::Status Ensure() { return EnsureLocalDaemon(options_, *clock_); }
+
+  std::string Reason(const absl::Status& status) {
+    const auto detail = GetErrorDetail(status);
+    return detail.has_value() ? detail->reason : "";
+  }
+
+  const std::string root_;
+  const std::unique_ptr<Clock> clock_;
+  LocalDaemonOptions options_;
+};
+
+// Listens, leaves a mark of having been started, and ends after a while.
+constexpr char kListens[] = R"(#!/usr/bin/python3
+import os, socket, sys
+folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "run")
+with open(os.path.join(folder, "starts"), "a") as f:
+    f.write(" ".join(sys.argv[1:]) + "|" + os.getcwd() + "\n")
+s = socket.socket(socket.AF_UNIX)
+s.bind(os.path.join(folder, "edgekilnd.sock"))
+s.listen(16)
+s.settimeout(2)
+try:
+    while True:
+        s.accept()
+except OSError:
+    pass
+)";
+
+TEST_F(LocalDaemonTest, StartsOnceAndFindsItAgain) {
+  Install(kListens);
+  const absl::Status first = Ensure();
+  ASSERT_TRUE(first.ok()) << first;
+  ASSERT_TRUE(Ensure().ok());
+  std::ifstream starts(options_.runtime_folder + "/starts");
+  std::string line;
+  std::getline(starts, line);
+  EXPECT_EQ(line, "--local|/");
+  EXPECT_FALSE(std::getline(starts, line));
+  struct stat info;
+  ASSERT_EQ(stat(options_.runtime_folder.c_str(), &info), 0);
+  EXPECT_EQ(info.st_mode & 0777, 0700u);
+}
+
+TEST_F(LocalDaemonTest, MissingProgram) {
+  const absl::Status status = Ensure();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra);
+  EXPECT_EQ(Reason(status), kReasonUnreachable);
+  EXPECT_NE(status.message().find(options_.program), absl::string_view::npos);
+}
+
+TEST_F(LocalDaemonTest, QuotesLastWords) {
+  Install("#!/bin/sh\necho one >&2\necho 'the state folder is full' >&2\nexit 1\n");
+  const absl::Status status = Ensure();
+  EXPECT_EQ(Reason(status), kReasonUnreachable);
+  EXPECT_NE(status.message().find("the state folder is full"),
+            absl::string_view::npos)
+      << status;
+}
+
+TEST_F(LocalDaemonTest, SilentDaemonIsWaitedForInVain) {
+  options_.patience = absl::Milliseconds(200);
+  Install("#!/bin/sh\nsleep 1\n");
+  const absl::Status status = Ensure();
+  EXPECT_EQ(Reason(status), kReasonUnreachable);
+  EXPECT_NE(status.message().find("200ms"), absl::string_view::npos) << status;
+}
+
+TEST_F(LocalDaemonTest, RefusesUnsafeFolders) {
+  Install(kListens);
+  std::filesystem::create_directory(options_.runtime_folder);
+  chmod(options_.runtime_folder.c_str(), 0755);
+  EXPECT_EQ(Reason(Ensure()), "RUNTIME_FOLDER_UNSAFE");
+  std::filesystem::remove(options_.runtime_folder);
+  std::filesystem::create_directory_symlink(root_, options_.runtime_folder);
+  EXPECT_EQ(Reason(Ensure()), "RUNTIME_FOLDER_UNSAFE");
+}
+
+TEST_F(LocalDaemonTest, PathTooLongForASocket) {
+  options_.runtime_folder = root_ + "/" + std::string(100, 'r');
+  const absl::Status status = Ensure();
+  EXPECT_EQ(Reason(status), kReasonUnreachable);
+  EXPECT_NE(status.message().find("too long"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace edgekiln::client

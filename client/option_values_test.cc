@@ -1,0 +1,126 @@
+#include "client/option_values.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "client/exit_code.h"
+
+namespace edgekiln::client {
+namespace {
+
+struct TimeoutCase {
+  std::string text;
+  absl::Duration want;  // Zero: refused.
+};
+
+TEST(ParseTimeoutTest, Table) {
+  const TimeoutCase cases[] = {
+      {"30s", absl::Seconds(30)},
+      {"5m", absl::Minutes(5)},
+      {"1h30m", absl::Minutes(90)},
+      {"500ms", absl::Milliseconds(500)},
+      {"90", absl::Seconds(90)},
+      {"0.5", absl::Milliseconds(500)},
+      {"720h", absl::Hours(720)},
+      {"0", absl::ZeroDuration()},
+      {"-5s", absl::ZeroDuration()},
+      {"721h", absl::ZeroDuration()},
+      {"inf", absl::ZeroDuration()},
+      {"nan", absl::ZeroDuration()},
+      {"", absl::ZeroDuration()},
+      {"5 minutes", absl::ZeroDuration()},
+  };
+  for (const TimeoutCase& c : cases) {
+    const auto got = ParseTimeout(c.text);
+    if (c.want == absl::ZeroDuration()) {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(*got, c.want) << c.text;
+    }
+  }
+}
+
+struct InputCase {
+  std::string text;
+  std::string want;  // ShortDebugString(); "error" if refused.
+};
+
+TEST(ParseInputTransformTest, Table) {
+  const InputCase cases[] = {
+      {"image:scale=0.5", "input: \"image\" scale: 0.5"},
+      {"scale=0.5,offset=-1", "scale: 0.5 offset: -1"},
+      {"serving_default_input:0:scale=2",
+       "input: \"serving_default_input:0\" scale: 2"},
+      {"a=b:0:order=bgr", "input: \"a=b:0\" order: BGR"},
+      {"x:scale=0.1/0.2/0.3,offset=1/2/3,order=RGB,layout=nchw",
+       "input: \"x\" scale: 0.1 scale: 0.2 scale: 0.3 offset: 1 offset: 2 "
+       "offset: 3 order: RGB layout: NCHW"},
+      {"layout=NHWC", "layout: NHWC"},
+      {"", "error"},
+      {"image", "error"},
+      {":scale=1", "error"},
+      {"image:scale=", "error"},
+      {"image:scale=1//2", "error"},
+      {"image:scale=nan", "error"},
+      {"image:offset=inf", "error"},
+      {"image:scale=0", "error"},
+      {"image:scale=1,scale=2", "error"},
+      {"image:scale=1,shift=2", "error"},
+      {"image:scale=1,", "error"},
+      {"image:order=grb", "error"},
+      {"image:layout=chw", "error"},
+  };
+  for (const InputCase& c : cases) {
+    const auto got = ParseInputTransform(c.text);
+    if (c.want == "error") {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(got->ShortDebugString(), c.want) << c.text;
+    }
+  }
+}
+
+TEST(ParseCalibrationMethodTest, Table) {
+  const InputCase cases[] = {
+      {"minmax", "method: MIN_MAX"},
+      {"percentile", "method: PERCENTILE percentile_ppm: 999900"},
+      {"percentile:99.999", "method: PERCENTILE percentile_ppm: 999990"},
+      {"percentile:100", "method: PERCENTILE percentile_ppm: 1000000"},
+      {"percentile:50", "error"},
+      {"percentile:100.1", "error"},
+      {"percentile:", "error"},
+      {"percentile:nan", "error"},
+      {"minmax:3", "error"},
+      {"", "error"},
+      {"entropy", "error"},
+  };
+  for (const InputCase& c : cases) {
+    const auto got = ParseCalibrationMethod(c.text);
+    if (c.want == "error") {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(got->ShortDebugString(), c.want) << c.text;
+    }
+  }
+}
+
+TEST(NearestOfTest, Table) {
+  const std::vector<std::string> known = {"--target", "--data", "--timeout"};
+  const InputCase cases[] = {
+      {"--taget", "--target"}, {"--targets", "--target"},
+      {"--date", "--data"},    {"--time-out", "--timeout"},
+      {"--zzzzzzzz", ""},      {"-x", ""},
+  };
+  for (const InputCase& c : cases) {
+    EXPECT_EQ(NearestOf(c.text, known), c.want) << c.text;
+  }
+  EXPECT_EQ(NearestOf("--x", {}), "");
+}
+
+}  // namespace
+}  // namespace edgekiln::client

@@ -1,0 +1,118 @@
+#include "client/render/json.h"
+
+#include <cmath>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/report.pb.h"
+
+namespace edgekiln::client {
+namespace {
+
+TEST(ToJsonTest, PrintsZeroesNumbersEnumsAndLists) {
+  v1::TensorType tensor;
+  tensor.set_name("a\"\\\n\x01");
+  tensor.set_element_type(v1::INT8);
+  tensor.add_shape(1);
+  tensor.add_shape(int64_t{1} << 60);
+  EXPECT_EQ(ToJson(tensor),
+            "{\n"
+            "  \"name\": \"a\\\"\\\\\\n\\u0001\",\n"
+            "  \"element_type\": \"INT8\",\n"
+            "  \"shape\": [1, 1152921504606846976]\n"
+            "}\n");
+}
+
+TEST(ToJsonTest, DefaultMessageStillHasItsPrimitives) {
+  EXPECT_EQ(ToJson(v1::Report::Stage()),
+            "{\n"
+            "  \"name\": \"\",\n"
+            "  \"cache\": \"CACHE_UNSPECIFIED\",\n"
+            "  \"seconds\": 0,\n"
+            "  \"cpu_seconds\": 0\n"
+            "}\n");
+  EXPECT_EQ(ToJson(v1::ListTargetsRequest()), "{}\n");
+}
+
+TEST(ToJsonTest, MessagesNestAndAbsentOnesAreLeftOut) {
+  v1::ListTargetsResponse list;
+  list.add_targets()->set_name("a");
+  list.mutable_targets(0)->mutable_digest()->set_size_bytes(7);
+  EXPECT_EQ(ToJson(list),
+            "{\n"
+            "  \"targets\": [\n"
+            "    {\n"
+            "      \"name\": \"a\",\n"
+            "      \"doc\": \"\",\n"
+            "      \"digest\": {\n"
+            "        \"hash\": \"\",\n"
+            "        \"size_bytes\": 7\n"
+            "      },\n"
+            "      \"text\": \"\"\n"
+            "    }\n"
+            "  ]\n"
+            "}\n");
+  EXPECT_EQ(ToJson(v1::ListTargetsResponse()), "{\n  \"targets\": []\n}\n");
+}
+
+TEST(ToJsonTest, FloatsAreShortestAndRoundTrip) {
+  v1::Quantization q;
+  for (const float scale : {0.1f, 1.0f, 1e-9f, 0.5847029f}) q.add_scale(scale);
+  q.add_scale(std::numeric_limits<float>::infinity());
+  q.add_scale(std::nanf(""));
+  EXPECT_EQ(ToJson(q),
+            "{\n"
+            "  \"scale\": [0.1, 1, 1e-09, 0.5847029, \"Infinity\", \"NaN\"],\n"
+            "  \"zero_point\": [],\n"
+            "  \"axis\": 0\n"
+            "}\n");
+  v1::Report::Stage stage;
+  stage.set_seconds(0.1 + 0.2);
+  EXPECT_NE(ToJson(stage).find("\"seconds\": 0.30000000000000004"),
+            std::string::npos);
+}
+
+TEST(ToJsonTest, OptionalFieldsHavePresence) {
+  v1::Clamp clamp;
+  EXPECT_EQ(ToJson(clamp), "{}\n");
+  clamp.set_min(0);
+  EXPECT_EQ(ToJson(clamp), "{\n  \"min\": 0\n}\n");
+}
+
+TEST(ToJsonTest, TimesOneofsAndUnknownEnums) {
+  v1::JobEvent event;
+  event.set_sequence(3);
+  event.mutable_time()->set_seconds(1767225600);
+  event.mutable_time()->set_nanos(500'000'000);
+  event.set_state(static_cast<v1::JobState>(77));
+  EXPECT_EQ(ToJson(event),
+            "{\n"
+            "  \"sequence\": 3,\n"
+            "  \"time\": \"2026-01-01T00:00:00.5Z\",\n"
+            "  \"state\": 77\n"
+            "}\n");
+  v1::JobOptions options;
+  options.mutable_run_deadline()->set_seconds(1);
+  options.mutable_run_deadline()->set_nanos(500'000'000);
+  EXPECT_NE(ToJson(options).find("\"run_deadline\": \"1.5s\""),
+            std::string::npos);
+}
+
+TEST(ToJsonTest, ArrayAndWrapped) {
+  v1::Clamp one;
+  one.set_min(1);
+  EXPECT_EQ(ToJsonArray({}), "[]\n");
+  EXPECT_EQ(ToJsonArray({&one, &one}),
+            "[\n"
+            "  {\n    \"min\": 1\n  },\n"
+            "  {\n    \"min\": 1\n  }\n"
+            "]\n");
+  EXPECT_EQ(ToJsonWrapped("error", one),
+            "{\n  \"error\": {\n    \"min\": 1\n  }\n}\n");
+}
+
+}  // namespace
+}  // namespace edgekiln::client

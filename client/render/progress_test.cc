@@ -1,0 +1,174 @@
+#include "client/render/progress.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace edgekiln::client {
+namespace {
+
+v1::JobEvent Started(const std::string& stage) {
+  v1::JobEvent event;
+  event.mutable_stage_started()->set_name(stage);
+  return event;
+}
+
+v1::JobEvent StageAt(const std::string& stage, int64_t done, int64_t total,
+                     const std::string& unit) {
+  v1::JobEvent event;
+  event.mutable_progress()->set_stage(stage);
+  event.mutable_progress()->mutable_progress()->set_done(done);
+  event.mutable_progress()->mutable_progress()->set_total(total);
+  event.mutable_progress()->mutable_progress()->set_unit(unit);
+  return event;
+}
+
+v1::JobEvent SamplesAt(int64_t done, int64_t total, int64_t correct) {
+  v1::JobEvent event;
+  event.mutable_samples()->set_done(done);
+  event.mutable_samples()->set_total(total);
+  event.mutable_samples()->set_labelled(done);
+  event.mutable_samples()->set_correct(correct);
+  return event;
+}
+
+v1::JobEvent Waiting(const std::string& reason) {
+  v1::JobEvent event;
+  event.mutable_waiting()->set_reason(reason);
+  return event;
+}
+
+v1::JobEvent Finished(const std::string& stage, double seconds) {
+  v1::JobEvent event;
+  event.mutable_stage_finished()->set_name(stage);
+  event.mutable_stage_finished()->set_cache(v1::Report::Stage::MISS);
+  event.mutable_stage_finished()->set_seconds(seconds);
+  return event;
+}
+
+TEST(ProgressModelTest, Lines) {
+  ProgressModel model(absl::Seconds(100));
+  const auto at = [](double seconds) { return absl::Seconds(100 + seconds); };
+  EXPECT_EQ(model.Line(at(0), 80), "  0.0 s  starting");
+  model.SetLocalStep("upload", 512, 2048);
+  EXPECT_EQ(model.Line(at(0.5), 80), "  0.5 s  upload  512 B of 2.0 KiB (25 %)");
+  model.Apply(Started("tile"), at(1));
+  EXPECT_EQ(model.Line(at(1), 80), "  1.0 s  tile");
+  model.Apply(StageAt("tile", 4, 12, "layers"), at(1));
+  EXPECT_EQ(model.Line(at(1), 80), "  1.0 s  tile  4/12 layers (33 %)");
+  model.Apply(Started("simulate[3]"), at(2));
+  model.Apply(SamplesAt(100, 2000, 90), at(2));
+  EXPECT_EQ(model.Line(at(2), 80),
+            "  2.0 s  simulate  100/2 000 samples (5 %)  accuracy 90.00 %");
+  model.Apply(SamplesAt(600, 2000, 300), at(4));
+  EXPECT_EQ(model.Line(at(4), 80),
+            "  4.0 s  simulate  600/2 000 samples (30 %)  accuracy 50.00 %  "
+            "ETA 5.60 s");
+  EXPECT_EQ(model.Line(at(4), 20), "  4.0 s  simulate  6");
+  model.SetReconnecting(true);
+  EXPECT_EQ(model.Line(at(4), 80),
+            "  4.0 s  connection lost, connecting again");
+}
+
+TEST(ProgressModelTest, ExplainsWaitingAfterASecond) {
+  ProgressModel model(absl::ZeroDuration());
+  model.Apply(Waiting("no simulate worker"), absl::Seconds(1));
+  EXPECT_EQ(model.WaitingText(absl::Seconds(1.9)), "");
+  EXPECT_EQ(model.WaitingText(absl::Seconds(2)), "waiting: no simulate worker");
+  // Repeated: the wait goes on.
+  model.Apply(Waiting("no compile worker"), absl::Seconds(2.5));
+  EXPECT_EQ(model.Line(absl::Seconds(2.5), 80),
+            "  2.5 s  waiting: no compile worker");
+  model.Apply(Started("import"), absl::Seconds(3));
+  EXPECT_EQ(model.WaitingText(absl::Seconds(9)), "");
+}
+
+TEST(ProgressModelTest, SurvivesNonsense) {
+  ProgressModel model(absl::ZeroDuration());
+  model.Apply(StageAt("a\x1b", 5, 3, "x\n"), absl::ZeroDuration());
+  EXPECT_EQ(model.Line(absl::ZeroDuration(), 80),
+            "  0.0 s  a?  5/3 x? (100 %)");
+  model.Apply(SamplesAt(-5, 0, 7), absl::ZeroDuration());
+  EXPECT_NE(model.Line(absl::Seconds(5), 80), "");
+}
+
+class Recorder {
+ public:
+  Progress::Options Options(ProgressStyle style) {
+    return {.style = style,
+            .write = [this](absl::string_view text) {
+              written.append(text.data(), text.size());
+            },
+            .width = [] { return 80; },
+            .now = [this] { return now; }};
+  }
+  std::string Take() { return std::exchange(written, ""); }
+
+  std::string written;
+  absl::Duration now;
+};
+
+TEST(ProgressTest, LiveLineIsRedrawnTenTimesASecondAtMost) {
+  Recorder recorder;
+  Progress progress(recorder.Options(ProgressStyle::kLive));
+  progress.OnEvent(Started("import"));
+  EXPECT_EQ(recorder.Take(), "\r  0.0 s  import\x1b[K");
+  recorder.now = absl::Milliseconds(50);
+  progress.OnEvent(Started("tile"));
+  EXPECT_EQ(recorder.Take(), "");
+  recorder.now = absl::Milliseconds(100);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "\r  0.1 s  tile\x1b[K");
+  progress.Clear();
+  EXPECT_EQ(recorder.Take(), "\r\x1b[K");
+  progress.Clear();
+  EXPECT_EQ(recorder.Take(), "");
+}
+
+TEST(ProgressTest, PlainLinesAreFew) {
+  Recorder recorder;
+  Progress progress(recorder.Options(ProgressStyle::kPlain));
+  progress.OnEvent(Started("import"));
+  EXPECT_EQ(recorder.Take(), "");
+  progress.OnEvent(Finished("import", 0.5));
+  EXPECT_EQ(recorder.Take(), "stage import  MISS  500 ms\n");
+  recorder.now = absl::Seconds(1);
+  progress.OnEvent(SamplesAt(10, 100, 9));
+  EXPECT_EQ(recorder.Take(), "10/100 samples (10 %)  accuracy 90.00 %\n");
+  recorder.now = absl::Seconds(1.5);
+  progress.OnEvent(SamplesAt(20, 100, 19));
+  EXPECT_EQ(recorder.Take(), "");
+  recorder.now = absl::Seconds(2);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(),
+            "20/100 samples (20 %)  accuracy 95.00 %  ETA 8.00 s\n");
+  recorder.now = absl::Seconds(4);
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "");  // No news.
+  progress.OnEvent(Finished("simulate[0]", 0.5));
+  EXPECT_EQ(recorder.Take(), "stage simulate  MISS  500 ms\n");
+  progress.OnEvent(Finished("simulate[1]", 0.5));
+  EXPECT_EQ(recorder.Take(), "");
+  progress.OnEvent(Waiting("no worker"));
+  recorder.now = absl::Seconds(5.5);
+  progress.OnTick();
+  progress.OnTick();
+  EXPECT_EQ(recorder.Take(), "waiting: no worker\n");
+}
+
+TEST(ProgressTest, NoneWritesNothing) {
+  Recorder recorder;
+  {
+    Progress progress(recorder.Options(ProgressStyle::kNone));
+    progress.OnEvent(Started("import"));
+    progress.OnLocalStep("upload", 1, 2);
+    progress.OnReconnecting(true);
+    progress.Say("text");
+    progress.OnTick();
+  }
+  EXPECT_EQ(recorder.Take(), "");
+}
+
+}  // namespace
+}  // namespace edgekiln::client

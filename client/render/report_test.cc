@@ -1,0 +1,172 @@
+#include "client/render/report.h"
+
+#include <string>
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "client/render/error_block.h"
+#include "client/render/model.h"
+
+namespace edgekiln::client {
+namespace {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+TEST(RenderReportTest, Full) {
+  const auto report = Parse<v1::Report>(R"pb(
+    model_name: "net.tflite"
+    target_name: "dla-64-o-512k"
+    totals {
+      cycles: 2000
+      macs: 98304
+      latency_ms: 0.02
+      dma_bytes_read: 4096
+      dma_bytes_written: 100
+      fidelity: CYCLE_APPROXIMATE
+    }
+    engines { name: "dla" clock_hz: 100000000 busy_cycles: 1500 }
+    layers {
+      id: "conv1" op: "conv2d" engine: "dla" cycles: 1500 stall_cycles: 250
+      utilization: 0.781 sram_bytes: 2048 tiles: 4
+    }
+    layers {
+      id: "softmax" op: "softmax" engine: "host" cycles: 500
+      reason: "no pattern of dla matches softmax"
+    }
+    memory { flash_bytes: 98406 ram_bytes: 2048 sram_peak_bytes: 2048 }
+    accuracy {
+      metric: "top1" value: 0.83 samples: 100 reference: SOURCE_INT8
+      reference_value: 0.83
+    }
+    bit_exact { outputs_compared: 1234567 }
+    stages { name: "import" cache: HIT }
+    stages { name: "simulate[0]" cache: MISS seconds: 0.5 cpu_seconds: 0.4 }
+    stages { name: "simulate[1]" cache: MISS seconds: 0.25 cpu_seconds: 0.25 }
+    stages { name: "simulate[2]" cache: HIT }
+    warnings: "input 'x' is stored NCHW"
+  )pb");
+  EXPECT_EQ(RenderReport(report, Style::Plain()),
+            R"(net.tflite on dla-64-o-512k
+
+LAYER    OP       ENGINE  CYCLES      %    UTIL  STALL     SRAM  TILES
+conv1    conv2d   dla      1 500   75.0  78.1 %    250  2.0 KiB      4
+softmax  softmax  host       500   25.0       -      0        -      -
+total                      2 000  100.0            250               4
+
+cycles      2 000 (cycle-approximate)   latency 0.02 ms   98 304 MACs
+dma         read 4.0 KiB   written 100 B
+engine      dla   100 MHz   busy 1 500 cycles
+memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 2.0 KiB
+accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
+bit-exact   1 234 567 values compared, 0 mismatches
+on host     softmax: no pattern of dla matches softmax
+warning     input 'x' is stored NCHW
+
+STAGE     CACHE            TIME     CPU
+import    HIT                 -       -
+simulate  1 HIT, 2 MISS  750 ms  650 ms
+)");
+}
+
+TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
+  const auto report = Parse<v1::Report>(R"pb(
+    model_name: "net.onnx"
+    calibration: "SYNTHETIC"
+    bit_exact {
+      outputs_compared: 10 mismatches: 1
+      first_mismatch: "conv1 sample 0 index 3: 5 != 6"
+    }
+  )pb");
+  EXPECT_EQ(RenderReport(report, Style::Plain()),
+            R"(net.onnx
+
+NOT EXACT   10 values compared, 1 mismatch
+            first: conv1 sample 0 index 3: 5 != 6
+SYNTHETIC   activation ranges were learned from seeded random inputs, so no accuracy is given; use --calibration DATA
+)");
+}
+
+TEST(RenderReportTest, ColoursOnlyWhenAsked) {
+  v1::Report report;
+  report.set_model_name("\x1b[2Jm");
+  EXPECT_EQ(RenderReport(report, Style::Plain()).find('\x1b'),
+            std::string::npos);
+  EXPECT_NE(RenderReport(report, Style::Coloured()).find("\x1b[1m"),
+            std::string::npos);
+  EXPECT_EQ(RenderReport(report, Style::Coloured()).find("\x1b[2J"),
+            std::string::npos);
+}
+
+TEST(RenderModelTest, WithPlacementAndProblem) {
+  const auto model = Parse<v1::ModelDescription>(R"pb(
+    name: "net"
+    format: "tflite"
+    quantized: true
+    macs: 1000
+    parameters: 20
+    inputs {
+      name: "in:0" shape: 1 shape: 8 type: "int8"
+      quantization { scale: 0.5 zero_point: -3 }
+    }
+    outputs { name: "out" shape: 1 shape: 2 type: "float32" }
+    layers {
+      id: "fc" op: "fully_connected" macs: 1000 parameters: 20
+      output_shape: 1 output_shape: 2 output_type: "int8" engine: "dla"
+      reason: "cheapest"
+    }
+    problems { what: "op Foo" fix: "remove it" reason: "OP" fault: USER }
+  )pb");
+  EXPECT_EQ(RenderModel(model, "file.tflite", Style::Plain()),
+            R"(net   tflite, quantized
+
+input   in:0  [1,8]  int8     scale 0.5 zero point -3
+output  out   [1,2]  float32
+
+LAYER  OP               OUTPUT  TYPE   MACS  PARAMS  ENGINE  REASON
+fc     fully_connected  [1,2]   int8  1 000      20  dla     cheapest
+total                                 1 000      20
+
+problem: op Foo
+  fix:   remove it
+  (reason OP, fault USER)
+)");
+}
+
+TEST(RenderErrorTest, AllFields) {
+  const auto error = Parse<v1::ErrorDetail>(R"pb(
+    fault: USER
+    reason: "SRAM"
+    what: "layer does not fit"
+    where: "conv_3"
+    limit: "SRAM 512 KiB"
+    need: "640 KiB"
+    fix: "a larger target"
+    message: "job 7: stage tile: layer does not fit; where: conv_3"
+  )pb");
+  EXPECT_EQ(RenderError(error, Style::Plain()),
+            R"(error: layer does not fit
+  where: conv_3
+  limit: SRAM 512 KiB
+  need:  640 KiB
+  fix:   a larger target
+  while: job 7: stage tile
+  (reason SRAM, fault USER)
+)");
+}
+
+TEST(RenderErrorTest, OnlyWhatIsThere) {
+  v1::ErrorDetail error;
+  EXPECT_EQ(RenderError(error, Style::Plain()),
+            "error: no reason was given\n");
+  error.set_message("m\x1b");
+  EXPECT_EQ(RenderError(error, Style::Plain()), "error: m?\n");
+}
+
+}  // namespace
+}  // namespace edgekiln::client

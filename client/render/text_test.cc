@@ -1,0 +1,87 @@
+#include "client/render/text.h"
+
+#include <limits>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace edgekiln::client {
+namespace {
+
+TEST(TextTest, GroupDigits) {
+  EXPECT_EQ(GroupDigits(0), "0");
+  EXPECT_EQ(GroupDigits(999), "999");
+  EXPECT_EQ(GroupDigits(1000), "1 000");
+  EXPECT_EQ(GroupDigits(1234567), "1 234 567");
+  EXPECT_EQ(GroupDigits(-123456), "-123 456");
+  EXPECT_EQ(GroupDigits(std::numeric_limits<int64_t>::min()),
+            "-9 223 372 036 854 775 808");
+}
+
+TEST(TextTest, FormatBytes) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(1023), "1023 B");
+  EXPECT_EQ(FormatBytes(1024), "1.0 KiB");
+  EXPECT_EQ(FormatBytes(98406), "96.1 KiB");
+  EXPECT_EQ(FormatBytes((1 << 20) - 1), "1.0 MiB");
+  EXPECT_EQ(FormatBytes(int64_t{5} << 30), "5.0 GiB");
+}
+
+TEST(TextTest, FormatTimeSpan) {
+  EXPECT_EQ(FormatTimeSpan(absl::Microseconds(230)), "0.2 ms");
+  EXPECT_EQ(FormatTimeSpan(absl::Milliseconds(12)), "12.0 ms");
+  EXPECT_EQ(FormatTimeSpan(absl::Milliseconds(512)), "512 ms");
+  EXPECT_EQ(FormatTimeSpan(absl::Milliseconds(1234)), "1.23 s");
+  EXPECT_EQ(FormatTimeSpan(absl::Milliseconds(42000)), "42.0 s");
+  EXPECT_EQ(FormatTimeSpan(absl::Seconds(125)), "2 min 05 s");
+  EXPECT_EQ(FormatTimeSpan(absl::Seconds(3720)), "1 h 02 min");
+  EXPECT_EQ(FormatTimeSpan(absl::InfiniteDuration()), "-");
+}
+
+TEST(TextTest, FormatOther) {
+  EXPECT_EQ(FormatPercent(0.83, 2), "83.00 %");
+  EXPECT_EQ(FormatPercent(std::numeric_limits<double>::quiet_NaN(), 2), "-");
+  EXPECT_EQ(FormatFrequency(100'000'000), "100 MHz");
+  EXPECT_EQ(FormatFrequency(1'500'000'000), "1.5 GHz");
+  EXPECT_EQ(FormatFrequency(5), "5 Hz");
+  EXPECT_EQ(Count(1, "mismatch", "mismatches"), "1 mismatch");
+  EXPECT_EQ(Count(0, "mismatch", "mismatches"), "0 mismatches");
+}
+
+// Names out of hostile models must not drive the terminal.
+TEST(TextTest, CleanText) {
+  EXPECT_EQ(CleanText("conv_1"), "conv_1");
+  EXPECT_EQ(CleanText("a\x1b[2Jb\n"), "a?[2Jb?");
+  EXPECT_EQ(CleanText("caf\xC3\xA9"), "caf\xC3\xA9");
+  EXPECT_EQ(CleanText("\xC2\x9B" "31m"), "?31m");   // C1 control.
+  EXPECT_EQ(CleanText("\xC0\xAF"), "??");           // Overlong.
+  EXPECT_EQ(CleanText("\xED\xA0\x80"), "???");      // Surrogate.
+  EXPECT_EQ(CleanText("ab\xE2\x82"), "ab??");       // Cut short.
+  EXPECT_EQ(CleanLines("a\tb\nc\x07"), "a\tb\nc?");
+}
+
+TEST(TextTest, Clip) {
+  EXPECT_EQ(TextWidth("caf\xC3\xA9"), 4);
+  EXPECT_EQ(ClipMiddle("short", 10), "short");
+  EXPECT_EQ(ClipMiddle("abcdefghijklmnop", 9), "abc...nop");
+  EXPECT_EQ(ClipMiddle("\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 5),
+            "\xC3\xA9...\xC3\xA9");
+  EXPECT_EQ(ClipEnd("abcdef", 3), "abc");
+  EXPECT_EQ(ClipEnd("abc", -1), "");
+}
+
+TEST(TextTest, Table) {
+  Table table({{"NAME"}, {"N", Align::kRight}});
+  table.AddRow({"a", "1"});
+  table.AddRow({"long\x1b", "1 000"});
+  table.AddRow({"short"});
+  EXPECT_EQ(table.Render(Style::Plain()),
+            "NAME       N\n"
+            "a          1\n"
+            "long?  1 000\n"
+            "short\n");
+  EXPECT_EQ(table.Render(Style::Coloured()).substr(0, 4), "\x1b[1m");
+}
+
+}  // namespace
+}  // namespace edgekiln::client
