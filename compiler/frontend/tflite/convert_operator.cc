@@ -23,20 +23,22 @@ absl::Status MissingOptions(absl::string_view table) {
                       "the options that belong to the operator");
 }
 
-absl::Status SetClamp(ActivationFunctionType activation, v1::Clamp& clamp) {
+// Sets op.clamp; leaves it absent where there is no activation.
+template <typename ClampedOp>
+absl::Status SetClamp(ActivationFunctionType activation, ClampedOp& op) {
   switch (activation) {
     case ActivationFunctionType::NONE:
       return absl::OkStatus();
     case ActivationFunctionType::RELU:
-      clamp.set_min(0);
+      op.mutable_clamp()->set_min(0);
       return absl::OkStatus();
     case ActivationFunctionType::RELU6:
-      clamp.set_min(0);
-      clamp.set_max(6);
+      op.mutable_clamp()->set_min(0);
+      op.mutable_clamp()->set_max(6);
       return absl::OkStatus();
     case ActivationFunctionType::RELU_N1_TO_1:
-      clamp.set_min(-1);
-      clamp.set_max(1);
+      op.mutable_clamp()->set_min(-1);
+      op.mutable_clamp()->set_max(1);
       return absl::OkStatus();
     default:
       return TfliteUnsupported(
@@ -157,7 +159,7 @@ absl::Status ConvertConv2d(const tflite::Operator& from, const Graph& graph,
                      " weight channels"),
         "", "1 group", "split the convolution by group");
   }
-  return SetClamp(options->fused_activation_function(), *conv.mutable_clamp());
+  return SetClamp(options->fused_activation_function(), conv);
 }
 
 absl::Status ConvertDepthwise(const tflite::Operator& from, const Graph& graph,
@@ -176,7 +178,7 @@ absl::Status ConvertDepthwise(const tflite::Operator& from, const Graph& graph,
         "", "a multiple of the input channels");
   }
   conv.set_depth_multiplier(static_cast<int32_t>(w[3] / x[3]));
-  return SetClamp(options->fused_activation_function(), *conv.mutable_clamp());
+  return SetClamp(options->fused_activation_function(), conv);
 }
 
 template <typename Pool>
@@ -190,7 +192,7 @@ absl::Status ConvertPool(const tflite::Operator& from, const Graph& graph,
   EK_RETURN_IF_ERROR(SetWindow(*options, x, options->filter_height(),
                                options->filter_width(),
                                *pool.mutable_window()));
-  return SetClamp(options->fused_activation_function(), *pool.mutable_clamp());
+  return SetClamp(options->fused_activation_function(), pool);
 }
 
 absl::Status ConvertFullyConnected(const tflite::Operator& from, Op& op) {
@@ -203,7 +205,7 @@ absl::Status ConvertFullyConnected(const tflite::Operator& from, Op& op) {
   }
   return SetClamp(
       options->fused_activation_function(),
-      *op.attributes.mutable_fully_connected()->mutable_clamp());
+      *op.attributes.mutable_fully_connected());
 }
 
 absl::Status ConvertSoftmax(const tflite::Operator& from, const Graph& graph,
@@ -339,20 +341,20 @@ absl::Status ConvertOperator(const tflite::Operator& from,
     case BuiltinOperator::ADD:
       return SetClamp(add == nullptr ? ActivationFunctionType::NONE
                                      : add->fused_activation_function(),
-                      *attributes.mutable_add()->mutable_clamp());
+                      *attributes.mutable_add());
     case BuiltinOperator::MUL:
       return SetClamp(mul == nullptr ? ActivationFunctionType::NONE
                                      : mul->fused_activation_function(),
-                      *attributes.mutable_mul()->mutable_clamp());
+                      *attributes.mutable_mul());
     case BuiltinOperator::RELU:
       return SetClamp(ActivationFunctionType::RELU,
-                      *attributes.mutable_clip()->mutable_clamp());
+                      *attributes.mutable_clip());
     case BuiltinOperator::RELU6:
       return SetClamp(ActivationFunctionType::RELU6,
-                      *attributes.mutable_clip()->mutable_clamp());
+                      *attributes.mutable_clip());
     case BuiltinOperator::RELU_N1_TO_1:
       return SetClamp(ActivationFunctionType::RELU_N1_TO_1,
-                      *attributes.mutable_clip()->mutable_clamp());
+                      *attributes.mutable_clip());
     case BuiltinOperator::CONV_2D:
       return ConvertConv2d(from, graph, op);
     case BuiltinOperator::DEPTHWISE_CONV_2D:
