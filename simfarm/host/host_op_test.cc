@@ -1,0 +1,89 @@
+#include "simfarm/host/host_op.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+template <typename Message>
+Message Parse(const std::string& text) {
+  Message message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+const char kMachine[] = R"(
+    host_costs { op: "default" cycles_per_element: 2 cycles_per_call: 10 })";
+const char kReshape[] = R"(
+    attributes { reshape {} }
+    inputs { type { name: "a" element_type: INT8 shape: [2, 3] }
+             location { address: 0 } }
+    outputs { type { name: "b" element_type: INT8 shape: [6] }
+              location { address: 8 } })";
+
+TEST(HostOpTest, ComputesOnSystemMemory) {
+  const auto op = Parse<v1::Program::HostOp>(kReshape);
+  const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+  ASSERT_TRUE(host.ok()) << host.status();
+  EXPECT_EQ(host->cycles(), 2 * 6 + 10);
+  std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9};
+  SystemMemory memory;
+  memory.AddRegion(0, bytes.data(), 16, SystemMemory::Access::kReadWrite);
+  const absl::Status status = host->Run(memory, CpuPath::kBest);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_THAT(bytes, testing::ElementsAre(1, 2, 3, 4, 5, 6, 0, 0, 1, 2, 3, 4, 5,
+                                          6, 9, 9));
+}
+
+TEST(HostOpTest, OutputsNeedWritableMemory) {
+  const auto op = Parse<v1::Program::HostOp>(kReshape);
+  const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+  ASSERT_TRUE(host.ok()) << host.status();
+  std::vector<uint8_t> bytes(16);
+  SystemMemory read_only;
+  read_only.AddRegion(0, bytes.data(), 16, SystemMemory::Access::kReadOnly);
+  EXPECT_FALSE(host->Run(read_only, CpuPath::kBest).ok());
+  SystemMemory small;
+  small.AddRegion(0, bytes.data(), 13, SystemMemory::Access::kReadWrite);
+  EXPECT_FALSE(host->Run(small, CpuPath::kBest).ok());
+}
+
+TEST(HostOpTest, RefusesUnusableOperands) {
+  const struct {
+    const char* from;
+    const char* to;
+    const char* message;
+  } kCases[] = {
+      {"address: 8", "address: 5", "overlaps an input"},
+      {"shape: [2, 3]", "shape: [2, -3]", "unusable shape"},
+      {"shape: [2, 3]", "shape: [4294967296, 4294967296]", "unusable shape"},
+      {"shape: [2, 3]", "shape: [2, 3, 4294967296]", "unusable"},
+      {"INT8 shape: [2", "FLOAT32 shape: [2", ""},
+      {"element_type: INT8 shape: [6]", "shape: [6]", "element type"},
+      {"element_type: INT8 shape: [6]", "element_type: INT16 shape: [6]", ""},
+      {"shape: [6]", "shape: [0]", "without elements"},
+  };
+  for (const auto& c : kCases) {
+    std::string text = kReshape;
+    const size_t at = text.find(c.from);
+    ASSERT_NE(at, std::string::npos) << c.from;
+    text.replace(at, std::string(c.from).size(), c.to);
+    const auto op = Parse<v1::Program::HostOp>(text);
+    const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+    absl::Status status = host.status();
+    if (status.ok()) {
+      std::vector<uint8_t> bytes(64);
+      SystemMemory memory;
+      memory.AddRegion(0, bytes.data(), 64, SystemMemory::Access::kReadWrite);
+      status = host->Run(memory, CpuPath::kBest);
+    }
+    EXPECT_FALSE(status.ok()) << c.to;
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::simfarm

@@ -1,0 +1,80 @@
+#ifndef EK_SIMFARM_SESSION_SESSION_H_
+#define EK_SIMFARM_SESSION_SESSION_H_
+
+// A compiled program on a simulated chip, ready to run inferences.
+//
+//   EK_ASSIGN_OR_RETURN(auto session,
+//                       LoadSession(program, constants, machine, options));
+//   EK_ASSIGN_OR_RETURN(v1::SimReport report,
+//                       session->RunChecked(inputs, visit_tap, &outputs));
+//   for (...) EK_RETURN_IF_ERROR(session->Run(inputs, visit_tap, &outputs));
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "simfarm/simulators/engine_stream.h"
+
+namespace edgekiln::simfarm {
+
+struct SessionOptions {
+  CpuPath cpu_path = CpuPath::kBest;
+  // Of all simulated memories together, as far as the program reaches.
+  int64_t max_memory_bytes = int64_t{4} << 30;
+  // Bytes of an element of each tensor of the quantized graph, by Tap.tensor.
+  // Empty: the program's taps are neither checked nor delivered.
+  std::vector<int64_t> tensor_element_bytes;
+};
+
+// Called for every tap in the order in which they become visible, with the
+// slice's values dense in the order h, w, c. The bytes are valid during the
+// call. An error ends the run. May be empty.
+using TapVisitor = std::function<absl::Status(const v1::Program::Tap& tap,
+                                              absl::string_view values)>;
+
+// Not thread-safe; clones are independent and can run in parallel.
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // Runs one inference on poisoned memory and checks every access: bytes that
+  // nothing wrote, races, and that outputs and taps are complete. Errors name
+  // command index, mnemonic, address and layer. `inputs` holds one dense value
+  // per Program.inputs, `outputs` gets one per Program.outputs.
+  virtual absl::StatusOr<v1::SimReport> RunChecked(
+      absl::Span<const absl::string_view> inputs, const TapVisitor& visit_tap,
+      std::vector<std::string>* outputs) = 0;
+
+  // The same values without the checks, for programs that passed RunChecked()
+  // once (here, in a clone, or elsewhere: control flow does not depend on
+  // data). Memory-safe in any case.
+  virtual absl::Status Run(absl::Span<const absl::string_view> inputs,
+                           const TapVisitor& visit_tap,
+                           std::vector<std::string>* outputs) = 0;
+
+  // What RunChecked() returns; cycles do not depend on data.
+  virtual const v1::SimReport& report() const = 0;
+
+  // Shares what does not change; has memory of its own.
+  virtual std::unique_ptr<Session> Clone() const = 0;
+};
+
+// Checks everything that can be checked without running. `program` and
+// `machine` are hostile. `constants` is the blob that Program.segments refer
+// to; it is copied. INVALID_ARGUMENT or FAILED_PRECONDITION for a program that
+// cannot run, RESOURCE_EXHAUSTED above max_memory_bytes.
+absl::StatusOr<std::unique_ptr<Session>> LoadSession(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const SessionOptions& options);
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SESSION_SESSION_H_
