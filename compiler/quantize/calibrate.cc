@@ -1,0 +1,196 @@
+#include "compiler/quantize/calibrate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/ir/interpreter.h"
+#include "compiler/quantize/histogram.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int64_t kWhole = 1'000'000;
+
+absl::Status Invalid(std::string what, std::string where, std::string need,
+                     std::string fix) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "CALIBRATION_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .need = std::move(need),
+                    .fix = std::move(fix)});
+}
+
+// Everything seen of one tensor.
+struct Observed {
+  TensorId tensor = kNoTensor;
+  bool any = false;
+  float min = 0;
+  float max = 0;
+  std::unique_ptr<Histogram> histogram;  // Only for percentiles.
+};
+
+absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
+                                                  bool histograms) {
+  std::vector<Observed> observed;
+  const auto add = [&](TensorId id) -> absl::Status {
+    const Tensor& tensor = graph.tensors[id];
+    if (tensor.type != v1::FLOAT32) {
+      return Invalid(
+          absl::StrCat("it is ", v1::ElementType_Name(tensor.type)),
+          absl::StrCat("tensor '", tensor.name, "'"), "a float32 graph",
+          "calibrate the float model; a quantized one needs no calibration");
+    }
+    observed.push_back({.tensor = id,
+                        .any = false,
+                        .min = 0,
+                        .max = 0,
+                        .histogram = histograms
+                                         ? std::make_unique<Histogram>()
+                                         : nullptr});
+    return absl::OkStatus();
+  };
+  for (const TensorId id : graph.inputs) EK_RETURN_IF_ERROR(add(id));
+  for (const Op& op : graph.ops) {
+    for (const TensorId id : op.outputs) EK_RETURN_IF_ERROR(add(id));
+  }
+  return observed;
+}
+
+absl::Status Observe(const Graph& graph, absl::string_view bytes,
+                     Observed& observed) {
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  for (const float value : values) {
+    if (!std::isfinite(value)) {
+      return Invalid(absl::StrCat("it takes the value ", value),
+                     absl::StrCat("tensor '",
+                                  graph.tensors[observed.tensor].name, "'"),
+                     "finite values",
+                     "check the calibration data and its input transform");
+    }
+    if (!observed.any) observed.min = observed.max = value;
+    observed.any = true;
+    observed.min = std::min(observed.min, value);
+    observed.max = std::max(observed.max, value);
+  }
+  if (observed.histogram != nullptr) observed.histogram->Add(values);
+  return absl::OkStatus();
+}
+
+// Bytes of one sample of each input, after checking that the chunk has them.
+absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
+                                                 const v1::Chunk& chunk) {
+  if (chunk.arrays_size() != static_cast<int>(graph.inputs.size()) ||
+      chunk.samples() < 0) {
+    return Invalid(absl::StrCat(chunk.arrays_size(), " arrays"),
+                   "calibration data",
+                   absl::StrCat(graph.inputs.size(), " (one per model input)"),
+                   "give one array per model input");
+  }
+  std::vector<int64_t> bytes;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const Tensor& input = graph.tensors[graph.inputs[i]];
+    const int64_t one = input.num_elements() * ElementBytes(input.type);
+    const std::optional<int64_t> all = CheckedMul(one, chunk.samples());
+    const int64_t have =
+        static_cast<int64_t>(chunk.arrays(static_cast<int>(i)).data().size());
+    if (!all.has_value() || *all != have) {
+      return Invalid(
+          absl::StrCat(have, " bytes for ", chunk.samples(), " samples"),
+          absl::StrCat("calibration data for input '", input.name, "'"),
+          absl::StrCat(one, " bytes per sample"),
+          "give samples of the shape of the model input");
+    }
+    bytes.push_back(one);
+  }
+  return bytes;
+}
+
+v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
+                                               const Observed& observed,
+                                               int64_t kept_ppm) {
+  v1::CalibrationStatistics::TensorRange range;
+  range.set_tensor(graph.tensors[observed.tensor].name);
+  range.set_min(observed.min);
+  range.set_max(observed.max);
+  range.set_percentile_low(observed.min);
+  range.set_percentile_high(observed.max);
+  if (observed.histogram != nullptr) {
+    const auto [low, high] = observed.histogram->Kept(kept_ppm);
+    range.set_percentile_low(
+        std::max(observed.min, static_cast<float>(low)));
+    range.set_percentile_high(
+        std::min(observed.max, static_cast<float>(high)));
+  }
+  return range;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::CalibrationStatistics> Calibrate(
+    const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
+    const v1::CalibrateOptions& options, const CalibrationProgress& progress) {
+  const bool percentile =
+      options.method() == v1::CalibrateOptions::PERCENTILE;
+  if (percentile &&
+      (options.percentile_ppm() < 1 || options.percentile_ppm() > kWhole)) {
+    return Invalid(absl::StrCat("percentile_ppm is ", options.percentile_ppm()),
+                   "calibration options", absl::StrCat("1 to ", kWhole),
+                   "use 999900 to keep 99.99 % of the values");
+  }
+  int64_t total = 0;
+  for (const v1::Chunk& chunk : chunks) {
+    EK_RETURN_IF_ERROR(SampleBytes(float_graph, chunk).status());
+    total += chunk.samples();
+  }
+  if (total == 0) {
+    return Invalid("there is no sample", "calibration data",
+                   "at least one sample", "give calibration data");
+  }
+  EK_ASSIGN_OR_RETURN(std::vector<Observed> observed,
+                      Activations(float_graph, percentile));
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Interpreter> interpreter,
+      Interpreter::Create(float_graph,
+                          {.keep = InterpreterOptions::Keep::kAllTensors}));
+  int64_t done = 0;
+  for (const v1::Chunk& chunk : chunks) {
+    EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,
+                        SampleBytes(float_graph, chunk));
+    for (int64_t sample = 0; sample < chunk.samples(); ++sample) {
+      std::vector<absl::string_view> inputs;
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        const std::string& data = chunk.arrays(static_cast<int>(i)).data();
+        inputs.push_back(absl::string_view(data).substr(
+            static_cast<size_t>(sample * bytes[i]),
+            static_cast<size_t>(bytes[i])));
+      }
+      EK_RETURN_IF_ERROR(interpreter->Run(inputs), "calibrating");
+      for (Observed& one : observed) {
+        EK_RETURN_IF_ERROR(
+            Observe(float_graph, interpreter->value(one.tensor), one));
+      }
+      if (progress != nullptr) progress(++done, total);
+    }
+  }
+  v1::CalibrationStatistics statistics;
+  statistics.set_samples(total);
+  for (const Observed& one : observed) {
+    *statistics.add_ranges() =
+        RangeOf(float_graph, one, options.percentile_ppm());
+  }
+  return statistics;
+}
+
+}  // namespace edgekiln::compiler

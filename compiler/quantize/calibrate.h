@@ -1,0 +1,36 @@
+#ifndef EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_
+#define EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+
+namespace edgekiln::compiler {
+
+// Called after each sample; must not throw.
+using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
+
+// Runs the samples through a float graph and returns the range of every
+// activation tensor: graph inputs and results of ops. The percentile range
+// keeps the share `percentile_ppm` of the values, what is cut off divided
+// equally between both ends; without METHOD PERCENTILE it is the whole range.
+//
+// The result depends on the set of samples only, not on their order, on chunk
+// borders, or on the machine.
+//
+// INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
+// sample, if percentile_ppm is not in 1 .. 1000000, or if a tensor takes a
+// value that is not finite; the error names it.
+absl::StatusOr<v1::CalibrationStatistics> Calibrate(
+    const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
+    const v1::CalibrateOptions& options,
+    const CalibrationProgress& progress = nullptr);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_

@@ -1,0 +1,27 @@
+#ifndef EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_
+#define EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_
+
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/graph.pb.h"
+
+namespace edgekiln::compiler {
+
+// The int8 form of a simplified float graph: weights symmetric per output
+// channel, biases int32, activations asymmetric per tensor with a zero that is
+// exact. Op ids, op order and tensor names stay. Graph inputs and outputs stay
+// float: each input goes through a Quantize op, each output comes from a
+// Dequantize op (the int8 tensors are called "<name>.int8"), so that users
+// feed and read what their model expects.
+//
+// Ranges are those between percentile_low and percentile_high. All scales are
+// computed in double with + - * / only: same bytes on every machine.
+//
+// UNIMPLEMENTED naming the op for one that has no int8 form; INVALID_ARGUMENT
+// if the statistics have no usable range for a tensor.
+absl::StatusOr<Graph> QuantizeGraph(
+    const Graph& float_graph, const v1::CalibrationStatistics& statistics);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_

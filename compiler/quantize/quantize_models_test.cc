@@ -1,0 +1,138 @@
+// Published networks and our own example: the share of samples that the int8
+// form classifies correctly, next to that of the float form.
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "compiler/dataset/convert.h"
+#include "compiler/frontend/onnx/onnx_import.h"
+#include "compiler/ir/interpreter.h"
+#include "compiler/passes/pipeline.h"
+#include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/quantize.h"
+#include "gtest/gtest.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+struct ModelCase {
+  const char* name;
+  std::string model;        // Under EK_SHARED_DIR, or of the repository.
+  std::string calibration;  // The same.
+  std::string data;
+  double scale;             // Input transform.
+  double offset;
+  int64_t samples;          // Of `data`.
+  int float_correct;        // Of these samples; recorded in models/README.md.
+  int most_lost;            // Correct ones that int8 may miss, net.
+};
+
+bool IsOurs(const std::string& path) { return path.starts_with("docs/"); }
+
+std::string Read(const std::string& path) {
+  return tests::ReadWholeFile(IsOurs(path) ? tests::SourcePath(path)
+                                           : tests::SharedPath(path));
+}
+
+absl::StatusOr<ConvertedData> Load(const Graph& graph, const std::string& file,
+                                   const ModelCase& model, int64_t limit) {
+  v1::ConvertDataOptions options;
+  options.set_limit(limit);
+  options.set_chunk_samples(100);
+  v1::InputTransform* transform = options.add_transforms();
+  transform->add_scale(model.scale);
+  transform->add_offset(model.offset);
+  const std::string bytes = Read(file);
+  return ConvertDataSet(options, {bytes}, InputsOf(GraphToProto(graph)));
+}
+
+int Correct(const Graph& graph, const ConvertedData& data) {
+  const auto interpreter = Interpreter::Create(graph);
+  if (!interpreter.ok()) {
+    ADD_FAILURE() << interpreter.status();
+    return -1;
+  }
+  int correct = 0;
+  for (const v1::Chunk& chunk : data.chunks) {
+    const std::string& bytes = chunk.arrays(0).data();
+    const size_t one = bytes.size() / static_cast<size_t>(chunk.samples());
+    for (int64_t i = 0; i < chunk.samples(); ++i) {
+      const absl::string_view sample =
+          absl::string_view(bytes).substr(static_cast<size_t>(i) * one, one);
+      const absl::Status ran = (*interpreter)->Run({sample});
+      if (!ran.ok()) {
+        ADD_FAILURE() << ran;
+        return -1;
+      }
+      const absl::string_view out = (*interpreter)->value(graph.outputs[0]);
+      std::vector<float> scores(out.size() / sizeof(float));
+      std::memcpy(scores.data(), out.data(), out.size());
+      const auto best = std::max_element(scores.begin(), scores.end());
+      const int label = data.labels->label(
+          static_cast<int>(chunk.first_sample() + i));
+      correct += best - scores.begin() == label ? 1 : 0;
+    }
+  }
+  return correct;
+}
+
+class QuantizeModelsTest : public testing::TestWithParam<ModelCase> {};
+
+TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
+  const ModelCase& model = GetParam();
+  for (const std::string& path :
+       {model.model, model.calibration, model.data}) {
+    if (!IsOurs(path)) EK_REQUIRE_SHARED(path);
+  }
+  absl::StatusOr<Graph> graph = ImportOnnx(Read(model.model));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::Status simplified = Simplify(*graph);
+  ASSERT_TRUE(simplified.ok()) << simplified;
+  const auto calibration = Load(*graph, model.calibration, model, 200);
+  ASSERT_TRUE(calibration.ok()) << calibration.status();
+  v1::CalibrateOptions options;
+  options.set_method(v1::CalibrateOptions::MIN_MAX);
+  const auto statistics = Calibrate(*graph, calibration->chunks, options);
+  ASSERT_TRUE(statistics.ok()) << statistics.status();
+  const absl::StatusOr<Graph> quantized = QuantizeGraph(*graph, *statistics);
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  const auto data = Load(*graph, model.data, model, model.samples);
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_TRUE(data->labels.has_value());
+  EXPECT_EQ(Correct(*graph, *data), model.float_correct);
+  const int int8_correct = Correct(*quantized, *data);
+  EXPECT_GE(int8_correct, model.float_correct - model.most_lost);
+  RecordProperty("int8_correct", int8_correct);
+  std::cout << model.name << " int8 " << int8_correct << " of "
+            << data->samples << "\n";
+}
+
+const ModelCase kModels[] = {
+    {"mnist_cnn", "models/mnist_cnn_fp32.onnx", "data/mnist_2k.npz",
+     "data/mnist_2k.npz", 1, 0, 2000, 1968, 10},
+    {"lenet", "models/lenet_fp32.onnx", "data/mnist_2k.npz",
+     "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 2000, 1949,
+     10},
+    {"mnist_mlp", "models/mnist_mlp_fp32.onnx", "data/mnist_2k.npz",
+     "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 2000, 1807,
+     10},
+    {"resnet8", "models/resnet8_fp32.onnx", "data/cifar10_calib_487.npz",
+     "data/cifar10_ic_100.npz", 1, 0, 100, 85, 1},
+    {"dscnn", "models/dscnn_fp32.onnx", "data/kws_500.npz",
+     "data/kws_500.npz", 1, 0, 500, 458, 3},
+    {"digits", "docs/example/digits.onnx",
+     "docs/example/digits_calibration.npz", "docs/example/digits_test.npz", 1,
+     0, 1000, 0, 5},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizeModelsTest, testing::ValuesIn(kModels),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::compiler
