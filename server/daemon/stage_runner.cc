@@ -269,7 +269,8 @@ void StageRunner::Land(const std::shared_ptr<Flight>& flight,
   }
   for (const auto& ticket : tickets) {
     v1::Report::Stage record;
-    absl::StatusOr<v1::StageResult> result = outcome.status();
+    absl::StatusOr<v1::StageResult> result = v1::StageResult();
+    if (!outcome.ok()) result = outcome.status();
     if (outcome.ok()) {
       record.set_name(ticket->name);
       record.set_cache(hit              ? v1::Report::Stage::HIT

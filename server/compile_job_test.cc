@@ -1,0 +1,288 @@
+#include "server/compile_job.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "cache/disk_blob_store.h"
+#include "cache/stage_result_store.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/daemon/fake_stages.h"
+#include "server/daemon/stage_group.h"
+#include "server/daemon/stage_runner.h"
+
+namespace edgekiln::server {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class CompileJobTest : public testing::Test {
+ protected:
+  CompileJobTest()
+      : root_(testing::TempDir() + "compile_job_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(root_);
+    blobs_ = *cache::OpenDiskBlobStore(*files_, root_ + "/blobs");
+    results_ =
+        *cache::OpenDiskStageResultStore(*files_, root_ + "/results", *blobs_);
+    leases_ = std::make_unique<FakeLeases>(*blobs_);
+    runner_ = std::make_unique<StageRunner>(*results_, *blobs_, *leases_,
+                                            *log_);
+  }
+
+  v1::CreateJobRequest Request(const std::string& model,
+                               std::vector<std::string> targets,
+                               std::vector<v1::JobGoal> goals,
+                               const std::string& data = "",
+                               const std::string& calibration = "") {
+    v1::CreateJobRequest request;
+    request.set_model_name("net");
+    *request.mutable_model() = PutText(*blobs_, model);
+    for (const std::string& target : targets) {
+      v1::TargetRef& ref = *request.add_targets();
+      ref.set_name(target);
+      *ref.mutable_digest() = PutText(*blobs_, target);
+    }
+    for (const v1::JobGoal goal : goals) request.add_goals(goal);
+    if (!data.empty()) {
+      *request.mutable_data()->add_files() = PutText(*blobs_, data);
+    }
+    if (!calibration.empty()) {
+      *request.mutable_calibration()->add_files() =
+          PutText(*blobs_, calibration);
+    }
+    return request;
+  }
+
+  JobResult Run(const v1::CreateJobRequest& request) {
+    EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
+    StageGroup group(*runner_, {});
+    return RunCompileJob("job", request, group);
+  }
+
+  const std::string root_;
+  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+  std::unique_ptr<cache::BlobStore> blobs_;
+  std::unique_ptr<cache::StageResultStore> results_;
+  std::unique_ptr<FakeLeases> leases_;
+  std::unique_ptr<StageRunner> runner_;
+};
+
+TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;sram=64"}, {v1::PROFILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("count_cycles", "emit", "import", "partition",
+                          "resolve_target", "simplify", "simulate[0]",
+                          "synthesize_data", "tile"));
+  ASSERT_EQ(result.reports.size(), 1u);
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.totals().cycles(), 200);
+  EXPECT_EQ(report.totals().macs(), 3200);
+  EXPECT_DOUBLE_EQ(report.totals().latency_ms(), 0.2);
+  ASSERT_EQ(report.layers_size(), 2);
+  EXPECT_EQ(report.layers(0).engine(), "array");
+  EXPECT_DOUBLE_EQ(report.layers(0).utilization(), 0.5);
+  EXPECT_EQ(report.layers(1).engine(), "host");
+  EXPECT_EQ(report.bit_exact().outputs_compared(), 160);
+  EXPECT_FALSE(report.has_accuracy());
+  EXPECT_EQ(report.calibration(), "");
+  EXPECT_EQ(report.stages_size(), 9);
+  EXPECT_EQ(report.stages(0).cache(), v1::Report::Stage::MISS);
+}
+
+TEST_F(CompileJobTest, SecondIdenticalRequestExecutesNothing) {
+  const v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::COMPILE, v1::VALIDATE},
+              "samples=40 labelled=40", "samples=20");
+  const JobResult first = Run(request);
+  ASSERT_TRUE(first.status.ok()) << first.status;
+  EXPECT_FALSE(leases_->TakeExecuted().empty());
+  const JobResult second = Run(request);
+  ASSERT_TRUE(second.status.ok()) << second.status;
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+  v1::Report a = first.reports[0];
+  v1::Report b = second.reports[0];
+  for (const v1::Report::Stage& stage : b.stages()) {
+    EXPECT_EQ(stage.cache(), v1::Report::Stage::HIT) << stage.name();
+    EXPECT_EQ(stage.seconds(), 0) << stage.name();
+  }
+  ASSERT_EQ(a.stages_size(), b.stages_size());
+  a.clear_stages();
+  b.clear_stages();
+  EXPECT_EQ(a.DebugString(), b.DebugString());
+}
+
+TEST_F(CompileJobTest, AnotherSramSizeRunsAgainFromTilingOn) {
+  ASSERT_TRUE(
+      Run(Request("float net", {"conv;sram=64"}, {v1::PROFILE})).status.ok());
+  leases_->TakeExecuted();
+  ASSERT_TRUE(
+      Run(Request("float net", {"conv;sram=32"}, {v1::PROFILE})).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("count_cycles", "emit", "resolve_target",
+                          "simulate[0]", "tile"));
+}
+
+TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
+  const JobResult result =
+      Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
+                  "samples=40 labelled=40", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("calibrate", "convert_calibration", "convert_data",
+                  "convert_reference", "count_cycles", "emit", "import",
+                  "interpret[0]", "interpret[1]", "interpret[2]", "partition",
+                  "quantize", "resolve_target", "simplify", "simulate[0]",
+                  "simulate[1]", "simulate[2]", "tile"));
+  const v1::Report& report = result.reports[0];
+  EXPECT_EQ(report.calibration(), "DATA");
+  EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
+  EXPECT_EQ(report.accuracy().samples(), 40);
+  EXPECT_DOUBLE_EQ(report.accuracy().value(), 37.0 / 40);
+  EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 1);
+}
+
+TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
+  const JobResult result =
+      Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
+                  "samples=40 labelled=40"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.reports[0].calibration(), "SYNTHETIC");
+  EXPECT_FALSE(result.reports[0].has_accuracy());
+  EXPECT_EQ(result.reports[0].bit_exact().outputs_compared(), 400);
+}
+
+TEST_F(CompileJobTest, RunWithoutTargetGivesOutputsOfTheModelAsItCame) {
+  const JobResult result =
+      Run(Request("float net", {}, {v1::RUN}, "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("convert_data", "import", "interpret[0]",
+                          "interpret[1]", "pack_outputs", "simplify"));
+  ASSERT_EQ(result.artifacts.size(), 1u);
+  EXPECT_EQ(result.artifacts[0].path(), "outputs.npz");
+  EXPECT_EQ(result.artifacts[0].target(), -1);
+}
+
+TEST_F(CompileJobTest, InspectPlacesLayersWhenThereIsATarget) {
+  EXPECT_EQ(Run(Request("int8 net", {}, {v1::INSPECT}))
+                .description.layers(0)
+                .id(),
+            "conv1");
+  const JobResult placed =
+      Run(Request("int8 net", {"conv;sram=64"}, {v1::INSPECT}));
+  EXPECT_EQ(placed.description.layers(0).id(), "conv1 placed");
+  EXPECT_THAT(placed.reports, IsEmpty());
+}
+
+TEST_F(CompileJobTest, AFailedTargetDoesNotStopTheOthers) {
+  const JobResult result = Run(Request(
+      "int8 net", {"conv;tiny", "conv;sram=64"}, {v1::COMPILE, v1::PROFILE}));
+  ASSERT_FALSE(result.status.ok());
+  EXPECT_EQ(GetErrorDetail(result.status)->reason, "FAKE_ERROR");
+  EXPECT_EQ(result.status.message(), "tile: does not fit");
+  ASSERT_EQ(result.reports.size(), 2u);
+  EXPECT_EQ(result.reports[0].error().fault(), v1::ErrorDetail::USER);
+  EXPECT_FALSE(result.reports[1].has_error());
+  EXPECT_EQ(result.reports[1].totals().cycles(), 200);
+  ASSERT_EQ(result.artifacts.size(), 1u);
+  EXPECT_EQ(result.artifacts[0].path(), "manifest.json");
+  EXPECT_EQ(result.artifacts[0].target(), 1);
+}
+
+TEST_F(CompileJobTest, UserErrorsAreRemembered) {
+  const v1::CreateJobRequest request =
+      Request("bad net", {"conv;sram=64"}, {v1::COMPILE});
+  EXPECT_EQ(Run(request).status.message(), "import: bad model");
+  leases_->TakeExecuted();
+  EXPECT_EQ(Run(request).status.message(), "import: bad model");
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
+TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
+  const JobResult result = Run(Request(
+      "int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::PROFILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  int partitions = 0;
+  for (const std::string& stage : leases_->TakeExecuted()) {
+    if (stage == "partition") ++partitions;
+  }
+  EXPECT_EQ(partitions, 1);
+  EXPECT_EQ(result.reports[0].stages_size(), 9);
+  EXPECT_EQ(result.reports[1].stages_size(), 9);
+}
+
+TEST_F(CompileJobTest, CancelEndsABlockedJob) {
+  leases_->Block("tile");
+  StageGroup group(*runner_, {});
+  const v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  JobResult result;
+  std::thread thread(
+      [&] { result = RunCompileJob("job", request, group); });
+  group.Cancel(absl::CancelledError("enough"));
+  thread.join();
+  EXPECT_TRUE(absl::IsCancelled(result.status)) << result.status;
+}
+
+TEST_F(CompileJobTest, ARemovedIntermediateResultIsMadeAgain) {
+  const v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  ASSERT_TRUE(Run(request).status.ok());
+  leases_->TakeExecuted();
+  // The tiling's blob rots; the next look-up of its stage must miss.
+  const std::string tiling =
+      "tiling partition<partition graph<simplify graph<imported "
+      "model<int8 net>>>capabilities<conv>>machine<sram=64>";
+  const Digest digest = DigestOf(tiling);
+  ASSERT_TRUE(*blobs_->Contains(digest));
+  ASSERT_TRUE(files_
+                  ->Remove(root_ + "/blobs/" + digest.hash.substr(0, 2) + "/" +
+                           digest.hash + "-" +
+                           std::to_string(digest.size_bytes))
+                  .ok());
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("tile"));
+}
+
+struct BadRequest {
+  const char* name;
+  std::vector<v1::JobGoal> goals;
+  bool target;
+  bool data;
+  const char* reason;
+};
+
+TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
+  const BadRequest kCases[] = {
+      {"nothing", {}, true, true, "NO_GOAL"},
+      {"no target", {v1::PROFILE}, false, true, "NO_TARGET"},
+      {"no data", {v1::VALIDATE}, true, false, "NO_DATA"},
+      {"run without data", {v1::RUN}, false, false, "NO_DATA"},
+      {"run and profile", {v1::RUN, v1::PROFILE}, true, true, "GOALS_CONFLICT"},
+      {"unknown", {static_cast<v1::JobGoal>(77)}, true, true, "UNKNOWN_GOAL"},
+  };
+  for (const BadRequest& test : kCases) {
+    v1::CreateJobRequest request;
+    for (const v1::JobGoal goal : test.goals) request.add_goals(goal);
+    if (test.target) request.add_targets();
+    if (test.data) request.mutable_data()->add_files();
+    const absl::Status status = ValidateRequest(request);
+    ASSERT_FALSE(status.ok()) << test.name;
+    EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server
