@@ -135,9 +135,7 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   }
   const std::optional<NpyType> element = NpyTypeOf(type.element_type());
   if (!element) return absl::InternalError("model input without element type");
-  if (job.copy) {
-    EK_RETURN_IF_ERROR(CheckRawType(stored, type, *element), "model input");
-  } else {
+  if (!job.copy) {
     question.stored_factors = Factors(stored.scale, stored.offset);
     question.network_factors = Factors(job.scale, job.offset);
     EK_RETURN_IF_ERROR(CheckFactors(stored.scale, stored.offset, stored.name),
@@ -147,6 +145,8 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   }
   EK_ASSIGN_OR_RETURN(job.layout, ResolveLayout(question),
                       absl::StrCat("model input '", type.name(), "'"));
+  // After the shape: data of another model is the likelier mistake.
+  if (job.copy) EK_RETURN_IF_ERROR(CheckRawType(stored, type, *element));
   job.stored_elements = static_cast<int64_t>(job.layout.source.size());
   job.sample_bytes = job.stored_elements * NpyTypeBytes(*element);
   return job;
@@ -212,6 +212,28 @@ absl::Status FillChunks(const Job& job, std::vector<v1::Chunk>& chunks) {
                            .offset = job.offset});
 }
 
+// Whether everything that reads a tensor turns it into the IR's NHWC first, as
+// it does with the inputs of NCHW models; perhaps after quantizing it.
+bool IsTurnedToNhwc(const v1::Graph& graph, int32_t tensor, bool may_quantize) {
+  constexpr int32_t kToNhwc[] = {0, 2, 3, 1};
+  bool readers = false;
+  for (const v1::Op& op : graph.ops()) {
+    if (std::find(op.inputs().begin(), op.inputs().end(), tensor) ==
+        op.inputs().end()) {
+      continue;
+    }
+    readers = true;
+    const auto& order = op.attributes().transpose().permutation();
+    const bool turned = std::equal(order.begin(), order.end(),
+                                   std::begin(kToNhwc), std::end(kToNhwc));
+    const bool later = may_quantize && op.attributes().has_quantize() &&
+                       op.outputs_size() == 1 &&
+                       IsTurnedToNhwc(graph, op.outputs(0), false);
+    if (!turned && !later) return false;
+  }
+  return readers;
+}
+
 }  // namespace
 
 int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted) {
@@ -233,21 +255,7 @@ ModelInputs InputsOf(const v1::Graph& graph) {
   ModelInputs inputs;
   for (const int32_t input : graph.inputs()) {
     inputs.types.push_back(graph.tensors(input).type());
-    // An NCHW input is turned into the IR's NHWC by whatever reads it first.
-    bool readers = false;
-    bool all_turn = true;
-    for (const v1::Op& op : graph.ops()) {
-      if (std::find(op.inputs().begin(), op.inputs().end(), input) ==
-          op.inputs().end()) {
-        continue;
-      }
-      readers = true;
-      const auto& order = op.attributes().transpose().permutation();
-      const int32_t to_nhwc[] = {0, 2, 3, 1};
-      all_turn &= std::equal(order.begin(), order.end(), std::begin(to_nhwc),
-                             std::end(to_nhwc));
-    }
-    inputs.is_nchw.push_back(readers && all_turn);
+    inputs.is_nchw.push_back(IsTurnedToNhwc(graph, input, true));
   }
   return inputs;
 }

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
+#include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/proto_convert.h"
@@ -55,23 +56,56 @@ v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
   return layer;
 }
 
+// A float model is placed in its int8 form. Ranges decide nothing about that,
+// so that any will do.
+absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
+  if (IsQuantized(graph)) return graph;
+  v1::CalibrationStatistics statistics;
+  statistics.set_samples(1);
+  for (const compiler::Tensor& tensor : graph.tensors) {
+    if (tensor.is_constant()) continue;
+    auto& range = *statistics.add_ranges();
+    range.set_tensor(tensor.name);
+    range.set_min(-1);
+    range.set_max(1);
+    range.set_percentile_low(-1);
+    range.set_percentile_high(1);
+  }
+  return compiler::QuantizeGraph(graph, statistics);
+}
+
+absl::StatusOr<std::map<std::string, v1::ModelDescription::Layer>> Place(
+    const compiler::Graph& graph, const v1::Capabilities& capabilities) {
+  EK_ASSIGN_OR_RETURN(const compiler::Graph deployed, DeployedForm(graph));
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      compiler::PartitionGraph(deployed, capabilities));
+  std::map<std::string, v1::ModelDescription::Layer> placed;
+  for (const v1::Partition::Placement& placement : partition.placements()) {
+    const auto op = static_cast<size_t>(placement.op());
+    auto& layer = placed[deployed.ops[op].id];
+    layer.set_engine(placement.engine() < 0
+                         ? "host"
+                         : capabilities.engines(placement.engine()).name());
+    layer.set_reason(placement.reason());
+  }
+  return placed;
+}
+
 // Engine and reason of every layer. That a model cannot be placed is part of
 // its description, not an error.
 void AddPlacements(const compiler::Graph& graph,
                    const v1::Capabilities& capabilities,
                    v1::ModelDescription& description) {
-  const absl::StatusOr<v1::Partition> partition =
-      compiler::PartitionGraph(graph, capabilities);
-  if (!partition.ok()) {
-    *description.add_problems() = ErrorToProto(partition.status());
+  const auto placed = Place(graph, capabilities);
+  if (!placed.ok()) {
+    *description.add_problems() = ErrorToProto(placed.status());
     return;
   }
-  for (const v1::Partition::Placement& placement : partition->placements()) {
-    auto& layer = *description.mutable_layers(placement.op());
-    layer.set_engine(placement.engine() < 0
-                         ? "host"
-                         : capabilities.engines(placement.engine()).name());
-    layer.set_reason(placement.reason());
+  for (auto& layer : *description.mutable_layers()) {
+    const auto found = placed->find(layer.id());
+    if (found == placed->end()) continue;
+    layer.set_engine(found->second.engine());
+    layer.set_reason(found->second.reason());
   }
 }
 

@@ -1,0 +1,31 @@
+#include <vector>
+
+#include "base/status_macros.h"
+#include "compiler/quantize/calibrate.h"
+#include "server/worker/stages/graph_input.h"
+#include "server/worker/stages/stages.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<StageOutput> RunCalibrate(const v1::CalibrateOptions& options,
+                                         const StageInputs& inputs,
+                                         const ProgressSink& progress) {
+  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
+                      inputs.ParseAll<v1::Chunk>("chunk"));
+  EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
+                      compiler::Calibrate(graph, chunks, options,
+                                          [&](int64_t done, int64_t total) {
+                                            v1::StageProgress state;
+                                            state.set_done(done);
+                                            state.set_total(total);
+                                            state.set_unit("samples");
+                                            progress(state);
+                                          }),
+                      "calibrating");
+  StageOutput output;
+  output.Add("statistics", statistics);
+  return output;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,46 @@
+#ifndef EK_SERVER_WORKER_STAGES_COMPARE_H_
+#define EK_SERVER_WORKER_STAGES_COMPARE_H_
+
+// What a simulated chip computed, against what the reference says.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/program.pb.h"
+
+namespace edgekiln::server {
+
+// Adds up over all slices of all samples.
+class Comparison {
+ public:
+  // Compares every element of `slice`, whose values `got` are dense in the
+  // order h, w, c, with the same elements of `want`, the whole tensor, dense.
+  // Values are compared bit by bit. `layer` and `sample` are for the message.
+  // INTERNAL if slice or sizes do not fit the tensor.
+  absl::Status Add(const compiler::Tensor& tensor, absl::string_view want,
+                   const v1::TensorSlice& slice, absl::string_view got,
+                   absl::string_view layer, int64_t sample);
+  // The same for a whole tensor.
+  absl::Status AddWhole(const compiler::Tensor& tensor, absl::string_view want,
+                        absl::string_view got, absl::string_view layer,
+                        int64_t sample);
+
+  int64_t compared() const { return compared_; }
+  int64_t mismatches() const { return mismatches_; }
+  // "layer conv_1, sample 3, tensor 'x' at row 1, column 2, channel 3: got 5,
+  // want 6"; empty
+  // without mismatches.
+  const std::string& first_mismatch() const { return first_mismatch_; }
+
+ private:
+  int64_t compared_ = 0;
+  int64_t mismatches_ = 0;
+  std::string first_mismatch_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_STAGES_COMPARE_H_
