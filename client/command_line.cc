@@ -1,9 +1,8 @@
 #include "client/command_line.h"
 
+#include <CLI/CLI.hpp>
 #include <functional>
 #include <utility>
-
-#include <CLI/CLI.hpp>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -181,8 +180,8 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group =
       root.add_subcommand("jobs", "What the daemon is doing and has done");
   group->require_subcommand(1);
-  CLI::App* app = AddCommand(*group, raw, Command::kJobsList, "list",
-                             "The newest jobs");
+  CLI::App* app =
+      AddCommand(*group, raw, Command::kJobsList, "list", "The newest jobs");
   AddLimit(*app, raw, "List at most N jobs (20)");
   app = AddCommand(*group, raw, Command::kJobsShow, "show",
                    "State, stages and reports of a job");
@@ -233,8 +232,7 @@ std::string FullName(const CLI::App* app) {
 absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
   const bool is_option = argument.size() > 1 && argument[0] == '-';
   const std::string bare = argument.substr(0, argument.find('='));
-  const std::string help =
-      absl::StrCat("see ", FullName(&app), " --help");
+  const std::string help = absl::StrCat("see ", FullName(&app), " --help");
   if (is_option) {
     const std::string nearest = NearestOf(bare, OptionNames(app));
     return UsageError(

@@ -1,9 +1,9 @@
 #include "client/command_line.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -36,9 +36,8 @@ std::string Describe(const CommandLine& line) {
   add("data", line.data);
   add("calibration", line.calibration);
   add("output", line.output);
-  add("inputs", line.transforms.empty()
-                    ? ""
-                    : std::to_string(line.transforms.size()));
+  add("inputs",
+      line.transforms.empty() ? "" : std::to_string(line.transforms.size()));
   add("method", line.calibration_method.has_value()
                     ? line.calibration_method->ShortDebugString()
                     : "");

@@ -1,9 +1,9 @@
 #include "client/connection.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <algorithm>
 #include <utility>
-
-#include <grpcpp/grpcpp.h>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
@@ -24,8 +24,6 @@ constexpr int kMaxMessageBytes = 256 << 20;
 // A daemon that has answered once and is gone is waited for this long.
 constexpr absl::Duration kRetryFor = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
-// How long calls that need a worker wait for the first one to connect.
-constexpr absl::Duration kWorkerPatience = absl::Seconds(10);
 
 // Calls that need a worker take as long as the model is big.
 enum class Patience { kShort, kUnlimited };
@@ -93,10 +91,8 @@ class GrpcConnection final : public Connection {
   }
   absl::StatusOr<v1::ModelDescription> InspectModel(
       const v1::InspectModelRequest& request) override {
-    return WithWorker([&] {
-      return Call(*models_, &v1::Models::Stub::InspectModel, request,
-                  Patience::kUnlimited);
-    });
+    return Call(*models_, &v1::Models::Stub::InspectModel, request,
+                Patience::kUnlimited);
   }
   absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
     return Call(*targets_, &v1::Targets::Stub::ListTargets,
@@ -111,16 +107,14 @@ class GrpcConnection final : public Connection {
       const Digest& target) override {
     v1::ValidateTargetRequest request;
     *request.mutable_target() = ToProto(target);
-    return WithWorker([&] {
-      return Call(*targets_, &v1::Targets::Stub::ValidateTarget, request,
-                  Patience::kUnlimited);
-    });
+    return Call(*targets_, &v1::Targets::Stub::ValidateTarget, request,
+                Patience::kUnlimited);
   }
 
   absl::Status Upload(const std::vector<LocalBlob>& blobs,
                       const TransferProgress& progress) override {
-    const absl::Status status = UploadMissing(channel_, files_, clock_, blobs,
-                                              Transfer(), progress);
+    const absl::Status status =
+        UploadMissing(channel_, files_, clock_, blobs, Transfer(), progress);
     if (status.ok()) reached_ = true;
     return Explain(status);
   }
@@ -134,8 +128,8 @@ class GrpcConnection final : public Connection {
                      WatchSink& sink) override {
     WatchOptions options;
     options.revive = options_.revive;
-    return Explain(WatchJob(channel_, clock_, job_id, after_sequence, options,
-                            sink));
+    return Explain(
+        WatchJob(channel_, clock_, job_id, after_sequence, options, sink));
   }
 
  private:
@@ -155,8 +149,8 @@ class GrpcConnection final : public Connection {
           {.fault = Fault::kUser,
            .reason = kReasonTimeout,
            .what = "the time is up",
-           .limit = absl::StrCat("--timeout ",
-                                 FormatTimeSpan(options_.timeout)),
+           .limit =
+               absl::StrCat("--timeout ", FormatTimeSpan(options_.timeout)),
            .fix = "give it more time; what is finished is not computed again"});
     }
     if (late || IsTransient(status)) {
@@ -164,8 +158,8 @@ class GrpcConnection final : public Connection {
           absl::StatusCode::kUnavailable,
           {.fault = Fault::kInfra,
            .reason = kReasonUnreachable,
-           .what = reached_ ? "the daemon no longer answers"
-                            : "no daemon answers",
+           .what =
+               reached_ ? "the daemon no longer answers" : "no daemon answers",
            .where = absl::StrCat(options_.shown, " (", status.message(), ")"),
            .fix = options_.fix});
     }
@@ -207,25 +201,10 @@ class GrpcConnection final : public Connection {
       // An answer, if not the one hoped for.
       if (GetErrorDetail(status).has_value()) reached_ = true;
       const bool retry = reached_ && absl::IsUnavailable(status) &&
-                         IsTransient(status) &&
-                         clock_.Monotonic() < give_up && clock_.Now() < until;
+                         IsTransient(status) && clock_.Monotonic() < give_up &&
+                         clock_.Now() < until;
       if (!retry) return Explain(status);
       if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
-      clock_.SleepFor(kRetryEvery);
-    }
-  }
-
-  // A daemon that was just started refuses work until its workers are there.
-  template <typename Attempt>
-  auto WithWorker(const Attempt& attempt) -> decltype(attempt()) {
-    const absl::Duration give_up =
-        clock_.Monotonic() + std::min(kWorkerPatience, options_.timeout);
-    while (true) {
-      auto result = attempt();
-      const auto detail = GetErrorDetail(result.status());
-      const bool wait = detail.has_value() && detail->reason == kReasonNoWorker &&
-                        clock_.Monotonic() < give_up;
-      if (!wait) return result;
       clock_.SleepFor(kRetryEvery);
     }
   }

@@ -1,10 +1,10 @@
 #include "client/connection.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <memory>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "client/exit_code.h"

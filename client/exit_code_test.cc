@@ -1,8 +1,8 @@
 #include "client/exit_code.h"
 
-#include <string>
-
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -39,8 +39,8 @@ TEST(ExitCodeForTest, Table) {
       {"unreachable",
        Error(Code::kUnavailable, Fault::kInfra, kReasonUnreachable),
        ExitCode::kInfra},
-      {"no worker", Error(Code::kDeadlineExceeded, Fault::kInfra,
-                          kReasonNoWorker),
+      {"no worker",
+       Error(Code::kDeadlineExceeded, Fault::kInfra, kReasonNoWorker),
        ExitCode::kInfra},
       {"deadline", Error(Code::kDeadlineExceeded, Fault::kUser, "RUN_DEADLINE"),
        ExitCode::kDeadline},

@@ -89,7 +89,8 @@ constexpr char kTargetsCheck[] = R"(Example:
   edgekiln targets check my_chip.txtpb
 )";
 
-constexpr char kJobsWatch[] = R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
+constexpr char kJobsWatch[] =
+    R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
 )";
 
 }  // namespace

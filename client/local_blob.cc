@@ -77,8 +77,8 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
   const absl::StatusOr<FileInfo> info = files.Stat(path);
   if (!info.ok()) return Unreadable(path, option, info.status());
   if (info->is_directory) {
-    return UsageError(absl::StrCat("'", path, "' is a folder"), option, "a file",
-                      "name the file in it");
+    return UsageError(absl::StrCat("'", path, "' is a folder"), option,
+                      "a file", "name the file in it");
   }
   Sha256 hash;
   while (true) {
@@ -87,11 +87,12 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
     if (!bytes.ok()) return Unreadable(path, option, bytes.status());
     if (bytes->empty()) break;
     hash.Update(*bytes);
-    // A full stop for what never ends (/dev/zero): files have the size they say.
+    // A full stop for what never ends (/dev/zero): files have the size they
+    // say.
     if (hash.size_bytes() > info->size_bytes) {
-      return UsageError(absl::StrCat("'", path,
-                                     "' is not a regular file, or is growing"),
-                        option, "a file at rest", "copy it first");
+      return UsageError(
+          absl::StrCat("'", path, "' is not a regular file, or is growing"),
+          option, "a file at rest", "copy it first");
     }
   }
   return LocalBlob{.path = path, .digest = hash.Finish()};
@@ -108,8 +109,7 @@ absl::StatusOr<std::vector<LocalBlob>> OpenDataSet(FileSystem& files,
   }
   std::vector<LocalBlob> blobs(1);
   EK_ASSIGN_OR_RETURN(blobs[0], OpenLocalBlob(files, argument, option));
-  EK_ASSIGN_OR_RETURN(const std::string start,
-                      files.ReadRange(argument, 0, 2));
+  EK_ASSIGN_OR_RETURN(const std::string start, files.ReadRange(argument, 0, 2));
   if (!LooksLikeIdx(start)) return blobs;
   const std::vector<std::string> candidates = LabelPaths(argument);
   for (const std::string& labels : candidates) {
@@ -122,8 +122,7 @@ absl::StatusOr<std::vector<LocalBlob>> OpenDataSet(FileSystem& files,
           : absl::StrCat("looked for ", absl::StrJoin(candidates, " and "));
   return UsageError(
       absl::StrCat("no labels for the IDX images '", argument, "'"), option,
-      looked,
-      absl::StrCat("name both: ", option, " ", argument, ",LABELS"));
+      looked, absl::StrCat("name both: ", option, " ", argument, ",LABELS"));
 }
 
 }  // namespace edgekiln::client

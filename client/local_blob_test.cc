@@ -1,11 +1,11 @@
 #include "client/local_blob.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "client/exit_code.h"
@@ -41,8 +41,8 @@ TEST_F(LocalBlobTest, Digests) {
 }
 
 TEST_F(LocalBlobTest, WhatIsNotThereIsAUsageError) {
-  for (const std::string& path : {folder_ + "/absent", folder_,
-                                  std::string("/dev/zero")}) {
+  for (const std::string& path :
+       {folder_ + "/absent", folder_, std::string("/dev/zero")}) {
     const auto blob = OpenLocalBlob(*files_, path, "--data");
     EXPECT_EQ(ExitCodeFor(blob.status()), ExitCode::kUsage) << path;
     const auto detail = GetErrorDetail(blob.status());
@@ -56,7 +56,7 @@ TEST_F(LocalBlobTest, DataSets) {
   const struct {
     std::string images;
     std::string bytes;
-    std::string labels;   // Empty: none.
+    std::string labels;    // Empty: none.
     std::string argument;  // Relative to the folder.
     size_t want;           // Files; 0: refused.
   } cases[] = {

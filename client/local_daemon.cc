@@ -160,8 +160,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program,
   char local[] = "--local";
   char* const argv[] = {name.data(), local, nullptr};
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, program.c_str(), &actions, &attributes,
-                                argv, environ);
+  const int error =
+      posix_spawn(&pid, program.c_str(), &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
@@ -251,10 +251,10 @@ absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
     clock.SleepFor(kPollEvery);
   }
   if (failed) return DidNotStart("edgekilnd --local ended at once", log);
-  return DidNotStart(absl::StrCat("edgekilnd --local did not listen on ",
-                                  socket_path, " within ",
-                                  absl::FormatDuration(options.patience)),
-                     log);
+  return DidNotStart(
+      absl::StrCat("edgekilnd --local did not listen on ", socket_path,
+                   " within ", absl::FormatDuration(options.patience)),
+      log);
 }
 
 }  // namespace edgekiln::client

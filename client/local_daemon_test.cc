@@ -1,13 +1,12 @@
 #include "client/local_daemon.h"
 
+#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
-
-#include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "client/exit_code.h"
@@ -83,7 +82,8 @@ TEST_F(LocalDaemonTest, MissingProgram) {
 }
 
 TEST_F(LocalDaemonTest, QuotesLastWords) {
-  Install("#!/bin/sh\necho one >&2\necho 'the state folder is full' >&2\nexit 1\n");
+  Install(
+      "#!/bin/sh\necho one >&2\necho 'the state folder is full' >&2\nexit 1\n");
   const absl::Status status = Ensure();
   EXPECT_EQ(Reason(status), kReasonUnreachable);
   EXPECT_NE(status.message().find("the state folder is full"),

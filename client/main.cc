@@ -118,13 +118,12 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   const std::unique_ptr<Clock> clock = NewRealClock();
   const std::unique_ptr<FileSystem> files = NewPosixFileSystem();
   const absl::Duration start = clock->Monotonic();
-  Progress progress({.style = ProgressStyleOf(line),
-                     .colours = StyleOf(STDERR_FILENO),
-                     .write = [](absl::string_view text) {
-                       Write(stderr, text);
-                     },
-                     .width = TerminalWidth,
-                     .now = [&] { return clock->Monotonic(); }});
+  Progress progress(
+      {.style = ProgressStyleOf(line),
+       .colours = StyleOf(STDERR_FILENO),
+       .write = [](absl::string_view text) { Write(stderr, text); },
+       .width = TerminalWidth,
+       .now = [&] { return clock->Monotonic(); }});
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
                       Connect(line, *files, *clock));
   CommandContext context{.line = line,
@@ -132,10 +131,11 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
                          .files = *files,
                          .clock = *clock,
                          .progress = progress,
-                         .print = [&](absl::string_view text) {
-                           printed = true;
-                           Write(stdout, text);
-                         },
+                         .print =
+                             [&](absl::string_view text) {
+                               printed = true;
+                               Write(stdout, text);
+                             },
                          .style = StyleOf(STDOUT_FILENO),
                          .deadline = start + line.timeout};
   return Dispatch(context);
@@ -152,7 +152,8 @@ ExitCode Fail(const absl::Status& status, bool json, bool printed) {
 ExitCode Main(const std::vector<std::string>& args) {
   const absl::StatusOr<CommandLine> line = ParseCommandLine(args);
   if (!line.ok()) {
-    const bool json = std::find(args.begin(), args.end(), "--json") != args.end();
+    const bool json =
+        std::find(args.begin(), args.end(), "--json") != args.end();
     return Fail(line.status(), json, false);
   }
   if (line->command == Command::kHelp || line->command == Command::kVersion) {

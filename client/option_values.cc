@@ -59,9 +59,8 @@ absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view key,
     }
     numbers.push_back(number);
     if (numbers.size() > kMaxChannels) {
-      return BadInput(absl::StrCat(key, ": more than ", kMaxChannels,
-                                   " values"),
-                      text);
+      return BadInput(
+          absl::StrCat(key, ": more than ", kMaxChannels, " values"), text);
     }
   }
   return numbers;
@@ -72,8 +71,8 @@ absl::Status ApplyKey(absl::string_view key, absl::string_view value,
   if (key == "scale" || key == "offset") {
     EK_ASSIGN_OR_RETURN(const std::vector<double> numbers,
                         ParseNumbers(key, value, text));
-    auto* field = key == "scale" ? transform.mutable_scale()
-                                 : transform.mutable_offset();
+    auto* field =
+        key == "scale" ? transform.mutable_scale() : transform.mutable_offset();
     field->Assign(numbers.begin(), numbers.end());
     return absl::OkStatus();
   }
@@ -143,8 +142,7 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text) {
     transform.set_input(std::string(text.substr(0, start - 1)));
   }
   std::set<std::string> seen;
-  for (const absl::string_view part :
-       absl::StrSplit(text.substr(start), ',')) {
+  for (const absl::string_view part : absl::StrSplit(text.substr(start), ',')) {
     const std::pair<absl::string_view, absl::string_view> pair =
         absl::StrSplit(part, absl::MaxSplits('=', 1));
     if (!seen.insert(std::string(pair.first)).second) {
@@ -166,10 +164,9 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
       absl::StrSplit(text, absl::MaxSplits(':', 1));
   double percent = 99.99;
   const bool with_value = text.find(':') != absl::string_view::npos;
-  const bool valid =
-      pair.first == "percentile" &&
-      (!with_value || absl::SimpleAtod(pair.second, &percent)) &&
-      percent > 50 && percent <= 100;
+  const bool valid = pair.first == "percentile" &&
+                     (!with_value || absl::SimpleAtod(pair.second, &percent)) &&
+                     percent > 50 && percent <= 100;
   if (!valid) {
     return UsageError(absl::StrCat("'", text, "' is not a calibration method"),
                       "--calibration-method",
@@ -194,8 +191,7 @@ std::string NearestOf(absl::string_view text,
     }
   }
   // Beyond a third of its letters a word was meant to be something else.
-  const int letters = static_cast<int>(
-      std::max(text.size(), best.size()));
+  const int letters = static_cast<int>(std::max(text.size(), best.size()));
   return best_distance * 3 <= letters ? best : "";
 }
 

@@ -1,9 +1,9 @@
 #include "client/option_values.h"
 
+#include <gtest/gtest.h>
+
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "client/exit_code.h"
 
@@ -17,20 +17,13 @@ struct TimeoutCase {
 
 TEST(ParseTimeoutTest, Table) {
   const TimeoutCase cases[] = {
-      {"30s", absl::Seconds(30)},
-      {"5m", absl::Minutes(5)},
-      {"1h30m", absl::Minutes(90)},
-      {"500ms", absl::Milliseconds(500)},
-      {"90", absl::Seconds(90)},
-      {"0.5", absl::Milliseconds(500)},
-      {"720h", absl::Hours(720)},
-      {"0", absl::ZeroDuration()},
-      {"-5s", absl::ZeroDuration()},
-      {"721h", absl::ZeroDuration()},
-      {"inf", absl::ZeroDuration()},
-      {"nan", absl::ZeroDuration()},
-      {"", absl::ZeroDuration()},
-      {"5 minutes", absl::ZeroDuration()},
+      {"30s", absl::Seconds(30)},    {"5m", absl::Minutes(5)},
+      {"1h30m", absl::Minutes(90)},  {"500ms", absl::Milliseconds(500)},
+      {"90", absl::Seconds(90)},     {"0.5", absl::Milliseconds(500)},
+      {"720h", absl::Hours(720)},    {"0", absl::ZeroDuration()},
+      {"-5s", absl::ZeroDuration()}, {"721h", absl::ZeroDuration()},
+      {"inf", absl::ZeroDuration()}, {"nan", absl::ZeroDuration()},
+      {"", absl::ZeroDuration()},    {"5 minutes", absl::ZeroDuration()},
   };
   for (const TimeoutCase& c : cases) {
     const auto got = ParseTimeout(c.text);

@@ -23,11 +23,13 @@ class JobWatch final : public WatchSink {
       case v1::JobEvent::kWaiting:
         waiting_ = event.waiting().reason();
         break;
-      case v1::JobEvent::kState:
-        break;
-      default:
-        worked_ = true;
+      case v1::JobEvent::kProgress:
+      case v1::JobEvent::kSamples:
+      case v1::JobEvent::kStageFinished:
         waiting_.clear();
+        break;
+      default:  // A stage starts when it is queued: nobody has taken it yet.
+        break;
     }
     context_.progress.OnEvent(event);
   }
@@ -50,10 +52,10 @@ class JobWatch final : public WatchSink {
 
  private:
   absl::Status TimeIsUp() const {
-    const std::string limit = absl::StrCat(
-        "--timeout ", FormatTimeSpan(context_.line.timeout));
-    // Nothing was ever done for us: not a slow run but a missing worker.
-    if (!worked_ && !waiting_.empty()) {
+    const std::string limit =
+        absl::StrCat("--timeout ", FormatTimeSpan(context_.line.timeout));
+    // Not a slow run but a missing worker.
+    if (!waiting_.empty()) {
       return MakeError(absl::StatusCode::kUnavailable,
                        {.fault = Fault::kInfra,
                         .reason = kReasonNoWorker,
@@ -66,7 +68,6 @@ class JobWatch final : public WatchSink {
     ErrorDetail detail{.fault = Fault::kUser,
                        .reason = kReasonTimeout,
                        .what = "the time is up"};
-    if (!waiting_.empty()) detail.where = absl::StrCat("waiting: ", waiting_);
     detail.limit = limit;
     detail.fix = "give it more time; what is finished is not computed again";
     return MakeError(absl::StatusCode::kDeadlineExceeded, detail);
@@ -74,8 +75,7 @@ class JobWatch final : public WatchSink {
 
   CommandContext& context_;
   const Interrupt* const interrupt_;
-  bool worked_ = false;  // Whether any stage has run or been looked up.
-  std::string waiting_;
+  std::string waiting_;  // Why nothing moves; empty if something does.
 };
 
 absl::Status WithJob(const absl::Status& status, const std::string& id) {
@@ -90,14 +90,13 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
   const Interrupt interrupt;
   EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.CreateJob(request));
   JobWatch watch(context, &interrupt);
-  const absl::Status status =
-      context.connection.Watch(job.id(), 0, watch);
+  const absl::Status status = context.connection.Watch(job.id(), 0, watch);
   if (!status.ok()) {
     const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-    const bool ours = detail.has_value() &&
-                      (detail->reason == kReasonInterrupted ||
-                       detail->reason == kReasonTimeout ||
-                       detail->reason == kReasonNoWorker);
+    const bool ours =
+        detail.has_value() &&
+        (detail->reason == kReasonInterrupted ||
+         detail->reason == kReasonTimeout || detail->reason == kReasonNoWorker);
     // If the daemon cannot be told, the job goes on and its results are kept.
     if (ours) (void)context.connection.CancelJob(job.id());
     return WithJob(status, job.id());

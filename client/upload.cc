@@ -1,12 +1,12 @@
 #include "client/upload.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <algorithm>
 #include <map>
 #include <random>
 #include <set>
 #include <utility>
-
-#include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -246,10 +246,9 @@ class Uploader {
         });
     if (absl::IsNotFound(status)) return WriteState{};
     EK_RETURN_IF_ERROR(status, "asking how far the upload got");
-    return WriteState{
-        .committed = std::clamp<int64_t>(response.committed_size(), 0,
-                                         blob.digest.size_bytes),
-        .complete = response.complete()};
+    return WriteState{.committed = std::clamp<int64_t>(
+                          response.committed_size(), 0, blob.digest.size_bytes),
+                      .complete = response.complete()};
   }
 
   absl::Status WriteFrom(const LocalBlob& blob, const std::string& resource,
@@ -289,9 +288,8 @@ class Uploader {
     writer->WritesDone();
     EK_RETURN_IF_ERROR(FromGrpc(writer->Finish()));
     if (response.committed_size() == size) return absl::OkStatus();
-    return absl::AbortedError(
-        absl::StrCat("the daemon took ", response.committed_size(), " of ",
-                     size, " bytes"));
+    return absl::AbortedError(absl::StrCat(
+        "the daemon took ", response.committed_size(), " of ", size, " bytes"));
   }
 
   const std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;

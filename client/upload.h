@@ -52,10 +52,10 @@ absl::Status UploadMissing(const std::shared_ptr<grpc::Channel>& channel,
 // Hands the bytes of `digest` to `sink` in order and returns OK after the last
 // one if they have that digest; DATA_LOSS otherwise. Errors: those of the
 // daemon (NOT_FOUND) and of `sink`.
-absl::Status Download(const std::shared_ptr<grpc::Channel>& channel,
-                      Clock& clock, const Digest& digest,
-                      const TransferOptions& options,
-                      const std::function<absl::Status(absl::string_view)>& sink);
+absl::Status Download(
+    const std::shared_ptr<grpc::Channel>& channel, Clock& clock,
+    const Digest& digest, const TransferOptions& options,
+    const std::function<absl::Status(absl::string_view)>& sink);
 
 }  // namespace edgekiln::client
 

@@ -1,12 +1,12 @@
 #include "client/upload.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "client/testing/fake_daemon.h"
 
@@ -16,7 +16,8 @@ namespace {
 class UploadTest : public testing::Test {
  protected:
   UploadTest()
-      : folder_(NewTempFolder()), daemon_(folder_ + "/s"),
+      : folder_(NewTempFolder()),
+        daemon_(folder_ + "/s"),
         files_(NewPosixFileSystem()) {
     options_.batch_blob_bytes = 1000;
     options_.batch_total_bytes = 3000;
@@ -57,8 +58,8 @@ class UploadTest : public testing::Test {
 };
 
 TEST_F(UploadTest, SendsSmallOnesTogetherAndOnlyWhatIsMissing) {
-  const std::vector<LocalBlob> blobs = {NewFile(900), NewFile(900),
-                                        NewFile(0), NewFile(900)};
+  const std::vector<LocalBlob> blobs = {NewFile(900), NewFile(900), NewFile(0),
+                                        NewFile(900)};
   ASSERT_TRUE(Upload(blobs).ok());
   for (const LocalBlob& blob : blobs) EXPECT_TRUE(Has(blob));
   // Three do not fit into one batch because of what surrounds them.
@@ -150,12 +151,11 @@ TEST_F(UploadTest, DownloadsAndResumes) {
   ASSERT_TRUE(Upload({blob}).ok());
   daemon_.store.read_cuts = {0, 1200, 1};
   std::string got;
-  const absl::Status status =
-      Download(daemon_.Channel(), clock_, blob.digest, options_,
-               [&](absl::string_view bytes) {
-                 got.append(bytes.data(), bytes.size());
-                 return absl::OkStatus();
-               });
+  const absl::Status status = Download(daemon_.Channel(), clock_, blob.digest,
+                                       options_, [&](absl::string_view bytes) {
+                                         got.append(bytes.data(), bytes.size());
+                                         return absl::OkStatus();
+                                       });
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(DigestOf(got), blob.digest);
 }
@@ -163,17 +163,17 @@ TEST_F(UploadTest, DownloadsAndResumes) {
 TEST_F(UploadTest, DownloadRefusesWrongBytesAndPassesErrorsOn) {
   const LocalBlob blob = NewFile(5000);
   const auto ignore = [](absl::string_view) { return absl::OkStatus(); };
-  EXPECT_TRUE(absl::IsNotFound(Download(daemon_.Channel(), clock_, blob.digest,
-                                        options_, ignore)));
+  EXPECT_TRUE(absl::IsNotFound(
+      Download(daemon_.Channel(), clock_, blob.digest, options_, ignore)));
   ASSERT_TRUE(Upload({blob}).ok());
   const auto full = [](absl::string_view) {
     return absl::ResourceExhaustedError("disk full");
   };
-  EXPECT_TRUE(absl::IsResourceExhausted(Download(
-      daemon_.Channel(), clock_, blob.digest, options_, full)));
+  EXPECT_TRUE(absl::IsResourceExhausted(
+      Download(daemon_.Channel(), clock_, blob.digest, options_, full)));
   daemon_.store.corrupt_reads = true;
-  EXPECT_TRUE(absl::IsDataLoss(Download(daemon_.Channel(), clock_, blob.digest,
-                                        options_, ignore)));
+  EXPECT_TRUE(absl::IsDataLoss(
+      Download(daemon_.Channel(), clock_, blob.digest, options_, ignore)));
   EXPECT_FALSE(Download(daemon_.Channel(), clock_,
                         Digest{.hash = "../x", .size_bytes = 1}, options_,
                         ignore)

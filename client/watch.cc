@@ -1,13 +1,13 @@
 #include "client/watch.h"
 
+#include <grpcpp/grpcpp.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
 #include <thread>
 #include <utility>
-
-#include <grpcpp/grpcpp.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -34,8 +34,7 @@ class EventStream {
   }
 
   // Waits for at most `patience`. `status` is set at the end of the stream.
-  Got Next(absl::Duration patience, v1::JobEvent& event,
-           absl::Status& status) {
+  Got Next(absl::Duration patience, v1::JobEvent& event, absl::Status& status) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait_for(lock, absl::ToChronoMilliseconds(patience),
                       [this] { return !events_.empty() || ended_; });

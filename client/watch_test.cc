@@ -1,10 +1,10 @@
 #include "client/watch.h"
 
+#include <gtest/gtest.h>
+
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "client/testing/fake_daemon.h"
 

@@ -1,6 +1,7 @@
 // The commands against a scripted daemon: what they ask, print, write and
 // return.
 
+#include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,8 +13,6 @@
 #include <string>
 #include <utility>
 #include <vector>
-
-#include <gtest/gtest.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -172,16 +171,16 @@ class CommandsTest : public testing::Test {
     EXPECT_TRUE(line.ok()) << line.status();
     if (!line.ok()) return line.status();
     Progress progress({});
-    CommandContext context{
-        .line = *line,
-        .connection = connection_,
-        .files = *files_,
-        .clock = clock_,
-        .progress = progress,
-        .print = [&](absl::string_view text) {
-          out_.append(text.data(), text.size());
-        },
-        .deadline = clock_.Monotonic() + line->timeout};
+    CommandContext context{.line = *line,
+                           .connection = connection_,
+                           .files = *files_,
+                           .clock = clock_,
+                           .progress = progress,
+                           .print =
+                               [&](absl::string_view text) {
+                                 out_.append(text.data(), text.size());
+                               },
+                           .deadline = clock_.Monotonic() + line->timeout};
     return command(context);
   }
 
@@ -275,8 +274,8 @@ TEST_F(CommandsTest, OneOfTwoTargetsFails) {
   v1::Report failed = NewReport("b");
   *failed.mutable_error() = connection_.job.error();
   connection_.reports = {NewReport("a"), failed};
-  const absl::Status status = Run(
-      RunProfile, {"profile", model_, "--target", "a", "--target", "b"});
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", "a", "--target", "b"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
   EXPECT_NE(out_.find("on a\n"), std::string::npos) << out_;
   EXPECT_NE(out_.find("failed: does not fit"), std::string::npos) << out_;
@@ -331,16 +330,16 @@ TEST_F(CommandsTest, ArtifactsStayInTheFolder) {
   connection_.job.clear_artifacts();
   connection_.AddArtifact("a", 0, "x");
   connection_.AddArtifact("a", 0, "y");
-  EXPECT_FALSE(Run(RunCompile, {"compile", model_, "--target", "a", "-o",
-                                folder_ + "/o"})
+  EXPECT_FALSE(Run(RunCompile,
+                   {"compile", model_, "--target", "a", "-o", folder_ + "/o"})
                    .ok());
   // A link in the folder.
   connection_.job.clear_artifacts();
   connection_.AddArtifact("link/x", 0, "x");
   std::filesystem::create_directory(folder_ + "/o");
   std::filesystem::create_directory_symlink(folder_, folder_ + "/o/link");
-  EXPECT_FALSE(Run(RunCompile, {"compile", model_, "--target", "a", "-o",
-                                folder_ + "/o"})
+  EXPECT_FALSE(Run(RunCompile,
+                   {"compile", model_, "--target", "a", "-o", folder_ + "/o"})
                    .ok());
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/x"));
 }
@@ -385,8 +384,13 @@ TEST_F(CommandsTest, TimeoutCancelsAndTellsAMissingWorkerFromASlowRun) {
   started.mutable_stage_started()->set_name("import");
   connection_.events = {waiting, started};
   status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
+  v1::JobEvent progress;
+  progress.mutable_progress()->set_stage("import");
+  connection_.events = {waiting, started, progress};
+  status = Run(RunProfile, args);
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
-  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "7"}));
+  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "7", "7"}));
 }
 
 TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {

@@ -25,7 +25,8 @@ absl::Status RunCompile(CommandContext& context) {
   if (line.json || paths.empty()) return outcome;
   std::string list = "\n";
   for (size_t i = 0; i < paths.size(); ++i) {
-    const int64_t bytes = job.artifacts(static_cast<int>(i)).digest().size_bytes();
+    const int64_t bytes =
+        job.artifacts(static_cast<int>(i)).digest().size_bytes();
     absl::StrAppend(&list, "wrote ", CleanText(paths[i]), "  ",
                     FormatBytes(bytes), "\n");
   }

@@ -71,9 +71,9 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
   table.AddRow({"created", CreatedText(job)});
   table.AddRow({"time", SpentText(job, now)});
   for (const v1::Artifact& artifact : job.artifacts()) {
-    table.AddRow({"file", absl::StrCat(artifact.path(), "  ",
-                                       FormatBytes(
-                                           artifact.digest().size_bytes()))});
+    table.AddRow(
+        {"file", absl::StrCat(artifact.path(), "  ",
+                              FormatBytes(artifact.digest().size_bytes()))});
   }
   return table.Render(style);
 }
@@ -109,8 +109,8 @@ absl::Status RunJobsList(CommandContext& context) {
   for (const v1::Job& job : all.jobs()) {
     table.AddRow({job.id(), StateText(job), GoalsText(job),
                   ClipMiddle(CleanText(job.request().model_name()), 32),
-                  ClipMiddle(CleanText(TargetsText(job)), 40),
-                  CreatedText(job), SpentText(job, context.clock.Now())});
+                  ClipMiddle(CleanText(TargetsText(job)), 40), CreatedText(job),
+                  SpentText(job, context.clock.Now())});
   }
   context.print(table.Render(context.style));
   return absl::OkStatus();
@@ -150,8 +150,7 @@ absl::Status RunJobsWatch(CommandContext& context) {
 absl::Status RunJobsCancel(CommandContext& context) {
   v1::ListJobsResponse cancelled;
   for (const std::string& id : context.line.names) {
-    EK_ASSIGN_OR_RETURN(*cancelled.add_jobs(),
-                        context.connection.CancelJob(id),
+    EK_ASSIGN_OR_RETURN(*cancelled.add_jobs(), context.connection.CancelJob(id),
                         absl::StrCat("job ", id));
   }
   context.progress.Clear();

@@ -31,9 +31,9 @@ absl::Status RunOutputs(CommandContext& context) {
   EK_RETURN_IF_ERROR(FetchArtifact(*outputs, line.output, context));
   const absl::Status outcome = PrintReports(job, context);
   if (!line.json) {
-    context.print(absl::StrCat(
-        "\nwrote ", CleanText(line.output), "  ",
-        FormatBytes(outputs->digest().size_bytes()), "\n"));
+    context.print(absl::StrCat("\nwrote ", CleanText(line.output), "  ",
+                               FormatBytes(outputs->digest().size_bytes()),
+                               "\n"));
   }
   return outcome;
 }

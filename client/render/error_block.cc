@@ -10,8 +10,7 @@ namespace {
 std::string PathOf(const v1::ErrorDetail& error) {
   const size_t at = error.message().find(error.what());
   if (error.what().empty() || at == std::string::npos) return "";
-  absl::string_view path =
-      absl::string_view(error.message()).substr(0, at);
+  absl::string_view path = absl::string_view(error.message()).substr(0, at);
   path = absl::StripSuffix(path, ": ");
   return CleanText(path);
 }

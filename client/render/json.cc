@@ -69,8 +69,8 @@ std::string Enum(const FieldDescriptor& field, int number) {
 std::string TimestampText(const Message& message) {
   google::protobuf::Timestamp stamp;
   stamp.CopyFrom(message);
-  const absl::Time time = absl::FromUnixSeconds(stamp.seconds()) +
-                          absl::Nanoseconds(stamp.nanos());
+  const absl::Time time =
+      absl::FromUnixSeconds(stamp.seconds()) + absl::Nanoseconds(stamp.nanos());
   return Quoted(
       absl::FormatTime("%E4Y-%m-%dT%H:%M:%E*SZ", time, absl::UTCTimeZone()));
 }

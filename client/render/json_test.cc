@@ -1,9 +1,9 @@
 #include "client/render/json.h"
 
+#include <gtest/gtest.h>
+
 #include <cmath>
 #include <limits>
-
-#include <gtest/gtest.h>
 
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/jobs.pb.h"

@@ -71,9 +71,12 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
     }
     table.AddRow(std::move(row));
   }
-  std::vector<std::string> total = {
-      "total", "", "", "", GroupDigits(model.macs()),
-      GroupDigits(model.parameters())};
+  std::vector<std::string> total = {"total",
+                                    "",
+                                    "",
+                                    "",
+                                    GroupDigits(model.macs()),
+                                    GroupDigits(model.parameters())};
   table.AddRow(std::move(total));
   return table.Render(style);
 }

@@ -11,8 +11,6 @@ namespace {
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
 constexpr absl::Duration kPlainSamplesInterval = absl::Seconds(1);
-// Shorter waits are the normal hand-over between stages.
-constexpr absl::Duration kWaitShown = absl::Seconds(1);
 // An ETA from less is noise.
 constexpr absl::Duration kEtaAfter = absl::Seconds(1);
 
@@ -41,11 +39,11 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
   reconnecting_ = false;
   if (event.has_waiting()) {
     const std::string reason = CleanText(event.waiting().reason());
-    if (waiting_.empty()) waiting_since_ = now;
     waiting_ = reason.empty() ? "for the daemon" : reason;
     return;
   }
-  waiting_.clear();
+  // A stage starts when it is queued, which helps nobody who waits.
+  if (!event.has_stage_started()) waiting_.clear();
   switch (event.event_case()) {
     case v1::JobEvent::kStageStarted:
       stage_ = BaseName(event.stage_started().name());
@@ -114,23 +112,20 @@ std::string ProgressModel::SamplesText(absl::Duration now) const {
   return out;
 }
 
-std::string ProgressModel::WaitingText(absl::Duration now) const {
-  if (waiting_.empty() || now - waiting_since_ < kWaitShown) return "";
-  return absl::StrCat("waiting: ", waiting_);
+std::string ProgressModel::WaitingText() const {
+  return waiting_.empty() ? "" : absl::StrCat("waiting: ", waiting_);
 }
 
 std::string ProgressModel::Line(absl::Duration now, int width) const {
-  const double seconds =
-      std::max(0.0, absl::ToDoubleSeconds(now - start_));
+  const double seconds = std::max(0.0, absl::ToDoubleSeconds(now - start_));
   const std::string clock = absl::StrFormat("%5.1f s  ", seconds);
-  std::string rest = WaitingText(now);
+  std::string rest = WaitingText();
   if (reconnecting_) {
     rest = "connection lost, connecting again";
   } else if (rest.empty()) {
     // Once samples flow they say more than the stage's own count.
     const std::string samples = SamplesText(now);
-    rest = samples.empty() ? StepText()
-                           : absl::StrCat(stage_, "  ", samples);
+    rest = samples.empty() ? StepText() : absl::StrCat(stage_, "  ", samples);
   }
   return ClipEnd(clock + rest, width);
 }
@@ -217,7 +212,7 @@ void Progress::PlainEvent(const v1::JobEvent& event) {
 
 void Progress::PlainTick() {
   const absl::Duration now = options_.now();
-  const std::string waiting = model_.WaitingText(now);
+  const std::string waiting = model_.WaitingText();
   if (waiting != last_waiting_) {
     if (!waiting.empty()) Say(waiting);
     last_waiting_ = waiting;

@@ -29,13 +29,13 @@ class ProgressModel {
   void SetReconnecting(bool reconnecting) { reconnecting_ = reconnecting; }
 
   // "  8.1 s  simulate  320/2 000 samples (16 %)  accuracy 83.10 %  ETA 42.0 s"
-  // Clipped to `width` columns. A reason for waiting shows once it has lasted
-  // one second.
+  // Clipped to `width` columns. A reason for waiting goes before all else: the
+  // daemon gives one only after a second.
   std::string Line(absl::Duration now, int width) const;
   // The part of the line about samples; empty before the first one.
   std::string SamplesText(absl::Duration now) const;
-  // Why nothing moves; empty if something does, or for less than a second.
-  std::string WaitingText(absl::Duration now) const;
+  // Why nothing moves; empty if something does.
+  std::string WaitingText() const;
 
  private:
   std::string StepText() const;
@@ -48,7 +48,6 @@ class ProgressModel {
   int64_t first_done_ = 0;  // When the first sample event came.
   absl::Duration first_samples_at_;
   std::string waiting_;
-  absl::Duration waiting_since_;
   bool reconnecting_ = false;
 };
 

@@ -86,8 +86,8 @@ std::string Totals(const v1::Report& report, const Style& style) {
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
     if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
-      absl::StrAppend(&text, " (", LowerName(v1::Fidelity_Name(
-                                       totals.fidelity())), ")");
+      absl::StrAppend(&text, " (",
+                      LowerName(v1::Fidelity_Name(totals.fidelity())), ")");
     }
     absl::StrAppend(&text, "   latency ",
                     absl::StrFormat("%.4g ms", totals.latency_ms()));
@@ -95,27 +95,26 @@ std::string Totals(const v1::Report& report, const Style& style) {
       absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
     }
     out += Line("cycles", text, style);
-    out += Line("dma",
-                absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
-                             "   written ",
-                             FormatBytes(totals.dma_bytes_written())),
-                style);
+    out += Line(
+        "dma",
+        absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
+                     "   written ", FormatBytes(totals.dma_bytes_written())),
+        style);
   }
   for (const v1::Report::Engine& engine : report.engines()) {
-    std::string text =
-        absl::StrCat(CleanText(engine.name()), "   ",
-                     FormatFrequency(engine.clock_hz()), "   busy ",
-                     GroupDigits(engine.busy_cycles()), " cycles");
+    std::string text = absl::StrCat(
+        CleanText(engine.name()), "   ", FormatFrequency(engine.clock_hz()),
+        "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
     out += Line("engine", text, style);
   }
   if (report.has_memory()) {
     const v1::Report::Memory& memory = report.memory();
-    out += Line("memory",
-                absl::StrCat("flash ", FormatBytes(memory.flash_bytes()),
-                             "   RAM ", FormatBytes(memory.ram_bytes()),
-                             "   SRAM peak ",
-                             FormatBytes(memory.sram_peak_bytes())),
-                style);
+    out += Line(
+        "memory",
+        absl::StrCat("flash ", FormatBytes(memory.flash_bytes()), "   RAM ",
+                     FormatBytes(memory.ram_bytes()), "   SRAM peak ",
+                     FormatBytes(memory.sram_peak_bytes())),
+        style);
   }
   return out;
 }
@@ -129,19 +128,18 @@ std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
       CleanText(accuracy.metric()), " ", FormatPercent(accuracy.value(), 2),
       " (", GroupDigits(correct), "/", GroupDigits(accuracy.samples()), ")");
   if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
-    absl::StrAppend(
-        &text, "   reference ",
-        v1::Report::Accuracy::Reference_Name(accuracy.reference()), " ",
-        FormatPercent(accuracy.reference_value(), 2));
+    absl::StrAppend(&text, "   reference ",
+                    v1::Report::Accuracy::Reference_Name(accuracy.reference()),
+                    " ", FormatPercent(accuracy.reference_value(), 2));
   }
   return Line("accuracy", text, style);
 }
 
 std::string BitExactLine(const v1::Report::BitExact& exact,
                          const Style& style) {
-  const std::string count = absl::StrCat(
-      GroupDigits(exact.outputs_compared()), " values compared, ",
-      Count(exact.mismatches(), "mismatch", "mismatches"));
+  const std::string count =
+      absl::StrCat(GroupDigits(exact.outputs_compared()), " values compared, ",
+                   Count(exact.mismatches(), "mismatch", "mismatches"));
   if (exact.mismatches() == 0) {
     return Line("bit-exact", style.Green(count), style);
   }
@@ -175,8 +173,8 @@ std::string HostLayers(const v1::Report& report, const Style& style) {
   }
   std::string out;
   for (const auto& [reason, ids] : groups) {
-    out += Line("on host",
-                absl::StrCat(absl::StrJoin(ids, ", "), ": ", reason), style);
+    out += Line("on host", absl::StrCat(absl::StrJoin(ids, ", "), ": ", reason),
+                style);
   }
   return out;
 }
@@ -245,10 +243,8 @@ std::string CacheText(const StageGroup& group) {
 
 std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
                          const Style& style) {
-  Table table({{"STAGE"},
-               {"CACHE"},
-               {"TIME", Align::kRight},
-               {"CPU", Align::kRight}});
+  Table table(
+      {{"STAGE"}, {"CACHE"}, {"TIME", Align::kRight}, {"CPU", Align::kRight}});
   for (const StageGroup& group : GroupStages(stages)) {
     const auto time = [](double seconds) {
       return seconds > 0 ? FormatTimeSpan(absl::Seconds(seconds))

@@ -1,9 +1,9 @@
 #include "client/render/report.h"
 
-#include <string>
-
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "client/render/error_block.h"
 #include "client/render/model.h"
@@ -32,16 +32,28 @@ TEST(RenderReportTest, Full) {
     }
     engines { name: "dla" clock_hz: 100000000 busy_cycles: 1500 }
     layers {
-      id: "conv1" op: "conv2d" engine: "dla" cycles: 1500 stall_cycles: 250
-      utilization: 0.781 sram_bytes: 2048 tiles: 4
+      id: "conv1"
+      op: "conv2d"
+      engine: "dla"
+      cycles: 1500
+      stall_cycles: 250
+      utilization: 0.781
+      sram_bytes: 2048
+      tiles: 4
     }
     layers {
-      id: "softmax" op: "softmax" engine: "host" cycles: 500
+      id: "softmax"
+      op: "softmax"
+      engine: "host"
+      cycles: 500
       reason: "no pattern of dla matches softmax"
     }
     memory { flash_bytes: 98406 ram_bytes: 2048 sram_peak_bytes: 2048 }
     accuracy {
-      metric: "top1" value: 0.83 samples: 100 reference: SOURCE_INT8
+      metric: "top1"
+      value: 0.83
+      samples: 100
+      reference: SOURCE_INT8
       reference_value: 0.83
     }
     bit_exact { outputs_compared: 1234567 }
@@ -79,7 +91,8 @@ TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
     model_name: "net.onnx"
     calibration: "SYNTHETIC"
     bit_exact {
-      outputs_compared: 10 mismatches: 1
+      outputs_compared: 10
+      mismatches: 1
       first_mismatch: "conv1 sample 0 index 3: 5 != 6"
     }
   )pb");
@@ -111,13 +124,22 @@ TEST(RenderModelTest, WithPlacementAndProblem) {
     macs: 1000
     parameters: 20
     inputs {
-      name: "in:0" shape: 1 shape: 8 type: "int8"
+      name: "in:0"
+      shape: 1
+      shape: 8
+      type: "int8"
       quantization { scale: 0.5 zero_point: -3 }
     }
     outputs { name: "out" shape: 1 shape: 2 type: "float32" }
     layers {
-      id: "fc" op: "fully_connected" macs: 1000 parameters: 20
-      output_shape: 1 output_shape: 2 output_type: "int8" engine: "dla"
+      id: "fc"
+      op: "fully_connected"
+      macs: 1000
+      parameters: 20
+      output_shape: 1
+      output_shape: 2
+      output_type: "int8"
+      engine: "dla"
       reason: "cheapest"
     }
     problems { what: "op Foo" fix: "remove it" reason: "OP" fault: USER }
@@ -162,8 +184,7 @@ TEST(RenderErrorTest, AllFields) {
 
 TEST(RenderErrorTest, OnlyWhatIsThere) {
   v1::ErrorDetail error;
-  EXPECT_EQ(RenderError(error, Style::Plain()),
-            "error: no reason was given\n");
+  EXPECT_EQ(RenderError(error, Style::Plain()), "error: no reason was given\n");
   error.set_message("m\x1b");
   EXPECT_EQ(RenderError(error, Style::Plain()), "error: m?\n");
 }

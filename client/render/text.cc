@@ -18,10 +18,7 @@ int SequenceLength(absl::string_view text, size_t at) {
   };
   const unsigned char lead = byte(at);
   if (lead < 0x80) return 1;
-  const int length = lead >= 0xF0   ? 4
-                     : lead >= 0xE0 ? 3
-                     : lead >= 0xC2 ? 2
-                                    : 0;
+  const int length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC2 ? 2 : 0;
   if (length == 0 || lead > 0xF4) return 0;
   if (at + length > text.size()) return 0;
   for (int i = 1; i < length; ++i) {

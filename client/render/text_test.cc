@@ -1,9 +1,9 @@
 #include "client/render/text.h"
 
+#include <gtest/gtest.h>
+
 #include <limits>
 #include <string>
-
-#include <gtest/gtest.h>
 
 namespace edgekiln::client {
 namespace {
@@ -53,10 +53,12 @@ TEST(TextTest, CleanText) {
   EXPECT_EQ(CleanText("conv_1"), "conv_1");
   EXPECT_EQ(CleanText("a\x1b[2Jb\n"), "a?[2Jb?");
   EXPECT_EQ(CleanText("caf\xC3\xA9"), "caf\xC3\xA9");
-  EXPECT_EQ(CleanText("\xC2\x9B" "31m"), "?31m");   // C1 control.
-  EXPECT_EQ(CleanText("\xC0\xAF"), "??");           // Overlong.
-  EXPECT_EQ(CleanText("\xED\xA0\x80"), "???");      // Surrogate.
-  EXPECT_EQ(CleanText("ab\xE2\x82"), "ab??");       // Cut short.
+  EXPECT_EQ(CleanText("\xC2\x9B"
+                      "31m"),
+            "?31m");                            // C1 control.
+  EXPECT_EQ(CleanText("\xC0\xAF"), "??");       // Overlong.
+  EXPECT_EQ(CleanText("\xED\xA0\x80"), "???");  // Surrogate.
+  EXPECT_EQ(CleanText("ab\xE2\x82"), "ab??");   // Cut short.
   EXPECT_EQ(CleanLines("a\tb\nc\x07"), "a\tb\nc?");
 }
 
@@ -64,8 +66,9 @@ TEST(TextTest, Clip) {
   EXPECT_EQ(TextWidth("caf\xC3\xA9"), 4);
   EXPECT_EQ(ClipMiddle("short", 10), "short");
   EXPECT_EQ(ClipMiddle("abcdefghijklmnop", 9), "abc...nop");
-  EXPECT_EQ(ClipMiddle("\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 5),
-            "\xC3\xA9...\xC3\xA9");
+  EXPECT_EQ(
+      ClipMiddle("\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9\xC3\xA9", 5),
+      "\xC3\xA9...\xC3\xA9");
   EXPECT_EQ(ClipEnd("abcdef", 3), "abc");
   EXPECT_EQ(ClipEnd("abc", -1), "");
 }

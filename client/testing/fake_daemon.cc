@@ -132,8 +132,7 @@ grpc::Status FakeByteStream::Read(
     grpc::ServerContext*, const google::bytestream::ReadRequest* request,
     grpc::ServerWriter<google::bytestream::ReadResponse>* writer) {
   const std::lock_guard<std::mutex> lock(store_.mutex);
-  const std::string key(
-      absl::StripPrefix(request->resource_name(), "blobs/"));
+  const std::string key(absl::StripPrefix(request->resource_name(), "blobs/"));
   const auto blob = store_.blobs.find(key);
   if (blob == store_.blobs.end()) {
     return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such blob");

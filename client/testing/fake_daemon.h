@@ -5,6 +5,8 @@
 // behind it scripted. Faults are injected by setting fields before the call
 // under test.
 
+#include <grpcpp/grpcpp.h>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -12,8 +14,6 @@
 #include <mutex>
 #include <string>
 #include <vector>
-
-#include <grpcpp/grpcpp.h>
 
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
@@ -41,9 +41,8 @@ struct FakeStore {
   int64_t written_bytes = 0;
 };
 
-class FakeCas final
-    : public build::bazel::remote::execution::v2::ContentAddressableStorage::
-          Service {
+class FakeCas final : public build::bazel::remote::execution::v2::
+                          ContentAddressableStorage::Service {
  public:
   explicit FakeCas(FakeStore& store) : store_(store) {}
   grpc::Status FindMissingBlobs(
@@ -112,9 +111,9 @@ class FakeJobs final : public v1::Jobs::Service {
   std::mutex mutex;
   std::vector<v1::JobEvent> events;  // Guarded by mutex.
   // Each entry ends one watch after that many events, with UNAVAILABLE.
-  std::vector<int> watch_cuts;           // Guarded by mutex.
-  bool hang = false;                     // Guarded by mutex: silence at the end.
-  std::vector<int64_t> watched_after;    // Guarded by mutex: what was asked.
+  std::vector<int> watch_cuts;         // Guarded by mutex.
+  bool hang = false;                   // Guarded by mutex: silence at the end.
+  std::vector<int64_t> watched_after;  // Guarded by mutex: what was asked.
 };
 
 // The whole. Listens until destroyed.
