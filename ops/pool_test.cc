@@ -1,0 +1,92 @@
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ops/evaluate.h"
+#include "ops/quantized_parameters.h"
+#include "ops/test_tensor.h"
+
+namespace edgekiln::ops {
+namespace {
+
+template <typename Pool>
+void SetWindow(Pool& pool, int32_t kernel, int32_t stride, int32_t pad_top,
+               int32_t pad_right) {
+  pool.set_kernel_h(kernel);
+  pool.set_kernel_w(kernel);
+  v1::Window2d& window = *pool.mutable_window();
+  window.set_stride_h(stride);
+  window.set_stride_w(stride);
+  window.set_dilation_h(1);
+  window.set_dilation_w(1);
+  window.set_pad_top(pad_top);
+  window.set_pad_right(pad_right);
+}
+
+TEST(AveragePoolTest, QuantizedRoundsHalfAwayFromZero) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_average_pool2d(), 2, 2, 0, 0);
+  TestTensor<int8_t> x{{1, 2, 2, 3}, {1, -1, 0, 2, -2, 0, 1, -1, 0, 2, -2, 1},
+                       {0.5f}, {7}};
+  TestTensor<int8_t> y{{1, 1, 1, 3}, {}, {0.5f}, {7}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  // Sums 6, -6, 1 of 4: 1.5, -1.5, 0.25.
+  EXPECT_EQ(y.values, (std::vector<int8_t>{2, -2, 0}));
+}
+
+TEST(AveragePoolTest, PaddingCountsOnlyIfAsked) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_average_pool2d(), 2, 1, 1, 1);
+  TestTensor<float> x{{1, 2, 2, 1}, {1, 2, 3, 6}};
+  TestTensor<float> y{{1, 2, 2, 1}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_EQ(y.values, (std::vector<float>{1.5f, 2, 3, 4}));
+  op.mutable_average_pool2d()->set_count_include_pad(true);
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_EQ(y.values, (std::vector<float>{0.75f, 0.5f, 3, 2}));
+  // Counted padding is the real value 0: the zero point.
+  TestTensor<int8_t> q{{1, 2, 2, 1}, {1, 2, 3, 6}, {1.0f}, {-4}};
+  TestTensor<int8_t> out{{1, 2, 2, 1}, {}, {1.0f}, {-4}};
+  ASSERT_TRUE(Compute(op, {q.view()}, out).ok());
+  // (1+2-8)/4 = -1.25, (2-12)/4 = -2.5, 12/4, (2+6-8)/4.
+  EXPECT_EQ(out.values, (std::vector<int8_t>{-1, -3, 3, 0}));
+}
+
+TEST(MaxPoolTest, PaddingNeverWins) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_max_pool2d(), 2, 1, 1, 0);
+  TestTensor<int8_t> x{{1, 1, 2, 2}, {-128, -5, -7, -100}, {1.0f}, {0}};
+  TestTensor<int8_t> y{{1, 1, 1, 2}, {}, {1.0f}, {0}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y.values, (std::vector<int8_t>{-7, -5}));
+}
+
+TEST(PoolTest, ChangingTheScaleIsRefused) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_max_pool2d(), 1, 1, 0, 0);
+  TestTensor<int8_t> x{{1, 1, 1, 1}, {1}, {1.0f}, {0}};
+  TestTensor<int8_t> y{{1, 1, 1, 1}, {}, {0.5f}, {0}};
+  EXPECT_EQ(Compute(op, {x.view()}, y).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(PoolTest, WindowOfPaddingOnlyIsRefused) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_average_pool2d(), 1, 1, 1, 0);
+  TestTensor<float> x{{1, 1, 1, 1}, {1}};
+  TestTensor<float> y{{1, 2, 1, 1}};
+  EXPECT_FALSE(Compute(op, {x.view()}, y).ok());
+}
+
+TEST(RoundedAverageTest, IsSymmetric) {
+  EXPECT_EQ(RoundedAverage(3, 2), 2);
+  EXPECT_EQ(RoundedAverage(-3, 2), -2);
+  EXPECT_EQ(RoundedAverage(4, 3), 1);
+  EXPECT_EQ(RoundedAverage(-4, 3), -1);
+  EXPECT_EQ(RoundedAverage(5, 3), 2);
+}
+
+}  // namespace
+}  // namespace edgekiln::ops

@@ -1,0 +1,101 @@
+#include "ops/requantize.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "gtest/gtest.h"
+#include "ops/test_tensor.h"
+
+namespace edgekiln::ops {
+namespace {
+
+struct MultiplierCase {
+  double factor;
+  FixedPointMultiplier expected;
+};
+
+TEST(QuantizeMultiplierTest, GivesTheClosestFixedPointForm) {
+  const int32_t half = 1 << 30;
+  const MultiplierCase cases[] = {
+      {1.0, {half, 1}},
+      {0.5, {half, 0}},
+      {0.75, {half + half / 2, 0}},
+      {0.25, {half, -1}},
+      {3.0, {half + half / 2, 2}},
+      {0x1p-32, {half, -31}},
+      // Rounds up to 2^31, which does not fit: carried into the shift.
+      {std::nextafter(1.0, 0.0), {half, 1}},
+      {0x1p-33, {0, 0}},
+      {0.0, {0, 0}},
+      {-1.0, {0, 0}},
+      {std::numeric_limits<double>::quiet_NaN(), {0, 0}},
+      {std::numeric_limits<double>::infinity(), {0, 0}},
+      {0x1p40, {std::numeric_limits<int32_t>::max(), 30}},
+  };
+  for (const MultiplierCase& c : cases) {
+    EXPECT_EQ(QuantizeMultiplier(c.factor), c.expected) << c.factor;
+  }
+}
+
+TEST(QuantizeMultiplierTest, IsWithinHalfAUnitInTheLastPlace) {
+  TestRandom random(1);
+  for (int i = 0; i < 10000; ++i) {
+    const double factor =
+        std::ldexp(1.0 + double{random.Float(0, 1)},
+                   static_cast<int>(random.Int(-30, 20)));
+    const FixedPointMultiplier m = QuantizeMultiplier(factor);
+    ASSERT_GE(m.multiplier, 1 << 30);
+    const double real = std::ldexp(m.multiplier, m.shift - 31);
+    ASSERT_LE(std::abs(real - factor), std::ldexp(0.5, m.shift - 31));
+  }
+}
+
+struct RescaleCase {
+  int32_t value;
+  double factor;
+  int32_t expected;
+};
+
+TEST(RescaleTest, RoundsOnceAndHalfUp) {
+  const RescaleCase cases[] = {
+      {3, 0.5, 2},     // 1.5
+      {-3, 0.5, -1},   // -1.5
+      {1, 0.25, 0},    // 0.25
+      {2, 0.25, 1},    // 0.5
+      {-2, 0.25, 0},   // -0.5
+      {-6, 0.25, -1},  // -1.5
+      {7, 3.0, 21},
+      {100, 0.0, 0},
+      // Twice rounded (to 2^-1 first), these would be off by one.
+      {5, 0.3, 2},     // 1.5 less one unit of the multiplier's error
+      {1000001, 0x1p-20, 1},
+  };
+  for (const RescaleCase& c : cases) {
+    EXPECT_EQ(Rescale(c.value, QuantizeMultiplier(c.factor)), c.expected)
+        << c.value << " * " << c.factor;
+  }
+}
+
+TEST(RescaleTest, EqualsExactArithmetic) {
+  TestRandom random(2);
+  for (int i = 0; i < 100000; ++i) {
+    const auto value = static_cast<int32_t>(
+        random.Int(std::numeric_limits<int32_t>::min(),
+                   std::numeric_limits<int32_t>::max()));
+    const FixedPointMultiplier m = {
+        static_cast<int32_t>(random.Int(1 << 30, (int64_t{1} << 31) - 1)),
+        static_cast<int32_t>(random.Int(-31, 0))};
+    // floor((value * multiplier * 2 + 2^n) / 2^(n+1)) in 128 bits.
+    const int n = 31 - m.shift;
+    const __int128 doubled = static_cast<__int128>(value) * m.multiplier * 2 +
+                             (static_cast<__int128>(1) << n);
+    const __int128 unit = static_cast<__int128>(1) << (n + 1);
+    __int128 quotient = doubled / unit;
+    if (doubled % unit < 0) --quotient;
+    ASSERT_EQ(Rescale(value, m), static_cast<int32_t>(quotient));
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::ops
