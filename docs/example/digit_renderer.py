@@ -68,10 +68,9 @@ def _pen_radius(r):
     return float(np.clip(np.exp(r.normal(0.22, 0.32)), 0.65, 2.6))
 
 
-def _fit(low, high, r):
-    """Scale and shift that put the box low..high into the FIT box."""
-    scale = (FIT + r.uniform(-0.6, 0.4)) / max(float((high - low).max()), 1e-3)
-    return scale, SIDE / 2 - scale * (low + high) / 2
+def _scale(low, high, r):
+    """Pixels per unit at which the box low..high about fills the FIT box."""
+    return (FIT + r.uniform(-0.6, 0.4)) / max(float((high - low).max()), 1e-3)
 
 
 def _finish(ink, r):
@@ -124,9 +123,8 @@ def draw_pen(points, edges, r):
     points = _dense(points, edges)
     points = (points + _Warp(r)(points) - GRID / 2) @ _affine(r).T
     radius = _pen_radius(r)
-    scale, _ = _fit(points.min(0), points.max(0), r)
-    scale *= 1 - 2 * radius / FIT
     low, high = points.min(0), points.max(0)
+    scale = _scale(low, high, r) * (1 - 2 * radius / FIT)
     points = points * scale + (SIDE / 2 - scale * (low + high) / 2)
     if r.random() < 0.04:  # The ink fails for a moment.
         gap = points[r.integers(len(points))]
@@ -151,7 +149,7 @@ def draw_outline(glyph, r):
     border = np.argwhere(np.abs(sdf) <= 1.0)[:, ::-1].astype(np.float32)
     border = (border - warp(border) - GRID / 2) @ matrix.T
     low, high = border.min(0), border.max(0)
-    scale, _ = _fit(low, high, r)
+    scale = _scale(low, high, r)
     cells = np.round(glyph.points).astype(int)
     half = float(np.median(sdf[cells[:, 1], cells[:, 0]])) * scale
     grow = float(np.clip(_pen_radius(r) - half, -0.6 * half, 1.2))

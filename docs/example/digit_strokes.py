@@ -100,13 +100,17 @@ def _four(r):
     lift = r.normal(0, 0.05)
     way = r.random()
     stem_top = r.uniform(0, 0.35) if way < 0.7 else 0.0
-    stem = _line((stem_x + r.normal(0.02, 0.04), stem_top), (stem_x + r.normal(0, 0.02), 0.6), (stem_x - r.uniform(-0.05, 0.12), 1))
+    stem = _line(
+        (stem_x + r.normal(0.02, 0.04), stem_top), (stem_x + r.normal(0, 0.02), 0.6),
+        (stem_x - r.uniform(-0.05, 0.12), 1),
+    )
     if way < 0.35:  # Open, with a corner.
         start = (left + r.uniform(0, 0.25), 0)
         return [_line(start, (left, bar)), _line((left, bar), (reach, bar + lift)), stem]
     if way < 0.7:  # Open and round, as a u with a long stem.
         start = (left + r.uniform(0, 0.2), r.uniform(0, 0.1))
-        bowl = _line(start, (left, bar * 0.6), (left + 0.12, bar), (0.45, bar + 0.02), (stem_x, bar - r.uniform(0, 0.2)))
+        last = (stem_x, bar - r.uniform(0, 0.2))
+        bowl = _line(start, (left, bar * 0.6), (left + 0.12, bar), (0.45, bar + 0.02), last)
         if r.random() < 0.4:
             bowl = bowl[:-1]
             bowl = _join(bowl, [(reach, bar + lift)])
@@ -122,7 +126,8 @@ def _five(r):
     tilt = r.normal(-0.02, 0.05)
     bar_end = r.uniform(0.65, 1.05)
     bar_start = left + r.normal(0.02, 0.05)
-    bowl = _arc(0.45, (waist + 0.95) / 2 + 0.02, width, (1.02 - waist) / 2, r.uniform(-115, -85), r.uniform(110, 170), 8)
+    begin, end = r.uniform(-115, -85), r.uniform(110, 170)
+    bowl = _arc(0.45, (waist + 0.95) / 2 + 0.02, width, (1.02 - waist) / 2, begin, end, 8)
     down = _line((left, 0.02), (left - r.uniform(-0.03, 0.08), waist + r.uniform(0, 0.08)))
     bar = _line((bar_start, 0.02), (bar_end, 0.02 + tilt))
     way = r.random()
@@ -157,16 +162,18 @@ def _seven(r):
     corner = (right, top + r.normal(-0.01, 0.03))
     bend = r.normal(0.03, 0.05)
     middle = ((right + foot[0]) / 2 - bend, 0.5)
-    strokes = []
     if r.random() < 0.6:
-        strokes = [_line((left, top), ((left + right) / 2, top + r.normal(0, 0.03)), corner), _line(corner, middle, foot)]
+        bar = _line((left, top), ((left + right) / 2, top + r.normal(0, 0.03)), corner)
+        strokes = [bar, _line(corner, middle, foot)]
     else:  # A round corner.
-        strokes = [_join(_line((left, top + 0.04), (0.45, top), (right - 0.08, top), (right, top + 0.12)), [middle, foot])]
+        bar = _line((left, top + 0.04), (0.45, top), (right - 0.08, top), (right, top + 0.12))
+        strokes = [_join(bar, [middle, foot])]
     if r.random() < 0.25:
         strokes.append(_line((left, top), (left - r.uniform(-0.03, 0.03), top + r.uniform(0.08, 0.25))))
     if r.random() < 0.18:
         y = r.uniform(0.42, 0.6)
-        strokes.append(_line((middle[0] - r.uniform(0.12, 0.3), y), (middle[0] + r.uniform(0.12, 0.3), y + r.normal(0, 0.03))))
+        cross = _line((middle[0] - r.uniform(0.12, 0.3), y), (middle[0] + r.uniform(0.12, 0.3), y + r.normal(0, 0.03)))
+        strokes.append(cross)
     return strokes
 
 
@@ -203,7 +210,9 @@ def _nine(r):
     way = r.random()
     rise = (right - r.uniform(0, 0.04), waist * r.uniform(0.3, 0.6))
     if way < 0.5:  # A straight or slightly bent stem.
-        return [_join(loop, [rise]), _line((right, waist * r.uniform(0.05, 0.4)), ((right + foot_x) / 2 + r.normal(0.03, 0.03), 0.6), (foot_x, 1))]
+        top = (right, waist * r.uniform(0.05, 0.4))
+        stem = _line(top, ((right + foot_x) / 2 + r.normal(0.03, 0.03), 0.6), (foot_x, 1))
+        return [_join(loop, [rise]), stem]
     if way < 0.8:  # One pull.
         return [_join(loop, [rise], [((right * 2 + foot_x) / 3, 0.62), (foot_x, 1)])]
     hook = _line((right, 0.6), (right - 0.08, 0.9), (cx, 1), (cx - width * r.uniform(0.5, 1), r.uniform(0.85, 0.97)))

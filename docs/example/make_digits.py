@@ -1,13 +1,14 @@
 #!/usr/bin/python3
 """Makes the example model: a small network that reads digits.
 
-Run by hand, never by CI; see README.md. The steps, each keeping its result in
-the --work folder (1 GB or so) for the next:
+Run by hand, never by CI; README.md names the Debian packages it needs and what
+came out. The steps, each keeping its result in the --work folder (about 1 GB)
+for the next:
 
   fonts      find usable faces among the installed fonts
   draw       draw the training and validation pictures
   train      train the network
-  export     write digits.onnx, digits_calibration.npz, digits_test.npz here
+  export     write digits.onnx, digits_calibration.npz, digits_test.npz, samples.png
   evaluate   accuracy of digits.onnx, float and simulated int8, on .npz sets
 
 Nothing but rendered pictures takes part in training or in any choice.
@@ -19,12 +20,14 @@ import multiprocessing
 import os
 import pickle
 import sys
+import tempfile
 import time
 import zlib
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # Many small products, --jobs processes.
 
 import numpy as np
+import PIL.Image
 
 import digit_glyphs
 import digit_renderer
@@ -34,6 +37,7 @@ CHUNK = 2000  # Pictures drawn from one seed.
 VALIDATION_COUNT = 4000
 CALIBRATION_COUNT = 200
 TEST_COUNT = 1000
+SAMPLE_COLUMNS = 20
 # Every set has its own range of seeds.
 TRAIN_SEED, VALIDATION_SEED, CALIBRATION_SEED, TEST_SEED = 1_000_000, 2_000_000, 3_000_000, 4_000_000
 
@@ -124,6 +128,15 @@ def _export(args):
     _save_set(os.path.join(args.out, "digits_test.npz"), x, y)
 
 
+    _save_samples(os.path.join(args.out, "samples.png"), *_load(args.work, "train.npz"))
+
+
+def _save_samples(path, x, y):
+    """A picture of training digits, one row per class."""
+    rows = [np.concatenate(x[y == digit][:SAMPLE_COLUMNS], 1) for digit in range(10)]
+    PIL.Image.fromarray(np.concatenate(rows)).save(path, optimize=True)
+
+
 def _evaluate(args):
     import torch
 
@@ -151,12 +164,13 @@ STEPS = {"fonts": _fonts, "draw": _draw, "train": _train, "export": _export, "ev
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("steps", nargs="+", choices=list(STEPS), help="run in the order given")
-    parser.add_argument("--work", default="digits_work", help="folder for intermediate files (default: %(default)s)")
+    work = os.path.join(tempfile.gettempdir(), "edgekiln-digits")
+    parser.add_argument("--work", default=work, help="folder for intermediate files (default: %(default)s)")
     parser.add_argument("--out", default=HERE, help="folder of the three results (default: beside this script)")
     parser.add_argument("--fonts", default="/usr/share/fonts", help="folder searched for fonts (default: %(default)s)")
-    parser.add_argument("--pictures", type=int, default=400_000, help="training pictures (default: %(default)s)")
+    parser.add_argument("--pictures", type=int, default=500_000, help="training pictures (default: %(default)s)")
     parser.add_argument("--epochs", type=int, default=4, help="passes over them (default: %(default)s)")
-    parser.add_argument("--batch", type=int, default=256, help="pictures per step (default: %(default)s)")
+    parser.add_argument("--batch", type=int, default=128, help="pictures per step (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the training (default: %(default)s)")
     parser.add_argument("--jobs", type=int, default=2, help="processes or threads (default: %(default)s)")
