@@ -17,8 +17,8 @@ absl::Status RunCompile(CommandContext& context) {
                       PrepareJob(v1::COMPILE, false, context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
   std::vector<std::string> paths;
-  // With several targets, those that compiled are worth having.
-  if (!line.output.empty()) {
+  // A failed target leaves no files; with several, the others are worth having.
+  if (!line.output.empty() && job.artifacts_size() > 0) {
     EK_ASSIGN_OR_RETURN(paths, FetchArtifacts(job, line.output, context));
   }
   const absl::Status outcome = PrintReports(job, context);

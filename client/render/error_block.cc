@@ -1,5 +1,6 @@
 #include "client/render/error_block.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
@@ -12,6 +13,8 @@ std::string PathOf(const v1::ErrorDetail& error) {
   if (error.what().empty() || at == std::string::npos) return "";
   absl::string_view path = absl::string_view(error.message()).substr(0, at);
   path = absl::StripSuffix(path, ": ");
+  // No news if `where` says it too.
+  if (absl::StrContains(error.where(), path)) return "";
   return CleanText(path);
 }
 

@@ -12,7 +12,7 @@
 namespace edgekiln::client {
 namespace {
 
-constexpr int kMaxNameWidth = 36;
+constexpr int kMaxNameWidth = 48;
 constexpr int kMaxReasonWidth = 60;
 
 template <typename Shape>

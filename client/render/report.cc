@@ -19,7 +19,7 @@ namespace {
 using google::protobuf::RepeatedPtrField;
 
 // Widest layer id and op name in the table.
-constexpr int kMaxNameWidth = 36;
+constexpr int kMaxNameWidth = 48;
 
 // "label      text".
 std::string Line(absl::string_view label, absl::string_view text,
@@ -257,8 +257,8 @@ std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
 }
 
 std::string RenderReport(const v1::Report& report, const Style& style) {
-  std::string out = Heading(report, style) + "\n";
-  if (report.layers_size() > 0) out += Layers(report, style);
+  std::string out = Heading(report, style);
+  if (report.layers_size() > 0) out += "\n" + Layers(report, style);
   out += Totals(report, style);
   if (report.has_accuracy()) out += AccuracyLine(report.accuracy(), style);
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);

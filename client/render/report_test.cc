@@ -98,7 +98,6 @@ TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
   )pb");
   EXPECT_EQ(RenderReport(report, Style::Plain()),
             R"(net.onnx
-
 NOT EXACT   10 values compared, 1 mismatch
             first: conv1 sample 0 index 3: 5 != 6
 SYNTHETIC   activation ranges were learned from seeded random inputs, so no accuracy is given; use --calibration DATA
@@ -187,6 +186,12 @@ TEST(RenderErrorTest, OnlyWhatIsThere) {
   EXPECT_EQ(RenderError(error, Style::Plain()), "error: no reason was given\n");
   error.set_message("m\x1b");
   EXPECT_EQ(RenderError(error, Style::Plain()), "error: m?\n");
+  // A path that says no more than `where` does.
+  error.set_what("w");
+  error.set_where("stage tile");
+  error.set_message("tile: w; where: stage tile");
+  EXPECT_EQ(RenderError(error, Style::Plain()),
+            "error: w\n  where: stage tile\n");
 }
 
 }  // namespace
