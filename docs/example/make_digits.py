@@ -98,13 +98,13 @@ def _train(args):
     print(f"{digit_network.parameter_count(network)} parameters")
 
 
-def _save_set(path, x, y):
+def _save_set(path, x, y, white):
     np.savez_compressed(
         path,
         x=x[:, None],
         y=y.astype(np.int32),
         labels=np.array(list(digit_glyphs.DIGITS)),
-        x_scale=np.float32(1 / 255),
+        x_scale=np.float32(white / 255),
         x_offset=np.float32(0),
     )
     print(f"{path}: {len(x)} pictures, {os.path.getsize(path)} bytes")
@@ -119,13 +119,16 @@ def _export(args):
     network = digit_network.DigitNet()
     network.load_state_dict(torch.load(os.path.join(args.work, "network.pt")))
     path = os.path.join(args.out, "digits.onnx")
-    digit_export.write_onnx(digit_network.folded_layers(network), path)
+    layers = digit_network.folded_layers(network)
+    weight, bias = layers["conv1"]
+    layers["conv1"] = (weight / np.float32(args.white), bias)
+    digit_export.write_onnx(layers, path)
     print(f"{path}: {os.path.getsize(path)} bytes")
     draw = digit_renderer.draw_set
     x, y = draw(CALIBRATION_COUNT, _faces(args.work, "train"), digit_renderer.TRAIN_MIX, CALIBRATION_SEED)
-    _save_set(os.path.join(args.out, "digits_calibration.npz"), x, y)
+    _save_set(os.path.join(args.out, "digits_calibration.npz"), x, y, args.white)
     x, y = draw(TEST_COUNT, _faces(args.work, "test"), digit_renderer.FONTS_MIX, TEST_SEED)
-    _save_set(os.path.join(args.out, "digits_test.npz"), x, y)
+    _save_set(os.path.join(args.out, "digits_test.npz"), x, y, args.white)
 
 
     _save_samples(os.path.join(args.out, "samples.png"), *_load(args.work, "train.npz"))
@@ -149,7 +152,7 @@ def _evaluate(args):
     quantized = digit_export.Quantized(model, calibration)
     for path in args.data or [os.path.join(args.out, "digits_test.npz")]:
         with np.load(path) as file:
-            x, y = file["x"].astype(np.float32) * file["x_scale"] + file["x_offset"], file["y"]
+            x, y = (file["x"].astype(np.float32) * file["x_scale"] + file["x_offset"]) * args.scale, file["y"]
         plain = digit_export.run(model, x).argmax(1)
         small = quantized.run(x).argmax(1)
         print(
@@ -173,8 +176,14 @@ def main():
     parser.add_argument("--batch", type=int, default=128, help="pictures per step (default: %(default)s)")
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the training (default: %(default)s)")
+    parser.add_argument(
+        "--white", type=int, default=1, choices=(1, 255), help="input value of full ink (default: %(default)s)"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes or threads (default: %(default)s)")
     parser.add_argument("--data", nargs="*", help=".npz sets to evaluate (default: digits_test.npz)")
+    parser.add_argument(
+        "--scale", type=float, default=1.0, help="times the sets' own scale; 0.003921569 for pixels 0..255"
+    )
     args = parser.parse_args()
     os.makedirs(args.work, exist_ok=True)
     for step in args.steps:
