@@ -20,15 +20,17 @@
 //             │ float model only                    │
 //             ├─ convert_calibration | synthesize_calibration
 //             └─ calibrate ─ quantize ─ graph ──────┤
-//                                                   ├─ convert_data | synthesize_data ─ chunks
+//                                                   ├─ convert_data |
+//                                                   synthesize_data ─ chunks
 //   per target, all targets at once:                │
 //   target ─ resolve_target ─ capabilities, machine │
 //        partition ─ tile ─ emit ─ program ─────────┘
 //            ├─ bundle                                (COMPILE)
-//            ├─ count_cycles                          every cycle of one inference
-//            └─ simulate[i]  one chunk each           (PROFILE, VALIDATE, RUN)
-//   interpret[i]  one chunk each: the reference       (VALIDATE, RUN without target)
-//   pack_outputs                                      (RUN)
+//            ├─ count_cycles                          every cycle of one
+//            inference └─ simulate[i]  one chunk each           (PROFILE,
+//            VALIDATE, RUN)
+//   interpret[i]  one chunk each: the reference       (VALIDATE, RUN without
+//   target) pack_outputs                                      (RUN)
 //
 // A stage starts as soon as what it is handed exists. Whether it is executed,
 // found in the cache, or shared with another job is the JobContext's affair.
@@ -84,13 +86,13 @@ absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
                                  absl::string_view role) {
   const std::vector<v1::Digest> digests = All(result, role);
   if (digests.size() == 1) return As(role, digests.front());
-  return MakeError(absl::StatusCode::kInternal,
-                   {.fault = Fault::kInfra,
-                    .reason = "STAGE_OUTPUT",
-                    .what = absl::StrCat("a stage left ", digests.size(),
-                                         " blobs called '", role,
-                                         "' instead of one"),
-                    .fix = "report this bug"});
+  return MakeError(
+      absl::StatusCode::kInternal,
+      {.fault = Fault::kInfra,
+       .reason = "STAGE_OUTPUT",
+       .what = absl::StrCat("a stage left ", digests.size(), " blobs called '",
+                            role, "' instead of one"),
+       .fix = "report this bug"});
 }
 
 // Samples in chunks, ready for a simulator or the interpreter.
@@ -167,8 +169,8 @@ class CompileJob {
                                      v1::StageOptions options,
                                      std::vector<v1::BlobRef> inputs,
                                      Stages& stages) {
-    return Start(std::move(name), target, std::move(options),
-                 std::move(inputs), stages)
+    return Start(std::move(name), target, std::move(options), std::move(inputs),
+                 stages)
         ->Wait();
   }
 
@@ -199,9 +201,11 @@ absl::Status CompileJob::PrepareModel() {
   return absl::OkStatus();
 }
 
-std::shared_ptr<PendingStage> CompileJob::StartData(
-    const std::string& suffix, const v1::DataRef& files,
-    const v1::BlobRef& graph, bool raw, int64_t limit, Stages& stages) {
+std::shared_ptr<PendingStage> CompileJob::StartData(const std::string& suffix,
+                                                    const v1::DataRef& files,
+                                                    const v1::BlobRef& graph,
+                                                    bool raw, int64_t limit,
+                                                    Stages& stages) {
   v1::StageOptions options;
   if (files.files_size() == 0) {
     v1::SynthesizeDataOptions& synthesize = *options.mutable_synthesize_data();
@@ -329,9 +333,9 @@ absl::StatusOr<Reference> CompileJob::RunReference() {
   // A float model is measured as it came, on data converted for it.
   std::shared_ptr<PendingStage> pending = model_.data;
   if (!model_.import.quantized()) {
-    pending = StartData("reference", request_.data(), model_.imported,
-                        /*raw=*/false, request_.options().limit(),
-                        reference.stages);
+    pending =
+        StartData("reference", request_.data(), model_.imported,
+                  /*raw=*/false, request_.options().limit(), reference.stages);
   }
   EK_ASSIGN_OR_RETURN(const v1::StageResult converted, pending->Wait());
   EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
@@ -340,8 +344,7 @@ absl::StatusOr<Reference> CompileJob::RunReference() {
       [&](size_t i, const v1::Digest& chunk) {
         v1::StageOptions options;
         options.mutable_interpret();
-        std::vector<v1::BlobRef> inputs = {model_.imported,
-                                           As("chunk", chunk)};
+        std::vector<v1::BlobRef> inputs = {model_.imported, As("chunk", chunk)};
         inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
         return Start(absl::StrCat("interpret[", i, "]"), -1, options, inputs,
                      reference.stages);
@@ -357,8 +360,7 @@ absl::Status CompileJob::PackOutputs(int index,
                                      const std::vector<v1::Digest>& outputs,
                                      TargetRun& run) {
   v1::StageOptions options;
-  *options.mutable_pack_outputs()->mutable_transforms() =
-      request_.transforms();
+  *options.mutable_pack_outputs()->mutable_transforms() = request_.transforms();
   std::vector<v1::BlobRef> inputs;
   for (const v1::Digest& chunk : outputs) inputs.push_back(As("chunk", chunk));
   EK_ASSIGN_OR_RETURN(const v1::StageResult packed,
@@ -454,8 +456,7 @@ absl::Status CompileJob::RunTarget(int index, TargetRun& run) {
   EK_ASSIGN_OR_RETURN(const v1::StageResult partitioned,
                       Do("partition", index, partition,
                          {model_.deployed, capabilities}, run.stages));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef placed,
-                      Only(partitioned, "partition"));
+  EK_ASSIGN_OR_RETURN(const v1::BlobRef placed, Only(partitioned, "partition"));
 
   v1::StageOptions tile;
   *tile.mutable_tile() = request_.options().tile();
@@ -622,8 +623,9 @@ absl::Status BadRequest(absl::string_view reason, absl::string_view what,
 
 absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
-    return BadRequest("NO_GOAL", "the request names no goal",
-                      "set goals to INSPECT, COMPILE, PROFILE, VALIDATE or RUN");
+    return BadRequest(
+        "NO_GOAL", "the request names no goal",
+        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE or RUN");
   }
   for (const int goal : request.goals()) {
     if (!v1::JobGoal_IsValid(goal)) {
@@ -654,8 +656,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
-    return BadRequest("BAD_PERCENTILE",
-                      absl::StrCat("percentile_ppm is ", ppm),
+    return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),
                       "use 0 for the default, or 500001 to 1000000");
   }
   if (request.options().limit() < 0) {

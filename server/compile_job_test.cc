@@ -33,8 +33,8 @@ class CompileJobTest : public testing::Test {
     results_ =
         *cache::OpenDiskStageResultStore(*files_, root_ + "/results", *blobs_);
     leases_ = std::make_unique<FakeLeases>(*blobs_);
-    runner_ = std::make_unique<StageRunner>(*results_, *blobs_, *leases_,
-                                            *log_);
+    runner_ =
+        std::make_unique<StageRunner>(*results_, *blobs_, *leases_, *log_);
   }
 
   v1::CreateJobRequest Request(const std::string& model,
@@ -138,13 +138,12 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
                   "samples=40 labelled=40", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(
-      leases_->TakeExecuted(),
-      ElementsAre("calibrate", "convert_calibration", "convert_data",
-                  "convert_reference", "count_cycles", "emit", "import",
-                  "interpret[0]", "interpret[1]", "interpret[2]", "partition",
-                  "quantize", "resolve_target", "simplify", "simulate[0]",
-                  "simulate[1]", "simulate[2]", "tile"));
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("calibrate", "convert_calibration", "convert_data",
+                          "convert_reference", "count_cycles", "emit", "import",
+                          "interpret[0]", "interpret[1]", "interpret[2]",
+                          "partition", "quantize", "resolve_target", "simplify",
+                          "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "DATA");
   EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
@@ -154,9 +153,8 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
 }
 
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
-  const JobResult result =
-      Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
-                  "samples=40 labelled=40"));
+  const JobResult result = Run(Request(
+      "float net", {"conv;sram=64"}, {v1::VALIDATE}, "samples=40 labelled=40"));
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_EQ(result.reports[0].calibration(), "SYNTHETIC");
   EXPECT_FALSE(result.reports[0].has_accuracy());
@@ -176,10 +174,9 @@ TEST_F(CompileJobTest, RunWithoutTargetGivesOutputsOfTheModelAsItCame) {
 }
 
 TEST_F(CompileJobTest, InspectPlacesLayersWhenThereIsATarget) {
-  EXPECT_EQ(Run(Request("int8 net", {}, {v1::INSPECT}))
-                .description.layers(0)
-                .id(),
-            "conv1");
+  EXPECT_EQ(
+      Run(Request("int8 net", {}, {v1::INSPECT})).description.layers(0).id(),
+      "conv1");
   const JobResult placed =
       Run(Request("int8 net", {"conv;sram=64"}, {v1::INSPECT}));
   EXPECT_EQ(placed.description.layers(0).id(), "conv1 placed");
@@ -211,8 +208,8 @@ TEST_F(CompileJobTest, UserErrorsAreRemembered) {
 }
 
 TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
-  const JobResult result = Run(Request(
-      "int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::PROFILE}));
+  const JobResult result =
+      Run(Request("int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::PROFILE}));
   ASSERT_TRUE(result.status.ok()) << result.status;
   int partitions = 0;
   for (const std::string& stage : leases_->TakeExecuted()) {
@@ -229,8 +226,7 @@ TEST_F(CompileJobTest, CancelEndsABlockedJob) {
   const v1::CreateJobRequest request =
       Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
   JobResult result;
-  std::thread thread(
-      [&] { result = RunCompileJob("job", request, group); });
+  std::thread thread([&] { result = RunCompileJob("job", request, group); });
   group.Cancel(absl::CancelledError("enough"));
   thread.join();
   EXPECT_TRUE(absl::IsCancelled(result.status)) << result.status;

@@ -90,8 +90,8 @@ void Define(CLI::App& app, Flags& flags) {
 
 absl::Status ReadConfig(const std::string& path, FileSystem& files,
                         DaemonOptions& options, int& workers) {
-  EK_ASSIGN_OR_RETURN(const std::string text,
-                      files.Read(path, kMaxConfigBytes), "--config");
+  EK_ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxConfigBytes),
+                      "--config");
   v1::DaemonConfig config;
   if (!google::protobuf::TextFormat::ParseFromString(text, &config)) {
     return MakeError(absl::StatusCode::kInvalidArgument,
@@ -118,8 +118,8 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   if (flags.local) {
     const std::string runtime = RuntimeFolder();
     EK_RETURN_IF_ERROR(SecureFolder(runtime));
-    EK_ASSIGN_OR_RETURN(
-        FileLock lock, FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock")));
+    EK_ASSIGN_OR_RETURN(FileLock lock,
+                        FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock")));
     setup.user_lock.emplace(std::move(lock));
     const std::string clients = JoinPath(runtime, "edgekilnd.sock");
     const std::string workers = JoinPath(runtime, "workers.sock");
@@ -178,14 +178,13 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
     EK_RETURN_IF_ERROR(
         launcher->Start(setup.workers, daemon->worker_address()));
   }
-  log->Info("serving clients on ", daemon->client_address(),
-            " and workers on ", daemon->worker_address(), ", state in ",
-            setup.daemon.state_folder);
+  log->Info("serving clients on ", daemon->client_address(), " and workers on ",
+            daemon->worker_address(), ", state in ", setup.daemon.state_folder);
   if (!flags.ready_file.empty()) {
-    EK_RETURN_IF_ERROR(WriteAtomically(
-        *files, flags.ready_file,
-        absl::StrCat(daemon->client_address(), "\n", daemon->worker_address(),
-                     "\n")));
+    EK_RETURN_IF_ERROR(
+        WriteAtomically(*files, flags.ready_file,
+                        absl::StrCat(daemon->client_address(), "\n",
+                                     daemon->worker_address(), "\n")));
   }
   WaitForEnd(signals, *daemon,
              flags.local ? absl::Seconds(flags.idle_seconds)

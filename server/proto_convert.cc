@@ -64,11 +64,10 @@ absl::StatusOr<Digest> FromProto(const v1::Digest& digest) {
 v1::ErrorDetail ErrorToProto(const absl::Status& status) {
   const std::string message =
       SanitizeText(std::string(status.message()), kMaxMessageBytes);
-  const ErrorDetail detail =
-      GetErrorDetail(status).value_or(ErrorDetail{
-          .fault = FaultOfCode(status.code()),
-          .reason = absl::StatusCodeToString(status.code()),
-          .what = message});
+  const ErrorDetail detail = GetErrorDetail(status).value_or(
+      ErrorDetail{.fault = FaultOfCode(status.code()),
+                  .reason = absl::StatusCodeToString(status.code()),
+                  .what = message});
   v1::ErrorDetail out;
   out.set_fault(ToProto(detail.fault));
   out.set_reason(detail.reason);
@@ -87,14 +86,13 @@ absl::Status StatusFromProto(const v1::ErrorDetail& error) {
   if (error.code() <= 0 || error.code() > 16) {
     code = absl::StatusCode::kInternal;
   }
-  const absl::Status made =
-      MakeError(code, {.fault = FromProto(error.fault()),
-                       .reason = error.reason(),
-                       .what = error.what(),
-                       .where = error.where(),
-                       .limit = error.limit(),
-                       .need = error.need(),
-                       .fix = error.fix()});
+  const absl::Status made = MakeError(code, {.fault = FromProto(error.fault()),
+                                             .reason = error.reason(),
+                                             .what = error.what(),
+                                             .where = error.where(),
+                                             .limit = error.limit(),
+                                             .need = error.need(),
+                                             .fix = error.fix()});
   // `message` is the made one with its context in front.
   absl::string_view context = error.message();
   if (context.empty() || context == made.message()) return made;

@@ -25,9 +25,10 @@ std::unique_ptr<grpc::Service> NewContentAddressableStorageService(
     BlobLimits limits, cache::BlobStore& blobs, Activity& activity);
 std::unique_ptr<grpc::Service> NewCapabilitiesService(BlobLimits limits,
                                                       Activity& activity);
-std::unique_ptr<grpc::Service> NewByteStreamService(
-    BlobLimits limits, cache::BlobStore& blobs, cache::UploadStore& uploads,
-    Activity& activity);
+std::unique_ptr<grpc::Service> NewByteStreamService(BlobLimits limits,
+                                                    cache::BlobStore& blobs,
+                                                    cache::UploadStore& uploads,
+                                                    Activity& activity);
 
 }  // namespace edgekiln::server
 

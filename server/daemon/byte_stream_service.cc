@@ -40,8 +40,8 @@ struct ResourceName {
 // size.
 absl::StatusOr<ResourceName> ParseName(const std::string& name, bool upload) {
   const std::vector<std::string> parts = absl::StrSplit(name, '/');
-  const auto keyword = std::find(parts.begin(), parts.end(),
-                                 upload ? "uploads" : "blobs");
+  const auto keyword =
+      std::find(parts.begin(), parts.end(), upload ? "uploads" : "blobs");
   size_t at = static_cast<size_t>(keyword - parts.begin());
   ResourceName out;
   if (upload) {
@@ -100,15 +100,15 @@ class ByteStreamService final : public bs::ByteStream::Service {
     const int64_t size = name.digest.size_bytes;
     if (request.read_offset() < 0 || request.read_offset() > size ||
         request.read_limit() < 0) {
-      return MakeError(absl::StatusCode::kOutOfRange,
-                       {.fault = Fault::kUser,
-                        .reason = "READ_RANGE",
-                        .what = "read outside the blob",
-                        .where = request.resource_name(),
-                        .limit = absl::StrCat(size, " bytes"),
-                        .need = absl::StrCat("offset ", request.read_offset(),
-                                             ", limit ",
-                                             request.read_limit())});
+      return MakeError(
+          absl::StatusCode::kOutOfRange,
+          {.fault = Fault::kUser,
+           .reason = "READ_RANGE",
+           .what = "read outside the blob",
+           .where = request.resource_name(),
+           .limit = absl::StrCat(size, " bytes"),
+           .need = absl::StrCat("offset ", request.read_offset(), ", limit ",
+                                request.read_limit())});
     }
     EK_ASSIGN_OR_RETURN(const std::unique_ptr<cache::BlobReader> reader,
                         blobs_.OpenReader(name.digest));
@@ -225,9 +225,10 @@ class ByteStreamService final : public bs::ByteStream::Service {
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewByteStreamService(
-    BlobLimits limits, cache::BlobStore& blobs, cache::UploadStore& uploads,
-    Activity& activity) {
+std::unique_ptr<grpc::Service> NewByteStreamService(BlobLimits limits,
+                                                    cache::BlobStore& blobs,
+                                                    cache::UploadStore& uploads,
+                                                    Activity& activity) {
   return std::make_unique<ByteStreamService>(limits, blobs, uploads, activity);
 }
 

@@ -131,17 +131,17 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(
         uploads_, cache::OpenUploadStore(*files_, JoinPath(state, "uploads"),
                                          *blobs_, clock_.Now()));
-    EK_ASSIGN_OR_RETURN(
-        results_, cache::OpenDiskStageResultStore(
-                      *files_, JoinPath(state, "results"), *blobs_));
+    EK_ASSIGN_OR_RETURN(results_,
+                        cache::OpenDiskStageResultStore(
+                            *files_, JoinPath(state, "results"), *blobs_));
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
     dispatching.heartbeat = options_.heartbeat;
     dispatching.lease_timeout = options_.lease_timeout;
     dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);
-    stages_ = std::make_unique<StageRunner>(*results_, *blobs_, *dispatcher_,
-                                            log_);
+    stages_ =
+        std::make_unique<StageRunner>(*results_, *blobs_, *dispatcher_, log_);
     journal_ = std::make_unique<JobJournal>(*store_, clock_, log_);
     JobManagerOptions managing;
     managing.max_running = options_.max_running_jobs;
@@ -158,8 +158,8 @@ class DaemonImpl : public Daemon {
     dispatcher_->SetWorkersAddress(workers_.address);
 
     AddBlobServices(clients_, activity_);
-    clients_.services.push_back(NewJobsService(*manager_, *store_, *journal_,
-                                               stopping_, activity_));
+    clients_.services.push_back(
+        NewJobsService(*manager_, *store_, *journal_, stopping_, activity_));
     clients_.services.push_back(NewReportsService(*store_, activity_));
     clients_.services.push_back(
         NewModelsService(*stages_, *blobs_, stopping_, activity_));
@@ -258,16 +258,15 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   if (!config.state_dir().empty()) options.state_folder = config.state_dir();
   int64_t lease_ms = absl::ToInt64Milliseconds(options.lease_timeout);
   int64_t heartbeat_ms = absl::ToInt64Milliseconds(options.heartbeat);
-  EK_RETURN_IF_ERROR(Take("max_blob_bytes", config.max_blob_bytes(),
-                          options.max_blob_bytes));
+  EK_RETURN_IF_ERROR(
+      Take("max_blob_bytes", config.max_blob_bytes(), options.max_blob_bytes));
   EK_RETURN_IF_ERROR(Take("max_running_jobs", config.max_running_jobs(),
                           options.max_running_jobs));
   EK_RETURN_IF_ERROR(Take("max_queued_jobs", config.max_queued_jobs(),
                           options.max_queued_jobs));
   EK_RETURN_IF_ERROR(
       Take("lease_timeout_ms", config.lease_timeout_ms(), lease_ms));
-  EK_RETURN_IF_ERROR(
-      Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));
+  EK_RETURN_IF_ERROR(Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);
   return absl::OkStatus();

@@ -347,8 +347,7 @@ TEST_F(DaemonTest, UnfinishedJobsAreRunAgainAfterARestart) {
 }
 
 TEST_F(DaemonTest, OneDaemonPerStateFolder) {
-  const absl::Status status =
-      StartDaemon(options_, *clock_, *log_).status();
+  const absl::Status status = StartDaemon(options_, *clock_, *log_).status();
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
 }
 
@@ -446,8 +445,8 @@ TEST_F(DaemonTest, RefusesBytesThatAreNotWhatTheyClaim) {
               grpc::StatusCode::INVALID_ARGUMENT)
         << bad;
   }
-  const std::string huge = absl::StrCat("uploads/u/blobs/", digest.hash,
-                                        "/99999999999");
+  const std::string huge =
+      absl::StrCat("uploads/u/blobs/", digest.hash, "/99999999999");
   EXPECT_EQ(Write(huge, 0, "right", true).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
 }

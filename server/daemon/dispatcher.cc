@@ -113,8 +113,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
          .need = absl::StrCat("daemon has build ", options_.build_digest),
          .fix = "install the same edgekiln on both"});
   }
-  if (hello.roles().empty() || hello.slots() < 1 ||
-      hello.slots() > kMaxSlots) {
+  if (hello.roles().empty() || hello.slots() < 1 || hello.slots() > kMaxSlots) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
                       .reason = "BAD_HELLO",
@@ -190,8 +189,7 @@ void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
     return;
   }
   const auto held = worker.leases.find(result.lease_id());
-  if (held == worker.leases.end() ||
-      held->second != result.fencing_token()) {
+  if (held == worker.leases.end() || held->second != result.fencing_token()) {
     ++refused_;
     log_.Warning("refused a late result of lease ", result.lease_id(),
                  " from worker ", worker.name, " (", worker_id, ")");
@@ -335,8 +333,8 @@ void Dispatcher::Tick() {
       for (const auto& [lease_id, token] : worker.leases) {
         late = late || now - leases_.at(lease_id).leased > overdue;
       }
-      if (late || (!worker.leases.empty() &&
-                   now - worker.last_heard > silence)) {
+      if (late ||
+          (!worker.leases.empty() && now - worker.last_heard > silence)) {
         lost.push_back(id);
       }
     }

@@ -49,11 +49,10 @@ class FakeStage {
   }
 
   void UserError(absl::string_view what) {
-    *result_.mutable_error() = ErrorToProto(
-        MakeError(absl::StatusCode::kInvalidArgument,
-                  {.fault = Fault::kUser,
-                   .reason = "FAKE_ERROR",
-                   .what = std::string(what)}));
+    *result_.mutable_error() = ErrorToProto(MakeError(
+        absl::StatusCode::kInvalidArgument, {.fault = Fault::kUser,
+                                             .reason = "FAKE_ERROR",
+                                             .what = std::string(what)}));
   }
 
   static int64_t Number(absl::string_view text, absl::string_view key) {

@@ -129,9 +129,9 @@ class FakeWorkerImpl : public FakeWorker {
     v1::WorkerMessage::Result& result = *answer.mutable_result();
     result.set_lease_id(lease.lease_id());
     result.set_fencing_token(lease.fencing_token());
-    const absl::StatusOr<v1::StageResult> computed = RunFakeStage(
-        lease.options(), {lease.inputs().begin(), lease.inputs().end()},
-        blobs_);
+    const absl::StatusOr<v1::StageResult> computed =
+        RunFakeStage(lease.options(),
+                     {lease.inputs().begin(), lease.inputs().end()}, blobs_);
     {
       std::lock_guard lock(mutex_);
       executed_.push_back(stage);

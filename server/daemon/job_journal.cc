@@ -15,8 +15,10 @@ constexpr int kShutdownAttempts = 3;
 }  // namespace
 
 JobJournal::JobJournal(JobStore& store, Clock& clock, Logger& log)
-    : store_(store), clock_(clock), log_(log), writer_([this] { WriteLoop(); }) {
-}
+    : store_(store),
+      clock_(clock),
+      log_(log),
+      writer_([this] { WriteLoop(); }) {}
 
 JobJournal::~JobJournal() {
   {
@@ -102,8 +104,7 @@ void JobJournal::WriteLoop() {
     for (int attempt = 1;; ++attempt) {
       const absl::Status status = store_.Apply(batch);
       if (status.ok()) break;
-      log_.Error("cannot write job events, will try again: ",
-                 status.message());
+      log_.Error("cannot write job events, will try again: ", status.message());
       lock.lock();
       const bool give_up = stopping_ && attempt >= kShutdownAttempts;
       lock.unlock();

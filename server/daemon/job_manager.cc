@@ -42,13 +42,13 @@ absl::Duration DurationOf(const v1::JobOptions& options,
 }
 
 absl::Status DeadlinePassed(absl::string_view which, absl::Duration limit) {
-  return MakeError(absl::StatusCode::kDeadlineExceeded,
-                   {.fault = Fault::kQuota,
-                    .reason = "DEADLINE",
-                    .what = absl::StrCat("the job's ", which,
-                                         " deadline has passed"),
-                    .limit = absl::FormatDuration(limit),
-                    .fix = "give it more time, or look why it waits"});
+  return MakeError(
+      absl::StatusCode::kDeadlineExceeded,
+      {.fault = Fault::kQuota,
+       .reason = "DEADLINE",
+       .what = absl::StrCat("the job's ", which, " deadline has passed"),
+       .limit = absl::FormatDuration(limit),
+       .fix = "give it more time, or look why it waits"});
 }
 
 v1::JobEvent StateEvent(v1::JobState state) {
@@ -123,8 +123,7 @@ absl::Status JobManager::CheckBlobs(const v1::CreateJobRequest& request) {
   std::vector<std::pair<std::string, v1::Digest>> blobs = {
       {"model", request.model()}};
   for (const v1::TargetRef& target : request.targets()) {
-    blobs.emplace_back(absl::StrCat("target ", target.name()),
-                       target.digest());
+    blobs.emplace_back(absl::StrCat("target ", target.name()), target.digest());
   }
   for (const v1::Digest& file : request.calibration().files()) {
     blobs.emplace_back("calibration", file);
@@ -136,13 +135,13 @@ absl::Status JobManager::CheckBlobs(const v1::CreateJobRequest& request) {
     EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
     EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
     if (present) continue;
-    return MakeError(absl::StatusCode::kFailedPrecondition,
-                     {.fault = Fault::kUser,
-                      .reason = "BLOB_MISSING",
-                      .what = absl::StrCat("the ", what,
-                                           " blob is not on this server"),
-                      .where = digest.ToString(),
-                      .fix = "upload it first"});
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        {.fault = Fault::kUser,
+         .reason = "BLOB_MISSING",
+         .what = absl::StrCat("the ", what, " blob is not on this server"),
+         .where = digest.ToString(),
+         .fix = "upload it first"});
   }
   return absl::OkStatus();
 }
@@ -191,13 +190,12 @@ absl::StatusOr<v1::Job> JobManager::Create(
   }
   if (!google::protobuf::util::MessageDifferencer::Equals(stored.request(),
                                                           request)) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.fault = Fault::kUser,
-         .reason = "REQUEST_ID_REUSED",
-         .what = "this request_id belongs to another request",
-         .where = absl::StrCat("job ", stored.id()),
-         .fix = "choose a new request_id for a new request"});
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "REQUEST_ID_REUSED",
+                      .what = "this request_id belongs to another request",
+                      .where = absl::StrCat("job ", stored.id()),
+                      .fix = "choose a new request_id for a new request"});
   }
   return Get(stored.id());
 }
@@ -210,8 +208,8 @@ void JobManager::Enqueue(const v1::Job& job) {
   const v1::JobOptions& options = active->request.options();
   active->queue_deadline = DurationOf(
       options, &v1::JobOptions::has_queue_deadline, options.queue_deadline());
-  active->run_deadline = DurationOf(
-      options, &v1::JobOptions::has_run_deadline, options.run_deadline());
+  active->run_deadline = DurationOf(options, &v1::JobOptions::has_run_deadline,
+                                    options.run_deadline());
   active->job = job;
   StageGroupHooks hooks;
   const std::weak_ptr<ActiveJob> weak = active;

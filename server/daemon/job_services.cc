@@ -105,9 +105,8 @@ class JobsService final : public v1::Jobs::Service {
     while (!context.IsCancelled()) {
       // Before the look: a change after it ends the next wait at once.
       version = journal_.WaitForChange(version, absl::ZeroDuration());
-      EK_ASSIGN_OR_RETURN(
-          const std::vector<v1::JobEvent> events,
-          store_.Events(request.id(), after, kEventsAtOnce));
+      EK_ASSIGN_OR_RETURN(const std::vector<v1::JobEvent> events,
+                          store_.Events(request.id(), after, kEventsAtOnce));
       for (const v1::JobEvent& event : events) {
         if (!writer.Write(event)) return absl::CancelledError("watcher left");
         after = event.sequence();

@@ -65,8 +65,8 @@ absl::StatusOr<v1::Job> JobOf(const Statement& row) {
 absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(
     const std::string& path) {
   EK_ASSIGN_OR_RETURN(Database writer, Database::Open(path));
-  EK_RETURN_IF_ERROR(writer.Execute(
-      "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
+  EK_RETURN_IF_ERROR(
+      writer.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
   EK_ASSIGN_OR_RETURN(Database reader, Database::Open(path));
   std::unique_ptr<JobStore> store(
       new JobStore(std::move(writer), std::move(reader)));
@@ -93,8 +93,7 @@ absl::Status JobStore::Migrate() {
          .fix = "use the newer edgekilnd, or another --state folder"});
   }
   EK_RETURN_IF_ERROR(writer_.Execute(kSchema));
-  return writer_.Execute(
-      absl::StrCat("PRAGMA user_version=", kSchemaVersion));
+  return writer_.Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion));
 }
 
 absl::Status JobStore::InsertJob(const v1::Job& job,

@@ -24,8 +24,8 @@ struct JobUpdate {
   std::string job_id;
   std::vector<v1::JobEvent> events;  // With their sequences.
   bool has_job = false;
-  v1::Job job;                       // Replaces what is stored.
-  std::vector<v1::Report> reports;   // By target; replace what is stored.
+  v1::Job job;                      // Replaces what is stored.
+  std::vector<v1::Report> reports;  // By target; replace what is stored.
 };
 
 struct JobPage {

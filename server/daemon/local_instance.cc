@@ -106,8 +106,7 @@ absl::Status SecureFolder(const std::string& folder) {
   if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
       info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
     return FolderError(absl::StatusCode::kPermissionDenied,
-                       "the runtime folder is not private to this user",
-                       folder,
+                       "the runtime folder is not private to this user", folder,
                        "remove it, or set XDG_RUNTIME_DIR to a folder of "
                        "your own, mode 0700");
   }

@@ -24,13 +24,13 @@ absl::Status RequireBlob(cache::BlobStore& blobs, const v1::Digest& proto,
   EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
   EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
   if (present) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   {.fault = Fault::kUser,
-                    .reason = "BLOB_MISSING",
-                    .what = absl::StrCat("the ", what,
-                                         " blob is not on this server"),
-                    .where = digest.ToString(),
-                    .fix = "upload it first"});
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      {.fault = Fault::kUser,
+       .reason = "BLOB_MISSING",
+       .what = absl::StrCat("the ", what, " blob is not on this server"),
+       .where = digest.ToString(),
+       .fix = "upload it first"});
 }
 
 QuestionOptions OptionsFor(grpc::ServerContext& context,
@@ -141,9 +141,8 @@ class TargetsService final : public v1::Targets::Service {
                       .reason = "TARGET_UNKNOWN",
                       .what = "there is no target of that name",
                       .where = absl::StrCat("target '", name, "'"),
-                      .need = absl::StrCat("perhaps '",
-                                           target::NearestName(name, names),
-                                           "'"),
+                      .need = absl::StrCat(
+                          "perhaps '", target::NearestName(name, names), "'"),
                       .fix = "`edgekiln targets list` shows all of them"});
   }
 

@@ -20,8 +20,9 @@ std::string EngineName(const Machine& machine, int engine) {
 double Utilization(const Machine& machine, int engine, int64_t macs,
                    int64_t cycles) {
   if (engine < 0 || engine >= machine.engine_macs_per_cycle_size()) return 0;
-  const double peak = static_cast<double>(cycles) *
-                      static_cast<double>(machine.engine_macs_per_cycle(engine));
+  const double peak =
+      static_cast<double>(cycles) *
+      static_cast<double>(machine.engine_macs_per_cycle(engine));
   if (peak <= 0) return 0;
   return std::clamp(static_cast<double>(macs) / peak, 0.0, 1.0);
 }
@@ -40,8 +41,8 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
   layer.set_compute_cycles(measured.compute_cycles());
   layer.set_stall_cycles(measured.stall_cycles());
   layer.set_macs(fixed.macs());
-  layer.set_utilization(Utilization(machine, fixed.engine(), fixed.macs(),
-                                    measured.cycles()));
+  layer.set_utilization(
+      Utilization(machine, fixed.engine(), fixed.macs(), measured.cycles()));
   layer.set_sram_bytes(fixed.sram_bytes());
   layer.set_tiles(fixed.tiles());
   layer.set_fidelity(measured.fidelity());
@@ -115,9 +116,10 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  v1::Report::Accuracy::Reference kind, v1::Report& report) {
   if (simulated.labelled() == 0) return;
   const auto share = [](const v1::StageSummary::Samples& samples) {
-    return samples.labelled() == 0 ? 0.0
-                                   : static_cast<double>(samples.correct()) /
-                                         static_cast<double>(samples.labelled());
+    return samples.labelled() == 0
+               ? 0.0
+               : static_cast<double>(samples.correct()) /
+                     static_cast<double>(samples.labelled());
   };
   v1::Report::Accuracy& accuracy = *report.mutable_accuracy();
   accuracy.set_metric("top1");

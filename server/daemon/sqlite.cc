@@ -18,9 +18,9 @@ absl::Status SqliteError(sqlite3* handle, absl::string_view doing) {
            : absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
        .reason = full ? "DISK_FULL" : "JOB_STORE",
-       .what = absl::StrCat("the job store failed: ",
-                            handle == nullptr ? "no memory"
-                                              : sqlite3_errmsg(handle)),
+       .what = absl::StrCat(
+           "the job store failed: ",
+           handle == nullptr ? "no memory" : sqlite3_errmsg(handle)),
        .where = std::string(doing),
        .fix = full ? "free disk space" : "check the state folder"});
 }

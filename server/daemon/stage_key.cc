@@ -22,9 +22,9 @@ void AddDoubles(CanonicalEncoder& encoder,
   }
 }
 
-void Add(CanonicalEncoder& encoder,
-         const google::protobuf::RepeatedPtrField<v1::InputTransform>&
-             transforms) {
+void Add(
+    CanonicalEncoder& encoder,
+    const google::protobuf::RepeatedPtrField<v1::InputTransform>& transforms) {
   encoder.BeginList(transforms.size());
   for (const v1::InputTransform& transform : transforms) {
     encoder.Add(transform.input());

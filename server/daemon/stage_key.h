@@ -2,10 +2,10 @@
 #define EK_SERVER_DAEMON_STAGE_KEY_H_
 
 // The name of a stage result: SHA-256 over the stage's version, its typed
-// options and the digests of its inputs with their roles. Written by hand, field
-// by field, so that an unknown or reordered protobuf field never changes a key
-// by accident; stage_key_test.cc fails when an options message gains a field
-// that is not encoded here. Pure; thread-safe.
+// options and the digests of its inputs with their roles. Written by hand,
+// field by field, so that an unknown or reordered protobuf field never changes
+// a key by accident; stage_key_test.cc fails when an options message gains a
+// field that is not encoded here. Pure; thread-safe.
 
 #include <string>
 #include <vector>

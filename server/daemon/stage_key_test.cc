@@ -41,7 +41,8 @@ TEST(StageKeyTest, IsStable) {
   transform.add_offset(-1);
   transform.set_order(v1::InputTransform::BGR);
   convert.mutable_convert_data()->set_chunk_samples(16);
-  EXPECT_EQ(Key(convert, {Blob("data", 'c')}), "fd2045e90556632e1f127ded794d44a0eb9af9c4a19ea4aed7f758a11453ff43");
+  EXPECT_EQ(Key(convert, {Blob("data", 'c')}),
+            "fd2045e90556632e1f127ded794d44a0eb9af9c4a19ea4aed7f758a11453ff43");
 }
 
 TEST(StageKeyTest, EveryPartCounts) {

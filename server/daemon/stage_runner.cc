@@ -172,23 +172,24 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
-  const uint64_t id = leases_.Submit(
-      std::move(request),
-      {.done = [this, flight](absl::StatusOr<LeaseOutcome> outcome) {
-         OnDone(flight, std::move(outcome));
-       },
-       .progress =
-           [each](const v1::StageProgress& progress) {
-             each([&](const StageEvents& events) {
-               if (events.progress) events.progress(progress);
-             });
-           },
-       .waiting =
-           [each](const std::string& reason) {
-             each([&](const StageEvents& events) {
-               if (events.waiting) events.waiting(reason);
-             });
-           }});
+  const uint64_t id =
+      leases_.Submit(std::move(request),
+                     {.done =
+                          [this, flight](absl::StatusOr<LeaseOutcome> outcome) {
+                            OnDone(flight, std::move(outcome));
+                          },
+                      .progress =
+                          [each](const v1::StageProgress& progress) {
+                            each([&](const StageEvents& events) {
+                              if (events.progress) events.progress(progress);
+                            });
+                          },
+                      .waiting =
+                          [each](const std::string& reason) {
+                            each([&](const StageEvents& events) {
+                              if (events.waiting) events.waiting(reason);
+                            });
+                          }});
   bool abandoned = false;
   {
     std::lock_guard lock(mutex_);
@@ -208,14 +209,13 @@ absl::Status StageRunner::CheckOutcome(const Flight& flight,
     EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(output.digest()));
     EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
     if (present) continue;
-    return MakeError(
-        absl::StatusCode::kInternal,
-        {.fault = Fault::kInfra,
-         .reason = "STAGE_OUTPUT",
-         .what = absl::StrCat("the worker did not upload output '",
-                              output.role(), "'"),
-         .where = absl::StrCat("stage ", flight.call.name),
-         .need = digest.ToString()});
+    return MakeError(absl::StatusCode::kInternal,
+                     {.fault = Fault::kInfra,
+                      .reason = "STAGE_OUTPUT",
+                      .what = absl::StrCat("the worker did not upload output '",
+                                           output.role(), "'"),
+                      .where = absl::StrCat("stage ", flight.call.name),
+                      .need = digest.ToString()});
   }
   return absl::OkStatus();
 }
@@ -224,8 +224,8 @@ absl::Status StageRunner::CheckOutcome(const Flight& flight,
 // was removed.
 absl::Status StageRunner::FindLostInput(const Flight& flight) {
   for (const v1::BlobRef& input : flight.call.inputs) {
-    const absl::StatusOr<bool> present = blobs_.Contains(
-        {input.digest().hash(), input.digest().size_bytes()});
+    const absl::StatusOr<bool> present =
+        blobs_.Contains({input.digest().hash(), input.digest().size_bytes()});
     if (!present.ok() || *present) continue;
     return MakeError(absl::StatusCode::kDataLoss,
                      {.fault = Fault::kInfra,

@@ -1,0 +1,193 @@
+#include "cache/blob_store.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/error.h"
+#include "cache/crashing_file_system.h"
+#include "cache/disk_blob_store.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::cache {
+namespace {
+
+std::string PathOf(const Digest& digest) {
+  return "/s/" + digest.hash.substr(0, 2) + "/" + digest.hash + "-" +
+         std::to_string(digest.size_bytes);
+}
+
+std::unique_ptr<BlobStore> OpenStore(FileSystem& files) {
+  absl::StatusOr<std::unique_ptr<BlobStore>> store =
+      OpenDiskBlobStore(files, "/s");
+  EXPECT_TRUE(store.ok()) << store.status();
+  return *std::move(store);
+}
+
+TEST(DiskBlobStoreTest, GivesBackWhatWasPut) {
+  CrashingFileSystem files;
+  const auto store = OpenStore(files);
+  for (const std::string& bytes :
+       {std::string("abc"), std::string(), std::string(3'000'000, 'z')}) {
+    const Digest digest = DigestOf(bytes);
+    EXPECT_FALSE(*store->Contains(digest));
+    ASSERT_TRUE(store->Put(digest, bytes).ok());
+    ASSERT_TRUE(store->Put(digest, bytes).ok());
+    EXPECT_TRUE(*store->Contains(digest));
+    EXPECT_EQ(*store->Get(digest), bytes);
+    const auto reader = store->OpenReader(digest);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_EQ(*(*reader)->Read(1, 2), bytes.substr(bytes.empty() ? 0 : 1, 2));
+    EXPECT_EQ(*(*reader)->Read(digest.size_bytes, 5), "");
+  }
+}
+
+TEST(DiskBlobStoreTest, RefusesOtherBytesAndBadDigests) {
+  CrashingFileSystem files;
+  const auto store = OpenStore(files);
+  const absl::Status status = store->Put(DigestOf("abc"), "abd");
+  EXPECT_EQ(GetErrorDetail(status)->reason, "DIGEST_MISMATCH");
+  EXPECT_TRUE(absl::IsNotFound(store->Get(DigestOf("abc")).status()));
+  Digest wrong_size = DigestOf("abc");
+  wrong_size.size_bytes = 4;
+  ASSERT_TRUE(store->Put(DigestOf("abc"), "abc").ok());
+  EXPECT_TRUE(absl::IsNotFound(store->Get(wrong_size).status()));
+  // Asking with a wrong size does no harm.
+  EXPECT_EQ(*store->Get(DigestOf("abc")), "abc");
+  for (const std::string& hash :
+       {std::string("../../etc/passwd"), std::string(64, 'G'), std::string()}) {
+    EXPECT_EQ(store->Get({hash, 3}).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << hash;
+  }
+}
+
+TEST(DiskBlobStoreTest, WhatIsDamagedIsAbsentAndRemoved) {
+  const std::pair<const char*, const char*> kDamages[] = {
+      {"torn", "ab"}, {"longer", "abcd"}, {"flipped", "abd"}, {"empty", ""}};
+  for (const auto& [name, contents] : kDamages) {
+    CrashingFileSystem files;
+    const auto store = OpenStore(files);
+    const Digest digest = DigestOf("abc");
+    ASSERT_TRUE(store->Put(digest, "abc").ok());
+    files.Overwrite(PathOf(digest), contents);
+    EXPECT_TRUE(absl::IsNotFound(store->Get(digest).status())) << name;
+    EXPECT_FALSE(files.Exists(PathOf(digest))) << name;
+    ASSERT_TRUE(store->Put(digest, "abc").ok());
+    files.Overwrite(PathOf(digest), contents);
+    EXPECT_TRUE(absl::IsNotFound(store->OpenReader(digest).status())) << name;
+    EXPECT_FALSE(files.Exists(PathOf(digest))) << name;
+    ASSERT_TRUE(store->Put(digest, "abc").ok());
+    EXPECT_EQ(*store->Get(digest), "abc") << name;
+  }
+}
+
+// Power fails at every single change to the disk in turn.
+TEST(DiskBlobStoreTest, LosesNothingAcknowledgedAndServesNothingTorn) {
+  const std::vector<std::string> blobs = {"one", "two", "three", "two"};
+  int64_t crash_at = 0;
+  for (bool finished = false; !finished; ++crash_at) {
+    CrashingFileSystem files;
+    auto store = OpenStore(files);
+    files.FailAfter(crash_at);
+    std::vector<bool> acknowledged;
+    for (const std::string& blob : blobs) {
+      acknowledged.push_back(store->Put(DigestOf(blob), blob).ok());
+    }
+    finished = acknowledged == std::vector<bool>(blobs.size(), true);
+    files.Crash();
+    store = OpenStore(files);
+    for (size_t i = 0; i < blobs.size(); ++i) {
+      const absl::StatusOr<std::string> got = store->Get(DigestOf(blobs[i]));
+      if (got.ok()) {
+        EXPECT_EQ(*got, blobs[i]);
+      } else {
+        EXPECT_TRUE(absl::IsNotFound(got.status())) << got.status();
+        EXPECT_FALSE(acknowledged[i]) << blobs[i] << ", crash at " << crash_at;
+      }
+      EXPECT_TRUE(store->Put(DigestOf(blobs[i]), blobs[i]).ok());
+    }
+    EXPECT_TRUE(files.List("/s/tmp")->empty());
+  }
+  EXPECT_GT(crash_at, 10);
+}
+
+// A store that returns whatever it was told to.
+class LyingStore : public BlobStore {
+ public:
+  std::string answer;
+  int gets = 0;
+
+  absl::StatusOr<bool> Contains(const Digest&) override { return true; }
+  absl::StatusOr<std::string> Get(const Digest&) override {
+    ++gets;
+    return answer;
+  }
+  absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
+      const Digest&) override {
+    class Reader : public BlobReader {
+     public:
+      explicit Reader(std::string bytes) : bytes_(std::move(bytes)) {}
+      absl::StatusOr<std::string> Read(int64_t offset, int64_t max) override {
+        if (offset >= static_cast<int64_t>(bytes_.size())) return "";
+        return bytes_.substr(offset, max);
+      }
+
+     private:
+      const std::string bytes_;
+    };
+    return std::make_unique<Reader>(answer);
+  }
+  absl::Status Put(const Digest&, absl::string_view bytes) override {
+    answer = std::string(bytes);
+    return absl::OkStatus();
+  }
+  absl::Status Adopt(const Digest&, const std::string&) override {
+    return absl::OkStatus();
+  }
+};
+
+TEST(VerifyingBlobStoreTest, TurnsLiesIntoAbsence) {
+  auto inner = std::make_unique<LyingStore>();
+  LyingStore& liar = *inner;
+  const auto store = NewVerifyingBlobStore(std::move(inner));
+  liar.answer = "abc";
+  EXPECT_EQ(*store->Get(DigestOf("abc")), "abc");
+  EXPECT_TRUE(store->OpenReader(DigestOf("abc")).ok());
+  liar.answer = "abd";
+  EXPECT_TRUE(absl::IsNotFound(store->Get(DigestOf("abc")).status()));
+  EXPECT_TRUE(absl::IsNotFound(store->OpenReader(DigestOf("abc")).status()));
+  liar.answer = "ab";
+  EXPECT_TRUE(absl::IsNotFound(store->OpenReader(DigestOf("abc")).status()));
+  EXPECT_FALSE(store->Put(DigestOf("abc"), "abd").ok());
+  EXPECT_EQ(liar.answer, "ab");
+}
+
+TEST(MemoryCachedBlobStoreTest, KeepsSmallBlobsUntilThereAreTooMany) {
+  auto inner = std::make_unique<LyingStore>();
+  LyingStore& below = *inner;
+  const auto store = NewMemoryCachedBlobStore(
+      std::move(inner), {.total_bytes = 10, .max_blob_bytes = 5});
+  const auto get = [&](const std::string& bytes) {
+    below.answer = bytes;
+    below.gets = 0;
+    EXPECT_EQ(*store->Get(DigestOf(bytes)), bytes);
+    return below.gets;
+  };
+  EXPECT_EQ(get("aaaa"), 1);
+  EXPECT_EQ(get("aaaa"), 0);
+  EXPECT_EQ(get("bbbb"), 1);
+  EXPECT_EQ(get("aaaa"), 0);
+  EXPECT_EQ(get("cccc"), 1);  // Pushes out b, the longest unused.
+  EXPECT_EQ(get("aaaa"), 0);
+  EXPECT_EQ(get("bbbb"), 1);
+  EXPECT_EQ(get("too long"), 1);
+  EXPECT_EQ(get("too long"), 1);
+  ASSERT_TRUE(store->Put(DigestOf("dd"), "dd").ok());
+  EXPECT_EQ(get("dd"), 0);
+  EXPECT_EQ(*(*store->OpenReader(DigestOf("dd")))->Read(1, 9), "d");
+}
+
+}  // namespace
+}  // namespace edgekiln::cache
