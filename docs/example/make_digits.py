@@ -177,7 +177,7 @@ def main():
     parser.add_argument("--rate", type=float, default=4e-3, help="highest learning rate (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="of the training (default: %(default)s)")
     parser.add_argument(
-        "--white", type=int, default=1, choices=(1, 255), help="input value of full ink (default: %(default)s)"
+        "--white", type=int, default=255, choices=(1, 255), help="input value of full ink (default: %(default)s)"
     )
     parser.add_argument("--jobs", type=int, default=2, help="processes or threads (default: %(default)s)")
     parser.add_argument("--data", nargs="*", help=".npz sets to evaluate (default: digits_test.npz)")
