@@ -1,0 +1,126 @@
+#include "compiler/ir/graph.h"
+
+#include <functional>
+#include <string>
+
+#include "compiler/ir/layer_id.h"
+#include "compiler/ir/text.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr char kTwoLayers[] = R"(graph "two"
+%x : float32[1,4,4,2] = input
+%w : float32[3,2,2,2] = constant ZEROS
+%h : float32[1,3,3,3] = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id conv
+%y : float32[1,3,3,3] = add(%h, %h) id add
+return %y
+)";
+
+Graph TwoLayers() {
+  std::string text = kTwoLayers;
+  const std::string zeros = "0x" + std::string(24 * 8, '0');
+  text.replace(text.find("ZEROS"), 5, zeros);
+  absl::StatusOr<Graph> graph = ParseGraph(text);
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *std::move(graph) : Graph();
+}
+
+TEST(GraphTest, KnowsItsStructure) {
+  const Graph graph = TwoLayers();
+  ASSERT_EQ(graph.ops.size(), 2u);
+  EXPECT_EQ(graph.ops[0].kind(), "conv2d");
+  EXPECT_EQ(Op().kind(), "");
+  // Tensors: x, w, h, y.
+  EXPECT_EQ(Producers(graph), (std::vector<int32_t>{-1, -1, 0, 1}));
+  EXPECT_EQ(Consumers(graph),
+            (std::vector<std::vector<int32_t>>{{0}, {0}, {1}, {}}));
+  EXPECT_EQ(MacsOf(graph, graph.ops[0]), 9 * 3 * 2 * 2 * 2);
+  EXPECT_EQ(MacsOf(graph, graph.ops[1]), 0);
+}
+
+TEST(GraphProtoTest, RoundTrips) {
+  const Graph graph = TwoLayers();
+  const v1::Graph proto = GraphToProto(graph);
+  const absl::StatusOr<Graph> again = GraphFromProto(proto);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintGraph(*again), PrintGraph(graph));
+  EXPECT_EQ(GraphToProto(*again).SerializeAsString(),
+            proto.SerializeAsString());
+}
+
+struct InvalidCase {
+  const char* name;
+  std::function<void(Graph&)> damage;
+  const char* message;
+};
+
+TEST(VerifyGraphTest, RefusesWhatBreaksAnInvariant) {
+  const InvalidCase cases[] = {
+      {"index", [](Graph& g) { g.ops[0].inputs[0] = 99; }, "tensor index 99"},
+      {"negative", [](Graph& g) { g.ops[0].inputs[0] = -2; }, "index -2"},
+      {"output index", [](Graph& g) { g.outputs[0] = 4; }, "tensor index 4"},
+      {"absent output", [](Graph& g) { g.ops[1].outputs[0] = -1; }, "index -1"},
+      {"order", [](Graph& g) { std::swap(g.ops[0], g.ops[1]); },
+       "used before it is defined"},
+      {"two producers", [](Graph& g) { g.ops[1].outputs[0] = 2; },
+       "two definitions"},
+      {"writes a constant", [](Graph& g) { g.ops[1].outputs[0] = 1; },
+       "two definitions"},
+      {"input twice", [](Graph& g) { g.inputs.push_back(0); },
+       "two definitions"},
+      {"tensor name", [](Graph& g) { g.tensors[1].name = "x"; }, "used twice"},
+      {"empty name", [](Graph& g) { g.tensors[1].name = ""; }, "empty"},
+      {"id twice", [](Graph& g) { g.ops[1].id = "conv"; }, "layer id"},
+      {"id letters", [](Graph& g) { g.ops[1].id = "A/b"; }, "layer id"},
+      {"shape", [](Graph& g) { g.tensors[2].shape[1] = 4; },
+       "output has shape [1,4,3,3]"},
+      {"type", [](Graph& g) { g.tensors[3].type = v1::INT32; },
+       "output is INT32"},
+      {"constant size",
+       [](Graph& g) {
+         g.tensors[1].data = std::make_shared<const std::string>("abc");
+       },
+       "constant of 3 bytes"},
+      {"no scale", [](Graph& g) { g.tensors[0].quantization.emplace(); },
+       "without a scale"},
+      {"no attributes", [](Graph& g) { g.ops[1].attributes.Clear(); },
+       "op without attributes"},
+  };
+  for (const InvalidCase& c : cases) {
+    Graph graph = TwoLayers();
+    ASSERT_TRUE(VerifyGraph(graph).ok());
+    c.damage(graph);
+    const absl::Status status = VerifyGraph(graph);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << c.name;
+    EXPECT_NE(std::string(status.message()).find(c.message), std::string::npos)
+        << c.name << ": " << status;
+    // The stored form is checked in the same way.
+    EXPECT_FALSE(GraphFromProto(GraphToProto(graph)).ok()) << c.name;
+  }
+}
+
+TEST(LayerIdTest, IsShortUniqueAndReadable) {
+  LayerIdMaker ids;
+  const struct {
+    const char* name;
+    const char* expected;
+  } cases[] = {
+      {"model/activation_3/Relu;model/add/add", "activation_3.relu"},
+      {"model/activation_3/Relu", "activation_3.relu-2"},
+      {"a/b/c/d", "c.d"},
+      {"Identity", "identity"},
+      {"/leading", "leading"},
+      {"", "conv2d_7"},
+      {"%$&", "conv2d_7-2"},
+  };
+  for (const auto& c : cases) {
+    EXPECT_EQ(ids.Make(c.name, "conv2d_7"), c.expected);
+  }
+  EXPECT_EQ(ids.Make(std::string(500, 'a'), "").size(),
+            LayerIdMaker::kMaxLength);
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
