@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <iostream>
@@ -30,6 +31,7 @@ struct Flags {
   int slots = 1;
   int memory_limit_mb = 4096;
   bool verbose = false;
+  bool exit_with_parent = false;
   bool child = false;
   std::string test_crash_stage;
 };
@@ -52,6 +54,8 @@ void Define(CLI::App& app, Flags& flags) {
                  "Address space of each such process in MiB; 0 = unlimited")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
+  app.add_flag("--exit-with-parent", flags.exit_with_parent,
+               "End when the process that started this one has ended");
   app.add_flag("--verbose", flags.verbose, "Log sessions to stderr");
   app.add_option("--test-crash-stage", flags.test_crash_stage,
                  "Crash whenever this stage is executed (\"tile\")")
@@ -82,6 +86,16 @@ ChildOptions ChildOf(const Flags& flags) {
   return child;
 }
 
+// Returns once one of the signals has come, or the parent is gone if that
+// matters.
+void AwaitEnd(const sigset_t& signals, bool with_parent) {
+  const pid_t parent = getppid();
+  const timespec interval = {.tv_sec = 1, .tv_nsec = 0};
+  while (sigtimedwait(&signals, nullptr, &interval) < 0) {
+    if (with_parent && getppid() != parent) return;
+  }
+}
+
 int RunWorker(const Flags& flags) {
   // Before any thread exists: all of them inherit the mask, so that only the
   // one below sees these signals.
@@ -101,8 +115,7 @@ int RunWorker(const Flags& flags) {
                                  .child = ChildOf(flags)},
                                 *log);
   std::thread waiter([&] {
-    int signal_number = 0;
-    sigwait(&signals, &signal_number);
+    AwaitEnd(signals, flags.exit_with_parent);
     worker->Stop();
   });
   const absl::Status status = worker->Run();

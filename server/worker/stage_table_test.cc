@@ -1,0 +1,275 @@
+// Every stage through the table: what it needs, whose fault what is, and a
+// whole job by hand.
+
+#include "server/worker/stage_table.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "compiler/dataset/npz.h"
+#include "edgekiln/v1/graph.pb.h"
+#include "google/protobuf/descriptor.h"
+#include "gtest/gtest.h"
+#include "server/proto_convert.h"
+#include "server/stage_versions.h"
+#include "target/builtin.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::server {
+namespace {
+
+using compiler::NpyArray;
+using compiler::NpyType;
+
+void Ignore(const v1::StageProgress&) {}
+
+// Blobs of a job by role; runs stages on them.
+class Bench {
+ public:
+  void Put(const std::string& role, std::string bytes) {
+    blobs_.emplace(role, std::move(bytes));
+  }
+  void Drop(const std::string& role) { blobs_.erase(role); }
+  std::string Get(const std::string& role) const {
+    const auto it = blobs_.find(role);
+    return it == blobs_.end() ? std::string() : it->second;
+  }
+  size_t Count(const std::string& role) const { return blobs_.count(role); }
+
+  // Runs a stage on all blobs with these roles; its outputs replace blobs of
+  // their roles.
+  v1::StageSummary Run(const v1::StageOptions& options,
+                       const std::vector<std::string>& roles) {
+    StageInputs inputs;
+    for (const std::string& role : roles) {
+      const auto range = blobs_.equal_range(role);
+      for (auto it = range.first; it != range.second; ++it) {
+        inputs.Add(role, it->second);
+      }
+    }
+    absl::StatusOr<StageOutput> output = RunStage(options, inputs, Ignore);
+    EXPECT_TRUE(output.ok())
+        << StageName(options.options_case()) << ": " << output.status();
+    if (!output.ok()) return {};
+    for (const auto& [role, bytes] : output->blobs) Drop(role);
+    for (auto& [role, bytes] : output->blobs) Put(role, bytes);
+    warnings_.insert(warnings_.end(), output->warnings.begin(),
+                     output->warnings.end());
+    return output->summary;
+  }
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
+ private:
+  std::multimap<std::string, std::string> blobs_;
+  std::vector<std::string> warnings_;
+};
+
+std::vector<v1::StageOptions> AllStages() {
+  std::vector<v1::StageOptions> stages;
+  const auto* oneof =
+      v1::StageOptions::descriptor()->FindOneofByName("options");
+  for (int i = 0; i < oneof->field_count(); ++i) {
+    v1::StageOptions& options = stages.emplace_back();
+    options.GetReflection()->MutableMessage(&options, oneof->field(i));
+  }
+  return stages;
+}
+
+TEST(StageTableTest, NoOptionsIsABug) {
+  EXPECT_EQ(RunStage({}, {}, Ignore).status().code(),
+            absl::StatusCode::kInternal);
+}
+
+TEST(StageTableTest, WithoutInputsEveryStageBlamesUs) {
+  for (const v1::StageOptions& options : AllStages()) {
+    const auto output = RunStage(options, {}, Ignore);
+    ASSERT_FALSE(output.ok());
+    // Packing nothing is the one thing that is not about a missing blob.
+    if (options.has_pack_outputs()) continue;
+    EXPECT_EQ(ErrorToProto(output.status()).fault(), v1::ErrorDetail::INFRA)
+        << StageName(options.options_case()) << ": " << output.status();
+  }
+}
+
+TEST(StageTableTest, NoiseIsAnErrorEverywhere) {
+  StageInputs inputs;
+  const std::string noise = "\xff\xfe noise \x01\x02";
+  for (const char* role : {"model", "graph", "target", "data", "chunk",
+                           "labels", "statistics", "capabilities", "machine",
+                           "partition", "tiling", "program", "constants"}) {
+    inputs.Add(role, noise);
+  }
+  for (const v1::StageOptions& options : AllStages()) {
+    const auto output = RunStage(options, inputs, Ignore);
+    ASSERT_FALSE(output.ok()) << StageName(options.options_case());
+    const bool users = options.has_import() || options.has_resolve_target();
+    EXPECT_EQ(ErrorToProto(output.status()).fault() == v1::ErrorDetail::USER,
+              users)
+        << StageName(options.options_case()) << ": " << output.status();
+  }
+}
+
+// Two int8 values in, limited to 0 .. 100, out.
+v1::Graph ClipGraph() {
+  v1::Graph graph;
+  for (const char* name : {"in", "out"}) {
+    v1::TensorType& type = *graph.add_tensors()->mutable_type();
+    type.set_name(name);
+    type.set_element_type(v1::INT8);
+    type.add_shape(1);
+    type.add_shape(2);
+    type.mutable_quantization()->add_scale(1);
+    type.mutable_quantization()->add_zero_point(0);
+  }
+  v1::Op& op = *graph.add_ops();
+  op.set_id("clip_0");
+  op.mutable_attributes()->mutable_clip()->mutable_clamp()->set_min(0);
+  op.mutable_attributes()->mutable_clip()->mutable_clamp()->set_max(100);
+  op.add_inputs(0);
+  op.add_outputs(1);
+  graph.add_inputs(0);
+  graph.add_outputs(1);
+  return graph;
+}
+
+v1::StageOptions Convert(bool raw, int chunk) {
+  v1::StageOptions options;
+  options.mutable_convert_data()->set_raw(raw);
+  options.mutable_convert_data()->set_chunk_samples(chunk);
+  return options;
+}
+
+TEST(StageTableTest, DataGoesInAndComesOut) {
+  Bench bench;
+  bench.Put("graph", ClipGraph().SerializeAsString());
+  const auto npz = compiler::WriteNpz(
+      {{"x", NpyArray{NpyType::kInt8, {2, 2}, "\x7f\xff\x05\x06"}}});
+  ASSERT_TRUE(npz.ok());
+  bench.Put("data", *npz);
+  const auto data = bench.Run(Convert(true, 16), {"data", "graph"});
+  EXPECT_EQ(data.data().samples(), 2);
+  EXPECT_EQ(bench.Count("labels"), 0u);
+  v1::StageOptions interpret;
+  interpret.mutable_interpret();
+  const auto samples = bench.Run(interpret, {"graph", "chunk"});
+  EXPECT_EQ(samples.samples().samples(), 2);
+  EXPECT_EQ(samples.samples().labelled(), 0);
+  v1::StageOptions pack;
+  pack.mutable_pack_outputs();
+  bench.Run(pack, {"chunk"});
+  const std::string packed = bench.Get("npz");
+  const auto file = compiler::NpzFile::Open(packed);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto out = file->Read("out");
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->data, std::string("\x64\x00\x05\x06", 4));
+}
+
+TEST(StageTableTest, DataErrorsAreTheUsers) {
+  StageInputs inputs;
+  const std::string graph = ClipGraph().SerializeAsString();
+  inputs.Add("graph", graph);
+  inputs.Add("data", "noise");
+  const auto output = RunStage(Convert(false, 16), inputs, Ignore);
+  EXPECT_EQ(ErrorToProto(output.status()).fault(), v1::ErrorDetail::USER);
+}
+
+TEST(StageTableTest, SynthesizesAsManyAsAsked) {
+  Bench bench;
+  bench.Put("graph", ClipGraph().SerializeAsString());
+  v1::StageOptions options;
+  options.mutable_synthesize_data()->set_samples(5);
+  options.mutable_synthesize_data()->set_chunk_samples(2);
+  EXPECT_EQ(bench.Run(options, {"graph"}).data().samples(), 5);
+  EXPECT_EQ(bench.Count("chunk"), 3u);
+}
+
+TEST(StageTableTest, ResolvesEveryBuiltinTarget) {
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
+    Bench bench;
+    bench.Put("target", builtin.text);
+    v1::StageOptions options;
+    options.mutable_resolve_target();
+    const auto summary = bench.Run(options, {"target"});
+    EXPECT_GT(summary.target().machine().clock_hz(), 0) << builtin.name;
+    EXPECT_EQ(bench.Count("machine"), 1u);
+    EXPECT_EQ(bench.Count("capabilities"), 1u);
+  }
+}
+
+struct JobCase {
+  std::string name;
+  std::string model;
+  std::string data;
+  std::string target;
+  int64_t correct;  // Of 16 samples; -1: no labels.
+};
+
+class JobTest : public testing::TestWithParam<JobCase> {};
+
+v1::StageOptions Stage(void (*choose)(v1::StageOptions&)) {
+  v1::StageOptions options;
+  choose(options);
+  return options;
+}
+
+// What compile_job.cc orders, one stage after the other.
+TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
+  EK_REQUIRE_SHARED(GetParam().model);
+  EK_REQUIRE_SHARED(GetParam().data);
+  Bench bench;
+  const auto read = [](const std::string& name) {
+    return tests::ReadWholeFile(tests::SharedPath(name));
+  };
+  bench.Put("model", read(GetParam().model));
+  bench.Put("data", read(GetParam().data));
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
+    if (builtin.name == GetParam().target) bench.Put("target", builtin.text);
+  }
+  bench.Run(Stage([](auto& o) { o.mutable_import(); }), {"model"});
+  bench.Run(Stage([](auto& o) { o.mutable_simplify(); }), {"graph"});
+  v1::StageOptions convert = Convert(false, 16);
+  convert.mutable_convert_data()->set_limit(16);
+  bench.Run(convert, {"data", "graph"});
+  bench.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
+  bench.Run(Stage([](auto& o) { o.mutable_partition(); }),
+            {"graph", "capabilities"});
+  bench.Run(Stage([](auto& o) { o.mutable_tile(); }), {"partition", "machine"});
+  const auto emitted = bench.Run(Stage([](auto& o) { o.mutable_emit(); }),
+                                 {"partition", "tiling", "machine"});
+  EXPECT_EQ(emitted.emit().program().hash(),
+            DigestOf(bench.Get("program")).hash);
+  const auto counted =
+      bench.Run(Stage([](auto& o) { o.mutable_count_cycles(); }),
+                {"program", "constants", "machine"});
+  EXPECT_GT(counted.sim_report().cycles(), 0);
+  const auto simulated = bench.Run(
+      Stage([](auto& o) { o.mutable_simulate()->set_compare_layers(true); }),
+      {"program", "constants", "machine", "graph", "chunk", "labels"});
+  EXPECT_EQ(simulated.samples().samples(), 16);
+  EXPECT_GT(simulated.samples().outputs_compared(), 16 * 1000);
+  EXPECT_EQ(simulated.samples().mismatches(), 0)
+      << simulated.samples().first_mismatch();
+  EXPECT_EQ(bench.warnings(), std::vector<std::string>());
+  if (GetParam().correct < 0) {
+    EXPECT_EQ(simulated.samples().labelled(), 0);
+  } else {
+    EXPECT_EQ(simulated.samples().labelled(), 16);
+    EXPECT_EQ(simulated.samples().correct(), GetParam().correct);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, JobTest,
+    testing::Values(JobCase{"Resnet8", "models/resnet8_int8.tflite",
+                            "data/cifar10_ic_100.npz", "dla-64-o-512k", 16},
+                    JobCase{"Dscnn", "models/dscnn_int8.tflite",
+                            "data/kws_500.npz", "dla-128-i-1m", 16},
+                    JobCase{"Autoencoder", "models/ad_int8.tflite",
+                            "data/ad_windows.npz", "dla-64-o-512k", -1}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace edgekiln::server
