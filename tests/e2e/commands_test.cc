@@ -1,0 +1,267 @@
+// The commands that only show: inspect, compile -o, targets, jobs.
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/digest.h"
+#include "edgekiln/v1/program.pb.h"
+#include "nlohmann/json.hpp"
+#include "tests/e2e/cluster.h"
+#include "tests/e2e/expectations.h"
+#include "tests/e2e/networks.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr char kTarget[] = "dla-64-o-512k";
+
+std::string Digits() { return SourcePath("docs/example/digits.onnx"); }
+
+// What the command printed with --json; fails the test if that is no JSON.
+Json JsonOf(const Outcome& outcome) {
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  Json json = Json::parse(outcome.out, nullptr, /*allow_exceptions=*/false);
+  EXPECT_FALSE(json.is_discarded()) << outcome;
+  return json;
+}
+
+class CommandsTest : public ClusterTest {};
+
+TEST_F(CommandsTest, InspectOfAQuantizedNetwork) {
+  EK_REQUIRE_SHARED("models/resnet8_int8.tflite");
+  const Json json = JsonOf(cluster().Cli(
+      {"inspect", SharedPath("models/resnet8_int8.tflite"), "--json"}));
+  EXPECT_EQ(json.at("format"), "tflite");
+  EXPECT_EQ(json.at("quantized"), true);
+  EXPECT_EQ(json.at("macs"), 12501632);
+  ASSERT_EQ(json.at("inputs").size(), 1u);
+  const Json& input = json.at("inputs")[0];
+  EXPECT_EQ(input.at("name"), "input_1_int8");
+  EXPECT_EQ(input.at("shape"), Json({1, 32, 32, 3}));
+  EXPECT_EQ(input.at("type"), "int8");
+  EXPECT_EQ(input.at("quantization").at("scale").size(), 1u);
+  EXPECT_EQ(input.at("quantization").at("zero_point"), Json({-128}));
+  ASSERT_EQ(json.at("outputs").size(), 1u);
+  EXPECT_EQ(json.at("outputs")[0].at("name"), "Identity_int8");
+  EXPECT_EQ(json.at("outputs")[0].at("shape"), Json({1, 10}));
+  std::set<std::string> ids;
+  int64_t macs = 0;
+  for (const Json& layer : json.at("layers")) {
+    EXPECT_FALSE(layer.at("op").get<std::string>().empty());
+    macs += layer.at("macs").get<int64_t>();
+    EXPECT_TRUE(ids.insert(layer.at("id")).second) << layer;
+  }
+  EXPECT_EQ(macs, json.at("macs"));
+}
+
+TEST_F(CommandsTest, InspectOfAFloatNetwork) {
+  const Json json = JsonOf(cluster().Cli({"inspect", Digits(), "--json"}));
+  EXPECT_EQ(json.at("format"), "onnx");
+  EXPECT_EQ(json.at("quantized"), false);
+  EXPECT_EQ(json.at("inputs")[0].at("name"), "image");
+  EXPECT_EQ(json.at("inputs")[0].at("shape"), Json({1, 1, 28, 28}));
+  EXPECT_EQ(json.at("inputs")[0].at("type"), "float32");
+  EXPECT_GT(json.at("parameters"), 10'000);
+}
+
+TEST_F(CommandsTest, InspectWithATargetSaysWhereAndWhy) {
+  EK_REQUIRE_SHARED("models/dscnn_int8.tflite");
+  const Json json = JsonOf(
+      cluster().Cli({"inspect", SharedPath("models/dscnn_int8.tflite"),
+                     "--target", kTarget, "--json"}));
+  std::set<std::string> engines;
+  for (const Json& layer : json.at("layers")) {
+    engines.insert(layer.at("engine"));
+    EXPECT_FALSE(layer.at("reason").get<std::string>().empty()) << layer;
+  }
+  EXPECT_EQ(engines, (std::set<std::string>{"dla", "host"}));
+  EXPECT_EQ(json.at("problems").size(), 0u);
+}
+
+TEST_F(CommandsTest, InspectForPeople) {
+  const Outcome outcome = cluster().Cli({"inspect", Digits()});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  for (const char* part : {"image", "float32", "conv2d", "digits.onnx"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, part)) << part << outcome;
+  }
+}
+
+TEST_F(CommandsTest, CompileLeavesFilesThatTheManifestNames) {
+  EK_REQUIRE_SHARED("models/dscnn_int8.tflite");
+  const std::string folder = sandbox().Path("bundle");
+  const v1::Report report = ReportOf(
+      cluster().Cli({"compile", SharedPath("models/dscnn_int8.tflite"),
+                     "--target", kTarget, "-o", folder, "--json", "--quiet"}));
+  const Json manifest = Json::parse(ReadWholeFile(folder + "/manifest.json"));
+  EXPECT_EQ(manifest.at("model"), "dscnn_int8.tflite");
+  EXPECT_EQ(manifest.at("target"), kTarget);
+  std::set<std::string> named = {"manifest.json"};
+  for (const Json& file : manifest.at("files")) {
+    const std::string path = file.at("path");
+    named.insert(path);
+    const std::string bytes = ReadWholeFile(absl::StrCat(folder, "/", path));
+    EXPECT_EQ(DigestOf(bytes).hash, file.at("sha256")) << path;
+    EXPECT_EQ(bytes.size(), file.at("size_bytes")) << path;
+  }
+  std::set<std::string> found;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    found.insert(std::filesystem::relative(entry.path(), folder).string());
+  }
+  EXPECT_EQ(found, named);
+
+  const std::string bytes = ReadWholeFile(folder + "/program.pb");
+  EXPECT_EQ(DigestOf(bytes).hash, report.program().hash());
+  v1::Program program;
+  ASSERT_TRUE(program.ParseFromString(bytes));
+  ASSERT_GT(program.streams_size(), 0);
+  EXPECT_EQ(ReadWholeFile(folder + "/streams/000.bin"),
+            program.streams(0).code());
+  EXPECT_TRUE(absl::StrContains(ReadWholeFile(folder + "/streams/000.txt"),
+                                "OP_CONV"));
+}
+
+TEST_F(CommandsTest, CompileForTwoTargets) {
+  const std::string folder = sandbox().Path("two");
+  const Json json = JsonOf(cluster().Cli(
+      {"compile", Digits(), "--target", "dla-64-o-512k", "--target",
+       "dla-128-i-1m", "-o", folder, "--json", "--quiet"}));
+  ASSERT_EQ(json.size(), 2u);
+  EXPECT_EQ(json[0].at("target_name"), "dla-64-o-512k");
+  EXPECT_EQ(json[1].at("target_name"), "dla-128-i-1m");
+  for (const char* target : {"dla-64-o-512k", "dla-128-i-1m"}) {
+    EXPECT_TRUE(std::filesystem::exists(
+        absl::StrCat(folder, "/", target, "/manifest.json")));
+  }
+}
+
+// The report under its documented names, for scripts.
+TEST_F(CommandsTest, ProfileJsonHasTheDocumentedFields) {
+  const Json json = JsonOf(cluster().Cli(
+      {"profile", Digits(), "--target", kTarget, "--json", "--quiet"}));
+  for (const char* field : {"cycles", "macs", "latency_ms", "dma_bytes_read",
+                            "dma_bytes_written"}) {
+    EXPECT_TRUE(json.at("totals").at(field).is_number()) << field;
+  }
+  for (const char* field :
+       {"id", "name", "op", "kind", "subgraph", "engine", "reason", "cycles",
+        "compute_cycles", "stall_cycles", "macs", "utilization", "sram_bytes",
+        "tiles", "fidelity"}) {
+    EXPECT_TRUE(json.at("layers").at(0).contains(field)) << field;
+  }
+  for (const char* field : {"name", "clock_hz", "busy_cycles"}) {
+    EXPECT_TRUE(json.at("engines").at(0).contains(field)) << field;
+  }
+  for (const char* field : {"flash_bytes", "ram_bytes", "sram_peak_bytes"}) {
+    EXPECT_GT(json.at("memory").at(field), 0) << field;
+  }
+  for (const char* field : {"outputs_compared", "mismatches"}) {
+    EXPECT_TRUE(json.at("bit_exact").at(field).is_number()) << field;
+  }
+  for (const char* field : {"name", "cache", "seconds", "cpu_seconds"}) {
+    EXPECT_TRUE(json.at("stages").at(0).contains(field)) << field;
+  }
+  EXPECT_EQ(json.at("calibration"), "SYNTHETIC");
+}
+
+TEST_F(CommandsTest, TargetsListHasEveryPreset) {
+  const Json json = JsonOf(cluster().Cli({"targets", "list", "--json"}));
+  std::set<std::string> names;
+  for (const Json& target : json.at("targets")) {
+    names.insert(target.at("name"));
+  }
+  for (const char* pes : {"64", "128"}) {
+    for (const char* mode : {"i", "o"}) {
+      for (const char* sram : {"512k", "1m", "256m"}) {
+        const std::string name = absl::StrCat("dla-", pes, "-", mode, "-", sram);
+        EXPECT_EQ(names.count(name), 1u) << name;
+      }
+    }
+  }
+}
+
+// A shown target is a file that --target takes, and the same chip.
+TEST_F(CommandsTest, TargetsShowGivesAFileForTheSameChip) {
+  const Outcome show = cluster().Cli({"targets", "show", "dla-128-i-1m"});
+  ASSERT_EQ(show.exit_code, 0) << show;
+  const std::string chip = sandbox().Write("shown.txtpb", show.out);
+  const Outcome check = cluster().Cli({"targets", "check", chip});
+  EXPECT_EQ(check.exit_code, 0) << check;
+  const v1::Report by_name = ReportOf(
+      cluster().Cli({"profile", Digits(), "--target", "dla-128-i-1m", "--json"}));
+  const v1::Report by_file = ReportOf(
+      cluster().Cli({"profile", Digits(), "--target", chip, "--json"}));
+  EXPECT_EQ(by_file.program().hash(), by_name.program().hash());
+  EXPECT_EQ(by_file.totals().cycles(), by_name.totals().cycles());
+}
+
+TEST_F(CommandsTest, TargetsCheckOfAnOwnChip) {
+  const std::string chip = sandbox().Write("own.txtpb", kOwnChip);
+  const Outcome outcome = cluster().Cli({"targets", "check", chip});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "valid")) << outcome;
+}
+
+TEST_F(CommandsTest, JobsListAndShow) {
+  const v1::Report report = ReportOf(cluster().Cli(
+      {"profile", Digits(), "--target", kTarget, "--json", "--quiet"}));
+  const Json list = JsonOf(cluster().Cli({"jobs", "list", "--json"}));
+  ASSERT_GT(list.at("jobs").size(), 0u);
+  EXPECT_EQ(list.at("jobs")[0].at("id"), report.job_id());
+  EXPECT_EQ(list.at("jobs")[0].at("state"), "SUCCEEDED");
+
+  const Json job =
+      JsonOf(cluster().Cli({"jobs", "show", report.job_id(), "--json"}));
+  EXPECT_EQ(job.at("request").at("model_name"), "digits.onnx");
+  EXPECT_EQ(job.at("reports"), 1);
+  EXPECT_EQ(job.at("stages").size(),
+            static_cast<size_t>(report.stages_size()));
+
+  // Watching a finished job gives its report again.
+  const v1::Report again = ReportOf(
+      cluster().Cli({"jobs", "watch", report.job_id(), "--json", "--quiet"}));
+  EXPECT_EQ(again.SerializeAsString(), report.SerializeAsString());
+
+  // A finished job stays as it is.
+  const Outcome cancel = cluster().Cli({"jobs", "cancel", report.job_id()});
+  EXPECT_EQ(cancel.exit_code, 0) << cancel;
+  EXPECT_TRUE(absl::StrContains(cancel.out, "succeeded")) << cancel;
+}
+
+TEST_F(CommandsTest, AnUnknownJobIsTheUsersMistake) {
+  const Outcome outcome = cluster().Cli({"jobs", "show", "no-such-job"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome;
+  EXPECT_TRUE(absl::StrContains(outcome.err, "no-such-job")) << outcome;
+}
+
+TEST(JobsCancelTest, EndsAWaitingJob) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const auto command = cluster->StartCli(
+      {"profile", Digits(), "--target", kTarget, "--quiet"});
+  ASSERT_NE(command, nullptr);
+  Json jobs = Json::array();
+  for (int i = 0; i < 100 && jobs.empty(); ++i) {
+    jobs = JsonOf(cluster->Cli({"jobs", "list", "--json"})).at("jobs");
+  }
+  ASSERT_EQ(jobs.size(), 1u);
+  const Outcome cancel = cluster->Cli({"jobs", "cancel", jobs[0].at("id")});
+  EXPECT_EQ(cancel.exit_code, 0) << cancel;
+  EXPECT_TRUE(absl::StrContains(cancel.out, "cancelled")) << cancel;
+  const Outcome outcome =
+      cluster->sandbox().Finish(*command, absl::Seconds(20));
+  EXPECT_EQ(outcome.exit_code, 130) << outcome;
+}
+
+}  // namespace
+}  // namespace edgekiln::tests

@@ -1,0 +1,150 @@
+// Daemon and workers when something is missing or dies.
+
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "tests/e2e/cluster.h"
+#include "tests/e2e/expectations.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::tests {
+namespace {
+
+std::vector<std::string> Profile() {
+  return {"profile",  SourcePath("docs/example/digits.onnx"),
+          "--target", "dla-64-o-512k",
+          "--json",   "--quiet"};
+}
+
+std::vector<std::string> With(std::vector<std::string> arguments,
+                              const std::string& option,
+                              const std::string& value) {
+  arguments.push_back(option);
+  arguments.push_back(value);
+  return arguments;
+}
+
+TEST(WorkersTest, WithoutAnyTheJobWaits) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const Outcome outcome = cluster->Cli(With(Profile(), "--timeout", "2s"));
+  EXPECT_EQ(outcome.exit_code, 4) << outcome;
+  const v1::ErrorDetail error = ErrorOf(outcome);
+  EXPECT_EQ(error.reason(), "NO_WORKER");
+  EXPECT_NE(error.fix().find("edgekiln-worker"), std::string::npos);
+  EXPECT_TRUE(cluster->DaemonIsUp());
+  // The daemon was told: the job is over.
+  const Outcome jobs = cluster->Cli({"jobs", "list"});
+  EXPECT_NE(jobs.out.find("cancelled"), std::string::npos) << jobs;
+}
+
+TEST(WorkersTest, AJobGoesOnWhenOneComes) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const auto waiting = cluster->StartCli(Profile());
+  ASSERT_NE(waiting, nullptr);
+  EXPECT_FALSE(waiting->WaitFor(absl::Milliseconds(500)).has_value());
+  cluster->AddWorker();
+  const v1::Report report =
+      ReportOf(cluster->sandbox().Finish(*waiting, absl::Seconds(60)));
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+}
+
+TEST(WorkersTest, RolesMayBeApart) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  cluster->AddWorker({"--roles", "compile"});
+  cluster->AddWorker({"--roles", "simulate", "--slots", "2"});
+  const v1::Report report = ReportOf(cluster->Cli(Profile()));
+  ExpectConsistent(report);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+}
+
+TEST(WorkersTest, NobodyListens) {
+  Sandbox sandbox;
+  // Port 1 is nobody's.
+  const Outcome outcome =
+      sandbox.Cli({"targets", "list", "--server", "127.0.0.1:1", "--json"});
+  EXPECT_EQ(outcome.exit_code, 4) << outcome;
+  EXPECT_EQ(ErrorOf(outcome).reason(), "DAEMON_UNREACHABLE");
+}
+
+TEST(WorkersTest, ACrashIsAFailedLease) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const int bad =
+      cluster->AddWorker({"--roles", "compile", "--test-crash-stage", "tile"});
+  cluster->AddWorker({"--roles", "simulate"});
+  const Outcome outcome = cluster->Cli(Profile());
+  EXPECT_EQ(outcome.exit_code, 4) << outcome;
+  const v1::ErrorDetail error = ErrorOf(outcome);
+  EXPECT_EQ(error.fault(), v1::ErrorDetail::INFRA);
+  EXPECT_NE(error.where().find("tile"), std::string::npos)
+      << error.DebugString();
+  EXPECT_TRUE(cluster->DaemonIsUp());
+
+  // What failed on our side is not remembered.
+  cluster->StopWorker(bad);
+  cluster->AddWorker({"--roles", "compile"});
+  const v1::Report report = ReportOf(cluster->Cli(Profile()));
+  ExpectConsistent(report);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+}
+
+TEST(WorkersTest, AKilledWorkersLeaseGoesToAnother) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const int worker = cluster->AddWorker();
+  const auto job = cluster->StartCli(Profile());
+  ASSERT_NE(job, nullptr);
+  absl::SleepFor(absl::Milliseconds(100));
+  cluster->KillWorker(worker);
+  cluster->AddWorker();
+  const v1::Report report =
+      ReportOf(cluster->sandbox().Finish(*job, absl::Seconds(60)));
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+}
+
+TEST(WorkersTest, InterruptCancelsTheJob) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const auto job = cluster->StartCli(Profile());
+  ASSERT_NE(job, nullptr);
+  // Once the job exists it waits: there is no worker.
+  Outcome jobs;
+  for (int i = 0; i < 100 && jobs.out.find("digits.onnx") == std::string::npos;
+       ++i) {
+    jobs = cluster->Cli({"jobs", "list"});
+  }
+  ASSERT_NE(jobs.out.find("digits.onnx"), std::string::npos) << jobs;
+  job->Signal(SIGINT);
+  const Outcome outcome = cluster->sandbox().Finish(*job, absl::Seconds(20));
+  EXPECT_EQ(outcome.exit_code, 130) << outcome;
+  jobs = cluster->Cli({"jobs", "list"});
+  EXPECT_NE(jobs.out.find("cancelled"), std::string::npos) << jobs;
+}
+
+// Jobs, blobs and results live in the state folder, not in the daemon.
+TEST(WorkersTest, AKilledDaemonForgetsNothing) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  cluster->AddWorker();
+  const v1::Report before = ReportOf(cluster->Cli(Profile()));
+  cluster->KillDaemon();
+  ASSERT_TRUE(cluster->StartDaemon());
+  const Outcome show =
+      cluster->Cli({"jobs", "show", before.job_id()});
+  EXPECT_EQ(show.exit_code, 0) << show;
+  EXPECT_NE(show.out.find("succeeded"), std::string::npos) << show;
+  // Without a worker: everything is found.
+  const v1::Report after = ReportOf(cluster->Cli(Profile()));
+  EXPECT_TRUE(StagesWith(after, v1::Report::Stage::MISS).empty());
+  EXPECT_EQ(after.program().hash(), before.program().hash());
+}
+
+}  // namespace
+}  // namespace edgekiln::tests
