@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
@@ -96,8 +97,9 @@ absl::Status SecureFolder(const std::string& folder) {
 
 enum class Probe { kListening, kAbsent };
 
-// Whether somebody accepts on the socket, and whether it is us.
-absl::StatusOr<Probe> ProbeSocket(const std::string& path) {
+// Whether somebody accepts on the socket, and whether it is us. `pid` is
+// set for kListening.
+absl::StatusOr<Probe> ProbeSocket(const std::string& path, pid_t& pid) {
   sockaddr_un address = {};
   if (path.size() >= sizeof(address.sun_path)) {
     return Unreachable(
@@ -122,7 +124,38 @@ absl::StatusOr<Probe> ProbeSocket(const std::string& path) {
     return NotOurs("the daemon on the socket is not yours", path,
                    "a daemon run by you");
   }
+  pid = peer.pid;
   return Probe::kListening;
+}
+
+// Whether the process runs a file that has since been replaced at the place
+// where `program` is.
+bool IsOutdated(pid_t pid, const std::string& program) {
+  char link[PATH_MAX];
+  const ssize_t length =
+      readlink(absl::StrCat("/proc/", pid, "/exe").c_str(), link, sizeof(link));
+  if (length <= 0 || length == static_cast<ssize_t>(sizeof(link))) return false;
+  const absl::string_view target(link, length);
+  // Linkers and installers rename: only the folder is sure to be the same.
+  return absl::EndsWith(target, " (deleted)") &&
+         ParentPath(target) == ParentPath(program);
+}
+
+// Asks an outdated daemon to leave and waits for it.
+absl::Status Retire(pid_t pid, const std::string& socket_path,
+                    const LocalDaemonOptions& options, Clock& clock) {
+  const absl::Duration give_up = clock.Monotonic() + options.patience;
+  kill(pid, SIGTERM);
+  // A zombie, should it be our own child, has no file and counts as gone.
+  while (IsOutdated(pid, options.program)) {
+    if (clock.Monotonic() >= give_up) {
+      return Unreachable("an outdated edgekilnd does not leave",
+                         absl::StrCat("process ", pid, " on ", socket_path),
+                         absl::StrCat("end it: kill -9 ", pid));
+    }
+    clock.SleepFor(kPollEvery);
+  }
+  return absl::OkStatus();
 }
 
 // Starts the daemon in a session of its own, so that Ctrl-C does not reach it.
@@ -228,8 +261,12 @@ absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
                                Clock& clock) {
   EK_RETURN_IF_ERROR(SecureFolder(options.runtime_folder));
   const std::string socket_path = LocalSocketPath(options);
-  EK_ASSIGN_OR_RETURN(Probe probe, ProbeSocket(socket_path));
-  if (probe == Probe::kListening) return absl::OkStatus();
+  pid_t peer = 0;
+  EK_ASSIGN_OR_RETURN(Probe probe, ProbeSocket(socket_path, peer));
+  if (probe == Probe::kListening) {
+    if (!IsOutdated(peer, options.program)) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(Retire(peer, socket_path, options, clock));
+  }
 
   const std::string log = JoinPath(options.runtime_folder, "edgekilnd.log");
   TrimLog(log);
@@ -238,7 +275,7 @@ absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
   bool exited = false;
   bool failed = false;
   while (clock.Monotonic() < give_up) {
-    EK_ASSIGN_OR_RETURN(probe, ProbeSocket(socket_path));
+    EK_ASSIGN_OR_RETURN(probe, ProbeSocket(socket_path, peer));
     if (probe == Probe::kListening) return absl::OkStatus();
     int status = 0;
     if (!exited && waitpid(pid, &status, WNOHANG) == pid) {

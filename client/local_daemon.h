@@ -7,6 +7,10 @@
 // runtime folder and holds a lock, so that of several started at once one
 // survives. Whoever needs it starts one and waits for the socket; the others'
 // attempts end by themselves.
+//
+// A daemon whose program file was replaced (an update, a new build) would run
+// the old code until it idles out, and refuse the new workers. It is asked to
+// leave and a new one is started; jobs are durable and go on there.
 
 #include <string>
 

@@ -74,6 +74,33 @@ TEST_F(LocalDaemonTest, StartsOnceAndFindsItAgain) {
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 
+// A script's process runs its interpreter: copy that, so that the file can be
+// replaced.
+TEST_F(LocalDaemonTest, ReplacesADaemonWhoseFileIsGone) {
+  const std::string python = root_ + "/python";
+  std::filesystem::copy_file(std::filesystem::canonical("/usr/bin/python3"),
+                             python);
+  std::string script = kListens;
+  script.replace(script.find("/usr/bin/python3"), 16, python);
+  const size_t bind = script.find("s.bind");
+  script.insert(bind,
+                "try: os.unlink(os.path.join(folder, 'edgekilnd.sock'))\n"
+                "except OSError: pass\n");
+  Install(script);
+  ASSERT_TRUE(Ensure().ok());
+  std::filesystem::remove(python);
+  std::filesystem::copy_file(std::filesystem::canonical("/usr/bin/python3"),
+                             python);
+  const absl::Status second = Ensure();
+  ASSERT_TRUE(second.ok()) << second;
+  ASSERT_TRUE(Ensure().ok());
+  std::ifstream starts(options_.runtime_folder + "/starts");
+  std::string line;
+  int count = 0;
+  while (std::getline(starts, line)) ++count;
+  EXPECT_EQ(count, 2);
+}
+
 TEST_F(LocalDaemonTest, MissingProgram) {
   const absl::Status status = Ensure();
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra);

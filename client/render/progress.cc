@@ -54,7 +54,8 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
       stage_progress_ = event.progress().progress();
       break;
     case v1::JobEvent::kSamples:
-      if (!has_samples_) {
+      // Fewer than before: the daemon was restarted and looks up what it has.
+      if (!has_samples_ || event.samples().done() < samples_.done()) {
         first_done_ = event.samples().done();
         first_samples_at_ = now;
       }
@@ -149,9 +150,9 @@ void Progress::Say(absl::string_view text) {
   options_.write(absl::StrCat(text, "\n"));
 }
 
-void Progress::Redraw() {
+void Progress::Redraw(bool force) {
   const absl::Duration now = options_.now();
-  if (now - last_draw_ < kRedrawInterval) return;
+  if (!force && now - last_draw_ < kRedrawInterval) return;
   // The last column stays free: writing it wraps the line on some terminals.
   const std::string line = model_.Line(now, options_.width() - 1);
   if (drawn_ && line == last_line_) return;
@@ -164,7 +165,9 @@ void Progress::Redraw() {
 void Progress::OnLocalStep(absl::string_view step, int64_t done_bytes,
                            int64_t total_bytes) {
   model_.SetLocalStep(step, done_bytes, total_bytes);
-  if (options_.style == ProgressStyle::kLive) Redraw();
+  // Nothing redraws while the daemon makes the last byte durable.
+  const bool last = done_bytes == total_bytes;
+  if (options_.style == ProgressStyle::kLive) Redraw(last);
 }
 
 void Progress::OnReconnecting(bool reconnecting) {

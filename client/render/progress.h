@@ -85,7 +85,7 @@ class Progress {
   void Say(absl::string_view text);
 
  private:
-  void Redraw();
+  void Redraw(bool force = false);
   void PlainEvent(const v1::JobEvent& event);
   void PlainTick();
 

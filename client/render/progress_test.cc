@@ -72,6 +72,16 @@ TEST(ProgressModelTest, Lines) {
             "  4.0 s  connection lost, connecting again");
 }
 
+TEST(ProgressModelTest, EtaStartsOverWithTheDaemon) {
+  ProgressModel model(absl::ZeroDuration());
+  model.Apply(SamplesAt(0, 100, 0), absl::Seconds(1));
+  model.Apply(SamplesAt(50, 100, 0), absl::Seconds(100));
+  model.Apply(SamplesAt(10, 100, 0), absl::Seconds(101));
+  model.Apply(SamplesAt(55, 100, 0), absl::Seconds(105));
+  EXPECT_EQ(model.SamplesText(absl::Seconds(105)),
+            "55/100 samples (55 %)  accuracy 0.00 %  ETA 4.00 s");
+}
+
 TEST(ProgressModelTest, ExplainsWaiting) {
   ProgressModel model(absl::ZeroDuration());
   EXPECT_EQ(model.WaitingText(), "");
