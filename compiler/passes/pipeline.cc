@@ -14,7 +14,6 @@ constexpr int kMaxRounds = 16;
 
 std::vector<std::unique_ptr<Pass>> SimplificationPasses() {
   std::vector<std::unique_ptr<Pass>> passes;
-  passes.push_back(NewRemoveDeadOpsPass());
   passes.push_back(NewFoldConstantsPass());
   passes.push_back(NewRemoveNoopsPass());
   passes.push_back(NewConvertMatMulPass());
@@ -30,15 +29,17 @@ std::vector<std::unique_ptr<Pass>> SimplificationPasses() {
   passes.push_back(NewFoldScaleAndBiasPass());
   passes.push_back(NewLowerBatchNormalizationPass());
   passes.push_back(NewFuseClampsPass());
-  passes.push_back(NewFoldConstantsPass());
-  passes.push_back(NewRemoveDeadOpsPass());
   return passes;
 }
 
 absl::Status Simplify(Graph& graph) {
   const PassContext context;
   const std::vector<std::unique_ptr<Pass>> passes = SimplificationPasses();
+  // Rewrites leave ops behind that nothing reads any more; as long as they are
+  // there, they look like readers of their inputs to the next pass.
+  const std::unique_ptr<Pass> cleanup = NewRemoveDeadOpsPass();
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "before simplification");
+  EK_RETURN_IF_ERROR(cleanup->Run(context, graph).status());
   for (int round = 0; round < kMaxRounds; ++round) {
     bool any = false;
     for (const auto& pass : passes) {
@@ -46,6 +47,7 @@ absl::Status Simplify(Graph& graph) {
                           absl::StrCat("pass ", pass->name()));
       if (changed == Changed::kNo) continue;
       any = true;
+      EK_RETURN_IF_ERROR(cleanup->Run(context, graph).status());
       EK_RETURN_IF_ERROR(VerifyGraph(graph),
                          absl::StrCat("after pass ", pass->name()));
     }

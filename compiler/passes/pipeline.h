@@ -10,7 +10,8 @@
 
 namespace edgekiln::compiler {
 
-// The simplification passes in their order.
+// The simplification passes in their order. What a pass leaves unused is
+// removed after each, so remove-dead-ops is not among them.
 std::vector<std::unique_ptr<Pass>> SimplificationPasses();
 
 // Runs all passes until none changes anything, and verifies the graph after

@@ -4,7 +4,6 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
@@ -17,37 +16,11 @@
 namespace edgekiln::compiler::onnx_import {
 namespace {
 
-// Exporters put whole paths into names; ids are for reading.
-constexpr size_t kMaxIdBytes = 96;
-
-std::string Sanitized(absl::string_view name) {
-  std::string id;
-  for (const char c : name) {
-    if (id.size() == kMaxIdBytes) break;
-    const bool keep = absl::ascii_isalnum(c) || c == '.' || c == '-';
-    id.push_back(keep ? absl::ascii_tolower(c) : '_');
-  }
-  return id;
-}
-
 bool IsIdentity(absl::Span<const int32_t> permutation) {
   for (size_t i = 0; i < permutation.size(); ++i) {
     if (permutation[i] != static_cast<int32_t>(i)) return false;
   }
   return true;
-}
-
-// `wanted`, or with the next free number behind it. The counts keep a model
-// with one name a million times from costing a square of that.
-std::string Unique(absl::string_view wanted, std::set<std::string>& taken,
-                   std::map<std::string, int>& counts) {
-  std::string name(wanted);
-  if (taken.insert(name).second) return name;
-  int& count = counts.try_emplace(name, 1).first->second;
-  do {
-    name = absl::StrCat(wanted, "-", ++count);
-  } while (!taken.insert(name).second);
-  return name;
 }
 
 ops::TensorView TypeView(const Tensor& tensor) {
@@ -68,21 +41,23 @@ TensorId Builder::AddTensor(Tensor tensor, bool named) {
 }
 
 std::string Builder::UniqueName(absl::string_view wanted) {
-  return Unique(wanted, names_, name_counts_);
-}
-
-std::string Builder::UniqueId(absl::string_view wanted) {
-  return Unique(wanted, ids_, id_counts_);
+  std::string name(wanted);
+  if (names_.insert(name).second) return name;
+  int& count = name_counts_.try_emplace(name, 1).first->second;
+  do {
+    name = absl::StrCat(wanted, "-", ++count);
+  } while (!names_.insert(name).second);
+  return name;
 }
 
 std::string Builder::OpId(const Node& node, absl::string_view role) {
-  std::string id = Sanitized(node.name());
-  if (id.empty()) {
-    id = Sanitized(absl::StrCat(
-        node.op_type(), "_", node.has_output(0) ? node.output(0) : ""));
+  if (node.output(0) != current_node_) {
+    current_node_ = node.output(0);
+    current_id_ = layer_ids_.Make(
+        node.name(), absl::StrCat(node.op_type(), "_", node.output(0)));
   }
-  if (!role.empty()) absl::StrAppend(&id, ".", role);
-  return UniqueId(id);
+  if (role.empty()) return current_id_;
+  return layer_ids_.Make(absl::StrCat(current_id_, ".", role), "op");
 }
 
 absl::Status Builder::AddGraphInput(absl::string_view name,
@@ -289,7 +264,7 @@ TensorId Builder::AddCopy(absl::string_view name, TensorId source) {
   copy.data = nullptr;
   const TensorId id = AddTensor(std::move(copy), /*named=*/true);
   Op op;
-  op.id = UniqueId(Sanitized(absl::StrCat("copy_", name)));
+  op.id = layer_ids_.Make(absl::StrCat("copy_", name), "copy");
   op.attributes.mutable_reshape();
   op.inputs = {source};
   op.outputs = {id};

@@ -13,6 +13,7 @@
 #include "absl/types/span.h"
 #include "compiler/frontend/onnx/node.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/layer_id.h"
 
 namespace edgekiln::compiler::onnx_import {
 
@@ -80,7 +81,6 @@ class Builder {
  private:
   TensorId AddTensor(Tensor tensor, bool named);
   std::string UniqueName(absl::string_view wanted);
-  std::string UniqueId(absl::string_view wanted);
   std::string OpId(const Node& node, absl::string_view role);
   TensorId AddCopy(absl::string_view name, TensorId source);
   TensorId AddOutputCopy(const std::string& name, TensorId source);
@@ -89,10 +89,13 @@ class Builder {
   std::map<std::string, TensorId> values_;
   std::vector<bool> named_;  // By tensor: its name is the model's.
   std::set<std::string> names_;
-  std::set<std::string> ids_;
   int64_t made_constant_bytes_ = 0;
-  std::map<std::string, int> name_counts_;  // Last number behind each name.
-  std::map<std::string, int> id_counts_;
+  // Last number behind each name: keeps a model that has one name a million
+  // times from costing the square of that.
+  std::map<std::string, int> name_counts_;
+  LayerIdMaker layer_ids_;
+  std::string current_node_;  // First output of the node that was last seen.
+  std::string current_id_;    // Its layer id.
 };
 
 }  // namespace edgekiln::compiler::onnx_import
