@@ -1,7 +1,7 @@
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,7 +15,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/status_macros.h"
 #include "server/daemon/launcher.h"
 
 namespace edgekiln::server {
@@ -43,7 +42,6 @@ class ForkLauncher : public Launcher {
     }
     changed_.notify_all();
     if (keeper_.joinable()) keeper_.join();
-    EndAll();
   }
 
   absl::Status Start(int count, const std::string& address) override {
@@ -57,7 +55,6 @@ class ForkLauncher : public Launcher {
     }
     address_ = address;
     children_.resize(count);
-    for (Child& child : children_) EK_RETURN_IF_ERROR(Spawn(child));
     keeper_ = std::thread([this] { Keep(); });
     return absl::OkStatus();
   }
@@ -71,62 +68,57 @@ class ForkLauncher : public Launcher {
     milliseconds pause = kFirstPause;
   };
 
-  absl::Status Spawn(Child& child) {
-    posix_spawnattr_t attributes;
-    posix_spawnattr_init(&attributes);
-    // We block the signals we wait for; children must not inherit that. A group
-    // of their own keeps the terminal's Ctrl-C from them: we end them.
-    sigset_t none;
-    sigemptyset(&none);
-    sigset_t defaults;
-    sigemptyset(&defaults);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
-      sigaddset(&defaults, signal);
-    }
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF |
-                                              POSIX_SPAWN_SETPGROUP);
-    // The state folder's lock and our sockets stay ours.
-    posix_spawn_file_actions_t actions;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+  // From the keeper's thread only: the system ends a child when the thread that
+  // made it ends, which is how workers go when we are killed.
+  void Spawn(Child& child) {
+    // Everything the child needs is made here: between fork and exec it may
+    // not allocate, other threads may hold the allocator's locks.
     std::string program = options_.program;
     std::string connect = "--connect";
-    char* const argv[] = {program.data(), connect.data(), address_.data(),
+    std::string address = address_;
+    char* const argv[] = {program.data(), connect.data(), address.data(),
                           nullptr};
-    const int error = posix_spawn(&child.pid, program.c_str(), &actions,
-                                  &attributes, argv, environ);
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    const pid_t parent = getpid();
     child.started = std::chrono::steady_clock::now();
-    if (error == 0) return absl::OkStatus();
+    child.pid = fork();
+    if (child.pid == 0) ExecChild(argv, parent);
+    if (child.pid > 0) return;
+    log_.Error("cannot start ", program, ": ", strerror(errno));
     child.pid = 0;
-    return MakeError(absl::StatusCode::kUnavailable,
-                     {.fault = Fault::kInfra,
-                      .reason = "WORKER_START",
-                      .what = absl::StrCat("edgekiln-worker did not start: ",
-                                           strerror(error)),
-                      .where = options_.program});
+    child.restart_at = child.started + kMaxPause;
+  }
+
+  [[noreturn]] static void ExecChild(char* const* argv, pid_t parent) {
+    prctl(PR_SET_PDEATHSIG, SIGTERM);
+    // It may have died before that.
+    if (getppid() != parent) _exit(1);
+    // A group of its own keeps the terminal's Ctrl-C from it: we end it.
+    setpgid(0, 0);
+    // We block the signals we wait for; the child must not inherit that.
+    for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+      signal(number, SIG_DFL);
+    }
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    // Locks and sockets stay ours.
+    close_range(3, ~0U, 0);
+    execv(argv[0], argv);
+    _exit(127);
   }
 
   void Keep() {
     std::unique_lock lock(mutex_);
     while (!stopping_) {
-      changed_.wait_for(lock, kPoll, [&] { return stopping_; });
       const Time now = std::chrono::steady_clock::now();
       for (Child& child : children_) {
-        if (stopping_) return;
         if (child.pid != 0) Reap(child, now);
         if (child.pid != 0 || now < child.restart_at) continue;
-        if (const absl::Status spawned = Spawn(child); !spawned.ok()) {
-          log_.Error(spawned.message());
-          child.restart_at = now + kMaxPause;
-        }
+        Spawn(child);
       }
+      changed_.wait_for(lock, kPoll, [&] { return stopping_; });
     }
+    EndAll();
   }
 
   void Reap(Child& child, Time now) {
@@ -163,7 +155,7 @@ class ForkLauncher : public Launcher {
   const ForkLauncherOptions options_;
   Logger& log_;
   std::string address_;          // Set by Start() only.
-  std::vector<Child> children_;  // Start(), then keeper_, then destructor.
+  std::vector<Child> children_;  // Start(), then keeper_.
   std::mutex mutex_;
   std::condition_variable changed_;
   bool stopping_ = false;  // Guarded by mutex_.

@@ -25,7 +25,7 @@ struct ForkLauncherOptions {
 
 // Workers as child processes. One that dies is started again, at once the first
 // time, then ever more slowly; all end with the launcher. `log` must outlive
-// it. Start() errors: NOT_FOUND (no such program), UNAVAILABLE.
+// it. Start() errors: NOT_FOUND (no such program).
 std::unique_ptr<Launcher> NewForkLauncher(ForkLauncherOptions options,
                                           Logger& log);
 

@@ -1,0 +1,191 @@
+// What keeps a local daemon alone and its workers with it.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/error.h"
+#include "base/log.h"
+#include "gtest/gtest.h"
+#include "server/daemon/launcher.h"
+#include "server/daemon/local_instance.h"
+
+namespace edgekiln::server {
+namespace {
+
+class LocalTest : public testing::Test {
+ protected:
+  LocalTest()
+      : root_(testing::TempDir() + "local_" +
+              testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_);
+  }
+
+  // A "worker" that notes its process id in the file it is to connect to.
+  ForkLauncherOptions Program(const std::string& last_line) {
+    const std::string path = root_ + "/worker";
+    std::ofstream(path) << "#!/bin/sh\necho $$ >> \"$2\"\n"
+                        << last_line << "\n";
+    chmod(path.c_str(), 0700);
+    return {.program = path};
+  }
+
+  std::vector<pid_t> Pids() const {
+    std::ifstream file(root_ + "/pids");
+    std::vector<pid_t> pids;
+    for (pid_t pid; file >> pid;) pids.push_back(pid);
+    return pids;
+  }
+
+  static bool Eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 2000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  // Gone, or only waiting to be reaped.
+  static bool Ended(pid_t pid) {
+    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
+    std::string ignored, state;
+    return !(stat >> ignored >> ignored >> state) || state == "Z";
+  }
+
+  const std::string root_;
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+};
+
+TEST_F(LocalTest, ALockHasOneHolder) {
+  const std::string path = root_ + "/lock";
+  std::optional<absl::StatusOr<FileLock>> first = FileLock::Acquire(path);
+  ASSERT_TRUE(first->ok()) << first->status();
+  EXPECT_TRUE(absl::IsAlreadyExists(FileLock::Acquire(path).status()));
+  first.reset();
+  EXPECT_TRUE(FileLock::Acquire(path).ok());
+  EXPECT_FALSE(FileLock::Acquire(root_ + "/no/such/folder").ok());
+}
+
+TEST_F(LocalTest, ALockOfADeadProcessIsFree) {
+  const std::string path = root_ + "/lock";
+  const pid_t child = fork();
+  if (child == 0) {
+    const absl::StatusOr<FileLock> lock = FileLock::Acquire(path);
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  EXPECT_TRUE(std::filesystem::exists(path));
+  EXPECT_TRUE(FileLock::Acquire(path).ok());
+}
+
+TEST_F(LocalTest, TheRuntimeFolderMustBePrivate) {
+  const std::string folder = root_ + "/run";
+  EXPECT_TRUE(SecureFolder(folder).ok());
+  EXPECT_TRUE(SecureFolder(folder).ok());
+  chmod(folder.c_str(), 0750);
+  EXPECT_TRUE(absl::IsPermissionDenied(SecureFolder(folder)));
+  chmod(folder.c_str(), 0700);
+  const std::string link = root_ + "/link";
+  ASSERT_EQ(symlink(folder.c_str(), link.c_str()), 0);
+  EXPECT_TRUE(absl::IsPermissionDenied(SecureFolder(link)));
+  EXPECT_FALSE(SecureFolder(root_ + "/no/such").ok());
+}
+
+TEST_F(LocalTest, OnlyASocketIsTakenForAStaleSocket) {
+  const std::string file = root_ + "/file";
+  std::ofstream(file) << "precious";
+  RemoveStaleSocket(file);
+  EXPECT_TRUE(std::filesystem::exists(file));
+  const std::string path = root_ + "/s";
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(path.size(), sizeof(address.sun_path));
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+            0);
+  close(fd);
+  RemoveStaleSocket(path);
+  EXPECT_FALSE(std::filesystem::exists(path));
+  RemoveStaleSocket(path);
+}
+
+TEST_F(LocalTest, XdgFoldersAreUsedIfAbsolute) {
+  setenv("XDG_RUNTIME_DIR", "/run/someone", 1);
+  EXPECT_EQ(RuntimeFolder(), "/run/someone/edgekiln");
+  setenv("XDG_RUNTIME_DIR", "relative", 1);
+  EXPECT_EQ(RuntimeFolder(), "/tmp/edgekiln-" + std::to_string(geteuid()));
+  setenv("XDG_CACHE_HOME", "/c", 1);
+  EXPECT_EQ(*CacheFolder(), "/c/edgekiln");
+  unsetenv("XDG_STATE_HOME");
+  setenv("HOME", "/home/someone", 1);
+  EXPECT_EQ(*StateFolder(), "/home/someone/.local/state/edgekiln");
+}
+
+TEST_F(LocalTest, WorkersThatDieAreStartedAgainAndAllEndWithTheLauncher) {
+  std::vector<pid_t> pids;
+  {
+    const auto launcher = NewForkLauncher(Program("exec sleep 600"), *log_);
+    ASSERT_TRUE(launcher->Start(2, root_ + "/pids").ok());
+    ASSERT_TRUE(Eventually([&] { return Pids().size() == 2; }));
+    kill(Pids()[0], SIGKILL);
+    ASSERT_TRUE(Eventually([&] { return Pids().size() == 3; }));
+    pids = Pids();
+    EXPECT_FALSE(Ended(pids[1]));
+    EXPECT_FALSE(Ended(pids[2]));
+  }
+  for (const pid_t pid : pids) EXPECT_TRUE(Ended(pid)) << pid;
+}
+
+TEST_F(LocalTest, AWorkerThatIgnoresItsEndIsEnded) {
+  std::vector<pid_t> pids;
+  {
+    const auto launcher =
+        NewForkLauncher(Program("trap '' TERM\nexec sleep 600"), *log_);
+    ASSERT_TRUE(launcher->Start(1, root_ + "/pids").ok());
+    ASSERT_TRUE(Eventually([&] { return Pids().size() == 1; }));
+    pids = Pids();
+  }
+  EXPECT_TRUE(Ended(pids[0]));
+}
+
+TEST_F(LocalTest, WorkersGoWhenTheDaemonIsKilled) {
+  const ForkLauncherOptions options = Program("exec sleep 600");
+  const pid_t daemon = fork();
+  if (daemon == 0) {
+    const auto launcher = NewForkLauncher(options, *log_);
+    if (!launcher->Start(1, root_ + "/pids").ok()) _exit(1);
+    Eventually([&] { return Pids().size() == 1; });
+    kill(getpid(), SIGKILL);
+  }
+  int status = 0;
+  waitpid(daemon, &status, 0);
+  ASSERT_TRUE(WIFSIGNALED(status));
+  ASSERT_EQ(Pids().size(), 1u);
+  EXPECT_TRUE(Eventually([&] { return Ended(Pids()[0]); }));
+}
+
+TEST_F(LocalTest, AMissingWorkerProgramIsSaid) {
+  const auto launcher = NewForkLauncher({.program = root_ + "/absent"}, *log_);
+  const absl::Status status = launcher->Start(1, "x");
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(GetErrorDetail(status)->reason, "WORKER_MISSING");
+}
+
+}  // namespace
+}  // namespace edgekiln::server
