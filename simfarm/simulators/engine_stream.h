@@ -82,8 +82,6 @@ class EngineStream {
   virtual ~EngineStream() = default;
 
   virtual int32_t num_words() const = 0;
-  // Words that start work on a unit, ascending.
-  virtual const std::vector<int32_t>& command_words() const = 0;
   virtual const StreamTiming& timing() const = 0;
   // Scratchpad bytes that the stream reaches: highest address + 1.
   virtual int64_t scratchpad_extent() const = 0;

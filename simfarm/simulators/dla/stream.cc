@@ -93,16 +93,9 @@ class DlaStream : public EngineStream {
       : decoded_(std::move(decoded)),
         reach_(std::move(reach)),
         timing_(std::move(timing)),
-        context_(std::move(context)) {
-    for (const Instruction& instruction : decoded_.instructions) {
-      command_words_.push_back(instruction.word);
-    }
-  }
+        context_(std::move(context)) {}
 
   int32_t num_words() const override { return decoded_.num_words; }
-  const std::vector<int32_t>& command_words() const override {
-    return command_words_;
-  }
   const StreamTiming& timing() const override { return timing_; }
   int64_t scratchpad_extent() const override { return reach_.sram_end; }
   const std::vector<SystemRange>& system_ranges() const override {
@@ -119,7 +112,6 @@ class DlaStream : public EngineStream {
   Reach reach_;
   StreamTiming timing_;
   StreamContext context_;
-  std::vector<int32_t> command_words_;
 };
 
 }  // namespace

@@ -1,0 +1,314 @@
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/checked_math.h"
+#include "base/digest.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "simfarm/session/loaded_program.h"
+#include "simfarm/session/report.h"
+#include "simfarm/simulators/dla/stream.h"
+#include "target/validate_machine.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+constexpr int32_t kVersion = 1;
+// Far above what a compiler writes; below what hurts.
+constexpr int kMaxEntries = 1 << 20;
+
+absl::Status CheckCounts(const v1::Program& program) {
+  if (program.version() != kVersion) {
+    return InvalidProgram(
+        absl::StrCat("program version ", program.version(), " is unknown"), "",
+        absl::StrCat(kVersion));
+  }
+  for (const int count :
+       {program.segments_size(), program.inputs_size(), program.outputs_size(),
+        program.steps_size(), program.streams_size(), program.taps_size(),
+        program.ranges_size(), program.layers_size()}) {
+    if (count > kMaxEntries) {
+      return InvalidProgram("too many entries", "", absl::StrCat(kMaxEntries));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSegments(LoadedProgram* loaded) {
+  const int64_t size = static_cast<int64_t>(loaded->constants.size());
+  std::string verified;
+  int64_t total = 0;
+  for (const v1::Program::Segment& segment : loaded->program.segments()) {
+    if (segment.digest().hash() != verified || verified.empty()) {
+      verified = DigestOf(loaded->constants).hash;
+    }
+    if (segment.digest().hash() != verified ||
+        segment.digest().size_bytes() != size) {
+      return InvalidProgram("a segment belongs to other constants", "segments");
+    }
+    const auto end = CheckedAdd(segment.blob_offset(), segment.size_bytes());
+    if (segment.blob_offset() < 0 || segment.size_bytes() < 1 || !end ||
+        *end > size) {
+      return InvalidProgram("a segment lies outside the constants", "segments",
+                            absl::StrCat(size, " bytes"));
+    }
+    total += segment.size_bytes();
+    if (total > loaded->options.max_memory_bytes) {
+      return InvalidProgram("segments are too large", "segments");
+    }
+    EK_RETURN_IF_ERROR(loaded->ReserveSystem(
+        segment.location(), segment.size_bytes(), /*written=*/false, "segment"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBindings(LoadedProgram* loaded) {
+  for (const v1::Program::Binding& input : loaded->program.inputs()) {
+    EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(input.type()));
+    EK_RETURN_IF_ERROR(
+        loaded->ReserveSystem(input.location(), bytes, /*written=*/true,
+                              absl::StrCat("input ", input.type().name())));
+    loaded->input_bytes.push_back(bytes);
+  }
+  for (const v1::Program::Binding& output : loaded->program.outputs()) {
+    EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(output.type()));
+    EK_RETURN_IF_ERROR(
+        loaded->ReserveSystem(output.location(), bytes, /*written=*/false,
+                              absl::StrCat("output ", output.type().name())));
+    loaded->output_bytes.push_back(bytes);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillFixed(LoadedProgram* loaded) {
+  int64_t total = 0;
+  for (const int64_t bytes : loaded->used_bytes) total += bytes;
+  if (total > loaded->options.max_memory_bytes) {
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     {.fault = Fault::kQuota,
+                      .reason = "PROGRAM_TOO_LARGE",
+                      .what = "the program uses too much simulated memory",
+                      .limit = absl::StrCat(loaded->options.max_memory_bytes,
+                                            " bytes"),
+                      .need = absl::StrCat(total, " bytes")});
+  }
+  loaded->fixed.resize(loaded->used_bytes.size());
+  for (size_t m = 0; m < loaded->fixed.size(); ++m) {
+    if (loaded->machine.memories(static_cast<int>(m)).kind() ==
+        v1::MemoryDescriptor::FLASH) {
+      loaded->fixed[m] = LazyBytes(loaded->used_bytes[m]);
+    }
+  }
+  for (const v1::Program::Segment& segment : loaded->program.segments()) {
+    const int32_t memory = segment.location().memory();
+    if (loaded->fixed[memory].size() == 0) continue;
+    const uint64_t offset = segment.location().address() -
+                            loaded->machine.memories(memory).base_address();
+    std::memcpy(loaded->fixed[memory].data() + offset,
+                loaded->constants.data() + segment.blob_offset(),
+                segment.size_bytes());
+  }
+  return absl::OkStatus();
+}
+
+// Layer of every word of a stream.
+absl::StatusOr<std::vector<int32_t>> LayersOfWords(
+    const LoadedProgram& loaded, int32_t stream, int64_t words) {
+  std::vector<int32_t> layer_of_word(words, -1);
+  for (const v1::Program::CommandRange& range : loaded.program.ranges()) {
+    if (range.stream() != stream) continue;
+    if (range.layer() < 0 || range.layer() >= loaded.program.layers_size() ||
+        range.first_command() < 0 ||
+        range.first_command() > range.last_command() ||
+        range.last_command() >= words) {
+      return InvalidProgram("a command range is unusable",
+                            absl::StrCat("ranges, stream ", stream));
+    }
+    for (int32_t word = range.first_command(); word <= range.last_command();
+         ++word) {
+      if (layer_of_word[word] >= 0) {
+        return InvalidProgram("two command ranges overlap",
+                              absl::StrCat("stream ", stream, ", command ",
+                                           word));
+      }
+      layer_of_word[word] = range.layer();
+    }
+  }
+  return layer_of_word;
+}
+
+StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
+                        const std::vector<int32_t>& layer_of_word) {
+  StreamContext context;
+  context.scratchpad_bytes =
+      loaded.machine.memories(loaded.machine.engines(engine).scratchpad())
+          .capacity_bytes();
+  for (const v1::ResolvedMemory& memory : loaded.machine.memories()) {
+    if (memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) continue;
+    context.system.push_back(
+        {memory.base_address(), memory.capacity_bytes(),
+         memory.kind() == v1::MemoryDescriptor::RAM});
+  }
+  context.layer_name = [&program = loaded.program,
+                        layers = layer_of_word](int32_t word) {
+    const bool known =
+        word < static_cast<int32_t>(layers.size()) && layers[word] >= 0;
+    return known ? program.layers(layers[word]).id() : std::string("(none)");
+  };
+  context.cpu_path = loaded.options.cpu_path;
+  return context;
+}
+
+// Every cycle of a stream must have an owner.
+absl::Status CheckOwners(const LoadedStream& loaded, int32_t index) {
+  for (const StreamTiming::Segment& segment :
+       loaded.stream->timing().segments) {
+    if (loaded.layer_of_word[segment.word] < 0) {
+      return InvalidProgram("a command belongs to no layer",
+                            absl::StrCat("stream ", index, ", command ",
+                                         segment.word));
+    }
+  }
+  for (const StreamTiming::Transfer& transfer :
+       loaded.stream->timing().transfers) {
+    if (loaded.layer_of_word[transfer.word] < 0) {
+      return InvalidProgram("a transfer belongs to no layer",
+                            absl::StrCat("stream ", index, ", command ",
+                                         transfer.word));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReserveReach(LoadedProgram* loaded, const LoadedStream& stream) {
+  const int32_t scratchpad =
+      loaded->machine.engines(stream.engine).scratchpad();
+  int64_t& used = loaded->used_bytes[scratchpad];
+  used = std::max(used, stream.stream->scratchpad_extent());
+  for (const EngineStream::SystemRange& range :
+       stream.stream->system_ranges()) {
+    for (int32_t m = 0; m < loaded->machine.memories_size(); ++m) {
+      const v1::ResolvedMemory& memory = loaded->machine.memories(m);
+      if (loaded->IsSystem(m) && range.begin >= memory.base_address() &&
+          range.end <= memory.base_address() + memory.capacity_bytes()) {
+        EK_RETURN_IF_ERROR(loaded->Reserve(
+            m, range.begin, static_cast<int64_t>(range.end - range.begin),
+            "transfer"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status InvalidProgram(std::string what, std::string where,
+                            std::string limit) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kInfra,
+                    .reason = "PROGRAM_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .limit = std::move(limit)});
+}
+
+absl::Status LoadedProgram::Reserve(int32_t memory, uint64_t address,
+                                    int64_t bytes, absl::string_view what) {
+  if (memory < 0 || memory >= machine.memories_size()) {
+    return InvalidProgram(absl::StrCat("no memory ", memory),
+                          std::string(what));
+  }
+  const v1::ResolvedMemory& m = machine.memories(memory);
+  const uint64_t offset = address - m.base_address();
+  if (bytes < 0 || address < m.base_address() ||
+      offset > static_cast<uint64_t>(m.capacity_bytes()) ||
+      bytes > m.capacity_bytes() - static_cast<int64_t>(offset)) {
+    return InvalidProgram(
+        "an address lies outside its memory",
+        absl::StrFormat("%s at 0x%x, %d bytes", what, address, bytes),
+        absl::StrFormat("%s: 0x%x, %d bytes", m.name(), m.base_address(),
+                        m.capacity_bytes()));
+  }
+  used_bytes[memory] =
+      std::max(used_bytes[memory], static_cast<int64_t>(offset) + bytes);
+  return absl::OkStatus();
+}
+
+absl::Status LoadedProgram::ReserveSystem(const v1::Location& location,
+                                          int64_t bytes, bool written,
+                                          absl::string_view what) {
+  EK_RETURN_IF_ERROR(
+      Reserve(location.memory(), location.address(), bytes, what));
+  if (!IsSystem(location.memory())) {
+    return InvalidProgram("the host cannot reach a scratchpad",
+                          std::string(what));
+  }
+  if (written && machine.memories(location.memory()).kind() ==
+                     v1::MemoryDescriptor::FLASH) {
+    return InvalidProgram("flash cannot be written", std::string(what));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadStreams(LoadedProgram* loaded) {
+  for (int32_t s = 0; s < loaded->program.streams_size(); ++s) {
+    const v1::Program::Stream& stream = loaded->program.streams(s);
+    if (stream.engine() < 0 ||
+        stream.engine() >= loaded->machine.engines_size()) {
+      return InvalidProgram(absl::StrCat("no engine ", stream.engine()),
+                            absl::StrCat("stream ", s));
+    }
+    const v1::Machine::Engine& engine =
+        loaded->machine.engines(stream.engine());
+    LoadedStream result;
+    result.engine = stream.engine();
+    const int64_t words = static_cast<int64_t>(stream.code().size()) /
+                          engine.isa().word_bytes();
+    EK_ASSIGN_OR_RETURN(result.layer_of_word,
+                        LayersOfWords(*loaded, s, words));
+    EK_ASSIGN_OR_RETURN(
+        result.stream,
+        dla::LoadStream(stream.code(), loaded->machine, engine,
+                        ContextOf(*loaded, stream.engine(),
+                                  result.layer_of_word)),
+        absl::StrCat("stream ", s));
+    EK_RETURN_IF_ERROR(CheckOwners(result, s));
+    EK_RETURN_IF_ERROR(ReserveReach(loaded, result));
+    loaded->streams.push_back(std::move(result));
+  }
+  for (const v1::Program::CommandRange& range : loaded->program.ranges()) {
+    if (range.stream() < 0 ||
+        range.stream() >= loaded->program.streams_size()) {
+      return InvalidProgram(absl::StrCat("no stream ", range.stream()),
+                            "ranges");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const SessionOptions& options) {
+  EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
+  EK_RETURN_IF_ERROR(CheckCounts(program));
+  auto loaded = std::make_shared<LoadedProgram>();
+  loaded->program = program;
+  loaded->machine = machine;
+  loaded->options = options;
+  loaded->constants = std::string(constants);
+  loaded->used_bytes.resize(machine.memories_size());
+  EK_RETURN_IF_ERROR(CheckSegments(loaded.get()));
+  EK_RETURN_IF_ERROR(CheckBindings(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadStreams(loaded.get()));
+  loaded->steps.resize(loaded->program.steps_size());
+  EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadSteps(loaded.get()));
+  EK_RETURN_IF_ERROR(FillFixed(loaded.get()));
+  EK_ASSIGN_OR_RETURN(loaded->report, MakeReport(*loaded));
+  return loaded;
+}
+
+}  // namespace edgekiln::simfarm

@@ -1,0 +1,160 @@
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "simfarm/session/loaded_program.h"
+#include "target/host_cost.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+using Range = EngineStream::SystemRange;
+
+bool Conflict(const Range& a, const Range& b) {
+  return a.begin < b.end && b.begin < a.end && (a.written || b.written);
+}
+
+// Walks the schedule once, as the host would.
+class StepLoader {
+ public:
+  explicit StepLoader(LoadedProgram* loaded)
+      : loaded_(loaded), running_(loaded->machine.engines_size(), -1) {}
+
+  absl::Status Load() {
+    for (int i = 0; i < loaded_->program.steps_size(); ++i) {
+      EK_RETURN_IF_ERROR(LoadStep(loaded_->program.steps(i),
+                                  &loaded_->steps[i]),
+                         absl::StrCat("step ", i));
+    }
+    for (const int32_t stream : running_) {
+      if (stream >= 0) {
+        return InvalidProgram("a launched stream is never awaited",
+                              absl::StrCat("stream ", stream));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status LoadStep(const v1::Program::Step& step, LoadedStep* loaded) {
+    switch (step.step_case()) {
+      case v1::Program::Step::kHostOp:
+        EK_RETURN_IF_ERROR(LoadHostOp(step.host_op(), loaded));
+        break;
+      case v1::Program::Step::kLaunch:
+        EK_RETURN_IF_ERROR(Launch(step.launch().stream()));
+        break;
+      case v1::Program::Step::kWait:
+        if (step.wait().engine() < 0 ||
+            step.wait().engine() >= loaded_->machine.engines_size()) {
+          return InvalidProgram(
+              absl::StrCat("no engine ", step.wait().engine()), "");
+        }
+        running_[step.wait().engine()] = -1;
+        break;
+      case v1::Program::Step::kCopy:
+        EK_RETURN_IF_ERROR(LoadCopy(step.copy(), loaded));
+        break;
+      default:
+        return InvalidProgram("an unknown kind of step", "");
+    }
+    for (const LoadedTap& tap : loaded->taps) {
+      EK_RETURN_IF_ERROR(CheckQuiet(tap.tap->location().address(),
+                                    tap.extent_bytes, /*written=*/false));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckLayer(int32_t layer) {
+    if (layer >= 0 && layer < loaded_->program.layers_size()) {
+      return absl::OkStatus();
+    }
+    return InvalidProgram(absl::StrCat("no layer ", layer), "");
+  }
+
+  absl::Status LoadHostOp(const v1::Program::HostOp& op, LoadedStep* loaded) {
+    EK_RETURN_IF_ERROR(CheckLayer(op.layer()));
+    for (const auto& operand : op.inputs()) {
+      if (!operand.absent()) {
+        EK_RETURN_IF_ERROR(CheckOperand(operand, /*written=*/false));
+      }
+    }
+    for (const auto& operand : op.outputs()) {
+      EK_RETURN_IF_ERROR(CheckOperand(operand, /*written=*/true));
+    }
+    EK_ASSIGN_OR_RETURN(HostOp host, HostOp::Create(op, loaded_->machine));
+    loaded->host_cycles = host.cycles();
+    loaded->host_op = std::move(host);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckOperand(const v1::Program::HostOp::Operand& operand,
+                            bool written) {
+    const std::string what = absl::StrCat("operand ", operand.type().name());
+    EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(operand.type()), what);
+    EK_RETURN_IF_ERROR(
+        loaded_->ReserveSystem(operand.location(), bytes, written, what));
+    return CheckQuiet(operand.location().address(), bytes, written);
+  }
+
+  absl::Status LoadCopy(const v1::Program::Copy& copy, LoadedStep* loaded) {
+    EK_RETURN_IF_ERROR(CheckLayer(copy.layer()));
+    if (copy.bytes() < 1) return InvalidProgram("a copy of nothing", "");
+    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(copy.from(), copy.bytes(),
+                                              /*written=*/false, "copy from"));
+    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(copy.to(), copy.bytes(),
+                                              /*written=*/true, "copy to"));
+    EK_RETURN_IF_ERROR(CheckQuiet(copy.from().address(), copy.bytes(), false));
+    EK_RETURN_IF_ERROR(CheckQuiet(copy.to().address(), copy.bytes(), true));
+    EK_ASSIGN_OR_RETURN(
+        loaded->host_cycles,
+        target::HostCycles(loaded_->machine, "copy", copy.bytes()));
+    return absl::OkStatus();
+  }
+
+  absl::Status Launch(int32_t stream) {
+    if (stream < 0 ||
+        stream >= static_cast<int64_t>(loaded_->streams.size())) {
+      return InvalidProgram(absl::StrCat("no stream ", stream), "");
+    }
+    const LoadedStream& launched = loaded_->streams[stream];
+    if (running_[launched.engine] >= 0) {
+      return InvalidProgram("the engine still runs another stream",
+                            absl::StrCat("stream ", stream));
+    }
+    for (const Range& range : launched.stream->system_ranges()) {
+      EK_RETURN_IF_ERROR(
+          CheckQuiet(range.begin, static_cast<int64_t>(range.end - range.begin),
+                     range.written));
+    }
+    running_[launched.engine] = stream;
+    return absl::OkStatus();
+  }
+
+  // Nobody who runs at this time may touch these bytes, one of both writing.
+  absl::Status CheckQuiet(uint64_t address, int64_t bytes, bool written) {
+    const Range range{address, address + static_cast<uint64_t>(bytes), written};
+    for (const int32_t stream : running_) {
+      if (stream < 0) continue;
+      for (const Range& other :
+           loaded_->streams[stream].stream->system_ranges()) {
+        if (Conflict(range, other)) {
+          return InvalidProgram("touches memory that a running stream uses",
+                                absl::StrCat("stream ", stream));
+        }
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  LoadedProgram* loaded_;
+  std::vector<int32_t> running_;  // Stream by engine; -1: idle.
+};
+
+}  // namespace
+
+absl::Status LoadSteps(LoadedProgram* loaded) {
+  return StepLoader(loaded).Load();
+}
+
+}  // namespace edgekiln::simfarm

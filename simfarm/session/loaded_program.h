@@ -1,0 +1,97 @@
+#ifndef EK_SIMFARM_SESSION_LOADED_PROGRAM_H_
+#define EK_SIMFARM_SESSION_LOADED_PROGRAM_H_
+
+// A program that passed every check that needs no run: what sessions share.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "simfarm/host/host_op.h"
+#include "simfarm/session/session.h"
+#include "simfarm/simulators/engine_stream.h"
+#include "simfarm/simulators/system_memory.h"
+
+namespace edgekiln::simfarm {
+
+// Where the values of a tap lie.
+struct LoadedTap {
+  const v1::Program::Tap* tap = nullptr;
+  int64_t rows = 0;
+  int64_t columns = 0;
+  int64_t pixel_bytes = 0;  // Of the slice.
+  // Bytes from the first to one past the last.
+  int64_t extent_bytes = 0;
+};
+
+struct LoadedStream {
+  std::unique_ptr<EngineStream> stream;
+  int32_t engine = 0;
+  std::vector<int32_t> layer_of_word;  // -1: none.
+  std::vector<LoadedTap> taps;         // By command, then as listed.
+};
+
+struct LoadedStep {
+  std::optional<HostOp> host_op;  // If the step is one.
+  int64_t host_cycles = 0;        // Of a host op or copy, in the host's clock.
+  std::vector<LoadedTap> taps;    // Visible after the step.
+};
+
+// Immutable once loaded. Members refer to `program`, so it is neither copied
+// nor moved.
+struct LoadedProgram {
+  LoadedProgram() = default;
+  LoadedProgram(const LoadedProgram&) = delete;
+  LoadedProgram& operator=(const LoadedProgram&) = delete;
+
+  v1::Program program;
+  v1::Machine machine;
+  SessionOptions options;
+  std::string constants;
+  std::vector<LoadedStream> streams;
+  std::vector<LoadedStep> steps;
+  std::vector<int64_t> input_bytes;
+  std::vector<int64_t> output_bytes;
+  // By memory: bytes from its base that the program reaches.
+  std::vector<int64_t> used_bytes;
+  // By memory: content that no run changes (flash).
+  std::vector<LazyBytes> fixed;
+  v1::SimReport report;
+
+  bool IsSystem(int32_t memory) const {
+    return machine.memories(memory).kind() != v1::MemoryDescriptor::SCRATCHPAD;
+  }
+  // Checks that [address, address + bytes) lies in `memory`, and notes that the
+  // program reaches it. INVALID_ARGUMENT names `what`.
+  absl::Status Reserve(int32_t memory, uint64_t address, int64_t bytes,
+                       absl::string_view what);
+  // The same for system memory only; writable unless it is `read_only`.
+  absl::Status ReserveSystem(const v1::Location& location, int64_t bytes,
+                             bool written, absl::string_view what);
+};
+
+// Parts of loading, in this order. Each relies on those before.
+absl::Status LoadStreams(LoadedProgram* loaded);
+absl::Status LoadTaps(LoadedProgram* loaded);
+// Also checks that host and engines never touch the same bytes at one time.
+absl::Status LoadSteps(LoadedProgram* loaded);
+
+// All of it.
+absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const SessionOptions& options);
+
+// An error in the structure of a program.
+absl::Status InvalidProgram(std::string what, std::string where,
+                            std::string limit = "");
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SESSION_LOADED_PROGRAM_H_

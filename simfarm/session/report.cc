@@ -1,0 +1,152 @@
+#include "simfarm/session/report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/status_macros.h"
+#include "simfarm/session/timeline.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+struct Span {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int32_t layer = 0;
+  bool computing = true;
+};
+
+class ReportMaker {
+ public:
+  explicit ReportMaker(const LoadedProgram& loaded)
+      : loaded_(loaded),
+        timeline_(loaded.program.layers_size()),
+        engine_end_(loaded.machine.engines_size(), 0),
+        engine_busy_(loaded.machine.engines_size(), 0) {
+    for (const v1::Program::Layer& layer : loaded.program.layers()) {
+      v1::SimReport::LayerCycles* cycles = report_.add_layers();
+      cycles->set_layer(report_.layers_size() - 1);
+      cycles->set_fidelity(layer.engine() < 0 ? v1::ESTIMATE
+                                              : v1::CYCLE_APPROXIMATE);
+    }
+  }
+
+  absl::StatusOr<v1::SimReport> Make() {
+    for (size_t i = 0; i < loaded_.steps.size(); ++i) {
+      EK_RETURN_IF_ERROR(
+          Step(loaded_.program.steps(static_cast<int>(i)), loaded_.steps[i]));
+    }
+    for (const Span& span : host_spans_) {
+      timeline_.Add(span.begin, span.end, span.layer, span.computing);
+    }
+    return Finish();
+  }
+
+ private:
+  absl::Status Step(const v1::Program::Step& step, const LoadedStep& loaded) {
+    switch (step.step_case()) {
+      case v1::Program::Step::kHostOp:
+        return HostWork(loaded.host_cycles, step.host_op().layer());
+      case v1::Program::Step::kCopy:
+        return HostWork(loaded.host_cycles, step.copy().layer());
+      case v1::Program::Step::kLaunch:
+        return Launch(loaded_.streams[step.launch().stream()]);
+      default:
+        now_ = std::max(now_, engine_end_[step.wait().engine()]);
+        return absl::OkStatus();
+    }
+  }
+
+  absl::Status HostWork(int64_t cycles, int32_t layer) {
+    EK_ASSIGN_OR_RETURN(
+        const int64_t wall,
+        ConvertCycles(cycles, loaded_.machine.host_clock_hz(),
+                      loaded_.machine.clock_hz()));
+    EK_RETURN_IF_ERROR(CheckRoom(wall));
+    // Engines take precedence: added after them.
+    host_spans_.push_back({now_, now_ + wall, layer, true});
+    now_ += wall;
+    host_busy_ += cycles;
+    return absl::OkStatus();
+  }
+
+  absl::Status Launch(const LoadedStream& stream) {
+    const StreamTiming& timing = stream.stream->timing();
+    const int64_t engine_hz =
+        loaded_.machine.engines(stream.engine).clock_hz();
+    int64_t begin = now_;
+    for (const StreamTiming::Segment& segment : timing.segments) {
+      EK_ASSIGN_OR_RETURN(
+          const int64_t offset,
+          ConvertCycles(segment.end, engine_hz, loaded_.machine.clock_hz()));
+      EK_RETURN_IF_ERROR(CheckRoom(offset));
+      timeline_.Add(begin, now_ + offset, stream.layer_of_word[segment.word],
+                    segment.computing);
+      begin = now_ + offset;
+    }
+    engine_end_[stream.engine] = begin;
+    engine_busy_[stream.engine] += timing.busy_cycles;
+    for (const StreamTiming::Transfer& transfer : timing.transfers) {
+      v1::SimReport::LayerCycles* layer =
+          report_.mutable_layers(stream.layer_of_word[transfer.word]);
+      layer->set_dma_bytes_read(layer->dma_bytes_read() + transfer.bytes_read);
+      layer->set_dma_bytes_written(layer->dma_bytes_written() +
+                                   transfer.bytes_written);
+      report_.set_dma_bytes_read(report_.dma_bytes_read() +
+                                 transfer.bytes_read);
+      report_.set_dma_bytes_written(report_.dma_bytes_written() +
+                                    transfer.bytes_written);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRoom(int64_t cycles) const {
+    if (cycles <= (int64_t{1} << 62) - now_) return absl::OkStatus();
+    return InvalidProgram("the program takes more than 2^62 cycles", "");
+  }
+
+  absl::StatusOr<v1::SimReport> Finish() {
+    int64_t sum = 0;
+    for (int i = 0; i < report_.layers_size(); ++i) {
+      const Timeline::Owned& owned = timeline_.owned()[i];
+      v1::SimReport::LayerCycles* layer = report_.mutable_layers(i);
+      layer->set_compute_cycles(owned.compute_cycles);
+      layer->set_stall_cycles(owned.stall_cycles);
+      layer->set_cycles(owned.compute_cycles + owned.stall_cycles);
+      sum += layer->cycles();
+    }
+    report_.set_cycles(now_);
+    if (sum != now_) {
+      return absl::InternalError("cycles of the layers do not sum to the total");
+    }
+    for (int e = 0; e < loaded_.machine.engines_size(); ++e) {
+      v1::SimReport::EngineBusy* engine = report_.add_engines();
+      engine->set_name(loaded_.machine.engines(e).name());
+      engine->set_clock_hz(loaded_.machine.engines(e).clock_hz());
+      engine->set_busy_cycles(engine_busy_[e]);
+    }
+    v1::SimReport::EngineBusy* host = report_.add_engines();
+    host->set_name(loaded_.machine.host_name());
+    host->set_clock_hz(loaded_.machine.host_clock_hz());
+    host->set_busy_cycles(host_busy_);
+    return std::move(report_);
+  }
+
+  const LoadedProgram& loaded_;
+  Timeline timeline_;
+  std::vector<int64_t> engine_end_;
+  std::vector<int64_t> engine_busy_;
+  std::vector<Span> host_spans_;
+  int64_t host_busy_ = 0;
+  int64_t now_ = 0;  // Of the host, in cycles of the wall clock.
+  v1::SimReport report_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::SimReport> MakeReport(const LoadedProgram& loaded) {
+  return ReportMaker(loaded).Make();
+}
+
+}  // namespace edgekiln::simfarm

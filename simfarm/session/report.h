@@ -1,0 +1,17 @@
+#ifndef EK_SIMFARM_SESSION_REPORT_H_
+#define EK_SIMFARM_SESSION_REPORT_H_
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/program.pb.h"
+#include "simfarm/session/loaded_program.h"
+
+namespace edgekiln::simfarm {
+
+// Cycles of one inference, each given to exactly one layer: to the layer of the
+// engine that runs, as its stream's timing says, else to that of the host op.
+// They sum to the total. Needs no run: cycles do not depend on data.
+absl::StatusOr<v1::SimReport> MakeReport(const LoadedProgram& loaded);
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SESSION_REPORT_H_

@@ -1,0 +1,296 @@
+#include "simfarm/session/session.h"
+
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/status_macros.h"
+#include "simfarm/session/loaded_program.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+// Not a value that a forgotten write leaves behind by chance.
+constexpr uint8_t kPoison = 0xa5;
+
+class SimulatedSession : public Session {
+ public:
+  explicit SimulatedSession(std::shared_ptr<const LoadedProgram> loaded)
+      : loaded_(std::move(loaded)) {
+    const v1::Machine& machine = loaded_->machine;
+    memories_.resize(machine.memories_size());
+    for (int m = 0; m < machine.memories_size(); ++m) {
+      if (machine.memories(m).kind() != v1::MemoryDescriptor::FLASH) {
+        memories_[m] = LazyBytes(loaded_->used_bytes[m]);
+      }
+    }
+  }
+
+  absl::StatusOr<v1::SimReport> RunChecked(
+      absl::Span<const absl::string_view> inputs, const TapVisitor& visit_tap,
+      std::vector<std::string>* outputs) override {
+    for (LazyBytes& memory : memories_) {
+      if (memory.size() > 0) std::memset(memory.data(), kPoison, memory.size());
+    }
+    SystemMemory memory = MapSystem();
+    memory.TrackDefined();
+    EK_RETURN_IF_ERROR(
+        Execute(inputs, visit_tap, memory, RunMode::kChecked, outputs));
+    return loaded_->report;
+  }
+
+  absl::Status Run(absl::Span<const absl::string_view> inputs,
+                   const TapVisitor& visit_tap,
+                   std::vector<std::string>* outputs) override {
+    SystemMemory memory = MapSystem();
+    return Execute(inputs, visit_tap, memory, RunMode::kFast, outputs);
+  }
+
+  const v1::SimReport& report() const override { return loaded_->report; }
+
+  std::unique_ptr<Session> Clone() const override {
+    return std::make_unique<SimulatedSession>(loaded_);
+  }
+
+ private:
+  SystemMemory MapSystem() {
+    SystemMemory memory;
+    for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
+      if (!loaded_->IsSystem(m) || loaded_->used_bytes[m] == 0) continue;
+      const bool fixed = loaded_->fixed[m].size() > 0;
+      memory.AddRegion(
+          loaded_->machine.memories(m).base_address(),
+          fixed ? loaded_->fixed[m].data() : memories_[m].data(),
+          loaded_->used_bytes[m],
+          fixed ? SystemMemory::Access::kReadOnly
+                : SystemMemory::Access::kReadWrite);
+    }
+    return memory;
+  }
+
+  absl::Status Execute(absl::Span<const absl::string_view> inputs,
+                       const TapVisitor& visit_tap, SystemMemory& memory,
+                       RunMode mode, std::vector<std::string>* outputs) {
+    LoadSegments(memory);
+    EK_RETURN_IF_ERROR(SetInputs(inputs, memory));
+    for (size_t i = 0; i < loaded_->steps.size(); ++i) {
+      EK_RETURN_IF_ERROR(ExecuteStep(static_cast<int>(i), visit_tap, memory,
+                                     mode),
+                         absl::StrCat("step ", i));
+    }
+    return GetOutputs(memory, outputs);
+  }
+
+  // Flash already holds its content; RAM starts anew in every run.
+  void LoadSegments(SystemMemory& memory) {
+    for (const v1::Program::Segment& segment : loaded_->program.segments()) {
+      const uint64_t address = segment.location().address();
+      if (memory.IsWritable(address)) {
+        std::memcpy(memory.Find(address, segment.size_bytes()),
+                    loaded_->constants.data() + segment.blob_offset(),
+                    segment.size_bytes());
+      }
+      memory.MarkDefined(address, segment.size_bytes());
+    }
+  }
+
+  absl::Status SetInputs(absl::Span<const absl::string_view> inputs,
+                         SystemMemory& memory) {
+    if (inputs.size() != loaded_->input_bytes.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the program has ", loaded_->input_bytes.size(),
+                       " inputs, not ", inputs.size()));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const int64_t bytes = loaded_->input_bytes[i];
+      if (static_cast<int64_t>(inputs[i].size()) != bytes) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("input ", i, " has ", bytes, " bytes, not ",
+                         inputs[i].size()));
+      }
+      if (bytes == 0) continue;
+      const uint64_t address =
+          loaded_->program.inputs(static_cast<int>(i)).location().address();
+      std::memcpy(memory.Find(address, bytes), inputs[i].data(), bytes);
+      memory.MarkDefined(address, bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status GetOutputs(const SystemMemory& memory,
+                          std::vector<std::string>* outputs) {
+    outputs->clear();
+    for (size_t i = 0; i < loaded_->output_bytes.size(); ++i) {
+      const v1::Program::Binding& output =
+          loaded_->program.outputs(static_cast<int>(i));
+      const int64_t bytes = loaded_->output_bytes[i];
+      if (bytes == 0) {
+        outputs->emplace_back();
+        continue;
+      }
+      EK_RETURN_IF_ERROR(
+          CheckDefined(memory, output.location().address(), bytes,
+                       absl::StrCat("output ", output.type().name())));
+      outputs->emplace_back(
+          reinterpret_cast<const char*>(
+              memory.Find(output.location().address(), bytes)),
+          bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
+                                   int64_t bytes, const std::string& what) {
+    const int64_t hole = memory.FindUndefined(address, bytes);
+    if (hole < 0) return absl::OkStatus();
+    return InvalidProgram("a byte that nothing wrote is read",
+                          absl::StrFormat("%s, system memory 0x%x", what,
+                                          address + hole));
+  }
+
+  absl::Status ExecuteStep(int index, const TapVisitor& visit_tap,
+                           SystemMemory& memory, RunMode mode) {
+    const v1::Program::Step& step = loaded_->program.steps(index);
+    const LoadedStep& loaded = loaded_->steps[index];
+    if (step.has_launch()) {
+      const int32_t stream = step.launch().stream();
+      EK_RETURN_IF_ERROR(ExecuteStream(loaded_->streams[stream], visit_tap,
+                                       memory, mode),
+                         absl::StrCat("stream ", stream));
+    } else if (step.has_host_op()) {
+      EK_RETURN_IF_ERROR(ExecuteHostOp(step.host_op(), *loaded.host_op, memory));
+    } else if (step.has_copy()) {
+      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), memory));
+    }
+    for (const LoadedTap& tap : loaded.taps) {
+      EK_RETURN_IF_ERROR(VisitSystemTap(tap, visit_tap, memory, mode));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ExecuteHostOp(const v1::Program::HostOp& op, const HostOp& host,
+                             SystemMemory& memory) {
+    const std::string& layer = loaded_->program.layers(op.layer()).id();
+    for (const HostOp::Operand& input : host.inputs()) {
+      EK_RETURN_IF_ERROR(CheckDefined(memory, input.address, input.bytes,
+                                      absl::StrCat("layer ", layer)));
+    }
+    EK_RETURN_IF_ERROR(host.Run(memory, loaded_->options.cpu_path),
+                       absl::StrCat("layer ", layer));
+    for (const HostOp::Operand& output : host.outputs()) {
+      memory.MarkDefined(output.address, output.bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ExecuteCopy(const v1::Program::Copy& copy,
+                           SystemMemory& memory) {
+    EK_RETURN_IF_ERROR(
+        CheckDefined(memory, copy.from().address(), copy.bytes(), "copy"));
+    std::memmove(memory.Find(copy.to().address(), copy.bytes()),
+                 memory.Find(copy.from().address(), copy.bytes()),
+                 copy.bytes());
+    memory.MarkDefined(copy.to().address(), copy.bytes());
+    return absl::OkStatus();
+  }
+
+  absl::Status ExecuteStream(const LoadedStream& stream,
+                             const TapVisitor& visit_tap, SystemMemory& memory,
+                             RunMode mode) {
+    const int32_t scratchpad =
+        loaded_->machine.engines(stream.engine).scratchpad();
+    const uint64_t base =
+        loaded_->machine.memories(scratchpad).base_address();
+    uint8_t* bytes = memories_[scratchpad].data();
+    const std::unique_ptr<StreamRun> run =
+        stream.stream->Start(bytes, memory, mode);
+    for (const LoadedTap& tap : stream.taps) {
+      EK_RETURN_IF_ERROR(run->RunUntil(tap.tap->command() + 1));
+      if (loaded_->IsSystem(tap.tap->location().memory())) {
+        EK_RETURN_IF_ERROR(VisitSystemTap(tap, visit_tap, memory, mode));
+        continue;
+      }
+      const int64_t offset =
+          static_cast<int64_t>(tap.tap->location().address() - base);
+      if (mode == RunMode::kChecked) {
+        EK_RETURN_IF_ERROR(CheckScratchpadTap(tap, offset, *run));
+      }
+      EK_RETURN_IF_ERROR(Visit(tap, bytes + offset, visit_tap));
+    }
+    return run->RunUntil(stream.stream->num_words());
+  }
+
+  absl::Status CheckScratchpadTap(const LoadedTap& tap, int64_t offset,
+                                  const StreamRun& run) {
+    const v1::SliceLayout& layout = tap.tap->layout();
+    for (int64_t y = 0; y < tap.rows; ++y) {
+      for (int64_t x = 0; x < tap.columns; ++x) {
+        const int64_t at = offset + y * layout.row_pitch_bytes() +
+                           x * layout.pixel_pitch_bytes();
+        const int64_t hole = run.FindUndefined(at, tap.pixel_bytes);
+        if (hole < 0) continue;
+        return InvalidProgram(
+            "a tap shows a byte that nothing wrote",
+            absl::StrFormat("command %d, scratchpad 0x%x, tensor %d",
+                            tap.tap->command(), at + hole, tap.tap->tensor()));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status VisitSystemTap(const LoadedTap& tap, const TapVisitor& visit_tap,
+                              const SystemMemory& memory, RunMode mode) {
+    const uint64_t address = tap.tap->location().address();
+    const v1::SliceLayout& layout = tap.tap->layout();
+    const int64_t pixels =
+        mode == RunMode::kChecked ? tap.rows * tap.columns : 0;
+    for (int64_t i = 0; i < pixels; ++i) {
+      EK_RETURN_IF_ERROR(CheckDefined(
+          memory,
+          address + i / tap.columns * layout.row_pitch_bytes() +
+              i % tap.columns * layout.pixel_pitch_bytes(),
+          tap.pixel_bytes, "tap"));
+    }
+    return Visit(tap, memory.Find(address, tap.extent_bytes), visit_tap);
+  }
+
+  absl::Status Visit(const LoadedTap& tap, const uint8_t* bytes,
+                     const TapVisitor& visit_tap) {
+    if (!visit_tap) return absl::OkStatus();
+    const v1::SliceLayout& layout = tap.tap->layout();
+    const int64_t row_bytes = tap.columns * tap.pixel_bytes;
+    const auto* values = reinterpret_cast<const char*>(bytes);
+    const bool dense =
+        (tap.columns == 1 || layout.pixel_pitch_bytes() == tap.pixel_bytes) &&
+        (tap.rows == 1 || layout.row_pitch_bytes() == row_bytes);
+    if (dense) {
+      return visit_tap(*tap.tap, absl::string_view(values, tap.extent_bytes));
+    }
+    packed_.clear();
+    for (int64_t y = 0; y < tap.rows; ++y) {
+      for (int64_t x = 0; x < tap.columns; ++x) {
+        packed_.append(values + y * layout.row_pitch_bytes() +
+                           x * layout.pixel_pitch_bytes(),
+                       tap.pixel_bytes);
+      }
+    }
+    return visit_tap(*tap.tap, packed_);
+  }
+
+  std::shared_ptr<const LoadedProgram> loaded_;
+  std::vector<LazyBytes> memories_;  // What a run changes, by memory.
+  std::string packed_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Session>> LoadSession(
+    const v1::Program& program, absl::string_view constants,
+    const v1::Machine& machine, const SessionOptions& options) {
+  EK_ASSIGN_OR_RETURN(auto loaded,
+                      LoadProgram(program, constants, machine, options));
+  return std::make_unique<SimulatedSession>(std::move(loaded));
+}
+
+}  // namespace edgekiln::simfarm

@@ -1,0 +1,325 @@
+#include "simfarm/session/session.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/digest.h"
+#include "gmock/gmock.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+#include "simfarm/conformance/stream_writer.h"
+#include "target/resolve.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+using conformance::StreamWriter;
+using testing::HasSubstr;
+namespace dla = conformance;
+
+// Doubles 4 bytes on the engine (x + x by OP_E_ADD), then copies and reshapes
+// them on the host.
+class SessionTest : public testing::Test {
+ protected:
+  SessionTest() {
+    const auto target = target::ResolveTarget("extends: \"unit\"");
+    EXPECT_TRUE(target.ok()) << target.status();
+    machine_ = target->machine();
+    StreamWriter writer;
+    writer.Command(dla::kDmaRead, 0,
+                   {{dla::kDmaSystemAddr, dla::kRamBase},
+                    {dla::kDmaSramAddr, 0},
+                    {dla::kDmaRowBytes, 4},
+                    {dla::kDmaRows, 1}});
+    add_word_ = writer.Command(
+        dla::kAdd, 1,
+        {{dla::kInAddr, 0}, {dla::kIn2Addr, 0}, {dla::kOutAddr, 8},
+         {dla::kOutH, 1}, {dla::kOutW, 1}, {dla::kOutC, 4},
+         {dla::kInRowPitch, 4}, {dla::kInPixelPitch, 4},
+         {dla::kIn2RowPitch, 4}, {dla::kIn2PixelPitch, 4},
+         {dla::kOutRowPitch, 4}, {dla::kOutPixelPitch, 4},
+         {dla::kInZeroPoint, 0}, {dla::kIn2ZeroPoint, 0},
+         {dla::kOutZeroPoint, 0}, {dla::kClampMin, -128},
+         {dla::kClampMax, 127}, {dla::kInMultiplier, 1 << 30},
+         {dla::kInShift, 1}, {dla::kIn2Multiplier, 1 << 30},
+         {dla::kIn2Shift, 1}, {dla::kOutMultiplier, 1 << 30},
+         {dla::kOutShift, 1}, {dla::kLeftShift, 0}});
+    write_word_ = writer.Command(dla::kDmaWrite, 1,
+                                 {{dla::kDmaSystemAddr, dla::kRamBase + 16},
+                                  {dla::kDmaSramAddr, 8}});
+    end_word_ = writer.End();
+    code_ = writer.code();
+    EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+        version: 1
+        inputs { type { name: "x" element_type: INT8 shape: [1, 4] }
+                 location { memory: 1 address: 0x80000000 } }
+        outputs { type { name: "y" element_type: INT8 shape: [4] }
+                  location { memory: 1 address: 0x80000030 } }
+        steps { launch { stream: 0 } }
+        steps { wait { engine: 0 } }
+        steps { copy { from { memory: 1 address: 0x80000010 }
+                       to { memory: 1 address: 0x80000020 } bytes: 4
+                       layer: 1 } }
+        steps { host_op { attributes { reshape {} } layer: 2
+          inputs { type { name: "c" element_type: INT8 shape: [2, 2] }
+                   location { memory: 1 address: 0x80000020 } }
+          outputs { type { name: "y" element_type: INT8 shape: [4] }
+                    location { memory: 1 address: 0x80000030 } } } }
+        layers { id: "add" engine: 0 } layers { id: "copy" engine: -1 }
+        layers { id: "reshape" engine: -1 }
+        taps { stream: 0 tensor: 0 location { memory: 2 address: 8 }
+               slice { h_end: 2 w_end: 1 c_end: 1 }
+               layout { row_pitch_bytes: 2 pixel_pitch_bytes: 1 } }
+        taps { stream: -1 step: 3 tensor: 0
+               location { memory: 1 address: 0x80000030 }
+               slice { h_end: 1 w_end: 1 c_end: 4 }
+               layout { row_pitch_bytes: 4 pixel_pitch_bytes: 4 } })",
+        &program_));
+    program_.mutable_taps(0)->set_command(add_word_);
+    auto* stream = program_.add_streams();
+    stream->set_code(code_);
+    auto* range = program_.add_ranges();
+    range->set_last_command(end_word_);
+    options_.tensor_element_bytes = {1};
+  }
+
+  absl::StatusOr<std::unique_ptr<Session>> Load() const {
+    return LoadSession(program_, constants_, machine_, options_);
+  }
+  // The error of loading or, if it loads, of the checked run.
+  std::string Error() const {
+    auto session = Load();
+    if (!session.ok()) return std::string(session.status().message());
+    std::vector<std::string> outputs;
+    return std::string((*session)
+                           ->RunChecked({"\x01\x02\x03\x7f"}, nullptr, &outputs)
+                           .status()
+                           .message());
+  }
+
+  v1::Machine machine_;
+  v1::Program program_;
+  SessionOptions options_;
+  std::string constants_;
+  std::string code_;
+  int32_t add_word_ = 0;
+  int32_t write_word_ = 0;
+  int32_t end_word_ = 0;
+};
+
+TEST_F(SessionTest, RunsAndShowsTaps) {
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<std::string> taps;
+  const TapVisitor visit = [&](const v1::Program::Tap&, absl::string_view v) {
+    taps.emplace_back(v);
+    return absl::OkStatus();
+  };
+  std::vector<std::string> outputs;
+  const auto report = (*session)->RunChecked({"\x01\x02\x03\x7f"}, visit, &outputs);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(outputs, testing::ElementsAre("\x02\x04\x06\x7f"));
+  EXPECT_THAT(taps, testing::ElementsAre("\x02\x06", "\x02\x04\x06\x7f"));
+
+  // Fast, in a clone, with other values: the same as its original.
+  taps.clear();
+  const std::unique_ptr<Session> clone = (*session)->Clone();
+  for (Session* each : {session->get(), clone.get()}) {
+    ASSERT_TRUE(each->Run({"\xff\x10\x20\x30"}, visit, &outputs).ok());
+    EXPECT_THAT(outputs, testing::ElementsAre("\xfe\x20\x40\x60"));
+  }
+  EXPECT_THAT(taps, testing::ElementsAre("\xfe\x40", "\xfe\x20\x40\x60",
+                                         "\xfe\x40", "\xfe\x20\x40\x60"));
+}
+
+TEST_F(SessionTest, EveryCycleHasOneOwner) {
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  const v1::SimReport& report = (*session)->report();
+  // On `unit` every word takes a cycle in the front end. 4 writes and DMA_READ:
+  // the transfer runs in [5, 9). OP_E_ADD is decoded after 24 writes at 30 and
+  // takes 4: [30, 34). DMA_WRITE: 2 writes, decoded at 33, waits for the add:
+  // [34, 38). OP_END is decoded at 34.
+  EXPECT_EQ(report.layers(0).cycles(), 38);
+  EXPECT_EQ(report.layers(0).compute_cycles(), 4);
+  EXPECT_EQ(report.layers(0).stall_cycles(), 34);
+  EXPECT_EQ(report.layers(0).dma_bytes_read(), 4);
+  EXPECT_EQ(report.layers(0).dma_bytes_written(), 4);
+  EXPECT_EQ(report.layers(0).fidelity(), v1::CYCLE_APPROXIMATE);
+  EXPECT_EQ(report.layers(1).cycles(), 104);  // Copy: 100 + 1 per byte.
+  EXPECT_EQ(report.layers(2).cycles(), 104);  // Reshape: the same.
+  EXPECT_EQ(report.layers(2).fidelity(), v1::ESTIMATE);
+  EXPECT_EQ(report.cycles(), 38 + 104 + 104);
+  ASSERT_EQ(report.engines_size(), 2);
+  EXPECT_EQ(report.engines(0).busy_cycles(), 12);
+  EXPECT_EQ(report.engines(1).name(), "host");
+  EXPECT_EQ(report.engines(1).busy_cycles(), 208);
+}
+
+TEST_F(SessionTest, HostBesideTheEngineAndOtherClocks) {
+  // The reshape moves between launch and wait: it works on bytes of its own.
+  v1::Program::Step reshape = program_.steps(3);
+  reshape.mutable_host_op()->mutable_inputs(0)->mutable_location()->set_address(
+      0x80000040);
+  auto* segment = program_.add_segments();
+  segment->mutable_location()->set_memory(1);
+  segment->mutable_location()->set_address(0x80000040);
+  constants_ = "\x05\x06\x07\x08";
+  segment->mutable_digest()->set_hash(DigestOf(constants_).hash);
+  segment->mutable_digest()->set_size_bytes(4);
+  segment->set_size_bytes(4);
+  *program_.mutable_steps(3) = program_.steps(2);
+  *program_.mutable_steps(2) = program_.steps(1);
+  *program_.mutable_steps(1) = reshape;
+  program_.mutable_taps(1)->set_step(1);
+  machine_.set_host_clock_hz(machine_.clock_hz() * 4);  // 104 take 26.
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<std::string> outputs;
+  const auto report =
+      (*session)->RunChecked({"\x01\x02\x03\x7f"}, nullptr, &outputs);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(outputs, testing::ElementsAre("\x05\x06\x07\x08"));
+  EXPECT_EQ(report->cycles(), 38 + 26);
+  EXPECT_EQ(report->layers(0).cycles(), 38);
+  EXPECT_EQ(report->layers(1).cycles(), 26);
+  EXPECT_EQ(report->layers(2).cycles(), 0);  // Hidden behind the engine.
+}
+
+TEST_F(SessionTest, RefusesWhatCannotRun) {
+  const v1::Program good = program_;
+  const struct {
+    const char* message;
+    std::function<void(v1::Program*)> edit;
+  } kCases[] = {
+      {"version", [](auto* p) { p->set_version(2); }},
+      {"no memory 9",
+       [](auto* p) { p->mutable_inputs(0)->mutable_location()->set_memory(9); }},
+      {"no memory -1",
+       [](auto* p) { p->mutable_inputs(0)->mutable_location()->set_memory(-1); }},
+      {"outside its memory",
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_location()->set_address(0x7fffffff);
+       }},
+      {"outside its memory",
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_location()->set_address(
+             ~uint64_t{0} - 1);
+       }},
+      {"cannot reach a scratchpad",
+       [](auto* p) {
+         *p->mutable_inputs(0)->mutable_location() = p->taps(0).location();
+       }},
+      {"flash cannot be written",
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_location()->set_memory(0);
+         p->mutable_inputs(0)->mutable_location()->set_address(0);
+       }},
+      {"unusable shape",
+       [](auto* p) { p->mutable_inputs(0)->mutable_type()->add_shape(-1); }},
+      {"no engine 3", [](auto* p) { p->mutable_streams(0)->set_engine(3); }},
+      {"no stream 1",
+       [](auto* p) {
+         p->mutable_steps(0)->mutable_launch()->set_stream(1);
+       }},
+      {"no engine 1",
+       [](auto* p) { p->mutable_steps(1)->mutable_wait()->set_engine(1); }},
+      {"never awaited",
+       [](auto* p) {
+         p->mutable_steps()->DeleteSubrange(1, 3);
+         p->mutable_taps()->RemoveLast();
+       }},
+      {"still runs",
+       [](auto* p) { *p->mutable_steps(1) = p->steps(0); }},
+      {"running stream uses",
+       [](auto* p) { p->mutable_steps()->SwapElements(1, 2); }},
+      {"no layer 7",
+       [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_layer(7); }},
+      {"copy of nothing",
+       [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_bytes(0); }},
+      {"unknown kind of step", [](auto* p) { p->mutable_steps(2)->Clear(); }},
+      {"nothing wrote", [](auto* p) {
+         p->mutable_steps(2)->mutable_copy()->mutable_from()->set_address(
+             0x80000050);
+       }},
+      {"output y, system memory 0x80000030", [](auto* p) {
+         *p->mutable_steps(3) = p->steps(2);
+         p->mutable_taps()->RemoveLast();
+       }},
+      {"range is unusable",
+       [](auto* p) { p->mutable_ranges(0)->set_last_command(9999); }},
+      {"range is unusable",
+       [](auto* p) { p->mutable_ranges(0)->set_layer(3); }},
+      {"ranges overlap", [](auto* p) { *p->add_ranges() = p->ranges(0); }},
+      {"belongs to no layer", [](auto* p) { p->clear_ranges(); }},
+      {"no stream 5", [](auto* p) { p->add_ranges()->set_stream(5); }},
+      {"no tensor 1", [](auto* p) { p->mutable_taps(0)->set_tensor(1); }},
+      {"no command", [](auto* p) { p->mutable_taps(0)->set_command(999); }},
+      {"unusable slice",
+       [](auto* p) { p->mutable_taps(0)->mutable_slice()->set_w_end(0); }},
+      {"slice is too large",
+       [](auto* p) {
+         p->mutable_taps(0)->mutable_slice()->set_w_end(int64_t{1} << 30);
+         p->mutable_taps(0)->mutable_layout()->set_pixel_pitch_bytes(
+             int64_t{1} << 40);
+       }},
+      {"tap shows a byte that nothing wrote",
+       [](auto* p) {
+         p->mutable_taps(0)->mutable_location()->set_address(5);
+       }},
+      {"belongs to other constants",
+       [](auto* p) {
+         auto* segment = p->add_segments();
+         segment->set_size_bytes(1);
+         segment->mutable_digest()->set_hash("abc");
+       }},
+  };
+  ASSERT_EQ(Error(), "");
+  for (const auto& c : kCases) {
+    program_ = good;
+    c.edit(&program_);
+    EXPECT_THAT(Error(), HasSubstr(c.message));
+  }
+}
+
+TEST_F(SessionTest, RefusesInputsOfTheWrongSize) {
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<std::string> outputs;
+  EXPECT_FALSE((*session)->Run({}, nullptr, &outputs).ok());
+  EXPECT_FALSE((*session)->Run({"123"}, nullptr, &outputs).ok());
+}
+
+TEST_F(SessionTest, ErrorsNameCommandAddressAndLayer) {
+  // The transfer brings 3 bytes of the 4 that are added.
+  std::string code = code_;
+  code[2 * 8 + 4] = 3;
+  program_.mutable_streams(0)->set_code(code);
+  EXPECT_THAT(Error(),
+              HasSubstr("step 0: stream 0: reads a byte that nothing wrote; "
+                        "where: command 29 (OP_E_ADD), SRAM 0x3, layer add"));
+}
+
+TEST_F(SessionTest, MemoryIsBounded) {
+  options_.max_memory_bytes = 16;
+  EXPECT_THAT(Error(), HasSubstr("too much simulated memory"));
+}
+
+TEST_F(SessionTest, WithoutElementSizesTapsAreLeftOut) {
+  options_.tensor_element_bytes.clear();
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<std::string> outputs;
+  int taps = 0;
+  const TapVisitor visit = [&](const auto&, absl::string_view) {
+    ++taps;
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(
+      (*session)->RunChecked({"\x01\x02\x03\x7f"}, visit, &outputs).ok());
+  EXPECT_EQ(taps, 0);
+}
+
+}  // namespace
+}  // namespace edgekiln::simfarm

@@ -1,0 +1,42 @@
+#include "simfarm/session/timeline.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace edgekiln::simfarm {
+
+absl::StatusOr<int64_t> ConvertCycles(int64_t cycles, int64_t from_hz,
+                                      int64_t to_hz) {
+  const auto product = static_cast<__int128>(cycles) * to_hz;
+  const auto converted = (product + from_hz - 1) / from_hz;
+  if (converted > (__int128{1} << 62)) {
+    return MakeError(absl::StatusCode::kOutOfRange,
+                     {.fault = Fault::kInfra,
+                      .reason = "PROGRAM_INVALID",
+                      .what = "the program takes more than 2^62 cycles"});
+  }
+  return static_cast<int64_t>(converted);
+}
+
+void Timeline::Add(int64_t begin, int64_t end, int32_t layer, bool computing) {
+  if (begin >= end) return;
+  int64_t free_cycles = end - begin;
+  // The first covered span that can reach beyond `begin`.
+  auto it = covered_.upper_bound(begin);
+  if (it != covered_.begin() && std::prev(it)->second >= begin) --it;
+  int64_t merged_begin = begin;
+  int64_t merged_end = end;
+  while (it != covered_.end() && it->first <= end) {
+    free_cycles -= std::max<int64_t>(
+        0, std::min(end, it->second) - std::max(begin, it->first));
+    merged_begin = std::min(merged_begin, it->first);
+    merged_end = std::max(merged_end, it->second);
+    it = covered_.erase(it);
+  }
+  covered_[merged_begin] = merged_end;
+  (computing ? owned_[layer].compute_cycles : owned_[layer].stall_cycles) +=
+      free_cycles;
+}
+
+}  // namespace edgekiln::simfarm

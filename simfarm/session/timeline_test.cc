@@ -1,0 +1,55 @@
+#include "simfarm/session/timeline.h"
+
+#include <vector>
+
+#include "base/rng.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::simfarm {
+namespace {
+
+TEST(TimelineTest, FirstSpanOwns) {
+  Timeline timeline(3);
+  timeline.Add(10, 20, 0, true);
+  timeline.Add(30, 40, 0, false);
+  timeline.Add(0, 50, 1, true);   // 10 + 10 + 10 are left.
+  timeline.Add(45, 60, 2, true);  // 10 are left.
+  timeline.Add(5, 5, 2, true);
+  EXPECT_EQ(timeline.owned()[0].compute_cycles, 10);
+  EXPECT_EQ(timeline.owned()[0].stall_cycles, 10);
+  EXPECT_EQ(timeline.owned()[1].compute_cycles, 30);
+  EXPECT_EQ(timeline.owned()[2].compute_cycles, 10);
+}
+
+TEST(TimelineTest, AgreesWithCountingCycleByCycle) {
+  Rng rng(1);
+  for (int round = 0; round < 200; ++round) {
+    Timeline timeline(4);
+    std::vector<int> owner(64, -1);
+    std::vector<int64_t> want(4, 0);
+    for (int i = 0; i < 12; ++i) {
+      const int64_t begin = rng.InRange(0, 60);
+      const int64_t end = rng.InRange(begin, 63);
+      const int32_t layer = static_cast<int32_t>(rng.Below(4));
+      timeline.Add(begin, end, layer, true);
+      for (int64_t t = begin; t < end; ++t) {
+        if (owner[t] >= 0) continue;
+        owner[t] = layer;
+        ++want[layer];
+      }
+    }
+    for (int layer = 0; layer < 4; ++layer) {
+      EXPECT_EQ(timeline.owned()[layer].compute_cycles, want[layer]);
+    }
+  }
+}
+
+TEST(TimelineTest, ConvertsClocksUpwards) {
+  EXPECT_EQ(*ConvertCycles(10, 500, 500), 10);
+  EXPECT_EQ(*ConvertCycles(10, 300, 500), 17);
+  EXPECT_EQ(*ConvertCycles(0, 300, 500), 0);
+  EXPECT_FALSE(ConvertCycles(int64_t{1} << 61, 1, 1000).ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::simfarm
