@@ -1,13 +1,83 @@
 #include "tests/dla/pipeline.h"
 
+#include <memory>
+#include <vector>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/layer.h"
+#include "compiler/ir/interpreter.h"
 #include "compiler/partition/partition.h"
+#include "simfarm/session/session.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
+
+namespace {
+
+// The bytes of a tap's slice in a dense tensor, in the order h, w, c.
+std::string SliceOf(const compiler::Tensor& tensor, absl::string_view values,
+                    const v1::TensorSlice& slice) {
+  const bool flat = tensor.shape.size() != 4 || tensor.shape[0] != 1;
+  const compiler::dla::Extent extent = compiler::dla::ExtentOf(tensor);
+  const int64_t width = flat ? extent.h : extent.w;
+  const int64_t element = compiler::ElementBytes(tensor.type);
+  std::string out;
+  for (int64_t h = slice.h_begin(); h < slice.h_end(); ++h) {
+    for (int64_t w = slice.w_begin(); w < slice.w_end(); ++w) {
+      const int64_t pixel = (h * width + w) * extent.c;
+      out.append(values.data() + (pixel + slice.c_begin()) * element,
+                 (slice.c_end() - slice.c_begin()) * element);
+    }
+  }
+  return out;
+}
+
+// Compares what a run shows with what the interpreter holds.
+class Comparer {
+ public:
+  Comparer(const compiler::Interpreter& interpreter, Comparison& result)
+      : interpreter_(interpreter), result_(result),
+        covered_(interpreter.graph().tensors.size(), 0) {}
+
+  absl::Status Visit(const v1::Program::Tap& tap, absl::string_view values) {
+    const compiler::Tensor& tensor =
+        interpreter_.graph().tensors[tap.tensor()];
+    const std::string want =
+        SliceOf(tensor, interpreter_.value(tap.tensor()), tap.slice());
+    covered_[tap.tensor()] += static_cast<int64_t>(values.size());
+    Compare(tensor.name, want, values);
+    return absl::OkStatus();
+  }
+
+  void Compare(absl::string_view name, absl::string_view want,
+               absl::string_view got) {
+    if (want.size() != got.size()) {
+      ++result_.mismatches;
+      return;
+    }
+    for (size_t i = 0; i < want.size(); ++i) {
+      ++result_.compared;
+      if (want[i] == got[i]) continue;
+      if (result_.mismatches++ == 0) {
+        result_.first_mismatch =
+            absl::StrCat(name, "[", i, "]: want ", static_cast<int>(want[i]),
+                         ", got ", static_cast<int>(got[i]));
+      }
+    }
+  }
+
+  int64_t covered(compiler::TensorId tensor) const { return covered_[tensor]; }
+
+ private:
+  const compiler::Interpreter& interpreter_;
+  Comparison& result_;
+  std::vector<int64_t> covered_;
+};
+
+}  // namespace
 
 v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
                              int64_t sram_bytes) {
@@ -40,6 +110,54 @@ int64_t SmallestSramOf(const absl::Status& status) {
     return -1;
   }
   return bytes;
+}
+
+absl::StatusOr<Comparison> CompareWithInterpreter(
+    const compiler::Graph& graph, const v1::ResolvedTarget& target,
+    const compiler::EmitResult& compiled,
+    absl::Span<const std::string> samples) {
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<compiler::Interpreter> interpreter,
+      compiler::Interpreter::Create(
+          graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors}));
+  simfarm::SessionOptions options;
+  for (const compiler::Tensor& tensor : graph.tensors) {
+    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
+  }
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<simfarm::Session> session,
+      simfarm::LoadSession(compiled.program, compiled.constants,
+                           target.machine(), options));
+  Comparison result;
+  for (size_t s = 0; s < samples.size(); ++s) {
+    const absl::string_view inputs[] = {samples[s]};
+    EK_RETURN_IF_ERROR(interpreter->Run(inputs));
+    Comparer comparer(*interpreter, result);
+    const auto visit = [&](const v1::Program::Tap& tap,
+                           absl::string_view values) {
+      return comparer.Visit(tap, values);
+    };
+    std::vector<std::string> outputs;
+    if (s == 0) {
+      EK_ASSIGN_OR_RETURN(result.report,
+                          session->RunChecked(inputs, visit, &outputs));
+    } else {
+      EK_RETURN_IF_ERROR(session->Run(inputs, visit, &outputs));
+    }
+    for (size_t o = 0; o < outputs.size(); ++o) {
+      comparer.Compare("output", interpreter->value(graph.outputs[o]),
+                       outputs[o]);
+    }
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      const compiler::TensorId output = graph.ops[i].outputs[0];
+      const compiler::Tensor& tensor = graph.tensors[output];
+      if (graph.ops[i].kind() == "reshape") continue;
+      result.uncovered +=
+          tensor.num_elements() * compiler::ElementBytes(tensor.type) -
+          comparer.covered(output);
+    }
+  }
+  return result;
 }
 
 }  // namespace edgekiln::tests

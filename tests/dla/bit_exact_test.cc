@@ -1,0 +1,155 @@
+// The compiled program on the simulated chip against the interpreter: every
+// value of every layer, on published networks and on random ones, from ample
+// SRAM down to the smallest that suffices.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/rng.h"
+#include "compiler/frontend/tflite/tflite_import.h"
+#include "gtest/gtest.h"
+#include "tests/dla/graph_builder.h"
+#include "tests/dla/pipeline.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+using compiler::TensorId;
+
+void ExpectBitExact(const Graph& graph, const v1::ResolvedTarget& target,
+                    const std::vector<std::string>& samples) {
+  const auto compiled = CompileQuantized(graph, target);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const auto result =
+      CompareWithInterpreter(graph, target, *compiled, samples);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->compared, 0);
+  EXPECT_EQ(result->mismatches, 0) << result->first_mismatch;
+  EXPECT_EQ(result->uncovered, 0);
+  // The compiler predicts what the simulator counts.
+  EXPECT_EQ(result->report.cycles(), compiled->program.predicted_cycles());
+  int64_t cycles = 0;
+  for (const auto& layer : result->report.layers()) {
+    EXPECT_EQ(layer.cycles(), layer.compute_cycles() + layer.stall_cycles());
+    cycles += layer.cycles();
+  }
+  EXPECT_EQ(cycles, result->report.cycles());
+}
+
+// Runs a random net at its smallest SRAM, a little above, and amply.
+void ExpectBitExactAtAllSizes(QuantizedGraphBuilder& builder,
+                              const Graph& graph) {
+  Rng& rng = builder.rng();
+  const int64_t smallest = SmallestSramOf(
+      CompileQuantized(graph, DlaTarget(64, true, 1)).status());
+  ASSERT_GT(smallest, 0);
+  const std::vector<std::string> samples = {builder.Sample(),
+                                            builder.Sample()};
+  for (const int64_t sram :
+       {smallest, smallest + rng.InRange(1, 200),
+        smallest * 2 + rng.InRange(0, 500), smallest * 6, int64_t{1} << 20}) {
+    SCOPED_TRACE(testing::Message() << "SRAM " << sram);
+    ExpectBitExact(graph, DlaTarget(rng.InRange(1, 130), rng.Below(2) == 0, sram),
+                   samples);
+  }
+}
+
+class RandomLayerTest : public testing::TestWithParam<int> {};
+
+TEST_P(RandomLayerTest, Conv) {
+  QuantizedGraphBuilder builder(1000 + GetParam());
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
+  TensorId x = builder.Input({1, h, w, rng.InRange(1, 20)});
+  x = builder.Conv(x, rng.InRange(1, 70), RandomWindow(rng, h, w, true),
+                   rng.Below(2) == 0);
+  ExpectBitExactAtAllSizes(builder, builder.Finish({x}));
+}
+
+TEST_P(RandomLayerTest, Depthwise) {
+  QuantizedGraphBuilder builder(2000 + GetParam());
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
+  TensorId x = builder.Input({1, h, w, rng.InRange(1, 20)});
+  x = builder.Depthwise(x, rng.InRange(1, 5), RandomWindow(rng, h, w, true),
+                        rng.Below(2) == 0);
+  ExpectBitExactAtAllSizes(builder, builder.Finish({x}));
+}
+
+TEST_P(RandomLayerTest, FullyConnected) {
+  QuantizedGraphBuilder builder(3000 + GetParam());
+  Rng& rng = builder.rng();
+  TensorId x = builder.Input({rng.InRange(1, 9), rng.InRange(1, 60)});
+  x = builder.FullyConnected(x, rng.InRange(1, 90));
+  ExpectBitExactAtAllSizes(builder, builder.Finish({x}));
+}
+
+TEST_P(RandomLayerTest, Pools) {
+  QuantizedGraphBuilder builder(4000 + GetParam());
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
+  const TensorId x = builder.Input({1, h, w, rng.InRange(1, 40)});
+  const WindowCase window = RandomWindow(rng, h, w, false);
+  const TensorId y = rng.Below(2) == 0 ? builder.AveragePool(x, window)
+                                       : builder.MaxPool(x, window);
+  ExpectBitExactAtAllSizes(builder, builder.Finish({y}));
+}
+
+// Residual blocks: tensors with two readers, additions of differently tiled
+// operands, a reshape on the way to the classifier.
+TEST_P(RandomLayerTest, ResidualNet) {
+  QuantizedGraphBuilder builder(5000 + GetParam());
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(5, 13), w = rng.InRange(5, 13);
+  WindowCase same;
+  same.kernel[0] = same.kernel[1] = 3;
+  for (int32_t& pad : same.pad) pad = 1;
+  TensorId x = builder.Input({1, h, w, rng.InRange(1, 4)});
+  x = builder.Conv(x, rng.InRange(4, 30), same, true);
+  for (int block = 0; block < 2; ++block) {
+    TensorId y = builder.Depthwise(x, 1, same, true);
+    y = builder.Conv(y, builder.shape(x)[3], {}, false);
+    x = builder.Add(x, y);
+    if (rng.Below(3) == 0) x = builder.Add(x, x);
+  }
+  WindowCase pool;
+  pool.kernel[0] = builder.shape(x)[1];
+  pool.kernel[1] = builder.shape(x)[2];
+  const TensorId features = builder.AveragePool(x, pool);
+  TensorId y = builder.Reshape(features, {1, builder.shape(features)[3]});
+  y = builder.FullyConnected(y, 10);
+  ExpectBitExactAtAllSizes(builder, builder.Finish({y, x}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLayerTest, testing::Range(0, 40));
+
+class PublishedNetTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(PublishedNetTest, EveryLayerIsBitExact) {
+  const std::string model = std::string("models/") + GetParam();
+  EK_REQUIRE_SHARED(model);
+  const auto graph = compiler::ImportTflite(ReadWholeFile(SharedPath(model)));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  Rng rng(5);
+  std::vector<std::string> samples(3);
+  for (std::string& sample : samples) {
+    sample.resize(graph->tensors[graph->inputs[0]].num_elements());
+    for (char& value : sample) value = static_cast<char>(rng.InRange(-128, 127));
+  }
+  ExpectBitExact(*graph, DlaTarget(64, true, 512 << 10), samples);
+  ExpectBitExact(*graph, DlaTarget(128, false, 1 << 20), samples);
+  ExpectBitExact(*graph, DlaTarget(96, true, 192 << 10), samples);
+  ExpectBitExact(*graph, DlaTarget(64, true, 24 << 10), samples);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tiny, PublishedNetTest,
+                         testing::Values("resnet8_int8.tflite",
+                                         "dscnn_int8.tflite",
+                                         "ad_int8.tflite",
+                                         "person_detect_int8.tflite"));
+
+}  // namespace
+}  // namespace edgekiln::tests
