@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -15,16 +16,24 @@ namespace {
 template <typename T, typename Sum>
 void AddProducts(const T* x, Sum x_zero, const T* w, Sum w_zero,
                  int64_t channels, int64_t multiplier, Sum* sum) {
+  // Integers are multiplied as int16, which they fit and which every machine
+  // multiplies several at a time.
+  using Factor = std::conditional_t<std::is_same_v<T, float>, float, int16_t>;
+  const auto x_offset = static_cast<Factor>(x_zero);
+  const auto w_offset = static_cast<Factor>(w_zero);
   if (multiplier == 1) {
     for (int64_t c = 0; c < channels; ++c) {
-      sum[c] += (x[c] - x_zero) * (w[c] - w_zero);
+      const auto a = static_cast<Factor>(x[c] - x_offset);
+      const auto b = static_cast<Factor>(w[c] - w_offset);
+      sum[c] += a * b;
     }
     return;
   }
   for (int64_t c = 0; c < channels; ++c) {
-    const Sum value = x[c] - x_zero;
+    const auto a = static_cast<Factor>(x[c] - x_offset);
     for (int64_t i = 0; i < multiplier; ++i) {
-      sum[c * multiplier + i] += value * (w[c * multiplier + i] - w_zero);
+      const auto b = static_cast<Factor>(w[c * multiplier + i] - w_offset);
+      sum[c * multiplier + i] += a * b;
     }
   }
 }

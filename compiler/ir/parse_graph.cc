@@ -14,7 +14,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-constexpr int64_t kMinInt64 = std::numeric_limits<int64_t>::min();
 constexpr int64_t kMaxInt64 = std::numeric_limits<int64_t>::max();
 constexpr int64_t kMinInt32 = std::numeric_limits<int32_t>::min();
 constexpr int64_t kMaxInt32 = std::numeric_limits<int32_t>::max();
