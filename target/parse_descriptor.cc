@@ -89,7 +89,9 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text) {
                      {.reason = "TARGET_INVALID",
                       .what = "the target file is too large",
                       .limit = absl::StrCat(kMaxDescriptorBytes, " bytes"),
-                      .need = absl::StrCat(text.size(), " bytes")});
+                      .need = absl::StrCat(text.size(), " bytes"),
+                      .fix = "shorten it; `extends` and `set` say the same in "
+                             "a few lines"});
   }
   v1::TargetDescriptor descriptor;
   FirstError error;

@@ -30,6 +30,9 @@ using Settings = google::protobuf::RepeatedPtrField<v1::Setting>;
 
 absl::Status Invalid(ErrorDetail detail) {
   detail.reason = "TARGET_INVALID";
+  if (detail.fix.empty()) {
+    detail.fix = "correct the file; `edgekiln targets show dla` is a valid one";
+  }
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
 
@@ -231,7 +234,8 @@ absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
                       .where = absl::StrCat("set \"", setting.name(), "\""),
                       .limit = absl::StrCat(parameter.min(), " to ",
                                             parameter.max(), " ",
-                                            parameter.unit())});
+                                            parameter.unit()),
+                      .fix = "set a value within the limits"});
     }
     return absl::OkStatus();
   }

@@ -32,7 +32,9 @@ absl::Status Invalid(std::string what, std::string where,
                    {.reason = "TARGET_INVALID",
                     .what = std::move(what),
                     .where = std::move(where),
-                    .limit = std::move(limit)});
+                    .limit = std::move(limit),
+                    .fix = "correct the file; `edgekiln targets show dla` is a "
+                           "valid one"});
 }
 
 absl::Status CheckRange(int64_t value, int64_t min, int64_t max,

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "base/file.h"
 #include "tests/support/shared_data.h"
@@ -48,7 +49,7 @@ std::ostream& operator<<(std::ostream& stream, const Outcome& outcome) {
 
 Sandbox::Sandbox() {
   // Short: the path of a Unix socket has room for 107 bytes.
-  folder_ = absl::StrCat(testing::TempDir(), "/ek-XXXXXX");
+  folder_ = JoinPath(absl::StripSuffix(testing::TempDir(), "/"), "ek-XXXXXX");
   if (mkdtemp(folder_.data()) == nullptr) {
     ADD_FAILURE() << "no temporary folder: " << folder_;
     abort();

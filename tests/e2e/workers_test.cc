@@ -134,6 +134,7 @@ TEST(WorkersTest, AKilledDaemonForgetsNothing) {
   ASSERT_NE(cluster, nullptr);
   cluster->AddWorker();
   const v1::Report before = ReportOf(cluster->Cli(Profile()));
+  ASSERT_FALSE(HasFailure());
   cluster->KillDaemon();
   ASSERT_TRUE(cluster->StartDaemon());
   const Outcome show =
@@ -141,7 +142,8 @@ TEST(WorkersTest, AKilledDaemonForgetsNothing) {
   EXPECT_EQ(show.exit_code, 0) << show;
   EXPECT_NE(show.out.find("succeeded"), std::string::npos) << show;
   // Without a worker: everything is found.
-  const v1::Report after = ReportOf(cluster->Cli(Profile()));
+  const v1::Report after =
+      ReportOf(cluster->Cli(With(Profile(), "--timeout", "20s")));
   EXPECT_TRUE(StagesWith(after, v1::Report::Stage::MISS).empty());
   EXPECT_EQ(after.program().hash(), before.program().hash());
 }
