@@ -25,7 +25,9 @@ absl::Status Bad(std::string what, std::string need = "",
                     .need = std::move(need)});
 }
 
-std::string TypeName(v1::ElementType type) { return v1::ElementType_Name(type); }
+std::string TypeName(v1::ElementType type) {
+  return v1::ElementType_Name(type);
+}
 
 // Activations that quantized kernels compute with.
 bool IsQuantizedType(v1::ElementType type) {
@@ -41,9 +43,9 @@ absl::Status WantType(const TensorView& tensor, absl::string_view which,
 
 absl::Status WantPerTensor(const TensorView& tensor, absl::string_view which) {
   if (tensor.quantization.scale.size() == 1) return absl::OkStatus();
-  return Bad(absl::StrCat(which, " has ", tensor.quantization.scale.size(),
-                          " scales"),
-             "one scale");
+  return Bad(
+      absl::StrCat(which, " has ", tensor.quantization.scale.size(), " scales"),
+      "one scale");
 }
 
 absl::Status WantCount(Views inputs, size_t at_least, size_t at_most) {
@@ -61,10 +63,10 @@ absl::Status WantCount(Views inputs, size_t at_least, size_t at_most) {
 }
 
 absl::Status CheckClamp(const v1::Clamp& clamp) {
-  const float low = clamp.has_min() ? clamp.min()
-                                    : -std::numeric_limits<float>::infinity();
-  const float high = clamp.has_max() ? clamp.max()
-                                     : std::numeric_limits<float>::infinity();
+  const float low =
+      clamp.has_min() ? clamp.min() : -std::numeric_limits<float>::infinity();
+  const float high =
+      clamp.has_max() ? clamp.max() : std::numeric_limits<float>::infinity();
   if (low <= high) return absl::OkStatus();  // False for NaN.
   return Bad(absl::StrCat("clamp from ", low, " to ", high), "min <= max");
 }
@@ -94,9 +96,9 @@ absl::Status CheckBias(Views inputs, const TensorView& output,
   if (inputs[2].shape.size() == 1 && inputs[2].shape[0] == channels) {
     return absl::OkStatus();
   }
-  return Bad(absl::StrCat("bias of shape [",
-                          absl::StrJoin(inputs[2].shape, ","), "]"),
-             absl::StrCat("[", channels, "]"));
+  return Bad(
+      absl::StrCat("bias of shape [", absl::StrJoin(inputs[2].shape, ","), "]"),
+      absl::StrCat("[", channels, "]"));
 }
 
 // `terms` products enter each output; `axis` is the channel dimension of the
@@ -159,10 +161,8 @@ absl::Status CheckPool(const Pool& op, Views inputs, const TensorView& output) {
   // A window of padding only has nothing to average or compare, and sums of
   // int32 must hold the window.
   const v1::Window2d& window = op.window();
-  const int64_t reach_h =
-      int64_t{op.kernel_h() - 1} * window.dilation_h() + 1;
-  const int64_t reach_w =
-      int64_t{op.kernel_w() - 1} * window.dilation_w() + 1;
+  const int64_t reach_h = int64_t{op.kernel_h() - 1} * window.dilation_h() + 1;
+  const int64_t reach_w = int64_t{op.kernel_w() - 1} * window.dilation_w() + 1;
   if (window.pad_top() >= reach_h || window.pad_bottom() >= reach_h ||
       window.pad_left() >= reach_w || window.pad_right() >= reach_w) {
     return Bad("pooling window that lies in the padding entirely",
@@ -187,9 +187,9 @@ absl::Status CheckQuantize(Views inputs, const TensorView& output) {
   }
   if (inputs[0].type == v1::FLOAT32) return absl::OkStatus();
   if (!IsQuantizedType(inputs[0].type) || !IsQuantizedType(output.type)) {
-    return Bad(absl::StrCat(TypeName(inputs[0].type), " to ",
-                            TypeName(output.type)),
-               "FLOAT32, or INT8 and UINT8 on both sides");
+    return Bad(
+        absl::StrCat(TypeName(inputs[0].type), " to ", TypeName(output.type)),
+        "FLOAT32, or INT8 and UINT8 on both sides");
   }
   EK_RETURN_IF_ERROR(WantPerTensor(inputs[0], "input 0"));
   return WantPerTensor(output, "output");
@@ -226,8 +226,8 @@ absl::Status CheckBatchNormalization(const v1::BatchNormalization& op,
 absl::Status CheckReshape(Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
   if (NumElements(inputs[0].shape) != NumElements(output.shape)) {
-    return Bad(absl::StrCat("[", absl::StrJoin(inputs[0].shape, ","),
-                            "] as [", absl::StrJoin(output.shape, ","), "]"),
+    return Bad(absl::StrCat("[", absl::StrJoin(inputs[0].shape, ","), "] as [",
+                            absl::StrJoin(output.shape, ","), "]"),
                "as many elements");
   }
   if (inputs[0].quantization.per_channel()) {
@@ -360,59 +360,7 @@ bool ShapeFits(const v1::OpAttributes& op, const std::vector<int64_t>& inferred,
   return declared == absl::MakeConstSpan(inferred);
 }
 
-absl::Status CheckQuantizationArity(const TensorView& tensor) {
-  const QuantizationView& q = tensor.quantization;
-  if (!q.present()) {
-    if (q.zero_point.empty()) return absl::OkStatus();
-    return Bad("zero points without scales");
-  }
-  if (q.zero_point.size() != q.scale.size()) {
-    return Bad(absl::StrCat(q.scale.size(), " scales and ", q.zero_point.size(),
-                            " zero points"),
-               "as many of each");
-  }
-  if (q.per_channel() && (q.axis < 0 || q.axis >= std::ssize(tensor.shape) ||
-                          tensor.shape[q.axis] != std::ssize(q.scale))) {
-    return Bad(absl::StrCat(q.scale.size(), " scales along axis ", q.axis),
-               "one scale, or one per extent of the axis");
-  }
-  const QuantizedRange range = RangeOf(tensor.type);
-  for (size_t i = 0; i < q.scale.size(); ++i) {
-    if (!(q.scale[i] > 0) || std::isinf(q.scale[i])) {
-      return Bad(absl::StrCat("scale ", q.scale[i]), "finite and above 0");
-    }
-    if (q.zero_point[i] < range.min || q.zero_point[i] > range.max) {
-      return Bad(absl::StrCat("zero point ", q.zero_point[i], " of ",
-                              TypeName(tensor.type)),
-                 absl::StrCat(range.min, " to ", range.max));
-    }
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
-
-absl::Status CheckTensorType(const TensorView& tensor) {
-  const int64_t element_bytes = ElementBytes(tensor.type);
-  if (element_bytes == 0) return Bad("element type is not known");
-  if (tensor.shape.size() > kMaxRank) {
-    return Bad(absl::StrCat("rank ", tensor.shape.size()), "",
-               absl::StrCat("rank ", kMaxRank));
-  }
-  const auto elements = CheckedProduct(tensor.shape);
-  if (!elements || *elements > kMaxTensorBytes / element_bytes) {
-    return Bad(absl::StrCat("shape [", absl::StrJoin(tensor.shape, ","), "]"),
-               "extents of 0 or more",
-               absl::StrCat(kMaxTensorBytes, " bytes per tensor"));
-  }
-  for (const int64_t extent : tensor.shape) {
-    if (extent > kMaxTensorBytes) {
-      return Bad(absl::StrCat("extent ", extent), "",
-                 absl::StrCat(kMaxTensorBytes));
-    }
-  }
-  return CheckQuantizationArity(tensor);
-}
 
 absl::Status CheckOp(const v1::OpAttributes& attributes, Views inputs,
                      Views outputs) {
@@ -421,8 +369,7 @@ absl::Status CheckOp(const v1::OpAttributes& attributes, Views inputs,
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].present()) {
-      EK_RETURN_IF_ERROR(CheckTensorType(inputs[i]),
-                         absl::StrCat("input ", i));
+      EK_RETURN_IF_ERROR(CheckTensorType(inputs[i]), absl::StrCat("input ", i));
     }
   }
   const TensorView& output = outputs[0];

@@ -19,8 +19,7 @@ constexpr int64_t kPatchBytes = 1 << 20;
 
 struct ConvGeometry {
   ConvGeometry(const v1::Window2d& w, absl::Span<const int64_t> x,
-               absl::Span<const int64_t> weights,
-               absl::Span<const int64_t> out)
+               absl::Span<const int64_t> weights, absl::Span<const int64_t> out)
       : window(w),
         in_h(x[1]),
         in_w(x[2]),

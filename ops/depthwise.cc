@@ -49,10 +49,9 @@ void ForEachPixel(const v1::DepthwiseConv2d& op, Inputs inputs,
   std::vector<Sum> sums(out[3]);
   for (int64_t pixel = 0; pixel < out[0] * out[1] * out[2]; ++pixel) {
     const int64_t image = pixel / (out[1] * out[2]);
-    const int64_t top = pixel / out[2] % out[1] * window.stride_h() -
-                        window.pad_top();
-    const int64_t left = pixel % out[2] * window.stride_w() -
-                         window.pad_left();
+    const int64_t top =
+        pixel / out[2] % out[1] * window.stride_h() - window.pad_top();
+    const int64_t left = pixel % out[2] * window.stride_w() - window.pad_left();
     std::fill(sums.begin(), sums.end(), Sum{0});
     for (int64_t kh = 0; kh < w[1]; ++kh) {
       const int64_t iy = top + kh * window.dilation_h();

@@ -35,8 +35,7 @@ inline FloatRange FloatRangeOf(const v1::Clamp& clamp) {
 inline int32_t Finish(int32_t value, FixedPointMultiplier multiplier,
                       int32_t zero_point, QuantizedRange range) {
   const int64_t moved = int64_t{Rescale(value, multiplier)} + zero_point;
-  return static_cast<int32_t>(
-      std::clamp<int64_t>(moved, range.min, range.max));
+  return static_cast<int32_t>(std::clamp<int64_t>(moved, range.min, range.max));
 }
 
 // `rows` rows of accumulators, one column per output channel. `bias` may be

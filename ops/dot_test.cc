@@ -49,8 +49,8 @@ Problem RandomConvolution(TestRandom& random, int64_t multiplier) {
   Problem p;
   const int64_t kh = random.Int(1, 3), kw = random.Int(1, 4);
   const int64_t channels = random.Int(1, 20);
-  const int64_t out = multiplier > 0 ? channels * multiplier
-                                     : random.Int(1, 37);
+  const int64_t out =
+      multiplier > 0 ? channels * multiplier : random.Int(1, 37);
   p.x = {random.Int(1, 2), random.Int(5, 9), random.Int(7, 10), channels};
   const v1::Window2d window = RandomWindow(random);
   if (multiplier > 0) {
@@ -63,12 +63,14 @@ Problem RandomConvolution(TestRandom& random, int64_t multiplier) {
     *p.op.mutable_conv2d()->mutable_window() = window;
     p.w = {out, kh, kw, channels};
   }
-  const int64_t oh =
-      (p.x[1] + window.pad_top() + window.pad_bottom() -
-       (kh - 1) * window.dilation_h() - 1) / window.stride_h() + 1;
-  const int64_t ow =
-      (p.x[2] + window.pad_left() + window.pad_right() -
-       (kw - 1) * window.dilation_w() - 1) / window.stride_w() + 1;
+  const int64_t oh = (p.x[1] + window.pad_top() + window.pad_bottom() -
+                      (kh - 1) * window.dilation_h() - 1) /
+                         window.stride_h() +
+                     1;
+  const int64_t ow = (p.x[2] + window.pad_left() + window.pad_right() -
+                      (kw - 1) * window.dilation_w() - 1) /
+                         window.stride_w() +
+                     1;
   p.y = {p.x[0], oh, ow, out};
   for (int64_t n = 0; n < p.y[0]; ++n) {
     for (int64_t y = 0; y < oh; ++y) {
@@ -178,8 +180,8 @@ void ExpectExactIntegers(uint32_t seed) {
   SetClamp(p.op, -6, 6);
   constexpr int32_t kLow = std::numeric_limits<T>::min();
   const int32_t out_zero = static_cast<int32_t>(random.Int(kLow, kLow + 255));
-  TestTensor<T> x{p.x, {}, {0.05f},
-                  {static_cast<int32_t>(random.Int(kLow, kLow + 255))}};
+  TestTensor<T> x{
+      p.x, {}, {0.05f}, {static_cast<int32_t>(random.Int(kLow, kLow + 255))}};
   TestTensor<T> w{p.w, {}, {}, {}, p.channel_axis};
   const int64_t scales = per_channel ? p.channels() : 1;
   for (int64_t i = 0; i < scales; ++i) {

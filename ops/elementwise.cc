@@ -22,8 +22,8 @@ std::array<int32_t, 256> ScaledTable(const QuantizedAddParameters& p, int i) {
   std::array<int32_t, 256> table{};
   for (int32_t v = std::numeric_limits<T>::min();
        v <= std::numeric_limits<T>::max(); ++v) {
-    table[Index(static_cast<T>(v))] = Rescale(
-        (v - p.zero_point[i]) * (1 << p.left_shift), p.multiplier[i]);
+    table[Index(static_cast<T>(v))] =
+        Rescale((v - p.zero_point[i]) * (1 << p.left_shift), p.multiplier[i]);
   }
   return table;
 }

@@ -35,16 +35,13 @@ TEST(ExpTest, GivesTheseBits) {
     double x;
     uint64_t bits;
   } cases[] = {
-      {1.0, 0x4005bf0a8b14576aull},
-      {-1.0, 0x3fd78b56362cef38ull},
-      {-0.0390625, 0x3feec62b5e5881fbull},
-      {-20.5, 0x3e157a3afeed00acull},
+      {1.0, 0x4005bf0a8b14576aull},        {-1.0, 0x3fd78b56362cef38ull},
+      {-0.0390625, 0x3feec62b5e5881fbull}, {-20.5, 0x3e157a3afeed00acull},
       {100.25, 0x48f8c39b9134bac4ull},
   };
   for (const auto& c : cases) {
     EXPECT_EQ(std::bit_cast<uint64_t>(Exp(c.x)), c.bits)
-        << c.x << " gives 0x" << std::hex
-        << std::bit_cast<uint64_t>(Exp(c.x));
+        << c.x << " gives 0x" << std::hex << std::bit_cast<uint64_t>(Exp(c.x));
   }
 }
 

@@ -21,8 +21,9 @@ PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,
       padded_depth_(depth + depth % 2),
       data_(Blocks(columns) * padded_depth_ * kGemmColumns, 0) {
   for (int64_t n = 0; n < columns; ++n) {
-    int16_t* to = data_.data() + n / kGemmColumns * padded_depth_ *
-                                     kGemmColumns + n % kGemmColumns * 2;
+    int16_t* to = data_.data() +
+                  n / kGemmColumns * padded_depth_ * kGemmColumns +
+                  n % kGemmColumns * 2;
     const T* from = source + n * column_stride;
     for (int64_t k = 0; k < depth; ++k) {
       to[k / 2 * 2 * kGemmColumns + k % 2] =

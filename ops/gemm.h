@@ -20,8 +20,8 @@ inline constexpr int64_t kGemmColumns = 16;
 // [block][depth / 2][column in block][2], zeros where there is no element.
 class PackedInt16 {
  public:
-  // Element (k, n) is source[k * depth_stride + n * column_stride] - zero_point.
-  // T is int8_t or uint8_t.
+  // Element (k, n) is source[k * depth_stride + n * column_stride] -
+  // zero_point. T is int8_t or uint8_t.
   template <typename T>
   PackedInt16(const T* source, int64_t depth, int64_t columns,
               int64_t depth_stride, int64_t column_stride, int32_t zero_point);

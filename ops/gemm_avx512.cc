@@ -21,8 +21,8 @@ inline void Int16Rows(int64_t columns, int64_t padded_depth,
     for (int r = 0; r < kRows; ++r) {
       int32_t pair;
       __builtin_memcpy(&pair, left + r * padded_depth + k, sizeof(pair));
-      sum[r] = _mm512_add_epi32(
-          sum[r], _mm512_madd_epi16(_mm512_set1_epi32(pair), w));
+      sum[r] = _mm512_add_epi32(sum[r],
+                                _mm512_madd_epi16(_mm512_set1_epi32(pair), w));
     }
   }
   const auto mask = static_cast<__mmask16>((1u << columns) - 1);

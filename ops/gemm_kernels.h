@@ -16,12 +16,12 @@ using FloatBlockKernel = void (*)(int64_t rows, int64_t columns, int64_t depth,
                                   const float* left, const float* block,
                                   float* out, int64_t out_stride);
 
-void Int16BlockScalar(int64_t, int64_t, int64_t, const int16_t*,
-                      const int16_t*, int32_t*, int64_t);
+void Int16BlockScalar(int64_t, int64_t, int64_t, const int16_t*, const int16_t*,
+                      int32_t*, int64_t);
 void Int16BlockAvx2(int64_t, int64_t, int64_t, const int16_t*, const int16_t*,
                     int32_t*, int64_t);
-void Int16BlockAvx512(int64_t, int64_t, int64_t, const int16_t*,
-                      const int16_t*, int32_t*, int64_t);
+void Int16BlockAvx512(int64_t, int64_t, int64_t, const int16_t*, const int16_t*,
+                      int32_t*, int64_t);
 void FloatBlockScalar(int64_t, int64_t, int64_t, const float*, const float*,
                       float*, int64_t);
 void FloatBlockAvx2(int64_t, int64_t, int64_t, const float*, const float*,

@@ -16,7 +16,9 @@ struct MatMulGeometry {
 };
 
 MatMulGeometry GeometryOf(Inputs inputs, absl::Span<const int64_t> out) {
-  return {out[out.size() - 2], inputs[0].shape.back(), out.back(),
+  return {out[out.size() - 2],
+          inputs[0].shape.back(),
+          out.back(),
           {out.begin(), out.end() - 2}};
 }
 
@@ -48,8 +50,9 @@ absl::Status MatMulQuantized(const MatMulGeometry& g, Inputs inputs,
                     output.quantization, output.type, g.columns));
   std::vector<int32_t> sums(g.rows * g.columns);
   for (int64_t m = 0; m < NumElements(g.batch); ++m) {
-    const T* a = inputs[0].as<T>() +
-                 BroadcastMatrix(m, g.batch, inputs[0].shape) * g.rows * g.depth;
+    const T* a =
+        inputs[0].as<T>() +
+        BroadcastMatrix(m, g.batch, inputs[0].shape) * g.rows * g.depth;
     const T* b =
         inputs[1].as<T>() +
         BroadcastMatrix(m, g.batch, inputs[1].shape) * g.depth * g.columns;

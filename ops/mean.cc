@@ -56,8 +56,7 @@ absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
   const std::vector<int32_t> sums = SumOver<T, int32_t>(op, input, outputs);
   for (int64_t i = 0; i < outputs; ++i) {
     const int32_t centred = sums[i] - count * p.input_zero_point;
-    const int32_t mean =
-        RoundedAverage(Rescale(centred, p.multiplier), count);
+    const int32_t mean = RoundedAverage(Rescale(centred, p.multiplier), count);
     output.as<T>()[i] = static_cast<T>(std::clamp<int64_t>(
         int64_t{mean} + p.output_zero_point, p.clamp.min, p.clamp.max));
   }

@@ -145,8 +145,7 @@ absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
       break;
     default: {
       const FloatRange range = FloatRangeOf(op.clamp());
-      Maximum<float>(op, input, output,
-                     -std::numeric_limits<float>::infinity(),
+      Maximum<float>(op, input, output, -std::numeric_limits<float>::infinity(),
                      [&](float value) { return range.Apply(value); });
     }
   }

@@ -26,8 +26,8 @@ void SetWindow(Pool& pool, int32_t kernel, int32_t stride, int32_t pad_top,
 TEST(AveragePoolTest, QuantizedRoundsHalfAwayFromZero) {
   v1::OpAttributes op;
   SetWindow(*op.mutable_average_pool2d(), 2, 2, 0, 0);
-  TestTensor<int8_t> x{{1, 2, 2, 3}, {1, -1, 0, 2, -2, 0, 1, -1, 0, 2, -2, 1},
-                       {0.5f}, {7}};
+  TestTensor<int8_t> x{
+      {1, 2, 2, 3}, {1, -1, 0, 2, -2, 0, 1, -1, 0, 2, -2, 1}, {0.5f}, {7}};
   TestTensor<int8_t> y{{1, 1, 1, 3}, {}, {0.5f}, {7}};
   const absl::Status status = Compute(op, {x.view()}, y);
   ASSERT_TRUE(status.ok()) << status;

@@ -41,9 +41,8 @@ TEST(QuantizeMultiplierTest, GivesTheClosestFixedPointForm) {
 TEST(QuantizeMultiplierTest, IsWithinHalfAUnitInTheLastPlace) {
   TestRandom random(1);
   for (int i = 0; i < 10000; ++i) {
-    const double factor =
-        std::ldexp(1.0 + double{random.Float(0, 1)},
-                   static_cast<int>(random.Int(-30, 20)));
+    const double factor = std::ldexp(1.0 + double{random.Float(0, 1)},
+                                     static_cast<int>(random.Int(-30, 20)));
     const FixedPointMultiplier m = QuantizeMultiplier(factor);
     ASSERT_GE(m.multiplier, 1 << 30);
     const double real = std::ldexp(m.multiplier, m.shift - 31);
@@ -68,7 +67,7 @@ TEST(RescaleTest, RoundsOnceAndHalfUp) {
       {7, 3.0, 21},
       {100, 0.0, 0},
       // Twice rounded (to 2^-1 first), these would be off by one.
-      {5, 0.3, 2},     // 1.5 less one unit of the multiplier's error
+      {5, 0.3, 2},  // 1.5 less one unit of the multiplier's error
       {1000001, 0x1p-20, 1},
   };
   for (const RescaleCase& c : cases) {
@@ -80,9 +79,9 @@ TEST(RescaleTest, RoundsOnceAndHalfUp) {
 TEST(RescaleTest, EqualsExactArithmetic) {
   TestRandom random(2);
   for (int i = 0; i < 100000; ++i) {
-    const auto value = static_cast<int32_t>(
-        random.Int(std::numeric_limits<int32_t>::min(),
-                   std::numeric_limits<int32_t>::max()));
+    const auto value =
+        static_cast<int32_t>(random.Int(std::numeric_limits<int32_t>::min(),
+                                        std::numeric_limits<int32_t>::max()));
     const FixedPointMultiplier m = {
         static_cast<int32_t>(random.Int(1 << 30, (int64_t{1} << 31) - 1)),
         static_cast<int32_t>(random.Int(-31, 0))};

@@ -29,9 +29,9 @@ absl::Status Bad(std::string what, std::string need = "") {
 
 absl::Status WantRank(Views inputs, size_t index, size_t rank) {
   if (inputs[index].shape.size() == rank) return absl::OkStatus();
-  return Bad(absl::StrCat("input ", index, " has shape ",
-                          Text(inputs[index].shape)),
-             absl::StrCat("rank ", rank));
+  return Bad(
+      absl::StrCat("input ", index, " has shape ", Text(inputs[index].shape)),
+      absl::StrCat("rank ", rank));
 }
 
 absl::Status WantInputs(Views inputs, size_t at_least) {
@@ -147,9 +147,9 @@ absl::StatusOr<Shape> TransposeShape(const v1::Transpose& op, Views inputs) {
     out.push_back(x[from]);
   }
   if (out.size() != x.size()) {
-    return Bad(absl::StrCat("permutation of ", out.size(), " on input ",
-                            Text(x)),
-               "one entry per dimension");
+    return Bad(
+        absl::StrCat("permutation of ", out.size(), " on input ", Text(x)),
+        "one entry per dimension");
   }
   return out;
 }
@@ -225,8 +225,8 @@ absl::StatusOr<Shape> MatMulShape(Views inputs) {
     return Bad(absl::StrCat("product of ", Text(a), " and ", Text(b)),
                "[..., M, K] and [..., K, N]");
   }
-  EK_ASSIGN_OR_RETURN(Shape out, BroadcastShape(a.first(a.size() - 2),
-                                                b.first(b.size() - 2)));
+  EK_ASSIGN_OR_RETURN(
+      Shape out, BroadcastShape(a.first(a.size() - 2), b.first(b.size() - 2)));
   out.push_back(a[a.size() - 2]);
   out.push_back(b.back());
   return out;
@@ -313,8 +313,7 @@ std::pair<int32_t, int32_t> SamePadding(int64_t in, int64_t kernel,
                                         int64_t stride, int64_t dilation) {
   const int64_t out = (in + stride - 1) / stride;
   const int64_t reach = (kernel - 1) * dilation + 1;
-  const int64_t total =
-      std::max<int64_t>(0, (out - 1) * stride + reach - in);
+  const int64_t total = std::max<int64_t>(0, (out - 1) * stride + reach - in);
   return {static_cast<int32_t>(total / 2),
           static_cast<int32_t>(total - total / 2)};
 }
@@ -324,10 +323,8 @@ absl::StatusOr<Shape> BroadcastShape(absl::Span<const int64_t> a,
   const size_t rank = std::max(a.size(), b.size());
   Shape out(rank, 1);
   for (size_t i = 0; i < rank; ++i) {
-    const int64_t from_a =
-        i + a.size() < rank ? 1 : a[i + a.size() - rank];
-    const int64_t from_b =
-        i + b.size() < rank ? 1 : b[i + b.size() - rank];
+    const int64_t from_a = i + a.size() < rank ? 1 : a[i + a.size() - rank];
+    const int64_t from_b = i + b.size() < rank ? 1 : b[i + b.size() - rank];
     if (from_a != from_b && from_a != 1 && from_b != 1) {
       return Bad(absl::StrCat("shapes ", Text(a), " and ", Text(b)),
                  "extents that are equal or 1");

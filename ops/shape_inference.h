@@ -59,8 +59,8 @@ std::pair<int32_t, int32_t> SamePadding(int64_t in, int64_t kernel,
                                         int64_t stride, int64_t dilation);
 
 // Numpy's common shape of two; INVALID_ARGUMENT if there is none.
-absl::StatusOr<std::vector<int64_t>> BroadcastShape(absl::Span<const int64_t> a,
-                                                    absl::Span<const int64_t> b);
+absl::StatusOr<std::vector<int64_t>> BroadcastShape(
+    absl::Span<const int64_t> a, absl::Span<const int64_t> b);
 
 }  // namespace edgekiln::ops
 

@@ -75,8 +75,8 @@ class TestRandom {
       if constexpr (std::is_same_v<T, float>) {
         value = Float(-2, 2);
       } else if constexpr (sizeof(T) == 1) {
-        value = static_cast<T>(Int(std::numeric_limits<T>::min(),
-                                   std::numeric_limits<T>::max()));
+        value = static_cast<T>(
+            Int(std::numeric_limits<T>::min(), std::numeric_limits<T>::max()));
       } else {
         value = static_cast<T>(Int(-5000, 5000));
       }

@@ -66,8 +66,8 @@ std::string PrintMessage(const Message& message) {
          ++i) {
       values.push_back(PrintValue(message, *field, i));
     }
-    parts.push_back(absl::StrCat(field->name(), " [",
-                                 absl::StrJoin(values, ", "), "]"));
+    parts.push_back(
+        absl::StrCat(field->name(), " [", absl::StrJoin(values, ", "), "]"));
   }
   return absl::StrCat("{", absl::StrJoin(parts, " "), "}");
 }
@@ -115,10 +115,9 @@ absl::Status ParseValue(TextScanner& scanner, const FieldDescriptor& field,
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return ParseMessage(scanner,
-                          repeated
-                              ? *reflection.AddMessage(&message, &field)
-                              : *reflection.MutableMessage(&message, &field));
+      return ParseMessage(
+          scanner, repeated ? *reflection.AddMessage(&message, &field)
+                            : *reflection.MutableMessage(&message, &field));
     default:
       return scanner.Error("field of a kind that the text form lacks");
   }
@@ -162,8 +161,8 @@ std::string PrintAttributes(const v1::OpAttributes& attributes) {
   if (attributes.op_case() == v1::OpAttributes::OP_NOT_SET) return "";
   const FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByNumber(attributes.op_case());
-  const std::string text = PrintMessage(
-      attributes.GetReflection()->GetMessage(attributes, field));
+  const std::string text =
+      PrintMessage(attributes.GetReflection()->GetMessage(attributes, field));
   return text == "{}" ? "" : absl::StrCat(" ", text);
 }
 

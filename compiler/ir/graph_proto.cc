@@ -1,7 +1,6 @@
-#include "compiler/ir/graph.h"
-
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/ir/graph.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -73,7 +72,9 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
   }
   graph.ops.reserve(proto.ops_size());
   for (const v1::Op& op : proto.ops()) {
-    graph.ops.push_back({op.id(), op.name(), op.attributes(),
+    graph.ops.push_back({op.id(),
+                         op.name(),
+                         op.attributes(),
                          {op.inputs().begin(), op.inputs().end()},
                          {op.outputs().begin(), op.outputs().end()}});
   }

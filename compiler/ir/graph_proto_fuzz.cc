@@ -26,8 +26,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::string> values;
   for (const ek::TensorId id : graph->inputs) {
     const ek::Tensor& tensor = graph->tensors[id];
-    values.emplace_back(
-        tensor.num_elements() * ek::ElementBytes(tensor.type), '\1');
+    values.emplace_back(tensor.num_elements() * ek::ElementBytes(tensor.type),
+                        '\1');
   }
   const std::vector<absl::string_view> inputs(values.begin(), values.end());
   if (!(*interpreter)->Run(inputs).ok()) abort();

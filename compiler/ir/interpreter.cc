@@ -107,8 +107,7 @@ class ReferenceInterpreter : public Interpreter {
 absl::StatusOr<std::unique_ptr<Interpreter>> Interpreter::Create(
     const Graph& graph, const InterpreterOptions& options) {
   EK_RETURN_IF_ERROR(VerifyGraph(graph));
-  const bool keep_all =
-      options.keep == InterpreterOptions::Keep::kAllTensors;
+  const bool keep_all = options.keep == InterpreterOptions::Keep::kAllTensors;
   BufferLayout layout = LayOutBuffers(graph, keep_all);
   if (layout.bytes > options.max_buffer_bytes) {
     return MakeError(

@@ -67,8 +67,7 @@ TEST(InterpreterTest, InputsMayBeUnaligned) {
   const auto interpreter = Interpreter::Create(Doublings(0));
   ASSERT_TRUE(interpreter.ok()) << interpreter.status();
   const std::string shifted = "?" + Bytes({1, 2});
-  ASSERT_TRUE(
-      (*interpreter)->Run({absl::string_view(shifted).substr(1)}).ok());
+  ASSERT_TRUE((*interpreter)->Run({absl::string_view(shifted).substr(1)}).ok());
   EXPECT_EQ((*interpreter)->value((*interpreter)->graph().outputs[0]),
             Bytes({2, 3}));
 }
@@ -84,8 +83,7 @@ TEST(InterpreterTest, RefusesWrongInputs) {
 TEST(InterpreterTest, MemoryIsLimited) {
   const auto interpreter =
       Interpreter::Create(Doublings(1), {.max_buffer_bytes = 128});
-  EXPECT_EQ(interpreter.status().code(),
-            absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(interpreter.status().code(), absl::StatusCode::kResourceExhausted);
 }
 
 TEST(InterpreterTest, OutputsMayBeInputsAndConstants) {

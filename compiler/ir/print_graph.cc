@@ -85,10 +85,10 @@ std::string QuantizationText(const Quantization& q) {
 }
 
 std::string DeclarationText(const Tensor& tensor) {
-  std::string text = absl::StrCat(
-      NameText(tensor.name), " : ",
-      absl::AsciiStrToLower(v1::ElementType_Name(tensor.type)), "[",
-      absl::StrJoin(tensor.shape, ","), "]");
+  std::string text =
+      absl::StrCat(NameText(tensor.name), " : ",
+                   absl::AsciiStrToLower(v1::ElementType_Name(tensor.type)),
+                   "[", absl::StrJoin(tensor.shape, ","), "]");
   if (tensor.quantization.has_value()) {
     absl::StrAppend(&text, QuantizationText(*tensor.quantization));
   }
@@ -162,8 +162,8 @@ class Printer {
     const std::string kind(op.kind());
     absl::StrAppend(&text_, absl::StrJoin(results, ", "), " = ",
                     kind.empty() ? "unspecified" : kind, "(",
-                    References(op.inputs), ")",
-                    PrintAttributes(op.attributes), " id ", op.id);
+                    References(op.inputs), ")", PrintAttributes(op.attributes),
+                    " id ", op.id);
     if (!op.name.empty()) {
       absl::StrAppend(&text_, " name ", QuotedText(op.name));
     }

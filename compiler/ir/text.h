@@ -15,7 +15,8 @@
 //   %w : int8[2,3,3,1] axis 0 scale [0.25, 0.125] zero [0, 0] = constant 0x01..
 //   %b : int32[2] = constant [1, -2]
 //   %y : int8[1,2,2,2] scale 1 zero 3 = conv2d(%x, %w, %b) {window {stride_h 1
-//       stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id conv_1 name "a/b"
+//       stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id conv_1 name
+//       "a/b"
 //   return %y
 //
 // (an op is one line; it is broken here for the page only). "_" stands for an

@@ -8,8 +8,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using edgekiln::compiler::ParseGraph;
   using edgekiln::compiler::PrintGraph;
-  const auto graph = ParseGraph(
-      absl::string_view(reinterpret_cast<const char*>(data), size));
+  const auto graph =
+      ParseGraph(absl::string_view(reinterpret_cast<const char*>(data), size));
   if (!graph.ok()) return 0;
   const std::string printed = PrintGraph(*graph);
   const auto again = ParseGraph(printed);

@@ -58,10 +58,10 @@ absl::StatusOr<std::vector<int64_t>> ShapeOfRank(const Graph& graph,
   }
   const Tensor& tensor = graph.tensors[op.inputs[index]];
   if (tensor.shape.size() == rank) return tensor.shape;
-  return TfliteUnsupported(
-      absl::StrCat("input ", index, " '", tensor.name, "' of rank ",
-                   tensor.shape.size()),
-      "", absl::StrCat("rank ", rank), "reshape the tensor");
+  return TfliteUnsupported(absl::StrCat("input ", index, " '", tensor.name,
+                                        "' of rank ", tensor.shape.size()),
+                           "", absl::StrCat("rank ", rank),
+                           "reshape the tensor");
 }
 
 // Integers of a small constant input.
@@ -73,11 +73,10 @@ absl::StatusOr<std::vector<int64_t>> ConstantInts(const Graph& graph,
   const Tensor& tensor = graph.tensors[op.inputs[index]];
   const bool ints = tensor.type == v1::INT32 || tensor.type == v1::INT64;
   if (!tensor.is_constant() || !ints) {
-    return TfliteUnsupported(
-        absl::StrCat("input ", index, " '", tensor.name,
-                     "' is not a constant of integers"),
-        "", "a constant INT32 or INT64",
-        "export the model with static shapes");
+    return TfliteUnsupported(absl::StrCat("input ", index, " '", tensor.name,
+                                          "' is not a constant of integers"),
+                             "", "a constant INT32 or INT64",
+                             "export the model with static shapes");
   }
   const auto bytes = static_cast<size_t>(ElementBytes(tensor.type));
   std::vector<int64_t> values;
@@ -133,10 +132,10 @@ absl::Status SetWindow(const Options& options, const std::vector<int64_t>& x,
   if (options.padding() != tflite::Padding::SAME) {
     return TfliteBroken("unknown padding", "", "SAME or VALID");
   }
-  const auto [top, bottom] = ops::SamePadding(
-      x[1], kernel_h, window.stride_h(), window.dilation_h());
-  const auto [left, right] = ops::SamePadding(
-      x[2], kernel_w, window.stride_w(), window.dilation_w());
+  const auto [top, bottom] =
+      ops::SamePadding(x[1], kernel_h, window.stride_h(), window.dilation_h());
+  const auto [left, right] =
+      ops::SamePadding(x[2], kernel_w, window.stride_w(), window.dilation_w());
   window.set_pad_top(top);
   window.set_pad_bottom(bottom);
   window.set_pad_left(left);
@@ -203,9 +202,8 @@ absl::Status ConvertFullyConnected(const tflite::Operator& from, Op& op) {
                              "the default weights format",
                              "convert without weight shuffling");
   }
-  return SetClamp(
-      options->fused_activation_function(),
-      *op.attributes.mutable_fully_connected());
+  return SetClamp(options->fused_activation_function(),
+                  *op.attributes.mutable_fully_connected());
 }
 
 absl::Status ConvertSoftmax(const tflite::Operator& from, const Graph& graph,
@@ -331,9 +329,8 @@ bool IsConvertible(BuiltinOperator code) {
   }
 }
 
-absl::Status ConvertOperator(const tflite::Operator& from,
-                             BuiltinOperator code, const Graph& graph,
-                             Op& op) {
+absl::Status ConvertOperator(const tflite::Operator& from, BuiltinOperator code,
+                             const Graph& graph, Op& op) {
   const auto* add = from.builtin_options_as_AddOptions();
   const auto* mul = from.builtin_options_as_MulOptions();
   v1::OpAttributes& attributes = op.attributes;
@@ -347,8 +344,7 @@ absl::Status ConvertOperator(const tflite::Operator& from,
                                      : mul->fused_activation_function(),
                       *attributes.mutable_mul());
     case BuiltinOperator::RELU:
-      return SetClamp(ActivationFunctionType::RELU,
-                      *attributes.mutable_clip());
+      return SetClamp(ActivationFunctionType::RELU, *attributes.mutable_clip());
     case BuiltinOperator::RELU6:
       return SetClamp(ActivationFunctionType::RELU6,
                       *attributes.mutable_clip());

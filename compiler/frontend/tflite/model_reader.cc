@@ -104,9 +104,9 @@ absl::StatusOr<TfliteModelReader> TfliteModelReader::Open(
   }
   const tflite::Model* model = tflite::GetModel(bytes.data());
   if (model->version() != 3) {
-    return TfliteUnsupported(
-        absl::StrCat("schema version ", model->version()), "file",
-        "version 3", "convert the model with TensorFlow 2");
+    return TfliteUnsupported(absl::StrCat("schema version ", model->version()),
+                             "file", "version 3",
+                             "convert the model with TensorFlow 2");
   }
   if (SizeOf(model->subgraphs()) != 1 ||
       model->subgraphs()->Get(0) == nullptr) {
@@ -143,10 +143,9 @@ const tflite::Operator& TfliteModelReader::op(size_t index) const {
 absl::StatusOr<tflite::BuiltinOperator> TfliteModelReader::OperatorCodeOf(
     const tflite::Operator& op) const {
   if (op.opcode_index() >= SizeOf(model_->operator_codes())) {
-    return TfliteBroken(absl::StrCat("operator code ", op.opcode_index()),
-                        "operator",
-                        absl::StrCat("an index below ",
-                                     SizeOf(model_->operator_codes())));
+    return TfliteBroken(
+        absl::StrCat("operator code ", op.opcode_index()), "operator",
+        absl::StrCat("an index below ", SizeOf(model_->operator_codes())));
   }
   const tflite::OperatorCode* code =
       model_->operator_codes()->Get(op.opcode_index());
@@ -231,9 +230,9 @@ absl::Status TfliteModelReader::ReadQuantization(const tflite::Tensor& from,
   }
   for (int64_t i = 0; i < scales; ++i) {
     const int64_t zero =
-        zeros == 0 ? 0
-                   : q->zero_point()->Get(
-                         static_cast<uint32_t>(zeros == 1 ? 0 : i));
+        zeros == 0
+            ? 0
+            : q->zero_point()->Get(static_cast<uint32_t>(zeros == 1 ? 0 : i));
     const auto fits = CheckedCast<int32_t>(zero);
     if (!fits) return TfliteBroken(absl::StrCat("zero point ", zero), "");
     quantization.zero_point.push_back(*fits);
@@ -250,9 +249,9 @@ absl::Status TfliteModelReader::ReadData(const tflite::Tensor& from,
   if (from.buffer() >= SizeOf(model_->buffers())) {
     // Writers that store no buffers at all leave 0 in every tensor.
     if (from.buffer() == 0) return absl::OkStatus();
-    return TfliteBroken(absl::StrCat("buffer index ", from.buffer()), "",
-                        absl::StrCat("an index below ",
-                                     SizeOf(model_->buffers())));
+    return TfliteBroken(
+        absl::StrCat("buffer index ", from.buffer()), "",
+        absl::StrCat("an index below ", SizeOf(model_->buffers())));
   }
   const tflite::Buffer* buffer = model_->buffers()->Get(from.buffer());
   if (buffer->offset() > 1) {
@@ -261,9 +260,8 @@ absl::Status TfliteModelReader::ReadData(const tflite::Tensor& from,
   }
   if (SizeOf(buffer->data()) == 0) return absl::OkStatus();
   const auto elements = CheckedProduct(to.shape);
-  const auto bytes = elements
-                         ? CheckedMul(*elements, ElementBytes(to.type))
-                         : std::nullopt;
+  const auto bytes =
+      elements ? CheckedMul(*elements, ElementBytes(to.type)) : std::nullopt;
   if (bytes != SizeOf(buffer->data())) {
     return TfliteBroken(
         absl::StrCat("constant of ", SizeOf(buffer->data()), " bytes"), "",
@@ -297,8 +295,7 @@ absl::StatusOr<Tensor> TfliteModelReader::ReadTensor(int32_t index) {
   EK_RETURN_IF_ERROR(CheckTensorIndex(index, /*optional=*/false));
   const tflite::Tensor& from =
       *subgraph_->tensors()->Get(static_cast<uint32_t>(index));
-  const int64_t name_bytes =
-      from.name() == nullptr ? 0 : from.name()->size();
+  const int64_t name_bytes = from.name() == nullptr ? 0 : from.name()->size();
   if (name_bytes > kMaxNameBytes) {
     return TfliteUnsupported(
         absl::StrCat("tensor name of ", name_bytes, " bytes"),

@@ -18,8 +18,7 @@ class TestModel {
   // Index of a new tensor. `data` is empty for activations; scales and zero
   // points as in the file.
   int32_t Tensor(const std::string& name, const std::vector<int32_t>& shape,
-                 tflite::TensorType type,
-                 const std::vector<float>& scale = {},
+                 tflite::TensorType type, const std::vector<float>& scale = {},
                  const std::vector<int64_t>& zero_point = {},
                  const std::vector<uint8_t>& data = {}, int32_t axis = 0) {
     uint32_t buffer = 0;
@@ -44,10 +43,10 @@ class TestModel {
                 tflite::BuiltinOptions type = tflite::BuiltinOptions::NONE,
                 flatbuffers::Offset<void> options = 0,
                 const char* custom_code = nullptr) {
-    const int8_t old = static_cast<int8_t>(
-        std::min(static_cast<int32_t>(code), 127));
-    codes_.push_back(tflite::CreateOperatorCodeDirect(builder_, old,
-                                                      custom_code, 1, code));
+    const int8_t old =
+        static_cast<int8_t>(std::min(static_cast<int32_t>(code), 127));
+    codes_.push_back(
+        tflite::CreateOperatorCodeDirect(builder_, old, custom_code, 1, code));
     operators_.push_back(tflite::CreateOperatorDirect(
         builder_, static_cast<uint32_t>(codes_.size()) - 1, &inputs, &outputs,
         type, options));

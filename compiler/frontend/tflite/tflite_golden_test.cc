@@ -70,8 +70,7 @@ TEST_P(TfliteGoldenTest, OutputsEqualTheReference) {
   EK_REQUIRE_SHARED(model);
   const auto arrays = tests::ReadNpz(tests::SharedPath(golden));
   ASSERT_TRUE(arrays.ok()) << arrays.status();
-  const auto interpreter =
-      Load(tests::SharedPath(model), ops::CpuPath::kAuto);
+  const auto interpreter = Load(tests::SharedPath(model), ops::CpuPath::kAuto);
   ASSERT_NE(interpreter, nullptr);
   const Graph& graph = interpreter->graph();
   ASSERT_EQ(graph.inputs.size(), 1u);
@@ -127,8 +126,8 @@ class TfliteAccuracyTest : public testing::TestWithParam<AccuracyCase> {};
 TEST_P(TfliteAccuracyTest, EqualsThePublishedCountOnEveryCpuPath) {
   const std::string model = absl::StrCat("models/", GetParam().model);
   EK_REQUIRE_SHARED(model);
-  const auto data = tests::ReadNpz(
-      tests::SharedPath(absl::StrCat("data/", GetParam().data)));
+  const auto data =
+      tests::ReadNpz(tests::SharedPath(absl::StrCat("data/", GetParam().data)));
   ASSERT_TRUE(data.ok()) << data.status();
   const NpyArray& x = data->at("x");
   const NpyArray& y = data->at("y");

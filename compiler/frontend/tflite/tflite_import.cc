@@ -114,15 +114,15 @@ class Importer {
                           "1 output");
     }
     op.name = graph_.tensors[op.outputs[0]].name;
-    const std::string where = absl::StrCat(
-        place, ", output '", SanitizeText(op.name, 80), "'");
+    const std::string where =
+        absl::StrCat(place, ", output '", SanitizeText(op.name, 80), "'");
     EK_RETURN_IF_ERROR(CheckPrecision(op, where));
     EK_RETURN_IF_ERROR(ConvertOperator(from, code, graph_, op), where);
-    EK_RETURN_IF_ERROR(
-        ops::CheckOp(op.attributes, ViewsOf(graph_, op.inputs),
-                     ViewsOf(graph_, op.outputs)),
-        where);
-    op.id = ids_.Make(op.name, absl::StrCat(std::string(op.kind()), "_", index));
+    EK_RETURN_IF_ERROR(ops::CheckOp(op.attributes, ViewsOf(graph_, op.inputs),
+                                    ViewsOf(graph_, op.outputs)),
+                       where);
+    op.id =
+        ids_.Make(op.name, absl::StrCat(std::string(op.kind()), "_", index));
     graph_.ops.push_back(std::move(op));
     return absl::OkStatus();
   }

@@ -61,10 +61,10 @@ std::string Plain(BuiltinOperator code, const char* custom = nullptr) {
 }
 
 // A convolution whose weights have the given type and shape.
-std::string Convolution(TensorType weights, const std::vector<int32_t>& shape,
-                        size_t bytes, int32_t stride = 1,
-                        ActivationFunctionType activation =
-                            ActivationFunctionType::NONE) {
+std::string Convolution(
+    TensorType weights, const std::vector<int32_t>& shape, size_t bytes,
+    int32_t stride = 1,
+    ActivationFunctionType activation = ActivationFunctionType::NONE) {
   return OneOp([&](TestModel& m, int32_t x, int32_t y) {
     const int32_t w = m.Tensor("w", shape, weights, {1.0f}, {0},
                                std::vector<uint8_t>(bytes, 0));
@@ -86,36 +86,49 @@ TEST(ImportTfliteTest, RefusalsNameOpLimitAndFix) {
   const auto none = [](TestModel&, int32_t, int32_t) {};
   const RefusedCase cases[] = {
       {"empty file", "", {"not a well-formed"}},
-      {"other file", "hello, this is not a model at all", {"not a well-formed"}},
-      {"unknown ops", Plain(BuiltinOperator::LSTM),
+      {"other file",
+       "hello, this is not a model at all",
+       {"not a well-formed"}},
+      {"unknown ops",
+       Plain(BuiltinOperator::LSTM),
        {"unsupported TensorFlow Lite ops", "LSTM (op 0)", "fix:"}},
-      {"new op", Plain(static_cast<BuiltinOperator>(140)),
+      {"new op",
+       Plain(static_cast<BuiltinOperator>(140)),
        {"builtin 140 (op 0)"}},
-      {"custom op", Plain(BuiltinOperator::CUSTOM, "Frob\n"),
+      {"custom op",
+       Plain(BuiltinOperator::CUSTOM, "Frob\n"),
        {"custom op Frob? (op 0)", "fix:"}},
       {"version", OneOp(none, 2), {"schema version 2", "limit: version 3"}},
       {"subgraphs", OneOp(none, 3, 2), {"2 subgraphs"}},
       {"no op", OneOp(none), {"used before it is defined", "'y'"}},
-      {"dynamic range", Convolution(TensorType::INT8, {1, 1, 1, 1}, 1),
-       {"dynamic-range quantization", "'w'", "op 0 (CONV_2D)", "fix:",
-        "representative data set"}},
-      {"element type", Convolution(TensorType::COMPLEX64, {1, 1, 1, 1}, 8),
+      {"dynamic range",
+       Convolution(TensorType::INT8, {1, 1, 1, 1}, 1),
+       {"dynamic-range quantization", "'w'", "op 0 (CONV_2D)",
+        "fix:", "representative data set"}},
+      {"element type",
+       Convolution(TensorType::COMPLEX64, {1, 1, 1, 1}, 8),
        {"COMPLEX64", "tensor 2 'w'"}},
-      {"constant size", Convolution(TensorType::FLOAT32, {1, 1, 1, 1}, 3),
+      {"constant size",
+       Convolution(TensorType::FLOAT32, {1, 1, 1, 1}, 3),
        {"constant of 3 bytes", "need: 4 bytes"}},
-      {"groups", Convolution(TensorType::FLOAT32, {2, 1, 1, 2}, 16),
+      {"groups",
+       Convolution(TensorType::FLOAT32, {2, 1, 1, 2}, 16),
        {"grouped convolution"}},
-      {"stride", Convolution(TensorType::FLOAT32, {1, 1, 1, 1}, 4, 0),
+      {"stride",
+       Convolution(TensorType::FLOAT32, {1, 1, 1, 1}, 4, 0),
        {"stride or dilation 0"}},
       {"activation",
        Convolution(TensorType::FLOAT32, {1, 1, 1, 1}, 4, 1,
                    ActivationFunctionType::TANH),
        {"fused activation TANH", "fix:"}},
-      {"dynamic shape", Convolution(TensorType::FLOAT32, {-1, 1, 1, 1}, 4),
+      {"dynamic shape",
+       Convolution(TensorType::FLOAT32, {-1, 1, 1, 1}, 4),
        {"no fixed extent"}},
-      {"output shape", Convolution(TensorType::FLOAT32, {3, 1, 1, 1}, 12),
+      {"output shape",
+       Convolution(TensorType::FLOAT32, {3, 1, 1, 1}, 12),
        {"output has shape [1,4,4,1]", "[1,4,4,3]"}},
-      {"missing options", Plain(BuiltinOperator::CONV_2D),
+      {"missing options",
+       Plain(BuiltinOperator::CONV_2D),
        {"no Conv2DOptions"}},
       {"tensor index",
        OneOp([](TestModel& m, int32_t x, int32_t y) {
@@ -171,23 +184,22 @@ TEST(ImportTfliteTest, SharedPartsCannotMultiply) {
   flatbuffers::FlatBufferBuilder builder;
   const auto shape = builder.CreateVector(std::vector<int32_t>{1});
   const auto name = builder.CreateString(std::string(1000, 'n'));
-  const auto tensor = tflite::CreateTensor(builder, shape,
-                                           TensorType::FLOAT32, 0, name);
+  const auto tensor =
+      tflite::CreateTensor(builder, shape, TensorType::FLOAT32, 0, name);
   const std::vector<flatbuffers::Offset<tflite::Tensor>> tensors(60000, tensor);
   const auto list = builder.CreateVector(tensors);
   std::vector<int32_t> indices(1000);
   for (int i = 0; i < 1000; ++i) indices[i] = i;
   const auto operands = builder.CreateVector(indices);
   std::vector<flatbuffers::Offset<tflite::Operator>> operators;
-  const auto code = tflite::CreateOperatorCodeDirect(
-      builder, 0, nullptr, 1, BuiltinOperator::ADD);
-  operators.push_back(
-      tflite::CreateOperator(builder, 0, operands, operands));
+  const auto code = tflite::CreateOperatorCodeDirect(builder, 0, nullptr, 1,
+                                                     BuiltinOperator::ADD);
+  operators.push_back(tflite::CreateOperator(builder, 0, operands, operands));
   const auto subgraph = tflite::CreateSubGraph(
       builder, list, operands, operands, builder.CreateVector(operators));
-  const auto model = tflite::CreateModel(
-      builder, 3, builder.CreateVector(&code, 1),
-      builder.CreateVector(&subgraph, 1));
+  const auto model =
+      tflite::CreateModel(builder, 3, builder.CreateVector(&code, 1),
+                          builder.CreateVector(&subgraph, 1));
   tflite::FinishModelBuffer(builder, model);
   const std::string bytes(
       reinterpret_cast<const char*>(builder.GetBufferPointer()),
