@@ -1,7 +1,7 @@
 #include "compiler/frontend/tflite/model_reader.h"
 
 #include <algorithm>
-#include <limits>
+#include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
@@ -229,10 +229,13 @@ absl::Status TfliteModelReader::ReadQuantization(const tflite::Tensor& from,
         "as many of each");
   }
   for (int64_t i = 0; i < scales; ++i) {
-    const int64_t zero =
-        zeros == 0
-            ? 0
-            : q->zero_point()->Get(static_cast<uint32_t>(zeros == 1 ? 0 : i));
+    int64_t zero = 0;
+    if (zeros > 0) {
+      // The verifier leaves the alignment of 8-byte elements unchecked.
+      std::memcpy(&zero,
+                  q->zero_point()->Data() + (zeros == 1 ? 0 : i) * sizeof(zero),
+                  sizeof(zero));
+    }
     const auto fits = CheckedCast<int32_t>(zero);
     if (!fits) return TfliteBroken(absl::StrCat("zero point ", zero), "");
     quantization.zero_point.push_back(*fits);
