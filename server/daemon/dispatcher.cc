@@ -25,18 +25,21 @@ std::string RoleName(v1::WorkerRole role) {
   return name;
 }
 
+// The last failure, with how often there was one.
 absl::Status StageGivenUp(const std::string& stage, int attempts,
                           const absl::Status& last) {
-  return MakeError(
-      absl::StatusCode::kInternal,
-      {.fault = Fault::kInfra,
-       .reason = "STAGE_FAILED",
-       .what = absl::StrCat("stage ", stage, " failed on our side ", attempts,
-                            " times; the last time: ", last.message()),
-       .where = absl::StrCat("stage ", stage),
-       .limit = absl::StrCat(attempts, " attempts"),
-       .fix = "look at the worker's log; if it crashed, report this with the "
-              "model"});
+  ErrorDetail detail = GetErrorDetail(last).value_or(ErrorDetail{
+      .reason = "STAGE_FAILED", .what = std::string(last.message())});
+  detail.fault = Fault::kInfra;
+  detail.what = absl::StrCat("stage ", stage, " failed on our side ", attempts,
+                             " times; the last time: ", detail.what);
+  if (detail.reason.empty()) detail.reason = "STAGE_FAILED";
+  if (detail.where.empty()) detail.where = absl::StrCat("stage ", stage);
+  if (detail.fix.empty()) {
+    detail.fix =
+        "look at the worker's log; if it crashed, report this with the model";
+  }
+  return MakeError(absl::StatusCode::kInternal, std::move(detail));
 }
 
 }  // namespace

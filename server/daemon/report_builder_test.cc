@@ -1,0 +1,108 @@
+#include "server/daemon/report_builder.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+v1::StageSummary::Target Target() {
+  v1::StageSummary::Target target;
+  target.mutable_machine()->set_clock_hz(2'000'000);
+  target.mutable_machine()->add_engine_names("array");
+  target.mutable_machine()->add_engine_macs_per_cycle(10);
+  target.mutable_machine()->set_host_name("cpu");
+  return target;
+}
+
+TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
+  v1::StageSummary::Emit emit;
+  v1::SimReport simulated;
+  const struct {
+    int engine;
+    int64_t macs;
+    int64_t cycles;
+    v1::Fidelity fidelity;
+    const char* name;
+    double utilization;
+  } kLayers[] = {
+      {0, 500, 100, v1::EXACT, "array", 0.5},
+      {0, 5000, 100, v1::CYCLE_APPROXIMATE, "array", 1},  // Never above 1.
+      {-1, 500, 100, v1::EXACT, "cpu", 0},
+      {0, 0, 0, v1::ESTIMATE, "array", 0},  // No cycles: taints no sum.
+      {7, 10, 10, v1::EXACT, "cpu", 0},     // Unknown engine.
+  };
+  for (const auto& layer : kLayers) {
+    v1::Program::Layer& fixed = *emit.add_layers();
+    fixed.set_engine(layer.engine);
+    fixed.set_macs(layer.macs);
+    v1::SimReport::LayerCycles& measured = *simulated.add_layers();
+    measured.set_cycles(layer.cycles);
+    measured.set_fidelity(layer.fidelity);
+  }
+  simulated.set_cycles(310);
+  simulated.set_dma_bytes_read(3);
+  simulated.add_engines()->set_busy_cycles(250);
+  emit.set_ram_bytes(5);
+  v1::Report report;
+  AddProgram(Target(), emit, simulated, report);
+  ASSERT_EQ(report.layers_size(), 5);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(report.layers(i).engine(), kLayers[i].name) << i;
+    EXPECT_DOUBLE_EQ(report.layers(i).utilization(), kLayers[i].utilization)
+        << i;
+  }
+  EXPECT_EQ(report.totals().cycles(), 310);
+  EXPECT_EQ(report.totals().macs(), 6010);
+  EXPECT_DOUBLE_EQ(report.totals().latency_ms(), 0.155);
+  EXPECT_EQ(report.totals().fidelity(), v1::CYCLE_APPROXIMATE);
+  EXPECT_EQ(report.totals().dma_bytes_read(), 3);
+  EXPECT_EQ(report.engines(0).busy_cycles(), 250);
+  EXPECT_EQ(report.memory().ram_bytes(), 5);
+}
+
+TEST(ReportBuilderTest, SurvivesFewerMeasurementsThanLayers) {
+  v1::StageSummary::Emit emit;
+  emit.add_layers();
+  emit.add_layers();
+  v1::Report report;
+  AddProgram({}, emit, {}, report);
+  EXPECT_EQ(report.layers_size(), 2);
+  EXPECT_EQ(report.totals().latency_ms(), 0);
+}
+
+TEST(ReportBuilderTest, SumsChunks) {
+  v1::StageSummary::Samples total;
+  v1::StageSummary::Samples chunk;
+  chunk.set_samples(16);
+  chunk.set_labelled(10);
+  chunk.set_correct(9);
+  chunk.set_outputs_compared(1000);
+  Add(chunk, total);
+  chunk.set_mismatches(2);
+  chunk.set_first_mismatch("layer conv1");
+  Add(chunk, total);
+  chunk.set_first_mismatch("layer conv2");
+  Add(chunk, total);
+  v1::Report report;
+  AddBitExact(total, report);
+  EXPECT_EQ(report.bit_exact().outputs_compared(), 3000);
+  EXPECT_EQ(report.bit_exact().mismatches(), 4);
+  EXPECT_EQ(report.bit_exact().first_mismatch(), "layer conv1");
+  AddAccuracy(total, chunk, v1::Report::Accuracy::FLOAT, report);
+  EXPECT_EQ(report.accuracy().samples(), 30);
+  EXPECT_DOUBLE_EQ(report.accuracy().value(), 0.9);
+  EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 0.9);
+}
+
+TEST(ReportBuilderTest, SaysNothingAboutNothing) {
+  v1::Report report;
+  AddBitExact({}, report);
+  AddAccuracy({}, {}, v1::Report::Accuracy::FLOAT, report);
+  EXPECT_FALSE(report.has_bit_exact());
+  EXPECT_FALSE(report.has_accuracy());
+}
+
+}  // namespace
+}  // namespace edgekiln::server
