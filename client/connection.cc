@@ -25,8 +25,13 @@ constexpr int kMaxMessageBytes = 256 << 20;
 constexpr absl::Duration kRetryFor = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
 
+// The daemon needs this long to be sure that it has no worker. Until then a
+// short --timeout could not tell a missing worker (exit code 4) from a slow one
+// (exit code 5).
+constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(6);
+
 // Calls that need a worker take as long as the model is big.
-enum class Patience { kShort, kUnlimited };
+enum class Patience { kShort, kWorker };
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
@@ -92,7 +97,7 @@ class GrpcConnection final : public Connection {
   absl::StatusOr<v1::ModelDescription> InspectModel(
       const v1::InspectModelRequest& request) override {
     return Call(*models_, &v1::Models::Stub::InspectModel, request,
-                Patience::kUnlimited);
+                Patience::kWorker);
   }
   absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
     return Call(*targets_, &v1::Targets::Stub::ListTargets,
@@ -108,7 +113,7 @@ class GrpcConnection final : public Connection {
     v1::ValidateTargetRequest request;
     *request.mutable_target() = ToProto(target);
     return Call(*targets_, &v1::Targets::Stub::ValidateTarget, request,
-                Patience::kUnlimited);
+                Patience::kWorker);
   }
 
   absl::Status Upload(const std::vector<LocalBlob>& blobs,
@@ -187,6 +192,8 @@ class GrpcConnection final : public Connection {
       absl::Time until = deadline;
       if (patience == Patience::kShort) {
         until = std::min(until, clock_.Now() + options_.call_timeout);
+      } else {
+        until = std::max(until, clock_.Now() + kNoWorkerVerdict);
       }
       if (until != absl::InfiniteFuture()) {
         context.set_deadline(absl::ToChronoTime(until));

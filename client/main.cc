@@ -13,6 +13,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "client/command_context.h"
@@ -36,9 +37,18 @@
 namespace edgekiln::client {
 namespace {
 
-void Write(std::FILE* file, absl::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+// False if not everything could be written (a full disk).
+bool Write(std::FILE* file, absl::string_view text) {
+  const size_t written = std::fwrite(text.data(), 1, text.size(), file);
+  return written == text.size() && std::fflush(file) == 0;
+}
+
+absl::Status OutputLost() {
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = "OUTPUT",
+                    .what = "the standard output cannot be written",
+                    .fix = "send it to a file on a disk with room"});
 }
 
 Style StyleOf(int fd) {
@@ -126,6 +136,7 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
        .now = [&] { return clock->Monotonic(); }});
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
                       Connect(line, *files, *clock));
+  bool lost = false;
   CommandContext context{.line = line,
                          .connection = *connection,
                          .files = *files,
@@ -134,11 +145,12 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
                          .print =
                              [&](absl::string_view text) {
                                printed = true;
-                               Write(stdout, text);
+                               lost |= !Write(stdout, text);
                              },
                          .style = StyleOf(STDOUT_FILENO),
                          .deadline = start + line.timeout};
-  return Dispatch(context);
+  const absl::Status status = Dispatch(context);
+  return status.ok() && lost ? OutputLost() : status;
 }
 
 ExitCode Fail(const absl::Status& status, bool json, bool printed) {
@@ -157,8 +169,7 @@ ExitCode Main(const std::vector<std::string>& args) {
     return Fail(line.status(), json, false);
   }
   if (line->command == Command::kHelp || line->command == Command::kVersion) {
-    Write(stdout, line->text);
-    return ExitCode::kPass;
+    return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
   }
   InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);
   bool printed = false;

@@ -13,10 +13,16 @@
 namespace edgekiln::client {
 namespace {
 
+// The daemon says after a second that a stage has no worker. Until then a short
+// --timeout could not tell a missing worker from a slow one.
+constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(2);
+
 class JobWatch final : public WatchSink {
  public:
   JobWatch(CommandContext& context, const Interrupt* interrupt)
-      : context_(context), interrupt_(interrupt) {}
+      : context_(context),
+        interrupt_(interrupt),
+        verdict_(context.clock.Monotonic() + kNoWorkerVerdict) {}
 
   void OnEvent(const v1::JobEvent& event) override {
     switch (event.event_case()) {
@@ -25,7 +31,13 @@ class JobWatch final : public WatchSink {
         break;
       case v1::JobEvent::kProgress:
       case v1::JobEvent::kSamples:
+        moved_ = true;
+        waiting_.clear();
+        break;
       case v1::JobEvent::kStageFinished:
+        // What was in the store needed no worker.
+        if (event.stage_finished().cache() == v1::Report::Stage::HIT) break;
+        moved_ = true;
         waiting_.clear();
         break;
       default:  // A stage starts when it is queued: nobody has taken it yet.
@@ -45,7 +57,9 @@ class JobWatch final : public WatchSink {
                         .reason = kReasonInterrupted,
                         .what = "interrupted"});
     }
-    if (context_.clock.Monotonic() >= context_.deadline) return TimeIsUp();
+    const absl::Duration now = context_.clock.Monotonic();
+    const bool clear = moved_ || !waiting_.empty() || now >= verdict_;
+    if (now >= context_.deadline && clear) return TimeIsUp();
     context_.progress.OnTick();
     return absl::OkStatus();
   }
@@ -75,11 +89,19 @@ class JobWatch final : public WatchSink {
 
   CommandContext& context_;
   const Interrupt* const interrupt_;
+  const absl::Duration verdict_;
+  bool moved_ = false;   // Whether any worker did anything.
   std::string waiting_;  // Why nothing moves; empty if something does.
 };
 
 absl::Status WithJob(const absl::Status& status, const std::string& id) {
   return Annotate(status, absl::StrCat("job ", id));
+}
+
+// Which file an error speaks of, for those who run this in a loop.
+std::string Subject(const v1::CreateJobRequest& request) {
+  if (request.targets_size() != 1) return request.model_name();
+  return absl::StrCat(request.model_name(), " on ", request.targets(0).name());
 }
 
 }  // namespace
@@ -123,7 +145,7 @@ absl::Status JobError(const v1::Job& job) {
                                 .what = "the job was cancelled"}),
                      job.id());
     case v1::FAILED:
-      return StatusFromDetail(job.error());
+      return Annotate(StatusFromDetail(job.error()), Subject(job.request()));
     default:
       return WithJob(MakeError(absl::StatusCode::kInternal,
                                {.fault = Fault::kInfra,

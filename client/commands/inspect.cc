@@ -23,7 +23,8 @@ absl::Status RunInspect(CommandContext& context) {
   }
   EK_RETURN_IF_ERROR(UploadBlobs(blobs, context));
   EK_ASSIGN_OR_RETURN(const v1::ModelDescription model,
-                      context.connection.InspectModel(request));
+                      context.connection.InspectModel(request),
+                      request.model_name());
   context.progress.Clear();
   context.print(line.json
                     ? ToJson(model)

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -151,17 +153,17 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
   return out;
 }
 
-// Layers that no engine took, grouped by the reason.
+// Layers that no accelerator took, grouped by the reason. The host is listed as
+// an engine too; it is the one that never works in tiles.
 std::string HostLayers(const v1::Report& report, const Style& style) {
+  std::set<std::string> accelerators;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    if (layer.tiles() > 0) accelerators.insert(layer.engine());
+  }
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty()) continue;
-    const bool on_engine =
-        std::any_of(report.engines().begin(), report.engines().end(),
-                    [&](const v1::Report::Engine& engine) {
-                      return engine.name() == layer.engine();
-                    });
-    if (on_engine) continue;
+    if (accelerators.count(layer.engine()) > 0) continue;
     const std::string reason = CleanText(layer.reason());
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& g) { return g.first == reason; });

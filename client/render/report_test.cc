@@ -74,6 +74,7 @@ total                      2 000  100.0            250               4
 cycles      2 000 (cycle-approximate)   latency 0.02 ms   98 304 MACs
 dma         read 4.0 KiB   written 100 B
 engine      dla   100 MHz   busy 1 500 cycles
+engine      host   100 MHz   busy 500 cycles
 memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 2.0 KiB
 accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
 bit-exact   1 234 567 values compared, 0 mismatches
