@@ -31,6 +31,7 @@ TEST(RenderReportTest, Full) {
       fidelity: CYCLE_APPROXIMATE
     }
     engines { name: "dla" clock_hz: 100000000 busy_cycles: 1500 }
+    engines { name: "host" clock_hz: 100000000 busy_cycles: 500 }
     layers {
       id: "conv1"
       op: "conv2d"
