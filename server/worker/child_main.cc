@@ -24,13 +24,6 @@ namespace {
 // Often enough for a progress line, rarely enough to cost nothing.
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(100);
 
-// Sanitizers reserve terabytes of address space for their shadow memory.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kLimitAddressSpace = false;
-#else
-constexpr bool kLimitAddressSpace = true;
-#endif
-
 void Limit(int resource, int64_t value) {
   const rlim_t bound = static_cast<rlim_t>(value);
   const rlimit limit = {bound, bound};
@@ -46,7 +39,7 @@ void Confine(const ChildMainOptions& options) {
   signal(SIGINT, SIG_IGN);
   close_range(kChildChannelFd + 1, ~0U, 0);
   Limit(RLIMIT_CORE, 0);
-  if (kLimitAddressSpace && options.memory_limit_bytes > 0) {
+  if (kLimitsAddressSpace && options.memory_limit_bytes > 0) {
     Limit(RLIMIT_AS, options.memory_limit_bytes);
   }
 }

@@ -14,8 +14,22 @@
 
 namespace edgekiln::server {
 
+// Sanitizers reserve terabytes of address space for their shadow memory.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define EK_SANITIZED_
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    defined(EK_SANITIZED_)
+inline constexpr bool kLimitsAddressSpace = false;
+#else
+inline constexpr bool kLimitsAddressSpace = true;
+#endif
+#undef EK_SANITIZED_
+
 struct ChildMainOptions {
-  int64_t memory_limit_bytes = 0;  // Address space; 0 = unlimited.
+  int64_t memory_limit_bytes = 0;  // Address space; 0 = unlimited; see above.
   // For tests of crash handling: abort() when asked for this stage.
   std::string crash_stage;
 };

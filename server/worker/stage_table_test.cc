@@ -204,7 +204,8 @@ struct JobCase {
   std::string model;
   std::string data;
   std::string target;
-  int64_t correct;  // Of 16 samples; -1: no labels.
+  int64_t samples;
+  int64_t correct;  // As published; -1: labels mean nothing here.
 };
 
 class JobTest : public testing::TestWithParam<JobCase> {};
@@ -230,9 +231,7 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
   }
   bench.Run(Stage([](auto& o) { o.mutable_import(); }), {"model"});
   bench.Run(Stage([](auto& o) { o.mutable_simplify(); }), {"graph"});
-  v1::StageOptions convert = Convert(false, 16);
-  convert.mutable_convert_data()->set_limit(16);
-  bench.Run(convert, {"data", "graph"});
+  bench.Run(Convert(false, 1000), {"data", "graph"});
   bench.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
   bench.Run(Stage([](auto& o) { o.mutable_partition(); }),
             {"graph", "capabilities"});
@@ -248,15 +247,15 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
   const auto simulated = bench.Run(
       Stage([](auto& o) { o.mutable_simulate()->set_compare_layers(true); }),
       {"program", "constants", "machine", "graph", "chunk", "labels"});
-  EXPECT_EQ(simulated.samples().samples(), 16);
-  EXPECT_GT(simulated.samples().outputs_compared(), 16 * 1000);
+  EXPECT_EQ(simulated.samples().samples(), GetParam().samples);
+  EXPECT_GT(simulated.samples().outputs_compared(), GetParam().samples * 1000);
   EXPECT_EQ(simulated.samples().mismatches(), 0)
       << simulated.samples().first_mismatch();
   EXPECT_EQ(bench.warnings(), std::vector<std::string>());
   if (GetParam().correct < 0) {
     EXPECT_EQ(simulated.samples().labelled(), 0);
   } else {
-    EXPECT_EQ(simulated.samples().labelled(), 16);
+    EXPECT_EQ(simulated.samples().labelled(), GetParam().samples);
     EXPECT_EQ(simulated.samples().correct(), GetParam().correct);
   }
 }
@@ -264,11 +263,12 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
 INSTANTIATE_TEST_SUITE_P(
     All, JobTest,
     testing::Values(JobCase{"Resnet8", "models/resnet8_int8.tflite",
-                            "data/cifar10_ic_100.npz", "dla-64-o-512k", 16},
+                            "data/cifar10_ic_100.npz", "dla-64-o-512k", 100,
+                            83},
                     JobCase{"Dscnn", "models/dscnn_int8.tflite",
-                            "data/kws_500.npz", "dla-128-i-1m", 16},
+                            "data/kws_500.npz", "dla-128-i-1m", 500, 449},
                     JobCase{"Autoencoder", "models/ad_int8.tflite",
-                            "data/ad_windows.npz", "dla-64-o-512k", -1}),
+                            "data/ad_windows.npz", "dla-64-o-512k", 106, -1}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
