@@ -140,7 +140,8 @@ v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
 
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
-    const v1::CalibrateOptions& options, const CalibrationProgress& progress) {
+    const v1::CalibrateOptions& options, const CalibrationProgress& progress,
+    ops::CpuPath cpu_path) {
   const bool percentile =
       options.method() == v1::CalibrateOptions::PERCENTILE;
   if (percentile &&
@@ -163,7 +164,8 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
   EK_ASSIGN_OR_RETURN(
       const std::unique_ptr<Interpreter> interpreter,
       Interpreter::Create(float_graph,
-                          {.keep = InterpreterOptions::Keep::kAllTensors}));
+                          {.keep = InterpreterOptions::Keep::kAllTensors,
+                           .cpu_path = cpu_path}));
   int64_t done = 0;
   for (const v1::Chunk& chunk : chunks) {
     EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,

@@ -9,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
 
@@ -21,7 +22,7 @@ using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 // equally between both ends; without METHOD PERCENTILE it is the whole range.
 //
 // The result depends on the set of samples only, not on their order, on chunk
-// borders, or on the machine.
+// borders, or on the machine; `cpu_path` changes speed only.
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
 // sample, if percentile_ppm is not in 1 .. 1000000, or if a tensor takes a
@@ -29,7 +30,8 @@ using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
     const v1::CalibrateOptions& options,
-    const CalibrationProgress& progress = nullptr);
+    const CalibrationProgress& progress = nullptr,
+    ops::CpuPath cpu_path = ops::CpuPath::kAuto);
 
 }  // namespace edgekiln::compiler
 
