@@ -1,0 +1,115 @@
+#include "simfarm/conformance/dla_under_test.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "simfarm/conformance/dla_words.h"
+#include "simfarm/simulators/dla/stream.h"
+#include "target/resolve.h"
+
+namespace edgekiln::simfarm::conformance {
+namespace {
+
+struct Memories {
+  std::vector<uint8_t> sram;
+  std::vector<uint8_t> flash;
+  std::vector<uint8_t> ram;
+  SystemMemory system;
+
+  explicit Memories(const DlaCase& program)
+      : sram(program.chip.sram_bytes),
+        flash(program.flash.begin(), program.flash.end()),
+        ram(program.ram.begin(), program.ram.end()) {
+    system.AddRegion(0, flash.data(), static_cast<int64_t>(flash.size()),
+                     SystemMemory::Access::kReadOnly);
+    system.AddRegion(kRamBase, ram.data(), static_cast<int64_t>(ram.size()),
+                     SystemMemory::Access::kReadWrite);
+  }
+};
+
+void CountOwners(const StreamTiming& timing, DlaOutcome* outcome) {
+  int64_t begin = 0;
+  for (const StreamTiming::Segment& segment : timing.segments) {
+    OwnedCycles& owned = outcome->owned[segment.word];
+    (segment.computing ? owned.compute : owned.stall) += segment.end - begin;
+    begin = segment.end;
+  }
+  for (const StreamTiming::Transfer& transfer : timing.transfers) {
+    outcome->bytes_read += transfer.bytes_read;
+    outcome->bytes_written += transfer.bytes_written;
+  }
+  outcome->cycles = timing.cycles;
+  outcome->busy_cycles = timing.busy_cycles;
+}
+
+absl::Status Run(const EngineStream& stream, Memories& memories, RunMode mode,
+                 DlaOutcome* outcome) {
+  const auto run = stream.Start(memories.sram.data(), memories.system, mode);
+  const absl::Status status = run->RunUntil(stream.num_words());
+  if (!status.ok()) return status;
+  outcome->ram.assign(memories.ram.begin(), memories.ram.end());
+  outcome->sram.assign(memories.sram.begin(), memories.sram.end());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Machine MachineOf(const DlaChip& chip) {
+  std::string text = "extends: \"dla\"\n";
+  const std::pair<const char*, int64_t> kValues[] = {
+      {"pes", chip.pes},
+      {"output_parallel", chip.output_parallel ? 1 : 0},
+      {"sram_bytes", chip.sram_bytes},
+      {"fill_cycles", chip.fill_cycles},
+      {"dma_bytes_per_cycle", chip.dma_bytes_per_cycle},
+      {"dma_setup_cycles", chip.dma_setup_cycles},
+      {"queue_depth", chip.queue_depth},
+      {"register_write_cycles", chip.register_write_cycles},
+      {"decode_cycles", chip.decode_cycles}};
+  for (const auto& [name, value] : kValues) {
+    absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
+  }
+  const auto target = target::ResolveTarget(text);
+  return target.ok() ? target->machine() : v1::Machine();
+}
+
+DlaOutcome RunSimulator(const DlaCase& program, const v1::Machine& machine,
+                        CpuPath cpu_path) {
+  DlaOutcome outcome;
+  StreamContext context;
+  context.scratchpad_bytes = program.chip.sram_bytes;
+  context.system = {
+      {0, static_cast<int64_t>(program.flash.size()), false},
+      {kRamBase, static_cast<int64_t>(program.ram.size()), true}};
+  context.cpu_path = cpu_path;
+  const auto stream = dla::LoadStream(program.code, machine,
+                                      machine.engines(0), std::move(context));
+  if (!stream.ok()) {
+    outcome.error = std::string(stream.status().message());
+    return outcome;
+  }
+  Memories checked(program);
+  checked.system.TrackDefined();
+  if (!program.flash.empty()) {
+    checked.system.MarkDefined(0, static_cast<int64_t>(program.flash.size()));
+  }
+  checked.system.MarkDefined(kRamBase, static_cast<int64_t>(program.ram.size()));
+  absl::Status status = Run(**stream, checked, RunMode::kChecked, &outcome);
+  const std::string ram = outcome.ram;
+  Memories fast(program);
+  if (status.ok()) status = Run(**stream, fast, RunMode::kFast, &outcome);
+  if (status.ok() && ram != outcome.ram) {
+    status = absl::InternalError("checked and fast run differ");
+  }
+  if (!status.ok()) {
+    outcome = {};
+    outcome.error = std::string(status.message());
+    return outcome;
+  }
+  CountOwners((*stream)->timing(), &outcome);
+  return outcome;
+}
+
+}  // namespace edgekiln::simfarm::conformance
