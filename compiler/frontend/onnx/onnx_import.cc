@@ -89,10 +89,15 @@ absl::Status CheckNames(const onnx::GraphProto& graph) {
   for (const auto& constant : graph.initializer()) {
     EK_RETURN_IF_ERROR(CheckName(constant.name()));
   }
+  std::set<absl::string_view> made;
   for (const onnx::NodeProto& node : graph.node()) {
     EK_RETURN_IF_ERROR(CheckName(node.name()));
     for (const std::string& output : node.output()) {
       EK_RETURN_IF_ERROR(CheckName(output));
+      if (!output.empty() && !made.insert(output).second) {
+        return Invalid("two nodes make one tensor",
+                       absl::StrCat("tensor '", output, "'"));
+      }
     }
   }
   return absl::OkStatus();
