@@ -37,7 +37,7 @@ absl::Status ChildProcess::Start() {
     return NoProcess("socketpair", errno);
   }
   auto channel = std::make_unique<MessageChannel>(ends[0]);
-  std::vector<char*> argv = {const_cast<char*>(options_.binary.c_str())};
+  std::vector<char*> argv = {const_cast<char*>(options_.name.c_str())};
   for (const std::string& argument : options_.arguments) {
     argv.push_back(const_cast<char*>(argument.c_str()));
   }

@@ -22,6 +22,7 @@ namespace edgekiln::server {
 
 struct ChildOptions {
   std::string binary;  // Run with `arguments`, the channel on fd 3.
+  std::string name = "edgekiln-worker";  // For process lists.
   std::vector<std::string> arguments;
 };
 

@@ -193,7 +193,9 @@ TEST(ChildProcessTest, InheritsNoDescriptors) {
 }
 
 TEST(ChildProcessTest, MissingBinaryIsAnError) {
-  ChildProcess child({.binary = "/nonexistent", .arguments = {}});
+  ChildOptions options;
+  options.binary = "/nonexistent";
+  ChildProcess child(options);
   EXPECT_EQ(Do(child, Import("a")).status().code(),
             absl::StatusCode::kUnavailable);
 }

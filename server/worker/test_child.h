@@ -11,7 +11,9 @@ namespace edgekiln::server {
 
 inline ChildOptions TestChild() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
-  return {.binary = self.parent_path() / "worker_test_child", .arguments = {}};
+  ChildOptions options;
+  options.binary = self.parent_path() / "worker_test_child";
+  return options;
 }
 
 }  // namespace edgekiln::server
