@@ -51,14 +51,14 @@ absl::Status OutputLost() {
                     .fix = "send it to a file on a disk with room"});
 }
 
-Style StyleOf(int fd) {
-  return isatty(fd) != 0 ? Style::Coloured() : Style::Plain();
+int TerminalWidth(int fd) {
+  winsize size = {};
+  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 20 ? size.ws_col : 80;
 }
 
-int TerminalWidth() {
-  winsize size = {};
-  const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0;
-  return known && size.ws_col > 20 ? size.ws_col : 80;
+Style StyleOf(int fd) {
+  return isatty(fd) != 0 ? Style::Terminal(TerminalWidth(fd)) : Style::Plain();
 }
 
 ProgressStyle ProgressStyleOf(const CommandLine& line) {
@@ -132,7 +132,7 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
       {.style = ProgressStyleOf(line),
        .colours = StyleOf(STDERR_FILENO),
        .write = [](absl::string_view text) { Write(stderr, text); },
-       .width = TerminalWidth,
+       .width = [] { return TerminalWidth(STDERR_FILENO); },
        .now = [&] { return clock->Monotonic(); }});
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
                       Connect(line, *files, *clock));

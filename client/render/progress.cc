@@ -193,13 +193,14 @@ void Progress::OnTick() {
   if (options_.style == ProgressStyle::kPlain) PlainTick();
 }
 
-// Chunks of one stage come by the dozen and in any order: only the first of a
-// run of equal names is told, the samples say how far they are.
+// Chunks of one stage come by the dozen: the first is told, and then the
+// samples say how far they are.
 void Progress::PlainEvent(const v1::JobEvent& event) {
   if (event.has_stage_finished()) {
     const v1::Report::Stage& stage = event.stage_finished();
     const std::string name = BaseName(stage.name());
-    if (name != last_stage_ || stage.name().find('[') == std::string::npos) {
+    const bool chunk = stage.name().find('[') != std::string::npos;
+    if (!chunk || told_chunks_.insert(name).second) {
       std::string text = absl::StrCat(
           "stage ", name, "  ", v1::Report::Stage::Cache_Name(stage.cache()));
       if (stage.seconds() > 0) {
@@ -207,7 +208,6 @@ void Progress::PlainEvent(const v1::JobEvent& event) {
                         FormatTimeSpan(absl::Seconds(stage.seconds())));
       }
       Say(text);
-      last_stage_ = name;
     }
   }
   PlainTick();

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -97,7 +98,7 @@ class Progress {
   absl::Duration last_samples_ = -absl::InfiniteDuration();
   std::string last_samples_text_;
   std::string last_waiting_;
-  std::string last_stage_;
+  std::set<std::string> told_chunks_;  // Stages in chunks, told once.
 };
 
 }  // namespace edgekiln::client

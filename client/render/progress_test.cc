@@ -160,6 +160,8 @@ TEST(ProgressTest, PlainLinesAreFew) {
   EXPECT_EQ(recorder.Take(), "");  // No news.
   progress.OnEvent(Finished("simulate[0]", 0.5));
   EXPECT_EQ(recorder.Take(), "stage simulate  MISS  500 ms\n");
+  progress.OnEvent(Finished("interpret[0]", 0.5));
+  EXPECT_EQ(recorder.Take(), "stage interpret  MISS  500 ms\n");
   progress.OnEvent(Finished("simulate[1]", 0.5));
   EXPECT_EQ(recorder.Take(), "");
   progress.OnEvent(Waiting("no worker"));

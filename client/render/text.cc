@@ -175,6 +175,7 @@ void Table::AddRow(std::vector<std::string> cells) {
 }
 
 std::string Table::Render(const Style& style, int indent) const {
+  constexpr int kNarrowest = 12;
   std::vector<int> widths;
   bool titled = false;
   for (size_t c = 0; c < columns_.size(); ++c) {
@@ -183,10 +184,24 @@ std::string Table::Render(const Style& style, int indent) const {
     for (const auto& row : rows_) width = std::max(width, TextWidth(row[c]));
     widths.push_back(width);
   }
+  int excess = indent + 2 * static_cast<int>(widths.size() - 1);
+  for (const int width : widths) excess += width;
+  excess = style.width() > 0 ? excess - style.width() : 0;
+  for (; excess > 0; --excess) {
+    int widest = -1;
+    for (size_t c = 0; c < columns_.size(); ++c) {
+      if (columns_[c].align != Align::kLeft || widths[c] <= kNarrowest)
+        continue;
+      if (widest < 0 || widths[c] > widths[widest])
+        widest = static_cast<int>(c);
+    }
+    if (widest < 0) break;
+    --widths[widest];
+  }
   const auto line = [&](const auto& cell_of) {
     std::string out(indent, ' ');
     for (size_t c = 0; c < columns_.size(); ++c) {
-      const std::string& cell = cell_of(c);
+      const std::string cell = ClipMiddle(cell_of(c), widths[c]);
       const std::string pad(widths[c] - TextWidth(cell), ' ');
       if (c > 0) out += "  ";
       if (columns_[c].align == Align::kRight) {

@@ -39,11 +39,15 @@ std::string ClipMiddle(absl::string_view text, int width);
 // `text` cut so that it is at most `width` wide.
 std::string ClipEnd(absl::string_view text, int width);
 
-// ANSI colours, or nothing where the output is no terminal.
+// How wide and colourful the output may be: ANSI colours and the width of the
+// window on a terminal, neither elsewhere.
 class Style {
  public:
-  static Style Plain() { return Style(false); }
-  static Style Coloured() { return Style(true); }
+  static Style Plain() { return Style(false, 0); }
+  static Style Coloured() { return Style(true, 0); }
+  static Style Terminal(int width) { return Style(true, width); }
+
+  int width() const { return width_; }  // Columns; 0: no limit.
 
   std::string Bold(absl::string_view text) const;
   std::string Dim(absl::string_view text) const;
@@ -52,16 +56,18 @@ class Style {
   std::string Yellow(absl::string_view text) const;
 
  private:
-  explicit Style(bool on) : on_(on) {}
+  Style(bool on, int width) : on_(on), width_(width) {}
   std::string Wrap(absl::string_view code, absl::string_view text) const;
 
   bool on_;
+  int width_;
 };
 
 enum class Align { kLeft, kRight };
 
 // Rows of cells in aligned columns, two spaces apart, no trailing spaces.
-// Cells are cleaned and printed whole: clip before adding.
+// Cells are cleaned. Where the style has a width, the widest left-aligned cells
+// are clipped in the middle so that rows fit, but not below 12 columns.
 class Table {
  public:
   struct Column {

@@ -86,5 +86,18 @@ TEST(TextTest, Table) {
   EXPECT_EQ(table.Render(Style::Coloured()).substr(0, 4), "\x1b[1m");
 }
 
+TEST(TextTest, TableFitsTheWindow) {
+  Table table({{""}, {"", Align::kRight}});
+  table.AddRow({"abcdefghijklmnopqrstuvwxyz", "1"});
+  table.AddRow({"short", "22"});
+  EXPECT_EQ(table.Render(Style::Terminal(24)),
+            "abcdefghi...stuvwxyz   1\n"
+            "short                 22\n");
+  // Never so narrow that names say nothing.
+  EXPECT_EQ(table.Render(Style::Terminal(5)),
+            "abcde...wxyz   1\n"
+            "short         22\n");
+}
+
 }  // namespace
 }  // namespace edgekiln::client
