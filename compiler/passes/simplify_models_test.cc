@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -84,6 +85,8 @@ std::vector<std::string> Kinds(const Graph& graph) {
 }
 
 class SimplifyModelsTest : public testing::TestWithParam<ModelCase> {};
+
+void PrintTo(const ModelCase& row, std::ostream* out) { *out << row.name; }
 
 TEST_P(SimplifyModelsTest, ComputesTheRecordedOutputs) {
   const std::string model = absl::StrCat("models/", GetParam().name, ".onnx");

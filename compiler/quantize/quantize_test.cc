@@ -1,0 +1,178 @@
+#include "compiler/quantize/quantize.h"
+
+#include <map>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include "compiler/ir/text.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using Ranges = std::map<std::string, std::pair<float, float>>;
+
+v1::CalibrationStatistics Statistics(const Ranges& ranges) {
+  v1::CalibrationStatistics statistics;
+  for (const auto& [tensor, range] : ranges) {
+    auto* one = statistics.add_ranges();
+    one->set_tensor(tensor);
+    one->set_min(range.first);
+    one->set_max(range.second);
+    one->set_percentile_low(range.first);
+    one->set_percentile_high(range.second);
+  }
+  return statistics;
+}
+
+struct QuantizeCase {
+  const char* name;
+  const char* before;
+  Ranges ranges;
+  const char* after;
+};
+
+void PrintTo(const QuantizeCase& row, std::ostream* out) { *out << row.name; }
+
+class QuantizeTest : public testing::TestWithParam<QuantizeCase> {};
+
+TEST_P(QuantizeTest, MakesInt8) {
+  const absl::StatusOr<Graph> graph = ParseGraph(GetParam().before);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::StatusOr<Graph> quantized =
+      QuantizeGraph(*graph, Statistics(GetParam().ranges));
+  ASSERT_TRUE(quantized.ok()) << quantized.status();
+  const absl::StatusOr<Graph> expected = ParseGraph(GetParam().after);
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_EQ(PrintGraph(*quantized), PrintGraph(*expected));
+}
+
+const QuantizeCase kCases[] = {
+    {"ConvolutionWithBiasAndClamp",
+     R"(
+%x : float32[1,1,1,2] = input
+%w : float32[2,1,1,2] = constant [127, -63.5, 0.5, 0.25]
+%b : float32[2] = constant [100, 3]
+%y : float32[1,1,1,2] = conv2d(%x, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id conv
+return %y
+)",
+     {{"x", {-128, 127}}, {"y", {0, 127.5}}},
+     R"(
+%x : float32[1,1,1,2] = input
+%x.int8 : int8[1,1,1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,1,1,2] axis 0 scale [1, 0.003937007859349251] zero [0, 0] = constant [127, -64, 127, 64]
+%b.int : int32[2] axis 0 scale [1, 0.003937007859349251] zero [0, 0] = constant [100, 762]
+%y.int8 : int8[1,1,1,2] scale 0.5 zero -128 = conv2d(%x.int8, %w.int, %b.int) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id conv
+%y : float32[1,1,1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)"},
+    // reshape and concat share one scale with what they read and make; the
+    // softmax has the scale of probabilities.
+    {"SharedScalesAndProbabilities",
+     R"(
+%x : float32[1,2] = input
+%z : float32[2] = input
+%r : float32[1,2] = reshape(%z) id r
+%c : float32[1,4] = concat(%x, %r) {axis 1} id c
+%y : float32[1,4] = softmax(%c) {beta 1 axis 1} id y
+return %y
+)",
+     {{"x", {-1, 1}},
+      {"z", {0, 127}},
+      {"r", {0, 127}},
+      {"c", {-128, 2}},
+      {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%z : float32[2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%z.int8 : int8[2] scale 1 zero 0 = quantize(%z) id quantize_z
+%r : int8[1,2] scale 1 zero 0 = reshape(%z.int8) id r
+%c : int8[1,4] scale 1 zero 0 = concat(%x.int8, %r) {axis 1} id c
+%y.int8 : int8[1,4] scale 0.00390625 zero -128 = softmax(%c) {beta 1 axis 1} id y
+%y : float32[1,4] = dequantize(%y.int8) id dequantize_y
+return %y
+)"},
+    {"ConstantOperandHasItsOwnScale",
+     R"(
+%x : float32[2] = input
+%k : float32[2] = constant [0, 25.5]
+%h : float32[2] = add(%x, %k) id h
+%y : float32[2] = mul(%h, %h) id y
+return %y, %h
+)",
+     {{"x", {0, 255}}, {"h", {0, 510}}, {"y", {0, 255}}},
+     R"(
+%x : float32[2] = input
+%x.int8 : int8[2] scale 1 zero -128 = quantize(%x) id quantize_x
+%k.int8 : int8[2] scale 0.1 zero -128 = constant [-128, 127]
+%h.int8 : int8[2] scale 2 zero -128 = add(%x.int8, %k.int8) id h
+%y.int8 : int8[2] scale 1 zero -128 = mul(%h.int8, %h.int8) id y
+%y : float32[2] = dequantize(%y.int8) id dequantize_y
+%h : float32[2] = dequantize(%h.int8) id dequantize_h
+return %y, %h
+)"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizeTest, testing::ValuesIn(kCases),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(QuantizeTest, RefusesWhatItCannotDo) {
+  const struct {
+    const char* graph;
+    Ranges ranges;
+    absl::StatusCode code;
+    const char* says;
+  } kErrors[] = {
+      {R"(
+%x : float32[1,2] = input
+%s : float32[2] = input
+%y : float32[1,2] = batch_normalization(%x, %s, %s, %s, %s) {axis 1} id bn
+return %y
+)",
+       {}, absl::StatusCode::kUnimplemented, "layer bn"},
+      {R"(
+%x : float32[1,2] = input
+%w : float32[1,2] = input
+%y : float32[1,1] = fully_connected(%x, %w) id fc
+return %y
+)",
+       {}, absl::StatusCode::kUnimplemented, "'w'"},
+      {R"(
+%x : float32[1] = input
+%q : int8[1] scale 1 zero 0 = quantize(%x) id q
+%y : float32[1] = dequantize(%q) id y
+return %y
+)",
+       {}, absl::StatusCode::kUnimplemented, "quantized already"},
+      {R"(
+%x : float32[1] = input
+%y : float32[1] = add(%x, %x) id y
+return %y
+)",
+       {{"x", {0, 1}}}, absl::StatusCode::kInvalidArgument, "'y'"},
+      {R"(
+%x : float32[1] = input
+%y : float32[1] = add(%x, %x) id y
+return %y
+)",
+       {{"x", {0, 1}}, {"y", {3, 2}}}, absl::StatusCode::kInvalidArgument,
+       "'y'"},
+  };
+  for (const auto& row : kErrors) {
+    const absl::StatusOr<Graph> graph = ParseGraph(row.graph);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const auto quantized = QuantizeGraph(*graph, Statistics(row.ranges));
+    ASSERT_FALSE(quantized.ok()) << row.graph;
+    EXPECT_EQ(quantized.status().code(), row.code) << quantized.status();
+    EXPECT_NE(quantized.status().message().find(row.says),
+              absl::string_view::npos)
+        << quantized.status();
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
