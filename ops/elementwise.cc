@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <type_traits>
 
 #include "base/status_macros.h"
 #include "ops/broadcast.h"
@@ -20,8 +21,8 @@ uint8_t Index(T value) {
 template <typename T>
 std::array<int32_t, 256> ScaledTable(const QuantizedAddParameters& p, int i) {
   std::array<int32_t, 256> table{};
-  for (int32_t v = std::numeric_limits<T>::min();
-       v <= std::numeric_limits<T>::max(); ++v) {
+  constexpr int32_t kLowest = std::is_signed_v<T> ? -128 : 0;
+  for (int32_t v = kLowest; v < kLowest + 256; ++v) {
     table[Index(static_cast<T>(v))] =
         Rescale((v - p.zero_point[i]) * (1 << p.left_shift), p.multiplier[i]);
   }

@@ -25,7 +25,7 @@ inline void Int16Rows(int64_t columns, int64_t padded_depth,
     const __m256i low = _mm256_loadu_si256(at);
     const __m256i high = _mm256_loadu_si256(at + 1);
     for (int r = 0; r < kRows; ++r) {
-      int32_t pair;
+      int32_t pair = 0;
       __builtin_memcpy(&pair, left + r * padded_depth + k, sizeof(pair));
       const __m256i x = _mm256_set1_epi32(pair);
       sum[r][0] = _mm256_add_epi32(sum[r][0], _mm256_madd_epi16(x, low));

@@ -19,7 +19,7 @@ inline void Int16Rows(int64_t columns, int64_t padded_depth,
   for (int64_t k = 0; k < padded_depth; k += 2) {
     const __m512i w = _mm512_loadu_si512(block + k * kGemmColumns);
     for (int r = 0; r < kRows; ++r) {
-      int32_t pair;
+      int32_t pair = 0;
       __builtin_memcpy(&pair, left + r * padded_depth + k, sizeof(pair));
       sum[r] = _mm512_add_epi32(sum[r],
                                 _mm512_madd_epi16(_mm512_set1_epi32(pair), w));

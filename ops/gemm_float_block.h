@@ -10,13 +10,13 @@
 // and the linker must never merge their copies. For the same reason nothing
 // here uses inline functions of other headers.
 namespace edgekiln::ops {
-namespace {
 
 // `kRows` rows times one block. Lanes are columns; the sum over the depth is
 // sequential in every lane.
 template <int kLanes, int kRows>
-inline void FloatRows(int64_t columns, int64_t depth, const float* left,
-                      const float* block, float* out, int64_t out_stride) {
+static inline void FloatRows(int64_t columns, int64_t depth, const float* left,
+                             const float* block, float* out,
+                             int64_t out_stride) {
   typedef float Vector __attribute__((vector_size(kLanes * sizeof(float))));
   constexpr int kVectors = kGemmColumns / kLanes;
   Vector sum[kRows][kVectors] = {};
@@ -38,9 +38,9 @@ inline void FloatRows(int64_t columns, int64_t depth, const float* left,
 }
 
 template <int kLanes, int kRows>
-inline void FloatBlock(int64_t rows, int64_t columns, int64_t depth,
-                       const float* left, const float* block, float* out,
-                       int64_t out_stride) {
+static inline void FloatBlock(int64_t rows, int64_t columns, int64_t depth,
+                              const float* left, const float* block, float* out,
+                              int64_t out_stride) {
   int64_t r = 0;
   for (; r + kRows <= rows; r += kRows) {
     FloatRows<kLanes, kRows>(columns, depth, left + r * depth, block,
@@ -52,7 +52,6 @@ inline void FloatBlock(int64_t rows, int64_t columns, int64_t depth,
   }
 }
 
-}  // namespace
 }  // namespace edgekiln::ops
 
 #endif  // EK_OPS_GEMM_FLOAT_BLOCK_H_

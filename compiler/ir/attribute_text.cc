@@ -61,9 +61,10 @@ std::string PrintMessage(const Message& message) {
           absl::StrCat(field->name(), " ", PrintValue(message, *field, -1)));
       continue;
     }
+    const int count = message.GetReflection()->FieldSize(message, field);
     std::vector<std::string> values;
-    for (int i = 0; i < message.GetReflection()->FieldSize(message, field);
-         ++i) {
+    values.reserve(count);
+    for (int i = 0; i < count; ++i) {
       values.push_back(PrintValue(message, *field, i));
     }
     parts.push_back(
@@ -161,8 +162,8 @@ std::string PrintAttributes(const v1::OpAttributes& attributes) {
   if (attributes.op_case() == v1::OpAttributes::OP_NOT_SET) return "";
   const FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByNumber(attributes.op_case());
-  const std::string text =
-      PrintMessage(attributes.GetReflection()->GetMessage(attributes, field));
+  const std::string text = PrintMessage(
+      v1::OpAttributes::GetReflection()->GetMessage(attributes, field));
   return text == "{}" ? "" : absl::StrCat(" ", text);
 }
 
@@ -174,7 +175,7 @@ absl::Status ParseAttributes(absl::string_view kind, TextScanner& scanner,
     return scanner.Error(absl::StrCat("unknown op '", kind, "'"));
   }
   Message& message =
-      *attributes.GetReflection()->MutableMessage(&attributes, field);
+      *v1::OpAttributes::GetReflection()->MutableMessage(&attributes, field);
   if (!scanner.NextIs('{')) return absl::OkStatus();
   return ParseMessage(scanner, message);
 }

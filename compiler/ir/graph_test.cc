@@ -20,7 +20,7 @@ return %y
 
 Graph TwoLayers() {
   std::string text = kTwoLayers;
-  const std::string zeros = "0x" + std::string(24 * 8, '0');
+  const std::string zeros = "0x" + std::string(192, '0');
   text.replace(text.find("ZEROS"), 5, zeros);
   absl::StatusOr<Graph> graph = ParseGraph(text);
   EXPECT_TRUE(graph.ok()) << graph.status();

@@ -60,8 +60,7 @@ std::string ConstantText(const Tensor& tensor, const PrintOptions& options) {
       elements > options.elide_constants_above) {
     return absl::StrCat("constant sha256:", DigestOf(data).hash);
   }
-  const std::string hex =
-      absl::StrCat("constant 0x", absl::BytesToHexString(data));
+  std::string hex = absl::StrCat("constant 0x", absl::BytesToHexString(data));
   if (elements > kListedElements || std::ssize(data) != elements * bytes) {
     return hex;
   }
@@ -141,7 +140,7 @@ class Printer {
     std::vector<std::string> names;
     for (const TensorId id : ids) {
       if (id == kNoTensor) {
-        names.push_back("_");
+        names.emplace_back("_");
       } else if (Exists(id)) {
         names.push_back(NameText(graph_.tensors[id].name));
       } else {

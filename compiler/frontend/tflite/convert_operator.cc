@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<int64_t>> ConstantInts(const Graph& graph,
   const auto bytes = static_cast<size_t>(ElementBytes(tensor.type));
   std::vector<int64_t> values;
   for (size_t at = 0; at + bytes <= tensor.data->size(); at += bytes) {
-    if (values.size() == 2 * ops::kMaxRank) {
+    if (std::ssize(values) == 2 * ops::kMaxRank) {
       return TfliteBroken(absl::StrCat("input ", index, " is too long"), "",
                           absl::StrCat("at most ", 2 * ops::kMaxRank));
     }

@@ -49,7 +49,7 @@ void ExpectSame(absl::string_view actual, const NpyArray& expected,
   const auto [low, high] = std::minmax_element(want.begin(), want.end());
   const float tolerance = 1e-4f * (*high - *low);
   for (size_t i = 0; i < want.size(); ++i) {
-    float value;
+    float value = 0;
     std::memcpy(&value, actual.data() + i * sizeof(value), sizeof(value));
     ASSERT_NEAR(value, want[i], tolerance) << "element " << i;
   }

@@ -34,7 +34,7 @@ absl::Status CheckOperators(const TfliteModelReader& reader) {
                         reader.OperatorCodeOf(op));
     if (IsConvertible(code)) continue;
     if (refused.size() == kMaxNamesInError) {
-      refused.push_back("...");
+      refused.emplace_back("...");
       break;
     }
     const bool custom = code == tflite::BuiltinOperator::CUSTOM;
