@@ -31,7 +31,9 @@ return %y
 
 class ConvertMatMulTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(ConvertMatMulTest, RewritesTo) { ExpectRewrite(*NewConvertMatMulPass(), GetParam()); }
+TEST_P(ConvertMatMulTest, RewritesTo) {
+  ExpectRewrite(*NewConvertMatMulPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, ConvertMatMulTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

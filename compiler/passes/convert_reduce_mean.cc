@@ -51,8 +51,8 @@ class ConvertReduceMean : public Pass {
       if (keep_dims) continue;
       Tensor pooled = x;
       pooled.shape = {x.shape[0], 1, 1, x.shape[3]};
-      pooled.name = names.TensorName(graph.tensors[mean.outputs[0]].name +
-                                     ".pooled");
+      pooled.name =
+          names.TensorName(graph.tensors[mean.outputs[0]].name + ".pooled");
       Op reshape;
       reshape.id = names.OpId(mean.id + ".reshape");
       reshape.name = mean.name;

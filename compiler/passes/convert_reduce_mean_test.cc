@@ -47,7 +47,9 @@ return %y
 
 class ConvertReduceMeanTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(ConvertReduceMeanTest, RewritesTo) { ExpectRewrite(*NewConvertReduceMeanPass(), GetParam()); }
+TEST_P(ConvertReduceMeanTest, RewritesTo) {
+  ExpectRewrite(*NewConvertReduceMeanPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, ConvertReduceMeanTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

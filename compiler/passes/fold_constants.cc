@@ -34,8 +34,8 @@ absl::StatusOr<std::string> Compute(const Graph& graph, const Op& op) {
   const ops::TensorView type = ViewOf(output);
   const ops::MutableTensorView result = {type.type, type.shape, data.data(),
                                          type.quantization};
-  EK_RETURN_IF_ERROR(ops::Evaluate(op.attributes, ViewsOf(graph, op.inputs),
-                                   {result}));
+  EK_RETURN_IF_ERROR(
+      ops::Evaluate(op.attributes, ViewsOf(graph, op.inputs), {result}));
   return data;
 }
 

@@ -49,7 +49,9 @@ return %y, %z
 
 class FoldConstantsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(FoldConstantsTest, RewritesTo) { ExpectRewrite(*NewFoldConstantsPass(), GetParam()); }
+TEST_P(FoldConstantsTest, RewritesTo) {
+  ExpectRewrite(*NewFoldConstantsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, FoldConstantsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

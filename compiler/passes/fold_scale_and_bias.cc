@@ -145,8 +145,7 @@ class FoldScaleAndBias : public Pass {
       bias[c] =
           static_cast<float>(bias[c] * affine.scale[c] + affine.offset[c]);
     }
-    const int32_t index =
-        static_cast<int32_t>(&op - editor.graph().ops.data());
+    const int32_t index = static_cast<int32_t>(&op - editor.graph().ops.data());
     if (std::any_of(affine.scale.begin(), affine.scale.end(),
                     [](double factor) { return factor != 1.0; })) {
       editor.SetInput(

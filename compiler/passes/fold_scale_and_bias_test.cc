@@ -104,7 +104,9 @@ return %y
 
 class FoldScaleAndBiasTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(FoldScaleAndBiasTest, RewritesTo) { ExpectRewrite(*NewFoldScaleAndBiasPass(), GetParam()); }
+TEST_P(FoldScaleAndBiasTest, RewritesTo) {
+  ExpectRewrite(*NewFoldScaleAndBiasPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, FoldScaleAndBiasTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

@@ -40,8 +40,8 @@ Op* ClampOwner(GraphEditor& editor, TensorId clipped) {
     Op* op = editor.producer(clipped);
     if (op == nullptr) return fallback;
     const bool pools = op->attributes.has_max_pool2d();
-    const bool passes = pools || op->attributes.has_reshape() ||
-                        op->attributes.has_transpose();
+    const bool passes =
+        pools || op->attributes.has_reshape() || op->attributes.has_transpose();
     if (!passes) return ClampOf(op->attributes) != nullptr ? op : fallback;
     if (pools && fallback == nullptr) fallback = op;
     clipped = op->inputs[0];

@@ -118,7 +118,9 @@ return %y
 
 class FuseClampsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(FuseClampsTest, RewritesTo) { ExpectRewrite(*NewFuseClampsPass(), GetParam()); }
+TEST_P(FuseClampsTest, RewritesTo) {
+  ExpectRewrite(*NewFuseClampsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, FuseClampsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

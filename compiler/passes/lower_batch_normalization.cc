@@ -60,8 +60,8 @@ class Lowering {
                        std::vector<int64_t> shape,
                        const std::vector<float>& values) {
     Tensor like;
-    like.name = names_.TensorName(absl::StrCat(
-        graph_.tensors[op.outputs[0]].name, ".", role));
+    like.name = names_.TensorName(
+        absl::StrCat(graph_.tensors[op.outputs[0]].name, ".", role));
     graph_.tensors.push_back(FloatTensorLike(like, std::move(shape), values));
     return static_cast<TensorId>(graph_.tensors.size()) - 1;
   }

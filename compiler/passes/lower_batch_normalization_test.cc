@@ -43,12 +43,15 @@ return %y
 )"},
 };
 
-class LowerBatchNormalizationTest : public testing::TestWithParam<RewriteCase> {};
+class LowerBatchNormalizationTest : public testing::TestWithParam<RewriteCase> {
+};
 
-TEST_P(LowerBatchNormalizationTest, RewritesTo) { ExpectRewrite(*NewLowerBatchNormalizationPass(), GetParam()); }
+TEST_P(LowerBatchNormalizationTest, RewritesTo) {
+  ExpectRewrite(*NewLowerBatchNormalizationPass(), GetParam());
+}
 
-INSTANTIATE_TEST_SUITE_P(All, LowerBatchNormalizationTest, testing::ValuesIn(kCases),
-                         [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(All, LowerBatchNormalizationTest,
+                         testing::ValuesIn(kCases), [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

@@ -36,8 +36,7 @@ v1::Window2d Padded(v1::Window2d window, const v1::Pad& pad) {
   window.set_pad_bottom(window.pad_bottom() +
                         static_cast<int32_t>(pad.after(1)));
   window.set_pad_left(window.pad_left() + static_cast<int32_t>(pad.before(2)));
-  window.set_pad_right(window.pad_right() +
-                       static_cast<int32_t>(pad.after(2)));
+  window.set_pad_right(window.pad_right() + static_cast<int32_t>(pad.after(2)));
   return window;
 }
 

@@ -90,7 +90,9 @@ return %y
 
 class MergePadsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(MergePadsTest, RewritesTo) { ExpectRewrite(*NewMergePadsPass(), GetParam()); }
+TEST_P(MergePadsTest, RewritesTo) {
+  ExpectRewrite(*NewMergePadsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, MergePadsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

@@ -92,9 +92,9 @@ class PermuteWeights : public Pass {
       flat.shape = {flat.num_elements() / weights.shape[1], weights.shape[1]};
     }
     editor.SetInput(index, 1, editor.AddTensor(std::move(permuted)));
-    const TensorId row = editor.InsertBefore(
-        index, absl::StrCat(op.id, ".flatten"), ReshapeAttributes(), x,
-        std::move(flat));
+    const TensorId row =
+        editor.InsertBefore(index, absl::StrCat(op.id, ".flatten"),
+                            ReshapeAttributes(), x, std::move(flat));
     editor.SetInput(index, 0, row);
   }
 };

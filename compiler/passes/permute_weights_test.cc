@@ -65,7 +65,9 @@ return %y
 
 class PermuteWeightsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(PermuteWeightsTest, RewritesTo) { ExpectRewrite(*NewPermuteWeightsPass(), GetParam()); }
+TEST_P(PermuteWeightsTest, RewritesTo) {
+  ExpectRewrite(*NewPermuteWeightsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, PermuteWeightsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

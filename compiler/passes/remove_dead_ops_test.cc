@@ -51,7 +51,9 @@ return %a
 
 class RemoveDeadOpsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(RemoveDeadOpsTest, RewritesTo) { ExpectRewrite(*NewRemoveDeadOpsPass(), GetParam()); }
+TEST_P(RemoveDeadOpsTest, RewritesTo) {
+  ExpectRewrite(*NewRemoveDeadOpsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, RemoveDeadOpsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

@@ -100,7 +100,9 @@ return %y
 
 class RemoveNoopsTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(RemoveNoopsTest, RewritesTo) { ExpectRewrite(*NewRemoveNoopsPass(), GetParam()); }
+TEST_P(RemoveNoopsTest, RewritesTo) {
+  ExpectRewrite(*NewRemoveNoopsPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, RemoveNoopsTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

@@ -19,7 +19,8 @@ std::string RandomValues(const Tensor& tensor, Rng& random) {
   for (int64_t i = 0; i < tensor.num_elements(); ++i) {
     if (tensor.type == v1::FLOAT32) {
       const float value =
-          static_cast<float>(static_cast<int>(random.Next() % 2001) - 1000) / 256;
+          static_cast<float>(static_cast<int>(random.Next() % 2001) - 1000) /
+          256;
       bytes.append(reinterpret_cast<const char*>(&value), sizeof(value));
     } else {
       for (int64_t k = 0; k < ElementBytes(tensor.type); ++k) {

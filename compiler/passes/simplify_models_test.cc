@@ -51,8 +51,8 @@ double WorstError(const Graph& graph, const Arrays& golden, int sample) {
   }
   double worst = 0;
   for (size_t i = 0; i < graph.outputs.size(); ++i) {
-    const std::string key = absl::StrCat(
-        "output_", sample, "_", graph.tensors[graph.outputs[i]].name);
+    const std::string key = absl::StrCat("output_", sample, "_",
+                                         graph.tensors[graph.outputs[i]].name);
     const auto found = golden.find(key);
     if (found == golden.end() ||
         found->second.data.size() != (*outputs)[i].size()) {
@@ -113,12 +113,10 @@ TEST_P(SimplifyModelsTest, ComputesTheRecordedOutputs) {
 }
 
 const ModelCase kModels[] = {
-    {"mnist_cnn_fp32",
-     {"reshape", "conv2d", "max_pool2d", "fully_connected"}},
+    {"mnist_cnn_fp32", {"reshape", "conv2d", "max_pool2d", "fully_connected"}},
     {"lenet_fp32",
      {"reshape", "conv2d", "max_pool2d", "fully_connected", "softmax"}},
-    {"mnist_mlp_fp32",
-     {"reshape", "max_pool2d", "fully_connected", "softmax"}},
+    {"mnist_mlp_fp32", {"reshape", "max_pool2d", "fully_connected", "softmax"}},
     {"resnet8_fp32",
      {"transpose", "conv2d", "add", "average_pool2d", "reshape",
       "fully_connected", "softmax"}},

@@ -104,8 +104,10 @@ class Generator {
     return Add(std::move(tensor));
   }
 
-  TensorId Pick() { return pool_[static_cast<size_t>(Below(
-      static_cast<int64_t>(pool_.size())))]; }
+  TensorId Pick() {
+    return pool_[static_cast<size_t>(
+        Below(static_cast<int64_t>(pool_.size())))];
+  }
   const std::vector<int64_t>& Shape(TensorId id) {
     return graph_.tensors[id].shape;
   }
@@ -179,7 +181,8 @@ class Generator {
     if (Below(2) == 0) {
       const int64_t outputs = 1 + Below(3);
       *attributes.mutable_conv2d()->mutable_window() = Window(1);
-      if (Below(3) == 0) RandomClamp(attributes.mutable_conv2d()->mutable_clamp());
+      if (Below(3) == 0)
+        RandomClamp(attributes.mutable_conv2d()->mutable_clamp());
       Emit(std::move(attributes),
            {x, Constant({outputs, 1 + Below(2), 1 + Below(2), channels},
                         outputs, 0)});
@@ -296,8 +299,8 @@ class Generator {
 
   void AddNormalization(TensorId x) {
     if (quantized_) return;
-    const int32_t axis = static_cast<int32_t>(
-        Below(static_cast<int64_t>(Shape(x).size())));
+    const int32_t axis =
+        static_cast<int32_t>(Below(static_cast<int64_t>(Shape(x).size())));
     const int64_t channels = Shape(x)[axis];
     v1::OpAttributes attributes;
     attributes.mutable_batch_normalization()->set_epsilon(1e-3f);
@@ -362,7 +365,8 @@ TEST_P(SimplifyRandomTest, ComputesTheSame) {
     ExpectSameOutputs(graph, simplified, seed);
     if (HasFailure()) {
       FAIL() << "seed " << seed << "\n"
-             << PrintGraph(graph) << "\nbecame\n" << PrintGraph(simplified);
+             << PrintGraph(graph) << "\nbecame\n"
+             << PrintGraph(simplified);
     }
     // A second time there is nothing left to do.
     Graph again = simplified;

@@ -278,8 +278,7 @@ class Sinking {
     const Permutation permutation = PermutationOf(*first);
     const Tensor& output = graph_.tensors[op.outputs[0]];
     const bool mean = op.attributes.has_reduce_mean();
-    if (output.quantization.has_value() &&
-        output.quantization->per_channel()) {
+    if (output.quantization.has_value() && output.quantization->per_channel()) {
       return false;
     }
     if (!mean && output.shape.size() != permutation.size()) return false;
@@ -318,7 +317,7 @@ class Sinking {
 
   Graph& graph_;
   FreshNames names_;
-  std::vector<int32_t> maker_;  // By tensor: index into ops_, or -1.
+  std::vector<int32_t> maker_;   // By tensor: index into ops_, or -1.
   std::vector<bool> is_output_;  // Tensors of the graph as it was.
   std::map<TensorId, TensorId> alias_;
   std::vector<Op> ops_;

@@ -173,7 +173,9 @@ return %y
 
 class SinkTransposesTest : public testing::TestWithParam<RewriteCase> {};
 
-TEST_P(SinkTransposesTest, RewritesTo) { ExpectRewrite(*NewSinkTransposesPass(), GetParam()); }
+TEST_P(SinkTransposesTest, RewritesTo) {
+  ExpectRewrite(*NewSinkTransposesPass(), GetParam());
+}
 
 INSTANTIATE_TEST_SUITE_P(All, SinkTransposesTest, testing::ValuesIn(kCases),
                          [](const auto& info) {

@@ -51,13 +51,12 @@ absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
           absl::StrCat("tensor '", tensor.name, "'"), "a float32 graph",
           "calibrate the float model; a quantized one needs no calibration");
     }
-    observed.push_back({.tensor = id,
-                        .any = false,
-                        .min = 0,
-                        .max = 0,
-                        .histogram = histograms
-                                         ? std::make_unique<Histogram>()
-                                         : nullptr});
+    observed.push_back(
+        {.tensor = id,
+         .any = false,
+         .min = 0,
+         .max = 0,
+         .histogram = histograms ? std::make_unique<Histogram>() : nullptr});
     return absl::OkStatus();
   };
   for (const TensorId id : graph.inputs) EK_RETURN_IF_ERROR(add(id));
@@ -73,11 +72,11 @@ absl::Status Observe(const Graph& graph, absl::string_view bytes,
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
   for (const float value : values) {
     if (!std::isfinite(value)) {
-      return Invalid(absl::StrCat("it takes the value ", value),
-                     absl::StrCat("tensor '",
-                                  graph.tensors[observed.tensor].name, "'"),
-                     "finite values",
-                     "check the calibration data and its input transform");
+      return Invalid(
+          absl::StrCat("it takes the value ", value),
+          absl::StrCat("tensor '", graph.tensors[observed.tensor].name, "'"),
+          "finite values",
+          "check the calibration data and its input transform");
     }
     if (!observed.any) observed.min = observed.max = value;
     observed.any = true;
@@ -128,10 +127,8 @@ v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
   range.set_percentile_high(observed.max);
   if (observed.histogram != nullptr) {
     const auto [low, high] = observed.histogram->Kept(kept_ppm);
-    range.set_percentile_low(
-        std::max(observed.min, static_cast<float>(low)));
-    range.set_percentile_high(
-        std::min(observed.max, static_cast<float>(high)));
+    range.set_percentile_low(std::max(observed.min, static_cast<float>(low)));
+    range.set_percentile_high(std::min(observed.max, static_cast<float>(high)));
   }
   return range;
 }
@@ -142,8 +139,7 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
     const v1::CalibrateOptions& options, const CalibrationProgress& progress,
     ops::CpuPath cpu_path) {
-  const bool percentile =
-      options.method() == v1::CalibrateOptions::PERCENTILE;
+  const bool percentile = options.method() == v1::CalibrateOptions::PERCENTILE;
   if (percentile &&
       (options.percentile_ppm() < 1 || options.percentile_ppm() > kWhole)) {
     return Invalid(absl::StrCat("percentile_ppm is ", options.percentile_ppm()),

@@ -21,9 +21,9 @@ return %y
 v1::Chunk ChunkOf(const std::vector<float>& values, int64_t samples) {
   v1::Chunk chunk;
   chunk.set_samples(samples);
-  chunk.add_arrays()->set_data(std::string(
-      reinterpret_cast<const char*>(values.data()),
-      values.size() * sizeof(float)));
+  chunk.add_arrays()->set_data(
+      std::string(reinterpret_cast<const char*>(values.data()),
+                  values.size() * sizeof(float)));
   return chunk;
 }
 
@@ -40,7 +40,8 @@ absl::StatusOr<v1::CalibrationStatistics> CalibrateTiny(
 }
 
 TEST(CalibrateTest, RangesOfEveryActivation) {
-  const auto statistics = CalibrateTiny({ChunkOf({1, 2, 5, 1}, 2), ChunkOf({0, 9}, 1)});
+  const auto statistics =
+      CalibrateTiny({ChunkOf({1, 2, 5, 1}, 2), ChunkOf({0, 9}, 1)});
   ASSERT_TRUE(statistics.ok()) << statistics.status();
   EXPECT_EQ(statistics->samples(), 3);
   ASSERT_EQ(statistics->ranges_size(), 3);
@@ -61,8 +62,8 @@ TEST(CalibrateTest, RangesOfEveryActivation) {
 TEST(CalibrateTest, PercentileCutsOutliersOff) {
   std::vector<float> values(2000, 1.0f);
   values[7] = 1000;
-  const auto statistics =
-      CalibrateTiny({ChunkOf(values, 1000)}, v1::CalibrateOptions::PERCENTILE, 990'000);
+  const auto statistics = CalibrateTiny(
+      {ChunkOf(values, 1000)}, v1::CalibrateOptions::PERCENTILE, 990'000);
   ASSERT_TRUE(statistics.ok()) << statistics.status();
   EXPECT_EQ(statistics->ranges(0).max(), 1000);
   EXPECT_LT(statistics->ranges(0).percentile_high(), 1.5);

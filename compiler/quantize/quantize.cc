@@ -22,15 +22,15 @@ namespace {
 
 absl::Status Unsupported(const Op& op, std::string what, std::string limit,
                          std::string fix) {
-  return MakeError(absl::StatusCode::kUnimplemented,
-                   {.fault = Fault::kUser,
-                    .reason = "OP_NOT_QUANTIZABLE",
-                    .what = std::move(what),
-                    .where = absl::StrCat("layer ", op.id, " (", op.kind(),
-                                          op.name.empty() ? "" : ", ", op.name,
-                                          ")"),
-                    .limit = std::move(limit),
-                    .fix = std::move(fix)});
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.fault = Fault::kUser,
+       .reason = "OP_NOT_QUANTIZABLE",
+       .what = std::move(what),
+       .where = absl::StrCat("layer ", op.id, " (", op.kind(),
+                             op.name.empty() ? "" : ", ", op.name, ")"),
+       .limit = std::move(limit),
+       .fix = std::move(fix)});
 }
 
 // Index of the channel dimension of constant weights; -1 for ops without.
@@ -78,7 +78,8 @@ absl::Status CheckOpIsFloat(const Graph& graph, const Op& op) {
   }
   if (WeightAxis(op) < 0) return absl::OkStatus();
   for (size_t i = 1; i < op.inputs.size(); ++i) {
-    if (op.inputs[i] != kNoTensor && !graph.tensors[op.inputs[i]].is_constant()) {
+    if (op.inputs[i] != kNoTensor &&
+        !graph.tensors[op.inputs[i]].is_constant()) {
       return Unsupported(
           op,
           absl::StrCat("weights or bias '", graph.tensors[op.inputs[i]].name,
@@ -154,14 +155,13 @@ class Quantizer {
     if (tensor.is_constant()) {
       const std::vector<float> values = *FloatConstantValues(tensor);
       if (!AllFinite(values)) {
-        return MakeError(
-            absl::StatusCode::kInvalidArgument,
-            {.fault = Fault::kUser,
-             .reason = "MODEL_INVALID",
-             .what = "a constant holds what is no finite number",
-             .where = absl::StrCat("tensor '", tensor.name, "'"),
-             .need = "finite constants",
-             .fix = "train or export again"});
+        return MakeError(absl::StatusCode::kInvalidArgument,
+                         {.fault = Fault::kUser,
+                          .reason = "MODEL_INVALID",
+                          .what = "a constant holds what is no finite number",
+                          .where = absl::StrCat("tensor '", tensor.name, "'"),
+                          .need = "finite constants",
+                          .fix = "train or export again"});
       }
       for (const float value : values) range.Include({value, value});
       return range;
@@ -209,10 +209,10 @@ class Quantizer {
       // TensorFlow Lite's convention for probabilities.
       const bool probabilities =
           has_softmax.contains(group) && range.low >= 0 && range.high <= 1;
-      quantization_[group] =
-          probabilities
-              ? Quantization{.scale = {1.0f / 256}, .zero_point = {-128}, .axis = 0}
-              : ActivationQuantization(range);
+      quantization_[group] = probabilities ? Quantization{.scale = {1.0f / 256},
+                                                          .zero_point = {-128},
+                                                          .axis = 0}
+                                           : ActivationQuantization(range);
     }
     return absl::OkStatus();
   }
@@ -236,9 +236,8 @@ class Quantizer {
     tensor.type = v1::INT8;
     tensor.quantization = QuantizationOf(id);
     if (tensor.is_constant()) {
-      tensor.data = std::make_shared<const std::string>(
-          QuantizedValues(*FloatConstantValues(source_.tensors[id]),
-                          *tensor.quantization));
+      tensor.data = std::make_shared<const std::string>(QuantizedValues(
+          *FloatConstantValues(source_.tensors[id]), *tensor.quantization));
     }
     tensor.name = names_.TensorName(absl::StrCat(tensor.name, ".int8"));
     const TensorId added = AddTensor(std::move(tensor));
@@ -327,9 +326,9 @@ class Quantizer {
         AddConstant(weights, v1::INT8, std::move(integers.weights),
                     std::move(integers.weight_data));
     if (has_bias) {
-      quantized.inputs[2] = AddConstant(
-          source_.tensors[op.inputs[2]], v1::INT32, std::move(integers.bias),
-          std::move(integers.bias_data));
+      quantized.inputs[2] =
+          AddConstant(source_.tensors[op.inputs[2]], v1::INT32,
+                      std::move(integers.bias), std::move(integers.bias_data));
     }
     return absl::OkStatus();
   }

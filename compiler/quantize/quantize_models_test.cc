@@ -25,7 +25,7 @@ struct ModelCase {
   std::string model;        // Under EK_SHARED_DIR, or of the repository.
   std::string calibration;  // The same.
   std::string data;
-  double scale;             // Input transform.
+  double scale;  // Input transform.
   double offset;
   int64_t calibration_samples;
   int float_correct;  // Of all of `data`, as recorded; -1: not recorded.
@@ -75,8 +75,8 @@ int Correct(const Graph& graph, const ConvertedData& data, int64_t first) {
       std::vector<float> scores(out.size() / sizeof(float));
       std::memcpy(scores.data(), out.data(), out.size());
       const auto best = std::max_element(scores.begin(), scores.end());
-      const int label = data.labels->label(
-          static_cast<int>(chunk.first_sample() + i));
+      const int label =
+          data.labels->label(static_cast<int>(chunk.first_sample() + i));
       correct += best - scores.begin() == label ? 1 : 0;
     }
   }
@@ -89,8 +89,7 @@ void PrintTo(const ModelCase& row, std::ostream* out) { *out << row.name; }
 
 TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
   const ModelCase& model = GetParam();
-  for (const std::string& path :
-       {model.model, model.calibration, model.data}) {
+  for (const std::string& path : {model.model, model.calibration, model.data}) {
     if (!IsOurs(path)) EK_REQUIRE_SHARED(path);
   }
   absl::StatusOr<Graph> graph = ImportOnnx(Read(model.model));
@@ -138,8 +137,8 @@ const ModelCase kModels[] = {
     // Of 100 samples one is a whole percentage point.
     {"resnet8", "models/resnet8_fp32.onnx", "data/cifar10_calib_487.npz",
      "data/cifar10_ic_100.npz", 1, 0, 200, 85, 0.01},
-    {"dscnn", "models/dscnn_fp32.onnx", "data/kws_500.npz",
-     "data/kws_500.npz", 1, 0, 100, 458, 0.005},
+    {"dscnn", "models/dscnn_fp32.onnx", "data/kws_500.npz", "data/kws_500.npz",
+     1, 0, 100, 458, 0.005},
     {"digits", "docs/example/digits.onnx",
      "docs/example/digits_calibration.npz", "docs/example/digits_test.npz", 1,
      0, 200, -1, 0.005},

@@ -133,33 +133,42 @@ TEST(QuantizeTest, RefusesWhatItCannotDo) {
 %y : float32[1,2] = batch_normalization(%x, %s, %s, %s, %s) {axis 1} id bn
 return %y
 )",
-       {}, absl::StatusCode::kUnimplemented, "layer bn"},
+       {},
+       absl::StatusCode::kUnimplemented,
+       "layer bn"},
       {R"(
 %x : float32[1,2] = input
 %w : float32[1,2] = input
 %y : float32[1,1] = fully_connected(%x, %w) id fc
 return %y
 )",
-       {}, absl::StatusCode::kUnimplemented, "'w'"},
+       {},
+       absl::StatusCode::kUnimplemented,
+       "'w'"},
       {R"(
 %x : float32[1] = input
 %q : int8[1] scale 1 zero 0 = quantize(%x) id q
 %y : float32[1] = dequantize(%q) id y
 return %y
 )",
-       {}, absl::StatusCode::kUnimplemented, "quantized already"},
+       {},
+       absl::StatusCode::kUnimplemented,
+       "quantized already"},
       {R"(
 %x : float32[1] = input
 %y : float32[1] = add(%x, %x) id y
 return %y
 )",
-       {{"x", {0, 1}}}, absl::StatusCode::kInvalidArgument, "'y'"},
+       {{"x", {0, 1}}},
+       absl::StatusCode::kInvalidArgument,
+       "'y'"},
       {R"(
 %x : float32[1] = input
 %y : float32[1] = add(%x, %x) id y
 return %y
 )",
-       {{"x", {0, 1}}, {"y", {3, 2}}}, absl::StatusCode::kInvalidArgument,
+       {{"x", {0, 1}}, {"y", {3, 2}}},
+       absl::StatusCode::kInvalidArgument,
        "'y'"},
   };
   for (const auto& row : kErrors) {

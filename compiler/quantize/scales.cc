@@ -33,17 +33,15 @@ int64_t RoundHalfAway(double value) {
 Quantization ActivationQuantization(RealRange range) {
   const double low = std::min(range.low, 0.0);
   const double high = std::max(range.high, 0.0);
-  const float scale =
-      static_cast<float>((high - low) / (kInt8Max - kInt8Min));
+  const float scale = static_cast<float>((high - low) / (kInt8Max - kInt8Min));
   // Also ranges so narrow that their scale is no float.
   if (!(scale >= std::numeric_limits<float>::min())) {
     return {.scale = {1.0f}, .zero_point = {0}, .axis = 0};
   }
-  const int64_t zero = RoundHalfAway(
-      std::clamp(kInt8Min - low / scale, kInt8Min, kInt8Max));
-  return {.scale = {scale},
-          .zero_point = {static_cast<int32_t>(zero)},
-          .axis = 0};
+  const int64_t zero =
+      RoundHalfAway(std::clamp(kInt8Min - low / scale, kInt8Min, kInt8Max));
+  return {
+      .scale = {scale}, .zero_point = {static_cast<int32_t>(zero)}, .axis = 0};
 }
 
 std::string QuantizedValues(absl::Span<const float> values,
@@ -53,8 +51,8 @@ std::string QuantizedValues(absl::Span<const float> values,
   for (const float value : values) {
     const double steps = std::clamp(value / double{quantization.scale[0]},
                                     2 * kInt8Min, 2 * kInt8Max + 2);
-    const double moved = static_cast<double>(RoundHalfAway(steps)) +
-                         quantization.zero_point[0];
+    const double moved =
+        static_cast<double>(RoundHalfAway(steps)) + quantization.zero_point[0];
     Append(data, static_cast<int8_t>(std::clamp(moved, kInt8Min, kInt8Max)));
   }
   return data;
@@ -92,9 +90,8 @@ QuantizedWeights QuantizeWeights(absl::Span<const float> weights,
   for (size_t i = 0; i < weights.size(); ++i) {
     const double steps =
         weights[i] / double{result.weights.scale[channel_of(i)]};
-    Append(result.weight_data,
-           static_cast<int8_t>(
-               std::clamp<int64_t>(RoundHalfAway(steps), -127, 127)));
+    Append(result.weight_data, static_cast<int8_t>(std::clamp<int64_t>(
+                                   RoundHalfAway(steps), -127, 127)));
   }
   for (size_t c = 0; c < bias.size(); ++c) {
     const double steps =

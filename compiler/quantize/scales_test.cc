@@ -65,8 +65,8 @@ std::vector<int32_t> Int32s(const std::string& bytes) {
 
 TEST(ScalesTest, WeightsAreSymmetricPerChannel) {
   // Channels along the last dimension, as in a depthwise convolution.
-  const QuantizedWeights q = QuantizeWeights({127, -1, -63.5, 0.5}, 2, 1,
-                                             {10, -0.25f}, 0.5, 3);
+  const QuantizedWeights q =
+      QuantizeWeights({127, -1, -63.5, 0.5}, 2, 1, {10, -0.25f}, 0.5, 3);
   EXPECT_EQ(q.weights.axis, 3);
   EXPECT_EQ(q.weights.scale, (std::vector<float>{1, 1.0f / 127}));
   EXPECT_EQ(q.weights.zero_point, (std::vector<int32_t>{0, 0}));

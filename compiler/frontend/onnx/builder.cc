@@ -68,16 +68,16 @@ absl::Status Builder::AddGraphInput(absl::string_view name,
   tensor.type = type;
   tensor.shape = std::move(shape);
   if (!IsSaneShape(tensor.shape)) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "MODEL_INVALID",
-                      .what = absl::StrCat("impossible shape [",
-                                           absl::StrJoin(tensor.shape, ","),
-                                           "]"),
-                      .where = absl::StrCat("graph input '", name, "'"),
-                      .limit = absl::StrCat(ops::kMaxRank, " dimensions, ",
-                                            ops::kMaxTensorBytes, " bytes"),
-                      .fix = "export with a smaller input"});
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "MODEL_INVALID",
+         .what = absl::StrCat("impossible shape [",
+                              absl::StrJoin(tensor.shape, ","), "]"),
+         .where = absl::StrCat("graph input '", name, "'"),
+         .limit = absl::StrCat(ops::kMaxRank, " dimensions, ",
+                               ops::kMaxTensorBytes, " bytes"),
+         .fix = "export with a smaller input"});
   }
   const TensorId id = AddTensor(std::move(tensor), /*named=*/true);
   graph_.inputs.push_back(id);
@@ -148,8 +148,7 @@ absl::StatusOr<std::vector<int64_t>> Builder::ConstantIntegers(
   return values;
 }
 
-absl::StatusOr<TensorId> Builder::Emit(const Node& node,
-                                       absl::string_view role,
+absl::StatusOr<TensorId> Builder::Emit(const Node& node, absl::string_view role,
                                        v1::OpAttributes attributes,
                                        std::vector<TensorId> inputs) {
   std::vector<ops::TensorView> views;
@@ -164,12 +163,11 @@ absl::StatusOr<TensorId> Builder::Emit(const Node& node,
   result.type = tensor(inputs[0]).type;
   result.shape = std::move(shapes->front());
   if (!IsSaneShape(result.shape)) {
-    return node.Invalid(absl::StrCat("the result [",
-                                     absl::StrJoin(result.shape, ","),
-                                     "] is too large"));
+    return node.Invalid(absl::StrCat(
+        "the result [", absl::StrJoin(result.shape, ","), "] is too large"));
   }
-  result.name = UniqueName(absl::StrCat(node.output(0), ".",
-                                        role.empty() ? "nhwc" : role));
+  result.name = UniqueName(
+      absl::StrCat(node.output(0), ".", role.empty() ? "nhwc" : role));
   const TensorId id = AddTensor(std::move(result), /*named=*/false);
   Op op;
   op.id = OpId(node, role);
@@ -187,9 +185,9 @@ absl::StatusOr<TensorId> Builder::Reshape(const Node& node,
   const std::optional<int64_t> elements = CheckedProduct(shape);
   if (!elements.has_value() || *elements != tensor(x).num_elements() ||
       !IsSaneShape(shape)) {
-    return node.Invalid(absl::StrCat(
-        "cannot reshape [", absl::StrJoin(tensor(x).shape, ","), "] to [",
-        absl::StrJoin(shape, ","), "]"));
+    return node.Invalid(absl::StrCat("cannot reshape [",
+                                     absl::StrJoin(tensor(x).shape, ","),
+                                     "] to [", absl::StrJoin(shape, ","), "]"));
   }
   if (tensor(x).shape == shape) return x;
   if (tensor(x).is_constant()) {
@@ -199,8 +197,8 @@ absl::StatusOr<TensorId> Builder::Reshape(const Node& node,
   }
   Tensor result = tensor(x);
   result.shape = std::move(shape);
-  result.name = UniqueName(absl::StrCat(node.output(0), ".",
-                                        role.empty() ? "shaped" : role));
+  result.name = UniqueName(
+      absl::StrCat(node.output(0), ".", role.empty() ? "shaped" : role));
   const TensorId id = AddTensor(std::move(result), /*named=*/false);
   Op op;
   op.id = OpId(node, role);

@@ -220,7 +220,8 @@ absl::Status ConvertSoftmax(const Node& node, Builder& builder) {
   op->set_beta(1.0f);
   op->set_axis(static_cast<int32_t>(axis));
   if (flattens && axis + 1 < rank) {
-    // Before op set 13: over all dimensions from `axis` on, as if they were one.
+    // Before op set 13: over all dimensions from `axis` on, as if they were
+    // one.
     std::vector<int64_t> rows = {1, 1};
     for (int64_t i = 0; i < rank; ++i) rows[i < axis ? 0 : 1] *= shape[i];
     EK_ASSIGN_OR_RETURN(x, builder.Reshape(node, "rows", x, rows));

@@ -103,8 +103,8 @@ absl::Status ConvertConstant(const Node& node, Builder& builder) {
     const int64_t count = static_cast<int64_t>(values.size());
     return BindConstant(node, builder, FloatConstant("", {count}, values));
   }
-  return node.Unsupported("a constant that is sparse or text",
-                          "dense numbers", "export it as a dense tensor");
+  return node.Unsupported("a constant that is sparse or text", "dense numbers",
+                          "export it as a dense tensor");
 }
 
 absl::Status ConvertConstantOfShape(const Node& node, Builder& builder) {
@@ -171,8 +171,8 @@ absl::Status ConvertGather(const Node& node, Builder& builder) {
                             absl::StrCat(kMaxMadeConstantBytes, " bytes"),
                             "gather before exporting");
   }
-  Tensor picked = Picked(*data, axis, count,
-                         [&index](int64_t i) { return index[i]; });
+  Tensor picked =
+      Picked(*data, axis, count, [&index](int64_t i) { return index[i]; });
   picked.shape.erase(picked.shape.begin() + axis);
   picked.shape.insert(picked.shape.begin() + axis, indices->shape.begin(),
                       indices->shape.end());
@@ -210,8 +210,9 @@ absl::Status ConvertSlice(const Node& node, Builder& builder) {
     const int64_t step = lists[3][i];
     const auto [first, picked] =
         SliceRange(lists[0][i], lists[1][i], step, result.shape[axis]);
-    result = Picked(result, axis, picked,
-                    [first = first, step](int64_t k) { return first + k * step; });
+    result = Picked(result, axis, picked, [first = first, step](int64_t k) {
+      return first + k * step;
+    });
   }
   return BindConstant(node, builder, std::move(result));
 }
@@ -219,9 +220,9 @@ absl::Status ConvertSlice(const Node& node, Builder& builder) {
 absl::Status ConvertCast(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
   EK_ASSIGN_OR_RETURN(const int64_t to, node.Int("to", 0));
-  const v1::ElementType type =
-      to >= 0 && to < 64 ? ElementTypeOf(static_cast<int32_t>(to))
-                         : v1::ELEMENT_TYPE_UNSPECIFIED;
+  const v1::ElementType type = to >= 0 && to < 64
+                                   ? ElementTypeOf(static_cast<int32_t>(to))
+                                   : v1::ELEMENT_TYPE_UNSPECIFIED;
   if (type == builder.tensor(x).type) return builder.Bind(node, 0, x);
   if (builder.tensor(x).is_constant()) {
     const Tensor& constant = builder.tensor(x);
@@ -278,9 +279,9 @@ absl::Status ConvertIntegerArithmetic(const Node& node, Builder& builder) {
   const size_t count = a.size() == 1 ? b.size() : a.size();
   std::vector<int64_t> values;
   for (size_t i = 0; i < count; ++i) {
-    EK_ASSIGN_OR_RETURN(const int64_t value,
-                        Combine(node, a[a.size() == 1 ? 0 : i],
-                                b[b.size() == 1 ? 0 : i]));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t value,
+        Combine(node, a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]));
     values.push_back(value);
   }
   const bool shape_of_b =

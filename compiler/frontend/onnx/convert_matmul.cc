@@ -31,8 +31,8 @@ absl::StatusOr<TensorId> AsBias(const Node& node, Builder& builder, TensorId c,
                                 int64_t n) {
   const Tensor& tensor = builder.tensor(c);
   const int64_t elements = tensor.num_elements();
-  const bool row = elements == n && !tensor.shape.empty() &&
-                   tensor.shape.back() == n;
+  const bool row =
+      elements == n && !tensor.shape.empty() && tensor.shape.back() == n;
   if (row) return builder.Reshape(node, "bias", c, {n});
   if (elements != 1 || !tensor.is_constant()) return kNoTensor;
   EK_ASSIGN_OR_RETURN(const std::vector<float> value, FloatValues(tensor),
@@ -58,8 +58,7 @@ absl::StatusOr<TensorId> EmitProduct(const Node& node, Builder& builder,
   if (trans_b != 0) {
     EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "b", b, {1, 0}));
   }
-  EK_ASSIGN_OR_RETURN(const TensorId product,
-                      EmitMatMul(node, builder, a, b));
+  EK_ASSIGN_OR_RETURN(const TensorId product, EmitMatMul(node, builder, a, b));
   return builder.Scale(node, "alpha", product, alpha);
 }
 
@@ -119,9 +118,9 @@ absl::Status ConvertMatMul(const Node& node, Builder& builder) {
   if (builder.tensor(b).is_constant() && builder.shape(b).size() == 2) {
     EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "weights", b, {1, 0}));
     if (builder.shape(a).back() != builder.shape(b)[1]) {
-      return node.Invalid(absl::StrCat(
-          "inner dimensions ", builder.shape(a).back(), " and ",
-          builder.shape(b)[1], " differ"));
+      return node.Invalid(absl::StrCat("inner dimensions ",
+                                       builder.shape(a).back(), " and ",
+                                       builder.shape(b)[1], " differ"));
     }
     EK_ASSIGN_OR_RETURN(y, EmitFullyConnected(node, builder, {a, b}));
   } else {

@@ -65,10 +65,9 @@ absl::StatusOr<Tensor> JoinedConstants(const Node& node, const Builder& builder,
     joined.shape[axis] += tensor.shape[axis];
     total_bytes += static_cast<int64_t>(tensor.data->size());
     if (total_bytes > kMaxMadeConstantBytes) {
-      return node.Unsupported(
-          "a joined constant of this size",
-          absl::StrCat(kMaxMadeConstantBytes, " bytes"),
-          "join the constants before exporting");
+      return node.Unsupported("a joined constant of this size",
+                              absl::StrCat(kMaxMadeConstantBytes, " bytes"),
+                              "join the constants before exporting");
     }
   }
   int64_t rows = 1;
@@ -134,7 +133,8 @@ absl::Status ConvertReshape(const Node& node, Builder& builder) {
   int64_t unknown = -1;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] == 0 && allow_zero == 0) {
-      if (i >= from.size()) return node.Invalid("a 0 behind the last dimension");
+      if (i >= from.size())
+        return node.Invalid("a 0 behind the last dimension");
       shape[i] = from[i];
     } else if (shape[i] == -1) {
       if (unknown >= 0) return node.Invalid("two dimensions are -1");
@@ -146,10 +146,9 @@ absl::Status ConvertReshape(const Node& node, Builder& builder) {
     const std::optional<int64_t> known = CheckedProduct(shape);
     const int64_t elements = builder.tensor(x).num_elements();
     if (!known.has_value() || *known == 0 || elements % *known != 0) {
-      return node.Invalid(absl::StrCat("cannot reshape [",
-                                       absl::StrJoin(from, ","), "] to [",
-                                       absl::StrJoin(shape, ","),
-                                       "] with one free dimension"));
+      return node.Invalid(
+          absl::StrCat("cannot reshape [", absl::StrJoin(from, ","), "] to [",
+                       absl::StrJoin(shape, ","), "] with one free dimension"));
     }
     shape[unknown] = elements / *known;
   }
@@ -226,9 +225,8 @@ absl::Status ConvertTranspose(const Node& node, Builder& builder) {
   if (!node.Has("perm")) {
     for (int i = rank - 1; i >= 0; --i) permutation.push_back(i);
   }
-  EK_ASSIGN_OR_RETURN(
-      const TensorId y,
-      builder.Transpose(node, "", x, std::move(permutation)));
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      builder.Transpose(node, "", x, std::move(permutation)));
   return builder.Bind(node, 0, y);
 }
 
@@ -307,8 +305,8 @@ absl::Status ConvertPad(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(value, node.Float("value", 0.0f));
   } else if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const Tensor* constant, builder.ConstantInput(node, 2));
-    EK_ASSIGN_OR_RETURN(const std::vector<float> values,
-                        FloatValues(*constant), node.Label());
+    EK_ASSIGN_OR_RETURN(const std::vector<float> values, FloatValues(*constant),
+                        node.Label());
     if (values.size() != 1) return node.Invalid("the value is not one number");
     value = values[0];
   }

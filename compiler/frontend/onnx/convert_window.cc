@@ -42,9 +42,9 @@ absl::StatusOr<std::vector<int64_t>> SpatialList(const Node& node,
   }
   for (const int64_t value : values) {
     if (value < min || value > kMaxWindowValue) {
-      return node.Unsupported(
-          absl::StrCat("'", attribute, "' is ", value),
-          absl::StrCat(min, " .. ", kMaxWindowValue), "use a smaller window");
+      return node.Unsupported(absl::StrCat("'", attribute, "' is ", value),
+                              absl::StrCat(min, " .. ", kMaxWindowValue),
+                              "use a smaller window");
     }
   }
   if (spatial_rank == 1) values.insert(values.begin(), 1);
@@ -127,15 +127,14 @@ absl::StatusOr<TensorId> SpatialInput(const Node& node, Builder& builder,
   std::vector<int64_t> shape = builder.shape(x);
   *spatial_rank = static_cast<int>(shape.size()) - 2;
   if (*spatial_rank != 1 && *spatial_rank != 2) {
-    return node.Unsupported(
-        absl::StrCat("input '", node.input(0), "' has ", shape.size(),
-                     " dimensions"),
-        "3 (N,C,W) or 4 (N,C,H,W)", "use 1-D or 2-D layers");
+    return node.Unsupported(absl::StrCat("input '", node.input(0), "' has ",
+                                         shape.size(), " dimensions"),
+                            "3 (N,C,W) or 4 (N,C,H,W)",
+                            "use 1-D or 2-D layers");
   }
   const std::vector<int64_t>& dims = builder.shape(x);
-  if (std::any_of(dims.begin(), dims.end(), [](int64_t e) {
-        return e < 1 || e > int64_t{1} << 30;
-      })) {
+  if (std::any_of(dims.begin(), dims.end(),
+                  [](int64_t e) { return e < 1 || e > int64_t{1} << 30; })) {
     return node.Invalid(absl::StrCat("input shape [", absl::StrJoin(dims, ","),
                                      "] is empty or too large"));
   }
@@ -155,8 +154,7 @@ absl::Status BindNchw(const Node& node, Builder& builder, int spatial_rank,
   if (spatial_rank == 1) {
     std::vector<int64_t> shape = builder.shape(y);
     shape.erase(shape.begin() + 2);
-    EK_ASSIGN_OR_RETURN(y,
-                        builder.Reshape(node, "to-1d", y, std::move(shape)));
+    EK_ASSIGN_OR_RETURN(y, builder.Reshape(node, "to-1d", y, std::move(shape)));
   }
   return builder.Bind(node, 0, y);
 }
@@ -209,9 +207,9 @@ absl::StatusOr<ConvShape> CheckConv(const Node& node, const Builder& builder,
       weights[1] != conv.channels / groups || weights[2] < 1 ||
       weights[2] > kMaxWindowValue || weights[3] < 1 ||
       weights[3] > kMaxWindowValue) {
-    return node.Invalid(absl::StrCat(
-        "weights [", absl::StrJoin(weights, ","), "] and group ", groups,
-        " do not fit ", conv.channels, " input channels"));
+    return node.Invalid(absl::StrCat("weights [", absl::StrJoin(weights, ","),
+                                     "] and group ", groups, " do not fit ",
+                                     conv.channels, " input channels"));
   }
   EK_ASSIGN_OR_RETURN(const std::vector<int64_t> kernel,
                       node.Ints("kernel_shape"));
@@ -313,8 +311,8 @@ absl::Status ConvertConv(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(TensorId w, builder.FloatInput(node, 1));
   std::vector<int64_t> weights_shape = builder.shape(w);
   if (static_cast<int>(weights_shape.size()) != spatial_rank + 2) {
-    return node.Invalid(absl::StrCat("weights have ", weights_shape.size(),
-                                     " dimensions"));
+    return node.Invalid(
+        absl::StrCat("weights have ", weights_shape.size(), " dimensions"));
   }
   if (spatial_rank == 1) weights_shape.insert(weights_shape.begin() + 2, 1);
   EK_ASSIGN_OR_RETURN(w, builder.Reshape(node, "weights-2d", w, weights_shape));
@@ -373,9 +371,8 @@ absl::Status ConvertMaxPool(const Node& node, Builder& builder) {
   int spatial_rank = 0;
   EK_ASSIGN_OR_RETURN(TensorId x, SpatialInput(node, builder, &spatial_rank));
   const int64_t extent[2] = {builder.shape(x)[2], builder.shape(x)[3]};
-  EK_ASSIGN_OR_RETURN(
-      const Window pool,
-      PoolWindow(node, spatial_rank, extent, /*padding_counts=*/false));
+  EK_ASSIGN_OR_RETURN(const Window pool, PoolWindow(node, spatial_rank, extent,
+                                                    /*padding_counts=*/false));
   EK_ASSIGN_OR_RETURN(x, ToNhwc(node, builder, x));
   v1::OpAttributes attributes;
   v1::MaxPool2d* op = attributes.mutable_max_pool2d();

@@ -19,8 +19,7 @@ constexpr OperatorEntry kOperators[] = {
      "sparse_value value value_float value_floats value_int value_ints "
      "value_string value_strings"},
     {"ConstantOfShape", ConvertConstantOfShape, "value"},
-    {"Conv", ConvertConv,
-     "auto_pad dilations group kernel_shape pads strides"},
+    {"Conv", ConvertConv, "auto_pad dilations group kernel_shape pads strides"},
     {"Div", ConvertDiv, "axis broadcast"},
     {"Dropout", ConvertDropout, "is_test ratio seed"},
     {"Flatten", ConvertFlatten, "axis"},

@@ -86,11 +86,11 @@ absl::Status Node::CheckAttributes(absl::string_view known) const {
   for (const onnx::AttributeProto& attribute : proto_.attribute()) {
     const absl::string_view name = attribute.name();
     if (std::find(names.begin(), names.end(), name) == names.end()) {
-      return Unsupported(
-          absl::StrCat("unknown attribute '", name, "'"),
-          names.empty() ? "this op has no attributes"
-                        : absl::StrCat("known attributes: ", known),
-          "export the model without it");
+      return Unsupported(absl::StrCat("unknown attribute '", name, "'"),
+                         names.empty()
+                             ? "this op has no attributes"
+                             : absl::StrCat("known attributes: ", known),
+                         "export the model without it");
     }
   }
   return absl::OkStatus();

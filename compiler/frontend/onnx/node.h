@@ -16,7 +16,8 @@ namespace edgekiln::compiler::onnx_import {
 // that name it. Borrows the proto.
 class Node {
  public:
-  Node(const onnx::NodeProto& proto, int opset) : proto_(proto), opset_(opset) {}
+  Node(const onnx::NodeProto& proto, int opset)
+      : proto_(proto), opset_(opset) {}
 
   const std::string& op_type() const { return proto_.op_type(); }
   const std::string& name() const { return proto_.name(); }

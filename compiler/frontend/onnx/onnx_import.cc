@@ -204,8 +204,8 @@ absl::Status AddInputs(const onnx::GraphProto& graph, Builder& builder) {
   for (const onnx::ValueInfoProto& input : graph.input()) {
     // Before IR version 4 initializers are graph inputs, too.
     if (builder.HasValue(input.name())) continue;
-    const v1::ElementType type = onnx_import::ElementTypeOf(
-        input.type().tensor_type().elem_type());
+    const v1::ElementType type =
+        onnx_import::ElementTypeOf(input.type().tensor_type().elem_type());
     if (type != v1::FLOAT32) {
       return ModelError(
           absl::StatusCode::kUnimplemented, "TYPE_UNSUPPORTED",
@@ -249,12 +249,12 @@ absl::Status ConvertNode(const onnx::NodeProto& proto, int opset,
 
 absl::Status AddInitializers(const onnx::GraphProto& graph, Builder& builder) {
   if (graph.sparse_initializer_size() > 0) {
-    return ModelError(absl::StatusCode::kUnimplemented, "TENSOR_UNSUPPORTED",
-                      "sparse initializers",
-                      absl::StrCat("tensor '",
-                                   graph.sparse_initializer(0).values().name(),
-                                   "'"),
-                      "dense initializers", "export dense weights");
+    return ModelError(
+        absl::StatusCode::kUnimplemented, "TENSOR_UNSUPPORTED",
+        "sparse initializers",
+        absl::StrCat("tensor '", graph.sparse_initializer(0).values().name(),
+                     "'"),
+        "dense initializers", "export dense weights");
   }
   for (const onnx::TensorProto& proto : graph.initializer()) {
     EK_ASSIGN_OR_RETURN(Tensor constant,
@@ -290,8 +290,8 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes) {
   for (int i = 0; i < graph.node_size(); ++i) {
     if (!needed[i]) continue;
     EK_RETURN_IF_ERROR(ConvertNode(graph.node(i), opset, builder));
-    EK_RETURN_IF_ERROR(CheckMadeConstants(Node(graph.node(i), opset), builder,
-                                          bytes.size()));
+    EK_RETURN_IF_ERROR(
+        CheckMadeConstants(Node(graph.node(i), opset), builder, bytes.size()));
   }
   std::vector<std::string> outputs;
   for (const onnx::ValueInfoProto& output : graph.output()) {

@@ -90,13 +90,19 @@ const OpCase kWindowCases[] = {
          .Floats("w", {1, 1, 2, 2}, {1, 10, 100, 1000})
          .Node("Conv", {"x", "w"}, {"y"})
          .String("auto_pad", "SAME_UPPER"),
-     kPicture, {}, {4321, 402, 43, 4}, {1, 1, 2, 2}},
+     kPicture,
+     {},
+     {4321, 402, 43, 4},
+     {1, 1, 2, 2}},
     {"ConvSameLower",
      Unary({1, 1, 2, 2})
          .Floats("w", {1, 1, 2, 2}, {1, 10, 100, 1000})
          .Node("Conv", {"x", "w"}, {"y"})
          .String("auto_pad", "SAME_LOWER"),
-     kPicture, {}, {1000, 2100, 3010, 4321}, {1, 1, 2, 2}},
+     kPicture,
+     {},
+     {1000, 2100, 3010, 4321},
+     {1, 1, 2, 2}},
     {"ConvBiasStrideAsymmetricPads",
      Unary({1, 1, 2, 2})
          .Floats("w", {2, 1, 1, 2}, {1, 10, -1, 1})
@@ -104,80 +110,124 @@ const OpCase kWindowCases[] = {
          .Node("Conv", {"x", "w", "b"}, {"y"})
          .Ints("pads", {1, 1, 0, 0})
          .Ints("strides", {2, 1}),
-     kPicture, {}, {0.5, 0.5, 30.5, 43.5, 0, 0, 3, 1}, {1, 2, 2, 2}},
+     kPicture,
+     {},
+     {0.5, 0.5, 30.5, 43.5, 0, 0, 3, 1},
+     {1, 2, 2, 2}},
     {"ConvDilation",
      Unary({1, 1, 1, 4})
          .Floats("w", {1, 1, 1, 2}, {1, 10})
          .Node("Conv", {"x", "w"}, {"y"})
          .Ints("dilations", {1, 3}),
-     kPicture, {}, {41}, {1, 1, 1, 1}},
+     kPicture,
+     {},
+     {41},
+     {1, 1, 1, 1}},
     {"ConvOneDimension",
      Unary({1, 2, 2})
          .Floats("w", {1, 2, 2}, {1, 10, 100, 1000})
          .Node("Conv", {"x", "w"}, {"y"}),
-     kPicture, {}, {4321}, {1, 1, 1}},
+     kPicture,
+     {},
+     {4321},
+     {1, 1, 1}},
     {"ConvDepthwiseWithMultiplier",
      Unary({1, 2, 1, 2})
          .Floats("w", {4, 1, 1, 1}, {1, 10, 100, 1000})
          .Node("Conv", {"x", "w"}, {"y"})
          .Int("group", 2),
-     kPicture, {}, {1, 2, 10, 20, 300, 400, 3000, 4000}, {1, 4, 1, 2}},
+     kPicture,
+     {},
+     {1, 2, 10, 20, 300, 400, 3000, 4000},
+     {1, 4, 1, 2}},
     {"ConvTwoGroups",
      Unary({1, 4, 1, 1})
          .Floats("w", {2, 2, 1, 1}, {1, 10, 100, 1000})
          .Node("Conv", {"x", "w"}, {"y"})
          .Int("group", 2),
-     kPicture, {}, {21, 4300}, {1, 2, 1, 1}},
+     kPicture,
+     {},
+     {21, 4300},
+     {1, 2, 1, 1}},
     {"MaxPoolCeilMode",
      Unary({1, 1, 1, 3})
          .Node("MaxPool", {"x"}, {"y"})
          .Ints("kernel_shape", {1, 2})
          .Ints("strides", {1, 2})
          .Int("ceil_mode", 1),
-     {1, 5, 3}, {}, {5, 3}, {1, 1, 1, 2}},
+     {1, 5, 3},
+     {},
+     {5, 3},
+     {1, 1, 1, 2}},
     {"AveragePoolLeavesPaddingOut",
      Unary({1, 1, 2, 2})
          .Node("AveragePool", {"x"}, {"y"})
          .Ints("kernel_shape", {2, 2})
          .Ints("pads", {1, 1, 0, 0}),
-     kPicture, {}, {1, 1.5, 2, 2.5}, {1, 1, 2, 2}},
+     kPicture,
+     {},
+     {1, 1.5, 2, 2.5},
+     {1, 1, 2, 2}},
     {"AveragePoolCountsPadding",
      Unary({1, 1, 2, 2})
          .Node("AveragePool", {"x"}, {"y"})
          .Ints("kernel_shape", {2, 2})
          .Ints("pads", {1, 1, 0, 0})
          .Int("count_include_pad", 1),
-     kPicture, {}, {0.25, 0.75, 1, 2.5}, {1, 1, 2, 2}},
+     kPicture,
+     {},
+     {0.25, 0.75, 1, 2.5},
+     {1, 1, 2, 2}},
     {"GlobalPools",
      Unary({1, 2, 1, 2})
          .Node("GlobalAveragePool", {"x"}, {"a"})
          .Node("GlobalMaxPool", {"x"}, {"m"})
          .Node("Add", {"a", "m"}, {"y"}),
-     kPicture, {}, {3.5, 7.5}, {1, 2, 1, 1}},
+     kPicture,
+     {},
+     {3.5, 7.5},
+     {1, 2, 1, 1}},
 };
 
 const OpCase kArithmeticCases[] = {
-    {"AddBroadcasts", Binary({2, 2}, {2}).Node("Add", {"x", "z"}, {"y"}),
-     kPicture, {10, 20}, {11, 22, 13, 24}, {2, 2}},
-    {"SubOfActivations", Binary({4}, {1}).Node("Sub", {"x", "z"}, {"y"}),
-     kPicture, {1}, {0, 1, 2, 3}, {4}},
+    {"AddBroadcasts",
+     Binary({2, 2}, {2}).Node("Add", {"x", "z"}, {"y"}),
+     kPicture,
+     {10, 20},
+     {11, 22, 13, 24},
+     {2, 2}},
+    {"SubOfActivations",
+     Binary({4}, {1}).Node("Sub", {"x", "z"}, {"y"}),
+     kPicture,
+     {1},
+     {0, 1, 2, 3},
+     {4}},
     {"DivByConstant",
      Unary({4}).Floats("d", {}, {4}).Node("Div", {"x", "d"}, {"y"}),
-     kPicture, {}, {0.25, 0.5, 0.75, 1}, {4}},
-    {"SumOfThree", Binary({2}, {2}).Node("Sum", {"x", "z", "x"}, {"y"}),
-     {1, 2}, {10, 20}, {12, 24}, {2}},
-    {"SumOfOne", Unary({2}).Node("Sum", {"x"}, {"y"}), {1, 2}, {}, {1, 2},
+     kPicture,
+     {},
+     {0.25, 0.5, 0.75, 1},
+     {4}},
+    {"SumOfThree",
+     Binary({2}, {2}).Node("Sum", {"x", "z", "x"}, {"y"}),
+     {1, 2},
+     {10, 20},
+     {12, 24},
      {2}},
+    {"SumOfOne", Unary({2}).Node("Sum", {"x"}, {"y"}), {1, 2}, {}, {1, 2}, {2}},
     {"Neg", Unary({2}).Node("Neg", {"x"}, {"y"}), {1, -2}, {}, {-1, 2}, {2}},
     {"ClipByAttributes",
-     Unary({4}, 9)
-         .Node("Clip", {"x"}, {"y"})
-         .Float("min", 2)
-         .Float("max", 3),
-     kPicture, {}, {2, 2, 3, 3}, {4}},
+     Unary({4}, 9).Node("Clip", {"x"}, {"y"}).Float("min", 2).Float("max", 3),
+     kPicture,
+     {},
+     {2, 2, 3, 3},
+     {4}},
     {"ClipByInputs",
      Unary({4}).Floats("max", {}, {3}).Node("Clip", {"x", "", "max"}, {"y"}),
-     kPicture, {}, {1, 2, 3, 3}, {4}},
+     kPicture,
+     {},
+     {1, 2, 3, 3},
+     {4}},
     {"BatchNormalization",
      Unary({1, 2, 2})
          .Floats("s", {2}, {2, 3})
@@ -186,24 +236,39 @@ const OpCase kArithmeticCases[] = {
          .Floats("v", {2}, {4, 1})
          .Node("BatchNormalization", {"x", "s", "b", "m", "v"}, {"y"})
          .Float("epsilon", 0),
-     kPicture, {}, {0, 1, 4, 7}, {1, 2, 2}},
+     kPicture,
+     {},
+     {0, 1, 4, 7},
+     {1, 2, 2}},
     {"SoftmaxOfLastDimension",
-     Unary({2, 2}).Node("Softmax", {"x"}, {"y"}), {0, 0, 5, 5}, {},
-     {0.5, 0.5, 0.5, 0.5}, {2, 2}},
+     Unary({2, 2}).Node("Softmax", {"x"}, {"y"}),
+     {0, 0, 5, 5},
+     {},
+     {0.5, 0.5, 0.5, 0.5},
+     {2, 2}},
     {"SoftmaxBeforeOpset13FlattensTheRest",
-     Unary({1, 2, 2}, 11).Node("Softmax", {"x"}, {"y"}), {0, 0, 0, 0}, {},
-     {0.25, 0.25, 0.25, 0.25}, {1, 2, 2}},
+     Unary({1, 2, 2}, 11).Node("Softmax", {"x"}, {"y"}),
+     {0, 0, 0, 0},
+     {},
+     {0.25, 0.25, 0.25, 0.25},
+     {1, 2, 2}},
     {"ReduceMeanByAttribute",
      Unary({1, 2, 2})
          .Node("ReduceMean", {"x"}, {"y"})
          .Ints("axes", {-1})
          .Int("keepdims", 0),
-     kPicture, {}, {1.5, 3.5}, {1, 2}},
+     kPicture,
+     {},
+     {1.5, 3.5},
+     {1, 2}},
     {"ReduceMeanByInput",
      Unary({1, 2, 2}, 18)
          .Integers("axes", {1})
          .Node("ReduceMean", {"x", "axes"}, {"y"}),
-     kPicture, {}, {2, 3}, {1, 1, 2}},
+     kPicture,
+     {},
+     {2, 3},
+     {1, 1, 2}},
     {"GemmScalesBoth",
      Unary({1, 2})
          .Floats("b", {2, 2}, {1, 2, 3, 4})
@@ -211,60 +276,89 @@ const OpCase kArithmeticCases[] = {
          .Node("Gemm", {"x", "b", "c"}, {"y"})
          .Float("alpha", 2)
          .Float("beta", 0.5),
-     {1, 10}, {}, {67, 89}, {1, 2}},
+     {1, 10},
+     {},
+     {67, 89},
+     {1, 2}},
     {"GemmTransposesBoth",
      Unary({2, 1})
          .Floats("b", {2, 2}, {1, 2, 3, 4})
          .Node("Gemm", {"x", "b"}, {"y"})
          .Int("transA", 1)
          .Int("transB", 1),
-     {1, 10}, {}, {21, 43}, {1, 2}},
+     {1, 10},
+     {},
+     {21, 43},
+     {1, 2}},
     {"GemmOfActivations",
      Binary({1, 2}, {2, 1})
          .Floats("c", {1, 1}, {5})
          .Node("Gemm", {"x", "z", "c"}, {"y"}),
-     {1, 10}, {3, 4}, {48}, {1, 1}},
+     {1, 10},
+     {3, 4},
+     {48},
+     {1, 1}},
     {"MatMulOfVectors",
-     Binary({2}, {2}).Node("MatMul", {"x", "z"}, {"y"}), {1, 10}, {3, 4}, {43},
+     Binary({2}, {2}).Node("MatMul", {"x", "z"}, {"y"}),
+     {1, 10},
+     {3, 4},
+     {43},
      {}},
 };
 
 const OpCase kShapeCases[] = {
     {"ReshapeZeroAndMinusOne",
-     Unary({2, 1, 2})
-         .Integers("s", {0, -1})
-         .Node("Reshape", {"x", "s"}, {"y"}),
-     kPicture, {}, kPicture, {2, 2}},
+     Unary({2, 1, 2}).Integers("s", {0, -1}).Node("Reshape", {"x", "s"}, {"y"}),
+     kPicture,
+     {},
+     kPicture,
+     {2, 2}},
     {"FlattenSqueezeUnsqueeze",
      Unary({1, 2, 2}, 11)
          .Node("Flatten", {"x"}, {"f"})
          .Node("Squeeze", {"f"}, {"s"})
          .Node("Unsqueeze", {"s"}, {"y"})
          .Ints("axes", {0, 2}),
-     kPicture, {}, kPicture, {1, 4, 1}},
+     kPicture,
+     {},
+     kPicture,
+     {1, 4, 1}},
     {"TransposeReversesByDefault",
-     Unary({1, 2, 2}).Node("Transpose", {"x"}, {"y"}), kPicture, {},
-     {1, 3, 2, 4}, {2, 2, 1}},
+     Unary({1, 2, 2}).Node("Transpose", {"x"}, {"y"}),
+     kPicture,
+     {},
+     {1, 3, 2, 4},
+     {2, 2, 1}},
     {"IdentityAndDropoutPassOn",
      Unary({2}).Node("Identity", {"x"}, {"i"}).Node("Dropout", {"i"}, {"y"}),
-     {1, 2}, {}, {1, 2}, {2}},
+     {1, 2},
+     {},
+     {1, 2},
+     {2}},
     {"ConcatOfActivations",
-     Binary({1, 2}, {1, 1})
-         .Node("Concat", {"x", "z"}, {"y"})
-         .Int("axis", -1),
-     {1, 2}, {3}, {1, 2, 3}, {1, 3}},
+     Binary({1, 2}, {1, 1}).Node("Concat", {"x", "z"}, {"y"}).Int("axis", -1),
+     {1, 2},
+     {3},
+     {1, 2, 3},
+     {1, 3}},
     {"PadWithValue",
      Unary({1, 2})
          .Integers("p", {0, 1, 1, 0})
          .Floats("v", {}, {9})
          .Node("Pad", {"x", "p", "v"}, {"y"}),
-     {1, 2}, {}, {9, 1, 2, 9, 9, 9}, {2, 3}},
+     {1, 2},
+     {},
+     {9, 1, 2, 9, 9, 9},
+     {2, 3}},
     {"PadOfChosenAxes",
      Unary({1, 2}, 18)
          .Integers("p", {0, 1})
          .Integers("a", {-1})
          .Node("Pad", {"x", "p", "", "a"}, {"y"}),
-     {1, 2}, {}, {1, 2, 0}, {1, 3}},
+     {1, 2},
+     {},
+     {1, 2, 0},
+     {1, 3}},
     // x.view(x.size(0), -1), as PyTorch writes it.
     {"ShapeArithmetic",
      Unary({1, 2, 2}, 11)
@@ -275,7 +369,10 @@ const OpCase kShapeCases[] = {
          .Node("Concat", {"n", "rest"}, {"to"})
          .Int("axis", 0)
          .Node("Reshape", {"x", "to"}, {"y"}),
-     kPicture, {}, kPicture, {1, 4}},
+     kPicture,
+     {},
+     kPicture,
+     {1, 4}},
     {"SliceAndMulOfShapes",
      Unary({1, 2, 2})
          .Integers("one", {1})
@@ -284,21 +381,37 @@ const OpCase kShapeCases[] = {
          .Node("Slice", {"s", "one", "end"}, {"hw"})
          .Node("Mul", {"hw", "one"}, {"to"})
          .Node("Reshape", {"x", "to"}, {"y"}),
-     kPicture, {}, kPicture, {2, 2}},
+     kPicture,
+     {},
+     kPicture,
+     {2, 2}},
     {"ConstantNode",
      Unary({2})
          .Node("Constant", {}, {"c"})
          .Float("value_float", 3)
          .Node("Mul", {"x", "c"}, {"y"}),
-     {1, 2}, {}, {3, 6}, {2}},
-    {"SymbolicBatchIsOne", Unary({-1, 2}).Node("Relu", {"x"}, {"y"}),
-     {-1, 2}, {}, {0, 2}, {1, 2}},
+     {1, 2},
+     {},
+     {3, 6},
+     {2}},
+    {"SymbolicBatchIsOne",
+     Unary({-1, 2}).Node("Relu", {"x"}, {"y"}),
+     {-1, 2},
+     {},
+     {0, 2},
+     {1, 2}},
     {"UnneededNodesAreNotLookedAt",
      Unary({1, 2}).Node("Relu", {"x"}, {"y"}).Node("NoSuchOp", {"x"}, {"n"}),
-     {-1, 2}, {}, {0, 2}, {1, 2}},
+     {-1, 2},
+     {},
+     {0, 2},
+     {1, 2}},
     {"ConstantOutput",
-     Unary({1}).Floats("k", {1}, {7}).Node("Identity", {"k"}, {"y"}), {1}, {},
-     {7}, {1}},
+     Unary({1}).Floats("k", {1}, {7}).Node("Identity", {"k"}, {"y"}),
+     {1},
+     {},
+     {7},
+     {1}},
 };
 
 std::string CaseName(const testing::TestParamInfo<OpCase>& info) {
@@ -324,15 +437,16 @@ TEST(OnnxImportTest, LayerIdsComeFromNodeNames) {
   std::vector<std::string> ids;
   for (const Op& op : graph->ops) ids.push_back(op.id);
   // One channel: both transposes move only extents of 1, but are there.
-  EXPECT_EQ(ids, (std::vector<std::string>{
-                     "stem.conv.1.to-nhwc", "stem.conv.1",
-                     "stem.conv.1.to-nchw", "relu_y"}));
+  EXPECT_EQ(ids, (std::vector<std::string>{"stem.conv.1.to-nhwc", "stem.conv.1",
+                                           "stem.conv.1.to-nchw", "relu_y"}));
   EXPECT_EQ(graph->ops[1].name, "Stem/Conv 1");
 }
 
 TEST(OnnxImportTest, InitializersThatAreInputsAreConstants) {
-  TestModel model = Unary({2}).Input("k", {2}).Floats("k", {2}, {1, 2}).Node(
-      "Add", {"x", "k"}, {"y"});
+  TestModel model = Unary({2})
+                        .Input("k", {2})
+                        .Floats("k", {2}, {1, 2})
+                        .Node("Add", {"x", "k"}, {"y"});
   const absl::StatusOr<Graph> graph = ImportOnnx(model.bytes());
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ(graph->inputs.size(), 1u);
@@ -372,69 +486,91 @@ constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 const ErrorCase kErrors[] = {
     {"UnknownOp",
-     Unary({2}).Node("Mystery", {"x"}, {"y"}).Name("layer 7"), kUnsupported,
+     Unary({2}).Node("Mystery", {"x"}, {"y"}).Name("layer 7"),
+     kUnsupported,
      {"Mystery", "'layer 7'", "op set 13", "'y'", "supported:"}},
     {"UnknownDomain",
-     Unary({2}).Node("Relu", {"x"}, {"y"}).Domain("my.ops"), kUnsupported,
+     Unary({2}).Node("Relu", {"x"}, {"y"}).Domain("my.ops"),
+     kUnsupported,
      {"Relu", "'my.ops'"}},
-    {"OldOpset", Unary({2}, 5).Node("Relu", {"x"}, {"y"}), kUnsupported,
+    {"OldOpset",
+     Unary({2}, 5).Node("Relu", {"x"}, {"y"}),
+     kUnsupported,
      {"op set 5", "6 to 21"}},
-    {"NewOpset", Unary({2}, 99).Node("Relu", {"x"}, {"y"}), kUnsupported,
+    {"NewOpset",
+     Unary({2}, 99).Node("Relu", {"x"}, {"y"}),
+     kUnsupported,
      {"op set 99", "6 to 21"}},
-    {"SymbolicExtent", Unary({1, -1}).Node("Relu", {"x"}, {"y"}), kUnsupported,
+    {"SymbolicExtent",
+     Unary({1, -1}).Node("Relu", {"x"}, {"y"}),
+     kUnsupported,
      {"dimension 1", "'N'", "'x'"}},
     {"UnknownAttribute",
-     Unary({2}).Node("Relu", {"x"}, {"y"}).Int("slope", 1), kUnsupported,
+     Unary({2}).Node("Relu", {"x"}, {"y"}).Int("slope", 1),
+     kUnsupported,
      {"'slope'"}},
-    {"MissingInput", Unary({2}).Node("Add", {"x", "ghost"}, {"y"}), kInvalid,
+    {"MissingInput",
+     Unary({2}).Node("Add", {"x", "ghost"}, {"y"}),
+     kInvalid,
      {"'ghost'"}},
-    {"MissingOutput", Unary({2}).Node("Relu", {"x"}, {"z"}), kInvalid,
-     {"'y'"}},
+    {"MissingOutput", Unary({2}).Node("Relu", {"x"}, {"z"}), kInvalid, {"'y'"}},
     {"TwoProducers",
-     Unary({2}).Node("Relu", {"x"}, {"y"}).Node("Neg", {"x"}, {"y"}), kInvalid,
+     Unary({2}).Node("Relu", {"x"}, {"y"}).Node("Neg", {"x"}, {"y"}),
+     kInvalid,
      {"'y'"}},
     {"Cycle",
-     Unary({2}).Node("Add", {"x", "b"}, {"a"}).Node("Relu", {"a"}, {"b"}).Node(
-         "Relu", {"b"}, {"y"}),
-     kInvalid, {"'b'"}},
+     Unary({2})
+         .Node("Add", {"x", "b"}, {"a"})
+         .Node("Relu", {"a"}, {"b"})
+         .Node("Relu", {"b"}, {"y"}),
+     kInvalid,
+     {"'b'"}},
     {"TooFewValues",
-     Unary({2}).Floats("k", {2}, {1}).Node("Add", {"x", "k"}, {"y"}), kInvalid,
+     Unary({2}).Floats("k", {2}, {1}).Node("Add", {"x", "k"}, {"y"}),
+     kInvalid,
      {"'k'", "4 bytes", "needs 8"}},
     {"OverflowingShape",
      Unary({2})
          .Floats("k", {1 << 30, 1 << 30, 1 << 30}, {1})
          .Node("Add", {"x", "k"}, {"y"}),
-     kInvalid, {"'k'", "impossible shape"}},
+     kInvalid,
+     {"'k'", "impossible shape"}},
     {"RunTimeShape",
-     Binary({2}, {1}).Node("Reshape", {"x", "z"}, {"y"}), kUnsupported,
+     Binary({2}, {1}).Node("Reshape", {"x", "z"}, {"y"}),
+     kUnsupported,
      {"Reshape", "run time"}},
     {"WrongWeights",
      Unary({1, 2, 4, 4})
          .Floats("w", {1, 3, 1, 1}, {1, 2, 3})
          .Node("Conv", {"x", "w"}, {"y"}),
-     kInvalid, {"[1,3,1,1]", "2 input channels"}},
+     kInvalid,
+     {"[1,3,1,1]", "2 input channels"}},
     {"WindowLargerThanPicture",
      Unary({1, 1, 2, 2})
          .Node("MaxPool", {"x"}, {"y"})
          .Ints("kernel_shape", {5, 5}),
-     kInvalid, {"MaxPool", "5x5"}},
+     kInvalid,
+     {"MaxPool", "5x5"}},
     {"ThreeDimensionalConvolution",
      Unary({1, 1, 2, 2, 2})
          .Floats("w", {1, 1, 1, 1, 1}, {1})
          .Node("Conv", {"x", "w"}, {"y"}),
-     kUnsupported, {"5 dimensions"}},
+     kUnsupported,
+     {"5 dimensions"}},
     {"HugeConstant",
      Unary({1})
          .Integers("s", {1 << 26})
          .Node("ConstantOfShape", {"s"}, {"k"})
          .Node("Add", {"x", "k"}, {"y"}),
-     kUnsupported, {"67108864 elements"}},
+     kUnsupported,
+     {"67108864 elements"}},
     {"TrainingMode",
      Unary({1, 1, 1, 1}, 14)
          .Floats("k", {1}, {1})
          .Node("BatchNormalization", {"x", "k", "k", "k", "k"}, {"y"})
          .Int("training_mode", 1),
-     kUnsupported, {"training"}},
+     kUnsupported,
+     {"training"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, OnnxErrorTest, testing::ValuesIn(kErrors),

@@ -205,7 +205,8 @@ absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant) {
 absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant) {
   if (constant.type != v1::FLOAT32) {
     return TensorError(absl::StatusCode::kInvalidArgument, constant.name,
-                       "must hold float32 values", "export with float32 values");
+                       "must hold float32 values",
+                       "export with float32 values");
   }
   return Unpack<float, float>(*constant.data);
 }
