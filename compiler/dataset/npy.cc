@@ -149,7 +149,7 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
   if (bytes.size() < 10 || bytes.substr(0, kMagic.size()) != kMagic) {
     return Damaged("no \\x93NUMPY at its start", name);
   }
-  const int version = bytes[6];
+  const int version = static_cast<uint8_t>(bytes[6]);
   if (version < 1 || version > 3) {
     return MakeError(absl::StatusCode::kUnimplemented,
                      {.reason = "DATA_UNSUPPORTED",

@@ -49,7 +49,8 @@ absl::Status Verify(const Digest& digest, const std::string& bytes) {
 
 class RemoteBlobClient : public BlobClient {
  public:
-  RemoteBlobClient(std::shared_ptr<grpc::Channel> channel, int64_t cache_bytes)
+  RemoteBlobClient(const std::shared_ptr<grpc::Channel>& channel,
+                   int64_t cache_bytes)
       : cas_(reapi::ContentAddressableStorage::NewStub(channel)),
         stream_(google::bytestream::ByteStream::NewStub(channel)),
         cache_(cache_bytes) {}
@@ -78,6 +79,7 @@ class RemoteBlobClient : public BlobClient {
     }
     EK_RETURN_IF_ERROR(ReadBatch(batch, got));
     std::vector<SharedBytes> blobs;
+    blobs.reserve(digests.size());
     for (const Digest& digest : digests) blobs.push_back(got[digest]);
     return blobs;
   }
@@ -258,8 +260,8 @@ class RemoteBlobClient : public BlobClient {
 }  // namespace
 
 std::unique_ptr<BlobClient> NewBlobClient(
-    std::shared_ptr<grpc::Channel> channel, int64_t cache_bytes) {
-  return std::make_unique<RemoteBlobClient>(std::move(channel), cache_bytes);
+    const std::shared_ptr<grpc::Channel>& channel, int64_t cache_bytes) {
+  return std::make_unique<RemoteBlobClient>(channel, cache_bytes);
 }
 
 }  // namespace edgekiln::server

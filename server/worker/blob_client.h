@@ -34,7 +34,7 @@ class BlobClient {
 // memory, at most `cache_bytes` of them: the stages of a job hand each other
 // their results.
 std::unique_ptr<BlobClient> NewBlobClient(
-    std::shared_ptr<grpc::Channel> channel, int64_t cache_bytes);
+    const std::shared_ptr<grpc::Channel>& channel, int64_t cache_bytes);
 
 }  // namespace edgekiln::server
 

@@ -80,7 +80,7 @@ ChildOptions ChildOf(const Flags& flags) {
   child.arguments = {"--child", "--memory-limit-mb",
                      std::to_string(flags.memory_limit_mb)};
   if (!flags.test_crash_stage.empty()) {
-    child.arguments.push_back("--test-crash-stage");
+    child.arguments.emplace_back("--test-crash-stage");
     child.arguments.push_back(flags.test_crash_stage);
   }
   return child;

@@ -35,7 +35,7 @@ absl::Duration MessageChannel::Now() {
   return absl::DurationFromTimespec(now);
 }
 
-absl::Status MessageChannel::Await(short events, const Limits& limits) {
+absl::Status MessageChannel::Await(int16_t events, const Limits& limits) {
   while (true) {
     int timeout_ms = -1;
     if (limits.deadline != absl::InfiniteDuration()) {

@@ -4,6 +4,8 @@
 // Protobuf messages over a stream socket, each with its length in front
 // (8 bytes, little-endian).
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "google/protobuf/message_lite.h"
@@ -41,7 +43,7 @@ class MessageChannel {
   static absl::Duration Now();
 
  private:
-  absl::Status Await(short events, const Limits& limits);
+  absl::Status Await(int16_t events, const Limits& limits);
   absl::Status Write(const char* data, size_t size, const Limits& limits);
   absl::Status Read(char* data, size_t size, const Limits& limits);
 

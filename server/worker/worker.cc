@@ -141,7 +141,7 @@ class SessionWorker : public Worker {
     // daemon gives them to somebody else.
     sink->Close();
     executor_.CancelAll();
-    const grpc::Status status = stream->Finish();
+    grpc::Status status = stream->Finish();
     SetContext(nullptr);
     return status;
   }
