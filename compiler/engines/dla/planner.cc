@@ -18,7 +18,7 @@ namespace {
 // Shares of the SRAM, in percent, that tilings may count on. Buffers of
 // neighbouring layers overlap in time; what is held back is room for that.
 constexpr int kShares[] = {100, 85, 70, 50};
-constexpr int kLookaheads[] = {4, 1};
+constexpr int kLookaheads[] = {32, 4, 1};
 
 absl::Status CheckSmallestSram(const Chip& chip, const SubgraphInput& input) {
   const Layer* largest = nullptr;

@@ -8,6 +8,10 @@ namespace {
 
 using R = DlaRegister;
 
+// The front end issues in order: more loads in a row than the queue holds would
+// keep it from issuing the computation they are to overlap.
+constexpr int kPrefetchesPerTile = 3;
+
 // A transfer into SRAM that one or more neighbouring tiles share.
 struct Load {
   int32_t layer = 0;
@@ -249,12 +253,14 @@ class Builder {
         static_cast<int64_t>(tile) + plan_.lookahead + 1,
         static_cast<int64_t>(tiles_.size()));
     int64_t reserved = OutputBytes(tile);
+    int issued = 0;
     for (auto next = tile + 1; next < end; ++next) {
       reserved += OutputBytes(next);
       for (const int32_t load : LoadsOf(next)) {
         if (loads_[load].buffer >= 0) continue;
         if (alive_bytes_ + reserved + loads_[load].bytes > sram_bytes_) return;
         if (MissingStores(loads_[load]).empty()) {
+          if (++issued > kPrefetchesPerTile) return;
           Issue(load);
         } else {
           reserved += loads_[load].bytes;
