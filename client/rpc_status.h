@@ -8,7 +8,7 @@
 
 namespace grpc {
 class Status;
-}
+}  // namespace grpc
 
 namespace edgekiln::client {
 

@@ -84,7 +84,7 @@ absl::Status WithRetry(Clock& clock, const TransferOptions& options,
   while (true) {
     const auto context = NewContext(options);
     const absl::Status status = FromGrpc(call(context.get()));
-    if (status.ok()) return status;
+    if (status.ok()) return absl::OkStatus();
     EK_RETURN_IF_ERROR(backoff.Next(status));
   }
 }

@@ -20,7 +20,7 @@
 
 namespace grpc {
 class Channel;
-}
+}  // namespace grpc
 
 namespace edgekiln::client {
 

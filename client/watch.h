@@ -15,7 +15,7 @@
 
 namespace grpc {
 class Channel;
-}
+}  // namespace grpc
 
 namespace edgekiln::client {
 

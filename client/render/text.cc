@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -174,20 +175,17 @@ void Table::AddRow(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::Render(const Style& style, int indent) const {
+std::vector<int> Table::FittingWidths(int window) const {
   constexpr int kNarrowest = 12;
   std::vector<int> widths;
-  bool titled = false;
+  int excess = 2 * static_cast<int>(columns_.size() - 1) - window;
   for (size_t c = 0; c < columns_.size(); ++c) {
     int width = TextWidth(columns_[c].title);
-    titled |= width > 0;
     for (const auto& row : rows_) width = std::max(width, TextWidth(row[c]));
     widths.push_back(width);
+    excess += width;
   }
-  int excess = indent + 2 * static_cast<int>(widths.size() - 1);
-  for (const int width : widths) excess += width;
-  excess = style.width() > 0 ? excess - style.width() : 0;
-  for (; excess > 0; --excess) {
+  for (; window > 0 && excess > 0; --excess) {
     int widest = -1;
     for (size_t c = 0; c < columns_.size(); ++c) {
       if (columns_[c].align != Align::kLeft || widths[c] <= kNarrowest)
@@ -198,31 +196,44 @@ std::string Table::Render(const Style& style, int indent) const {
     if (widest < 0) break;
     --widths[widest];
   }
-  const auto line = [&](const auto& cell_of) {
-    std::string out(indent, ' ');
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      const std::string cell = ClipMiddle(cell_of(c), widths[c]);
-      const std::string pad(widths[c] - TextWidth(cell), ' ');
-      if (c > 0) out += "  ";
-      if (columns_[c].align == Align::kRight) {
-        absl::StrAppend(&out, pad, cell);
-      } else {
-        absl::StrAppend(&out, cell, pad);
-      }
-    }
-    out.erase(out.find_last_not_of(' ') + 1);
-    return out;
-  };
-  std::string out;
-  if (titled) {
-    const auto title = [&](size_t c) -> const std::string& {
-      return columns_[c].title;
-    };
-    absl::StrAppend(&out, style.Bold(line(title)), "\n");
-  }
+  return widths;
+}
+
+std::vector<std::string> Table::ClippedColumn(size_t column, int width) const {
+  std::vector<std::string> middle;
+  std::vector<std::string> end;
   for (const auto& row : rows_) {
-    const auto cell = [&](size_t c) -> const std::string& { return row[c]; };
-    absl::StrAppend(&out, line(cell), "\n");
+    const std::string& cell = row[column];
+    middle.push_back(ClipMiddle(cell, width));
+    end.push_back(TextWidth(cell) <= width
+                      ? cell
+                      : absl::StrCat(ClipEnd(cell, width - 3), "..."));
+  }
+  const auto distinct = [](const std::vector<std::string>& cells) {
+    return std::set<std::string>(cells.begin(), cells.end()).size();
+  };
+  return distinct(end) > distinct(middle) ? end : middle;
+}
+
+std::string Table::Render(const Style& style) const {
+  const std::vector<int> widths = FittingWidths(style.width());
+  bool titled = false;
+  std::vector<std::string> lines(rows_.size() + 1);
+  for (size_t c = 0; c < columns_.size(); ++c) {
+    titled |= !columns_[c].title.empty();
+    std::vector<std::string> cells = ClippedColumn(c, widths[c]);
+    cells.insert(cells.begin(), columns_[c].title);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      const std::string pad(std::max(0, widths[c] - TextWidth(cells[i])), ' ');
+      const bool right = columns_[c].align == Align::kRight;
+      absl::StrAppend(&lines[i], c > 0 ? "  " : "", right ? pad : cells[i],
+                      right ? cells[i] : pad);
+    }
+  }
+  std::string out;
+  for (size_t i = titled ? 0 : 1; i < lines.size(); ++i) {
+    lines[i].erase(lines[i].find_last_not_of(' ') + 1);
+    absl::StrAppend(&out, i == 0 ? style.Bold(lines[i]) : lines[i], "\n");
   }
   return out;
 }

@@ -3,6 +3,7 @@
 
 // Numbers, names and columns for people. Pure functions.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -67,7 +68,8 @@ enum class Align { kLeft, kRight };
 
 // Rows of cells in aligned columns, two spaces apart, no trailing spaces.
 // Cells are cleaned. Where the style has a width, the widest left-aligned cells
-// are clipped in the middle so that rows fit, but not below 12 columns.
+// are clipped so that rows fit, but not below 12 columns: in the middle, or at
+// the end if that keeps more of them apart.
 class Table {
  public:
   struct Column {
@@ -79,9 +81,14 @@ class Table {
   // As many cells as columns.
   void AddRow(std::vector<std::string> cells);
   // The title row is bold in `style`; left out if every title is empty.
-  std::string Render(const Style& style, int indent = 0) const;
+  std::string Render(const Style& style) const;
 
  private:
+  // One per column, such that rows fit a window of that width; 0: no limit.
+  std::vector<int> FittingWidths(int window) const;
+  // The cells of a column, clipped where it keeps most of them apart.
+  std::vector<std::string> ClippedColumn(size_t column, int width) const;
+
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

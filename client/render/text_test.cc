@@ -97,6 +97,12 @@ TEST(TextTest, TableFitsTheWindow) {
   EXPECT_EQ(table.Render(Style::Terminal(5)),
             "abcde...wxyz   1\n"
             "short         22\n");
+  Table batch({{"A"}});
+  batch.AddRow({"batch_norm_2.fused_batch_norm"});
+  batch.AddRow({"batch_norm_4.fused_batch_norm"});
+  EXPECT_EQ(batch.Render(Style::Terminal(16)).substr(10),
+            "batch_norm_2....\n"
+            "batch_norm_4....\n");
 }
 
 }  // namespace
