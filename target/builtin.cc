@@ -23,7 +23,8 @@ std::string PresetText(absl::string_view base, const std::string& base_name,
   std::string text = absl::StrCat(
       "# Preset ", preset.name(), " of the built-in target \"", base_name,
       "\". Save it, change the values below and use the file.\n"
-      "name: \"", preset.name(), "\"\n");
+      "name: \"",
+      preset.name(), "\"\n");
   for (const v1::Setting& setting : preset.set()) {
     absl::StrAppend(&text, "set { name: \"", setting.name(),
                     "\" value: ", setting.value(), " }\n");

@@ -13,86 +13,136 @@ namespace {
 
 using Reg = DlaRegister;
 
-constexpr absl::string_view kRegisterNames[] = {
-    "IN_ADDR", "IN2_ADDR", "WEIGHT_ADDR", "TABLE_ADDR", "OUT_ADDR",
-    "IN_H", "IN_W", "IN_C", "OUT_H", "OUT_W", "OUT_C",
-    "KERNEL_H", "KERNEL_W", "STRIDE_H", "STRIDE_W", "DILATION_H", "DILATION_W",
-    "PAD_TOP", "PAD_LEFT",
-    "IN_ROW_PITCH", "IN_PIXEL_PITCH", "OUT_ROW_PITCH", "OUT_PIXEL_PITCH",
-    "IN2_ROW_PITCH", "IN2_PIXEL_PITCH",
-    "IN_ZERO_POINT", "IN2_ZERO_POINT", "OUT_ZERO_POINT", "CLAMP_MIN",
-    "CLAMP_MAX",
-    "DEPTH_MULTIPLIER",
-    "IN_MULTIPLIER", "IN_SHIFT", "IN2_MULTIPLIER", "IN2_SHIFT",
-    "OUT_MULTIPLIER", "OUT_SHIFT", "LEFT_SHIFT",
-    "FLAGS", "POOL_KIND",
-    "DMA_SYSTEM_ADDR", "DMA_SRAM_ADDR", "DMA_ROW_BYTES", "DMA_ROWS",
-    "DMA_SYSTEM_PITCH", "DMA_SRAM_PITCH"};
+constexpr absl::string_view kRegisterNames[] = {"IN_ADDR",
+                                                "IN2_ADDR",
+                                                "WEIGHT_ADDR",
+                                                "TABLE_ADDR",
+                                                "OUT_ADDR",
+                                                "IN_H",
+                                                "IN_W",
+                                                "IN_C",
+                                                "OUT_H",
+                                                "OUT_W",
+                                                "OUT_C",
+                                                "KERNEL_H",
+                                                "KERNEL_W",
+                                                "STRIDE_H",
+                                                "STRIDE_W",
+                                                "DILATION_H",
+                                                "DILATION_W",
+                                                "PAD_TOP",
+                                                "PAD_LEFT",
+                                                "IN_ROW_PITCH",
+                                                "IN_PIXEL_PITCH",
+                                                "OUT_ROW_PITCH",
+                                                "OUT_PIXEL_PITCH",
+                                                "IN2_ROW_PITCH",
+                                                "IN2_PIXEL_PITCH",
+                                                "IN_ZERO_POINT",
+                                                "IN2_ZERO_POINT",
+                                                "OUT_ZERO_POINT",
+                                                "CLAMP_MIN",
+                                                "CLAMP_MAX",
+                                                "DEPTH_MULTIPLIER",
+                                                "IN_MULTIPLIER",
+                                                "IN_SHIFT",
+                                                "IN2_MULTIPLIER",
+                                                "IN2_SHIFT",
+                                                "OUT_MULTIPLIER",
+                                                "OUT_SHIFT",
+                                                "LEFT_SHIFT",
+                                                "FLAGS",
+                                                "POOL_KIND",
+                                                "DMA_SYSTEM_ADDR",
+                                                "DMA_SRAM_ADDR",
+                                                "DMA_ROW_BYTES",
+                                                "DMA_ROWS",
+                                                "DMA_SYSTEM_PITCH",
+                                                "DMA_SRAM_PITCH"};
 static_assert(std::size(kRegisterNames) == kNumDlaRegisters);
 
 constexpr Reg kConvReads[] = {
-    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
-    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
-    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kFlags};
-constexpr Reg kConvReluReads[] = {
-    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
-    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
-    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
-    Reg::kClampMax, Reg::kFlags};
-constexpr Reg kDepthConvReads[] = {
-    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
-    Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
-    Reg::kDilationH, Reg::kDilationW, Reg::kPadTop, Reg::kPadLeft,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
-    Reg::kClampMax, Reg::kDepthMultiplier, Reg::kFlags};
-constexpr Reg kMatMulReads[] = {
-    Reg::kInAddr, Reg::kWeightAddr, Reg::kTableAddr, Reg::kOutAddr,
-    Reg::kInC, Reg::kOutW, Reg::kOutC, Reg::kInPixelPitch, Reg::kOutPixelPitch,
-    Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin, Reg::kClampMax,
+    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
+    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
+    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
+    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
+    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
+    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
+    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
     Reg::kFlags};
-constexpr Reg kReluReads[] = {
-    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint};
+constexpr Reg kConvReluReads[] = {
+    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
+    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
+    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
+    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
+    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
+    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
+    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
+    Reg::kClampMin,      Reg::kClampMax,     Reg::kFlags};
+constexpr Reg kDepthConvReads[] = {
+    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
+    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
+    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
+    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
+    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
+    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
+    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
+    Reg::kClampMin,      Reg::kClampMax,     Reg::kDepthMultiplier,
+    Reg::kFlags};
+constexpr Reg kMatMulReads[] = {
+    Reg::kInAddr,      Reg::kWeightAddr,   Reg::kTableAddr,
+    Reg::kOutAddr,     Reg::kInC,          Reg::kOutW,
+    Reg::kOutC,        Reg::kInPixelPitch, Reg::kOutPixelPitch,
+    Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
+    Reg::kClampMax,    Reg::kFlags};
+constexpr Reg kReluReads[] = {Reg::kInAddr,        Reg::kOutAddr,
+                              Reg::kOutH,          Reg::kOutW,
+                              Reg::kOutC,          Reg::kInRowPitch,
+                              Reg::kInPixelPitch,  Reg::kOutRowPitch,
+                              Reg::kOutPixelPitch, Reg::kInZeroPoint};
 constexpr Reg kLreluReads[] = {
-    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kInMultiplier, Reg::kInShift};
+    Reg::kInAddr,       Reg::kOutAddr,      Reg::kOutH,
+    Reg::kOutW,         Reg::kOutC,         Reg::kInRowPitch,
+    Reg::kInPixelPitch, Reg::kOutRowPitch,  Reg::kOutPixelPitch,
+    Reg::kInZeroPoint,  Reg::kInMultiplier, Reg::kInShift};
 constexpr Reg kPoolReads[] = {
-    Reg::kInAddr, Reg::kOutAddr, Reg::kInH, Reg::kInW, Reg::kOutH, Reg::kOutW,
-    Reg::kOutC, Reg::kKernelH, Reg::kKernelW, Reg::kStrideH, Reg::kStrideW,
-    Reg::kPadTop, Reg::kPadLeft, Reg::kInRowPitch, Reg::kInPixelPitch,
-    Reg::kOutRowPitch, Reg::kOutPixelPitch, Reg::kInZeroPoint, Reg::kClampMin,
-    Reg::kClampMax, Reg::kPoolKind};
+    Reg::kInAddr,      Reg::kOutAddr,       Reg::kInH,
+    Reg::kInW,         Reg::kOutH,          Reg::kOutW,
+    Reg::kOutC,        Reg::kKernelH,       Reg::kKernelW,
+    Reg::kStrideH,     Reg::kStrideW,       Reg::kPadTop,
+    Reg::kPadLeft,     Reg::kInRowPitch,    Reg::kInPixelPitch,
+    Reg::kOutRowPitch, Reg::kOutPixelPitch, Reg::kInZeroPoint,
+    Reg::kClampMin,    Reg::kClampMax,      Reg::kPoolKind};
 constexpr Reg kTwoInputReads[] = {
-    Reg::kInAddr, Reg::kIn2Addr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
-    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kIn2RowPitch, Reg::kIn2PixelPitch};
+    Reg::kInAddr,        Reg::kIn2Addr,      Reg::kOutAddr,
+    Reg::kOutH,          Reg::kOutW,         Reg::kOutC,
+    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kIn2RowPitch,  Reg::kIn2PixelPitch};
 constexpr Reg kAddReads[] = {
-    Reg::kInAddr, Reg::kIn2Addr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
-    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kIn2RowPitch, Reg::kIn2PixelPitch,
-    Reg::kInZeroPoint, Reg::kIn2ZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
-    Reg::kClampMax, Reg::kInMultiplier, Reg::kInShift, Reg::kIn2Multiplier,
-    Reg::kIn2Shift, Reg::kOutMultiplier, Reg::kOutShift, Reg::kLeftShift};
-constexpr Reg kShift32Reads[] = {
-    Reg::kInAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW, Reg::kOutC,
-    Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInShift};
+    Reg::kInAddr,        Reg::kIn2Addr,       Reg::kOutAddr,
+    Reg::kOutH,          Reg::kOutW,          Reg::kOutC,
+    Reg::kInRowPitch,    Reg::kInPixelPitch,  Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kIn2RowPitch,   Reg::kIn2PixelPitch,
+    Reg::kInZeroPoint,   Reg::kIn2ZeroPoint,  Reg::kOutZeroPoint,
+    Reg::kClampMin,      Reg::kClampMax,      Reg::kInMultiplier,
+    Reg::kInShift,       Reg::kIn2Multiplier, Reg::kIn2Shift,
+    Reg::kOutMultiplier, Reg::kOutShift,      Reg::kLeftShift};
+constexpr Reg kShift32Reads[] = {Reg::kInAddr,        Reg::kOutAddr,
+                                 Reg::kOutH,          Reg::kOutW,
+                                 Reg::kOutC,          Reg::kInRowPitch,
+                                 Reg::kInPixelPitch,  Reg::kOutRowPitch,
+                                 Reg::kOutPixelPitch, Reg::kInShift};
 constexpr Reg kRequantReads[] = {
-    Reg::kInAddr, Reg::kTableAddr, Reg::kOutAddr, Reg::kOutH, Reg::kOutW,
-    Reg::kOutC, Reg::kInRowPitch, Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kOutZeroPoint, Reg::kClampMin, Reg::kClampMax};
-constexpr Reg kDmaReads[] = {Reg::kDmaSystemAddr, Reg::kDmaSramAddr,
-                             Reg::kDmaRowBytes, Reg::kDmaRows,
+    Reg::kInAddr,        Reg::kTableAddr,    Reg::kOutAddr,
+    Reg::kOutH,          Reg::kOutW,         Reg::kOutC,
+    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
+    Reg::kOutPixelPitch, Reg::kOutZeroPoint, Reg::kClampMin,
+    Reg::kClampMax};
+constexpr Reg kDmaReads[] = {Reg::kDmaSystemAddr,  Reg::kDmaSramAddr,
+                             Reg::kDmaRowBytes,    Reg::kDmaRows,
                              Reg::kDmaSystemPitch, Reg::kDmaSramPitch};
 
 struct CommandRow {
@@ -148,13 +198,12 @@ absl::Status ValidateCommand(const v1::Isa& isa,
   const std::string where = absl::StrCat("command ", command.mnemonic());
   const auto known = FindDlaCommand(command.mnemonic());
   if (!known) {
-    return IsaError("the engine model has no such command", where,
-                    "remove it");
+    return IsaError("the engine model has no such command", where, "remove it");
   }
   if (command.unit() != DlaCommandUnit(*known)) {
-    return IsaError("wrong unit", where,
-                    absl::StrCat("unit: ",
-                                 v1::CommandUnit_Name(DlaCommandUnit(*known))));
+    return IsaError(
+        "wrong unit", where,
+        absl::StrCat("unit: ", v1::CommandUnit_Name(DlaCommandUnit(*known))));
   }
   for (const DlaRegister reg : DlaCommandReads(*known)) {
     if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
@@ -162,9 +211,9 @@ absl::Status ValidateCommand(const v1::Isa& isa,
           "`reads` leaves out a register that the command depends on", where,
           absl::StrCat("reads: \"", DlaRegisterName(reg), "\""));
     }
-    const bool defined =
-        std::any_of(isa.registers().begin(), isa.registers().end(),
-                    [&](const auto& r) { return r.name() == DlaRegisterName(reg); });
+    const bool defined = std::any_of(
+        isa.registers().begin(), isa.registers().end(),
+        [&](const auto& r) { return r.name() == DlaRegisterName(reg); });
     if (!defined) {
       return IsaError("a register that the command reads does not exist", where,
                       absl::StrCat("add register ", DlaRegisterName(reg)));
@@ -218,9 +267,9 @@ absl::Status ValidateDlaIsa(const v1::Isa& isa) {
     EK_RETURN_IF_ERROR(ValidateCommand(isa, command));
   }
   for (const DlaCommand needed : {DlaCommand::kRegWrite, DlaCommand::kEnd}) {
-    const bool present =
-        std::any_of(isa.commands().begin(), isa.commands().end(),
-                    [&](const auto& c) { return c.mnemonic() == DlaCommandName(needed); });
+    const bool present = std::any_of(
+        isa.commands().begin(), isa.commands().end(),
+        [&](const auto& c) { return c.mnemonic() == DlaCommandName(needed); });
     if (!present) {
       return IsaError("a command that every stream needs is missing", "isa",
                       absl::StrCat("add command ", DlaCommandName(needed)));

@@ -17,28 +17,74 @@
 namespace edgekiln::target {
 
 enum class DlaRegister : uint8_t {
-  kInAddr, kIn2Addr, kWeightAddr, kTableAddr, kOutAddr,
-  kInH, kInW, kInC, kOutH, kOutW, kOutC,
-  kKernelH, kKernelW, kStrideH, kStrideW, kDilationH, kDilationW,
-  kPadTop, kPadLeft,
-  kInRowPitch, kInPixelPitch, kOutRowPitch, kOutPixelPitch,
-  kIn2RowPitch, kIn2PixelPitch,
-  kInZeroPoint, kIn2ZeroPoint, kOutZeroPoint, kClampMin, kClampMax,
+  kInAddr,
+  kIn2Addr,
+  kWeightAddr,
+  kTableAddr,
+  kOutAddr,
+  kInH,
+  kInW,
+  kInC,
+  kOutH,
+  kOutW,
+  kOutC,
+  kKernelH,
+  kKernelW,
+  kStrideH,
+  kStrideW,
+  kDilationH,
+  kDilationW,
+  kPadTop,
+  kPadLeft,
+  kInRowPitch,
+  kInPixelPitch,
+  kOutRowPitch,
+  kOutPixelPitch,
+  kIn2RowPitch,
+  kIn2PixelPitch,
+  kInZeroPoint,
+  kIn2ZeroPoint,
+  kOutZeroPoint,
+  kClampMin,
+  kClampMax,
   kDepthMultiplier,
-  kInMultiplier, kInShift, kIn2Multiplier, kIn2Shift,
-  kOutMultiplier, kOutShift, kLeftShift,
-  kFlags, kPoolKind,
-  kDmaSystemAddr, kDmaSramAddr, kDmaRowBytes, kDmaRows,
-  kDmaSystemPitch, kDmaSramPitch,
+  kInMultiplier,
+  kInShift,
+  kIn2Multiplier,
+  kIn2Shift,
+  kOutMultiplier,
+  kOutShift,
+  kLeftShift,
+  kFlags,
+  kPoolKind,
+  kDmaSystemAddr,
+  kDmaSramAddr,
+  kDmaRowBytes,
+  kDmaRows,
+  kDmaSystemPitch,
+  kDmaSramPitch,
 };
 inline constexpr int kNumDlaRegisters = 46;
 
 enum class DlaCommand : uint8_t {
-  kRegWrite, kEnd,
-  kConv, kConvRelu, kDepthConv, kMatMul,
-  kActRelu, kActLrelu, kPool,
-  kAbs, kMin, kMax, kAdd, kAdd32, kShift32, kRequant,
-  kDmaRead, kDmaWrite,
+  kRegWrite,
+  kEnd,
+  kConv,
+  kConvRelu,
+  kDepthConv,
+  kMatMul,
+  kActRelu,
+  kActLrelu,
+  kPool,
+  kAbs,
+  kMin,
+  kMax,
+  kAdd,
+  kAdd32,
+  kShift32,
+  kRequant,
+  kDmaRead,
+  kDmaWrite,
 };
 inline constexpr int kNumDlaCommands = 18;
 
@@ -51,8 +97,8 @@ inline constexpr int64_t kDlaPoolAveragePadded = 2;
 // A per-channel table entry: int32 bias, multiplier, shift.
 inline constexpr int64_t kDlaTableEntryBytes = 12;
 
-absl::string_view DlaRegisterName(DlaRegister reg);      // "IN_ADDR"
-absl::string_view DlaCommandName(DlaCommand command);    // "OP_CONV"
+absl::string_view DlaRegisterName(DlaRegister reg);    // "IN_ADDR"
+absl::string_view DlaCommandName(DlaCommand command);  // "OP_CONV"
 v1::CommandUnit DlaCommandUnit(DlaCommand command);
 std::optional<DlaRegister> FindDlaRegister(absl::string_view name);
 std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic);

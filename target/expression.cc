@@ -172,8 +172,8 @@ absl::StatusOr<int64_t> Expression::Evaluate(
                              absl::string_view(text_).substr(0, 200), "\"")});
 }
 
-absl::StatusOr<int64_t> EvaluateConstant(
-    absl::string_view text, absl::Span<const Constant> constants) {
+absl::StatusOr<int64_t> EvaluateConstant(absl::string_view text,
+                                         absl::Span<const Constant> constants) {
   EK_ASSIGN_OR_RETURN(const Expression expression,
                       Expression::Compile(text, constants, {}));
   return expression.Evaluate({});

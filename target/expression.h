@@ -66,8 +66,23 @@ class Expression {
   friend class ExpressionEvaluator;
 
   enum class Kind : uint8_t {
-    kLiteral, kVariable, kSumVariable, kAdd, kSub, kMul, kNegate, kCeilDiv,
-    kFloorDiv, kMin, kMax, kEqual, kNotEqual, kLess, kLessEqual, kSelect, kSum,
+    kLiteral,
+    kVariable,
+    kSumVariable,
+    kAdd,
+    kSub,
+    kMul,
+    kNegate,
+    kCeilDiv,
+    kFloorDiv,
+    kMin,
+    kMax,
+    kEqual,
+    kNotEqual,
+    kLess,
+    kLessEqual,
+    kSelect,
+    kSum,
   };
   struct Node {
     Kind kind = Kind::kLiteral;

@@ -49,9 +49,9 @@ ExpressionParser::Result ExpressionParser::ParseComparison() {
     bool swapped;
   };
   static constexpr Comparison kComparisons[] = {
-      {"==", Kind::kEqual, false},    {"!=", Kind::kNotEqual, false},
+      {"==", Kind::kEqual, false},     {"!=", Kind::kNotEqual, false},
       {"<=", Kind::kLessEqual, false}, {">=", Kind::kLessEqual, true},
-      {"<", Kind::kLess, false},      {">", Kind::kLess, true}};
+      {"<", Kind::kLess, false},       {">", Kind::kLess, true}};
   EK_ASSIGN_OR_RETURN(const int32_t left, ParseSum());
   SkipSpace();
   const int32_t at = column();
@@ -140,8 +140,8 @@ ExpressionParser::Result ExpressionParser::ParseName() {
   return LookUp(name, at);
 }
 
-ExpressionParser::Result ExpressionParser::ParseCall(
-    absl::string_view function, int32_t column) {
+ExpressionParser::Result ExpressionParser::ParseCall(absl::string_view function,
+                                                     int32_t column) {
   if (function == "sum") return ParseSumCall(column);
   static constexpr Kind kKinds[] = {Kind::kCeilDiv, Kind::kFloorDiv, Kind::kMin,
                                     Kind::kMax, Kind::kSelect};

@@ -94,20 +94,28 @@ INSTANTIATE_TEST_SUITE_P(
         {"Empty", "", "unexpected end; where: column 1"},
         {"Trailing", "1 2", "unexpected character; where: column 3"},
         {"UnknownName", "1 + Z", "unknown name \"Z\"; where: column 5"},
-        {"UnknownFunction", "2*abs(1)", "unknown function \"abs\"; where: column 3"},
+        {"UnknownFunction", "2*abs(1)",
+         "unknown function \"abs\"; where: column 3"},
         {"TooFewArguments", "min(1)", "expected \",\"; where: column 6"},
         {"Unclosed", "(1", "expected \")\"; where: column 3"},
         {"BadLiteral", "12x", "decimal integer; where: column 1"},
-        {"LiteralTooLarge", "9223372036854775808", "decimal integer; where: column 1"},
-        {"ChainedComparison", "1 < 2 < 3", "unexpected character; where: column 7"},
+        {"LiteralTooLarge", "9223372036854775808",
+         "decimal integer; where: column 1"},
+        {"ChainedComparison", "1 < 2 < 3",
+         "unexpected character; where: column 7"},
         {"Control", std::string("1\0", 2), "unexpected character"},
-        {"AddOverflow", "9223372036854775807 + Y", "overflow; where: column 21"},
+        {"AddOverflow", "9223372036854775807 + Y",
+         "overflow; where: column 21"},
         {"MulOverflow", "p*9223372036854775807", "overflow; where: column 2"},
-        {"NegateOverflow", "-(-9223372036854775807 - Y)", "overflow; where: column 1"},
-        {"DivideByZero", "ceildiv(1, Y - 1)", "division by 0 or overflow; where: column 1"},
-        {"DivideOverflow", "floordiv(-9223372036854775807 - 1, 0 - 1)", "division by 0 or overflow"},
+        {"NegateOverflow", "-(-9223372036854775807 - Y)",
+         "overflow; where: column 1"},
+        {"DivideByZero", "ceildiv(1, Y - 1)",
+         "division by 0 or overflow; where: column 1"},
+        {"DivideOverflow", "floordiv(-9223372036854775807 - 1, 0 - 1)",
+         "division by 0 or overflow"},
         {"TooManyTerms", "sum(i, 0, 65537, 1)", "too many terms"},
-        {"NestedTooManyTerms", "sum(i, 0, 1000, sum(j, 0, 1000, 1))", "too many terms"},
+        {"NestedTooManyTerms", "sum(i, 0, 1000, sum(j, 0, 1000, 1))",
+         "too many terms"},
         {"SumVariableEnds", "sum(i, 0, 2, i) + i", "unknown name \"i\""},
         {"SumWithoutName", "sum(1, 0, 2, 3)", "needs a variable name"},
         {"DeepParentheses", std::string(100, '(') + "1", "nested too deeply"},
@@ -127,10 +135,10 @@ TEST(ExpressionTest, LargestSumIsAllowed) {
 }
 
 TEST(ExpressionTest, KnowsWhetherItUsesVariables) {
-  EXPECT_FALSE(Expression::Compile("p + X", kConstants, kVariables)
-                   ->uses_variables());
-  EXPECT_TRUE(Expression::Compile("p + Y", kConstants, kVariables)
-                  ->uses_variables());
+  EXPECT_FALSE(
+      Expression::Compile("p + X", kConstants, kVariables)->uses_variables());
+  EXPECT_TRUE(
+      Expression::Compile("p + Y", kConstants, kVariables)->uses_variables());
 }
 
 }  // namespace

@@ -67,7 +67,8 @@ absl::StatusOr<int64_t> HostCycles(const v1::Machine& machine,
                                    absl::string_view op, int64_t elements) {
   const v1::Machine::HostClass* found = nullptr;
   for (const v1::Machine::HostClass& candidate : machine.host_costs()) {
-    if (candidate.op() == op || (found == nullptr && candidate.op() == "default")) {
+    if (candidate.op() == op ||
+        (found == nullptr && candidate.op() == "default")) {
       found = &candidate;
     }
   }
@@ -109,7 +110,8 @@ absl::StatusOr<int64_t> HostElements(
 absl::string_view OpAttributesName(const v1::OpAttributes& attributes) {
   const google::protobuf::FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByNumber(attributes.op_case());
-  return field == nullptr ? absl::string_view() : absl::string_view(field->name());
+  return field == nullptr ? absl::string_view()
+                          : absl::string_view(field->name());
 }
 
 }  // namespace edgekiln::target

@@ -32,13 +32,21 @@ struct ElementsCase {
 
 TEST(HostCostTest, CountsMacsOrTheLargestOperand) {
   const ElementsCase kCases[] = {
-      {"conv2d {}", {"shape: [1,4,4,3]", "shape: [8,3,3,3]"}, "shape: [1,4,4,8]",
+      {"conv2d {}",
+       {"shape: [1,4,4,3]", "shape: [8,3,3,3]"},
+       "shape: [1,4,4,8]",
        4 * 4 * 8 * 27},
-      {"depthwise_conv2d {}", {"shape: [1,4,4,8]", "shape: [1,3,3,8]"},
-       "shape: [1,4,4,8]", 4 * 4 * 8 * 9},
-      {"fully_connected {}", {"shape: [1,64]", "shape: [10,64]"},
-       "shape: [1,10]", 640},
-      {"mat_mul {}", {"shape: [2,5,3]", "shape: [2,3,7]"}, "shape: [2,5,7]",
+      {"depthwise_conv2d {}",
+       {"shape: [1,4,4,8]", "shape: [1,3,3,8]"},
+       "shape: [1,4,4,8]",
+       4 * 4 * 8 * 9},
+      {"fully_connected {}",
+       {"shape: [1,64]", "shape: [10,64]"},
+       "shape: [1,10]",
+       640},
+      {"mat_mul {}",
+       {"shape: [2,5,3]", "shape: [2,3,7]"},
+       "shape: [2,5,7]",
        2 * 5 * 7 * 3},
       {"softmax {}", {"shape: [1,10]"}, "shape: [1,10]", 10},
       {"average_pool2d {}", {"shape: [1,8,8,2]"}, "shape: [1,1,1,2]", 128},
@@ -52,8 +60,8 @@ TEST(HostCostTest, CountsMacsOrTheLargestOperand) {
     for (const v1::TensorType& type : types) inputs.push_back(&type);
     inputs.push_back(nullptr);  // An absent bias.
     const auto output = Parse<v1::TensorType>(c.output);
-    const auto elements = HostElements(Parse<v1::OpAttributes>(c.attributes),
-                                       inputs, {&output});
+    const auto elements =
+        HostElements(Parse<v1::OpAttributes>(c.attributes), inputs, {&output});
     ASSERT_TRUE(elements.ok()) << elements.status();
     EXPECT_EQ(*elements, c.want) << c.attributes;
   }

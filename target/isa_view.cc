@@ -81,10 +81,9 @@ absl::Status IsaView::ReadFields() {
                       "fields");
   }
   if (opcode_.bits > kMaxTableBits || register_.bits > kMaxTableBits) {
-    return TableError(
-        absl::StrCat("opcode or register field is wider than ", kMaxTableBits,
-                     " bits"),
-        "fields");
+    return TableError(absl::StrCat("opcode or register field is wider than ",
+                                   kMaxTableBits, " bits"),
+                      "fields");
   }
   return absl::OkStatus();
 }
@@ -192,8 +191,8 @@ absl::StatusOr<uint64_t> IsaView::Encode(const CommandWord& word) const {
 
 absl::StatusOr<CommandWord> IsaView::Decode(uint64_t bits) const {
   if ((bits & ~used_bits_) != 0) {
-    return WordError(absl::StrFormat("reserved bits 0x%x are set",
-                                     bits & ~used_bits_));
+    return WordError(
+        absl::StrFormat("reserved bits 0x%x are set", bits & ~used_bits_));
   }
   const uint64_t opcode = bits >> opcode_.low_bit & opcode_.mask();
   const uint64_t index = bits >> register_.low_bit & register_.mask();
@@ -207,7 +206,8 @@ absl::StatusOr<CommandWord> IsaView::Decode(uint64_t bits) const {
       return WordError(absl::StrCat("register field is ", index, " in ",
                                     command(word.command).mnemonic()));
     }
-    if (immediate > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    if (immediate >
+        static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
       return WordError("the immediate is too large");
     }
     word.immediate = static_cast<int64_t>(immediate);
@@ -222,10 +222,9 @@ absl::StatusOr<CommandWord> IsaView::Decode(uint64_t bits) const {
   }
   if (word.immediate < MinValue(word.reg) ||
       word.immediate > MaxValue(word.reg)) {
-    return WordError(absl::StrCat("value ", word.immediate, " is outside ",
-                                  reg(word.reg).name(), "'s ",
-                                  MinValue(word.reg), " to ",
-                                  MaxValue(word.reg)));
+    return WordError(absl::StrCat(
+        "value ", word.immediate, " is outside ", reg(word.reg).name(), "'s ",
+        MinValue(word.reg), " to ", MaxValue(word.reg)));
   }
   return word;
 }
@@ -239,8 +238,8 @@ void IsaView::AppendWord(uint64_t bits, std::string& code) const {
 uint64_t IsaView::ReadWord(absl::string_view code, int64_t index) const {
   uint64_t bits = 0;
   for (int i = 0; i < word_bytes(); ++i) {
-    bits |= static_cast<uint64_t>(static_cast<uint8_t>(
-                code[index * word_bytes() + i]))
+    bits |= static_cast<uint64_t>(
+                static_cast<uint8_t>(code[index * word_bytes() + i]))
             << (8 * i);
   }
   return bits;

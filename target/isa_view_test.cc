@@ -58,7 +58,8 @@ TEST_F(IsaViewTest, EncodesAndDecodes) {
 }
 
 TEST_F(IsaViewTest, EveryBitOfAWordMatters) {
-  // No two words mean the same: a flipped bit is refused or changes the meaning.
+  // No two words mean the same: a flipped bit is refused or changes the
+  // meaning.
   for (const CommandWord& word :
        {CommandWord{0, 0, 77}, CommandWord{0, 1, -3}, CommandWord{1, -1, 5}}) {
     const uint64_t bits = *view_.Encode(word);

@@ -73,8 +73,8 @@ absl::Status ParseError(const FirstError& error) {
     for (int i = 0; i < type->field_count(); ++i) {
       known.push_back(type->field(i)->name());
     }
-    detail.what = absl::StrCat("unknown key \"", unknown->key, "\" in ",
-                               type->name());
+    detail.what =
+        absl::StrCat("unknown key \"", unknown->key, "\" in ", type->name());
     detail.fix = absl::StrCat("did you mean \"",
                               NearestName(unknown->key, known), "\"?");
   }

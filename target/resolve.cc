@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -14,6 +12,7 @@
 #include "target/builtin.h"
 #include "target/expression.h"
 #include "target/nearest_name.h"
+#include "target/parameters.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::target {
@@ -26,16 +25,6 @@ constexpr int kMaxSettings = 256;
 constexpr int kMaxEntries = 256;  // Of any list in the descriptor.
 constexpr int kMaxTargetNameBytes = 200;
 
-using Settings = google::protobuf::RepeatedPtrField<v1::Setting>;
-
-absl::Status Invalid(ErrorDetail detail) {
-  detail.reason = "TARGET_INVALID";
-  if (detail.fix.empty()) {
-    detail.fix = "correct the file; `edgekiln targets show dla` is a valid one";
-  }
-  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
-}
-
 // A file that extends another holds nothing but names and settings.
 absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
   v1::TargetDescriptor rest = file;
@@ -47,11 +36,12 @@ absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
   std::vector<const google::protobuf::FieldDescriptor*> fields;
   rest.GetReflection()->ListFields(rest, &fields);
   if (fields.empty()) return absl::OkStatus();
-  return Invalid({.what = "a file with `extends` can only hold `set`, `name` "
-                          "and `doc` besides",
-                  .where = fields[0]->name(),
-                  .fix = "remove the key, or save `edgekiln targets show " +
-                         file.extends() + "` and change the copy"});
+  return InvalidTarget(
+      {.what = "a file with `extends` can only hold `set`, `name` "
+               "and `doc` besides",
+       .where = fields[0]->name(),
+       .fix = "remove the key, or save `edgekiln targets show " +
+              file.extends() + "` and change the copy"});
 }
 
 absl::StatusOr<v1::TargetDescriptor> FindBuiltin(const std::string& name) {
@@ -60,32 +50,11 @@ absl::StatusOr<v1::TargetDescriptor> FindBuiltin(const std::string& name) {
     if (target.name == name) return ParseDescriptor(target.text);
     names.push_back(target.name);
   }
-  return Invalid({.what = absl::StrCat("no built-in target \"", name, "\""),
-                  .where = "extends",
-                  .fix = absl::StrCat("did you mean \"",
-                                      NearestName(name, names), "\"?")});
-}
-
-// Later settings win over earlier ones of the same name; two in one file are a
-// mistake.
-absl::Status MergeSettings(const Settings& from, Settings* into) {
-  absl::flat_hash_set<std::string> seen;
-  for (const v1::Setting& setting : from) {
-    if (!seen.insert(setting.name()).second) {
-      return Invalid({.what = "a parameter is set twice",
-                      .where = absl::StrCat("set \"", setting.name(), "\""),
-                      .fix = "keep one of the lines"});
-    }
-    const auto same = std::find_if(
-        into->begin(), into->end(),
-        [&](const v1::Setting& s) { return s.name() == setting.name(); });
-    if (same != into->end()) {
-      same->set_value(setting.value());
-    } else {
-      *into->Add() = setting;
-    }
-  }
-  return absl::OkStatus();
+  return InvalidTarget(
+      {.what = absl::StrCat("no built-in target \"", name, "\""),
+       .where = "extends",
+       .fix =
+           absl::StrCat("did you mean \"", NearestName(name, names), "\"?")});
 }
 
 std::string ExtendedName(const v1::TargetDescriptor& file,
@@ -101,16 +70,16 @@ std::string ExtendedName(const v1::TargetDescriptor& file,
 absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
                                             int depth) {
   if (file.set_size() > kMaxSettings) {
-    return Invalid({.what = "too many settings",
-                    .where = "set",
-                    .limit = absl::StrCat(kMaxSettings)});
+    return InvalidTarget({.what = "too many settings",
+                          .where = "set",
+                          .limit = absl::StrCat(kMaxSettings)});
   }
   if (file.schema_version() != kSchemaVersion &&
       (file.extends().empty() || file.schema_version() != 0)) {
-    return Invalid({.what = "unknown schema version",
-                    .where = "schema_version",
-                    .limit = absl::StrCat(kSchemaVersion),
-                    .need = absl::StrCat(file.schema_version())});
+    return InvalidTarget({.what = "unknown schema version",
+                          .where = "schema_version",
+                          .limit = absl::StrCat(kSchemaVersion),
+                          .need = absl::StrCat(file.schema_version())});
   }
   if (file.extends().empty()) {
     Settings merged;
@@ -119,8 +88,8 @@ absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
     return file;
   }
   if (depth >= kMaxExtends) {
-    return Invalid({.what = "`extends` is nested too deeply",
-                    .where = "extends"});
+    return InvalidTarget(
+        {.what = "`extends` is nested too deeply", .where = "extends"});
   }
   EK_RETURN_IF_ERROR(CheckExtendingFile(file));
   EK_ASSIGN_OR_RETURN(v1::TargetDescriptor base, FindBuiltin(file.extends()));
@@ -131,20 +100,12 @@ absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
   return whole;
 }
 
-bool IsIdentifier(absl::string_view name) {
-  return !name.empty() && name.size() <= 64 &&
-         !absl::ascii_isdigit(name[0]) &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isalnum(c) || c == '_';
-         });
-}
-
 absl::Status CheckCount(int count, const char* where) {
   if (count <= kMaxEntries) return absl::OkStatus();
-  return Invalid({.what = "too many entries",
-                  .where = where,
-                  .limit = absl::StrCat(kMaxEntries),
-                  .need = absl::StrCat(count)});
+  return InvalidTarget({.what = "too many entries",
+                        .where = where,
+                        .limit = absl::StrCat(kMaxEntries),
+                        .need = absl::StrCat(count)});
 }
 
 absl::Status CheckCounts(const v1::TargetDescriptor& descriptor) {
@@ -162,22 +123,21 @@ absl::Status CheckCounts(const v1::TargetDescriptor& descriptor) {
 
 absl::Status CheckProvenance(v1::Provenance provenance, std::string where) {
   if (provenance != v1::PROVENANCE_UNSPECIFIED) return absl::OkStatus();
-  return Invalid({.what = "provenance is missing",
-                  .where = std::move(where),
-                  .fix = "PUBLISHED, READ, FITTED or ASSUMED"});
+  return InvalidTarget({.what = "provenance is missing",
+                        .where = std::move(where),
+                        .fix = "PUBLISHED, READ, FITTED or ASSUMED"});
 }
 
 // Every number says where it comes from.
 absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
   for (const v1::Parameter& parameter : descriptor.parameters()) {
-    EK_RETURN_IF_ERROR(CheckProvenance(
-        parameter.provenance(),
-        absl::StrCat("parameter \"", parameter.name(), "\"")));
+    EK_RETURN_IF_ERROR(
+        CheckProvenance(parameter.provenance(),
+                        absl::StrCat("parameter \"", parameter.name(), "\"")));
   }
   for (const v1::MemoryDescriptor& memory : descriptor.memories()) {
-    EK_RETURN_IF_ERROR(
-        CheckProvenance(memory.provenance(),
-                        absl::StrCat("memory \"", memory.name(), "\"")));
+    EK_RETURN_IF_ERROR(CheckProvenance(
+        memory.provenance(), absl::StrCat("memory \"", memory.name(), "\"")));
   }
   for (const v1::EngineDescriptor& engine : descriptor.engines()) {
     const std::string where = absl::StrCat("engine \"", engine.name(), "\"");
@@ -192,105 +152,6 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
   for (const v1::HostCost& cost : descriptor.host().costs()) {
     EK_RETURN_IF_ERROR(CheckProvenance(
         cost.provenance(), absl::StrCat("host: costs \"", cost.op(), "\"")));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckParameters(const v1::TargetDescriptor& descriptor) {
-  absl::flat_hash_set<std::string> seen;
-  for (const v1::Parameter& parameter : descriptor.parameters()) {
-    const std::string where = absl::StrCat("parameter \"", parameter.name(), "\"");
-    if (!IsIdentifier(parameter.name())) {
-      return Invalid({.what = "not an identifier", .where = where});
-    }
-    if (!seen.insert(parameter.name()).second) {
-      return Invalid({.what = "the parameter occurs twice", .where = where});
-    }
-    if (parameter.min() > parameter.max()) {
-      return Invalid({.what = "min is above max", .where = where});
-    }
-    if (parameter.default_value() < parameter.min() ||
-        parameter.default_value() > parameter.max()) {
-      return Invalid({.what = absl::StrCat("default_value ",
-                                           parameter.default_value(),
-                                           " is out of range"),
-                      .where = where,
-                      .limit = absl::StrCat(parameter.min(), " to ",
-                                            parameter.max())});
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
-                          const v1::Setting& setting) {
-  std::vector<std::string> names;
-  for (const v1::Parameter& parameter : descriptor.parameters()) {
-    names.push_back(parameter.name());
-    if (parameter.name() != setting.name()) continue;
-    if (setting.value() < parameter.min() || setting.value() > parameter.max()) {
-      return Invalid({.what = absl::StrCat("value ", setting.value(),
-                                           " is out of range"),
-                      .where = absl::StrCat("set \"", setting.name(), "\""),
-                      .limit = absl::StrCat(parameter.min(), " to ",
-                                            parameter.max(), " ",
-                                            parameter.unit()),
-                      .fix = "set a value within the limits"});
-    }
-    return absl::OkStatus();
-  }
-  return Invalid({.what = "no such parameter",
-                  .where = absl::StrCat("set \"", setting.name(), "\""),
-                  .fix = absl::StrCat("did you mean \"",
-                                      NearestName(setting.name(), names),
-                                      "\"?")});
-}
-
-// Values of all parameters, sorted by name, with `set` applied and the
-// constraints met.
-absl::StatusOr<std::vector<Constant>> ParameterValues(
-    const v1::TargetDescriptor& descriptor, const Settings& set) {
-  std::vector<Constant> values;
-  for (const v1::Parameter& parameter : descriptor.parameters()) {
-    values.push_back({parameter.name(), parameter.default_value()});
-  }
-  for (const v1::Setting& setting : set) {
-    EK_RETURN_IF_ERROR(CheckSetting(descriptor, setting));
-    for (Constant& value : values) {
-      if (value.name == setting.name()) value.value = setting.value();
-    }
-  }
-  std::sort(values.begin(), values.end(),
-            [](const Constant& a, const Constant& b) { return a.name < b.name; });
-  for (const v1::Constraint& constraint : descriptor.constraints()) {
-    EK_ASSIGN_OR_RETURN(const int64_t holds,
-                        EvaluateConstant(constraint.expr(), values),
-                        "constraint");
-    if (holds != 0) continue;
-    std::string used;
-    for (const Constant& value : values) {
-      if (constraint.expr().find(value.name) == std::string::npos) continue;
-      absl::StrAppend(&used, used.empty() ? "" : ", ", value.name, " = ",
-                      value.value);
-    }
-    return Invalid({.what = "a constraint of the target does not hold",
-                    .where = used,
-                    .limit = constraint.expr(),
-                    .fix = constraint.message()});
-  }
-  return values;
-}
-
-absl::Status CheckPresets(const v1::TargetDescriptor& descriptor) {
-  absl::flat_hash_set<std::string> seen;
-  for (const v1::Preset& preset : descriptor.presets()) {
-    const std::string where = absl::StrCat("preset \"", preset.name(), "\"");
-    if (preset.name().empty() || !seen.insert(preset.name()).second) {
-      return Invalid({.what = "the name is empty or used twice",
-                      .where = where});
-    }
-    EK_RETURN_IF_ERROR(ParameterValues(descriptor, preset.set()).status(),
-                       where);
   }
   return absl::OkStatus();
 }
@@ -351,9 +212,8 @@ absl::Status SetEngine(const v1::TargetDescriptor& descriptor,
   EK_ASSIGN_OR_RETURN(
       const int64_t setup,
       evaluate(engine.dma().setup_cycles_expr(), "dma: setup_cycles_expr"));
-  EK_ASSIGN_OR_RETURN(
-      const int64_t macs,
-      evaluate(engine.macs_per_cycle_expr(), "macs_per_cycle_expr"));
+  EK_ASSIGN_OR_RETURN(const int64_t macs, evaluate(engine.macs_per_cycle_expr(),
+                                                   "macs_per_cycle_expr"));
   EK_ASSIGN_OR_RETURN(
       const int64_t queue,
       evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));
@@ -383,17 +243,18 @@ absl::Status SetHost(const v1::HostDescriptor& host,
       for (int i = 0; i < ops->field_count(); ++i) {
         names.push_back(ops->field(i)->name());
       }
-      return Invalid({.what = "no such op",
-                      .where = where,
-                      .fix = absl::StrCat("did you mean \"",
-                                          NearestName(cost.op(), names),
-                                          "\"?")});
+      return InvalidTarget(
+          {.what = "no such op",
+           .where = where,
+           .fix = absl::StrCat("did you mean \"", NearestName(cost.op(), names),
+                               "\"?")});
     }
     v1::Machine::HostClass* resolved = machine->add_host_costs();
     resolved->set_op(cost.op());
-    EK_ASSIGN_OR_RETURN(const int64_t per_element,
-                        EvaluateConstant(cost.cycles_per_element_expr(), values),
-                        absl::StrCat(where, ": cycles_per_element_expr"));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t per_element,
+        EvaluateConstant(cost.cycles_per_element_expr(), values),
+        absl::StrCat(where, ": cycles_per_element_expr"));
     EK_ASSIGN_OR_RETURN(const int64_t per_call,
                         EvaluateConstant(cost.cycles_per_call_expr(), values),
                         absl::StrCat(where, ": cycles_per_call_expr"));
@@ -434,10 +295,10 @@ absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
                       Extend(std::move(file), 0));
   if (descriptor.name().empty() ||
       descriptor.name().size() > kMaxTargetNameBytes) {
-    return Invalid({.what = "the target has no name or too long a name",
-                    .where = "name",
-                    .limit = absl::StrCat("1 to ", kMaxTargetNameBytes,
-                                          " bytes")});
+    return InvalidTarget(
+        {.what = "the target has no name or too long a name",
+         .where = "name",
+         .limit = absl::StrCat("1 to ", kMaxTargetNameBytes, " bytes")});
   }
   EK_RETURN_IF_ERROR(CheckCounts(descriptor));
   EK_RETURN_IF_ERROR(CheckProvenances(descriptor));

@@ -60,20 +60,23 @@ TEST(ResolveTest, PresetHoldsTheNumbersOfTheComparison) {
 }
 
 TEST(ResolveTest, SavedPresetWithEditedNumbers) {
-  const std::string text = absl::StrReplaceAll(
-      TextOf("dla-64-o-512k"),
-      {{"set { name: \"pes\" value: 64 }\nset { name: \"output_parallel\" value: 1 }\n"
-        "set { name: \"sram_bytes\" value: 524288 }",
-        "set { name: \"pes\" value: 96 }\nset { name: \"output_parallel\" value: 1 }\n"
-        "set { name: \"sram_bytes\" value: 196608 }"}});
+  const std::string text =
+      absl::StrReplaceAll(TextOf("dla-64-o-512k"),
+                          {{"set { name: \"pes\" value: 64 }\nset { name: "
+                            "\"output_parallel\" value: 1 }\n"
+                            "set { name: \"sram_bytes\" value: 524288 }",
+                            "set { name: \"pes\" value: 96 }\nset { name: "
+                            "\"output_parallel\" value: 1 }\n"
+                            "set { name: \"sram_bytes\" value: 196608 }"}});
   const v1::ResolvedTarget target = Resolve(text);
   EXPECT_EQ(Capacity(target, "sram"), 196608);
   EXPECT_EQ(target.machine().engines(0).macs_per_cycle(), 96);
 
   for (const char* base : {"dla", "dla-64-o-512k", "dla-64-o-256m"}) {
-    v1::ResolvedTarget small = Resolve(absl::StrCat(
-        "extends: \"", base, "\" set { name: \"pes\" value: 96 } "
-        "set { name: \"sram_bytes\" value: 196608 }"));
+    v1::ResolvedTarget small =
+        Resolve(absl::StrCat("extends: \"", base,
+                             "\" set { name: \"pes\" value: 96 } "
+                             "set { name: \"sram_bytes\" value: 196608 }"));
     EXPECT_EQ(small.name(), absl::StrCat(base, "+pes=96+sram_bytes=196608"));
     small.set_name(target.name());
     EXPECT_EQ(small.SerializeAsString(), target.SerializeAsString());
@@ -92,11 +95,11 @@ TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
 
 TEST(ResolveTest, ProseAndProvenanceDoNotReachTheResult) {
   const std::string text = TextOf("dla");
-  const std::string edited = absl::StrReplaceAll(
-      text, {{"provenance: ASSUMED", "provenance: READ"},
-             {"doc: \"", "doc: \"Changed. "},
-             {"source: \"", "source: \"Changed. "},
-             {"# ", "# changed "}});
+  const std::string edited =
+      absl::StrReplaceAll(text, {{"provenance: ASSUMED", "provenance: READ"},
+                                 {"doc: \"", "doc: \"Changed. "},
+                                 {"source: \"", "source: \"Changed. "},
+                                 {"# ", "# changed "}});
   ASSERT_NE(text, edited);
   EXPECT_EQ(Resolve(text).SerializeAsString(),
             Resolve(edited).SerializeAsString());
@@ -158,15 +161,17 @@ INSTANTIATE_TEST_SUITE_P(
         {"ConstraintFails", "schema_version: 1",
          "schema_version: 1 constraints { expr: \"pes < 64\" message: \"m\" }",
          "where: pes = 64; limit: pes < 64; fix: m"},
-        {"PresetOutOfRange", "name: \"pes\" value: 128", "name: \"pes\" value: 0",
-         "preset \"dla-128-i-512k\""},
-        {"NoClock", "clock_hz_expr: \"clock_hz\"\n", "", "clock_hz_expr: unexpected end"},
+        {"PresetOutOfRange", "name: \"pes\" value: 128",
+         "name: \"pes\" value: 0", "preset \"dla-128-i-512k\""},
+        {"NoClock", "clock_hz_expr: \"clock_hz\"\n", "",
+         "clock_hz_expr: unexpected end"},
         {"BadExpression", "\"sram_bytes\"\n  base_address",
-         "\"sram_bytes +\"\n  base_address", "memory \"sram\": capacity_bytes_expr"},
+         "\"sram_bytes +\"\n  base_address",
+         "memory \"sram\": capacity_bytes_expr"},
         {"MemoriesOverlap", "base_address: 0x80000000", "base_address: 4096",
          "overlap"},
-        {"MemoryTooHigh", "base_address: 0x80000000", "base_address: 0xffffffff",
-         "above the 32-bit address space"},
+        {"MemoryTooHigh", "base_address: 0x80000000",
+         "base_address: 0xffffffff", "above the 32-bit address space"},
         {"NoScratchpad", "scratchpad: \"sram\"", "scratchpad: \"ram\"",
          "SCRATCHPAD"},
         {"ZeroBandwidth", "bytes_per_cycle_expr: \"dma_bytes_per_cycle\"",
@@ -181,8 +186,8 @@ INSTANTIATE_TEST_SUITE_P(
          "leaves out a register"},
         {"UnknownCommand", "\"OP_E_ABS\"", "\"OP_E_SIN\"", "no such command"},
         {"WrongUnit", "unit: DMA_UNIT", "unit: COMPUTE_UNIT", "wrong unit"},
-        {"PatternNeedsCommand", "mnemonic: \"OP_E_ADD\"", "mnemonic: \"OP_E_SUB\"",
-         "no such command"},
+        {"PatternNeedsCommand", "mnemonic: \"OP_E_ADD\"",
+         "mnemonic: \"OP_E_SUB\"", "no such command"},
         {"UnknownHostOp", "op: \"softmax\"", "op: \"softmac\"",
          "did you mean \"softmax\"?"},
         {"NoDefaultCost", "op: \"default\"", "op: \"mul\"", "\"default\""}}),

@@ -45,23 +45,23 @@ absl::Status CheckRange(int64_t value, int64_t min, int64_t max,
 }
 
 absl::Status CheckName(const std::string& name, const std::string& where) {
-  const bool good = !name.empty() && name.size() <= kMaxNameBytes &&
-                    std::all_of(name.begin(), name.end(), [](char c) {
-                      return absl::ascii_isalnum(c) || c == '_' || c == '-' ||
-                             c == '.';
-                    });
+  const bool good =
+      !name.empty() && name.size() <= kMaxNameBytes &&
+      std::all_of(name.begin(), name.end(), [](char c) {
+        return absl::ascii_isalnum(c) || c == '_' || c == '-' || c == '.';
+      });
   if (good) return absl::OkStatus();
-  return Invalid("not a name", where,
-                 absl::StrCat("1 to ", kMaxNameBytes,
-                              " letters, digits, '_', '-', '.'"));
+  return Invalid(
+      "not a name", where,
+      absl::StrCat("1 to ", kMaxNameBytes, " letters, digits, '_', '-', '.'"));
 }
 
 // Names unique, at most `limit` of them.
 template <typename Range, typename NameOf>
 absl::Status CheckNames(const Range& range, int limit, const std::string& where,
                         NameOf name_of) {
-  EK_RETURN_IF_ERROR(CheckRange(range.size(), 0, limit,
-                                absl::StrCat("number of ", where)));
+  EK_RETURN_IF_ERROR(
+      CheckRange(range.size(), 0, limit, absl::StrCat("number of ", where)));
   absl::flat_hash_set<std::string> seen;
   for (const auto& element : range) {
     EK_RETURN_IF_ERROR(CheckName(name_of(element), where));
@@ -140,10 +140,10 @@ absl::Status ValidateEngine(const v1::Machine& machine,
                                 "dma: setup_cycles"));
   EK_RETURN_IF_ERROR(
       CheckRange(engine.macs_per_cycle(), 1, kMaxCycles, "macs_per_cycle"));
-  EK_RETURN_IF_ERROR(CheckRange(engine.queue_depth(), 1, kMaxQueueDepth,
-                                "isa: queue_depth"));
-  EK_RETURN_IF_ERROR(CheckRange(engine.isa().word_bytes(), 1, 8,
-                                "isa: word_bytes"));
+  EK_RETURN_IF_ERROR(
+      CheckRange(engine.queue_depth(), 1, kMaxQueueDepth, "isa: queue_depth"));
+  EK_RETURN_IF_ERROR(
+      CheckRange(engine.isa().word_bytes(), 1, 8, "isa: word_bytes"));
   EK_RETURN_IF_ERROR(IsaView::Create(engine.isa()).status());
   EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256, "isa: registers",
                                 [](const auto& r) { return r.name(); }));
@@ -163,14 +163,16 @@ absl::Status ValidateHost(const v1::Machine& machine) {
     const std::string where = absl::StrCat("host: costs \"", cost.op(), "\"");
     EK_RETURN_IF_ERROR(
         CheckRange(cost.cycles_per_element(), 0, kMaxCycles, where));
-    EK_RETURN_IF_ERROR(CheckRange(cost.cycles_per_call(), 0, kMaxCycles, where));
+    EK_RETURN_IF_ERROR(
+        CheckRange(cost.cycles_per_call(), 0, kMaxCycles, where));
     has_default |= cost.op() == "default";
   }
   if (!has_default) return Invalid("needs costs with op \"default\"", "host");
   return absl::OkStatus();
 }
 
-// The commands without which an engine of model COARSE_DLA cannot run a pattern.
+// The commands without which an engine of model COARSE_DLA cannot run a
+// pattern.
 std::vector<DlaCommand> NeededCommands(v1::OpPattern::Pattern pattern) {
   switch (pattern) {
     case v1::OpPattern::CONV2D:
@@ -194,8 +196,8 @@ absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
       pattern.pattern() == v1::OpPattern::PATTERN_UNSPECIFIED) {
     return Invalid("pattern is missing", "patterns");
   }
-  const std::string where = absl::StrCat(
-      "patterns ", v1::OpPattern::Pattern_Name(pattern.pattern()));
+  const std::string where =
+      absl::StrCat("patterns ", v1::OpPattern::Pattern_Name(pattern.pattern()));
   if (pattern.element_types().empty()) {
     return Invalid("needs at least one of element_types", where);
   }
@@ -207,13 +209,13 @@ absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
   std::vector<DlaCommand> needed = NeededCommands(pattern.pattern());
   needed.insert(needed.end(), {DlaCommand::kDmaRead, DlaCommand::kDmaWrite});
   for (const DlaCommand command : needed) {
-    const bool present =
-        std::any_of(isa.commands().begin(), isa.commands().end(),
-                    [&](const auto& c) { return c.mnemonic() == DlaCommandName(command); });
+    const bool present = std::any_of(
+        isa.commands().begin(), isa.commands().end(),
+        [&](const auto& c) { return c.mnemonic() == DlaCommandName(command); });
     if (!present) {
-      return Invalid(absl::StrCat("the pattern needs command ",
-                                  DlaCommandName(command)),
-                     where);
+      return Invalid(
+          absl::StrCat("the pattern needs command ", DlaCommandName(command)),
+          where);
     }
   }
   return absl::OkStatus();

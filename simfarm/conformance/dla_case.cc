@@ -29,8 +29,7 @@ std::string OwnedDifference(const DlaOutcome& a, const DlaOutcome& b) {
   std::string text = "owned cycles:";
   for (const DlaOutcome* outcome : {&a, &b}) {
     for (const auto& [word, cycles] : outcome->owned) {
-      absl::StrAppend(&text, " ", word, "=", cycles.compute, "+",
-                      cycles.stall);
+      absl::StrAppend(&text, " ", word, "=", cycles.compute, "+", cycles.stall);
     }
     absl::StrAppend(&text, " |");
   }

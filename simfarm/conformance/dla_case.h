@@ -27,8 +27,8 @@ struct DlaChip {
 
 struct DlaCase {
   DlaChip chip;
-  std::string flash;      // From address 0.
-  std::string ram;        // Initial content, from 0x80000000; all defined.
+  std::string flash;  // From address 0.
+  std::string ram;    // Initial content, from 0x80000000; all defined.
   std::string code;
 };
 
@@ -47,7 +47,7 @@ struct DlaOutcome {
   std::map<int32_t, OwnedCycles> owned;  // By word; no zero entries.
   int64_t bytes_read = 0;
   int64_t bytes_written = 0;
-  std::string ram;   // Afterwards.
+  std::string ram;  // Afterwards.
   // SRAM afterwards, 0 where nothing was written.
   std::string sram;
 };

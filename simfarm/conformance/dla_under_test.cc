@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
 #include "simfarm/conformance/dla_words.h"
 #include "simfarm/simulators/dla/stream.h"
 #include "target/resolve.h"
@@ -72,6 +73,7 @@ v1::Machine MachineOf(const DlaChip& chip) {
     absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
   }
   const auto target = target::ResolveTarget(text);
+  EXPECT_TRUE(target.ok()) << target.status();
   return target.ok() ? target->machine() : v1::Machine();
 }
 
@@ -80,12 +82,11 @@ DlaOutcome RunSimulator(const DlaCase& program, const v1::Machine& machine,
   DlaOutcome outcome;
   StreamContext context;
   context.scratchpad_bytes = program.chip.sram_bytes;
-  context.system = {
-      {0, static_cast<int64_t>(program.flash.size()), false},
-      {kRamBase, static_cast<int64_t>(program.ram.size()), true}};
+  context.system = {{0, static_cast<int64_t>(program.flash.size()), false},
+                    {kRamBase, static_cast<int64_t>(program.ram.size()), true}};
   context.cpu_path = cpu_path;
-  const auto stream = dla::LoadStream(program.code, machine,
-                                      machine.engines(0), std::move(context));
+  const auto stream = dla::LoadStream(program.code, machine, machine.engines(0),
+                                      std::move(context));
   if (!stream.ok()) {
     outcome.error = std::string(stream.status().message());
     return outcome;
@@ -95,7 +96,8 @@ DlaOutcome RunSimulator(const DlaCase& program, const v1::Machine& machine,
   if (!program.flash.empty()) {
     checked.system.MarkDefined(0, static_cast<int64_t>(program.flash.size()));
   }
-  checked.system.MarkDefined(kRamBase, static_cast<int64_t>(program.ram.size()));
+  checked.system.MarkDefined(kRamBase,
+                             static_cast<int64_t>(program.ram.size()));
   absl::Status status = Run(**stream, checked, RunMode::kChecked, &outcome);
   const std::string ram = outcome.ram;
   Memories fast(program);

@@ -10,7 +10,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Low 32 bits, as a signed number.
 int64_t Wrap32(int64_t value) {
-  return static_cast<int32_t>(static_cast<uint32_t>(static_cast<uint64_t>(value)));
+  return static_cast<int32_t>(
+      static_cast<uint32_t>(static_cast<uint64_t>(value)));
 }
 
 int64_t Rescale(int64_t v, int64_t m, int64_t s) {
@@ -95,8 +96,8 @@ void Convolve(const NaiveCommand& c, NaiveMemory& m) {
               const int64_t in = Input(c, m, y, x, i);
               const int64_t weight =
                   (o * c.r[kKernelH] * c.r[kKernelW] + tap) * c.r[kInC] + i;
-              sum += (in - c.r[kInZeroPoint]) *
-                     m.Load8(c.r[kWeightAddr] + weight);
+              sum +=
+                  (in - c.r[kInZeroPoint]) * m.Load8(c.r[kWeightAddr] + weight);
             }
           }
         Finish(c, m, oy, ox, o, sum);
@@ -133,8 +134,8 @@ int64_t PoolElement(const NaiveCommand& c, const NaiveMemory& m, int64_t oy,
       largest = std::max(largest, value);
     }
   if (c.r[kPoolKind] == 1) return Clamp(c, largest);
-  return Clamp(c, sum > 0 ? (sum + count / 2) / count
-                          : (sum - count / 2) / count);
+  return Clamp(c,
+               sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count);
 }
 
 int64_t AddElement(const NaiveCommand& c, int64_t x, int64_t y) {
@@ -153,20 +154,20 @@ int64_t Int8Element(const NaiveCommand& c, const NaiveMemory& m, int64_t h,
   if (c.opcode == kRequant) {
     const int64_t entry = c.r[kTableAddr] + 12 * ch;
     const int64_t v = m.Load32(InAddress(c, h, w, ch, 4)) + m.Load32(entry);
-    return Clamp(c, Rescale(Wrap32(v), m.Load32(entry + 4),
-                            m.Load32(entry + 8)) +
-                        c.r[kOutZeroPoint]);
+    return Clamp(c,
+                 Rescale(Wrap32(v), m.Load32(entry + 4), m.Load32(entry + 8)) +
+                     c.r[kOutZeroPoint]);
   }
   const int64_t x = m.Load8(InAddress(c, h, w, ch, 1));
   switch (c.opcode) {
     case kRelu:
       return std::max(x, zero);
     case kLeakyRelu:
-      return x >= zero ? x
-                       : Limit(Rescale(x - zero, c.r[kInMultiplier],
-                                       c.r[kInShift]) +
-                                   zero,
-                               -128, 127);
+      return x >= zero
+                 ? x
+                 : Limit(Rescale(x - zero, c.r[kInMultiplier], c.r[kInShift]) +
+                             zero,
+                         -128, 127);
     case kAbs:
       return Limit(std::abs(x - zero) + zero, -128, 127);
     default:

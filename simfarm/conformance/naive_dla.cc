@@ -98,8 +98,8 @@ class NaiveDla {
     for (int i = 0; i < 8; ++i) b[i] = static_cast<uint8_t>(code[at + i]);
     if (!IsKnown(b[0])) throw std::invalid_argument("opcode");
     if (b[2] != 0 || b[3] != 0) throw std::invalid_argument("reserved bits");
-    const uint32_t immediate = b[4] | b[5] << 8 | b[6] << 16 |
-                               static_cast<uint32_t>(b[7]) << 24;
+    const uint32_t immediate =
+        b[4] | b[5] << 8 | b[6] << 16 | static_cast<uint32_t>(b[7]) << 24;
     if (b[0] == kRegWrite) {
       const int64_t value = IsSigned(b[1]) ? static_cast<int32_t>(immediate)
                                            : static_cast<int64_t>(immediate);

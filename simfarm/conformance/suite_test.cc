@@ -27,7 +27,8 @@ TEST(SuiteTest, ProgramsReachEveryCommandAndRegister) {
       ++opcodes[opcode];
       if (opcode == kRegWrite) ++registers[program.code[at + 1]];
       const bool set = program.code[at + 4] != 0;
-      int32_outputs += opcode == kRegWrite && program.code[at + 1] == kFlags && set;
+      int32_outputs +=
+          opcode == kRegWrite && program.code[at + 1] == kFlags && set;
       waits += opcode != kRegWrite && set;
     }
   }
@@ -78,10 +79,18 @@ TEST(SuiteTest, FailsForEveryKindOfDifference) {
   fails([](DlaOutcome& o) { ++o.bytes_written; }, "written");
   fails([](DlaOutcome& o) { o.ram[17] = static_cast<char>(o.ram[17] + 1); },
         "ram");
-  fails([](DlaOutcome& o) { o.sram.back() = static_cast<char>(o.sram.back() + 1); },
-        "sram");
+  fails(
+      [](DlaOutcome& o) {
+        o.sram.back() = static_cast<char>(o.sram.back() + 1);
+      },
+      "sram");
   fails([](DlaOutcome& o) { ++o.owned.begin()->second.stall; }, "owned");
-  fails([](DlaOutcome& o) { o = {}; o.error = "refused"; }, "refused");
+  fails(
+      [](DlaOutcome& o) {
+        o = {};
+        o.error = "refused";
+      },
+      "refused");
 }
 
 }  // namespace

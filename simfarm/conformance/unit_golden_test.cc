@@ -35,16 +35,25 @@ struct Golden {
 // 4 register writes and the command: words 0 to 4.
 void Load(StreamWriter& w, int64_t bytes, int64_t sram, int64_t wait = 0) {
   w.Command(kDmaRead, wait,
-            {{kDmaSystemAddr, 0}, {kDmaSramAddr, sram}, {kDmaRowBytes, bytes},
+            {{kDmaSystemAddr, 0},
+             {kDmaSramAddr, sram},
+             {kDmaRowBytes, bytes},
              {kDmaRows, 1}});
 }
 
 // 10 register writes and the command.
 void Relu(StreamWriter& w, int64_t elements, int64_t wait) {
   w.Command(kRelu, wait,
-            {{kInAddr, 0}, {kOutAddr, 100}, {kOutH, 1}, {kOutW, 1},
-             {kOutC, elements}, {kInRowPitch, 0}, {kInPixelPitch, 0},
-             {kOutRowPitch, 0}, {kOutPixelPitch, 0}, {kInZeroPoint, 0}});
+            {{kInAddr, 0},
+             {kOutAddr, 100},
+             {kOutH, 1},
+             {kOutW, 1},
+             {kOutC, elements},
+             {kInRowPitch, 0},
+             {kInPixelPitch, 0},
+             {kOutRowPitch, 0},
+             {kOutPixelPitch, 0},
+             {kInZeroPoint, 0}});
 }
 
 void OnlyEnd(StreamWriter& w) { w.End(); }
@@ -68,16 +77,19 @@ void FullQueue(StreamWriter& w) {
 
 void Convolution(StreamWriter& w) {
   Load(w, 200, 0);
-  w.Command(kConv, 1,
-            {{kInAddr, 0},       {kWeightAddr, 0},   {kTableAddr, 40},
-             {kOutAddr, 1000},   {kInH, 4},          {kInW, 4},
-             {kInC, 3},          {kOutH, 3},         {kOutW, 2},
-             {kOutC, 5},         {kKernelH, 2},      {kKernelW, 3},
-             {kStrideH, 1},      {kStrideW, 1},      {kDilationH, 1},
-             {kDilationW, 1},    {kPadTop, 0},       {kPadLeft, 0},
-             {kInRowPitch, 12},  {kInPixelPitch, 3}, {kOutRowPitch, 40},
-             {kOutPixelPitch, 20}, {kInZeroPoint, 0},
-             {kOutZeroPoint, 0}, {kFlags, 1}});
+  w.Command(kConv, 1, {{kInAddr, 0},       {kWeightAddr, 0},
+                       {kTableAddr, 40},   {kOutAddr, 1000},
+                       {kInH, 4},          {kInW, 4},
+                       {kInC, 3},          {kOutH, 3},
+                       {kOutW, 2},         {kOutC, 5},
+                       {kKernelH, 2},      {kKernelW, 3},
+                       {kStrideH, 1},      {kStrideW, 1},
+                       {kDilationH, 1},    {kDilationW, 1},
+                       {kPadTop, 0},       {kPadLeft, 0},
+                       {kInRowPitch, 12},  {kInPixelPitch, 3},
+                       {kOutRowPitch, 40}, {kOutPixelPitch, 20},
+                       {kInZeroPoint, 0},  {kOutZeroPoint, 0},
+                       {kFlags, 1}});
   w.End();
 }
 
@@ -99,13 +111,19 @@ const Golden kGoldens[] = {
             c.dma_bytes_per_cycle = 16;
             c.decode_cycles = 4;
           }),
-     OneTransfer, 29, 21, {{4, {0, 29}}}},
+     OneTransfer,
+     29,
+     21,
+     {{4, {0, 29}}}},
     // Transfer [5, 25); ReLU queued at 5 + 11 = 16, waits: [25, 45).
-    {"WaitsForTheOtherUnit", kUnit, TransferThenRelu, 45, 40,
-     {{15, {20, 25}}}},
+    {"WaitsForTheOtherUnit", kUnit, TransferThenRelu, 45, 40, {{15, {20, 25}}}},
     // With 8 PEs the ReLU takes ceil(20 / 8) = 3: [25, 28).
-    {"ElementsPerCycle", With(kUnit, [](DlaChip& c) { c.pes = 8; }),
-     TransferThenRelu, 28, 23, {{15, {3, 25}}}},
+    {"ElementsPerCycle",
+     With(kUnit, [](DlaChip& c) { c.pes = 8; }),
+     TransferThenRelu,
+     28,
+     23,
+     {{15, {3, 25}}}},
     // First [5, 55). Second decoded at 6, queued at 6 (place free since the
     // first started). Third decoded at 7, queued at 55 when the second starts;
     // [105, 155). Fourth decoded at 56, queued at 105; [155, 205). OP_END
@@ -121,7 +139,10 @@ const Golden kGoldens[] = {
             c.pes = 2;
             c.fill_cycles = 8;
           }),
-     Convolution, 205 + 332, 200 + 332, {{30, {332, 205}}}},
+     Convolution,
+     205 + 332,
+     200 + 332,
+     {{30, {332, 205}}}},
     // On input channels: 6 * 6 * 5 * ceil(3/2) = 360.
     {"ConvolutionInputParallel",
      With(kUnit,
@@ -129,7 +150,10 @@ const Golden kGoldens[] = {
             c.pes = 2;
             c.output_parallel = false;
           }),
-     Convolution, 205 + 360, 200 + 360, {{30, {360, 205}}}},
+     Convolution,
+     205 + 360,
+     200 + 360,
+     {{30, {360, 205}}}},
 };
 
 class UnitGoldenTest : public testing::TestWithParam<Golden> {};

@@ -152,13 +152,12 @@ absl::Status HostOp::SetCycles(const v1::Machine& machine) {
     inputs.push_back(operand.absent() ? nullptr : &operand.type());
   }
   for (const auto& operand : op_->outputs()) outputs.push_back(&operand.type());
+  EK_ASSIGN_OR_RETURN(const int64_t elements,
+                      target::HostElements(op_->attributes(), inputs, outputs));
   EK_ASSIGN_OR_RETURN(
-      const int64_t elements,
-      target::HostElements(op_->attributes(), inputs, outputs));
-  EK_ASSIGN_OR_RETURN(
-      cycles_, target::HostCycles(machine,
-                                  target::OpAttributesName(op_->attributes()),
-                                  elements));
+      cycles_,
+      target::HostCycles(machine, target::OpAttributesName(op_->attributes()),
+                         elements));
   return absl::OkStatus();
 }
 

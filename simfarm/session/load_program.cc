@@ -59,8 +59,9 @@ absl::Status CheckSegments(LoadedProgram* loaded) {
     if (total > loaded->options.max_memory_bytes) {
       return InvalidProgram("segments are too large", "segments");
     }
-    EK_RETURN_IF_ERROR(loaded->ReserveSystem(
-        segment.location(), segment.size_bytes(), /*written=*/false, "segment"));
+    EK_RETURN_IF_ERROR(loaded->ReserveSystem(segment.location(),
+                                             segment.size_bytes(),
+                                             /*written=*/false, "segment"));
   }
   return absl::OkStatus();
 }
@@ -87,13 +88,13 @@ absl::Status FillFixed(LoadedProgram* loaded) {
   int64_t total = 0;
   for (const int64_t bytes : loaded->used_bytes) total += bytes;
   if (total > loaded->options.max_memory_bytes) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     {.fault = Fault::kQuota,
-                      .reason = "PROGRAM_TOO_LARGE",
-                      .what = "the program uses too much simulated memory",
-                      .limit = absl::StrCat(loaded->options.max_memory_bytes,
-                                            " bytes"),
-                      .need = absl::StrCat(total, " bytes")});
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kQuota,
+         .reason = "PROGRAM_TOO_LARGE",
+         .what = "the program uses too much simulated memory",
+         .limit = absl::StrCat(loaded->options.max_memory_bytes, " bytes"),
+         .need = absl::StrCat(total, " bytes")});
   }
   loaded->fixed.resize(loaded->used_bytes.size());
   for (size_t m = 0; m < loaded->fixed.size(); ++m) {
@@ -115,8 +116,9 @@ absl::Status FillFixed(LoadedProgram* loaded) {
 }
 
 // Layer of every word of a stream.
-absl::StatusOr<std::vector<int32_t>> LayersOfWords(
-    const LoadedProgram& loaded, int32_t stream, int64_t words) {
+absl::StatusOr<std::vector<int32_t>> LayersOfWords(const LoadedProgram& loaded,
+                                                   int32_t stream,
+                                                   int64_t words) {
   std::vector<int32_t> layer_of_word(words, -1);
   for (const v1::Program::CommandRange& range : loaded.program.ranges()) {
     if (range.stream() != stream) continue;
@@ -130,9 +132,9 @@ absl::StatusOr<std::vector<int32_t>> LayersOfWords(
     for (int32_t word = range.first_command(); word <= range.last_command();
          ++word) {
       if (layer_of_word[word] >= 0) {
-        return InvalidProgram("two command ranges overlap",
-                              absl::StrCat("stream ", stream, ", command ",
-                                           word));
+        return InvalidProgram(
+            "two command ranges overlap",
+            absl::StrCat("stream ", stream, ", command ", word));
       }
       layer_of_word[word] = range.layer();
     }
@@ -148,9 +150,8 @@ StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
           .capacity_bytes();
   for (const v1::ResolvedMemory& memory : loaded.machine.memories()) {
     if (memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) continue;
-    context.system.push_back(
-        {memory.base_address(), memory.capacity_bytes(),
-         memory.kind() == v1::MemoryDescriptor::RAM});
+    context.system.push_back({memory.base_address(), memory.capacity_bytes(),
+                              memory.kind() == v1::MemoryDescriptor::RAM});
   }
   context.layer_name = [&program = loaded.program,
                         layers = layer_of_word](int32_t word) {
@@ -167,17 +168,17 @@ absl::Status CheckOwners(const LoadedStream& loaded, int32_t index) {
   for (const StreamTiming::Segment& segment :
        loaded.stream->timing().segments) {
     if (loaded.layer_of_word[segment.word] < 0) {
-      return InvalidProgram("a command belongs to no layer",
-                            absl::StrCat("stream ", index, ", command ",
-                                         segment.word));
+      return InvalidProgram(
+          "a command belongs to no layer",
+          absl::StrCat("stream ", index, ", command ", segment.word));
     }
   }
   for (const StreamTiming::Transfer& transfer :
        loaded.stream->timing().transfers) {
     if (loaded.layer_of_word[transfer.word] < 0) {
-      return InvalidProgram("a transfer belongs to no layer",
-                            absl::StrCat("stream ", index, ", command ",
-                                         transfer.word));
+      return InvalidProgram(
+          "a transfer belongs to no layer",
+          absl::StrCat("stream ", index, ", command ", transfer.word));
     }
   }
   return absl::OkStatus();
@@ -265,16 +266,14 @@ absl::Status LoadStreams(LoadedProgram* loaded) {
         loaded->machine.engines(stream.engine());
     LoadedStream result;
     result.engine = stream.engine();
-    const int64_t words = static_cast<int64_t>(stream.code().size()) /
-                          engine.isa().word_bytes();
-    EK_ASSIGN_OR_RETURN(result.layer_of_word,
-                        LayersOfWords(*loaded, s, words));
-    EK_ASSIGN_OR_RETURN(
-        result.stream,
-        dla::LoadStream(stream.code(), loaded->machine, engine,
-                        ContextOf(*loaded, stream.engine(),
-                                  result.layer_of_word)),
-        absl::StrCat("stream ", s));
+    const int64_t words =
+        static_cast<int64_t>(stream.code().size()) / engine.isa().word_bytes();
+    EK_ASSIGN_OR_RETURN(result.layer_of_word, LayersOfWords(*loaded, s, words));
+    EK_ASSIGN_OR_RETURN(result.stream,
+                        dla::LoadStream(stream.code(), loaded->machine, engine,
+                                        ContextOf(*loaded, stream.engine(),
+                                                  result.layer_of_word)),
+                        absl::StrCat("stream ", s));
     EK_RETURN_IF_ERROR(CheckOwners(result, s));
     EK_RETURN_IF_ERROR(ReserveReach(loaded, result));
     loaded->streams.push_back(std::move(result));

@@ -22,9 +22,9 @@ class StepLoader {
 
   absl::Status Load() {
     for (int i = 0; i < loaded_->program.steps_size(); ++i) {
-      EK_RETURN_IF_ERROR(LoadStep(loaded_->program.steps(i),
-                                  &loaded_->steps[i]),
-                         absl::StrCat("step ", i));
+      EK_RETURN_IF_ERROR(
+          LoadStep(loaded_->program.steps(i), &loaded_->steps[i]),
+          absl::StrCat("step ", i));
     }
     for (const int32_t stream : running_) {
       if (stream >= 0) {
@@ -113,8 +113,7 @@ class StepLoader {
   }
 
   absl::Status Launch(int32_t stream) {
-    if (stream < 0 ||
-        stream >= static_cast<int64_t>(loaded_->streams.size())) {
+    if (stream < 0 || stream >= static_cast<int64_t>(loaded_->streams.size())) {
       return InvalidProgram(absl::StrCat("no stream ", stream), "");
     }
     const LoadedStream& launched = loaded_->streams[stream];

@@ -41,8 +41,7 @@ absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
   const auto across = CheckedMul(*columns - 1, pixel_pitch);
   const auto sum = down && across ? CheckedAdd(*down, *across) : std::nullopt;
   const auto extent = sum ? CheckedAdd(*sum, loaded.pixel_bytes) : std::nullopt;
-  const auto values =
-      CheckedProduct({*rows, *columns, loaded.pixel_bytes});
+  const auto values = CheckedProduct({*rows, *columns, loaded.pixel_bytes});
   if (!extent || !values || *values > options.max_memory_bytes) {
     return InvalidProgram("the slice is too large", "");
   }

@@ -59,10 +59,9 @@ class ReportMaker {
   }
 
   absl::Status HostWork(int64_t cycles, int32_t layer) {
-    EK_ASSIGN_OR_RETURN(
-        const int64_t wall,
-        ConvertCycles(cycles, loaded_.machine.host_clock_hz(),
-                      loaded_.machine.clock_hz()));
+    EK_ASSIGN_OR_RETURN(const int64_t wall,
+                        ConvertCycles(cycles, loaded_.machine.host_clock_hz(),
+                                      loaded_.machine.clock_hz()));
     EK_RETURN_IF_ERROR(CheckRoom(wall));
     // Engines take precedence: added after them.
     host_spans_.push_back({now_, now_ + wall, layer, true});
@@ -73,8 +72,7 @@ class ReportMaker {
 
   absl::Status Launch(const LoadedStream& stream) {
     const StreamTiming& timing = stream.stream->timing();
-    const int64_t engine_hz =
-        loaded_.machine.engines(stream.engine).clock_hz();
+    const int64_t engine_hz = loaded_.machine.engines(stream.engine).clock_hz();
     int64_t begin = now_;
     for (const StreamTiming::Segment& segment : timing.segments) {
       EK_ASSIGN_OR_RETURN(
@@ -118,7 +116,8 @@ class ReportMaker {
     }
     report_.set_cycles(now_);
     if (sum != now_) {
-      return absl::InternalError("cycles of the layers do not sum to the total");
+      return absl::InternalError(
+          "cycles of the layers do not sum to the total");
     }
     for (int e = 0; e < loaded_.machine.engines_size(); ++e) {
       v1::SimReport::EngineBusy* engine = report_.add_engines();

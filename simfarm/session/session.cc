@@ -59,12 +59,11 @@ class SimulatedSession : public Session {
     for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
       if (!loaded_->IsSystem(m) || loaded_->used_bytes[m] == 0) continue;
       const bool fixed = loaded_->fixed[m].size() > 0;
-      memory.AddRegion(
-          loaded_->machine.memories(m).base_address(),
-          fixed ? loaded_->fixed[m].data() : memories_[m].data(),
-          loaded_->used_bytes[m],
-          fixed ? SystemMemory::Access::kReadOnly
-                : SystemMemory::Access::kReadWrite);
+      memory.AddRegion(loaded_->machine.memories(m).base_address(),
+                       fixed ? loaded_->fixed[m].data() : memories_[m].data(),
+                       loaded_->used_bytes[m],
+                       fixed ? SystemMemory::Access::kReadOnly
+                             : SystemMemory::Access::kReadWrite);
     }
     return memory;
   }
@@ -75,9 +74,9 @@ class SimulatedSession : public Session {
     LoadSegments(memory);
     EK_RETURN_IF_ERROR(SetInputs(inputs, memory));
     for (size_t i = 0; i < loaded_->steps.size(); ++i) {
-      EK_RETURN_IF_ERROR(ExecuteStep(static_cast<int>(i), visit_tap, memory,
-                                     mode),
-                         absl::StrCat("step ", i));
+      EK_RETURN_IF_ERROR(
+          ExecuteStep(static_cast<int>(i), visit_tap, memory, mode),
+          absl::StrCat("step ", i));
     }
     return GetOutputs(memory, outputs);
   }
@@ -105,9 +104,8 @@ class SimulatedSession : public Session {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const int64_t bytes = loaded_->input_bytes[i];
       if (static_cast<int64_t>(inputs[i].size()) != bytes) {
-        return absl::InvalidArgumentError(
-            absl::StrCat("input ", i, " has ", bytes, " bytes, not ",
-                         inputs[i].size()));
+        return absl::InvalidArgumentError(absl::StrCat(
+            "input ", i, " has ", bytes, " bytes, not ", inputs[i].size()));
       }
       if (bytes == 0) continue;
       const uint64_t address =
@@ -132,10 +130,9 @@ class SimulatedSession : public Session {
       EK_RETURN_IF_ERROR(
           CheckDefined(memory, output.location().address(), bytes,
                        absl::StrCat("output ", output.type().name())));
-      outputs->emplace_back(
-          reinterpret_cast<const char*>(
-              memory.Find(output.location().address(), bytes)),
-          bytes);
+      outputs->emplace_back(reinterpret_cast<const char*>(memory.Find(
+                                output.location().address(), bytes)),
+                            bytes);
     }
     return absl::OkStatus();
   }
@@ -144,9 +141,9 @@ class SimulatedSession : public Session {
                                    int64_t bytes, const std::string& what) {
     const int64_t hole = memory.FindUndefined(address, bytes);
     if (hole < 0) return absl::OkStatus();
-    return InvalidProgram("a byte that nothing wrote is read",
-                          absl::StrFormat("%s, system memory 0x%x", what,
-                                          address + hole));
+    return InvalidProgram(
+        "a byte that nothing wrote is read",
+        absl::StrFormat("%s, system memory 0x%x", what, address + hole));
   }
 
   absl::Status ExecuteStep(int index, const TapVisitor& visit_tap,
@@ -155,11 +152,12 @@ class SimulatedSession : public Session {
     const LoadedStep& loaded = loaded_->steps[index];
     if (step.has_launch()) {
       const int32_t stream = step.launch().stream();
-      EK_RETURN_IF_ERROR(ExecuteStream(loaded_->streams[stream], visit_tap,
-                                       memory, mode),
-                         absl::StrCat("stream ", stream));
+      EK_RETURN_IF_ERROR(
+          ExecuteStream(loaded_->streams[stream], visit_tap, memory, mode),
+          absl::StrCat("stream ", stream));
     } else if (step.has_host_op()) {
-      EK_RETURN_IF_ERROR(ExecuteHostOp(step.host_op(), *loaded.host_op, memory));
+      EK_RETURN_IF_ERROR(
+          ExecuteHostOp(step.host_op(), *loaded.host_op, memory));
     } else if (step.has_copy()) {
       EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), memory));
     }
@@ -200,8 +198,7 @@ class SimulatedSession : public Session {
                              RunMode mode) {
     const int32_t scratchpad =
         loaded_->machine.engines(stream.engine).scratchpad();
-    const uint64_t base =
-        loaded_->machine.memories(scratchpad).base_address();
+    const uint64_t base = loaded_->machine.memories(scratchpad).base_address();
     uint8_t* bytes = memories_[scratchpad].data();
     const std::unique_ptr<StreamRun> run =
         stream.stream->Start(bytes, memory, mode);
@@ -246,11 +243,11 @@ class SimulatedSession : public Session {
     const int64_t pixels =
         mode == RunMode::kChecked ? tap.rows * tap.columns : 0;
     for (int64_t i = 0; i < pixels; ++i) {
-      EK_RETURN_IF_ERROR(CheckDefined(
-          memory,
-          address + i / tap.columns * layout.row_pitch_bytes() +
-              i % tap.columns * layout.pixel_pitch_bytes(),
-          tap.pixel_bytes, "tap"));
+      EK_RETURN_IF_ERROR(
+          CheckDefined(memory,
+                       address + i / tap.columns * layout.row_pitch_bytes() +
+                           i % tap.columns * layout.pixel_pitch_bytes(),
+                       tap.pixel_bytes, "tap"));
     }
     return Visit(tap, memory.Find(address, tap.extent_bytes), visit_tap);
   }

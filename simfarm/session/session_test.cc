@@ -33,21 +33,21 @@ class SessionTest : public testing::Test {
                     {dla::kDmaRowBytes, 4},
                     {dla::kDmaRows, 1}});
     add_word_ = writer.Command(
-        dla::kAdd, 1,
-        {{dla::kInAddr, 0}, {dla::kIn2Addr, 0}, {dla::kOutAddr, 8},
-         {dla::kOutH, 1}, {dla::kOutW, 1}, {dla::kOutC, 4},
-         {dla::kInRowPitch, 4}, {dla::kInPixelPitch, 4},
-         {dla::kIn2RowPitch, 4}, {dla::kIn2PixelPitch, 4},
-         {dla::kOutRowPitch, 4}, {dla::kOutPixelPitch, 4},
-         {dla::kInZeroPoint, 0}, {dla::kIn2ZeroPoint, 0},
-         {dla::kOutZeroPoint, 0}, {dla::kClampMin, -128},
-         {dla::kClampMax, 127}, {dla::kInMultiplier, 1 << 30},
-         {dla::kInShift, 1}, {dla::kIn2Multiplier, 1 << 30},
-         {dla::kIn2Shift, 1}, {dla::kOutMultiplier, 1 << 30},
-         {dla::kOutShift, 1}, {dla::kLeftShift, 0}});
-    write_word_ = writer.Command(dla::kDmaWrite, 1,
-                                 {{dla::kDmaSystemAddr, dla::kRamBase + 16},
-                                  {dla::kDmaSramAddr, 8}});
+        dla::kAdd, 1, {{dla::kInAddr, 0},       {dla::kIn2Addr, 0},
+                       {dla::kOutAddr, 8},      {dla::kOutH, 1},
+                       {dla::kOutW, 1},         {dla::kOutC, 4},
+                       {dla::kInRowPitch, 4},   {dla::kInPixelPitch, 4},
+                       {dla::kIn2RowPitch, 4},  {dla::kIn2PixelPitch, 4},
+                       {dla::kOutRowPitch, 4},  {dla::kOutPixelPitch, 4},
+                       {dla::kInZeroPoint, 0},  {dla::kIn2ZeroPoint, 0},
+                       {dla::kOutZeroPoint, 0}, {dla::kClampMin, -128},
+                       {dla::kClampMax, 127},   {dla::kInMultiplier, 1 << 30},
+                       {dla::kInShift, 1},      {dla::kIn2Multiplier, 1 << 30},
+                       {dla::kIn2Shift, 1},     {dla::kOutMultiplier, 1 << 30},
+                       {dla::kOutShift, 1},     {dla::kLeftShift, 0}});
+    write_word_ = writer.Command(
+        dla::kDmaWrite, 1,
+        {{dla::kDmaSystemAddr, dla::kRamBase + 16}, {dla::kDmaSramAddr, 8}});
     end_word_ = writer.End();
     code_ = writer.code();
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
@@ -75,7 +75,7 @@ class SessionTest : public testing::Test {
                location { memory: 1 address: 0x80000030 }
                slice { h_end: 1 w_end: 1 c_end: 4 }
                layout { row_pitch_bytes: 4 pixel_pitch_bytes: 4 } })",
-        &program_));
+                                                              &program_));
     program_.mutable_taps(0)->set_command(add_word_);
     auto* stream = program_.add_streams();
     stream->set_code(code_);
@@ -117,7 +117,8 @@ TEST_F(SessionTest, RunsAndShowsTaps) {
     return absl::OkStatus();
   };
   std::vector<std::string> outputs;
-  const auto report = (*session)->RunChecked({"\x01\x02\x03\x7f"}, visit, &outputs);
+  const auto report =
+      (*session)->RunChecked({"\x01\x02\x03\x7f"}, visit, &outputs);
   ASSERT_TRUE(report.ok()) << report.status();
   EXPECT_THAT(outputs, testing::ElementsAre("\x02\x04\x06\x7f"));
   EXPECT_THAT(taps, testing::ElementsAre("\x02\x06", "\x02\x04\x06\x7f"));
@@ -195,17 +196,21 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
   } kCases[] = {
       {"version", [](auto* p) { p->set_version(2); }},
       {"no memory 9",
-       [](auto* p) { p->mutable_inputs(0)->mutable_location()->set_memory(9); }},
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_location()->set_memory(9);
+       }},
       {"no memory -1",
-       [](auto* p) { p->mutable_inputs(0)->mutable_location()->set_memory(-1); }},
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_location()->set_memory(-1);
+       }},
       {"outside its memory",
        [](auto* p) {
          p->mutable_inputs(0)->mutable_location()->set_address(0x7fffffff);
        }},
       {"outside its memory",
        [](auto* p) {
-         p->mutable_inputs(0)->mutable_location()->set_address(
-             ~uint64_t{0} - 1);
+         p->mutable_inputs(0)->mutable_location()->set_address(~uint64_t{0} -
+                                                               1);
        }},
       {"cannot reach a scratchpad",
        [](auto* p) {
@@ -220,9 +225,7 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
        [](auto* p) { p->mutable_inputs(0)->mutable_type()->add_shape(-1); }},
       {"no engine 3", [](auto* p) { p->mutable_streams(0)->set_engine(3); }},
       {"no stream 1",
-       [](auto* p) {
-         p->mutable_steps(0)->mutable_launch()->set_stream(1);
-       }},
+       [](auto* p) { p->mutable_steps(0)->mutable_launch()->set_stream(1); }},
       {"no engine 1",
        [](auto* p) { p->mutable_steps(1)->mutable_wait()->set_engine(1); }},
       {"never awaited",
@@ -230,8 +233,7 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
          p->mutable_steps()->DeleteSubrange(1, 3);
          p->mutable_taps()->RemoveLast();
        }},
-      {"still runs",
-       [](auto* p) { *p->mutable_steps(1) = p->steps(0); }},
+      {"still runs", [](auto* p) { *p->mutable_steps(1) = p->steps(0); }},
       {"running stream uses",
        [](auto* p) { p->mutable_steps()->SwapElements(1, 2); }},
       {"no layer 7",
@@ -239,11 +241,13 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
       {"copy of nothing",
        [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_bytes(0); }},
       {"unknown kind of step", [](auto* p) { p->mutable_steps(2)->Clear(); }},
-      {"nothing wrote", [](auto* p) {
+      {"nothing wrote",
+       [](auto* p) {
          p->mutable_steps(2)->mutable_copy()->mutable_from()->set_address(
              0x80000050);
        }},
-      {"output y, system memory 0x80000030", [](auto* p) {
+      {"output y, system memory 0x80000030",
+       [](auto* p) {
          *p->mutable_steps(3) = p->steps(2);
          p->mutable_taps()->RemoveLast();
        }},
@@ -261,13 +265,11 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
       {"slice is too large",
        [](auto* p) {
          p->mutable_taps(0)->mutable_slice()->set_w_end(int64_t{1} << 30);
-         p->mutable_taps(0)->mutable_layout()->set_pixel_pitch_bytes(
-             int64_t{1} << 40);
+         p->mutable_taps(0)->mutable_layout()->set_pixel_pitch_bytes(int64_t{1}
+                                                                     << 40);
        }},
       {"tap shows a byte that nothing wrote",
-       [](auto* p) {
-         p->mutable_taps(0)->mutable_location()->set_address(5);
-       }},
+       [](auto* p) { p->mutable_taps(0)->mutable_location()->set_address(5); }},
       {"belongs to other constants",
        [](auto* p) {
          auto* segment = p->add_segments();

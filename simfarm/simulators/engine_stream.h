@@ -52,9 +52,9 @@ struct StreamTiming {
     int64_t bytes_written = 0;  // To system memory.
   };
   int64_t cycles = 0;
-  int64_t busy_cycles = 0;         // Any unit working.
-  std::vector<Segment> segments;   // They cover [0, cycles).
-  std::vector<Transfer> transfers; // In stream order.
+  int64_t busy_cycles = 0;          // Any unit working.
+  std::vector<Segment> segments;    // They cover [0, cycles).
+  std::vector<Transfer> transfers;  // In stream order.
 };
 
 enum class RunMode {

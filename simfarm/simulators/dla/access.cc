@@ -106,8 +106,8 @@ bool VisitTransfer(const Instruction& i, TransferVisitor visit) {
   const int64_t bytes = i[Reg::kDmaRowBytes];
   const int64_t system = i[Reg::kDmaSystemAddr];
   const int64_t sram = i[Reg::kDmaSramAddr];
-  if (rows == 1 || (i[Reg::kDmaSystemPitch] == bytes &&
-                    i[Reg::kDmaSramPitch] == bytes)) {
+  if (rows == 1 ||
+      (i[Reg::kDmaSystemPitch] == bytes && i[Reg::kDmaSramPitch] == bytes)) {
     return visit(system, sram, rows * bytes);
   }
   for (int64_t row = 0; row < rows; ++row) {

@@ -42,11 +42,11 @@ absl::Status AccessChecker::CheckCompute(const Instruction& instruction) {
     return IsElementWise(instruction.command) && input.SamePlaces(output);
   };
   const auto read = [&](bool record) {
-    return [this, &status, &instruction, record](int64_t address,
-                                                 int64_t bytes) {
-      status = Read(instruction, address, bytes, record);
-      return status.ok();
-    };
+    return
+        [this, &status, &instruction, record](int64_t address, int64_t bytes) {
+          status = Read(instruction, address, bytes, record);
+          return status.ok();
+        };
   };
   const auto read_and_record = read(true);
   const auto read_in_place = read(false);

@@ -85,11 +85,11 @@ absl::Status ReadTable(const Instruction& instruction,
     const int32_t multiplier = LoadInt32(sram + address + 4);
     const int32_t shift = LoadInt32(sram + address + 8);
     if (multiplier < 0 || shift < -31 || shift > 30) {
-      return ProgramError(
-          instruction, context,
-          absl::StrCat("table entry ", c, " has multiplier ", multiplier,
-                       " and shift ", shift),
-          SramAddress(address), "multiplier >= 0, shift -31 to 30");
+      return ProgramError(instruction, context,
+                          absl::StrCat("table entry ", c, " has multiplier ",
+                                       multiplier, " and shift ", shift),
+                          SramAddress(address),
+                          "multiplier >= 0, shift -31 to 30");
     }
     table->multiplier[c] = multiplier;
     table->n[c] = 31 - shift;
@@ -171,8 +171,7 @@ void ConvolutionUnit::PackWeights(const Instruction& i) {
   const auto* weights =
       reinterpret_cast<const int8_t*>(sram_ + i[Reg::kWeightAddr]);
   for (int64_t o = 0; o < output_.c; ++o) {
-    int16_t* out = weights_.data() +
-                   (o / kChannels) * pairs_ * kChannels * 2 +
+    int16_t* out = weights_.data() + (o / kChannels) * pairs_ * kChannels * 2 +
                    (o % kChannels) * 2;
     const int8_t* row = weights + o * kernel_;
     for (int64_t k = 0; k + 1 < kernel_; k += 2) {
@@ -218,8 +217,7 @@ void ConvolutionUnit::GatherPatch(const Instruction& i, int64_t oy, int64_t ox,
 }
 
 void ConvolutionUnit::StorePixel(int64_t oy, int64_t ox, int64_t first_channel,
-                                 int64_t channels,
-                                 const int32_t* acc) const {
+                                 int64_t channels, const int32_t* acc) const {
   uint8_t* out = sram_ + output_.PixelAddress(oy, ox) +
                  first_channel * output_.element_bytes;
   const int32_t* bias = table_.bias.data() + first_channel;
@@ -232,8 +230,8 @@ void ConvolutionUnit::StorePixel(int64_t oy, int64_t ox, int64_t first_channel,
   const int32_t* multiplier = table_.multiplier.data() + first_channel;
   const int32_t* n = table_.n.data() + first_channel;
   for (int64_t c = 0; c < channels; ++c) {
-    out[c] = limits_.Apply(
-        Rescale(WrapAdd(acc[c], bias[c]), multiplier[c], n[c]));
+    out[c] =
+        limits_.Apply(Rescale(WrapAdd(acc[c], bias[c]), multiplier[c], n[c]));
   }
 }
 
@@ -254,8 +252,9 @@ void ConvolutionUnit::DepthwisePixel(const Instruction& i, int64_t oy,
   for (int64_t ky = rows.begin; ky < rows.end; ++ky) {
     const int64_t y = rows.origin + ky * i[Reg::kDilationH];
     for (int64_t kx = columns.begin; kx < columns.end; ++kx) {
-      const uint8_t* x = sram_ + input_.PixelAddress(
-                                     y, columns.origin + kx * i[Reg::kDilationW]);
+      const uint8_t* x =
+          sram_ +
+          input_.PixelAddress(y, columns.origin + kx * i[Reg::kDilationW]);
       const uint8_t* w = sram_ + i[Reg::kWeightAddr] +
                          (ky * i[Reg::kKernelW] + kx) * output_.c;
       if (multiplier == 1) {

@@ -121,18 +121,18 @@ class Decoder {
       return WordError(
           index, bits,
           absl::StrCat("waits for ", instruction.wait, " commands of the ",
-                       dma ? "compute" : "DMA", " unit; issued so far: ",
-                       other));
+                       dma ? "compute" : "DMA",
+                       " unit; issued so far: ", other));
     }
     for (const Reg reg : target::DlaCommandReads(command)) {
       if (defined_[static_cast<int>(reg)] || !IsReadInMode(instruction, reg)) {
         continue;
       }
-      return ProgramError(instruction, context_,
-                          absl::StrCat("reads register ",
-                                       target::DlaRegisterName(reg),
-                                       ", which nothing wrote"),
-                          "");
+      return ProgramError(
+          instruction, context_,
+          absl::StrCat("reads register ", target::DlaRegisterName(reg),
+                       ", which nothing wrote"),
+          "");
     }
     const auto cycles = timing_.OccupancyCycles(word.command, isa_registers_);
     if (!cycles.ok()) {
@@ -146,7 +146,8 @@ class Decoder {
   }
 
   absl::Status WordError(int32_t index, uint64_t bits, std::string what) {
-    std::string where = absl::StrFormat("command %d, word 0x%016x", index, bits);
+    std::string where =
+        absl::StrFormat("command %d, word 0x%016x", index, bits);
     if (context_.layer_name) {
       absl::StrAppend(&where, ", layer ", context_.layer_name(index));
     }
@@ -169,9 +170,9 @@ class Decoder {
   target::IsaView isa_;
   target::CommandTiming timing_;
   const StreamContext& context_;
-  std::vector<int> reg_of_;              // By position in the ISA.
-  std::vector<DlaCommand> command_of_;   // By position in the ISA.
-  std::vector<int64_t> isa_registers_;   // For timing: in the ISA's order.
+  std::vector<int> reg_of_;             // By position in the ISA.
+  std::vector<DlaCommand> command_of_;  // By position in the ISA.
+  std::vector<int64_t> isa_registers_;  // For timing: in the ISA's order.
   std::array<int64_t, target::kNumDlaRegisters> registers_{};
   std::bitset<target::kNumDlaRegisters> defined_;
   int64_t front_end_cycles_ = 0;

@@ -97,8 +97,8 @@ void ExecuteAdd(const Instruction& i, uint8_t* sram) {
     return static_cast<int32_t>(static_cast<uint32_t>(value) << left);
   };
   MapTwoInt8(i, sram, [&](int32_t a, int32_t b) {
-    return limits.Apply(factor_out(WrapAdd(factor_a(shifted(a - zero_a)),
-                                           factor_b(shifted(b - zero_b)))));
+    return limits.Apply(factor_out(
+        WrapAdd(factor_a(shifted(a - zero_a)), factor_b(shifted(b - zero_b)))));
   });
 }
 
@@ -128,8 +128,8 @@ absl::Status ExecuteRequant(const Instruction& i, const StreamContext& context,
   const OutputLimits limits =
       ClampLimits(i, static_cast<int32_t>(i[Reg::kOutZeroPoint]));
   MapInt32(i, sram, [&](int32_t a, int32_t, int64_t c, uint8_t* out) {
-    *out = limits.Apply(Rescale(WrapAdd(a, table.bias[c]), table.multiplier[c],
-                                table.n[c]));
+    *out = limits.Apply(
+        Rescale(WrapAdd(a, table.bias[c]), table.multiplier[c], table.n[c]));
   });
   return absl::OkStatus();
 }
@@ -224,8 +224,8 @@ void ExecutePool(const Instruction& i, uint8_t* sram) {
   const int64_t high = i[Reg::kClampMax];
   std::vector<int64_t> sums(out.c);
   for (int64_t oy = 0; oy < out.h; ++oy) {
-    const Window rows = Inside(oy, i[Reg::kStrideH], i[Reg::kPadTop],
-                               i[Reg::kKernelH], in.h);
+    const Window rows =
+        Inside(oy, i[Reg::kStrideH], i[Reg::kPadTop], i[Reg::kKernelH], in.h);
     for (int64_t ox = 0; ox < out.w; ++ox) {
       const Window columns = Inside(ox, i[Reg::kStrideW], i[Reg::kPadLeft],
                                     i[Reg::kKernelW], in.w);

@@ -104,12 +104,12 @@ int64_t WeightBytes(const Instruction& i) {
   switch (i.command) {
     case DlaCommand::kConv:
     case DlaCommand::kConvRelu:
-      bytes = CheckedProduct({i[Reg::kOutC], i[Reg::kKernelH],
-                              i[Reg::kKernelW], i[Reg::kInC]});
+      bytes = CheckedProduct(
+          {i[Reg::kOutC], i[Reg::kKernelH], i[Reg::kKernelW], i[Reg::kInC]});
       break;
     case DlaCommand::kDepthConv:
-      bytes = CheckedProduct({i[Reg::kOutC], i[Reg::kKernelH],
-                              i[Reg::kKernelW]});
+      bytes =
+          CheckedProduct({i[Reg::kOutC], i[Reg::kKernelH], i[Reg::kKernelW]});
       break;
     case DlaCommand::kMatMul:
       bytes = CheckedProduct({i[Reg::kOutC], i[Reg::kInC]});

@@ -21,20 +21,33 @@ struct Range {
 Range UsableRange(Reg reg) {
   constexpr int64_t kAny = int64_t{1} << 40;
   switch (reg) {
-    case Reg::kInH: case Reg::kInW: case Reg::kInC:
-    case Reg::kOutH: case Reg::kOutW: case Reg::kOutC:
-    case Reg::kKernelH: case Reg::kKernelW:
-    case Reg::kStrideH: case Reg::kStrideW:
-    case Reg::kDilationH: case Reg::kDilationW:
+    case Reg::kInH:
+    case Reg::kInW:
+    case Reg::kInC:
+    case Reg::kOutH:
+    case Reg::kOutW:
+    case Reg::kOutC:
+    case Reg::kKernelH:
+    case Reg::kKernelW:
+    case Reg::kStrideH:
+    case Reg::kStrideW:
+    case Reg::kDilationH:
+    case Reg::kDilationW:
     case Reg::kDepthMultiplier:
       return {1, 65535};
-    case Reg::kPadTop: case Reg::kPadLeft:
+    case Reg::kPadTop:
+    case Reg::kPadLeft:
       return {0, 65535};
-    case Reg::kDmaRowBytes: case Reg::kDmaRows:
+    case Reg::kDmaRowBytes:
+    case Reg::kDmaRows:
       return {1, kAny};
-    case Reg::kInMultiplier: case Reg::kIn2Multiplier: case Reg::kOutMultiplier:
+    case Reg::kInMultiplier:
+    case Reg::kIn2Multiplier:
+    case Reg::kOutMultiplier:
       return {0, INT32_MAX};
-    case Reg::kInShift: case Reg::kIn2Shift: case Reg::kOutShift:
+    case Reg::kInShift:
+    case Reg::kIn2Shift:
+    case Reg::kOutShift:
       return {-31, 30};
     case Reg::kLeftShift:
       return {0, 24};
@@ -42,8 +55,11 @@ Range UsableRange(Reg reg) {
       return {0, target::kDlaOutInt32};
     case Reg::kPoolKind:
       return {0, target::kDlaPoolAveragePadded};
-    case Reg::kInZeroPoint: case Reg::kIn2ZeroPoint: case Reg::kOutZeroPoint:
-    case Reg::kClampMin: case Reg::kClampMax:
+    case Reg::kInZeroPoint:
+    case Reg::kIn2ZeroPoint:
+    case Reg::kOutZeroPoint:
+    case Reg::kClampMin:
+    case Reg::kClampMax:
       return {-128, 127};
     default:
       return {0, kAny};
@@ -81,8 +97,8 @@ class LimitCheck {
       const Range range = UsableRange(reg);
       if (i_[reg] >= range.min && i_[reg] <= range.max) continue;
       // Undefined in a mode that does not read it: 0 there.
-      if (i_[reg] == 0 && (reg == Reg::kDmaSystemPitch ||
-                           reg == Reg::kDmaSramPitch)) {
+      if (i_[reg] == 0 &&
+          (reg == Reg::kDmaSystemPitch || reg == Reg::kDmaSramPitch)) {
         continue;
       }
       return Error(absl::StrCat("register ", target::DlaRegisterName(reg),
@@ -92,8 +108,7 @@ class LimitCheck {
     const auto reads = target::DlaCommandReads(i_.command);
     const bool clamps =
         std::find(reads.begin(), reads.end(), Reg::kClampMin) != reads.end();
-    if (clamps && !WritesInt32(i_) &&
-        i_[Reg::kClampMin] > i_[Reg::kClampMax]) {
+    if (clamps && !WritesInt32(i_) && i_[Reg::kClampMin] > i_[Reg::kClampMax]) {
       return Error("CLAMP_MIN is above CLAMP_MAX");
     }
     return absl::OkStatus();
@@ -130,10 +145,10 @@ class LimitCheck {
 
   absl::Status CheckSram(absl::string_view what, int64_t begin, int64_t end) {
     if (end > context_.scratchpad_bytes) {
-      return Error(absl::StrCat(what, " reaches beyond SRAM"),
-                   absl::StrCat(SramAddress(begin), " to ",
-                                SramAddress(end - 1)),
-                   absl::StrCat(context_.scratchpad_bytes, " bytes of SRAM"));
+      return Error(
+          absl::StrCat(what, " reaches beyond SRAM"),
+          absl::StrCat(SramAddress(begin), " to ", SramAddress(end - 1)),
+          absl::StrCat(context_.scratchpad_bytes, " bytes of SRAM"));
     }
     reach_->sram_end = std::max(reach_->sram_end, end);
     return absl::OkStatus();
@@ -144,8 +159,9 @@ class LimitCheck {
         ((view.address | view.row_pitch | view.pixel_pitch) & 3) == 0) {
       return absl::OkStatus();
     }
-    return Error(absl::StrCat(what, ": an int32 tensor whose address or pitch "
-                                    "is not a multiple of 4"),
+    return Error(absl::StrCat(what,
+                              ": an int32 tensor whose address or pitch "
+                              "is not a multiple of 4"),
                  SramAddress(view.address));
   }
 

@@ -34,32 +34,54 @@ v1::Machine TestMachine() {
 // 3x2x5 at 300; weights and input loaded by one transfer.
 void LoadAll(StreamWriter& w) {
   w.Command(words::kDmaRead, 0,
-            {{words::kDmaSystemAddr, 0}, {words::kDmaSramAddr, 0},
-             {words::kDmaRowBytes, 300}, {words::kDmaRows, 1}});
+            {{words::kDmaSystemAddr, 0},
+             {words::kDmaSramAddr, 0},
+             {words::kDmaRowBytes, 300},
+             {words::kDmaRows, 1}});
 }
 
 void SetConvolution(StreamWriter& w) {
   const std::pair<words::DlaIndex, int64_t> kValues[] = {
-      {words::kInAddr, 0},        {words::kWeightAddr, 100},
-      {words::kTableAddr, 200},   {words::kOutAddr, 300},
-      {words::kInH, 4},           {words::kInW, 4},
-      {words::kInC, 3},           {words::kOutH, 3},
-      {words::kOutW, 2},          {words::kOutC, 5},
-      {words::kKernelH, 2},       {words::kKernelW, 3},
-      {words::kStrideH, 1},       {words::kStrideW, 1},
-      {words::kDilationH, 1},     {words::kDilationW, 1},
-      {words::kPadTop, 0},        {words::kPadLeft, 0},
-      {words::kInRowPitch, 12},   {words::kInPixelPitch, 3},
-      {words::kOutRowPitch, 10},  {words::kOutPixelPitch, 5},
-      {words::kInZeroPoint, 0},   {words::kOutZeroPoint, 0},
-      {words::kClampMin, -128},   {words::kClampMax, 127},
-      {words::kDepthMultiplier, 1}, {words::kPoolKind, 0},
-      {words::kFlags, 0},         {words::kInShift, 0},
-      {words::kInMultiplier, 0},  {words::kIn2Addr, 0},
-      {words::kIn2RowPitch, 0},   {words::kIn2PixelPitch, 0},
-      {words::kIn2ZeroPoint, 0},  {words::kIn2Multiplier, 0},
-      {words::kIn2Shift, 0},      {words::kOutMultiplier, 0},
-      {words::kOutShift, 0},      {words::kLeftShift, 0}};
+      {words::kInAddr, 0},
+      {words::kWeightAddr, 100},
+      {words::kTableAddr, 200},
+      {words::kOutAddr, 300},
+      {words::kInH, 4},
+      {words::kInW, 4},
+      {words::kInC, 3},
+      {words::kOutH, 3},
+      {words::kOutW, 2},
+      {words::kOutC, 5},
+      {words::kKernelH, 2},
+      {words::kKernelW, 3},
+      {words::kStrideH, 1},
+      {words::kStrideW, 1},
+      {words::kDilationH, 1},
+      {words::kDilationW, 1},
+      {words::kPadTop, 0},
+      {words::kPadLeft, 0},
+      {words::kInRowPitch, 12},
+      {words::kInPixelPitch, 3},
+      {words::kOutRowPitch, 10},
+      {words::kOutPixelPitch, 5},
+      {words::kInZeroPoint, 0},
+      {words::kOutZeroPoint, 0},
+      {words::kClampMin, -128},
+      {words::kClampMax, 127},
+      {words::kDepthMultiplier, 1},
+      {words::kPoolKind, 0},
+      {words::kFlags, 0},
+      {words::kInShift, 0},
+      {words::kInMultiplier, 0},
+      {words::kIn2Addr, 0},
+      {words::kIn2RowPitch, 0},
+      {words::kIn2PixelPitch, 0},
+      {words::kIn2ZeroPoint, 0},
+      {words::kIn2Multiplier, 0},
+      {words::kIn2Shift, 0},
+      {words::kOutMultiplier, 0},
+      {words::kOutShift, 0},
+      {words::kLeftShift, 0}};
   for (const auto& [reg, value] : kValues) w.Set(reg, value);
 }
 
@@ -86,8 +108,12 @@ std::string ErrorOf(const std::string& code) {
   memory.MarkDefined(0, kSystemBytes);
   // Whatever a checked run says, a fast one must end and stay in memory.
   const absl::Status checked =
-      (*stream)->Start(sram.data(), memory, RunMode::kChecked)->RunUntil(1 << 30);
-  (void)(*stream)->Start(sram.data(), memory, RunMode::kFast)->RunUntil(1 << 30);
+      (*stream)
+          ->Start(sram.data(), memory, RunMode::kChecked)
+          ->RunUntil(1 << 30);
+  (void)(*stream)
+      ->Start(sram.data(), memory, RunMode::kFast)
+      ->RunUntil(1 << 30);
   return std::string(checked.message());
 }
 
@@ -149,7 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
                 words::kInAddr, 4064),
         Changed("WeightsBeyond", "weights reaches beyond", words::kWeightAddr,
                 4096 - 89),
-        Changed("WeightsHuge", "weights reaches beyond", words::kKernelH, 65535),
+        Changed("WeightsHuge", "weights reaches beyond", words::kKernelH,
+                65535),
         Changed("TableBeyond", "table reaches beyond", words::kTableAddr, 4040),
         Changed("TableUnaligned", "multiple of 4", words::kTableAddr, 202),
         Changed("OutputBeyond", "output reaches beyond", words::kOutAddr, 4067),
@@ -189,8 +216,10 @@ TEST(StreamTest, ClampLimitsMustBeInOrder) {
 void Dma(StreamWriter& w, words::DlaOpcode opcode, int64_t wait, int64_t system,
          int64_t sram, int64_t bytes, int64_t rows = 1) {
   w.Command(opcode, wait,
-            {{words::kDmaSystemAddr, system}, {words::kDmaSramAddr, sram},
-             {words::kDmaRowBytes, bytes}, {words::kDmaRows, rows}});
+            {{words::kDmaSystemAddr, system},
+             {words::kDmaSramAddr, sram},
+             {words::kDmaRowBytes, bytes},
+             {words::kDmaRows, rows}});
 }
 
 Case Transfer(std::string name, std::string message, words::DlaOpcode opcode,
@@ -212,14 +241,14 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(std::vector<Case>{
         Transfer("Good", "", words::kDmaWrite, kRam, 0, 300),
         Transfer("GoodRows", "", words::kDmaWrite, kRam, 0, 10, 3, 20, 5),
-        Transfer("WriteToFlash", "writes to flash; where: command 8", words::kDmaWrite,
-                 0, 0, 4),
+        Transfer("WriteToFlash", "writes to flash; where: command 8",
+                 words::kDmaWrite, 0, 0, 4),
         Transfer("BeyondSram", "transfer reaches beyond SRAM", words::kDmaRead,
                  0, 4000, 97),
         Transfer("BeyondFlash", "outside system memory", words::kDmaRead, 4000,
                  0, 97),
-        Transfer("Between", "outside system memory", words::kDmaRead,
-                 kRam - 2, 0, 4),
+        Transfer("Between", "outside system memory", words::kDmaRead, kRam - 2,
+                 0, 4),
         Transfer("BeyondRam", "outside system memory", words::kDmaWrite,
                  kRam + 4000, 0, 10, 11, 10, 10),
         Transfer("RowsOverwrite", "overwrite each other", words::kDmaRead, 0, 0,
@@ -257,14 +286,16 @@ TEST(StreamTest, EncodingErrorsNameCommandAndWord) {
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x7)),
               HasSubstr("unknown opcode 0x07; where: command 4, word "
                         "0x0000000000000007, layer conv_1"));
-  EXPECT_THAT(ErrorOf(WithWord(code, 1, 0x2e01)), HasSubstr("unknown register"));
+  EXPECT_THAT(ErrorOf(WithWord(code, 1, 0x2e01)),
+              HasSubstr("unknown register"));
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000000010040)),
               HasSubstr("reserved bits"));
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000100000040)),
               HasSubstr("waits for 1 commands of the compute unit; issued so "
                         "far: 0"));
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x7f)), HasSubstr("OP_END before"));
-  EXPECT_THAT(ErrorOf(WithWord(code, 5, 0x40)), HasSubstr("not end with OP_END"));
+  EXPECT_THAT(ErrorOf(WithWord(code, 5, 0x40)),
+              HasSubstr("not end with OP_END"));
   EXPECT_THAT(ErrorOf(WithWord(code, 5, 0x000000010000007f)),
               HasSubstr("OP_END with an immediate"));
   // Row bytes are never written: the register stays undefined.
@@ -277,10 +308,16 @@ TEST(StreamTest, EncodingErrorsNameCommandAndWord) {
 // ReLU of 8 bytes at 0 to 100, with its registers; waits for `wait` transfers.
 void Relu(StreamWriter& w, int64_t wait, int64_t in = 0, int64_t out = 100) {
   w.Command(words::kRelu, wait,
-            {{words::kInAddr, in}, {words::kOutAddr, out}, {words::kOutH, 1},
-             {words::kOutW, 1}, {words::kOutC, 8}, {words::kInRowPitch, 0},
-             {words::kInPixelPitch, 0}, {words::kOutRowPitch, 0},
-             {words::kOutPixelPitch, 0}, {words::kInZeroPoint, 0}});
+            {{words::kInAddr, in},
+             {words::kOutAddr, out},
+             {words::kOutH, 1},
+             {words::kOutW, 1},
+             {words::kOutC, 8},
+             {words::kInRowPitch, 0},
+             {words::kInPixelPitch, 0},
+             {words::kOutRowPitch, 0},
+             {words::kOutPixelPitch, 0},
+             {words::kInZeroPoint, 0}});
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -310,14 +347,16 @@ INSTANTIATE_TEST_SUITE_P(
            Dma(w, words::kDmaWrite, 3, kRam, 300, 8);
            w.End();
          }},
-        {"StoresWhatIsBeingComputed", "race: reads a byte while compute command",
+        {"StoresWhatIsBeingComputed",
+         "race: reads a byte while compute command",
          [](StreamWriter& w) {
            Dma(w, words::kDmaRead, 0, 0, 0, 8);
            Relu(w, 1);
            Dma(w, words::kDmaWrite, 0, kRam, 107, 1);
            w.End();
          }},
-        {"OverwritesWhatIsBeingRead", "race: writes a byte while compute command",
+        {"OverwritesWhatIsBeingRead",
+         "race: writes a byte while compute command",
          [](StreamWriter& w) {
            Dma(w, words::kDmaRead, 0, 0, 0, 8);
            Relu(w, 1);

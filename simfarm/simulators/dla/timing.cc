@@ -66,7 +66,8 @@ StreamTiming::Transfer TransferOf(const Instruction& instruction) {
                         instruction[DlaRegister::kDmaRowBytes];
   StreamTiming::Transfer transfer{.word = instruction.word};
   (instruction.command == DlaCommand::kDmaRead ? transfer.bytes_read
-                                               : transfer.bytes_written) = bytes;
+                                               : transfer.bytes_written) =
+      bytes;
   return transfer;
 }
 
@@ -88,8 +89,8 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
       // Full until the command that many places ahead starts.
       front_end = std::max(front_end, own[issued - engine.queue_depth()].start);
     }
-    int64_t start = std::max({front_end, EndOf(own),
-                              EndOf(other, instruction.wait)});
+    int64_t start =
+        std::max({front_end, EndOf(own), EndOf(other, instruction.wait)});
     if (blocking) start = std::max(start, EndOf(other));
     if (start > kMaxCycles - instruction.occupancy_cycles) {
       return MakeError(absl::StatusCode::kOutOfRange,
@@ -97,8 +98,8 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
                         .reason = "PROGRAM_INVALID",
                         .what = "the stream takes more than 2^62 cycles"});
     }
-    own.push_back({start, start + instruction.occupancy_cycles,
-                   instruction.word});
+    own.push_back(
+        {start, start + instruction.occupancy_cycles, instruction.word});
     if (instruction.is_dma()) {
       timing.transfers.push_back(TransferOf(instruction));
     }

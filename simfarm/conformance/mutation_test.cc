@@ -1,0 +1,159 @@
+// Programs in which every bit matters: each single bit that is flipped in a
+// command, an address, a weight, a bias or a multiplier is noticed, as an error
+// or as other values or cycles.
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "simfarm/conformance/dla_under_test.h"
+#include "simfarm/conformance/dla_words.h"
+#include "simfarm/conformance/stream_writer.h"
+
+namespace edgekiln::simfarm::conformance {
+namespace {
+
+constexpr DlaChip kChip = {.pes = 2, .sram_bytes = 1024};
+constexpr int64_t kIn = 0;          // 4x5x3, in flash and SRAM.
+constexpr int64_t kWeights = 60;    // 3 kernels 3x2x3.
+constexpr int64_t kTable = 116;     // Behind 54 bytes of weights.
+constexpr int64_t kTableBytes = 36;
+constexpr int64_t kOut = 160;
+
+void AppendInt32(int32_t value, std::string& bytes) {
+  char raw[4];
+  std::memcpy(raw, &value, 4);
+  bytes.append(raw, 4);
+}
+
+// Input and weights without zeros, so that every product counts.
+std::string Flash() {
+  std::string flash;
+  for (int i = 0; i < kTable; ++i) {
+    flash.push_back(static_cast<char>(i * 37 % 199 - 99));
+    if (flash.back() == 0 || flash.back() == 11) flash.back() = 77;
+  }
+  for (int i = 0; i < 3; ++i) {
+    AppendInt32(1000 * i - 500, flash);
+    AppendInt32(1518500249 + 7777777 * i, flash);
+    AppendInt32(-8 + i, flash);
+  }
+  return flash;
+}
+
+// Three transfers that are all needed, a convolution with padding on all sides,
+// strides, dilation and pitches, and the result in RAM, row by row.
+std::string Code(bool int32_output) {
+  const int64_t size = int32_output ? 4 : 1;
+  StreamWriter w;
+  w.Command(kDmaRead, 0,
+            {{kDmaSystemAddr, kIn}, {kDmaSramAddr, kIn}, {kDmaRowBytes, 15},
+             {kDmaRows, 4}, {kDmaSystemPitch, 15}, {kDmaSramPitch, 15}});
+  w.Command(kDmaRead, 0,
+            {{kDmaSystemAddr, kWeights}, {kDmaSramAddr, kWeights},
+             {kDmaRowBytes, 54}, {kDmaRows, 1}});
+  w.Command(kDmaRead, 0,
+            {{kDmaSystemAddr, kTable}, {kDmaSramAddr, kTable},
+             {kDmaRowBytes, kTableBytes}});
+  if (!int32_output) {
+    w.Set(kOutZeroPoint, -3);
+    w.Set(kClampMin, -100);
+    w.Set(kClampMax, 90);
+  }
+  w.Command(int32_output ? kConv : kConvRelu, 3,
+            {{kInAddr, kIn},       {kWeightAddr, kWeights},
+             {kTableAddr, kTable}, {kOutAddr, kOut},
+             {kInH, 4},            {kInW, 5},
+             {kInC, 3},            {kOutH, 3},
+             {kOutW, 3},           {kOutC, 3},
+             {kKernelH, 3},        {kKernelW, 2},
+             {kStrideH, 2},        {kStrideW, 2},
+             {kDilationH, 2},      {kDilationW, 3},
+             {kPadTop, 2},         {kPadLeft, 1},
+             {kInRowPitch, 15},    {kInPixelPitch, 3},
+             {kOutRowPitch, 12 * size}, {kOutPixelPitch, 4 * size},
+             {kInZeroPoint, 11},   {kFlags, int32_output ? 1 : 0}});
+  for (int64_t row = 0; row < 3; ++row) {
+    for (int64_t column = 0; column < 3; ++column) {
+      w.Command(kDmaWrite, 1,
+                {{kDmaSystemAddr, static_cast<int64_t>(kRamBase) +
+                                      (row * 3 + column) * 16},
+                 {kDmaSramAddr, kOut + row * 12 * size + column * 4 * size},
+                 {kDmaRowBytes, 3 * size},
+                 {kDmaRows, 1}});
+    }
+  }
+  w.End();
+  return w.code();
+}
+
+class MutationTest : public testing::TestWithParam<bool> {
+ protected:
+  MutationTest()
+      : machine_(MachineOf(kChip)),
+        program_{.chip = kChip,
+                 .flash = Flash(),
+                 .ram = std::string(256, '\0'),
+                 .code = Code(GetParam())},
+        original_(Run(program_)) {
+    EXPECT_EQ(original_.error, "");
+  }
+
+  DlaOutcome Run(const DlaCase& program) const {
+    return RunSimulator(program, machine_, CpuPath::kBest);
+  }
+
+  // Flips bits [first, end) of `bytes`, one at a time.
+  void ExpectEveryBitMatters(std::string DlaCase::*bytes, int64_t first,
+                             int64_t end) {
+    for (int64_t bit = first; bit < end; ++bit) {
+      DlaCase mutant = program_;
+      char& byte = (mutant.*bytes)[bit / 8];
+      byte = static_cast<char>(byte ^ 1 << bit % 8);
+      const DlaOutcome outcome = Run(mutant);
+      EXPECT_TRUE(!outcome.error.empty() ||
+                  !FirstDifference(original_, outcome).empty())
+          << "byte " << bit / 8 << ", bit " << bit % 8;
+    }
+  }
+
+  v1::Machine machine_;
+  DlaCase program_;
+  DlaOutcome original_;
+};
+
+TEST_P(MutationTest, EveryBitOfACommand) {
+  ExpectEveryBitMatters(&DlaCase::code, 0,
+                        static_cast<int64_t>(program_.code.size()) * 8);
+}
+
+TEST_P(MutationTest, EveryBitOfAWeight) {
+  if (!GetParam()) GTEST_SKIP() << "rounding hides low bits";
+  ExpectEveryBitMatters(&DlaCase::flash, kWeights * 8, (kWeights + 54) * 8);
+}
+
+TEST_P(MutationTest, EveryBitOfABias) {
+  if (!GetParam()) GTEST_SKIP() << "rounding hides low bits";
+  for (int64_t channel = 0; channel < 3; ++channel) {
+    const int64_t at = (kTable + 12 * channel) * 8;
+    ExpectEveryBitMatters(&DlaCase::flash, at, at + 32);
+  }
+}
+
+TEST_P(MutationTest, HighBitsOfAMultiplierAndEveryBitOfAShift) {
+  if (GetParam()) GTEST_SKIP() << "int32 output is not rescaled";
+  for (int64_t channel = 0; channel < 3; ++channel) {
+    const int64_t at = (kTable + 12 * channel + 4) * 8;
+    ExpectEveryBitMatters(&DlaCase::flash, at + 25, at + 32);
+    ExpectEveryBitMatters(&DlaCase::flash, at + 32, at + 64);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, MutationTest, testing::Bool(),
+                         [](const auto& info) {
+                           return info.param ? "Int32Output" : "Int8Output";
+                         });
+
+}  // namespace
+}  // namespace edgekiln::simfarm::conformance

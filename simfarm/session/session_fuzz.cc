@@ -1,0 +1,39 @@
+// Any Program is refused or runs without leaving memory.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "simfarm/session/session.h"
+#include "target/resolve.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace edgekiln;  // NOLINT: a program of its own.
+  static const auto* machine =
+      new v1::Machine(target::ResolveTarget("extends: \"unit\"")->machine());
+  v1::Program program;
+  if (!program.ParseFromArray(data, static_cast<int>(size))) return 0;
+  program.set_version(1);
+  simfarm::SessionOptions options;
+  options.max_memory_bytes = 1 << 20;
+  options.tensor_element_bytes = {1, 2, 4};
+  auto session = simfarm::LoadSession(program, "constants", *machine, options);
+  // Longer runs only cost time.
+  if (!session.ok() || (*session)->report().cycles() > 100'000) return 0;
+  std::vector<std::string> storage;
+  for (const v1::Program::Binding& input : program.inputs()) {
+    int64_t elements = 1;
+    for (const int64_t extent : input.type().shape()) elements *= extent;
+    storage.emplace_back(elements * 8, 'x');
+  }
+  std::vector<absl::string_view> inputs(storage.begin(), storage.end());
+  std::vector<std::string> outputs;
+  (void)(*session)->RunChecked(inputs, nullptr, &outputs);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] = inputs[i].substr(0, inputs[i].size() / 8);
+  }
+  (void)(*session)->RunChecked(inputs, nullptr, &outputs);
+  (void)(*session)->Run(inputs, nullptr, &outputs);
+  return 0;
+}
