@@ -1,0 +1,297 @@
+// CPU time and memory of a compilation inside a warm worker: every stage as the
+// worker calls it, from stored bytes to stored bytes, without any cache.
+//
+//   bench_compile --models FOLDER [--target NAME] [--rounds N]
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "CLI/CLI.hpp"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/frontend/import.h"
+#include "compiler/partition/partition.h"
+#include "compiler/passes/pipeline.h"
+#include "edgekiln/v1/target.pb.h"
+#include "server/worker/stages/stages.h"
+#include "target/resolve.h"
+#include "tests/bench/measure.h"
+#include "tests/bench/networks.h"
+#include "tests/bench/onnx_parse.h"
+#include "tests/bench/results.h"
+
+namespace edgekiln::bench {
+namespace {
+
+// specs/peers.md: CPU time of the peer, Arm Vela 3.10, on its author's machine.
+struct QuotedPeer {
+  double in_process_ms;
+  double whole_process_ms;
+};
+const std::map<std::string, QuotedPeer> kVela = {{"resnet8", {136, 390}},
+                                                 {"dscnn", {95, 350}},
+                                                 {"ad", {48, 295}},
+                                                 {"person_detect", {269, 524}}};
+constexpr double kVelaPeakMib = 51;  // The smallest of its 51 .. 60.
+
+// The blobs of one compilation by name, as the worker's cache holds them.
+class Compilation {
+ public:
+  Compilation(std::string model, const std::string& target) {
+    blobs_["model"] = std::move(model);
+    blobs_["target"] = absl::StrCat("extends: \"", target, "\"");
+  }
+
+  // Every stage, in order; its name is that of the stage.
+  std::vector<Subject> Stages() {
+    using namespace server;  // NOLINT: a table of its functions.
+    return {
+        {"resolve_target",
+         [this] {
+           return Stage(RunResolveTarget, v1::ResolveTargetOptions(),
+                        {{"target", "target"}}, "");
+         }},
+        {"import",
+         [this] {
+           return Stage(RunImport, v1::ImportOptions(), {{"model", "model"}},
+                        "imported.");
+         }},
+        {"simplify",
+         [this] {
+           return Stage(RunSimplify, v1::SimplifyOptions(),
+                        {{"graph", "imported.graph"}}, "");
+         }},
+        {"partition",
+         [this] {
+           return Stage(RunPartition, v1::PartitionOptions(),
+                        {{"graph", "graph"}, {"capabilities", "capabilities"}},
+                        "");
+         }},
+        {"tile",
+         [this] {
+           return Stage(RunTile, v1::TileOptions(),
+                        {{"partition", "partition"}, {"machine", "machine"}},
+                        "");
+         }},
+        {"emit",
+         [this] {
+           return Stage(RunEmit, v1::EmitOptions(),
+                        {{"partition", "partition"},
+                         {"tiling", "tiling"},
+                         {"machine", "machine"}},
+                        "");
+         }},
+        {"describe",
+         [this] {
+           return Stage(RunDescribe, v1::DescribeOptions(),
+                        {{"graph", "graph"}, {"capabilities", "capabilities"}},
+                        "described.");
+         }},
+        {"bundle",
+         [this] {
+           return Stage(RunBundle, v1::BundleOptions(),
+                        {{"program", "program"},
+                         {"constants", "constants"},
+                         {"machine", "machine"}},
+                        "bundle.");
+         }},
+    };
+  }
+
+  const std::string& blob(const std::string& name) { return blobs_[name]; }
+
+ private:
+  // Runs a stage on the blobs named by the second halves of `inputs` and keeps
+  // its results under `prefix` and their roles.
+  template <typename Options>
+  absl::Status Stage(
+      absl::StatusOr<server::StageOutput> (*run)(const Options&,
+                                                 const server::StageInputs&),
+      const Options& options,
+      const std::vector<std::pair<std::string, std::string>>& inputs,
+      const std::string& prefix) {
+    server::StageInputs in;
+    for (const auto& [role, name] : inputs) in.Add(role, blobs_[name]);
+    EK_ASSIGN_OR_RETURN(server::StageOutput out, run(options, in));
+    for (auto& [role, bytes] : out.blobs) {
+      blobs_[prefix + role] = std::move(bytes);
+    }
+    return absl::OkStatus();
+  }
+
+  std::map<std::string, std::string> blobs_;
+};
+
+bool IsPartOfCompile(const std::string& stage) {
+  return stage != "resolve_target" && stage != "describe" && stage != "bundle";
+}
+
+// The same without storing anything between the stages.
+absl::Status CompileInMemory(const std::string& model,
+                             const v1::ResolvedTarget& target) {
+  EK_ASSIGN_OR_RETURN(compiler::Graph graph, compiler::ImportModel(model));
+  EK_RETURN_IF_ERROR(compiler::Simplify(graph));
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      compiler::PartitionGraph(graph, target.capabilities()));
+  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
+                      compiler::TilePartition(partition, target.machine()));
+  return compiler::EmitProgram(partition, plan, target.machine()).status();
+}
+
+// A field of /proc/self/status in KiB.
+double StatusKib(const std::string& field) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (!absl::StartsWith(line, field + ":")) continue;
+    std::istringstream rest(line.substr(field.size() + 1));
+    double kib = 0;
+    rest >> kib;
+    return kib;
+  }
+  return 0;
+}
+
+// MiB that the first compilation of a process adds to what it was before. Runs
+// in a child, so that nothing of other compilations is there to be reused.
+double PeakGrowthMib(const Network& network, const std::string& target) {
+  int ends[2];
+  if (pipe(ends) != 0) OrDie(absl::InternalError("pipe"));
+  const pid_t child = fork();
+  if (child < 0) OrDie(absl::InternalError("fork"));
+  if (child == 0) {
+    Compilation compilation(ReadFileOrDie(network.model), target);
+    // Makes the peak start from here.
+    std::ofstream("/proc/self/clear_refs") << "5";
+    const double before = StatusKib("VmRSS");
+    for (const Subject& stage : compilation.Stages()) OrDie(stage.run());
+    const double growth = StatusKib("VmHWM") - before;
+    const bool sent = write(ends[1], &growth, sizeof(growth)) ==
+                      static_cast<ssize_t>(sizeof(growth));
+    _exit(sent ? 0 : 1);
+  }
+  close(ends[1]);
+  double growth = 0;
+  const ssize_t got = read(ends[0], &growth, sizeof(growth));
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (got != static_cast<ssize_t>(sizeof(growth)) || status != 0) {
+    OrDie(absl::InternalError("the compilation in a child failed"));
+  }
+  return growth / 1024;
+}
+
+void AddTotals(const Network& network, const Timing& total,
+               const Timing& in_memory, const Timing* parse, Results& results) {
+  const auto quoted = kVela.find(network.name);
+  Row row = MillisecondRow(network.name, "compile: import .. emit", total);
+  row.goal = "<= 20 ms";
+  if (quoted != kVela.end()) {
+    row.reference = {"Vela, whole process", quoted->second.whole_process_ms,
+                     Origin::kQuoted};
+    results.Add(row);
+    row.measure = "compile, against its core";
+    row.goal.clear();
+    row.reference = {"Vela, in process", quoted->second.in_process_ms,
+                     Origin::kQuoted};
+  }
+  results.Add(row);
+  if (parse != nullptr) {
+    row.measure = "compile, against reading";
+    row.goal.clear();
+    row.reference = {"ONNX protobuf parse", parse->median * 1e3,
+                     Origin::kSameRun};
+    results.Add(row);
+  }
+  results.Add(MillisecondRow(network.name, "compile, nothing stored between",
+                             in_memory));
+}
+
+void BenchNetwork(const Network& network, const std::string& target,
+                  const MeasureOptions& options, Results& results) {
+  Row memory{.subject = network.name,
+             .measure = "peak memory of a compile",
+             .unit = "MiB",
+             .value = PeakGrowthMib(network, target),
+             .samples = 1,
+             .reference = Reference{"Vela, whole process", kVelaPeakMib,
+                                    Origin::kQuoted},
+             .goal = "<= 40 MiB"};
+  memory.low = memory.high = memory.value;
+
+  const std::string model = ReadFileOrDie(network.model);
+  const v1::ResolvedTarget resolved =
+      OrDie(target::ResolveTarget(absl::StrCat("extends: \"", target, "\"")));
+  Compilation compilation(model, target);
+  std::vector<Subject> subjects = compilation.Stages();
+  for (const Subject& stage : subjects) OrDie(stage.run());
+  const std::vector<Subject> stages = subjects;
+  subjects.push_back({"compile", [&] {
+                        for (const Subject& stage : stages) {
+                          if (!IsPartOfCompile(stage.name)) continue;
+                          EK_RETURN_IF_ERROR(stage.run());
+                        }
+                        return absl::OkStatus();
+                      }});
+  subjects.push_back(
+      {"in memory", [&] { return CompileInMemory(model, resolved); }});
+  const std::string onnx =
+      FileExists(network.float_onnx) ? network.float_onnx : network.qdq_onnx;
+  const bool parses = FileExists(onnx);
+  const std::string onnx_bytes = parses ? ReadFileOrDie(onnx) : "";
+  if (parses) {
+    subjects.push_back({"parse", [&] { return ParseOnnx(onnx_bytes); }});
+  }
+  const std::vector<Timing> timings =
+      OrDie(MeasureInterleaved(subjects, options));
+  AddTotals(network, timings[stages.size()], timings[stages.size() + 1],
+            parses ? &timings.back() : nullptr, results);
+  for (size_t i = 0; i < stages.size(); ++i) {
+    results.Add(MillisecondRow(
+        network.name, absl::StrCat("stage ", stages[i].name), timings[i]));
+  }
+  results.Add(memory);
+}
+
+int Main(int argc, char** argv) {
+  CLI::App app("CPU time and memory of a compilation");
+  std::string models;
+  std::string target = "dla-64-o-512k";
+  MeasureOptions options;
+  app.add_option("--models", models, "Folder of the models")->required();
+  app.add_option("--target", target, "Name of a built-in target")
+      ->capture_default_str();
+  app.add_option("--rounds", options.rounds, "Samples of each figure")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  Results results("compile");
+  results.Note(
+      "CPU time. Figures of Vela are quoted from its measurement on another "
+      "machine; it cannot be installed here.");
+  for (const Network& network : TinyNetworks(models)) {
+    if (!FileExists(network.model)) {
+      results.Note(absl::StrCat("absent: ", network.name));
+      continue;
+    }
+    BenchNetwork(network, target, options, results);
+  }
+  std::cout << results.Json();
+  return 0;
+}
+
+}  // namespace
+}  // namespace edgekiln::bench
+
+int main(int argc, char** argv) { return edgekiln::bench::Main(argc, argv); }

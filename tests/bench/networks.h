@@ -1,0 +1,49 @@
+#ifndef EK_TESTS_BENCH_NETWORKS_H_
+#define EK_TESTS_BENCH_NETWORKS_H_
+
+// The networks that are timed, read and quantized as the worker does.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+
+namespace edgekiln::bench {
+
+// Aborts the program with the error on stderr: a bench has no caller who could
+// go on without what failed.
+void OrDie(const absl::Status& status);
+template <typename T>
+T OrDie(absl::StatusOr<T> result) {
+  OrDie(result.status());
+  return *std::move(result);
+}
+
+// The whole file; aborts if it cannot be read.
+std::string ReadFileOrDie(const std::string& path);
+bool FileExists(const std::string& path);
+
+struct Network {
+  std::string name;
+  std::string model;  // Path; .tflite (int8) or .onnx (float).
+  // Of the same network for other programs, where there is one; else empty.
+  std::string float_onnx;
+  std::string qdq_onnx;
+};
+
+// The four int8 networks of the MLPerf Tiny benchmark in the folder `models`.
+std::vector<Network> TinyNetworks(const std::string& models);
+
+// Import and simplify; a float model is calibrated on one synthetic sample and
+// quantized, so that its values mean nothing and its shapes everything.
+absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network);
+
+// One seeded value for each input of a graph.
+absl::StatusOr<std::vector<std::string>> SyntheticInputs(
+    const compiler::Graph& graph);
+
+}  // namespace edgekiln::bench
+
+#endif  // EK_TESTS_BENCH_NETWORKS_H_
