@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "ops/gemm.h"
 #include "ops/quantized_parameters.h"
 #include "ops/shape_inference.h"
 
@@ -101,6 +102,16 @@ absl::Status CheckBias(Views inputs, const TensorView& output,
       absl::StrCat("[", channels, "]"));
 }
 
+// What the kernels rearrange of weights has to stay in memory.
+absl::Status CheckPackedSize(int64_t terms, int64_t columns) {
+  const int64_t padded =
+      (columns + kGemmColumns - 1) / kGemmColumns * kGemmColumns;
+  const auto elements = CheckedMul(terms, padded);
+  if (elements && *elements <= kMaxPackedElements) return absl::OkStatus();
+  return Bad(absl::StrCat("weights of ", terms, " x ", columns, " elements"),
+             "", absl::StrCat(kMaxPackedElements, " elements"));
+}
+
 // `terms` products enter each output; `axis` is the channel dimension of the
 // weights.
 absl::Status CheckDot(const v1::Clamp& clamp, Views inputs,
@@ -110,6 +121,7 @@ absl::Status CheckDot(const v1::Clamp& clamp, Views inputs,
   EK_RETURN_IF_ERROR(WantUniform(inputs.first(1), output));
   EK_RETURN_IF_ERROR(WantType(inputs[1], "weights", output.type));
   EK_RETURN_IF_ERROR(CheckBias(inputs, output, inputs[1].shape[axis]));
+  EK_RETURN_IF_ERROR(CheckPackedSize(terms, inputs[1].shape[axis]));
   if (output.type == v1::FLOAT32) return absl::OkStatus();
   const QuantizationView& w = inputs[1].quantization;
   if (!w.present() || (w.per_channel() && w.axis != axis)) {
@@ -138,6 +150,8 @@ absl::Status CheckDot(const v1::Clamp& clamp, Views inputs,
 absl::Status CheckMatMul(Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 2, 2));
   EK_RETURN_IF_ERROR(WantUniform(inputs, output));
+  EK_RETURN_IF_ERROR(
+      CheckPackedSize(inputs[0].shape.back(), inputs[1].shape.back()));
   if (output.type == v1::FLOAT32) return absl::OkStatus();
   const int64_t limit = std::numeric_limits<int32_t>::max() / (255 * 255);
   if (inputs[0].shape.back() <= limit) return absl::OkStatus();

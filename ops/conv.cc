@@ -14,9 +14,6 @@
 namespace edgekiln::ops {
 namespace {
 
-// Memory for window rows at a time.
-constexpr int64_t kPatchBytes = 1 << 20;
-
 struct ConvGeometry {
   ConvGeometry(const v1::Window2d& w, absl::Span<const int64_t> x,
                absl::Span<const int64_t> weights, absl::Span<const int64_t> out)
@@ -72,8 +69,7 @@ void ConvFloat(const ConvGeometry& g, Inputs inputs, FloatRange range,
                float* out, CpuPath path) {
   const PackedFloat weights(inputs[1].as<float>(), g.depth, g.out_c, 1,
                             g.depth);
-  const int64_t step = std::clamp<int64_t>(
-      kPatchBytes / (g.depth * int64_t{sizeof(float)} + 1), 1, g.pixels);
+  const int64_t step = RowsPerStep(g.pixels, g.depth, g.out_c);
   std::vector<float> patches(step * g.depth);
   for (int64_t first = 0; first < g.pixels; first += step) {
     const int64_t rows = std::min(step, g.pixels - first);
@@ -98,8 +94,7 @@ absl::Status ConvQuantized(const ConvGeometry& g, const v1::Clamp& clamp,
   const PackedInt16 weights(inputs[1].as<T>(), g.depth, g.out_c, 1, g.depth,
                             parameters.weight_zero_point);
   const int64_t stride = weights.padded_depth();
-  const int64_t step = std::clamp<int64_t>(
-      kPatchBytes / (stride * int64_t{sizeof(int16_t)} + 1), 1, g.pixels);
+  const int64_t step = RowsPerStep(g.pixels, g.depth, g.out_c);
   std::vector<int16_t> patches(step * stride, 0);
   std::vector<int32_t> sums(step * g.out_c);
   for (int64_t first = 0; first < g.pixels; first += step) {

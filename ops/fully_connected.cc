@@ -10,9 +10,6 @@
 namespace edgekiln::ops {
 namespace {
 
-// Rows that are widened to int16 at a time.
-constexpr int64_t kRowsAtATime = 64;
-
 template <typename T>
 absl::Status FullyConnectedQuantized(const v1::Clamp& clamp, Inputs inputs,
                                      const MutableTensorView& output,
@@ -27,7 +24,7 @@ absl::Status FullyConnectedQuantized(const v1::Clamp& clamp, Inputs inputs,
   const PackedInt16 weights(inputs[1].as<T>(), depth, columns, 1, depth,
                             parameters.weight_zero_point);
   const int64_t stride = weights.padded_depth();
-  const int64_t step = std::min(rows, kRowsAtATime);
+  const int64_t step = RowsPerStep(rows, depth, columns);
   std::vector<int16_t> left(step * stride, 0);
   std::vector<int32_t> sums(step * columns);
   for (int64_t first = 0; first < rows; first += step) {

@@ -7,11 +7,19 @@
 namespace edgekiln::ops {
 namespace {
 
+// Of left-hand side or sums at a time.
+constexpr int64_t kStepElements = 1 << 18;
+
 int64_t Blocks(int64_t columns) {
   return (columns + kGemmColumns - 1) / kGemmColumns;
 }
 
 }  // namespace
+
+int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns) {
+  const int64_t widest = std::max<int64_t>({depth, columns, 1});
+  return std::clamp<int64_t>(kStepElements / widest, 1, rows);
+}
 
 template <typename T>
 PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,

@@ -16,6 +16,14 @@ namespace edgekiln::ops {
 
 inline constexpr int64_t kGemmColumns = 16;
 
+// Limit of the elements of a packed right-hand side, CheckOp's business:
+// packing a few columns of great depth multiplies their size.
+inline constexpr int64_t kMaxPackedElements = int64_t{1} << 28;
+
+// Rows to compute at a time, at least 1, so that their left-hand side and their
+// sums stay near the caches whatever the shape.
+int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns);
+
 // A [depth, columns] matrix of int16, pairs of depth interleaved:
 // [block][depth / 2][column in block][2], zeros where there is no element.
 class PackedInt16 {

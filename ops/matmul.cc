@@ -41,6 +41,30 @@ int64_t BroadcastMatrix(int64_t index, const std::vector<int64_t>& batch,
   return result;
 }
 
+// One matrix: `a` [rows, depth] times `right`.
+template <typename T>
+void MultiplyQuantized(const MatMulGeometry& g, const T* a,
+                       const PackedInt16& right,
+                       const QuantizedDotParameters& parameters, T* out,
+                       CpuPath path) {
+  const int64_t stride = right.padded_depth();
+  const int64_t step = RowsPerStep(g.rows, g.depth, g.columns);
+  std::vector<int16_t> left(step * stride, 0);
+  std::vector<int32_t> sums(step * g.columns);
+  for (int64_t first = 0; first < g.rows; first += step) {
+    const int64_t count = std::min(step, g.rows - first);
+    for (int64_t r = 0; r < count; ++r) {
+      for (int64_t k = 0; k < g.depth; ++k) {
+        left[r * stride + k] = static_cast<int16_t>(
+            a[(first + r) * g.depth + k] - parameters.input_zero_point);
+      }
+    }
+    Multiply(path, count, left.data(), right, sums.data());
+    FinishRows(sums.data(), count, parameters, nullptr,
+               out + first * g.columns);
+  }
+}
+
 template <typename T>
 absl::Status MatMulQuantized(const MatMulGeometry& g, Inputs inputs,
                              const MutableTensorView& output, CpuPath path) {
@@ -48,7 +72,6 @@ absl::Status MatMulQuantized(const MatMulGeometry& g, Inputs inputs,
       const QuantizedDotParameters parameters,
       DotParameters({}, inputs[0].quantization, inputs[1].quantization,
                     output.quantization, output.type, g.columns));
-  std::vector<int32_t> sums(g.rows * g.columns);
   for (int64_t m = 0; m < NumElements(g.batch); ++m) {
     const T* a =
         inputs[0].as<T>() +
@@ -58,16 +81,8 @@ absl::Status MatMulQuantized(const MatMulGeometry& g, Inputs inputs,
         BroadcastMatrix(m, g.batch, inputs[1].shape) * g.depth * g.columns;
     const PackedInt16 right(b, g.depth, g.columns, g.columns, 1,
                             parameters.weight_zero_point);
-    std::vector<int16_t> left(g.rows * right.padded_depth(), 0);
-    for (int64_t r = 0; r < g.rows; ++r) {
-      for (int64_t k = 0; k < g.depth; ++k) {
-        left[r * right.padded_depth() + k] = static_cast<int16_t>(
-            a[r * g.depth + k] - parameters.input_zero_point);
-      }
-    }
-    Multiply(path, g.rows, left.data(), right, sums.data());
-    FinishRows(sums.data(), g.rows, parameters, nullptr,
-               output.as<T>() + m * g.rows * g.columns);
+    MultiplyQuantized(g, a, right, parameters,
+                      output.as<T>() + m * g.rows * g.columns, path);
   }
   return absl::OkStatus();
 }

@@ -149,6 +149,17 @@ TEST(CheckOpTest, RefusesWhatKernelsCannotHold) {
       << status;
 }
 
+TEST(CheckOpTest, RefusesWeightsTooLargeToRearrange) {
+  v1::OpAttributes op;
+  op.mutable_mat_mul();
+  const std::vector<int64_t> a = {1, 1 << 25}, b = {1 << 25, 1}, y = {1, 1};
+  const TensorView inputs[] = {{v1::FLOAT32, a}, {v1::FLOAT32, b}};
+  const absl::Status status = CheckOp(op, inputs, {{v1::FLOAT32, y}});
+  EXPECT_NE(std::string(status.message()).find("268435456 elements"),
+            std::string::npos)
+      << status;
+}
+
 TEST(CheckOpTest, RefusesMixedTypesAndMissingInputs) {
   v1::OpAttributes op;
   op.mutable_add();

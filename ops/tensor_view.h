@@ -33,7 +33,7 @@ struct TensorView {
   v1::ElementType type = v1::ELEMENT_TYPE_UNSPECIFIED;
   absl::Span<const int64_t> shape;
   const void* data = nullptr;
-  QuantizationView quantization;
+  QuantizationView quantization = {};
 
   bool present() const { return type != v1::ELEMENT_TYPE_UNSPECIFIED; }
   template <typename T>
@@ -47,7 +47,7 @@ struct MutableTensorView {
   v1::ElementType type = v1::ELEMENT_TYPE_UNSPECIFIED;
   absl::Span<const int64_t> shape;
   void* data = nullptr;
-  QuantizationView quantization;
+  QuantizationView quantization = {};
 
   template <typename T>
   T* as() const {
