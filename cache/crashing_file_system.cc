@@ -133,6 +133,7 @@ absl::Status CrashingFileSystem::Rename(const std::string& from,
   if (!failed.ok()) return failed;
   const auto it = names_.find(from);
   if (it == names_.end()) return NoFile(from);
+  if (folders_.count(ParentPath(to)) == 0) return NoFile(ParentPath(to));
   names_[to] = it->second;
   names_.erase(from);
   return absl::OkStatus();

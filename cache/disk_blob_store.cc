@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::cache {
@@ -41,10 +40,6 @@ class DiskBlobStore : public BlobStore {
     EK_ASSIGN_OR_RETURN(std::vector<std::string> left, files_.List(tmp_));
     for (const std::string& name : left) {
       EK_RETURN_IF_ERROR(files_.Remove(JoinPath(tmp_, name)));
-    }
-    for (int shard = 0; shard < 256; ++shard) {
-      EK_RETURN_IF_ERROR(files_.CreateDirectories(
-          JoinPath(root_, absl::StrFormat("%02x", shard))));
     }
     return files_.SyncDirectory(root_);
   }
@@ -109,7 +104,13 @@ class DiskBlobStore : public BlobStore {
   absl::Status Adopt(const Digest& digest, const std::string& path) override {
     EK_RETURN_IF_ERROR(ValidateDigest(digest));
     const std::string target = PathOf(digest);
-    const absl::Status renamed = files_.Rename(path, target);
+    absl::Status renamed = files_.Rename(path, target);
+    if (absl::IsNotFound(renamed)) {
+      // The first blob of its shard.
+      EK_RETURN_IF_ERROR(files_.CreateDirectories(ParentPath(target)));
+      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
+      renamed = files_.Rename(path, target);
+    }
     if (!renamed.ok()) {
       Discard(path);
       return Annotate(renamed, absl::StrCat("storing ", digest.ToString()));

@@ -4,7 +4,6 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 
@@ -36,11 +35,7 @@ class DiskStageResultStore : public StageResultStore {
       : files_(files), root_(std::move(root)), blobs_(blobs) {}
 
   absl::Status Open() {
-    for (int shard = 0; shard < 256; ++shard) {
-      const std::string folder =
-          JoinPath(root_, absl::StrFormat("%02x", shard));
-      EK_RETURN_IF_ERROR(files_.CreateDirectories(folder));
-    }
+    EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
     return files_.SyncDirectory(root_);
   }
 
@@ -73,8 +68,14 @@ class DiskStageResultStore : public StageResultStore {
                    const v1::StageResult& result) override {
     EK_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
     const std::string payload = result.SerializeAsString();
-    return WriteAtomically(
-        files_, path, absl::StrCat(kMagic, DigestOf(payload).hash, payload));
+    const std::string file =
+        absl::StrCat(kMagic, DigestOf(payload).hash, payload);
+    const absl::Status written = WriteAtomically(files_, path, file);
+    if (!absl::IsNotFound(written)) return written;
+    // The first result of its shard.
+    EK_RETURN_IF_ERROR(files_.CreateDirectories(ParentPath(path)));
+    EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
+    return WriteAtomically(files_, path, file);
   }
 
  private:

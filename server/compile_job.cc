@@ -1,7 +1,6 @@
 #include "server/compile_job.h"
 
 #include <algorithm>
-#include <deque>
 #include <future>
 #include <memory>
 #include <thread>
@@ -12,6 +11,8 @@
 #include "base/status_macros.h"
 #include "server/daemon/report_builder.h"
 #include "server/proto_convert.h"
+#include "server/stage_results.h"
+#include "server/validate_request.h"
 #include "server/version.h"
 
 // The stages of a job, and what each is handed:
@@ -38,20 +39,11 @@
 namespace edgekiln::server {
 namespace {
 
-// Chunks of one target in flight at once: enough for a farm, few enough that
-// another job's short stages do not wait behind a whole data set.
-constexpr size_t kMaxChunksInFlight = 32;
-
 // Drops one value in ten thousand at each end.
 constexpr int kDefaultPercentilePpm = 999900;
 
 using Stages = std::vector<std::shared_ptr<PendingStage>>;
 using Totals = v1::StageSummary::Samples;
-
-bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal) {
-  return std::find(request.goals().begin(), request.goals().end(), goal) !=
-         request.goals().end();
-}
 
 bool WantsProgram(const v1::CreateJobRequest& request) {
   return request.targets_size() > 0 &&
@@ -64,44 +56,6 @@ bool WantsSamples(const v1::CreateJobRequest& request) {
   return Wants(request, v1::PROFILE) || Wants(request, v1::VALIDATE) ||
          Wants(request, v1::RUN);
 }
-
-v1::BlobRef As(absl::string_view role, const v1::Digest& digest) {
-  v1::BlobRef ref;
-  ref.set_role(std::string(role));
-  *ref.mutable_digest() = digest;
-  return ref;
-}
-
-std::vector<v1::Digest> All(const v1::StageResult& result,
-                            absl::string_view role) {
-  std::vector<v1::Digest> digests;
-  for (const v1::BlobRef& output : result.outputs()) {
-    if (output.role() == role) digests.push_back(output.digest());
-  }
-  return digests;
-}
-
-// The one output with that role, still under that role.
-absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
-                                 absl::string_view role) {
-  const std::vector<v1::Digest> digests = All(result, role);
-  if (digests.size() == 1) return As(role, digests.front());
-  return MakeError(
-      absl::StatusCode::kInternal,
-      {.fault = Fault::kInfra,
-       .reason = "STAGE_OUTPUT",
-       .what = absl::StrCat("a stage left ", digests.size(), " blobs called '",
-                            role, "' instead of one"),
-       .fix = "report this bug"});
-}
-
-// Samples in chunks, ready for a simulator or the interpreter.
-struct Data {
-  std::vector<v1::Digest> chunks;
-  std::vector<v1::BlobRef> labels;  // Empty, or one.
-  int64_t samples = 0;
-  int64_t labelled = 0;
-};
 
 // What all targets share.
 struct ModelSide {
@@ -227,23 +181,6 @@ std::shared_ptr<PendingStage> CompileJob::StartData(const std::string& suffix,
   return Start("convert_" + suffix, -1, options, std::move(inputs), stages);
 }
 
-absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
-  Data data;
-  data.chunks = All(result, "chunk");
-  for (const v1::Digest& labels : All(result, "labels")) {
-    data.labels.push_back(As("labels", labels));
-  }
-  data.samples = result.summary().data().samples();
-  data.labelled = result.summary().data().labelled();
-  if (!data.chunks.empty()) return data;
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "DATA_EMPTY",
-                    .what = "the data set has no samples",
-                    .need = "at least one sample",
-                    .fix = "give a data set with samples"});
-}
-
 absl::Status CompileJob::Quantize() {
   const bool synthetic = request_.calibration().files_size() == 0;
   model_.calibration = synthetic ? "SYNTHETIC" : "DATA";
@@ -304,26 +241,6 @@ absl::Status CompileJob::DescribeAll(std::vector<TargetRun>& runs,
     if (result.description.layers_size() > 0) continue;
     result.description = described.summary().description();
     result.description.set_name(request_.model_name());
-  }
-  return absl::OkStatus();
-}
-
-// One thing done to every chunk, a bounded number at a time; `collect` sees the
-// results in chunk order.
-template <typename StartChunk, typename Collect>
-absl::Status ForEachChunk(const std::vector<v1::Digest>& chunks,
-                          StartChunk start, Collect collect) {
-  std::deque<std::shared_ptr<PendingStage>> in_flight;
-  size_t next = 0;
-  while (next < chunks.size() || !in_flight.empty()) {
-    while (next < chunks.size() && in_flight.size() < kMaxChunksInFlight) {
-      in_flight.push_back(start(next, chunks[next]));
-      ++next;
-    }
-    EK_ASSIGN_OR_RETURN(const v1::StageResult result,
-                        in_flight.front()->Wait());
-    in_flight.pop_front();
-    EK_RETURN_IF_ERROR(collect(result));
   }
   return absl::OkStatus();
 }
@@ -609,62 +526,7 @@ JobResult CompileJob::Run() {
   return Finish(std::move(runs), std::move(result));
 }
 
-absl::Status BadRequest(absl::string_view reason, absl::string_view what,
-                        absl::string_view fix) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = std::string(reason),
-                    .what = std::string(what),
-                    .where = "CreateJobRequest",
-                    .fix = std::string(fix)});
-}
-
 }  // namespace
-
-absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
-  if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
-    return BadRequest(
-        "NO_GOAL", "the request names no goal",
-        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE or RUN");
-  }
-  for (const int goal : request.goals()) {
-    if (!v1::JobGoal_IsValid(goal)) {
-      return BadRequest("UNKNOWN_GOAL", absl::StrCat("unknown goal ", goal),
-                        "use a goal this version knows");
-    }
-  }
-  const bool needs_target = Wants(request, v1::COMPILE) ||
-                            Wants(request, v1::PROFILE) ||
-                            Wants(request, v1::VALIDATE);
-  if (needs_target && request.targets().empty()) {
-    return BadRequest("NO_TARGET",
-                      "COMPILE, PROFILE and VALIDATE need a target",
-                      "add a target; Targets.ListTargets has names");
-  }
-  const bool needs_data =
-      Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
-  if (needs_data && request.data().files().empty()) {
-    return BadRequest("NO_DATA", "VALIDATE and RUN need data",
-                      "upload a data set and name it in `data`");
-  }
-  if (Wants(request, v1::RUN) &&
-      (Wants(request, v1::VALIDATE) || Wants(request, v1::PROFILE))) {
-    return BadRequest("GOALS_CONFLICT",
-                      "RUN reads its data in another way than PROFILE and "
-                      "VALIDATE do",
-                      "make two jobs");
-  }
-  const int ppm = request.options().calibrate().percentile_ppm();
-  if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
-    return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),
-                      "use 0 for the default, or 500001 to 1000000");
-  }
-  if (request.options().limit() < 0) {
-    return BadRequest("BAD_LIMIT", "options.limit is negative",
-                      "use 0 for all samples");
-  }
-  return absl::OkStatus();
-}
 
 JobResult RunCompileJob(const std::string& job_id,
                         const v1::CreateJobRequest& request,

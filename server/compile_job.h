@@ -19,10 +19,6 @@ inline constexpr int kChunkSamples = 16;
 // Inputs of a profile without data, and of a calibration without data.
 inline constexpr int kSyntheticSamples = 16;
 
-// OK if the goals fit together and with targets and data; INVALID_ARGUMENT
-// otherwise. Checks no blob.
-absl::Status ValidateRequest(const v1::CreateJobRequest& request);
-
 struct JobResult {
   // One per target; one without a target for RUN without targets.
   std::vector<v1::Report> reports;

@@ -1,14 +1,14 @@
 #include "server/compile_job.h"
 
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "base/file.h"
 #include "base/log.h"
+#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
 #include "gmock/gmock.h"
@@ -16,6 +16,7 @@
 #include "server/daemon/fake_stages.h"
 #include "server/daemon/stage_group.h"
 #include "server/daemon/stage_runner.h"
+#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
@@ -25,13 +26,9 @@ using testing::IsEmpty;
 
 class CompileJobTest : public testing::Test {
  protected:
-  CompileJobTest()
-      : root_(testing::TempDir() + "compile_job_" +
-              testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(root_);
-    blobs_ = *cache::OpenDiskBlobStore(*files_, root_ + "/blobs");
-    results_ =
-        *cache::OpenDiskStageResultStore(*files_, root_ + "/results", *blobs_);
+  CompileJobTest() {
+    blobs_ = *cache::OpenDiskBlobStore(files_, "/blobs");
+    results_ = *cache::OpenDiskStageResultStore(files_, "/results", *blobs_);
     leases_ = std::make_unique<FakeLeases>(*blobs_);
     runner_ =
         std::make_unique<StageRunner>(*results_, *blobs_, *leases_, *log_);
@@ -67,8 +64,7 @@ class CompileJobTest : public testing::Test {
     return RunCompileJob("job", request, group);
   }
 
-  const std::string root_;
-  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
+  cache::CrashingFileSystem files_;
   const std::unique_ptr<Logger> log_ = NewNullLogger();
   std::unique_ptr<cache::BlobStore> blobs_;
   std::unique_ptr<cache::StageResultStore> results_;
@@ -244,9 +240,8 @@ TEST_F(CompileJobTest, ARemovedIntermediateResultIsMadeAgain) {
   const Digest digest = DigestOf(tiling);
   ASSERT_TRUE(*blobs_->Contains(digest));
   ASSERT_TRUE(files_
-                  ->Remove(root_ + "/blobs/" + digest.hash.substr(0, 2) + "/" +
-                           digest.hash + "-" +
-                           std::to_string(digest.size_bytes))
+                  .Remove(absl::StrCat("/blobs/", digest.hash.substr(0, 2), "/",
+                                       digest.hash, "-", digest.size_bytes))
                   .ok());
   ASSERT_TRUE(Run(request).status.ok());
   EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("tile"));

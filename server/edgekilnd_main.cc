@@ -102,12 +102,22 @@ absl::Status ReadConfig(const std::string& path, FileSystem& files,
                       .fix = "see proto/edgekiln/v1/config.proto"});
   }
   EK_RETURN_IF_ERROR(ApplyConfig(config, options), path);
+  if (config.local_workers() < 0) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "BAD_CONFIG",
+                      .what = "a negative value in the config",
+                      .where = "local_workers",
+                      .need = "0 for none, or more"});
+  }
   if (config.local_workers() > 0) workers = config.local_workers();
   return absl::OkStatus();
 }
 
 // What flags, config and mode come to.
 struct Setup {
+  // With --local: this user's daemon runs already. The rest is not set then.
+  bool redundant = false;
   DaemonOptions daemon;
   int workers = 0;
   std::optional<FileLock> user_lock;  // With --local.
@@ -170,10 +180,17 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
       flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
   const auto files = NewPosixFileSystem();
   EK_ASSIGN_OR_RETURN(const Setup setup, Prepare(flags, *files));
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
-                      StartDaemon(setup.daemon, *clock, *log));
+  if (setup.redundant) {
+    // Two CLIs may start one each at the same moment; the loser is no failure.
+    std::cerr << "edgekilnd: another local daemon serves this user already\n";
+    return absl::OkStatus();
+  }
+  // Outlives the daemon: workers that end while it still has jobs for them
+  // would look like failures.
   const auto launcher = NewForkLauncher(
       {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
+                      StartDaemon(setup.daemon, *clock, *log));
   if (setup.workers > 0) {
     EK_RETURN_IF_ERROR(
         launcher->Start(setup.workers, daemon->worker_address()));
@@ -213,8 +230,6 @@ int Main(int argc, char** argv) {
   const absl::Status status = Serve(flags, signals);
   if (status.ok()) return 0;
   std::cerr << "edgekilnd: " << status.message() << "\n";
-  // Two CLIs may start one each at the same moment; the loser is no failure.
-  if (flags.local && absl::IsAlreadyExists(status)) return 0;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   return detail.has_value() && detail->fault == Fault::kUser ? kUsage : kInfra;
 }

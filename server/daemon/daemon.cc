@@ -104,15 +104,15 @@ class DaemonImpl : public Daemon {
     }
     tick_changed_.notify_all();
     if (ticker_.joinable()) ticker_.join();
-    // New calls are refused first, then leases end, then jobs are left as they
-    // are for the next daemon.
+    // Jobs first, while workers can still do what they are asked: a job must
+    // be left as it is for the next daemon, not fail because of our end.
+    if (manager_) manager_->Stop();
+    if (dispatcher_) dispatcher_->Shutdown();
     const auto deadline = std::chrono::system_clock::now() + kShutdownGrace;
     std::thread workers([&] {
       if (workers_.server) workers_.server->Shutdown(deadline);
     });
     if (clients_.server) clients_.server->Shutdown(deadline);
-    manager_.reset();
-    if (dispatcher_) dispatcher_->Shutdown();
     workers.join();
     if (workers_.server) workers_.server->Wait();
     if (clients_.server) clients_.server->Wait();

@@ -1,5 +1,6 @@
 #include "server/daemon/daemon.h"
 
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "base/digest.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
+#include "edgekiln/v1/workers.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -346,6 +348,25 @@ TEST_F(DaemonTest, UnfinishedJobsAreRunAgainAfterARestart) {
   EXPECT_LE(imports, 1);
 }
 
+// Whatever a job is doing when the daemon is asked to end, it must not fail.
+TEST_F(DaemonTest, EndingTheDaemonFailsNoJob) {
+  for (int round = 0; round < 10; ++round) {
+    auto worker = Worker();
+    std::vector<std::string> ids;
+    for (int i = 0; i < 8; ++i) {
+      ids.push_back(
+          Create(Profile(absl::StrCat("int8 net ", round, " ", i))).id());
+    }
+    Stop();
+    worker.reset();
+    Start();
+    for (const std::string& id : ids) {
+      const v1::Job job = Get(id);
+      EXPECT_NE(job.state(), v1::FAILED) << job.error().message();
+    }
+  }
+}
+
 TEST_F(DaemonTest, OneDaemonPerStateFolder) {
   const absl::Status status = StartDaemon(options_, *clock_, *log_).status();
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
@@ -449,6 +470,63 @@ TEST_F(DaemonTest, RefusesBytesThatAreNotWhatTheyClaim) {
       absl::StrCat("uploads/u/blobs/", digest.hash, "/99999999999");
   EXPECT_EQ(Write(huge, 0, "right", true).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(DaemonTest, SaysThatItIsHealthy) {
+  for (const std::string& address :
+       {daemon_->client_address(), daemon_->worker_address()}) {
+    grpc::GenericStub stub(
+        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const grpc::Slice whole_server;  // An empty HealthCheckRequest.
+    const auto call =
+        stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
+                              grpc::ByteBuffer(&whole_server, 1), &queue);
+    call->StartCall();
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    grpc::Slice slice;
+    ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+    // HealthCheckResponse{status: SERVING}.
+    EXPECT_EQ(std::string(slice.begin(), slice.end()), "\x08\x01");
+  }
+}
+
+TEST_F(DaemonTest, WorkersSeeNoJobsAndClientsNoSessions) {
+  const auto workers = grpc::CreateChannel(daemon_->worker_address(),
+                                           grpc::InsecureChannelCredentials());
+  v1::ListJobsResponse page;
+  grpc::ClientContext context;
+  EXPECT_EQ(
+      v1::Jobs::NewStub(workers)->ListJobs(&context, {}, &page).error_code(),
+      grpc::StatusCode::UNIMPLEMENTED);
+  const auto clients = grpc::CreateChannel(daemon_->client_address(),
+                                           grpc::InsecureChannelCredentials());
+  grpc::ClientContext session;
+  const auto stream = v1::Workers::NewStub(clients)->Session(&session);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {
+  DaemonOptions options;
+  v1::DaemonConfig config;
+  config.set_listen("host:1");
+  config.set_max_queued_jobs(5);
+  config.set_heartbeat_ms(100);
+  ASSERT_TRUE(ApplyConfig(config, options).ok());
+  EXPECT_EQ(options.listen, "host:1");
+  EXPECT_EQ(options.workers_listen, "127.0.0.1:7434");
+  EXPECT_EQ(options.max_queued_jobs, 5);
+  EXPECT_EQ(options.max_running_jobs, 16);
+  EXPECT_EQ(options.heartbeat, absl::Milliseconds(100));
+  config.set_max_blob_bytes(-1);
+  EXPECT_FALSE(ApplyConfig(config, options).ok());
 }
 
 TEST_F(DaemonTest, ListsJobsInPages) {

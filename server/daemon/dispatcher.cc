@@ -12,6 +12,7 @@ namespace edgekiln::server {
 namespace {
 
 constexpr int kMaxSlots = 1024;
+constexpr uint64_t kNoWorker = 0;
 
 void RunAll(std::vector<std::function<void()>>& actions) {
   for (const auto& action : actions) action();
@@ -268,30 +269,36 @@ void Dispatcher::Complete(uint64_t lease_id,
   leases_.erase(it);
 }
 
-// Oldest lease first; among the workers that may have it, the one with most
-// free slots.
+// Compile stages first: they are short, and somebody waits for the first of
+// them. Else oldest first, to the worker with most free slots.
 void Dispatcher::Assign() {
-  std::deque<uint64_t> left;
-  for (const uint64_t lease_id : queue_) {
-    Lease& lease = leases_.at(lease_id);
-    uint64_t best = 0;
-    for (const auto& [id, worker] : workers_) {
-      if (worker.free_slots == 0) continue;
-      if (std::count(worker.roles.begin(), worker.roles.end(),
-                     lease.request.role) == 0) {
-        continue;
-      }
-      if (best == 0 || worker.free_slots > workers_.at(best).free_slots) {
-        best = id;
+  for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
+    std::deque<uint64_t> left;
+    for (const uint64_t lease_id : queue_) {
+      Lease& lease = leases_.at(lease_id);
+      const uint64_t worker =
+          lease.request.role == role ? FindWorker(role) : kNoWorker;
+      if (worker == kNoWorker) {
+        left.push_back(lease_id);
+      } else {
+        Give(lease_id, lease, worker, workers_.at(worker));
       }
     }
-    if (best == 0) {
-      left.push_back(lease_id);
-    } else {
-      Give(lease_id, lease, best, workers_.at(best));
+    queue_ = std::move(left);
+  }
+}
+
+uint64_t Dispatcher::FindWorker(v1::WorkerRole role) const {
+  uint64_t best = kNoWorker;
+  int best_slots = 0;
+  for (const auto& [id, worker] : workers_) {
+    if (worker.free_slots > best_slots &&
+        std::count(worker.roles.begin(), worker.roles.end(), role) > 0) {
+      best = id;
+      best_slots = worker.free_slots;
     }
   }
-  queue_ = std::move(left);
+  return best;
 }
 
 void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,

@@ -110,6 +110,8 @@ class Dispatcher : public LeaseSource {
   using Actions = std::vector<std::function<void()>>;
 
   void Assign();
+  // 0 if none with that role has a free slot.
+  uint64_t FindWorker(v1::WorkerRole role) const;
   void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
             Worker& worker);
   void OnResult(uint64_t worker_id, Worker& worker,

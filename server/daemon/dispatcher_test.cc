@@ -138,6 +138,25 @@ TEST_F(DispatcherTest, RespectsSlotsAndRoles) {
   EXPECT_EQ(b.done_calls, 0);
 }
 
+TEST_F(DispatcherTest, CompilesBeforeItSimulates) {
+  Outcome& simulate = NewOutcome();
+  Outcome& compile = NewOutcome();
+  Submit(simulate, v1::SIMULATE_ROLE);
+  Submit(compile, v1::COMPILE_ROLE);
+  v1::WorkerMessage::Hello hello;
+  hello.set_build_digest("build");
+  hello.add_roles(v1::SIMULATE_ROLE);
+  hello.add_roles(v1::COMPILE_ROLE);
+  hello.set_slots(1);
+  FakeLink& link = NewLink();
+  const absl::StatusOr<uint64_t> worker = dispatcher_->Connect(hello, &link);
+  ASSERT_TRUE(worker.ok());
+  Answer(*worker, link.leases[0]);
+  EXPECT_EQ(compile.done_calls, 1);
+  EXPECT_EQ(simulate.done_calls, 0);
+  EXPECT_EQ(link.leases.size(), 2u);
+}
+
 TEST_F(DispatcherTest, RefusesAnotherBuildNamingBoth) {
   FakeLink& link = NewLink();
   v1::WorkerMessage::Hello hello;

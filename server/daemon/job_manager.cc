@@ -11,6 +11,7 @@
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/stage_group.h"
 #include "server/proto_convert.h"
+#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
@@ -88,7 +89,9 @@ JobManager::JobManager(JobManagerOptions options, JobStore& store,
       clock_(clock),
       log_(log) {}
 
-JobManager::~JobManager() {
+JobManager::~JobManager() { Stop(); }
+
+void JobManager::Stop() {
   std::vector<ActivePtr> active;
   {
     std::lock_guard lock(mutex_);
@@ -100,6 +103,7 @@ JobManager::~JobManager() {
     job->stages->Cancel(absl::UnavailableError("the daemon is shutting down"));
   }
   for (std::thread& runner : runners_) runner.join();
+  runners_.clear();
 }
 
 absl::Status JobManager::Start() {
@@ -200,19 +204,8 @@ absl::StatusOr<v1::Job> JobManager::Create(
   return Get(stored.id());
 }
 
-void JobManager::Enqueue(const v1::Job& job) {
-  auto active = std::make_shared<ActiveJob>();
-  active->id = job.id();
-  active->request = job.request();
-  active->queued_at = clock_.Monotonic();
-  const v1::JobOptions& options = active->request.options();
-  active->queue_deadline = DurationOf(
-      options, &v1::JobOptions::has_queue_deadline, options.queue_deadline());
-  active->run_deadline = DurationOf(options, &v1::JobOptions::has_run_deadline,
-                                    options.run_deadline());
-  active->job = job;
+StageGroupHooks JobManager::HooksFor(const std::weak_ptr<ActiveJob>& weak) {
   StageGroupHooks hooks;
-  const std::weak_ptr<ActiveJob> weak = active;
   // Hooks outlive the job; what they say then is dropped.
   const auto append = [this, weak](auto fill) {
     const ActivePtr self = weak.lock();
@@ -263,7 +256,21 @@ void JobManager::Enqueue(const v1::Job& job) {
       return true;
     });
   };
-  active->stages = std::make_shared<StageGroup>(stages_, std::move(hooks));
+  return hooks;
+}
+
+void JobManager::Enqueue(const v1::Job& job) {
+  auto active = std::make_shared<ActiveJob>();
+  active->id = job.id();
+  active->request = job.request();
+  active->queued_at = clock_.Monotonic();
+  const v1::JobOptions& options = active->request.options();
+  active->queue_deadline = DurationOf(
+      options, &v1::JobOptions::has_queue_deadline, options.queue_deadline());
+  active->run_deadline = DurationOf(options, &v1::JobOptions::has_run_deadline,
+                                    options.run_deadline());
+  active->job = job;
+  active->stages = std::make_shared<StageGroup>(stages_, HooksFor(active));
   {
     std::lock_guard lock(mutex_);
     active_[job.id()] = active;
@@ -383,7 +390,7 @@ absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   return job;
 }
 
-void JobManager::Stop(const ActivePtr& active, const absl::Status& why) {
+void JobManager::End(const ActivePtr& active, const absl::Status& why) {
   {
     std::lock_guard lock(active->mutex);
     if (active->over || !active->stop_reason.ok()) return;
@@ -408,7 +415,7 @@ void JobManager::Stop(const ActivePtr& active, const absl::Status& why) {
 
 absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
   if (const ActivePtr active = Find(id)) {
-    Stop(active, absl::CancelledError("the job was cancelled"));
+    End(active, absl::CancelledError("the job was cancelled"));
   }
   return Get(id);
 }
@@ -431,7 +438,7 @@ void JobManager::Tick() {
         why = DeadlinePassed("run", job->run_deadline);
       }
     }
-    if (!why.ok()) Stop(job, why);
+    if (!why.ok()) End(job, why);
   }
 }
 

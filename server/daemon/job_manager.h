@@ -24,6 +24,7 @@
 #include "server/compile_job.h"
 #include "server/daemon/job_journal.h"
 #include "server/daemon/job_store.h"
+#include "server/daemon/stage_group.h"
 #include "server/daemon/stage_runner.h"
 
 namespace edgekiln::server {
@@ -40,11 +41,16 @@ class JobManager {
   JobManager(JobManagerOptions options, JobStore& store, JobJournal& journal,
              StageRunner& stages, cache::BlobStore& blobs, Clock& clock,
              Logger& log);
-  // Stops without ending jobs: they are run again by the next daemon.
-  ~JobManager();
+  ~JobManager();  // As Stop().
 
   // Queues what the last daemon left and starts running.
   absl::Status Start();
+
+  // Interrupts running jobs without ending them: the next daemon runs them
+  // again. Idempotent. Jobs created afterwards are kept for the next as well.
+  // To be called while workers and blobs still work: a stage that fails because
+  // they no longer do would fail its job for good.
+  void Stop();
 
   // Errors: those of Jobs.CreateJob.
   absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request);
@@ -62,11 +68,13 @@ class JobManager {
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
   void Enqueue(const v1::Job& job);
+  // What the job's stages tell becomes its events.
+  StageGroupHooks HooksFor(const std::weak_ptr<ActiveJob>& weak);
   void RunLoop();
   void Run(const ActivePtr& active);
   JobResult RunStages(const ActivePtr& active);
   void Finish(const ActivePtr& active, JobResult result);
-  void Stop(const ActivePtr& active, const absl::Status& why);
+  void End(const ActivePtr& active, const absl::Status& why);
   absl::Status CheckBlobs(const v1::CreateJobRequest& request);
   ActivePtr Find(const std::string& id);
 

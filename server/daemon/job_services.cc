@@ -90,7 +90,12 @@ class JobsService final : public v1::Jobs::Service {
     const int size =
         request.page_size() == 0 ? kDefaultPage : request.page_size();
     EK_ASSIGN_OR_RETURN(JobPage page, store_.List(size, before));
-    for (v1::Job& job : page.jobs) *response.add_jobs() = std::move(job);
+    for (v1::Job& job : page.jobs) {
+      // A page of jobs with thousands of stages each would not fit a message.
+      job.clear_stages();
+      job.clear_description();
+      *response.add_jobs() = std::move(job);
+    }
     if (page.next > 0) response.set_next_page_token(absl::StrCat(page.next));
     return absl::OkStatus();
   }

@@ -107,6 +107,11 @@ absl::StatusOr<std::string> StageKey(absl::string_view stage_version,
                                      const v1::StageOptions& options,
                                      const std::vector<v1::BlobRef>& inputs) {
   const absl::string_view name = StageName(options.options_case());
+  // Results of all versions would share a name.
+  if (stage_version.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("stage ", name, " has no version"));
+  }
   CanonicalEncoder encoder(absl::StrCat("edgekiln.stage.", name));
   encoder.Add(stage_version);
   EK_RETURN_IF_ERROR(AddOptions(encoder, options));

@@ -18,7 +18,8 @@
 namespace edgekiln::server {
 
 // 64 hex digits. Inputs count in the order given: chunks are a sequence.
-// Errors: INVALID_ARGUMENT (no options set, or a malformed digest).
+// Errors: INVALID_ARGUMENT (no options, no version, or a malformed
+// digest).
 absl::StatusOr<std::string> StageKey(absl::string_view stage_version,
                                      const v1::StageOptions& options,
                                      const std::vector<v1::BlobRef>& inputs);

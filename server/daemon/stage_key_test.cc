@@ -7,6 +7,7 @@
 
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
+#include "server/stage_versions.h"
 
 namespace edgekiln::server {
 namespace {
@@ -69,9 +70,23 @@ TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
   EXPECT_FALSE(StageKey("v", v1::StageOptions(), {}).ok());
   v1::StageOptions tile;
   tile.mutable_tile();
+  EXPECT_TRUE(StageKey("v", tile, {}).ok());
+  EXPECT_FALSE(StageKey("", tile, {}).ok());
   v1::BlobRef bad = Blob("partition", 'a');
   bad.mutable_digest()->set_hash("ABC");
   EXPECT_FALSE(StageKey("v", tile, {bad}).ok());
+}
+
+TEST(StageVersionTest, EveryStageHasOne) {
+  const google::protobuf::OneofDescriptor& stages =
+      *v1::StageOptions::descriptor()->FindOneofByName("options");
+  for (int i = 0; i < stages.field_count(); ++i) {
+    const auto stage = static_cast<Stage>(stages.field(i)->number());
+    EXPECT_EQ(StageName(stage), stages.field(i)->name());
+    EXPECT_EQ(StageVersion(stage).size(), 64u) << StageName(stage);
+  }
+  EXPECT_EQ(StageVersion(v1::StageOptions::OPTIONS_NOT_SET), "");
+  EXPECT_EQ(BuildDigest().size(), 64u);
 }
 
 using google::protobuf::Descriptor;

@@ -158,6 +158,17 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   for (const auto& ticket : tickets) {
     if (ticket->events.started) ticket->events.started();
   }
+  const uint64_t id = Submit(flight);
+  bool abandoned = false;
+  {
+    std::lock_guard lock(mutex_);
+    flight->lease_id = id;
+    abandoned = flight->tickets.empty();
+  }
+  if (abandoned) leases_.Cancel(id);
+}
+
+uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   // Callbacks reach whoever waits at that moment.
   const auto each = [this, flight](auto call) {
     std::vector<std::shared_ptr<Ticket>> waiting;
@@ -172,31 +183,24 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
-  const uint64_t id =
-      leases_.Submit(std::move(request),
-                     {.done =
-                          [this, flight](absl::StatusOr<LeaseOutcome> outcome) {
-                            OnDone(flight, std::move(outcome));
-                          },
-                      .progress =
-                          [each](const v1::StageProgress& progress) {
-                            each([&](const StageEvents& events) {
-                              if (events.progress) events.progress(progress);
-                            });
-                          },
-                      .waiting =
-                          [each](const std::string& reason) {
-                            each([&](const StageEvents& events) {
-                              if (events.waiting) events.waiting(reason);
-                            });
-                          }});
-  bool abandoned = false;
-  {
-    std::lock_guard lock(mutex_);
-    flight->lease_id = id;
-    abandoned = flight->tickets.empty();
-  }
-  if (abandoned) leases_.Cancel(id);
+  return leases_.Submit(
+      std::move(request),
+      {.done =
+           [this, flight](absl::StatusOr<LeaseOutcome> outcome) {
+             OnDone(flight, std::move(outcome));
+           },
+       .progress =
+           [each](const v1::StageProgress& progress) {
+             each([&](const StageEvents& events) {
+               if (events.progress) events.progress(progress);
+             });
+           },
+       .waiting =
+           [each](const std::string& reason) {
+             each([&](const StageEvents& events) {
+               if (events.waiting) events.waiting(reason);
+             });
+           }});
 }
 
 absl::Status StageRunner::CheckOutcome(const Flight& flight,

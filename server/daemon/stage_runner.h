@@ -61,6 +61,7 @@ class StageRunner {
   class TicketHandle;
 
   void Launch(const std::shared_ptr<Flight>& flight);
+  uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnDone(const std::shared_ptr<Flight>& flight,
               absl::StatusOr<LeaseOutcome> outcome);
   absl::Status CheckOutcome(const Flight& flight, const LeaseOutcome& outcome);

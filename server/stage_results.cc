@@ -1,0 +1,56 @@
+#include "server/stage_results.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+
+namespace edgekiln::server {
+
+v1::BlobRef As(absl::string_view role, const v1::Digest& digest) {
+  v1::BlobRef ref;
+  ref.set_role(std::string(role));
+  *ref.mutable_digest() = digest;
+  return ref;
+}
+
+std::vector<v1::Digest> All(const v1::StageResult& result,
+                            absl::string_view role) {
+  std::vector<v1::Digest> digests;
+  for (const v1::BlobRef& output : result.outputs()) {
+    if (output.role() == role) digests.push_back(output.digest());
+  }
+  return digests;
+}
+
+absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
+                                 absl::string_view role) {
+  const std::vector<v1::Digest> digests = All(result, role);
+  if (digests.size() == 1) return As(role, digests.front());
+  return MakeError(
+      absl::StatusCode::kInternal,
+      {.fault = Fault::kInfra,
+       .reason = "STAGE_OUTPUT",
+       .what = absl::StrCat("a stage left ", digests.size(), " blobs called '",
+                            role, "' instead of one"),
+       .fix = "report this bug"});
+}
+
+absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
+  Data data;
+  data.chunks = All(result, "chunk");
+  for (const v1::Digest& labels : All(result, "labels")) {
+    data.labels.push_back(As("labels", labels));
+  }
+  data.samples = result.summary().data().samples();
+  data.labelled = result.summary().data().labelled();
+  if (!data.chunks.empty()) return data;
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "DATA_EMPTY",
+                    .what = "the data set has no samples",
+                    .need = "at least one sample",
+                    .fix = "give a data set with samples"});
+}
+
+}  // namespace edgekiln::server

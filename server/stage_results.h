@@ -1,0 +1,69 @@
+#ifndef EK_SERVER_STAGE_RESULTS_H_
+#define EK_SERVER_STAGE_RESULTS_H_
+
+// Taking apart what stages left, and putting together what they are handed.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "base/status_macros.h"
+#include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/job_context.h"
+
+namespace edgekiln::server {
+
+// Chunks of one target in flight at once: enough for a farm, few enough that
+// another job's short stages do not wait behind a whole data set.
+constexpr size_t kMaxChunksInFlight = 32;
+
+v1::BlobRef As(absl::string_view role, const v1::Digest& digest);
+
+// All outputs with that role, in order.
+std::vector<v1::Digest> All(const v1::StageResult& result,
+                            absl::string_view role);
+
+// The one output with that role, still under that role. INTERNAL
+// (Fault::kInfra) if there is not exactly one.
+absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
+                                 absl::string_view role);
+
+// Samples in chunks, ready for a simulator or the interpreter.
+struct Data {
+  std::vector<v1::Digest> chunks;
+  std::vector<v1::BlobRef> labels;  // Empty, or one.
+  int64_t samples = 0;
+  int64_t labelled = 0;
+};
+
+// The chunks that a data stage left. INVALID_ARGUMENT if there are none.
+absl::StatusOr<Data> DataOf(const v1::StageResult& result);
+
+// One thing done to every chunk, a bounded number at a time; `collect` sees the
+// results in chunk order.
+template <typename StartChunk, typename Collect>
+absl::Status ForEachChunk(const std::vector<v1::Digest>& chunks,
+                          StartChunk start, Collect collect) {
+  std::deque<std::shared_ptr<PendingStage>> in_flight;
+  size_t next = 0;
+  while (next < chunks.size() || !in_flight.empty()) {
+    while (next < chunks.size() && in_flight.size() < kMaxChunksInFlight) {
+      in_flight.push_back(start(next, chunks[next]));
+      ++next;
+    }
+    EK_ASSIGN_OR_RETURN(const v1::StageResult result,
+                        in_flight.front()->Wait());
+    in_flight.pop_front();
+    EK_RETURN_IF_ERROR(collect(result));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_STAGE_RESULTS_H_

@@ -1,0 +1,75 @@
+#include "server/validate_request.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/error.h"
+
+namespace edgekiln::server {
+namespace {
+
+absl::Status BadRequest(absl::string_view reason, absl::string_view what,
+                        absl::string_view fix) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = std::string(reason),
+                    .what = std::string(what),
+                    .where = "CreateJobRequest",
+                    .fix = std::string(fix)});
+}
+
+}  // namespace
+
+bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal) {
+  return std::find(request.goals().begin(), request.goals().end(), goal) !=
+         request.goals().end();
+}
+
+absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
+  if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
+    return BadRequest(
+        "NO_GOAL", "the request names no goal",
+        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE or RUN");
+  }
+  for (const int goal : request.goals()) {
+    if (!v1::JobGoal_IsValid(goal)) {
+      return BadRequest("UNKNOWN_GOAL", absl::StrCat("unknown goal ", goal),
+                        "use a goal this version knows");
+    }
+  }
+  const bool needs_target = Wants(request, v1::COMPILE) ||
+                            Wants(request, v1::PROFILE) ||
+                            Wants(request, v1::VALIDATE);
+  if (needs_target && request.targets().empty()) {
+    return BadRequest("NO_TARGET",
+                      "COMPILE, PROFILE and VALIDATE need a target",
+                      "add a target; Targets.ListTargets has names");
+  }
+  const bool needs_data =
+      Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
+  if (needs_data && request.data().files().empty()) {
+    return BadRequest("NO_DATA", "VALIDATE and RUN need data",
+                      "upload a data set and name it in `data`");
+  }
+  if (Wants(request, v1::RUN) &&
+      (Wants(request, v1::VALIDATE) || Wants(request, v1::PROFILE))) {
+    return BadRequest("GOALS_CONFLICT",
+                      "RUN reads its data in another way than PROFILE and "
+                      "VALIDATE do",
+                      "make two jobs");
+  }
+  const int ppm = request.options().calibrate().percentile_ppm();
+  if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
+    return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),
+                      "use 0 for the default, or 500001 to 1000000");
+  }
+  if (request.options().limit() < 0) {
+    return BadRequest("BAD_LIMIT", "options.limit is negative",
+                      "use 0 for all samples");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::server

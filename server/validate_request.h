@@ -1,0 +1,19 @@
+#ifndef EK_SERVER_VALIDATE_REQUEST_H_
+#define EK_SERVER_VALIDATE_REQUEST_H_
+
+// What a request asks for, and whether that makes sense. Pure.
+
+#include "absl/status/status.h"
+#include "edgekiln/v1/jobs.pb.h"
+
+namespace edgekiln::server {
+
+bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal);
+
+// OK if the goals fit together and with targets and data; INVALID_ARGUMENT
+// otherwise. Checks no blob.
+absl::Status ValidateRequest(const v1::CreateJobRequest& request);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_VALIDATE_REQUEST_H_
