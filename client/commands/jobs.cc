@@ -159,8 +159,10 @@ absl::Status RunJobsCancel(CommandContext& context) {
     return absl::OkStatus();
   }
   for (const v1::Job& job : cancelled.jobs()) {
-    context.print(
-        absl::StrCat(CleanText(job.id()), "  ", StateText(job), "\n"));
+    // Its processes are still being stopped.
+    const std::string state =
+        IsFinal(job.state()) ? StateText(job) : "cancelling";
+    context.print(absl::StrCat(CleanText(job.id()), "  ", state, "\n"));
   }
   return absl::OkStatus();
 }
