@@ -138,7 +138,7 @@ bool Cluster::StartDaemon() {
   std::filesystem::remove(ready, error);
   daemon_ = sandbox_.StartProgram(
       "edgekilnd",
-      {"--listen", "127.0.0.1:0", "--workers-listen", "127.0.0.1:0", "--state",
+      {"--listen", address_, "--workers-listen", workers_address_, "--state",
        sandbox_.Path("state"), "--ready-file", ready, "--verbose"},
       "daemon.log");
   const absl::Time deadline = absl::Now() + kStartLimit;

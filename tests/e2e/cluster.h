@@ -77,8 +77,8 @@ class Cluster {
   // As by accident: SIGKILL.
   void KillWorker(int worker);
   void KillDaemon();
-  // On the same state folder, at new addresses; workers stay with the old one.
-  // Whether it came up; fails the running test otherwise.
+  // Again: on the same state folder and, after the first time, at the same
+  // addresses. Whether it came up; fails the running test otherwise.
   bool StartDaemon();
   // StopWorker() of all, and the same to the daemon. Later calls do nothing.
   void Stop();
@@ -97,8 +97,8 @@ class Cluster {
   Cluster() = default;
 
   Sandbox sandbox_;
-  std::string address_;
-  std::string workers_address_;
+  std::string address_ = "127.0.0.1:0";
+  std::string workers_address_ = "127.0.0.1:0";
   std::unique_ptr<Process> daemon_;
   std::vector<std::unique_ptr<Process>> workers_;
 };

@@ -145,6 +145,25 @@ TEST_F(CommandsTest, CompileForTwoTargets) {
   }
 }
 
+// Without a terminal: plain lines about stages; with --quiet nothing.
+TEST_F(CommandsTest, ProgressIsPlainOrAbsent) {
+  const std::vector<std::string> profile = {"profile", Digits(), "--target",
+                                            kTarget, "--seed"};
+  std::vector<std::string> loud = profile;
+  loud.push_back("5");
+  const Outcome outcome = cluster().Cli(loud);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  EXPECT_TRUE(absl::StrContains(outcome.err, "stage simulate")) << outcome;
+  EXPECT_FALSE(absl::StrContains(outcome.err, "\x1B")) << outcome;
+  EXPECT_FALSE(absl::StrContains(outcome.out, "\x1B")) << outcome;
+  std::vector<std::string> quiet = profile;
+  quiet.insert(quiet.end(), {"6", "--quiet"});
+  const Outcome silent = cluster().Cli(quiet);
+  EXPECT_EQ(silent.exit_code, 0) << silent;
+  EXPECT_EQ(silent.err, "");
+  EXPECT_TRUE(absl::StrContains(silent.out, "cycles")) << silent;
+}
+
 // The report under its documented names, for scripts.
 TEST_F(CommandsTest, ProfileJsonHasTheDocumentedFields) {
   const Json json = JsonOf(cluster().Cli(

@@ -28,6 +28,15 @@ std::vector<std::string> With(std::vector<std::string> arguments,
   return arguments;
 }
 
+// Waits until the daemon knows of the job; without a worker it stays there.
+bool HasJob(Cluster& cluster) {
+  for (int i = 0; i < 200; ++i) {
+    const Outcome jobs = cluster.Cli({"jobs", "list"});
+    if (jobs.out.find("digits.onnx") != std::string::npos) return true;
+  }
+  return false;
+}
+
 TEST(WorkersTest, WithoutAnyTheJobWaits) {
   const auto cluster = Cluster::Start();
   ASSERT_NE(cluster, nullptr);
@@ -114,17 +123,11 @@ TEST(WorkersTest, InterruptCancelsTheJob) {
   ASSERT_NE(cluster, nullptr);
   const auto job = cluster->StartCli(Profile());
   ASSERT_NE(job, nullptr);
-  // Once the job exists it waits: there is no worker.
-  Outcome jobs;
-  for (int i = 0; i < 100 && jobs.out.find("digits.onnx") == std::string::npos;
-       ++i) {
-    jobs = cluster->Cli({"jobs", "list"});
-  }
-  ASSERT_NE(jobs.out.find("digits.onnx"), std::string::npos) << jobs;
+  ASSERT_TRUE(HasJob(*cluster));
   job->Signal(SIGINT);
   const Outcome outcome = cluster->sandbox().Finish(*job, absl::Seconds(20));
   EXPECT_EQ(outcome.exit_code, 130) << outcome;
-  jobs = cluster->Cli({"jobs", "list"});
+  const Outcome jobs = cluster->Cli({"jobs", "list"});
   EXPECT_NE(jobs.out.find("cancelled"), std::string::npos) << jobs;
 }
 
@@ -132,20 +135,50 @@ TEST(WorkersTest, InterruptCancelsTheJob) {
 TEST(WorkersTest, AKilledDaemonForgetsNothing) {
   const auto cluster = Cluster::Start();
   ASSERT_NE(cluster, nullptr);
-  cluster->AddWorker();
+  const int worker = cluster->AddWorker();
   const v1::Report before = ReportOf(cluster->Cli(Profile()));
   ASSERT_FALSE(HasFailure());
   cluster->KillDaemon();
+  // The worker stays away: everything must be found.
+  cluster->StopWorker(worker);
   ASSERT_TRUE(cluster->StartDaemon());
   const Outcome show =
       cluster->Cli({"jobs", "show", before.job_id()});
   EXPECT_EQ(show.exit_code, 0) << show;
   EXPECT_NE(show.out.find("succeeded"), std::string::npos) << show;
-  // Without a worker: everything is found.
   const v1::Report after =
       ReportOf(cluster->Cli(With(Profile(), "--timeout", "20s")));
   EXPECT_TRUE(StagesWith(after, v1::Report::Stage::MISS).empty());
   EXPECT_EQ(after.program().hash(), before.program().hash());
+}
+
+// A job that was accepted is finished, and who waits for it gets its report.
+TEST(WorkersTest, AJobOutlivesItsDaemon) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  const auto job = cluster->StartCli(Profile());
+  ASSERT_NE(job, nullptr);
+  ASSERT_TRUE(HasJob(*cluster));
+  cluster->KillDaemon();
+  ASSERT_TRUE(cluster->StartDaemon());
+  cluster->AddWorker();
+  const v1::Report report =
+      ReportOf(cluster->sandbox().Finish(*job, absl::Seconds(60)));
+  ExpectConsistent(report);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+}
+
+// Workers find a restarted daemon by themselves.
+TEST(WorkersTest, AWorkerOutlivesItsDaemon) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  cluster->AddWorker();
+  ASSERT_EQ(ReportOf(cluster->Cli(Profile())).bit_exact().mismatches(), 0);
+  cluster->KillDaemon();
+  ASSERT_TRUE(cluster->StartDaemon());
+  const v1::Report report = ReportOf(cluster->Cli(With(
+      With(Profile(), "--seed", "77"), "--timeout", "60s")));
+  EXPECT_FALSE(StagesWith(report, v1::Report::Stage::MISS).empty());
 }
 
 }  // namespace
