@@ -38,8 +38,11 @@ std::string LayerIdMaker::Make(absl::string_view source_name,
   if (id.empty()) id = Readable(fallback);
   if (id.empty()) id = "layer";
   std::string unique = id;
-  for (int i = 2; !taken_.insert(unique).second; ++i) {
-    unique = absl::StrCat(id, "-", i);
+  // Where the last search for this id ended: a model may repeat one name for
+  // every layer.
+  int64_t& repeats = repeats_[id];
+  while (!taken_.insert(unique).second) {
+    unique = absl::StrCat(id, "-", ++repeats + 1);
   }
   return unique;
 }

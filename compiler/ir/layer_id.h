@@ -1,8 +1,10 @@
 #ifndef EK_COMPILER_IR_LAYER_ID_H_
 #define EK_COMPILER_IR_LAYER_ID_H_
 
+#include <cstdint>
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/string_view.h"
 
@@ -22,6 +24,7 @@ class LayerIdMaker {
 
  private:
   absl::flat_hash_set<std::string> taken_;
+  absl::flat_hash_map<std::string, int64_t> repeats_;  // By id before "-N".
 };
 
 }  // namespace edgekiln::compiler
