@@ -7,7 +7,8 @@
 #include "compiler/dataset/convert.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace edgekiln;
+  namespace compiler = edgekiln::compiler;
+  namespace v1 = edgekiln::v1;
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   v1::TensorType type;
   type.set_name("in");

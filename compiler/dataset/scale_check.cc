@@ -1,6 +1,6 @@
 #include "compiler/dataset/scale_check.h"
 
-#include <algorithm>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -66,8 +66,7 @@ absl::Status CheckScaleOfData(const ScaleQuestion& q) {
                    {.reason = "DATA_SCALE",
                     .what = absl::StrCat(
                         "the data's values do not fit this quantized input: ",
-                        static_cast<int64_t>(clipped * 100 + 0.5),
-                        " % are beyond its range"),
+                        std::lround(clipped * 100), " % are beyond its range"),
                     .where = q.input,
                     .limit = absl::StrCat("real values ", grid_min, " .. ",
                                           grid_max, " in steps of ", step),

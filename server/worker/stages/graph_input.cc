@@ -37,6 +37,7 @@ std::vector<v1::TensorType> TypesOf(
     const compiler::Graph& graph,
     const std::vector<compiler::TensorId>& tensors) {
   std::vector<v1::TensorType> types;
+  types.reserve(tensors.size());
   for (const compiler::TensorId tensor : tensors) {
     types.push_back(TypeOf(graph.tensors[static_cast<size_t>(tensor)]));
   }
