@@ -34,6 +34,13 @@ void JobJournal::Track(const std::string& job_id, int64_t last_sequence) {
   sequences_[job_id] = last_sequence;
 }
 
+JobUpdate& JobJournal::NewUpdate(const std::string& job_id) {
+  ++queued_;
+  JobUpdate& update = queue_.emplace_back();
+  update.job_id = job_id;
+  return update;
+}
+
 void JobJournal::Add(const std::string& job_id, v1::JobEvent event) {
   const auto it = sequences_.find(job_id);
   if (it == sequences_.end()) return;
@@ -41,9 +48,7 @@ void JobJournal::Add(const std::string& job_id, v1::JobEvent event) {
   *event.mutable_time() =
       google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
           absl::ToUnixMicros(clock_.Now()));
-  JobUpdate& update = queue_.emplace_back();
-  update.job_id = job_id;
-  update.events.push_back(std::move(event));
+  NewUpdate(job_id).events.push_back(std::move(event));
 }
 
 void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
@@ -57,8 +62,7 @@ void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
 void JobJournal::Save(const v1::Job& job) {
   {
     std::lock_guard lock(mutex_);
-    JobUpdate& update = queue_.emplace_back();
-    update.job_id = job.id();
+    JobUpdate& update = NewUpdate(job.id());
     update.has_job = true;
     update.job = job;
   }
@@ -71,8 +75,7 @@ void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
     std::lock_guard lock(mutex_);
     Add(job.id(), std::move(last_event));
     sequences_.erase(job.id());
-    JobUpdate& update = queue_.emplace_back();
-    update.job_id = job.id();
+    JobUpdate& update = NewUpdate(job.id());
     update.has_job = true;
     update.job = job;
     update.reports = std::move(reports);
@@ -82,12 +85,13 @@ void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
 
 void JobJournal::Flush() {
   std::unique_lock lock(mutex_);
-  durable_.wait(lock, [&] { return queue_.empty() && !writing_; });
+  const uint64_t wanted = queued_;
+  written_.wait(lock, [&] { return durable_ >= wanted; });
 }
 
 uint64_t JobJournal::WaitForChange(uint64_t version, absl::Duration timeout) {
   std::unique_lock lock(mutex_);
-  durable_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
+  written_.wait_for(lock, absl::ToChronoMilliseconds(timeout),
                     [&] { return version_ != version; });
   return version_;
 }
@@ -99,7 +103,6 @@ void JobJournal::WriteLoop() {
     if (queue_.empty()) return;
     std::vector<JobUpdate> batch;
     batch.swap(queue_);
-    writing_ = true;
     lock.unlock();
     for (int attempt = 1;; ++attempt) {
       const absl::Status status = store_.Apply(batch);
@@ -112,9 +115,9 @@ void JobJournal::WriteLoop() {
       std::this_thread::sleep_for(kRetryPause);
     }
     lock.lock();
-    writing_ = false;
+    durable_ += batch.size();
     ++version_;
-    durable_.notify_all();
+    written_.notify_all();
   }
 }
 

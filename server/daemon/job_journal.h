@@ -41,13 +41,14 @@ class JobJournal {
   void Finish(const v1::Job& job, std::vector<v1::Report> reports,
               v1::JobEvent last_event);
 
-  // Blocks until everything queued before is durable.
+  // Blocks until everything queued before this call is durable.
   void Flush();
   // Blocks until something was made durable after `version`, or the timeout;
   // returns the version of now. Start with 0.
   uint64_t WaitForChange(uint64_t version, absl::Duration timeout);
 
  private:
+  JobUpdate& NewUpdate(const std::string& job_id);
   void Add(const std::string& job_id, v1::JobEvent event);
   void WriteLoop();
 
@@ -56,14 +57,15 @@ class JobJournal {
   Logger& log_;
   std::mutex mutex_;
   std::condition_variable work_;     // Something was queued, or stop.
-  std::condition_variable durable_;  // version_ changed.
+  std::condition_variable written_;  // durable_ changed.
   // All guarded by mutex_.
   std::map<std::string, int64_t> sequences_;
   std::vector<JobUpdate> queue_;
-  bool writing_ = false;
   bool stopping_ = false;
-  uint64_t version_ = 1;
-  std::thread writer_;  // Last: uses the rest.
+  uint64_t queued_ = 0;   // Updates ever queued.
+  uint64_t durable_ = 0;  // Of them, how many are on disk.
+  uint64_t version_ = 1;  // Changes whenever durable_ does.
+  std::thread writer_;    // Last: uses the rest.
 };
 
 }  // namespace edgekiln::server
