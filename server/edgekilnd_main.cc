@@ -20,6 +20,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/launcher.h"
@@ -88,17 +89,32 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_flag("--verbose", flags.verbose, "Log every job to stderr");
 }
 
+// Keeps the first complaint of the parser.
+class FirstError : public google::protobuf::io::ErrorCollector {
+ public:
+  void AddError(int line, google::protobuf::io::ColumnNumber column,
+                const std::string& message) override {
+    if (what.empty()) what = message;
+    if (where.empty()) where = absl::StrCat(":", line + 1, ":", column + 1);
+  }
+  std::string what;
+  std::string where;
+};
+
 absl::Status ReadConfig(const std::string& path, FileSystem& files,
                         DaemonOptions& options, int& workers) {
   EK_ASSIGN_OR_RETURN(const std::string text, files.Read(path, kMaxConfigBytes),
                       "--config");
   v1::DaemonConfig config;
-  if (!google::protobuf::TextFormat::ParseFromString(text, &config)) {
+  FirstError error;
+  google::protobuf::TextFormat::Parser parser;
+  parser.RecordErrorsTo(&error);
+  if (!parser.ParseFromString(text, &config)) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
                       .reason = "BAD_CONFIG",
-                      .what = "the config does not parse; see the line above",
-                      .where = path,
+                      .what = error.what,
+                      .where = absl::StrCat(path, error.where),
                       .fix = "see proto/edgekiln/v1/config.proto"});
   }
   EK_RETURN_IF_ERROR(ApplyConfig(config, options), path);
