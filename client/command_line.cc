@@ -78,8 +78,8 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
                           "models)"))
       ->type_name("DATA");
   app.add_option("--calibration-method", raw.calibration_method,
-                 WrapHelp("minmax, or percentile[:P], P in percent, 99.99 if "
-                          "left out"))
+                 WrapHelp("percentile[:P], P in percent (default: 99.99), or "
+                          "minmax"))
       ->type_name("METHOD");
   app.add_option("--seed", raw.seed,
                  WrapHelp("Of synthetic inputs; the same seed gives the same "
