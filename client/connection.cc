@@ -141,6 +141,7 @@ class GrpcConnection final : public Connection {
   TransferOptions Transfer() const {
     TransferOptions options;
     options.deadline = options_.deadline;
+    options.revive = options_.revive;
     return options;
   }
 
@@ -207,7 +208,9 @@ class GrpcConnection final : public Connection {
       }
       // An answer, if not the one hoped for.
       if (GetErrorDetail(status).has_value()) reached_ = true;
-      const bool retry = reached_ && absl::IsUnavailable(status) &&
+      // One that can be started again may be on its way down at first sight.
+      const bool retry = (reached_ || options_.revive) &&
+                         absl::IsUnavailable(status) &&
                          IsTransient(status) && clock_.Monotonic() < give_up &&
                          clock_.Now() < until;
       if (!retry) return Explain(status);

@@ -66,7 +66,7 @@ absl::Status StatusFromDetail(const v1::ErrorDetail& error) {
                      .fix = error.fix()};
   if (detail.what.empty()) detail.what = error.message();
   if (detail.what.empty()) detail.what = "the daemon gave no reason";
-  const absl::Status made = MakeError(CodeOf(error, fault), std::move(detail));
+  absl::Status made = MakeError(CodeOf(error, fault), std::move(detail));
   if (error.message().empty()) return made;
   absl::Status with_message(made.code(),
                             SanitizeText(error.message(), kMaxMessageBytes));

@@ -30,6 +30,8 @@ inline constexpr char kReasonUnreachable[] = "DAEMON_UNREACHABLE";
 inline constexpr char kReasonNoWorker[] = "NO_WORKER";
 inline constexpr char kReasonTimeout[] = "TIMEOUT";
 inline constexpr char kReasonInterrupted[] = "INTERRUPTED";
+// Of a daemon's answer: the next daemon will take the same request.
+inline constexpr char kReasonShuttingDown[] = "SHUTTING_DOWN";
 
 // kPass for OK. Decided by the reason where it is one of the above, then by the
 // status code (auth, deadline, cancelled), then by whose fault it is.

@@ -80,6 +80,7 @@ void PrintJson(const std::vector<v1::Report>& reports,
     return;
   }
   std::vector<const google::protobuf::Message*> messages;
+  messages.reserve(reports.size());
   for (const v1::Report& report : reports) messages.push_back(&report);
   context.print(ToJsonArray(messages));
 }
@@ -202,7 +203,7 @@ std::string FolderName(const std::string& target) {
 }  // namespace
 
 absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
-  const absl::Status outcome = JobError(job);
+  absl::Status outcome = JobError(job);
   // Nothing to say of a job that never got to its targets.
   if (!outcome.ok() && job.request().targets_size() < 2) return outcome;
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> reports,
@@ -236,7 +237,7 @@ absl::Status FetchArtifact(const v1::Artifact& artifact,
                            const std::string& path, CommandContext& context) {
   const std::string part = path + kPartSuffix;
   const absl::Status fetched = FetchPart(artifact, part, context);
-  const absl::Status moved =
+  absl::Status moved =
       fetched.ok() ? context.files.Rename(part, path) : fetched;
   if (!moved.ok()) (void)context.files.Remove(part);
   return moved;

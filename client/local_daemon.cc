@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "absl/strings/ascii.h"
@@ -29,9 +28,10 @@ namespace edgekiln::client {
 namespace {
 
 constexpr absl::Duration kPollEvery = absl::Milliseconds(10);
-// A daemon that left because another holds the lock: that one may still be
-// about to listen.
-constexpr absl::Duration kAfterExit = absl::Seconds(2);
+// Between attempts to start one, while another ends or comes up.
+constexpr absl::Duration kSpawnPause = absl::Milliseconds(100);
+// A daemon that fails so often in a row will fail again.
+constexpr int kMaxFailures = 3;
 // Of the daemon's log: enough for its last words.
 constexpr int64_t kMaxLogBytes = 1 << 20;
 
@@ -232,6 +232,65 @@ absl::Status DidNotStart(absl::string_view what, const std::string& log) {
                    ", or run edgekilnd --local in a terminal to see why"));
 }
 
+// Keeps one attempt to start a daemon going. One that finds the lock held ends
+// with exit code 0: its holder is coming up, and will listen, or going down, and
+// will let go.
+class Starter {
+ public:
+  Starter(const LocalDaemonOptions& options, Clock& clock)
+      : options_(options),
+        clock_(clock),
+        log_(JoinPath(options.runtime_folder, "edgekilnd.log")) {}
+
+  // Starts a daemon unless one of ours is still on its way. An error once there
+  // is no hope.
+  absl::Status Poll() {
+    int status = 0;
+    if (pid_ != 0) {
+      if (waitpid(pid_, &status, WNOHANG) != pid_) return absl::OkStatus();
+      pid_ = 0;
+      next_ = clock_.Monotonic() + kSpawnPause;
+      locked_ = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+      failures_ = locked_ ? 0 : failures_ + 1;
+      if (failures_ >= kMaxFailures) {
+        return DidNotStart("edgekilnd --local ended at once", log_);
+      }
+    }
+    if (clock_.Monotonic() < next_) return absl::OkStatus();
+    TrimLog(log_);
+    EK_ASSIGN_OR_RETURN(pid_, Spawn(options_.program, log_));
+    return absl::OkStatus();
+  }
+
+  // Why it took too long.
+  absl::Status Verdict() const {
+    const std::string patience = absl::FormatDuration(options_.patience);
+    if (locked_) {
+      const std::string lock =
+          JoinPath(options_.runtime_folder, "edgekilnd.lock");
+      return Unreachable(
+          absl::StrCat("another edgekilnd --local holds the lock and did not "
+                       "listen within ",
+                       patience),
+          lock,
+          absl::StrCat("wait until it has ended, or end it: fuser -k ", lock));
+    }
+    return DidNotStart(
+        absl::StrCat("edgekilnd --local did not listen on ",
+                     LocalSocketPath(options_), " within ", patience),
+        log_);
+  }
+
+ private:
+  const LocalDaemonOptions& options_;
+  Clock& clock_;
+  const std::string log_;
+  pid_t pid_ = 0;        // Of the attempt under way; 0 if there is none.
+  absl::Duration next_;  // When to start the next, if pid_ is 0.
+  int failures_ = 0;     // In a row.
+  bool locked_ = false;  // Whether the last attempt found the lock held.
+};
+
 }  // namespace
 
 absl::StatusOr<LocalDaemonOptions> DefaultLocalDaemon() {
@@ -261,37 +320,21 @@ absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
                                Clock& clock) {
   EK_RETURN_IF_ERROR(SecureFolder(options.runtime_folder));
   const std::string socket_path = LocalSocketPath(options);
-  pid_t peer = 0;
-  EK_ASSIGN_OR_RETURN(Probe probe, ProbeSocket(socket_path, peer));
-  if (probe == Probe::kListening) {
-    if (!IsOutdated(peer, options.program)) return absl::OkStatus();
-    EK_RETURN_IF_ERROR(Retire(peer, socket_path, options, clock));
-  }
-
-  const std::string log = JoinPath(options.runtime_folder, "edgekilnd.log");
-  TrimLog(log);
-  EK_ASSIGN_OR_RETURN(const pid_t pid, Spawn(options.program, log));
-  absl::Duration give_up = clock.Monotonic() + options.patience;
-  bool exited = false;
-  bool failed = false;
-  while (clock.Monotonic() < give_up) {
-    EK_ASSIGN_OR_RETURN(probe, ProbeSocket(socket_path, peer));
-    if (probe == Probe::kListening) return absl::OkStatus();
-    int status = 0;
-    if (!exited && waitpid(pid, &status, WNOHANG) == pid) {
-      exited = true;
-      failed = !WIFEXITED(status) || WEXITSTATUS(status) != 0;
-      if (failed) {
-        give_up = std::min(give_up, clock.Monotonic() + kAfterExit);
-      }
+  const absl::Duration give_up = clock.Monotonic() + options.patience;
+  Starter starter(options, clock);
+  while (true) {
+    pid_t peer = 0;
+    EK_ASSIGN_OR_RETURN(const Probe probe, ProbeSocket(socket_path, peer));
+    if (probe == Probe::kAbsent) {
+      EK_RETURN_IF_ERROR(starter.Poll());
+    } else if (!IsOutdated(peer, options.program)) {
+      return absl::OkStatus();
+    } else {
+      EK_RETURN_IF_ERROR(Retire(peer, socket_path, options, clock));
     }
+    if (clock.Monotonic() >= give_up) return starter.Verdict();
     clock.SleepFor(kPollEvery);
   }
-  if (failed) return DidNotStart("edgekilnd --local ended at once", log);
-  return DidNotStart(
-      absl::StrCat("edgekilnd --local did not listen on ", socket_path,
-                   " within ", absl::FormatDuration(options.patience)),
-      log);
 }
 
 }  // namespace edgekiln::client

@@ -6,7 +6,8 @@
 // `edgekilnd --local` listens on the socket "edgekilnd.sock" in the user's
 // runtime folder and holds a lock, so that of several started at once one
 // survives. Whoever needs it starts one and waits for the socket; the others'
-// attempts end by themselves.
+// attempts end by themselves. While a daemon that is going down still holds the
+// lock, attempts are repeated until it has let go.
 //
 // A daemon whose program file was replaced (an update, a new build) would run
 // the old code until it idles out, and refuse the new workers. It is asked to
@@ -24,6 +25,7 @@ namespace edgekiln::client {
 struct LocalDaemonOptions {
   std::string runtime_folder;  // Absolute.
   std::string program;         // Path of edgekilnd.
+  // From the first look until something listens.
   absl::Duration patience = absl::Seconds(10);
 };
 

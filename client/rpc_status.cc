@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "client/error_detail.h"
+#include "client/exit_code.h"
 #include "edgekiln/v1/error.pb.h"
 
 namespace edgekiln::client {
@@ -34,7 +35,9 @@ absl::Status FromGrpc(const grpc::Status& status) {
 }
 
 bool IsTransient(const absl::Status& status) {
-  if (GetErrorDetail(status).has_value()) return false;
+  if (const auto detail = GetErrorDetail(status); detail.has_value()) {
+    return detail->reason == kReasonShuttingDown;
+  }
   switch (status.code()) {
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kAborted:

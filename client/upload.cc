@@ -66,7 +66,7 @@ class Backoff {
     if (!IsTransient(failure)) return failure;
     if (++failures_ >= options_.max_failures) return failure;
     clock_.SleepFor(options_.first_backoff * (1 << (failures_ - 1)));
-    return absl::OkStatus();
+    return options_.revive ? options_.revive() : absl::OkStatus();
   }
 
  private:

@@ -35,6 +35,9 @@ struct TransferOptions {
   int max_failures = 6;
   absl::Duration first_backoff = absl::Milliseconds(100);  // Doubles.
   absl::Time deadline = absl::InfiniteFuture();            // Wall clock.
+  // Called before trying again; may start a daemon. Its error ends the
+  // transfer. May be empty.
+  std::function<absl::Status()> revive;
 };
 
 // Called with the bytes sent so far and in all.

@@ -98,7 +98,7 @@ class Watcher {
     while (true) {
       progressed_ = false;
       bool stopped = false;
-      const absl::Status status = FollowOnce(stopped);
+      absl::Status status = FollowOnce(stopped);
       if (stopped) return status;
       if (final_) return absl::OkStatus();
       // A stream that ends well before the last event is a daemon going down.
@@ -130,7 +130,7 @@ class Watcher {
       const EventStream::Got got = stream.Next(options_.tick, event, status);
       if (got == EventStream::Got::kEvent) Deliver(event);
       if (got == EventStream::Got::kEnd) return status;
-      if (const absl::Status tick = sink_.OnTick(); !tick.ok()) {
+      if (absl::Status tick = sink_.OnTick(); !tick.ok()) {
         stopped = true;
         return tick;
       }

@@ -21,7 +21,7 @@ absl::Status RunCompile(CommandContext& context) {
   if (!line.output.empty() && job.artifacts_size() > 0) {
     EK_ASSIGN_OR_RETURN(paths, FetchArtifacts(job, line.output, context));
   }
-  const absl::Status outcome = PrintReports(job, context);
+  absl::Status outcome = PrintReports(job, context);
   if (line.json || paths.empty()) return outcome;
   std::string list = "\n";
   for (size_t i = 0; i < paths.size(); ++i) {

@@ -29,7 +29,7 @@ absl::Status RunOutputs(CommandContext& context) {
                       .where = job.id()});
   }
   EK_RETURN_IF_ERROR(FetchArtifact(*outputs, line.output, context));
-  const absl::Status outcome = PrintReports(job, context);
+  absl::Status outcome = PrintReports(job, context);
   if (!line.json) {
     context.print(absl::StrCat("\nwrote ", CleanText(line.output), "  ",
                                FormatBytes(outputs->digest().size_bytes()),

@@ -126,7 +126,7 @@ class Printer {
 
   void NewLine(int depth) {
     out_ += '\n';
-    out_.append(2 * depth, ' ');
+    out_.append(2 * static_cast<size_t>(depth), ' ');
   }
 
   // Lists of messages go over many lines, lists of scalars stay on one.
