@@ -54,17 +54,24 @@ class Profiler {
   explicit Profiler(const std::string& address)
       : files_(NewPosixFileSystem()),
         clock_(NewRealClock()),
-        connection_(client::NewConnection(
-            {.grpc_target = address, .shown = address, .fix = ""}, *files_,
-            *clock_)) {}
+        connection_(client::NewConnection({.grpc_target = address,
+                                           .shown = address,
+                                           .fix = "",
+                                           .revive = nullptr},
+                                          *files_, *clock_)) {}
 
   absl::Status Run(v1::CreateJobRequest request) {
     request.set_request_id(absl::StrCat("bench-", getpid(), "-",
                                         reinterpret_cast<uintptr_t>(this), "-",
                                         next_++));
+    const double start = WallSeconds();
     EK_ASSIGN_OR_RETURN(const v1::Job created, connection_->CreateJob(request));
+    const double made = WallSeconds();
     Ignore sink;
     EK_RETURN_IF_ERROR(connection_->Watch(created.id(), 0, sink));
+    const double ended = WallSeconds();
+    create_.push_back(made - start);
+    watch_.push_back(ended - made);
     EK_ASSIGN_OR_RETURN(const v1::Job job, connection_->GetJob(created.id()));
     if (job.state() != v1::SUCCEEDED) {
       return absl::InternalError(
@@ -85,12 +92,16 @@ class Profiler {
   }
 
   const std::string& last_id() const { return last_id_; }
+  // Wall-clock seconds of the parts of each Run(); the rest is single calls.
+  const std::vector<double>& create() const { return create_; }
+  const std::vector<double>& watch() const { return watch_; }
 
  private:
   std::unique_ptr<FileSystem> files_;
   std::unique_ptr<Clock> clock_;
   std::unique_ptr<client::Connection> connection_;
   std::string last_id_;
+  std::vector<double> create_, watch_;
   int64_t next_ = 0;
 };
 
@@ -142,12 +153,15 @@ class LookupBench {
     UnaryClient bare(bare_->address());
     std::vector<double> profiles;
     std::vector<double> echoes;
+    std::vector<double> syncs;
     const double cpu = daemon_->program().CpuSeconds();
     for (int round = 0; round < flags_.rounds; ++round) {
       for (int i = 0; i < 20; ++i) {
         const double start = WallSeconds();
         EK_RETURN_IF_ERROR(profiler.Run(request_), "warm profile");
         profiles.push_back(WallSeconds() - start);
+        EK_ASSIGN_OR_RETURN(const double sync, SyncSeconds());
+        syncs.push_back(sync);
       }
       EK_ASSIGN_OR_RETURN(const std::vector<double> some,
                           bare.Latencies(ReplyMethod(64), "hello", 20));
@@ -166,8 +180,24 @@ class LookupBench {
     p99.reference = {"4 bare calls, p99", Quantile(echoes, 0.99) * 4e3,
                      Origin::kSameRun};
     results_.Add(p99);
+    results_.Add(
+        SecondsRow("profile", "of it CreateJob, p50", profiler.create(), 0.5));
+    results_.Add(
+        SecondsRow("profile", "of it WatchJob, p50", profiler.watch(), 0.5));
     results_.Add(SecondsRow("profile", "CPU of the daemon", {each}, 0.5));
+    results_.Add(SecondsRow("disk", "append 4 KiB and sync, p50", syncs, 0.5));
     return ProfilesInFlight();
+  }
+
+  // What it costs to make one record durable on the disk of the daemon.
+  absl::StatusOr<double> SyncSeconds() {
+    const std::string record(4096, 'x');
+    EK_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                        files_->Open(scratch_.At("record"), OpenMode::kAppend));
+    const double start = WallSeconds();
+    EK_RETURN_IF_ERROR(file->Append(record));
+    EK_RETURN_IF_ERROR(file->Sync());
+    return WallSeconds() - start;
   }
 
   // 32 clients, each with a connection of its own.
@@ -320,6 +350,7 @@ class LookupBench {
 
   const Flags& flags_;
   Results& results_;
+  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
   ScratchFolder scratch_;
   std::unique_ptr<Daemon> daemon_;
   std::unique_ptr<BareServer> bare_;

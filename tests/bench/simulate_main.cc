@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,14 @@
 
 namespace edgekiln::bench {
 namespace {
+
+// specs/peers.md: seconds that cycle simulators without values take, the best
+// of their configurations, on its author's machine.
+const std::multimap<std::string, Reference> kCyclePeers = {
+    {"resnet8", {"SCALE-Sim v3", 3.0e3, Origin::kQuoted}},
+    {"resnet18", {"SCALE-Sim v3", 211e3, Origin::kQuoted}},
+    {"resnet18", {"ONNXim", 5.18e3, Origin::kQuoted}},
+};
 
 // One network on one chip, ready to run.
 struct Chip {
@@ -78,11 +87,14 @@ absl::StatusOr<std::unique_ptr<Chip>> Prepare(const Network& network,
 // What is timed for one network; holds what the subjects use.
 class NetworkBench {
  public:
+  // Only subjects whose name contains `figure`; all if it is empty.
   NetworkBench(const Network& network, std::unique_ptr<Chip> chip,
-               OnnxRuntime* runtime, Results& results)
+               OnnxRuntime* runtime, const std::string& figure,
+               Results& results)
       : network_(network),
         chip_(std::move(chip)),
         runtime_(runtime),
+        figure_(figure),
         results_(results) {}
 
   absl::Status Run(const MeasureOptions& options) {
@@ -90,6 +102,9 @@ class NetworkBench {
     own_ = subjects_.size();
     AddOneDnn();
     AddOnnxRuntime();
+    std::erase_if(subjects_, [this](const Subject& subject) {
+      return subject.name.find(figure_) == std::string::npos;
+    });
     EK_ASSIGN_OR_RETURN(const std::vector<Timing> timings,
                         MeasureInterleaved(subjects_, options));
     Report(timings);
@@ -119,8 +134,17 @@ class NetworkBench {
     subjects_.push_back(
         {"interpreter", [this] { return interpreter_->Run(chip_->views); }});
     subjects_.push_back(
+        {"cycles alone, as the worker", [this] { return CountCycles(); }});
+    subjects_.push_back(
         {"load a program", [&chip] { return chip.Load(false).status(); }});
     return absl::OkStatus();
+  }
+
+  // As the stage of that name: a program that nobody has loaded before.
+  absl::Status CountCycles() {
+    EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
+                        chip_->Load(false));
+    return session->RunChecked(chip_->views, nullptr, &chip_->outputs).status();
   }
 
   static simfarm::TapVisitor Ignore() {
@@ -183,10 +207,19 @@ class NetworkBench {
   }
 
   void Report(const std::vector<Timing>& timings) {
-    const Timing& values = timings[0];
     for (size_t i = 0; i < subjects_.size(); ++i) {
       results_.Add(
           MillisecondRow(network_.name, subjects_[i].name, timings[i]));
+    }
+    if (!figure_.empty()) return;
+    const Timing& values = timings[kValues];
+    const auto peers = kCyclePeers.equal_range(network_.name);
+    for (auto peer = peers.first; peer != peers.second; ++peer) {
+      Row row = MillisecondRow(network_.name, "cycles alone / peer",
+                               timings[kCycles]);
+      row.reference = peer->second;
+      row.goal = network_.name == "resnet18" ? "<= 20 ms" : "";
+      results_.Add(row);
     }
     const bool tiny = network_.model.find(".tflite") != std::string::npos;
     size_t best = subjects_.size();  // Of ONNX Runtime's int8 variants.
@@ -199,14 +232,16 @@ class NetworkBench {
       }
       if (name.rfind("oneDNN", 0) == 0) {
         AddRatio("values / oneDNN", values, name, timings[i], "");
-        AddRatio("interpreter / oneDNN", timings[3], name, timings[i], "");
+        AddRatio("interpreter / oneDNN", timings[kInterpreter], name,
+                 timings[i], "");
       }
     }
     if (best == subjects_.size()) return;
     const std::string name = subjects_[best].name;
     AddRatio("values / best ORT", values, name, timings[best],
              tiny ? "<= 2x" : "<= 5x");
-    AddRatio("first run / best ORT", timings[2], name, timings[best], "");
+    AddRatio("first run / best ORT", timings[kChecked], name, timings[best],
+             "");
   }
 
   void AddRatio(const std::string& measure, const Timing& timing,
@@ -218,9 +253,13 @@ class NetworkBench {
     results_.Add(row);
   }
 
+  // Places among the subjects, as AddOwn() lists them.
+  enum : size_t { kValues = 0, kChecked = 2, kInterpreter = 3, kCycles = 4 };
+
   const Network& network_;
   std::unique_ptr<Chip> chip_;
   OnnxRuntime* const runtime_;
+  const std::string& figure_;
   Results& results_;
   std::unique_ptr<simfarm::Session> session_;
   std::unique_ptr<simfarm::Session> tapped_;
@@ -238,6 +277,7 @@ struct Flags {
   std::string onnxruntime;
   std::string target = "dla-64-o-512k";
   std::vector<std::string> only;
+  std::string figure;
 };
 
 std::vector<Network> Chosen(const Flags& flags, Results& results) {
@@ -270,6 +310,8 @@ int Main(int argc, char** argv) {
   app.add_option("--target", flags.target, "Name of a built-in target")
       ->capture_default_str();
   app.add_option("--network", flags.only, "These networks only");
+  app.add_option("--figure", flags.figure,
+                 "Only figures whose name contains this, for a profiler");
   app.add_option("--rounds", options.rounds, "Samples of each figure")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -295,7 +337,8 @@ int Main(int argc, char** argv) {
                                 std::string(chip.status().message())));
       continue;
     }
-    NetworkBench bench(network, *std::move(chip), runtime.get(), results);
+    NetworkBench bench(network, *std::move(chip), runtime.get(), flags.figure,
+                       results);
     const absl::Status status = bench.Run(options);
     if (!status.ok()) {
       results.Note(absl::StrCat("fails: ", network.name, ": ",

@@ -57,7 +57,8 @@ class UploadBench {
     const std::unique_ptr<client::Connection> connection =
         client::NewConnection({.grpc_target = daemon_->address(),
                                .shown = daemon_->address(),
-                               .fix = ""},
+                               .fix = "",
+                               .revive = nullptr},
                               *files_, *clock);
     bytes_.resize(static_cast<size_t>(flags_.megabytes * 1'000'000));
     Rng rng(1);
