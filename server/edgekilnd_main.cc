@@ -144,9 +144,14 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   if (flags.local) {
     const std::string runtime = RuntimeFolder();
     EK_RETURN_IF_ERROR(SecureFolder(runtime));
-    EK_ASSIGN_OR_RETURN(FileLock lock,
-                        FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock")));
-    setup.user_lock.emplace(std::move(lock));
+    absl::StatusOr<FileLock> lock =
+        FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock"));
+    if (absl::IsAlreadyExists(lock.status())) {
+      setup.redundant = true;
+      return setup;
+    }
+    EK_RETURN_IF_ERROR(lock.status());
+    setup.user_lock.emplace(*std::move(lock));
     const std::string clients = JoinPath(runtime, "edgekilnd.sock");
     const std::string workers = JoinPath(runtime, "workers.sock");
     RemoveStaleSocket(clients);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/daemon/shutting_down.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
@@ -73,8 +74,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
     lease.callbacks = std::move(callbacks);
     lease.queued = clock_.Monotonic();
     if (stopped_) {
-      Complete(id, absl::UnavailableError("the daemon is shutting down"),
-               actions);
+      Complete(id, ShuttingDown(), actions);
     } else {
       queue_.push_back(id);
       Assign();
@@ -131,7 +131,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
   uint64_t id = 0;
   {
     std::lock_guard lock(mutex_);
-    if (stopped_) return absl::UnavailableError("the daemon is shutting down");
+    if (stopped_) return ShuttingDown();
     id = next_id_++;
     Worker& worker = workers_[id];
     worker.link = link;
@@ -386,8 +386,7 @@ void Dispatcher::Shutdown() {
   {
     std::lock_guard lock(mutex_);
     stopped_ = true;
-    const absl::Status why =
-        absl::UnavailableError("the daemon is shutting down");
+    const absl::Status why = ShuttingDown();
     for (auto& [id, worker] : workers_) worker.link->Close(why);
     workers_.clear();
     while (!leases_.empty()) Complete(leases_.begin()->first, why, actions);

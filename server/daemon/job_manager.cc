@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "google/protobuf/util/time_util.h"
+#include "server/daemon/shutting_down.h"
 #include "server/daemon/stage_group.h"
 #include "server/proto_convert.h"
 #include "server/validate_request.h"
@@ -100,7 +101,7 @@ void JobManager::Stop() {
   }
   work_.notify_all();
   for (const ActivePtr& job : active) {
-    job->stages->Cancel(absl::UnavailableError("the daemon is shutting down"));
+    job->stages->Cancel(ShuttingDown());
   }
   for (std::thread& runner : runners_) runner.join();
   runners_.clear();
@@ -169,6 +170,7 @@ absl::StatusOr<v1::Job> JobManager::Create(
   EK_RETURN_IF_ERROR(CheckBlobs(request));
   {
     std::lock_guard lock(mutex_);
+    if (stopping_) return ShuttingDown();
     if (static_cast<int>(queue_.size()) >= options_.max_queued) {
       return MakeError(absl::StatusCode::kResourceExhausted,
                        {.fault = Fault::kQuota,
@@ -307,12 +309,19 @@ void JobManager::Run(const ActivePtr& active) {
   }
   JobResult result;
   if (runs) result = RunStages(active);
-  {
-    std::lock_guard lock(mutex_);
-    // Not over, only interrupted: the next daemon goes on.
-    if (stopping_ && !result.status.ok()) return;
-  }
+  if (!result.status.ok() && Interrupted(active)) return;
   Finish(active, std::move(result));
+}
+
+// Whether the job is not over, only interrupted: the next daemon goes on. What
+// was asked to end has ended.
+bool JobManager::Interrupted(const ActivePtr& active) {
+  {
+    std::lock_guard lock(active->mutex);
+    if (!active->stop_reason.ok()) return false;
+  }
+  std::lock_guard lock(mutex_);
+  return stopping_;
 }
 
 JobResult JobManager::RunStages(const ActivePtr& active) {
@@ -415,6 +424,11 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why) {
 
 absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
   if (const ActivePtr active = Find(id)) {
+    {
+      // Nobody would carry it out.
+      std::lock_guard lock(mutex_);
+      if (stopping_) return ShuttingDown();
+    }
     End(active, absl::CancelledError("the job was cancelled"));
   }
   return Get(id);

@@ -47,7 +47,7 @@ class JobManager {
   absl::Status Start();
 
   // Interrupts running jobs without ending them: the next daemon runs them
-  // again. Idempotent. Jobs created afterwards are kept for the next as well.
+  // again. Idempotent. Afterwards Create() and Cancel() answer SHUTTING_DOWN.
   // To be called while workers and blobs still work: a stage that fails because
   // they no longer do would fail its job for good.
   void Stop();
@@ -72,6 +72,7 @@ class JobManager {
   StageGroupHooks HooksFor(const std::weak_ptr<ActiveJob>& weak);
   void RunLoop();
   void Run(const ActivePtr& active);
+  bool Interrupted(const ActivePtr& active);
   JobResult RunStages(const ActivePtr& active);
   void Finish(const ActivePtr& active, JobResult result);
   void End(const ActivePtr& active, const absl::Status& why);

@@ -10,6 +10,7 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "server/daemon/rpc_status.h"
+#include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
 namespace {
@@ -125,7 +126,7 @@ class JobsService final : public v1::Jobs::Service {
       if (job.state() >= v1::SUCCEEDED && after >= job.last_sequence()) {
         return absl::OkStatus();
       }
-      if (stopping_) return absl::UnavailableError("the daemon shuts down");
+      if (stopping_) return ShuttingDown();
       journal_.WaitForChange(version, kWatchPoll);
     }
     return absl::CancelledError("watcher left");

@@ -12,6 +12,7 @@
 #include "server/compile_job.h"
 #include "server/daemon/question.h"
 #include "server/daemon/rpc_status.h"
+#include "server/daemon/shutting_down.h"
 #include "server/proto_convert.h"
 #include "target/builtin.h"
 #include "target/nearest_name.h"
@@ -31,6 +32,12 @@ absl::Status RequireBlob(cache::BlobStore& blobs, const v1::Digest& proto,
        .what = absl::StrCat("the ", what, " blob is not on this server"),
        .where = digest.ToString(),
        .fix = "upload it first"});
+}
+
+// Why a question got no answer: our own end is not the caller's doing.
+absl::Status Unanswered(const absl::Status& asked,
+                        const std::atomic<bool>& stopping) {
+  return !asked.ok() && stopping ? ShuttingDown() : asked;
 }
 
 QuestionOptions OptionsFor(grpc::ServerContext& context,
@@ -70,11 +77,13 @@ class ModelsService final : public v1::Models::Service {
           RequireBlob(blobs_, request.target().digest(), "target"));
       *job.add_targets() = request.target();
     }
-    return Ask(stages_, OptionsFor(context, stopping_), [&](JobContext& jobs) {
-      JobResult result = RunCompileJob("", job, jobs);
-      response = std::move(result.description);
-      return result.status;
-    });
+    const absl::Status asked =
+        Ask(stages_, OptionsFor(context, stopping_), [&](JobContext& jobs) {
+          JobResult result = RunCompileJob("", job, jobs);
+          response = std::move(result.description);
+          return result.status;
+        });
+    return Unanswered(asked, stopping_);
   }
 
   StageRunner& stages_;
@@ -169,7 +178,9 @@ class TargetsService final : public v1::Targets::Service {
     }
     const std::optional<ErrorDetail> detail = GetErrorDetail(asked);
     // A bad descriptor is an answer; everything else is no answer.
-    if (!detail.has_value() || detail->fault != Fault::kUser) return asked;
+    if (!detail.has_value() || detail->fault != Fault::kUser) {
+      return Unanswered(asked, stopping_);
+    }
     *response.mutable_problem() = ErrorToProto(asked);
     return absl::OkStatus();
   }
