@@ -276,7 +276,10 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples
                                      : std::min(set.samples, options.limit());
-  const int64_t step = ChunkSamples(inputs.types, options.chunk_samples());
+  const int64_t wanted =
+      std::max<int64_t>(options.chunk_samples(),
+                        (out.samples + kUsefulChunks - 1) / kUsefulChunks);
+  const int64_t step = ChunkSamples(inputs.types, wanted);
   for (int64_t first = 0; first < out.samples; first += step) {
     v1::Chunk& chunk = out.chunks.emplace_back();
     chunk.set_first_sample(first);

@@ -19,6 +19,10 @@ namespace edgekiln::compiler {
 // No chunk is larger than this, but for a single sample that is.
 inline constexpr int64_t kMaxChunkBytes = int64_t{64} << 20;
 
+// Each chunk is a lease and a few files: a data set large enough to be cut into
+// more chunks than this gets larger ones instead.
+inline constexpr int64_t kUsefulChunks = 128;
+
 // Samples per chunk: as many as asked for and kMaxChunkBytes allow, at least 1.
 int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
 

@@ -289,6 +289,19 @@ TEST(ConvertTest, TheSuggestedScaleWorks) {
   EXPECT_EQ(good->chunks[0].arrays(0).data(), std::string("\x80\x00\x7f", 3));
 }
 
+TEST(ConvertTest, LargeSetsGetLargerChunks) {
+  const auto npz = WriteNpz({{"x", U8({1000, 1}, std::vector<uint8_t>(1000, 7))}});
+  ASSERT_TRUE(npz.ok());
+  v1::ConvertDataOptions options;
+  options.set_chunk_samples(1);
+  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
+                                   {{Type(v1::UINT8, {1, 1}, 1, 0)}, {false}});
+  ASSERT_TRUE(data.ok()) << data.status();
+  ASSERT_EQ(data->chunks.size(), 125u);
+  EXPECT_EQ(data->chunks[1].first_sample(), 8);
+  EXPECT_EQ(data->chunks[1].samples(), 8);
+}
+
 TEST(ConvertTest, LabelsFollowTheLimit) {
   const auto npz =
       WriteNpz({{"x", U8({3, 1}, {1, 2, 3})}, {"y", I8({3}, {4, -1, 5})}});
