@@ -268,10 +268,12 @@ int Main(int argc, char** argv) {
   CLI::App app("CPU time and memory of a compilation");
   std::string models;
   std::string target = "dla-64-o-512k";
+  std::vector<std::string> only;
   MeasureOptions options;
   app.add_option("--models", models, "Folder of the models")->required();
   app.add_option("--target", target, "Name of a built-in target")
       ->capture_default_str();
+  app.add_option("--network", only, "These networks only");
   app.add_option("--rounds", options.rounds, "Samples of each figure")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
@@ -280,11 +282,7 @@ int Main(int argc, char** argv) {
   results.Note(
       "CPU time. Figures of Vela are quoted from its measurement on another "
       "machine; it cannot be installed here.");
-  for (const Network& network : TinyNetworks(models)) {
-    if (!FileExists(network.model)) {
-      results.Note(absl::StrCat("absent: ", network.name));
-      continue;
-    }
+  for (const Network& network : Present(TinyNetworks(models), only, results)) {
     BenchNetwork(network, target, options, results);
   }
   std::cout << results.Json();

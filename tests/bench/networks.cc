@@ -65,6 +65,24 @@ std::vector<Network> TinyNetworks(const std::string& models) {
   };
 }
 
+std::vector<Network> Present(const std::vector<Network>& networks,
+                             const std::vector<std::string>& only,
+                             Results& results) {
+  std::vector<Network> present;
+  for (const Network& network : networks) {
+    if (!only.empty() &&
+        std::find(only.begin(), only.end(), network.name) == only.end()) {
+      continue;
+    }
+    if (FileExists(network.model)) {
+      present.push_back(network);
+    } else {
+      results.Note("absent: " + network.name);
+    }
+  }
+  return present;
+}
+
 absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network) {
   EK_ASSIGN_OR_RETURN(compiler::Graph graph,
                       compiler::ImportModel(ReadFileOrDie(network.model)));

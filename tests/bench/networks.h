@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "tests/bench/results.h"
 
 namespace edgekiln::bench {
 
@@ -35,6 +36,12 @@ struct Network {
 
 // The four int8 networks of the MLPerf Tiny benchmark in the folder `models`.
 std::vector<Network> TinyNetworks(const std::string& models);
+
+// Those named in `only` (all if it is empty) whose model is there. Notes the
+// absent ones.
+std::vector<Network> Present(const std::vector<Network>& networks,
+                             const std::vector<std::string>& only,
+                             Results& results);
 
 // Import and simplify; a float model is calibrated on one synthetic sample and
 // quantized, so that its values mean nothing and its shapes everything.

@@ -280,25 +280,6 @@ struct Flags {
   std::string figure;
 };
 
-std::vector<Network> Chosen(const Flags& flags, Results& results) {
-  std::vector<Network> all = TinyNetworks(flags.models);
-  all.push_back({"resnet18", flags.resnet18, flags.resnet18, ""});
-  all.push_back({"mobilenet_v1", flags.mobilenet, flags.mobilenet, ""});
-  std::vector<Network> chosen;
-  for (const Network& network : all) {
-    const bool wanted =
-        flags.only.empty() || std::find(flags.only.begin(), flags.only.end(),
-                                        network.name) != flags.only.end();
-    if (!wanted) continue;
-    if (FileExists(network.model)) {
-      chosen.push_back(network);
-    } else {
-      results.Note(absl::StrCat("absent: ", network.name));
-    }
-  }
-  return chosen;
-}
-
 int Main(int argc, char** argv) {
   CLI::App app("CPU time of inferences, simulated and not");
   Flags flags;
@@ -330,7 +311,10 @@ int Main(int argc, char** argv) {
   }
   results.Note(OneDnnVersion().empty() ? "absent: oneDNN" : OneDnnVersion());
   results.Note("CPU time of one inference on one thread.");
-  for (const Network& network : Chosen(flags, results)) {
+  std::vector<Network> networks = TinyNetworks(flags.models);
+  networks.push_back({"resnet18", flags.resnet18, flags.resnet18, ""});
+  networks.push_back({"mobilenet_v1", flags.mobilenet, flags.mobilenet, ""});
+  for (const Network& network : Present(networks, flags.only, results)) {
     absl::StatusOr<std::unique_ptr<Chip>> chip = Prepare(network, flags.target);
     if (!chip.ok()) {
       results.Note(absl::StrCat("fails: ", network.name, ": ",
