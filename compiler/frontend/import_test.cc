@@ -34,6 +34,26 @@ TEST(ImportModelTest, ForeignFilesAreRefused) {
   EXPECT_FALSE(detail->fix.empty());
 }
 
+// The type check knows neither the file nor what to do about it.
+TEST(ImportModelTest, EveryErrorNamesAPlaceAndAFix) {
+  constexpr char kFile[] = "models/resnet8_int8.tflite";
+  EK_REQUIRE_SHARED(kFile);
+  const std::string model = tests::ReadWholeFile(tests::SharedPath(kFile));
+  int refused = 0;
+  for (size_t at = model.size() / 2; at < model.size(); at += 97) {
+    std::string damaged = model;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x41);
+    const absl::StatusOr<Graph> graph = ImportModel(damaged);
+    if (graph.ok()) continue;
+    ++refused;
+    const auto detail = GetErrorDetail(graph.status());
+    ASSERT_TRUE(detail.has_value()) << graph.status();
+    EXPECT_FALSE(detail->where.empty()) << at << ": " << graph.status();
+    EXPECT_FALSE(detail->fix.empty()) << at << ": " << graph.status();
+  }
+  EXPECT_GT(refused, 0);
+}
+
 TEST(ImportModelTest, BothFormatsArrive) {
   for (const char* file :
        {"models/resnet8_int8.tflite", "models/mnist_cnn_fp32.onnx"}) {

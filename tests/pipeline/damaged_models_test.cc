@@ -1,0 +1,106 @@
+// Models with a few damaged bytes, through the whole compiler: each compiles or
+// is refused as the user's; none takes the process with it.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/rng.h"
+#include "gtest/gtest.h"
+#include "tests/dla/pipeline.h"
+#include "tests/pipeline/compiler_run.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::tests {
+namespace {
+
+constexpr int kMutants = 400;
+
+// Where a model is structure rather than weights: TensorFlow Lite keeps it at
+// both ends, ONNX between the weights of its layers.
+int64_t Position(Rng& rng, int64_t size) {
+  switch (rng.InRange(0, 2)) {
+    case 0:
+      return rng.InRange(0, size - 1);
+    case 1:
+      return rng.InRange(0, size / 16);
+    default:
+      return rng.InRange(size - 1 - size / 8, size - 1);
+  }
+}
+
+void Damage(Rng& rng, std::string& bytes) {
+  for (int64_t i = rng.InRange(1, 4); i > 0; --i) {
+    char& byte = bytes[Position(rng, static_cast<int64_t>(bytes.size()))];
+    // Small numbers, the sign and single bits do more than random bytes.
+    switch (rng.InRange(0, 3)) {
+      case 0:
+        byte = static_cast<char>(rng.InRange(-128, 127));
+        break;
+      case 1:
+        byte = static_cast<char>(rng.InRange(-1, 4));
+        break;
+      case 2:
+        byte = static_cast<char>(byte ^ 1 << rng.InRange(0, 7));
+        break;
+      default:
+        byte = static_cast<char>(byte + rng.InRange(-2, 2));
+        break;
+    }
+  }
+}
+
+void ExpectUserError(const absl::Status& status) {
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status;
+  EXPECT_EQ(detail->fault, Fault::kUser) << status;
+  EXPECT_FALSE(detail->what.empty());
+  EXPECT_FALSE(detail->fix.empty()) << status;
+  EXPECT_FALSE(detail->where.empty()) << status;
+}
+
+void CompileDamaged(const std::string& whole) {
+  const v1::ResolvedTarget target = DlaTarget(64, true, 512 << 10);
+  Rng rng(21);
+  int refused = 0;
+  int compiled = 0;
+  for (int i = 0; i < kMutants; ++i) {
+    SCOPED_TRACE(i);
+    std::string bytes = whole;
+    Damage(rng, bytes);
+    const auto graph = SimplifiedGraph(bytes);
+    if (!graph.ok()) {
+      ExpectUserError(graph.status());
+      ++refused;
+      continue;
+    }
+    const auto result = CompileQuantized(*graph, target);
+    if (!result.ok()) ExpectUserError(result.status());
+    ++(result.ok() ? compiled : refused);
+  }
+  EXPECT_GT(refused, 0);
+  EXPECT_GT(compiled, 0);
+}
+
+class DamagedTfliteTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(DamagedTfliteTest, CompilesOrIsRefused) {
+  const std::string file = absl::StrCat("models/", GetParam(), ".tflite");
+  EK_REQUIRE_SHARED(file);
+  CompileDamaged(ReadWholeFile(SharedPath(file)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, DamagedTfliteTest,
+                         testing::Values("resnet8_int8", "dscnn_int8",
+                                         "ad_int8", "person_detect_int8"),
+                         [](const auto& info) { return info.param; });
+
+// Float: the partition puts it on the host.
+TEST(DamagedOnnxTest, CompilesOrIsRefused) {
+  CompileDamaged(ReadWholeFile(SourcePath("docs/example/digits.onnx")));
+}
+
+}  // namespace
+}  // namespace edgekiln::tests
