@@ -70,6 +70,7 @@ absl::Status ParseError(const FirstError& error) {
               : nullptr;
   if (type != nullptr) {
     std::vector<std::string> known;
+    known.reserve(type->field_count());
     for (int i = 0; i < type->field_count(); ++i) {
       known.push_back(type->field(i)->name());
     }

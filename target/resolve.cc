@@ -34,7 +34,7 @@ absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
   rest.clear_name();
   rest.clear_doc();
   std::vector<const google::protobuf::FieldDescriptor*> fields;
-  rest.GetReflection()->ListFields(rest, &fields);
+  v1::TargetDescriptor::GetReflection()->ListFields(rest, &fields);
   if (fields.empty()) return absl::OkStatus();
   return InvalidTarget(
       {.what = "a file with `extends` can only hold `set`, `name` "

@@ -48,7 +48,7 @@ void CountOwners(const StreamTiming& timing, DlaOutcome* outcome) {
 absl::Status Run(const EngineStream& stream, Memories& memories, RunMode mode,
                  DlaOutcome* outcome) {
   const auto run = stream.Start(memories.sram.data(), memories.system, mode);
-  const absl::Status status = run->RunUntil(stream.num_words());
+  absl::Status status = run->RunUntil(stream.num_words());
   if (!status.ok()) return status;
   outcome->ram.assign(memories.ram.begin(), memories.ram.end());
   outcome->sram.assign(memories.sram.begin(), memories.sram.end());

@@ -84,8 +84,12 @@ class NaiveDla {
       Complete(dma_, now);
       // A start frees a place, which lets the front end go on, which may start
       // the other unit: all at this instant.
-      while (StepFrontEnd(now) | Start(compute_, dma_, now) |
-             Start(dma_, compute_, now)) {
+      bool moved = true;
+      while (moved) {
+        const bool front_end = StepFrontEnd(now);
+        const bool compute = Start(compute_, dma_, now);
+        const bool dma = Start(dma_, compute_, now);
+        moved = front_end || compute || dma;
       }
       if (ended_) return Outcome(now);
       Count();

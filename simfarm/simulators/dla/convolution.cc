@@ -147,7 +147,7 @@ void ConvolutionUnit::DenseBlocks(const Instruction& i) {
   const int64_t pixels = output_.h * output_.w;
   int32_t acc[kPixels * kChannels];
   for (int64_t first = 0; first < pixels; first += kPixels) {
-    const int64_t count = std::min<int64_t>(kPixels, pixels - first);
+    const int64_t count = std::min(kPixels, pixels - first);
     for (int64_t p = 0; p < count; ++p) {
       GatherPatch(i, (first + p) / output_.w, (first + p) % output_.w,
                   patches_.data() + p * 2 * pairs_);
@@ -157,8 +157,7 @@ void ConvolutionUnit::DenseBlocks(const Instruction& i) {
                     acc);
       for (int64_t p = 0; p < count; ++p) {
         StorePixel((first + p) / output_.w, (first + p) % output_.w, c,
-                   std::min<int64_t>(kChannels, output_.c - c),
-                   acc + p * kChannels);
+                   std::min(kChannels, output_.c - c), acc + p * kChannels);
       }
     }
   }
@@ -168,17 +167,20 @@ void ConvolutionUnit::DenseBlocks(const Instruction& i) {
 void ConvolutionUnit::PackWeights(const Instruction& i) {
   const int64_t blocks = (output_.c + kChannels - 1) / kChannels;
   weights_.assign(blocks * pairs_ * kChannels * 2, 0);
-  const auto* weights =
-      reinterpret_cast<const int8_t*>(sram_ + i[Reg::kWeightAddr]);
+  const auto weight = [&](int64_t o, int64_t k) {
+    return static_cast<int16_t>(
+        LoadInt8(sram_ + i[Reg::kWeightAddr] + o * kernel_ + k));
+  };
   for (int64_t o = 0; o < output_.c; ++o) {
     int16_t* out = weights_.data() + (o / kChannels) * pairs_ * kChannels * 2 +
                    (o % kChannels) * 2;
-    const int8_t* row = weights + o * kernel_;
     for (int64_t k = 0; k + 1 < kernel_; k += 2) {
-      out[k * kChannels] = row[k];
-      out[k * kChannels + 1] = row[k + 1];
+      out[k * kChannels] = weight(o, k);
+      out[k * kChannels + 1] = weight(o, k + 1);
     }
-    if (kernel_ % 2 != 0) out[(kernel_ - 1) * kChannels] = row[kernel_ - 1];
+    if (kernel_ % 2 != 0) {
+      out[(kernel_ - 1) * kChannels] = weight(o, kernel_ - 1);
+    }
   }
 }
 

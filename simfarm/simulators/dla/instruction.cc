@@ -123,7 +123,7 @@ int64_t WeightBytes(const Instruction& i) {
 
 absl::Status ProgramError(const Instruction& instruction,
                           const StreamContext& context, std::string what,
-                          std::string address, std::string limit) {
+                          const std::string& address, std::string limit) {
   std::string where =
       absl::StrCat("command ", instruction.word, " (",
                    target::DlaCommandName(instruction.command), ")");

@@ -79,7 +79,7 @@ int64_t WeightBytes(const Instruction& instruction);  // 0 without weights.
 // `address` may be empty: "SRAM 0x40".
 absl::Status ProgramError(const Instruction& instruction,
                           const StreamContext& context, std::string what,
-                          std::string address, std::string limit = "");
+                          const std::string& address, std::string limit = "");
 std::string SramAddress(int64_t address);
 std::string SystemAddress(int64_t address);
 

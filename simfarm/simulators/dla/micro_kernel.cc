@@ -14,10 +14,10 @@ void PortableKernel(const int16_t* x, const int16_t* weights, int64_t pairs,
   uint32_t sums[kPixels][kChannels] = {};
   for (int64_t i = 0; i < pairs; ++i) {
     const int16_t* w = weights + i * kChannels * 2;
-    for (int p = 0; p < kPixels; ++p) {
+    for (int64_t p = 0; p < kPixels; ++p) {
       const int32_t x0 = x[p * 2 * pairs + 2 * i];
       const int32_t x1 = x[p * 2 * pairs + 2 * i + 1];
-      for (int c = 0; c < kChannels; ++c) {
+      for (int64_t c = 0; c < kChannels; ++c) {
         sums[p][c] += static_cast<uint32_t>(x0 * w[2 * c] + x1 * w[2 * c + 1]);
       }
     }
@@ -37,7 +37,7 @@ int32_t Pair(const int16_t* x) {
 void Sse2Kernel(const int16_t* x, const int16_t* weights, int64_t pairs,
                 int32_t* acc) {
   // Half of the channels at a time: 8 sums fit the 16 registers.
-  for (int half = 0; half < 2; ++half) {
+  for (int64_t half = 0; half < 2; ++half) {
     __m128i sums[kPixels][2];
     for (auto& row : sums) row[0] = row[1] = _mm_setzero_si128();
     for (int64_t i = 0; i < pairs; ++i) {
@@ -45,13 +45,13 @@ void Sse2Kernel(const int16_t* x, const int16_t* weights, int64_t pairs,
           weights + i * kChannels * 2 + half * kChannels);
       const __m128i w0 = _mm_loadu_si128(w);
       const __m128i w1 = _mm_loadu_si128(w + 1);
-      for (int p = 0; p < kPixels; ++p) {
+      for (int64_t p = 0; p < kPixels; ++p) {
         const __m128i v = _mm_set1_epi32(Pair(x + p * 2 * pairs + 2 * i));
         sums[p][0] = _mm_add_epi32(sums[p][0], _mm_madd_epi16(v, w0));
         sums[p][1] = _mm_add_epi32(sums[p][1], _mm_madd_epi16(v, w1));
       }
     }
-    for (int p = 0; p < kPixels; ++p) {
+    for (int64_t p = 0; p < kPixels; ++p) {
       auto* out = reinterpret_cast<__m128i*>(acc + p * kChannels + half * 8);
       _mm_storeu_si128(out, sums[p][0]);
       _mm_storeu_si128(out + 1, sums[p][1]);
@@ -69,7 +69,7 @@ __attribute__((target("avx2"))) void Avx2Kernel(const int16_t* x,
         reinterpret_cast<const __m256i*>(weights + i * kChannels * 2);
     const __m256i w0 = _mm256_loadu_si256(w);
     const __m256i w1 = _mm256_loadu_si256(w + 1);
-    for (int p = 0; p < kPixels; ++p) {
+    for (int64_t p = 0; p < kPixels; ++p) {
       int32_t pair = 0;
       std::memcpy(&pair, x + p * 2 * pairs + 2 * i, sizeof(pair));
       const __m256i v = _mm256_set1_epi32(pair);
@@ -77,7 +77,7 @@ __attribute__((target("avx2"))) void Avx2Kernel(const int16_t* x,
       sums[p][1] = _mm256_add_epi32(sums[p][1], _mm256_madd_epi16(v, w1));
     }
   }
-  for (int p = 0; p < kPixels; ++p) {
+  for (int64_t p = 0; p < kPixels; ++p) {
     auto* out = reinterpret_cast<__m256i*>(acc + p * kChannels);
     _mm256_storeu_si256(out, sums[p][0]);
     _mm256_storeu_si256(out + 1, sums[p][1]);

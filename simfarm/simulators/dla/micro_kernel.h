@@ -10,8 +10,8 @@
 
 namespace edgekiln::simfarm::dla {
 
-inline constexpr int kPixels = 4;
-inline constexpr int kChannels = 16;
+inline constexpr int64_t kPixels = 4;
+inline constexpr int64_t kChannels = 16;
 
 // acc[p][c] = sum over pairs i of x[p][2i] * w[i][c][0] + x[p][2i+1] *
 // w[i][c][1], wrapping. `x` holds kPixels rows of 2 * pairs values, `weights`
