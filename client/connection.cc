@@ -24,6 +24,8 @@ constexpr int kMaxMessageBytes = 256 << 20;
 // A daemon that has answered once and is gone is waited for this long.
 constexpr absl::Duration kRetryFor = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
+// Between looks for a daemon that can be started again.
+constexpr absl::Duration kReviveEvery = absl::Milliseconds(400);
 
 // The daemon needs this long to be sure that it has no worker. Until then a
 // short --timeout could not tell a missing worker (exit code 4) from a slow one
@@ -37,8 +39,11 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000);
+  // Despite its name, how long an attempt may take at least.
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000);
+  // A daemon that we start ourselves is there at once.
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
+                   absl::StartsWith(target, "unix:") ? 200 : 2000);
   // Neither look-ups of service configuration in DNS nor proxies out of
   // environment variables.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
@@ -133,6 +138,7 @@ class GrpcConnection final : public Connection {
                      WatchSink& sink) override {
     WatchOptions options;
     options.revive = options_.revive;
+    if (options_.revive) options.max_backoff = kReviveEvery;
     return Explain(
         WatchJob(channel_, clock_, job_id, after_sequence, options, sink));
   }

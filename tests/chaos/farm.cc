@@ -1,0 +1,169 @@
+#include "tests/chaos/farm.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::chaos {
+namespace {
+
+constexpr absl::Duration kPoll = absl::Milliseconds(2);
+// Generous: sanitizers and a busy machine.
+constexpr absl::Duration kStartLimit = absl::Seconds(60);
+constexpr absl::Duration kStopLimit = absl::Seconds(30);
+constexpr int kExecFailed = 127;
+
+}  // namespace
+
+Scratch::Scratch() {
+  path_ = (std::filesystem::temp_directory_path() / "ekc-XXXXXX").string();
+  if (mkdtemp(path_.data()) == nullptr) std::abort();
+}
+
+Scratch::~Scratch() {
+  if (keep_) return;
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+Farm::Farm(std::string bin, const Scratch& scratch, int workers,
+           Listening listening)
+    : bin_(std::move(bin)), scratch_(scratch), workers_(workers) {
+  const bool tcp = listening == Listening::kTcp;
+  address_ = tcp ? "127.0.0.1:0" : "unix:" + scratch_.At("clients.sock");
+  workers_address_ =
+      tcp ? "127.0.0.1:0" : "unix:" + scratch_.At("workers.sock");
+}
+
+absl::StatusOr<std::unique_ptr<Farm>> Farm::Start(const std::string& bin,
+                                                  const Scratch& scratch,
+                                                  int workers,
+                                                  Listening listening) {
+  std::unique_ptr<Farm> farm(new Farm(bin, scratch, workers, listening));
+  EK_RETURN_IF_ERROR(farm->StartDaemon().status());
+  for (int i = 0; i < workers; ++i) {
+    EK_RETURN_IF_ERROR(farm->StartWorker(i));
+  }
+  return farm;
+}
+
+Farm::~Farm() {
+  for (pid_t& worker : workers_) Kill(worker);
+  Kill(daemon_);
+}
+
+absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
+                                  const std::string& log) {
+  if (access(command[0].c_str(), X_OK) != 0) {
+    return absl::UnavailableError(absl::StrCat("no program ", command[0]));
+  }
+  std::vector<char*> arguments;
+  for (const std::string& argument : command) {
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  }
+  arguments.push_back(nullptr);
+  const std::string path = scratch_.At(log);
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return absl::UnavailableError("cannot fork");
+  if (pid == 0) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(kExecFailed);
+    const int null = open("/dev/null", O_RDWR);
+    const int out = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+    if (null < 0 || out < 0) _exit(kExecFailed);
+    dup2(null, STDIN_FILENO);
+    dup2(out, STDOUT_FILENO);
+    dup2(out, STDERR_FILENO);
+    for (int fd = 3; fd < 256; ++fd) close(fd);
+    execv(arguments[0], arguments.data());
+    _exit(kExecFailed);
+  }
+  return pid;
+}
+
+void Farm::Kill(pid_t& pid) {
+  if (pid == 0) return;
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  pid = 0;
+}
+
+void Farm::KillDaemon() { Kill(daemon_); }
+
+void Farm::KillWorker(int worker) { Kill(workers_.at(worker)); }
+
+absl::StatusOr<absl::Duration> Farm::StartDaemon() {
+  const std::string ready = scratch_.At("ready");
+  std::error_code error;
+  std::filesystem::remove(ready, error);
+  const absl::Time start = absl::Now();
+  EK_ASSIGN_OR_RETURN(
+      daemon_, Spawn({bin_ + "/edgekilnd", "--listen", address_,
+                      "--workers-listen", workers_address_, "--state",
+                      scratch_.At("state"), "--ready-file", ready, "--verbose"},
+                     "daemon.log"));
+  while (!std::filesystem::exists(ready, error)) {
+    if (waitpid(daemon_, nullptr, WNOHANG) == daemon_) {
+      daemon_ = 0;
+      return absl::UnavailableError("edgekilnd ended at once");
+    }
+    if (absl::Now() - start > kStartLimit) {
+      return absl::UnavailableError("edgekilnd did not start in time");
+    }
+    absl::SleepFor(kPoll);
+  }
+  const absl::Duration took = absl::Now() - start;
+  std::ifstream lines(ready);
+  std::getline(lines, address_);
+  std::getline(lines, workers_address_);
+  return took;
+}
+
+absl::Status Farm::StartWorker(int worker) {
+  EK_ASSIGN_OR_RETURN(workers_.at(worker),
+                      Spawn({bin_ + "/edgekiln-worker", "--connect",
+                             workers_address_, "--verbose"},
+                            absl::StrCat("worker-", worker, ".log")));
+  return absl::OkStatus();
+}
+
+absl::Status Farm::Stop() {
+  std::vector<pid_t*> all;
+  for (pid_t& worker : workers_) all.push_back(&worker);
+  all.push_back(&daemon_);
+  for (pid_t* pid : all) {
+    if (*pid == 0) continue;
+    kill(*pid, SIGTERM);
+    const absl::Time deadline = absl::Now() + kStopLimit;
+    int status = 0;
+    while (waitpid(*pid, &status, WNOHANG) == 0) {
+      if (absl::Now() > deadline) {
+        return absl::UnavailableError("a program ignores SIGTERM");
+      }
+      absl::SleepFor(kPoll);
+    }
+    *pid = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+      return absl::UnavailableError(
+          absl::StrCat("a program ended SIGTERM with wait status ", status));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Farm::blobs_folder() const { return scratch_.At("state/blobs"); }
+
+}  // namespace edgekiln::chaos

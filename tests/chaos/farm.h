@@ -1,0 +1,86 @@
+#ifndef EK_TESTS_CHAOS_FARM_H_
+#define EK_TESTS_CHAOS_FARM_H_
+
+// A daemon and its workers that may be killed at any moment and started again
+// on what they left.
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace edgekiln::chaos {
+
+// A folder below the system's temporary folder; removed at the end unless it is
+// to be looked at.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  void Keep() { keep_ = true; }
+  const std::string& path() const { return path_; }
+  std::string At(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+  bool keep_ = false;
+};
+
+enum class Listening {
+  kUnix,  // On sockets in the scratch folder.
+  kTcp,   // On a free loopback port.
+};
+
+// Thread-compatible; of the main thread: programs end with the thread that
+// started them.
+class Farm {
+ public:
+  // The programs lie in the folder `bin`. Logs and state go into `scratch`,
+  // which must outlive the farm. UNAVAILABLE if something does not start.
+  static absl::StatusOr<std::unique_ptr<Farm>> Start(const std::string& bin,
+                                                     const Scratch& scratch,
+                                                     int workers,
+                                                     Listening listening);
+  ~Farm();  // Kills what is left.
+  Farm(const Farm&) = delete;
+  Farm& operator=(const Farm&) = delete;
+
+  // SIGKILL to this one process, which is gone on return.
+  void KillDaemon();
+  void KillWorker(int worker);
+  // After a kill. The daemon is ready on return; how long that took.
+  absl::StatusOr<absl::Duration> StartDaemon();
+  absl::Status StartWorker(int worker);
+  // SIGTERM to all. UNAVAILABLE unless they leave in time with exit code 0.
+  absl::Status Stop();
+
+  // As --server takes it.
+  const std::string& address() const { return address_; }
+  std::string blobs_folder() const;
+  int workers() const { return static_cast<int>(workers_.size()); }
+
+ private:
+  Farm(std::string bin, const Scratch& scratch, int workers,
+       Listening listening);
+  absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& command,
+                              const std::string& log);
+  static void Kill(pid_t& pid);
+
+  const std::string bin_;
+  const Scratch& scratch_;
+  std::string address_;
+  std::string workers_address_;
+  pid_t daemon_ = 0;  // 0: not running.
+  std::vector<pid_t> workers_;
+};
+
+}  // namespace edgekiln::chaos
+
+#endif  // EK_TESTS_CHAOS_FARM_H_
