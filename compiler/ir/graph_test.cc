@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "base/error.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
@@ -99,6 +100,15 @@ TEST(VerifyGraphTest, RefusesWhatBreaksAnInvariant) {
     // The stored form is checked in the same way.
     EXPECT_FALSE(GraphFromProto(GraphToProto(graph)).ok()) << c.name;
   }
+}
+
+TEST(VerifyGraphTest, NamesTheOpWhereOpsRefuses) {
+  Graph graph = TwoLayers();
+  graph.tensors[3].type = v1::INT32;
+  const auto detail = GetErrorDetail(VerifyGraph(graph));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->where, "add (add)");
+  EXPECT_FALSE(detail->fix.empty());
 }
 
 TEST(LayerIdTest, IsShortUniqueAndReadable) {

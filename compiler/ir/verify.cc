@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
@@ -23,10 +25,21 @@ absl::Status Invalid(std::string what, std::string where,
                     .need = std::move(need)});
 }
 
+std::string OpText(const Op& op) {
+  return absl::StrCat(op.id, " (", std::string(op.kind()), ")");
+}
+
 std::string OpPlace(const Graph& graph, size_t index) {
-  const Op& op = graph.ops[index];
-  return absl::StrCat("op ", index, " ", op.id, " (", std::string(op.kind()),
-                      ")");
+  return absl::StrCat("op ", index, " ", OpText(graph.ops[index]));
+}
+
+// What ops/ refuses comes without a place: it sees no graph.
+absl::Status At(std::string where, const absl::Status& status) {
+  std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  if (!detail.has_value() || !detail->where.empty()) return status;
+  detail->where = std::move(where);
+  if (detail->fix.empty()) detail->fix = "change this layer of the model";
+  return MakeError(status.code(), *std::move(detail));
 }
 
 std::string TensorPlace(const Graph& graph, size_t index) {
@@ -124,8 +137,9 @@ class DefinitionWalk {
     for (const TensorId output : op.outputs) {
       EK_RETURN_IF_ERROR(Define(output));
     }
-    return ops::CheckOp(op.attributes, ViewsOf(graph_, op.inputs),
-                        ViewsOf(graph_, op.outputs));
+    return At(OpText(op), ops::CheckOp(op.attributes,
+                                       ViewsOf(graph_, op.inputs),
+                                       ViewsOf(graph_, op.outputs)));
   }
 
   const Graph& graph_;
