@@ -137,9 +137,9 @@ class DefinitionWalk {
     for (const TensorId output : op.outputs) {
       EK_RETURN_IF_ERROR(Define(output));
     }
-    return At(OpText(op), ops::CheckOp(op.attributes,
-                                       ViewsOf(graph_, op.inputs),
-                                       ViewsOf(graph_, op.outputs)));
+    return At(OpText(op),
+              ops::CheckOp(op.attributes, ViewsOf(graph_, op.inputs),
+                           ViewsOf(graph_, op.outputs)));
   }
 
   const Graph& graph_;
