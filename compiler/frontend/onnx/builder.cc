@@ -158,7 +158,7 @@ absl::StatusOr<TensorId> Builder::Emit(const Node& node, absl::string_view role,
   }
   absl::StatusOr<std::vector<std::vector<int64_t>>> shapes =
       ops::InferShapes(attributes, views);
-  if (!shapes.ok()) return node.Invalid(shapes.status().message());
+  if (!shapes.ok()) return node.Invalid(shapes.status());
   Tensor result;
   result.type = tensor(inputs[0]).type;
   result.shape = std::move(shapes->front());

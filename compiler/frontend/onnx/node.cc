@@ -1,7 +1,10 @@
 #include "compiler/frontend/onnx/node.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
@@ -116,13 +119,20 @@ absl::Status Node::Unsupported(absl::string_view what, absl::string_view limit,
 }
 
 absl::Status Node::Invalid(absl::string_view what) const {
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.fault = Fault::kUser,
-       .reason = "MODEL_INVALID",
-       .what = absl::StrCat(op_type(), ": ", what),
-       .where = Label(),
-       .fix = "check the model with onnx.checker and export it again"});
+  return Invalid(absl::InvalidArgumentError(what));
+}
+
+absl::Status Node::Invalid(const absl::Status& why) const {
+  ErrorDetail detail = GetErrorDetail(why).value_or(
+      ErrorDetail{.what = std::string(why.message())});
+  detail.fault = Fault::kUser;
+  detail.reason = "MODEL_INVALID";
+  detail.what = absl::StrCat(op_type(), ": ", detail.what);
+  detail.where = Label();
+  if (detail.fix.empty()) {
+    detail.fix = "check the model with onnx.checker and export it again";
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
 
 }  // namespace edgekiln::compiler::onnx_import

@@ -485,6 +485,12 @@ constexpr absl::StatusCode kUnsupported = absl::StatusCode::kUnimplemented;
 constexpr absl::StatusCode kInvalid = absl::StatusCode::kInvalidArgument;
 
 const ErrorCase kErrors[] = {
+    {"OutputTooLarge",
+     Unary({1, 1, 2, 2})
+         .Integers("p", {0, 0, 1 << 20, 1 << 20, 0, 0, 0, 0})
+         .Node("Pad", {"x", "p"}, {"y"}),
+     kInvalid,
+     {"Pad: output of shape", "need: at most 2147483648 elements; fix:"}},
     {"UnknownOp",
      Unary({2}).Node("Mystery", {"x"}, {"y"}).Name("layer 7"),
      kUnsupported,
