@@ -114,7 +114,11 @@ void AddBitExact(const v1::StageSummary::Samples& simulated,
 void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  const v1::StageSummary::Samples& reference,
                  v1::Report::Accuracy::Reference kind, v1::Report& report) {
-  if (simulated.labelled() == 0) return;
+  if (simulated.labelled() == 0) {
+    report.add_warnings(
+        "no sample of the data set has a label, so no accuracy is given");
+    return;
+  }
   const auto share = [](const v1::StageSummary::Samples& samples) {
     return samples.labelled() == 0
                ? 0.0

@@ -27,7 +27,7 @@ void AddProgram(const v1::StageSummary::Target& target,
 void AddBitExact(const v1::StageSummary::Samples& simulated,
                  v1::Report& report);
 
-// Fills accuracy; absent if no sample had a label.
+// Fills accuracy; absent, with a warning, if no sample had a label.
 void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  const v1::StageSummary::Samples& reference,
                  v1::Report::Accuracy::Reference kind, v1::Report& report);

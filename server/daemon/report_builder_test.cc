@@ -102,6 +102,9 @@ TEST(ReportBuilderTest, SaysNothingAboutNothing) {
   AddAccuracy({}, {}, v1::Report::Accuracy::FLOAT, report);
   EXPECT_FALSE(report.has_bit_exact());
   EXPECT_FALSE(report.has_accuracy());
+  // Who asked for accuracy is told why there is none.
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_NE(report.warnings(0).find("label"), std::string::npos);
 }
 
 }  // namespace
