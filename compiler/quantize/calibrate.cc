@@ -76,7 +76,8 @@ absl::Status Observe(const Graph& graph, absl::string_view bytes,
           absl::StrCat("it takes the value ", value),
           absl::StrCat("tensor '", graph.tensors[observed.tensor].name, "'"),
           "finite values",
-          "check the calibration data and its input transform");
+          "check the model's weights, the calibration data and its "
+          "input transform");
     }
     if (!observed.any) observed.min = observed.max = value;
     observed.any = true;
