@@ -37,7 +37,7 @@ struct Flags {
   std::string network = "resnet8_int8.tflite";
   std::string target = "dla-64-o-512k";
   int rounds = 15;
-  int calls = 200;  // Per method and round.
+  int calls = 200;  // Per method and round; five times as many in flight.
 };
 
 // Follows a job to its end and shows nothing.
@@ -176,10 +176,7 @@ class LookupBench {
     p50.reference = echo;
     p50.goal = "<= 10 ms";
     results_.Add(p50);
-    Row p99 = SecondsRow("profile", "open connection, p99", profiles, 0.99);
-    p99.reference = {"4 bare calls, p99", Quantile(echoes, 0.99) * 4e3,
-                     Origin::kSameRun};
-    results_.Add(p99);
+    results_.Add(SecondsRow("profile", "open connection, p99", profiles, 0.99));
     results_.Add(
         SecondsRow("profile", "of it CreateJob, p50", profiler.create(), 0.5));
     results_.Add(
@@ -270,7 +267,11 @@ class LookupBench {
       out.request = request.SerializeAsString();
       return out;
     };
-    return {method("GetJob", "Jobs/GetJob", job),
+    // Does nothing in the same server: the rest is the work itself.
+    Method nothing;
+    nothing.name = "Health.Check";
+    nothing.path = "/grpc.health.v1.Health/Check";
+    return {nothing, method("GetJob", "Jobs/GetJob", job),
             method("GetReport", "Reports/GetReport", report),
             method("GetTarget", "Targets/GetTarget", target),
             method("CreateJob, same id", "Jobs/CreateJob", again)};
@@ -365,6 +366,8 @@ int Main(int argc, char** argv) {
   app.add_option("--bin", flags.bin, "Folder of the programs")->required();
   app.add_option("--models", flags.models, "Folder of the models")->required();
   app.add_option("--network", flags.network, "File in it")
+      ->capture_default_str();
+  app.add_option("--calls", flags.calls, "Of each method per round")
       ->capture_default_str();
   app.add_option("--rounds", flags.rounds, "Turns of each figure")
       ->capture_default_str();
