@@ -45,7 +45,7 @@ std::string Assemble(const uint8_t* data, size_t size) {
     const int which = data[i] % 64;
     if (which < words::kRegisters) {
       const int64_t value =
-          data[i] & 0x80 ? data[i + 1] * 16843009 : data[i + 1];
+          data[i] & 0x80 ? int64_t{data[i + 1]} * 16843009 : data[i + 1];
       writer.Set(static_cast<words::DlaIndex>(which), value);
     } else {
       writer.Command(
