@@ -4,20 +4,18 @@
 // Recently used blobs in memory. Thread-safe.
 
 #include <cstdint>
-#include <list>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 #include "base/digest.h"
+#include "server/worker/sized_lru.h"
 
 namespace edgekiln::server {
 
 class BlobCache {
  public:
-  explicit BlobCache(int64_t max_bytes) : max_bytes_(max_bytes) {}
+  explicit BlobCache(int64_t max_bytes) : blobs_(max_bytes) {}
 
   // Null if it is not there.
   std::shared_ptr<const std::string> Get(const Digest& digest);
@@ -26,13 +24,9 @@ class BlobCache {
   void Put(const Digest& digest, std::shared_ptr<const std::string> bytes);
 
  private:
-  using Entry = std::pair<Digest, std::shared_ptr<const std::string>>;
-
-  const int64_t max_bytes_;
   std::mutex mutex_;
-  std::list<Entry> entries_;  // Used last in front. Guarded by mutex_.
-  std::map<Digest, std::list<Entry>::iterator> index_;  // Guarded by mutex_.
-  int64_t bytes_ = 0;                                   // Guarded by mutex_.
+  SizedLru<Digest, std::shared_ptr<const std::string>>
+      blobs_;  // Guarded by mutex_.
 };
 
 }  // namespace edgekiln::server

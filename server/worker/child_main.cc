@@ -6,12 +6,16 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <memory>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 #include "edgekiln/v1/worker_child.pb.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
@@ -87,16 +91,83 @@ v1::ChildReply::Result ResultOf(absl::StatusOr<StageOutput> output) {
   return result;
 }
 
+// Inputs of one request, asked for over the channel, each once.
+class ChannelSource : public InputSource {
+ public:
+  ChannelSource(const v1::ChildRequest& request, MessageChannel& channel)
+      : request_(request),
+        channel_(channel),
+        bytes_(static_cast<size_t>(request.inputs_size())) {}
+
+  absl::StatusOr<std::vector<absl::string_view>> Get(
+      const std::vector<int>& positions) override {
+    v1::ChildReply reply;
+    for (const int position : positions) {
+      if (!At(position)) reply.mutable_need()->add_inputs(position);
+    }
+    if (reply.has_need()) EK_RETURN_IF_ERROR(Fetch(reply));
+    std::vector<absl::string_view> views;
+    for (const int position : positions) views.push_back(*At(position));
+    return views;
+  }
+
+ private:
+  std::optional<std::string>& At(int position) {
+    return bytes_[static_cast<size_t>(position)];
+  }
+
+  absl::Status Fetch(const v1::ChildReply& reply) {
+    // All memory first: running out of it halfway would leave the rest of the
+    // answer in the channel.
+    std::vector<std::string> blobs(
+        static_cast<size_t>(reply.need().inputs_size()));
+    const auto size_of = [&](int need) {
+      return request_.inputs(reply.need().inputs(need)).digest().size_bytes();
+    };
+    for (int i = 0; i < reply.need().inputs_size(); ++i) {
+      blobs[static_cast<size_t>(i)].reserve(static_cast<size_t>(size_of(i)));
+    }
+    EK_RETURN_IF_ERROR(channel_.Send(reply, {}));
+    for (int i = 0; i < reply.need().inputs_size(); ++i) {
+      std::string& blob = blobs[static_cast<size_t>(i)];
+      EK_RETURN_IF_ERROR(channel_.ReceiveBytes(blob, size_of(i), {}));
+      At(reply.need().inputs(i)) = std::move(blob);
+    }
+    return absl::OkStatus();
+  }
+
+  const v1::ChildRequest& request_;
+  MessageChannel& channel_;
+  std::vector<std::optional<std::string>> bytes_;
+};
+
+// Empty if memory ran out.
+std::optional<absl::StatusOr<StageOutput>> TryStage(
+    const StageFunction& run_stage, const v1::StageOptions& options,
+    const StageInputs& inputs, const ProgressSink& progress) {
+  try {
+    return run_stage(options, inputs, progress);
+  } catch (const std::bad_alloc&) {
+    return std::nullopt;
+  } catch (const std::length_error&) {
+    // A container of a size that no memory holds.
+    return std::nullopt;
+  }
+}
+
 // `spent` tells that memory ran out and the process should be replaced.
 v1::ChildReply::Result Serve(const ChildMainOptions& options,
                              const StageFunction& run_stage,
                              const v1::ChildRequest& request,
-                             MessageChannel& channel, bool& spent) {
+                             MessageChannel& channel, WarmCache& warm,
+                             bool& spent) {
   const absl::string_view stage = StageName(request.options().options_case());
   if (!options.crash_stage.empty() && stage == options.crash_stage) abort();
-  StageInputs inputs;
-  for (const v1::ChildBlob& blob : request.inputs()) {
-    inputs.Add(blob.role(), blob.data());
+  ChannelSource source(request, channel);
+  StageInputs inputs(&source, &warm);
+  for (const v1::BlobRef& input : request.inputs()) {
+    inputs.Add(input.role(), Digest{.hash = input.digest().hash(),
+                                    .size_bytes = input.digest().size_bytes()});
   }
   absl::Duration last = MessageChannel::Now();
   const ProgressSink progress = [&](const v1::StageProgress& state) {
@@ -109,17 +180,15 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
     channel.Send(reply, {}).IgnoreError();
   };
   const double cpu = CpuSeconds();
-  v1::ChildReply::Result result;
-  try {
-    result = ResultOf(run_stage(request.options(), inputs, progress));
-  } catch (const std::bad_alloc&) {
-    spent = true;
-    *result.mutable_infra_error() = ErrorToProto(OutOfMemory(options, stage));
-  } catch (const std::length_error&) {
-    // A container of a size that no memory holds.
-    spent = true;
-    *result.mutable_infra_error() = ErrorToProto(OutOfMemory(options, stage));
+  auto output = TryStage(run_stage, request.options(), inputs, progress);
+  if (!output && warm.bytes() > 0) {
+    // What earlier stages left behind must not make this one fail.
+    warm.Clear();
+    output = TryStage(run_stage, request.options(), inputs, progress);
   }
+  spent = !output;
+  v1::ChildReply::Result result =
+      ResultOf(output ? *std::move(output) : OutOfMemory(options, stage));
   result.set_cpu_seconds(CpuSeconds() - cpu);
   return result;
 }
@@ -130,6 +199,7 @@ int ServeChild(const ChildMainOptions& options,
                const StageFunction& run_stage) {
   Confine(options);
   MessageChannel channel(kChildChannelFd);
+  WarmCache warm(options.warm_bytes);
   while (true) {
     v1::ChildRequest request;
     const absl::Status received = channel.Receive(request, {});
@@ -138,7 +208,7 @@ int ServeChild(const ChildMainOptions& options,
     bool spent = false;
     v1::ChildReply reply;
     *reply.mutable_result() =
-        Serve(options, run_stage, request, channel, spent);
+        Serve(options, run_stage, request, channel, warm, spent);
     if (!channel.Send(reply, {}).ok()) return 1;
     if (spent) return 3;
   }

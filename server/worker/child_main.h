@@ -30,6 +30,10 @@ inline constexpr bool kLimitsAddressSpace = true;
 
 struct ChildMainOptions {
   int64_t memory_limit_bytes = 0;  // Address space; 0 = unlimited; see above.
+  // Of what stages have prepared (WarmCache), between requests. Room for the
+  // float and the quantized form of any network that fits a small chip, with
+  // its program, and still a small part of the usual memory limit.
+  int64_t warm_bytes = int64_t{256} << 20;
   // For tests of crash handling: abort() when asked for this stage.
   std::string crash_stage;
 };
@@ -37,6 +41,9 @@ struct ChildMainOptions {
 using StageFunction = std::function<absl::StatusOr<StageOutput>(
     const v1::StageOptions&, const StageInputs&, const ProgressSink&)>;
 
+// What stages keep never makes one fail: if memory runs out, all of it is
+// dropped and the stage starts again.
+//
 // Limits this process (address space, no core files, no inherited descriptors
 // but stdio and the channel, dies with its parent), then serves. Returns the
 // process's exit code: 0 once the channel is closed, 1 after a broken message,

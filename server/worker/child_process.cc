@@ -118,22 +118,46 @@ absl::Status ChildProcess::Fail(const absl::Status& why,
        .where = where});
 }
 
+absl::Status ChildProcess::Supply(const v1::ChildReply::Need& need, int inputs,
+                                  const MessageChannel::Limits& limits,
+                                  const InputSupply& supply) {
+  std::vector<int> positions;
+  for (const int32_t input : need.inputs()) {
+    // The child has met hostile bytes: it may have become hostile itself.
+    if (input < 0 || input >= inputs || need.inputs_size() > inputs) {
+      return absl::InternalError("a stage asks for an input it does not have");
+    }
+    positions.push_back(input);
+  }
+  const auto blobs = supply(positions);
+  if (!blobs.ok()) return unsupplied_ = blobs.status();
+  for (const auto& blob : *blobs) {
+    EK_RETURN_IF_ERROR(channel_->SendBytes(*blob, limits));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<v1::ChildReply::Result> ChildProcess::Converse(
     const v1::ChildRequest& request, const MessageChannel::Limits& limits,
-    const std::function<void(const v1::StageProgress&)>& progress) {
+    const Handlers& handlers) {
   EK_RETURN_IF_ERROR(channel_->Send(request, limits));
   while (true) {
     v1::ChildReply reply;
     EK_RETURN_IF_ERROR(channel_->Receive(reply, limits));
     if (reply.has_result()) return std::move(*reply.mutable_result());
-    if (reply.has_progress() && progress) progress(reply.progress());
+    if (reply.has_progress() && handlers.progress) {
+      handlers.progress(reply.progress());
+    }
+    if (reply.has_need()) {
+      EK_RETURN_IF_ERROR(
+          Supply(reply.need(), request.inputs_size(), limits, handlers.supply));
+    }
   }
 }
 
 absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
     const v1::ChildRequest& request, absl::string_view stage,
-    const MessageChannel::Limits& limits,
-    const std::function<void(const v1::StageProgress&)>& progress) {
+    const MessageChannel::Limits& limits, const Handlers& handlers) {
   // A child that died while idle (out of memory, an administrator) is no
   // failure of the stage that comes next.
   if (pid_ != 0 && waitpid(pid_, nullptr, WNOHANG) == pid_) {
@@ -143,11 +167,15 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   const absl::Duration begin = MessageChannel::Now();
   if (pid_ == 0) EK_RETURN_IF_ERROR(Start());
   absl::StatusOr<v1::ChildReply::Result> result =
-      Converse(request, limits, progress);
+      Converse(request, limits, handlers);
   if (result.ok()) {
     // Whatever our own failure was, the next stage gets a fresh process.
     if (result->has_infra_error()) Kill();
     return result;
+  }
+  if (!unsupplied_.ok()) {
+    Kill();
+    return std::exchange(unsupplied_, absl::OkStatus());
   }
   return Fail(result.status(), stage, limits.deadline - begin);
 }

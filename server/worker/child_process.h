@@ -26,6 +26,11 @@ struct ChildOptions {
   std::vector<std::string> arguments;
 };
 
+// Bytes of the inputs at these positions of a request, in order.
+using InputSupply = std::function<
+    absl::StatusOr<std::vector<std::shared_ptr<const std::string>>>(
+        const std::vector<int>& positions)>;
+
 // The descriptor on which a child finds its end of the channel.
 inline constexpr int kChildChannelFd = 3;
 
@@ -40,15 +45,21 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
+  // What a request comes with. All are called from within Execute().
+  struct Handlers {
+    InputSupply supply;  // Of what the child lacks. May not be empty.
+    std::function<void(const v1::StageProgress&)> progress;  // May be empty.
+  };
+
   // Returns the result as the child gave it; after an infra_error in it the
   // child is replaced, too. `stage` is for errors. Errors, all
   // of them Fault::kInfra and after the child is dead: INTERNAL (it crashed;
   // names stage and signal), CANCELLED (`limits.cancel_fd` became readable),
   // DEADLINE_EXCEEDED (`limits.deadline` passed), UNAVAILABLE (no process).
+  // Also those of `handlers.supply`, as they are.
   absl::StatusOr<v1::ChildReply::Result> Execute(
       const v1::ChildRequest& request, absl::string_view stage,
-      const MessageChannel::Limits& limits,
-      const std::function<void(const v1::StageProgress&)>& progress);
+      const MessageChannel::Limits& limits, const Handlers& handlers);
 
   // Process id of the living child; 0 without one.
   pid_t pid() const { return pid_; }
@@ -60,13 +71,17 @@ class ChildProcess {
   std::string Reap();
   absl::Status Fail(const absl::Status& why, absl::string_view stage,
                     absl::Duration timeout);
+  absl::Status Supply(const v1::ChildReply::Need& need, int inputs,
+                      const MessageChannel::Limits& limits,
+                      const InputSupply& supply);
   absl::StatusOr<v1::ChildReply::Result> Converse(
       const v1::ChildRequest& request, const MessageChannel::Limits& limits,
-      const std::function<void(const v1::StageProgress&)>& progress);
+      const Handlers& handlers);
 
   const ChildOptions options_;
   pid_t pid_ = 0;
   std::unique_ptr<MessageChannel> channel_;
+  absl::Status unsupplied_;  // Why the living child waits in vain.
 };
 
 }  // namespace edgekiln::server

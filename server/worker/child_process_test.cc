@@ -7,34 +7,65 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "gtest/gtest.h"
+#include "server/proto_convert.h"
 #include "server/worker/child_main.h"
 #include "server/worker/test_child.h"
 
 namespace edgekiln::server {
 namespace {
 
-v1::ChildRequest Request(void (*choose)(v1::StageOptions&)) {
+// A request and the bytes of its inputs.
+struct Work {
   v1::ChildRequest request;
-  choose(*request.mutable_options());
-  return request;
+  std::vector<std::shared_ptr<const std::string>> inputs;
+
+  void Add(const std::string& role, const std::string& bytes) {
+    v1::BlobRef& input = *request.add_inputs();
+    input.set_role(role);
+    *input.mutable_digest() = ToProto(DigestOf(bytes));
+    inputs.push_back(std::make_shared<const std::string>(bytes));
+  }
+};
+
+Work Request(void (*choose)(v1::StageOptions&)) {
+  Work work;
+  choose(*work.request.mutable_options());
+  return work;
 }
 
-absl::StatusOr<v1::ChildReply::Result> Do(ChildProcess& child,
-                                          const v1::ChildRequest& request) {
-  return child.Execute(request, "some_stage", {}, nullptr);
+// `asked` gets the positions of the inputs that the child wanted to have.
+absl::StatusOr<v1::ChildReply::Result> Do(ChildProcess& child, const Work& work,
+                                          std::vector<int>* asked = nullptr) {
+  ChildProcess::Handlers handlers;
+  handlers.supply = [&](const std::vector<int>& positions) {
+    std::vector<std::shared_ptr<const std::string>> inputs;
+    for (const int position : positions) {
+      inputs.push_back(work.inputs[static_cast<size_t>(position)]);
+      if (asked != nullptr) asked->push_back(position);
+    }
+    return inputs;
+  };
+  return child.Execute(work.request, "some_stage", {}, handlers);
 }
 
-v1::ChildRequest Import(const std::string& model) {
-  v1::ChildRequest request;
-  request.mutable_options()->mutable_import();
-  request.add_inputs()->set_role("model");
-  request.mutable_inputs(0)->set_data(model);
-  return request;
+Work Import(const std::string& model) {
+  Work work = Request([](auto& o) { o.mutable_import(); });
+  work.Add("model", model);
+  return work;
+}
+
+Work Interpret(const std::string& graph, const std::string& chunk) {
+  Work work = Request([](auto& o) { o.mutable_interpret(); });
+  work.Add("graph", graph);
+  work.Add("chunk", chunk);
+  return work;
 }
 
 TEST(ChildProcessTest, ReturnsOutputs) {
@@ -139,8 +170,8 @@ TEST(ChildProcessTest, CancelKillsAtOnce) {
     eventfd_write(cancel, 1);
   });
   const auto result =
-      child.Execute(Request([](auto& o) { o.mutable_partition(); }), "forever",
-                    {.cancel_fd = cancel}, nullptr);
+      child.Execute(Request([](auto& o) { o.mutable_partition(); }).request,
+                    "forever", {.cancel_fd = cancel}, {});
   canceller.join();
   close(cancel);
   EXPECT_EQ(result.status().code(), absl::StatusCode::kCancelled);
@@ -151,8 +182,8 @@ TEST(ChildProcessTest, CancelKillsAtOnce) {
 TEST(ChildProcessTest, DeadlineKills) {
   ChildProcess child(TestChild());
   const auto result = child.Execute(
-      Request([](auto& o) { o.mutable_partition(); }), "forever",
-      {.deadline = MessageChannel::Now() + absl::Milliseconds(200)}, nullptr);
+      Request([](auto& o) { o.mutable_partition(); }).request, "forever",
+      {.deadline = MessageChannel::Now() + absl::Milliseconds(200)}, {});
   EXPECT_EQ(result.status().code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(child.pid(), 0);
 }
@@ -161,8 +192,10 @@ TEST(ChildProcessTest, ReportsProgress) {
   ChildProcess child(TestChild());
   std::vector<int64_t> seen;
   const auto result = child.Execute(
-      Request([](auto& o) { o.mutable_calibrate(); }), "calibrate", {},
-      [&](const v1::StageProgress& p) { seen.push_back(p.done()); });
+      Request([](auto& o) { o.mutable_calibrate(); }).request, "calibrate", {},
+      {.supply = nullptr, .progress = [&](const v1::StageProgress& p) {
+         seen.push_back(p.done());
+       }});
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(seen, (std::vector<int64_t>{1, 2, 3}));
 }
@@ -177,6 +210,76 @@ TEST(ChildProcessTest, DeadWhileIdleIsReplaced) {
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOWAIT), 0);
   EXPECT_TRUE(Do(child, Import("b")).ok());
   EXPECT_NE(child.pid(), pid);
+}
+
+TEST(ChildProcessTest, IsSentOnlyWhatItHasMadeNothingOfYet) {
+  ChildProcess child(TestChild());
+  std::vector<int> asked;
+  auto result = Do(child, Interpret("g", "1"), &asked);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->outputs(0).data(), "ready g.1");
+  EXPECT_EQ(asked, (std::vector<int>{0, 1}));
+  asked.clear();
+  result = Do(child, Interpret("g", "2"), &asked);
+  EXPECT_EQ(result->outputs(0).data(), "ready g..2");
+  EXPECT_EQ(asked, (std::vector<int>{1}));
+  asked.clear();
+  result = Do(child, Interpret("h", "2"), &asked);
+  EXPECT_EQ(result->outputs(0).data(), "ready h.2");
+  EXPECT_EQ(asked, (std::vector<int>{0, 1}));
+  // Another process knows nothing.
+  kill(child.pid(), SIGKILL);
+  asked.clear();
+  while (!(result = Do(child, Interpret("g", "3"), &asked)).ok()) asked.clear();
+  EXPECT_EQ(result->outputs(0).data(), "ready g.3");
+  EXPECT_EQ(asked, (std::vector<int>{0, 1}));
+}
+
+TEST(ChildProcessTest, AMissingInputIsSaidAsItIs) {
+  ChildProcess child(TestChild());
+  const auto result =
+      child.Execute(Import("a").request, "import", {},
+                    {.supply =
+                         [](const std::vector<int>&) {
+                           return absl::UnavailableError("the daemon has gone");
+                         },
+                     .progress = nullptr});
+  EXPECT_EQ(result.status(), absl::UnavailableError("the daemon has gone"));
+  EXPECT_EQ(child.pid(), 0) << "it waits for an answer that never comes";
+  EXPECT_TRUE(Do(child, Import("a")).ok());
+}
+
+TEST(ChildProcessTest, AChildGetsNothingButItsInputs) {
+  ChildProcess child(TestChild());
+  std::vector<int> asked;
+  Work work = Request([](auto& o) { o.mutable_synthesize_data(); });
+  work.Add("graph", "g");
+  const auto result = Do(child, work, &asked);
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kInternal);
+  EXPECT_EQ(asked, std::vector<int>());
+  EXPECT_EQ(child.pid(), 0);
+}
+
+TEST(ChildProcessTest, WhatIsKeptMakesNoStageFail) {
+  ChildProcess child(TestChild());
+  const Work hungry = Request([](auto& o) { o.mutable_pack_outputs(); });
+  ASSERT_TRUE(Do(child, Interpret("g", "1")).ok());
+  const pid_t pid = child.pid();
+  const auto result = Do(child, hungry);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_FALSE(result->has_infra_error());
+  EXPECT_EQ(child.pid(), pid);
+  std::vector<int> asked;
+  ASSERT_TRUE(Do(child, Interpret("g", "2"), &asked).ok());
+  EXPECT_EQ(asked, (std::vector<int>{0, 1})) << "all was to be dropped";
+}
+
+TEST(ChildProcessTest, OutOfMemoryWithNothingKeptIsOne) {
+  ChildProcess child(TestChild());
+  const auto result =
+      Do(child, Request([](auto& o) { o.mutable_pack_outputs(); }));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->infra_error().reason(), "STAGE_OUT_OF_MEMORY");
 }
 
 TEST(ChildProcessTest, InheritsNoDescriptors) {

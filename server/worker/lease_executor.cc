@@ -25,22 +25,23 @@ absl::Status OurFault(const absl::Status& status, absl::string_view doing,
                     .where = absl::StrCat("stage ", stage)});
 }
 
-absl::StatusOr<v1::ChildRequest> RequestOf(
-    const v1::DaemonMessage::Lease& lease, BlobClient& blobs) {
-  std::vector<Digest> digests;
-  for (const v1::BlobRef& input : lease.inputs()) {
-    EK_ASSIGN_OR_RETURN(Digest digest, FromProto(input.digest()));
-    digests.push_back(std::move(digest));
-  }
-  EK_ASSIGN_OR_RETURN(const std::vector<SharedBytes> bytes, blobs.Get(digests));
+v1::ChildRequest RequestOf(const v1::DaemonMessage::Lease& lease) {
   v1::ChildRequest request;
   *request.mutable_options() = lease.options();
-  for (int i = 0; i < lease.inputs_size(); ++i) {
-    v1::ChildBlob& blob = *request.add_inputs();
-    blob.set_role(lease.inputs(i).role());
-    blob.set_data(*bytes[static_cast<size_t>(i)]);
-  }
+  *request.mutable_inputs() = lease.inputs();
   return request;
+}
+
+absl::StatusOr<std::vector<SharedBytes>> InputsOf(
+    const v1::DaemonMessage::Lease& lease, const std::vector<int>& positions,
+    BlobClient& blobs) {
+  std::vector<Digest> digests;
+  for (const int position : positions) {
+    EK_ASSIGN_OR_RETURN(Digest digest,
+                        FromProto(lease.inputs(position).digest()));
+    digests.push_back(std::move(digest));
+  }
+  return blobs.Get(digests);
 }
 
 // Stores the outputs and names them in the result.
@@ -153,17 +154,20 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
       lease.timeout_ms() > 0
           ? MessageChannel::Now() + absl::Milliseconds(lease.timeout_ms())
           : absl::InfiniteDuration();
-  const absl::StatusOr<v1::ChildRequest> request = RequestOf(lease, blobs_);
-  if (!request.ok()) {
-    return fail(OurFault(request.status(), "fetching inputs", stage));
-  }
-  const auto on_progress = [&](const v1::StageProgress& progress) {
+  ChildProcess::Handlers handlers;
+  handlers.supply = [&](const std::vector<int>& positions)
+      -> absl::StatusOr<std::vector<SharedBytes>> {
+    auto inputs = InputsOf(lease, positions, blobs_);
+    if (inputs.ok()) return inputs;
+    return OurFault(inputs.status(), "fetching inputs", stage);
+  };
+  handlers.progress = [&](const v1::StageProgress& progress) {
     std::lock_guard lock(mutex_);
     held.progress = progress;
   };
   absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
-      *request, stage, {.deadline = deadline, .cancel_fd = held.cancel_fd},
-      on_progress);
+      RequestOf(lease), stage,
+      {.deadline = deadline, .cancel_fd = held.cancel_fd}, handlers);
   if (!reply.ok()) return fail(reply.status());
   result.set_cpu_seconds(reply->cpu_seconds());
   if (reply->has_infra_error()) {

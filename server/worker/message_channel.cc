@@ -116,4 +116,24 @@ absl::Status MessageChannel::Receive(google::protobuf::MessageLite& message,
   return absl::OkStatus();
 }
 
+absl::Status MessageChannel::SendBytes(absl::string_view bytes,
+                                       const Limits& limits) {
+  const uint64_t size = bytes.size();
+  EK_RETURN_IF_ERROR(
+      Write(reinterpret_cast<const char*>(&size), sizeof(size), limits));
+  return Write(bytes.data(), bytes.size(), limits);
+}
+
+absl::Status MessageChannel::ReceiveBytes(std::string& bytes, int64_t size,
+                                          const Limits& limits) {
+  uint64_t sent = 0;
+  EK_RETURN_IF_ERROR(
+      Read(reinterpret_cast<char*>(&sent), sizeof(sent), limits));
+  if (size < 0 || sent != static_cast<uint64_t>(size)) {
+    return absl::InternalError("bytes of another length than promised");
+  }
+  bytes.resize(sent);
+  return Read(bytes.data(), bytes.size(), limits);
+}
+
 }  // namespace edgekiln::server

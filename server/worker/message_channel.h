@@ -1,12 +1,14 @@
 #ifndef EK_SERVER_WORKER_MESSAGE_CHANNEL_H_
 #define EK_SERVER_WORKER_MESSAGE_CHANNEL_H_
 
-// Protobuf messages over a stream socket, each with its length in front
-// (8 bytes, little-endian).
+// Messages over a stream socket, each with its length in front (8 bytes,
+// little-endian): protobuf, or plain bytes where both ends expect them.
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "google/protobuf/message_lite.h"
 
@@ -38,6 +40,11 @@ class MessageChannel {
                     const Limits& limits);
   absl::Status Receive(google::protobuf::MessageLite& message,
                        const Limits& limits);
+  // Of any size. Nothing is copied on the way but by the system.
+  absl::Status SendBytes(absl::string_view bytes, const Limits& limits);
+  // `size` is what the receiver knows it to be: INTERNAL for another one.
+  absl::Status ReceiveBytes(std::string& bytes, int64_t size,
+                            const Limits& limits);
 
   // The clock that Limits::deadline refers to; monotonic.
   static absl::Duration Now();

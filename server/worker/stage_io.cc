@@ -1,23 +1,55 @@
 #include "server/worker/stage_io.h"
 
+#include <algorithm>
+
 namespace edgekiln::server {
+
+bool StageInputs::Has(absl::string_view role) const {
+  return std::any_of(blobs_.begin(), blobs_.end(),
+                     [&](const Blob& blob) { return blob.role == role; });
+}
 
 absl::StatusOr<absl::string_view> StageInputs::One(
     absl::string_view role) const {
-  const std::vector<absl::string_view> all = All(role);
-  if (all.size() != 1) {
+  const absl::StatusOr<std::vector<absl::string_view>> all = All(role);
+  if (!all.ok()) return all.status();
+  if (all->size() != 1) {
     return absl::InternalError(absl::StrCat(
-        "stage has ", all.size(), " inputs '", role, "' where it needs one"));
+        "stage has ", all->size(), " inputs '", role, "' where it needs one"));
   }
-  return all[0];
+  return all->front();
 }
 
-std::vector<absl::string_view> StageInputs::All(absl::string_view role) const {
+absl::StatusOr<std::vector<absl::string_view>> StageInputs::All(
+    absl::string_view role) const {
   std::vector<absl::string_view> all;
-  for (const auto& [name, bytes] : blobs_) {
-    if (name == role) all.push_back(bytes);
+  std::vector<int> absent;    // Positions in the lease
+  std::vector<size_t> place;  // and in `all`.
+  for (size_t i = 0; i < blobs_.size(); ++i) {
+    if (blobs_[i].role != role) continue;
+    if (!blobs_[i].bytes) {
+      absent.push_back(static_cast<int>(i));
+      place.push_back(all.size());
+    }
+    all.push_back(blobs_[i].bytes.value_or(""));
   }
+  if (absent.empty()) return all;
+  if (source_ == nullptr) return absl::InternalError("inputs without a source");
+  const absl::StatusOr<std::vector<absl::string_view>> fetched =
+      source_->Get(absent);
+  if (!fetched.ok()) return fetched.status();
+  for (size_t i = 0; i < place.size(); ++i) all[place[i]] = (*fetched)[i];
   return all;
+}
+
+void StageInputs::AppendName(absl::string_view role, std::string& key,
+                             int64_t& bytes) const {
+  for (const Blob& blob : blobs_) {
+    if (blob.role != role) continue;
+    const Digest digest = blob.digest ? *blob.digest : DigestOf(*blob.bytes);
+    absl::StrAppend(&key, " ", role, "=", digest.ToString());
+    bytes += digest.size_bytes;
+  }
 }
 
 }  // namespace edgekiln::server

@@ -3,7 +3,11 @@
 
 // What goes into a stage and what comes out of it, by value.
 
+#include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,22 +16,48 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "base/digest.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "server/worker/warm_cache.h"
 
 namespace edgekiln::server {
 
+// Fetches inputs of one lease that a stage turns out to need.
+class InputSource {
+ public:
+  virtual ~InputSource() = default;
+  // Bytes of the inputs at these positions of the lease; they live as long as
+  // the source.
+  virtual absl::StatusOr<std::vector<absl::string_view>> Get(
+      const std::vector<int>& positions) = 0;
+};
+
 // Blobs by role, in the order of the lease. Views borrow from the owner of the
-// bytes. A missing or unreadable input is a bug of ours: INTERNAL.
+// bytes. A missing or unreadable input is a bug of ours: INTERNAL. Also errors
+// of the source.
 class StageInputs {
  public:
+  StageInputs() = default;
+  // For inputs that are added by name. `source` and `warm` must outlive this;
+  // without `warm`, nothing that stages prepare is kept.
+  StageInputs(InputSource* source, WarmCache* warm)
+      : source_(source), warm_(warm) {}
+
+  // The next input of the lease, by value; borrowed.
   void Add(std::string role, absl::string_view bytes) {
-    blobs_.emplace_back(std::move(role), bytes);
+    blobs_.push_back({std::move(role), bytes, std::nullopt});
+  }
+  // The same by name: its bytes come from the source once a stage reads them.
+  void Add(std::string role, Digest digest) {
+    blobs_.push_back({std::move(role), std::nullopt, std::move(digest)});
   }
 
+  bool Has(absl::string_view role) const;
   // The only blob with that role.
   absl::StatusOr<absl::string_view> One(absl::string_view role) const;
   // All blobs with that role; may be empty.
-  std::vector<absl::string_view> All(absl::string_view role) const;
+  absl::StatusOr<std::vector<absl::string_view>> All(
+      absl::string_view role) const;
 
   // The only blob with that role, as a message.
   template <typename Message>
@@ -38,8 +68,10 @@ class StageInputs {
   }
   template <typename Message>
   absl::StatusOr<std::vector<Message>> ParseAll(absl::string_view role) const {
+    const absl::StatusOr<std::vector<absl::string_view>> all = All(role);
+    if (!all.ok()) return all.status();
     std::vector<Message> messages;
-    for (const absl::string_view bytes : All(role)) {
+    for (const absl::string_view bytes : *all) {
       absl::StatusOr<Message> message = ParseBytes<Message>(role, bytes);
       if (!message.ok()) return message.status();
       messages.push_back(*std::move(message));
@@ -47,7 +79,28 @@ class StageInputs {
     return messages;
   }
 
+  // What `make` returns, an absl::StatusOr<std::shared_ptr<T>>, or what it
+  // returned to an earlier stage, which may have used it since: a memo of
+  // `make`, which must be a pure function of the bytes of the inputs with these
+  // roles and of `variant`. A warm stage reads none of those inputs.
+  template <typename T, typename Make>
+  absl::StatusOr<std::shared_ptr<T>> Prepared(
+      std::initializer_list<absl::string_view> roles, absl::string_view variant,
+      const Make& make) const {
+    if (warm_ == nullptr) return make();
+    std::string key(variant);
+    int64_t bytes = 0;
+    for (const absl::string_view role : roles) AppendName(role, key, bytes);
+    return warm_->GetOrMake<T>(key, bytes, make);
+  }
+
  private:
+  struct Blob {
+    std::string role;
+    std::optional<absl::string_view> bytes;  // Either this
+    std::optional<Digest> digest;            // or this.
+  };
+
   template <typename Message>
   static absl::StatusOr<Message> ParseBytes(absl::string_view role,
                                             absl::string_view bytes) {
@@ -58,8 +111,14 @@ class StageInputs {
     }
     return message;
   }
+  // Adds role and digests of all blobs with that role to `key`, and their sizes
+  // to `bytes`.
+  void AppendName(absl::string_view role, std::string& key,
+                  int64_t& bytes) const;
 
-  std::vector<std::pair<std::string, absl::string_view>> blobs_;
+  InputSource* source_ = nullptr;
+  WarmCache* warm_ = nullptr;
+  std::vector<Blob> blobs_;
 };
 
 struct StageOutput {

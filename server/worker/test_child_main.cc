@@ -7,11 +7,16 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/worker/child_main.h"
+#include "server/worker/child_process.h"
+#include "server/worker/message_channel.h"
 
 namespace edgekiln::server {
 namespace {
@@ -67,6 +72,34 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
         progress(state);
       }
       return output;
+    case v1::StageOptions::kInterpret: {
+      // Remembers what it has made of its "graph".
+      const auto prepared = inputs.Prepared<std::string>(
+          {"graph"}, "", [&]() -> absl::StatusOr<std::shared_ptr<std::string>> {
+            const auto graph = inputs.One("graph");
+            if (!graph.ok()) return graph.status();
+            return std::make_shared<std::string>(
+                absl::StrCat("ready ", *graph));
+          });
+      if (!prepared.ok()) return prepared.status();
+      const auto chunks = inputs.All("chunk");
+      if (!chunks.ok()) return chunks.status();
+      // Counts its uses, as nothing but a test may.
+      **prepared += ".";
+      output.Add("chunk", absl::StrCat(**prepared, absl::StrJoin(*chunks, "")));
+      return output;
+    }
+    case v1::StageOptions::kPackOutputs: {
+      static bool before = false;
+      if (!std::exchange(before, true)) throw std::bad_alloc();
+      return output;
+    }
+    case v1::StageOptions::kSynthesizeData: {
+      v1::ChildReply reply;
+      reply.mutable_need()->add_inputs(7);
+      MessageChannel(dup(kChildChannelFd)).Send(reply, {}).IgnoreError();
+      while (true) pause();
+    }
     case v1::StageOptions::kResolveTarget:
       output.Add("pid", absl::StrCat(getpid()));
       output.Add("descriptors", OpenDescriptors());

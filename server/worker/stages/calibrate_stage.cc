@@ -10,7 +10,8 @@ namespace edgekiln::server {
 absl::StatusOr<StageOutput> RunCalibrate(const v1::CalibrateOptions& options,
                                          const StageInputs& inputs,
                                          const ProgressSink& progress) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       inputs.ParseAll<v1::Chunk>("chunk"));
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,

@@ -8,9 +8,9 @@ namespace edgekiln::server {
 absl::StatusOr<StageOutput> RunConvertData(
     const v1::ConvertDataOptions& options, const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const compiler::ModelInputs model, ModelInputsOf(inputs));
-  EK_ASSIGN_OR_RETURN(
-      const compiler::ConvertedData data,
-      compiler::ConvertDataSet(options, inputs.All("data"), model));
+  EK_ASSIGN_OR_RETURN(const auto files, inputs.All("data"));
+  EK_ASSIGN_OR_RETURN(const compiler::ConvertedData data,
+                      compiler::ConvertDataSet(options, files, model));
   StageOutput output;
   AddChunks(data.chunks, output);
   if (data.labels) output.Add("labels", *data.labels);

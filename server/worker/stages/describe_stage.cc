@@ -113,7 +113,8 @@ void AddPlacements(const compiler::Graph& graph,
 
 absl::StatusOr<StageOutput> RunDescribe(const v1::DescribeOptions& options,
                                         const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const compiler::Graph& graph = *read;
   StageOutput output;
   v1::ModelDescription& description = *output.summary.mutable_description();
   description.set_name(graph.name);
@@ -136,7 +137,7 @@ absl::StatusOr<StageOutput> RunDescribe(const v1::DescribeOptions& options,
     if (tensor.is_constant()) parameters += tensor.num_elements();
   }
   description.set_parameters(parameters);
-  if (!inputs.All("capabilities").empty()) {
+  if (inputs.Has("capabilities")) {
     EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
                         inputs.Parse<v1::Capabilities>("capabilities"));
     AddPlacements(graph, capabilities, description);

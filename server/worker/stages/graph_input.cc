@@ -7,12 +7,32 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<compiler::Graph> GraphInput(const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const v1::Graph proto, inputs.Parse<v1::Graph>("graph"));
-  absl::StatusOr<compiler::Graph> graph = compiler::GraphFromProto(proto);
-  if (graph.ok()) return graph;
-  return absl::InternalError(absl::StrCat("a stage was handed a bad graph: ",
-                                          graph.status().message()));
+using compiler::Graph;
+using compiler::InterpreterOptions;
+
+absl::StatusOr<std::shared_ptr<const Graph>> GraphInput(
+    const StageInputs& inputs) {
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<Graph>> {
+    EK_ASSIGN_OR_RETURN(const v1::Graph proto,
+                        inputs.Parse<v1::Graph>("graph"));
+    absl::StatusOr<Graph> graph = compiler::GraphFromProto(proto);
+    if (graph.ok()) return std::make_shared<Graph>(*std::move(graph));
+    return absl::InternalError(absl::StrCat("a stage was handed a bad graph: ",
+                                            graph.status().message()));
+  };
+  return inputs.Prepared<Graph>({"graph"}, "", read);
+}
+
+absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
+    const StageInputs& inputs, const Graph& graph,
+    InterpreterOptions::Keep keep) {
+  const auto create =
+      [&]() -> absl::StatusOr<std::shared_ptr<compiler::Interpreter>> {
+    return compiler::Interpreter::Create(graph, {.keep = keep});
+  };
+  const bool all = keep == InterpreterOptions::Keep::kAllTensors;
+  return inputs.Prepared<compiler::Interpreter>(
+      {"graph"}, all ? "all tensors" : "outputs", create);
 }
 
 v1::TensorType TypeOf(const compiler::Tensor& tensor) {

@@ -3,19 +3,27 @@
 
 // Graphs on their way between stages.
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/interpreter.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "server/worker/stage_io.h"
 
 namespace edgekiln::server {
 
 // Reads and verifies the input "graph". Only stages write graphs, so that a bad
-// one is a bug of ours: INTERNAL.
-absl::StatusOr<compiler::Graph> GraphInput(const StageInputs& inputs);
+// one is a bug of ours: INTERNAL. Never null.
+absl::StatusOr<std::shared_ptr<const compiler::Graph>> GraphInput(
+    const StageInputs& inputs);
+
+// The reference, ready to compute `graph`, which is the input "graph".
+absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
+    const StageInputs& inputs, const compiler::Graph& graph,
+    compiler::InterpreterOptions::Keep keep);
 
 // The stored form of a tensor's type.
 v1::TensorType TypeOf(const compiler::Tensor& tensor);

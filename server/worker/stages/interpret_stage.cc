@@ -1,4 +1,4 @@
-#include <memory>
+#include <vector>
 
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
@@ -11,7 +11,8 @@ namespace edgekiln::server {
 absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
                                          const StageInputs& inputs,
                                          const ProgressSink& progress) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const compiler::Graph& graph = *read;
   const std::vector<v1::TensorType> in = TypesOf(graph, graph.inputs);
   const std::vector<v1::TensorType> out = TypesOf(graph, graph.outputs);
   if (in.empty() || out.empty()) {
@@ -20,9 +21,10 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
   EK_ASSIGN_OR_RETURN(Top1Counter top1,
                       Top1Counter::Create(inputs, in[0], out[0], chunk));
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<compiler::Interpreter> interpreter,
-                      compiler::Interpreter::Create(graph),
-                      "preparing the reference");
+  EK_ASSIGN_OR_RETURN(
+      const auto interpreter,
+      ReferenceOf(inputs, graph, compiler::InterpreterOptions::Keep::kOutputs),
+      "preparing the reference");
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
   state.set_total(chunk.samples());

@@ -9,7 +9,8 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions&,
                                          const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
                       inputs.Parse<v1::Capabilities>("capabilities"));
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,

@@ -7,7 +7,8 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions&,
                                         const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
   EK_ASSIGN_OR_RETURN(const compiler::Graph quantized,

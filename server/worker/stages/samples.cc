@@ -1,6 +1,7 @@
 #include "server/worker/stages/samples.h"
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
@@ -75,9 +76,15 @@ absl::StatusOr<Top1Counter> Top1Counter::Create(
     const v1::TensorType& first_output, const ChunkReader& chunk) {
   Top1Counter counter(first_output.element_type());
   const int64_t classes = Classes(first_input, first_output);
-  if (inputs.All("labels").empty() || classes == 0) return counter;
-  EK_ASSIGN_OR_RETURN(const v1::Labels labels,
-                      inputs.Parse<v1::Labels>("labels"));
+  if (!inputs.Has("labels") || classes == 0) return counter;
+  // Those of all samples: the same blob for every chunk.
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<v1::Labels>> {
+    EK_ASSIGN_OR_RETURN(v1::Labels all, inputs.Parse<v1::Labels>("labels"));
+    return std::make_shared<v1::Labels>(std::move(all));
+  };
+  EK_ASSIGN_OR_RETURN(const auto all_labels,
+                      inputs.Prepared<v1::Labels>({"labels"}, "", read));
+  const v1::Labels& labels = *all_labels;
   const int64_t first = chunk.first_sample();
   const auto end = CheckedAdd(first, chunk.samples());
   if (!end || *end > labels.label_size()) {
@@ -114,8 +121,12 @@ int64_t ArgMax(v1::ElementType type, absl::string_view values) {
   if (!element) return 0;
   const compiler::NpyArray array{*element, {}, std::string(values)};
   int64_t best = 0;
+  double largest = array.elements() > 0 ? NpyValue(array, 0) : 0;
   for (int64_t i = 1; i < array.elements(); ++i) {
-    if (NpyValue(array, i) > NpyValue(array, best)) best = i;
+    const double value = NpyValue(array, i);
+    if (!(value > largest)) continue;
+    best = i;
+    largest = value;
   }
   return best;
 }

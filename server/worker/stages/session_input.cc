@@ -3,27 +3,47 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::server {
 
-absl::StatusOr<LoadedProgram> LoadProgram(
-    const StageInputs& inputs, std::vector<int64_t> tensor_element_bytes) {
-  LoadedProgram loaded;
-  EK_ASSIGN_OR_RETURN(loaded.program, inputs.Parse<v1::Program>("program"));
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
+    const StageInputs& inputs,
+    const std::vector<int64_t>& tensor_element_bytes) {
+  EK_ASSIGN_OR_RETURN(const v1::Program program,
+                      inputs.Parse<v1::Program>("program"));
   EK_ASSIGN_OR_RETURN(const absl::string_view constants,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
   simfarm::SessionOptions options;
-  options.tensor_element_bytes = std::move(tensor_element_bytes);
+  options.tensor_element_bytes = tensor_element_bytes;
   absl::StatusOr<std::unique_ptr<simfarm::Session>> session =
-      simfarm::LoadSession(loaded.program, constants, machine, options);
+      simfarm::LoadSession(program, constants, machine, options);
   if (!session.ok()) return SimulationError(session.status());
-  loaded.session = *std::move(session);
+  auto loaded = std::make_shared<LoadedProgram>();
+  for (const v1::Program::Binding& input : program.inputs()) {
+    loaded->inputs.push_back(input.type());
+  }
+  for (const v1::Program::Binding& output : program.outputs()) {
+    loaded->outputs.push_back(output.type());
+  }
+  loaded->session = *std::move(session);
   return loaded;
+}
+
+absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
+    const StageInputs& inputs,
+    const std::vector<int64_t>& tensor_element_bytes) {
+  return inputs.Prepared<LoadedProgram>(
+      {"program", "constants", "machine"},
+      absl::StrCat("taps ", absl::StrJoin(tensor_element_bytes, ",")),
+      [&] { return LoadProgram(inputs, tensor_element_bytes); });
 }
 
 absl::Status SimulationError(const absl::Status& status) {

@@ -9,22 +9,30 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/graph.pb.h"
 #include "server/worker/stage_io.h"
 #include "simfarm/session/session.h"
 
 namespace edgekiln::server {
 
-// A program with a session that runs it.
+// A session with a program, and what it takes to use it.
 struct LoadedProgram {
-  v1::Program program;
+  std::vector<v1::TensorType> inputs;
+  std::vector<v1::TensorType> outputs;
   std::unique_ptr<simfarm::Session> session;
 };
 
 // Loads the inputs "program", "constants" and "machine".
 // `tensor_element_bytes` as in SessionOptions. Errors: as SimulationError().
-absl::StatusOr<LoadedProgram> LoadProgram(
-    const StageInputs& inputs, std::vector<int64_t> tensor_element_bytes);
+absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
+    const StageInputs& inputs,
+    const std::vector<int64_t>& tensor_element_bytes);
+
+// The same for stages that meet the same program again: loading checks all that
+// makes running safe, and a session that an earlier stage used has passed.
+absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
+    const StageInputs& inputs,
+    const std::vector<int64_t>& tensor_element_bytes);
 
 // The compiler made the program, so that a simulator that refuses it has found
 // a bug of ours: INTERNAL, with what it found. RESOURCE_EXHAUSTED stays.

@@ -7,7 +7,8 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions&,
                                         const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  compiler::Graph graph = *read;  // Constants stay shared.
   EK_RETURN_IF_ERROR(compiler::Simplify(graph), "simplifying the model");
   StageOutput output;
   output.Add("graph", compiler::GraphToProto(graph));

@@ -33,17 +33,21 @@ std::vector<int64_t> ElementBytesOf(const Graph& graph) {
 // The reference and the chip, sample by sample.
 class SideBySide {
  public:
-  static absl::StatusOr<SideBySide> Create(const Graph& graph,
-                                           LoadedProgram loaded, bool layers) {
-    if (loaded.program.outputs_size() !=
-        static_cast<int>(graph.outputs.size())) {
+  // `graph` is the input "graph".
+  static absl::StatusOr<SideBySide> Create(const StageInputs& inputs,
+                                           const Graph& graph, bool layers) {
+    SideBySide both(graph, layers);
+    EK_ASSIGN_OR_RETURN(both.loaded_,
+                        WarmProgram(inputs, layers ? ElementBytesOf(graph)
+                                                   : std::vector<int64_t>()));
+    if (both.loaded_->outputs.size() != graph.outputs.size()) {
       return absl::InternalError("program and graph have different outputs");
     }
-    SideBySide both(graph, std::move(loaded), layers);
-    compiler::InterpreterOptions options;
-    if (layers) options.keep = compiler::InterpreterOptions::Keep::kAllTensors;
-    EK_ASSIGN_OR_RETURN(both.reference_, Interpreter::Create(graph, options),
-                        "preparing the reference");
+    using Keep = compiler::InterpreterOptions::Keep;
+    EK_ASSIGN_OR_RETURN(
+        both.reference_,
+        ReferenceOf(inputs, graph, layers ? Keep::kAllTensors : Keep::kOutputs),
+        "preparing the reference");
     return both;
   }
 
@@ -58,7 +62,7 @@ class SideBySide {
       };
     }
     EK_RETURN_IF_ERROR(
-        SimulationError(loaded_.session->Run(inputs, visit, &outputs)),
+        SimulationError(loaded_->session->Run(inputs, visit, &outputs)),
         absl::StrCat("sample ", sample));
     for (size_t i = 0; i < outputs.size(); ++i) {
       const TensorId output = graph_.outputs[i];
@@ -83,9 +87,8 @@ class SideBySide {
   }
 
  private:
-  SideBySide(const Graph& graph, LoadedProgram loaded, bool layers)
+  SideBySide(const Graph& graph, bool layers)
       : graph_(graph),
-        loaded_(std::move(loaded)),
         layers_(layers),
         producers_(compiler::Producers(graph)),
         tapped_(graph.tensors.size(), 0) {}
@@ -115,11 +118,11 @@ class SideBySide {
   }
 
   const Graph& graph_;
-  LoadedProgram loaded_;
   bool layers_;
   std::vector<int32_t> producers_;
   std::vector<int64_t> tapped_;  // Values compared, by tensor.
-  std::unique_ptr<Interpreter> reference_;
+  std::shared_ptr<LoadedProgram> loaded_;
+  std::shared_ptr<Interpreter> reference_;
   Comparison comparison_;
 };
 
@@ -128,7 +131,8 @@ class SideBySide {
 absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
                                         const StageInputs& inputs,
                                         const ProgressSink& progress) {
-  EK_ASSIGN_OR_RETURN(const Graph graph, GraphInput(inputs));
+  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
+  const Graph& graph = *read;
   const std::vector<v1::TensorType> in = TypesOf(graph, graph.inputs);
   const std::vector<v1::TensorType> out = TypesOf(graph, graph.outputs);
   if (in.empty() || out.empty()) {
@@ -138,12 +142,8 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   EK_ASSIGN_OR_RETURN(Top1Counter top1,
                       Top1Counter::Create(inputs, in[0], out[0], chunk));
   EK_ASSIGN_OR_RETURN(
-      LoadedProgram loaded,
-      LoadProgram(inputs, options.compare_layers() ? ElementBytesOf(graph)
-                                                   : std::vector<int64_t>()));
-  EK_ASSIGN_OR_RETURN(
       SideBySide both,
-      SideBySide::Create(graph, std::move(loaded), options.compare_layers()));
+      SideBySide::Create(inputs, graph, options.compare_layers()));
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
   state.set_total(chunk.samples());
