@@ -76,8 +76,12 @@ class ForkLauncher : public Launcher {
     std::string program = options_.program;
     std::string connect = "--connect";
     std::string address = address_;
-    char* const argv[] = {program.data(), connect.data(), address.data(),
-                          nullptr};
+    // As many leases at once as there are workers.
+    std::string slots = "--slots=1";
+    // The system's signal below is lost if we die in the wrong moment.
+    std::string with_parent = "--exit-with-parent";
+    char* const argv[] = {program.data(), connect.data(),     address.data(),
+                          slots.data(),   with_parent.data(), nullptr};
     const pid_t parent = getpid();
     child.started = std::chrono::steady_clock::now();
     child.pid = fork();

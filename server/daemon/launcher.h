@@ -23,9 +23,10 @@ struct ForkLauncherOptions {
   std::string program;  // Path of edgekiln-worker.
 };
 
-// Workers as child processes. One that dies is started again, at once the first
-// time, then ever more slowly; all end with the launcher. `log` must outlive
-// it. Start() errors: NOT_FOUND (no such program).
+// Workers as child processes, each of which takes one lease at a time and ends
+// with this process whatever ends it. One that dies is started again, at once
+// the first time, then ever more slowly; all end with the launcher. `log` must
+// outlive it. Start() errors: NOT_FOUND (no such program).
 std::unique_ptr<Launcher> NewForkLauncher(ForkLauncherOptions options,
                                           Logger& log);
 

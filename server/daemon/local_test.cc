@@ -152,6 +152,20 @@ TEST_F(LocalTest, WorkersThatDieAreStartedAgainAndAllEndWithTheLauncher) {
   for (const pid_t pid : pids) EXPECT_TRUE(Ended(pid)) << pid;
 }
 
+TEST_F(LocalTest, WorkersTakeOneLeaseAtATimeAndGoWithUs) {
+  const auto launcher = NewForkLauncher(
+      Program("echo \"$@\" > \"$2.tmp\"; mv \"$2.tmp\" \"$2.args\"\n"
+              "exec sleep 600"),
+      *log_);
+  const std::string address = root_ + "/pids";
+  ASSERT_TRUE(launcher->Start(1, address).ok());
+  ASSERT_TRUE(
+      Eventually([&] { return std::filesystem::exists(address + ".args"); }));
+  std::string line;
+  std::getline(std::ifstream(address + ".args") >> std::ws, line);
+  EXPECT_EQ(line, "--connect " + address + " --slots=1 --exit-with-parent");
+}
+
 TEST_F(LocalTest, AWorkerThatIgnoresItsEndIsEnded) {
   std::vector<pid_t> pids;
   {

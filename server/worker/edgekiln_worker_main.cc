@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 #include <string>
 #include <thread>
@@ -28,8 +29,9 @@ constexpr int kInfra = 4;
 struct Flags {
   std::string connect;
   std::vector<std::string> roles = {"compile", "simulate"};
-  int slots = 1;
+  int slots = 0;
   int memory_limit_mb = 4096;
+  int warm_mb = 256;
   bool verbose = false;
   bool exit_with_parent = false;
   bool child = false;
@@ -47,11 +49,17 @@ void Define(CLI::App& app, Flags& flags) {
       ->delimiter(',')
       ->check(CLI::IsMember({"compile", "simulate"}));
   app.add_option("--slots", flags.slots,
-                 "Leases executed at once, each in a process of its own")
-      ->check(CLI::Range(1, 1024))
-      ->capture_default_str();
+                 "Leases executed at once, each in a process of its own "
+                 "(default: one per core)")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--memory-limit-mb", flags.memory_limit_mb,
                  "Address space of each such process in MiB; 0 = unlimited")
+      ->check(CLI::Range(0, 1 << 24))
+      ->capture_default_str();
+  app.add_option("--warm-mb", flags.warm_mb,
+                 "Memory in which each such process keeps networks and "
+                 "programs that it has made ready, for the next lease, in MiB; "
+                 "0 = none")
       ->check(CLI::Range(0, 1 << 24))
       ->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
@@ -78,12 +86,20 @@ ChildOptions ChildOf(const Flags& flags) {
   ChildOptions child;
   child.binary = "/proc/self/exe";
   child.arguments = {"--child", "--memory-limit-mb",
-                     std::to_string(flags.memory_limit_mb)};
+                     std::to_string(flags.memory_limit_mb), "--warm-mb",
+                     std::to_string(flags.warm_mb)};
   if (!flags.test_crash_stage.empty()) {
     child.arguments.emplace_back("--test-crash-stage");
     child.arguments.push_back(flags.test_crash_stage);
   }
   return child;
+}
+
+// A lease computes in one thread, so that as many as there are cores are busy.
+int SlotsOf(const Flags& flags) {
+  if (flags.slots > 0) return flags.slots;
+  const unsigned cores = std::thread::hardware_concurrency();
+  return static_cast<int>(std::clamp(cores, 1U, 1024U));
 }
 
 // Returns once one of the signals has come, or the parent is gone if that
@@ -111,7 +127,7 @@ int RunWorker(const Flags& flags) {
       flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
   const auto worker = NewWorker({.address = flags.connect,
                                  .roles = RolesOf(flags),
-                                 .slots = flags.slots,
+                                 .slots = SlotsOf(flags),
                                  .child = ChildOf(flags)},
                                 *log);
   std::thread waiter([&] {
@@ -139,6 +155,7 @@ int Main(int argc, char** argv) {
   if (flags.child) {
     return ServeChild(
         {.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20,
+         .warm_bytes = int64_t{flags.warm_mb} << 20,
          .crash_stage = flags.test_crash_stage},
         RunStage);
   }
