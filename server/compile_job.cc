@@ -339,6 +339,7 @@ absl::Status CompileJob::Simulate(int index,
       },
       [&](const v1::StageResult& result) -> absl::Status {
         Add(result.summary().samples(), totals);
+        AddWarnings(result, run.report);
         EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
         outputs.push_back(chunk.digest());
         v1::JobEvent::Samples progress;

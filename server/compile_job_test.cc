@@ -148,6 +148,18 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 1);
 }
 
+// Every chunk says it; the report says it once.
+TEST_F(CompileJobTest, WarningsOfTheSimulationReachTheReport) {
+  const JobResult result =
+      Run(Request("float net", {"conv;sram=64 warns", "conv;sram=64"},
+                  {v1::VALIDATE}, "samples=40 labelled=40", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.reports.size(), 2u);
+  ASSERT_EQ(result.reports[0].warnings_size(), 1);
+  EXPECT_EQ(result.reports[0].warnings(0), "not all was compared");
+  EXPECT_EQ(result.reports[1].warnings_size(), 0);
+}
+
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
   const JobResult result = Run(Request(
       "float net", {"conv;sram=64"}, {v1::VALIDATE}, "samples=40 labelled=40"));

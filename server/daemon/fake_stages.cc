@@ -159,6 +159,9 @@ class FakeStage {
         return;
       }
       case v1::StageOptions::kSimulate:
+        if (absl::StrContains(Input("machine"), "warns")) {
+          result_.add_warnings("not all was compared");
+        }
         return Samples(/*wrong=*/1);
       case v1::StageOptions::kInterpret:
         return Samples(/*wrong=*/0);

@@ -6,7 +6,8 @@
 //
 // Models: "int8 ...", "float ..."; "bad ..." is a user error of import.
 // Targets: "capabilities;machine", e.g. "conv;sram=64"; "machine" containing
-// "tiny" is a user error of tile. Data: "samples=40", "labelled=40".
+// "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
+// Data: "samples=40", "labelled=40".
 
 #include <functional>
 #include <map>

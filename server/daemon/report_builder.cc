@@ -111,6 +111,14 @@ void AddBitExact(const v1::StageSummary::Samples& simulated,
   bit_exact.set_first_mismatch(simulated.first_mismatch());
 }
 
+void AddWarnings(const v1::StageResult& result, v1::Report& report) {
+  for (const std::string& warning : result.warnings()) {
+    const auto& known = report.warnings();
+    if (std::find(known.begin(), known.end(), warning) != known.end()) continue;
+    report.add_warnings(warning);
+  }
+}
+
 void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  const v1::StageSummary::Samples& reference,
                  v1::Report::Accuracy::Reference kind, v1::Report& report) {

@@ -27,6 +27,10 @@ void AddProgram(const v1::StageSummary::Target& target,
 void AddBitExact(const v1::StageSummary::Samples& simulated,
                  v1::Report& report);
 
+// Adds those of the stage's warnings that the report does not hold yet: every
+// chunk of a data set repeats them.
+void AddWarnings(const v1::StageResult& result, v1::Report& report);
+
 // Fills accuracy; absent, with a warning, if no sample had a label.
 void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  const v1::StageSummary::Samples& reference,
