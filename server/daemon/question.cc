@@ -23,12 +23,14 @@ struct Complaint {
   SteadyTime since;
 };
 
-absl::Status NoWorker(const std::string& reason) {
+absl::Status NoWorker(const std::string& reason, absl::Duration grace) {
   return MakeError(absl::StatusCode::kUnavailable,
                    {.fault = Fault::kInfra,
                     .reason = "NO_WORKER",
-                    .what = reason,
-                    .fix = "start a worker and ask again"});
+                    .what = "no worker took the question in time",
+                    .where = reason,
+                    .limit = absl::FormatDuration(grace),
+                    .fix = "start edgekiln-worker and ask again"});
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
     if (!complaint->reason.empty() &&
         std::chrono::steady_clock::now() - complaint->since >
             absl::ToChronoMilliseconds(options.worker_grace)) {
-      group.Cancel(NoWorker(complaint->reason));
+      group.Cancel(NoWorker(complaint->reason, options.worker_grace));
       complaint->reason.clear();
     }
   }
