@@ -152,8 +152,8 @@ INSTANTIATE_TEST_SUITE_P(
          "schema_version: 1 set { name: \"sram_byte\" value: 1 }",
          "did you mean \"sram_bytes\"?"},
         {"SettingOutOfRange", "schema_version: 1",
-         "schema_version: 1 set { name: \"sram_bytes\" value: 1023 }",
-         "limit: 1024 to 268435456 bytes"},
+         "schema_version: 1 set { name: \"sram_bytes\" value: 63 }",
+         "limit: 64 to 268435456 bytes"},
         {"SettingTwice", "schema_version: 1",
          "schema_version: 1 set { name: \"pes\" value: 1 } "
          "set { name: \"pes\" value: 2 }",
