@@ -55,6 +55,22 @@ INSTANTIATE_TEST_SUITE_P(
                     PublishedCase{"dscnn_int8", "kws_500", 449, 500}),
     [](const auto& info) { return info.param.name; });
 
+class UnlabelledTest : public ClusterTest {};
+
+TEST_F(UnlabelledTest, NoAccuracyAndAWord) {
+  EK_REQUIRE_SHARED("models/resnet8_int8.tflite");
+  EK_REQUIRE_SHARED("data/cifar10_calib_487.npz");
+  const v1::Report report = ReportOf(cluster().Cli(
+      {"validate", SharedPath("models/resnet8_int8.tflite"), "--target",
+       kTarget, "--data", SharedPath("data/cifar10_calib_487.npz"), "--limit",
+       "20", "--json", "--quiet"}));
+  EXPECT_FALSE(report.has_accuracy());
+  EXPECT_GT(report.bit_exact().outputs_compared(), 0);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_NE(report.warnings(0).find("label"), std::string::npos);
+}
+
 class ExampleModelTest : public ClusterTest {
  protected:
   static std::string Example(const std::string& file) {
@@ -63,11 +79,11 @@ class ExampleModelTest : public ClusterTest {
   static v1::Report Validate(const std::string& data,
                              const std::vector<std::string>& options = {}) {
     std::vector<std::string> arguments = {
-        "validate", Example("digits.onnx"),
-        "--target", kTarget,
+        "validate",      Example("digits.onnx"),
+        "--target",      kTarget,
         "--calibration", Example("digits_calibration.npz"),
-        "--data", data,
-        "--json", "--quiet"};
+        "--data",        data,
+        "--json",        "--quiet"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     return ReportOf(cluster().Cli(arguments));
   }
@@ -139,8 +155,8 @@ TEST_F(ExampleModelTest, RandomCalibrationGivesNoAccuracy) {
 }
 
 TEST_F(ExampleModelTest, RandomCalibrationIsSaid) {
-  const Outcome outcome = cluster().Cli(
-      {"profile", Example("digits.onnx"), "--target", kTarget});
+  const Outcome outcome =
+      cluster().Cli({"profile", Example("digits.onnx"), "--target", kTarget});
   EXPECT_EQ(outcome.exit_code, 0) << outcome;
   EXPECT_NE(outcome.out.find("SYNTHETIC"), std::string::npos) << outcome;
 }

@@ -198,8 +198,7 @@ bool Cluster::DaemonIsUp() {
          !daemon_->WaitFor(absl::ZeroDuration()).has_value();
 }
 
-std::unique_ptr<Process> Cluster::StartCli(
-    std::vector<std::string> arguments) {
+std::unique_ptr<Process> Cluster::StartCli(std::vector<std::string> arguments) {
   arguments.push_back("--server");
   arguments.push_back(address_);
   return sandbox_.StartCli(std::move(arguments));

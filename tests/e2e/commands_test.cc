@@ -74,9 +74,9 @@ TEST_F(CommandsTest, InspectOfAFloatNetwork) {
 
 TEST_F(CommandsTest, InspectWithATargetSaysWhereAndWhy) {
   EK_REQUIRE_SHARED("models/dscnn_int8.tflite");
-  const Json json = JsonOf(
-      cluster().Cli({"inspect", SharedPath("models/dscnn_int8.tflite"),
-                     "--target", kTarget, "--json"}));
+  const Json json =
+      JsonOf(cluster().Cli({"inspect", SharedPath("models/dscnn_int8.tflite"),
+                            "--target", kTarget, "--json"}));
   std::set<std::string> engines;
   for (const Json& layer : json.at("layers")) {
     engines.insert(layer.at("engine"));
@@ -127,8 +127,8 @@ TEST_F(CommandsTest, CompileLeavesFilesThatTheManifestNames) {
   ASSERT_GT(program.streams_size(), 0);
   EXPECT_EQ(ReadWholeFile(folder + "/streams/000.bin"),
             program.streams(0).code());
-  EXPECT_TRUE(absl::StrContains(ReadWholeFile(folder + "/streams/000.txt"),
-                                "OP_CONV"));
+  EXPECT_TRUE(
+      absl::StrContains(ReadWholeFile(folder + "/streams/000.txt"), "OP_CONV"));
 }
 
 TEST_F(CommandsTest, CompileForTwoTargets) {
@@ -202,7 +202,8 @@ TEST_F(CommandsTest, TargetsListHasEveryPreset) {
   for (const char* pes : {"64", "128"}) {
     for (const char* mode : {"i", "o"}) {
       for (const char* sram : {"512k", "1m", "256m"}) {
-        const std::string name = absl::StrCat("dla-", pes, "-", mode, "-", sram);
+        const std::string name =
+            absl::StrCat("dla-", pes, "-", mode, "-", sram);
         EXPECT_EQ(names.count(name), 1u) << name;
       }
     }
@@ -216,8 +217,8 @@ TEST_F(CommandsTest, TargetsShowGivesAFileForTheSameChip) {
   const std::string chip = sandbox().Write("shown.txtpb", show.out);
   const Outcome check = cluster().Cli({"targets", "check", chip});
   EXPECT_EQ(check.exit_code, 0) << check;
-  const v1::Report by_name = ReportOf(
-      cluster().Cli({"profile", Digits(), "--target", "dla-128-i-1m", "--json"}));
+  const v1::Report by_name = ReportOf(cluster().Cli(
+      {"profile", Digits(), "--target", "dla-128-i-1m", "--json"}));
   const v1::Report by_file = ReportOf(
       cluster().Cli({"profile", Digits(), "--target", chip, "--json"}));
   EXPECT_EQ(by_file.program().hash(), by_name.program().hash());
@@ -243,8 +244,7 @@ TEST_F(CommandsTest, JobsListAndShow) {
       JsonOf(cluster().Cli({"jobs", "show", report.job_id(), "--json"}));
   EXPECT_EQ(job.at("request").at("model_name"), "digits.onnx");
   EXPECT_EQ(job.at("reports"), 1);
-  EXPECT_EQ(job.at("stages").size(),
-            static_cast<size_t>(report.stages_size()));
+  EXPECT_EQ(job.at("stages").size(), static_cast<size_t>(report.stages_size()));
 
   // Watching a finished job gives its report again.
   const v1::Report again = ReportOf(
@@ -266,8 +266,8 @@ TEST_F(CommandsTest, AnUnknownJobIsTheUsersMistake) {
 TEST(JobsCancelTest, EndsAWaitingJob) {
   const auto cluster = Cluster::Start();
   ASSERT_NE(cluster, nullptr);
-  const auto command = cluster->StartCli(
-      {"profile", Digits(), "--target", kTarget, "--quiet"});
+  const auto command =
+      cluster->StartCli({"profile", Digits(), "--target", kTarget, "--quiet"});
   ASSERT_NE(command, nullptr);
   Json jobs = Json::array();
   for (int i = 0; i < 100 && jobs.empty(); ++i) {

@@ -60,7 +60,7 @@ class ErrorsTest : public ClusterTest {
 // The error says `part` somewhere.
 #define EXPECT_NAMES(error, part)                   \
   EXPECT_TRUE(absl::StrContains(Text(error), part)) \
-      << "no \"" << (part) << "\" in\n"              \
+      << "no \"" << (part) << "\" in\n"             \
       << Text(error)
 
 TEST_F(ErrorsTest, TruncatedModels) {
@@ -119,12 +119,11 @@ TEST_P(RejectTest, NamesWhatIsUnsupported) {
 
 INSTANTIATE_TEST_SUITE_P(
     Models, RejectTest,
-    testing::Values(
-        RejectCase{"unknown_domain",
-                   "unknown_domain.onnx",
-                   {"finn.custom_op.general"}},
-        RejectCase{"opset_1", "opset1_mnist.onnx", {"1"}},
-        RejectCase{"custom_op", "custom_op.tflite", {"Complex"}}),
+    testing::Values(RejectCase{"unknown_domain",
+                               "unknown_domain.onnx",
+                               {"finn.custom_op.general"}},
+                    RejectCase{"opset_1", "opset1_mnist.onnx", {"1"}},
+                    RejectCase{"custom_op", "custom_op.tflite", {"Complex"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST_F(ErrorsTest, TooSmallSramNamesLayerAndSize) {
@@ -152,12 +151,12 @@ TEST_F(ErrorsTest, TooSmallSramNamesLayerAndSize) {
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   EXPECT_GT(report.bit_exact().outputs_compared(), 0);
   EXPECT_LE(report.memory().sram_peak_bytes(), need);
-  EXPECT_EQ(std::atoll(Fails({"profile", SharedPath(kNet), "--target",
-                              chip_of(need - 1)},
-                             1)
-                           .need()
-                           .c_str()),
-            need);
+  EXPECT_EQ(
+      std::atoll(
+          Fails({"profile", SharedPath(kNet), "--target", chip_of(need - 1)}, 1)
+              .need()
+              .c_str()),
+      need);
 }
 
 TEST_F(ErrorsTest, UnknownOption) {
@@ -201,8 +200,7 @@ TEST_F(ErrorsTest, DataOfAnotherShapeNamesBoth) {
 
 TEST_F(ErrorsTest, DataThatIsNoData) {
   EK_REQUIRE_SHARED(kNet);
-  const std::string data =
-      sandbox().Write("data.npz", std::string(5000, 'x'));
+  const std::string data = sandbox().Write("data.npz", std::string(5000, 'x'));
   Fails({"profile", SharedPath(kNet), "--target", kTarget, "--data", data}, 1);
 }
 

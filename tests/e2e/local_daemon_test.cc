@@ -32,10 +32,9 @@ pid_t ListenerOf(const std::string& path) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   ucred peer = {};
   socklen_t size = sizeof(peer);
-  const bool known =
-      connect(fd, reinterpret_cast<const sockaddr*>(&address),
-              sizeof(address)) == 0 &&
-      getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  const bool known = connect(fd, reinterpret_cast<const sockaddr*>(&address),
+                             sizeof(address)) == 0 &&
+                     getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
   close(fd);
   return known ? peer.pid : 0;
 }
@@ -54,9 +53,7 @@ bool End(pid_t process, int signal_number) {
 class LocalDaemonTest : public testing::Test {
  protected:
   // A daemon whose command has ended becomes a child of this process.
-  void SetUp() override {
-    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-  }
+  void SetUp() override { ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0); }
 
   void TearDown() override {
     const pid_t daemon = ListenerOf(Socket());
@@ -92,12 +89,12 @@ TEST_F(LocalDaemonTest, IsStartedOnceAndShared) {
   EXPECT_EQ(ListenerOf(Socket()), daemon);
 
   // Everything lies in the folders that the environment names.
-  EXPECT_TRUE(std::filesystem::exists(sandbox_.Path("XDG_CACHE_HOME/edgekiln")));
+  EXPECT_TRUE(
+      std::filesystem::exists(sandbox_.Path("XDG_CACHE_HOME/edgekiln")));
   EXPECT_TRUE(std::filesystem::is_empty(sandbox_.Path("HOME")));
   struct stat info = {};
-  ASSERT_EQ(stat((sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln").c_str(),
-                 &info),
-            0);
+  ASSERT_EQ(
+      stat((sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln").c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0700u);
 }
 

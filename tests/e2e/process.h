@@ -18,7 +18,7 @@
 namespace edgekiln::tests {
 
 struct ProcessOptions {
-  std::string program;                // Path.
+  std::string program;                 // Path.
   std::vector<std::string> arguments;  // Without the program's name.
   // On top of this process's own environment.
   std::map<std::string, std::string> environment;

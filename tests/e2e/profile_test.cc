@@ -75,9 +75,9 @@ INSTANTIATE_TEST_SUITE_P(
 class StageCacheTest : public ClusterTest {
  protected:
   static v1::Report Profile(const std::string& target) {
-    return ReportOf(cluster().Cli(
-        {"profile", SharedPath("models/dscnn_int8.tflite"), "--target", target,
-         "--json", "--quiet"}));
+    return ReportOf(
+        cluster().Cli({"profile", SharedPath("models/dscnn_int8.tflite"),
+                       "--target", target, "--json", "--quiet"}));
   }
   static std::string Chip(int sram_bytes) {
     return sandbox().Write(

@@ -142,8 +142,7 @@ TEST(WorkersTest, AKilledDaemonForgetsNothing) {
   // The worker stays away: everything must be found.
   cluster->StopWorker(worker);
   ASSERT_TRUE(cluster->StartDaemon());
-  const Outcome show =
-      cluster->Cli({"jobs", "show", before.job_id()});
+  const Outcome show = cluster->Cli({"jobs", "show", before.job_id()});
   EXPECT_EQ(show.exit_code, 0) << show;
   EXPECT_NE(show.out.find("succeeded"), std::string::npos) << show;
   const v1::Report after =
@@ -176,8 +175,8 @@ TEST(WorkersTest, AWorkerOutlivesItsDaemon) {
   ASSERT_EQ(ReportOf(cluster->Cli(Profile())).bit_exact().mismatches(), 0);
   cluster->KillDaemon();
   ASSERT_TRUE(cluster->StartDaemon());
-  const v1::Report report = ReportOf(cluster->Cli(With(
-      With(Profile(), "--seed", "77"), "--timeout", "60s")));
+  const v1::Report report = ReportOf(
+      cluster->Cli(With(With(Profile(), "--seed", "77"), "--timeout", "60s")));
   EXPECT_FALSE(StagesWith(report, v1::Report::Stage::MISS).empty());
 }
 

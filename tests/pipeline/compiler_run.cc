@@ -30,8 +30,7 @@ absl::StatusOr<compiler::Graph> QuantizedGraph(const FloatModel& model,
   EK_ASSIGN_OR_RETURN(
       const compiler::ConvertedData data,
       compiler::ConvertDataSet(
-          convert, files,
-          compiler::InputsOf(compiler::GraphToProto(graph))));
+          convert, files, compiler::InputsOf(compiler::GraphToProto(graph))));
   v1::CalibrateOptions options;
   options.set_method(v1::CalibrateOptions::PERCENTILE);
   options.set_percentile_ppm(999'900);

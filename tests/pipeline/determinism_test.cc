@@ -54,8 +54,7 @@ class CpuPathTest : public testing::TestWithParam<PathCase> {
     if (ops::ResolveCpuPath(GetParam().path) != GetParam().path) {
       GTEST_SKIP() << "this processor lacks " << GetParam().name;
     }
-    const std::string scalar =
-        Compile(model, ops::CpuPath::kScalar, Target());
+    const std::string scalar = Compile(model, ops::CpuPath::kScalar, Target());
     ASSERT_FALSE(scalar.empty());
     EXPECT_TRUE(Compile(model, GetParam().path, Target()) == scalar)
         << "other bytes with " << GetParam().name;

@@ -73,9 +73,8 @@ class Network {
 
   // Whether a run of `mutant` differs from one of the program in anything.
   bool IsNoticed(const compiler::EmitResult& mutant) const {
-    const auto session =
-        simfarm::LoadSession(mutant.program, mutant.constants,
-                             target_.machine(), Options());
+    const auto session = simfarm::LoadSession(mutant.program, mutant.constants,
+                                              target_.machine(), Options());
     if (!session.ok()) return true;
     for (int i = 0; i < kSamples; ++i) {
       const absl::StatusOr<Observation> seen = RunOne(**session, i);
@@ -101,8 +100,9 @@ class Network {
       compiler::Tensor& constant =
           graph.tensors[op.inputs[part == Part::kWeight ? 1 : 2]];
       std::string data = *constant.data;
-      Flip(data, part == Part::kBias ? (first + index) * 4 + bit / 8
-                                     : WeightIndex(use, constant, first, index),
+      Flip(data,
+           part == Part::kBias ? (first + index) * 4 + bit / 8
+                               : WeightIndex(use, constant, first, index),
            bit % 8);
       constant.data = std::make_shared<const std::string>(std::move(data));
     }
@@ -296,8 +296,7 @@ TEST_P(MutationTest, IsNoticed) {
   ASSERT_FALSE((*network)->IsNoticed((*network)->compiled()));
   Rng rng(11);
   int shown = 0;
-  for (int attempt = 0; attempt < 4 * kMutants && shown < kMutants;
-       ++attempt) {
+  for (int attempt = 0; attempt < 4 * kMutants && shown < kMutants; ++attempt) {
     compiler::EmitResult mutant = (*network)->compiled();
     Mutation mutation;
     if (part.part == Part::kCommand || part.part == Part::kAddress) {

@@ -22,11 +22,11 @@ struct ConstantUse {
   int32_t stream = 0;
   int32_t word = 0;
   bool depthwise = false;
-  int64_t channels = 0;       // OUT_C.
+  int64_t channels = 0;        // OUT_C.
   int64_t input_channels = 0;  // IN_C.
-  int64_t window = 0;         // KERNEL_H * KERNEL_W.
-  int64_t weights_at = 0;     // Offset in the constants.
-  int64_t table_at = 0;       // Likewise; one entry per channel.
+  int64_t window = 0;          // KERNEL_H * KERNEL_W.
+  int64_t weights_at = 0;      // Offset in the constants.
+  int64_t table_at = 0;        // Likewise; one entry per channel.
 
   int64_t weight_bytes() const {
     return channels * window * (depthwise ? 1 : input_channels);

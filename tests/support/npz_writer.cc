@@ -21,10 +21,10 @@ std::string Number(uint64_t value, int bytes) {
 }
 
 std::string Npy(const NpyArray& array) {
-  std::string header = absl::StrCat(
-      "{'descr': '", array.dtype, "', 'fortran_order': False, 'shape': (",
-      absl::StrJoin(array.shape, ", "), array.shape.size() == 1 ? ",), }"
-                                                                : "), }");
+  std::string header = absl::StrCat("{'descr': '", array.dtype,
+                                    "', 'fortran_order': False, 'shape': (",
+                                    absl::StrJoin(array.shape, ", "),
+                                    array.shape.size() == 1 ? ",), }" : "), }");
   // The data starts at a multiple of 64 bytes.
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
@@ -57,10 +57,10 @@ std::string NpzBytes(const std::map<std::string, NpyArray>& arrays) {
                     Number(zip.size(), 4), name);
     absl::StrAppend(&zip, "PK\x03\x04", fields, name, bytes);
   }
-  const std::string end = absl::StrCat(
-      "PK\x05\x06", Number(0, 4), Number(arrays.size(), 2),
-      Number(arrays.size(), 2), Number(directory.size(), 4),
-      Number(zip.size(), 4), Number(0, 2));
+  const std::string end =
+      absl::StrCat("PK\x05\x06", Number(0, 4), Number(arrays.size(), 2),
+                   Number(arrays.size(), 2), Number(directory.size(), 4),
+                   Number(zip.size(), 4), Number(0, 2));
   return absl::StrCat(zip, directory, end);
 }
 

@@ -11,8 +11,7 @@ TEST(NpzWriterTest, ReadsBack) {
   arrays["x"] = {"|i1", {2, 3}, std::string("\x00\x01\x02\xFD\xFE\xFF", 6)};
   arrays["a:0/b"] = {"<f4", {1}, std::string("\x00\x00\x80\x3F", 4)};
   arrays["scalar"] = {"<f4", {}, std::string("\x00\x00\x00\x40", 4)};
-  const std::string path =
-      JoinPath(testing::TempDir(), "npz_writer_test.npz");
+  const std::string path = JoinPath(testing::TempDir(), "npz_writer_test.npz");
   ASSERT_TRUE(WriteNpz(path, arrays).ok());
   const auto read = ReadNpz(path);
   ASSERT_TRUE(read.ok()) << read.status();
