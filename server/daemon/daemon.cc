@@ -41,6 +41,10 @@ constexpr int kMaxMessageBytes = 16 << 20;
 constexpr std::chrono::milliseconds kTick{250};
 // Calls that have not ended by themselves are cancelled after this.
 constexpr std::chrono::milliseconds kShutdownGrace{300};
+// What a sender may have under way beyond what we have taken; together with a
+// message at either end, what is sent again after a break stays below 4 MiB.
+// gRPC's own guess of the bandwidth would let it grow to more.
+constexpr int kStreamWindowBytes = 2 << 20;
 constexpr int kKeepAliveMs = 20'000;
 constexpr int kKeepAliveTimeoutMs = 10'000;
 
@@ -63,6 +67,9 @@ absl::Status Listen(const std::string& address, Listener& listener) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
   builder.SetMaxSendMessageSize(kMaxMessageBytes);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
+                             kStreamWindowBytes);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              kKeepAliveTimeoutMs);
