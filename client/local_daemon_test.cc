@@ -126,6 +126,32 @@ TEST_F(LocalDaemonTest, SilentDaemonIsWaitedForInVain) {
   EXPECT_NE(status.message().find("200ms"), absl::string_view::npos) << status;
 }
 
+// Exit code 0 without listening: somebody else holds the lock.
+TEST_F(LocalDaemonTest, TriesAgainWhileTheLockIsHeld) {
+  std::string script = kListens;
+  script.insert(
+      script.find("s = socket"),
+      "if len(open(os.path.join(folder, 'starts')).readlines()) < 3:\n"
+      "    sys.exit(0)\n");
+  Install(script);
+  const absl::Status status = Ensure();
+  ASSERT_TRUE(status.ok()) << status;
+  std::ifstream starts(options_.runtime_folder + "/starts");
+  std::string line;
+  int count = 0;
+  while (std::getline(starts, line)) ++count;
+  EXPECT_EQ(count, 3);
+}
+
+TEST_F(LocalDaemonTest, ALockThatStaysHeldIsNamed) {
+  options_.patience = absl::Milliseconds(400);
+  Install("#!/bin/sh\nexit 0\n");
+  const absl::Status status = Ensure();
+  EXPECT_EQ(Reason(status), kReasonUnreachable);
+  EXPECT_NE(status.message().find("edgekilnd.lock"), absl::string_view::npos)
+      << status;
+}
+
 TEST_F(LocalDaemonTest, RefusesUnsafeFolders) {
   Install(kListens);
   std::filesystem::create_directory(options_.runtime_folder);

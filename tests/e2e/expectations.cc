@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "google/protobuf/util/json_util.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "tests/support/npz_writer.h"
 
 namespace edgekiln::tests {
@@ -115,6 +116,19 @@ void ExpectConsistent(const v1::Report& report) {
   EXPECT_FALSE(report.version().empty());
   EXPECT_EQ(report.program().hash().size(), 64u);
   EXPECT_FALSE(report.has_error());
+}
+
+void ExpectSame(const v1::Report& expected, const v1::Report& actual) {
+  v1::Report left = expected;
+  v1::Report right = actual;
+  for (v1::Report* report : {&left, &right}) {
+    report->clear_job_id();
+    report->clear_stages();
+  }
+  google::protobuf::util::MessageDifferencer differencer;
+  std::string differences;
+  differencer.ReportDifferencesToString(&differences);
+  EXPECT_TRUE(differencer.Compare(left, right)) << differences;
 }
 
 std::vector<std::string> StagesWith(const v1::Report& report,

@@ -26,6 +26,9 @@ v1::ErrorDetail ErrorOf(const Outcome& outcome);
 // Every sum and ratio inside the report that its documentation promises.
 void ExpectConsistent(const v1::Report& report);
 
+// Equal in everything but job id, times and cache hits.
+void ExpectSame(const v1::Report& expected, const v1::Report& actual);
+
 // Names of the stages with that fate, sorted; "simulate[3]" is "simulate".
 std::vector<std::string> StagesWith(const v1::Report& report,
                                     v1::Report::Stage::Cache cache);

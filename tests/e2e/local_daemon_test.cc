@@ -1,7 +1,9 @@
 // Without --server: a daemon of the user's own, started by the first command
 // and shared by all.
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -13,6 +15,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -61,6 +64,15 @@ class LocalDaemonTest : public testing::Test {
     if (End(daemon, SIGTERM)) return;
     ADD_FAILURE() << "edgekilnd --local ignores SIGTERM";
     End(daemon, SIGKILL);
+  }
+
+  // Waits until a worker has begun.
+  bool HasRunningJob() {
+    for (int i = 0; i < 100; ++i) {
+      const Outcome jobs = sandbox_.Cli({"jobs", "list"});
+      if (jobs.out.find("running") != std::string::npos) return true;
+    }
+    return false;
   }
 
   std::string Socket() const {
@@ -121,6 +133,76 @@ TEST_F(LocalDaemonTest, AKilledOneIsReplaced) {
   EXPECT_EQ(list.exit_code, 0) << list;
   EXPECT_NE(ListenerOf(Socket()), 0);
   EXPECT_NE(ListenerOf(Socket()), daemon);
+}
+
+// Told to end, it still holds lock and socket for a moment.
+TEST_F(LocalDaemonTest, ADyingOneIsWaitedFor) {
+  ASSERT_EQ(sandbox_.Cli({"targets", "list"}).exit_code, 0);
+  for (int round = 0; round < 4; ++round) {
+    SCOPED_TRACE(round);
+    const pid_t daemon = ListenerOf(Socket());
+    ASSERT_NE(daemon, 0);
+    kill(daemon, SIGTERM);
+    const v1::Report report = ReportOf(
+        sandbox_.Cli({"profile", SourcePath("docs/example/digits.onnx"),
+                      "--target", "dla-64-o-512k", "--seed",
+                      std::to_string(100 + round), "--json", "--quiet"}));
+    EXPECT_EQ(report.bit_exact().mismatches(), 0);
+    EXPECT_NE(ListenerOf(Socket()), daemon);
+    ASSERT_TRUE(End(daemon, SIGTERM));
+  }
+}
+
+// Whoever holds the lock may be on its way down: it is asked again.
+TEST_F(LocalDaemonTest, AHeldLockIsWaitedFor) {
+  const std::string folder = sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln";
+  std::filesystem::create_directory(folder);
+  std::filesystem::permissions(folder, std::filesystem::perms::owner_all);
+  const int lock = open((folder + "/edgekilnd.lock").c_str(),
+                        O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(lock, 0);
+  ASSERT_EQ(flock(lock, LOCK_EX), 0);
+  const auto command = sandbox_.StartCli({"targets", "list"});
+  ASSERT_NE(command, nullptr);
+  EXPECT_FALSE(command->WaitFor(absl::Milliseconds(700)).has_value());
+  close(lock);
+  const Outcome list = sandbox_.Finish(*command, absl::Seconds(30));
+  EXPECT_EQ(list.exit_code, 0) << list;
+}
+
+// The commands start another daemon, which goes on with their jobs.
+TEST_F(LocalDaemonTest, JobsOutliveTheirDaemon) {
+  for (const int signal_number : {SIGKILL, SIGTERM}) {
+    SCOPED_TRACE(signal_number);
+    const std::vector<std::string> validate = {
+        "validate",
+        SourcePath("docs/example/digits.onnx"),
+        "--target",
+        signal_number == SIGKILL ? "dla-64-o-512k" : "dla-128-i-1m",
+        "--calibration",
+        SourcePath("docs/example/digits_calibration.npz"),
+        "--data",
+        SourcePath("docs/example/digits_test.npz"),
+        "--json",
+        "--quiet"};
+    ASSERT_EQ(sandbox_.Cli({"targets", "list"}).exit_code, 0);
+    const pid_t daemon = ListenerOf(Socket());
+    ASSERT_NE(daemon, 0);
+    const auto one = sandbox_.StartCli(validate);
+    const auto two = sandbox_.StartCli(validate);
+    ASSERT_NE(one, nullptr);
+    ASSERT_NE(two, nullptr);
+    ASSERT_TRUE(HasRunningJob());
+    ASSERT_TRUE(End(daemon, signal_number));
+    const v1::Report first = ReportOf(sandbox_.Finish(*one, absl::Seconds(90)));
+    const v1::Report second =
+        ReportOf(sandbox_.Finish(*two, absl::Seconds(90)));
+    EXPECT_GT(first.accuracy().samples(), 0);
+    EXPECT_EQ(first.bit_exact().mismatches(), 0);
+    ExpectSame(first, second);
+    // Undisturbed, for comparison; most of it is in the cache.
+    ExpectSame(first, ReportOf(sandbox_.Cli(validate)));
+  }
 }
 
 // Nobody shares a folder that others can write to.
