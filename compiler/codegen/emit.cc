@@ -261,17 +261,32 @@ class Emitter {
         (flat ? extent.h : extent.w) * extent.c * element);
   }
 
+  // Reshapes at the head of a subgraph show what was there before it began.
+  void TapForeignAliases(const Subgraph& subgraph) {
+    std::vector<bool> made(graph_.tensors.size(), false);
+    for (const dla::Layer& layer : subgraph.plan.layers) {
+      const TensorId stored = storage_[layer.output];
+      if (layer.op != dla::LayerOp::kAlias) {
+        made[stored] = true;
+      } else if (!made[stored]) {
+        TapRam(layer.output);
+      }
+    }
+  }
+
   absl::Status AddSubgraph(const Subgraph& subgraph) {
     const int32_t engine = subgraph.stored->engine();
     EK_ASSIGN_OR_RETURN(const dla::Chip chip,
                         dla::Chip::Create(machine_, engine));
     dla::SystemMap system;
     system.tensors = ram_.address;
+    system.ram = memories_.ram;
     system.blocks = flash_.Align(kConstantAlignment);
     EK_ASSIGN_OR_RETURN(
         dla::EmittedSubgraph emitted,
         dla::EmitSubgraph(chip, subgraph.input, subgraph.plan, system));
     flash_.Append(emitted.blocks);
+    TapForeignAliases(subgraph);
     const int32_t stream = program_.streams_size();
     v1::Program::Stream* code = program_.add_streams();
     code->set_engine(engine);

@@ -151,7 +151,6 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       const compiler::TensorId output = graph.ops[i].outputs[0];
       const compiler::Tensor& tensor = graph.tensors[output];
-      if (graph.ops[i].kind() == "reshape") continue;
       result.uncovered +=
           tensor.num_elements() * compiler::ElementBytes(tensor.type) -
           comparer.covered(output);

@@ -42,6 +42,7 @@ std::vector<TensorId> StorageOf(const Graph& graph);
 // Where activations and weights lie in system memory.
 struct SystemMap {
   absl::flat_hash_map<TensorId, uint64_t> tensors;  // By storage.
+  int32_t ram = 0;      // The memory they are in, as an index of the machine.
   uint64_t blocks = 0;  // Address of the first weight block.
 };
 

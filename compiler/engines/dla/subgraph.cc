@@ -1,6 +1,7 @@
 #include "compiler/engines/dla/subgraph.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -88,33 +89,47 @@ class Emitter {
   }
 
   // A reshape's output is its input's bytes: visible in SRAM once the last tile
-  // of a resident tensor is computed.
+  // of a resident tensor is computed, else in system memory once the last tile
+  // is stored; nothing takes their place before the reshape's readers are done.
   void AddAliasTaps() {
     for (const Layer& layer : plan_.layers) {
+      if (layer.op != LayerOp::kAlias) continue;
       const TensorId storage = input_.storage[layer.output];
-      if (layer.op != LayerOp::kAlias || !plan_.resident.contains(storage)) {
-        continue;
+      const bool resident = plan_.resident.contains(storage);
+      const int64_t last = LastWriter(storage, resident);
+      if (last < 0) continue;  // Made outside: the caller's to show.
+      const Slice whole = {0, layer.out.h, 0, layer.out.c};
+      v1::Program::Tap tap;
+      tap.set_command(stream_.command_word[last]);
+      tap.set_tensor(layer.output);
+      *tap.mutable_slice() = TapSlice(whole, layer.out, layer.flat);
+      *tap.mutable_layout() =
+          TapLayout(WholePlacement(layer.out, whole), whole, layer.flat);
+      v1::Location& location = *tap.mutable_location();
+      if (resident) {
+        const int32_t buffer = schedule_.commands[last].tap->buffer;
+        location.set_memory(chip_.sram_memory());
+        location.set_address(static_cast<uint64_t>(offsets_.offsets[buffer]));
+      } else {
+        location.set_memory(system_.ram);
+        location.set_address(system_.tensors.at(storage));
       }
-      for (size_t i = schedule_.commands.size(); i-- > 0;) {
-        const ScheduledCommand& command = schedule_.commands[i];
-        if (!command.tap ||
-            input_.storage[plan_.layers[command.layer].output] != storage) {
-          continue;
-        }
-        const Slice whole = {0, layer.out.h, 0, layer.out.c};
-        const Placement place = WholePlacement(layer.out, whole);
-        v1::Program::Tap tap;
-        tap.set_command(stream_.command_word[i]);
-        tap.set_tensor(layer.output);
-        *tap.mutable_slice() = TapSlice(whole, layer.out, layer.flat);
-        tap.mutable_location()->set_memory(chip_.sram_memory());
-        tap.mutable_location()->set_address(
-            static_cast<uint64_t>(offsets_.offsets[command.tap->buffer]));
-        *tap.mutable_layout() = TapLayout(place, whole, layer.flat);
-        result_.taps.push_back(std::move(tap));
-        break;
-      }
+      result_.taps.push_back(std::move(tap));
     }
+  }
+
+  // Index of the command that completes a tensor: the last to compute a tile of
+  // it, or the last to store one. -1 if it is not made in this subgraph.
+  int64_t LastWriter(TensorId storage, bool resident) const {
+    for (auto i = std::ssize(schedule_.commands) - 1; i >= 0; --i) {
+      const ScheduledCommand& command = schedule_.commands[i];
+      const Layer& layer = plan_.layers[command.layer];
+      const bool writes = resident
+                              ? command.tap.has_value()
+                              : command.command == DlaCommand::kDmaWrite;
+      if (writes && input_.storage[layer.output] == storage) return i;
+    }
+    return -1;
   }
 
   void AddRanges() {
