@@ -96,6 +96,40 @@ TEST_F(ConnectionTest, RetriesADaemonThatHasAnsweredBefore) {
   EXPECT_EQ(revived, 2);
 }
 
+// Found while it was ending: the next one takes the same request.
+TEST_F(ConnectionTest, ADaemonOnItsWayOutIsAskedAgain) {
+  FakeDaemon daemon(folder_ + "/s");
+  int calls = 0;
+  daemon.jobs.get_job = [&](const v1::GetJobRequest&, v1::Job*) {
+    if (++calls > 1) return grpc::Status::OK;
+    v1::ErrorDetail detail;
+    detail.set_fault(v1::ErrorDetail::INFRA);
+    detail.set_reason(kReasonShuttingDown);
+    return RichError(grpc::StatusCode::UNAVAILABLE, detail);
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(calls, 2);
+}
+
+// The first look may already meet nobody, if one can be started.
+TEST_F(ConnectionTest, RevivesBeforeTheFirstAnswer) {
+  std::unique_ptr<FakeDaemon> daemon;
+  options_.revive = [&] {
+    if (daemon == nullptr) {
+      daemon = std::make_unique<FakeDaemon>(folder_ + "/s");
+      daemon->jobs.get_job = [](const v1::GetJobRequest&, v1::Job*) {
+        return grpc::Status::OK;
+      };
+    }
+    return absl::OkStatus();
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST_F(ConnectionTest, TimeoutIsTheUsersDeadline) {
   FakeDaemon daemon(folder_ + "/s");
   int calls = 0;

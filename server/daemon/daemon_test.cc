@@ -3,9 +3,12 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/grpcpp.h>
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -364,6 +367,44 @@ TEST_F(DaemonTest, EndingTheDaemonFailsNoJob) {
       const v1::Job job = Get(id);
       EXPECT_NE(job.state(), v1::FAILED) << job.error().message();
     }
+  }
+}
+
+// Clients that ask while the daemon ends are refused, or their jobs are there
+// afterwards.
+TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
+  const v1::CreateJobRequest request = Profile();
+  std::mutex mutex;
+  std::vector<std::string> taken;
+  std::vector<grpc::Status> refused;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.emplace_back([&] {
+      while (true) {
+        v1::Job job;
+        grpc::ClientContext context;
+        const grpc::Status status = jobs_->CreateJob(&context, request, &job);
+        std::lock_guard lock(mutex);
+        if (!status.ok()) {
+          refused.push_back(status);
+          return;
+        }
+        taken.push_back(job.id());
+      }
+    });
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  Stop();
+  for (std::thread& client : clients) client.join();
+  for (const grpc::Status& status : refused) {
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE)
+        << status.error_message();
+  }
+  ASSERT_FALSE(taken.empty());
+  Start();
+  const auto worker = Worker();
+  for (const std::string& id : taken) {
+    EXPECT_EQ(Watch(id).back().state(), v1::SUCCEEDED);
   }
 }
 
