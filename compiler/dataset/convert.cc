@@ -110,8 +110,9 @@ absl::Status CheckFactors(const std::vector<double>& a,
 }
 
 absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
-                               const v1::TensorType& type, bool is_nchw,
+                               const ModelInputs& inputs, size_t input,
                                const v1::InputTransform* transform, bool raw) {
+  const v1::TensorType& type = inputs.types[input];
   Job job;
   job.stored = &stored;
   job.type = type;
@@ -120,7 +121,9 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   question.stored_shape.assign(stored.values.shape.begin() + 1,
                                stored.values.shape.end());
   question.network_shape = SampleShape(type);
-  question.network_is_nchw = is_nchw;
+  question.network_is_nchw = inputs.is_nchw[input];
+  question.network_is_nhwc =
+      input < inputs.is_nhwc.size() && inputs.is_nhwc[input];
   job.copy = raw;
   if (transform != nullptr) {
     question.layout = transform->layout();
@@ -212,10 +215,25 @@ absl::Status FillChunks(const Job& job, std::vector<v1::Chunk>& chunks) {
                            .offset = job.offset});
 }
 
-// Whether everything that reads a tensor turns it into the IR's NHWC first, as
-// it does with the inputs of NCHW models; perhaps after quantizing it.
-bool IsTurnedToNhwc(const v1::Graph& graph, int32_t tensor, bool may_quantize) {
+// The IR is NHWC: inputs of NCHW models are turned to it first.
+bool TurnsToNhwc(const v1::Op& op) {
   constexpr int32_t kToNhwc[] = {0, 2, 3, 1};
+  const auto& order = op.attributes().transpose().permutation();
+  return std::equal(order.begin(), order.end(), std::begin(kToNhwc),
+                    std::end(kToNhwc));
+}
+
+// What has a notion of height, width and channels.
+bool TakesNhwc(const v1::Op& op) {
+  const v1::OpAttributes& attributes = op.attributes();
+  return attributes.has_conv2d() || attributes.has_depthwise_conv2d() ||
+         attributes.has_average_pool2d() || attributes.has_max_pool2d();
+}
+
+// Whether everything that reads a tensor does as `does` says; perhaps after
+// quantizing it.
+bool AllReaders(const v1::Graph& graph, int32_t tensor,
+                bool (*does)(const v1::Op&), bool may_quantize = true) {
   bool readers = false;
   for (const v1::Op& op : graph.ops()) {
     if (std::find(op.inputs().begin(), op.inputs().end(), tensor) ==
@@ -223,13 +241,11 @@ bool IsTurnedToNhwc(const v1::Graph& graph, int32_t tensor, bool may_quantize) {
       continue;
     }
     readers = true;
-    const auto& order = op.attributes().transpose().permutation();
-    const bool turned = std::equal(order.begin(), order.end(),
-                                   std::begin(kToNhwc), std::end(kToNhwc));
-    const bool later = may_quantize && op.attributes().has_quantize() &&
-                       op.outputs_size() == 1 &&
-                       IsTurnedToNhwc(graph, op.outputs(0), false);
-    if (!turned && !later) return false;
+    const bool later =
+        may_quantize && op.attributes().has_quantize() &&
+        op.outputs_size() == 1 &&
+        AllReaders(graph, op.outputs(0), does, /*may_quantize=*/false);
+    if (!does(op) && !later) return false;
   }
   return readers;
 }
@@ -255,7 +271,8 @@ ModelInputs InputsOf(const v1::Graph& graph) {
   ModelInputs inputs;
   for (const int32_t input : graph.inputs()) {
     inputs.types.push_back(graph.tensors(input).type());
-    inputs.is_nchw.push_back(IsTurnedToNhwc(graph, input, true));
+    inputs.is_nchw.push_back(AllReaders(graph, input, TurnsToNhwc));
+    inputs.is_nhwc.push_back(AllReaders(graph, input, TakesNhwc));
   }
   return inputs;
 }
@@ -288,8 +305,7 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   for (size_t i = 0; i < inputs.types.size(); ++i) {
     EK_ASSIGN_OR_RETURN(
         const Job job,
-        PrepareJob(set.arrays[i], inputs.types[i], inputs.is_nchw[i],
-                   transforms[i], options.raw()),
+        PrepareJob(set.arrays[i], inputs, i, transforms[i], options.raw()),
         "converting data");
     EK_RETURN_IF_ERROR(FillChunks(job, out.chunks),
                        absl::StrCat("model input '", names[i], "'"));

@@ -31,6 +31,7 @@ struct ModelInputs {
   std::vector<v1::TensorType> types;
   std::vector<bool>
       is_nchw;  // The model reads it as NCHW; see sample_layout.h.
+  std::vector<bool> is_nhwc{};  // Surely as NHWC; empty: not known of any.
 };
 // `graph` has been verified (GraphFromProto).
 ModelInputs InputsOf(const v1::Graph& graph);

@@ -270,6 +270,27 @@ const Case kCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, ConvertTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
+TEST(InputsOfTest, KnowsTheLayoutByTheFirstOps) {
+  v1::Graph graph;
+  for (int i = 0; i < 3; ++i) graph.add_tensors();
+  for (int i = 0; i < 3; ++i) graph.add_inputs(i);
+  const auto add = [&](int input) {
+    v1::Op* op = graph.add_ops();
+    op->add_inputs(input);
+    op->add_outputs(static_cast<int>(graph.tensors_size()));
+    graph.add_tensors();
+    return op->mutable_attributes();
+  };
+  auto* turn = add(0)->mutable_transpose();
+  for (const int axis : {0, 2, 3, 1}) turn->add_permutation(axis);
+  add(1)->mutable_quantize();
+  add(graph.tensors_size() - 1)->mutable_conv2d();
+  add(2)->mutable_reshape();
+  const ModelInputs inputs = InputsOf(graph);
+  EXPECT_EQ(inputs.is_nchw, (std::vector<bool>{true, false, false}));
+  EXPECT_EQ(inputs.is_nhwc, (std::vector<bool>{false, true, false}));
+}
+
 TEST(ConvertTest, TheSuggestedScaleWorks) {
   const auto npz = WriteNpz({{"x", U8({1, 3}, {0, 128, 255})}});
   ASSERT_TRUE(npz.ok());
@@ -290,7 +311,8 @@ TEST(ConvertTest, TheSuggestedScaleWorks) {
 }
 
 TEST(ConvertTest, LargeSetsGetLargerChunks) {
-  const auto npz = WriteNpz({{"x", U8({1000, 1}, std::vector<uint8_t>(1000, 7))}});
+  const auto npz =
+      WriteNpz({{"x", U8({1000, 1}, std::vector<uint8_t>(1000, 7))}});
   ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(1);

@@ -51,6 +51,34 @@ absl::Status Ambiguous(const LayoutQuestion& question, absl::string_view what) {
                            ":layout=nhwc' or layout=nchw")});
 }
 
+// The stated layout gives the network's shape only if the data has the other.
+absl::Status Contradicts(const LayoutQuestion& question) {
+  const bool nchw = question.layout == Transform::NCHW;
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "DATA_LAYOUT",
+       .what = absl::StrCat("samples of ", ShapeText(question.stored_shape),
+                            ", stated to be ", nchw ? "NCHW" : "NHWC",
+                            ", do not give the network's ",
+                            ShapeText(question.network_shape)),
+       .where = question.input,
+       .need = absl::StrCat("data stored as ", nchw ? "NCHW" : "NHWC",
+                            ", or layout=", nchw ? "nhwc" : "nchw"),
+       .fix = absl::StrCat("leave layout out of --input '", question.input,
+                           "': these shapes tell it")});
+}
+
+// Whether data of the network's own shape, stored as stated, would have to be
+// turned; which would give another shape.
+bool StatedAgainstNetwork(const LayoutQuestion& question) {
+  const Shape& shape = question.stored_shape;
+  if (shape.size() != 3 || shape != question.network_shape) return false;
+  // One pixel of one channel.
+  if (shape[0] == shape[1] && shape[1] == shape[2]) return false;
+  return (question.layout == Transform::NHWC && question.network_is_nchw) ||
+         (question.layout == Transform::NCHW && question.network_is_nhwc);
+}
+
 absl::StatusOr<Change> FindChange(const LayoutQuestion& question) {
   const Shape& from = question.stored_shape;
   const Shape& to = question.network_shape;
@@ -63,15 +91,15 @@ absl::StatusOr<Change> FindChange(const LayoutQuestion& question) {
     if (stored_nchw == question.network_is_nchw) return Change::kAsStored;
     return stored_nchw ? Change::kNchwToNhwc : Change::kNhwcToNchw;
   }
+  if (StatedAgainstNetwork(question)) return Contradicts(question);
   if (SameAsStored(from, to)) return Change::kAsStored;
-  if (from.size() == 3 && layout != Transform::NCHW &&
-      to == Shape{from[2], from[0], from[1]}) {
-    return Change::kNhwcToNchw;
-  }
-  if (from.size() == 3 && layout != Transform::NHWC &&
-      to == Shape{from[1], from[2], from[0]}) {
-    return Change::kNchwToNhwc;
-  }
+  const bool from_nhwc =
+      from.size() == 3 && to == Shape{from[2], from[0], from[1]};
+  const bool from_nchw =
+      from.size() == 3 && to == Shape{from[1], from[2], from[0]};
+  if (from_nhwc && layout != Transform::NCHW) return Change::kNhwcToNchw;
+  if (from_nchw && layout != Transform::NHWC) return Change::kNchwToNhwc;
+  if (from_nhwc || from_nchw) return Contradicts(question);
   return MakeError(
       absl::StatusCode::kInvalidArgument,
       {.reason = "DATA_SHAPE",

@@ -24,6 +24,8 @@ struct LayoutQuestion {
   // Whether the model reads this input as NCHW. Decides only what shapes leave
   // open, because a cube looks the same in both layouts.
   bool network_is_nchw = false;
+  // Whether it surely reads it as NHWC. Neither may be known.
+  bool network_is_nhwc = false;
   v1::InputTransform::Layout layout = v1::InputTransform::LAYOUT_UNSPECIFIED;
   v1::InputTransform::ChannelOrder order =
       v1::InputTransform::CHANNEL_ORDER_UNSPECIFIED;
@@ -45,6 +47,7 @@ struct SampleLayout {
 // 2. Three dimensions: NHWC and NCHW are told apart by which of them gives the
 //    network's shape.
 // 3. A cube, which fits both ways, needs `layout`.
+// A `layout` that says otherwise than the shapes do is refused.
 // Channels, for per-channel factors and order=bgr, lie where the layout says;
 // without one, on the first or last axis, whichever has the right extent.
 // Factors of the data set count channels as stored, those of a transform as the

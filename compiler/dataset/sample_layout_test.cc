@@ -20,6 +20,7 @@ struct Case {
   Transform::Layout layout = Transform::LAYOUT_UNSPECIFIED;
   Transform::ChannelOrder order = Transform::CHANNEL_ORDER_UNSPECIFIED;
   bool network_is_nchw = false;
+  bool network_is_nhwc = false;
 };
 
 class SampleLayoutTest : public testing::TestWithParam<Case> {};
@@ -33,6 +34,7 @@ TEST_P(SampleLayoutTest, Takes) {
   question.layout = c.layout;
   question.order = c.order;
   question.network_is_nchw = c.network_is_nchw;
+  question.network_is_nhwc = c.network_is_nhwc;
   const auto layout = ResolveLayout(question);
   const std::string got =
       layout.ok()
@@ -57,8 +59,42 @@ const Case kCases[] = {
     {"ExplicitLayoutExcludes",
      {1, 2, 3},
      {3, 1, 2},
-     "DATA_SHAPE",
+     "DATA_LAYOUT",
      Transform::NCHW},
+    {"NhwcIsNoNchwNetworksOwnShape",
+     {1, 2, 3},
+     {1, 2, 3},
+     "DATA_LAYOUT",
+     Transform::NHWC,
+     Transform::CHANNEL_ORDER_UNSPECIFIED,
+     true},
+    {"NchwIsNchwNetworksOwnShape",
+     {1, 2, 3},
+     {1, 2, 3},
+     "0 1 2 3 4 5",
+     Transform::NCHW,
+     Transform::CHANNEL_ORDER_UNSPECIFIED,
+     true},
+    {"NchwIsNoNhwcNetworksOwnShape",
+     {2, 3, 1},
+     {2, 3, 1},
+     "DATA_LAYOUT",
+     Transform::NCHW,
+     Transform::CHANNEL_ORDER_UNSPECIFIED,
+     false,
+     true},
+    {"UnknownNetworkTakesEither",
+     {2, 3, 1},
+     {2, 3, 1},
+     "0 1 2 3 4 5",
+     Transform::NCHW},
+    {"OnePixelHasNoLayout",
+     {1, 1, 1},
+     {1, 1, 1},
+     "0",
+     Transform::NHWC,
+     Transform::CHANNEL_ORDER_UNSPECIFIED,
+     true},
     {"ExplicitLayoutAgrees",
      {1, 2, 3},
      {3, 1, 2},
@@ -140,6 +176,18 @@ TEST(SampleLayoutTest, ShapeErrorNamesBothShapes) {
   const auto layout = ResolveLayout(question);
   EXPECT_NE(layout.status().message().find("28x28x1"), absl::string_view::npos);
   EXPECT_NE(layout.status().message().find("32x32x3"), absl::string_view::npos);
+}
+
+TEST(SampleLayoutTest, LayoutErrorNamesBothShapes) {
+  LayoutQuestion question;
+  question.input = "in";
+  question.stored_shape = {3, 28, 30};
+  question.network_shape = {28, 30, 3};
+  question.layout = Transform::NHWC;
+  const std::string message(ResolveLayout(question).status().message());
+  EXPECT_NE(message.find("3x28x30"), std::string::npos) << message;
+  EXPECT_NE(message.find("28x30x3"), std::string::npos) << message;
+  EXPECT_NE(message.find("'in'"), std::string::npos) << message;
 }
 
 TEST(SampleLayoutTest, FactorsOfTheDataFollowTheStoredChannel) {
