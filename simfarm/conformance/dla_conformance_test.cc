@@ -1,6 +1,7 @@
 #include "gtest/gtest.h"
 #include "simfarm/conformance/dla_under_test.h"
 #include "simfarm/conformance/suite.h"
+#include "simfarm/simulators/dla/micro_kernel.h"
 
 namespace edgekiln::simfarm::conformance {
 namespace {
@@ -25,14 +26,18 @@ TEST(DlaConformanceTest, LongerProgramsAgree) {
       {.seed = 2, .chips = 10, .programs_per_chip = 10, .commands = 60});
 }
 
-TEST(DlaConformanceTest, EveryCpuPathAgrees) {
-  for (const CpuPath path :
-       {CpuPath::kPortable, CpuPath::kSse2, CpuPath::kAvx2}) {
-    ExpectAgreesWithNaiveModel(
-        FactoryOf(path),
-        {.seed = 3, .chips = 10, .programs_per_chip = 50, .commands = 6});
-  }
+class DlaCpuPathTest : public testing::TestWithParam<CpuPath> {};
+
+TEST_P(DlaCpuPathTest, Agrees) {
+  if (!dla::HasCpuPath(GetParam())) GTEST_SKIP() << "not on this CPU";
+  ExpectAgreesWithNaiveModel(
+      FactoryOf(GetParam()),
+      {.seed = 3, .chips = 10, .programs_per_chip = 50, .commands = 6});
 }
+
+INSTANTIATE_TEST_SUITE_P(All, DlaCpuPathTest,
+                         testing::Values(CpuPath::kPortable, CpuPath::kSse2,
+                                         CpuPath::kAvx2, CpuPath::kAvx512Vnni));
 
 TEST(DlaConformanceTest, MutantsAreNoticed) {
   const double noticed = ExpectNoticesMutations(

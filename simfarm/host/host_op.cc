@@ -63,6 +63,8 @@ ops::CpuPath OpsPath(CpuPath path) {
       return ops::CpuPath::kAuto;
     case CpuPath::kAvx2:
       return ops::CpuPath::kAvx2;
+    case CpuPath::kAvx512Vnni:
+      return ops::CpuPath::kAvx512;
     default:
       return ops::CpuPath::kScalar;
   }

@@ -21,6 +21,7 @@ enum class CpuPath {
   kPortable,  // Plain loops.
   kSse2,
   kAvx2,
+  kAvx512Vnni,
 };
 
 // What the checks of a stream refer to besides its bytes.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::simfarm::dla {
@@ -69,32 +68,12 @@ void MultiplyAdd(const uint8_t* x, const uint8_t* w, int16_t zero_point,
 
 }  // namespace
 
-absl::Status ReadTable(const Instruction& instruction,
-                       const StreamContext& context, const uint8_t* sram,
-                       Table* table) {
-  const int64_t channels = instruction[Reg::kOutC];
-  const bool bias_only = WritesInt32(instruction);
-  table->bias.resize(channels);
-  table->multiplier.resize(channels);
-  table->n.resize(channels);
-  for (int64_t c = 0; c < channels; ++c) {
-    const int64_t address =
-        instruction[Reg::kTableAddr] + c * target::kDlaTableEntryBytes;
-    table->bias[c] = LoadInt32(sram + address);
-    if (bias_only) continue;
-    const int32_t multiplier = LoadInt32(sram + address + 4);
-    const int32_t shift = LoadInt32(sram + address + 8);
-    if (multiplier < 0 || shift < -31 || shift > 30) {
-      return ProgramError(instruction, context,
-                          absl::StrCat("table entry ", c, " has multiplier ",
-                                       multiplier, " and shift ", shift),
-                          SramAddress(address),
-                          "multiplier >= 0, shift -31 to 30");
-    }
-    table->multiplier[c] = multiplier;
-    table->n[c] = 31 - shift;
-  }
-  return absl::OkStatus();
+ConvolutionUnit::ConvolutionUnit(const StreamContext& context, uint8_t* sram,
+                                 int64_t sram_bytes)
+    : context_(context),
+      sram_(sram),
+      micro_kernel_(GetMicroKernel(context.cpu_path)) {
+  if (UsesAvx512(context.cpu_path)) wide_.emplace(sram, sram_bytes);
 }
 
 absl::Status ConvolutionUnit::Execute(const Instruction& i) {
@@ -107,6 +86,7 @@ absl::Status ConvolutionUnit::Execute(const Instruction& i) {
     limits_.min = static_cast<int32_t>(i[Reg::kClampMin]);
     limits_.max = static_cast<int32_t>(i[Reg::kClampMax]);
   }
+  if (wide_ && wide_->Execute(i, table_, limits_)) return absl::OkStatus();
   if (i.command == DlaCommand::kDepthConv) {
     Depthwise(i);
   } else {

@@ -4,35 +4,23 @@
 // Execution of CONV, CONV_RELU, DEPTH_CONV and MAT_MUL.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "simfarm/simulators/dla/arithmetic.h"
 #include "simfarm/simulators/dla/instruction.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
+#include "simfarm/simulators/dla/table.h"
+#include "simfarm/simulators/dla/wide_convolution.h"
 
 namespace edgekiln::simfarm::dla {
-
-// A per-channel table, read from SRAM.
-struct Table {
-  std::vector<int32_t> bias;
-  std::vector<int32_t> multiplier;
-  std::vector<int32_t> n;  // 31 - shift.
-};
-
-// FAILED_PRECONDITION for a negative multiplier or a shift outside [-31, 30];
-// in int32 output mode only the biases are read.
-absl::Status ReadTable(const Instruction& instruction,
-                       const StreamContext& context, const uint8_t* sram,
-                       Table* table);
 
 // Keeps its buffers between commands. Not thread-safe.
 class ConvolutionUnit {
  public:
-  ConvolutionUnit(const StreamContext& context, uint8_t* sram)
-      : context_(context),
-        sram_(sram),
-        micro_kernel_(GetMicroKernel(context.cpu_path)) {}
+  ConvolutionUnit(const StreamContext& context, uint8_t* sram,
+                  int64_t sram_bytes);
 
   // `instruction` passed CheckLimits(). Errors as of ReadTable().
   absl::Status Execute(const Instruction& instruction);
@@ -54,6 +42,7 @@ class ConvolutionUnit {
   const StreamContext& context_;
   uint8_t* sram_;
   MicroKernel micro_kernel_;
+  std::optional<WideConvolution> wide_;  // If the CPU path has it.
 
   // Of the command that is being executed.
   TensorView input_;

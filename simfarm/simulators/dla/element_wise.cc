@@ -6,7 +6,9 @@
 
 #include "base/status_macros.h"
 #include "simfarm/simulators/dla/arithmetic.h"
-#include "simfarm/simulators/dla/convolution.h"
+#include "simfarm/simulators/dla/avx512.h"
+#include "simfarm/simulators/dla/micro_kernel.h"
+#include "simfarm/simulators/dla/table.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {
@@ -84,6 +86,35 @@ void MapInt32(const Instruction& i, uint8_t* sram, Fn fn) {
   }
 }
 
+// E_ADD row by row, or pixel by pixel where they do not lie together.
+void ExecuteWideAdd(const Instruction& i, uint8_t* sram) {
+  const TensorView in = InputView(i);
+  const TensorView in2 = Input2View(i);
+  const TensorView out = OutputView(i);
+  avx512::Addition addition{
+      .zero_point = {static_cast<int32_t>(i[Reg::kInZeroPoint]),
+                     static_cast<int32_t>(i[Reg::kIn2ZeroPoint])},
+      .left_shift = static_cast<int>(i[Reg::kLeftShift]),
+      .limits = ClampLimits(i, static_cast<int32_t>(i[Reg::kOutZeroPoint]))};
+  const Factor factors[] = {FactorOf(i, Reg::kInMultiplier, Reg::kInShift),
+                            FactorOf(i, Reg::kIn2Multiplier, Reg::kIn2Shift),
+                            FactorOf(i, Reg::kOutMultiplier, Reg::kOutShift)};
+  for (int f = 0; f < 3; ++f) {
+    addition.multiplier[f] = factors[f].multiplier;
+    addition.n[f] = factors[f].n;
+  }
+  const bool dense = in.pixel_pitch == out.c && in2.pixel_pitch == out.c &&
+                     out.pixel_pitch == out.c;
+  const int64_t pixels = dense ? 1 : out.w;
+  for (int64_t y = 0; y < out.h; ++y) {
+    for (int64_t x = 0; x < pixels; ++x) {
+      avx512::Add(addition, sram + in.PixelAddress(y, x),
+                  sram + in2.PixelAddress(y, x), out.w / pixels * out.c,
+                  sram + out.PixelAddress(y, x));
+    }
+  }
+}
+
 void ExecuteAdd(const Instruction& i, uint8_t* sram) {
   const int32_t zero_a = static_cast<int32_t>(i[Reg::kInZeroPoint]);
   const int32_t zero_b = static_cast<int32_t>(i[Reg::kIn2ZeroPoint]);
@@ -121,12 +152,34 @@ void ExecuteShift(const Instruction& i, uint8_t* sram) {
   });
 }
 
+void RequantizePixels(const Instruction& i, const Table& table,
+                      const OutputLimits& limits, uint8_t* sram) {
+  const TensorView in = InputView(i);
+  const TensorView out = OutputView(i);
+  const avx512::Requantization requantization{
+      .bias = table.bias.data(),
+      .multiplier = table.multiplier.data(),
+      .n = table.n.data(),
+      .limits = limits};
+  for (int64_t y = 0; y < out.h; ++y) {
+    for (int64_t x = 0; x < out.w; ++x) {
+      avx512::Requantize(
+          reinterpret_cast<const int32_t*>(sram + in.PixelAddress(y, x)), out.c,
+          requantization, sram + out.PixelAddress(y, x));
+    }
+  }
+}
+
 absl::Status ExecuteRequant(const Instruction& i, const StreamContext& context,
                             uint8_t* sram) {
   Table table;
   EK_RETURN_IF_ERROR(ReadTable(i, context, sram, &table));
   const OutputLimits limits =
       ClampLimits(i, static_cast<int32_t>(i[Reg::kOutZeroPoint]));
+  if (UsesAvx512(context.cpu_path)) {
+    RequantizePixels(i, table, limits, sram);
+    return absl::OkStatus();
+  }
   MapInt32(i, sram, [&](int32_t a, int32_t, int64_t c, uint8_t* out) {
     *out = limits.Apply(
         Rescale(WrapAdd(a, table.bias[c]), table.multiplier[c], table.n[c]));
@@ -201,7 +254,11 @@ absl::Status ExecuteElementWise(const Instruction& i,
       MapTwoInt8(i, sram, [](int32_t a, int32_t b) { return std::max(a, b); });
       break;
     case DlaCommand::kAdd:
-      ExecuteAdd(i, sram);
+      if (UsesAvx512(context.cpu_path)) {
+        ExecuteWideAdd(i, sram);
+      } else {
+        ExecuteAdd(i, sram);
+      }
       break;
     case DlaCommand::kAdd32:
       MapInt32(i, sram, [](int32_t a, int32_t b, int64_t, uint8_t* out) {

@@ -6,6 +6,8 @@
 #include <immintrin.h>
 #endif
 
+#include "simfarm/simulators/dla/avx512.h"
+
 namespace edgekiln::simfarm::dla {
 namespace {
 
@@ -88,9 +90,29 @@ __attribute__((target("avx2"))) void Avx2Kernel(const int16_t* x,
 
 }  // namespace
 
+bool UsesAvx512(CpuPath path) {
+  const bool wanted = path == CpuPath::kBest || path == CpuPath::kAvx512Vnni;
+  return wanted && avx512::Supported();
+}
+
+bool HasCpuPath(CpuPath path) {
+  switch (path) {
+    case CpuPath::kAvx512Vnni:
+      return avx512::Supported();
+#if defined(__x86_64__)
+    case CpuPath::kSse2:
+      return true;
+    case CpuPath::kAvx2:
+      return __builtin_cpu_supports("avx2");
+#endif
+    default:
+      return path == CpuPath::kBest || path == CpuPath::kPortable;
+  }
+}
+
 MicroKernel GetMicroKernel(CpuPath path) {
 #if defined(__x86_64__)
-  const bool wide = path == CpuPath::kBest || path == CpuPath::kAvx2;
+  const bool wide = path != CpuPath::kPortable && path != CpuPath::kSse2;
   if (wide && __builtin_cpu_supports("avx2")) return Avx2Kernel;
   if (path != CpuPath::kPortable) return Sse2Kernel;
 #endif

@@ -19,6 +19,12 @@ inline constexpr int64_t kChannels = 16;
 using MicroKernel = void (*)(const int16_t* x, const int16_t* weights,
                              int64_t pairs, int32_t* acc);
 
+// False if this machine lacks the instructions of `path`.
+bool HasCpuPath(CpuPath path);
+
+// True if the loops of avx512.h are to be used, and can.
+bool UsesAvx512(CpuPath path);
+
 // The kernel of `path`; a path that this machine lacks gives the next narrower.
 MicroKernel GetMicroKernel(CpuPath path);
 

@@ -26,7 +26,7 @@ class DlaRun : public StreamRun {
         context_(context),
         sram_(sram),
         memory_(memory),
-        convolution_(context, sram) {
+        convolution_(context, sram, sram_bytes) {
     if (mode == RunMode::kChecked) {
       checker_.emplace(sram_bytes, context, memory);
     }
