@@ -155,25 +155,30 @@ class GrpcConnection final : public Connection {
   absl::Status Explain(const absl::Status& status) {
     if (status.ok() || GetErrorDetail(status).has_value()) return status;
     const bool late = absl::IsDeadlineExceeded(status);
-    if (late && reached_ && clock_.Now() >= options_.deadline) {
+    // One's own daemon listened a moment ago. Of a remote one that has never
+    // answered nobody knows whether more time would help.
+    const bool there = reached_ || options_.revive != nullptr;
+    if (late && there && clock_.Now() >= options_.deadline) {
       return MakeError(
           absl::StatusCode::kDeadlineExceeded,
           {.fault = Fault::kUser,
            .reason = kReasonTimeout,
            .what = "the time is up",
+           .where = options_.shown,
            .limit =
                absl::StrCat("--timeout ", FormatTimeSpan(options_.timeout)),
            .fix = "give it more time; what is finished is not computed again"});
     }
     if (late || IsTransient(status)) {
-      return MakeError(
-          absl::StatusCode::kUnavailable,
-          {.fault = Fault::kInfra,
-           .reason = kReasonUnreachable,
-           .what =
-               reached_ ? "the daemon no longer answers" : "no daemon answers",
-           .where = absl::StrCat(options_.shown, " (", status.message(), ")"),
-           .fix = options_.fix});
+      return MakeError(absl::StatusCode::kUnavailable,
+                       {.fault = Fault::kInfra,
+                        .reason = kReasonUnreachable,
+                        .what = reached_ ? "the daemon no longer answers"
+                                         : "no daemon answers",
+                        .where = absl::StrCat(
+                            options_.shown, " (",
+                            late ? "no answer in time" : status.message(), ")"),
+                        .fix = options_.fix});
     }
     return status;
   }
@@ -216,9 +221,8 @@ class GrpcConnection final : public Connection {
       if (GetErrorDetail(status).has_value()) reached_ = true;
       // One that can be started again may be on its way down at first sight.
       const bool retry = (reached_ || options_.revive) &&
-                         absl::IsUnavailable(status) &&
-                         IsTransient(status) && clock_.Monotonic() < give_up &&
-                         clock_.Now() < until;
+                         absl::IsUnavailable(status) && IsTransient(status) &&
+                         clock_.Monotonic() < give_up && clock_.Now() < until;
       if (!retry) return Explain(status);
       if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
       clock_.SleepFor(kRetryEvery);

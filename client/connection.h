@@ -7,7 +7,8 @@
 //
 // Errors: what the daemon answered, with its ErrorDetail; DAEMON_UNREACHABLE
 // (exit code 4) naming the address if nobody answers; TIMEOUT (exit code 5)
-// once `deadline` has passed. Not thread-safe.
+// once `deadline` has passed, if the daemon has answered before or is one that
+// `revive` starts. Not thread-safe.
 
 #include <cstdint>
 #include <functional>

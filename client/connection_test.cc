@@ -145,6 +145,26 @@ TEST_F(ConnectionTest, TimeoutIsTheUsersDeadline) {
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
 }
 
+// Nobody accepts on the socket before the time is up.
+TEST_F(ConnectionTest, TimeoutWhileConnectingToOnesOwnDaemon) {
+  options_.timeout = absl::Milliseconds(1);
+  options_.deadline = clock_->Now() - absl::Milliseconds(1);
+  // A remote one may as well be down.
+  auto connection = NewConnection(options_, *files_, *clock_);
+  absl::Status status = connection->ListTargets().status();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
+  EXPECT_EQ(GetErrorDetail(status)->where, "the-address (no answer in time)");
+  options_.revive = [] { return absl::OkStatus(); };
+  connection = NewConnection(options_, *files_, *clock_);
+  status = connection->ListTargets().status();
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, kReasonTimeout);
+  EXPECT_EQ(detail->where, "the-address");
+  EXPECT_EQ(detail->limit, "--timeout 1.0 ms");
+}
+
 TEST(RpcStatusTest, WithoutDetailsKeepsTheCode) {
   const absl::Status status = FromGrpc(
       grpc::Status(grpc::StatusCode::UNAUTHENTICATED, "bad\x1b token", "junk"));

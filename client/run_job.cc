@@ -17,6 +17,9 @@ namespace {
 // --timeout could not tell a missing worker from a slow one.
 constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(2);
 
+constexpr char kAgain[] =
+    "run it again; what is finished is not computed again";
+
 class JobWatch final : public WatchSink {
  public:
   JobWatch(CommandContext& context, const Interrupt* interrupt)
@@ -55,7 +58,9 @@ class JobWatch final : public WatchSink {
       return MakeError(absl::StatusCode::kCancelled,
                        {.fault = Fault::kUser,
                         .reason = kReasonInterrupted,
-                        .what = "interrupted"});
+                        .what = "interrupted",
+                        .where = context_.line.model,
+                        .fix = kAgain});
     }
     const absl::Duration now = context_.clock.Monotonic();
     const bool clear = moved_ || !waiting_.empty() || now >= verdict_;
@@ -142,7 +147,9 @@ absl::Status JobError(const v1::Job& job) {
       return WithJob(MakeError(absl::StatusCode::kCancelled,
                                {.fault = Fault::kUser,
                                 .reason = kReasonInterrupted,
-                                .what = "the job was cancelled"}),
+                                .what = "the job was cancelled",
+                                .where = Subject(job.request()),
+                                .fix = kAgain}),
                      job.id());
     case v1::FAILED:
       return Annotate(StatusFromDetail(job.error()), Subject(job.request()));
