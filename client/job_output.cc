@@ -1,6 +1,7 @@
 #include "client/job_output.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -216,6 +217,49 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   }
   EK_RETURN_IF_ERROR(outcome);
   return Gate(reports);
+}
+
+absl::Status CheckOutputFile(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::file_status target =
+      std::filesystem::status(path, error);
+  if (std::filesystem::is_directory(target)) {
+    return CannotWrite(path, "it is a folder: name the file in it");
+  }
+  // It will be replaced, and a device must not be.
+  if (std::filesystem::exists(target) &&
+      !std::filesystem::is_regular_file(target)) {
+    return CannotWrite(path, "it is not a regular file");
+  }
+  const std::string parent = std::filesystem::path(path).parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  if (!std::filesystem::is_directory(folder, error)) {
+    return CannotWrite(path, absl::StrCat("there is no folder '", folder, "'"));
+  }
+  if (access(folder.c_str(), W_OK | X_OK) != 0) {
+    return CannotWrite(path, absl::StrCat("the folder '", folder,
+                                          "' is not yours to write to"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOutputFolder(const std::string& path) {
+  std::error_code error;
+  // Of what is missing the nearest that is there.
+  std::filesystem::path at = std::filesystem::path(path);
+  while (!at.empty() && !std::filesystem::exists(at, error) &&
+         at != at.parent_path()) {
+    at = at.parent_path();
+  }
+  const std::string there = at.empty() ? "." : at.string();
+  if (!std::filesystem::is_directory(there, error)) {
+    return CannotWrite(path, absl::StrCat("'", there, "' is not a folder"));
+  }
+  if (access(there.c_str(), W_OK | X_OK) != 0) {
+    return CannotWrite(path, absl::StrCat("the folder '", there,
+                                          "' is not yours to write to"));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,

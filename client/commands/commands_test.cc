@@ -370,6 +370,38 @@ TEST_F(CommandsTest, RunWritesOutputs) {
   EXPECT_NE(out_.find("\"job_id\": \"7\""), std::string::npos);
 }
 
+TEST_F(CommandsTest, OutputsThatCannotBeWrittenAreRefusedBeforeTheJob) {
+  const std::string data = Put("in.npz", "PK");
+  const std::string file = Put("file", "x");
+  const struct {
+    std::string output;
+    std::string reason;
+    bool folder;  // compile instead of run.
+  } cases[] = {
+      {folder_, "it is a folder", false},
+      {folder_ + "/none/o.npz", "there is no folder", false},
+      {file + "/o.npz", "there is no folder", false},
+      {"/dev/null", "it is not a regular file", false},
+      {file, "is not a folder", true},
+      {file + "/below", "is not a folder", true},
+      {"/dev/null", "is not a folder", true},
+  };
+  for (const auto& c : cases) {
+    const absl::Status status =
+        c.folder
+            ? Run(RunCompile,
+                  {"compile", model_, "--target", "a", "-o", c.output})
+            : Run(RunOutputs, {"run", model_, "--data", data, "-o", c.output});
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << c.output;
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << c.output;
+    EXPECT_EQ(detail->where, "-o") << c.output;
+    EXPECT_NE(detail->fix.find(c.reason), std::string::npos) << detail->fix;
+  }
+  EXPECT_TRUE(connection_.uploaded.empty());
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/none"));
+}
+
 TEST_F(CommandsTest, TimeoutCancelsAndTellsAMissingWorkerFromASlowRun) {
   connection_.on_watch = [&] { clock_.Advance(absl::Seconds(10)); };
   v1::JobEvent waiting;
@@ -399,6 +431,8 @@ TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {
   const absl::Status status =
       Run(RunProfile, {"profile", model_, "--target", "a"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kInterrupted) << status;
+  EXPECT_EQ(GetErrorDetail(status)->where, model_);
+  EXPECT_FALSE(GetErrorDetail(status)->fix.empty());
   EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7"}));
 }
 

@@ -13,6 +13,9 @@ namespace edgekiln::client {
 
 absl::Status RunCompile(CommandContext& context) {
   const CommandLine& line = context.line;
+  if (!line.output.empty()) {
+    EK_RETURN_IF_ERROR(CheckOutputFolder(line.output));
+  }
   EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
                       PrepareJob(v1::COMPILE, false, context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
