@@ -295,6 +295,13 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.transforms.push_back(std::move(transform));
   }
+  // Synthetic inputs are made in the network's own scale.
+  if (!line.transforms.empty() && line.data.empty() &&
+      line.calibration.empty()) {
+    return UsageError("--input needs --data or --calibration", FullName(&app),
+                      "stored samples to apply it to",
+                      "give one of them, or leave --input out");
+  }
   if (!raw.calibration_method.empty()) {
     EK_ASSIGN_OR_RETURN(line.calibration_method,
                         ParseCalibrationMethod(raw.calibration_method));

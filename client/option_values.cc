@@ -44,6 +44,16 @@ size_t FindFirstKey(absl::string_view text) {
   return best;
 }
 
+// The key of text that ends in KEY=... without a known key; empty if it does
+// not.
+std::string UnknownKey(absl::string_view text) {
+  const absl::string_view last = text.substr(text.rfind(':') + 1);
+  const size_t equals = last.find('=');
+  return equals == absl::string_view::npos
+             ? ""
+             : std::string(last.substr(0, equals));
+}
+
 absl::StatusOr<std::vector<double>> ParseNumbers(absl::string_view key,
                                                  absl::string_view value,
                                                  absl::string_view text) {
@@ -93,7 +103,7 @@ absl::Status ApplyKey(absl::string_view key, absl::string_view value,
                                           : v1::InputTransform::NCHW);
     return absl::OkStatus();
   }
-  return BadInput(absl::StrCat("key '", key, "' is unknown"), text);
+  return BadInput(absl::StrCat("unknown key '", key, "'"), text);
 }
 
 int EditDistance(absl::string_view a, absl::string_view b) {
@@ -135,6 +145,10 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text) {
   v1::InputTransform transform;
   const size_t start = FindFirstKey(text);
   if (start == absl::string_view::npos) {
+    const std::string key = UnknownKey(text);
+    if (!key.empty()) {
+      return BadInput(absl::StrCat("unknown key '", key, "'"), text);
+    }
     return BadInput("no scale=, offset=, order= or layout= in it", text);
   }
   if (start > 0) {

@@ -77,6 +77,23 @@ TEST(ParseInputTransformTest, Table) {
   }
 }
 
+TEST(ParseInputTransformTest, NamesWhatIsWrong) {
+  const InputCase cases[] = {
+      {"image:foo=3", "unknown key 'foo'; where"},
+      {"foo=3", "unknown key 'foo'; where"},
+      {"a:0:Scale=3,order=rgb", "unknown key 'Scale'; where"},
+      {"image:scale=1,shift=2", "unknown key 'shift'; where"},
+      {"image", "no scale=, offset=, order= or layout= in it; where"},
+      {"a=b:0", "no scale=, offset=, order= or layout= in it; where"},
+      {"image:=3", "no scale=, offset=, order= or layout= in it; where"},
+  };
+  for (const InputCase& c : cases) {
+    const auto got = ParseInputTransform(c.text);
+    const std::string message(got.status().message());
+    EXPECT_EQ(message.find(c.want), 0u) << c.text << ": " << message;
+  }
+}
+
 TEST(ParseCalibrationMethodTest, Table) {
   const InputCase cases[] = {
       {"minmax", "method: MIN_MAX"},
