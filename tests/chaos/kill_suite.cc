@@ -24,7 +24,7 @@ namespace {
 // round stays below that.
 constexpr int kMaxWorkerKillsPerRound = 4;
 constexpr int kMaxKillsPerRound = 8;
-constexpr absl::Duration kRoundLimit = absl::Minutes(5);
+constexpr absl::Duration kRoundLimit = absl::Minutes(2);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
 
 enum class Victim { kDaemon, kWorker, kBoth };
@@ -124,7 +124,12 @@ class KillSuite {
     EK_ASSIGN_OR_RETURN(const v1::Job job, quiet_->CreateJob(request));
     const WatchedJob watched(job.id(), quiet_farm_->address(), *files_,
                              *clock_);
-    while (!watched.over()) absl::SleepFor(kPoll);
+    while (!watched.over()) {
+      if (absl::Now() - start > kRoundLimit) {
+        return absl::DeadlineExceededError("a job does not end");
+      }
+      absl::SleepFor(kPoll);
+    }
     EK_ASSIGN_OR_RETURN(v1::Report report, quiet_->GetReport(job.id(), 0));
     if (report.has_error() || report.accuracy().samples() == 0 ||
         report.bit_exact().outputs_compared() == 0) {
