@@ -12,15 +12,24 @@ namespace {
 
 constexpr uint32_t kDmaBit = 1;
 
+// 1 if the last write is one of the other unit's that the unit does not know to
+// be complete. Of a byte that nothing wrote 0: no number is above `known`.
+uint32_t OtherWroteAfter(uint32_t write, uint32_t own_bit, uint32_t known) {
+  return (write ^ own_bit) & kDmaBit &
+         static_cast<uint32_t>(write >> 1 > known);
+}
+
 }  // namespace
 
 AccessChecker::AccessChecker(int64_t sram_bytes, const StreamContext& context,
                              SystemMemory& memory)
     : context_(context),
       memory_(memory),
-      storage_(sram_bytes * static_cast<int64_t>(sizeof(Byte))),
-      bytes_(reinterpret_cast<Byte*>(storage_.data())),
-      sram_bytes_(sram_bytes) {}
+      sram_bytes_(sram_bytes),
+      storage_(3 * sram_bytes * static_cast<int64_t>(sizeof(uint32_t))),
+      write_(reinterpret_cast<uint32_t*>(storage_.data())),
+      compute_read_(write_ + sram_bytes),
+      dma_read_(compute_read_ + sram_bytes) {}
 
 absl::Status AccessChecker::Check(const Instruction& instruction) {
   const uint32_t wait = static_cast<uint32_t>(instruction.wait);
@@ -94,65 +103,86 @@ absl::Status AccessChecker::CheckDma(const Instruction& instruction) {
   return status;
 }
 
+AccessChecker::Unit AccessChecker::UnitOf(
+    const Instruction& instruction) const {
+  if (instruction.is_dma()) {
+    return {true, kDmaBit, dma_number_, dma_knows_compute_};
+  }
+  return {false, 0, compute_number_, compute_knows_dma_};
+}
+
 absl::Status AccessChecker::Read(const Instruction& instruction,
                                  int64_t address, int64_t bytes, bool record) {
-  const bool dma = instruction.is_dma();
-  const uint32_t number = dma ? dma_number_ : compute_number_;
-  const uint32_t known = dma ? dma_knows_compute_ : compute_knows_dma_;
-  const uint32_t own_bit = dma ? kDmaBit : 0;
-  for (int64_t at = address; at < address + bytes; ++at) {
-    Byte& byte = bytes_[at];
-    if (byte.write == 0) {
-      return ProgramError(instruction, context_,
-                          "reads a byte that nothing wrote", SramAddress(at));
-    }
-    if ((byte.write & kDmaBit) != own_bit && byte.write >> 1 > known) {
-      return ProgramError(
-          instruction, context_,
-          absl::StrCat("race: reads a byte while ", dma ? "compute" : "DMA",
-                       " command number ", byte.write >> 1,
-                       " of the stream may still write it"),
-          SramAddress(at));
-    }
-    if (record) (dma ? byte.dma_read : byte.compute_read) = number;
+  const Unit unit = UnitOf(instruction);
+  const uint32_t* write = write_ + address;
+  uint32_t bad = 0;
+  for (int64_t i = 0; i < bytes; ++i) {
+    bad |= static_cast<uint32_t>(write[i] == 0) |
+           OtherWroteAfter(write[i], unit.own_bit, unit.known);
   }
-  return absl::OkStatus();
+  if (bad == 0) {
+    uint32_t* read = (unit.dma ? dma_read_ : compute_read_) + address;
+    if (record) std::fill_n(read, bytes, unit.number);
+    return absl::OkStatus();
+  }
+  int64_t at = address;
+  while (write_[at] != 0 &&
+         OtherWroteAfter(write_[at], unit.own_bit, unit.known) == 0) {
+    ++at;
+  }
+  if (write_[at] == 0) {
+    return ProgramError(instruction, context_,
+                        "reads a byte that nothing wrote", SramAddress(at));
+  }
+  return ProgramError(
+      instruction, context_,
+      absl::StrCat("race: reads a byte while ", unit.dma ? "compute" : "DMA",
+                   " command number ", write_[at] >> 1,
+                   " of the stream may still write it"),
+      SramAddress(at));
 }
 
 absl::Status AccessChecker::Write(const Instruction& instruction,
                                   int64_t address, int64_t bytes) {
-  const bool dma = instruction.is_dma();
-  const uint32_t number = dma ? dma_number_ : compute_number_;
-  const uint32_t known = dma ? dma_knows_compute_ : compute_knows_dma_;
-  const uint32_t own_bit = dma ? kDmaBit : 0;
-  for (int64_t at = address; at < address + bytes; ++at) {
-    Byte& byte = bytes_[at];
-    const bool other_wrote =
-        byte.write != 0 && (byte.write & kDmaBit) != own_bit;
-    const uint32_t other_last =
-        std::max(dma ? byte.compute_read : byte.dma_read,
-                 other_wrote ? byte.write >> 1 : 0);
-    if (other_last > known) {
-      return ProgramError(
-          instruction, context_,
-          absl::StrCat("race: writes a byte while ", dma ? "compute" : "DMA",
-                       " command number ", other_last,
-                       " of the stream may still use it"),
-          SramAddress(at));
-    }
-    if (!dma && byte.compute_read == number) {
-      return ProgramError(instruction, context_,
-                          "the output overlaps the command's own operands",
-                          SramAddress(at));
-    }
-    byte = {number << 1 | own_bit, 0, 0};
+  const Unit unit = UnitOf(instruction);
+  const uint32_t* other_read = unit.dma ? compute_read_ : dma_read_;
+  // Numbers start at 1: a DMA command overlaps no operands of its own.
+  const uint32_t own_operand = unit.dma ? UINT32_MAX : unit.number;
+  const auto wrong = [&](int64_t at) {
+    return OtherWroteAfter(write_[at], unit.own_bit, unit.known) |
+           static_cast<uint32_t>(other_read[at] > unit.known) |
+           static_cast<uint32_t>(compute_read_[at] == own_operand);
+  };
+  uint32_t bad = 0;
+  for (int64_t at = address; at < address + bytes; ++at) bad |= wrong(at);
+  if (bad == 0) {
+    std::fill_n(write_ + address, bytes, unit.number << 1 | unit.own_bit);
+    std::fill_n(compute_read_ + address, bytes, 0);
+    std::fill_n(dma_read_ + address, bytes, 0);
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  int64_t at = address;
+  while (wrong(at) == 0) ++at;
+  const bool other_wrote =
+      write_[at] != 0 && (write_[at] & kDmaBit) != unit.own_bit;
+  const uint32_t other_last =
+      std::max(other_read[at], other_wrote ? write_[at] >> 1 : 0);
+  if (other_last > unit.known) {
+    return ProgramError(
+        instruction, context_,
+        absl::StrCat("race: writes a byte while ", unit.dma ? "compute" : "DMA",
+                     " command number ", other_last,
+                     " of the stream may still use it"),
+        SramAddress(at));
+  }
+  return ProgramError(instruction, context_,
+                      "the output overlaps the command's own operands",
+                      SramAddress(at));
 }
 
 int64_t AccessChecker::FindUndefined(int64_t address, int64_t size) const {
   for (int64_t at = address; at < address + size; ++at) {
-    if (at >= sram_bytes_ || bytes_[at].write == 0) return at - address;
+    if (at >= sram_bytes_ || write_[at] == 0) return at - address;
   }
   return -1;
 }

@@ -29,17 +29,17 @@ class AccessChecker {
   int64_t FindUndefined(int64_t address, int64_t size) const;
 
  private:
-  // What is known of a byte of SRAM. Commands are numbered from 1 per unit; a
-  // write makes earlier accesses irrelevant: whoever is ordered after it is
-  // ordered after them.
-  struct Byte {
-    uint32_t write;         // 0: never. Unit in the lowest bit.
-    uint32_t compute_read;  // Since the write.
-    uint32_t dma_read;
+  // What the unit of a command knows.
+  struct Unit {
+    bool dma = false;
+    uint32_t own_bit = 0;
+    uint32_t number = 0;  // Of the command.
+    uint32_t known = 0;   // Commands of the other unit known to be complete.
   };
 
   absl::Status CheckCompute(const Instruction& instruction);
   absl::Status CheckDma(const Instruction& instruction);
+  Unit UnitOf(const Instruction& instruction) const;
   absl::Status Read(const Instruction& instruction, int64_t address,
                     int64_t bytes, bool record);
   absl::Status Write(const Instruction& instruction, int64_t address,
@@ -47,9 +47,15 @@ class AccessChecker {
 
   const StreamContext& context_;
   SystemMemory& memory_;
-  LazyBytes storage_;
-  Byte* bytes_;
   int64_t sram_bytes_;
+  // What is known of each byte of SRAM, one array after the other: loops over
+  // them are vectorised. Commands are numbered from 1 per unit; a write makes
+  // earlier accesses irrelevant: whoever is ordered after it is ordered after
+  // them.
+  LazyBytes storage_;
+  uint32_t* write_;         // 0: never. Unit in the lowest bit.
+  uint32_t* compute_read_;  // Since the write.
+  uint32_t* dma_read_;
   uint32_t compute_number_ = 0;
   uint32_t dma_number_ = 0;
   // Commands of the other unit that are known to be complete: waits add up.

@@ -1,6 +1,7 @@
 #include "simfarm/simulators/dla/padded_image.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "simfarm/simulators/dla/avx512.h"
 
@@ -45,8 +46,64 @@ Axis Columns(const Instruction& i) {
           i[Reg::kStrideW], i[Reg::kDilationW], i[Reg::kPadLeft]};
 }
 
-void Flip(const uint8_t* from, int64_t count, uint8_t* to) {
+inline void Flip(const uint8_t* __restrict from, int64_t count,
+                 uint8_t* __restrict to) {
   for (int64_t i = 0; i < count; ++i) to[i] = from[i] ^ kSign;
+}
+
+struct Pixels {
+  const uint8_t* from;
+  int64_t pitch;
+  int64_t count;
+  int64_t channels;  // Of the result.
+};
+
+// A number of channels known to the compiler: no loop for each pixel.
+template <int64_t kChannels>
+void FlipPixels(const Pixels& pixels, uint8_t* to) {
+  const uint8_t* from = pixels.from;
+  for (int64_t p = 0; p < pixels.count; ++p, from += pixels.pitch) {
+    Flip(from, kChannels, to + p * kChannels);
+  }
+}
+
+// Each input channel `multiplier` times.
+void RepeatChannels(const Pixels& pixels, int64_t multiplier, uint8_t* to) {
+  const uint8_t* from = pixels.from;
+  for (int64_t p = 0; p < pixels.count; ++p, from += pixels.pitch) {
+    for (int64_t c = 0; c < pixels.channels; c += multiplier) {
+      const int64_t copies = std::min(multiplier, pixels.channels - c);
+      const uint8_t value = from[c / multiplier] ^ kSign;
+      for (int64_t k = 0; k < copies; ++k) *to++ = value;
+    }
+  }
+}
+
+void CopyPixels(const Pixels& pixels, int64_t multiplier, uint8_t* to) {
+  if (multiplier == 8 && pixels.channels == 8) {
+    // The first layer of networks for grey pictures.
+    for (int64_t p = 0; p < pixels.count; ++p) {
+      std::memset(to + 8 * p, pixels.from[p * pixels.pitch] ^ kSign, 8);
+    }
+    return;
+  }
+  if (multiplier != 1) return RepeatChannels(pixels, multiplier, to);
+  switch (pixels.channels) {
+    case 8:
+      return FlipPixels<8>(pixels, to);
+    case 16:
+      return FlipPixels<16>(pixels, to);
+    case 32:
+      return FlipPixels<32>(pixels, to);
+    case 64:
+      return FlipPixels<64>(pixels, to);
+    default:
+      break;
+  }
+  const uint8_t* from = pixels.from;
+  for (int64_t p = 0; p < pixels.count; ++p, from += pixels.pitch) {
+    Flip(from, pixels.channels, to + p * pixels.channels);
+  }
 }
 
 }  // namespace
@@ -110,16 +167,13 @@ void PaddedImage::CopyRow(const Instruction& i, const uint8_t* from,
     Flip(from, (end - begin) * channels_, row + begin * channels_);
     return;
   }
-  for (int64_t x = begin; x < end; ++x, from += pixel_pitch) {
-    uint8_t* to = row + ColumnOffset(x);
-    if (multiplier == 1) {
-      Flip(from, channels_, to);
-      continue;
-    }
-    for (int64_t c = 0; c < channels_; c += multiplier) {
-      std::fill_n(to + c, std::min(multiplier, channels_ - c),
-                  static_cast<uint8_t>(from[c / multiplier] ^ kSign));
-    }
+  // Phase by phase: what is written lies together.
+  for (int64_t x = begin; x < std::min(end, begin + phases_); ++x) {
+    const Pixels pixels{.from = from + (x - begin) * pixel_pitch,
+                        .pitch = phases_ * pixel_pitch,
+                        .count = (end - x + phases_ - 1) / phases_,
+                        .channels = channels_};
+    CopyPixels(pixels, multiplier, row + ColumnOffset(x));
   }
 }
 
