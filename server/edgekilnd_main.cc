@@ -1,7 +1,9 @@
 // edgekilnd: accepts jobs, keeps blobs and results, gives stages to workers.
 
+#include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@
 #include <utility>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -45,7 +48,9 @@ constexpr char kHelp[] =
     "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
     "\n"
     "Neither port asks for a password: open them to people you trust only.\n"
-    "Without --server, `edgekiln` starts `edgekilnd --local` by itself.";
+    "Without --server, `edgekiln` starts `edgekilnd --local` by itself.\n"
+    "That one keeps nothing that cannot be made again, hence its state is a\n"
+    "cache: $XDG_CACHE_HOME/edgekiln.";
 
 struct Flags {
   std::string listen;
@@ -68,7 +73,8 @@ void Define(CLI::App& app, Flags& flags) {
                  "Address for workers (default 127.0.0.1:7434)");
   app.add_option("--state", flags.state,
                  "Folder of jobs, blobs and results; one daemon at a time "
-                 "(default $XDG_STATE_HOME/edgekiln)");
+                 "(default $XDG_STATE_HOME/edgekiln, or ~/.local/state/; with "
+                 "--local $XDG_CACHE_HOME/edgekiln, or ~/.cache/)");
   app.add_option("--workers", flags.workers,
                  "Worker processes to start here (default 0; with --local, "
                  "one per core)")
@@ -185,6 +191,19 @@ std::string ProgramFolder() {
   return ParentPath(path);
 }
 
+// Whether only this machine reaches the address.
+bool IsLoopback(absl::string_view address) {
+  for (const char* start : {"unix:", "127.", "localhost:", "[::1]:"}) {
+    if (absl::StartsWith(address, start)) return true;
+  }
+  return false;
+}
+
+// gRPC tells in its own words what our errors say already.
+void SilenceGrpc() {
+  gpr_set_log_function([](gpr_log_func_args*) {});
+}
+
 // Blocks until a signal, or until the daemon has been idle for long enough.
 void WaitForEnd(const sigset_t& signals, Daemon& daemon,
                 absl::Duration max_idle) {
@@ -212,6 +231,11 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
       {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
+  if (!IsLoopback(daemon->worker_address())) {
+    log->Warning("any host that reaches ", daemon->worker_address(),
+                 " can be a worker, which is handed models and makes results: "
+                 "there is no authentication");
+  }
   if (setup.workers > 0) {
     EK_RETURN_IF_ERROR(
         launcher->Start(setup.workers, daemon->worker_address()));
@@ -240,6 +264,9 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
+  // Models and data of others are nobody's business.
+  umask(077);
+  if (!flags.verbose) SilenceGrpc();
   // Before any thread exists: all inherit the mask, and only WaitForEnd() sees
   // these signals.
   sigset_t signals;
