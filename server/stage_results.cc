@@ -33,6 +33,7 @@ absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
        .reason = "STAGE_OUTPUT",
        .what = absl::StrCat("a stage left ", digests.size(), " blobs called '",
                             role, "' instead of one"),
+       .where = absl::StrCat("blob '", role, "'"),
        .fix = "report this bug"});
 }
 
@@ -49,6 +50,7 @@ absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
                    {.fault = Fault::kUser,
                     .reason = "DATA_EMPTY",
                     .what = "the data set has no samples",
+                    .where = "data set",
                     .need = "at least one sample",
                     .fix = "give a data set with samples"});
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+
 namespace edgekiln::target {
 namespace {
 
@@ -20,23 +22,38 @@ int EditDistance(absl::string_view a, absl::string_view b) {
   return row[b.size()];
 }
 
+constexpr size_t kLooked = 64;
+
+int Distance(absl::string_view a, absl::string_view b) {
+  return EditDistance(a.substr(0, kLooked), b.substr(0, kLooked));
+}
+
 }  // namespace
 
 std::string NearestName(absl::string_view name,
                         const std::vector<std::string>& candidates) {
-  constexpr size_t kLooked = 64;
   std::string best;
   int best_distance = 0;
   for (const std::string& candidate : candidates) {
-    const int distance =
-        EditDistance(name.substr(0, kLooked),
-                     absl::string_view(candidate).substr(0, kLooked));
+    const int distance = Distance(name, candidate);
     if (best.empty() || distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }
   }
   return best;
+}
+
+std::string DidYouMean(absl::string_view name,
+                       const std::vector<std::string>& candidates,
+                       absl::string_view otherwise) {
+  const std::string nearest = NearestName(name, candidates);
+  const int letters = static_cast<int>(
+      std::min(std::max(name.size(), nearest.size()), kLooked));
+  const bool near =
+      !nearest.empty() && Distance(name, nearest) <= std::max(1, letters / 3);
+  return near ? absl::StrCat("did you mean \"", nearest, "\"?")
+              : std::string(otherwise);
 }
 
 }  // namespace edgekiln::target

@@ -15,6 +15,13 @@ namespace edgekiln::target {
 std::string NearestName(absl::string_view name,
                         const std::vector<std::string>& candidates);
 
+// For the fix of an error: `did you mean "x"?`, or `otherwise` where no
+// candidate is near: more than a third of the letters would have to change, and
+// more than one.
+std::string DidYouMean(absl::string_view name,
+                       const std::vector<std::string>& candidates,
+                       absl::string_view otherwise);
+
 }  // namespace edgekiln::target
 
 #endif  // EK_TARGET_NEAREST_NAME_H_

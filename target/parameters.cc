@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "target/nearest_name.h"
 
@@ -39,8 +40,11 @@ absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
   return InvalidTarget(
       {.what = "no such parameter",
        .where = absl::StrCat("set \"", setting.name(), "\""),
-       .fix = absl::StrCat("did you mean \"",
-                           NearestName(setting.name(), names), "\"?")});
+       .fix = DidYouMean(setting.name(), names,
+                         names.empty()
+                             ? "the target has no parameters: leave `set` out"
+                             : absl::StrCat("parameters are: ",
+                                            absl::StrJoin(names, ", ")))});
 }
 
 }  // namespace

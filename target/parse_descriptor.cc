@@ -76,8 +76,7 @@ absl::Status ParseError(const FirstError& error) {
     }
     detail.what =
         absl::StrCat("unknown key \"", unknown->key, "\" in ", type->name());
-    detail.fix = absl::StrCat("did you mean \"",
-                              NearestName(unknown->key, known), "\"?");
+    detail.fix = DidYouMean(unknown->key, known, detail.fix);
   }
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
 }
@@ -89,6 +88,7 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.reason = "TARGET_INVALID",
                       .what = "the target file is too large",
+                      .where = "the file",
                       .limit = absl::StrCat(kMaxDescriptorBytes, " bytes"),
                       .need = absl::StrCat(text.size(), " bytes"),
                       .fix = "shorten it; `extends` and `set` say the same in "

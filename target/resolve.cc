@@ -53,8 +53,8 @@ absl::StatusOr<v1::TargetDescriptor> FindBuiltin(const std::string& name) {
   return InvalidTarget(
       {.what = absl::StrCat("no built-in target \"", name, "\""),
        .where = "extends",
-       .fix =
-           absl::StrCat("did you mean \"", NearestName(name, names), "\"?")});
+       .fix = DidYouMean(name, names,
+                         "`edgekiln targets list` shows all of them")});
 }
 
 std::string ExtendedName(const v1::TargetDescriptor& file,
@@ -246,8 +246,8 @@ absl::Status SetHost(const v1::HostDescriptor& host,
       return InvalidTarget(
           {.what = "no such op",
            .where = where,
-           .fix = absl::StrCat("did you mean \"", NearestName(cost.op(), names),
-                               "\"?")});
+           .fix = DidYouMean(cost.op(), names,
+                             "see `edgekiln targets show dla` for costs")});
     }
     v1::Machine::HostClass* resolved = machine->add_host_costs();
     resolved->set_op(cost.op());

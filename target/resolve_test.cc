@@ -135,6 +135,14 @@ INSTANTIATE_TEST_SUITE_P(
         {"UnknownKey", "schema_version: 1", "schema_version: 1\nmemorys {}",
          "unknown key \"memorys\" in TargetDescriptor; where: line 9; "
          "fix: did you mean \"memories\"?"},
+        {"KeyLikeNoOther", "schema_version: 1", "schema_version: 1\nfoo {}",
+         "unknown key \"foo\" in TargetDescriptor; where: line 9; "
+         "fix: see `edgekiln targets show dla` for the schema"},
+        {"SettingLikeNoOther", "schema_version: 1",
+         "schema_version: 1 set { name: \"colour\" value: 1 }",
+         "where: set \"colour\"; fix: parameters are: pes, "},
+        {"HostOpLikeNoOther", "op: \"softmax\"", "op: \"frobnicate\"",
+         "fix: see `edgekiln targets show dla` for costs"},
         {"UnknownNestedKey", "capacity_bytes_expr:", "capacity_expr:",
          "did you mean \"capacity_bytes_expr\"?"},
         {"UnknownEnum", "COARSE_DLA", "FINE_DLA", "FINE_DLA"},
@@ -196,6 +204,8 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(ResolveTest, ExtendsIsClosed) {
   EXPECT_THAT(Message("extends: \"dla-64-o-512m\""),
               HasSubstr("did you mean \"dla-64-o-512k\"?"));
+  EXPECT_THAT(Message("extends: \"cortex\""),
+              HasSubstr("fix: `edgekiln targets list` shows all of them"));
   EXPECT_THAT(Message("extends: \"dla\" memories { name: \"x\" }"),
               HasSubstr("where: memories"));
   EXPECT_THAT(Message(""), HasSubstr("schema version"));

@@ -145,14 +145,14 @@ class TargetsService final : public v1::Targets::Service {
       *response.mutable_digest() = ToProto(digest);
       return absl::OkStatus();
     }
-    return MakeError(absl::StatusCode::kNotFound,
-                     {.fault = Fault::kUser,
-                      .reason = "TARGET_UNKNOWN",
-                      .what = "there is no target of that name",
-                      .where = absl::StrCat("target '", name, "'"),
-                      .need = absl::StrCat(
-                          "perhaps '", target::NearestName(name, names), "'"),
-                      .fix = "`edgekiln targets list` shows all of them"});
+    return MakeError(
+        absl::StatusCode::kNotFound,
+        {.fault = Fault::kUser,
+         .reason = "TARGET_UNKNOWN",
+         .what = "there is no target of that name",
+         .where = absl::StrCat("target '", name, "'"),
+         .fix = target::DidYouMean(
+             name, names, "`edgekiln targets list` shows all of them")});
   }
 
   absl::Status Validate(grpc::ServerContext& context,
