@@ -12,11 +12,17 @@ namespace {
 
 constexpr uint32_t kDmaBit = 1;
 
-// 1 if the last write is one of the other unit's that the unit does not know to
-// be complete. Of a byte that nothing wrote 0: no number is above `known`.
-uint32_t OtherWroteAfter(uint32_t write, uint32_t own_bit, uint32_t known) {
-  return (write ^ own_bit) & kDmaBit &
-         static_cast<uint32_t>(write >> 1 > known);
+// The loops below collect sign bits instead of comparing: they are vectorised.
+// Numbers of commands stay below 2^28, what a stream's code can hold.
+constexpr uint32_t kSignBit = uint32_t{1} << 31;
+constexpr uint32_t kNoNumber = uint32_t{1} << 30;
+
+// Sign bit: `number` is above `known`.
+uint32_t IsAbove(uint32_t number, uint32_t known) { return known - number; }
+
+// The number of the last write if the other unit did it, else 0.
+uint32_t OtherWrite(uint32_t write, uint32_t own_bit) {
+  return (write >> 1) & -((write ^ own_bit) & kDmaBit);
 }
 
 }  // namespace
@@ -117,17 +123,18 @@ absl::Status AccessChecker::Read(const Instruction& instruction,
   const uint32_t* write = write_ + address;
   uint32_t bad = 0;
   for (int64_t i = 0; i < bytes; ++i) {
-    bad |= static_cast<uint32_t>(write[i] == 0) |
-           OtherWroteAfter(write[i], unit.own_bit, unit.known);
+    // Of a byte that nothing wrote, write - 1 has the sign bit.
+    bad |= (write[i] - 1) |
+           IsAbove(OtherWrite(write[i], unit.own_bit), unit.known);
   }
-  if (bad == 0) {
+  if ((bad & kSignBit) == 0) {
     uint32_t* read = (unit.dma ? dma_read_ : compute_read_) + address;
     if (record) std::fill_n(read, bytes, unit.number);
     return absl::OkStatus();
   }
   int64_t at = address;
   while (write_[at] != 0 &&
-         OtherWroteAfter(write_[at], unit.own_bit, unit.known) == 0) {
+         OtherWrite(write_[at], unit.own_bit) <= unit.known) {
     ++at;
   }
   if (write_[at] == 0) {
@@ -145,39 +152,39 @@ absl::Status AccessChecker::Read(const Instruction& instruction,
 absl::Status AccessChecker::Write(const Instruction& instruction,
                                   int64_t address, int64_t bytes) {
   const Unit unit = UnitOf(instruction);
-  const uint32_t* other_read = unit.dma ? compute_read_ : dma_read_;
-  // Numbers start at 1: a DMA command overlaps no operands of its own.
-  const uint32_t own_operand = unit.dma ? UINT32_MAX : unit.number;
-  const auto wrong = [&](int64_t at) {
-    return OtherWroteAfter(write_[at], unit.own_bit, unit.known) |
-           static_cast<uint32_t>(other_read[at] > unit.known) |
-           static_cast<uint32_t>(compute_read_[at] == own_operand);
-  };
+  const uint32_t* write = write_ + address;
+  const uint32_t* compute_read = compute_read_ + address;
+  const uint32_t* other_read = unit.dma ? compute_read : dma_read_ + address;
+  // A DMA command has no operands in SRAM besides what it writes.
+  const uint32_t own_operand = unit.dma ? kNoNumber : unit.number;
   uint32_t bad = 0;
-  for (int64_t at = address; at < address + bytes; ++at) bad |= wrong(at);
-  if (bad == 0) {
+  for (int64_t i = 0; i < bytes; ++i) {
+    bad |= IsAbove(OtherWrite(write[i], unit.own_bit), unit.known) |
+           IsAbove(other_read[i], unit.known) |
+           IsAbove(compute_read[i] + 1, own_operand);
+  }
+  if ((bad & kSignBit) == 0) {
     std::fill_n(write_ + address, bytes, unit.number << 1 | unit.own_bit);
     std::fill_n(compute_read_ + address, bytes, 0);
     std::fill_n(dma_read_ + address, bytes, 0);
     return absl::OkStatus();
   }
-  int64_t at = address;
-  while (wrong(at) == 0) ++at;
-  const bool other_wrote =
-      write_[at] != 0 && (write_[at] & kDmaBit) != unit.own_bit;
-  const uint32_t other_last =
-      std::max(other_read[at], other_wrote ? write_[at] >> 1 : 0);
-  if (other_last > unit.known) {
+  const auto other_last = [&](int64_t i) {
+    return std::max(other_read[i], OtherWrite(write[i], unit.own_bit));
+  };
+  int64_t i = 0;
+  while (other_last(i) <= unit.known && compute_read[i] != own_operand) ++i;
+  if (other_last(i) > unit.known) {
     return ProgramError(
         instruction, context_,
         absl::StrCat("race: writes a byte while ", unit.dma ? "compute" : "DMA",
-                     " command number ", other_last,
+                     " command number ", other_last(i),
                      " of the stream may still use it"),
-        SramAddress(at));
+        SramAddress(address + i));
   }
   return ProgramError(instruction, context_,
                       "the output overlaps the command's own operands",
-                      SramAddress(at));
+                      SramAddress(address + i));
 }
 
 int64_t AccessChecker::FindUndefined(int64_t address, int64_t size) const {
