@@ -1,10 +1,15 @@
 #include "compiler/frontend/import.h"
 
+#include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -33,6 +38,75 @@ absl::Status ForModelFile(const absl::Status& status) {
   return placed ? Annotate(complete, path) : complete;
 }
 
+template <typename Float>
+int64_t CountBad(const std::string& bytes, bool infinity_is_fine) {
+  int64_t count = 0;
+  for (size_t at = 0; at + sizeof(Float) <= bytes.size(); at += sizeof(Float)) {
+    Float value;
+    std::memcpy(&value, bytes.data() + at, sizeof(value));
+    count += infinity_is_fine ? std::isnan(value) : !std::isfinite(value);
+  }
+  return count;
+}
+
+// Tensors that ops other than additions read: an addition of minus infinity is
+// how attention is masked.
+std::vector<bool> ReadByMoreThanAdditions(const Graph& graph) {
+  std::vector<bool> read(graph.tensors.size(), false);
+  for (const Op& op : graph.ops) {
+    if (op.attributes.has_add()) continue;
+    for (const TensorId id : op.inputs) {
+      if (id != kNoTensor) read[static_cast<size_t>(id)] = true;
+    }
+  }
+  return read;
+}
+
+// Turned copies of "w" are called "w-2" and so on.
+std::string PlaceOf(const std::string& name) {
+  const size_t dash = name.find_last_not_of("0123456789");
+  const bool copy = dash != std::string::npos && dash > 0 &&
+                    dash + 1 < name.size() && name[dash] == '-';
+  return absl::StrCat("initializer '", name, "'",
+                      copy
+                          ? absl::StrCat(", made of '", name.substr(0, dash),
+                                         "' if the model has none of that name")
+                          : "");
+}
+
+// A diverged training leaves weights that no number of samples will calibrate.
+absl::Status CheckConstantsAreFinite(const Graph& graph) {
+  const std::vector<bool> strict = ReadByMoreThanAdditions(graph);
+  for (size_t i = 0; i < graph.tensors.size(); ++i) {
+    const Tensor& tensor = graph.tensors[i];
+    if (!tensor.is_constant()) continue;
+    int64_t bad = 0;
+    if (tensor.type == v1::FLOAT32) {
+      bad = CountBad<float>(*tensor.data, !strict[i]);
+    } else if (tensor.type == v1::FLOAT64) {
+      bad = CountBad<double>(*tensor.data, !strict[i]);
+    }
+    if (bad == 0) continue;
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "MODEL_NOT_FINITE",
+         .what = absl::StrCat(bad, " of ", tensor.num_elements(),
+                              " values of a constant are NaN or infinite"),
+         .where = PlaceOf(tensor.name),
+         .need = "finite weights and constants",
+         .fix = "train the model again, or from the last checkpoint whose "
+                "weights are finite, and export it again"});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph) {
+  if (!graph.ok()) return ForModelFile(graph.status());
+  EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph), "importing the model");
+  return graph;
+}
+
 }  // namespace
 
 ModelFormat SniffFormat(absl::string_view bytes) {
@@ -51,16 +125,11 @@ ModelFormat SniffFormat(absl::string_view bytes) {
 }
 
 absl::StatusOr<Graph> ImportModel(absl::string_view bytes) {
-  absl::StatusOr<Graph> graph;
   switch (SniffFormat(bytes)) {
     case ModelFormat::kTflite:
-      graph = ImportTflite(bytes);
-      if (!graph.ok()) return ForModelFile(graph.status());
-      return graph;
+      return Checked(ImportTflite(bytes));
     case ModelFormat::kOnnx:
-      graph = ImportOnnx(bytes);
-      if (!graph.ok()) return ForModelFile(graph.status());
-      return graph;
+      return Checked(ImportOnnx(bytes));
     case ModelFormat::kUnknown:
       break;
   }

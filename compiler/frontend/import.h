@@ -15,7 +15,8 @@ ModelFormat SniffFormat(absl::string_view bytes);
 
 // Reads a model of either format into a verified graph. `bytes` are hostile.
 // INVALID_ARGUMENT or UNIMPLEMENTED made with MakeError(): what, where, limit,
-// need, fix.
+// need, fix. So is a model with NaN or infinite constants, but for infinities
+// that are only added.
 absl::StatusOr<Graph> ImportModel(absl::string_view bytes);
 
 }  // namespace edgekiln::compiler

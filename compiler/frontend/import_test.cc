@@ -1,8 +1,12 @@
 #include "compiler/frontend/import.h"
 
+#include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
+#include "compiler/frontend/onnx/test_model.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"
 
@@ -52,6 +56,53 @@ TEST(ImportModelTest, EveryErrorNamesAPlaceAndAFix) {
     EXPECT_FALSE(detail->fix.empty()) << at << ": " << graph.status();
   }
   EXPECT_GT(refused, 0);
+}
+
+std::string ConvolutionWith(std::vector<float> weights) {
+  return onnx_import::TestModel()
+      .Input("x", {1, 2, 1, 1})
+      .Floats("stem.weight", {2, 2, 1, 1}, std::move(weights))
+      .Node("Conv", {"x", "stem.weight"}, {"y"})
+      .Output("y")
+      .bytes();
+}
+
+// y = x added to `mask`, cut to `limits`.
+std::string MaskAndClip(float mask, float limit) {
+  return onnx_import::TestModel()
+      .Input("x", {1, 2})
+      .Floats("mask", {2}, {0, mask})
+      .Floats("limit", {}, {limit})
+      .Node("Add", {"x", "mask"}, {"sum"})
+      .Node("Clip", {"sum", "", "limit"}, {"y"})
+      .Output("y")
+      .bytes();
+}
+
+TEST(ImportModelTest, WeightsThatAreNotFiniteAreRefusedByName) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  EXPECT_TRUE(ImportModel(ConvolutionWith({1, 2, 3, 4})).ok());
+  const auto refused = ImportModel(ConvolutionWith({1, nan, -inf, 4}));
+  const auto detail = GetErrorDetail(refused.status());
+  ASSERT_TRUE(detail.has_value()) << refused.status();
+  EXPECT_EQ(detail->reason, "MODEL_NOT_FINITE");
+  EXPECT_NE(detail->what.find("2 of 4 values"), std::string::npos);
+  EXPECT_NE(detail->where.find("'stem.weight'"), std::string::npos)
+      << detail->where;
+  EXPECT_FALSE(detail->fix.empty());
+}
+
+TEST(ImportModelTest, InfinityMasksAndLimitsButNanDoesNot) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const float inf = std::numeric_limits<float>::infinity();
+  const auto graph = ImportModel(MaskAndClip(-inf, inf));
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  const auto detail =
+      GetErrorDetail(ImportModel(MaskAndClip(nan, inf)).status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "MODEL_NOT_FINITE");
+  EXPECT_NE(detail->where.find("'mask'"), std::string::npos);
 }
 
 TEST(ImportModelTest, BothFormatsArrive) {
