@@ -215,16 +215,27 @@ absl::Status FillChunks(const Job& job, std::vector<v1::Chunk>& chunks) {
                            .offset = job.offset});
 }
 
-// The IR is NHWC: inputs of NCHW models are turned to it first.
-bool TurnsToNhwc(const v1::Op& op) {
+// The IR is NHWC: inputs of NCHW models are turned to it first, which is a
+// reshape if there is one channel.
+bool TurnsToNhwc(const v1::Graph& graph, const v1::Op& op) {
   constexpr int32_t kToNhwc[] = {0, 2, 3, 1};
-  const auto& order = op.attributes().transpose().permutation();
-  return std::equal(order.begin(), order.end(), std::begin(kToNhwc),
-                    std::end(kToNhwc));
+  if (op.attributes().has_transpose()) {
+    const auto& order = op.attributes().transpose().permutation();
+    return std::equal(order.begin(), order.end(), std::begin(kToNhwc),
+                      std::end(kToNhwc));
+  }
+  if (!op.attributes().has_reshape() || op.outputs_size() != 1) return false;
+  const auto& from = graph.tensors(op.inputs(0)).type().shape();
+  const auto& to = graph.tensors(op.outputs(0)).type().shape();
+  if (from.size() != 4 || to.size() != 4 || from[1] != 1) return false;
+  for (int d = 0; d < 4; ++d) {
+    if (to[d] != from[kToNhwc[d]]) return false;
+  }
+  return true;
 }
 
 // What has a notion of height, width and channels.
-bool TakesNhwc(const v1::Op& op) {
+bool TakesNhwc(const v1::Graph&, const v1::Op& op) {
   const v1::OpAttributes& attributes = op.attributes();
   return attributes.has_conv2d() || attributes.has_depthwise_conv2d() ||
          attributes.has_average_pool2d() || attributes.has_max_pool2d();
@@ -233,7 +244,8 @@ bool TakesNhwc(const v1::Op& op) {
 // Whether everything that reads a tensor does as `does` says; perhaps after
 // quantizing it.
 bool AllReaders(const v1::Graph& graph, int32_t tensor,
-                bool (*does)(const v1::Op&), bool may_quantize = true) {
+                bool (*does)(const v1::Graph&, const v1::Op&),
+                bool may_quantize = true) {
   bool readers = false;
   for (const v1::Op& op : graph.ops()) {
     if (std::find(op.inputs().begin(), op.inputs().end(), tensor) ==
@@ -245,7 +257,7 @@ bool AllReaders(const v1::Graph& graph, int32_t tensor,
         may_quantize && op.attributes().has_quantize() &&
         op.outputs_size() == 1 &&
         AllReaders(graph, op.outputs(0), does, /*may_quantize=*/false);
-    if (!does(op) && !later) return false;
+    if (!does(graph, op) && !later) return false;
   }
   return readers;
 }
@@ -286,9 +298,13 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   EK_ASSIGN_OR_RETURN(const auto transforms, MatchTransforms(options, inputs),
                       "converting data");
   std::vector<std::string> names;
-  for (const v1::TensorType& type : inputs.types) names.push_back(type.name());
+  std::vector<std::vector<int64_t>> shapes;
+  for (const v1::TensorType& type : inputs.types) {
+    names.push_back(type.name());
+    shapes.push_back(SampleShape(type));
+  }
   EK_ASSIGN_OR_RETURN(const DataSet set,
-                      LoadDataSet(files, names, options.raw()),
+                      LoadDataSet(files, names, options.raw(), shapes),
                       "converting data");
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples

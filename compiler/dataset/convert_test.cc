@@ -272,8 +272,8 @@ INSTANTIATE_TEST_SUITE_P(All, ConvertTest, testing::ValuesIn(kCases),
 
 TEST(InputsOfTest, KnowsTheLayoutByTheFirstOps) {
   v1::Graph graph;
-  for (int i = 0; i < 3; ++i) graph.add_tensors();
-  for (int i = 0; i < 3; ++i) graph.add_inputs(i);
+  for (int i = 0; i < 4; ++i) graph.add_inputs(i);
+  for (int i = 0; i < 4; ++i) graph.add_tensors();
   const auto add = [&](int input) {
     v1::Op* op = graph.add_ops();
     op->add_inputs(input);
@@ -286,9 +286,27 @@ TEST(InputsOfTest, KnowsTheLayoutByTheFirstOps) {
   add(1)->mutable_quantize();
   add(graph.tensors_size() - 1)->mutable_conv2d();
   add(2)->mutable_reshape();
+  // A transposition of one channel, simplified.
+  add(3)->mutable_reshape();
+  *graph.mutable_tensors(3)->mutable_type() = Type(v1::FLOAT32, {1, 1, 28, 30});
+  *graph.mutable_tensors(graph.tensors_size() - 1)->mutable_type() =
+      Type(v1::FLOAT32, {1, 28, 30, 1});
   const ModelInputs inputs = InputsOf(graph);
-  EXPECT_EQ(inputs.is_nchw, (std::vector<bool>{true, false, false}));
-  EXPECT_EQ(inputs.is_nhwc, (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(inputs.is_nchw, (std::vector<bool>{true, false, false, true}));
+  EXPECT_EQ(inputs.is_nhwc, (std::vector<bool>{false, true, false, false}));
+}
+
+TEST(ConvertTest, ErrorsAboutValuesNameInputAndFix) {
+  const auto npz = WriteNpz({{"x", F32({1, 2}, {0, kInf})}});
+  ASSERT_TRUE(npz.ok());
+  v1::ConvertDataOptions options;
+  options.set_chunk_samples(1);
+  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
+                                   {{Type(v1::FLOAT32, {1, 2})}, {false}});
+  const auto detail = GetErrorDetail(data.status());
+  ASSERT_TRUE(detail.has_value()) << data.status();
+  EXPECT_EQ(detail->where, "in");
+  EXPECT_FALSE(detail->fix.empty());
 }
 
 TEST(ConvertTest, TheSuggestedScaleWorks) {

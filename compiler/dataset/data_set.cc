@@ -1,5 +1,6 @@
 #include "compiler/dataset/data_set.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -12,9 +13,13 @@
 #include "compiler/dataset/idx.h"
 #include "compiler/dataset/little_endian.h"
 #include "compiler/dataset/npz.h"
+#include "compiler/dataset/sample_layout.h"
 
 namespace edgekiln::compiler {
 namespace {
+
+// Of the factors of a data set.
+constexpr int64_t kMaxChannels = int64_t{1} << 20;
 
 absl::Status Bad(ErrorDetail detail) {
   if (detail.reason.empty()) detail.reason = "DATA_INVALID";
@@ -26,13 +31,18 @@ absl::StatusOr<std::vector<double>> ReadFactors(const NpzFile& file,
                                                 const std::string& name,
                                                 double otherwise) {
   if (!file.Has(name)) return std::vector<double>{otherwise};
-  EK_ASSIGN_OR_RETURN(const NpyArray array, file.Read(name), "data set");
-  if (array.shape.size() > 1 || array.elements() == 0) {
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, file.Inspect(name), "data set");
+  if (info.shape.size() > 1 ||
+      (info.shape.size() == 1 &&
+       (info.shape[0] == 0 || info.shape[0] > kMaxChannels))) {
     return Bad({.what = absl::StrCat("array ", name, " has shape ",
-                                     ShapeText(array.shape)),
+                                     ShapeText(info.shape)),
                 .where = name,
-                .need = "a scalar, or one value per channel"});
+                .limit = absl::StrCat(kMaxChannels, " channels"),
+                .need = "a scalar, or one value per channel",
+                .fix = absl::StrCat("store ", name, " as one number")});
   }
+  EK_ASSIGN_OR_RETURN(const NpyArray array, file.Read(name), "data set");
   std::vector<double> factors;
   for (int64_t i = 0; i < array.elements(); ++i) {
     factors.push_back(NpyValue(array, i));
@@ -50,17 +60,20 @@ int64_t IntegerValue(const NpyArray& array, int64_t index) {
   return static_cast<int64_t>(NpyValue(array, index));
 }
 
+absl::Status CheckLabelShape(absl::Span<const int64_t> shape, int64_t samples,
+                             const std::string& name) {
+  if (shape.size() == 1 && shape[0] == samples) return absl::OkStatus();
+  return Bad({.reason = "DATA_SHAPE",
+              .what = absl::StrCat("labels have shape ", ShapeText(shape)),
+              .where = name,
+              .need = absl::StrCat("shape ", samples, ", one per sample"),
+              .fix = "store one class index per sample"});
+}
+
 absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
                                               int64_t samples,
                                               const std::string& name) {
-  if (array.shape.size() != 1 || array.shape[0] != samples) {
-    return Bad(
-        {.reason = "DATA_SHAPE",
-         .what = absl::StrCat("labels have shape ", ShapeText(array.shape)),
-         .where = name,
-         .need = absl::StrCat("shape ", samples, ", one per sample"),
-         .fix = "store one class index per sample"});
-  }
+  EK_RETURN_IF_ERROR(CheckLabelShape(array.shape, samples, name), "data set");
   if (IsFloat(array.type)) {
     return Bad({.what = absl::StrCat("labels are ", NpyTypeName(array.type)),
                 .where = name,
@@ -82,23 +95,24 @@ absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
   return labels;
 }
 
-absl::Status CheckSamples(const StoredArray& array, int64_t& samples) {
-  if (array.values.shape.empty() || array.values.shape[0] == 0 ||
-      array.values.elements() == 0) {
+absl::Status CheckSamples(const std::string& name,
+                          absl::Span<const int64_t> shape, int64_t& samples) {
+  if (shape.empty() || std::count(shape.begin(), shape.end(), 0) > 0) {
     return Bad({.reason = "DATA_SHAPE",
-                .what = absl::StrCat("array ", array.name, " of shape ",
-                                     ShapeText(array.values.shape),
-                                     " holds no samples"),
-                .where = array.name,
-                .need = "samples along the first axis"});
+                .what = absl::StrCat("array ", name, " of shape ",
+                                     ShapeText(shape), " holds no samples"),
+                .where = name,
+                .need = "samples along the first axis",
+                .fix = "store at least one sample"});
   }
-  const int64_t here = array.values.shape[0];
+  const int64_t here = shape[0];
   if (samples != 0 && samples != here) {
     return Bad({.reason = "DATA_SHAPE",
-                .what = absl::StrCat("array ", array.name, " has ", here,
+                .what = absl::StrCat("array ", name, " has ", here,
                                      " samples, another has ", samples),
-                .where = array.name,
-                .need = "as many samples in every array"});
+                .where = name,
+                .need = "as many samples in every array",
+                .fix = "store arrays of the same first extent"});
   }
   samples = here;
   return absl::OkStatus();
@@ -121,26 +135,53 @@ absl::StatusOr<std::string> ArrayFor(const NpzFile& file,
                                   absl::StrJoin(file.names(), ", "))});
 }
 
-absl::StatusOr<DataSet> LoadNpz(absl::string_view bytes,
-                                absl::Span<const std::string> input_names,
-                                bool prefer_names) {
-  EK_ASSIGN_OR_RETURN(const NpzFile file, NpzFile::Open(bytes), "data set");
-  DataSet set;
-  for (const std::string& input : input_names) {
+// A small archive may unpack to gigabytes: what cannot be used is told by the
+// headers. Fills in the names and number of samples of `set`.
+absl::Status InspectNpz(const NpzFile& file,
+                        absl::Span<const std::string> input_names,
+                        bool prefer_names,
+                        absl::Span<const std::vector<int64_t>> network_shapes,
+                        DataSet& set) {
+  for (size_t i = 0; i < input_names.size(); ++i) {
     StoredArray array;
     EK_ASSIGN_OR_RETURN(
         array.name,
-        ArrayFor(file, input, input_names.size() == 1, prefer_names),
+        ArrayFor(file, input_names[i], input_names.size() == 1, prefer_names),
         "data set");
-    EK_ASSIGN_OR_RETURN(array.values, file.Read(array.name), "data set");
+    EK_ASSIGN_OR_RETURN(const NpyInfo info, file.Inspect(array.name),
+                        "data set");
+    EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set.samples),
+                       "data set");
+    if (i < network_shapes.size()) {
+      EK_RETURN_IF_ERROR(
+          CheckSampleSize(input_names[i],
+                          absl::MakeConstSpan(info.shape).subspan(1),
+                          network_shapes[i]),
+          absl::StrCat("array ", array.name));
+    }
+    set.arrays.push_back(std::move(array));
+  }
+  if (!file.Has("y")) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const NpyInfo labels, file.Inspect("y"), "data set");
+  return CheckLabelShape(labels.shape, set.samples, "y");
+}
+
+absl::StatusOr<DataSet> LoadNpz(
+    absl::string_view bytes, absl::Span<const std::string> input_names,
+    bool prefer_names, absl::Span<const std::vector<int64_t>> network_shapes) {
+  EK_ASSIGN_OR_RETURN(const NpzFile file, NpzFile::Open(bytes), "data set");
+  DataSet set;
+  EK_RETURN_IF_ERROR(
+      InspectNpz(file, input_names, prefer_names, network_shapes, set),
+      "data set");
+  for (StoredArray& array : set.arrays) {
     EK_ASSIGN_OR_RETURN(
         array.scale, ReadFactors(file, absl::StrCat(array.name, "_scale"), 1),
         "data set");
     EK_ASSIGN_OR_RETURN(
         array.offset, ReadFactors(file, absl::StrCat(array.name, "_offset"), 0),
         "data set");
-    EK_RETURN_IF_ERROR(CheckSamples(array, set.samples), "data set");
-    set.arrays.push_back(std::move(array));
+    EK_ASSIGN_OR_RETURN(array.values, file.Read(array.name), "data set");
   }
   if (file.Has("y")) {
     EK_ASSIGN_OR_RETURN(const NpyArray labels, file.Read("y"), "data set");
@@ -167,7 +208,8 @@ absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
                 .need = "the images first, then the labels",
                 .fix = "give the two files in the other order"});
   }
-  EK_RETURN_IF_ERROR(CheckSamples(images, set.samples), "data set");
+  EK_RETURN_IF_ERROR(
+      CheckSamples(images.name, images.values.shape, set.samples), "data set");
   set.arrays.push_back(std::move(images));
   if (files.size() == 2) {
     EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], "IDX labels"),
@@ -180,14 +222,15 @@ absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
 
 }  // namespace
 
-absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
-                                    absl::Span<const std::string> input_names,
-                                    bool prefer_names) {
+absl::StatusOr<DataSet> LoadDataSet(
+    absl::Span<const absl::string_view> files,
+    absl::Span<const std::string> input_names, bool prefer_names,
+    absl::Span<const std::vector<int64_t>> network_shapes) {
   if (input_names.empty()) {
     return Bad({.what = "the model has no inputs to feed"});
   }
   if (files.size() == 1 && IsNpz(files[0])) {
-    return LoadNpz(files[0], input_names, prefer_names);
+    return LoadNpz(files[0], input_names, prefer_names, network_shapes);
   }
   if ((files.size() == 1 || files.size() == 2) && IsIdx(files[0])) {
     return LoadIdx(files, input_names);

@@ -48,10 +48,12 @@ absl::Status Unsupported(const v1::TensorType& type, absl::string_view what) {
                     .fix = "export the model with such an input"});
 }
 
-absl::Status BadValue(double real, absl::string_view need) {
+absl::Status BadValue(double real, absl::string_view need,
+                      const std::string& input) {
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.reason = "DATA_VALUE",
                     .what = absl::StrCat("value ", real),
+                    .where = input,
                     .need = std::string(need),
                     .fix = "remove the sample, or correct scale and offset"});
 }
@@ -67,6 +69,7 @@ absl::StatusOr<ElementWriter> ElementWriter::Create(
                        "converted to");
   }
   ElementWriter writer;
+  writer.input_ = type.name();
   writer.type_ = *element;
   std::tie(writer.lowest_, writer.highest_) = LimitsOf(*element);
   const v1::Quantization& quantization = type.quantization();
@@ -90,7 +93,7 @@ void ElementWriter::Note(double real) {
 }
 
 absl::Status ElementWriter::Write(double real, char* out) {
-  if (!std::isfinite(real)) return BadValue(real, "a finite number");
+  if (!std::isfinite(real)) return BadValue(real, "a finite number", input_);
   Note(real);
   if (type_ == NpyType::kFloat64) {
     StoreAs(real, out);
@@ -98,7 +101,7 @@ absl::Status ElementWriter::Write(double real, char* out) {
   }
   if (type_ == NpyType::kFloat32) {
     if (std::fabs(real) > std::numeric_limits<float>::max()) {
-      return BadValue(real, "a number that float32 holds");
+      return BadValue(real, "a number that float32 holds", input_);
     }
     StoreAs(static_cast<float>(real), out);
     return absl::OkStatus();
@@ -113,10 +116,11 @@ absl::Status ElementWriter::Write(double real, char* out) {
   } else if (value != std::round(value) ||
              value < static_cast<double>(lowest_) ||
              value > static_cast<double>(highest_)) {
-    return BadValue(
-        real, absl::StrCat("a whole number in ", lowest_, " .. ", highest_,
-                           ": this input is ", NpyTypeName(type_),
-                           " without quantization"));
+    return BadValue(real,
+                    absl::StrCat("a whole number in ", lowest_, " .. ",
+                                 highest_, ": this input is ",
+                                 NpyTypeName(type_), " without quantization"),
+                    input_);
   }
   StoreInteger(type_, static_cast<int64_t>(value), out);
   return absl::OkStatus();

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <string>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/dataset/npy.h"
@@ -47,6 +49,7 @@ class ElementWriter {
   ElementWriter() = default;
   void Note(double real);
 
+  std::string input_;  // For errors.
   NpyType type_ = NpyType::kFloat32;
   bool quantized_ = false;
   double scale_ = 1;

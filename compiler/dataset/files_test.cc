@@ -321,6 +321,42 @@ TEST_P(DataSetTest, Gives) {
             GetParam().want);
 }
 
+// The values are damaged, so reading them would tell.
+TEST(LoadDataSetTest, RefusesByTheHeaderBeforeUnpacking) {
+  std::string npz =
+      Npz({{"x", Bytes({100, 30000}, std::string(3000000, 'a'))}});
+  ASSERT_GT(npz.size(), 1000u);
+  const size_t late = npz.size() / 2;
+  npz[late] = static_cast<char>(npz[late] ^ 0x55);
+  const std::vector<std::string> inputs = {"in"};
+  const std::vector<absl::string_view> files = {npz};
+  const auto unpacked = LoadDataSet(files, inputs, false);
+  ASSERT_FALSE(unpacked.ok());
+  EXPECT_NE(Reason(unpacked.status()), "DATA_SHAPE");
+  const auto refused = LoadDataSet(files, inputs, false, {{28, 28, 1}});
+  EXPECT_EQ(Reason(refused.status()), "DATA_SHAPE");
+  EXPECT_NE(refused.status().message().find("28x28x1"),
+            absl::string_view::npos);
+  EXPECT_NE(refused.status().message().find("30000"), absl::string_view::npos);
+}
+
+TEST(LoadDataSetTest, FactorsAndLabelsAreBoundedByTheirHeaders) {
+  const NpyArray x = Bytes({2, 1}, "ab");
+  const NpyArray much = Bytes({3000000}, std::string(3000000, 'a'));
+  const std::vector<std::string> inputs = {"in"};
+  const struct {
+    const char* array;
+    const char* reason;
+  } cases[] = {{"x_scale", "DATA_INVALID"}, {"y", "DATA_SHAPE"}};
+  for (const auto& c : cases) {
+    std::string npz = Npz({{"x", x}, {c.array, much}});
+    const size_t late = npz.size() / 2;
+    npz[late] = static_cast<char>(npz[late] ^ 0x55);
+    const auto set = LoadDataSet({npz}, inputs, false, {{1}});
+    EXPECT_EQ(Reason(set.status()), c.reason) << c.array << set.status();
+  }
+}
+
 const NpyArray kX = Bytes({2, 1}, "ab");
 const NpyArray kHalf{NpyType::kFloat32, {}, std::string("\0\0\0\x3f", 4)};
 const NpyArray kNan{NpyType::kFloat32, {}, std::string("\0\0\xc0\x7f", 4)};

@@ -88,6 +88,28 @@ absl::StatusOr<std::string> InflateRaw(absl::string_view deflated,
   return out;
 }
 
+absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
+                                             int64_t bytes,
+                                             absl::string_view where) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, kRawWindow) != Z_OK) {
+    return absl::ResourceExhaustedError("zlib could not be initialised");
+  }
+  std::string out(static_cast<size_t>(bytes), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));
+  stream.avail_in = Portion(static_cast<int64_t>(deflated.size()));
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = Portion(bytes);
+  const uInt space = stream.avail_out;
+  const int code = inflate(&stream, Z_NO_FLUSH);
+  out.resize(space - stream.avail_out);
+  inflateEnd(&stream);
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+    return BadStream("compressed data is damaged or cut off", where);
+  }
+  return out;
+}
+
 absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,
                                         absl::string_view where) {
   return Inflate(gzip, kGzipWindow, kMaxDataSetBytes, where);

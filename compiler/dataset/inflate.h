@@ -25,6 +25,12 @@ absl::StatusOr<std::string> InflateRaw(absl::string_view deflated,
                                        int64_t inflated_bytes,
                                        absl::string_view where);
 
+// The first bytes of what a raw deflate stream gives: `bytes`, or fewer if it
+// ends before. What follows is not looked at. Errors: INVALID_ARGUMENT.
+absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
+                                             int64_t bytes,
+                                             absl::string_view where);
+
 // Inflates one gzip member of at most kMaxDataSetBytes. Errors:
 // INVALID_ARGUMENT.
 absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,

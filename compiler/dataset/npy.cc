@@ -4,6 +4,7 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -144,8 +145,9 @@ std::string ShapeText(absl::Span<const int64_t> shape) {
   return shape.empty() ? "scalar" : absl::StrJoin(shape, "x");
 }
 
-absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
-                                  absl::string_view name) {
+absl::StatusOr<NpyInfo> ParseNpyStart(absl::string_view bytes,
+                                      int64_t file_bytes,
+                                      absl::string_view name) {
   if (bytes.size() < 10 || bytes.substr(0, kMagic.size()) != kMagic) {
     return Damaged("no \\x93NUMPY at its start", name);
   }
@@ -171,20 +173,33 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
                       "reading array");
   EK_ASSIGN_OR_RETURN(const NpyType type, TypeOf(header.descr, name),
                       "reading array");
-  const absl::string_view values = bytes.substr(start + header_bytes);
+  const int64_t values =
+      file_bytes - static_cast<int64_t>(start + header_bytes);
   const auto elements = CheckedProduct(header.shape);
   const auto wanted =
       elements ? CheckedMul(*elements, NpyTypeBytes(type)) : std::nullopt;
-  if (!wanted || *wanted != static_cast<int64_t>(values.size())) {
+  if (!wanted || *wanted != values) {
     return Damaged(absl::StrCat("shape ", ShapeText(header.shape), " of ",
-                                NpyTypeName(type), " does not fit ",
-                                values.size(), " bytes of values"),
+                                NpyTypeName(type), " does not fit ", values,
+                                " bytes of values"),
                    name);
   }
-  NpyArray array{type, header.shape, std::string()};
-  array.data = header.fortran_order && header.shape.size() > 1
-                   ? ToRowMajor(values, header.shape,
-                                static_cast<size_t>(NpyTypeBytes(type)))
+  return NpyInfo{type, header.fortran_order, header.shape,
+                 static_cast<int64_t>(start + header_bytes)};
+}
+
+absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
+                                  absl::string_view name) {
+  EK_ASSIGN_OR_RETURN(
+      NpyInfo info,
+      ParseNpyStart(bytes, static_cast<int64_t>(bytes.size()), name),
+      "reading array");
+  const absl::string_view values =
+      bytes.substr(static_cast<size_t>(info.header_bytes));
+  NpyArray array{info.type, std::move(info.shape), std::string()};
+  array.data = info.fortran_order && array.shape.size() > 1
+                   ? ToRowMajor(values, array.shape,
+                                static_cast<size_t>(NpyTypeBytes(info.type)))
                    : std::string(values);
   return array;
 }

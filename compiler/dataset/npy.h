@@ -48,6 +48,24 @@ double NpyValue(const NpyArray& array, int64_t index);
 // "2x3"; "scalar" without dimensions.
 std::string ShapeText(absl::Span<const int64_t> shape);
 
+// What an array is, from the start of its file.
+struct NpyInfo {
+  NpyType type = NpyType::kUint8;
+  bool fortran_order = false;
+  std::vector<int64_t> shape;
+  int64_t header_bytes = 0;  // The values come after.
+};
+
+// More than any header of a plain array takes.
+inline constexpr int64_t kMaxNpyHeaderBytes = int64_t{1} << 16;
+
+// Reads the header. `file_bytes` is how long the whole file is, of which
+// `start` may be a part; the values must fill it exactly. Errors: as
+// ParseNpy().
+absl::StatusOr<NpyInfo> ParseNpyStart(absl::string_view start,
+                                      int64_t file_bytes,
+                                      absl::string_view name);
+
 // Reads a whole file; Fortran order is turned into C order. `name` is for
 // errors. Errors: INVALID_ARGUMENT (damaged), UNIMPLEMENTED (element types
 // other than the above, big-endian values, more than 8 dimensions).

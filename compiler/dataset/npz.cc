@@ -38,6 +38,18 @@ bool NpzFile::Has(absl::string_view name) const {
   return Find(name) != nullptr;
 }
 
+absl::StatusOr<NpyInfo> NpzFile::Inspect(absl::string_view name) const {
+  const ZipMember* member = Find(name);
+  if (member == nullptr) {
+    return absl::NotFoundError(absl::StrCat("no array ", name));
+  }
+  EK_ASSIGN_OR_RETURN(
+      const std::string start,
+      ReadZipMemberPrefix(archive_, *member, kMaxNpyHeaderBytes),
+      absl::StrCat("array ", name));
+  return ParseNpyStart(start, member->inflated_bytes, name);
+}
+
 absl::StatusOr<NpyArray> NpzFile::Read(absl::string_view name) const {
   const ZipMember* member = Find(name);
   if (member == nullptr) {

@@ -25,6 +25,8 @@ class NpzFile {
   // Array names, without ".npy", in the archive's order.
   std::vector<std::string> names() const;
   bool Has(absl::string_view name) const;
+  // What the array is, without unpacking its values. Errors: as Read().
+  absl::StatusOr<NpyInfo> Inspect(absl::string_view name) const;
   // Errors: NOT_FOUND, and as ReadZipMember() and ParseNpy().
   absl::StatusOr<NpyArray> Read(absl::string_view name) const;
 

@@ -37,6 +37,19 @@ bool SameAsStored(const Shape& stored, const Shape& network) {
   return is_plane_of(stored, network) || is_plane_of(network, stored);
 }
 
+absl::Status WrongShape(const std::string& input,
+                        absl::Span<const int64_t> stored,
+                        absl::Span<const int64_t> network) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "DATA_SHAPE",
+       .what = absl::StrCat("samples of the data set are ", ShapeText(stored)),
+       .where = input,
+       .need = absl::StrCat("samples of ", ShapeText(network),
+                            network.size() == 3 ? ", as NHWC or NCHW" : ""),
+       .fix = "use data of the size the network was trained on"});
+}
+
 absl::Status Ambiguous(const LayoutQuestion& question, absl::string_view what) {
   return MakeError(
       absl::StatusCode::kInvalidArgument,
@@ -100,14 +113,7 @@ absl::StatusOr<Change> FindChange(const LayoutQuestion& question) {
   if (from_nhwc && layout != Transform::NCHW) return Change::kNhwcToNchw;
   if (from_nchw && layout != Transform::NHWC) return Change::kNchwToNhwc;
   if (from_nhwc || from_nchw) return Contradicts(question);
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.reason = "DATA_SHAPE",
-       .what = absl::StrCat("samples of the data set are ", ShapeText(from)),
-       .where = question.input,
-       .need = absl::StrCat("samples of ", ShapeText(to),
-                            to.size() == 3 ? ", as NHWC or NCHW" : ""),
-       .fix = "use data of the size the network was trained on"});
+  return WrongShape(question.input, from, to);
 }
 
 // Axis of the stored sample on which `channels` channels lie.
@@ -180,6 +186,16 @@ std::vector<int64_t> SampleShape(const v1::TensorType& input) {
   Shape shape(input.shape().begin(), input.shape().end());
   if (shape.size() > 1 && shape[0] == 1) shape.erase(shape.begin());
   return shape;
+}
+
+absl::Status CheckSampleSize(const std::string& input,
+                             absl::Span<const int64_t> stored_shape,
+                             absl::Span<const int64_t> network_shape) {
+  const auto elements = CheckedProduct(stored_shape);
+  if (elements && elements == CheckedProduct(network_shape)) {
+    return absl::OkStatus();
+  }
+  return WrongShape(input, stored_shape, network_shape);
 }
 
 absl::StatusOr<SampleLayout> ResolveLayout(const LayoutQuestion& question) {

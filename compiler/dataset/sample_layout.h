@@ -34,6 +34,12 @@ struct LayoutQuestion {
   int64_t network_factors = 1;
 };
 
+// Whether a stored sample could be one of the network's in some layout: has as
+// many elements. Errors: INVALID_ARGUMENT naming both shapes.
+absl::Status CheckSampleSize(const std::string& input,
+                             absl::Span<const int64_t> stored_shape,
+                             absl::Span<const int64_t> network_shape);
+
 // All lists have one entry per element of the model input, in its order.
 struct SampleLayout {
   std::vector<int64_t> source;           // Index into the stored sample.

@@ -59,7 +59,8 @@ absl::StatusOr<int64_t> SampleElements(const v1::TensorType& type,
                      {.reason = "INPUT_TOO_LARGE",
                       .what = absl::StrCat("input of shape ", ShapeText(shape)),
                       .where = type.name(),
-                      .limit = absl::StrCat(kMaxSampleBytes, " bytes")});
+                      .limit = absl::StrCat(kMaxSampleBytes, " bytes"),
+                      .fix = "export the model with a smaller input"});
   }
   return *elements;
 }

@@ -188,8 +188,11 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
   return members;
 }
 
-absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
-                                          const ZipMember& member) {
+namespace {
+
+// What the archive holds of a member, compressed or not.
+absl::StatusOr<absl::string_view> RawMember(absl::string_view archive,
+                                            const ZipMember& member) {
   const size_t offset = static_cast<size_t>(member.header_offset);
   if (offset > archive.size() || archive.size() - offset < kLocalBytes ||
       U32(archive, offset) != kLocalMagic) {
@@ -203,7 +206,15 @@ absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
   if (skip > left || stored > left - skip) {
     return BadZip("member is cut off", member.name);
   }
-  const absl::string_view raw = archive.substr(offset + skip, stored);
+  return archive.substr(offset + skip, stored);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
+                                          const ZipMember& member) {
+  EK_ASSIGN_OR_RETURN(const absl::string_view raw, RawMember(archive, member),
+                      "reading .npz");
   std::string bytes;
   if (member.deflated) {
     EK_ASSIGN_OR_RETURN(bytes,
@@ -216,6 +227,17 @@ absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
     return BadZip("checksum does not match", member.name);
   }
   return bytes;
+}
+
+absl::StatusOr<std::string> ReadZipMemberPrefix(absl::string_view archive,
+                                                const ZipMember& member,
+                                                int64_t bytes) {
+  EK_ASSIGN_OR_RETURN(const absl::string_view raw, RawMember(archive, member),
+                      "reading .npz");
+  if (!member.deflated) {
+    return std::string(raw.substr(0, static_cast<size_t>(bytes)));
+  }
+  return InflateRawPrefix(raw, bytes, member.name);
 }
 
 absl::StatusOr<std::string> WriteZip(absl::Span<const ZipContent> members) {

@@ -34,6 +34,11 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
 absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
                                           const ZipMember& member);
 
+// The first `bytes` of it, or all if it is shorter; without the checksum.
+absl::StatusOr<std::string> ReadZipMemberPrefix(absl::string_view archive,
+                                                const ZipMember& member,
+                                                int64_t bytes);
+
 struct ZipContent {
   std::string name;
   std::string bytes;
