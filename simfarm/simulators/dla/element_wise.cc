@@ -203,22 +203,19 @@ Window Inside(int64_t out, int64_t stride, int64_t pad, int64_t kernel,
   return {std::max(origin, int64_t{0}), std::min(origin + kernel, in)};
 }
 
-// One output pixel; `sums` has a place per channel.
-void PoolPixel(const Instruction& i, const TensorView& in, Window rows,
-               Window columns, const uint8_t* sram,
-               std::vector<int64_t>& sums) {
-  const bool maximum = i[Reg::kPoolKind] == target::kDlaPoolMax;
-  std::fill(sums.begin(), sums.end(), maximum ? -128 : 0);
+// Average of one output pixel; `sums` has a place per channel.
+void AveragePixel(const Instruction& i, const TensorView& in, Window rows,
+                  Window columns, const uint8_t* sram,
+                  std::vector<int64_t>& sums) {
+  std::fill(sums.begin(), sums.end(), 0);
   for (int64_t y = rows.begin; y < rows.end; ++y) {
     for (int64_t x = columns.begin; x < columns.end; ++x) {
       const uint8_t* values = sram + in.PixelAddress(y, x);
       for (int64_t c = 0; c < in.c; ++c) {
-        const int64_t value = LoadInt8(values + c);
-        sums[c] = maximum ? std::max(sums[c], value) : sums[c] + value;
+        sums[c] += LoadInt8(values + c);
       }
     }
   }
-  if (maximum) return;
   const int64_t inside = std::max<int64_t>(rows.end - rows.begin, 0) *
                          std::max<int64_t>(columns.end - columns.begin, 0);
   int64_t n = inside;
@@ -274,22 +271,54 @@ absl::Status ExecuteElementWise(const Instruction& i,
   return absl::OkStatus();
 }
 
+// Maximum of one output pixel.
+void MaximumPixel(const TensorView& in, Window rows, Window columns,
+                  const uint8_t* sram, const OutputLimits& limits,
+                  uint8_t* pixel) {
+  // Locals: what is behind a reference could change with every byte stored.
+  auto* out = reinterpret_cast<int8_t*>(pixel);
+  const int64_t channels = in.c;
+  std::fill_n(out, channels, int8_t{-128});
+  for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t x = columns.begin; x < columns.end; ++x) {
+      const auto* values =
+          reinterpret_cast<const int8_t*>(sram + in.PixelAddress(y, x));
+      for (int64_t c = 0; c < channels; ++c) {
+        const int8_t value = values[c];
+        const int8_t largest = out[c];
+        out[c] = value > largest ? value : largest;
+      }
+    }
+  }
+  const auto low = static_cast<int8_t>(limits.min);
+  const auto high = static_cast<int8_t>(limits.max);
+  for (int64_t c = 0; c < channels; ++c) {
+    const int8_t value = out[c] < low ? low : out[c];
+    out[c] = value > high ? high : value;
+  }
+}
+
 void ExecutePool(const Instruction& i, uint8_t* sram) {
   const TensorView in = InputView(i);
   const TensorView out = OutputView(i);
-  const int64_t low = i[Reg::kClampMin];
-  const int64_t high = i[Reg::kClampMax];
-  std::vector<int64_t> sums(out.c);
+  const OutputLimits limits = ClampLimits(i, 0);
+  const bool maximum = i[Reg::kPoolKind] == target::kDlaPoolMax;
+  std::vector<int64_t> sums(maximum ? 0 : out.c);
   for (int64_t oy = 0; oy < out.h; ++oy) {
     const Window rows =
         Inside(oy, i[Reg::kStrideH], i[Reg::kPadTop], i[Reg::kKernelH], in.h);
     for (int64_t ox = 0; ox < out.w; ++ox) {
       const Window columns = Inside(ox, i[Reg::kStrideW], i[Reg::kPadLeft],
                                     i[Reg::kKernelW], in.w);
-      PoolPixel(i, in, rows, columns, sram, sums);
       uint8_t* pixel = sram + out.PixelAddress(oy, ox);
+      if (maximum) {
+        MaximumPixel(in, rows, columns, sram, limits, pixel);
+        continue;
+      }
+      AveragePixel(i, in, rows, columns, sram, sums);
       for (int64_t c = 0; c < out.c; ++c) {
-        pixel[c] = static_cast<uint8_t>(std::clamp(sums[c], low, high));
+        pixel[c] = static_cast<uint8_t>(
+            std::clamp<int64_t>(sums[c], limits.min, limits.max));
       }
     }
   }

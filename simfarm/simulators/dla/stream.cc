@@ -17,6 +17,16 @@
 namespace edgekiln::simfarm::dla {
 namespace {
 
+// System memory from the first to the last byte of a transfer that passed
+// CheckLimits().
+int64_t SystemExtent(const Instruction& transfer) {
+  const int64_t rows = transfer[DlaRegister::kDmaRows];
+  const int64_t bytes = transfer[DlaRegister::kDmaRowBytes];
+  return rows == 1
+             ? bytes
+             : (rows - 1) * transfer[DlaRegister::kDmaSystemPitch] + bytes;
+}
+
 class DlaRun : public StreamRun {
  public:
   DlaRun(const std::vector<Instruction>& instructions, int64_t sram_bytes,
@@ -61,9 +71,13 @@ class DlaRun : public StreamRun {
 
   absl::Status Transfer(const Instruction& instruction) {
     const bool to_sram = instruction.command == DlaCommand::kDmaRead;
+    // All rows at once where they lie in one region.
+    const int64_t first = instruction[DlaRegister::kDmaSystemAddr];
+    uint8_t* all = memory_.Find(first, SystemExtent(instruction));
     const bool inside = VisitTransfer(
         instruction, [&](int64_t system, int64_t sram, int64_t bytes) {
-          uint8_t* there = memory_.Find(system, bytes);
+          uint8_t* there = all != nullptr ? all + (system - first)
+                                          : memory_.Find(system, bytes);
           if (there == nullptr) return false;
           if (to_sram) {
             std::memcpy(sram_ + sram, there, bytes);
