@@ -4,7 +4,6 @@
 // Real numbers as the elements a network reads.
 
 #include <cstdint>
-
 #include <string>
 
 #include "absl/status/status.h"

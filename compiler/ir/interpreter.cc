@@ -116,6 +116,7 @@ absl::StatusOr<std::unique_ptr<Interpreter>> Interpreter::Create(
          .reason = "INTERPRETER_MEMORY",
          .what = "the values of the network do not fit the memory allowed for "
                  "the reference interpreter",
+         .where = absl::StrCat("graph '", graph.name, "'"),
          .limit = absl::StrCat(options.max_buffer_bytes, " bytes"),
          .need = absl::StrCat(layout.bytes, " bytes"),
          .fix = "use a smaller batch or input"});

@@ -93,8 +93,10 @@ absl::Status FillFixed(LoadedProgram* loaded) {
         {.fault = Fault::kQuota,
          .reason = "PROGRAM_TOO_LARGE",
          .what = "the program uses too much simulated memory",
+         .where = "memories of the program",
          .limit = absl::StrCat(loaded->options.max_memory_bytes, " bytes"),
-         .need = absl::StrCat(total, " bytes")});
+         .need = absl::StrCat(total, " bytes"),
+         .fix = "use a smaller network, or a target with smaller memories"});
   }
   loaded->fixed.resize(loaded->used_bytes.size());
   for (size_t m = 0; m < loaded->fixed.size(); ++m) {

@@ -93,7 +93,7 @@ absl::Status Builder::AddInitializer(Tensor constant) {
                       .reason = "MODEL_INVALID",
                       .what = "two initializers have one name",
                       .where = absl::StrCat("tensor '", name, "'"),
-                      .fix = "check the model with onnx.checker"});
+                      .fix = "give every initializer a name of its own"});
   }
   values_[name] = AddTensor(std::move(constant), /*named=*/true);
   return absl::OkStatus();
@@ -163,7 +163,7 @@ absl::StatusOr<TensorId> Builder::Emit(const Node& node, absl::string_view role,
   result.type = tensor(inputs[0]).type;
   result.shape = std::move(shapes->front());
   if (!IsSaneShape(result.shape)) {
-    return node.Invalid(absl::StrCat(
+    return node.TooLarge(absl::StrCat(
         "the result [", absl::StrJoin(result.shape, ","), "] is too large"));
   }
   result.name = UniqueName(

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/converters.h"
@@ -116,9 +117,13 @@ absl::Status ConvertConstantOfShape(const Node& node, Builder& builder) {
   }
   const std::optional<int64_t> elements = CheckedProduct(shape);
   const int64_t element_bytes = ElementBytes(fill.type);
-  if (!elements.has_value() || !IsSaneShape(shape) ||
-      fill.num_elements() != 1) {
-    return node.Invalid("impossible shape or value");
+  if (fill.num_elements() != 1) {
+    return node.Invalid(absl::StrCat("attribute 'value' has ",
+                                     fill.num_elements(), " values, not 1"));
+  }
+  if (!elements.has_value() || !IsSaneShape(shape)) {
+    return node.TooLarge(
+        absl::StrCat("impossible shape [", absl::StrJoin(shape, ","), "]"));
   }
   if (*elements > kMaxMadeConstantBytes / element_bytes) {
     return node.Unsupported(

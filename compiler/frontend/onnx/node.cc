@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
+#include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
 
@@ -120,6 +121,17 @@ absl::Status Node::Unsupported(absl::string_view what, absl::string_view limit,
 
 absl::Status Node::Invalid(absl::string_view what) const {
   return Invalid(absl::InvalidArgumentError(what));
+}
+
+absl::Status Node::TooLarge(absl::string_view what) const {
+  return Invalid(
+      MakeError(absl::StatusCode::kInvalidArgument,
+                {.what = std::string(what),
+                 .limit = absl::StrCat(ops::kMaxRank,
+                                       " dimensions of at least "
+                                       "0, ",
+                                       ops::kMaxTensorBytes, " bytes"),
+                 .fix = "export with a smaller input"}));
 }
 
 absl::Status Node::Invalid(const absl::Status& why) const {

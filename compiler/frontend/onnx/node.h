@@ -52,6 +52,8 @@ class Node {
   absl::Status Unsupported(absl::string_view what, absl::string_view limit,
                            absl::string_view fix) const;
   absl::Status Invalid(absl::string_view what) const;
+  // The same for the shape of a tensor that IsSaneShape() refuses.
+  absl::Status TooLarge(absl::string_view what) const;
   // The same for what another layer found wrong: keeps its limit and need.
   absl::Status Invalid(const absl::Status& why) const;
   // "Conv 'stem/conv' (op set 13, output 'x')".

@@ -570,6 +570,14 @@ const ErrorCase kErrors[] = {
          .Node("Add", {"x", "k"}, {"y"}),
      kUnsupported,
      {"67108864 elements"}},
+    {"ImpossibleConstant",
+     Unary({1})
+         .Integers("s", {1 << 26, 1 << 26})
+         .Node("ConstantOfShape", {"s"}, {"k"})
+         .Node("Add", {"x", "k"}, {"y"}),
+     kInvalid,
+     {"impossible shape [67108864,67108864]", "limit: 8 dimensions",
+      "2147483648 bytes", "fix: export with a smaller input"}},
     {"TrainingMode",
      Unary({1, 1, 1, 1}, 14)
          .Floats("k", {1}, {1})

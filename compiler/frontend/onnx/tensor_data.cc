@@ -159,10 +159,16 @@ absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
   const std::optional<int64_t> elements = CheckedProduct(tensor.shape);
   const int64_t element_bytes = ElementBytes(tensor.type);
   if (!elements.has_value() || !IsSaneShape(tensor.shape)) {
-    return TensorError(absl::StatusCode::kInvalidArgument, name,
-                       absl::StrCat("impossible shape [",
-                                    absl::StrJoin(tensor.shape, ","), "]"),
-                       "check the model with onnx.checker");
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "MODEL_INVALID",
+         .what = absl::StrCat("impossible shape [",
+                              absl::StrJoin(tensor.shape, ","), "]"),
+         .where = absl::StrCat("tensor '", name, "'"),
+         .limit = absl::StrCat(ops::kMaxRank, " dimensions of at least 0, ",
+                               ops::kMaxTensorBytes, " bytes"),
+         .fix = "export with a smaller input or smaller weights"});
   }
   std::string data = proto.has_raw_data() ? proto.raw_data()
                                           : PackTypedField(proto, tensor.type);

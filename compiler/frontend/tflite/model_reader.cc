@@ -48,6 +48,28 @@ int64_t SizeOf(const flatbuffers::Vector<T>* vector) {
   return vector == nullptr ? 0 : vector->size();
 }
 
+// The verifier says yes or no only; these are what can be told besides.
+absl::Status NotWellFormed(absl::string_view bytes) {
+  std::string where = absl::StrCat("file of ", bytes.size(), " bytes");
+  uint32_t root = 0;
+  if (bytes.size() < 8) {
+    absl::StrAppend(&where, ": shorter than root offset and identifier");
+  } else if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE) {
+    absl::StrAppend(&where, ": larger than any flatbuffer");
+  } else if (bytes.substr(4, 4) != "TFL3") {
+    absl::StrAppend(&where, ": identifier at byte 4");
+  } else if (std::memcpy(&root, bytes.data(), sizeof(root));
+             root >= bytes.size()) {
+    absl::StrAppend(&where, ": root offset ", root);
+  } else {
+    absl::StrAppend(&where, ": a table or vector behind root offset ", root);
+  }
+  return TfliteBroken("not a well-formed TensorFlow Lite model",
+                      std::move(where),
+                      "a whole flatbuffer with identifier TFL3, offsets within "
+                      "the file");
+}
+
 std::string NameText(const flatbuffers::String* name) {
   return name == nullptr ? "" : name->str();
 }
@@ -98,9 +120,7 @@ absl::StatusOr<TfliteModelReader> TfliteModelReader::Open(
                                  bytes.size(), kMaxDepth, kMaxTables);
   if (bytes.size() < 8 || bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE ||
       !tflite::VerifyModelBuffer(verifier)) {
-    return TfliteBroken("not a well-formed TensorFlow Lite model", "file",
-                        "a flatbuffer with identifier TFL3, offsets within the "
-                        "file");
+    return NotWellFormed(bytes);
   }
   const tflite::Model* model = tflite::GetModel(bytes.data());
   if (model->version() != 3) {

@@ -85,10 +85,16 @@ struct RefusedCase {
 TEST(ImportTfliteTest, RefusalsNameOpLimitAndFix) {
   const auto none = [](TestModel&, int32_t, int32_t) {};
   const RefusedCase cases[] = {
-      {"empty file", "", {"not a well-formed"}},
+      {"empty file", "", {"not a well-formed", "file of 0 bytes: shorter"}},
       {"other file",
        "hello, this is not a model at all",
-       {"not a well-formed"}},
+       {"not a well-formed", "file of 33 bytes: identifier"}},
+      {"root offset",
+       std::string("\xff\0\0\0TFL3....", 12),
+       {"not a well-formed", "file of 12 bytes: root offset 255"}},
+      {"cut off",
+       SmallInt8Model().substr(0, 100),
+       {"not a well-formed", "file of 100 bytes: "}},
       {"unknown ops",
        Plain(BuiltinOperator::LSTM),
        {"unsupported TensorFlow Lite ops", "LSTM (op 0)", "fix:"}},
