@@ -43,7 +43,10 @@ absl::StatusOr<std::vector<const v1::InputTransform*>> MatchTransforms(
       return BadOption(
           {.what = absl::StrCat("model has no input '", transform.input(), "'"),
            .where = "--input",
-           .need = absl::StrCat("one of: ", absl::StrJoin(names, ", "))});
+           .need = absl::StrCat("one of: ", absl::StrJoin(names, ", ")),
+           .fix = names.empty() ? "leave --input out"
+                                : absl::StrCat("name it: --input '",
+                                               names.front(), ":KEY=VALUE'")});
     }
     if (matched[index] != nullptr) {
       return BadOption(

@@ -309,6 +309,20 @@ TEST(ConvertTest, ErrorsAboutValuesNameInputAndFix) {
   EXPECT_FALSE(detail->fix.empty());
 }
 
+TEST(ConvertTest, AnUnknownInputIsToldTheKnownOnes) {
+  const auto npz = WriteNpz({{"x", F32({1, 2}, {0, 1})}});
+  ASSERT_TRUE(npz.ok());
+  v1::ConvertDataOptions options;
+  options.set_chunk_samples(1);
+  options.add_transforms()->set_input("nosuch");
+  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
+                                   {{Type(v1::FLOAT32, {1, 2})}, {false}});
+  const auto detail = GetErrorDetail(data.status());
+  ASSERT_TRUE(detail.has_value()) << data.status();
+  EXPECT_EQ(detail->need, "one of: in");
+  EXPECT_EQ(detail->fix, "name it: --input 'in:KEY=VALUE'");
+}
+
 TEST(ConvertTest, TheSuggestedScaleWorks) {
   const auto npz = WriteNpz({{"x", U8({1, 3}, {0, 128, 255})}});
   ASSERT_TRUE(npz.ok());
