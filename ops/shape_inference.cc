@@ -342,8 +342,14 @@ absl::StatusOr<std::vector<Shape>> InferShapes(
   EK_ASSIGN_OR_RETURN(Shape shape, InferShape(attributes, inputs));
   if (!CheckedProduct(shape).has_value() ||
       *CheckedProduct(shape) > kMaxTensorBytes) {
-    return Bad(absl::StrCat("output of shape ", Text(shape)),
-               absl::StrCat("at most ", kMaxTensorBytes, " elements"));
+    // Not a mistake in the model that a checker would find.
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "OP_SHAPE",
+         .what = absl::StrCat("output of shape ", Text(shape)),
+         .need = absl::StrCat("at most ", kMaxTensorBytes, " elements"),
+         .fix = "export with a smaller input"});
   }
   std::vector<Shape> shapes;
   shapes.push_back(std::move(shape));

@@ -490,7 +490,8 @@ const ErrorCase kErrors[] = {
          .Integers("p", {0, 0, 1 << 20, 1 << 20, 0, 0, 0, 0})
          .Node("Pad", {"x", "p"}, {"y"}),
      kInvalid,
-     {"Pad: output of shape", "need: at most 2147483648 elements; fix:"}},
+     {"Pad: output of shape",
+      "need: at most 2147483648 elements; fix: export with a smaller input"}},
     {"UnknownOp",
      Unary({2}).Node("Mystery", {"x"}, {"y"}).Name("layer 7"),
      kUnsupported,
