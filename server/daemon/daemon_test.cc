@@ -378,6 +378,7 @@ TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
   std::vector<std::string> taken;
   std::vector<grpc::Status> refused;
   std::vector<std::thread> clients;
+  clients.reserve(4);
   for (int i = 0; i < 4; ++i) {
     clients.emplace_back([&] {
       while (true) {

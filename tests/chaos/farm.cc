@@ -70,6 +70,7 @@ absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
     return absl::UnavailableError(absl::StrCat("no program ", command[0]));
   }
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& argument : command) {
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }

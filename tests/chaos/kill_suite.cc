@@ -38,7 +38,7 @@ class KillSuite {
         work_(AllWork(options.source, options.shared)) {}
 
   absl::Status Run() {
-    const absl::Status status = RunRounds();
+    absl::Status status = RunRounds();
     if (status.ok()) return status;
     for (Scratch* scratch : {&scratch_, &quiet_scratch_}) scratch->Keep();
     return absl::Status(

@@ -71,6 +71,7 @@ std::string RandomBytes(int64_t count, Rng& rng) {
 
 std::vector<int64_t> RandomCuts(const Flags& flags, int64_t size, Rng& rng) {
   std::vector<int64_t> cuts;
+  cuts.reserve(static_cast<size_t>(flags.cuts));
   for (int i = 0; i < flags.cuts; ++i) {
     cuts.push_back(rng.InRange(kMarginBytes, size - kMarginBytes));
   }
