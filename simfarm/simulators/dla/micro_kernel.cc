@@ -13,18 +13,21 @@ namespace {
 
 void PortableKernel(const int16_t* x, const int16_t* weights, int64_t pairs,
                     int32_t* acc) {
-  uint32_t sums[kPixels][kChannels] = {};
-  for (int64_t i = 0; i < pairs; ++i) {
-    const int16_t* w = weights + i * kChannels * 2;
-    for (int64_t p = 0; p < kPixels; ++p) {
-      const int32_t x0 = x[p * 2 * pairs + 2 * i];
-      const int32_t x1 = x[p * 2 * pairs + 2 * i + 1];
+  // Pixel by pixel: with the pixels innermost GCC 12 vectorises over them and
+  // reads rows of `x` that do not exist.
+  for (int64_t p = 0; p < kPixels; ++p) {
+    const int16_t* row = x + p * 2 * pairs;
+    uint32_t sums[kChannels] = {};
+    for (int64_t i = 0; i < pairs; ++i) {
+      const int16_t* w = weights + i * kChannels * 2;
+      const int32_t x0 = row[2 * i];
+      const int32_t x1 = row[2 * i + 1];
       for (int64_t c = 0; c < kChannels; ++c) {
-        sums[p][c] += static_cast<uint32_t>(x0 * w[2 * c] + x1 * w[2 * c + 1]);
+        sums[c] += static_cast<uint32_t>(x0 * w[2 * c] + x1 * w[2 * c + 1]);
       }
     }
+    std::memcpy(acc + p * kChannels, sums, sizeof(sums));
   }
-  std::memcpy(acc, sums, sizeof(sums));
 }
 
 #if defined(__x86_64__)
