@@ -236,7 +236,7 @@ class DlaRandomShapeTest : public testing::TestWithParam<CpuPath> {};
 
 TEST_P(DlaRandomShapeTest, EqualsPlainLoops) {
   if (!HasCpuPath(GetParam())) GTEST_SKIP() << "not on this CPU";
-  for (uint64_t seed = 0; seed < 400; ++seed) {
+  for (uint64_t seed = 0; seed < 1200; ++seed) {
     const RandomCommand command(seed);
     ASSERT_EQ(command.Run(GetParam()), command.Run(CpuPath::kPortable))
         << "seed " << seed << ": " << command.Describe();
