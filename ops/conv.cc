@@ -37,6 +37,19 @@ struct ConvGeometry {
   int64_t depth;
 };
 
+// Steps k in [begin, end) of a window of `size` steps for which
+// first + k * dilation lies in [0, extent).
+struct Steps {
+  Steps(int64_t first, int64_t dilation, int64_t size, int64_t extent)
+      : begin(first >= 0 ? 0
+                         : std::min(size, (dilation - 1 - first) / dilation)),
+        end(first >= extent ? begin
+                            : std::clamp((extent - 1 - first) / dilation + 1,
+                                         begin, size)) {}
+  int64_t begin;
+  int64_t end;
+};
+
 // Writes the window of output pixel `pixel` to `row`, each value minus
 // `zero_point`.
 template <typename From, typename To>
@@ -46,22 +59,29 @@ void GatherWindow(const ConvGeometry& g, int64_t pixel, const From* x,
   const int64_t oy = pixel / g.out_w % g.out_h;
   const int64_t ox = pixel % g.out_w;
   const From* from_image = x + image * g.in_h * g.in_w * g.in_c;
-  for (int64_t kh = 0; kh < g.kernel_h; ++kh) {
+  const int64_t dilation_w = g.window.dilation_w();
+  const int64_t left = ox * g.window.stride_w() - g.window.pad_left();
+  const Steps inside(left, dilation_w, g.kernel_w, g.in_w);
+  // Neighbours in the window are neighbours in memory without dilation.
+  const int64_t run = dilation_w == 1 ? inside.end - inside.begin : 1;
+  for (int64_t kh = 0; kh < g.kernel_h; ++kh, row += g.kernel_w * g.in_c) {
     const int64_t y = oy * g.window.stride_h() - g.window.pad_top() +
                       kh * g.window.dilation_h();
-    for (int64_t kw = 0; kw < g.kernel_w; ++kw) {
-      const int64_t column = ox * g.window.stride_w() - g.window.pad_left() +
-                             kw * g.window.dilation_w();
-      if (y < 0 || y >= g.in_h || column < 0 || column >= g.in_w) {
-        std::fill_n(row, g.in_c, To{0});
-      } else {
-        const From* from = from_image + (y * g.in_w + column) * g.in_c;
-        for (int64_t c = 0; c < g.in_c; ++c) {
-          row[c] = static_cast<To>(from[c] - zero_point);
-        }
-      }
-      row += g.in_c;
+    if (y < 0 || y >= g.in_h || inside.begin == inside.end) {
+      std::fill_n(row, g.kernel_w * g.in_c, To{0});
+      continue;
     }
+    std::fill_n(row, inside.begin * g.in_c, To{0});
+    for (int64_t kw = inside.begin; kw < inside.end; kw += run) {
+      const From* from =
+          from_image + (y * g.in_w + left + kw * dilation_w) * g.in_c;
+      To* to = row + kw * g.in_c;
+      for (int64_t i = 0; i < run * g.in_c; ++i) {
+        to[i] = static_cast<To>(from[i] - zero_point);
+      }
+    }
+    std::fill_n(row + inside.end * g.in_c, (g.kernel_w - inside.end) * g.in_c,
+                To{0});
   }
 }
 

@@ -400,7 +400,11 @@ absl::Status CompileJob::RunTarget(int index, TargetRun& run) {
     v1::StageOptions options;
     options.mutable_bundle()->set_target_name(request_.targets(index).name());
     options.mutable_bundle()->set_model_name(request_.model_name());
-    bundle = Start("bundle", index, options, binary, run.stages);
+    // The manifest names what the bundle was made from.
+    std::vector<v1::BlobRef> origins = binary;
+    origins.push_back(As("model", request_.model()));
+    origins.push_back(As("target", request_.targets(index).digest()));
+    bundle = Start("bundle", index, options, std::move(origins), run.stages);
   }
   v1::StageOptions count;
   count.mutable_count_cycles();

@@ -45,12 +45,11 @@ std::string JsonString(absl::string_view text) {
 void AppendBinding(absl::string_view role, const v1::Program::Binding& binding,
                    const v1::Machine& machine, std::string& out) {
   const v1::TensorType& type = binding.type();
-  absl::StrAppendFormat(
-      &out, "%-7s %-8s 0x%08x  %s %s[%s]\n", role,
-      machine.memories(binding.location().memory()).name(),
-      binding.location().address(), type.name(),
-      v1::ElementType_Name(type.element_type()),
-      absl::StrJoin(type.shape(), ","));
+  absl::StrAppendFormat(&out, "%-7s %-8s 0x%08x  %s %s[%s]\n", role,
+                        machine.memories(binding.location().memory()).name(),
+                        binding.location().address(), type.name(),
+                        v1::ElementType_Name(type.element_type()),
+                        absl::StrJoin(type.shape(), ","));
 }
 
 std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
@@ -61,7 +60,8 @@ std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
                           memory.capacity_bytes());
   }
   for (const auto& segment : program.segments()) {
-    absl::StrAppendFormat(&out, "segment %-8s 0x%08x  constants.bin, %d bytes\n",
+    absl::StrAppendFormat(&out,
+                          "segment %-8s 0x%08x  constants.bin, %d bytes\n",
                           machine.memories(segment.location().memory()).name(),
                           segment.location().address(), segment.size_bytes());
   }
@@ -71,25 +71,35 @@ std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
   for (const auto& output : program.outputs()) {
     AppendBinding("output", output, machine, out);
   }
-  absl::StrAppendFormat(&out,
-                        "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
-                        program.flash_bytes(), program.ram_bytes(),
-                        program.sram_peak_bytes());
+  absl::StrAppendFormat(
+      &out, "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
+      program.flash_bytes(), program.ram_bytes(), program.sram_peak_bytes());
   return out;
 }
 
-std::string Manifest(const BundleNames& names,
+std::string DigestFields(const Digest& digest) {
+  return absl::StrCat("\"sha256\": \"", digest.hash,
+                      "\", \"size_bytes\": ", digest.size_bytes);
+}
+
+std::string NamedDigest(absl::string_view name, const Digest& digest) {
+  return absl::StrCat("{\"name\": ", JsonString(name), ", ",
+                      DigestFields(digest), "}");
+}
+
+std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
                      const std::vector<BundleFile>& files) {
-  std::string out = "{\n";
-  absl::StrAppend(&out, "  \"model\": ", JsonString(names.model), ",\n");
-  absl::StrAppend(&out, "  \"target\": ", JsonString(names.target), ",\n");
-  absl::StrAppend(&out, "  \"program_version\": 1,\n  \"files\": [\n");
+  std::string out = absl::StrCat(
+      "{\n  \"edgekiln\": ", JsonString(origin.version),
+      ",\n  \"program_version\": ", program.version(),
+      ",\n  \"model\": ", NamedDigest(origin.model_name, origin.model),
+      ",\n  \"target\": ", NamedDigest(origin.target_name, origin.target),
+      ",\n  \"machine\": {", DigestFields(origin.machine),
+      "},\n  \"files\": [\n");
   for (size_t i = 0; i < files.size(); ++i) {
-    const Digest digest = DigestOf(files[i].bytes);
-    absl::StrAppend(&out, "    {\"path\": ", JsonString(files[i].path),
-                    ", \"sha256\": \"", digest.hash,
-                    "\", \"size_bytes\": ", digest.size_bytes, "}",
-                    i + 1 < files.size() ? ",\n" : "\n");
+    absl::StrAppend(&out, "    {\"path\": ", JsonString(files[i].path), ", ",
+                    DigestFields(DigestOf(files[i].bytes)),
+                    i + 1 < files.size() ? "},\n" : "}\n");
   }
   absl::StrAppend(&out, "  ]\n}\n");
   return out;
@@ -99,7 +109,7 @@ std::string Manifest(const BundleNames& names,
 
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Program& program, absl::string_view constants,
-    const v1::Machine& machine, const BundleNames& names) {
+    const v1::Machine& machine, const BundleOrigin& origin) {
   std::vector<BundleFile> files;
   files.push_back({"constants.bin", std::string(constants)});
   files.push_back({"memory_map.txt", MemoryMap(program, machine)});
@@ -109,18 +119,16 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Machine::Engine& engine = machine.engines(stream.engine());
     EK_ASSIGN_OR_RETURN(const target::IsaView isa,
                         target::IsaView::Create(engine.isa()));
-    EK_ASSIGN_OR_RETURN(std::string text,
-                        dla::Disassemble(isa, stream.code()),
+    EK_ASSIGN_OR_RETURN(std::string text, dla::Disassemble(isa, stream.code()),
                         absl::StrCat("stream ", i));
     const std::string stem = absl::StrFormat("streams/%03d", i);
     files.push_back({absl::StrCat(stem, ".bin"), stream.code()});
     files.push_back({absl::StrCat(stem, ".txt"), std::move(text)});
   }
-  std::sort(files.begin(), files.end(),
-            [](const BundleFile& a, const BundleFile& b) {
-              return a.path < b.path;
-            });
-  std::string manifest = Manifest(names, files);
+  std::sort(
+      files.begin(), files.end(),
+      [](const BundleFile& a, const BundleFile& b) { return a.path < b.path; });
+  std::string manifest = Manifest(origin, program, files);
   files.push_back({"manifest.json", std::move(manifest)});
   return files;
 }

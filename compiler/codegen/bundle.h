@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "base/digest.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -16,17 +17,23 @@ struct BundleFile {
   std::string bytes;
 };
 
-struct BundleNames {
-  std::string model;
-  std::string target;
+// What the manifest says a bundle was made from, and by whom.
+struct BundleOrigin {
+  std::string model_name;
+  std::string target_name;
+  Digest model;         // The model file.
+  Digest target;        // The descriptor, as the user gave it.
+  Digest machine;       // The descriptor resolved: equal chips, equal digests.
+  std::string version;  // Of edgekiln.
 };
 
 // What `compile -o DIR` writes, in order of path: the program, each command
 // stream with its disassembly, the flash content, a readable memory map, and a
 // manifest with the digest of every file. Same arguments, same bytes.
-absl::StatusOr<std::vector<BundleFile>> BundleFiles(
-    const v1::Program& program, absl::string_view constants,
-    const v1::Machine& machine, const BundleNames& names);
+absl::StatusOr<std::vector<BundleFile>> BundleFiles(const v1::Program& program,
+                                                    absl::string_view constants,
+                                                    const v1::Machine& machine,
+                                                    const BundleOrigin& origin);
 
 }  // namespace edgekiln::compiler
 

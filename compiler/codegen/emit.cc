@@ -25,9 +25,12 @@ bool IsReshape(const Op& op) {
 v1::LayerKind KindOf(const Op& op) {
   switch (op.attributes.op_case()) {
     case v1::OpAttributes::kConv2D:
-    case v1::OpAttributes::kFullyConnected: return v1::CONV;
-    case v1::OpAttributes::kDepthwiseConv2D: return v1::DEPTH;
-    default: return v1::OTHER;
+    case v1::OpAttributes::kFullyConnected:
+      return v1::CONV;
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return v1::DEPTH;
+    default:
+      return v1::OTHER;
   }
 }
 
@@ -37,8 +40,12 @@ class Emitter {
   Emitter(const Graph& graph, const v1::Partition& partition,
           const v1::TilingPlan& plan, const v1::Machine& machine,
           SystemMemories memories)
-      : graph_(graph), partition_(partition), plan_(plan), machine_(machine),
-        memories_(memories), storage_(dla::StorageOf(graph)),
+      : graph_(graph),
+        partition_(partition),
+        plan_(plan),
+        machine_(machine),
+        memories_(memories),
+        storage_(dla::StorageOf(graph)),
         flash_(machine.memories(memories.flash)) {}
 
   absl::StatusOr<EmitResult> Run() {
@@ -107,7 +114,8 @@ class Emitter {
     for (const TensorId tensor : graph_.inputs) need(tensor);
     for (const TensorId tensor : graph_.outputs) need(tensor);
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (partition_.placements(static_cast<int>(i)).engine() != kHost) continue;
+      if (partition_.placements(static_cast<int>(i)).engine() != kHost)
+        continue;
       for (const TensorId tensor : graph_.ops[i].inputs) need(tensor);
       for (const TensorId tensor : graph_.ops[i].outputs) need(tensor);
     }
@@ -228,9 +236,8 @@ class Emitter {
         target::HostElements(host.attributes(), inputs, outputs));
     EK_ASSIGN_OR_RETURN(
         const int64_t cycles,
-        target::HostCycles(machine_,
-                           target::OpAttributesName(host.attributes()),
-                           elements));
+        target::HostCycles(
+            machine_, target::OpAttributesName(host.attributes()), elements));
     AddCycles(cycles, machine_.host_clock_hz());
     return absl::OkStatus();
   }
@@ -257,8 +264,8 @@ class Emitter {
     tap->mutable_slice()->set_c_end(extent.c);
     *tap->mutable_location() = RamLocation(id);
     tap->mutable_layout()->set_pixel_pitch_bytes(extent.c * element);
-    tap->mutable_layout()->set_row_pitch_bytes(
-        (flat ? extent.h : extent.w) * extent.c * element);
+    tap->mutable_layout()->set_row_pitch_bytes((flat ? extent.h : extent.w) *
+                                               extent.c * element);
   }
 
   // Reshapes at the head of a subgraph show what was there before it began.
@@ -356,8 +363,7 @@ absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
-  EK_ASSIGN_OR_RETURN(const SystemMemories memories,
-                      SystemMemoriesOf(machine));
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
   return Emitter(graph, partition, plan, machine, memories).Run();
 }
 

@@ -14,13 +14,20 @@ using Kind = v1::OpAttributes::OpCase;
 
 Kind KindOf(v1::OpPattern::Pattern pattern) {
   switch (pattern) {
-    case v1::OpPattern::CONV2D: return Kind::kConv2D;
-    case v1::OpPattern::DEPTHWISE_CONV2D: return Kind::kDepthwiseConv2D;
-    case v1::OpPattern::FULLY_CONNECTED: return Kind::kFullyConnected;
-    case v1::OpPattern::ADD: return Kind::kAdd;
-    case v1::OpPattern::AVERAGE_POOL2D: return Kind::kAveragePool2D;
-    case v1::OpPattern::MAX_POOL2D: return Kind::kMaxPool2D;
-    default: return Kind::OP_NOT_SET;
+    case v1::OpPattern::CONV2D:
+      return Kind::kConv2D;
+    case v1::OpPattern::DEPTHWISE_CONV2D:
+      return Kind::kDepthwiseConv2D;
+    case v1::OpPattern::FULLY_CONNECTED:
+      return Kind::kFullyConnected;
+    case v1::OpPattern::ADD:
+      return Kind::kAdd;
+    case v1::OpPattern::AVERAGE_POOL2D:
+      return Kind::kAveragePool2D;
+    case v1::OpPattern::MAX_POOL2D:
+      return Kind::kMaxPool2D;
+    default:
+      return Kind::OP_NOT_SET;
   }
 }
 

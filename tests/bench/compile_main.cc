@@ -103,7 +103,9 @@ class Compilation {
            return Stage(RunBundle, v1::BundleOptions(),
                         {{"program", "program"},
                          {"constants", "constants"},
-                         {"machine", "machine"}},
+                         {"machine", "machine"},
+                         {"model", "model"},
+                         {"target", "target"}},
                         "bundle.");
          }},
     };

@@ -23,8 +23,7 @@ void ExpectBitExact(const Graph& graph, const v1::ResolvedTarget& target,
                     const std::vector<std::string>& samples) {
   const auto compiled = CompileQuantized(graph, target);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
-  const auto result =
-      CompareWithInterpreter(graph, target, *compiled, samples);
+  const auto result = CompareWithInterpreter(graph, target, *compiled, samples);
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_GT(result->compared, 0);
   EXPECT_EQ(result->mismatches, 0) << result->first_mismatch;
@@ -43,16 +42,16 @@ void ExpectBitExact(const Graph& graph, const v1::ResolvedTarget& target,
 void ExpectBitExactAtAllSizes(QuantizedGraphBuilder& builder,
                               const Graph& graph) {
   Rng& rng = builder.rng();
-  const int64_t smallest = SmallestSramOf(
-      CompileQuantized(graph, DlaTarget(64, true, 1)).status());
+  const int64_t smallest =
+      SmallestSramOf(CompileQuantized(graph, DlaTarget(64, true, 1)).status());
   ASSERT_GT(smallest, 0);
-  const std::vector<std::string> samples = {builder.Sample(),
-                                            builder.Sample()};
+  const std::vector<std::string> samples = {builder.Sample(), builder.Sample()};
   for (const int64_t sram :
        {smallest, smallest + rng.InRange(1, 200),
         smallest * 2 + rng.InRange(0, 500), smallest * 6, int64_t{1} << 20}) {
     SCOPED_TRACE(testing::Message() << "SRAM " << sram);
-    ExpectBitExact(graph, DlaTarget(rng.InRange(1, 130), rng.Below(2) == 0, sram),
+    ExpectBitExact(graph,
+                   DlaTarget(rng.InRange(1, 130), rng.Below(2) == 0, sram),
                    samples);
   }
 }
@@ -137,7 +136,8 @@ TEST_P(PublishedNetTest, EveryLayerIsBitExact) {
   std::vector<std::string> samples(3);
   for (std::string& sample : samples) {
     sample.resize(graph->tensors[graph->inputs[0]].num_elements());
-    for (char& value : sample) value = static_cast<char>(rng.InRange(-128, 127));
+    for (char& value : sample)
+      value = static_cast<char>(rng.InRange(-128, 127));
   }
   ExpectBitExact(*graph, DlaTarget(64, true, 512 << 10), samples);
   ExpectBitExact(*graph, DlaTarget(128, false, 1 << 20), samples);
@@ -147,8 +147,7 @@ TEST_P(PublishedNetTest, EveryLayerIsBitExact) {
 
 INSTANTIATE_TEST_SUITE_P(Tiny, PublishedNetTest,
                          testing::Values("resnet8_int8.tflite",
-                                         "dscnn_int8.tflite",
-                                         "ad_int8.tflite",
+                                         "dscnn_int8.tflite", "ad_int8.tflite",
                                          "person_detect_int8.tflite"));
 
 }  // namespace

@@ -92,8 +92,9 @@ TensorId QuantizedGraphBuilder::AddOp(v1::OpAttributes attributes,
   return output;
 }
 
-std::vector<int64_t> QuantizedGraphBuilder::Windowed(
-    TensorId x, const WindowCase& window, int64_t channels) const {
+std::vector<int64_t> QuantizedGraphBuilder::Windowed(TensorId x,
+                                                     const WindowCase& window,
+                                                     int64_t channels) const {
   const std::vector<int64_t>& in = shape(x);
   return {in[0],
           OutputExtent(in[1], window.kernel[0], window.stride[0],
@@ -115,16 +116,15 @@ TensorId QuantizedGraphBuilder::Conv(TensorId x, int64_t channels,
   SetWindow(window, attributes.mutable_conv2d()->mutable_window());
   if (relu) attributes.mutable_conv2d()->mutable_clamp()->set_min(0);
   const int64_t in_channels = shape(x)[3];
-  const TensorId weights = Weights(
-      {channels, window.kernel[0], window.kernel[1], in_channels}, 0);
+  const TensorId weights =
+      Weights({channels, window.kernel[0], window.kernel[1], in_channels}, 0);
   const TensorId bias = rng_.Below(4) == 0 ? kNoTensor : Bias(channels);
   return AddOp(attributes, {x, weights, bias},
                Activation(Windowed(x, window, channels)));
 }
 
 TensorId QuantizedGraphBuilder::Depthwise(TensorId x, int64_t multiplier,
-                                          const WindowCase& window,
-                                          bool relu) {
+                                          const WindowCase& window, bool relu) {
   v1::OpAttributes attributes;
   auto* depthwise = attributes.mutable_depthwise_conv2d();
   SetWindow(window, depthwise->mutable_window());

@@ -39,12 +39,12 @@ std::string SliceOf(const compiler::Tensor& tensor, absl::string_view values,
 class Comparer {
  public:
   Comparer(const compiler::Interpreter& interpreter, Comparison& result)
-      : interpreter_(interpreter), result_(result),
+      : interpreter_(interpreter),
+        result_(result),
         covered_(interpreter.graph().tensors.size(), 0) {}
 
   absl::Status Visit(const v1::Program::Tap& tap, absl::string_view values) {
-    const compiler::Tensor& tensor =
-        interpreter_.graph().tensors[tap.tensor()];
+    const compiler::Tensor& tensor = interpreter_.graph().tensors[tap.tensor()];
     const std::string want =
         SliceOf(tensor, interpreter_.value(tap.tensor()), tap.slice());
     covered_[tap.tensor()] += static_cast<int64_t>(values.size());
@@ -93,9 +93,8 @@ v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
 
 absl::StatusOr<compiler::EmitResult> CompileQuantized(
     const compiler::Graph& graph, const v1::ResolvedTarget& target) {
-  EK_ASSIGN_OR_RETURN(
-      const v1::Partition partition,
-      compiler::PartitionGraph(graph, target.capabilities()));
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      compiler::PartitionGraph(graph, target.capabilities()));
   EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
                       compiler::TilePartition(partition, target.machine()));
   return compiler::EmitProgram(partition, plan, target.machine());
@@ -124,10 +123,9 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
   for (const compiler::Tensor& tensor : graph.tensors) {
     options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
   }
-  EK_ASSIGN_OR_RETURN(
-      const std::unique_ptr<simfarm::Session> session,
-      simfarm::LoadSession(compiled.program, compiled.constants,
-                           target.machine(), options));
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
+                      simfarm::LoadSession(compiled.program, compiled.constants,
+                                           target.machine(), options));
   Comparison result;
   for (size_t s = 0; s < samples.size(); ++s) {
     const absl::string_view inputs[] = {samples[s]};

@@ -48,8 +48,8 @@ TEST_P(PlannerTest, SmallestSramIsExact) {
 
 TEST_P(PlannerTest, AnySizeAboveCompiles) {
   const Graph graph = RandomNet(200 + GetParam());
-  const int64_t smallest = SmallestSramOf(
-      CompileQuantized(graph, DlaTarget(64, true, 16)).status());
+  const int64_t smallest =
+      SmallestSramOf(CompileQuantized(graph, DlaTarget(64, true, 16)).status());
   Rng rng(GetParam());
   for (int i = 0; i < 6; ++i) {
     const int64_t sram = smallest + rng.InRange(0, smallest * 4);

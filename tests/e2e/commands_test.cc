@@ -102,8 +102,14 @@ TEST_F(CommandsTest, CompileLeavesFilesThatTheManifestNames) {
                      "--target", kTarget, "-o", folder, "--json", "--quiet"}));
   ASSERT_TRUE(std::filesystem::exists(folder + "/manifest.json"));
   const Json manifest = Json::parse(ReadWholeFile(folder + "/manifest.json"));
-  EXPECT_EQ(manifest.at("model"), "dscnn_int8.tflite");
-  EXPECT_EQ(manifest.at("target"), kTarget);
+  EXPECT_EQ(manifest.at("model").at("name"), "dscnn_int8.tflite");
+  EXPECT_EQ(
+      manifest.at("model").at("sha256"),
+      DigestOf(ReadWholeFile(SharedPath("models/dscnn_int8.tflite"))).hash);
+  EXPECT_EQ(manifest.at("target").at("name"), kTarget);
+  for (const char* origin : {"target", "machine"}) {
+    EXPECT_EQ(manifest.at(origin).at("sha256").get<std::string>().size(), 64u);
+  }
   std::set<std::string> named = {"manifest.json"};
   for (const Json& file : manifest.at("files")) {
     const std::string path = file.at("path");

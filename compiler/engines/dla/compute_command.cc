@@ -101,9 +101,8 @@ ComputeCommand Pool(const Layer& layer, const Slice& output,
   SetClamp(layer.clamp, r);
   r.Set(R::kInZeroPoint, layer.zero_point);
   r.Set(R::kPoolKind, layer.op == LayerOp::kMaxPool ? target::kDlaPoolMax
-                      : layer.counts_padding
-                          ? target::kDlaPoolAveragePadded
-                          : target::kDlaPoolAverage);
+                      : layer.counts_padding ? target::kDlaPoolAveragePadded
+                                             : target::kDlaPoolAverage);
   return result;
 }
 
@@ -146,11 +145,15 @@ Placement WholePlacement(const Extent& tensor, const Slice& slice) {
 ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
                             const TileOperands& operands) {
   switch (layer.op) {
-    case LayerOp::kMatMul: return MatMul(layer, output, operands);
+    case LayerOp::kMatMul:
+      return MatMul(layer, output, operands);
     case LayerOp::kAveragePool:
-    case LayerOp::kMaxPool: return Pool(layer, output, operands);
-    case LayerOp::kAdd: return Add(layer, output, operands);
-    default: return Convolution(layer, output, operands);
+    case LayerOp::kMaxPool:
+      return Pool(layer, output, operands);
+    case LayerOp::kAdd:
+      return Add(layer, output, operands);
+    default:
+      return Convolution(layer, output, operands);
   }
 }
 

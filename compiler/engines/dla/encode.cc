@@ -55,9 +55,8 @@ class Encoder {
   absl::Status Word(const target::CommandWord& word) {
     absl::StatusOr<uint64_t> bits = chip_.isa().Encode(word);
     if (!bits.ok()) {
-      return absl::InternalError(
-          absl::StrCat("encoding word ", stream_.words, ": ",
-                       bits.status().message()));
+      return absl::InternalError(absl::StrCat("encoding word ", stream_.words,
+                                              ": ", bits.status().message()));
     }
     chip_.isa().AppendWord(*bits, stream_.code);
     ++stream_.words;

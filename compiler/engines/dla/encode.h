@@ -26,8 +26,8 @@ struct EncodedStream {
 };
 
 // Writes a register only if its value changes. `offsets` and `waits` as
-// AllocateOffsets and WaitCounts gave them. INTERNAL if a value does not fit its
-// register: partitioning lets nothing pass that could.
+// AllocateOffsets and WaitCounts gave them. INTERNAL if a value does not fit
+// its register: partitioning lets nothing pass that could.
 absl::StatusOr<EncodedStream> EncodeStream(const Chip& chip,
                                            const Schedule& schedule,
                                            absl::Span<const int64_t> offsets,

@@ -27,10 +27,9 @@ absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
   const Tensor& output = graph.tensors[layer.output];
   EK_ASSIGN_OR_RETURN(
       layer.dot,
-      ops::DotParameters(
-          clamp, QuantizationOf(graph.tensors[layer.input]),
-          QuantizationOf(graph.tensors[layer.weights]),
-          QuantizationOf(output), output.type, layer.out.c));
+      ops::DotParameters(clamp, QuantizationOf(graph.tensors[layer.input]),
+                         QuantizationOf(graph.tensors[layer.weights]),
+                         QuantizationOf(output), output.type, layer.out.c));
   return absl::OkStatus();
 }
 
@@ -38,17 +37,15 @@ absl::Status SetAdd(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
   const Tensor& output = graph.tensors[layer.output];
   EK_ASSIGN_OR_RETURN(
       layer.add,
-      ops::AddParameters(
-          clamp, QuantizationOf(graph.tensors[layer.input]),
-          QuantizationOf(graph.tensors[layer.input2]),
-          QuantizationOf(output), output.type));
+      ops::AddParameters(clamp, QuantizationOf(graph.tensors[layer.input]),
+                         QuantizationOf(graph.tensors[layer.input2]),
+                         QuantizationOf(output), output.type));
   return absl::OkStatus();
 }
 
 void SetPool(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
   const Tensor& output = graph.tensors[layer.output];
-  layer.clamp = ops::ClampRange(clamp, QuantizationOf(output),
-                                output.type);
+  layer.clamp = ops::ClampRange(clamp, QuantizationOf(output), output.type);
   layer.zero_point = output.quantization->zero_point[0];
 }
 
@@ -144,8 +141,8 @@ absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
 InputSlice InputOf(const Layer& layer, const Slice& output) {
   InputSlice input;
   const int64_t height = layer.in.h;
-  const int64_t first = output.h_begin * layer.vertical.stride -
-                        layer.vertical.pad_before;
+  const int64_t first =
+      output.h_begin * layer.vertical.stride - layer.vertical.pad_before;
   const int64_t span = layer.vertical.Span(output.rows());
   if (first + span <= 0 || first >= height) {
     // Only padding: any row serves, as long as no window reaches it.

@@ -50,8 +50,9 @@ absl::Status CheckSmallestSram(const Chip& chip, const SubgraphInput& input) {
 }
 
 // The schedule's cycles, or nothing if its buffers do not fit.
-absl::StatusOr<std::optional<int64_t>> CyclesIfFits(
-    const Chip& chip, const SubgraphInput& input, const SubgraphPlan& plan) {
+absl::StatusOr<std::optional<int64_t>> CyclesIfFits(const Chip& chip,
+                                                    const SubgraphInput& input,
+                                                    const SubgraphPlan& plan) {
   SystemMap system;
   for (const TensorId tensor : input.storage) system.tensors[tensor] = 0;
   const Schedule schedule =

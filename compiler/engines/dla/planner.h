@@ -14,8 +14,8 @@ namespace edgekiln::compiler::dla {
 struct SubgraphInput {
   const Graph* graph = nullptr;
   std::vector<Layer> layers;
-  std::vector<TensorId> storage;            // StorageOf(*graph).
-  absl::flat_hash_set<TensorId> external;   // By storage.
+  std::vector<TensorId> storage;           // StorageOf(*graph).
+  absl::flat_hash_set<TensorId> external;  // By storage.
 };
 
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for

@@ -43,21 +43,23 @@ std::vector<Candidate> CandidatesOf(const SubgraphInput& input) {
       candidates.push_back(candidate);
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) {
-                     return std::make_tuple(a.last_layer - a.first_layer,
-                                            a.bytes) <
-                            std::make_tuple(b.last_layer - b.first_layer,
-                                            b.bytes);
-                   });
+  std::stable_sort(
+      candidates.begin(), candidates.end(),
+      [](const Candidate& a, const Candidate& b) {
+        return std::make_tuple(a.last_layer - a.first_layer, a.bytes) <
+               std::make_tuple(b.last_layer - b.first_layer, b.bytes);
+      });
   return candidates;
 }
 
 class Search {
  public:
   Search(const Chip& chip, const SubgraphInput& input, int64_t sram_bytes)
-      : chip_(chip), input_(input), sram_bytes_(sram_bytes),
-        held_bytes_(input.layers.size(), 0), costs_(input.layers.size()) {}
+      : chip_(chip),
+        input_(input),
+        sram_bytes_(sram_bytes),
+        held_bytes_(input.layers.size(), 0),
+        costs_(input.layers.size()) {}
 
   absl::StatusOr<std::optional<SubgraphPlan>> Run() {
     for (size_t l = 0; l < input_.layers.size(); ++l) {

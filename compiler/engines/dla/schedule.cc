@@ -37,7 +37,9 @@ class Builder {
  public:
   Builder(const SubgraphPlan& plan, const SystemMap& system,
           const std::vector<TensorId>& storage, int64_t sram_bytes)
-      : plan_(plan), system_(system), storage_(storage),
+      : plan_(plan),
+        system_(system),
+        storage_(storage),
         sram_bytes_(sram_bytes) {}
 
   Schedule Build() && {
@@ -96,16 +98,19 @@ class Builder {
     tile.output = slice;
     if (layer.has_weights()) {
       const Slice channels = {0, 0, slice.c_begin, slice.c_end};
-      tile.block = SharedLoad(
-          before ? before->block : -1,
-          {.layer = l, .slice = channels,
-           .bytes = BlockBytes(layer, slice.channels())}, index);
+      tile.block = SharedLoad(before ? before->block : -1,
+                              {.layer = l,
+                               .slice = channels,
+                               .bytes = BlockBytes(layer, slice.channels())},
+                              index);
     }
     const Slice in = InputOf(layer, slice).slice;
     const auto input = [&](TensorId tensor, int32_t previous) {
       if (resident(tensor)) return -1;
       return SharedLoad(previous,
-                        {.layer = l, .storage = storage_[tensor], .slice = in,
+                        {.layer = l,
+                         .storage = storage_[tensor],
+                         .slice = in,
                          .bytes = in.rows() * layer.in.w * in.channels()},
                         index);
     };
@@ -207,8 +212,7 @@ class Builder {
       r.Set(R::kDmaRowBytes, load.bytes);
       r.Set(R::kDmaRows, 1);
     } else {
-      SetSystemSide(load.storage, plan_.layers[load.layer].in,
-                    load.slice, r);
+      SetSystemSide(load.storage, plan_.layers[load.layer].in, load.slice, r);
       if (r[R::kDmaRows] > 1) {
         r.Set(R::kDmaSramPitch, load.slice.channels());
       }
@@ -221,8 +225,8 @@ class Builder {
 
   uint64_t BlockAddress(const Load& load) {
     const auto key = std::make_pair(load.layer, load.slice.c_begin);
-    const auto [it, added] = block_addresses_.try_emplace(
-        key, next_block_address_);
+    const auto [it, added] =
+        block_addresses_.try_emplace(key, next_block_address_);
     if (added) {
       schedule_.blocks.push_back({load.layer, load.slice.c_begin,
                                   load.slice.c_end, next_block_address_});
@@ -232,8 +236,8 @@ class Builder {
   }
 
   // Address, row bytes, rows and pitch of a slice in system memory.
-  void SetSystemSide(TensorId storage, const Extent& extent,
-                     const Slice& slice, RegisterFile& r) const {
+  void SetSystemSide(TensorId storage, const Extent& extent, const Slice& slice,
+                     RegisterFile& r) const {
     const uint64_t base = system_.tensors.at(storage);
     const Placement place = WholePlacement(extent, slice);
     r.Set(R::kDmaSystemAddr, static_cast<int64_t>(base) + place.offset);
@@ -249,9 +253,9 @@ class Builder {
 
   // Issues loads of the next tiles whose data exist, while memory lasts.
   void Prefetch(int32_t tile) {
-    const auto end = std::min<int64_t>(
-        static_cast<int64_t>(tile) + plan_.lookahead + 1,
-        static_cast<int64_t>(tiles_.size()));
+    const auto end =
+        std::min<int64_t>(static_cast<int64_t>(tile) + plan_.lookahead + 1,
+                          static_cast<int64_t>(tiles_.size()));
     int64_t reserved = OutputBytes(tile);
     int issued = 0;
     for (auto next = tile + 1; next < end; ++next) {
@@ -323,8 +327,8 @@ class Builder {
     command.layer = tile.layer;
     const Slice in = InputOf(layer, tile.output).slice;
     TileOperands operands;
-    operands.input = ReadOperand(layer, layer.input, tile.input, in,
-                                 R::kInAddr, command);
+    operands.input =
+        ReadOperand(layer, layer.input, tile.input, in, R::kInAddr, command);
     if (layer.op == LayerOp::kAdd) {
       operands.input2 = ReadOperand(layer, layer.input2, tile.input2, in,
                                     R::kIn2Addr, command);

@@ -66,9 +66,7 @@ class Emitter {
   }
 
  private:
-  int32_t OpOf(int32_t layer) const {
-    return plan_.layers[layer].op_index;
-  }
+  int32_t OpOf(int32_t layer) const { return plan_.layers[layer].op_index; }
 
   void AddTaps() {
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
@@ -124,9 +122,8 @@ class Emitter {
     for (auto i = std::ssize(schedule_.commands) - 1; i >= 0; --i) {
       const ScheduledCommand& command = schedule_.commands[i];
       const Layer& layer = plan_.layers[command.layer];
-      const bool writes = resident
-                              ? command.tap.has_value()
-                              : command.command == DlaCommand::kDmaWrite;
+      const bool writes = resident ? command.tap.has_value()
+                                   : command.command == DlaCommand::kDmaWrite;
       if (writes && input_.storage[layer.output] == storage) return i;
     }
     return -1;

@@ -28,8 +28,8 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
 // What a subgraph adds to a program.
 struct EmittedSubgraph {
   std::string code;
-  std::string blocks;                        // Flash content, from system.blocks.
-  std::vector<v1::Program::Tap> taps;        // `stream` is left to the caller.
+  std::string blocks;                  // Flash content, from system.blocks.
+  std::vector<v1::Program::Tap> taps;  // `stream` is left to the caller.
   std::vector<v1::Program::CommandRange> ranges;  // Alike.
   struct LayerUse {
     int32_t op = 0;

@@ -18,8 +18,7 @@ int64_t SliceBytes(const Slice& slice, int64_t width) {
 // Input bytes of one tile; twice that for an addition of two streamed tensors.
 int64_t InputBytes(const Layer& layer, const Slice& tile,
                    const Residency& residency) {
-  const int64_t bytes =
-      SliceBytes(InputOf(layer, tile).slice, layer.in.w);
+  const int64_t bytes = SliceBytes(InputOf(layer, tile).slice, layer.in.w);
   const bool second = layer.op == LayerOp::kAdd && !residency.input2;
   return (residency.input ? 0 : bytes) + (second ? bytes : 0);
 }
@@ -224,15 +223,16 @@ int64_t SmallestSram(const Layer& layer) {
   return TileBytes(layer, {.rows = 1, .channels = 1}, {});
 }
 
-absl::StatusOr<std::optional<TilingCost>> BestTiling(
-    const Chip& chip, const Layer& layer, const Residency& residency,
-    int64_t budget_bytes, bool double_buffer) {
+absl::StatusOr<std::optional<TilingCost>> BestTiling(const Chip& chip,
+                                                     const Layer& layer,
+                                                     const Residency& residency,
+                                                     int64_t budget_bytes,
+                                                     bool double_buffer) {
   std::optional<TilingCost> best;
   CostModel model(chip, layer, residency);
   const auto consider = [&](const Tiling& tiling) -> absl::Status {
-    const int64_t bytes = double_buffer
-                              ? DoubledBytes(layer, tiling, residency)
-                              : TileBytes(layer, tiling, residency);
+    const int64_t bytes = double_buffer ? DoubledBytes(layer, tiling, residency)
+                                        : TileBytes(layer, tiling, residency);
     if (bytes > budget_bytes) return absl::OkStatus();
     EK_ASSIGN_OR_RETURN(const int64_t cycles, model.Cycles(tiling));
     if (!best || cycles < best->cycles) best = TilingCost{tiling, cycles};
@@ -251,8 +251,7 @@ absl::StatusOr<std::optional<TilingCost>> BestTiling(
   for (const int64_t channels : Sizes(layer.out.c, grain)) {
     if (!Legal(layer, channels)) continue;
     for (const int64_t rows : Sizes(layer.out.h, 1)) {
-      EK_RETURN_IF_ERROR(
-          consider({rows, channels, TileOrder::kChannelsOuter}));
+      EK_RETURN_IF_ERROR(consider({rows, channels, TileOrder::kChannelsOuter}));
       if (rows == layer.out.h || channels == layer.out.c) continue;
       EK_RETURN_IF_ERROR(consider({rows, channels, TileOrder::kRowsOuter}));
     }

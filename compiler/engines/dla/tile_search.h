@@ -51,11 +51,13 @@ struct TilingCost {
 };
 
 // The cheapest tiling whose buffers, doubled where that overlaps work, fit
-// `budget_bytes`; without `double_buffer` each buffer counts once. Empty if none
-// fits.
-absl::StatusOr<std::optional<TilingCost>> BestTiling(
-    const Chip& chip, const Layer& layer, const Residency& residency,
-    int64_t budget_bytes, bool double_buffer);
+// `budget_bytes`; without `double_buffer` each buffer counts once. Empty if
+// none fits.
+absl::StatusOr<std::optional<TilingCost>> BestTiling(const Chip& chip,
+                                                     const Layer& layer,
+                                                     const Residency& residency,
+                                                     int64_t budget_bytes,
+                                                     bool double_buffer);
 
 }  // namespace edgekiln::compiler::dla
 

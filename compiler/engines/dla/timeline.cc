@@ -12,8 +12,7 @@ void Timeline::Issue(DlaCommand command, bool dma, int64_t wait,
   // A full queue holds the front end until its oldest command starts.
   const auto depth = static_cast<size_t>(chip_.queue_depth());
   if (unit.starts.size() >= depth) {
-    front_end_ =
-        std::max(front_end_, unit.starts[unit.starts.size() - depth]);
+    front_end_ = std::max(front_end_, unit.starts[unit.starts.size() - depth]);
   }
   int64_t start = std::max(front_end_, unit.free());
   if (wait > 0) start = std::max(start, other.completions[wait - 1]);

@@ -27,7 +27,9 @@ class Timeline {
   struct Unit {
     std::vector<int64_t> starts;
     std::vector<int64_t> completions;
-    int64_t free() const { return completions.empty() ? 0 : completions.back(); }
+    int64_t free() const {
+      return completions.empty() ? 0 : completions.back();
+    }
   };
   const Chip& chip_;
   std::array<Unit, 2> units_;  // Compute, DMA.

@@ -1,10 +1,13 @@
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "server/version.h"
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {
@@ -17,11 +20,20 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(std::vector<compiler::BundleFile> files,
-                      compiler::BundleFiles(program, constants, machine,
-                                            {.model = options.model_name(),
-                                             .target = options.target_name()}),
-                      "bundling");
+  EK_ASSIGN_OR_RETURN(const absl::string_view model, inputs.One("model"));
+  EK_ASSIGN_OR_RETURN(const absl::string_view target, inputs.One("target"));
+  EK_ASSIGN_OR_RETURN(const absl::string_view machine_bytes,
+                      inputs.One("machine"));
+  EK_ASSIGN_OR_RETURN(
+      std::vector<compiler::BundleFile> files,
+      compiler::BundleFiles(program, constants, machine,
+                            {.model_name = options.model_name(),
+                             .target_name = options.target_name(),
+                             .model = DigestOf(model),
+                             .target = DigestOf(target),
+                             .machine = DigestOf(machine_bytes),
+                             .version = std::string(Version())}),
+      "bundling");
   StageOutput output;
   for (compiler::BundleFile& file : files) {
     output.Add(std::move(file.path), std::move(file.bytes));
