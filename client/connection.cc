@@ -221,8 +221,11 @@ class GrpcConnection final : public Connection {
       if (GetErrorDetail(status).has_value()) reached_ = true;
       // One that can be started again may be on its way down at first sight.
       const bool retry = (reached_ || options_.revive) &&
-                         absl::IsUnavailable(status) && IsTransient(status) &&
-                         clock_.Monotonic() < give_up && clock_.Now() < until;
+                         (absl::IsUnavailable(status) ||
+                          // gRPC, of a call that a server's end cut off.
+                          absl::IsCancelled(status)) &&
+                         IsTransient(status) && clock_.Monotonic() < give_up &&
+                         clock_.Now() < until;
       if (!retry) return Explain(status);
       if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
       clock_.SleepFor(kRetryEvery);

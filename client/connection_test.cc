@@ -113,6 +113,19 @@ TEST_F(ConnectionTest, ADaemonOnItsWayOutIsAskedAgain) {
   EXPECT_EQ(calls, 2);
 }
 
+TEST_F(ConnectionTest, ACallThatIsCutOffIsMadeAgain) {
+  FakeDaemon daemon(folder_ + "/s");
+  int calls = 0;
+  daemon.jobs.get_job = [&](const v1::GetJobRequest&, v1::Job*) {
+    return ++calls == 2 ? grpc::Status::CANCELLED : grpc::Status::OK;
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_EQ(calls, 3);
+}
+
 // The first look may already meet nobody, if one can be started.
 TEST_F(ConnectionTest, RevivesBeforeTheFirstAnswer) {
   std::unique_ptr<FakeDaemon> daemon;

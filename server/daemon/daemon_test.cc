@@ -398,8 +398,10 @@ TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
   Stop();
   for (std::thread& client : clients) client.join();
   for (const grpc::Status& status : refused) {
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE)
-        << status.error_message();
+    // The latter is gRPC's own, for calls that are cut off at the very end.
+    EXPECT_TRUE(status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+                status.error_code() == grpc::StatusCode::CANCELLED)
+        << status.error_code() << ": " << status.error_message();
   }
   ASSERT_FALSE(taken.empty());
   Start();
