@@ -1,20 +1,10 @@
 # The functions every folder declares its targets with.
 include(GoogleTest)
 
-# Adds the named subfolders in order. With EK_PARTIAL_TREE absent ones are left
-# out until they get their list file.
+# Adds the named subfolders in order.
 function(edgekiln_add_folders)
   foreach(folder IN LISTS ARGN)
-    set(path "${CMAKE_CURRENT_SOURCE_DIR}/${folder}")
-    if(EXISTS "${path}/CMakeLists.txt" OR NOT EK_PARTIAL_TREE)
-      add_subdirectory(${folder})
-    else()
-      while(NOT EXISTS "${path}")
-        get_filename_component(path "${path}" DIRECTORY)
-      endwhile()
-      set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY
-        CMAKE_CONFIGURE_DEPENDS "${path}")
-    endif()
+    add_subdirectory(${folder})
   endforeach()
 endfunction()
 
@@ -25,21 +15,6 @@ function(edgekiln_strict_ target)
   if(EK_WARNINGS_ARE_ERRORS)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
-endfunction()
-
-# With EK_PARTIAL_TREE a listed file that is not there fails the build of its
-# target, not the configuration of all others.
-function(edgekiln_defer_missing_)
-  if(NOT EK_PARTIAL_TREE)
-    return()
-  endif()
-  foreach(file IN LISTS ARGN)
-    if(NOT IS_ABSOLUTE "${file}" AND
-       NOT EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${file}")
-      set_source_files_properties("${file}"
-        "${CMAKE_CURRENT_SOURCE_DIR}/${file}" PROPERTIES GENERATED ON)
-    endif()
-  endforeach()
 endfunction()
 
 # edgekiln_cc_library(<name> [TESTONLY] [SRCS ...] [HDRS ...] [DEPS ...]
@@ -55,7 +30,6 @@ function(edgekiln_cc_library name)
   if(arg_TESTONLY AND NOT EK_BUILD_TESTS AND NOT EK_BUILD_FUZZERS)
     return()
   endif()
-  edgekiln_defer_missing_(${arg_SRCS} ${arg_HDRS})
   if(arg_SRCS)
     add_library(${name} STATIC ${arg_SRCS})
     set(scope PUBLIC)
@@ -86,7 +60,6 @@ endfunction()
 function(edgekiln_cc_binary name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "TOOL" "OUTPUT_NAME" "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
-  edgekiln_defer_missing_(${arg_SRCS})
   add_executable(${name} ${arg_SRCS})
   edgekiln_strict_(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
@@ -112,7 +85,6 @@ function(edgekiln_cc_test name)
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
-  edgekiln_defer_missing_(${arg_SRCS})
   add_executable(${name} ${arg_SRCS})
   edgekiln_strict_(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
@@ -141,7 +113,6 @@ function(edgekiln_fuzz_target name)
   if(NOT EK_BUILD_FUZZERS)
     return()
   endif()
-  edgekiln_defer_missing_(${arg_SRCS})
   add_executable(${name} ${arg_SRCS})
   edgekiln_strict_(${name})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
