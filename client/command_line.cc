@@ -100,6 +100,21 @@ void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--limit", raw.limit, help)->type_name("N");
 }
 
+// What the report must hold; exit code 3 if it does not.
+void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
+  app.add_option("--max-cycles", raw.line.gates.max_cycles,
+                 WrapHelp("Exit code 3 if an inference takes more"))
+      ->type_name("N");
+  app.add_option("--max-ram", raw.line.gates.max_ram_bytes,
+                 WrapHelp("Exit code 3 if activations need more bytes of RAM"))
+      ->type_name("BYTES");
+  if (!accuracy) return;
+  app.add_option("--min-accuracy", raw.line.gates.min_accuracy,
+                 WrapHelp("Exit code 3 if the accuracy is lower, or not "
+                          "measured"))
+      ->type_name("0..1");
+}
+
 void AddOutput(CLI::App& app, RawOptions& raw, bool required,
                const std::string& type, const std::string& help) {
   auto* option = app.add_option("-o,--output", raw.line.output, help);
@@ -143,6 +158,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddData(*app, raw, false,
           "Inputs to compare on; without it 16 seeded random ones");
   AddLimit(*app, raw, "Use at most N samples");
+  AddGates(*app, raw, /*accuracy=*/false);
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
                    "Accuracy and exactness over a labelled data set");
@@ -151,6 +167,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddQuantization(*app, raw);
   AddData(*app, raw, true, "The labelled data set");
   AddLimit(*app, raw, "Use at most N samples");
+  AddGates(*app, raw, /*accuracy=*/true);
 
   app = AddCommand(root, raw, Command::kRun, "run",
                    "Outputs of the reference, or of the simulated chip");
@@ -273,6 +290,18 @@ CommandLine TextOnly(Command command, std::string text) {
   return line;
 }
 
+absl::Status CheckGateValues(const Gates& gates) {
+  if (gates.max_cycles.value_or(0) < 0 || gates.max_ram_bytes.value_or(0) < 0) {
+    return UsageError("a limit below 0 can never hold",
+                      "--max-cycles, --max-ram", "0 or more", "");
+  }
+  const double accuracy = gates.min_accuracy.value_or(0);
+  if (accuracy >= 0 && accuracy <= 1) return absl::OkStatus();
+  return UsageError(absl::StrCat("an accuracy of ", accuracy, " is none"),
+                    "--min-accuracy", "a share from 0 to 1",
+                    "write 0.83 for 83 %");
+}
+
 absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   const CLI::App& app = *Reached(&root);
   CommandLine& line = raw.line;
@@ -322,6 +351,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.limit = raw.limit;
   }
+  EK_RETURN_IF_ERROR(CheckGateValues(line.gates));
   if (line.command != Command::kJobsCancel && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }

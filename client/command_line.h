@@ -32,6 +32,13 @@ enum class Command {
   kJobsCancel,
 };
 
+// Limits that a report must keep for the command to pass.
+struct Gates {
+  std::optional<int64_t> max_cycles{};     // totals.cycles
+  std::optional<int64_t> max_ram_bytes{};  // memory.ram_bytes
+  std::optional<double> min_accuracy{};    // accuracy.value, 0..1
+};
+
 // Every option of every command; those a command does not have keep their
 // defaults.
 struct CommandLine {
@@ -54,6 +61,7 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
+  Gates gates;  // profile, validate.
 
   // targets show, targets check, jobs show | watch | cancel.
   std::vector<std::string> names;

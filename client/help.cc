@@ -24,9 +24,9 @@ Without --server a daemon of your own is found or started (edgekilnd --local)
 and leaves after a while of idling.
 
 Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
-exist; 3 a result is not good enough (values differ from the reference);
-4 daemon unreachable, no worker in time, or our fault; 5 --timeout elapsed;
-6 authentication; 130 interrupted.
+exist; 3 a result is not good enough (a --max-... or --min-... limit is broken,
+or values differ from the reference); 4 daemon unreachable, no worker in time,
+or our fault; 5 --timeout elapsed; 6 authentication; 130 interrupted.
 )";
 
 constexpr char kInspect[] = R"(Examples:
@@ -52,9 +52,11 @@ constexpr char kProfile[] = R"(Examples:
   edgekiln profile net.onnx --target dla-64-o-512k --calibration images.npz
   edgekiln profile net.tflite --target dla-64-o-512k --target dla-128-i-1m
       Two chips. With --json: a list of Reports instead of one Report.
+  edgekiln profile net.tflite --target dla-64-o-512k --max-cycles 500000
+      In CI: exit code 3 if the network has become slower than that.
 
 Every layer output of the simulated chip is compared with the reference; a
-difference is exit code 3.
+difference is exit code 3, as is a broken --max-... or --min-... limit.
 )";
 
 constexpr char kValidate[] = R"(Examples:

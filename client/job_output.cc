@@ -16,6 +16,7 @@
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/gate.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/report.h"
@@ -84,29 +85,6 @@ void PrintJson(const std::vector<v1::Report>& reports,
   messages.reserve(reports.size());
   for (const v1::Report& report : reports) messages.push_back(&report);
   context.print(ToJsonArray(messages));
-}
-
-// A gate that is always there: the simulated chip equals the reference.
-absl::Status Gate(const std::vector<v1::Report>& reports) {
-  for (const v1::Report& report : reports) {
-    const int64_t mismatches = report.bit_exact().mismatches();
-    if (mismatches == 0) continue;
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        {.fault = Fault::kInfra,
-         .reason = kReasonGate,
-         .what = absl::StrCat(
-             "the simulated chip differs from the reference in ",
-             GroupDigits(mismatches), " of ",
-             GroupDigits(report.bit_exact().outputs_compared()), " values"),
-         .where = absl::StrCat(report.target_name(), ": ",
-                               report.bit_exact().first_mismatch()),
-         .limit = "0 mismatches",
-         .fix = absl::StrCat("this is a bug of edgekiln: report it with the "
-                             "model and job ",
-                             report.job_id())});
-  }
-  return absl::OkStatus();
 }
 
 absl::Status BadPath(const v1::Artifact& artifact) {
@@ -216,7 +194,7 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
     PrintText(reports, context);
   }
   EK_RETURN_IF_ERROR(outcome);
-  return Gate(reports);
+  return CheckGates(reports, context.line.gates);
 }
 
 absl::Status CheckOutputFile(const std::string& path) {
