@@ -15,8 +15,9 @@ namespace edgekiln::client {
 
 // Fetches and prints the job's reports, as text or as JSON: one Report, or with
 // several targets a list. Targets that failed are shown with their error.
-// Returns the outcome of the job: its error; GATE_FAILED (gate.h); OK. Nothing is printed for a job that failed as a
-// whole with --json: the error is then the output.
+// Returns the outcome of the job: its error; GATE_FAILED (gate.h); OK. Nothing
+// is printed for a job that failed as a whole with --json: the error is then
+// the output.
 absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 
 // Where an artifact belongs: FOLDER/PATH, with several targets

@@ -233,8 +233,8 @@ absl::Status DidNotStart(absl::string_view what, const std::string& log) {
 }
 
 // Keeps one attempt to start a daemon going. One that finds the lock held ends
-// with exit code 0: its holder is coming up, and will listen, or going down, and
-// will let go.
+// with exit code 0: its holder is coming up, and will listen, or going down,
+// and will let go.
 class Starter {
  public:
   Starter(const LocalDaemonOptions& options, Clock& clock)
