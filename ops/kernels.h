@@ -8,11 +8,12 @@
 #include "ops/tensor_view.h"
 
 // One function per op, each in the source file of its family. They compute;
-// types and shapes have been checked by CheckOp(), no output is empty. Only
-// Evaluate() calls them. Semantics: docs/numerics.md.
+// types and shapes have been checked by CheckOp(), not all outputs are empty.
+// Only the families (families.h) call them. Semantics: docs/numerics.md.
 namespace edgekiln::ops {
 
 using Inputs = absl::Span<const TensorView>;
+using Outputs = absl::Span<const MutableTensorView>;
 
 // The input, or an absent view if there are fewer.
 inline TensorView InputOr(Inputs inputs, size_t index) {
@@ -64,6 +65,67 @@ absl::Status BatchNormalization(const v1::BatchNormalization& op, Inputs inputs,
 // mean.cc
 absl::Status ReduceMean(const v1::ReduceMean& op, const TensorView& input,
                         const MutableTensorView& output);
+
+// conv3d.cc
+absl::Status Conv3d(const v1::Conv3d& op, Inputs inputs,
+                    const MutableTensorView& output, CpuPath path);
+// transposed_conv.cc
+absl::Status TransposedConv(const v1::TransposedConv& op, Inputs inputs,
+                            const MutableTensorView& output, CpuPath path);
+// pool_nd.cc
+absl::Status Pool(const v1::Pool& op, const TensorView& input, Outputs outputs);
+// local_response_normalization.cc
+absl::Status LocalResponseNormalization(
+    const v1::LocalResponseNormalization& op, const TensorView& input,
+    const MutableTensorView& output);
+// layer_normalization.cc
+absl::Status LayerNormalization(const v1::LayerNormalization& op, Inputs inputs,
+                                const MutableTensorView& output);
+absl::Status L2Normalization(const v1::L2Normalization& op,
+                             const TensorView& input,
+                             const MutableTensorView& output);
+// log_softmax.cc
+absl::Status LogSoftmax(const v1::LogSoftmax& op, const TensorView& input,
+                        const MutableTensorView& output);
+// resize.cc
+absl::Status Resize(const v1::Resize& op, const TensorView& input,
+                    const MutableTensorView& output);
+// lstm.cc, gru.cc, svdf.cc
+absl::Status Lstm(const v1::Lstm& op, Inputs inputs, Outputs outputs,
+                  CpuPath path);
+absl::Status Gru(const v1::Gru& op, Inputs inputs, Outputs outputs,
+                 CpuPath path);
+absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs);
+// unary.cc
+absl::Status Unary(const v1::Unary& op, const TensorView& input,
+                   const MutableTensorView& output);
+// binary.cc
+absl::Status Binary(const v1::Binary& op, Inputs inputs,
+                    const MutableTensorView& output);
+// select.cc
+absl::Status Select(Inputs inputs, const MutableTensorView& output);
+// cast.cc
+absl::Status Cast(const TensorView& input, const MutableTensorView& output);
+// gather.cc
+absl::Status Gather(const v1::Gather& op, Inputs inputs,
+                    const MutableTensorView& output);
+absl::Status GatherElements(const v1::GatherElements& op, Inputs inputs,
+                            const MutableTensorView& output);
+// slice.cc
+absl::Status Slice(const v1::Slice& op, const TensorView& input,
+                   const MutableTensorView& output);
+absl::Status BroadcastTo(const TensorView& input,
+                         const MutableTensorView& output);
+absl::Status Tile(const TensorView& input, const MutableTensorView& output);
+// reduce.cc
+absl::Status Reduce(const v1::Reduce& op, const TensorView& input,
+                    const MutableTensorView& output);
+// order.cc
+absl::Status ArgReduce(const v1::ArgReduce& op, const TensorView& input,
+                       const MutableTensorView& output);
+absl::Status TopK(const v1::TopK& op, const TensorView& input, Outputs outputs);
+absl::Status CumSum(const v1::CumSum& op, const TensorView& input,
+                    const MutableTensorView& output);
 
 }  // namespace edgekiln::ops
 

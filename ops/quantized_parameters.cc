@@ -45,6 +45,8 @@ QuantizedRange RangeOf(v1::ElementType type) {
       return {0, 255};
     case v1::INT16:
       return {-32768, 32767};
+    case v1::UINT16:
+      return {0, 65535};
     case v1::INT32:
       return {std::numeric_limits<int32_t>::min(),
               std::numeric_limits<int32_t>::max()};

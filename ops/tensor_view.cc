@@ -9,12 +9,15 @@ int64_t ElementBytes(v1::ElementType type) {
     case v1::BOOL:
       return 1;
     case v1::INT16:
+    case v1::UINT16:
     case v1::FLOAT16:
       return 2;
     case v1::FLOAT32:
     case v1::INT32:
+    case v1::UINT32:
       return 4;
     case v1::INT64:
+    case v1::UINT64:
     case v1::FLOAT64:
       return 8;
     default:

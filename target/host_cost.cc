@@ -1,12 +1,15 @@
 #include "target/host_cost.h"
 
 #include <algorithm>
+#include <optional>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "google/protobuf/descriptor.h"
+#include "target/macs.h"
 
 namespace edgekiln::target {
 namespace {
@@ -27,38 +30,9 @@ absl::Status TooLarge(absl::string_view what) {
                     .what = absl::StrCat(what, " does not fit 64 bits")});
 }
 
-// Multiply-accumulates per element of the output; 1 for ops without.
-absl::StatusOr<int64_t> MacsPerOutput(
-    const v1::OpAttributes& attributes,
-    absl::Span<const v1::TensorType* const> inputs) {
-  const auto extent = [](const v1::TensorType& type, int i) {
-    return i < type.shape_size() ? type.shape(i) : int64_t{1};
-  };
-  if (inputs.size() < 2 || inputs[0] == nullptr || inputs[1] == nullptr) {
-    return 1;
-  }
-  const v1::TensorType& weight = *inputs[1];
-  int64_t extents[3] = {1, 1, 1};
-  switch (attributes.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      extents[2] = extent(weight, 3);
-      [[fallthrough]];
-    case v1::OpAttributes::kDepthwiseConv2D:
-      extents[0] = extent(weight, 1);
-      extents[1] = extent(weight, 2);
-      break;
-    case v1::OpAttributes::kFullyConnected:
-      extents[0] = extent(weight, 1);
-      break;
-    case v1::OpAttributes::kMatMul:
-      extents[0] = extent(*inputs[0], std::max(0, inputs[0]->shape_size() - 1));
-      break;
-    default:
-      break;
-  }
-  const auto product = CheckedProduct(extents);
-  if (!product) return TooLarge("the number of multiply-accumulates");
-  return *product;
+ShapeSpan ShapeOf(const v1::TensorType* type) {
+  if (type == nullptr) return {};
+  return {type->shape().data(), static_cast<size_t>(type->shape_size())};
 }
 
 }  // namespace
@@ -91,20 +65,23 @@ absl::StatusOr<int64_t> HostElements(
     absl::Span<const v1::TensorType* const> inputs,
     absl::Span<const v1::TensorType* const> outputs) {
   int64_t largest = 0;
-  for (const v1::TensorType* input : inputs) {
-    if (input == nullptr) continue;
-    EK_ASSIGN_OR_RETURN(const int64_t elements, Elements(*input));
-    largest = std::max(largest, elements);
-  }
-  EK_ASSIGN_OR_RETURN(const int64_t macs, MacsPerOutput(attributes, inputs));
+  std::vector<ShapeSpan> shapes[2];
+  for (const v1::TensorType* input : inputs)
+    shapes[0].push_back(ShapeOf(input));
   for (const v1::TensorType* output : outputs) {
-    if (output == nullptr) continue;
-    EK_ASSIGN_OR_RETURN(const int64_t elements, Elements(*output));
-    const auto work = CheckedMul(elements, macs);
-    if (!work) return TooLarge("the number of multiply-accumulates");
-    largest = std::max(largest, *work);
+    shapes[1].push_back(ShapeOf(output));
   }
-  return largest;
+  for (const auto operands : {inputs, outputs}) {
+    for (const v1::TensorType* operand : operands) {
+      if (operand == nullptr) continue;
+      EK_ASSIGN_OR_RETURN(const int64_t elements, Elements(*operand));
+      largest = std::max(largest, elements);
+    }
+  }
+  const std::optional<int64_t> macs =
+      MultiplyAccumulates(attributes, shapes[0], shapes[1]);
+  if (!macs) return TooLarge("the number of multiply-accumulates");
+  return std::max(largest, *macs);
 }
 
 absl::string_view OpAttributesName(const v1::OpAttributes& attributes) {

@@ -3,6 +3,7 @@
 #include <limits>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/status_macros.h"
@@ -41,6 +42,14 @@ std::string PrintValue(const Message& message, const FieldDescriptor& field,
                        : reflection.GetBool(message, &field))
                  ? "true"
                  : "false";
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      const int number =
+          repeated ? reflection.GetRepeatedEnumValue(message, &field, index)
+                   : reflection.GetEnumValue(message, &field);
+      const google::protobuf::EnumValueDescriptor* value =
+          field.enum_type()->FindValueByNumber(number);
+      return value == nullptr ? absl::StrCat(number) : value->name();
+    }
     case FieldDescriptor::CPPTYPE_MESSAGE:
       return PrintMessage(
           repeated ? reflection.GetRepeatedMessage(message, &field, index)
@@ -81,6 +90,19 @@ absl::StatusOr<bool> ParseBool(TextScanner& scanner) {
   return scanner.Error("true or false expected");
 }
 
+// A value by its name, or by the number of one that has no name.
+absl::StatusOr<int> ParseEnum(TextScanner& scanner,
+                              const google::protobuf::EnumDescriptor& type) {
+  EK_ASSIGN_OR_RETURN(const absl::string_view word, scanner.Word());
+  const google::protobuf::EnumValueDescriptor* value =
+      type.FindValueByName(std::string(word));
+  if (value != nullptr) return value->number();
+  int number = 0;
+  if (absl::SimpleAtoi(word, &number)) return number;
+  return scanner.Error(
+      absl::StrCat("unknown value '", std::string(word), "' of ", type.name()));
+}
+
 absl::Status ParseValue(TextScanner& scanner, const FieldDescriptor& field,
                         Message& message) {
   const Reflection& reflection = *message.GetReflection();
@@ -113,6 +135,13 @@ absl::Status ParseValue(TextScanner& scanner, const FieldDescriptor& field,
       EK_ASSIGN_OR_RETURN(const bool value, ParseBool(scanner));
       repeated ? reflection.AddBool(&message, &field, value)
                : reflection.SetBool(&message, &field, value);
+      return absl::OkStatus();
+    }
+    case FieldDescriptor::CPPTYPE_ENUM: {
+      EK_ASSIGN_OR_RETURN(const int value,
+                          ParseEnum(scanner, *field.enum_type()));
+      repeated ? reflection.AddEnumValue(&message, &field, value)
+               : reflection.SetEnumValue(&message, &field, value);
       return absl::OkStatus();
     }
     case FieldDescriptor::CPPTYPE_MESSAGE:

@@ -1,26 +1,10 @@
 #include "compiler/ir/graph.h"
 
-#include <algorithm>
-
-#include "base/checked_math.h"
 #include "ops/shape_inference.h"
 #include "ops/tensor_view.h"
+#include "target/macs.h"
 
 namespace edgekiln::compiler {
-namespace {
-
-// Shape of a tensor by index, or null.
-const std::vector<int64_t>* ShapeOf(const Graph& graph,
-                                    const std::vector<TensorId>& ids,
-                                    size_t position) {
-  if (position >= ids.size()) return nullptr;
-  const TensorId id = ids[position];
-  if (id < 0 || id >= std::ssize(graph.tensors)) return nullptr;
-  return &graph.tensors[id].shape;
-}
-
-}  // namespace
-
 int64_t Tensor::num_elements() const { return ops::NumElements(shape); }
 
 absl::string_view Op::kind() const { return ops::OpKind(attributes); }
@@ -28,32 +12,18 @@ absl::string_view Op::kind() const { return ops::OpKind(attributes); }
 int64_t ElementBytes(v1::ElementType type) { return ops::ElementBytes(type); }
 
 int64_t MacsOf(const Graph& graph, const Op& op) {
-  const std::vector<int64_t>* in = ShapeOf(graph, op.inputs, 0);
-  const std::vector<int64_t>* weights = ShapeOf(graph, op.inputs, 1);
-  const std::vector<int64_t>* out = ShapeOf(graph, op.outputs, 0);
-  if (in == nullptr || weights == nullptr || out == nullptr) return 0;
-  int64_t per_output = 0;
-  switch (op.attributes.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      if (weights->size() != 4) return 0;
-      per_output = (*weights)[1] * (*weights)[2] * (*weights)[3];
-      break;
-    case v1::OpAttributes::kDepthwiseConv2D:
-      if (weights->size() != 4) return 0;
-      per_output = (*weights)[1] * (*weights)[2];
-      break;
-    case v1::OpAttributes::kFullyConnected:
-      if (weights->size() != 2) return 0;
-      per_output = (*weights)[1];
-      break;
-    case v1::OpAttributes::kMatMul:
-      if (in->empty()) return 0;
-      per_output = in->back();
-      break;
-    default:
-      return 0;
-  }
-  return CheckedMul(ops::NumElements(*out), per_output).value_or(0);
+  const auto shapes = [&graph](const std::vector<TensorId>& ids) {
+    std::vector<target::ShapeSpan> result;
+    for (const TensorId id : ids) {
+      const bool exists = id >= 0 && id < std::ssize(graph.tensors);
+      result.push_back(exists ? target::ShapeSpan(graph.tensors[id].shape)
+                              : target::ShapeSpan());
+    }
+    return result;
+  };
+  return target::MultiplyAccumulates(op.attributes, shapes(op.inputs),
+                                     shapes(op.outputs))
+      .value_or(0);
 }
 
 std::vector<int32_t> Producers(const Graph& graph) {

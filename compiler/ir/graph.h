@@ -58,19 +58,27 @@ struct Op {
   absl::string_view kind() const;
 };
 
+// A tensor that lives from one inference to the next: what `output` holds after
+// one is `input` of the next; zero (real value) before the first.
+struct State {
+  TensorId input = kNoTensor;   // One of Graph::inputs.
+  TensorId output = kNoTensor;  // One of Graph::outputs; same type.
+};
+
 struct Graph {
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<Op> ops;  // Topological order.
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
+  std::vector<State> states;
 };
 
 // Bytes of one element; 0 for ELEMENT_TYPE_UNSPECIFIED.
 int64_t ElementBytes(v1::ElementType type);
 
-// Multiply-accumulates of one op for one inference: conv, depthwise, fully
-// connected and matmul; 0 for everything else.
+// Multiply-accumulates of one op for one inference: convolutions, fully
+// connected, matmul and recurrent cells; 0 for everything else.
 int64_t MacsOf(const Graph& graph, const Op& op);
 
 // Index of the op that produces each tensor, or -1.
@@ -81,7 +89,7 @@ std::vector<std::vector<int32_t>> Consumers(const Graph& graph);
 
 // Checks every invariant: indices, topological order, single producer, unique
 // names and ids, shapes and element types per op (shape inference), constant
-// sizes, quantization arity. INVALID_ARGUMENT naming the op and tensor.
+// sizes, quantization arity, states. INVALID_ARGUMENT naming the op and tensor.
 absl::Status VerifyGraph(const Graph& graph);
 
 // The stored form. FromProto verifies; bytes are hostile.

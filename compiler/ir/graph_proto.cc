@@ -60,6 +60,11 @@ v1::Graph GraphToProto(const Graph& graph) {
   }
   proto.mutable_inputs()->Add(graph.inputs.begin(), graph.inputs.end());
   proto.mutable_outputs()->Add(graph.outputs.begin(), graph.outputs.end());
+  for (const State& state : graph.states) {
+    v1::State& out = *proto.add_states();
+    out.set_input(state.input);
+    out.set_output(state.output);
+  }
   return proto;
 }
 
@@ -80,6 +85,9 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
   }
   graph.inputs.assign(proto.inputs().begin(), proto.inputs().end());
   graph.outputs.assign(proto.outputs().begin(), proto.outputs().end());
+  for (const v1::State& state : proto.states()) {
+    graph.states.push_back({state.input(), state.output()});
+  }
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored graph");
   return graph;
 }

@@ -102,9 +102,41 @@ TEST(VerifyGraphTest, RefusesWhatBreaksAnInvariant) {
   }
 }
 
+constexpr char kState[] = R"(%x : float32[2] = input
+%h : float32[2] = input
+%y : float32[2] = add(%x, %h) id add
+%k : float32[1] = constant [1]
+return %y states %h = %y
+)";
+
+TEST(StateTest, PairsAnInputWithAnOutput) {
+  const absl::StatusOr<Graph> graph = ParseGraph(kState);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::StatusOr<Graph> again = GraphFromProto(GraphToProto(*graph));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(PrintGraph(*again), PrintGraph(*graph));
+  const struct {
+    const char* name;
+    std::vector<State> states;
+  } cases[] = {
+      {"output is none", {{1, 0}}},
+      {"input is none", {{3, 2}}},
+      {"out of range", {{9, 2}}},
+      {"twice", {{1, 2}, {0, 2}}},
+  };
+  for (const auto& c : cases) {
+    Graph damaged = *graph;
+    damaged.states = c.states;
+    EXPECT_FALSE(VerifyGraph(damaged).ok()) << c.name;
+  }
+  Graph other_type = *graph;
+  other_type.tensors[1].shape = {1};
+  EXPECT_FALSE(VerifyGraph(other_type).ok());
+}
+
 TEST(VerifyGraphTest, NamesTheOpWhereOpsRefuses) {
   Graph graph = TwoLayers();
-  graph.tensors[3].type = v1::INT32;
+  graph.tensors[3].type = v1::BOOL;
   const auto detail = GetErrorDetail(VerifyGraph(graph));
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->where, "add (add)");

@@ -52,6 +52,10 @@ absl::Status AppendElement(v1::ElementType type, TextScanner& scanner,
       return AppendInt<uint8_t>(scanner, data);
     case v1::INT16:
       return AppendInt<int16_t>(scanner, data);
+    case v1::UINT16:
+      return AppendInt<uint16_t>(scanner, data);
+    case v1::UINT32:
+      return AppendInt<uint32_t>(scanner, data);
     case v1::INT32:
       return AppendInt<int32_t>(scanner, data);
     case v1::INT64:
@@ -74,6 +78,14 @@ class Parser {
       do {
         EK_ASSIGN_OR_RETURN(const TensorId id, Reference());
         graph_.outputs.push_back(id);
+      } while (scanner_.Take(','));
+    }
+    if (scanner_.TakeWord("states")) {
+      do {
+        EK_ASSIGN_OR_RETURN(const TensorId input, Reference());
+        EK_RETURN_IF_ERROR(scanner_.Expect('='));
+        EK_ASSIGN_OR_RETURN(const TensorId output, Reference());
+        graph_.states.push_back({input, output});
       } while (scanner_.Take(','));
     }
     if (!scanner_.AtEnd()) return scanner_.Error("end of text expected");

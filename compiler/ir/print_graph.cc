@@ -24,7 +24,7 @@ T ElementAt(const std::string& data, int64_t index) {
   return value;
 }
 
-// One element as text; "" if only its bits tell it apart (NaN, float16).
+// One element as text; "" if it is written as bits (NaN, float16, uint64).
 std::string ElementText(v1::ElementType type, const std::string& data,
                         int64_t i) {
   switch (type) {
@@ -43,6 +43,10 @@ std::string ElementText(v1::ElementType type, const std::string& data,
       return absl::StrCat(ElementAt<uint8_t>(data, i));
     case v1::INT16:
       return absl::StrCat(ElementAt<int16_t>(data, i));
+    case v1::UINT16:
+      return absl::StrCat(ElementAt<uint16_t>(data, i));
+    case v1::UINT32:
+      return absl::StrCat(ElementAt<uint32_t>(data, i));
     case v1::INT32:
       return absl::StrCat(ElementAt<int32_t>(data, i));
     case v1::INT64:
@@ -118,7 +122,14 @@ class Printer {
       PrintConstant(static_cast<TensorId>(i));
     }
     absl::StrAppend(&text_, "return", graph_.outputs.empty() ? "" : " ",
-                    References(graph_.outputs), "\n");
+                    References(graph_.outputs));
+    for (size_t i = 0; i < graph_.states.size(); ++i) {
+      const State& state = graph_.states[i];
+      absl::StrAppend(&text_, i == 0 ? " states " : ", ",
+                      References({state.input}), " = ",
+                      References({state.output}));
+    }
+    text_ += "\n";
     return std::move(text_);
   }
 

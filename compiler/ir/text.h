@@ -23,7 +23,9 @@
 // absent optional input. Names with other characters than [A-Za-z0-9_./:;-] are
 // quoted: %"a b". Attribute fields are those of graph.proto, zero values left
 // out. "#" starts a comment. Several outputs are separated by commas on the
-// left of "=". Without `id` the parser makes one of kind and position.
+// left of "=". Values of enums are their names. States follow the outputs:
+// "return %y, %h1 states %h0 = %h1". Without `id` the parser makes one of kind
+// and position.
 namespace edgekiln::compiler {
 
 struct PrintOptions {

@@ -39,6 +39,13 @@ const RoundTripCase kRoundTrips[] = {
      "%n : float32[1] = constant 0x0100c07f\n"
      "%h : float16[1] = constant 0x003c\n"
      "return %x\n"},
+    {"EnumsAndStates",
+     "%x : float32[1] = input\n"
+     "%h : float32[1] = input\n"
+
+     "%y : float32[1] = pad(%x) {before [0] after [0] mode EDGE} id p\n"
+     "%n : float32[1] = add(%y, %h) id a\n"
+     "return %u, %n states %h = %n\n"},
     {"LongConstant",
      "%c : int8[17] = constant 0x0001020304050607080910111213141516\n"
      "return %c\n"},

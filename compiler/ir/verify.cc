@@ -146,11 +146,42 @@ class DefinitionWalk {
   std::vector<bool> defined_;
 };
 
+bool SameType(const Tensor& a, const Tensor& b) {
+  return a.type == b.type && a.shape == b.shape &&
+         a.quantization == b.quantization;
+}
+
+absl::Status VerifyStates(const Graph& graph) {
+  absl::flat_hash_set<TensorId> seen;
+  const auto holds = [](const std::vector<TensorId>& ids, TensorId id) {
+    return std::find(ids.begin(), ids.end(), id) != ids.end();
+  };
+  for (const State& state : graph.states) {
+    if (!holds(graph.inputs, state.input) ||
+        !holds(graph.outputs, state.output)) {
+      return Invalid(
+          "state is not a graph input and a graph output",
+          absl::StrCat("tensors ", state.input, " and ", state.output));
+    }
+    const std::string place = TensorPlace(graph, state.input);
+    if (!seen.insert(state.input).second || !seen.insert(state.output).second) {
+      return Invalid("tensor is in two states", place);
+    }
+    if (!SameType(graph.tensors[state.input], graph.tensors[state.output])) {
+      return Invalid(
+          "state changes its type", place,
+          absl::StrCat("the type of ", TensorPlace(graph, state.output)));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyGraph(const Graph& graph) {
   EK_RETURN_IF_ERROR(VerifyTensors(graph));
-  return DefinitionWalk(graph).Run();
+  EK_RETURN_IF_ERROR(DefinitionWalk(graph).Run());
+  return VerifyStates(graph);
 }
 
 }  // namespace edgekiln::compiler

@@ -304,6 +304,9 @@ bool RemoveUnusedTensors(Graph& graph) {
   };
   renumber(graph.inputs);
   renumber(graph.outputs);
+  for (State& state : graph.states) {
+    state = {renumbered[state.input], renumbered[state.output]};
+  }
   for (Op& op : graph.ops) {
     renumber(op.inputs);
     renumber(op.outputs);

@@ -1,0 +1,29 @@
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+#include "ops/families.h"
+#include "ops/kernels.h"
+#include "ops/rules.h"
+#include "ops/shape_inference.h"
+
+// Resampling.
+namespace edgekiln::ops {
+
+absl::StatusOr<std::vector<Shape>> InferResampling(const v1::OpAttributes& op,
+                                                   Views) {
+  return NoSuchOp(op);
+}
+
+absl::Status CheckResampling(const v1::OpAttributes& op, Views, Views) {
+  return NoSuchOp(op);
+}
+
+absl::Status ComputeResampling(const v1::OpAttributes& op, Inputs, Outputs,
+                               CpuPath) {
+  return NoSuchOp(op);
+}
+
+}  // namespace edgekiln::ops
