@@ -1,8 +1,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
 #include "ops/kernels.h"
@@ -13,38 +11,168 @@
 namespace edgekiln::ops {
 namespace {
 
+using U = v1::Unary;
+using B = v1::Binary;
+
+bool HoldsSteps(v1::ElementType type) {
+  return type == v1::INT8 || type == v1::UINT8 || type == v1::INT16 ||
+         type == v1::UINT16 || type == v1::INT32;
+}
+
+absl::Status WantSteps(const TensorView& tensor, absl::string_view which) {
+  if (HoldsSteps(tensor.type) && tensor.quantization.present()) {
+    return absl::OkStatus();
+  }
+  return BadType(absl::StrCat(which, " is ", TypeName(tensor.type)),
+                 "a quantized INT8, UINT8, INT16, UINT16 or INT32");
+}
+
 absl::Status CheckQuantize(Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-  const bool known = output.type == v1::INT8 || output.type == v1::UINT8 ||
-                     output.type == v1::INT16 || output.type == v1::INT32;
-  if (!known || !output.quantization.present()) {
-    return BadType(absl::StrCat("output is ", TypeName(output.type)),
-                   "a quantized INT8, UINT8, INT16 or INT32");
-  }
-  if (inputs[0].type == v1::FLOAT32) return absl::OkStatus();
-  if (!IsQuantizedType(inputs[0].type) || !IsQuantizedType(output.type)) {
-    return BadType(
-        absl::StrCat(TypeName(inputs[0].type), " to ", TypeName(output.type)),
-        "FLOAT32, or INT8 and UINT8 on both sides");
-  }
+  EK_RETURN_IF_ERROR(WantSteps(output, "output"));
+  if (IsFloatType(inputs[0].type)) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(WantSteps(inputs[0], "input 0"));
   EK_RETURN_IF_ERROR(WantPerTensor(inputs[0], "input 0"));
   return WantPerTensor(output, "output");
 }
 
 absl::Status CheckDequantize(Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-  EK_RETURN_IF_ERROR(WantType(output, "output", v1::FLOAT32));
-  const v1::ElementType type = inputs[0].type;
-  const bool known = type == v1::INT8 || type == v1::UINT8 ||
-                     type == v1::INT16 || type == v1::INT32;
-  if (known && inputs[0].quantization.present()) return absl::OkStatus();
-  return BadType(absl::StrCat("input 0 is ", TypeName(type)),
-                 "a quantized INT8, UINT8, INT16 or INT32");
+  if (!IsFloatType(output.type)) {
+    return WantType(output, "output", v1::FLOAT32);
+  }
+  return WantSteps(inputs[0], "input 0");
+}
+
+// Add, Mul, Clip: `count` inputs.
+absl::Status CheckClamped(const v1::Clamp& clamp, size_t count, Views inputs,
+                          const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, count, count));
+  std::vector<TensorView> all(inputs.begin(), inputs.end());
+  all.push_back(output);
+  EK_RETURN_IF_ERROR(WantArithmetic(all));
+  return WantClampable(clamp, output);
+}
+
+absl::Status CheckUnary(const U& op, Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
+  switch (op.function()) {
+    case U::ABS:
+    case U::NEG:
+    case U::SIGN:
+    case U::SQUARE:
+      return WantArithmetic({inputs[0], output});
+    case U::NOT:
+      EK_RETURN_IF_ERROR(WantType(inputs[0], "input 0", v1::BOOL));
+      return CheckMove(inputs[0], output);
+    default:
+      break;
+  }
+  if (!U::Function_IsValid(op.function()) ||
+      op.function() == U::FUNCTION_UNSPECIFIED) {
+    return BadType("unary op without a function");
+  }
+  EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+  if (IsFloatType(output.type) || output.quantization.present()) {
+    return absl::OkStatus();
+  }
+  return BadType(absl::StrCat(U::Function_Name(op.function()), " of ",
+                              TypeName(output.type)),
+                 "a float type, or integers with a scale");
+}
+
+// bool x bool -> bool.
+absl::Status CheckLogic(Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantType(inputs[0], "input 0", v1::BOOL));
+  EK_RETURN_IF_ERROR(WantType(inputs[1], "input 1", v1::BOOL));
+  return CheckMove(inputs[0], output);
+}
+
+absl::Status CheckComparison(const B& op, Views inputs,
+                             const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantType(output, "output", v1::BOOL));
+  const bool equality =
+      op.function() == B::EQUAL || op.function() == B::NOT_EQUAL;
+  if (equality && inputs[0].type == v1::BOOL) {
+    return WantType(inputs[1], "input 1", v1::BOOL);
+  }
+  return WantArithmetic(inputs);
+}
+
+absl::Status CheckPow(Views inputs, const TensorView& output) {
+  for (const TensorView& tensor : {inputs[0], inputs[1], output}) {
+    if (tensor.quantization.present() || !IsNumericType(tensor.type)) {
+      return BadType(absl::StrCat("POW of ", TypeName(tensor.type)),
+                     "float or integer types without scales");
+    }
+  }
+  return CheckMove(inputs[0], output);
+}
+
+absl::Status CheckBinary(const B& op, Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 2, 2));
+  const bool clamped = op.clamp().has_min() || op.clamp().has_max();
+  switch (op.function()) {
+    case B::SUB:
+    case B::DIV:
+      return CheckClamped(op.clamp(), 2, inputs, output);
+    default:
+      if (clamped) return BadType("clamp of a function other than SUB and DIV");
+  }
+  switch (op.function()) {
+    case B::AND:
+    case B::OR:
+    case B::XOR:
+      return CheckLogic(inputs, output);
+    case B::EQUAL:
+    case B::NOT_EQUAL:
+    case B::GREATER:
+    case B::GREATER_OR_EQUAL:
+    case B::LESS:
+    case B::LESS_OR_EQUAL:
+      return CheckComparison(op, inputs, output);
+    case B::POW:
+      return CheckPow(inputs, output);
+    case B::FLOOR_DIV:
+    case B::FLOOR_MOD:
+      EK_RETURN_IF_ERROR(WantNotQuantized(output, "output"));
+      [[fallthrough]];
+    case B::MINIMUM:
+    case B::MAXIMUM:
+    case B::SQUARED_DIFFERENCE:
+    case B::PRELU:
+      return WantArithmetic({inputs[0], inputs[1], output});
+    default:
+      return BadType("binary op without a function");
+  }
+}
+
+absl::Status CheckSelect(Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 3, 3));
+  EK_RETURN_IF_ERROR(WantType(inputs[0], "input 0", v1::BOOL));
+  if (output.quantization.per_channel()) {
+    return BadType("selection from tensors quantized per channel", "one scale");
+  }
+  EK_RETURN_IF_ERROR(CheckMove(inputs[1], output));
+  return CheckMove(inputs[2], output);
+}
+
+absl::Status CheckCast(Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
+  EK_RETURN_IF_ERROR(WantNotQuantized(inputs[0], "input 0"));
+  return WantNotQuantized(output, "output");
 }
 
 absl::StatusOr<Shape> BinaryShape(Views inputs) {
   EK_RETURN_IF_ERROR(WantInputs(inputs, 2));
   return BroadcastShape(inputs[0].shape, inputs[1].shape);
+}
+
+absl::StatusOr<Shape> SelectShape(Views inputs) {
+  EK_RETURN_IF_ERROR(WantInputs(inputs, 3));
+  EK_ASSIGN_OR_RETURN(const Shape values,
+                      BroadcastShape(inputs[1].shape, inputs[2].shape));
+  return BroadcastShape(inputs[0].shape, values);
 }
 
 }  // namespace
@@ -53,15 +181,17 @@ absl::StatusOr<std::vector<Shape>> InferElementwise(const v1::OpAttributes& op,
                                                     Views inputs) {
   switch (op.op_case()) {
     case v1::OpAttributes::kAdd:
-      return One(BinaryShape(inputs));
     case v1::OpAttributes::kMul:
+    case v1::OpAttributes::kBinary:
       return One(BinaryShape(inputs));
     case v1::OpAttributes::kClip:
-      return One(SameShape(inputs));
+    case v1::OpAttributes::kUnary:
+    case v1::OpAttributes::kCast:
     case v1::OpAttributes::kQuantize:
-      return One(SameShape(inputs));
     case v1::OpAttributes::kDequantize:
       return One(SameShape(inputs));
+    case v1::OpAttributes::kSelect:
+      return One(SelectShape(inputs));
     default:
       return NoSuchOp(op);
   }
@@ -71,17 +201,19 @@ absl::Status CheckElementwise(const v1::OpAttributes& op, Views inputs,
                               Views outputs) {
   switch (op.op_case()) {
     case v1::OpAttributes::kAdd:
-      EK_RETURN_IF_ERROR(CheckClamp(op.add().clamp()));
-      EK_RETURN_IF_ERROR(WantCount(inputs, 2, 2));
-    return WantUniform(inputs, outputs[0]);
+      return CheckClamped(op.add().clamp(), 2, inputs, outputs[0]);
     case v1::OpAttributes::kMul:
-      EK_RETURN_IF_ERROR(CheckClamp(op.mul().clamp()));
-      EK_RETURN_IF_ERROR(WantCount(inputs, 2, 2));
-      return WantUniform(inputs, outputs[0]);
+      return CheckClamped(op.mul().clamp(), 2, inputs, outputs[0]);
     case v1::OpAttributes::kClip:
-      EK_RETURN_IF_ERROR(CheckClamp(op.clip().clamp()));
-      EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-      return WantUniform(inputs, outputs[0]);
+      return CheckClamped(op.clip().clamp(), 1, inputs, outputs[0]);
+    case v1::OpAttributes::kUnary:
+      return CheckUnary(op.unary(), inputs, outputs[0]);
+    case v1::OpAttributes::kBinary:
+      return CheckBinary(op.binary(), inputs, outputs[0]);
+    case v1::OpAttributes::kSelect:
+      return CheckSelect(inputs, outputs[0]);
+    case v1::OpAttributes::kCast:
+      return CheckCast(inputs, outputs[0]);
     case v1::OpAttributes::kQuantize:
       return CheckQuantize(inputs, outputs[0]);
     case v1::OpAttributes::kDequantize:

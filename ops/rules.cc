@@ -48,6 +48,34 @@ bool IsQuantizedType(v1::ElementType type) {
   return type == v1::INT8 || type == v1::UINT8;
 }
 
+bool IsFloatType(v1::ElementType type) {
+  return type == v1::FLOAT32 || type == v1::FLOAT16 || type == v1::FLOAT64;
+}
+
+bool IsIntegerType(v1::ElementType type) {
+  switch (type) {
+    case v1::INT8:
+    case v1::UINT8:
+    case v1::INT16:
+    case v1::UINT16:
+    case v1::INT32:
+    case v1::UINT32:
+    case v1::INT64:
+    case v1::UINT64:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool IsNumericType(v1::ElementType type) {
+  return IsFloatType(type) || IsIntegerType(type);
+}
+
+bool IsIndexType(v1::ElementType type) {
+  return type == v1::INT32 || type == v1::INT64;
+}
+
 absl::Status WantType(const TensorView& tensor, absl::string_view which,
                       v1::ElementType type) {
   if (tensor.type == type) return absl::OkStatus();
@@ -103,6 +131,42 @@ absl::Status WantUniform(Views inputs, const TensorView& output) {
 }
 
 // Ops that copy or compare values: one type, one quantization.
+absl::Status WantNotQuantized(const TensorView& tensor,
+                              absl::string_view which) {
+  if (!tensor.quantization.present()) return absl::OkStatus();
+  return BadType(absl::StrCat(std::string(which), " is quantized"),
+                 "a tensor without scales");
+}
+
+absl::Status WantArithmetic(Views tensors) {
+  const v1::ElementType type = tensors[0].type;
+  const bool quantized = tensors[0].quantization.present();
+  const bool known = quantized ? IsQuantizedType(type) || type == v1::INT16
+                               : IsNumericType(type);
+  if (!known) {
+    return BadType(
+        absl::StrCat(quantized ? "quantized " : "", TypeName(type)),
+        quantized ? "INT8, UINT8 or INT16" : "a float or integer type");
+  }
+  for (const TensorView& tensor : tensors) {
+    EK_RETURN_IF_ERROR(WantType(tensor, "one of the tensors", type));
+    EK_RETURN_IF_ERROR(quantized
+                           ? WantPerTensor(tensor, "one of the tensors")
+                           : WantNotQuantized(tensor, "one of the tensors"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WantClampable(const v1::Clamp& clamp, const TensorView& output) {
+  EK_RETURN_IF_ERROR(CheckClamp(clamp));
+  if ((!clamp.has_min() && !clamp.has_max()) || IsFloatType(output.type) ||
+      output.quantization.present()) {
+    return absl::OkStatus();
+  }
+  return BadType(absl::StrCat("clamp of ", TypeName(output.type)),
+                 "a minimum and a maximum op, whose bounds are exact");
+}
+
 absl::Status CheckMove(const TensorView& input, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantType(output, "output", input.type));
   if (input.quantization == output.quantization) return absl::OkStatus();

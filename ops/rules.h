@@ -35,6 +35,10 @@ std::string TypeName(v1::ElementType type);
 
 // INT8, UINT8: 8-bit activations.
 bool IsQuantizedType(v1::ElementType type);
+bool IsFloatType(v1::ElementType type);    // 16, 32 or 64 bits.
+bool IsIntegerType(v1::ElementType type);  // Signed or not; not BOOL.
+bool IsNumericType(v1::ElementType type);  // Float or integer.
+bool IsIndexType(v1::ElementType type);    // INT32, INT64.
 
 absl::Status WantType(const TensorView& tensor, absl::string_view which,
                       v1::ElementType type);
@@ -45,6 +49,13 @@ absl::Status CheckClamp(const v1::Clamp& clamp);
 // All of `inputs` and the output are FLOAT32, or all are one 8-bit type with
 // one scale each.
 absl::Status WantUniform(Views inputs, const TensorView& output);
+// All of `tensors` have one type: any numeric one without scales, or INT8,
+// UINT8 or INT16 with one scale each.
+absl::Status WantArithmetic(Views tensors);
+absl::Status WantNotQuantized(const TensorView& tensor,
+                              absl::string_view which);
+// A clamp needs real values: floats, or integers with a scale.
+absl::Status WantClampable(const v1::Clamp& clamp, const TensorView& output);
 // Ops that copy or compare values: one type, one quantization.
 absl::Status CheckMove(const TensorView& input, const TensorView& output);
 
