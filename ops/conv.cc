@@ -1,152 +1,208 @@
 #include <algorithm>
-#include <cstring>
+#include <memory>
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/dot_output.h"
-#include "ops/gemm.h"
+#include "ops/dot.h"
 #include "ops/kernels.h"
-#include "ops/quantized_parameters.h"
+#include "ops/window.h"
 
 // Convolution as a matrix product: the window of each output pixel becomes a
-// row (kh, kw, c ascending), the weights of each output channel a column.
-// Padding takes part as zeros.
+// row (kd, kh, kw, c ascending), the weights of each output channel a column.
+// Padding takes part as zeros. So does a transposed convolution: each position
+// of the window of an output pixel reads at most one input pixel.
 namespace edgekiln::ops {
 namespace {
 
-struct ConvGeometry {
-  ConvGeometry(const v1::Window2d& w, absl::Span<const int64_t> x,
-               absl::Span<const int64_t> weights, absl::Span<const int64_t> out)
-      : window(w),
-        in_h(x[1]),
-        in_w(x[2]),
-        in_c(x[3]),
-        kernel_h(weights[1]),
-        kernel_w(weights[2]),
-        out_h(out[1]),
-        out_w(out[2]),
-        out_c(out[3]),
-        pixels(out[0] * out[1] * out[2]),
-        depth(kernel_h * kernel_w * in_c) {}
-
-  const v1::Window2d& window;
-  int64_t in_h, in_w, in_c;
-  int64_t kernel_h, kernel_w;
-  int64_t out_h, out_w, out_c;
-  int64_t pixels;  // Of all images of the batch.
-  int64_t depth;
-};
-
-// Steps k in [begin, end) of a window of `size` steps for which
-// first + k * dilation lies in [0, extent).
-struct Steps {
-  Steps(int64_t first, int64_t dilation, int64_t size, int64_t extent)
-      : begin(first >= 0 ? 0
-                         : std::min(size, (dilation - 1 - first) / dilation)),
-        end(first >= extent ? begin
-                            : std::clamp((extent - 1 - first) / dilation + 1,
-                                         begin, size)) {}
-  int64_t begin;
-  int64_t end;
-};
-
-// Writes the window of output pixel `pixel` to `row`, each value minus
+// Writes what the window of output pixel `pixel` sees of `channels` channels of
+// `x` (which starts at the first of them) to `row`, each value minus
 // `zero_point`.
 template <typename From, typename To>
-void GatherWindow(const ConvGeometry& g, int64_t pixel, const From* x,
-                  To zero_point, To* row) {
-  const int64_t image = pixel / (g.out_h * g.out_w);
-  const int64_t oy = pixel / g.out_w % g.out_h;
-  const int64_t ox = pixel % g.out_w;
-  const From* from_image = x + image * g.in_h * g.in_w * g.in_c;
-  const int64_t dilation_w = g.window.dilation_w();
-  const int64_t left = ox * g.window.stride_w() - g.window.pad_left();
-  const Steps inside(left, dilation_w, g.kernel_w, g.in_w);
-  // Neighbours in the window are neighbours in memory without dilation.
-  const int64_t run = dilation_w == 1 ? inside.end - inside.begin : 1;
-  for (int64_t kh = 0; kh < g.kernel_h; ++kh, row += g.kernel_w * g.in_c) {
-    const int64_t y = oy * g.window.stride_h() - g.window.pad_top() +
-                      kh * g.window.dilation_h();
-    if (y < 0 || y >= g.in_h || inside.begin == inside.end) {
-      std::fill_n(row, g.kernel_w * g.in_c, To{0});
+void GatherWindow(const WindowGeometry& g, int64_t pixel, const From* x,
+                  int64_t channels, To zero_point, To* row) {
+  const int64_t image = pixel / g.image_pixels();
+  const WindowGeometry::Extents at = g.PositionOf(pixel);
+  const From* from_image = x + image * g.input_pixels() * g.in_c;
+  const int64_t left = at[2] * g.stride[2] - g.pad[2];
+  const WindowSteps inside(left, g.dilation[2], g.kernel[2], g.in[2]);
+  // Neighbours in the window are neighbours in memory without dilation and
+  // groups.
+  const bool dense = g.dilation[2] == 1 && channels == g.in_c;
+  const int64_t run = dense ? inside.count() : 1;
+  const int64_t row_size = g.kernel[2] * channels;
+  for (int64_t k = 0; k < g.kernel[0] * g.kernel[1]; ++k, row += row_size) {
+    const int64_t z =
+        at[0] * g.stride[0] - g.pad[0] + k / g.kernel[1] * g.dilation[0];
+    const int64_t y =
+        at[1] * g.stride[1] - g.pad[1] + k % g.kernel[1] * g.dilation[1];
+    if (z < 0 || z >= g.in[0] || y < 0 || y >= g.in[1] || inside.count() == 0) {
+      std::fill_n(row, row_size, To{0});
       continue;
     }
-    std::fill_n(row, inside.begin * g.in_c, To{0});
+    std::fill_n(row, inside.begin * channels, To{0});
+    const From* line = from_image + (z * g.in[1] + y) * g.in[2] * g.in_c;
     for (int64_t kw = inside.begin; kw < inside.end; kw += run) {
-      const From* from =
-          from_image + (y * g.in_w + left + kw * dilation_w) * g.in_c;
-      To* to = row + kw * g.in_c;
-      for (int64_t i = 0; i < run * g.in_c; ++i) {
+      const From* from = line + (left + kw * g.dilation[2]) * g.in_c;
+      To* to = row + kw * channels;
+      for (int64_t i = 0; i < run * channels; ++i) {
         to[i] = static_cast<To>(from[i] - zero_point);
       }
     }
-    std::fill_n(row + inside.end * g.in_c, (g.kernel_w - inside.end) * g.in_c,
+    std::fill_n(row + inside.end * channels, row_size - inside.end * channels,
                 To{0});
   }
 }
 
-void ConvFloat(const ConvGeometry& g, Inputs inputs, FloatRange range,
-               float* out, CpuPath path) {
-  const PackedFloat weights(inputs[1].as<float>(), g.depth, g.out_c, 1,
-                            g.depth);
-  const int64_t step = RowsPerStep(g.pixels, g.depth, g.out_c);
-  std::vector<float> patches(step * g.depth);
-  for (int64_t first = 0; first < g.pixels; first += step) {
-    const int64_t rows = std::min(step, g.pixels - first);
-    for (int64_t r = 0; r < rows; ++r) {
-      GatherWindow(g, first + r, inputs[0].as<float>(), 0.0f,
-                   patches.data() + r * g.depth);
+// The input coordinate that step k of the window of output coordinate `at`
+// of a transposed convolution reads, or -1.
+int64_t Source(const WindowGeometry& g, int d, int64_t at, int64_t k) {
+  const int64_t shifted = at + g.pad[d] - k * g.dilation[d];
+  if (shifted < 0 || shifted % g.stride[d] != 0) return -1;
+  const int64_t source = shifted / g.stride[d];
+  return source < g.in[d] ? source : -1;
+}
+
+// GatherWindow() of a transposed convolution.
+template <typename From, typename To>
+void GatherSources(const WindowGeometry& g, int64_t pixel, const From* x,
+                   int64_t channels, To zero_point, To* row) {
+  const WindowGeometry::Extents at = g.PositionOf(pixel);
+  const From* image = x + pixel / g.image_pixels() * g.input_pixels() * g.in_c;
+  for (int64_t k = 0; k < g.positions(); ++k, row += channels) {
+    const int64_t z = Source(g, 0, at[0], k / (g.kernel[1] * g.kernel[2]));
+    const int64_t y = Source(g, 1, at[1], k / g.kernel[2] % g.kernel[1]);
+    const int64_t column = Source(g, 2, at[2], k % g.kernel[2]);
+    if (z < 0 || y < 0 || column < 0) {
+      std::fill_n(row, channels, To{0});
+      continue;
     }
-    float* to = out + first * g.out_c;
-    Multiply(path, rows, patches.data(), weights, to);
-    FinishRows(to, rows, g.out_c, InputOr(inputs, 2).as<float>(), range);
+    const From* from = image + ((z * g.in[1] + y) * g.in[2] + column) * g.in_c;
+    for (int64_t c = 0; c < channels; ++c) {
+      row[c] = static_cast<To>(from[c] - zero_point);
+    }
   }
 }
 
-template <typename T>
-absl::Status ConvQuantized(const ConvGeometry& g, const v1::Clamp& clamp,
-                           Inputs inputs, const MutableTensorView& output,
-                           CpuPath path) {
-  EK_ASSIGN_OR_RETURN(
-      const QuantizedDotParameters parameters,
-      DotParameters(clamp, inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type, g.out_c));
-  const PackedInt16 weights(inputs[1].as<T>(), g.depth, g.out_c, 1, g.depth,
-                            parameters.weight_zero_point);
-  const int64_t stride = weights.padded_depth();
-  const int64_t step = RowsPerStep(g.pixels, g.depth, g.out_c);
-  std::vector<int16_t> patches(step * stride, 0);
-  std::vector<int32_t> sums(step * g.out_c);
-  for (int64_t first = 0; first < g.pixels; first += step) {
-    const int64_t rows = std::min(step, g.pixels - first);
-    for (int64_t r = 0; r < rows; ++r) {
-      GatherWindow(g, first + r, inputs[0].as<T>(),
-                   static_cast<int16_t>(parameters.input_zero_point),
-                   patches.data() + r * stride);
-    }
-    Multiply(path, rows, patches.data(), weights, sums.data());
-    FinishRows(sums.data(), rows, parameters, InputOr(inputs, 2).as<int32_t>(),
-               output.as<T>() + first * g.out_c);
+// What a convolution of one kind of window is, for every arithmetic.
+struct ConvShape {
+  WindowGeometry geometry;
+  int64_t groups = 1;
+  bool transposed = false;
+
+  int64_t group_in() const { return geometry.in_c / groups; }
+  int64_t group_out() const { return geometry.out_c / groups; }
+  int64_t depth() const { return geometry.positions() * group_in(); }
+  // Each output pixel is a product of one input pixel, and in the same order.
+  bool pointwise() const {
+    return groups == 1 && !transposed && geometry.positions() == 1 &&
+           geometry.in == geometry.out &&
+           geometry.stride == WindowGeometry::Extents{1, 1, 1};
   }
-  return absl::OkStatus();
+};
+
+template <typename Dot>
+class Convolution : public PreparedOp {
+ public:
+  Convolution(const ConvShape& shape, Dot dot, const TensorView& weights)
+      : shape_(shape), dot_(std::move(dot)) {
+    if (weights.data != nullptr) {
+      for (int64_t g = 0; g < shape_.groups; ++g) {
+        packed_.push_back(PackGroup(weights, g));
+      }
+    }
+  }
+
+  absl::Status Run(Inputs inputs, Outputs outputs,
+                   CpuPath path) const override {
+    for (int64_t g = 0; g < shape_.groups; ++g) {
+      if (packed_.empty()) {
+        RunGroup(g, PackGroup(inputs[1], g), inputs, outputs[0], path);
+      } else {
+        RunGroup(g, packed_[g], inputs, outputs[0], path);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  using Value = typename Dot::Value;
+  using Left = typename Dot::Left;
+  using Right = typename Dot::Right;
+
+  Right PackGroup(const TensorView& weights, int64_t group) const {
+    const int64_t depth = shape_.depth();
+    const int64_t columns = shape_.group_out();
+    return dot_.Pack(weights, {group * columns * depth, depth, columns, 1,
+                               depth, group * columns});
+  }
+
+  void RunGroup(int64_t group, const Right& right, Inputs inputs,
+                const MutableTensorView& output, CpuPath path) const {
+    const WindowGeometry& g = shape_.geometry;
+    const int64_t first = group * shape_.group_out();
+    const DotTarget to{output, first, g.out_c, first, InputOr(inputs, 2)};
+    const int64_t channels = shape_.group_in();
+    const Value* x = inputs[0].as<Value>() + group * channels;
+    if (shape_.pointwise()) {
+      MultiplyDense(dot_, right, x, g.pixels(), channels, to, path);
+      return;
+    }
+    const Left zero = dot_.input_zero();
+    const int64_t stride = right.padded_depth();
+    MultiplyRows(
+        dot_, right, g.pixels(), to,
+        [&](int64_t row, int64_t count, Left* left) {
+          for (int64_t r = 0; r < count; ++r) {
+            const auto gather = shape_.transposed ? GatherSources<Value, Left>
+                                                  : GatherWindow<Value, Left>;
+            gather(g, row + r, x, channels, zero, left + r * stride);
+          }
+        },
+        path);
+  }
+
+  const ConvShape shape_;
+  const Dot dot_;
+  std::vector<Right> packed_;  // One per group; empty: weights vary.
+};
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConvolution(
+    const ConvShape& shape, const v1::Clamp& clamp, Inputs inputs,
+    const TensorView& output) {
+  return WithDot(clamp, inputs, output, shape.geometry.out_c, [&](auto dot) {
+    return std::make_unique<Convolution<decltype(dot)>>(shape, std::move(dot),
+                                                        inputs[1]);
+  });
 }
 
 }  // namespace
 
-absl::Status Conv2d(const v1::Conv2d& op, Inputs inputs,
-                    const MutableTensorView& output, CpuPath path) {
-  const ConvGeometry geometry(op.window(), inputs[0].shape, inputs[1].shape,
-                              output.shape);
-  switch (output.type) {
-    case v1::INT8:
-      return ConvQuantized<int8_t>(geometry, op.clamp(), inputs, output, path);
-    case v1::UINT8:
-      return ConvQuantized<uint8_t>(geometry, op.clamp(), inputs, output, path);
-    default:
-      ConvFloat(geometry, inputs, FloatRangeOf(op.clamp()), output.as<float>(),
-                path);
-      return absl::OkStatus();
-  }
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv2d(
+    const v1::Conv2d& op, Inputs inputs, const TensorView& output) {
+  const auto w = inputs[1].shape;
+  return PrepareConvolution(
+      {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, 2), output.shape),
+       std::max(op.groups(), 1)},
+      op.clamp(), inputs, output);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv3d(
+    const v1::Conv3d& op, Inputs inputs, const TensorView& output) {
+  const auto w = inputs[1].shape;
+  return PrepareConvolution(
+      {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, 3), output.shape),
+       std::max(op.groups(), 1)},
+      op.clamp(), inputs, output);
+}
+
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareTransposedConv(
+    const v1::TransposedConv& op, Inputs inputs, const TensorView& output) {
+  const auto w = inputs[1].shape;
+  return PrepareConvolution(
+      {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, w.size() - 2),
+                  output.shape),
+       std::max(op.groups(), 1), true},
+      op.clamp(), inputs, output);
 }
 
 }  // namespace edgekiln::ops

@@ -1,111 +1,112 @@
 #include <algorithm>
-#include <type_traits>
+#include <memory>
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/dot_output.h"
+#include "ops/dot.h"
 #include "ops/kernels.h"
-#include "ops/quantized_parameters.h"
+#include "ops/window.h"
 
 // Depthwise convolution: all channels of one output pixel side by side, window
 // positions ascending (kh, kw); positions in the padding are left out.
 namespace edgekiln::ops {
 namespace {
 
-// sum[c * m + i] += x[c] * w[c * m + i], x and w less their zero points.
-template <typename T, typename Sum>
-void AddProducts(const T* x, Sum x_zero, const T* w, Sum w_zero,
-                 int64_t channels, int64_t multiplier, Sum* sum) {
+// sum[c * m + i] += (x[c] - zero) * w[c * m + i]
+template <typename Value, typename Left, typename Sum>
+void AddProducts(const Value* x, Left zero, const Left* w, int64_t channels,
+                 int64_t multiplier, Sum* sum) {
   // Integers are multiplied as int16, which they fit and which every machine
   // multiplies several at a time.
-  using Factor = std::conditional_t<std::is_same_v<T, float>, float, int16_t>;
-  const auto x_offset = static_cast<Factor>(x_zero);
-  const auto w_offset = static_cast<Factor>(w_zero);
   if (multiplier == 1) {
     for (int64_t c = 0; c < channels; ++c) {
-      const auto a = static_cast<Factor>(x[c] - x_offset);
-      const auto b = static_cast<Factor>(w[c] - w_offset);
-      sum[c] += a * b;
+      const auto a = static_cast<Left>(x[c] - zero);
+      sum[c] += a * w[c];
     }
     return;
   }
   for (int64_t c = 0; c < channels; ++c) {
-    const auto a = static_cast<Factor>(x[c] - x_offset);
+    const auto a = static_cast<Left>(x[c] - zero);
     for (int64_t i = 0; i < multiplier; ++i) {
-      const auto b = static_cast<Factor>(w[c * multiplier + i] - w_offset);
-      sum[c * multiplier + i] += a * b;
+      sum[c * multiplier + i] += a * w[c * multiplier + i];
     }
   }
 }
 
-// Calls `finish(pixel, sums)` for each output pixel.
-template <typename T, typename Sum, typename Finish>
-void ForEachPixel(const v1::DepthwiseConv2d& op, Inputs inputs,
-                  absl::Span<const int64_t> out, Sum x_zero, Sum w_zero,
-                  const Finish& finish) {
-  const v1::Window2d& window = op.window();
-  const auto x = inputs[0].shape;
-  const auto w = inputs[1].shape;
-  std::vector<Sum> sums(out[3]);
-  for (int64_t pixel = 0; pixel < out[0] * out[1] * out[2]; ++pixel) {
-    const int64_t image = pixel / (out[1] * out[2]);
-    const int64_t top =
-        pixel / out[2] % out[1] * window.stride_h() - window.pad_top();
-    const int64_t left = pixel % out[2] * window.stride_w() - window.pad_left();
-    std::fill(sums.begin(), sums.end(), Sum{0});
-    for (int64_t kh = 0; kh < w[1]; ++kh) {
-      const int64_t iy = top + kh * window.dilation_h();
-      if (iy < 0 || iy >= x[1]) continue;
-      for (int64_t kw = 0; kw < w[2]; ++kw) {
-        const int64_t ix = left + kw * window.dilation_w();
-        if (ix < 0 || ix >= x[2]) continue;
-        AddProducts(
-            inputs[0].as<T>() + ((image * x[1] + iy) * x[2] + ix) * x[3],
-            x_zero, inputs[1].as<T>() + (kh * w[2] + kw) * w[3], w_zero, x[3],
-            op.depth_multiplier(), sums.data());
+template <typename Dot>
+class Depthwise : public PreparedOp {
+ public:
+  Depthwise(const WindowGeometry& g, int64_t multiplier, Dot dot,
+            const TensorView& weights)
+      : geometry_(g), multiplier_(multiplier), dot_(std::move(dot)) {
+    if (weights.data != nullptr) weights_ = dot_.Lefts(weights);
+  }
+
+  absl::Status Run(Inputs inputs, Outputs outputs, CpuPath) const override {
+    if (!weights_.empty()) {
+      Compute(weights_.data(), inputs, outputs[0]);
+    } else {
+      const std::vector<Left> weights = dot_.Lefts(inputs[1]);
+      Compute(weights.data(), inputs, outputs[0]);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  using Value = typename Dot::Value;
+  using Left = typename Dot::Left;
+  using Sum = typename Dot::Sum;
+
+  void Compute(const Left* weights, Inputs inputs,
+               const MutableTensorView& output) const {
+    const WindowGeometry& g = geometry_;
+    const Left zero = dot_.input_zero();
+    std::vector<Sum> sums(g.out_c);
+    DotTarget to{output, 0, g.out_c, 0, InputOr(inputs, 2)};
+    for (int64_t pixel = 0; pixel < g.pixels(); ++pixel, to.first += g.out_c) {
+      const WindowGeometry::Extents at = g.PositionOf(pixel);
+      const int64_t top = at[1] * g.stride[1] - g.pad[1];
+      const int64_t left = at[2] * g.stride[2] - g.pad[2];
+      const WindowSteps rows(top, g.dilation[1], g.kernel[1], g.in[1]);
+      const WindowSteps columns(left, g.dilation[2], g.kernel[2], g.in[2]);
+      const Value* image = inputs[0].as<Value>() +
+                           pixel / g.image_pixels() * g.input_pixels() * g.in_c;
+      std::fill(sums.begin(), sums.end(), Sum{0});
+      for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
+        const int64_t line = (top + kh * g.dilation[1]) * g.in[2] + left;
+        for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
+          AddProducts(image + (line + kw * g.dilation[2]) * g.in_c, zero,
+                      weights + (kh * g.kernel[2] + kw) * g.out_c, g.in_c,
+                      multiplier_, sums.data());
+        }
+      }
+      if constexpr (std::is_floating_point_v<Sum>) {
+        Sum* out = output.as<Sum>() + to.first;
+        std::copy(sums.begin(), sums.end(), out);
+        dot_.Finish(out, 1, g.out_c, to);
+      } else {
+        dot_.Finish(sums.data(), 1, g.out_c, to);
       }
     }
-    finish(pixel, sums.data());
   }
-}
 
-template <typename T>
-absl::Status DepthwiseQuantized(const v1::DepthwiseConv2d& op, Inputs inputs,
-                                const MutableTensorView& output) {
-  const int64_t channels = output.shape[3];
-  EK_ASSIGN_OR_RETURN(
-      const QuantizedDotParameters parameters,
-      DotParameters(op.clamp(), inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type, channels));
-  const int32_t* bias = InputOr(inputs, 2).as<int32_t>();
-  ForEachPixel<T, int32_t>(
-      op, inputs, output.shape, parameters.input_zero_point,
-      parameters.weight_zero_point, [&](int64_t pixel, const int32_t* sums) {
-        FinishRows(sums, 1, parameters, bias,
-                   output.as<T>() + pixel * channels);
-      });
-  return absl::OkStatus();
-}
+  const WindowGeometry geometry_;
+  const int64_t multiplier_;
+  const Dot dot_;
+  std::vector<Left> weights_;  // Less their zero points; empty: they vary.
+};
 
 }  // namespace
 
-absl::Status DepthwiseConv2d(const v1::DepthwiseConv2d& op, Inputs inputs,
-                             const MutableTensorView& output) {
-  if (output.type == v1::INT8) {
-    return DepthwiseQuantized<int8_t>(op, inputs, output);
-  }
-  if (output.type == v1::UINT8) {
-    return DepthwiseQuantized<uint8_t>(op, inputs, output);
-  }
-  const int64_t channels = output.shape[3];
-  const float* bias = InputOr(inputs, 2).as<float>();
-  const FloatRange range = FloatRangeOf(op.clamp());
-  ForEachPixel<float, float>(
-      op, inputs, output.shape, 0.0f, 0.0f, [&](int64_t pixel, float* sums) {
-        FinishRows(sums, 1, channels, bias, range);
-        std::copy_n(sums, channels, output.as<float>() + pixel * channels);
-      });
-  return absl::OkStatus();
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDepthwiseConv2d(
+    const v1::DepthwiseConv2d& op, Inputs inputs, const TensorView& output) {
+  const WindowGeometry g =
+      GeometryOf(op.window(), inputs[0].shape, inputs[1].shape.subspan(1, 2),
+                 output.shape);
+  return WithDot(op.clamp(), inputs, output, g.out_c, [&](auto dot) {
+    return std::make_unique<Depthwise<decltype(dot)>>(
+        g, op.depth_multiplier(), std::move(dot), inputs[1]);
+  });
 }
 
 }  // namespace edgekiln::ops

@@ -1,17 +1,20 @@
-#include <limits>
+#include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
-#include "ops/gemm.h"
+#include "ops/float16.h"
 #include "ops/kernels.h"
+#include "ops/prepared.h"
 #include "ops/rules.h"
 #include "ops/shape_inference.h"
+#include "ops/window_rules.h"
 
-// Sums of products: convolutions, fully connected, matmul.
+// Sums of products: convolutions, fully connected, matmul. Their element types
+// are dot_types.cc's.
 namespace edgekiln::ops {
 namespace {
 
@@ -65,7 +68,8 @@ absl::StatusOr<Shape> TransposedShape(const v1::TransposedConv& op,
   }
   EK_RETURN_IF_ERROR(CheckGroups(op.groups(), x, w));
   EK_RETURN_IF_ERROR(CheckWindow(window, x.size() - 2));
-  if (op.output_pad_size() != 0 && op.output_pad_size() != window.stride_size()) {
+  if (op.output_pad_size() != 0 &&
+      op.output_pad_size() != window.stride_size()) {
     return BadShape("output_pad of another rank", "one entry per dimension");
   }
   Shape out{x[0]};
@@ -141,145 +145,9 @@ absl::StatusOr<Shape> MatMulShape(Views inputs) {
   return out;
 }
 
-absl::Status CheckBias(Views inputs, const TensorView& output,
-                       int64_t channels) {
-  if (inputs.size() < 3 || !inputs[2].present()) return absl::OkStatus();
-  v1::ElementType want = output.type;
-  if (IsQuantizedType(output.type)) want = v1::INT32;
-  if (output.type == v1::INT16 && inputs[2].type != v1::INT32) {
-    want = v1::INT64;
-  }
-  EK_RETURN_IF_ERROR(WantType(inputs[2], "bias", want));
-  if (inputs[2].shape.size() == 1 && inputs[2].shape[0] == channels) {
-    return absl::OkStatus();
-  }
-  return BadType(
-      absl::StrCat("bias of shape [", absl::StrJoin(inputs[2].shape, ","), "]"),
-      absl::StrCat("[", channels, "]"));
-}
-
-// What the kernels rearrange of weights has to stay in memory.
-absl::Status CheckPackedSize(int64_t terms, int64_t columns) {
-  const int64_t padded =
-      (columns + kGemmColumns - 1) / kGemmColumns * kGemmColumns;
-  const auto elements = CheckedMul(terms, padded);
-  if (elements && *elements <= kMaxPackedElements) return absl::OkStatus();
-  return BadType(
-      absl::StrCat("weights of ", terms, " x ", columns, " elements"), "",
-      absl::StrCat(kMaxPackedElements, " elements"));
-}
-
-absl::Status WantNoClamp(const v1::Clamp& clamp) {
-  if (!clamp.has_min() && !clamp.has_max()) return absl::OkStatus();
-  return BadType("a clamp of plain integers", "none");
-}
-
-absl::Status WantPlain(const TensorView& tensor, absl::string_view which) {
-  if (!tensor.quantization.present()) return absl::OkStatus();
-  return BadType(absl::StrCat(which, " is a quantized INT32"),
-                 "INT8, UINT8 or INT16, or no scale");
-}
-
-// Weights of INT8 or UINT8 (INT16 for a matmul of INT16) with one scale or one
-// per extent of `axis`.
-absl::Status CheckWeights(const TensorView& w, bool wide, int32_t axis) {
-  if (!IsQuantizedType(w.type) && !(wide && w.type == v1::INT16)) {
-    return BadType(absl::StrCat("weights are ", TypeName(w.type)),
-                   wide ? "INT8 or INT16" : "INT8 or UINT8");
-  }
-  const QuantizationView& q = w.quantization;
-  if (q.present() && (!q.per_channel() || q.axis == axis)) {
-    return absl::OkStatus();
-  }
-  return BadType("weights without scales or with scales along another axis",
-                 absl::StrCat("one scale, or one per extent of axis ", axis));
-}
-
-// So that the sum of `terms` products never leaves int32. Zero points are
-// within the range of their type.
-absl::Status CheckTerms(const TensorView& w, int64_t terms) {
-  const auto zero = w.quantization.zero_point;
-  const bool centred =
-      w.type == v1::INT8 && std::all_of(zero.begin(), zero.end(),
-                                        [](int32_t z) { return z == 0; });
-  const int64_t limit =
-      std::numeric_limits<int32_t>::max() / (255 * (centred ? 128 : 255));
-  if (terms <= limit) return absl::OkStatus();
-  return BadType(absl::StrCat(terms, " products per output"), "",
-                 absl::StrCat(limit, " products in an int32 accumulator"));
-}
-
-// Element types and quantization of x * w -> output; `axis` is the channel
-// dimension of the weights.
-absl::Status CheckArithmetic(const v1::Clamp& clamp, Views inputs,
-                             const TensorView& output, int64_t terms,
-                             int32_t axis) {
-  const TensorView& x = inputs[0];
-  const TensorView& w = inputs[1];
-  switch (x.type) {
-    case v1::FLOAT16:
-    case v1::FLOAT32:
-    case v1::FLOAT64:
-      EK_RETURN_IF_ERROR(WantType(w, "input 1", x.type));
-      return WantType(output, "output", x.type);
-    case v1::INT32:
-      EK_RETURN_IF_ERROR(WantType(w, "input 1", x.type));
-      EK_RETURN_IF_ERROR(WantPlain(x, "input 0"));
-      EK_RETURN_IF_ERROR(WantPlain(w, "input 1"));
-      EK_RETURN_IF_ERROR(WantPlain(output, "output"));
-      EK_RETURN_IF_ERROR(WantNoClamp(clamp));
-      return WantType(output, "output", x.type);
-    case v1::INT8:
-    case v1::UINT8:
-      if (!IsQuantizedType(output.type)) {
-        return BadType(absl::StrCat("output is ", TypeName(output.type)),
-                       "INT8 or UINT8");
-      }
-      EK_RETURN_IF_ERROR(CheckWeights(w, false, axis));
-      EK_RETURN_IF_ERROR(CheckTerms(w, terms));
-      break;
-    case v1::INT16:
-      EK_RETURN_IF_ERROR(WantType(output, "output", v1::INT16));
-      if (w.type == v1::UINT8) return WantType(w, "input 1", v1::INT8);
-      EK_RETURN_IF_ERROR(CheckWeights(w, true, axis));
-      break;
-    default:
-      return BadType(absl::StrCat("input 0 is ", TypeName(x.type)),
-                     "a float, INT8, UINT8, INT16 or INT32");
-  }
-  EK_RETURN_IF_ERROR(WantPerTensor(x, "input 0"));
-  return WantPerTensor(output, "output");
-}
-
-// `terms` products enter each output; `axis` is the channel dimension of the
-// weights.
-absl::Status CheckLayer(const v1::Clamp& clamp, Views inputs,
-                        const TensorView& output, int64_t terms, int32_t axis) {
-  EK_RETURN_IF_ERROR(WantCount(inputs, 2, 3));
-  EK_RETURN_IF_ERROR(CheckClamp(clamp));
-  EK_RETURN_IF_ERROR(CheckArithmetic(clamp, inputs, output, terms, axis));
-  if (inputs[1].type == v1::INT16) {
-    return BadType("weights are INT16", "INT8");
-  }
-  EK_RETURN_IF_ERROR(CheckBias(inputs, output, inputs[1].shape[axis]));
-  return CheckPackedSize(terms, inputs[1].shape[axis]);
-}
-
-absl::Status CheckMatMul(Views inputs, const TensorView& output) {
-  EK_RETURN_IF_ERROR(WantCount(inputs, 2, 2));
-  const int64_t depth = inputs[0].shape.back();
-  EK_RETURN_IF_ERROR(
-      CheckArithmetic({}, inputs, output, depth,
-                      static_cast<int32_t>(inputs[1].shape.size()) - 1));
-  return CheckPackedSize(depth, inputs[1].shape.back());
-}
-
-int64_t WindowTerms(const TensorView& w) {
-  return NumElements(w.shape.subspan(1));
-}
-
-absl::StatusOr<std::unique_ptr<PreparedOp>> Prepare(
-    const v1::OpAttributes& op, Inputs inputs, const TensorView& output) {
+absl::StatusOr<std::unique_ptr<PreparedOp>> Prepare(const v1::OpAttributes& op,
+                                                    Inputs inputs,
+                                                    const TensorView& output) {
   switch (op.op_case()) {
     case v1::OpAttributes::kConv2D:
       return PrepareConv2d(op.conv2d(), inputs, output);
@@ -315,30 +183,6 @@ absl::StatusOr<std::vector<Shape>> InferDot(const v1::OpAttributes& op,
       return One(FullyConnectedShape(inputs));
     case v1::OpAttributes::kMatMul:
       return One(MatMulShape(inputs));
-    default:
-      return NoSuchOp(op);
-  }
-}
-
-absl::Status CheckDot(const v1::OpAttributes& op, Views inputs, Views outputs) {
-  switch (op.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      return CheckLayer(op.conv2d().clamp(), inputs, outputs[0],
-                        WindowTerms(inputs[1]), 0);
-    case v1::OpAttributes::kConv3D:
-      return CheckLayer(op.conv3d().clamp(), inputs, outputs[0],
-                        WindowTerms(inputs[1]), 0);
-    case v1::OpAttributes::kTransposedConv:
-      return CheckLayer(op.transposed_conv().clamp(), inputs, outputs[0],
-                        WindowTerms(inputs[1]), 0);
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return CheckLayer(op.depthwise_conv2d().clamp(), inputs, outputs[0],
-                        inputs[1].shape[1] * inputs[1].shape[2], 3);
-    case v1::OpAttributes::kFullyConnected:
-      return CheckLayer(op.fully_connected().clamp(), inputs, outputs[0],
-                        inputs[1].shape[1], 0);
-    case v1::OpAttributes::kMatMul:
-      return CheckMatMul(inputs, outputs[0]);
     default:
       return NoSuchOp(op);
   }

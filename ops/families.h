@@ -1,6 +1,7 @@
 #ifndef EK_OPS_FAMILIES_H_
 #define EK_OPS_FAMILIES_H_
 
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -8,6 +9,7 @@
 #include "edgekiln/v1/graph.pb.h"
 #include "ops/cpu_path.h"
 #include "ops/kernels.h"
+#include "ops/prepared.h"
 #include "ops/rules.h"
 
 // Ops that share their rules, each family with a file of its own:
@@ -39,6 +41,9 @@ OpFamily FamilyOf(const v1::OpAttributes& op);
 absl::StatusOr<std::vector<Shape>> InferDot(const v1::OpAttributes& op,
                                             Views inputs);
 absl::Status CheckDot(const v1::OpAttributes& op, Views inputs, Views outputs);
+// Null for what gains nothing by it.
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDot(
+    const v1::OpAttributes& op, Inputs inputs, Views outputs);
 absl::Status ComputeDot(const v1::OpAttributes& op, Inputs inputs,
                         Outputs outputs, CpuPath path);
 // pool_family.cc

@@ -14,6 +14,18 @@ int64_t Blocks(int64_t columns) {
   return (columns + kGemmColumns - 1) / kGemmColumns;
 }
 
+template <typename Left, typename Right, typename Sum>
+void ForEachBlock(void (*kernel)(int64_t, int64_t, int64_t, const Left*,
+                                 const Left*, Sum*, int64_t),
+                  int64_t rows, const Left* left, const Right& right, Sum* out,
+                  int64_t out_stride) {
+  for (int64_t n = 0; n < right.columns(); n += kGemmColumns) {
+    kernel(rows, std::min(kGemmColumns, right.columns() - n),
+           right.padded_depth(), left, right.block(n / kGemmColumns), out + n,
+           out_stride);
+  }
+}
+
 }  // namespace
 
 int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns) {
@@ -24,7 +36,7 @@ int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns) {
 template <typename T>
 PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,
                          int64_t depth_stride, int64_t column_stride,
-                         int32_t zero_point)
+                         absl::Span<const int32_t> zero_points)
     : columns_(columns),
       padded_depth_(depth + depth % 2),
       data_(Blocks(columns) * padded_depth_ * kGemmColumns, 0) {
@@ -33,6 +45,7 @@ PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,
                   n / kGemmColumns * padded_depth_ * kGemmColumns +
                   n % kGemmColumns * 2;
     const T* from = source + n * column_stride;
+    const int32_t zero_point = zero_points[zero_points.size() == 1 ? 0 : n];
     for (int64_t k = 0; k < depth; ++k) {
       to[k / 2 * 2 * kGemmColumns + k % 2] =
           static_cast<int16_t>(from[k * depth_stride] - zero_point);
@@ -41,27 +54,12 @@ PackedInt16::PackedInt16(const T* source, int64_t depth, int64_t columns,
 }
 
 template PackedInt16::PackedInt16(const int8_t*, int64_t, int64_t, int64_t,
-                                  int64_t, int32_t);
+                                  int64_t, absl::Span<const int32_t>);
 template PackedInt16::PackedInt16(const uint8_t*, int64_t, int64_t, int64_t,
-                                  int64_t, int32_t);
-
-PackedFloat::PackedFloat(const float* source, int64_t depth, int64_t columns,
-                         int64_t depth_stride, int64_t column_stride)
-    : columns_(columns),
-      depth_(depth),
-      data_(Blocks(columns) * depth * kGemmColumns, 0.0f) {
-  for (int64_t n = 0; n < columns; ++n) {
-    float* to = data_.data() + n / kGemmColumns * depth * kGemmColumns +
-                n % kGemmColumns;
-    const float* from = source + n * column_stride;
-    for (int64_t k = 0; k < depth; ++k) {
-      to[k * kGemmColumns] = from[k * depth_stride];
-    }
-  }
-}
+                                  int64_t, absl::Span<const int32_t>);
 
 void Multiply(CpuPath path, int64_t rows, const int16_t* left,
-              const PackedInt16& right, int32_t* out) {
+              const PackedInt16& right, int32_t* out, int64_t out_stride) {
   Int16BlockKernel kernel = Int16BlockScalar;
 #if defined(__x86_64__)
   const CpuPath resolved = ResolveCpuPath(path);
@@ -70,15 +68,11 @@ void Multiply(CpuPath path, int64_t rows, const int16_t* left,
 #else
   static_cast<void>(path);
 #endif
-  for (int64_t n = 0; n < right.columns(); n += kGemmColumns) {
-    kernel(rows, std::min(kGemmColumns, right.columns() - n),
-           right.padded_depth(), left, right.block(n / kGemmColumns), out + n,
-           right.columns());
-  }
+  ForEachBlock(kernel, rows, left, right, out, out_stride);
 }
 
 void Multiply(CpuPath path, int64_t rows, const float* left,
-              const PackedFloat& right, float* out) {
+              const Packed<float>& right, float* out, int64_t out_stride) {
   FloatBlockKernel kernel = FloatBlockScalar;
 #if defined(__x86_64__)
   const CpuPath resolved = ResolveCpuPath(path);
@@ -87,10 +81,23 @@ void Multiply(CpuPath path, int64_t rows, const float* left,
 #else
   static_cast<void>(path);
 #endif
-  for (int64_t n = 0; n < right.columns(); n += kGemmColumns) {
-    kernel(rows, std::min(kGemmColumns, right.columns() - n), right.depth(),
-           left, right.block(n / kGemmColumns), out + n, right.columns());
-  }
+  ForEachBlock(kernel, rows, left, right, out, out_stride);
+}
+
+void Multiply(CpuPath, int64_t rows, const double* left,
+              const Packed<double>& right, double* out, int64_t out_stride) {
+  ForEachBlock(DoubleBlock, rows, left, right, out, out_stride);
+}
+
+void Multiply(CpuPath, int64_t rows, const uint32_t* left,
+              const Packed<uint32_t>& right, uint32_t* out,
+              int64_t out_stride) {
+  ForEachBlock(Uint32Block, rows, left, right, out, out_stride);
+}
+
+void Multiply(CpuPath, int64_t rows, const int64_t* left,
+              const Packed<int64_t>& right, int64_t* out, int64_t out_stride) {
+  ForEachBlock(Int64Block, rows, left, right, out, out_stride);
 }
 
 }  // namespace edgekiln::ops

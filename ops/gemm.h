@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "ops/cpu_path.h"
 
 // Matrix products behind convolution, fully connected and matmul.
@@ -28,11 +29,13 @@ int64_t RowsPerStep(int64_t rows, int64_t depth, int64_t columns);
 // [block][depth / 2][column in block][2], zeros where there is no element.
 class PackedInt16 {
  public:
-  // Element (k, n) is source[k * depth_stride + n * column_stride] -
-  // zero_point. T is int8_t or uint8_t.
+  // Element (k, n) is source[k * depth_stride + n * column_stride] less the
+  // zero point of column n; one zero point stands for all columns. T is int8_t
+  // or uint8_t.
   template <typename T>
   PackedInt16(const T* source, int64_t depth, int64_t columns,
-              int64_t depth_stride, int64_t column_stride, int32_t zero_point);
+              int64_t depth_stride, int64_t column_stride,
+              absl::Span<const int32_t> zero_points);
 
   const int16_t* block(int64_t index) const {
     return data_.data() + index * padded_depth_ * kGemmColumns;
@@ -47,32 +50,58 @@ class PackedInt16 {
   std::vector<int16_t> data_;
 };
 
-// A [depth, columns] matrix of float: [block][depth][column in block].
-class PackedFloat {
+// A [depth, columns] matrix in the type of its sums: [block][depth][column in
+// block], zeros where there is no element. T is float, double, uint32_t (sums
+// that wrap) or int64_t (int16 activations).
+template <typename T>
+class Packed {
  public:
-  PackedFloat(const float* source, int64_t depth, int64_t columns,
-              int64_t depth_stride, int64_t column_stride);
+  // Element (k, n) is source[k * depth_stride + n * column_stride] -
+  // zero_point.
+  template <typename From>
+  Packed(const From* source, int64_t depth, int64_t columns,
+         int64_t depth_stride, int64_t column_stride, T zero_point = 0)
+      : columns_(columns),
+        depth_(depth),
+        data_(
+            (columns + kGemmColumns - 1) / kGemmColumns * depth * kGemmColumns,
+            0) {
+    for (int64_t n = 0; n < columns; ++n) {
+      T* to = data_.data() + n / kGemmColumns * depth * kGemmColumns +
+              n % kGemmColumns;
+      const From* from = source + n * column_stride;
+      for (int64_t k = 0; k < depth; ++k) {
+        to[k * kGemmColumns] =
+            static_cast<T>(from[k * depth_stride]) - zero_point;
+      }
+    }
+  }
 
-  const float* block(int64_t index) const {
+  const T* block(int64_t index) const {
     return data_.data() + index * depth_ * kGemmColumns;
   }
   int64_t columns() const { return columns_; }
-  int64_t depth() const { return depth_; }
+  int64_t padded_depth() const { return depth_; }
 
  private:
   int64_t columns_;
   int64_t depth_;
-  std::vector<float> data_;
+  std::vector<T> data_;
 };
 
-// out[r * columns + n] = sum_k left[r * padded_depth + k] * right(k, n).
-// The caller keeps every sum within int32.
+// out[r * out_stride + n] = sum_k left[r * right.padded_depth() + k] *
+// right(k, n). The caller keeps sums of int16 within int32 and of int64 within
+// int64.
 void Multiply(CpuPath path, int64_t rows, const int16_t* left,
-              const PackedInt16& right, int32_t* out);
-
-// out[r * columns + n] = sum_k left[r * depth + k] * right(k, n).
+              const PackedInt16& right, int32_t* out, int64_t out_stride);
 void Multiply(CpuPath path, int64_t rows, const float* left,
-              const PackedFloat& right, float* out);
+              const Packed<float>& right, float* out, int64_t out_stride);
+void Multiply(CpuPath path, int64_t rows, const double* left,
+              const Packed<double>& right, double* out, int64_t out_stride);
+void Multiply(CpuPath path, int64_t rows, const uint32_t* left,
+              const Packed<uint32_t>& right, uint32_t* out, int64_t out_stride);
+void Multiply(CpuPath path, int64_t rows, const int64_t* left,
+              const Packed<int64_t>& right, int64_t* out, int64_t out_stride);
 
 }  // namespace edgekiln::ops
 

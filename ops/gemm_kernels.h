@@ -28,6 +28,13 @@ void FloatBlockAvx2(int64_t, int64_t, int64_t, const float*, const float*,
                     float*, int64_t);
 void FloatBlockAvx512(int64_t, int64_t, int64_t, const float*, const float*,
                       float*, int64_t);
+// For every machine; nobody hurries these.
+void DoubleBlock(int64_t, int64_t, int64_t, const double*, const double*,
+                 double*, int64_t);
+void Uint32Block(int64_t, int64_t, int64_t, const uint32_t*, const uint32_t*,
+                 uint32_t*, int64_t);
+void Int64Block(int64_t, int64_t, int64_t, const int64_t*, const int64_t*,
+                int64_t*, int64_t);
 
 }  // namespace edgekiln::ops
 

@@ -1,10 +1,14 @@
 #ifndef EK_OPS_KERNELS_H_
 #define EK_OPS_KERNELS_H_
 
+#include <memory>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "ops/cpu_path.h"
+#include "ops/prepared.h"
 #include "ops/tensor_view.h"
 
 // One function per op, each in the source file of its family. They compute;
@@ -20,23 +24,25 @@ inline TensorView InputOr(Inputs inputs, size_t index) {
   return index < inputs.size() ? inputs[index] : TensorView{};
 }
 
-// conv.cc
-absl::Status Conv2d(const v1::Conv2d& op, Inputs inputs,
-                    const MutableTensorView& output, CpuPath path);
-// depthwise.cc
-absl::Status DepthwiseConv2d(const v1::DepthwiseConv2d& op, Inputs inputs,
-                             const MutableTensorView& output);
-// fully_connected.cc
-absl::Status FullyConnected(const v1::FullyConnected& op, Inputs inputs,
-                            const MutableTensorView& output, CpuPath path);
-// matmul.cc
-absl::Status MatMul(Inputs inputs, const MutableTensorView& output,
-                    CpuPath path);
+// conv.cc, depthwise.cc, fully_connected.cc, matmul.cc
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv2d(
+    const v1::Conv2d& op, Inputs inputs, const TensorView& output);
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv3d(
+    const v1::Conv3d& op, Inputs inputs, const TensorView& output);
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareTransposedConv(
+    const v1::TransposedConv& op, Inputs inputs, const TensorView& output);
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDepthwiseConv2d(
+    const v1::DepthwiseConv2d& op, Inputs inputs, const TensorView& output);
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareFullyConnected(
+    const v1::FullyConnected& op, Inputs inputs, const TensorView& output);
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareMatMul(
+    Inputs inputs, const TensorView& output);
 // pool.cc
 absl::Status AveragePool2d(const v1::AveragePool2d& op, const TensorView& input,
                            const MutableTensorView& output);
 absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
                        const MutableTensorView& output);
+absl::Status Pool(const v1::Pool& op, const TensorView& input, Outputs outputs);
 // elementwise.cc
 absl::Status Add(const v1::Add& op, Inputs inputs,
                  const MutableTensorView& output);
@@ -66,14 +72,6 @@ absl::Status BatchNormalization(const v1::BatchNormalization& op, Inputs inputs,
 absl::Status ReduceMean(const v1::ReduceMean& op, const TensorView& input,
                         const MutableTensorView& output);
 
-// conv3d.cc
-absl::Status Conv3d(const v1::Conv3d& op, Inputs inputs,
-                    const MutableTensorView& output, CpuPath path);
-// transposed_conv.cc
-absl::Status TransposedConv(const v1::TransposedConv& op, Inputs inputs,
-                            const MutableTensorView& output, CpuPath path);
-// pool_nd.cc
-absl::Status Pool(const v1::Pool& op, const TensorView& input, Outputs outputs);
 // local_response_normalization.cc
 absl::Status LocalResponseNormalization(
     const v1::LocalResponseNormalization& op, const TensorView& input,

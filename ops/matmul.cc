@@ -1,11 +1,9 @@
-#include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "base/status_macros.h"
-#include "ops/dot_output.h"
-#include "ops/gemm.h"
+#include "ops/dot.h"
 #include "ops/kernels.h"
-#include "ops/quantized_parameters.h"
 
 namespace edgekiln::ops {
 namespace {
@@ -41,75 +39,56 @@ int64_t BroadcastMatrix(int64_t index, const std::vector<int64_t>& batch,
   return result;
 }
 
-// One matrix: `a` [rows, depth] times `right`.
-template <typename T>
-void MultiplyQuantized(const MatMulGeometry& g, const T* a,
-                       const PackedInt16& right,
-                       const QuantizedDotParameters& parameters, T* out,
-                       CpuPath path) {
-  const int64_t stride = right.padded_depth();
-  const int64_t step = RowsPerStep(g.rows, g.depth, g.columns);
-  std::vector<int16_t> left(step * stride, 0);
-  std::vector<int32_t> sums(step * g.columns);
-  for (int64_t first = 0; first < g.rows; first += step) {
-    const int64_t count = std::min(step, g.rows - first);
-    for (int64_t r = 0; r < count; ++r) {
-      for (int64_t k = 0; k < g.depth; ++k) {
-        left[r * stride + k] = static_cast<int16_t>(
-            a[(first + r) * g.depth + k] - parameters.input_zero_point);
+template <typename Dot>
+class Product : public PreparedOp {
+ public:
+  Product(MatMulGeometry g, Dot dot, const TensorView& right)
+      : geometry_(std::move(g)), dot_(std::move(dot)) {
+    if (right.data == nullptr) return;
+    const int64_t matrices =
+        NumElements(right.shape.first(right.shape.size() - 2));
+    for (int64_t m = 0; m < matrices; ++m) packed_.push_back(Pack(right, m));
+  }
+
+  absl::Status Run(Inputs inputs, Outputs outputs,
+                   CpuPath path) const override {
+    const MatMulGeometry& g = geometry_;
+    for (int64_t m = 0; m < NumElements(g.batch); ++m) {
+      const auto* a =
+          inputs[0].as<typename Dot::Value>() +
+          BroadcastMatrix(m, g.batch, inputs[0].shape) * g.rows * g.depth;
+      const int64_t b = BroadcastMatrix(m, g.batch, inputs[1].shape);
+      const DotTarget to{outputs[0], m * g.rows * g.columns, g.columns, 0, {}};
+      if (packed_.empty()) {
+        MultiplyDense(dot_, Pack(inputs[1], b), a, g.rows, g.depth, to, path);
+      } else {
+        MultiplyDense(dot_, packed_[b], a, g.rows, g.depth, to, path);
       }
     }
-    Multiply(path, count, left.data(), right, sums.data());
-    FinishRows(sums.data(), count, parameters, nullptr,
-               out + first * g.columns);
+    return absl::OkStatus();
   }
-}
 
-template <typename T>
-absl::Status MatMulQuantized(const MatMulGeometry& g, Inputs inputs,
-                             const MutableTensorView& output, CpuPath path) {
-  EK_ASSIGN_OR_RETURN(
-      const QuantizedDotParameters parameters,
-      DotParameters({}, inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type, g.columns));
-  for (int64_t m = 0; m < NumElements(g.batch); ++m) {
-    const T* a =
-        inputs[0].as<T>() +
-        BroadcastMatrix(m, g.batch, inputs[0].shape) * g.rows * g.depth;
-    const T* b =
-        inputs[1].as<T>() +
-        BroadcastMatrix(m, g.batch, inputs[1].shape) * g.depth * g.columns;
-    const PackedInt16 right(b, g.depth, g.columns, g.columns, 1,
-                            parameters.weight_zero_point);
-    MultiplyQuantized(g, a, right, parameters,
-                      output.as<T>() + m * g.rows * g.columns, path);
+ private:
+  typename Dot::Right Pack(const TensorView& right, int64_t matrix) const {
+    const MatMulGeometry& g = geometry_;
+    return dot_.Pack(right, {matrix * g.depth * g.columns, g.depth, g.columns,
+                             g.columns, 1, 0});
   }
-  return absl::OkStatus();
-}
+
+  const MatMulGeometry geometry_;
+  const Dot dot_;
+  std::vector<typename Dot::Right> packed_;  // Empty: the right side varies.
+};
 
 }  // namespace
 
-absl::Status MatMul(Inputs inputs, const MutableTensorView& output,
-                    CpuPath path) {
+absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareMatMul(
+    Inputs inputs, const TensorView& output) {
   const MatMulGeometry g = GeometryOf(inputs, output.shape);
-  if (output.type == v1::INT8) {
-    return MatMulQuantized<int8_t>(g, inputs, output, path);
-  }
-  if (output.type == v1::UINT8) {
-    return MatMulQuantized<uint8_t>(g, inputs, output, path);
-  }
-  for (int64_t m = 0; m < NumElements(g.batch); ++m) {
-    const float* a =
-        inputs[0].as<float>() +
-        BroadcastMatrix(m, g.batch, inputs[0].shape) * g.rows * g.depth;
-    const float* b =
-        inputs[1].as<float>() +
-        BroadcastMatrix(m, g.batch, inputs[1].shape) * g.depth * g.columns;
-    const PackedFloat right(b, g.depth, g.columns, g.columns, 1);
-    Multiply(path, g.rows, a, right,
-             output.as<float>() + m * g.rows * g.columns);
-  }
-  return absl::OkStatus();
+  return WithDot({}, inputs, output, g.columns, [&](auto dot) {
+    return std::make_unique<Product<decltype(dot)>>(g, std::move(dot),
+                                                    inputs[1]);
+  });
 }
 
 }  // namespace edgekiln::ops

@@ -1,155 +1,277 @@
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "ops/dot_output.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
+#include "ops/window.h"
 
 // Pooling: all channels of one output pixel side by side, window positions
-// ascending (kh, kw).
+// ascending (kd, kh, kw); positions in the padding are left out.
 namespace edgekiln::ops {
 namespace {
 
-// Calls visit(pixel, channels of the input pixel) for every window position
-// inside the input, then finish(pixel, number of positions).
-template <typename T, typename Pool, typename Visit, typename Finish>
-void ForEachWindow(const Pool& op, const TensorView& input,
-                   absl::Span<const int64_t> out, const Visit& visit,
-                   const Finish& finish) {
-  const v1::Window2d& window = op.window();
-  const auto x = input.shape;
-  for (int64_t pixel = 0; pixel < out[0] * out[1] * out[2]; ++pixel) {
-    const int64_t image = pixel / (out[1] * out[2]);
-    const int64_t top =
-        pixel / out[2] % out[1] * window.stride_h() - window.pad_top();
-    const int64_t left = pixel % out[2] * window.stride_w() - window.pad_left();
-    const int64_t y_begin = std::max<int64_t>(0, top);
-    const int64_t y_end = std::min(x[1], top + op.kernel_h());
-    const int64_t x_begin = std::max<int64_t>(0, left);
-    const int64_t x_end = std::min(x[2], left + op.kernel_w());
-    for (int64_t iy = y_begin; iy < y_end; ++iy) {
-      for (int64_t ix = x_begin; ix < x_end; ++ix) {
-        visit(input.as<T>() + ((image * x[1] + iy) * x[2] + ix) * x[3]);
+struct Problem {
+  WindowGeometry geometry;
+  const v1::Clamp& clamp;
+  bool count_include_pad = false;
+  bool column_major = false;
+};
+
+// Calls visit(input pixel) for every window position inside the input, with
+// pixels counted within the image, then finish(output pixel, number of
+// positions). start(image) comes before the visits of each window.
+template <typename Start, typename Visit, typename Finish>
+void ForEachWindow(const WindowGeometry& g, const Start& start,
+                   const Visit& visit, const Finish& finish) {
+  for (int64_t pixel = 0; pixel < g.pixels(); ++pixel) {
+    start(pixel / g.image_pixels());
+    const WindowGeometry::Extents at = g.PositionOf(pixel);
+    WindowGeometry::Extents first;
+    for (int d = 0; d < 3; ++d) first[d] = at[d] * g.stride[d] - g.pad[d];
+    const WindowSteps z(first[0], g.dilation[0], g.kernel[0], g.in[0]);
+    const WindowSteps y(first[1], g.dilation[1], g.kernel[1], g.in[1]);
+    const WindowSteps x(first[2], g.dilation[2], g.kernel[2], g.in[2]);
+    for (int64_t kd = z.begin; kd < z.end; ++kd) {
+      const int64_t plane = (first[0] + kd * g.dilation[0]) * g.in[1];
+      for (int64_t kh = y.begin; kh < y.end; ++kh) {
+        const int64_t line =
+            (plane + first[1] + kh * g.dilation[1]) * g.in[2] + first[2];
+        for (int64_t kw = x.begin; kw < x.end; ++kw) {
+          visit(line + kw * g.dilation[2]);
+        }
       }
     }
-    finish(pixel, (y_end - y_begin) * (x_end - x_begin));
+    finish(pixel, z.count() * y.count() * x.count());
   }
 }
 
+// The result for one channel, limited: of real numbers, of quantized ones, or
+// of plain integers, which have no clamp.
 template <typename T>
-void AverageQuantized(const v1::AveragePool2d& op, const TensorView& input,
-                      const MutableTensorView& output) {
-  const int64_t channels = output.shape[3];
-  const QuantizedRange range =
-      ClampRange(op.clamp(), output.quantization, output.type);
-  const int32_t zero_point = input.quantization.zero_point[0];
-  const int64_t all = int64_t{op.kernel_h()} * op.kernel_w();
-  std::vector<int32_t> sums(channels, 0);
-  ForEachWindow<T>(
-      op, input, output.shape,
-      [&](const T* x) {
-        for (int64_t c = 0; c < channels; ++c) sums[c] += x[c];
+class Limit {
+ public:
+  Limit(const v1::Clamp& clamp, const MutableTensorView& output)
+      : real_(FloatRangeOf(clamp)),
+        steps_(ClampRange(clamp, output.quantization, output.type)),
+        plain_(!output.quantization.present()) {}
+
+  T operator()(T value) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      value = value < T{real_.min} ? T{real_.min} : value;
+      return value > T{real_.max} ? T{real_.max} : value;
+    } else {
+      if (plain_) return value;
+      return static_cast<T>(std::clamp<int64_t>(static_cast<int64_t>(value),
+                                                steps_.min, steps_.max));
+    }
+  }
+
+ private:
+  FloatRange real_;
+  QuantizedRange steps_;
+  bool plain_;
+};
+
+// Sums of T, and their means: of no values 0, or the zero point.
+template <typename T>
+T Mean(double sum, int64_t count, int64_t, int32_t) {
+  return count == 0 ? T{0} : static_cast<T>(sum / static_cast<double>(count));
+}
+template <typename T>
+T Mean(int64_t sum, int64_t count, int64_t padded, int32_t zero_point) {
+  if (count == 0) return static_cast<T>(zero_point);
+  const int64_t all = sum + padded * zero_point;
+  return static_cast<T>(all > 0 ? (all + count / 2) / count
+                                : (all - count / 2) / count);
+}
+
+template <typename T, typename Sum>
+void Average(const Problem& problem, const TensorView& input,
+             const MutableTensorView& output) {
+  const WindowGeometry& g = problem.geometry;
+  const int64_t channels = g.in_c;
+  const Limit<T> limit(problem.clamp, output);
+  const int32_t zero_point =
+      input.quantization.present() ? input.quantization.zero_point[0] : 0;
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+  const T* image = nullptr;
+  std::vector<Sum> sums(channels, 0);
+  ForEachWindow(
+      g,
+      [&](int64_t i) {
+        image = input.as<T>() + i * g.input_pixels() * channels;
+      },
+      [&](int64_t pixel) {
+        const T* x = image + pixel * channels;
+        for (int64_t c = 0; c < channels; ++c)
+          sums[c] += static_cast<Sum>(x[c]);
       },
       [&](int64_t pixel, int64_t count) {
-        const int64_t counted = op.count_include_pad() ? all : count;
-        const auto padded = static_cast<int32_t>(counted - count);
+        const int64_t counted =
+            problem.count_include_pad ? g.positions() : count;
         T* out = output.as<T>() + pixel * channels;
         for (int64_t c = 0; c < channels; ++c) {
-          const int32_t mean = RoundedAverage(sums[c] + padded * zero_point,
-                                              static_cast<int32_t>(counted));
-          out[c] = static_cast<T>(std::clamp(mean, range.min, range.max));
+          out[c] = limit(
+              Mean<T>(Wide{sums[c]}, counted, counted - count, zero_point));
           sums[c] = 0;
         }
       });
 }
 
-void AverageFloat(const v1::AveragePool2d& op, const TensorView& input,
-                  const MutableTensorView& output) {
-  const int64_t channels = output.shape[3];
-  const FloatRange range = FloatRangeOf(op.clamp());
-  const int64_t all = int64_t{op.kernel_h()} * op.kernel_w();
-  std::vector<double> sums(channels, 0);
-  ForEachWindow<float>(
-      op, input, output.shape,
-      [&](const float* x) {
-        for (int64_t c = 0; c < channels; ++c) sums[c] += double{x[c]};
+// Where input pixel `pixel` of an image lies among its pixels as ONNX counts
+// them.
+int64_t PixelIndex(const Problem& problem, int64_t pixel) {
+  if (!problem.column_major) return pixel;
+  const WindowGeometry& g = problem.geometry;
+  const int64_t x = pixel % g.in[2];
+  const int64_t y = pixel / g.in[2] % g.in[1];
+  const int64_t z = pixel / (g.in[2] * g.in[1]);
+  return (x * g.in[1] + y) * g.in[0] + z;
+}
+
+// The largest value of each channel, the first of equal ones; with `indices`
+// also where it is.
+template <typename T>
+void Maximum(const Problem& problem, const TensorView& input,
+             const MutableTensorView& output, int64_t* indices) {
+  const WindowGeometry& g = problem.geometry;
+  const int64_t channels = g.in_c;
+  const Limit<T> limit(problem.clamp, output);
+  const T lowest = std::is_floating_point_v<T>
+                       ? -std::numeric_limits<T>::infinity()
+                       : std::numeric_limits<T>::lowest();
+  const T* image = nullptr;
+  std::vector<T> best(channels);
+  std::vector<int64_t> where(indices == nullptr ? 0 : channels);
+  ForEachWindow(
+      g,
+      [&](int64_t i) {
+        image = input.as<T>() + i * g.input_pixels() * channels;
+        std::fill(best.begin(), best.end(), lowest);
+        std::fill(where.begin(), where.end(), -1);
       },
-      [&](int64_t pixel, int64_t count) {
-        const auto counted =
-            static_cast<double>(op.count_include_pad() ? all : count);
-        float* out = output.as<float>() + pixel * channels;
-        for (int64_t c = 0; c < channels; ++c) {
-          out[c] = range.Apply(static_cast<float>(sums[c] / counted));
-          sums[c] = 0;
+      [&](int64_t pixel) {
+        const T* x = image + pixel * channels;
+        if (indices == nullptr) {
+          for (int64_t c = 0; c < channels; ++c) {
+            best[c] = best[c] < x[c] ? x[c] : best[c];
+          }
+          return;
         }
-      });
-}
-
-// `Range` limits the maximum: FloatRange::Apply or a clamp of integers.
-template <typename T, typename Limit>
-void Maximum(const v1::MaxPool2d& op, const TensorView& input,
-             const MutableTensorView& output, T lowest, const Limit& limit) {
-  const int64_t channels = output.shape[3];
-  std::vector<T> best(channels, lowest);
-  ForEachWindow<T>(
-      op, input, output.shape,
-      [&](const T* x) {
         for (int64_t c = 0; c < channels; ++c) {
-          best[c] = best[c] < x[c] ? x[c] : best[c];
+          if (where[c] >= 0 && !(best[c] < x[c])) continue;
+          best[c] = x[c];
+          where[c] = pixel;
         }
       },
       [&](int64_t pixel, int64_t) {
         T* out = output.as<T>() + pixel * channels;
+        for (int64_t c = 0; c < channels; ++c) out[c] = limit(best[c]);
+        if (indices == nullptr) return;
+        const int64_t first = pixel / g.image_pixels() * channels;
         for (int64_t c = 0; c < channels; ++c) {
-          out[c] = limit(best[c]);
-          best[c] = lowest;
+          indices[pixel * channels + c] =
+              (first + c) * g.input_pixels() +
+              PixelIndex(problem, std::max<int64_t>(where[c], 0));
         }
       });
 }
 
-template <typename T>
-void MaximumQuantized(const v1::MaxPool2d& op, const TensorView& input,
-                      const MutableTensorView& output) {
-  const QuantizedRange range =
-      ClampRange(op.clamp(), output.quantization, output.type);
-  Maximum<T>(op, input, output, std::numeric_limits<T>::min(), [&](T value) {
-    return static_cast<T>(std::clamp<int32_t>(value, range.min, range.max));
-  });
+absl::Status AverageOf(const Problem& problem, const TensorView& input,
+                       const MutableTensorView& output) {
+  switch (output.type) {
+    case v1::INT8:
+      Average<int8_t, int32_t>(problem, input, output);
+      break;
+    case v1::UINT8:
+      Average<uint8_t, int32_t>(problem, input, output);
+      break;
+    case v1::INT16:
+      Average<int16_t, int64_t>(problem, input, output);
+      break;
+    case v1::FLOAT64:
+      Average<double, double>(problem, input, output);
+      break;
+    default:
+      Average<float, double>(problem, input, output);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MaximumOf(const Problem& problem, const TensorView& input,
+                       const MutableTensorView& output, int64_t* indices) {
+  switch (output.type) {
+    case v1::INT8:
+      Maximum<int8_t>(problem, input, output, indices);
+      break;
+    case v1::UINT8:
+    case v1::BOOL:
+      Maximum<uint8_t>(problem, input, output, indices);
+      break;
+    case v1::INT16:
+      Maximum<int16_t>(problem, input, output, indices);
+      break;
+    case v1::UINT16:
+      Maximum<uint16_t>(problem, input, output, indices);
+      break;
+    case v1::INT32:
+      Maximum<int32_t>(problem, input, output, indices);
+      break;
+    case v1::UINT32:
+      Maximum<uint32_t>(problem, input, output, indices);
+      break;
+    case v1::INT64:
+      Maximum<int64_t>(problem, input, output, indices);
+      break;
+    case v1::UINT64:
+      Maximum<uint64_t>(problem, input, output, indices);
+      break;
+    case v1::FLOAT64:
+      Maximum<double>(problem, input, output, indices);
+      break;
+    default:
+      Maximum<float>(problem, input, output, indices);
+  }
+  return absl::OkStatus();
+}
+
+template <typename Op>
+WindowGeometry Geometry2d(const Op& op, const TensorView& input,
+                          const MutableTensorView& output) {
+  return GeometryOf(op.window(), input.shape, {op.kernel_h(), op.kernel_w()},
+                    output.shape);
 }
 
 }  // namespace
 
 absl::Status AveragePool2d(const v1::AveragePool2d& op, const TensorView& input,
                            const MutableTensorView& output) {
-  switch (output.type) {
-    case v1::INT8:
-      AverageQuantized<int8_t>(op, input, output);
-      break;
-    case v1::UINT8:
-      AverageQuantized<uint8_t>(op, input, output);
-      break;
-    default:
-      AverageFloat(op, input, output);
-  }
-  return absl::OkStatus();
+  return AverageOf(
+      {Geometry2d(op, input, output), op.clamp(), op.count_include_pad()},
+      input, output);
 }
 
 absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
                        const MutableTensorView& output) {
-  switch (output.type) {
-    case v1::INT8:
-      MaximumQuantized<int8_t>(op, input, output);
-      break;
-    case v1::UINT8:
-      MaximumQuantized<uint8_t>(op, input, output);
-      break;
-    default: {
-      const FloatRange range = FloatRangeOf(op.clamp());
-      Maximum<float>(op, input, output, -std::numeric_limits<float>::infinity(),
-                     [&](float value) { return range.Apply(value); });
-    }
+  return MaximumOf({Geometry2d(op, input, output), op.clamp()}, input, output,
+                   nullptr);
+}
+
+absl::Status Pool(const v1::Pool& op, const TensorView& input,
+                  Outputs outputs) {
+  const std::vector<int64_t> kernel(op.kernel().begin(), op.kernel().end());
+  const Problem problem{
+      GeometryOf(op.window(), input.shape, kernel, outputs[0].shape),
+      op.clamp(), op.count_include_pad(), op.column_major()};
+  if (op.function() == v1::Pool::AVERAGE) {
+    return AverageOf(problem, input, outputs[0]);
   }
-  return absl::OkStatus();
+  int64_t* const indices =
+      outputs.size() > 1 ? outputs[1].as<int64_t>() : nullptr;
+  return MaximumOf(problem, input, outputs[0], indices);
 }
 
 }  // namespace edgekiln::ops

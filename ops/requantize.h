@@ -28,6 +28,19 @@ inline int32_t Rescale(int32_t value, FixedPointMultiplier factor) {
   return static_cast<int32_t>((product + (int64_t{1} << (n - 1))) >> n);
 }
 
+// The same for sums of int16 activations: with only 15 bits of the multiplier,
+// so that products stay within 64 bits; shift above 14 counts as 14.
+inline int64_t RescaleWide(int64_t value, FixedPointMultiplier factor) {
+  const int64_t reduced = factor.multiplier < 0x7FFF0000
+                              ? (factor.multiplier + (1 << 15)) >> 16
+                              : 0x7FFF;
+  const int n = 15 - (factor.shift < 14 ? factor.shift : 14);
+  const uint64_t product =
+      static_cast<uint64_t>(value) * static_cast<uint64_t>(reduced) +
+      (uint64_t{1} << (n - 1));
+  return static_cast<int64_t>(product) >> n;
+}
+
 }  // namespace edgekiln::ops
 
 #endif  // EK_OPS_REQUANTIZE_H_

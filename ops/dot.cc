@@ -1,0 +1,72 @@
+#include "ops/dot.h"
+
+#include "ops/requantize.h"
+
+namespace edgekiln::ops {
+
+absl::Span<const int32_t> ZeroPoints(const QuantizationView& q, int64_t first,
+                                     int64_t count) {
+  return q.per_channel() ? q.zero_point.subspan(first, count)
+                         : q.zero_point.first(1);
+}
+
+Packed<int64_t> WideDot::Pack(const TensorView& w,
+                              const WeightMatrix& m) const {
+  const int64_t zero = parameters_.weight_zero_point;
+  if (w.type == v1::INT16) {
+    return Right(w.as<int16_t>() + m.first, m.depth, m.columns, m.depth_stride,
+                 m.column_stride, zero);
+  }
+  return Right(w.as<int8_t>() + m.first, m.depth, m.columns, m.depth_stride,
+               m.column_stride, zero);
+}
+
+void WideDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
+                     const DotTarget& to) const {
+  const bool narrow = to.bias.type == v1::INT32;
+  auto* out = to.output.as<int16_t>() + to.first;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const int64_t channel = to.first_channel + c;
+      const FixedPointMultiplier factor = parameters_.multiplier[channel];
+      auto sum = static_cast<uint64_t>(sums[r * columns + c]);
+      int64_t scaled = 0;
+      if (narrow) {
+        const auto bias = to.bias.as<int32_t>()[channel];
+        sum += static_cast<uint64_t>(int64_t{bias});
+        scaled = Rescale(static_cast<int32_t>(sum), factor);
+      } else {
+        if (to.bias.present()) {
+          sum += static_cast<uint64_t>(to.bias.as<int64_t>()[channel]);
+        }
+        scaled = RescaleWide(static_cast<int64_t>(sum), factor);
+      }
+      out[r * to.stride + c] = static_cast<int16_t>(
+          std::clamp<int64_t>(scaled + parameters_.output_zero_point,
+                              parameters_.clamp.min, parameters_.clamp.max));
+    }
+  }
+}
+
+Packed<uint32_t> WrappingDot::Pack(const TensorView& w,
+                                   const WeightMatrix& m) const {
+  return Right(w.as<int32_t>() + m.first, m.depth, m.columns, m.depth_stride,
+               m.column_stride);
+}
+
+void WrappingDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
+                         const DotTarget& to) const {
+  auto* out = to.output.as<int32_t>() + to.first;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      uint32_t sum = sums[r * columns + c];
+      if (to.bias.present()) {
+        sum +=
+            static_cast<uint32_t>(to.bias.as<int32_t>()[to.first_channel + c]);
+      }
+      out[r * to.stride + c] = static_cast<int32_t>(sum);
+    }
+  }
+}
+
+}  // namespace edgekiln::ops
