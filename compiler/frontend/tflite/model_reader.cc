@@ -7,6 +7,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/frontend/tflite/tensor_values.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler {
@@ -35,7 +36,14 @@ v1::ElementType ElementTypeOf(tflite::TensorType type) {
     case tflite::TensorType::INT16:
       return v1::INT16;
     case tflite::TensorType::INT8:
+    case tflite::TensorType::INT4:  // Unpacked.
       return v1::INT8;
+    case tflite::TensorType::UINT16:
+      return v1::UINT16;
+    case tflite::TensorType::UINT32:
+      return v1::UINT32;
+    case tflite::TensorType::UINT64:
+      return v1::UINT64;
     case tflite::TensorType::FLOAT64:
       return v1::FLOAT64;
     default:
@@ -144,7 +152,8 @@ absl::StatusOr<TfliteModelReader> TfliteModelReader::Open(
           absl::StrCat(kMaxObjects), "split the model");
     }
   }
-  const int64_t budget = int64_t{16} * std::ssize(bytes) + (1 << 20);
+  // Sparse weights may be a fiftieth of their dense values.
+  const int64_t budget = int64_t{64} * std::ssize(bytes) + (16 << 20);
   return TfliteModelReader(model, budget);
 }
 
@@ -154,6 +163,10 @@ int64_t TfliteModelReader::num_tensors() const {
 
 int64_t TfliteModelReader::num_operators() const {
   return SizeOf(subgraph_->operators());
+}
+
+const tflite::Tensor& TfliteModelReader::tensor(int32_t index) const {
+  return *subgraph_->tensors()->Get(static_cast<uint32_t>(index));
 }
 
 const tflite::Operator& TfliteModelReader::op(size_t index) const {
@@ -204,15 +217,14 @@ absl::Status TfliteModelReader::ReadType(const tflite::Tensor& from,
   if (to.type == v1::ELEMENT_TYPE_UNSPECIFIED) {
     return TfliteUnsupported(
         absl::StrCat("element type ", TensorTypeName(from.type())), "",
-        "FLOAT32, INT8, UINT8; INT32 and INT64 for constants",
+        "FLOAT16 to FLOAT64, integers of 8 to 64 bits, BOOL; INT4 for weights",
         "convert the model to float32 or to full integer int8");
   }
-  if (from.is_variable() || from.sparsity() != nullptr) {
-    return TfliteUnsupported(
-        from.is_variable() ? "variable tensor" : "sparse tensor", "",
-        "constants and activations, dense",
-        "export a stateless model without sparse weights");
-  }
+  return absl::OkStatus();
+}
+
+absl::Status TfliteModelReader::ReadShape(int32_t index, Tensor& to) {
+  const tflite::Tensor& from = tensor(index);
   const int64_t rank = SizeOf(from.shape());
   if (rank > ops::kMaxRank) {
     return TfliteUnsupported(absl::StrCat("rank ", rank), "",
@@ -220,21 +232,41 @@ absl::Status TfliteModelReader::ReadType(const tflite::Tensor& from,
                              "reshape to fewer dimensions");
   }
   for (int64_t d = 0; d < rank; ++d) {
-    to.shape.push_back(from.shape()->Get(static_cast<uint32_t>(d)));
+    const int32_t extent = from.shape()->Get(static_cast<uint32_t>(d));
+    // Old writers leave the -1 of the signature here.
+    to.shape.push_back(extent == -1 && d == 0 ? 1 : extent);
     if (to.shape.back() < 0) {
       return TfliteUnsupported(
           absl::StrCat("dimension ", d, " has no fixed extent"), "",
-          "static shapes", "export the model with a fixed input shape");
+          "static shapes but for the batch",
+          "export the model with a fixed input shape");
     }
   }
   return absl::OkStatus();
+}
+
+bool TfliteModelReader::IsVariable(int32_t index) const {
+  return tensor(index).is_variable();
+}
+
+int64_t TfliteModelReader::OpenDimension(int32_t index) const {
+  for (const auto* extents :
+       {tensor(index).shape_signature(), tensor(index).shape()}) {
+    if (extents == nullptr) continue;
+    const auto at = std::find(extents->begin(), extents->end(), -1);
+    if (at != extents->end()) return at - extents->begin();
+  }
+  return -1;
 }
 
 absl::Status TfliteModelReader::ReadQuantization(const tflite::Tensor& from,
                                                  Tensor& to) {
   const tflite::QuantizationParameters* q = from.quantization();
   // Float tensors carry min and max of training at most.
-  if (q == nullptr || SizeOf(q->scale()) == 0 || to.type == v1::FLOAT32) {
+  const bool integer = to.type == v1::INT8 || to.type == v1::UINT8 ||
+                       to.type == v1::INT16 || to.type == v1::INT32 ||
+                       to.type == v1::INT64;
+  if (q == nullptr || SizeOf(q->scale()) == 0 || !integer) {
     return absl::OkStatus();
   }
   const int64_t scales = SizeOf(q->scale());
@@ -282,42 +314,61 @@ absl::Status TfliteModelReader::ReadData(const tflite::Tensor& from,
                              "models below 2 GiB", "use a smaller model");
   }
   if (SizeOf(buffer->data()) == 0) return absl::OkStatus();
+  const absl::string_view bytes(
+      reinterpret_cast<const char*>(buffer->data()->data()),
+      buffer->data()->size());
   const auto elements = CheckedProduct(to.shape);
-  const auto bytes =
+  const auto need =
       elements ? CheckedMul(*elements, ElementBytes(to.type)) : std::nullopt;
-  if (bytes != SizeOf(buffer->data())) {
-    return TfliteBroken(
-        absl::StrCat("constant of ", SizeOf(buffer->data()), " bytes"), "",
-        bytes ? absl::StrCat(*bytes, " bytes for its shape and type")
-              : "a smaller shape");
+  if (!need) {
+    return TfliteBroken("constant of too large a shape", "", "a smaller shape");
+  }
+  if (from.sparsity() != nullptr || from.type() == tflite::TensorType::INT4) {
+    EK_RETURN_IF_ERROR(Spend(*need));
+    EK_ASSIGN_OR_RETURN(std::string values, Unpack(from, to, bytes));
+    to.data = std::make_shared<const std::string>(std::move(values));
+    return absl::OkStatus();
+  }
+  if (*need != std::ssize(bytes)) {
+    return TfliteBroken(absl::StrCat("constant of ", bytes.size(), " bytes"),
+                        "",
+                        absl::StrCat(*need, " bytes for its shape and type"));
   }
   std::shared_ptr<const std::string>& shared =
-      constants_[{buffer->data()->data(), buffer->data()->size()}];
+      constants_[{bytes.data(), bytes.size()}];
   if (shared == nullptr) {
-    EK_RETURN_IF_ERROR(Spend(*bytes));
-    shared = std::make_shared<const std::string>(
-        reinterpret_cast<const char*>(buffer->data()->data()),
-        buffer->data()->size());
+    EK_RETURN_IF_ERROR(Spend(*need));
+    shared = std::make_shared<const std::string>(bytes);
   }
   to.data = shared;
   return absl::OkStatus();
 }
 
-std::string TfliteModelReader::UniqueName(const tflite::Tensor& from,
-                                          int32_t index) {
-  std::string name = NameText(from.name());
-  if (name.empty()) name = absl::StrCat("tensor_", index);
-  std::string unique = name;
+// The values of a sparse or 4-bit constant whose size has been paid for.
+absl::StatusOr<std::string> TfliteModelReader::Unpack(
+    const tflite::Tensor& from, const Tensor& to, absl::string_view bytes) {
+  const bool nibbles = from.type() == tflite::TensorType::INT4;
+  if (from.sparsity() == nullptr) return UnpackInt4(bytes, to.num_elements());
+  if (nibbles || to.shape.empty() || to.num_elements() == 0) {
+    return TfliteUnsupported("sparse tensor of INT4 or without elements", "",
+                             "sparse weights of whole bytes",
+                             "convert without sparse weights");
+  }
+  return Densify(*from.sparsity(), to.shape, ElementBytes(to.type), bytes);
+}
+
+std::string TfliteModelReader::UniqueName(std::string wanted) {
+  std::string unique = wanted;
+  // Numbers go on where the last tensor of that name left off.
   while (!names_.insert(unique).second) {
-    unique = absl::StrCat(unique, "#", index);
+    unique = absl::StrCat(wanted, "#", ++repeats_[wanted]);
   }
   return unique;
 }
 
 absl::StatusOr<Tensor> TfliteModelReader::ReadTensor(int32_t index) {
   EK_RETURN_IF_ERROR(CheckTensorIndex(index, /*optional=*/false));
-  const tflite::Tensor& from =
-      *subgraph_->tensors()->Get(static_cast<uint32_t>(index));
+  const tflite::Tensor& from = tensor(index);
   const int64_t name_bytes = from.name() == nullptr ? 0 : from.name()->size();
   if (name_bytes > kMaxNameBytes) {
     return TfliteUnsupported(
@@ -326,16 +377,23 @@ absl::StatusOr<Tensor> TfliteModelReader::ReadTensor(int32_t index) {
         "rename the tensor");
   }
   EK_RETURN_IF_ERROR(Spend(name_bytes));
-  Tensor tensor;
+  Tensor to;
   const auto place = [&] {
     return absl::StrCat("tensor ", index, " '",
                         SanitizeText(NameText(from.name()), 80), "'");
   };
-  EK_RETURN_IF_ERROR(ReadType(from, tensor), place());
-  EK_RETURN_IF_ERROR(ReadQuantization(from, tensor), place());
-  EK_RETURN_IF_ERROR(ReadData(from, tensor), place());
-  tensor.name = UniqueName(from, index);
-  return tensor;
+  EK_RETURN_IF_ERROR(ReadType(from, to), place());
+  EK_RETURN_IF_ERROR(ReadShape(index, to), place());
+  EK_RETURN_IF_ERROR(ReadQuantization(from, to), place());
+  EK_RETURN_IF_ERROR(ReadData(from, to), place());
+  if (from.type() == tflite::TensorType::INT4 && !to.is_constant()) {
+    return TfliteUnsupported("INT4 activations", place(), "INT4 for weights",
+                             "convert with int8 activations");
+  }
+  std::string name = NameText(from.name());
+  to.name = UniqueName(name.empty() ? absl::StrCat("tensor_", index)
+                                    : std::move(name));
+  return to;
 }
 
 }  // namespace edgekiln::compiler

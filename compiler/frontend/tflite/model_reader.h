@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -55,8 +56,22 @@ class TfliteModelReader {
   absl::Status CheckTensorIndex(int32_t index, bool optional) const;
 
   // Type, shape, quantization and constant data of a tensor as IR. Its name is
-  // made unique. Constants that share bytes share memory.
+  // made unique. Constants that share bytes share memory; 4-bit and sparse ones
+  // become int8 and dense. An open batch (dimension 0) is 1.
   absl::StatusOr<Tensor> ReadTensor(int32_t index);
+  // What a tensor is besides; the index must be valid.
+  bool IsVariable(int32_t index) const;
+  // The first dimension that the model leaves open, or -1.
+  int64_t OpenDimension(int32_t index) const;
+
+  // Counts memory that the import is about to spend on the model's behalf;
+  // INVALID_ARGUMENT once it is out of proportion to the file.
+  absl::Status Spend(int64_t bytes);
+  // Whether Spend() would allow it.
+  bool CanSpend(int64_t bytes) const { return bytes <= budget_bytes_; }
+
+  // `wanted`, or something like it if a tensor has that name.
+  std::string UniqueName(std::string wanted);
 
  private:
   TfliteModelReader(const tflite::Model* model, int64_t budget_bytes)
@@ -64,16 +79,20 @@ class TfliteModelReader {
         subgraph_(model->subgraphs()->Get(0)),
         budget_bytes_(budget_bytes) {}
 
-  absl::Status Spend(int64_t bytes);
+  const tflite::Tensor& tensor(int32_t index) const;
+  absl::Status ReadShape(int32_t index, Tensor& to);
   absl::Status ReadType(const tflite::Tensor& from, Tensor& to);
   absl::Status ReadQuantization(const tflite::Tensor& from, Tensor& to);
   absl::Status ReadData(const tflite::Tensor& from, Tensor& to);
-  std::string UniqueName(const tflite::Tensor& from, int32_t index);
+  static absl::StatusOr<std::string> Unpack(const tflite::Tensor& from,
+                                            const Tensor& to,
+                                            absl::string_view bytes);
 
   const tflite::Model* model_;
   const tflite::SubGraph* subgraph_;
   int64_t budget_bytes_;
   absl::flat_hash_set<std::string> names_;
+  absl::flat_hash_map<std::string, int64_t> repeats_;  // By name before "#N".
   std::map<std::pair<const void*, size_t>, std::shared_ptr<const std::string>>
       constants_;
 };
