@@ -1,16 +1,15 @@
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <functional>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/help.h"
 #include "client/option_values.h"
+#include "client/parse_error.h"
 
 namespace edgekiln::client {
 namespace {
@@ -23,6 +22,8 @@ struct RawOptions {
   std::string calibration_method;
   std::string seed;
   int64_t limit = 0;
+  std::string a;  // report diff.
+  std::string b;
 };
 
 void AddCommon(CLI::App& app, RawOptions& raw) {
@@ -158,6 +159,9 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddData(*app, raw, false,
           "Inputs to compare on; without it 16 seeded random ones");
   AddLimit(*app, raw, "Use at most N samples");
+  app->add_flag("--timing-only", raw.line.timing_only,
+                WrapHelp("Cycles alone: no values are computed, none are "
+                         "compared with the reference"));
   AddGates(*app, raw, /*accuracy=*/false);
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
@@ -210,77 +214,26 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "ID", "Jobs");
 }
 
-// The command that the arguments had reached when they stopped making sense.
-const CLI::App* Reached(const CLI::App* app) {
-  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
-  return app;
-}
-
-std::vector<std::string> OptionNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* option : app.get_options()) {
-    for (const std::string& name : option->get_lnames()) {
-      names.push_back("--" + name);
-    }
-    for (const std::string& name : option->get_snames()) {
-      names.push_back("-" + name);
-    }
-  }
-  return names;
-}
-
-std::vector<std::string> CommandNames(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::App* sub :
-       app.get_subcommands(std::function<bool(const CLI::App*)>{})) {
-    names.push_back(sub->get_name());
-  }
-  return names;
-}
-
-std::string FullName(const CLI::App* app) {
-  std::string name = app->get_name();
-  for (app = app->get_parent(); app != nullptr; app = app->get_parent()) {
-    name = absl::StrCat(app->get_name(), " ", name);
-  }
-  return name;
-}
-
-absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
-  const bool is_option = argument.size() > 1 && argument[0] == '-';
-  const std::string bare = argument.substr(0, argument.find('='));
-  const std::string help = absl::StrCat("see ", FullName(&app), " --help");
-  if (is_option) {
-    const std::string nearest = NearestOf(bare, OptionNames(app));
-    return UsageError(
-        absl::StrCat("unknown option '", bare, "'"), FullName(&app), "",
-        nearest.empty() ? help
-                        : absl::StrCat("did you mean ", nearest, "? ", help));
-  }
-  const std::vector<std::string> commands = CommandNames(app);
-  const std::string nearest = NearestOf(argument, commands);
-  return UsageError(absl::StrCat(commands.empty() ? "unexpected argument '"
-                                                  : "unknown command '",
-                                 argument, "'"),
-                    FullName(&app), "",
-                    nearest.empty()
-                        ? help
-                        : absl::StrCat("did you mean ", nearest, "? ", help));
-}
-
-absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error) {
-  const CLI::App* app = Reached(&root);
-  for (const std::string& argument : root.remaining(true)) {
-    if (argument != "--") return UnknownArgument(*app, argument);
-  }
-  const std::vector<std::string> commands = CommandNames(*app);
-  if (!commands.empty()) {
-    return UsageError("no command was given", FullName(app),
-                      absl::StrCat("one of ", absl::StrJoin(commands, ", ")),
-                      absl::StrCat("see ", FullName(app), " --help"));
-  }
-  return UsageError(error.what(), FullName(app), "",
-                    absl::StrCat("see ", FullName(app), " --help"));
+void AddReportCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group = root.add_subcommand("report", "What jobs found out");
+  group->require_subcommand(1);
+  CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
+                             "What changed from one report to another");
+  app->add_option("A", raw.a,
+                  WrapHelp("A job by its id, or a file that --json wrote"))
+      ->type_name("JOB|FILE")
+      ->required();
+  app->add_option("B", raw.b, "The same; what changed from A to B is shown")
+      ->type_name("JOB|FILE")
+      ->required();
+  app->add_option("--target", raw.line.targets,
+                  WrapHelp("Of reports on several targets, the one to compare; "
+                           "given twice: that of A, then that of B"))
+      ->type_name("T")
+      ->allow_extra_args(false);
+  app->add_option("--max-regression", raw.line.max_regression_percent,
+                  WrapHelp("Exit code 3 if cycles, RAM or flash grew by more"))
+      ->type_name("PERCENT");
 }
 
 CommandLine TextOnly(Command command, std::string text) {
@@ -352,7 +305,17 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     line.limit = raw.limit;
   }
   EK_RETURN_IF_ERROR(CheckGateValues(line.gates));
-  if (line.command != Command::kJobsCancel && line.names.size() > 1) {
+  if (!(line.max_regression_percent.value_or(0) >= 0)) {
+    return UsageError("a regression below 0 % is an improvement",
+                      "--max-regression", "0 or more percent", "");
+  }
+  if (line.timing_only && (!line.data.empty() || line.limit.has_value())) {
+    return UsageError("--timing-only computes no values", FullName(&app), "",
+                      "leave --data and --limit out");
+  }
+  if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
+  if (line.command != Command::kJobsCancel &&
+      line.command != Command::kReportDiff && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }
   const bool one_target =
@@ -360,6 +323,10 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (one_target && line.targets.size() > 1) {
     return UsageError("only one --target can be given here", FullName(&app), "",
                       "give one, and repeat the command for the others");
+  }
+  if (line.command == Command::kReportDiff && line.targets.size() > 2) {
+    return UsageError("two reports have two targets at most", FullName(&app),
+                      "", "give --target once or twice");
   }
   return std::move(line);
 }
@@ -380,6 +347,7 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   AddModelCommands(root, raw);
   AddTargetCommands(root, raw);
   AddJobCommands(root, raw);
+  AddReportCommands(root, raw);
 
   // CLI11 takes them last first.
   std::vector<std::string> reversed(args.rbegin(), args.rend());

@@ -30,6 +30,7 @@ enum class Command {
   kJobsShow,
   kJobsWatch,
   kJobsCancel,
+  kReportDiff,
 };
 
 // Limits that a report must keep for the command to pass.
@@ -61,10 +62,12 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
-  Gates gates;  // profile, validate.
+  Gates gates;               // profile, validate.
+  bool timing_only = false;  // profile.
 
-  // targets show, targets check, jobs show | watch | cancel.
+  // targets show, targets check, jobs show | watch | cancel, report diff.
   std::vector<std::string> names;
+  std::optional<double> max_regression_percent;  // report diff.
 };
 
 // `args` without the program's name. Errors are usage errors; an unknown

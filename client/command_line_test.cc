@@ -44,6 +44,10 @@ std::string Describe(const CommandLine& line) {
   add("seed", line.seed.has_value() ? std::to_string(*line.seed) : "");
   add("limit", line.limit.has_value() ? std::to_string(*line.limit) : "");
   add("names", absl::StrJoin(line.names, "|"));
+  add("timing_only", line.timing_only ? "1" : "");
+  add("max_regression", line.max_regression_percent.has_value()
+                            ? absl::StrCat(*line.max_regression_percent)
+                            : "");
   return absl::StrJoin(parts, " ");
 }
 
@@ -56,6 +60,11 @@ struct Case {
 TEST(ParseCommandLineTest, Accepts) {
   const Case cases[] = {
       {"inspect m", Command::kInspect, "model=m"},
+      {"profile m --target t --timing-only", Command::kProfile,
+       "model=m targets=t timing_only=1"},
+      {"report diff 1 b.json", Command::kReportDiff, "names=1|b.json"},
+      {"report diff 1 1 --target x --target y --max-regression 2.5",
+       Command::kReportDiff, "targets=x|y names=1|1 max_regression=2.5"},
       {"inspect m --target t --json", Command::kInspect,
        "json=1 model=m targets=t"},
       {"compile --target t m -o out", Command::kCompile,
@@ -136,6 +145,16 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target", "--target", ""},
       {"jobs show", "ID is required", ""},
       {"jobs show 1 2", "unexpected argument '2'", ""},
+      {"report", "no command was given", "edgekiln report --help"},
+      {"report diff 1", "B is required", "report diff --help"},
+      {"report diff 1 2 3", "unexpected argument '3'", "report diff --help"},
+      {"report diff 1 2 --max-regression -1", "a regression below 0 %", ""},
+      {"report diff 1 2 --max-regression nan", "a regression below 0 %", ""},
+      {"report diff 1 2 --target a --target b --target c",
+       "two reports have two targets", "once or twice"},
+      {"profile m --target t --timing-only --limit 3",
+       "--timing-only computes no values", "leave"},
+      {"validate m --target t --data d --timing-only", "unknown option", ""},
   };
   for (const Refusal& c : cases) {
     const auto line = ParseCommandLine(Split(c.args));
@@ -153,7 +172,7 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
   for (const char* command :
        {"", "inspect", "compile", "profile", "validate", "run", "targets",
         "targets list", "targets show", "targets check", "jobs", "jobs list",
-        "jobs show", "jobs watch", "jobs cancel"}) {
+        "jobs show", "jobs watch", "jobs cancel", "report", "report diff"}) {
     std::vector<std::string> args = Split(command);
     args.push_back("--help");
     const auto line = ParseCommandLine(args);

@@ -34,6 +34,7 @@ ExitCode ExitCodeFor(const absl::Status& status) {
     if (detail->reason == kReasonUsage) return ExitCode::kUsage;
     if (detail->reason == kReasonGate) return ExitCode::kGate;
     if (detail->reason == kReasonNoWorker) return ExitCode::kInfra;
+    if (detail->reason == kReasonQueueDeadline) return ExitCode::kInfra;
     if (detail->reason == kReasonUnreachable) return ExitCode::kInfra;
   }
   switch (status.code()) {

@@ -28,6 +28,7 @@ inline constexpr char kReasonUsage[] = "USAGE";
 inline constexpr char kReasonGate[] = "GATE_FAILED";
 inline constexpr char kReasonUnreachable[] = "DAEMON_UNREACHABLE";
 inline constexpr char kReasonNoWorker[] = "NO_WORKER";
+inline constexpr char kReasonQueueDeadline[] = "QUEUE_DEADLINE";
 inline constexpr char kReasonTimeout[] = "TIMEOUT";
 inline constexpr char kReasonInterrupted[] = "INTERRUPTED";
 // Of a daemon's answer: the next daemon will take the same request.

@@ -55,8 +55,12 @@ constexpr char kProfile[] = R"(Examples:
   edgekiln profile net.tflite --target dla-64-o-512k --max-cycles 500000
       In CI: exit code 3 if the network has become slower than that.
 
+  edgekiln profile net.tflite --target dla-64-o-512k --timing-only
+      Cycles alone, without computing values: for editors and searches.
+
 Every layer output of the simulated chip is compared with the reference; a
-difference is exit code 3, as is a broken --max-... or --min-... limit.
+difference is exit code 3, as is a broken --max-... or --min-... limit. With
+--timing-only nothing is compared.
 )";
 
 constexpr char kValidate[] = R"(Examples:
@@ -95,6 +99,17 @@ constexpr char kJobsWatch[] =
     R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
 )";
 
+constexpr char kReportDiff[] = R"(Examples:
+  edgekiln report diff 41 42
+      Two jobs: totals, and the layers that changed, largest change first.
+  edgekiln profile net.tflite --target dla-64-o-512k --json > new.json
+  edgekiln report diff main.json new.json --max-regression 2
+      In CI, without a daemon: exit code 3 if cycles, RAM or flash grew by more
+      than 2 %.
+  edgekiln report diff 42 42 --target dla-64-o-512k --target dla-128-i-1m
+      One job's reports on two chips.
+)";
+
 }  // namespace
 
 std::string HelpHeader() {
@@ -120,6 +135,8 @@ std::string HelpFooter(Command command) {
       return kTargetsCheck;
     case Command::kJobsWatch:
       return kJobsWatch;
+    case Command::kReportDiff:
+      return kReportDiff;
     default:
       return "";
   }

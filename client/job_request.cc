@@ -50,6 +50,7 @@ void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
   }
   if (line.seed.has_value()) options.set_seed(*line.seed);
   if (line.limit.has_value()) options.set_limit(*line.limit);
+  options.set_timing_only(line.timing_only);
   for (const v1::InputTransform& transform : line.transforms) {
     *request.add_transforms() = transform;
   }

@@ -22,6 +22,7 @@
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
 #include "client/commands/profile.h"
+#include "client/commands/report.h"
 #include "client/commands/run.h"
 #include "client/commands/targets.h"
 #include "client/commands/validate.h"
@@ -67,6 +68,15 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
                                     : ProgressStyle::kPlain;
 }
 
+// Two files can be compared where no daemon can be had.
+bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
+  if (line.command != Command::kReportDiff) return true;
+  return std::any_of(line.names.begin(), line.names.end(),
+                     [&](const std::string& source) {
+                       return !NamesReportFile(files, source);
+                     });
+}
+
 absl::StatusOr<std::unique_ptr<Connection>> Connect(const CommandLine& line,
                                                     FileSystem& files,
                                                     Clock& clock) {
@@ -82,7 +92,9 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const CommandLine& line,
     return NewConnection(std::move(options), files, clock);
   }
   EK_ASSIGN_OR_RETURN(const LocalDaemonOptions local, DefaultLocalDaemon());
-  EK_RETURN_IF_ERROR(EnsureLocalDaemon(local, clock));
+  if (NeedsDaemon(line, files)) {
+    EK_RETURN_IF_ERROR(EnsureLocalDaemon(local, clock));
+  }
   options.shown = LocalSocketPath(local);
   options.grpc_target = "unix:" + options.shown;
   options.fix = "read edgekilnd.log beside the socket";
@@ -116,6 +128,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunJobsWatch(context);
     case Command::kJobsCancel:
       return RunJobsCancel(context);
+    case Command::kReportDiff:
+      return RunReportDiff(context);
     case Command::kHelp:
     case Command::kVersion:
       break;  // Handled before anything is set up.

@@ -32,6 +32,7 @@ class JobWatch final : public WatchSink {
       case v1::JobEvent::kWaiting:
         waiting_ = event.waiting().reason();
         break;
+      case v1::JobEvent::kStageStarted:
       case v1::JobEvent::kProgress:
       case v1::JobEvent::kSamples:
         moved_ = true;
@@ -43,7 +44,7 @@ class JobWatch final : public WatchSink {
         moved_ = true;
         waiting_.clear();
         break;
-      default:  // A stage starts when it is queued: nobody has taken it yet.
+      default:
         break;
     }
     context_.progress.OnEvent(event);
@@ -144,6 +145,9 @@ absl::Status JobError(const v1::Job& job) {
     case v1::SUCCEEDED:
       return absl::OkStatus();
     case v1::CANCELLED:
+      if (!job.superseded_by().empty()) {
+        return WithJob(StatusFromDetail(job.error()), job.id());
+      }
       return WithJob(MakeError(absl::StatusCode::kCancelled,
                                {.fault = Fault::kUser,
                                 .reason = kReasonInterrupted,

@@ -22,6 +22,7 @@
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
 #include "client/commands/profile.h"
+#include "client/commands/report.h"
 #include "client/commands/run.h"
 #include "client/commands/targets.h"
 #include "client/commands/validate.h"
@@ -494,6 +495,57 @@ TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
   ASSERT_TRUE(Run(RunJobsCancel, {"jobs", "cancel", "7", "8"}).ok());
   EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "8"}));
   EXPECT_EQ(out_, "7  succeeded\n7  succeeded\n");
+}
+
+TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {
+  connection_.reports = {NewReport("a"), NewReport("b")};
+  connection_.reports[1].mutable_totals()->set_cycles(10);
+  connection_.job.set_reports(2);
+  // Which of the two?
+  absl::Status status = Run(RunReportDiff, {"report", "diff", "7", "7"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_NE(status.message().find("a, b"), absl::string_view::npos) << status;
+  status = Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
+                               "--target", "none"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
+                                  "--target", "b"})
+                  .ok());
+  EXPECT_NE(out_.find("unequal targets: a and b"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("+100.0"), std::string::npos) << out_;
+
+  out_.clear();
+  connection_.reports.pop_back();
+  connection_.job.set_reports(1);
+  const std::string file =
+      Put("old.json", "{\"totals\": {\"cycles\": 4}, \"target_name\": \"a\"}");
+  status = Run(RunReportDiff, {"report", "diff", file, "7", "--json",
+                               "--max-regression", "10"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_NE(out_.find("\"percent\": 25"), std::string::npos) << out_;
+}
+
+TEST_F(CommandsTest, ReportDiffOfNothing) {
+  const absl::Status missing =
+      Run(RunReportDiff, {"report", "diff", folder_ + "/none.json", "7"});
+  EXPECT_EQ(ExitCodeFor(missing), ExitCode::kUsage) << missing;
+  const absl::Status empty = Run(RunReportDiff, {"report", "diff", "7", "7"});
+  EXPECT_EQ(ExitCodeFor(empty), ExitCode::kUsage) << empty;
+  // What went wrong then is said again.
+  const std::string failed =
+      Put("failed.json",
+          "{\"error\": {\"fault\": \"USER\", \"what\": \"does not fit\"}}");
+  const absl::Status status =
+      Run(RunReportDiff, {"report", "diff", failed, failed});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel) << status;
+}
+
+TEST_F(CommandsTest, TimingOnlyIsAskedFor) {
+  connection_.reports = {NewReport("a")};
+  ASSERT_TRUE(
+      Run(RunProfile, {"profile", model_, "--target", "a", "--timing-only"})
+          .ok());
+  EXPECT_TRUE(connection_.created.options().timing_only());
 }
 
 TEST_F(CommandsTest, JobsWatchHasTheJobsOutcome) {

@@ -29,6 +29,32 @@ std::string QuantizationText(const v1::Quantization& q) {
                          q.zero_point_size() > 0 ? q.zero_point(0) : 0);
 }
 
+std::string InputsText(const v1::ModelDescription::Layer& layer) {
+  std::vector<std::string> shapes;
+  for (const v1::ModelDescription::Shape& shape : layer.inputs()) {
+    shapes.push_back(ShapeText(shape.extent()));
+  }
+  return absl::StrJoin(shapes, " ");
+}
+
+// "0.0235, -128"; "-" if not quantized.
+std::string ScaleText(const v1::Quantization& q) {
+  if (q.scale_size() == 0) return "-";
+  if (q.scale_size() > 1) return absl::StrCat(q.scale_size(), " scales");
+  return absl::StrFormat("%.4g, %d", q.scale(0),
+                         q.zero_point_size() > 0 ? q.zero_point(0) : 0);
+}
+
+// "int8 x16": with 16 scales, one per channel.
+std::string WeightsText(const v1::ModelDescription::Layer& layer) {
+  if (layer.weight_type().empty()) return "-";
+  std::string text = CleanText(layer.weight_type());
+  if (layer.weight_scales() > 1) {
+    absl::StrAppend(&text, " x", layer.weight_scales());
+  }
+  return text;
+}
+
 std::string Ports(const v1::ModelDescription& model, const Style& style) {
   Table table({{""}, {""}, {""}, {""}, {""}});
   const auto add = [&](absl::string_view label,
@@ -48,8 +74,11 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
                   [](const auto& layer) { return !layer.engine().empty(); });
   std::vector<Table::Column> columns = {{"LAYER"},
                                         {"OP"},
+                                        {"INPUT"},
                                         {"OUTPUT"},
                                         {"TYPE"},
+                                        {"SCALE, ZERO"},
+                                        {"WEIGHTS"},
                                         {"MACS", Align::kRight},
                                         {"PARAMS", Align::kRight}};
   if (placed) {
@@ -61,8 +90,11 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
     std::vector<std::string> row = {
         ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
         ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
+        InputsText(layer),
         ShapeText(layer.output_shape()),
         CleanText(layer.output_type()),
+        ScaleText(layer.output_quantization()),
+        WeightsText(layer),
         GroupDigits(layer.macs()),
         GroupDigits(layer.parameters())};
     if (placed) {
@@ -71,12 +103,10 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
     }
     table.AddRow(std::move(row));
   }
-  std::vector<std::string> total = {"total",
-                                    "",
-                                    "",
-                                    "",
-                                    GroupDigits(model.macs()),
-                                    GroupDigits(model.parameters())};
+  std::vector<std::string> total(columns.size());
+  total[0] = "total";
+  total[7] = GroupDigits(model.macs());
+  total[8] = GroupDigits(model.parameters());
   table.AddRow(std::move(total));
   return table.Render(style);
 }
@@ -93,6 +123,10 @@ std::string RenderModel(const v1::ModelDescription& model,
   absl::StrAppend(&title, model.quantized() ? ", quantized" : ", float");
   std::string out = absl::StrCat(style.Bold(title), "\n\n");
   absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style));
+  for (const std::string& warning : model.warnings()) {
+    absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),
+                    "\n");
+  }
   for (const v1::ErrorDetail& problem : model.problems()) {
     absl::StrAppend(&out, "\n", RenderError(problem, style, "problem"));
   }

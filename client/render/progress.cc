@@ -42,8 +42,7 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
     waiting_ = reason.empty() ? "for the daemon" : reason;
     return;
   }
-  // A stage starts when it is queued, which helps nobody who waits.
-  if (!event.has_stage_started()) waiting_.clear();
+  waiting_.clear();
   switch (event.event_case()) {
     case v1::JobEvent::kStageStarted:
       stage_ = BaseName(event.stage_started().name());

@@ -88,10 +88,7 @@ TEST(ProgressModelTest, ExplainsWaiting) {
   model.Apply(Waiting("no compile worker"), absl::Seconds(2));
   EXPECT_EQ(model.Line(absl::Seconds(2.5), 80),
             "  2.5 s  waiting: no compile worker");
-  // Queued, not taken.
   model.Apply(Started("import"), absl::Seconds(3));
-  EXPECT_EQ(model.WaitingText(), "waiting: no compile worker");
-  model.Apply(Finished("import", 0.5), absl::Seconds(9));
   EXPECT_EQ(model.WaitingText(), "");
 }
 

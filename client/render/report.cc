@@ -153,17 +153,15 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
   return out;
 }
 
-// Layers that no accelerator took, grouped by the reason. The host is listed as
-// an engine too; it is the one that never works in tiles.
+// Layers that no accelerator took, grouped by the reason.
 std::string HostLayers(const v1::Report& report, const Style& style) {
-  std::set<std::string> accelerators;
-  for (const v1::Report::Layer& layer : report.layers()) {
-    if (layer.tiles() > 0) accelerators.insert(layer.engine());
+  std::set<std::string> hosts;
+  for (const v1::Report::Engine& engine : report.engines()) {
+    if (engine.host()) hosts.insert(engine.name());
   }
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const v1::Report::Layer& layer : report.layers()) {
-    if (layer.reason().empty()) continue;
-    if (accelerators.count(layer.engine()) > 0) continue;
+    if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
     const std::string reason = CleanText(layer.reason());
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& g) { return g.first == reason; });

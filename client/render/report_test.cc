@@ -31,7 +31,7 @@ TEST(RenderReportTest, Full) {
       fidelity: CYCLE_APPROXIMATE
     }
     engines { name: "dla" clock_hz: 100000000 busy_cycles: 1500 }
-    engines { name: "host" clock_hz: 100000000 busy_cycles: 500 }
+    engines { name: "host" clock_hz: 100000000 busy_cycles: 500 host: true }
     layers {
       id: "conv1"
       op: "conv2d"
@@ -142,7 +142,13 @@ TEST(RenderModelTest, WithPlacementAndProblem) {
       output_type: "int8"
       engine: "dla"
       reason: "cheapest"
+      inputs { extent: 1 extent: 8 }
+      output_quantization { scale: 0.25 zero_point: 4 }
+      weight_type: "int8"
+      weight_scales: 2
     }
+    layers { id: "sum" op: "add" inputs { extent: 2 } inputs {} engine: "host" }
+    warnings: "N is taken for 1"
     problems { what: "op Foo" fix: "remove it" reason: "OP" fault: USER }
   )pb");
   EXPECT_EQ(RenderModel(model, "file.tflite", Style::Plain()),
@@ -151,9 +157,12 @@ TEST(RenderModelTest, WithPlacementAndProblem) {
 input   in:0  [1,8]  int8     scale 0.5 zero point -3
 output  out   [1,2]  float32
 
-LAYER  OP               OUTPUT  TYPE   MACS  PARAMS  ENGINE  REASON
-fc     fully_connected  [1,2]   int8  1 000      20  dla     cheapest
-total                                 1 000      20
+LAYER  OP               INPUT   OUTPUT  TYPE  SCALE, ZERO  WEIGHTS   MACS  PARAMS  ENGINE  REASON
+fc     fully_connected  [1,8]   [1,2]   int8  0.25, 4      int8 x2  1 000      20  dla     cheapest
+sum    add              [2] []  []            -            -            0       0  host
+total                                                               1 000      20
+
+warning: N is taken for 1
 
 problem: op Foo
   fix:   remove it

@@ -1,0 +1,88 @@
+#include "client/parse_error.h"
+
+#include <functional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "client/exit_code.h"
+#include "client/option_values.h"
+
+namespace edgekiln::client {
+namespace {
+
+std::vector<std::string> OptionNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+    for (const std::string& name : option->get_snames()) {
+      names.push_back("-" + name);
+    }
+  }
+  return names;
+}
+
+std::vector<std::string> CommandNames(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* sub :
+       app.get_subcommands(std::function<bool(const CLI::App*)>{})) {
+    names.push_back(sub->get_name());
+  }
+  return names;
+}
+
+}  // namespace
+
+const CLI::App* Reached(const CLI::App* app) {
+  while (!app->get_subcommands().empty()) app = app->get_subcommands().front();
+  return app;
+}
+
+std::string FullName(const CLI::App* app) {
+  std::string name = app->get_name();
+  for (app = app->get_parent(); app != nullptr; app = app->get_parent()) {
+    name = absl::StrCat(app->get_name(), " ", name);
+  }
+  return name;
+}
+
+absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
+  const bool is_option = argument.size() > 1 && argument[0] == '-';
+  const std::string bare = argument.substr(0, argument.find('='));
+  const std::string help = absl::StrCat("see ", FullName(&app), " --help");
+  if (is_option) {
+    const std::string nearest = NearestOf(bare, OptionNames(app));
+    return UsageError(
+        absl::StrCat("unknown option '", bare, "'"), FullName(&app), "",
+        nearest.empty() ? help
+                        : absl::StrCat("did you mean ", nearest, "? ", help));
+  }
+  const std::vector<std::string> commands = CommandNames(app);
+  const std::string nearest = NearestOf(argument, commands);
+  return UsageError(absl::StrCat(commands.empty() ? "unexpected argument '"
+                                                  : "unknown command '",
+                                 argument, "'"),
+                    FullName(&app), "",
+                    nearest.empty()
+                        ? help
+                        : absl::StrCat("did you mean ", nearest, "? ", help));
+}
+
+absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error) {
+  const CLI::App* app = Reached(&root);
+  for (const std::string& argument : root.remaining(true)) {
+    if (argument != "--") return UnknownArgument(*app, argument);
+  }
+  const std::vector<std::string> commands = CommandNames(*app);
+  if (!commands.empty()) {
+    return UsageError("no command was given", FullName(app),
+                      absl::StrCat("one of ", absl::StrJoin(commands, ", ")),
+                      absl::StrCat("see ", FullName(app), " --help"));
+  }
+  return UsageError(error.what(), FullName(app), "",
+                    absl::StrCat("see ", FullName(app), " --help"));
+}
+
+}  // namespace edgekiln::client

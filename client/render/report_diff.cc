@@ -1,0 +1,161 @@
+#include "client/render/report_diff.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr int kMaxNameWidth = 48;
+
+std::string Signed(int64_t change) {
+  return change > 0 ? absl::StrCat("+", GroupDigits(change))
+                    : GroupDigits(change);
+}
+
+std::string PercentText(double percent) {
+  return absl::StrFormat("%+.1f", percent);
+}
+
+// A table whose rows are coloured by how good their change is. Cells cannot
+// hold colours: they are cleaned.
+class ChangeTable {
+ public:
+  explicit ChangeTable(std::vector<Table::Column> columns)
+      : table_(std::move(columns)) {}
+
+  void AddRow(std::vector<std::string> cells, int64_t change) {
+    table_.AddRow(std::move(cells));
+    changes_.push_back(change);
+  }
+
+  std::string Render(const Style& style) const {
+    const std::string text = table_.Render(style);
+    std::vector<std::string> lines = absl::StrSplit(text, '\n');
+    for (size_t row = 0; row < changes_.size(); ++row) {
+      std::string& line = lines[row + 1];  // Behind the titles.
+      if (changes_[row] > 0) line = style.Red(line);
+      if (changes_[row] < 0) line = style.Green(line);
+    }
+    return absl::StrJoin(lines, "\n");
+  }
+
+ private:
+  Table table_;
+  std::vector<int64_t> changes_;
+};
+
+std::string SideText(const v1::ReportDiff::Side& side) {
+  std::string text = CleanText(side.source());
+  absl::StrAppend(&text, "   ", CleanText(side.model_name()));
+  if (!side.target_name().empty()) {
+    absl::StrAppend(&text, " on ", CleanText(side.target_name()));
+  }
+  return text;
+}
+
+std::string Totals(const v1::ReportDiff& diff, const Style& style) {
+  ChangeTable table({{"TOTAL"},
+                     {"A", Align::kRight},
+                     {"B", Align::kRight},
+                     {"CHANGE", Align::kRight},
+                     {"%", Align::kRight}});
+  const auto add = [&table](const v1::ReportDiff::Quantity& total) {
+    table.AddRow({total.name(), GroupDigits(total.a()), GroupDigits(total.b()),
+                  total.change() == 0 ? "-" : Signed(total.change()),
+                  total.has_percent() && total.change() != 0
+                      ? PercentText(total.percent())
+                      : "-"},
+                 total.change());
+  };
+  for (const v1::ReportDiff::Quantity& total : diff.totals()) add(total);
+  if (diff.has_mismatches()) add(diff.mismatches());
+  if (diff.has_accuracy()) {
+    const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
+    const auto shown = [](bool known, double value) {
+      return known ? FormatPercent(value, 2) : std::string("-");
+    };
+    const double points = accuracy.points();
+    table.AddRow(
+        {"accuracy", shown(accuracy.has_a(), accuracy.a()),
+         shown(accuracy.has_b(), accuracy.b()),
+         points != 0 ? absl::StrFormat("%+.2f points", points) : "-", "-"},
+        points < 0   ? 1
+        : points > 0 ? -1
+                     : 0);
+  }
+  return table.Render(style);
+}
+
+std::string CyclesText(bool there, const v1::Report::Layer& layer) {
+  return there ? GroupDigits(layer.cycles()) : std::string("-");
+}
+
+std::string WhatElse(const v1::ReportDiff::Layer& layer) {
+  switch (layer.presence()) {
+    case v1::ReportDiff::ADDED:
+      return absl::StrCat("added, on ", layer.b().engine());
+    case v1::ReportDiff::REMOVED:
+      return absl::StrCat("removed, was on ", layer.a().engine());
+    default:
+      return absl::StrJoin(layer.differences(), ", ");
+  }
+}
+
+std::string Layers(const v1::ReportDiff& diff, const Style& style) {
+  ChangeTable table({{"LAYER"},
+                     {"CYCLES A", Align::kRight},
+                     {"CYCLES B", Align::kRight},
+                     {"CHANGE", Align::kRight},
+                     {"%", Align::kRight},
+                     {"WHAT ELSE"}});
+  int64_t same = 0;
+  for (const v1::ReportDiff::Layer& layer : diff.layers()) {
+    const std::string what = WhatElse(layer);
+    if (layer.change() == 0 && what.empty()) {
+      ++same;
+      continue;
+    }
+    const bool comparable = layer.a().cycles() > 0 && layer.has_b();
+    table.AddRow(
+        {ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+         CyclesText(layer.has_a(), layer.a()),
+         CyclesText(layer.has_b(), layer.b()),
+         layer.change() == 0 ? "-" : Signed(layer.change()),
+         comparable && layer.change() != 0
+             ? PercentText(100.0 * static_cast<double>(layer.change()) /
+                           static_cast<double>(layer.a().cycles()))
+             : "-",
+         what},
+        layer.change());
+  }
+  std::string out;
+  if (same < diff.layers_size()) out = table.Render(style);
+  if (same > 0) {
+    absl::StrAppend(&out, Count(same, "layer", "layers"),
+                    " without a change\n");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string RenderReportDiff(const v1::ReportDiff& diff, const Style& style) {
+  std::string out =
+      absl::StrCat(style.Bold("A"), "  ", SideText(diff.a()), "\n",
+                   style.Bold("B"), "  ", SideText(diff.b()), "\n");
+  for (const std::string& caveat : diff.caveats()) {
+    absl::StrAppend(&out, style.Yellow(CleanText(caveat)), "\n");
+  }
+  absl::StrAppend(&out, "\n", Totals(diff, style));
+  if (diff.layers_size() > 0) absl::StrAppend(&out, "\n", Layers(diff, style));
+  return out;
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,278 @@
+#include "client/report_diff.h"
+
+#include <google/protobuf/util/json_util.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/error.h"
+#include "client/exit_code.h"
+#include "client/render/text.h"
+
+namespace edgekiln::client {
+namespace {
+
+using Layer = v1::Report::Layer;
+
+v1::ReportDiff::Side SideOf(const v1::Report& report,
+                            absl::string_view source) {
+  v1::ReportDiff::Side side;
+  side.set_source(std::string(source));
+  side.set_job_id(report.job_id());
+  side.set_model_name(report.model_name());
+  if (report.has_model()) *side.mutable_model() = report.model();
+  side.set_target_name(report.target_name());
+  if (report.has_target()) *side.mutable_target() = report.target();
+  side.set_version(report.version());
+  side.set_calibration(report.calibration());
+  return side;
+}
+
+// "model net.tflite (1a2b3c4d) and other.tflite (9f8e7d6c)"; empty if both name
+// the same bytes.
+std::string Unequal(absl::string_view noun, const std::string& a_name,
+                    const v1::Digest& a, const std::string& b_name,
+                    const v1::Digest& b) {
+  if (a.hash() == b.hash() && (!a.hash().empty() || a_name == b_name)) {
+    return "";
+  }
+  const auto shown = [](const std::string& name, const v1::Digest& digest) {
+    return digest.hash().empty()
+               ? name
+               : absl::StrCat(name, " (", digest.hash().substr(0, 8), ")");
+  };
+  return absl::StrCat("unequal ", noun, "s: ", shown(a_name, a), " and ",
+                      shown(b_name, b));
+}
+
+void AddCaveats(const v1::Report& a, const v1::Report& b,
+                v1::ReportDiff& diff) {
+  const auto add = [&diff](std::string caveat) {
+    if (!caveat.empty()) diff.add_caveats(std::move(caveat));
+  };
+  const auto add_unequal = [&](absl::string_view noun, const std::string& left,
+                               const std::string& right) {
+    if (left != right) {
+      add(absl::StrCat("unequal ", noun, ": ", left.empty() ? "none" : left,
+                       " and ", right.empty() ? "none" : right));
+    }
+  };
+  add(Unequal("model", a.model_name(), a.model(), b.model_name(), b.model()));
+  add(Unequal("target", a.target_name(), a.target(), b.target_name(),
+              b.target()));
+  add_unequal("calibration", a.calibration(), b.calibration());
+  add_unequal("versions of edgekiln", a.version(), b.version());
+  if (a.accuracy().samples() != b.accuracy().samples() && a.has_accuracy() &&
+      b.has_accuracy()) {
+    add(absl::StrCat("accuracies of ", a.accuracy().samples(), " and ",
+                     b.accuracy().samples(), " samples"));
+  }
+}
+
+v1::ReportDiff::Quantity QuantityOf(absl::string_view name, int64_t a,
+                                    int64_t b) {
+  v1::ReportDiff::Quantity quantity;
+  quantity.set_name(std::string(name));
+  quantity.set_a(a);
+  quantity.set_b(b);
+  // Reports come out of files: differences may wrap, never trap.
+  quantity.set_change(static_cast<int64_t>(static_cast<uint64_t>(b) -
+                                           static_cast<uint64_t>(a)));
+  if (a != 0) {
+    quantity.set_percent(100.0 * static_cast<double>(quantity.change()) /
+                         static_cast<double>(a));
+  } else if (b == 0) {
+    quantity.set_percent(0);
+  }
+  return quantity;
+}
+
+void AddTotals(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
+  const auto add = [&diff](absl::string_view name, int64_t left,
+                           int64_t right) {
+    *diff.add_totals() = QuantityOf(name, left, right);
+  };
+  add("cycles", a.totals().cycles(), b.totals().cycles());
+  add("macs", a.totals().macs(), b.totals().macs());
+  add("dma_bytes_read", a.totals().dma_bytes_read(),
+      b.totals().dma_bytes_read());
+  add("dma_bytes_written", a.totals().dma_bytes_written(),
+      b.totals().dma_bytes_written());
+  add("flash_bytes", a.memory().flash_bytes(), b.memory().flash_bytes());
+  add("ram_bytes", a.memory().ram_bytes(), b.memory().ram_bytes());
+  add("sram_peak_bytes", a.memory().sram_peak_bytes(),
+      b.memory().sram_peak_bytes());
+}
+
+void AddValues(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
+  if (a.has_accuracy() || b.has_accuracy()) {
+    v1::ReportDiff::Accuracy& accuracy = *diff.mutable_accuracy();
+    if (a.has_accuracy()) accuracy.set_a(a.accuracy().value());
+    if (b.has_accuracy()) accuracy.set_b(b.accuracy().value());
+    if (a.has_accuracy() && b.has_accuracy()) {
+      accuracy.set_points(100 * (accuracy.b() - accuracy.a()));
+    }
+  }
+  if (a.has_bit_exact() && b.has_bit_exact()) {
+    *diff.mutable_mismatches() = QuantityOf(
+        "mismatches", a.bit_exact().mismatches(), b.bit_exact().mismatches());
+  }
+}
+
+// What the scheduler decided otherwise. Cycles, which follow, are not in it.
+void AddDifferences(const Layer& a, const Layer& b,
+                    v1::ReportDiff::Layer& layer) {
+  const auto text = [&layer](absl::string_view noun, const std::string& left,
+                             const std::string& right) {
+    if (left == right) return;
+    layer.add_differences(absl::StrCat(noun, " ", left.empty() ? "-" : left,
+                                       " -> ", right.empty() ? "-" : right));
+  };
+  text("engine", a.engine(), b.engine());
+  text("op", a.op(), b.op());
+  text("tiles", absl::StrCat(a.tiles()), absl::StrCat(b.tiles()));
+  text("SRAM", FormatBytes(a.sram_bytes()), FormatBytes(b.sram_bytes()));
+  text("subgraph", absl::StrCat(a.subgraph()), absl::StrCat(b.subgraph()));
+  text("MACs", GroupDigits(a.macs()), GroupDigits(b.macs()));
+  if (a.engine() != b.engine() && !b.reason().empty()) {
+    layer.add_differences(absl::StrCat("because ", b.reason()));
+  }
+}
+
+v1::ReportDiff::Layer LayerOf(const Layer* a, const Layer* b) {
+  v1::ReportDiff::Layer layer;
+  layer.set_id(a != nullptr ? a->id() : b->id());
+  layer.set_presence(a == nullptr   ? v1::ReportDiff::ADDED
+                     : b == nullptr ? v1::ReportDiff::REMOVED
+                                    : v1::ReportDiff::BOTH);
+  layer.set_change(QuantityOf("", a != nullptr ? a->cycles() : 0,
+                              b != nullptr ? b->cycles() : 0)
+                       .change());
+  if (a != nullptr && b != nullptr) AddDifferences(*a, *b, layer);
+  if (a != nullptr) *layer.mutable_a() = *a;
+  if (b != nullptr) *layer.mutable_b() = *b;
+  return layer;
+}
+
+// Those of A in their order, then what only B has.
+std::vector<v1::ReportDiff::Layer> MatchLayers(const v1::Report& a,
+                                               const v1::Report& b) {
+  std::map<std::string, std::vector<const Layer*>> of_b;
+  for (const Layer& layer : b.layers()) of_b[layer.id()].push_back(&layer);
+  std::map<std::string, size_t> used;
+  std::vector<v1::ReportDiff::Layer> layers;
+  for (const Layer& layer : a.layers()) {
+    const std::vector<const Layer*>& candidates = of_b[layer.id()];
+    const size_t n = used[layer.id()]++;
+    layers.push_back(
+        LayerOf(&layer, n < candidates.size() ? candidates[n] : nullptr));
+  }
+  for (const Layer& layer : b.layers()) {
+    // Those that A used up were the first of their id.
+    size_t& left = used[layer.id()];
+    if (left > 0) {
+      --left;
+    } else {
+      layers.push_back(LayerOf(nullptr, &layer));
+    }
+  }
+  return layers;
+}
+
+uint64_t Magnitude(int64_t value) {
+  return value < 0 ? 0 - static_cast<uint64_t>(value)
+                   : static_cast<uint64_t>(value);
+}
+
+absl::Status NotAReport(absl::string_view source, std::string why) {
+  return UsageError(absl::StrCat("'", source, "' holds no report: ", why),
+                    "report diff", "what `edgekiln profile --json` prints",
+                    "write it with: edgekiln profile ... --json > FILE");
+}
+
+}  // namespace
+
+v1::ReportDiff DiffReports(const v1::Report& a, absl::string_view a_source,
+                           const v1::Report& b, absl::string_view b_source) {
+  v1::ReportDiff diff;
+  *diff.mutable_a() = SideOf(a, a_source);
+  *diff.mutable_b() = SideOf(b, b_source);
+  AddCaveats(a, b, diff);
+  AddTotals(a, b, diff);
+  AddValues(a, b, diff);
+  std::vector<v1::ReportDiff::Layer> layers = MatchLayers(a, b);
+  const auto weight = [](const v1::ReportDiff::Layer& layer) {
+    const bool other = layer.presence() != v1::ReportDiff::BOTH ||
+                       layer.differences_size() > 0;
+    return std::make_pair(Magnitude(layer.change()), other);
+  };
+  std::stable_sort(
+      layers.begin(), layers.end(),
+      [&](const auto& x, const auto& y) { return weight(x) > weight(y); });
+  for (v1::ReportDiff::Layer& layer : layers) {
+    *diff.add_layers() = std::move(layer);
+  }
+  return diff;
+}
+
+absl::Status CheckRegression(const v1::ReportDiff& diff, double percent) {
+  for (const v1::ReportDiff::Quantity& total : diff.totals()) {
+    if (total.name() != "cycles" && total.name() != "ram_bytes" &&
+        total.name() != "flash_bytes") {
+      continue;
+    }
+    // From nothing to something is more than any percentage.
+    const bool broken =
+        total.has_percent() ? total.percent() > percent : total.b() > total.a();
+    if (!broken) continue;
+    const std::string grown =
+        total.has_percent() ? absl::StrFormat(" (%+.2f %%)", total.percent())
+                            : std::string();
+    return MakeError(
+        absl::StatusCode::kFailedPrecondition,
+        {.fault = Fault::kUser,
+         .reason = kReasonGate,
+         .what =
+             absl::StrCat(total.name(), " grew from ", GroupDigits(total.a()),
+                          " to ", GroupDigits(total.b()), grown),
+         .where = absl::StrCat(diff.a().source(), " to ", diff.b().source()),
+         .limit = absl::StrFormat("--max-regression %g %%", percent),
+         .fix = "look at the first layers of the table"});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,
+                                                     absl::string_view source) {
+  const absl::string_view text = absl::StripAsciiWhitespace(json);
+  const bool list = !text.empty() && text.front() == '[';
+  const std::string wrapped = list
+                                  ? absl::StrCat("{\"reports\": ", text, "}")
+                                  : absl::StrCat("{\"reports\": [", text, "]}");
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // Of a newer edgekiln.
+  v1::ReportList parsed;
+  const auto status =
+      google::protobuf::util::JsonStringToMessage(wrapped, &parsed, options);
+  if (!status.ok()) {
+    return NotAReport(source, SanitizeText(status.ToString(), 200));
+  }
+  std::vector<v1::Report> reports;
+  for (v1::Report& report : *parsed.mutable_reports()) {
+    if (report.layers_size() == 0 && !report.has_totals() &&
+        !report.has_error()) {
+      return NotAReport(source, "it has neither layers nor totals");
+    }
+    reports.push_back(std::move(report));
+  }
+  if (reports.empty()) return NotAReport(source, "it is empty");
+  return reports;
+}
+
+}  // namespace edgekiln::client

@@ -1,0 +1,219 @@
+#include "client/report_diff.h"
+
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "client/exit_code.h"
+#include "client/render/json.h"
+#include "client/render/report_diff.h"
+
+namespace edgekiln::client {
+namespace {
+
+v1::Report Parse(const std::string& text) {
+  v1::Report report;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &report));
+  return report;
+}
+
+v1::Report Before() {
+  return Parse(R"pb(
+    model_name: "net.tflite"
+    model { hash: "1a2b3c4d5e6f" }
+    target_name: "dla-64"
+    target { hash: "aa" }
+    totals { cycles: 2000 macs: 500 dma_bytes_read: 64 }
+    memory { flash_bytes: 100 ram_bytes: 50 sram_peak_bytes: 8 }
+    accuracy { metric: "top1" value: 0.9 samples: 100 }
+    layers { id: "conv1" op: "conv2d" engine: "dla" cycles: 1000 tiles: 4 }
+    layers { id: "conv2" op: "conv2d" engine: "dla" cycles: 700 tiles: 2 }
+    layers { id: "same" op: "add" engine: "dla" cycles: 100 }
+    layers { id: "gone" op: "pad" engine: "cpu" cycles: 150 }
+    layers { id: "softmax" op: "softmax" engine: "cpu" cycles: 50 }
+  )pb");
+}
+
+v1::Report After() {
+  v1::Report report = Parse(R"pb(
+    model_name: "net.tflite"
+    model { hash: "1a2b3c4d5e6f" }
+    target_name: "dla-128"
+    target { hash: "bb" }
+    totals { cycles: 2200 macs: 500 dma_bytes_read: 64 }
+    memory { flash_bytes: 100 ram_bytes: 40 sram_peak_bytes: 8 }
+    accuracy { metric: "top1" value: 0.89 samples: 100 }
+    layers { id: "conv1" op: "conv2d" engine: "dla" cycles: 600 tiles: 8 }
+    layers {
+      id: "conv2"
+      op: "conv2d"
+      engine: "cpu"
+      cycles: 1300
+      reason: "kernel too large"
+    }
+    layers { id: "new" op: "mul" engine: "dla" cycles: 150 }
+    layers { id: "same" op: "add" engine: "dla" cycles: 100 }
+    layers { id: "softmax" op: "softmax" engine: "cpu" cycles: 50 tiles: 1 }
+  )pb");
+  return report;
+}
+
+TEST(ReportDiffTest, TableShowsWhatChangedLargestFirst) {
+  const v1::ReportDiff diff = DiffReports(Before(), "41", After(), "new.json");
+  EXPECT_EQ(RenderReportDiff(diff, Style::Plain()),
+            R"(A  41   net.tflite on dla-64
+B  new.json   net.tflite on dla-128
+unequal targets: dla-64 (aa) and dla-128 (bb)
+
+TOTAL                    A        B        CHANGE      %
+cycles               2 000    2 200          +200  +10.0
+macs                   500      500             -      -
+dma_bytes_read          64       64             -      -
+dma_bytes_written        0        0             -      -
+flash_bytes            100      100             -      -
+ram_bytes               50       40           -10  -20.0
+sram_peak_bytes          8        8             -      -
+accuracy           90.00 %  89.00 %  -1.00 points      -
+
+LAYER    CYCLES A  CYCLES B  CHANGE      %  WHAT ELSE
+conv2         700     1 300    +600  +85.7  engine dla -> cpu, tiles 2 -> 0, because kernel too large
+conv1       1 000       600    -400  -40.0  tiles 4 -> 8
+gone          150         -    -150      -  removed, was on cpu
+new             -       150    +150      -  added, on dla
+softmax        50        50       -      -  tiles 0 -> 1
+1 layer without a change
+)");
+}
+
+TEST(ReportDiffTest, ColoursByDirectionAndOnlyWhenAsked) {
+  const v1::ReportDiff diff = DiffReports(Before(), "a", After(), "b");
+  const std::string plain = RenderReportDiff(diff, Style::Plain());
+  EXPECT_EQ(plain.find('\x1b'), std::string::npos);
+  const std::string coloured = RenderReportDiff(diff, Style::Coloured());
+  const auto begin = [](const std::string& text) {
+    return text.substr(0, text.find('|'));
+  };
+  const std::string red = begin(Style::Coloured().Red("|"));
+  const std::string green = begin(Style::Coloured().Green("|"));
+  // Slower and less accurate; faster.
+  EXPECT_NE(coloured.find(red + "conv2"), std::string::npos) << coloured;
+  EXPECT_NE(coloured.find(green + "conv1"), std::string::npos) << coloured;
+  EXPECT_NE(coloured.find(red + "accuracy"), std::string::npos) << coloured;
+}
+
+TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
+  v1::Report other = After();
+  other.mutable_model()->set_hash("ff");
+  other.set_model_name("other.tflite");
+  other.set_calibration("SYNTHETIC");
+  other.set_version("2");
+  other.mutable_accuracy()->set_samples(7);
+  const v1::ReportDiff diff = DiffReports(Before(), "a", other, "b");
+  const std::vector<std::string> caveats(diff.caveats().begin(),
+                                         diff.caveats().end());
+  EXPECT_EQ(caveats,
+            (std::vector<std::string>{
+                "unequal models: net.tflite (1a2b3c4d) and other.tflite (ff)",
+                "unequal targets: dla-64 (aa) and dla-128 (bb)",
+                "unequal calibration: none and SYNTHETIC",
+                "unequal versions of edgekiln: none and 2",
+                "accuracies of 100 and 7 samples"}));
+  EXPECT_EQ(DiffReports(Before(), "a", Before(), "a").caveats_size(), 0);
+}
+
+TEST(ReportDiffTest, LayersOfOneIdAreMatchedInOrder) {
+  v1::Report a;
+  v1::Report b;
+  for (const int cycles : {1, 2, 3}) {
+    v1::Report::Layer& layer = *a.add_layers();
+    layer.set_id("x");
+    layer.set_cycles(cycles);
+    *b.add_layers() = layer;
+  }
+  b.add_layers()->set_id("x");
+  b.mutable_layers(1)->set_cycles(7);
+  const v1::ReportDiff diff = DiffReports(a, "a", b, "b");
+  ASSERT_EQ(diff.layers_size(), 4);
+  EXPECT_EQ(diff.layers(0).change(), 5);
+  int added = 0;
+  for (const v1::ReportDiff::Layer& layer : diff.layers()) {
+    added += layer.presence() == v1::ReportDiff::ADDED ? 1 : 0;
+  }
+  EXPECT_EQ(added, 1);
+}
+
+TEST(ReportDiffTest, RegressionGate) {
+  const struct {
+    const char* name;
+    int64_t cycles, flash, ram;
+    double percent;
+    const char* broken;  // Empty: passes.
+  } kCases[] = {
+      {"equal", 100, 100, 100, 0, ""},
+      {"less", 50, 50, 50, 0, ""},
+      {"at the limit", 102, 100, 100, 2, ""},
+      {"cycles", 103, 100, 100, 2, "cycles grew from 100 to 103 (+3.00 %)"},
+      {"flash", 90, 101, 100, 0.5, "flash_bytes grew"},
+      {"ram", 90, 100, 110, 0.5, "ram_bytes grew"},
+  };
+  v1::Report a;
+  a.mutable_totals()->set_cycles(100);
+  a.mutable_memory()->set_flash_bytes(100);
+  a.mutable_memory()->set_ram_bytes(100);
+  for (const auto& test : kCases) {
+    v1::Report b;
+    b.mutable_totals()->set_cycles(test.cycles);
+    b.mutable_memory()->set_flash_bytes(test.flash);
+    b.mutable_memory()->set_ram_bytes(test.ram);
+    const absl::Status status =
+        CheckRegression(DiffReports(a, "a", b, "b"), test.percent);
+    EXPECT_EQ(status.ok(), std::string(test.broken).empty()) << test.name;
+    if (status.ok()) continue;
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << test.name;
+    EXPECT_NE(status.message().find(test.broken), absl::string_view::npos)
+        << status;
+  }
+  // From nothing to something.
+  EXPECT_FALSE(
+      CheckRegression(DiffReports(v1::Report(), "a", a, "b"), 1000).ok());
+}
+
+TEST(ReportDiffTest, ReadsWhatJsonPrinted) {
+  v1::Report report = Before();
+  // Beyond what a double holds.
+  report.mutable_totals()->set_cycles((int64_t{1} << 53) + 1);
+  const auto one = ParseReports(ToJson(report), "x");
+  ASSERT_TRUE(one.ok()) << one.status();
+  ASSERT_EQ(one->size(), 1u);
+  EXPECT_EQ((*one)[0].SerializeAsString(), report.SerializeAsString());
+  const v1::Report after = After();
+  const auto two = ParseReports(ToJsonArray({&report, &after}), "x");
+  ASSERT_TRUE(two.ok()) << two.status();
+  ASSERT_EQ(two->size(), 2u);
+  EXPECT_EQ((*two)[1].SerializeAsString(), after.SerializeAsString());
+  EXPECT_TRUE(
+      ParseReports("{\"layers\": [{\"id\": \"a\"}], \"newer\": 1}", "x").ok());
+}
+
+TEST(ReportDiffTest, RefusesWhatIsNoReport) {
+  for (const std::string json :
+       {"", "[]", "{}", "null", "7", "{\"layers\": 3}", "{\"layers\": [",
+        "[{}]", "not json", "{\"totals\": {\"cycles\": \"many\"}}", "]}",
+        "{}]}"}) {
+    const auto reports = ParseReports(json, "file.json");
+    ASSERT_FALSE(reports.ok()) << json;
+    EXPECT_EQ(ExitCodeFor(reports.status()), ExitCode::kUsage) << json;
+    EXPECT_NE(reports.status().message().find("file.json"),
+              absl::string_view::npos)
+        << reports.status();
+  }
+  EXPECT_FALSE(ParseReports(std::string(100000, '['), "deep").ok());
+  EXPECT_FALSE(
+      ParseReports("{\"layers\":" + std::string(100000, '['), "deep").ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::client
