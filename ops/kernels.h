@@ -62,7 +62,8 @@ absl::Status Pad(const v1::Pad& op, const TensorView& input,
 absl::Status Concat(const v1::Concat& op, Inputs inputs,
                     const MutableTensorView& output);
 // quantize.cc
-absl::Status Quantize(const TensorView& input, const MutableTensorView& output);
+absl::Status Quantize(const v1::Quantize& op, const TensorView& input,
+                      const MutableTensorView& output);
 absl::Status Dequantize(const TensorView& input,
                         const MutableTensorView& output);
 // batch_norm.cc
@@ -72,11 +73,10 @@ absl::Status BatchNormalization(const v1::BatchNormalization& op, Inputs inputs,
 absl::Status ReduceMean(const v1::ReduceMean& op, const TensorView& input,
                         const MutableTensorView& output);
 
-// local_response_normalization.cc
+// normalization.cc
 absl::Status LocalResponseNormalization(
     const v1::LocalResponseNormalization& op, const TensorView& input,
     const MutableTensorView& output);
-// layer_normalization.cc
 absl::Status LayerNormalization(const v1::LayerNormalization& op, Inputs inputs,
                                 const MutableTensorView& output);
 absl::Status L2Normalization(const v1::L2Normalization& op,
@@ -93,7 +93,8 @@ absl::Status Lstm(const v1::Lstm& op, Inputs inputs, Outputs outputs,
                   CpuPath path);
 absl::Status Gru(const v1::Gru& op, Inputs inputs, Outputs outputs,
                  CpuPath path);
-absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs);
+absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs,
+                  CpuPath path);
 // unary.cc
 absl::Status Unary(const v1::Unary& op, const TensorView& input,
                    const MutableTensorView& output);

@@ -1,24 +1,15 @@
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "ops/exp.h"
 #include "ops/kernels.h"
+#include "ops/lines.h"
 #include "ops/quantized_parameters.h"
+#include "ops/real_quantizer.h"
 
 namespace edgekiln::ops {
 namespace {
-
-// Calls fn(first element) for each line of `count` elements that lie `step`
-// apart along `axis`.
-template <typename Fn>
-void ForEachLine(absl::Span<const int64_t> shape, int32_t axis, const Fn& fn) {
-  const int64_t count = shape[axis];
-  const int64_t step = NumElements(shape.subspan(axis + 1));
-  const int64_t outer = NumElements(shape.first(axis));
-  for (int64_t o = 0; o < outer; ++o) {
-    for (int64_t i = 0; i < step; ++i) fn(o * count * step + i, count, step);
-  }
-}
 
 // TensorFlow Lite's own table: exp(-beta * scale * d) for d steps below the
 // largest value, as floats.
@@ -64,25 +55,51 @@ void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
       });
 }
 
-void SoftmaxFloat(const v1::Softmax& op, const TensorView& input,
+// 16 bits: no table, everything in double.
+void SoftmaxInt16(const v1::Softmax& op, const TensorView& input,
                   const MutableTensorView& output) {
-  const float* x = input.as<float>();
-  float* y = output.as<float>();
+  const double unit = double{input.quantization.scale[0]} * double{op.beta()};
+  const RealQuantizer<int16_t> quantize(output);
+  const auto* x = input.as<int16_t>();
+  auto* y = output.as<int16_t>();
+  std::vector<double> power(output.shape[op.axis()]);
+  ForEachLine(output.shape, op.axis(),
+              [&](int64_t at, int64_t count, int64_t step) {
+                int16_t largest = x[at];
+                for (int64_t i = 0; i < count; ++i) {
+                  largest = std::max(largest, x[at + i * step]);
+                }
+                double sum = 0;
+                for (int64_t i = 0; i < count; ++i) {
+                  power[i] = Exp(unit * (x[at + i * step] - largest));
+                  sum += power[i];
+                }
+                for (int64_t i = 0; i < count; ++i) {
+                  y[at + i * step] = quantize(power[i] / sum);
+                }
+              });
+}
+
+template <typename T>
+void SoftmaxReal(const v1::Softmax& op, const TensorView& input,
+                 const MutableTensorView& output) {
+  const T* x = input.as<T>();
+  T* y = output.as<T>();
   const double beta = op.beta();
+  std::vector<double> power(output.shape[op.axis()]);
   ForEachLine(
       output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
-        float largest = x[at];
+        T largest = x[at];
         for (int64_t i = 0; i < count; ++i) {
           largest = std::max(largest, x[at + i * step]);
         }
         double sum = 0;
         for (int64_t i = 0; i < count; ++i) {
-          sum += Exp(beta * (double{x[at + i * step]} - double{largest}));
+          power[i] = Exp(beta * (double{x[at + i * step]} - double{largest}));
+          sum += power[i];
         }
         for (int64_t i = 0; i < count; ++i) {
-          const double value =
-              Exp(beta * (double{x[at + i * step]} - double{largest}));
-          y[at + i * step] = static_cast<float>(value / sum);
+          y[at + i * step] = static_cast<T>(power[i] / sum);
         }
       });
 }
@@ -98,8 +115,14 @@ absl::Status Softmax(const v1::Softmax& op, const TensorView& input,
     case v1::UINT8:
       SoftmaxQuantized<uint8_t>(op, input, output);
       break;
+    case v1::INT16:
+      SoftmaxInt16(op, input, output);
+      break;
+    case v1::FLOAT64:
+      SoftmaxReal<double>(op, input, output);
+      break;
     default:
-      SoftmaxFloat(op, input, output);
+      SoftmaxReal<float>(op, input, output);
   }
   return absl::OkStatus();
 }
