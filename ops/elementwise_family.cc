@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
+#include "ops/float16.h"
 #include "ops/kernels.h"
 #include "ops/rules.h"
 #include "ops/shape_inference.h"
@@ -33,6 +34,9 @@ absl::Status CheckQuantize(Views inputs, const TensorView& output) {
   if (IsFloatType(inputs[0].type)) return absl::OkStatus();
   EK_RETURN_IF_ERROR(WantSteps(inputs[0], "input 0"));
   EK_RETURN_IF_ERROR(WantPerTensor(inputs[0], "input 0"));
+  if (inputs[0].type == v1::INT32 && inputs[0].quantization.zero_point[0]) {
+    return BadType("INT32 with a zero point to other steps", "zero point 0");
+  }
   return WantPerTensor(output, "output");
 }
 
@@ -224,7 +228,12 @@ absl::Status CheckElementwise(const v1::OpAttributes& op, Views inputs,
 }
 
 absl::Status ComputeElementwise(const v1::OpAttributes& op, Inputs inputs,
-                                Outputs outputs, CpuPath) {
+                                Outputs outputs, CpuPath path) {
+  if (!op.has_cast() && !op.has_select() && HasFloat16(inputs, outputs)) {
+    return ComputeInFloat(inputs, outputs, [&](Inputs x, Outputs y) {
+      return ComputeElementwise(op, x, y, path);
+    });
+  }
   switch (op.op_case()) {
     case v1::OpAttributes::kAdd:
       return Add(op.add(), inputs, outputs[0]);
@@ -232,8 +241,16 @@ absl::Status ComputeElementwise(const v1::OpAttributes& op, Inputs inputs,
       return Mul(op.mul(), inputs, outputs[0]);
     case v1::OpAttributes::kClip:
       return Clip(op.clip(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kUnary:
+      return Unary(op.unary(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kBinary:
+      return Binary(op.binary(), inputs, outputs[0]);
+    case v1::OpAttributes::kSelect:
+      return Select(inputs, outputs[0]);
+    case v1::OpAttributes::kCast:
+      return Cast(inputs[0], outputs[0]);
     case v1::OpAttributes::kQuantize:
-      return Quantize(inputs[0], outputs[0]);
+      return Quantize(op.quantize(), inputs[0], outputs[0]);
     case v1::OpAttributes::kDequantize:
       return Dequantize(inputs[0], outputs[0]);
     default:

@@ -1,5 +1,6 @@
 #include "ops/float16.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -29,7 +30,7 @@ uint16_t HalfFromDouble(double value) {
   if (size >= 65520.0) return sign | 0x7c00;  // Halfway to 2^16, and above.
   int exponent = 0;
   std::frexp(size, &exponent);  // size < 2^exponent
-  if (exponent < -13) exponent = -13;
+  if (size == 0 || exponent < -13) exponent = -13;
   // Steps of this binade; the rounding of nearbyint is that of the default
   // environment, half to even.
   const double steps = std::nearbyint(std::ldexp(size, 11 - exponent));
@@ -39,6 +40,14 @@ uint16_t HalfFromDouble(double value) {
 }
 
 uint16_t HalfFromFloat(float value) { return HalfFromDouble(double{value}); }
+
+bool HasFloat16(Inputs inputs, Outputs outputs) {
+  const auto is_half = [](const auto& tensor) {
+    return tensor.type == v1::FLOAT16;
+  };
+  return std::any_of(inputs.begin(), inputs.end(), is_half) ||
+         std::any_of(outputs.begin(), outputs.end(), is_half);
+}
 
 absl::Status ComputeInFloat(
     Inputs inputs, Outputs outputs,

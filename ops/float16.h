@@ -17,6 +17,9 @@ uint16_t HalfFromFloat(float value);
 // The same from double: rounded once.
 uint16_t HalfFromDouble(double value);
 
+// Whether any tensor is FLOAT16.
+bool HasFloat16(Inputs inputs, Outputs outputs);
+
 // What a FLOAT16 op is: the FLOAT32 op on the same values, each result rounded
 // once. `compute` sees copies that are FLOAT32 where the tensors are FLOAT16.
 absl::Status ComputeInFloat(

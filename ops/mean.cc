@@ -2,48 +2,15 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "ops/arithmetic.h"
 #include "ops/dot_output.h"
+#include "ops/element_types.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
+#include "ops/reduce_over.h"
 
 namespace edgekiln::ops {
 namespace {
-
-// For each output element, the sum over the reduced axes in row-major order of
-// the input.
-template <typename T, typename Sum>
-std::vector<Sum> SumOver(const v1::ReduceMean& op, const TensorView& input,
-                         int64_t outputs) {
-  const auto shape = input.shape;
-  std::vector<bool> reduced(shape.size(), false);
-  for (const int32_t axis : op.axes()) reduced[axis] = true;
-  std::vector<int64_t> step(shape.size(), 0);
-  int64_t stride = 1;
-  for (int64_t d = std::ssize(shape) - 1; d >= 0; --d) {
-    if (reduced[d]) continue;
-    step[d] = stride;
-    stride *= shape[d];
-  }
-  std::vector<Sum> sums(outputs, 0);
-  std::vector<int64_t> position(shape.size(), 0);
-  int64_t at = 0;
-  for (int64_t i = 0; i < NumElements(shape); ++i) {
-    sums[at] += static_cast<Sum>(input.as<T>()[i]);
-    for (int64_t d = std::ssize(shape) - 1; d >= 0; --d) {
-      at += step[d];
-      if (++position[d] < shape[d]) break;
-      at -= step[d] * shape[d];
-      position[d] = 0;
-    }
-  }
-  return sums;
-}
-
-int64_t Count(const v1::ReduceMean& op, const TensorView& input) {
-  int64_t count = 1;
-  for (const int32_t axis : op.axes()) count *= input.shape[axis];
-  return count;
-}
 
 template <typename T>
 absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
@@ -51,9 +18,10 @@ absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
   EK_ASSIGN_OR_RETURN(
       const RescaleParameters p,
       ChangeOfScale({}, input.quantization, output.quantization, output.type));
-  const auto count = static_cast<int32_t>(Count(op, input));
+  const auto count = static_cast<int32_t>(ReducedCount(op.axes(), input.shape));
   const int64_t outputs = NumElements(output.shape);
-  const std::vector<int32_t> sums = SumOver<T, int32_t>(op, input, outputs);
+  const std::vector<int32_t> sums = ReduceOver<T, int32_t>(
+      op.axes(), input, outputs, 0, [](int32_t sum, T x) { return sum + x; });
   for (int64_t i = 0; i < outputs; ++i) {
     const int32_t centred = sums[i] - count * p.input_zero_point;
     const int32_t mean = RoundedAverage(Rescale(centred, p.multiplier), count);
@@ -63,21 +31,37 @@ absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
   return absl::OkStatus();
 }
 
+// Floats: sum and division in double. Integers: the sum wraps in 64 bits, the
+// division goes towards zero.
+template <typename T>
+absl::Status MeanPlain(const v1::ReduceMean& op, const TensorView& input,
+                       const MutableTensorView& output) {
+  using Acc = std::conditional_t<
+      std::is_floating_point_v<T>, double,
+      std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>;
+  const int64_t outputs = NumElements(output.shape);
+  const auto count = static_cast<Acc>(ReducedCount(op.axes(), input.shape));
+  const std::vector<Acc> sums = ReduceOver<T, Acc>(
+      op.axes(), input, outputs, 0,
+      [](Acc sum, T x) { return Sum<Acc>(sum, static_cast<Acc>(x)); });
+  for (int64_t i = 0; i < outputs; ++i) {
+    output.as<T>()[i] = static_cast<T>(sums[i] / count);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status ReduceMean(const v1::ReduceMean& op, const TensorView& input,
                         const MutableTensorView& output) {
-  if (output.type == v1::INT8) return MeanQuantized<int8_t>(op, input, output);
-  if (output.type == v1::UINT8) {
-    return MeanQuantized<uint8_t>(op, input, output);
+  if (output.quantization.present()) {
+    return WithQuantizedType(output.type, [&](auto type) {
+      return MeanQuantized<decltype(type)>(op, input, output);
+    });
   }
-  const int64_t outputs = NumElements(output.shape);
-  const std::vector<double> sums = SumOver<float, double>(op, input, outputs);
-  const auto count = static_cast<double>(Count(op, input));
-  for (int64_t i = 0; i < outputs; ++i) {
-    output.as<float>()[i] = static_cast<float>(sums[i] / count);
-  }
-  return absl::OkStatus();
+  return WithElementType(output.type, [&](auto type) {
+    return MeanPlain<decltype(type)>(op, input, output);
+  });
 }
 
 }  // namespace edgekiln::ops

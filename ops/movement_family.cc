@@ -339,6 +339,16 @@ absl::Status ComputeMovement(const v1::OpAttributes& op, Inputs inputs,
       return Pad(op.pad(), inputs[0], outputs[0]);
     case v1::OpAttributes::kConcat:
       return Concat(op.concat(), inputs, outputs[0]);
+    case v1::OpAttributes::kGather:
+      return Gather(op.gather(), inputs, outputs[0]);
+    case v1::OpAttributes::kGatherElements:
+      return GatherElements(op.gather_elements(), inputs, outputs[0]);
+    case v1::OpAttributes::kSlice:
+      return Slice(op.slice(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kBroadcastTo:
+      return BroadcastTo(inputs[0], outputs[0]);
+    case v1::OpAttributes::kTile:
+      return Tile(inputs[0], outputs[0]);
     default:
       return NoSuchOp(op);
   }

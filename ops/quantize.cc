@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ops/dot_output.h"
+#include "ops/element_types.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
 
@@ -25,15 +25,18 @@ void ForEachElement(absl::Span<const int64_t> shape, const QuantizationView& q,
   }
 }
 
-template <typename To>
-void FromFloat(const TensorView& input, const MutableTensorView& output) {
+// Division and rounding in the float type of the input.
+template <typename From, typename To>
+void FromFloat(v1::Quantize::Rounding rounding, const TensorView& input,
+               const MutableTensorView& output) {
   const QuantizedRange range = RangeOf(output.type);
   const QuantizationView& q = output.quantization;
-  const float* x = input.as<float>();
+  const From* x = input.as<From>();
   To* y = output.as<To>();
+  const bool even = rounding == v1::Quantize::HALF_EVEN;
   ForEachElement(output.shape, q, [&](int64_t i, int64_t c) {
-    // Division and rounding in float, half away from zero.
-    const double steps = double{std::round(x[i] / q.scale[c])};
+    const From ratio = x[i] / static_cast<From>(q.scale[c]);
+    const double steps = even ? std::nearbyint(ratio) : std::round(ratio);
     const double value = steps + q.zero_point[c];
     // Written so that NaN gives the lower bound.
     y[i] = value >= range.min
@@ -57,62 +60,53 @@ absl::Status FromQuantized(const TensorView& input,
   return absl::OkStatus();
 }
 
-template <typename From>
-void ToFloat(const TensorView& input, const MutableTensorView& output) {
+template <typename From, typename To>
+absl::Status ToFloat(const TensorView& input, const MutableTensorView& output) {
   const QuantizationView& q = input.quantization;
   const From* x = input.as<From>();
-  float* y = output.as<float>();
+  To* y = output.as<To>();
   ForEachElement(output.shape, q, [&](int64_t i, int64_t c) {
     const int64_t steps = int64_t{x[i]} - q.zero_point[c];
-    y[i] = static_cast<float>(double{q.scale[c]} * static_cast<double>(steps));
+    y[i] = static_cast<To>(double{q.scale[c]} * static_cast<double>(steps));
   });
+  return absl::OkStatus();
+}
+
+// The integers that hold steps of a scale.
+template <typename Fn>
+absl::Status WithStepsType(v1::ElementType type, const Fn& fn) {
+  if (type == v1::UINT16) return fn(uint16_t());
+  if (type == v1::INT32) return fn(int32_t());
+  return WithQuantizedType(type, fn);
 }
 
 }  // namespace
 
-absl::Status Quantize(const TensorView& input,
+absl::Status Quantize(const v1::Quantize& op, const TensorView& input,
                       const MutableTensorView& output) {
-  const bool to_int8 = output.type == v1::INT8;
-  if (input.type == v1::INT8) {
-    return to_int8 ? FromQuantized<int8_t, int8_t>(input, output)
-                   : FromQuantized<int8_t, uint8_t>(input, output);
-  }
-  if (input.type == v1::UINT8) {
-    return to_int8 ? FromQuantized<uint8_t, int8_t>(input, output)
-                   : FromQuantized<uint8_t, uint8_t>(input, output);
-  }
-  switch (output.type) {
-    case v1::INT8:
-      FromFloat<int8_t>(input, output);
-      break;
-    case v1::UINT8:
-      FromFloat<uint8_t>(input, output);
-      break;
-    case v1::INT16:
-      FromFloat<int16_t>(input, output);
-      break;
-    default:
-      FromFloat<int32_t>(input, output);
-  }
-  return absl::OkStatus();
+  return WithStepsType(output.type, [&](auto to) {
+    using To = decltype(to);
+    if (input.type == v1::FLOAT32) {
+      FromFloat<float, To>(op.rounding(), input, output);
+      return absl::OkStatus();
+    }
+    if (input.type == v1::FLOAT64) {
+      FromFloat<double, To>(op.rounding(), input, output);
+      return absl::OkStatus();
+    }
+    return WithStepsType(input.type, [&](auto from) {
+      return FromQuantized<decltype(from), To>(input, output);
+    });
+  });
 }
 
 absl::Status Dequantize(const TensorView& input,
                         const MutableTensorView& output) {
-  switch (input.type) {
-    case v1::INT8:
-      ToFloat<int8_t>(input, output);
-      break;
-    case v1::UINT8:
-      ToFloat<uint8_t>(input, output);
-      break;
-    case v1::INT16:
-      ToFloat<int16_t>(input, output);
-      break;
-    default:
-      ToFloat<int32_t>(input, output);
-  }
-  return absl::OkStatus();
+  return WithStepsType(input.type, [&](auto from) {
+    using From = decltype(from);
+    return output.type == v1::FLOAT64 ? ToFloat<From, double>(input, output)
+                                      : ToFloat<From, float>(input, output);
+  });
 }
 
 }  // namespace edgekiln::ops

@@ -100,6 +100,8 @@ absl::StatusOr<QuantizedAddParameters> AddParameters(
   parameters.zero_point[1] = b.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
   parameters.clamp = ClampRange(clamp, output, output_type);
+  // As many bits as fit beside those of the values.
+  parameters.left_shift = output_type == v1::INT16 ? 15 : 20;
   // Halved so that the sum of both cannot leave int32.
   const double unit = 2.0 * std::max(double{a.scale[0]}, double{b.scale[0]});
   const double shifted = static_cast<double>(1 << parameters.left_shift);

@@ -3,7 +3,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
+#include "ops/float16.h"
 #include "ops/kernels.h"
+#include "ops/reduce_over.h"
 #include "ops/rules.h"
 
 // One value, or a running one, out of many along axes.
@@ -54,18 +56,24 @@ absl::StatusOr<std::vector<Shape>> TopKShapes(const v1::TopK& op,
   return std::vector<Shape>{out, out};
 }
 
-absl::Status CheckMean(const v1::ReduceMean& op, Views inputs,
-                       const TensorView& output) {
-  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-  EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
-  int64_t count = 1;
-  for (const int32_t axis : op.axes()) count *= inputs[0].shape[axis];
+// Sums of quantized values are taken in int32.
+template <typename Op>
+absl::Status WantInt32Sum(const Op& op, Views inputs,
+                          const TensorView& output) {
+  const int64_t count = ReducedCount(op.axes(), inputs[0].shape);
   const int64_t limit = output.type == v1::INT16 ? 1 << 15 : 1 << 23;
   if (!output.quantization.present() || count <= limit) {
     return absl::OkStatus();
   }
-  return BadType(absl::StrCat("mean of ", count, " values"), "",
+  return BadType(absl::StrCat("sum of ", count, " values"), "",
                  absl::StrCat(limit, " values in an int32 sum"));
+}
+
+absl::Status CheckMean(const v1::ReduceMean& op, Views inputs,
+                       const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
+  EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+  return WantInt32Sum(op, inputs, output);
 }
 
 absl::Status CheckReduce(const v1::Reduce& op, Views inputs,
@@ -83,7 +91,8 @@ absl::Status CheckReduce(const v1::Reduce& op, Views inputs,
       }
       return CheckMove(inputs[0], output);
     case v1::Reduce::SUM:
-      return WantArithmetic({inputs[0], output});
+      EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+      return WantInt32Sum(op, inputs, output);
     case v1::Reduce::PRODUCT:
     case v1::Reduce::L1:
     case v1::Reduce::L2:
@@ -165,10 +174,23 @@ absl::Status CheckReduction(const v1::OpAttributes& op, Views inputs,
 }
 
 absl::Status ComputeReduction(const v1::OpAttributes& op, Inputs inputs,
-                              Outputs outputs, CpuPath) {
+                              Outputs outputs, CpuPath path) {
+  if (HasFloat16(inputs, outputs)) {
+    return ComputeInFloat(inputs, outputs, [&](Inputs x, Outputs y) {
+      return ComputeReduction(op, x, y, path);
+    });
+  }
   switch (op.op_case()) {
     case v1::OpAttributes::kReduceMean:
       return ReduceMean(op.reduce_mean(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kReduce:
+      return Reduce(op.reduce(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kArgReduce:
+      return ArgReduce(op.arg_reduce(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kCumSum:
+      return CumSum(op.cum_sum(), inputs[0], outputs[0]);
+    case v1::OpAttributes::kTopK:
+      return TopK(op.top_k(), inputs[0], outputs);
     default:
       return NoSuchOp(op);
   }

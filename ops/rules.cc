@@ -153,6 +153,11 @@ absl::Status WantArithmetic(Views tensors) {
     EK_RETURN_IF_ERROR(quantized
                            ? WantPerTensor(tensor, "one of the tensors")
                            : WantNotQuantized(tensor, "one of the tensors"));
+    if (quantized && type == v1::INT16 && tensor.quantization.zero_point[0]) {
+      return BadType(absl::StrCat("INT16 with zero point ",
+                                  tensor.quantization.zero_point[0]),
+                     "0");
+    }
   }
   return absl::OkStatus();
 }

@@ -50,7 +50,7 @@ absl::Status CheckClamp(const v1::Clamp& clamp);
 // one scale each.
 absl::Status WantUniform(Views inputs, const TensorView& output);
 // All of `tensors` have one type: any numeric one without scales, or INT8,
-// UINT8 or INT16 with one scale each.
+// UINT8 or INT16 with one scale each, INT16 with zero point 0.
 absl::Status WantArithmetic(Views tensors);
 absl::Status WantNotQuantized(const TensorView& tensor,
                               absl::string_view which);

@@ -15,8 +15,15 @@
 // Tensors that own their values, for tests of kernels.
 namespace edgekiln::ops {
 
+// `char` stands for BOOL.
 template <typename T>
 v1::ElementType ElementTypeOf() {
+  if constexpr (std::is_same_v<T, char>) return v1::BOOL;
+  if constexpr (std::is_same_v<T, _Float16>) return v1::FLOAT16;
+  if constexpr (std::is_same_v<T, double>) return v1::FLOAT64;
+  if constexpr (std::is_same_v<T, uint16_t>) return v1::UINT16;
+  if constexpr (std::is_same_v<T, uint32_t>) return v1::UINT32;
+  if constexpr (std::is_same_v<T, uint64_t>) return v1::UINT64;
   if constexpr (std::is_same_v<T, float>) return v1::FLOAT32;
   if constexpr (std::is_same_v<T, int8_t>) return v1::INT8;
   if constexpr (std::is_same_v<T, uint8_t>) return v1::UINT8;
