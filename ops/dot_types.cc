@@ -18,8 +18,8 @@ absl::Status CheckBias(Views inputs, const TensorView& output,
   if (inputs.size() < 3 || !inputs[2].present()) return absl::OkStatus();
   v1::ElementType want = output.type;
   if (IsQuantizedType(output.type)) want = v1::INT32;
-  if (output.type == v1::INT16 && inputs[2].type != v1::INT32) {
-    want = v1::INT64;
+  if (output.type == v1::INT16) {
+    want = inputs[2].type == v1::INT32 ? v1::INT32 : v1::INT64;
   }
   EK_RETURN_IF_ERROR(WantType(inputs[2], "bias", want));
   if (inputs[2].shape.size() == 1 && inputs[2].shape[0] == channels) {
