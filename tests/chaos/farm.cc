@@ -24,6 +24,7 @@ constexpr absl::Duration kPoll = absl::Milliseconds(2);
 constexpr absl::Duration kStartLimit = absl::Seconds(60);
 constexpr absl::Duration kStopLimit = absl::Seconds(30);
 constexpr int kExecFailed = 127;
+constexpr char kDropLibrary[] = "libchaos_drop_unsynced.so";
 
 }  // namespace
 
@@ -38,22 +39,27 @@ Scratch::~Scratch() {
   std::filesystem::remove_all(path_, ignored);
 }
 
-Farm::Farm(std::string bin, const Scratch& scratch, int workers,
-           Listening listening)
-    : bin_(std::move(bin)), scratch_(scratch), workers_(workers) {
-  const bool tcp = listening == Listening::kTcp;
+Farm::Farm(const FarmOptions& options, const Scratch& scratch)
+    : options_(options), scratch_(scratch), workers_(options.workers) {
+  const bool tcp = options.listening == Listening::kTcp;
   address_ = tcp ? "127.0.0.1:0" : "unix:" + scratch_.At("clients.sock");
   workers_address_ =
       tcp ? "127.0.0.1:0" : "unix:" + scratch_.At("workers.sock");
 }
 
-absl::StatusOr<std::unique_ptr<Farm>> Farm::Start(const std::string& bin,
-                                                  const Scratch& scratch,
-                                                  int workers,
-                                                  Listening listening) {
-  std::unique_ptr<Farm> farm(new Farm(bin, scratch, workers, listening));
+absl::StatusOr<std::unique_ptr<Farm>> Farm::Start(const FarmOptions& options,
+                                                  const Scratch& scratch) {
+  std::unique_ptr<Farm> farm(new Farm(options, scratch));
+  if (options.drop_unsynced) {
+    // It watches what lies beside it.
+    std::error_code error;
+    std::filesystem::create_symlink(
+        std::filesystem::absolute(options.bin) / kDropLibrary,
+        scratch.At(kDropLibrary), error);
+    if (error) return absl::UnavailableError(error.message());
+  }
   EK_RETURN_IF_ERROR(farm->StartDaemon().status());
-  for (int i = 0; i < workers; ++i) {
+  for (int i = 0; i < options.workers; ++i) {
     EK_RETURN_IF_ERROR(farm->StartWorker(i));
   }
   return farm;
@@ -65,7 +71,8 @@ Farm::~Farm() {
 }
 
 absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
-                                  const std::string& log) {
+                                  const std::string& log,
+                                  const std::string& preload) {
   if (access(command[0].c_str(), X_OK) != 0) {
     return absl::UnavailableError(absl::StrCat("no program ", command[0]));
   }
@@ -75,6 +82,13 @@ absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
     arguments.push_back(const_cast<char*>(argument.c_str()));
   }
   arguments.push_back(nullptr);
+  std::string variable = "LD_PRELOAD=" + preload;
+  std::vector<char*> environment;
+  if (!preload.empty()) environment.push_back(variable.data());
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    environment.push_back(*entry);
+  }
+  environment.push_back(nullptr);
   const std::string path = scratch_.At(log);
   const pid_t parent = getpid();
   const pid_t pid = fork();
@@ -89,7 +103,7 @@ absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
     for (int fd = 3; fd < 256; ++fd) close(fd);
-    execv(arguments[0], arguments.data());
+    execve(arguments[0], arguments.data(), environment.data());
     _exit(kExecFailed);
   }
   return pid;
@@ -102,20 +116,53 @@ void Farm::Kill(pid_t& pid) {
   pid = 0;
 }
 
-void Farm::KillDaemon() { Kill(daemon_); }
+absl::Status Farm::KillDaemon() {
+  const int pid = std::exchange(daemon_, 0);
+  const pid_t ended = waitpid(pid, nullptr, WNOHANG);
+  if (ended == pid) {
+    return absl::UnavailableError("edgekilnd ended by itself; see daemon.log");
+  }
+  pid_t left = pid;
+  Kill(left);
+  if (!options_.drop_unsynced) return absl::OkStatus();
+  // Killed before it began, it has changed nothing.
+  if (!std::filesystem::exists(scratch_.At(kShadowFolder))) {
+    return absl::OkStatus();
+  }
+  EK_ASSIGN_OR_RETURN(const Dropped dropped, DropUnsynced(scratch_.path()));
+  dropped_.names += dropped.names;
+  dropped_.contents += dropped.contents;
+  dropped_.revived += dropped.revived;
+  return absl::OkStatus();
+}
 
 void Farm::KillWorker(int worker) { Kill(workers_.at(worker)); }
+
+absl::Status Farm::KillStartingDaemon(absl::Duration after) {
+  EK_RETURN_IF_ERROR(SpawnDaemon());
+  absl::SleepFor(after);
+  return KillDaemon();
+}
+
+absl::Status Farm::SpawnDaemon() {
+  const std::string ready = scratch_.At("ready");
+  std::error_code error;
+  std::filesystem::remove(ready, error);
+  EK_ASSIGN_OR_RETURN(
+      daemon_,
+      Spawn({options_.bin + "/edgekilnd", "--listen", address_,
+             "--workers-listen", workers_address_, "--state",
+             scratch_.At(kWatchedFolder), "--ready-file", ready, "--verbose"},
+            "daemon.log",
+            options_.drop_unsynced ? scratch_.At(kDropLibrary) : ""));
+  return absl::OkStatus();
+}
 
 absl::StatusOr<absl::Duration> Farm::StartDaemon() {
   const std::string ready = scratch_.At("ready");
   std::error_code error;
-  std::filesystem::remove(ready, error);
   const absl::Time start = absl::Now();
-  EK_ASSIGN_OR_RETURN(
-      daemon_, Spawn({bin_ + "/edgekilnd", "--listen", address_,
-                      "--workers-listen", workers_address_, "--state",
-                      scratch_.At("state"), "--ready-file", ready, "--verbose"},
-                     "daemon.log"));
+  EK_RETURN_IF_ERROR(SpawnDaemon());
   while (!std::filesystem::exists(ready, error)) {
     if (waitpid(daemon_, nullptr, WNOHANG) == daemon_) {
       daemon_ = 0;
@@ -127,6 +174,10 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
     absl::SleepFor(kPoll);
   }
   const absl::Duration took = absl::Now() - start;
+  if (options_.drop_unsynced &&
+      !std::filesystem::exists(scratch_.At(kShadowFolder))) {
+    return absl::UnavailableError("nothing watches the state folder");
+  }
   std::ifstream lines(ready);
   std::getline(lines, address_);
   std::getline(lines, workers_address_);
@@ -135,9 +186,9 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
 
 absl::Status Farm::StartWorker(int worker) {
   EK_ASSIGN_OR_RETURN(workers_.at(worker),
-                      Spawn({bin_ + "/edgekiln-worker", "--connect",
+                      Spawn({options_.bin + "/edgekiln-worker", "--connect",
                              workers_address_, "--verbose"},
-                            absl::StrCat("worker-", worker, ".log")));
+                            absl::StrCat("worker-", worker, ".log"), ""));
   return absl::OkStatus();
 }
 

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "tests/chaos/synced_folder.h"
 
 namespace edgekiln::chaos {
 
@@ -38,23 +39,32 @@ enum class Listening {
   kTcp,   // On a free loopback port.
 };
 
+struct FarmOptions {
+  std::string bin;  // Folder of the programs.
+  int workers = 0;
+  Listening listening = Listening::kUnix;
+  // Whether a kill of the daemon takes with it what was not synced, as a power
+  // failure would.
+  bool drop_unsynced = false;
+};
+
 // Thread-compatible; of the main thread: programs end with the thread that
 // started them.
 class Farm {
  public:
-  // The programs lie in the folder `bin`. Logs and state go into `scratch`,
-  // which must outlive the farm. UNAVAILABLE if something does not start.
-  static absl::StatusOr<std::unique_ptr<Farm>> Start(const std::string& bin,
-                                                     const Scratch& scratch,
-                                                     int workers,
-                                                     Listening listening);
+  // Logs and state go into `scratch`, which must outlive the farm. UNAVAILABLE
+  // if something does not start.
+  static absl::StatusOr<std::unique_ptr<Farm>> Start(const FarmOptions& options,
+                                                     const Scratch& scratch);
   ~Farm();  // Kills what is left.
   Farm(const Farm&) = delete;
   Farm& operator=(const Farm&) = delete;
 
   // SIGKILL to this one process, which is gone on return.
-  void KillDaemon();
+  absl::Status KillDaemon();
   void KillWorker(int worker);
+  // Starts the daemon and kills it `after` that, be it ready or not.
+  absl::Status KillStartingDaemon(absl::Duration after);
   // After a kill. The daemon is ready on return; how long that took.
   absl::StatusOr<absl::Duration> StartDaemon();
   absl::Status StartWorker(int worker);
@@ -65,16 +75,21 @@ class Farm {
   const std::string& address() const { return address_; }
   std::string blobs_folder() const;
   int workers() const { return static_cast<int>(workers_.size()); }
+  // What kills of the daemon took so far, beyond what they interrupted.
+  const Dropped& dropped() const { return dropped_; }
 
  private:
-  Farm(std::string bin, const Scratch& scratch, int workers,
-       Listening listening);
+  Farm(const FarmOptions& options, const Scratch& scratch);
+  absl::Status SpawnDaemon();
+  // `preload`: a library to load first, or empty.
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& command,
-                              const std::string& log);
+                              const std::string& log,
+                              const std::string& preload);
   static void Kill(pid_t& pid);
 
-  const std::string bin_;
+  const FarmOptions options_;
   const Scratch& scratch_;
+  Dropped dropped_;
   std::string address_;
   std::string workers_address_;
   pid_t daemon_ = 0;  // 0: not running.

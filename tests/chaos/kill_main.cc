@@ -1,7 +1,7 @@
 // Kills daemon and workers while they work, and sees that nothing is lost.
 //
 //   chaos_kill --bin FOLDER --source FOLDER [--shared FOLDER] [--kills N]
-//              [--seed S]
+//              [--seed S] [--drop-unsynced]
 
 #include <iostream>
 #include <string>
@@ -29,6 +29,8 @@ int Main(int argc, char** argv) {
   app.add_option("--workers", options.workers)
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  app.add_flag("--drop-unsynced", options.drop_unsynced,
+               "A kill of the daemon takes what was not synced with it");
   CLI11_PARSE(app, argc, argv);
   std::cout << "seed " << options.seed << std::endl;
   KillStatistics statistics;
@@ -37,12 +39,23 @@ int Main(int argc, char** argv) {
       statistics.kills(), " kills of RUNNING jobs (daemon ",
       statistics.daemon_kills, ", worker ", statistics.worker_kills,
       ", daemon and workers ", statistics.joint_kills, "), ", statistics.late,
-      " not counted: the job was over\n", statistics.jobs, " jobs in ",
+      " not counted: the job was over\n", statistics.create_kills,
+      " kills during CreateJob, ", statistics.created_kills,
+      " just after its answer, ", statistics.starting_kills,
+      " of a starting daemon; ", statistics.upload_kills,
+      " of all during an upload\n", statistics.jobs, " jobs in ",
       statistics.rounds, " rounds, ", statistics.samples, " samples, ",
       statistics.outputs_compared, " values compared, ", statistics.events,
-      " events watched\n", statistics.blobs, " blobs of ",
-      statistics.blob_bytes, " bytes verified; slowest restart ",
+      " events watched, ", statistics.uploads, " uploads served\n",
+      statistics.blobs, " blobs of ", statistics.blob_bytes,
+      " bytes verified; slowest restart ",
       absl::FormatDuration(statistics.slowest_restart), "\n");
+  if (options.drop_unsynced) {
+    std::cout << absl::StrCat(
+        "not synced, hence dropped: ", statistics.dropped.names, " names, ",
+        statistics.dropped.contents, " contents, ", statistics.dropped.revived,
+        " removals\n");
+  }
   if (status.ok()) return 0;
   std::cerr << "chaos_kill: " << status.message() << "\n";
   return 1;

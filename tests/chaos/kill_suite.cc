@@ -1,7 +1,10 @@
 #include "tests/chaos/kill_suite.h"
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "client/watch.h"
 #include "tests/chaos/farm.h"
 #include "tests/chaos/requests.h"
+#include "tests/chaos/steady_uploads.h"
 #include "tests/chaos/verify.h"
 #include "tests/chaos/watched_job.h"
 
@@ -26,6 +30,9 @@ constexpr int kMaxWorkerKillsPerRound = 4;
 constexpr int kMaxKillsPerRound = 8;
 constexpr absl::Duration kRoundLimit = absl::Minutes(2);
 constexpr absl::Duration kPoll = absl::Milliseconds(2);
+// What CreateJob and the daemon's start take about.
+constexpr int64_t kCreateMicroseconds = 4000;
+constexpr int64_t kStartMilliseconds = 40;
 
 enum class Victim { kDaemon, kWorker, kBoth };
 
@@ -39,6 +46,7 @@ class KillSuite {
 
   absl::Status Run() {
     absl::Status status = RunRounds();
+    if (farm_ != nullptr) statistics_.dropped = farm_->dropped();
     if (status.ok()) return status;
     for (Scratch* scratch : {&scratch_, &quiet_scratch_}) scratch->Keep();
     return absl::Status(
@@ -54,17 +62,17 @@ class KillSuite {
     std::vector<v1::CreateJobRequest> requests;
     std::vector<v1::Report> expected;
     std::vector<std::unique_ptr<WatchedJob>> jobs;
+    std::unique_ptr<SteadyUploads> uploads;
     absl::Duration quiet_time;  // What one of the jobs takes undisturbed.
     int kills = 0;
     int worker_kills = 0;  // Since the daemon was started.
   };
 
   absl::Status RunRounds() {
-    EK_ASSIGN_OR_RETURN(farm_, Farm::Start(options_.bin, scratch_,
-                                           options_.workers, Listening::kUnix));
-    EK_ASSIGN_OR_RETURN(
-        quiet_farm_, Farm::Start(options_.bin, quiet_scratch_, options_.workers,
-                                 Listening::kUnix));
+    FarmOptions options{.bin = options_.bin, .workers = options_.workers};
+    EK_ASSIGN_OR_RETURN(quiet_farm_, Farm::Start(options, quiet_scratch_));
+    options.drop_unsynced = options_.drop_unsynced;
+    EK_ASSIGN_OR_RETURN(farm_, Farm::Start(options, scratch_));
     connection_ = Connect(farm_->address(), *files_, *clock_);
     quiet_ = Connect(quiet_farm_->address(), *files_, *clock_);
     while (statistics_.kills() < options_.kills) {
@@ -72,6 +80,7 @@ class KillSuite {
       EK_RETURN_IF_ERROR(RunRound());
     }
     EK_RETURN_IF_ERROR(CheckNoJobIsLost());
+    EK_RETURN_IF_ERROR(CheckNoJobIsDoubled());
     EK_RETURN_IF_ERROR(quiet_farm_->Stop());
     EK_RETURN_IF_ERROR(farm_->Stop());
     EK_ASSIGN_OR_RETURN(const BlobCount count,
@@ -87,8 +96,10 @@ class KillSuite {
     for (int i = 0; i < jobs; ++i) {
       EK_RETURN_IF_ERROR(AddJob(round), "the quiet farm");
     }
+    round.uploads = std::make_unique<SteadyUploads>(
+        rng_.Next(), scratch_.At("upload"), farm_->address(), *files_, *clock_);
     for (const v1::CreateJobRequest& request : round.requests) {
-      EK_ASSIGN_OR_RETURN(const v1::Job job, connection_->CreateJob(request));
+      EK_ASSIGN_OR_RETURN(const v1::Job job, Create(request, round));
       ids_.push_back(job.id());
       round.jobs.push_back(std::make_unique<WatchedJob>(
           job.id(), farm_->address(), *files_, *clock_));
@@ -107,6 +118,41 @@ class KillSuite {
       EK_RETURN_IF_ERROR(CheckJob(round, i),
                          absl::StrCat("job ", round.jobs[i]->id(), " (",
                                       round.requests[i].model_name(), ")"));
+    }
+    EK_RETURN_IF_ERROR(round.uploads->Finish(*connection_), "uploads");
+    statistics_.uploads += round.uploads->uploads();
+    return absl::OkStatus();
+  }
+
+  // Half of the time the daemon dies while it is asked, or just after.
+  absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request,
+                                 const Round& round) {
+    if (rng_.Below(2) == 0) return connection_->CreateJob(request);
+    std::optional<absl::StatusOr<v1::Job>> created;
+    std::atomic<bool> answered{false};
+    // The connection is the thread's alone until it is joined.
+    std::thread asking([&] {
+      created = connection_->CreateJob(request);
+      answered = true;
+    });
+    absl::SleepFor(absl::Microseconds(rng_.InRange(0, kCreateMicroseconds)));
+    const bool before = answered;
+    absl::Status killed = KillDaemon(round);
+    ++(before || answered ? statistics_.created_kills
+                          : statistics_.create_kills);
+    if (killed.ok()) killed = farm_->StartDaemon().status();
+    asking.join();
+    EK_RETURN_IF_ERROR(killed);
+    EK_RETURN_IF_ERROR(created->status(), "CreateJob through a kill");
+    // Not the same as asking for it again, which would make a lost one anew.
+    return connection_->GetJob((*created)->id());
+  }
+
+  absl::Status KillDaemon(const Round& round) {
+    const int64_t upload = round.uploads->under_way();
+    EK_RETURN_IF_ERROR(farm_->KillDaemon());
+    if (upload != 0 && round.uploads->under_way() == upload) {
+      ++statistics_.upload_kills;
     }
     return absl::OkStatus();
   }
@@ -186,13 +232,18 @@ class KillSuite {
       absl::SleepFor(absl::Milliseconds(rng_.InRange(0, 20)));
       return farm_->StartWorker(worker);
     }
-    farm_->KillDaemon();
+    EK_RETURN_IF_ERROR(KillDaemon(round));
     round.worker_kills = 0;
     const bool both = victim == Victim::kBoth;
     const bool workers_first = rng_.Below(2) == 0;
     for (int i = 0; both && i < farm_->workers(); ++i) farm_->KillWorker(i);
     absl::SleepFor(absl::Milliseconds(rng_.InRange(0, 50)));
     if (both && workers_first) EK_RETURN_IF_ERROR(StartWorkers());
+    while (rng_.Below(4) == 0) {
+      EK_RETURN_IF_ERROR(farm_->KillStartingDaemon(
+          absl::Milliseconds(rng_.InRange(0, kStartMilliseconds))));
+      ++statistics_.starting_kills;
+    }
     EK_ASSIGN_OR_RETURN(const absl::Duration took, farm_->StartDaemon());
     statistics_.slowest_restart = std::max(statistics_.slowest_restart, took);
     if (both && !workers_first) EK_RETURN_IF_ERROR(StartWorkers());
@@ -240,6 +291,21 @@ class KillSuite {
       }
     }
     return absl::OkStatus();
+  }
+
+  absl::Status CheckNoJobIsDoubled() {
+    v1::ListJobsRequest request;
+    request.set_page_size(1000);
+    size_t jobs = 0;
+    do {
+      EK_ASSIGN_OR_RETURN(const v1::ListJobsResponse page,
+                          connection_->ListJobs(request));
+      jobs += static_cast<size_t>(page.jobs_size());
+      request.set_page_token(page.next_page_token());
+    } while (!request.page_token().empty());
+    if (jobs == ids_.size()) return absl::OkStatus();
+    return absl::DataLossError(
+        absl::StrCat(jobs, " jobs became of ", ids_.size(), " requests"));
   }
 
   const KillOptions& options_;

@@ -32,6 +32,15 @@ std::vector<Work> AllWork(const std::string& source,
   return all;
 }
 
+std::string RandomBytes(int64_t count, Rng& rng) {
+  std::string bytes(static_cast<size_t>(count), '\0');
+  for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
+    const uint64_t word = rng.Next();
+    bytes.replace(i, 8, reinterpret_cast<const char*>(&word), 8);
+  }
+  return bytes;
+}
+
 absl::Status WriteChip(FileSystem& files, int number, const std::string& path) {
   const int64_t sram_bytes =
       int64_t{1024} * (kSmallestKib + kStepKib * (number % kSizes));

@@ -4,6 +4,7 @@
 // Validations that differ from each other, so that a farm has work to do on
 // each of them: networks with data, on chips of varying size.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct Work {
 
 // What the repository has and, if its folder is given, the shared networks.
 std::vector<Work> AllWork(const std::string& source, const std::string& shared);
+
+// `count` bytes that nothing compresses.
+std::string RandomBytes(int64_t count, Rng& rng);
 
 // A chip in the file `path` that no other `number` has.
 absl::Status WriteChip(FileSystem& files, int number, const std::string& path);

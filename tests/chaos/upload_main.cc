@@ -21,6 +21,7 @@
 #include "client/local_blob.h"
 #include "tests/chaos/cut_proxy.h"
 #include "tests/chaos/farm.h"
+#include "tests/chaos/requests.h"
 #include "tests/chaos/verify.h"
 #include "tests/chaos/watched_job.h"
 
@@ -60,15 +61,6 @@ struct Resent {
   }
 };
 
-std::string RandomBytes(int64_t count, Rng& rng) {
-  std::string bytes(static_cast<size_t>(count), '\0');
-  for (size_t i = 0; i + 8 <= bytes.size(); i += 8) {
-    const uint64_t word = rng.Next();
-    bytes.replace(i, 8, reinterpret_cast<const char*>(&word), 8);
-  }
-  return bytes;
-}
-
 std::vector<int64_t> RandomCuts(const Flags& flags, int64_t size, Rng& rng) {
   std::vector<int64_t> cuts;
   cuts.reserve(static_cast<size_t>(flags.cuts));
@@ -103,8 +95,9 @@ absl::Status Run(const Flags& flags) {
   EK_ASSIGN_OR_RETURN(const client::LocalBlob blob,
                       client::OpenLocalBlob(*files, path, "blob"));
 
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Farm> farm,
-                      Farm::Start(flags.bin, scratch, 0, Listening::kTcp));
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Farm> farm,
+      Farm::Start({.bin = flags.bin, .listening = Listening::kTcp}, scratch));
   const std::string& address = farm->address();
   int port = 0;
   if (!absl::SimpleAtoi(address.substr(address.rfind(':') + 1), &port)) {

@@ -1,5 +1,6 @@
 #include "tests/chaos/watched_job.h"
 
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -50,10 +51,18 @@ WatchedJob::~WatchedJob() {
 absl::Status WatchedJob::Check(client::Connection& connection) {
   EK_RETURN_IF_ERROR(status_, "watching it through the kills");
   int64_t expected = 0;
+  std::set<std::string> computed;
   for (const v1::JobEvent& event : seen_) {
-    if (event.sequence() == ++expected) continue;
-    return absl::DataLossError(
-        absl::StrCat("event ", expected, " came as ", event.sequence()));
+    if (event.sequence() != ++expected) {
+      return absl::DataLossError(
+          absl::StrCat("event ", expected, " came as ", event.sequence()));
+    }
+    const v1::Report::Stage& stage = event.stage_finished();
+    if (stage.cache() == v1::Report::Stage::MISS &&
+        !computed.insert(stage.name()).second) {
+      return absl::DataLossError(absl::StrCat(
+          "stage ", stage.name(), " was computed again after it had finished"));
+    }
   }
   std::vector<v1::JobEvent> stored;
   Sink sink(stored, give_up_);
