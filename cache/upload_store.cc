@@ -10,11 +10,14 @@
 #include "absl/time/time.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "cache/background_appender.h"
 
 namespace edgekiln::cache {
 namespace {
 
 constexpr int64_t kPieceBytes = 1 << 20;
+// Taken, but not yet hashed and written.
+constexpr int64_t kMaxQueuedBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
 // Uploads whose hash state stays in memory; others are hashed again from disk.
 constexpr size_t kMaxKept = 128;
@@ -27,8 +30,8 @@ absl::Status TakenOver(const Digest& digest) {
                     .where = digest.ToString()});
 }
 
-// What is known of one upload. The mutex is held during writes: only streams
-// of this very upload wait for it.
+// What is known of one upload. The mutex is held while a stream waits for its
+// appender: only streams of this very upload wait for it.
 struct Partial {
   std::mutex mutex;
   // All guarded by mutex.
@@ -37,8 +40,19 @@ struct Partial {
   uint64_t owner = 0;  // The handle that may write.
   bool loaded = false;
   bool over = false;
+  // These two belong to the appender until it is drained.
   Sha256 hash;
   std::unique_ptr<WritableFile> file;
+  // While a stream holds the upload.
+  std::unique_ptr<BackgroundAppender> appender;
+
+  // Ends the last stream's writing. How much of a failed write reached the
+  // file is unknown: the next stream looks.
+  void Settle() {
+    if (appender == nullptr) return;
+    if (!appender->Drain().ok()) loaded = false;
+    appender.reset();
+  }
 };
 
 class UploadImpl : public Upload {
@@ -53,16 +67,21 @@ class UploadImpl : public Upload {
         committed_(committed),
         forget_(std::move(forget)) {}
 
+  ~UploadImpl() override {
+    std::lock_guard lock(partial_->mutex);
+    if (partial_->owner == owner_) partial_->Settle();
+  }
+
   int64_t committed_bytes() const override { return committed_; }
 
-  absl::Status Append(absl::string_view bytes) override {
+  absl::Status Append(std::string bytes) override {
     std::lock_guard lock(partial_->mutex);
     Partial& partial = *partial_;
     if (partial.owner != owner_ || partial.over) {
       return TakenOver(partial.digest);
     }
-    if (static_cast<int64_t>(bytes.size()) >
-        partial.digest.size_bytes - partial.hash.size_bytes()) {
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (size > partial.digest.size_bytes - committed_) {
       return MakeError(
           absl::StatusCode::kInvalidArgument,
           {.fault = Fault::kUser,
@@ -72,15 +91,8 @@ class UploadImpl : public Upload {
            .limit = absl::StrCat(partial.digest.size_bytes, " bytes"),
            .fix = "send exactly the announced bytes"});
     }
-    const absl::Status appended = partial.file->Append(bytes);
-    if (!appended.ok()) {
-      // How much reached the file is unknown: the next stream looks.
-      partial.loaded = false;
-      partial.owner = 0;
-      return appended;
-    }
-    partial.hash.Update(bytes);
-    committed_ = partial.hash.size_bytes();
+    EK_RETURN_IF_ERROR(Check(partial.appender->Append(std::move(bytes))));
+    committed_ += size;
     return absl::OkStatus();
   }
 
@@ -101,6 +113,7 @@ class UploadImpl : public Upload {
            .need = absl::StrCat(partial.digest.size_bytes, " bytes"),
            .fix = "continue at the committed size"});
     }
+    EK_RETURN_IF_ERROR(Check(partial.appender->Drain()));
     EK_RETURN_IF_ERROR(partial.file->Sync());
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
@@ -121,6 +134,14 @@ class UploadImpl : public Upload {
   }
 
  private:
+  // After a failure this stream is over; another may go on.
+  absl::Status Check(const absl::Status& status) {
+    if (status.ok()) return status;
+    partial_->Settle();
+    partial_->owner = 0;
+    return status;
+  }
+
   FileSystem& files_;
   BlobStore& blobs_;
   const std::shared_ptr<Partial> partial_;
@@ -154,8 +175,16 @@ class UploadStoreImpl : public UploadStore {
     const std::shared_ptr<Partial> partial = FindOrAdd(name, digest);
     std::lock_guard lock(partial->mutex);
     if (partial->over) return TakenOver(digest);
+    partial->Settle();
     EK_RETURN_IF_ERROR(Load(*partial));
     partial->owner = ++last_owner_;
+    partial->appender = std::make_unique<BackgroundAppender>(
+        [state = partial.get()](absl::string_view bytes) {
+          EK_RETURN_IF_ERROR(state->file->Append(bytes));
+          state->hash.Update(bytes);
+          return absl::OkStatus();
+        },
+        kMaxQueuedBytes);
     return std::make_unique<UploadImpl>(files_, blobs_, partial, partial->owner,
                                         partial->hash.size_bytes(),
                                         [this, name] { Forget(name); });
@@ -164,6 +193,11 @@ class UploadStoreImpl : public UploadStore {
   absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
                                          const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
+    if (const std::shared_ptr<Partial> partial = Find(name)) {
+      std::lock_guard lock(partial->mutex);
+      // An error is for the stream to tell.
+      if (partial->appender) partial->appender->Drain().IgnoreError();
+    }
     EK_ASSIGN_OR_RETURN(const FileInfo info,
                         files_.Stat(JoinPath(root_, name)));
     return info.size_bytes;
@@ -202,6 +236,12 @@ class UploadStoreImpl : public UploadStore {
       it = it->second.use_count() == 1 ? partials_.erase(it) : std::next(it);
     }
     return found;
+  }
+
+  std::shared_ptr<Partial> Find(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    const auto it = partials_.find(name);
+    return it == partials_.end() ? nullptr : it->second;
   }
 
   void Forget(const std::string& name) {

@@ -25,9 +25,12 @@ namespace edgekiln::cache {
 class Upload {
  public:
   virtual ~Upload() = default;
+  // What was taken. It is in the file soon, and surely once another stream
+  // continues the upload or asks for its size.
   virtual int64_t committed_bytes() const = 0;
+  // Does not wait for hash and disk, whose errors come with a later call.
   // Errors: ABORTED (taken over), INVALID_ARGUMENT (more than the digest says).
-  virtual absl::Status Append(absl::string_view bytes) = 0;
+  virtual absl::Status Append(std::string bytes) = 0;
   // Verifies and stores. INVALID_ARGUMENT with reason DIGEST_MISMATCH, or
   // UPLOAD_INCOMPLETE; the former drops what was received.
   virtual absl::Status Finish() = 0;

@@ -99,8 +99,12 @@ TEST_F(UploadStoreTest, KeepsUploadsApartByIdAndDigest) {
 TEST_F(UploadStoreTest, SurvivesAFailingDisk) {
   auto upload = Resume();
   ASSERT_TRUE(upload->Append("0123").ok());
+  ASSERT_EQ(*uploads_->CommittedBytes("id", digest_), 4);
   files_.FailAfter(0);
-  EXPECT_FALSE(upload->Append("456789").ok());
+  // Taken, but not written: the end tells, and so would another Append().
+  EXPECT_TRUE(upload->Append("456789").ok());
+  EXPECT_TRUE(absl::IsUnavailable(upload->Finish()));
+  EXPECT_TRUE(absl::IsAborted(upload->Append("")));
   files_.FailAfter(1'000'000);
   upload = Resume();
   // Half of the failed write is there, and counted.
@@ -108,6 +112,33 @@ TEST_F(UploadStoreTest, SurvivesAFailingDisk) {
   ASSERT_TRUE(upload->Append("789").ok());
   ASSERT_TRUE(upload->Finish().ok());
   EXPECT_EQ(*blobs_->Get(digest_), bytes_);
+}
+
+// More than the queue holds, so that it fills and empties while streams change.
+TEST_F(UploadStoreTest, ManyPiecesArriveInOrderThroughTwoStreams) {
+  std::string all;
+  for (int i = 0; all.size() < 12'000'000; ++i) {
+    all += std::string(i % 70'001, static_cast<char>(i));
+  }
+  const Digest digest = DigestOf(all);
+  size_t at = 0;
+  const auto send = [&](Upload& upload, size_t until) {
+    for (size_t step = 1; at < until; step = (step * 7 + 1) % 900'001) {
+      const std::string piece = all.substr(at, step);
+      ASSERT_TRUE(upload.Append(piece).ok());
+      at += piece.size();
+    }
+    EXPECT_EQ(upload.committed_bytes(), static_cast<int64_t>(at));
+  };
+  const auto broken = *uploads_->Resume("id", digest);
+  send(*broken, all.size() / 2);
+  EXPECT_EQ(*uploads_->CommittedBytes("id", digest), static_cast<int64_t>(at));
+  const auto next = *uploads_->Resume("id", digest);
+  EXPECT_EQ(next->committed_bytes(), static_cast<int64_t>(at));
+  EXPECT_TRUE(absl::IsAborted(broken->Append("x")));
+  send(*next, all.size());
+  ASSERT_TRUE(next->Finish().ok());
+  EXPECT_EQ(*blobs_->Get(digest), all);
 }
 
 TEST_F(UploadStoreTest, APowerFailureCostsUnsyncedBytesOnly) {

@@ -151,10 +151,11 @@ class ByteStreamService final : public bs::ByteStream::Service {
         return BadName(request.resource_name());
       }
       EK_RETURN_IF_ERROR(CheckOffset(request, at, *upload));
-      EK_RETURN_IF_ERROR(Append(request, *upload));
       at = request.write_offset() + static_cast<int64_t>(request.data().size());
+      EK_RETURN_IF_ERROR(Append(request, *upload));
       response.set_committed_size(upload->committed_bytes());
       if (request.finish_write()) return upload->Finish();
+      request.clear_data();
     } while (reader.Read(&request));
     return absl::OkStatus();
   }
@@ -193,14 +194,13 @@ class ByteStreamService final : public bs::ByteStream::Service {
 
   // A sender that starts before the committed size repeats bytes we have; the
   // digest is checked at the end in any case.
-  static absl::Status Append(const bs::WriteRequest& request,
-                             cache::Upload& upload) {
-    absl::string_view data = request.data();
+  static absl::Status Append(bs::WriteRequest& request, cache::Upload& upload) {
+    std::string& data = *request.mutable_data();
     const int64_t known = upload.committed_bytes() - request.write_offset();
-    data.remove_prefix(static_cast<size_t>(
-        std::min<int64_t>(known, static_cast<int64_t>(data.size()))));
+    data.erase(0, static_cast<size_t>(std::min<int64_t>(
+                      known, static_cast<int64_t>(data.size()))));
     if (data.empty()) return absl::OkStatus();
-    return upload.Append(data);
+    return upload.Append(std::move(data));
   }
 
   absl::Status Query(const bs::QueryWriteStatusRequest& request,
