@@ -1,7 +1,9 @@
 #ifndef EK_COMPILER_FRONTEND_TFLITE_TEST_MODEL_H_
 #define EK_COMPILER_FRONTEND_TFLITE_TEST_MODEL_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,12 +17,26 @@ class TestModel {
  public:
   TestModel() { buffers_.push_back(tflite::CreateBuffer(builder_)); }
 
+  // What few tensors have.
+  struct Rare {
+    bool variable = false;
+    std::vector<int32_t> signature = {};
+    flatbuffers::Offset<tflite::SparsityParameters> sparsity = {};
+  };
+
   // Index of a new tensor. `data` is empty for activations; scales and zero
   // points as in the file.
   int32_t Tensor(const std::string& name, const std::vector<int32_t>& shape,
                  tflite::TensorType type, const std::vector<float>& scale = {},
                  const std::vector<int64_t>& zero_point = {},
                  const std::vector<uint8_t>& data = {}, int32_t axis = 0) {
+    return Tensor(name, shape, type, scale, zero_point, data, axis, Rare{});
+  }
+  int32_t Tensor(const std::string& name, const std::vector<int32_t>& shape,
+                 tflite::TensorType type, const std::vector<float>& scale,
+                 const std::vector<int64_t>& zero_point,
+                 const std::vector<uint8_t>& data, int32_t axis,
+                 const Rare& rare) {
     uint32_t buffer = 0;
     if (!data.empty()) {
       buffer = static_cast<uint32_t>(buffers_.size());
@@ -33,8 +49,20 @@ class TestModel {
           tflite::QuantizationDetails::NONE, 0, axis);
     }
     tensors_.push_back(tflite::CreateTensorDirect(
-        builder_, &shape, type, buffer, name.c_str(), quantization));
+        builder_, &shape, type, buffer, name.c_str(), quantization,
+        rare.variable, rare.sparsity,
+        rare.signature.empty() ? nullptr : &rare.signature));
     return static_cast<int32_t>(tensors_.size()) - 1;
+  }
+
+  // A constant of INT32.
+  int32_t Ints(const std::string& name, const std::vector<int32_t>& values,
+               bool scalar = false) {
+    std::vector<uint8_t> data(values.size() * sizeof(int32_t));
+    std::memcpy(data.data(), values.data(), data.size());
+    std::vector<int32_t> shape;
+    if (!scalar) shape = {static_cast<int32_t>(values.size())};
+    return Tensor(name, shape, tflite::TensorType::INT32, {}, {}, data);
   }
 
   void Operator(tflite::BuiltinOperator code,

@@ -1,0 +1,198 @@
+"""Cells that carry a state from inference to inference."""
+
+import numpy as np
+
+from model import Bool, Case, F32, I8, I32, Tensor
+from values import act, generator, out, parameters, quantized
+
+TANH = 4
+STEPS, BATCH, INPUTS, UNITS, PROJECTED = 3, 2, 4, 5, 3
+SAMPLES = 2
+
+
+def sigmoid(x):
+    return 1 / (1 + np.exp(-x))
+
+
+def constant(etype, shape, seed, spread=0.6):
+    real = generator("lstm", shape, seed).uniform(-spread, spread, shape)
+    if etype == "float32":
+        return Tensor("float32", real.astype(np.float32), const=True)
+    return quantized("int8", real, np.float32(spread / 127), 0, const=True)
+
+
+def wide(bias, *scales):
+    scale = np.prod(np.float32(scales), dtype=np.float32)
+    return Tensor("int32", np.rint(bias.data / scale), scale=float(scale),
+                  const=True)
+
+
+class Cell:
+    """The tensors of one LSTM, and what it computes, from the formulas of the
+    operator's documentation. Gates in the file's order: input, forget, cell,
+    output."""
+
+    def __init__(self, etype, coupled=False, peephole=False, projection=False,
+                 norm=False, dynamic=False):
+        self.etype = etype
+        self.width = PROJECTED if projection else UNITS
+        kind = "int8" if dynamic or etype == "int8" else "float32"
+        gates = range(4)
+        self.w = [constant(kind, (UNITS, INPUTS), g) for g in gates]
+        self.r = [constant(kind, (UNITS, self.width), 10 + g) for g in gates]
+        self.bias = [constant("float32", (UNITS,), 20 + g) for g in gates]
+        # Scales of what the integer form keeps from step to step.
+        self.hidden = parameters("int8", -0.9, 0.8)
+        self.cell_scale = 2.0**-12
+        self.peep = [constant("float32", (UNITS,), 30 + g) if peephole else None
+                     for g in range(3)]
+        self.norm = [constant("float32", (UNITS,), 40 + g, 1.0) if norm else None
+                     for g in gates]
+        self.projection = constant(kind, (self.width, UNITS), 50) if (
+            projection) else None
+        self.projection_bias = constant("float32", (self.width,), 51) if (
+            projection) else None
+        if coupled:
+            for part in (self.w, self.r, self.bias, self.peep, self.norm):
+                part[0] = None
+
+    def quantize_biases(self, x):
+        """To int32, in the scale of the products with the inputs."""
+        for g in range(4):
+            if self.bias[g] is not None:
+                self.bias[g] = wide(self.bias[g], x.scale, self.w[g].scale)
+        if self.projection is not None:
+            self.projection_bias = wide(self.projection_bias, self.hidden[0],
+                                        self.projection.scale)
+
+    def inputs(self, x, hidden, cell):
+        return [x, *self.w, *self.r, *self.peep, *self.bias, self.projection,
+                self.projection_bias, hidden, cell, *self.norm]
+
+    def gate(self, g, x, h, c):
+        """The sum that goes into the activation of a gate."""
+        total = x @ self.w[g].real.T + h @ self.r[g].real.T
+        peep = {0: 0, 1: 1, 3: 2}.get(g)
+        if peep is not None and self.peep[peep] is not None:
+            total = total + c * self.peep[peep].real
+        if self.norm[g] is not None:
+            mean = total.mean(-1, keepdims=True)
+            deviation = np.sqrt(np.square(total - mean).mean(-1, keepdims=True)
+                                + 1e-8)
+            total = (total - mean) / deviation * self.norm[g].real
+        return total + self.bias[g].real
+
+    def run(self, x, clip=0.0, projection_clip=0.0):
+        """All hidden states of x [samples, steps, batch, inputs]."""
+        h, c = np.zeros((BATCH, self.width)), np.zeros((BATCH, UNITS))
+        hidden = []
+        for step in x.reshape(-1, BATCH, INPUTS):
+            f = sigmoid(self.gate(1, step, h, c))
+            i = 1 - f if self.w[0] is None else sigmoid(
+                self.gate(0, step, h, c))
+            c = f * c + i * np.tanh(self.gate(2, step, h, c))
+            if clip:
+                c = np.clip(c, -clip, clip)
+            h = sigmoid(self.gate(3, step, h, c)) * np.tanh(c)
+            if self.projection is not None:
+                h = h @ self.projection.real.T + self.projection_bias.real
+                if projection_clip:
+                    h = np.clip(h, -projection_clip, projection_clip)
+            hidden.append(h)
+        return np.stack(hidden).reshape(*x.shape[:3], self.width)
+
+
+def options(time_major, clip=0.0, projection_clip=0.0):
+    return (71, {0: I8(TANH), 1: F32(clip), 2: F32(projection_clip),
+                 3: Bool(time_major)})
+
+
+def float_lstm():
+    variants = [
+        ("", {}, True, 0, 0), ("batch_major", {}, False, 0, 0),
+        ("coupled", {"coupled": True}, True, 0, 0),
+        ("peephole", {"peephole": True}, True, 0, 0),
+        ("projection", {"projection": True}, True, 0.2, 0.3),
+        ("layer_norm", {"norm": True}, True, 0, 0),
+        ("everything", {"coupled": True, "peephole": True, "projection": True,
+                        "norm": True}, False, 0.5, 0),
+        ("int8_weights", {"dynamic": True}, True, 0, 0),
+    ]
+    for note, parts, time_major, clip, projection_clip in variants:
+        cell = Cell("float32", **parts)
+        real = act("float32", (SAMPLES, STEPS, BATCH, INPUTS)).data
+        want = cell.run(real.astype(np.float64), clip, projection_clip)
+        if not time_major:
+            real, want = real.swapaxes(1, 2), want.swapaxes(1, 2)
+        x = Tensor("float32", real.reshape(-1, *real.shape[2:]))
+        hidden = Tensor("float32", np.zeros((BATCH, cell.width)),
+                        variable=True)
+        state = Tensor("float32", np.zeros((BATCH, UNITS)), variable=True)
+        yield Case("UNIDIRECTIONAL_SEQUENCE_LSTM", "float32",
+                   cell.inputs(x, hidden, state),
+                   [out("float32", want.reshape(-1, *want.shape[2:]))],
+                   options(time_major, clip, projection_clip), note,
+                   samples=SAMPLES)
+
+
+def integer_lstm():
+    for note, parts in (("", {}), ("coupled", {"coupled": True}),
+                        ("projection", {"projection": True})):
+        cell = Cell("int8", **parts)
+        x = act("int8", (SAMPLES * STEPS, BATCH, INPUTS), -1, 1)
+        cell.quantize_biases(x)
+        want = cell.run(x.real.reshape(SAMPLES, STEPS, BATCH, INPUTS))
+        y = out("int8", want.reshape(-1, BATCH, cell.width), steps=2.0)
+        hidden = Tensor("int8", np.zeros((BATCH, cell.width)), variable=True,
+                        scale=y.scale, zero=y.zero)
+        state = Tensor("int16", np.zeros((BATCH, UNITS)), variable=True,
+                       scale=cell.cell_scale)
+        gates = [Tensor("int16", [0], scale=2.0**-12) for _ in range(4)]
+        scale, zero = cell.hidden if cell.projection else (y.scale, y.zero)
+        gates.append(Tensor("int8", [0], scale=scale, zero=zero))
+        yield Case("UNIDIRECTIONAL_SEQUENCE_LSTM", "int8",
+                   cell.inputs(x, hidden, state), [y], options(True), note,
+                   samples=SAMPLES, intermediates=gates)
+
+
+def svdf():
+    units, rank, memory, samples = 3, 2, 4, 6
+    filters = units * rank
+    for etype, note in (("float32", ""), ("float32", "int8_weights"),
+                        ("int8", "")):
+        x = act(etype, (samples * BATCH, INPUTS), -1, 1)
+        kind = "int8" if etype == "int8" or note else "float32"
+        feature = constant(kind, (filters, INPUTS), 1)
+        if etype == "int8":
+            real = generator("svdf").uniform(-0.5, 0.5, (filters, memory))
+            time = quantized("int16", real, np.float32(0.5 / 32767), 0,
+                             const=True)
+            state = Tensor("int16", np.zeros((BATCH, filters * memory)),
+                           scale=4.0 / 32767, variable=True)
+            scale = np.float32(time.scale) * np.float32(state.scale)
+            bias = Tensor("int32", np.rint(np.array([0.1, -0.2, 0.3]) / scale),
+                          scale=float(scale), const=True)
+        else:
+            time = constant(kind, (filters, memory), 2, 0.5)
+            state = Tensor("float32", np.zeros((BATCH, filters * memory)),
+                           variable=True)
+            bias = Tensor("float32", np.float32([0.1, -0.2, 0.3]), const=True)
+        memories = np.zeros((BATCH, filters, memory))
+        want = []
+        for step in x.real.reshape(samples, BATCH, INPUTS):
+            memories = np.roll(memories, -1, axis=2)
+            memories[:, :, -1] = step @ feature.real.T
+            sums = (memories * time.real).sum(-1)
+            sums = sums.reshape(BATCH, units, rank).sum(-1) + bias.real
+            want.append(np.maximum(sums, 0))
+        yield Case("SVDF", etype, [x, feature, time, bias, state],
+                   [out(etype, np.concatenate(want))],
+                   (6, {0: I32(rank), 1: I8(1)}), note, samples=samples)
+
+
+def cases():
+    yield from float_lstm()
+    yield from integer_lstm()
+    yield from svdf()
+
+
