@@ -105,7 +105,8 @@ class Convolution : public PreparedOp {
  public:
   Convolution(const ConvShape& shape, Dot dot, const TensorView& weights)
       : shape_(shape), dot_(std::move(dot)) {
-    if (weights.data != nullptr) {
+    if (weights.data != nullptr &&
+        FitsPacked(shape_.groups, shape_.depth(), shape_.group_out())) {
       for (int64_t g = 0; g < shape_.groups; ++g) {
         packed_.push_back(PackGroup(weights, g));
       }

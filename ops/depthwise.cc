@@ -1,13 +1,15 @@
 #include <algorithm>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 #include "base/status_macros.h"
+#include "ops/depthwise_kernels.h"
 #include "ops/dot.h"
 #include "ops/kernels.h"
 #include "ops/window.h"
 
-// Depthwise convolution: all channels of one output pixel side by side, window
+// Depthwise convolution: all channels of output pixels side by side, window
 // positions ascending (kh, kw); positions in the padding are left out.
 namespace edgekiln::ops {
 namespace {
@@ -33,6 +35,22 @@ void AddProducts(const Value* x, Left zero, const Left* w, int64_t channels,
   }
 }
 
+// Element types with a kernel for each instruction set.
+template <typename Value>
+constexpr bool kHasKernel = std::is_same_v<Value, float> || sizeof(Value) == 1;
+
+template <typename X, typename W, typename Sum>
+DepthwiseKernel<X, W, Sum> KernelFor(CpuPath path) {
+#if defined(__x86_64__)
+  const CpuPath resolved = ResolveCpuPath(path);
+  if (resolved == CpuPath::kAvx512) return DepthwiseAvx512;
+  if (resolved == CpuPath::kAvx2) return DepthwiseAvx2;
+#else
+  static_cast<void>(path);
+#endif
+  return DepthwiseScalar;
+}
+
 template <typename Dot>
 class Depthwise : public PreparedOp {
  public:
@@ -42,12 +60,13 @@ class Depthwise : public PreparedOp {
     if (weights.data != nullptr) weights_ = dot_.Lefts(weights);
   }
 
-  absl::Status Run(Inputs inputs, Outputs outputs, CpuPath) const override {
+  absl::Status Run(Inputs inputs, Outputs outputs,
+                   CpuPath path) const override {
     if (!weights_.empty()) {
-      Compute(weights_.data(), inputs, outputs[0]);
+      Compute(weights_.data(), inputs, outputs[0], path);
     } else {
       const std::vector<Left> weights = dot_.Lefts(inputs[1]);
-      Compute(weights.data(), inputs, outputs[0]);
+      Compute(weights.data(), inputs, outputs[0], path);
     }
     return absl::OkStatus();
   }
@@ -56,36 +75,96 @@ class Depthwise : public PreparedOp {
   using Value = typename Dot::Value;
   using Left = typename Dot::Left;
   using Sum = typename Dot::Sum;
+  static constexpr bool kInPlace = std::is_floating_point_v<Sum>;
+
+  // One line of output pixels: which steps of the window its rows see.
+  struct Line {
+    const Value* x;  // The input image.
+    int64_t top;     // Input row of step 0.
+    WindowSteps rows;
+  };
 
   void Compute(const Left* weights, Inputs inputs,
-               const MutableTensorView& output) const {
+               const MutableTensorView& output, CpuPath path) const {
     const WindowGeometry& g = geometry_;
-    const Left zero = dot_.input_zero();
-    std::vector<Sum> sums(g.out_c);
+    std::vector<Sum> buffer(kInPlace ? 0 : g.out[2] * g.out_c);
     DotTarget to{output, 0, g.out_c, 0, InputOr(inputs, 2)};
-    for (int64_t pixel = 0; pixel < g.pixels(); ++pixel, to.first += g.out_c) {
-      const WindowGeometry::Extents at = g.PositionOf(pixel);
-      const int64_t top = at[1] * g.stride[1] - g.pad[1];
-      const int64_t left = at[2] * g.stride[2] - g.pad[2];
-      const WindowSteps rows(top, g.dilation[1], g.kernel[1], g.in[1]);
-      const WindowSteps columns(left, g.dilation[2], g.kernel[2], g.in[2]);
-      const Value* image = inputs[0].as<Value>() +
-                           pixel / g.image_pixels() * g.input_pixels() * g.in_c;
-      std::fill(sums.begin(), sums.end(), Sum{0});
-      for (int64_t kh = rows.begin; kh < rows.end; ++kh) {
-        const int64_t line = (top + kh * g.dilation[1]) * g.in[2] + left;
-        for (int64_t kw = columns.begin; kw < columns.end; ++kw) {
-          AddProducts(image + (line + kw * g.dilation[2]) * g.in_c, zero,
-                      weights + (kh * g.kernel[2] + kw) * g.out_c, g.in_c,
-                      multiplier_, sums.data());
-        }
-      }
-      if constexpr (std::is_floating_point_v<Sum>) {
-        Sum* out = output.as<Sum>() + to.first;
-        std::copy(sums.begin(), sums.end(), out);
-        dot_.Finish(out, 1, g.out_c, to);
+    for (int64_t i = 0; i < g.batch * g.out[1]; ++i) {
+      const int64_t top = i % g.out[1] * g.stride[1] - g.pad[1];
+      const Line line{
+          inputs[0].as<Value>() + i / g.out[1] * g.input_pixels() * g.in_c, top,
+          WindowSteps(top, g.dilation[1], g.kernel[1], g.in[1])};
+      Sum* sums = nullptr;
+      if constexpr (kInPlace) {
+        sums = output.as<Sum>() + to.first;
       } else {
-        dot_.Finish(sums.data(), 1, g.out_c, to);
+        sums = buffer.data();
+      }
+      ComputeLine(line, weights, sums, path);
+      dot_.Finish(sums, g.out[2], g.out_c, to);
+      to.first += g.out[2] * g.out_c;
+    }
+  }
+
+  // Neighbours whose windows see the same columns go together.
+  void ComputeLine(const Line& line, const Left* weights, Sum* sums,
+                   CpuPath path) const {
+    const WindowGeometry& g = geometry_;
+    int64_t ox = 0;
+    while (ox < g.out[2]) {
+      const WindowSteps columns = ColumnsOf(ox);
+      int64_t end = ox + 1;
+      while (end < g.out[2]) {
+        const WindowSteps next = ColumnsOf(end);
+        if (next.begin != columns.begin || next.end != columns.end) break;
+        ++end;
+      }
+      ComputeRun(line, columns, ox, end - ox, weights, sums + ox * g.out_c,
+                 path);
+      ox = end;
+    }
+  }
+
+  WindowSteps ColumnsOf(int64_t ox) const {
+    const WindowGeometry& g = geometry_;
+    return WindowSteps(ox * g.stride[2] - g.pad[2], g.dilation[2], g.kernel[2],
+                       g.in[2]);
+  }
+
+  void ComputeRun(const Line& line, const WindowSteps& columns, int64_t ox,
+                  int64_t pixels, const Left* weights, Sum* sums,
+                  CpuPath path) const {
+    const WindowGeometry& g = geometry_;
+    const int64_t left = ox * g.stride[2] - g.pad[2];
+    const Value* x =
+        line.x + ((line.top + line.rows.begin * g.dilation[1]) * g.in[2] +
+                  left + columns.begin * g.dilation[2]) *
+                     g.in_c;
+    const Left* w =
+        weights + (line.rows.begin * g.kernel[2] + columns.begin) * g.out_c;
+    const DepthwiseRun run{.pixels = pixels,
+                           .channels = g.out_c,
+                           .rows = line.rows.count(),
+                           .columns = columns.count(),
+                           .x_row = g.dilation[1] * g.in[2] * g.in_c,
+                           .x_column = g.dilation[2] * g.in_c,
+                           .x_pixel = g.stride[2] * g.in_c,
+                           .w_row = g.kernel[2] * g.out_c};
+    if constexpr (kHasKernel<Value>) {
+      if (multiplier_ == 1) {
+        KernelFor<Value, Left, Sum>(path)(run, x, Sum{dot_.input_zero()}, w,
+                                          sums);
+        return;
+      }
+    }
+    std::fill_n(sums, pixels * g.out_c, Sum{0});
+    for (int64_t p = 0; p < pixels; ++p) {
+      for (int64_t k = 0; k < run.rows * run.columns; ++k) {
+        const int64_t kh = k / run.columns;
+        const int64_t kw = k % run.columns;
+        AddProducts(x + p * run.x_pixel + kh * run.x_row + kw * run.x_column,
+                    dot_.input_zero(), w + kh * run.w_row + kw * g.out_c,
+                    g.in_c, multiplier_, sums + p * g.out_c);
       }
     }
   }

@@ -34,6 +34,13 @@ struct WeightMatrix {
   int64_t first_channel;  // Of the output: what column 0 is.
 };
 
+// Whether that many matrices may stay packed: their columns are filled up.
+inline bool FitsPacked(int64_t matrices, int64_t depth, int64_t columns) {
+  const int64_t padded = (columns + kGemmColumns - 1) / kGemmColumns;
+  return depth == 0 || padded == 0 ||
+         matrices <= kMaxPackedElements / kGemmColumns / depth / padded;
+}
+
 // Where rows of results go: element (r, n) of channel first_channel + n is
 // output element first + r * stride + n.
 struct DotTarget {

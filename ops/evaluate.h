@@ -1,10 +1,14 @@
 #ifndef EK_OPS_EVALUATE_H_
 #define EK_OPS_EVALUATE_H_
 
+#include <memory>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "ops/cpu_path.h"
+#include "ops/prepared.h"
 #include "ops/tensor_view.h"
 
 // What every op means, in one function: the IR interpreter and the simulated
@@ -25,6 +29,14 @@ absl::Status Evaluate(const v1::OpAttributes& attributes,
                       absl::Span<const TensorView> inputs,
                       absl::Span<const MutableTensorView> outputs,
                       const EvaluateOptions& options = {});
+
+// The same in two steps, for an op that is computed many times: checked here,
+// and what can be rearranged of constant inputs (those with data) is. What
+// `attributes`, shapes and quantizations point to must outlive the result;
+// views of outputs need no data.
+absl::StatusOr<std::unique_ptr<PreparedOp>> Prepare(
+    const v1::OpAttributes& attributes, absl::Span<const TensorView> inputs,
+    absl::Span<const TensorView> outputs);
 
 }  // namespace edgekiln::ops
 

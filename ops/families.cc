@@ -27,7 +27,7 @@ OpFamily FamilyOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kMatMul:
     case v1::OpAttributes::kConv3D:
     case v1::OpAttributes::kTransposedConv:
-      return {InferDot, CheckDot, ComputeDot};
+      return {InferDot, CheckDot, ComputeDot, PrepareDot};
     case v1::OpAttributes::kAveragePool2D:
     case v1::OpAttributes::kMaxPool2D:
     case v1::OpAttributes::kPool:

@@ -32,6 +32,9 @@ struct OpFamily {
   // Computes what check() accepted.
   absl::Status (*compute)(const v1::OpAttributes& op, Inputs inputs,
                           Outputs outputs, CpuPath path);
+  // The same, made ready ahead. Null here or as a result: nothing gains by it.
+  absl::StatusOr<std::unique_ptr<PreparedOp>> (*prepare)(
+      const v1::OpAttributes& op, Inputs inputs, Views outputs) = nullptr;
 };
 
 // The family of an op; for attributes that are not set one that refuses.
@@ -41,7 +44,6 @@ OpFamily FamilyOf(const v1::OpAttributes& op);
 absl::StatusOr<std::vector<Shape>> InferDot(const v1::OpAttributes& op,
                                             Views inputs);
 absl::Status CheckDot(const v1::OpAttributes& op, Views inputs, Views outputs);
-// Null for what gains nothing by it.
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDot(
     const v1::OpAttributes& op, Inputs inputs, Views outputs);
 absl::Status ComputeDot(const v1::OpAttributes& op, Inputs inputs,

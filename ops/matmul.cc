@@ -47,6 +47,7 @@ class Product : public PreparedOp {
     if (right.data == nullptr) return;
     const int64_t matrices =
         NumElements(right.shape.first(right.shape.size() - 2));
+    if (!FitsPacked(matrices, geometry_.depth, geometry_.columns)) return;
     for (int64_t m = 0; m < matrices; ++m) packed_.push_back(Pack(right, m));
   }
 

@@ -22,7 +22,15 @@ class ReferenceInterpreter : public Interpreter {
         storage_(new char[layout_.bytes + BufferLayout::kAlignmentBytes]) {
     const auto address = reinterpret_cast<uintptr_t>(storage_.get());
     base_ = storage_.get() + (-address % BufferLayout::kAlignmentBytes);
-    for (const Op& op : graph_.ops) steps_.push_back(Prepare(op));
+  }
+
+  // Once, before anything else.
+  absl::Status Prepare() {
+    for (const Op& op : graph_.ops) {
+      EK_ASSIGN_OR_RETURN(Step step, Prepare(op), absl::StrCat("op ", op.id));
+      steps_.push_back(std::move(step));
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Run(absl::Span<const absl::string_view> inputs) override {
@@ -44,10 +52,9 @@ class ReferenceInterpreter : public Interpreter {
       }
     }
     for (size_t i = 0; i < steps_.size(); ++i) {
-      EK_RETURN_IF_ERROR(
-          ops::Evaluate(graph_.ops[i].attributes, steps_[i].inputs,
-                        steps_[i].outputs, {.cpu_path = options_.cpu_path}),
-          absl::StrCat("op ", graph_.ops[i].id));
+      EK_RETURN_IF_ERROR(steps_[i].op->Run(steps_[i].inputs, steps_[i].outputs,
+                                           options_.cpu_path),
+                         absl::StrCat("op ", graph_.ops[i].id));
     }
     ran_ = true;
     return absl::OkStatus();
@@ -64,8 +71,9 @@ class ReferenceInterpreter : public Interpreter {
   const Graph& graph() const override { return graph_; }
 
  private:
-  // The views of one op, made once: neither graph nor storage ever move.
+  // One op with its views, made once: neither graph nor storage ever move.
   struct Step {
+    std::unique_ptr<ops::PreparedOp> op;
     std::vector<ops::TensorView> inputs;
     std::vector<ops::MutableTensorView> outputs;
   };
@@ -77,18 +85,22 @@ class ReferenceInterpreter : public Interpreter {
     return tensor.num_elements() * ElementBytes(tensor.type);
   }
 
-  Step Prepare(const Op& op) const {
+  absl::StatusOr<Step> Prepare(const Op& op) const {
     Step step;
     step.inputs = ViewsOf(graph_, op.inputs);
+    std::vector<ops::TensorView> output_types;
+    for (const TensorId id : op.outputs) {
+      output_types.push_back(ViewOf(graph_.tensors[id]));
+      const ops::TensorView& view = output_types.back();
+      step.outputs.push_back(
+          {view.type, view.shape, AddressOf(id), view.quantization});
+    }
+    EK_ASSIGN_OR_RETURN(step.op,
+                        ops::Prepare(op.attributes, step.inputs, output_types));
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       const TensorId id = op.inputs[i];
       if (id == kNoTensor || graph_.tensors[id].is_constant()) continue;
       step.inputs[i].data = AddressOf(id);
-    }
-    for (const TensorId id : op.outputs) {
-      const ops::TensorView view = ViewOf(graph_.tensors[id]);
-      step.outputs.push_back(
-          {view.type, view.shape, AddressOf(id), view.quantization});
     }
     return step;
   }
@@ -121,8 +133,10 @@ absl::StatusOr<std::unique_ptr<Interpreter>> Interpreter::Create(
          .need = absl::StrCat(layout.bytes, " bytes"),
          .fix = "use a smaller batch or input"});
   }
-  return std::make_unique<ReferenceInterpreter>(graph, options,
-                                                std::move(layout));
+  auto interpreter =
+      std::make_unique<ReferenceInterpreter>(graph, options, std::move(layout));
+  EK_RETURN_IF_ERROR(interpreter->Prepare());
+  return interpreter;
 }
 
 absl::StatusOr<std::vector<std::string>> Evaluate(

@@ -1,0 +1,25 @@
+// Compiled with -mavx2 (ops/CMakeLists.txt); empty on other machines.
+#if defined(__AVX2__)
+
+#include "ops/depthwise_block.h"
+
+namespace edgekiln::ops {
+
+void DepthwiseAvx2(const DepthwiseRun& run, const float* x, float zero,
+                   const float* w, float* out) {
+  DepthwiseBlock<8>(run, x, zero, w, out);
+}
+
+void DepthwiseAvx2(const DepthwiseRun& run, const int8_t* x, int32_t zero,
+                   const int16_t* w, int32_t* out) {
+  DepthwiseBlock<8>(run, x, zero, w, out);
+}
+
+void DepthwiseAvx2(const DepthwiseRun& run, const uint8_t* x, int32_t zero,
+                   const int16_t* w, int32_t* out) {
+  DepthwiseBlock<8>(run, x, zero, w, out);
+}
+
+}  // namespace edgekiln::ops
+
+#endif  // __AVX2__
