@@ -36,12 +36,19 @@ struct Steps {
   QuantizedRange range;
 };
 
-// f of the real value, in float, as TensorFlow Lite fills its tables.
-int32_t RealResult(const U& op, const Steps& s, int32_t q) {
-  const float x = s.input_scale * static_cast<float>(q - s.input_zero_point);
-  const auto y = static_cast<float>(UnaryOf(op, double{x}));
-  const float inverse = 1.0f / s.output_scale;
-  const double steps = double{std::round(y * inverse)} + s.output_zero_point;
+// f of the real value. 8 bits: in float, as TensorFlow Lite fills its tables.
+int32_t RealResult(const U& op, const Steps& s, bool is_8_bit, int32_t q) {
+  double steps = 0;
+  if (is_8_bit) {
+    const float x = s.input_scale * static_cast<float>(q - s.input_zero_point);
+    const auto y = static_cast<float>(UnaryOf(op, double{x}));
+    const float inverse = 1.0f / s.output_scale;
+    steps = std::round(y * inverse);
+  } else {
+    const double x = double{s.input_scale} * (q - s.input_zero_point);
+    steps = std::round(UnaryOf(op, x) / double{s.output_scale});
+  }
+  steps += s.output_zero_point;
   // Written so that NaN gives the lower bound.
   return steps >= s.range.min
              ? static_cast<int32_t>(std::min(steps, double(s.range.max)))
@@ -135,7 +142,8 @@ ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
     default:
       break;
   }
-  return [&op, s](int32_t q) { return RealResult(op, s, q); };
+  return
+      [&op, s, is_8_bit](int32_t q) { return RealResult(op, s, is_8_bit, q); };
 }
 
 template <typename T, typename F>

@@ -46,7 +46,7 @@ std::vector<Function> RealFunctions() {
        [](double x) { return x > 0 ? x : 0.5 * std::expm1(x); }},
       {U::SELU, 1.5f, 2,
        [](double x) { return x > 0 ? 2 * x : 3 * std::expm1(x); }},
-      {U::LEAKY_RELU, 0.25f, 0, [](double x) { return x < 0 ? x / 4 : x; }},
+      {U::LEAKY_RELU, 0.3f, 0, [](double x) { return x < 0 ? x * 0.3f : x; }},
       {U::HARD_SIGMOID, 0.25f, 0.5f,
        [](double x) { return std::fmax(0, std::fmin(1, x / 4 + 0.5)); }},
       {U::HARD_SWISH, 0, 0,
