@@ -59,6 +59,9 @@ class FileSystem {
                                                 int64_t offset,
                                                 int64_t max_bytes) = 0;
   virtual absl::StatusOr<FileInfo> Stat(const std::string& path) = 0;
+  // Makes it the file's time of modification. Not durable by itself.
+  virtual absl::Status SetModified(const std::string& path,
+                                   absl::Time modified) = 0;
   // Replaces `to` atomically.
   virtual absl::Status Rename(const std::string& from,
                               const std::string& to) = 0;

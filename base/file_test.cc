@@ -73,6 +73,13 @@ TEST_F(FileTest, RefusesWhatIsNotARegularFile) {
   }
 }
 
+TEST_F(FileTest, SetsTheTimeOfModification) {
+  Write("a", "1");
+  const absl::Time time = absl::FromUnixSeconds(1'000'000'000);
+  EXPECT_TRUE(files_->SetModified(Path("a"), time).ok());
+  EXPECT_EQ(files_->Stat(Path("a"))->modified, time);
+}
+
 TEST_F(FileTest, ReadsRanges) {
   Write("a", "0123456789");
   EXPECT_EQ(*files_->ReadRange(Path("a"), 2, 3), "234");
@@ -116,6 +123,7 @@ TEST_F(FileTest, AbsentIsNotFoundAndNamesThePath) {
   const absl::Status all[] = {files_->Read(path, 1).status(),
                               files_->ReadRange(path, 0, 1).status(),
                               files_->Stat(path).status(),
+                              files_->SetModified(path, absl::UnixEpoch()),
                               files_->Remove(path),
                               files_->Rename(path, Path("b")),
                               files_->List(path).status(),

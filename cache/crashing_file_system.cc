@@ -123,7 +123,17 @@ absl::StatusOr<FileInfo> CrashingFileSystem::Stat(const std::string& path) {
   const auto it = names_.find(path);
   if (it == names_.end()) return NoFile(path);
   info.size_bytes = static_cast<int64_t>(it->second->now.size());
+  info.modified = it->second->modified;
   return info;
+}
+
+absl::Status CrashingFileSystem::SetModified(const std::string& path,
+                                             absl::Time modified) {
+  std::lock_guard lock(mutex_);
+  const auto it = names_.find(path);
+  if (it == names_.end()) return NoFile(path);
+  it->second->modified = modified;
+  return absl::OkStatus();
 }
 
 absl::Status CrashingFileSystem::Rename(const std::string& from,

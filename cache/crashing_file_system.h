@@ -38,6 +38,8 @@ class CrashingFileSystem : public FileSystem {
   absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset,
                                         int64_t max_bytes) override;
   absl::StatusOr<FileInfo> Stat(const std::string& path) override;
+  absl::Status SetModified(const std::string& path,
+                           absl::Time modified) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
   absl::Status Remove(const std::string& path) override;
   absl::Status CreateDirectories(const std::string& path) override;
@@ -49,6 +51,7 @@ class CrashingFileSystem : public FileSystem {
   struct Contents {
     std::string now;
     std::string synced;
+    absl::Time modified = absl::UnixEpoch();
   };
   using Names = std::map<std::string, std::shared_ptr<Contents>>;
   class File;

@@ -32,8 +32,11 @@ class FileReader : public BlobReader {
 
 class DiskBlobStore : public BlobStore {
  public:
-  DiskBlobStore(FileSystem& files, std::string root)
-      : files_(files), root_(std::move(root)), tmp_(JoinPath(root_, "tmp")) {}
+  DiskBlobStore(FileSystem& files, std::string root, Evictor* evictor)
+      : files_(files),
+        root_(std::move(root)),
+        tmp_(JoinPath(root_, "tmp")),
+        evictor_(evictor) {}
 
   absl::Status Open() {
     EK_RETURN_IF_ERROR(files_.CreateDirectories(tmp_));
@@ -50,7 +53,9 @@ class DiskBlobStore : public BlobStore {
     const absl::StatusOr<FileInfo> info = files_.Stat(path);
     if (absl::IsNotFound(info.status())) return false;
     if (!info.ok()) return info.status();
-    if (info->size_bytes == digest.size_bytes) return true;
+    if (info->size_bytes == digest.size_bytes) {
+      return evictor_ == nullptr || evictor_->Used(path, *info);
+    }
     Discard(path);
     return false;
   }
@@ -115,13 +120,14 @@ class DiskBlobStore : public BlobStore {
       Discard(path);
       return Annotate(renamed, absl::StrCat("storing ", digest.ToString()));
     }
+    if (evictor_ != nullptr) evictor_->Added(digest.size_bytes);
     return files_.SyncDirectory(ParentPath(target));
   }
 
  private:
   std::string PathOf(const Digest& digest) const {
-    return absl::StrCat(root_, "/", digest.hash.substr(0, 2), "/", digest.hash,
-                        "-", digest.size_bytes);
+    return absl::StrCat(root_, "/", digest.hash.substr(0, 2), "/",
+                        BlobFileName(digest));
   }
 
   absl::Status Write(const std::string& path, absl::string_view bytes) {
@@ -138,14 +144,19 @@ class DiskBlobStore : public BlobStore {
   FileSystem& files_;
   const std::string root_;
   const std::string tmp_;
+  Evictor* const evictor_;  // Null: nothing is ever evicted.
   std::atomic<int64_t> next_{0};
 };
 
 }  // namespace
 
+std::string BlobFileName(const Digest& digest) {
+  return absl::StrCat(digest.hash, "-", digest.size_bytes);
+}
+
 absl::StatusOr<std::unique_ptr<BlobStore>> OpenDiskBlobStore(
-    FileSystem& files, const std::string& root) {
-  auto store = std::make_unique<DiskBlobStore>(files, root);
+    FileSystem& files, const std::string& root, Evictor* evictor) {
+  auto store = std::make_unique<DiskBlobStore>(files, root, evictor);
   EK_RETURN_IF_ERROR(store->Open(), "opening the blob store");
   return store;
 }

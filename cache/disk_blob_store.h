@@ -9,16 +9,22 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "base/digest.h"
 #include "base/file.h"
 #include "cache/blob_store.h"
+#include "cache/evictor.h"
 
 namespace edgekiln::cache {
 
 // Opens or creates the store under `root` and removes what a crash left in
 // tmp/; does not look at the blobs. One process at a time. `files` must outlive
-// the store. Errors: those of FileSystem.
+// the store. With an evictor, which must outlive it, too, the store tells it of
+// uses and new blobs. Errors: those of FileSystem.
 absl::StatusOr<std::unique_ptr<BlobStore>> OpenDiskBlobStore(
-    FileSystem& files, const std::string& root);
+    FileSystem& files, const std::string& root, Evictor* evictor = nullptr);
+
+// As the store calls the file of a blob, without its folder.
+std::string BlobFileName(const Digest& digest);
 
 }  // namespace edgekiln::cache
 

@@ -31,8 +31,12 @@ bool Unwrap(absl::string_view file, absl::string_view* payload) {
 
 class DiskStageResultStore : public StageResultStore {
  public:
-  DiskStageResultStore(FileSystem& files, std::string root, BlobStore& blobs)
-      : files_(files), root_(std::move(root)), blobs_(blobs) {}
+  DiskStageResultStore(FileSystem& files, std::string root, BlobStore& blobs,
+                       Evictor* evictor)
+      : files_(files),
+        root_(std::move(root)),
+        blobs_(blobs),
+        evictor_(evictor) {}
 
   absl::Status Open() {
     EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
@@ -61,6 +65,11 @@ class DiskStageResultStore : public StageResultStore {
                                            output.digest().size_bytes()}));
       if (!present) return ResultMissing(key);
     }
+    if (evictor_ != nullptr) {
+      // What is in memory is good, also if the file has just gone.
+      const absl::StatusOr<FileInfo> info = files_.Stat(path);
+      if (info.ok()) evictor_->Used(path, *info);
+    }
     return result;
   }
 
@@ -70,6 +79,9 @@ class DiskStageResultStore : public StageResultStore {
     const std::string payload = result.SerializeAsString();
     const std::string file =
         absl::StrCat(kMagic, DigestOf(payload).hash, payload);
+    if (evictor_ != nullptr) {
+      evictor_->Added(static_cast<int64_t>(file.size()));
+    }
     const absl::Status written = WriteAtomically(files_, path, file);
     if (!absl::IsNotFound(written)) return written;
     // The first result of its shard.
@@ -87,13 +99,16 @@ class DiskStageResultStore : public StageResultStore {
   FileSystem& files_;
   const std::string root_;
   BlobStore& blobs_;
+  Evictor* const evictor_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StageResultStore>> OpenDiskStageResultStore(
-    FileSystem& files, const std::string& root, BlobStore& blobs) {
-  auto store = std::make_unique<DiskStageResultStore>(files, root, blobs);
+    FileSystem& files, const std::string& root, BlobStore& blobs,
+    Evictor* evictor) {
+  auto store =
+      std::make_unique<DiskStageResultStore>(files, root, blobs, evictor);
   EK_RETURN_IF_ERROR(store->Open(), "opening the stage results");
   return store;
 }

@@ -12,6 +12,7 @@
 #include "base/digest.h"
 #include "base/file.h"
 #include "cache/blob_store.h"
+#include "cache/evictor.h"
 #include "edgekiln/v1/stage.pb.h"
 
 namespace edgekiln::cache {
@@ -28,10 +29,12 @@ class StageResultStore {
 };
 
 // Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE1", the
-// SHA-256 of the rest in 64 hex digits, a serialized StageResult. `files` and
-// `blobs` must outlive the store. Errors: those of FileSystem.
+// SHA-256 of the rest in 64 hex digits, a serialized StageResult. `files`,
+// `blobs` and `evictor`, which may be null, must outlive the store. Errors:
+// those of FileSystem.
 absl::StatusOr<std::unique_ptr<StageResultStore>> OpenDiskStageResultStore(
-    FileSystem& files, const std::string& root, BlobStore& blobs);
+    FileSystem& files, const std::string& root, BlobStore& blobs,
+    Evictor* evictor = nullptr);
 
 }  // namespace edgekiln::cache
 

@@ -1,0 +1,160 @@
+#include "cache/evictor.h"
+
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+#include <utility>
+
+#include "base/status_macros.h"
+
+namespace edgekiln::cache {
+namespace {
+
+// A use within that of the last one is not written down again: as often as a
+// blob is asked for, its file's time changes once a minute at most.
+constexpr absl::Duration kResolution = absl::Minutes(1);
+constexpr std::chrono::seconds kTryAgain{60};
+constexpr int64_t kBlockBytes = 4096;
+
+int64_t OnDisk(int64_t size_bytes) {
+  return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
+}
+
+}  // namespace
+
+struct Evictor::File {
+  std::string path;
+  std::string name;
+  int64_t bytes = 0;
+  absl::Time used;
+};
+
+Evictor::~Evictor() {
+  {
+    std::lock_guard lock(mutex_);
+    stop_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Evictor::Used(const std::string& path, const FileInfo& info) {
+  const absl::Time now = clock_.Now();
+  // Also after the clock was set back: a time to come would never be evicted.
+  if (now - info.modified < kResolution && info.modified <= now) return true;
+  std::lock_guard lock(use_mutex_);
+  // Another error than that it is gone is no reason not to use it.
+  return !absl::IsNotFound(files_.SetModified(path, now));
+}
+
+void Evictor::Added(int64_t size_bytes) {
+  {
+    std::lock_guard lock(mutex_);
+    bytes_ += OnDisk(size_bytes);
+  }
+  changed_.notify_all();
+}
+
+absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
+    const EvictorOptions& options) {
+  std::vector<File> found;
+  for (const std::string& folder : options.folders) {
+    EK_ASSIGN_OR_RETURN(const std::vector<std::string> shards,
+                        files_.List(folder));
+    for (const std::string& shard : shards) {
+      if (shard.size() != 2) continue;
+      const std::string below = JoinPath(folder, shard);
+      const absl::StatusOr<std::vector<std::string>> names = files_.List(below);
+      if (!names.ok()) continue;  // A file, or just gone.
+      for (const std::string& name : *names) {
+        std::string path = JoinPath(below, name);
+        const absl::StatusOr<FileInfo> info = files_.Stat(path);
+        if (!info.ok() || info->is_directory) continue;
+        found.push_back({.path = std::move(path),
+                         .name = name,
+                         .bytes = OnDisk(info->size_bytes),
+                         .used = info->modified});
+      }
+    }
+  }
+  return found;
+}
+
+bool Evictor::RemoveUnlessUsed(const File& file) {
+  std::lock_guard lock(use_mutex_);
+  const absl::StatusOr<FileInfo> info = files_.Stat(file.path);
+  if (!info.ok() || info->modified != file.used) return false;
+  // Not synced: what comes back after a power failure is as good as before.
+  return files_.Remove(file.path).ok();
+}
+
+absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
+  int64_t bytes_before = 0;
+  {
+    std::lock_guard lock(mutex_);
+    bytes_before = bytes_;
+  }
+  EK_ASSIGN_OR_RETURN(std::vector<File> found, List(options),
+                      "looking at the cache");
+  Evicted out;
+  for (const File& file : found) out.left_bytes += file.bytes;
+  absl::Status status;
+  if (out.left_bytes > options.limit_bytes) {
+    absl::StatusOr<StillNeeded> needed = options.needed();
+    status = needed.status();
+    if (!needed.ok()) {
+      needed = StillNeeded();
+      needed->since = absl::InfinitePast();
+    }
+    const absl::Time before =
+        std::min(needed->since, clock_.Now() - kGrace) - 2 * kResolution;
+    std::sort(found.begin(), found.end(), [](const File& a, const File& b) {
+      return std::tie(a.used, a.path) < std::tie(b.used, b.path);
+    });
+    // Some room, or the next blob would have everything listed again.
+    const int64_t target = options.limit_bytes - options.limit_bytes / 8;
+    for (const File& file : found) {
+      if (out.left_bytes <= target || file.used >= before) break;
+      if (needed->names.count(file.name) > 0) continue;
+      if (!RemoveUnlessUsed(file)) continue;
+      ++out.files;
+      out.bytes += file.bytes;
+      out.left_bytes -= file.bytes;
+    }
+  }
+  {
+    std::lock_guard lock(mutex_);
+    // What was added meanwhile may be counted twice; never missed.
+    bytes_ += out.left_bytes - bytes_before;
+  }
+  EK_RETURN_IF_ERROR(status, "asking what is still needed");
+  return out;
+}
+
+void Evictor::Start(
+    EvictorOptions options,
+    std::function<void(const absl::StatusOr<Evicted>&)> report) {
+  options_ = std::move(options);
+  report_ = std::move(report);
+  thread_ = std::thread([this] { Loop(); });
+}
+
+void Evictor::Loop() {
+  while (true) {
+    const absl::StatusOr<Evicted> evicted = Run(options_);
+    const bool above =
+        evicted.ok() && evicted->left_bytes > options_.limit_bytes;
+    if (!evicted.ok() || evicted->files > 0 || above) report_(evicted);
+    std::unique_lock lock(mutex_);
+    if (!evicted.ok() || above) {
+      // Needed things, or a disk that fails: later it may be otherwise.
+      changed_.wait_for(lock, kTryAgain, [&] { return stop_; });
+    } else {
+      changed_.wait(lock,
+                    [&] { return stop_ || bytes_ > options_.limit_bytes; });
+    }
+    if (stop_) return;
+  }
+}
+
+}  // namespace edgekiln::cache

@@ -1,0 +1,96 @@
+#ifndef EK_CACHE_EVICTOR_H_
+#define EK_CACHE_EVICTOR_H_
+
+// Keeps what a cache holds below a limit by removing what was used longest ago.
+// The only bookkeeping is the time of modification of the files themselves,
+// which every use brings up to date: nothing to load at the start, nothing to
+// repair after a crash. See docs/design/0007-eviction.md.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/file.h"
+
+namespace edgekiln::cache {
+
+// What must stay whatever the limit says.
+struct StillNeeded {
+  // Used at that time or later, as by a job that is not over.
+  absl::Time since = absl::InfiniteFuture();
+  std::unordered_set<std::string> names;  // Of files, without folder.
+};
+
+struct EvictorOptions {
+  int64_t limit_bytes = 0;  // As files occupy the disk.
+  // Their files are <folder>/<2 characters>/<name>. Others are left alone.
+  std::vector<std::string> folders;
+  // Asked before something is removed; an error means that nothing is.
+  std::function<absl::StatusOr<StillNeeded>()> needed;
+};
+
+struct Evicted {
+  int64_t files = 0;
+  int64_t bytes = 0;       // Freed.
+  int64_t left_bytes = 0;  // Still there.
+};
+
+// Thread-safe.
+class Evictor {
+ public:
+  // Never removed that soon after a use: who looked whether something is there
+  // has time to say what for.
+  static constexpr absl::Duration kGrace = absl::Minutes(10);
+
+  // `files` and `clock` must outlive it.
+  Evictor(FileSystem& files, Clock& clock) : files_(files), clock_(clock) {}
+  ~Evictor();  // Stops the thread.
+  Evictor(const Evictor&) = delete;
+  Evictor& operator=(const Evictor&) = delete;
+
+  // To be called on each use of a file, with what Stat() just said. False: it
+  // has been removed meanwhile.
+  bool Used(const std::string& path, const FileInfo& info);
+  // To be called for each new file.
+  void Added(int64_t size_bytes);
+
+  // Looks at all files and, if they are above the limit, removes some, until
+  // they are an eighth below it.
+  absl::StatusOr<Evicted> Run(const EvictorOptions& options);
+  // Runs on a thread of its own: now, to see how much is there, and each time
+  // the limit is passed. `report`, called there, is told of each that removed
+  // anything, or could not. To be called once.
+  void Start(EvictorOptions options,
+             std::function<void(const absl::StatusOr<Evicted>&)> report);
+
+ private:
+  struct File;
+  absl::StatusOr<std::vector<File>> List(const EvictorOptions& options);
+  bool RemoveUnlessUsed(const File& file);
+  void Loop();
+
+  FileSystem& files_;
+  Clock& clock_;
+  // Makes a use and a removal of the same file come one after the other.
+  std::mutex use_mutex_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int64_t bytes_ = 0;  // Guarded by mutex_; what Run() saw, and Added().
+  bool stop_ = false;  // Guarded by mutex_.
+  EvictorOptions options_;
+  std::function<void(const absl::StatusOr<Evicted>&)> report_;
+  std::thread thread_;
+};
+
+}  // namespace edgekiln::cache
+
+#endif  // EK_CACHE_EVICTOR_H_
