@@ -124,12 +124,13 @@ ModelFormat SniffFormat(absl::string_view bytes) {
   return ModelFormat::kUnknown;
 }
 
-absl::StatusOr<Graph> ImportModel(absl::string_view bytes) {
+absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
+                                  const ImportOptions& options) {
   switch (SniffFormat(bytes)) {
     case ModelFormat::kTflite:
       return Checked(ImportTflite(bytes));
     case ModelFormat::kOnnx:
-      return Checked(ImportOnnx(bytes));
+      return Checked(ImportOnnx(bytes, options));
     case ModelFormat::kUnknown:
       break;
   }

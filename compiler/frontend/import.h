@@ -3,6 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "compiler/frontend/import_options.h"
 #include "compiler/ir/graph.h"
 
 namespace edgekiln::compiler {
@@ -16,8 +17,9 @@ ModelFormat SniffFormat(absl::string_view bytes);
 // Reads a model of either format into a verified graph. `bytes` are hostile.
 // INVALID_ARGUMENT or UNIMPLEMENTED made with MakeError(): what, where, limit,
 // need, fix. So is a model with NaN or infinite constants, but for infinities
-// that are only added.
-absl::StatusOr<Graph> ImportModel(absl::string_view bytes);
+// that are only added. Options are for ONNX.
+absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
+                                  const ImportOptions& options = {});
 
 }  // namespace edgekiln::compiler
 

@@ -1,12 +1,9 @@
 #include "compiler/frontend/onnx/builder.h"
 
 #include <algorithm>
-#include <optional>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/tensor_data.h"
@@ -14,30 +11,29 @@
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
-namespace {
-
-bool IsIdentity(absl::Span<const int32_t> permutation) {
-  for (size_t i = 0; i < permutation.size(); ++i) {
-    if (permutation[i] != static_cast<int32_t>(i)) return false;
-  }
-  return true;
-}
-
-ops::TensorView TypeView(const Tensor& tensor) {
-  return {.type = tensor.type, .shape = tensor.shape, .quantization = {}};
-}
-
-}  // namespace
 
 Builder::Builder(std::string graph_name, std::set<std::string> reserved)
     : names_(std::move(reserved)) {
   graph_.name = std::move(graph_name);
+  scopes_.emplace_back();
 }
 
 TensorId Builder::AddTensor(Tensor tensor, bool named) {
   graph_.tensors.push_back(std::move(tensor));
   named_.push_back(named);
+  producer_.push_back(-1);
+  read_.push_back(false);
   return static_cast<TensorId>(graph_.tensors.size()) - 1;
+}
+
+void Builder::AddOp(Op op) {
+  for (const TensorId input : op.inputs) {
+    if (input != kNoTensor) read_[input] = true;
+  }
+  for (const TensorId output : op.outputs) {
+    producer_[output] = static_cast<int32_t>(graph_.ops.size());
+  }
+  graph_.ops.push_back(std::move(op));
 }
 
 std::string Builder::UniqueName(absl::string_view wanted) {
@@ -51,10 +47,11 @@ std::string Builder::UniqueName(absl::string_view wanted) {
 }
 
 std::string Builder::OpId(const Node& node, absl::string_view role) {
-  if (node.output(0) != current_node_) {
-    current_node_ = node.output(0);
+  const std::string key = absl::StrCat(prefix(), node.main_output());
+  if (key != current_node_) {
+    current_node_ = key;
     current_id_ = layer_ids_.Make(
-        node.name(), absl::StrCat(node.op_type(), "_", node.output(0)));
+        node.name(), absl::StrCat(node.op_type(), "_", node.main_output()));
   }
   if (role.empty()) return current_id_;
   return layer_ids_.Make(absl::StrCat(current_id_, ".", role), "op");
@@ -81,13 +78,13 @@ absl::Status Builder::AddGraphInput(absl::string_view name,
   }
   const TensorId id = AddTensor(std::move(tensor), /*named=*/true);
   graph_.inputs.push_back(id);
-  values_[std::string(name)] = id;
+  scopes_.back().values[std::string(name)] = id;
   return absl::OkStatus();
 }
 
 absl::Status Builder::AddInitializer(Tensor constant) {
   const std::string name = constant.name;
-  if (values_.contains(name)) {
+  if (scopes_.back().values.contains(name)) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
                       .reason = "MODEL_INVALID",
@@ -95,49 +92,118 @@ absl::Status Builder::AddInitializer(Tensor constant) {
                       .where = absl::StrCat("tensor '", name, "'"),
                       .fix = "give every initializer a name of its own"});
   }
-  values_[name] = AddTensor(std::move(constant), /*named=*/true);
+  TensorId id = kNoTensor;
+  if (scopes_.size() == 1) {
+    id = AddTensor(std::move(constant), /*named=*/true);
+  } else {
+    constant.name = absl::StrCat(prefix(), constant.name);
+    id = AddConstant(std::move(constant));
+  }
+  scopes_.back().values[name] = id;
   return absl::OkStatus();
 }
 
+std::optional<TensorId> Builder::Find(const std::string& name) const {
+  for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope) {
+    const auto found = scope->values.find(name);
+    if (found != scope->values.end()) return found->second;
+    if (!scope->sees_outer) break;
+  }
+  return std::nullopt;
+}
+
 bool Builder::HasValue(const std::string& name) const {
-  return values_.contains(name);
+  return Find(name).has_value();
+}
+
+TensorId Builder::value(const std::string& name) const {
+  return Find(name).value_or(kNoTensor);
+}
+
+void Builder::PushScope(absl::string_view prefix, bool sees_outer) {
+  Scope scope;
+  scope.prefix = absl::StrCat(scopes_.back().prefix, prefix, "/");
+  scope.sees_outer = sees_outer;
+  scopes_.push_back(std::move(scope));
+}
+
+void Builder::PopScope() { scopes_.pop_back(); }
+
+absl::Status Builder::Define(const Node& node, const std::string& name,
+                             TensorId id) {
+  if (scopes_.back().values.emplace(name, id).second) return absl::OkStatus();
+  return node.Invalid(absl::StrCat("'", name, "' has been made before"));
 }
 
 absl::StatusOr<TensorId> Builder::Input(const Node& node, int index) const {
   if (!node.has_input(index)) {
     return node.Invalid(absl::StrCat("input ", index, " is missing"));
   }
-  const auto found = values_.find(node.input(index));
-  if (found == values_.end()) {
+  const std::optional<TensorId> found = Find(node.input(index));
+  if (!found.has_value()) {
     return node.Invalid(absl::StrCat("nothing before this node makes input '",
                                      node.input(index), "'"));
   }
-  return found->second;
+  return *found;
 }
 
-absl::StatusOr<TensorId> Builder::FloatInput(const Node& node,
-                                             int index) const {
+absl::StatusOr<TensorId> Builder::PlainInput(const Node& node, int index) {
   EK_ASSIGN_OR_RETURN(const TensorId id, Input(node, index));
-  if (tensor(id).type != v1::FLOAT32) {
+  return Unquantized(node, absl::StrCat("bare-", index), id);
+}
+
+absl::StatusOr<TensorId> Builder::FloatInput(const Node& node, int index) {
+  EK_ASSIGN_OR_RETURN(const TensorId id, Input(node, index));
+  const v1::ElementType type = tensor(id).type;
+  if (type != v1::FLOAT32 && type != v1::FLOAT16 && type != v1::FLOAT64) {
     return node.Unsupported(
         absl::StrCat("input ", index, " '", node.input(index), "' is ",
-                     v1::ElementType_Name(tensor(id).type)),
-        "FLOAT32", "export the model with float32 tensors");
+                     v1::ElementType_Name(type)),
+        "FLOAT16, FLOAT32 or FLOAT64", "export the model with float tensors");
   }
   return id;
+}
+
+// Names of the graph inputs that `id` is computed from, for messages.
+std::string Builder::GraphInputsBehind(TensorId id) const {
+  std::vector<bool> seen(graph_.tensors.size(), false);
+  std::vector<TensorId> open = {id};
+  std::vector<std::string> names;
+  while (!open.empty()) {
+    const TensorId at = open.back();
+    open.pop_back();
+    if (at == kNoTensor || seen[at]) continue;
+    seen[at] = true;
+    if (producer_[at] >= 0) {
+      const Op& op = graph_.ops[producer_[at]];
+      open.insert(open.end(), op.inputs.begin(), op.inputs.end());
+    } else if (!tensor(at).is_constant()) {
+      names.push_back(tensor(at).name);
+    }
+  }
+  constexpr size_t kMaxNamed = 8;
+  if (names.size() > kMaxNamed) names.resize(kMaxNamed);
+  std::string flags;
+  for (const std::string& name : names) {
+    absl::StrAppend(&flags, " --bind-input '", name, "=FILE'");
+  }
+  return flags;
 }
 
 absl::StatusOr<const Tensor*> Builder::ConstantInput(const Node& node,
                                                      int index) const {
   EK_ASSIGN_OR_RETURN(const TensorId id, Input(node, index));
-  if (!tensor(id).is_constant()) {
-    return node.Unsupported(
-        absl::StrCat("input ", index, " '", node.input(index),
-                     "' is computed at run time"),
-        "a constant, or shape arithmetic over static shapes",
-        "export with static shapes and constant folding");
-  }
-  return &tensor(id);
+  if (tensor(id).is_constant()) return &tensor(id);
+  const std::string flags = GraphInputsBehind(id);
+  return node.Unsupported(
+      absl::StrCat("input ", index, " '", node.input(index),
+                   "' is computed at run time"),
+      "a constant, or arithmetic over constants and static shapes",
+      flags.empty()
+          ? "export with static shapes and constant folding"
+          : absl::StrCat("export with static shapes and constant folding, or "
+                         "fix what it is computed from:",
+                         flags));
 }
 
 absl::StatusOr<std::vector<int64_t>> Builder::ConstantIntegers(
@@ -148,104 +214,15 @@ absl::StatusOr<std::vector<int64_t>> Builder::ConstantIntegers(
   return values;
 }
 
-absl::StatusOr<TensorId> Builder::Emit(const Node& node, absl::string_view role,
-                                       v1::OpAttributes attributes,
-                                       std::vector<TensorId> inputs) {
-  std::vector<ops::TensorView> views;
-  for (const TensorId input : inputs) {
-    views.push_back(input == kNoTensor ? ops::TensorView()
-                                       : TypeView(tensor(input)));
-  }
-  absl::StatusOr<std::vector<std::vector<int64_t>>> shapes =
-      ops::InferShapes(attributes, views);
-  if (!shapes.ok()) return node.Invalid(shapes.status());
-  Tensor result;
-  result.type = tensor(inputs[0]).type;
-  result.shape = std::move(shapes->front());
-  if (!IsSaneShape(result.shape)) {
-    return node.TooLarge(absl::StrCat(
-        "the result [", absl::StrJoin(result.shape, ","), "] is too large"));
-  }
-  result.name = UniqueName(
-      absl::StrCat(node.output(0), ".", role.empty() ? "nhwc" : role));
-  const TensorId id = AddTensor(std::move(result), /*named=*/false);
-  Op op;
-  op.id = OpId(node, role);
-  op.name = node.name();
-  op.attributes = std::move(attributes);
-  op.inputs = std::move(inputs);
-  op.outputs = {id};
-  graph_.ops.push_back(std::move(op));
-  return id;
-}
-
-absl::StatusOr<TensorId> Builder::Reshape(const Node& node,
-                                          absl::string_view role, TensorId x,
-                                          std::vector<int64_t> shape) {
-  const std::optional<int64_t> elements = CheckedProduct(shape);
-  if (!elements.has_value() || *elements != tensor(x).num_elements() ||
-      !IsSaneShape(shape)) {
-    return node.Invalid(absl::StrCat("cannot reshape [",
-                                     absl::StrJoin(tensor(x).shape, ","),
-                                     "] to [", absl::StrJoin(shape, ","), "]"));
-  }
-  if (tensor(x).shape == shape) return x;
-  if (tensor(x).is_constant()) {
-    Tensor constant = tensor(x);  // Shares the values.
-    constant.shape = std::move(shape);
-    return AddConstant(std::move(constant));
-  }
-  Tensor result = tensor(x);
-  result.shape = std::move(shape);
-  result.name = UniqueName(
-      absl::StrCat(node.output(0), ".", role.empty() ? "shaped" : role));
-  const TensorId id = AddTensor(std::move(result), /*named=*/false);
-  Op op;
-  op.id = OpId(node, role);
-  op.name = node.name();
-  op.attributes.mutable_reshape();
-  op.inputs = {x};
-  op.outputs = {id};
-  graph_.ops.push_back(std::move(op));
-  return id;
-}
-
-absl::StatusOr<TensorId> Builder::Transpose(const Node& node,
-                                            absl::string_view role, TensorId x,
-                                            std::vector<int32_t> permutation) {
-  const size_t rank = tensor(x).shape.size();
-  std::vector<int32_t> sorted = permutation;
-  std::sort(sorted.begin(), sorted.end());
-  if (permutation.size() != rank || !IsIdentity(sorted)) {
-    return node.Invalid(absl::StrCat("[", absl::StrJoin(permutation, ","),
-                                     "] is no permutation of ", rank,
-                                     " dimensions"));
-  }
-  if (IsIdentity(permutation)) return x;
-  if (tensor(x).is_constant()) {
-    return AddConstant(TransposedTensor(tensor(x), permutation));
-  }
-  v1::OpAttributes attributes;
-  attributes.mutable_transpose()->mutable_permutation()->Assign(
-      permutation.begin(), permutation.end());
-  return Emit(node, role, std::move(attributes), {x});
-}
-
-absl::StatusOr<TensorId> Builder::Scale(const Node& node,
-                                        absl::string_view role, TensorId x,
-                                        float factor) {
-  if (factor == 1.0f) return x;
-  if (tensor(x).is_constant()) {
-    EK_ASSIGN_OR_RETURN(std::vector<float> values, FloatValues(tensor(x)),
-                        node.Label());
-    for (float& value : values) value *= factor;
-    return AddConstant(FloatConstant(tensor(x).name, shape(x), values));
-  }
-  v1::OpAttributes attributes;
-  attributes.mutable_mul();
-  const TensorId scalar = AddConstant(FloatConstant(
-      absl::StrCat(node.output(0), ".", role, "-factor"), {1}, {factor}));
-  return Emit(node, role, std::move(attributes), {x, scalar});
+absl::StatusOr<double> Builder::ConstantNumber(const Node& node,
+                                               int index) const {
+  EK_ASSIGN_OR_RETURN(const Tensor* constant, ConstantInput(node, index));
+  EK_ASSIGN_OR_RETURN(const std::vector<double> values, Numbers(*constant),
+                      node.Label());
+  if (values.size() == 1) return values[0];
+  return node.Invalid(absl::StrCat("input ", index, " '", node.input(index),
+                                   "' has ", values.size(),
+                                   " values, not one"));
 }
 
 TensorId Builder::AddConstant(Tensor constant) {
@@ -266,17 +243,18 @@ TensorId Builder::AddCopy(absl::string_view name, TensorId source) {
   op.attributes.mutable_reshape();
   op.inputs = {source};
   op.outputs = {id};
-  graph_.ops.push_back(std::move(op));
+  AddOp(std::move(op));
   return id;
 }
 
 absl::Status Builder::Bind(const Node& node, int output, TensorId id) {
+  if (!node.has_output(output)) return absl::OkStatus();
   const std::string& name = node.output(output);
-  if (values_.contains(name)) {
+  if (scopes_.back().values.contains(name)) {
     return node.Invalid(
         absl::StrCat("output '", name, "' has been made before"));
   }
-  if (!tensor(id).is_constant()) {
+  if (scopes_.size() == 1 && !tensor(id).is_constant()) {
     if (named_[id]) {
       id = AddCopy(name, id);
     } else {
@@ -284,7 +262,7 @@ absl::Status Builder::Bind(const Node& node, int output, TensorId id) {
       named_[id] = true;
     }
   }
-  values_[name] = id;
+  scopes_.back().values[name] = id;
   return absl::OkStatus();
 }
 
@@ -298,9 +276,27 @@ TensorId Builder::AddOutputCopy(const std::string& name, TensorId source) {
   return AddCopy(UniqueName(absl::StrCat(name, ".output")), source);
 }
 
+void Builder::RemoveDeadOps() {
+  std::vector<bool> needed(graph_.tensors.size(), false);
+  for (const TensorId id : graph_.outputs) needed[id] = true;
+  std::vector<Op> kept;
+  for (auto op = graph_.ops.rbegin(); op != graph_.ops.rend(); ++op) {
+    if (std::none_of(op->outputs.begin(), op->outputs.end(),
+                     [&needed](TensorId id) { return needed[id]; })) {
+      continue;
+    }
+    for (const TensorId id : op->inputs) {
+      if (id != kNoTensor) needed[id] = true;
+    }
+    kept.push_back(std::move(*op));
+  }
+  std::reverse(kept.begin(), kept.end());
+  graph_.ops = std::move(kept);
+}
+
 absl::StatusOr<Graph> Builder::Finish(absl::Span<const std::string> outputs) {
   for (const std::string& name : outputs) {
-    TensorId id = values_.at(name);
+    TensorId id = value(name);
     const auto is = [id](TensorId other) { return other == id; };
     if (tensor(id).is_constant() || tensor(id).name != name ||
         std::any_of(graph_.inputs.begin(), graph_.inputs.end(), is) ||
@@ -309,6 +305,7 @@ absl::StatusOr<Graph> Builder::Finish(absl::Span<const std::string> outputs) {
     }
     graph_.outputs.push_back(id);
   }
+  RemoveDeadOps();
   RemoveUnusedTensors(graph_);
   return std::move(graph_);
 }

@@ -7,17 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/converters.h"
-#include "compiler/frontend/onnx/tensor_data.h"
+#include "compiler/frontend/onnx/ir_ops.h"
+#include "compiler/frontend/onnx/products.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
-
-absl::StatusOr<TensorId> EmitMatMul(const Node& node, Builder& builder,
-                                    TensorId a, TensorId b) {
-  v1::OpAttributes attributes;
-  attributes.mutable_mat_mul();
-  return builder.Emit(node, "", std::move(attributes), {a, b});
-}
 
 absl::StatusOr<TensorId> EmitFullyConnected(const Node& node, Builder& builder,
                                             std::vector<TensorId> inputs) {
@@ -29,25 +23,23 @@ absl::StatusOr<TensorId> EmitFullyConnected(const Node& node, Builder& builder,
 // C of Gemm as a bias [n], or kNoTensor if it needs an addition of its own.
 absl::StatusOr<TensorId> AsBias(const Node& node, Builder& builder, TensorId c,
                                 int64_t n) {
-  const Tensor& tensor = builder.tensor(c);
-  const int64_t elements = tensor.num_elements();
-  const bool row =
-      elements == n && !tensor.shape.empty() && tensor.shape.back() == n;
-  if (row) return builder.Reshape(node, "bias", c, {n});
-  if (elements != 1 || !tensor.is_constant()) return kNoTensor;
-  EK_ASSIGN_OR_RETURN(const std::vector<float> value, FloatValues(tensor),
-                      node.Label());
-  return builder.AddConstant(FloatConstant(
-      tensor.name, {n}, std::vector<float>(static_cast<size_t>(n), value[0])));
+  const std::vector<int64_t>& shape = builder.shape(c);
+  const int64_t elements = builder.tensor(c).num_elements();
+  if (elements == n && !shape.empty() && shape.back() == n) {
+    return builder.Reshape(node, "bias", c, {n});
+  }
+  if (elements != 1 || !builder.tensor(c).is_constant()) return kNoTensor;
+  EK_ASSIGN_OR_RETURN(c, builder.Reshape(node, "bias-one", c, {1}));
+  return builder.BroadcastTo(node, "bias", c, {n});
 }
 
 // alpha * A * B without C, or with `bias` where it is not kNoTensor.
 absl::StatusOr<TensorId> EmitProduct(const Node& node, Builder& builder,
-                                     TensorId a, TensorId b, TensorId bias) {
-  EK_ASSIGN_OR_RETURN(const int64_t trans_b, node.Int("transB", 0));
+                                     TensorId a, TensorId b, bool trans_b,
+                                     TensorId bias) {
   EK_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
-  if (builder.tensor(b).is_constant()) {
-    if (trans_b == 0) {
+  if (builder.IsWeights(b)) {
+    if (!trans_b) {
       EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "weights", b, {1, 0}));
     }
     EK_ASSIGN_OR_RETURN(b, builder.Scale(node, "weights-alpha", b, alpha));
@@ -55,54 +47,46 @@ absl::StatusOr<TensorId> EmitProduct(const Node& node, Builder& builder,
     if (bias != kNoTensor) inputs.push_back(bias);
     return EmitFullyConnected(node, builder, std::move(inputs));
   }
-  if (trans_b != 0) {
+  if (trans_b) {
     EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "b", b, {1, 0}));
   }
-  EK_ASSIGN_OR_RETURN(const TensorId product, EmitMatMul(node, builder, a, b));
+  EK_ASSIGN_OR_RETURN(const TensorId product,
+                      builder.Emit(node, "", MatMulOp(), {a, b}));
   return builder.Scale(node, "alpha", product, alpha);
+}
+
+// The integers of input `index` as int32, less the zero point that input
+// `zero` may give: one, or one per row of the left matrix (`rows`), or one per
+// column of the right one.
+absl::StatusOr<TensorId> CenteredInput(const Node& node, Builder& builder,
+                                       int index, int zero, bool rows) {
+  const auto name = [index](absl::string_view step) {
+    return absl::StrCat("input-", index, "-", step);
+  };
+  EK_ASSIGN_OR_RETURN(TensorId x, builder.PlainInput(node, index));
+  EK_ASSIGN_OR_RETURN(x, builder.Cast(node, name("int32"), x, v1::INT32));
+  if (!node.has_input(zero)) return x;
+  EK_ASSIGN_OR_RETURN(TensorId z, builder.PlainInput(node, zero));
+  EK_ASSIGN_OR_RETURN(z, builder.Cast(node, name("zero"), z, v1::INT32));
+  if (rows && builder.rank(z) == 1 && builder.shape(z)[0] > 1) {
+    EK_ASSIGN_OR_RETURN(z, builder.Reshape(node, name("zero-rows"), z,
+                                           {builder.shape(z)[0], 1}));
+  }
+  if (builder.rank(z) == 1 && builder.shape(z)[0] == 1) {
+    EK_ASSIGN_OR_RETURN(z, builder.Reshape(node, name("zero-one"), z, {}));
+  }
+  return builder.Emit(node, name("centered"), BinaryOp(v1::Binary::SUB),
+                      {x, z});
 }
 
 }  // namespace
 
-absl::Status ConvertGemm(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(TensorId a, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId b, builder.FloatInput(node, 1));
-  if (builder.shape(a).size() != 2 || builder.shape(b).size() != 2) {
-    return node.Invalid("A and B must have 2 dimensions");
-  }
-  EK_ASSIGN_OR_RETURN(const int64_t trans_a, node.Int("transA", 0));
-  EK_ASSIGN_OR_RETURN(const int64_t trans_b, node.Int("transB", 0));
-  EK_ASSIGN_OR_RETURN(const float beta, node.Float("beta", 1.0f));
-  if (trans_a != 0) {
-    EK_ASSIGN_OR_RETURN(a, builder.Transpose(node, "a", a, {1, 0}));
-  }
-  TensorId c = kNoTensor;
-  TensorId bias = kNoTensor;
-  if (node.has_input(2) && beta != 0.0f) {
-    EK_ASSIGN_OR_RETURN(c, builder.FloatInput(node, 2));
-    EK_ASSIGN_OR_RETURN(c, builder.Scale(node, "beta", c, beta));
-    if (builder.tensor(b).is_constant()) {
-      const int64_t n = builder.shape(b)[trans_b != 0 ? 0 : 1];
-      EK_ASSIGN_OR_RETURN(bias, AsBias(node, builder, c, n));
-    }
-  }
-  EK_ASSIGN_OR_RETURN(TensorId y, EmitProduct(node, builder, a, b, bias));
-  if (c != kNoTensor && bias == kNoTensor) {
-    v1::OpAttributes attributes;
-    attributes.mutable_add();
-    EK_ASSIGN_OR_RETURN(y,
-                        builder.Emit(node, "c", std::move(attributes), {y, c}));
-  }
-  return builder.Bind(node, 0, y);
-}
-
-absl::Status ConvertMatMul(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(TensorId a, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(TensorId b, builder.FloatInput(node, 1));
+absl::StatusOr<TensorId> EmitMatMul(const Node& node, Builder& builder,
+                                    TensorId a, TensorId b) {
   // Numpy: a vector on the left is a row, on the right a column, and its
   // dimension is not in the result.
-  const bool row = builder.shape(a).size() == 1;
-  const bool column = builder.shape(b).size() == 1;
+  const bool row = builder.rank(a) == 1;
+  const bool column = builder.rank(b) == 1;
   if (row) {
     EK_ASSIGN_OR_RETURN(
         a, builder.Reshape(node, "row", a, {1, builder.shape(a)[0]}));
@@ -111,11 +95,12 @@ absl::Status ConvertMatMul(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(
         b, builder.Reshape(node, "column", b, {builder.shape(b)[0], 1}));
   }
-  if (builder.shape(a).empty() || builder.shape(b).empty()) {
+  if (builder.rank(a) == 0 || builder.rank(b) == 0) {
     return node.Invalid("a scalar has no matrix product");
   }
   TensorId y = kNoTensor;
-  if (builder.tensor(b).is_constant() && builder.shape(b).size() == 2) {
+  const v1::ElementType type = builder.tensor(a).type;
+  if (builder.IsWeights(b) && builder.rank(b) == 2 && type == v1::FLOAT32) {
     EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "weights", b, {1, 0}));
     if (builder.shape(a).back() != builder.shape(b)[1]) {
       return node.Invalid(absl::StrCat("inner dimensions ",
@@ -124,12 +109,83 @@ absl::Status ConvertMatMul(const Node& node, Builder& builder) {
     }
     EK_ASSIGN_OR_RETURN(y, EmitFullyConnected(node, builder, {a, b}));
   } else {
-    EK_ASSIGN_OR_RETURN(y, EmitMatMul(node, builder, a, b));
+    EK_ASSIGN_OR_RETURN(y, builder.Emit(node, "", MatMulOp(), {a, b}));
   }
   std::vector<int64_t> shape = builder.shape(y);
   if (column) shape.erase(shape.end() - 1);
   if (row) shape.erase(shape.end() - (column ? 1 : 2));
-  EK_ASSIGN_OR_RETURN(y, builder.Reshape(node, "vector", y, std::move(shape)));
+  return builder.Reshape(node, "vector", y, std::move(shape));
+}
+
+absl::Status ConvertGemm(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(TensorId a, builder.PlainInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId b, builder.PlainInput(node, 1));
+  if (builder.rank(a) != 2 || builder.rank(b) != 2) {
+    return node.Invalid("A and B must have 2 dimensions");
+  }
+  EK_ASSIGN_OR_RETURN(const bool trans_a, node.Flag("transA", false));
+  EK_ASSIGN_OR_RETURN(const bool trans_b, node.Flag("transB", false));
+  EK_ASSIGN_OR_RETURN(const float beta, node.Float("beta", 1.0f));
+  if (trans_a) {
+    EK_ASSIGN_OR_RETURN(a, builder.Transpose(node, "a", a, {1, 0}));
+  }
+  if (builder.shape(a)[1] != builder.shape(b)[trans_b ? 1 : 0]) {
+    return node.Invalid(absl::StrCat("inner dimensions ", builder.shape(a)[1],
+                                     " and ", builder.shape(b)[trans_b ? 1 : 0],
+                                     " differ"));
+  }
+  TensorId c = kNoTensor;
+  TensorId bias = kNoTensor;
+  if (node.has_input(2) && beta != 0.0f) {
+    EK_ASSIGN_OR_RETURN(c, builder.PlainInput(node, 2));
+    EK_ASSIGN_OR_RETURN(c, builder.Scale(node, "beta", c, beta));
+    if (builder.IsWeights(b)) {
+      const int64_t n = builder.shape(b)[trans_b ? 0 : 1];
+      EK_ASSIGN_OR_RETURN(bias, AsBias(node, builder, c, n));
+    }
+  }
+  EK_ASSIGN_OR_RETURN(TensorId y,
+                      EmitProduct(node, builder, a, b, trans_b, bias));
+  if (c != kNoTensor && bias == kNoTensor) {
+    EK_ASSIGN_OR_RETURN(y, builder.Emit(node, "c", AddOp(), {y, c}));
+  }
+  return builder.Bind(node, 0, y);
+}
+
+absl::Status ConvertMatMul(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId a, builder.PlainInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId b, builder.PlainInput(node, 1));
+  EK_ASSIGN_OR_RETURN(const TensorId y, EmitMatMul(node, builder, a, b));
+  return builder.Bind(node, 0, y);
+}
+
+absl::Status ConvertMatMulInteger(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId a,
+                      CenteredInput(node, builder, 0, 2, /*rows=*/true));
+  EK_ASSIGN_OR_RETURN(const TensorId b,
+                      CenteredInput(node, builder, 1, 3, /*rows=*/false));
+  EK_ASSIGN_OR_RETURN(const TensorId y, EmitMatMul(node, builder, a, b));
+  return builder.Bind(node, 0, y);
+}
+
+absl::Status ConvertConvInteger(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId x,
+                      CenteredInput(node, builder, 0, 2, /*rows=*/false));
+  EK_ASSIGN_OR_RETURN(TensorId w, builder.PlainInput(node, 1));
+  EK_ASSIGN_OR_RETURN(w, builder.Cast(node, "weights-int32", w, v1::INT32));
+  if (node.has_input(3)) {
+    EK_ASSIGN_OR_RETURN(TensorId z, builder.PlainInput(node, 3));
+    EK_ASSIGN_OR_RETURN(z, builder.Cast(node, "weights-zero", z, v1::INT32));
+    // One, or one per output channel.
+    std::vector<int64_t> shape(static_cast<size_t>(builder.rank(w)), 1);
+    shape[0] = builder.tensor(z).num_elements();
+    EK_ASSIGN_OR_RETURN(
+        z, builder.Reshape(node, "weights-zeros", z, std::move(shape)));
+    EK_ASSIGN_OR_RETURN(w, builder.Emit(node, "weights-centered",
+                                        BinaryOp(v1::Binary::SUB), {w, z}));
+  }
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      EmitConv(node, builder, x, w, kNoTensor));
   return builder.Bind(node, 0, y);
 }
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
@@ -18,6 +19,13 @@ bool Node::has_input(int index) const {
 
 bool Node::has_output(int index) const {
   return index < proto_.output_size() && !proto_.output(index).empty();
+}
+
+absl::string_view Node::main_output() const {
+  for (const std::string& output : proto_.output()) {
+    if (!output.empty()) return output;
+  }
+  return "";
 }
 
 const onnx::AttributeProto* Node::Find(absl::string_view attribute) const {
@@ -78,6 +86,25 @@ std::vector<float> Node::Floats(absl::string_view attribute) const {
   return std::vector<float>(found->floats().begin(), found->floats().end());
 }
 
+std::vector<std::string> Node::Strings(absl::string_view attribute) const {
+  const onnx::AttributeProto* found = Find(attribute);
+  if (found == nullptr) return {};
+  return std::vector<std::string>(found->strings().begin(),
+                                  found->strings().end());
+}
+
+absl::StatusOr<bool> Node::Flag(absl::string_view attribute,
+                                bool fallback) const {
+  EK_ASSIGN_OR_RETURN(const int64_t value, Int(attribute, fallback ? 1 : 0));
+  return value != 0;
+}
+
+const onnx::GraphProto* Node::GraphAttribute(
+    absl::string_view attribute) const {
+  const onnx::AttributeProto* found = Find(attribute);
+  return found != nullptr && found->has_g() ? &found->g() : nullptr;
+}
+
 const onnx::TensorProto* Node::TensorAttribute(
     absl::string_view attribute) const {
   const onnx::AttributeProto* found = Find(attribute);
@@ -102,9 +129,14 @@ absl::Status Node::CheckAttributes(absl::string_view known) const {
 
 std::string Node::Label() const {
   std::string label = op_type();
+  if (!proto_.domain().empty() && proto_.domain() != "ai.onnx") {
+    label = absl::StrCat(proto_.domain(), ".", op_type());
+  }
   if (!name().empty()) absl::StrAppend(&label, " '", name(), "'");
   absl::StrAppend(&label, " (op set ", opset_);
-  if (has_output(0)) absl::StrAppend(&label, ", output '", output(0), "'");
+  if (!main_output().empty()) {
+    absl::StrAppend(&label, ", output '", main_output(), "'");
+  }
   return absl::StrCat(label, ")");
 }
 

@@ -22,12 +22,16 @@ class Node {
   const std::string& op_type() const { return proto_.op_type(); }
   const std::string& name() const { return proto_.name(); }
   int opset() const { return opset_; }
+  const onnx::NodeProto& proto() const { return proto_; }
   int num_inputs() const { return proto_.input_size(); }
+  int num_outputs() const { return proto_.output_size(); }
   // Optional inputs and outputs are left out by an empty name or at the end.
   bool has_input(int index) const;
   bool has_output(int index) const;
   const std::string& input(int index) const { return proto_.input(index); }
   const std::string& output(int index) const { return proto_.output(index); }
+  // The first output that is there; "" if there is none.
+  absl::string_view main_output() const;
 
   // Attribute values; `fallback` if absent, INVALID_ARGUMENT if the attribute
   // has another type.
@@ -41,8 +45,14 @@ class Node {
   absl::StatusOr<std::vector<int64_t>> Ints(absl::string_view attribute) const;
   // Empty if absent.
   std::vector<float> Floats(absl::string_view attribute) const;
+  std::vector<std::string> Strings(absl::string_view attribute) const;
+  // Whether an integer attribute is not 0.
+  absl::StatusOr<bool> Flag(absl::string_view attribute, bool fallback) const;
   // Null if absent or not a tensor.
   const onnx::TensorProto* TensorAttribute(absl::string_view attribute) const;
+
+  // Null if absent or not a graph.
+  const onnx::GraphProto* GraphAttribute(absl::string_view attribute) const;
 
   // UNIMPLEMENTED for an attribute that is not in the space-separated list: an
   // attribute we do not know could change what the node computes.

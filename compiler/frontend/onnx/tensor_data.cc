@@ -5,10 +5,13 @@
 #include <optional>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "base/status_macros.h"
+#include "ops/evaluate.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
@@ -45,10 +48,15 @@ std::string PackTypedField(const onnx::TensorProto& proto,
       return Pack<double>(proto.double_data());
     case v1::INT64:
       return Pack<int64_t>(proto.int64_data());
+    case v1::UINT64:
+      return Pack<uint64_t>(proto.uint64_data());
+    case v1::UINT32:
+      return Pack<uint32_t>(proto.uint64_data());
     case v1::INT32:
       return Pack<int32_t>(proto.int32_data());
     case v1::INT16:
       return Pack<int16_t>(proto.int32_data());
+    case v1::UINT16:
     case v1::FLOAT16:
       return Pack<uint16_t>(proto.int32_data());
     case v1::INT8:
@@ -56,6 +64,59 @@ std::string PackTypedField(const onnx::TensorProto& proto,
     default:
       return Pack<uint8_t>(proto.int32_data());
   }
+}
+
+// A whole number in a key-value pair of external data.
+absl::StatusOr<int64_t> ExternalNumber(const std::string& value,
+                                       absl::string_view key,
+                                       absl::string_view name) {
+  int64_t number = 0;
+  if (absl::SimpleAtoi(value, &number) && number >= 0) return number;
+  return TensorError(
+      absl::StatusCode::kInvalidArgument, name,
+      absl::StrCat("its ", key, " in another file is '", value, "'"),
+      "export the model again");
+}
+
+// The values of a tensor that the model keeps in a file beside it.
+absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
+                                           absl::string_view name,
+                                           int64_t bytes,
+                                           const ExternalFiles& files) {
+  std::string location;
+  int64_t offset = 0;
+  int64_t length = bytes;
+  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
+    if (entry.key() == "location") location = entry.value();
+    if (entry.key() == "offset") {
+      EK_ASSIGN_OR_RETURN(offset,
+                          ExternalNumber(entry.value(), "offset", name));
+    }
+    if (entry.key() == "length") {
+      EK_ASSIGN_OR_RETURN(length,
+                          ExternalNumber(entry.value(), "length", name));
+    }
+  }
+  const auto file = files.find(location);
+  if (file == files.end()) {
+    return TensorError(
+        absl::StatusCode::kInvalidArgument, name,
+        absl::StrCat("its values are in the file '", location,
+                     "', which did not come with the model"),
+        "hand the file over, too (--external-data), or save the model as one "
+        "file: onnx.save(model, path, save_as_external_data=False)");
+  }
+  const int64_t size = static_cast<int64_t>(file->second.size());
+  if (length != bytes || offset > size || length > size - offset) {
+    return TensorError(
+        absl::StatusCode::kInvalidArgument, name,
+        absl::StrCat("its values are ", length, " bytes from ", offset,
+                     " of the file '", location, "', which has ", size,
+                     "; its shape needs ", bytes),
+        "the file is not the one that was saved with the model");
+  }
+  return std::string(file->second.substr(static_cast<size_t>(offset),
+                                         static_cast<size_t>(length)));
 }
 
 template <typename T, typename Out>
@@ -79,6 +140,20 @@ Tensor Constant(absl::string_view name, v1::ElementType type,
   tensor.data = std::make_shared<const std::string>(
       reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
   return tensor;
+}
+
+// The values of a constant as another element type; any two types convert.
+std::shared_ptr<const std::string> CastValues(const Tensor& constant,
+                                              v1::ElementType type) {
+  std::string values(
+      static_cast<size_t>(constant.num_elements() * ElementBytes(type)), '\0');
+  const ops::TensorView from = {constant.type, constant.shape,
+                                constant.data->data()};
+  const ops::MutableTensorView to = {type, constant.shape, values.data(), {}};
+  v1::OpAttributes cast;
+  cast.mutable_cast();
+  if (!ops::Evaluate(cast, {from}, {to}).ok()) values.clear();
+  return std::make_shared<const std::string>(std::move(values));
 }
 
 }  // namespace
@@ -114,8 +189,14 @@ v1::ElementType ElementTypeOf(int32_t onnx_type) {
       return v1::UINT8;
     case onnx::TensorProto::INT16:
       return v1::INT16;
+    case onnx::TensorProto::UINT16:
+      return v1::UINT16;
     case onnx::TensorProto::INT32:
       return v1::INT32;
+    case onnx::TensorProto::UINT32:
+      return v1::UINT32;
+    case onnx::TensorProto::UINT64:
+      return v1::UINT64;
     case onnx::TensorProto::INT64:
       return v1::INT64;
     case onnx::TensorProto::BOOL:
@@ -135,12 +216,13 @@ std::string OnnxTypeName(int32_t onnx_type) {
 
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name) {
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    return TensorError(absl::StatusCode::kUnimplemented, name,
-                       "its values are in another file",
-                       "save the model as one file: onnx.save(model, path, "
-                       "save_as_external_data=False)");
-  }
+  onnx::TensorProto copy = proto;
+  return DecodeTensor(copy, name, {});
+}
+
+absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
+                                    absl::string_view name,
+                                    const ExternalFiles& files) {
   if (proto.has_segment()) {
     return TensorError(absl::StatusCode::kUnimplemented, name,
                        "its values are stored in segments",
@@ -170,8 +252,15 @@ absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                ops::kMaxTensorBytes, " bytes"),
          .fix = "export with a smaller input or smaller weights"});
   }
-  std::string data = proto.has_raw_data() ? proto.raw_data()
-                                          : PackTypedField(proto, tensor.type);
+  std::string data;
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
+    EK_ASSIGN_OR_RETURN(
+        data, ExternalValues(proto, name, *elements * element_bytes, files));
+  } else if (proto.has_raw_data()) {
+    data = std::move(*proto.mutable_raw_data());
+  } else {
+    data = PackTypedField(proto, tensor.type);
+  }
   if (static_cast<int64_t>(data.size()) != *elements * element_bytes) {
     return TensorError(
         absl::StatusCode::kInvalidArgument, name,
@@ -194,13 +283,52 @@ Tensor Int64Constant(absl::string_view name, std::vector<int64_t> shape,
   return Constant(name, v1::INT64, std::move(shape), values);
 }
 
+Tensor NumberConstant(absl::string_view name, v1::ElementType type,
+                      double value) {
+  const double values[] = {value};
+  Tensor number = Constant(name, v1::FLOAT64, {}, absl::MakeConstSpan(values));
+  if (type == v1::FLOAT64) return number;
+  number.data = CastValues(number, type);
+  number.type = type;
+  return number;
+}
+
+bool SetShape(Tensor& constant, absl::Span<const int64_t> shape) {
+  if (constant.quantization && constant.quantization->per_channel()) {
+    Quantization& quantization = *constant.quantization;
+    const size_t axis = static_cast<size_t>(quantization.axis);
+    const auto before = [](absl::Span<const int64_t> extents, size_t end) {
+      return CheckedProduct(extents.first(end)).value_or(-1);
+    };
+    const int64_t outer = before(constant.shape, axis);
+    size_t moved = 0;
+    while (moved < shape.size() && (shape[moved] != constant.shape[axis] ||
+                                    before(shape, moved) != outer)) {
+      ++moved;
+    }
+    if (moved == shape.size()) return false;
+    quantization.axis = static_cast<int32_t>(moved);
+  }
+  constant.shape.assign(shape.begin(), shape.end());
+  return true;
+}
+
 absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant) {
   switch (constant.type) {
     case v1::INT64:
       return Unpack<int64_t, int64_t>(*constant.data);
     case v1::INT32:
       return Unpack<int32_t, int64_t>(*constant.data);
+    case v1::UINT32:
+      return Unpack<uint32_t, int64_t>(*constant.data);
+    case v1::INT16:
+      return Unpack<int16_t, int64_t>(*constant.data);
+    case v1::UINT16:
+      return Unpack<uint16_t, int64_t>(*constant.data);
+    case v1::INT8:
+      return Unpack<int8_t, int64_t>(*constant.data);
     case v1::BOOL:
+    case v1::UINT8:
       return Unpack<uint8_t, int64_t>(*constant.data);
     default:
       return TensorError(absl::StatusCode::kInvalidArgument, constant.name,
@@ -208,13 +336,19 @@ absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant) {
   }
 }
 
-absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant) {
-  if (constant.type != v1::FLOAT32) {
-    return TensorError(absl::StatusCode::kInvalidArgument, constant.name,
-                       "must hold float32 values",
-                       "export with float32 values");
+absl::StatusOr<std::vector<double>> Numbers(const Tensor& constant) {
+  if (constant.type == v1::FLOAT32) {
+    return Unpack<float, double>(*constant.data);
   }
-  return Unpack<float, float>(*constant.data);
+  const std::shared_ptr<const std::string> values =
+      constant.type == v1::FLOAT64 ? constant.data
+                                   : CastValues(constant, v1::FLOAT64);
+  return Unpack<double, double>(*values);
+}
+
+absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant) {
+  EK_ASSIGN_OR_RETURN(const std::vector<double> values, Numbers(constant));
+  return std::vector<float>(values.begin(), values.end());
 }
 
 }  // namespace edgekiln::compiler::onnx_import

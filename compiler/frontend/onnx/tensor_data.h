@@ -2,6 +2,7 @@
 #define EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,15 @@ v1::ElementType ElementTypeOf(int32_t onnx_type);
 // "float", "bfloat16", ... for messages.
 std::string OnnxTypeName(int32_t onnx_type);
 
-// A constant tensor named `name` from its stored form. Checks that the stored
-// values are exactly as many as the shape says. Data outside the file is
-// UNIMPLEMENTED.
+// Files beside the model by the location that the model gives them.
+using ExternalFiles = std::map<std::string, absl::string_view>;
+
+// A constant tensor named `name` from its stored form, whose values are moved
+// out of `proto`. Checks that the stored values are exactly as many as the
+// shape says; values in another file come from `files`, and from nowhere else.
+absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
+                                    absl::string_view name,
+                                    const ExternalFiles& files);
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name);
 
@@ -40,11 +47,20 @@ Tensor FloatConstant(absl::string_view name, std::vector<int64_t> shape,
                      absl::Span<const float> values);
 Tensor Int64Constant(absl::string_view name, std::vector<int64_t> shape,
                      absl::Span<const int64_t> values);
+// One number without dimensions.
+Tensor NumberConstant(absl::string_view name, v1::ElementType type,
+                      double value);
 
-// Values of a constant INT64, INT32 or BOOL tensor. INVALID_ARGUMENT for other
-// types.
+// Gives a constant another shape of as many elements. False, and nothing done,
+// if its channels would lie on no axis.
+bool SetShape(Tensor& constant, absl::Span<const int64_t> shape);
+
+// Values of a constant of any integer type, or BOOL. INVALID_ARGUMENT for other
+// types and for a uint64 that is too large.
 absl::StatusOr<std::vector<int64_t>> IntegerValues(const Tensor& constant);
-// Values of a constant FLOAT32 tensor. INVALID_ARGUMENT for other types.
+// Values of a constant of any type, those of 64 bits perhaps rounded.
+absl::StatusOr<std::vector<double>> Numbers(const Tensor& constant);
+// The same, rounded to float.
 absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant);
 
 }  // namespace edgekiln::compiler::onnx_import

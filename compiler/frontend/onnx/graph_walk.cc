@@ -1,0 +1,434 @@
+#include "compiler/frontend/onnx/graph_walk.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/frontend/onnx/converters.h"
+#include "compiler/frontend/onnx/model_error.h"
+#include "compiler/frontend/onnx/onnx_import.h"
+
+namespace edgekiln::compiler::onnx_import {
+namespace {
+
+bool IsDefaultDomain(const std::string& domain) {
+  return domain.empty() || domain == "ai.onnx";
+}
+
+// Calls `use` with every value that a node reads, also from inside the graphs
+// in its attributes.
+template <typename Use>
+void ForEachInput(const onnx::NodeProto& node, const Use& use) {
+  for (const std::string& input : node.input()) use(input);
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (!attribute.has_g()) continue;
+    for (const auto& output : attribute.g().output()) use(output.name());
+    for (const onnx::NodeProto& inner : attribute.g().node()) {
+      ForEachInput(inner, use);
+    }
+  }
+}
+
+// Which of the nodes some output needs.
+template <typename Nodes>
+std::vector<bool> NeededNodes(const Nodes& nodes,
+                              const std::vector<std::string>& outputs) {
+  std::map<std::string, int> producer;
+  for (int i = 0; i < nodes.size(); ++i) {
+    for (const std::string& output : nodes.Get(i).output()) {
+      if (!output.empty()) producer.emplace(output, i);
+    }
+  }
+  std::vector<bool> needed(static_cast<size_t>(nodes.size()), false);
+  std::vector<int> pending;
+  const auto need = [&](const std::string& value) {
+    const auto found = producer.find(value);
+    if (found == producer.end() || needed[found->second]) return;
+    needed[found->second] = true;
+    pending.push_back(found->second);
+  };
+  for (const std::string& output : outputs) need(output);
+  while (!pending.empty()) {
+    const int i = pending.back();
+    pending.pop_back();
+    ForEachInput(nodes.Get(i), need);
+  }
+  return needed;
+}
+
+template <typename Outputs>
+std::vector<std::string> OutputNames(const Outputs& outputs) {
+  std::vector<std::string> names;
+  for (const auto& output : outputs) names.push_back(output.name());
+  return names;
+}
+
+// Puts the call's attributes where the function's nodes refer to them, and
+// takes away inputs that the call leaves out.
+void Substitute(const onnx::NodeProto& call,
+                const std::map<std::string, bool>& absent,
+                onnx::NodeProto& node) {
+  for (std::string& input : *node.mutable_input()) {
+    if (absent.contains(input)) input.clear();
+  }
+  for (int i = node.attribute_size() - 1; i >= 0; --i) {
+    onnx::AttributeProto& attribute = *node.mutable_attribute(i);
+    if (attribute.has_g()) {
+      for (auto& inner : *attribute.mutable_g()->mutable_node()) {
+        Substitute(call, absent, inner);
+      }
+    }
+    if (attribute.ref_attr_name().empty()) continue;
+    const auto given =
+        std::find_if(call.attribute().begin(), call.attribute().end(),
+                     [&attribute](const onnx::AttributeProto& candidate) {
+                       return candidate.name() == attribute.ref_attr_name();
+                     });
+    if (given == call.attribute().end()) {
+      node.mutable_attribute()->DeleteSubrange(i, 1);
+    } else {
+      const std::string name = attribute.name();
+      attribute = *given;
+      attribute.set_name(name);
+    }
+  }
+}
+
+absl::Status TooOld(const Node& node, const OperatorEntry& entry) {
+  return UnsupportedModel(
+      "OPSET_UNSUPPORTED",
+      absl::StrCat(node.op_type(), " of op set ", node.opset(),
+                   " is another operator than the one supported"),
+      node.Label(),
+      absl::StrCat("op sets ", kMinOnnxOpset, " to ", kMaxOnnxOpset, "; ",
+                   node.op_type(), " from op set ", entry.first_opset, " on"),
+      "convert it: onnx.version_converter.convert_version(model, 13), or "
+      "export "
+      "it again");
+}
+
+absl::Status CheckMadeConstants(const Node& node, const Builder& builder,
+                                int64_t model_bytes) {
+  const int64_t limit = 4 * model_bytes + kMaxMadeConstantBytes;
+  if (builder.made_constant_bytes() <= limit) return absl::OkStatus();
+  return node.Unsupported(
+      absl::StrCat("constants grow to ", builder.made_constant_bytes(),
+                   " bytes"),
+      absl::StrCat(limit, " bytes for a model of this size"),
+      "compute large constants before exporting");
+}
+
+}  // namespace
+
+GraphWalk::GraphWalk(const onnx::ModelProto& model, int opset,
+                     const ExternalFiles& files, int64_t model_bytes,
+                     Builder& builder)
+    : model_(model),
+      opset_(opset),
+      files_(files),
+      model_bytes_(model_bytes),
+      builder_(builder) {
+  for (const onnx::FunctionProto& function : model.functions()) {
+    functions_.emplace(FunctionKey(function.domain(), function.name()),
+                       &function);
+  }
+}
+
+absl::Status GraphWalk::ConvertGraph(const onnx::GraphProto& graph) {
+  const std::vector<bool> needed =
+      NeededNodes(graph.node(), OutputNames(graph.output()));
+  for (int i = 0; i < graph.node_size(); ++i) {
+    if (needed[i]) EK_RETURN_IF_ERROR(ConvertNode(graph.node(i), opset_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphWalk::ConvertNode(const onnx::NodeProto& proto, int opset) {
+  const Node node(proto, opset);
+  EK_RETURN_IF_ERROR(CheckName(proto.name()));
+  for (const std::string& output : proto.output()) {
+    EK_RETURN_IF_ERROR(CheckName(output));
+  }
+  EK_RETURN_IF_ERROR(CountInlined(node, 0));
+  if (node.main_output().empty()) return node.Invalid("it has no output");
+  const auto function =
+      functions_.find(FunctionKey(proto.domain(), proto.op_type()));
+  if (function != functions_.end()) {
+    return ConvertFunction(node, *function->second);
+  }
+  if (IsDefaultDomain(proto.domain())) {
+    if (node.op_type() == "If") return ConvertIf(node);
+    if (node.op_type() == "Loop") return ConvertLoop(node);
+  }
+  EK_RETURN_IF_ERROR(ConvertOperator(node));
+  return CheckMadeConstants(node, builder_, model_bytes_);
+}
+
+absl::Status GraphWalk::ConvertOperator(const Node& node) {
+  const std::string& domain = node.proto().domain();
+  if (!IsDefaultDomain(domain) && domain != kMicrosoftDomain) {
+    return node.Unsupported(
+        absl::StrCat("unknown op set domain '", domain, "'"),
+        absl::StrCat("the default domain ai.onnx, ", kMicrosoftDomain,
+                     ", functions that the model defines"),
+        "export with standard ONNX operators only");
+  }
+  const absl::string_view known = IsDefaultDomain(domain) ? "" : domain;
+  const OperatorEntry* entry = FindOperator(known, node.op_type());
+  if (entry == nullptr) {
+    return node.Unsupported(
+        "operator is not supported",
+        absl::StrCat("supported: ", OperatorNames(known)),
+        "replace it by supported operators before exporting");
+  }
+  if (node.opset() < entry->first_opset) return TooOld(node, *entry);
+  EK_RETURN_IF_ERROR(node.CheckAttributes(entry->attributes));
+  return entry->convert(node, builder_);
+}
+
+absl::Status GraphWalk::CountInlined(const Node& node, int64_t bytes) {
+  constexpr int kMaxDepth = 16;
+  inlined_bytes_ += bytes;
+  const int64_t max_bytes = 4 * model_bytes_ + kMaxMadeConstantBytes;
+  if (++nodes_ <= kMaxNodes && depth_ <= kMaxDepth &&
+      inlined_bytes_ <= max_bytes) {
+    return absl::OkStatus();
+  }
+  return node.Unsupported(absl::StrCat("functions, branches and loops become ",
+                                       nodes_, " nodes, ", depth_, " deep"),
+                          absl::StrCat(kMaxNodes, " nodes, ", kMaxDepth,
+                                       " deep, ", max_bytes, " bytes"),
+                          "unroll less before exporting");
+}
+
+std::string GraphWalk::ScopeName(const Node& node) {
+  constexpr size_t kMaxLength = 40;
+  return absl::StrCat(node.op_type().substr(0, kMaxLength), "-", nodes_);
+}
+
+absl::Status GraphWalk::ConvertFunction(const Node& node,
+                                        const onnx::FunctionProto& function) {
+  if (node.num_inputs() > function.input_size() ||
+      node.num_outputs() > function.output_size()) {
+    return node.Invalid("it has more inputs or outputs than its function");
+  }
+  int opset = opset_;
+  for (const onnx::OperatorSetIdProto& set : function.opset_import()) {
+    if (IsDefaultDomain(set.domain())) {
+      opset = static_cast<int>(std::clamp<int64_t>(set.version(), 1, 1 << 20));
+    }
+  }
+  std::map<std::string, bool> absent;
+  std::vector<std::pair<std::string, TensorId>> inputs;
+  for (int i = 0; i < function.input_size(); ++i) {
+    if (node.has_input(i)) {
+      EK_ASSIGN_OR_RETURN(const TensorId input, builder_.Input(node, i));
+      inputs.emplace_back(function.input(i), input);
+    } else {
+      absent[function.input(i)] = true;
+    }
+  }
+  builder_.PushScope(ScopeName(node), /*sees_outer=*/false);
+  for (const auto& [name, id] : inputs) {
+    EK_RETURN_IF_ERROR(builder_.Define(node, name, id));
+  }
+  const std::vector<bool> needed = NeededNodes(
+      function.node(), std::vector<std::string>(function.output().begin(),
+                                                function.output().end()));
+  ++depth_;
+  for (int i = 0; i < function.node_size(); ++i) {
+    if (!needed[i]) continue;
+    onnx::NodeProto copy = function.node(i);
+    EK_RETURN_IF_ERROR(
+        CountInlined(node, static_cast<int64_t>(copy.ByteSizeLong())));
+    Substitute(node.proto(), absent, copy);
+    EK_RETURN_IF_ERROR(ConvertNode(copy, opset));
+  }
+  --depth_;
+  std::vector<TensorId> results;
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    results.push_back(builder_.value(function.output(i)));
+  }
+  builder_.PopScope();
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    if (!node.has_output(i)) continue;
+    if (results[i] == kNoTensor) {
+      return node.Invalid(absl::StrCat("its function does not make '",
+                                       function.output(i), "'"));
+    }
+    EK_RETURN_IF_ERROR(builder_.Bind(node, i, results[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<TensorId>> GraphWalk::ConvertBody(
+    const Node& node, const onnx::GraphProto& body,
+    const std::vector<TensorId>& inputs) {
+  if (static_cast<size_t>(body.input_size()) != inputs.size()) {
+    return node.Invalid(absl::StrCat("its body has ", body.input_size(),
+                                     " inputs, not ", inputs.size()));
+  }
+  builder_.PushScope(ScopeName(node), /*sees_outer=*/true);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EK_RETURN_IF_ERROR(builder_.Define(
+        node, body.input(static_cast<int>(i)).name(), inputs[i]));
+  }
+  onnx::GraphProto constants;
+  *constants.mutable_initializer() = body.initializer();
+  *constants.mutable_sparse_initializer() = body.sparse_initializer();
+  EK_RETURN_IF_ERROR(
+      CountInlined(node, static_cast<int64_t>(constants.ByteSizeLong())));
+  EK_RETURN_IF_ERROR(AddInitializers(constants, files_, builder_));
+  ++depth_;
+  EK_RETURN_IF_ERROR(ConvertGraph(body));
+  --depth_;
+  std::vector<TensorId> results;
+  for (const onnx::ValueInfoProto& output : body.output()) {
+    const TensorId id = builder_.value(output.name());
+    if (id == kNoTensor) {
+      return node.Invalid(
+          absl::StrCat("its body does not make '", output.name(), "'"));
+    }
+    results.push_back(id);
+  }
+  builder_.PopScope();
+  return results;
+}
+
+absl::Status GraphWalk::ConvertIf(const Node& node) {
+  EK_ASSIGN_OR_RETURN(const double condition, builder_.ConstantNumber(node, 0));
+  const absl::string_view branch =
+      condition != 0 ? "then_branch" : "else_branch";
+  const onnx::GraphProto* body = node.GraphAttribute(branch);
+  if (body == nullptr) return node.Invalid(absl::StrCat("no ", branch));
+  EK_ASSIGN_OR_RETURN(const std::vector<TensorId> results,
+                      ConvertBody(node, *body, {}));
+  if (static_cast<int>(results.size()) != node.num_outputs()) {
+    return node.Invalid(
+        absl::StrCat("the branch has ", results.size(), " outputs"));
+  }
+  for (int i = 0; i < node.num_outputs(); ++i) {
+    EK_RETURN_IF_ERROR(builder_.Bind(node, i, results[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> GraphWalk::LoopRound(const Node& node,
+                                          const onnx::GraphProto& body,
+                                          int64_t round,
+                                          std::vector<TensorId>& state) {
+  std::vector<TensorId> inputs = {
+      builder_.AddConstant(Int64Constant("round", {}, {round})),
+      builder_.AddConstant(NumberConstant("more", v1::BOOL, 1))};
+  inputs.insert(inputs.end(), state.begin(), state.end());
+  EK_ASSIGN_OR_RETURN(std::vector<TensorId> results,
+                      ConvertBody(node, body, inputs));
+  if (results.empty() || results.size() < 1 + state.size()) {
+    return node.Invalid("its body has too few outputs");
+  }
+  const Tensor& more = builder_.tensor(results[0]);
+  if (!more.is_constant()) {
+    return node.Unsupported("whether it goes on is computed at run time",
+                            "a constant number of rounds",
+                            "export with the loop unrolled");
+  }
+  const bool again = more.data->find_first_not_of('\0') != std::string::npos;
+  state.assign(results.begin() + 1, results.end());
+  return again;
+}
+
+absl::Status GraphWalk::BindScans(
+    const Node& node, int first_output,
+    const std::vector<std::vector<TensorId>>& scans) {
+  for (size_t i = 0; i < scans.size(); ++i) {
+    const int output = first_output + static_cast<int>(i);
+    if (!node.has_output(output)) continue;
+    std::vector<TensorId> rows;
+    for (const TensorId value : scans[i]) {
+      std::vector<int64_t> shape = builder_.shape(value);
+      shape.insert(shape.begin(), 1);
+      EK_ASSIGN_OR_RETURN(
+          const TensorId row,
+          builder_.Reshape(node, absl::StrCat("row-", i, "-", rows.size()),
+                           value, std::move(shape)));
+      rows.push_back(row);
+    }
+    if (rows.empty()) {
+      return node.Unsupported("it has no round, so its output has no shape",
+                              "one round", "export without the loop");
+    }
+    v1::OpAttributes attributes;
+    attributes.mutable_concat()->set_axis(0);
+    TensorId joined = rows[0];
+    if (rows.size() > 1) {
+      EK_ASSIGN_OR_RETURN(joined, builder_.Emit(node, absl::StrCat("rows-", i),
+                                                std::move(attributes), rows));
+    }
+    EK_RETURN_IF_ERROR(builder_.Bind(node, output, joined));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GraphWalk::ConvertLoop(const Node& node) {
+  const onnx::GraphProto* body = node.GraphAttribute("body");
+  if (body == nullptr) return node.Invalid("no body");
+  int64_t rounds = kMaxNodes + 1;
+  if (node.has_input(0)) {
+    EK_ASSIGN_OR_RETURN(const std::vector<int64_t> given,
+                        builder_.ConstantIntegers(node, 0));
+    if (given.size() != 1) return node.Invalid("no number of rounds");
+    rounds = given[0];
+  }
+  bool more = true;
+  if (node.has_input(1)) {
+    EK_ASSIGN_OR_RETURN(const double condition,
+                        builder_.ConstantNumber(node, 1));
+    more = condition != 0;
+  }
+  std::vector<TensorId> carried;
+  for (int i = 2; i < node.num_inputs(); ++i) {
+    EK_ASSIGN_OR_RETURN(const TensorId value, builder_.Input(node, i));
+    carried.push_back(value);
+  }
+  const size_t states = carried.size();
+  if (static_cast<size_t>(node.num_outputs()) < states) {
+    return node.Invalid("it has fewer outputs than states");
+  }
+  std::vector<std::vector<TensorId>> scans(
+      static_cast<size_t>(node.num_outputs()) - states);
+  for (int64_t round = 0; round < rounds && more; ++round) {
+    EK_ASSIGN_OR_RETURN(more, LoopRound(node, *body, round, carried));
+    if (carried.size() != states + scans.size()) {
+      return node.Invalid("its outputs are not those of its body");
+    }
+    for (size_t i = 0; i < scans.size(); ++i) {
+      scans[i].push_back(carried[states + i]);
+    }
+    carried.resize(states);
+  }
+  for (size_t i = 0; i < states; ++i) {
+    EK_RETURN_IF_ERROR(builder_.Bind(node, static_cast<int>(i), carried[i]));
+  }
+  return BindScans(node, static_cast<int>(states), scans);
+}
+
+absl::Status AddInitializers(onnx::GraphProto& graph,
+                             const ExternalFiles& files, Builder& builder) {
+  if (graph.sparse_initializer_size() > 0) {
+    return UnsupportedModel(
+        "TENSOR_UNSUPPORTED", "sparse initializers",
+        absl::StrCat("tensor '", graph.sparse_initializer(0).values().name(),
+                     "'"),
+        "dense initializers", "export dense weights");
+  }
+  for (onnx::TensorProto& proto : *graph.mutable_initializer()) {
+    EK_RETURN_IF_ERROR(CheckName(proto.name()));
+    EK_ASSIGN_OR_RETURN(Tensor constant,
+                        DecodeTensor(proto, proto.name(), files));
+    EK_RETURN_IF_ERROR(builder.AddInitializer(std::move(constant)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::compiler::onnx_import

@@ -1,0 +1,74 @@
+#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
+#define EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "compiler/frontend/onnx/builder.h"
+#include "compiler/frontend/onnx/node.h"
+#include "compiler/frontend/onnx/tensor_data.h"
+#include "onnx/onnx_pb.h"
+
+namespace edgekiln::compiler::onnx_import {
+
+// Hands the nodes of a graph to their converters, one after the other. What
+// stands for other nodes is put in their place: functions of the model, the
+// branch of an If and the rounds of a Loop that constants decide. Depth and
+// number of what is inlined are bounded.
+//
+// Borrows all it is made with.
+class GraphWalk {
+ public:
+  GraphWalk(const onnx::ModelProto& model, int opset,
+            const ExternalFiles& files, int64_t model_bytes, Builder& builder);
+
+  // Converts those nodes that the graph's outputs need. Their initializers and
+  // inputs are known to the builder.
+  absl::Status ConvertGraph(const onnx::GraphProto& graph);
+
+ private:
+  using FunctionKey = std::pair<std::string, std::string>;  // Domain, name.
+
+  absl::Status ConvertNode(const onnx::NodeProto& proto, int opset);
+  absl::Status ConvertOperator(const Node& node);
+  absl::Status ConvertFunction(const Node& node,
+                               const onnx::FunctionProto& function);
+  absl::Status ConvertIf(const Node& node);
+  absl::Status ConvertLoop(const Node& node);
+  // One round: `state` is the body's inputs behind the condition, then its
+  // outputs behind the condition. Returns whether there is another round.
+  absl::StatusOr<bool> LoopRound(const Node& node, const onnx::GraphProto& body,
+                                 int64_t round, std::vector<TensorId>& state);
+  absl::Status BindScans(const Node& node, int first_output,
+                         const std::vector<std::vector<TensorId>>& scans);
+  // The outputs of a graph inside a node, in a scope that defines its inputs.
+  absl::StatusOr<std::vector<TensorId>> ConvertBody(
+      const Node& node, const onnx::GraphProto& body,
+      const std::vector<TensorId>& inputs);
+  absl::Status CountInlined(const Node& node, int64_t bytes);
+  std::string ScopeName(const Node& node);
+
+  const onnx::ModelProto& model_;
+  const int opset_;
+  const ExternalFiles& files_;
+  const int64_t model_bytes_;
+  Builder& builder_;
+  std::map<FunctionKey, const onnx::FunctionProto*> functions_;
+  int depth_ = 0;
+  int64_t nodes_ = 0;          // Converted, rounds of loops included.
+  int64_t inlined_bytes_ = 0;  // Copied out of functions.
+};
+
+// Adds the initializers of a graph, whose values are moved out of it.
+absl::Status AddInitializers(onnx::GraphProto& graph,
+                             const ExternalFiles& files, Builder& builder);
+
+}  // namespace edgekiln::compiler::onnx_import
+
+#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_

@@ -1,0 +1,28 @@
+#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
+#define EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+// Errors about a model as a whole; those about a node are made by Node.
+namespace edgekiln::compiler::onnx_import {
+
+inline constexpr int kMaxNodes = 100'000;
+
+// INVALID_ARGUMENT for what no ONNX model may be.
+absl::Status InvalidModel(std::string what, std::string where);
+// UNIMPLEMENTED.
+absl::Status UnsupportedModel(std::string reason, std::string what,
+                              std::string where, std::string limit,
+                              std::string fix);
+// INVALID_ARGUMENT.
+absl::Status ModelTooLarge(std::string what, std::string where,
+                           std::string limit);
+
+// Names travel in proto3 strings and in messages.
+absl::Status CheckName(const std::string& name);
+
+}  // namespace edgekiln::compiler::onnx_import
+
+#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
