@@ -29,7 +29,9 @@ struct Evictor::File {
   absl::Time used;
 };
 
-Evictor::~Evictor() {
+Evictor::~Evictor() { Stop(); }
+
+void Evictor::Stop() {
   {
     std::lock_guard lock(mutex_);
     stop_ = true;

@@ -53,7 +53,7 @@ class Evictor {
 
   // `files` and `clock` must outlive it.
   Evictor(FileSystem& files, Clock& clock) : files_(files), clock_(clock) {}
-  ~Evictor();  // Stops the thread.
+  ~Evictor();  // As Stop().
   Evictor(const Evictor&) = delete;
   Evictor& operator=(const Evictor&) = delete;
 
@@ -71,6 +71,8 @@ class Evictor {
   // anything, or could not. To be called once.
   void Start(EvictorOptions options,
              std::function<void(const absl::StatusOr<Evicted>&)> report);
+  // Ends the thread, which calls `needed` and `report` no more. Idempotent.
+  void Stop();
 
  private:
   struct File;
