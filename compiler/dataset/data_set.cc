@@ -20,6 +20,7 @@ namespace {
 
 // Of the factors of a data set.
 constexpr int64_t kMaxChannels = int64_t{1} << 20;
+constexpr char kIdxLabels[] = "IDX labels";
 
 absl::Status Bad(ErrorDetail detail) {
   if (detail.reason.empty()) detail.reason = "DATA_INVALID";
@@ -191,30 +192,49 @@ absl::StatusOr<DataSet> LoadNpz(
   return set;
 }
 
-absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
-                                absl::Span<const std::string> input_names) {
+// As InspectNpz(), of IDX files.
+absl::Status InspectIdxFiles(
+    absl::Span<const absl::string_view> files, const std::string& input_name,
+    absl::Span<const std::vector<int64_t>> network_shapes, DataSet& set) {
+  const StoredArray& images = set.arrays[0];
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(files[0], images.name));
+  if (info.shape.size() == 1 && files.size() == 2) {
+    return Bad({.what = "the first IDX file holds labels",
+                .need = "the images first, then the labels",
+                .fix = "give the two files in the other order"});
+  }
+  EK_RETURN_IF_ERROR(CheckSamples(images.name, info.shape, set.samples));
+  if (!network_shapes.empty()) {
+    EK_RETURN_IF_ERROR(
+        CheckSampleSize(input_name, absl::MakeConstSpan(info.shape).subspan(1),
+                        network_shapes[0]));
+  }
+  if (files.size() != 2) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const NpyInfo labels, InspectIdx(files[1], kIdxLabels));
+  return CheckLabelShape(labels.shape, set.samples, kIdxLabels);
+}
+
+absl::StatusOr<DataSet> LoadIdx(
+    absl::Span<const absl::string_view> files,
+    absl::Span<const std::string> input_names,
+    absl::Span<const std::vector<int64_t>> network_shapes) {
   if (input_names.size() != 1) {
     return Bad({.what = absl::StrCat("model has ", input_names.size(),
                                      " inputs, an IDX pair feeds one"),
                 .fix = "use an .npz with one array per input"});
   }
   DataSet set;
-  StoredArray images;
+  set.arrays.emplace_back();
+  StoredArray& images = set.arrays[0];
   images.name = "IDX images";
+  EK_RETURN_IF_ERROR(
+      InspectIdxFiles(files, input_names[0], network_shapes, set), "data set");
   EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name),
                       "data set");
-  if (images.values.shape.size() == 1 && files.size() == 2) {
-    return Bad({.what = "the first IDX file holds labels",
-                .need = "the images first, then the labels",
-                .fix = "give the two files in the other order"});
-  }
-  EK_RETURN_IF_ERROR(
-      CheckSamples(images.name, images.values.shape, set.samples), "data set");
-  set.arrays.push_back(std::move(images));
   if (files.size() == 2) {
-    EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], "IDX labels"),
+    EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], kIdxLabels),
                         "data set");
-    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, "IDX labels"),
+    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kIdxLabels),
                         "data set");
   }
   return set;
@@ -233,7 +253,7 @@ absl::StatusOr<DataSet> LoadDataSet(
     return LoadNpz(files[0], input_names, prefer_names, network_shapes);
   }
   if ((files.size() == 1 || files.size() == 2) && IsIdx(files[0])) {
-    return LoadIdx(files, input_names);
+    return LoadIdx(files, input_names, network_shapes);
   }
   return Bad(
       {.reason = "DATA_FORMAT",

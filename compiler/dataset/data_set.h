@@ -37,8 +37,8 @@ struct DataSet {
 // has a single input; if both exist, `prefer_names` decides. An array A may
 // come with A_scale and A_offset; labels are "y". Other arrays are not read.
 //
-// `network_shapes`, SampleShape() of each input, may be left out. An .npz whose
-// samples cannot have come from them, or whose factors or labels are of
+// `network_shapes`, SampleShape() of each input, may be left out. A data set
+// whose samples cannot have come from them, or whose factors or labels are of
 // another size, is refused before any values are unpacked.
 //
 // Errors, each naming the array: INVALID_ARGUMENT, UNIMPLEMENTED.

@@ -256,6 +256,18 @@ const std::string kIdxImages =
 const std::string kIdxLabels =
     std::string("\0\0\x08\x01\0\0\0\x02", 8) + "\x07\x03";
 
+std::string Gzip(const std::string& bytes) {
+  std::string gzip("\x1f\x8b\x08\0\0\0\0\0\0\x03", 10);
+  gzip += DeflateRaw(bytes);
+  for (const uint32_t word :
+       {Crc32(bytes), static_cast<uint32_t>(bytes.size())}) {
+    for (int shift = 0; shift < 32; shift += 8) {
+      gzip += static_cast<char>(word >> shift);
+    }
+  }
+  return gzip;
+}
+
 struct IdxCase {
   std::string name;
   std::string file;
@@ -282,6 +294,15 @@ const IdxCase kIdxCases[] = {
      "DATA_CORRUPT"},
     {"ManyDimensions", std::string("\0\0\x08\xff", 4), "DATA_UNSUPPORTED"},
     {"BrokenGzip", "\x1f\x8b nonsense", "DATA_CORRUPT"},
+    {"Gzip", Gzip(kIdxImages), "uint8 2x1x2: 97 98 99 100"},
+    {"GzipCut", Gzip(kIdxImages.substr(0, 19)), "DATA_CORRUPT"},
+    // A bomb is not unpacked further than its header says.
+    {"GzipTooLong", Gzip(kIdxImages + std::string(9'000'000, '\0')),
+     "DATA_TOO_LARGE"},
+    {"GzipCutHeader", Gzip(kIdxImages.substr(0, 9)), "DATA_CORRUPT"},
+    // 16 million bytes of values cannot be in so few.
+    {"GzipClaimsTooMuch",
+     Gzip(std::string("\0\0\x08\x02\0\0\x10\0\0\0\x10\0", 12)), "DATA_CORRUPT"},
 };
 INSTANTIATE_TEST_SUITE_P(All, IdxTest, testing::ValuesIn(kIdxCases),
                          [](const auto& info) { return info.param.name; });
@@ -445,6 +466,21 @@ const SetCase kSetCases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(All, DataSetTest, testing::ValuesIn(kSetCases),
                          [](const auto& info) { return info.param.name; });
+
+// The shape of gzip IDX is checked before its values are unpacked: these are
+// damaged, and nobody gets to notice.
+TEST(DataSetShapeTest, GzipIdxIsRefusedByItsHeader) {
+  const std::string head("\0\0\x08\x03\0\0\0\x02\0\0\0\x01\0\0\0\x02", 16);
+  const std::string images = Gzip(head);  // Without values.
+  const std::string labels = Gzip(kIdxLabels);
+  const std::string three(Gzip(std::string("\0\0\x08\x01\0\0\0\x03", 8)));
+  const auto load = [](std::vector<absl::string_view> files, int64_t width) {
+    return Reason(LoadDataSet(files, {"in"}, false, {{1, width}}).status());
+  };
+  EXPECT_EQ(load({images}, 3), "DATA_SHAPE");
+  EXPECT_EQ(load({images, three}, 2), "DATA_SHAPE");
+  EXPECT_EQ(load({images, labels}, 2), "DATA_CORRUPT");
+}
 
 // NumPy's own files, against a reader written apart.
 TEST(SharedFilesTest, AgreesWithTheTestReader) {

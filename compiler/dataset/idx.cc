@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -17,6 +18,10 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr absl::string_view kGzipMagic("\x1f\x8b", 2);
+
+bool IsGzip(absl::string_view bytes) {
+  return absl::StartsWith(bytes, kGzipMagic);
+}
 
 std::optional<NpyType> TypeOf(int code) {
   switch (code) {
@@ -51,7 +56,8 @@ absl::Status Damaged(absl::string_view what, absl::string_view name) {
                     .fix = "fetch the file again"});
 }
 
-absl::StatusOr<NpyArray> ParsePlain(absl::string_view bytes,
+// Of a file that is not gzip; `bytes` may end after the header.
+absl::StatusOr<NpyInfo> ParseHeader(absl::string_view bytes,
                                     absl::string_view name) {
   if (bytes.size() < 4 || bytes[0] != 0 || bytes[1] != 0) {
     return Damaged("no magic number", name);
@@ -72,22 +78,73 @@ absl::StatusOr<NpyArray> ParsePlain(absl::string_view bytes,
   if (rank == 0 || bytes.size() < 4 + 4 * rank) {
     return Damaged("header is cut off", name);
   }
-  NpyArray array{*type, {}, std::string()};
+  NpyInfo info;
+  info.type = *type;
+  info.header_bytes = static_cast<int64_t>(4 + 4 * rank);
   for (size_t d = 0; d < rank; ++d) {
-    array.shape.push_back(BigEndian32(bytes.data() + 4 + 4 * d));
+    info.shape.push_back(BigEndian32(bytes.data() + 4 + 4 * d));
   }
-  const absl::string_view values = bytes.substr(4 + 4 * rank);
-  const auto elements = CheckedProduct(array.shape);
-  const auto wanted =
-      elements ? CheckedMul(*elements, NpyTypeBytes(*type)) : std::nullopt;
-  if (!wanted || *wanted != static_cast<int64_t>(values.size())) {
+  return info;
+}
+
+// What the header says that the values take.
+absl::StatusOr<int64_t> ValueBytes(const NpyInfo& info,
+                                   absl::string_view name) {
+  const auto elements = CheckedProduct(info.shape);
+  const auto bytes =
+      elements ? CheckedMul(*elements, NpyTypeBytes(info.type)) : std::nullopt;
+  if (bytes && *bytes <= kMaxDataSetBytes) return *bytes;
+  return Damaged(absl::StrCat("shape ", ShapeText(info.shape),
+                              " is larger than ", kMaxDataSetBytes, " bytes"),
+                 name);
+}
+
+// The whole file, unpacked.
+absl::StatusOr<std::string> Unpack(absl::string_view bytes, const NpyInfo& info,
+                                   int64_t value_bytes,
+                                   absl::string_view name) {
+  if (!IsGzip(bytes)) return std::string(bytes);
+  if (value_bytes / kMaxDeflateRatio > static_cast<int64_t>(bytes.size())) {
     return Damaged(
-        absl::StrCat("shape ", ShapeText(array.shape), " does not fit ",
-                     values.size(), " bytes of values"),
+        absl::StrCat("shape ", ShapeText(info.shape), " does not fit ",
+                     bytes.size(), " compressed bytes"),
         name);
   }
-  array.data = std::string(values);
-  const size_t step = static_cast<size_t>(NpyTypeBytes(*type));
+  return InflateGzip(bytes, info.header_bytes + value_bytes, name);
+}
+
+}  // namespace
+
+bool IsIdx(absl::string_view bytes) {
+  return IsGzip(bytes) ||
+         (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
+          TypeOf(static_cast<uint8_t>(bytes[2])));
+}
+
+absl::StatusOr<NpyInfo> InspectIdx(absl::string_view bytes,
+                                   absl::string_view name) {
+  if (!IsGzip(bytes)) return ParseHeader(bytes, name);
+  EK_ASSIGN_OR_RETURN(const std::string start,
+                      InflateGzipPrefix(bytes, 4 + 4 * kMaxNpyDimensions, name),
+                      "unpacking IDX file");
+  return ParseHeader(start, name);
+}
+
+absl::StatusOr<NpyArray> ParseIdx(absl::string_view bytes,
+                                  absl::string_view name) {
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(bytes, name));
+  EK_ASSIGN_OR_RETURN(const int64_t value_bytes, ValueBytes(info, name));
+  EK_ASSIGN_OR_RETURN(std::string plain, Unpack(bytes, info, value_bytes, name),
+                      "unpacking IDX file");
+  plain.erase(0, static_cast<size_t>(info.header_bytes));
+  if (value_bytes != static_cast<int64_t>(plain.size())) {
+    return Damaged(
+        absl::StrCat("shape ", ShapeText(info.shape), " does not fit ",
+                     plain.size(), " bytes of values"),
+        name);
+  }
+  NpyArray array{info.type, info.shape, std::move(plain)};
+  const size_t step = static_cast<size_t>(NpyTypeBytes(info.type));
   if (step > 1) {
     for (auto at = array.data.begin(); at != array.data.end();
          at += static_cast<int64_t>(step)) {
@@ -95,22 +152,6 @@ absl::StatusOr<NpyArray> ParsePlain(absl::string_view bytes,
     }
   }
   return array;
-}
-
-}  // namespace
-
-bool IsIdx(absl::string_view bytes) {
-  return absl::StartsWith(bytes, kGzipMagic) ||
-         (bytes.size() >= 4 && bytes[0] == 0 && bytes[1] == 0 &&
-          TypeOf(static_cast<uint8_t>(bytes[2])));
-}
-
-absl::StatusOr<NpyArray> ParseIdx(absl::string_view bytes,
-                                  absl::string_view name) {
-  if (!absl::StartsWith(bytes, kGzipMagic)) return ParsePlain(bytes, name);
-  EK_ASSIGN_OR_RETURN(const std::string plain, InflateGzip(bytes, name),
-                      "unpacking IDX file");
-  return ParsePlain(plain, name);
 }
 
 }  // namespace edgekiln::compiler

@@ -13,8 +13,13 @@ namespace edgekiln::compiler {
 // Whether the bytes look like IDX or gzip.
 bool IsIdx(absl::string_view bytes);
 
-// Reads a whole file, unpacking it first if it is gzip. Errors:
-// INVALID_ARGUMENT, UNIMPLEMENTED (unknown element type, too many dimensions).
+// Reads the header only, also of a file that is gzip. Errors: as ParseIdx().
+absl::StatusOr<NpyInfo> InspectIdx(absl::string_view bytes,
+                                   absl::string_view name);
+
+// Reads a whole file, unpacking it first if it is gzip, never
+// further than its header says. Errors: INVALID_ARGUMENT, UNIMPLEMENTED
+// (unknown element type, too many dimensions).
 absl::StatusOr<NpyArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view name);
 

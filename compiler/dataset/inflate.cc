@@ -75,6 +75,29 @@ absl::StatusOr<std::string> Inflate(absl::string_view in, int window,
   return out;
 }
 
+// The first `bytes` of what a stream gives.
+absl::StatusOr<std::string> InflatePrefix(absl::string_view in, int window,
+                                          int64_t bytes,
+                                          absl::string_view where) {
+  z_stream stream = {};
+  if (inflateInit2(&stream, window) != Z_OK) {
+    return absl::ResourceExhaustedError("zlib could not be initialised");
+  }
+  std::string out(static_cast<size_t>(bytes), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
+  stream.avail_in = Portion(static_cast<int64_t>(in.size()));
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = Portion(bytes);
+  const uInt space = stream.avail_out;
+  const int code = inflate(&stream, Z_NO_FLUSH);
+  out.resize(space - stream.avail_out);
+  inflateEnd(&stream);
+  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
+    return BadStream("compressed data is damaged or cut off", where);
+  }
+  return out;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> InflateRaw(absl::string_view deflated,
@@ -91,28 +114,19 @@ absl::StatusOr<std::string> InflateRaw(absl::string_view deflated,
 absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
                                              int64_t bytes,
                                              absl::string_view where) {
-  z_stream stream = {};
-  if (inflateInit2(&stream, kRawWindow) != Z_OK) {
-    return absl::ResourceExhaustedError("zlib could not be initialised");
-  }
-  std::string out(static_cast<size_t>(bytes), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(deflated.data()));
-  stream.avail_in = Portion(static_cast<int64_t>(deflated.size()));
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = Portion(bytes);
-  const uInt space = stream.avail_out;
-  const int code = inflate(&stream, Z_NO_FLUSH);
-  out.resize(space - stream.avail_out);
-  inflateEnd(&stream);
-  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-    return BadStream("compressed data is damaged or cut off", where);
-  }
-  return out;
+  return InflatePrefix(deflated, kRawWindow, bytes, where);
+}
+
+absl::StatusOr<std::string> InflateGzipPrefix(absl::string_view gzip,
+                                              int64_t bytes,
+                                              absl::string_view where) {
+  return InflatePrefix(gzip, kGzipWindow, bytes, where);
 }
 
 absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,
+                                        int64_t max_bytes,
                                         absl::string_view where) {
-  return Inflate(gzip, kGzipWindow, kMaxDataSetBytes, where);
+  return Inflate(gzip, kGzipWindow, max_bytes, where);
 }
 
 std::string DeflateRaw(absl::string_view bytes) {

@@ -31,10 +31,16 @@ absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
                                              int64_t bytes,
                                              absl::string_view where);
 
-// Inflates one gzip member of at most kMaxDataSetBytes. Errors:
+// Inflates one gzip member that gives at most `max_bytes`. Errors:
 // INVALID_ARGUMENT.
 absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,
+                                        int64_t max_bytes,
                                         absl::string_view where);
+
+// As InflateRawPrefix().
+absl::StatusOr<std::string> InflateGzipPrefix(absl::string_view gzip,
+                                              int64_t bytes,
+                                              absl::string_view where);
 
 // Raw deflate at a fixed level: same bytes for the same input.
 std::string DeflateRaw(absl::string_view bytes);
