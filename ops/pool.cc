@@ -10,6 +10,10 @@
 
 // Pooling: all channels of one output pixel side by side, window positions
 // ascending (kd, kh, kw); positions in the padding are left out.
+//
+// Sums of floats are float, column by column: whether the mean of a few
+// quantized values lies above or below a tie is decided by these roundings,
+// and so they are those of the runtimes that networks are quantized with.
 namespace edgekiln::ops {
 namespace {
 
@@ -20,7 +24,7 @@ struct Problem {
   bool column_major = false;
 };
 
-// Calls visit(input pixel) for every window position inside the input, with
+// Calls visit(input pixel, kw) for every window position inside the input, with
 // pixels counted within the image, then finish(output pixel, number of
 // positions). start(image) comes before the visits of each window.
 template <typename Start, typename Visit, typename Finish>
@@ -40,7 +44,7 @@ void ForEachWindow(const WindowGeometry& g, const Start& start,
         const int64_t line =
             (plane + first[1] + kh * g.dilation[1]) * g.in[2] + first[2];
         for (int64_t kw = x.begin; kw < x.end; ++kw) {
-          visit(line + kw * g.dilation[2]);
+          visit(line + kw * g.dilation[2], kw);
         }
       }
     }
@@ -77,8 +81,8 @@ class Limit {
 
 // Sums of T, and their means: of no values 0, or the zero point.
 template <typename T>
-T Mean(double sum, int64_t count, int64_t, int32_t) {
-  return count == 0 ? T{0} : static_cast<T>(sum / static_cast<double>(count));
+T Mean(T sum, int64_t count, int64_t, int32_t) {
+  return count == 0 ? T{0} : sum / static_cast<T>(count);
 }
 template <typename T>
 T Mean(int64_t sum, int64_t count, int64_t padded, int32_t zero_point) {
@@ -96,16 +100,17 @@ void Average(const Problem& problem, const TensorView& input,
   const Limit<T> limit(problem.clamp, output);
   const int32_t zero_point =
       input.quantization.present() ? input.quantization.zero_point[0] : 0;
-  using Wide = std::conditional_t<std::is_floating_point_v<T>, double, int64_t>;
+  using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
   const T* image = nullptr;
-  std::vector<Sum> sums(channels, 0);
+  std::vector<Sum> columns(g.kernel[2] * channels, 0);
   ForEachWindow(
       g,
       [&](int64_t i) {
         image = input.as<T>() + i * g.input_pixels() * channels;
       },
-      [&](int64_t pixel) {
+      [&](int64_t pixel, int64_t kw) {
         const T* x = image + pixel * channels;
+        Sum* sums = columns.data() + kw * channels;
         for (int64_t c = 0; c < channels; ++c)
           sums[c] += static_cast<Sum>(x[c]);
       },
@@ -113,11 +118,17 @@ void Average(const Problem& problem, const TensorView& input,
         const int64_t counted =
             problem.count_include_pad ? g.positions() : count;
         T* out = output.as<T>() + pixel * channels;
-        for (int64_t c = 0; c < channels; ++c) {
-          out[c] = limit(
-              Mean<T>(Wide{sums[c]}, counted, counted - count, zero_point));
-          sums[c] = 0;
+        Sum* sums = columns.data();
+        for (int64_t kw = 1; kw < g.kernel[2]; ++kw) {
+          for (int64_t c = 0; c < channels; ++c) {
+            sums[c] += sums[kw * channels + c];
+          }
         }
+        for (int64_t c = 0; c < channels; ++c) {
+          out[c] = limit(Mean<T>(static_cast<Wide>(sums[c]), counted,
+                                 counted - count, zero_point));
+        }
+        std::fill(columns.begin(), columns.end(), 0);
       });
 }
 
@@ -153,7 +164,7 @@ void Maximum(const Problem& problem, const TensorView& input,
         std::fill(best.begin(), best.end(), lowest);
         std::fill(where.begin(), where.end(), -1);
       },
-      [&](int64_t pixel) {
+      [&](int64_t pixel, int64_t) {
         const T* x = image + pixel * channels;
         if (indices == nullptr) {
           for (int64_t c = 0; c < channels; ++c) {
@@ -196,7 +207,7 @@ absl::Status AverageOf(const Problem& problem, const TensorView& input,
       Average<double, double>(problem, input, output);
       break;
     default:
-      Average<float, double>(problem, input, output);
+      Average<float, float>(problem, input, output);
   }
   return absl::OkStatus();
 }
