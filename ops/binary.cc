@@ -42,8 +42,10 @@ absl::Status Arithmetic(const B& op, Inputs inputs,
         return Product(difference, difference);
       });
     case B::PRELU:
-      return Apply<T, T>(inputs, output,
-                         [](T a, T b) { return a < 0 ? Product(a, b) : a; });
+      return Apply<T, T>(inputs, output, [](T a, T b) {
+        const T below = Product(a, b);  // Always, so that loops have no jump.
+        return a < 0 ? below : a;
+      });
     case B::FLOOR_DIV:
       return Apply<T, T>(inputs, output,
                          [](T a, T b) { return FloorQuotient(a, b); });

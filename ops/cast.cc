@@ -22,8 +22,13 @@ template <typename Read>
 absl::Status Store(const Read& read, const MutableTensorView& output) {
   const int64_t elements = NumElements(output.shape);
   if (output.type == v1::FLOAT16) {
+    auto* to = output.as<uint16_t>();
     for (int64_t i = 0; i < elements; ++i) {
-      output.as<uint16_t>()[i] = HalfFromDouble(static_cast<double>(read(i)));
+      if constexpr (std::is_same_v<decltype(read(i)), float>) {
+        to[i] = HalfFromFloat(read(i));
+      } else {
+        to[i] = HalfFromDouble(static_cast<double>(read(i)));
+      }
     }
     return absl::OkStatus();
   }

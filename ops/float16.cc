@@ -1,27 +1,12 @@
 #include "ops/float16.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <vector>
 
 #include "base/status_macros.h"
 
 namespace edgekiln::ops {
-
-float FloatFromHalf(uint16_t half) {
-  const uint32_t sign = static_cast<uint32_t>(half & 0x8000u) << 16;
-  const uint32_t exponent = half >> 10 & 0x1fu;
-  const uint32_t mantissa = half & 0x3ffu;
-  if (exponent == 31) {
-    return std::bit_cast<float>(sign | 0x7f800000u | mantissa << 13);
-  }
-  if (exponent == 0) {  // Zero and subnormals: steps of 2^-24.
-    const float value = static_cast<float>(mantissa) * 0x1p-24f;
-    return sign != 0 ? -value : value;
-  }
-  return std::bit_cast<float>(sign | (exponent + 112) << 23 | mantissa << 13);
-}
 
 uint16_t HalfFromDouble(double value) {
   const uint16_t sign = std::signbit(value) ? 0x8000 : 0;
@@ -39,8 +24,6 @@ uint16_t HalfFromDouble(double value) {
                                static_cast<int>(steps));
 }
 
-uint16_t HalfFromFloat(float value) { return HalfFromDouble(double{value}); }
-
 bool HasFloat16(Inputs inputs, Outputs outputs) {
   const auto is_half = [](const auto& tensor) {
     return tensor.type == v1::FLOAT16;
@@ -57,9 +40,10 @@ absl::Status ComputeInFloat(
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i].type != v1::FLOAT16) continue;
     const int64_t elements = NumElements(inputs[i].shape);
-    for (int64_t e = 0; e < elements; ++e) {
-      values[i].push_back(FloatFromHalf(inputs[i].as<uint16_t>()[e]));
-    }
+    values[i].resize(elements);
+    const auto* from = inputs[i].as<uint16_t>();
+    float* to = values[i].data();
+    for (int64_t e = 0; e < elements; ++e) to[e] = FloatFromHalf(from[e]);
     floats[i].type = v1::FLOAT32;
     floats[i].data = values[i].data();
   }
@@ -75,9 +59,8 @@ absl::Status ComputeInFloat(
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].type != v1::FLOAT16) continue;
     const std::vector<float>& from = values[inputs.size() + i];
-    for (size_t e = 0; e < from.size(); ++e) {
-      outputs[i].as<uint16_t>()[e] = HalfFromFloat(from[e]);
-    }
+    auto* to = outputs[i].as<uint16_t>();
+    for (size_t e = 0; e < from.size(); ++e) to[e] = HalfFromFloat(from[e]);
   }
   return absl::OkStatus();
 }

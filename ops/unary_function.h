@@ -61,7 +61,10 @@ auto VisitUnary(const v1::Unary& op, const Visit& visit) {
       return visit(
           [=](double x) { return beta * (x > 0 ? x : alpha * Expm1(x)); });
     case U::LEAKY_RELU:
-      return visit([=](double x) { return x < 0 ? alpha * x : x; });
+      return visit([=](double x) {
+        const double below = alpha * x;  // Always, so that loops have no jump.
+        return x < 0 ? below : x;
+      });
     case U::HARD_SIGMOID:
       return visit([=](double x) {
         return std::max(0.0, std::min(1.0, alpha * x + beta));
