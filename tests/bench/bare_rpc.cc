@@ -59,10 +59,11 @@ class ServedCall {
         new ServedCall(service_, queue_);
         state_ = State::kReading;
         hashes_ = context_.method() == kHashMethod;
+        streams_ = hashes_ || context_.method() == kSinkMethod;
         return stream_.Read(&message_, this);
       case State::kReading:
-        if (hashes_ && ok) {
-          Hash();
+        if (streams_ && ok) {
+          if (hashes_) Hash();
           return stream_.Read(&message_, this);
         }
         state_ = State::kEnding;
@@ -105,6 +106,7 @@ class ServedCall {
   grpc::ByteBuffer message_;
   Sha256 hash_;
   bool hashes_ = false;
+  bool streams_ = false;
   State state_ = State::kWaiting;
 };
 

@@ -22,10 +22,12 @@ namespace edgekiln::bench {
 // A server of two methods that knows no messages, only bytes; one thread.
 //   /bench.Bare/Reply/N   one message in, one of N bytes out
 //   /bench.Bare/Hash      messages in; out: SHA-256 over them, in hex
+//   /bench.Bare/Sink      messages in, dropped; out: nothing
 // Writes the port it picked into `port_file` and serves until it is killed.
 int ServeBare(const std::string& port_file);
 
 inline constexpr char kHashMethod[] = "/bench.Bare/Hash";
+inline constexpr char kSinkMethod[] = "/bench.Bare/Sink";
 std::string ReplyMethod(int64_t bytes);
 
 // A client of unary methods that takes requests as bytes, so that every server

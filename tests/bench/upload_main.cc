@@ -1,11 +1,13 @@
-// How fast a blob gets into the daemon, against a stream whose other end does
-// nothing but SHA-256.
+// How fast a blob gets into the daemon, which hashes and keeps it, against a
+// stream whose other end drops what arrives; and what a network that breaks
+// costs.
 //
 //   bench_upload --bin FOLDER [--megabytes N]
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -27,6 +29,7 @@
 #include "tests/bench/program.h"
 #include "tests/bench/results.h"
 #include "tests/bench/write_stream.h"
+#include "tests/chaos/cut_upload.h"
 
 namespace edgekiln::bench {
 namespace {
@@ -39,10 +42,12 @@ struct Flags {
 
 // As the client's; see client/upload.h.
 constexpr int64_t kMessageBytes = int64_t{512} << 10;
+constexpr int kCuts = 20;
+constexpr int64_t kLeastCutMegabytes = 20;  // Room for all cuts.
 
 // Throughput per way of doing it, in MB/s.
 struct Rates {
-  std::vector<double> client, stream, bare, hash, disk;
+  std::vector<double> client, stream, sink, bare_hash, hash, disk;
 };
 
 class UploadBench {
@@ -70,7 +75,7 @@ class UploadBench {
       EK_RETURN_IF_ERROR(Round(*connection, 2 * round));
     }
     Report();
-    return absl::OkStatus();
+    return Cut();
   }
 
  private:
@@ -97,10 +102,9 @@ class UploadBench {
       return absl::OkStatus();
     }));
     EK_RETURN_IF_ERROR(Time(rates_.disk, [&] { return WriteAndSync(); }));
-    EK_RETURN_IF_ERROR(Time(rates_.bare, [&] {
-      return StreamBytes(bare_->address(), kHashMethod, bytes_, kMessageBytes)
-          .status();
-    }));
+    EK_RETURN_IF_ERROR(Time(rates_.sink, [&] { return Bare(kSinkMethod); }));
+    EK_RETURN_IF_ERROR(
+        Time(rates_.bare_hash, [&] { return Bare(kHashMethod); }));
     Digest digest = Change(number);
     double cpu = daemon_->program().CpuSeconds();
     EK_RETURN_IF_ERROR(Time(rates_.stream, [&] {
@@ -116,6 +120,11 @@ class UploadBench {
     });
   }
 
+  absl::Status Bare(const std::string& method) {
+    return StreamBytes(bare_->address(), method, bytes_, kMessageBytes)
+        .status();
+  }
+
   // What keeping it costs at least.
   absl::Status WriteAndSync() {
     EK_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
@@ -128,23 +137,23 @@ class UploadBench {
   void Add(const std::string& measure, const std::vector<double>& rates,
            const std::string& goal) {
     const Timing timing = Summarise(rates);
-    Row row{
-        .subject = absl::StrCat(flags_.megabytes, " MB"),
-        .measure = measure,
-        .unit = "MB/s",
-        .value = timing.median,
-        .low = timing.low,
-        .high = timing.high,
-        .samples = timing.samples,
-        .reference = Reference{"bare stream, hashing",
-                               Quantile(rates_.bare, 0.5), Origin::kSameRun},
-        .goal = goal};
-    if (&rates == &rates_.bare) row.reference.reset();
+    Row row{.subject = absl::StrCat(flags_.megabytes, " MB"),
+            .measure = measure,
+            .unit = "MB/s",
+            .value = timing.median,
+            .low = timing.low,
+            .high = timing.high,
+            .samples = timing.samples,
+            .reference = Reference{"bare stream", Quantile(rates_.sink, 0.5),
+                                   Origin::kSameRun},
+            .goal = goal};
+    if (&rates == &rates_.sink) row.reference.reset();
     results_.Add(row);
   }
 
   void Report() {
-    Add("bare stream, hashing", rates_.bare, "");
+    Add("bare stream", rates_.sink, "");
+    Add("bare stream, hashing", rates_.bare_hash, "");
     Add("ByteStream.Write", rates_.stream, ">= 0.4x");
     Add("as the command line does", rates_.client, ">= 0.4x");
     Add("SHA-256 alone", rates_.hash, "");
@@ -152,6 +161,39 @@ class UploadBench {
     Row cpu = MillisecondRow(absl::StrCat(flags_.megabytes, " MB"),
                              "CPU of the daemon", Summarise(daemon_cpu_));
     results_.Add(cpu);
+  }
+
+  // Through a network that breaks: one upload, or its ratios to the limits.
+  absl::Status Cut() {
+    EK_ASSIGN_OR_RETURN(
+        const chaos::CutUpload upload,
+        chaos::RunCutUpload({.bin = flags_.bin,
+                             .megabytes = std::max<int64_t>(flags_.megabytes,
+                                                            kLeastCutMegabytes),
+                             .cuts = kCuts}));
+    const std::string subject =
+        absl::StrCat(upload.bytes / 1'000'000, " MB, cut ", kCuts, " times");
+    const auto add = [&](const std::string& measure, const std::string& unit,
+                         double value, const std::string& goal) {
+      results_.Add({.subject = subject,
+                    .measure = measure,
+                    .unit = unit,
+                    .value = value,
+                    .low = value,
+                    .high = value,
+                    .samples = 1,
+                    .goal = goal});
+    };
+    constexpr double kMebibyte = 1 << 20;
+    add("sent again after one cut, at most", "MiB",
+        static_cast<double>(upload.worst_resent_bytes) / kMebibyte, "<= 4");
+    add("sent again in all", "MiB",
+        static_cast<double>(upload.resent_bytes) / kMebibyte, "");
+    add("as the command line does", "MB/s",
+        static_cast<double>(upload.bytes) * 1e-6 /
+            absl::ToDoubleSeconds(upload.took),
+        "");
+    return absl::OkStatus();
   }
 
   const Flags& flags_;
