@@ -136,8 +136,7 @@ def float_lstm():
 
 
 def integer_lstm():
-    for note, parts in (("", {}), ("coupled", {"coupled": True}),
-                        ("projection", {"projection": True})):
+    for note, parts in (("", {}), ("coupled", {"coupled": True})):
         cell = Cell("int8", **parts)
         x = act("int8", (SAMPLES * STEPS, BATCH, INPUTS), -1, 1)
         cell.quantize_biases(x)

@@ -52,8 +52,12 @@ Each `ok` stands for models of that one operator, written by
 with a formula in numpy: exact where values move or are compared, within one
 step of the output's scale where they are computed in integers (two where a
 state carries roundings on; RESIZE_BILINEAR in int16: what 10-bit weights cost),
-within 1e-5 of the range in float32. *Other* lists further element types, and forms of weights.
-What each operator computes is `numerics.md`.
+within 1e-5 of the range in float32. *Other* lists further element types, and
+forms of weights. What each operator computes is `numerics.md`.
+
+Refused, by name: LSTMs in int8 with peepholes, projection or layer
+normalization; custom operators; shapes that depend on values other than
+constants and shapes; a dimension besides the batch that is left open.
 
 """
 

@@ -65,8 +65,7 @@ absl::Status RunModel(const std::string& stem) {
       absl::StrAppend(&results[i], interpreter->value(graph.outputs[i]));
     }
     for (size_t i = 0; i < graph.states.size(); ++i) {
-      values[fed + i] =
-          std::string(interpreter->value(graph.states[i].output));
+      values[fed + i] = std::string(interpreter->value(graph.states[i].output));
     }
   }
   for (size_t i = 0; i < given; ++i) {

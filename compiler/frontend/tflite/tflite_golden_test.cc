@@ -113,6 +113,39 @@ int64_t ArgMax(absl::string_view values) {
   return best;
 }
 
+// Weights of int8 with float activations. There is no reference output; the
+// int8 network of the same training is right on 449 of 500.
+TEST(TfliteDynamicRangeTest, IsAsGoodAsTheIntegerNetwork) {
+  const std::string model = "models/dscnn_dynamic_range.tflite";
+  EK_REQUIRE_SHARED(model);
+  const auto data = tests::ReadNpz(tests::SharedPath("data/kws_500.npz"));
+  ASSERT_TRUE(data.ok()) << data.status();
+  const NpyArray& x = data->at("x");
+  const NpyArray& y = data->at("y");
+  const float scale = data->at("x_scale").At<float>(0);
+  const float offset = data->at("x_offset").At<float>(0);
+  const int64_t sample = x.size() / y.size();
+  const auto interpreter = Load(tests::SharedPath(model), ops::CpuPath::kAuto);
+  ASSERT_NE(interpreter, nullptr);
+  int correct = 0;
+  for (int64_t i = 0; i < y.size(); ++i) {
+    std::vector<float> input;
+    for (int64_t k = 0; k < sample; ++k) {
+      input.push_back(x.At<float>(i * sample + k) * scale + offset);
+    }
+    const absl::string_view bytes(reinterpret_cast<const char*>(input.data()),
+                                  input.size() * sizeof(float));
+    ASSERT_TRUE(interpreter->Run({bytes}).ok());
+    const absl::string_view result =
+        interpreter->value(interpreter->graph().outputs[0]);
+    std::vector<float> scores(result.size() / sizeof(float));
+    std::memcpy(scores.data(), result.data(), result.size());
+    const auto best = std::max_element(scores.begin(), scores.end());
+    correct += best - scores.begin() == y.At<int64_t>(i) ? 1 : 0;
+  }
+  EXPECT_EQ(correct, 449);
+}
+
 struct AccuracyCase {
   const char* name;
   const char* model;

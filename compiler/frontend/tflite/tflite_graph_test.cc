@@ -92,8 +92,8 @@ TEST(TfliteGraphTest, DynamicRangeWeightsBecomeFloatConstants) {
   m.AddSubgraph({x}, {y});
   EXPECT_EQ(Printed(m.Finish()), R"(graph "main"
 %x : float32[1,2] = input
-%y : float32[1,2] = fully_connected(%x, %"w#float", _) id y name "y"
 %"w#float" : float32[2,2] = constant [1, 2, 2, -1]
+%y : float32[1,2] = fully_connected(%x, %"w#float", _) id y name "y"
 return %y
 )");
 }
