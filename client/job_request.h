@@ -27,6 +27,10 @@ absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
                                             CommandContext& context,
                                             std::vector<LocalBlob>& blobs);
 
+// What the command line says about the model, and its files into `blobs`.
+absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
+                                               std::vector<LocalBlob>& blobs);
+
 // Uploads `blobs`, showing how far it is.
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context);

@@ -193,6 +193,41 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
   return options;
 }
 
+absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(
+    absl::string_view text) {
+  const size_t equals = text.rfind('=');
+  v1::DimensionBinding binding;
+  int64_t extent = 0;
+  if (equals == absl::string_view::npos || equals == 0 ||
+      !absl::SimpleAtoi(text.substr(equals + 1), &extent) || extent < 1) {
+    return UsageError(absl::StrCat("'", text, "' binds no dimension"), "--bind",
+                      "NAME=EXTENT with an extent of at least 1",
+                      "write for example --bind batch=1");
+  }
+  binding.set_name(std::string(text.substr(0, equals)));
+  binding.set_extent(extent);
+  return binding;
+}
+
+absl::StatusOr<NamedFile> ParseNamedFile(absl::string_view text,
+                                         absl::string_view option,
+                                         bool name_from_file) {
+  NamedFile file;
+  const size_t equals = text.find('=');
+  if (equals != absl::string_view::npos) {
+    file.name = std::string(text.substr(0, equals));
+    file.path = std::string(text.substr(equals + 1));
+  } else if (name_from_file) {
+    file.path = std::string(text);
+    file.name = std::string(text.substr(text.rfind('/') + 1));
+  }
+  if (!file.name.empty() && !file.path.empty()) return file;
+  return UsageError(absl::StrCat("'", text, "' names no ",
+                                 name_from_file ? "file" : "input and file"),
+                    option,
+                    name_from_file ? "FILE or LOCATION=FILE" : "NAME=FILE", "");
+}
+
 std::string NearestOf(absl::string_view text,
                       const std::vector<std::string>& candidates) {
   std::string best;

@@ -30,6 +30,20 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 
+// "N=4": a symbolic dimension and its extent, above 0.
+absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(
+    absl::string_view text);
+
+// "NAME=FILE" of `option`. Without "=" the name is the last part of FILE if
+// `name_from_file`, else that is an error. Neither may be empty.
+struct NamedFile {
+  std::string name;
+  std::string path;
+};
+absl::StatusOr<NamedFile> ParseNamedFile(absl::string_view text,
+                                         absl::string_view option,
+                                         bool name_from_file);
+
 // The candidate that `text` was most probably meant to be; empty if none is
 // near. Candidates are compared as given ("--json").
 std::string NearestOf(absl::string_view text,

@@ -36,6 +36,57 @@ TEST(ParseTimeoutTest, Table) {
   }
 }
 
+TEST(ParseDimensionBindingTest, Table) {
+  const struct {
+    const char* text;
+    const char* name;  // Empty: refused.
+    int64_t extent;
+  } cases[] = {
+      {"N=4", "N", 4}, {"x:0=1", "x:0", 1}, {"a=b=2", "a=b", 2},
+      {"N", "", 0},    {"=4", "", 0},       {"N=0", "", 0},
+      {"N=-1", "", 0}, {"N=x", "", 0},      {"", "", 0},
+  };
+  for (const auto& c : cases) {
+    const auto got = ParseDimensionBinding(c.text);
+    if (*c.name == '\0') {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(got->name(), c.name);
+      EXPECT_EQ(got->extent(), c.extent);
+    }
+  }
+}
+
+TEST(ParseNamedFileTest, Table) {
+  const struct {
+    const char* text;
+    bool name_from_file;
+    const char* name;  // Empty: refused.
+    const char* path;
+  } cases[] = {
+      {"x=a/b.npy", false, "x", "a/b.npy"},
+      {"w/1.bin=b=c", true, "w/1.bin", "b=c"},
+      {"a/net.data", true, "net.data", "a/net.data"},
+      {"net.data", true, "net.data", "net.data"},
+      {"a/b.npy", false, "", ""},
+      {"=b", true, "", ""},
+      {"x=", false, "", ""},
+      {"a/", true, "", ""},
+      {"", true, "", ""},
+  };
+  for (const auto& c : cases) {
+    const auto got = ParseNamedFile(c.text, "--option", c.name_from_file);
+    if (*c.name == '\0') {
+      EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
+    } else {
+      ASSERT_TRUE(got.ok()) << c.text << ": " << got.status();
+      EXPECT_EQ(got->name, c.name);
+      EXPECT_EQ(got->path, c.path);
+    }
+  }
+}
+
 struct InputCase {
   std::string text;
   std::string want;  // ShortDebugString(); "error" if refused.

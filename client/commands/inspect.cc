@@ -17,6 +17,8 @@ absl::Status RunInspect(CommandContext& context) {
                       OpenLocalBlob(context.files, line.model, "MODEL"));
   *request.mutable_model() = ToProto(blobs[0].digest);
   request.set_model_name(FileName(line.model));
+  EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
+                      OpenBindings(context, blobs));
   if (!line.targets.empty()) {
     EK_ASSIGN_OR_RETURN(*request.mutable_target(),
                         ResolveTarget(line.targets[0], context, blobs));

@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <map>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/import.h"
 #include "server/worker/stages/graph_input.h"
@@ -30,12 +33,44 @@ bool IsBatchOne(const compiler::Graph& graph) {
       });
 }
 
+// The blobs of a role by the names that the options give them.
+template <typename Names>
+absl::StatusOr<std::map<std::string, absl::string_view>> Named(
+    const Names& names, absl::string_view role, const StageInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(const std::vector<absl::string_view> blobs,
+                      inputs.All(role));
+  if (blobs.size() != static_cast<size_t>(names.size())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(blobs.size(), " blobs of role ", role, " for ",
+                     names.size(), " names"));
+  }
+  std::map<std::string, absl::string_view> named;
+  for (int i = 0; i < names.size(); ++i) named[names[i]] = blobs[i];
+  return named;
+}
+
+absl::StatusOr<compiler::ImportOptions> OptionsOf(
+    const v1::ImportOptions& proto, const StageInputs& inputs) {
+  compiler::ImportOptions options;
+  for (const v1::DimensionBinding& dimension : proto.dimensions()) {
+    options.binds[dimension.name()] = dimension.extent();
+  }
+  EK_ASSIGN_OR_RETURN(options.bound_inputs,
+                      Named(proto.bound_inputs(), "bound_input", inputs));
+  EK_ASSIGN_OR_RETURN(options.external_files,
+                      Named(proto.external_data(), "external_data", inputs));
+  return options;
+}
+
 }  // namespace
 
-absl::StatusOr<StageOutput> RunImport(const v1::ImportOptions&,
+absl::StatusOr<StageOutput> RunImport(const v1::ImportOptions& proto,
                                       const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const absl::string_view model, inputs.One("model"));
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph, compiler::ImportModel(model),
+  EK_ASSIGN_OR_RETURN(const compiler::ImportOptions options,
+                      OptionsOf(proto, inputs));
+  EK_ASSIGN_OR_RETURN(const compiler::Graph graph,
+                      compiler::ImportModel(model, options),
                       "importing the model");
   StageOutput output;
   output.Add("graph", compiler::GraphToProto(graph));
