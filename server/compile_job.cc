@@ -53,8 +53,8 @@ bool WantsProgram(const v1::CreateJobRequest& request) {
 
 // Whether chunks of input are computed, on the chip or on the reference.
 bool WantsSamples(const v1::CreateJobRequest& request) {
-  return Wants(request, v1::PROFILE) || Wants(request, v1::VALIDATE) ||
-         Wants(request, v1::RUN);
+  return (Wants(request, v1::PROFILE) && !request.options().timing_only()) ||
+         Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
 }
 
 // What all targets share.
@@ -63,7 +63,7 @@ struct ModelSide {
   v1::BlobRef imported;  // Simplified, element types as in the model.
   v1::BlobRef deployed;  // What targets get: quantized.
   std::string calibration;
-  std::vector<std::string> warnings;
+  std::vector<std::string> import_warnings;
   std::shared_ptr<PendingStage> data;  // Chunks for `deployed`; may be null.
 };
 
@@ -138,13 +138,22 @@ class CompileJob {
 
 absl::Status CompileJob::PrepareModel() {
   v1::StageOptions import;
-  import.mutable_import();
-  EK_ASSIGN_OR_RETURN(
-      const v1::StageResult imported,
-      Do("import", -1, import, {As("model", request_.model())}, shared_));
+  v1::ImportOptions& options = *import.mutable_import();
+  std::vector<v1::BlobRef> files = {As("model", request_.model())};
+  *options.mutable_dimensions() = request_.bindings().dimensions();
+  for (const v1::NamedBlob& input : request_.bindings().inputs()) {
+    options.add_bound_inputs(input.name());
+    files.push_back(As("bound_input", input.digest()));
+  }
+  for (const v1::NamedBlob& file : request_.bindings().external_data()) {
+    options.add_external_data(file.name());
+    files.push_back(As("external_data", file.digest()));
+  }
+  EK_ASSIGN_OR_RETURN(const v1::StageResult imported,
+                      Do("import", -1, import, std::move(files), shared_));
   model_.import = imported.summary().import();
-  model_.warnings.assign(imported.warnings().begin(),
-                         imported.warnings().end());
+  model_.import_warnings.assign(imported.warnings().begin(),
+                                imported.warnings().end());
   EK_ASSIGN_OR_RETURN(const v1::BlobRef graph, Only(imported, "graph"));
 
   v1::StageOptions simplify;
@@ -243,6 +252,9 @@ absl::Status CompileJob::DescribeAll(std::vector<TargetRun>& runs,
     if (result.description.layers_size() > 0) continue;
     result.description = described.summary().description();
     result.description.set_name(request_.model_name());
+    for (const std::string& warning : model_.import_warnings) {
+      result.description.add_warnings(warning);
+    }
   }
   return absl::OkStatus();
 }
@@ -339,7 +351,6 @@ absl::Status CompileJob::Simulate(int index,
       },
       [&](const v1::StageResult& result) -> absl::Status {
         Add(result.summary().samples(), totals);
-        AddWarnings(result, run.report);
         EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
         outputs.push_back(chunk.digest());
         v1::JobEvent::Samples progress;
@@ -407,9 +418,13 @@ absl::Status CompileJob::RunTarget(int index, TargetRun& run) {
     bundle = Start("bundle", index, options, std::move(origins), run.stages);
   }
   v1::StageOptions count;
-  count.mutable_count_cycles();
+  // Without values, constants are not even brought to the worker.
+  const bool timing_only = request_.options().timing_only();
+  count.mutable_count_cycles()->set_timing_only(timing_only);
   const std::shared_ptr<PendingStage> counting =
-      Start("count_cycles", index, count, binary, run.stages);
+      Start("count_cycles", index, count,
+            timing_only ? std::vector<v1::BlobRef>{program, machine} : binary,
+            run.stages);
   if (WantsSamples(request_)) {
     EK_RETURN_IF_ERROR(Simulate(index, binary, run));
   }
@@ -469,10 +484,15 @@ v1::Report CompileJob::NewReport(int index) const {
   return report;
 }
 
+// With what they warn of: each says it once, in the order of the stages.
 void AddStages(const Stages& stages, v1::Report& report) {
   for (const std::shared_ptr<PendingStage>& stage : stages) {
     v1::Report::Stage record = stage->Record();
-    if (!record.name().empty()) *report.add_stages() = std::move(record);
+    if (record.name().empty()) continue;
+    *report.add_stages() = std::move(record);
+    // It is over, so that this does not block.
+    const absl::StatusOr<v1::StageResult> result = stage->Wait();
+    if (result.ok()) AddWarnings(*result, report);
   }
 }
 
@@ -483,9 +503,6 @@ JobResult CompileJob::Finish(std::vector<TargetRun> runs, JobResult result) {
       *run.report.mutable_error() = ErrorToProto(run.status);
     }
     run.report.set_calibration(model_.calibration);
-    for (const std::string& warning : model_.warnings) {
-      run.report.add_warnings(warning);
-    }
     AddStages(shared_, run.report);
     if (reference_.valid() && reference_.get().ok()) {
       AddStages(reference_.get()->stages, run.report);

@@ -148,16 +148,37 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 1);
 }
 
-// Every chunk says it; the report says it once.
-TEST_F(CompileJobTest, WarningsOfTheSimulationReachTheReport) {
+// Every chunk says it; the report says it once, as what other stages say.
+TEST_F(CompileJobTest, WarningsOfAllStagesReachTheReport) {
   const JobResult result =
       Run(Request("float net", {"conv;sram=64 warns", "conv;sram=64"},
                   {v1::VALIDATE}, "samples=40 labelled=40", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
   ASSERT_EQ(result.reports.size(), 2u);
-  ASSERT_EQ(result.reports[0].warnings_size(), 1);
-  EXPECT_EQ(result.reports[0].warnings(0), "not all was compared");
+  EXPECT_THAT(result.reports[0].warnings(),
+              ElementsAre("tiles are thin", "not all was compared"));
   EXPECT_EQ(result.reports[1].warnings_size(), 0);
+}
+
+TEST_F(CompileJobTest, WarningsOfTheModelReachTheReportAndTheDescription) {
+  const JobResult result = Run(Request("int8 net that warns", {"conv;sram=64"},
+                                       {v1::INSPECT, v1::PROFILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(result.reports[0].warnings(), ElementsAre("N is taken for 1"));
+  EXPECT_THAT(result.description.warnings(), ElementsAre("N is taken for 1"));
+}
+
+TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  request.mutable_options()->set_timing_only(true);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("count_cycles", "emit", "import", "partition",
+                          "resolve_target", "simplify", "tile"));
+  EXPECT_EQ(result.reports[0].totals().cycles(), 200);
+  EXPECT_FALSE(result.reports[0].has_bit_exact());
 }
 
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
@@ -265,6 +286,7 @@ struct BadRequest {
   bool target;
   bool data;
   const char* reason;
+  bool timing_only = false;
 };
 
 TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
@@ -274,6 +296,13 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
       {"no data", {v1::VALIDATE}, true, false, "NO_DATA"},
       {"run without data", {v1::RUN}, false, false, "NO_DATA"},
       {"run and profile", {v1::RUN, v1::PROFILE}, true, true, "GOALS_CONFLICT"},
+      {"values without values",
+       {v1::PROFILE, v1::VALIDATE},
+       true,
+       true,
+       "GOALS_CONFLICT",
+       true},
+      {"timing of nothing", {v1::COMPILE}, true, false, "GOALS_CONFLICT", true},
       {"unknown", {static_cast<v1::JobGoal>(77)}, true, true, "UNKNOWN_GOAL"},
   };
   for (const BadRequest& test : kCases) {
@@ -281,6 +310,7 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
     for (const v1::JobGoal goal : test.goals) request.add_goals(goal);
     if (test.target) request.add_targets();
     if (test.data) request.mutable_data()->add_files();
+    request.mutable_options()->set_timing_only(test.timing_only);
     const absl::Status status = ValidateRequest(request);
     ASSERT_FALSE(status.ok()) << test.name;
     EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;

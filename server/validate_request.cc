@@ -60,6 +60,13 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       "VALIDATE do",
                       "make two jobs");
   }
+  if (request.options().timing_only() &&
+      (needs_data || !Wants(request, v1::PROFILE))) {
+    return BadRequest("GOALS_CONFLICT",
+                      "options.timing_only computes no values; only PROFILE "
+                      "can do without",
+                      "leave VALIDATE and RUN to a job of their own");
+  }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
     return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),

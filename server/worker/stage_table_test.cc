@@ -244,6 +244,11 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
       bench.Run(Stage([](auto& o) { o.mutable_count_cycles(); }),
                 {"program", "constants", "machine"});
   EXPECT_GT(counted.sim_report().cycles(), 0);
+  // The same from less.
+  const auto timed = bench.Run(
+      Stage([](auto& o) { o.mutable_count_cycles()->set_timing_only(true); }),
+      {"program", "machine"});
+  EXPECT_EQ(timed.DebugString(), counted.DebugString());
   const auto simulated = bench.Run(
       Stage([](auto& o) { o.mutable_simulate()->set_compare_layers(true); }),
       {"program", "constants", "machine", "graph", "chunk", "labels"});

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -37,28 +38,34 @@ absl::Status CheckCounts(const v1::Program& program) {
   return absl::OkStatus();
 }
 
-absl::Status CheckSegments(LoadedProgram* loaded) {
-  const int64_t size = static_cast<int64_t>(loaded->constants.size());
-  std::string verified;
+// What every segment must have been cut from.
+Digest DigestOfConstants(const v1::Program& program,
+                         std::optional<absl::string_view> constants) {
+  if (program.segments_size() == 0) return {};
+  if (constants.has_value()) return DigestOf(*constants);
+  return {.hash = program.segments(0).digest().hash(),
+          .size_bytes = program.segments(0).digest().size_bytes()};
+}
+
+absl::Status CheckSegments(std::optional<absl::string_view> constants,
+                           LoadedProgram* loaded) {
+  const Digest verified = DigestOfConstants(loaded->program, constants);
   int64_t total = 0;
   for (const v1::Program::Segment& segment : loaded->program.segments()) {
-    if (segment.digest().hash() != verified || verified.empty()) {
-      verified = DigestOf(loaded->constants).hash;
-    }
-    if (segment.digest().hash() != verified ||
-        segment.digest().size_bytes() != size) {
+    if (segment.digest().hash() != verified.hash ||
+        segment.digest().size_bytes() != verified.size_bytes) {
       return InvalidProgram("a segment belongs to other constants", "segments");
     }
     const auto end = CheckedAdd(segment.blob_offset(), segment.size_bytes());
     if (segment.blob_offset() < 0 || segment.size_bytes() < 1 || !end ||
-        *end > size) {
+        *end > verified.size_bytes) {
       return InvalidProgram("a segment lies outside the constants", "segments",
-                            absl::StrCat(size, " bytes"));
+                            absl::StrCat(verified.size_bytes, " bytes"));
     }
-    total += segment.size_bytes();
-    if (total > loaded->options.max_memory_bytes) {
+    if (segment.size_bytes() > loaded->options.max_memory_bytes - total) {
       return InvalidProgram("segments are too large", "segments");
     }
+    total += segment.size_bytes();
     EK_RETURN_IF_ERROR(loaded->ReserveSystem(segment.location(),
                                              segment.size_bytes(),
                                              /*written=*/false, "segment"));
@@ -84,20 +91,23 @@ absl::Status CheckBindings(LoadedProgram* loaded) {
   return absl::OkStatus();
 }
 
-absl::Status FillFixed(LoadedProgram* loaded) {
+absl::Status CheckMemory(const LoadedProgram& loaded) {
   int64_t total = 0;
-  for (const int64_t bytes : loaded->used_bytes) total += bytes;
-  if (total > loaded->options.max_memory_bytes) {
-    return MakeError(
-        absl::StatusCode::kResourceExhausted,
-        {.fault = Fault::kQuota,
-         .reason = "PROGRAM_TOO_LARGE",
-         .what = "the program uses too much simulated memory",
-         .where = "memories of the program",
-         .limit = absl::StrCat(loaded->options.max_memory_bytes, " bytes"),
-         .need = absl::StrCat(total, " bytes"),
-         .fix = "use a smaller network, or a target with smaller memories"});
-  }
+  for (const int64_t bytes : loaded.used_bytes) total += bytes;
+  if (total <= loaded.options.max_memory_bytes) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "PROGRAM_TOO_LARGE",
+       .what = "the program uses too much simulated memory",
+       .where = "memories of the program",
+       .limit = absl::StrCat(loaded.options.max_memory_bytes, " bytes"),
+       .need = absl::StrCat(total, " bytes"),
+       .fix = "use a smaller network, or a target with smaller memories"});
+}
+
+// Flash gets its content once; what belongs into RAM is kept for every run.
+void PlaceConstants(absl::string_view constants, LoadedProgram* loaded) {
   loaded->fixed.resize(loaded->used_bytes.size());
   for (size_t m = 0; m < loaded->fixed.size(); ++m) {
     if (loaded->machine.memories(static_cast<int>(m)).kind() ==
@@ -107,14 +117,32 @@ absl::Status FillFixed(LoadedProgram* loaded) {
   }
   for (const v1::Program::Segment& segment : loaded->program.segments()) {
     const int32_t memory = segment.location().memory();
-    if (loaded->fixed[memory].size() == 0) continue;
+    if (loaded->fixed[memory].size() == 0) {
+      if (loaded->constants.empty()) loaded->constants = std::string(constants);
+      continue;
+    }
     const uint64_t offset = segment.location().address() -
                             loaded->machine.memories(memory).base_address();
     std::memcpy(loaded->fixed[memory].data() + offset,
-                loaded->constants.data() + segment.blob_offset(),
-                segment.size_bytes());
+                constants.data() + segment.blob_offset(), segment.size_bytes());
   }
-  return absl::OkStatus();
+}
+
+// Flash stays as it is, and taps are all that anybody looks at.
+void KeepConstants(LoadedProgram* loaded) {
+  for (LoadedStream& stream : loaded->streams) {
+    const int32_t scratchpad =
+        loaded->machine.engines(stream.engine).scratchpad();
+    const uint64_t base = loaded->machine.memories(scratchpad).base_address();
+    std::vector<ShownRange> shown;
+    for (const LoadedTap& tap : stream.taps) {
+      const v1::Location& location = tap.tap->location();
+      if (location.memory() != scratchpad) continue;
+      const auto begin = static_cast<int64_t>(location.address() - base);
+      shown.push_back({tap.tap->command(), begin, begin + tap.extent_bytes});
+    }
+    stream.stream->KeepConstants(shown);
+  }
 }
 
 // Layer of every word of a stream.
@@ -291,7 +319,7 @@ absl::Status LoadStreams(LoadedProgram* loaded) {
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
-    const v1::Program& program, absl::string_view constants,
+    const v1::Program& program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options) {
   EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
   EK_RETURN_IF_ERROR(CheckCounts(program));
@@ -299,15 +327,18 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
   loaded->program = program;
   loaded->machine = machine;
   loaded->options = options;
-  loaded->constants = std::string(constants);
   loaded->used_bytes.resize(machine.memories_size());
-  EK_RETURN_IF_ERROR(CheckSegments(loaded.get()));
+  EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   EK_RETURN_IF_ERROR(CheckBindings(loaded.get()));
   EK_RETURN_IF_ERROR(LoadStreams(loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
   EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));
   EK_RETURN_IF_ERROR(LoadSteps(loaded.get()));
-  EK_RETURN_IF_ERROR(FillFixed(loaded.get()));
+  EK_RETURN_IF_ERROR(CheckMemory(*loaded));
+  if (constants.has_value()) {
+    PlaceConstants(*constants, loaded.get());
+    KeepConstants(loaded.get());
+  }
   EK_ASSIGN_OR_RETURN(loaded->report, MakeReport(*loaded));
   return loaded;
 }

@@ -54,7 +54,7 @@ struct LoadedProgram {
   v1::Program program;
   v1::Machine machine;
   SessionOptions options;
-  std::string constants;
+  std::string constants;  // Empty unless a run loads some of it anew.
   std::vector<LoadedStream> streams;
   std::vector<LoadedStep> steps;
   std::vector<int64_t> input_bytes;
@@ -83,9 +83,9 @@ absl::Status LoadTaps(LoadedProgram* loaded);
 // Also checks that host and engines never touch the same bytes at one time.
 absl::Status LoadSteps(LoadedProgram* loaded);
 
-// All of it.
+// All of it. Without constants the program can be checked and timed, not run.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
-    const v1::Program& program, absl::string_view constants,
+    const v1::Program& program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options);
 
 // An error in the structure of a program.

@@ -1,6 +1,7 @@
 #include "simfarm/session/session.h"
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -16,15 +17,25 @@ constexpr uint8_t kPoison = 0xa5;
 
 class SimulatedSession : public Session {
  public:
+  // A program that was loaded without constants can be checked, not run.
   explicit SimulatedSession(std::shared_ptr<const LoadedProgram> loaded)
       : loaded_(std::move(loaded)) {
     const v1::Machine& machine = loaded_->machine;
     memories_.resize(machine.memories_size());
-    for (int m = 0; m < machine.memories_size(); ++m) {
-      if (machine.memories(m).kind() != v1::MemoryDescriptor::FLASH) {
+    for (size_t m = 0; m < loaded_->fixed.size(); ++m) {
+      if (!IsFlash(static_cast<int>(m))) {
         memories_[m] = LazyBytes(loaded_->used_bytes[m]);
       }
     }
+  }
+
+  absl::Status CheckOnly() {
+    SystemMemory memory = MapSystem();
+    memory.TrackDefined();
+    LoadSegments(memory, RunMode::kCheckOnly);
+    MarkInputs(memory);
+    EK_RETURN_IF_ERROR(RunSteps(nullptr, memory, RunMode::kCheckOnly));
+    return CheckOutputs(memory);
   }
 
   absl::StatusOr<v1::SimReport> RunChecked(
@@ -58,34 +69,50 @@ class SimulatedSession : public Session {
     SystemMemory memory;
     for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
       if (!loaded_->IsSystem(m) || loaded_->used_bytes[m] == 0) continue;
-      const bool fixed = loaded_->fixed[m].size() > 0;
-      memory.AddRegion(loaded_->machine.memories(m).base_address(),
-                       fixed ? loaded_->fixed[m].data() : memories_[m].data(),
+      uint8_t* bytes = memories_[m].data();
+      if (IsFlash(m) && !loaded_->fixed.empty()) {
+        bytes = loaded_->fixed[m].data();
+      }
+      memory.AddRegion(loaded_->machine.memories(m).base_address(), bytes,
                        loaded_->used_bytes[m],
-                       fixed ? SystemMemory::Access::kReadOnly
-                             : SystemMemory::Access::kReadWrite);
+                       IsFlash(m) ? SystemMemory::Access::kReadOnly
+                                  : SystemMemory::Access::kReadWrite);
     }
     return memory;
+  }
+
+  bool IsFlash(int32_t memory) const {
+    return loaded_->machine.memories(memory).kind() ==
+           v1::MemoryDescriptor::FLASH;
   }
 
   absl::Status Execute(absl::Span<const absl::string_view> inputs,
                        const TapVisitor& visit_tap, SystemMemory& memory,
                        RunMode mode, std::vector<std::string>* outputs) {
-    LoadSegments(memory);
+    LoadSegments(memory, mode);
     EK_RETURN_IF_ERROR(SetInputs(inputs, memory));
+    MarkInputs(memory);
+    EK_RETURN_IF_ERROR(RunSteps(visit_tap, memory, mode));
+    EK_RETURN_IF_ERROR(CheckOutputs(memory));
+    GetOutputs(memory, outputs);
+    return absl::OkStatus();
+  }
+
+  absl::Status RunSteps(const TapVisitor& visit_tap, SystemMemory& memory,
+                        RunMode mode) {
     for (size_t i = 0; i < loaded_->steps.size(); ++i) {
       EK_RETURN_IF_ERROR(
           ExecuteStep(static_cast<int>(i), visit_tap, memory, mode),
           absl::StrCat("step ", i));
     }
-    return GetOutputs(memory, outputs);
+    return absl::OkStatus();
   }
 
   // Flash already holds its content; RAM starts anew in every run.
-  void LoadSegments(SystemMemory& memory) {
+  void LoadSegments(SystemMemory& memory, RunMode mode) {
     for (const v1::Program::Segment& segment : loaded_->program.segments()) {
       const uint64_t address = segment.location().address();
-      if (memory.IsWritable(address)) {
+      if (mode != RunMode::kCheckOnly && memory.IsWritable(address)) {
         std::memcpy(memory.Find(address, segment.size_bytes()),
                     loaded_->constants.data() + segment.blob_offset(),
                     segment.size_bytes());
@@ -111,30 +138,43 @@ class SimulatedSession : public Session {
       const uint64_t address =
           loaded_->program.inputs(static_cast<int>(i)).location().address();
       std::memcpy(memory.Find(address, bytes), inputs[i].data(), bytes);
-      memory.MarkDefined(address, bytes);
     }
     return absl::OkStatus();
   }
 
-  absl::Status GetOutputs(const SystemMemory& memory,
-                          std::vector<std::string>* outputs) {
-    outputs->clear();
+  void MarkInputs(SystemMemory& memory) {
+    for (size_t i = 0; i < loaded_->input_bytes.size(); ++i) {
+      if (loaded_->input_bytes[i] == 0) continue;
+      memory.MarkDefined(
+          loaded_->program.inputs(static_cast<int>(i)).location().address(),
+          loaded_->input_bytes[i]);
+    }
+  }
+
+  absl::Status CheckOutputs(const SystemMemory& memory) const {
     for (size_t i = 0; i < loaded_->output_bytes.size(); ++i) {
       const v1::Program::Binding& output =
           loaded_->program.outputs(static_cast<int>(i));
-      const int64_t bytes = loaded_->output_bytes[i];
-      if (bytes == 0) {
-        outputs->emplace_back();
-        continue;
-      }
-      EK_RETURN_IF_ERROR(
-          CheckDefined(memory, output.location().address(), bytes,
-                       absl::StrCat("output ", output.type().name())));
-      outputs->emplace_back(reinterpret_cast<const char*>(memory.Find(
-                                output.location().address(), bytes)),
-                            bytes);
+      if (loaded_->output_bytes[i] == 0) continue;
+      EK_RETURN_IF_ERROR(CheckDefined(
+          memory, output.location().address(), loaded_->output_bytes[i],
+          absl::StrCat("output ", output.type().name())));
     }
     return absl::OkStatus();
+  }
+
+  void GetOutputs(const SystemMemory& memory,
+                  std::vector<std::string>* outputs) const {
+    outputs->clear();
+    for (size_t i = 0; i < loaded_->output_bytes.size(); ++i) {
+      const int64_t bytes = loaded_->output_bytes[i];
+      std::string& value = outputs->emplace_back();
+      if (bytes == 0) continue;
+      const uint64_t address =
+          loaded_->program.outputs(static_cast<int>(i)).location().address();
+      value.assign(reinterpret_cast<const char*>(memory.Find(address, bytes)),
+                   bytes);
+    }
   }
 
   static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
@@ -157,9 +197,9 @@ class SimulatedSession : public Session {
           absl::StrCat("stream ", stream));
     } else if (step.has_host_op()) {
       EK_RETURN_IF_ERROR(
-          ExecuteHostOp(step.host_op(), *loaded.host_op, memory));
+          ExecuteHostOp(step.host_op(), *loaded.host_op, memory, mode));
     } else if (step.has_copy()) {
-      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), memory));
+      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), memory, mode));
     }
     for (const LoadedTap& tap : loaded.taps) {
       EK_RETURN_IF_ERROR(VisitSystemTap(tap, visit_tap, memory, mode));
@@ -168,27 +208,31 @@ class SimulatedSession : public Session {
   }
 
   absl::Status ExecuteHostOp(const v1::Program::HostOp& op, const HostOp& host,
-                             SystemMemory& memory) {
+                             SystemMemory& memory, RunMode mode) {
     const std::string& layer = loaded_->program.layers(op.layer()).id();
     for (const HostOp::Operand& input : host.inputs()) {
       EK_RETURN_IF_ERROR(CheckDefined(memory, input.address, input.bytes,
                                       absl::StrCat("layer ", layer)));
     }
-    EK_RETURN_IF_ERROR(host.Run(memory, loaded_->options.cpu_path),
-                       absl::StrCat("layer ", layer));
+    if (mode != RunMode::kCheckOnly) {
+      EK_RETURN_IF_ERROR(host.Run(memory, loaded_->options.cpu_path),
+                         absl::StrCat("layer ", layer));
+    }
     for (const HostOp::Operand& output : host.outputs()) {
       memory.MarkDefined(output.address, output.bytes);
     }
     return absl::OkStatus();
   }
 
-  absl::Status ExecuteCopy(const v1::Program::Copy& copy,
-                           SystemMemory& memory) {
+  absl::Status ExecuteCopy(const v1::Program::Copy& copy, SystemMemory& memory,
+                           RunMode mode) {
     EK_RETURN_IF_ERROR(
         CheckDefined(memory, copy.from().address(), copy.bytes(), "copy"));
-    std::memmove(memory.Find(copy.to().address(), copy.bytes()),
-                 memory.Find(copy.from().address(), copy.bytes()),
-                 copy.bytes());
+    if (mode != RunMode::kCheckOnly) {
+      std::memmove(memory.Find(copy.to().address(), copy.bytes()),
+                   memory.Find(copy.from().address(), copy.bytes()),
+                   copy.bytes());
+    }
     memory.MarkDefined(copy.to().address(), copy.bytes());
     return absl::OkStatus();
   }
@@ -210,9 +254,10 @@ class SimulatedSession : public Session {
       }
       const int64_t offset =
           static_cast<int64_t>(tap.tap->location().address() - base);
-      if (mode == RunMode::kChecked) {
+      if (mode != RunMode::kFast) {
         EK_RETURN_IF_ERROR(CheckScratchpadTap(tap, offset, *run));
       }
+      if (!visit_tap) continue;
       EK_RETURN_IF_ERROR(Visit(tap, bytes + offset, visit_tap));
     }
     return run->RunUntil(stream.stream->num_words());
@@ -240,8 +285,7 @@ class SimulatedSession : public Session {
                               const SystemMemory& memory, RunMode mode) {
     const uint64_t address = tap.tap->location().address();
     const v1::SliceLayout& layout = tap.tap->layout();
-    const int64_t pixels =
-        mode == RunMode::kChecked ? tap.rows * tap.columns : 0;
+    const int64_t pixels = mode != RunMode::kFast ? tap.rows * tap.columns : 0;
     for (int64_t i = 0; i < pixels; ++i) {
       EK_RETURN_IF_ERROR(
           CheckDefined(memory,
@@ -249,12 +293,12 @@ class SimulatedSession : public Session {
                            i % tap.columns * layout.pixel_pitch_bytes(),
                        tap.pixel_bytes, "tap"));
     }
+    if (!visit_tap) return absl::OkStatus();
     return Visit(tap, memory.Find(address, tap.extent_bytes), visit_tap);
   }
 
   absl::Status Visit(const LoadedTap& tap, const uint8_t* bytes,
                      const TapVisitor& visit_tap) {
-    if (!visit_tap) return absl::OkStatus();
     const v1::SliceLayout& layout = tap.tap->layout();
     const int64_t row_bytes = tap.columns * tap.pixel_bytes;
     const auto* values = reinterpret_cast<const char*>(bytes);
@@ -288,6 +332,16 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
   EK_ASSIGN_OR_RETURN(auto loaded,
                       LoadProgram(program, constants, machine, options));
   return std::make_unique<SimulatedSession>(std::move(loaded));
+}
+
+absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
+                                          const v1::Machine& machine,
+                                          const SessionOptions& options) {
+  EK_ASSIGN_OR_RETURN(auto loaded,
+                      LoadProgram(program, std::nullopt, machine, options));
+  SimulatedSession session(loaded);
+  EK_RETURN_IF_ERROR(session.CheckOnly());
+  return loaded->report;
 }
 
 }  // namespace edgekiln::simfarm

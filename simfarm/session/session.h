@@ -75,6 +75,14 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
     const v1::Program& program, absl::string_view constants,
     const v1::Machine& machine, const SessionOptions& options);
 
+// What RunChecked() returns, without computing anything: encodings, addresses,
+// order and reads of what nothing wrote are checked as there. What depends on
+// values (tables of multipliers) is not; `program.segments` are not compared
+// with constants. Errors as of LoadSession().
+absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
+                                          const v1::Machine& machine,
+                                          const SessionOptions& options);
+
 }  // namespace edgekiln::simfarm
 
 #endif  // EK_SIMFARM_SESSION_SESSION_H_

@@ -87,6 +87,11 @@ class SessionTest : public testing::Test {
   absl::StatusOr<std::unique_ptr<Session>> Load() const {
     return LoadSession(program_, constants_, machine_, options_);
   }
+  // The error of counting cycles without values.
+  std::string CountingError() const {
+    return std::string(
+        CountCycles(program_, machine_, options_).status().message());
+  }
   // The error of loading or, if it loads, of the checked run.
   std::string Error() const {
     auto session = Load();
@@ -282,7 +287,51 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
     program_ = good;
     c.edit(&program_);
     EXPECT_THAT(Error(), HasSubstr(c.message));
+    // Without constants, what they are is not known.
+    if (std::string(c.message) != "belongs to other constants") {
+      EXPECT_EQ(CountingError(), Error());
+    }
   }
+}
+
+TEST_F(SessionTest, CountsCyclesWithoutConstants) {
+  auto* segment = program_.add_segments();
+  segment->mutable_location()->set_memory(0);
+  constants_ = "\x05\x06\x07\x08";
+  segment->mutable_digest()->set_hash(DigestOf(constants_).hash);
+  segment->mutable_digest()->set_size_bytes(4);
+  segment->set_size_bytes(4);
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  const auto report = CountCycles(program_, machine_, options_);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_EQ(report->SerializeAsString(),
+            (*session)->report().SerializeAsString());
+
+  const struct {
+    const char* message;
+    std::function<void(v1::Program::Segment*)> edit;
+  } kCases[] = {
+      {"outside the constants", [](auto* s) { s->set_blob_offset(1); }},
+      {"outside the constants", [](auto* s) { s->set_blob_offset(INT64_MAX); }},
+      {"too large",
+       [](auto* s) {
+         s->mutable_digest()->set_size_bytes(INT64_MAX);
+         s->set_size_bytes(INT64_MAX);
+       }},
+      {"outside its memory",
+       [](auto* s) { s->mutable_location()->set_address(~uint64_t{0}); }},
+  };
+  const v1::Program good = program_;
+  for (const auto& c : kCases) {
+    program_ = good;
+    c.edit(program_.mutable_segments(0));
+    EXPECT_THAT(CountingError(), HasSubstr(c.message));
+  }
+  program_ = good;
+  *program_.add_segments() = good.segments(0);
+  program_.mutable_segments(1)->mutable_digest()->set_hash("abc");
+  EXPECT_THAT(CountingError(), HasSubstr("belongs to other constants"));
 }
 
 TEST_F(SessionTest, RefusesInputsOfTheWrongSize) {
@@ -301,6 +350,7 @@ TEST_F(SessionTest, ErrorsNameCommandAddressAndLayer) {
   EXPECT_THAT(Error(),
               HasSubstr("step 0: stream 0: reads a byte that nothing wrote; "
                         "where: command 29 (OP_E_ADD), SRAM 0x3, layer add"));
+  EXPECT_EQ(CountingError(), Error());
 }
 
 TEST_F(SessionTest, MemoryIsBounded) {

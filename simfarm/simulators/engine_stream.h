@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "simfarm/simulators/system_memory.h"
 
 namespace edgekiln::simfarm {
@@ -58,9 +59,18 @@ struct StreamTiming {
   std::vector<Transfer> transfers;  // In stream order.
 };
 
+// Scratchpad bytes [begin, end) that are looked at from outside after the
+// command `word`.
+struct ShownRange {
+  int32_t word = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 enum class RunMode {
-  kChecked,  // Every access is checked first: uninitialized bytes, races.
-  kFast,     // For programs that passed a checked run. Still memory-safe.
+  kChecked,    // Every access is checked first: uninitialized bytes, races.
+  kFast,       // For programs that passed a checked run. Still memory-safe.
+  kCheckOnly,  // The checks of kChecked; nothing is computed or moved.
 };
 
 // One execution of a stream. Not thread-safe.
@@ -77,10 +87,15 @@ class StreamRun {
   virtual int64_t FindUndefined(int64_t address, int64_t size) const = 0;
 };
 
-// Immutable, hence thread-safe.
+// Immutable but for KeepConstants(), hence thread-safe.
 class EngineStream {
  public:
   virtual ~EngineStream() = default;
+
+  // Says that read-only system memory holds the same bytes in all runs from now
+  // on, and that of the scratchpad nothing is looked at but `shown`, in order
+  // of words. kFast runs then need not move what they know. At most once.
+  virtual void KeepConstants(absl::Span<const ShownRange> shown) = 0;
 
   virtual int32_t num_words() const = 0;
   virtual const StreamTiming& timing() const = 0;
@@ -94,7 +109,8 @@ class EngineStream {
   };
   virtual const std::vector<SystemRange>& system_ranges() const = 0;
 
-  // `scratchpad` holds scratchpad_extent() bytes; both must outlive the run.
+  // `scratchpad` holds scratchpad_extent() bytes (null for kCheckOnly); both
+  // must outlive the run.
   virtual std::unique_ptr<StreamRun> Start(uint8_t* scratchpad,
                                            SystemMemory& memory,
                                            RunMode mode) const = 0;

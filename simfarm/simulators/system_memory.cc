@@ -1,25 +1,14 @@
 #include "simfarm/simulators/system_memory.h"
 
-#include <cstring>
-#include <new>
-
 namespace edgekiln::simfarm {
-
-LazyBytes::LazyBytes(int64_t size)
-    : bytes_(size == 0 ? nullptr
-                       : static_cast<uint8_t*>(
-                             std::calloc(static_cast<size_t>(size), 1))),
-      size_(size) {
-  if (size > 0 && bytes_ == nullptr) throw std::bad_alloc();
-}
 
 void SystemMemory::AddRegion(uint64_t base, uint8_t* bytes, int64_t size,
                              Access access) {
-  regions_.push_back({base, bytes, size, access, {}});
+  regions_.push_back({base, bytes, size, access, std::nullopt});
 }
 
 void SystemMemory::TrackDefined() {
-  for (Region& region : regions_) region.defined = LazyBytes(region.size);
+  for (Region& region : regions_) region.defined.emplace(region.size);
 }
 
 const SystemMemory::Region* SystemMemory::FindRegion(uint64_t address,
@@ -46,17 +35,24 @@ bool SystemMemory::IsWritable(uint64_t address) const {
 }
 
 void SystemMemory::MarkDefined(uint64_t address, int64_t size) {
-  const Region* region = FindRegion(address, size);
-  if (region == nullptr || region->defined.size() == 0) return;
-  std::memset(region->defined.data() + (address - region->base), 1, size);
+  const Region* found = FindRegion(address, size);
+  if (found == nullptr || !found->defined) return;
+  Region& region = regions_[static_cast<size_t>(found - regions_.data())];
+  const auto offset = static_cast<int64_t>(address - region.base);
+  region.defined->Assign(offset, offset + size, true);
 }
 
 int64_t SystemMemory::FindUndefined(uint64_t address, int64_t size) const {
   const Region* region = FindRegion(address, size);
-  if (region == nullptr || region->defined.size() == 0) return -1;
-  const uint8_t* defined = region->defined.data() + (address - region->base);
-  const void* hole = std::memchr(defined, 0, size);
-  return hole == nullptr ? -1 : static_cast<const uint8_t*>(hole) - defined;
+  if (region == nullptr || !region->defined) return -1;
+  const auto offset = static_cast<int64_t>(address - region->base);
+  int64_t hole = -1;
+  region->defined->ForEach(offset, offset + size,
+                           [&](int64_t begin, int64_t, bool defined) {
+                             if (!defined) hole = begin - offset;
+                             return defined;
+                           });
+  return hole;
 }
 
 }  // namespace edgekiln::simfarm

@@ -5,30 +5,12 @@
 // space. In a checked run it also knows which bytes hold a value.
 
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
+#include <optional>
 #include <vector>
 
-#include "absl/types/span.h"
+#include "simfarm/simulators/span_map.h"
 
 namespace edgekiln::simfarm {
-
-// Zeroed bytes that cost nothing until they are touched.
-class LazyBytes {
- public:
-  LazyBytes() = default;
-  explicit LazyBytes(int64_t size);
-
-  uint8_t* data() const { return bytes_.get(); }
-  int64_t size() const { return size_; }
-
- private:
-  struct Free {
-    void operator()(uint8_t* bytes) const { std::free(bytes); }
-  };
-  std::unique_ptr<uint8_t[], Free> bytes_;
-  int64_t size_ = 0;
-};
 
 // Not thread-safe for writers. Regions that several memories share (constants)
 // are read-only.
@@ -37,7 +19,7 @@ class SystemMemory {
   enum class Access { kReadOnly, kReadWrite };
 
   // Adds `size` bytes at `base`; regions must not overlap. `bytes` must outlive
-  // this object.
+  // this object; null where nobody asks for values.
   void AddRegion(uint64_t base, uint8_t* bytes, int64_t size, Access access);
 
   // From now on keeps track of which bytes were written. So far, none is.
@@ -60,7 +42,7 @@ class SystemMemory {
     uint8_t* bytes = nullptr;
     int64_t size = 0;
     Access access = Access::kReadOnly;
-    LazyBytes defined{};  // One per byte, if tracked.
+    std::optional<SpanMap<bool>> defined{};  // If tracked.
   };
   const Region* FindRegion(uint64_t address, int64_t size) const;
 

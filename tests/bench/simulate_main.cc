@@ -133,15 +133,27 @@ class NetworkBench {
          }});
     subjects_.push_back(
         {"interpreter", [this] { return interpreter_->Run(chip_->views); }});
-    subjects_.push_back(
-        {"cycles alone, as the worker", [this] { return CountCycles(); }});
+    program_bytes_ = chip.compiled.program.SerializeAsString();
+    subjects_.push_back({"cycles alone", [this] { return CountCycles(); }});
+    subjects_.push_back({"load and first run", [this] { return FirstRun(); }});
     subjects_.push_back(
         {"load a program", [&chip] { return chip.Load(false).status(); }});
     return absl::OkStatus();
   }
 
-  // As the stage of that name: a program that nobody has loaded before.
+  // As the stage of that name does for --timing-only, from the stored bytes.
   absl::Status CountCycles() {
+    v1::Program program;
+    if (!program.ParseFromString(program_bytes_)) {
+      return absl::InternalError("the program does not parse");
+    }
+    return simfarm::CountCycles(program, chip_->target.machine(),
+                                simfarm::SessionOptions())
+        .status();
+  }
+
+  // As it does otherwise.
+  absl::Status FirstRun() {
     EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
                         chip_->Load(false));
     return session->RunChecked(chip_->views, nullptr, &chip_->outputs).status();
@@ -212,13 +224,17 @@ class NetworkBench {
           MillisecondRow(network_.name, subjects_[i].name, timings[i]));
     }
     if (!figure_.empty()) return;
+    if (network_.name == "resnet18") {
+      Row row = MillisecondRow(network_.name, "cycles alone", timings[kCycles]);
+      row.goal = "<= 20 ms";
+      results_.Add(row);
+    }
     const Timing& values = timings[kValues];
     const auto peers = kCyclePeers.equal_range(network_.name);
     for (auto peer = peers.first; peer != peers.second; ++peer) {
       Row row = MillisecondRow(network_.name, "cycles alone / peer",
                                timings[kCycles]);
       row.reference = peer->second;
-      row.goal = network_.name == "resnet18" ? "<= 20 ms" : "";
       results_.Add(row);
     }
     const bool tiny = network_.model.find(".tflite") != std::string::npos;
@@ -258,6 +274,7 @@ class NetworkBench {
 
   const Network& network_;
   std::unique_ptr<Chip> chip_;
+  std::string program_bytes_;
   OnnxRuntime* const runtime_;
   const std::string& figure_;
   Results& results_;

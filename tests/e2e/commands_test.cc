@@ -1,5 +1,7 @@
 // The commands that only show: inspect, compile -o, targets, jobs.
 
+#include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -58,8 +60,16 @@ TEST_F(CommandsTest, InspectOfAQuantizedNetwork) {
     EXPECT_FALSE(layer.at("op").get<std::string>().empty());
     macs += layer.at("macs").get<int64_t>();
     EXPECT_TRUE(ids.insert(layer.at("id")).second) << layer;
+    EXPECT_GE(layer.at("inputs").size(), 1u) << layer;
+    EXPECT_EQ(layer.at("output_quantization").at("scale").size(), 1u) << layer;
+    if (layer.at("op") != "conv2d") continue;
+    EXPECT_EQ(layer.at("weight_type"), "int8") << layer;
+    // One scale per output channel.
+    EXPECT_EQ(layer.at("weight_scales"), layer.at("output_shape")[3]) << layer;
   }
   EXPECT_EQ(macs, json.at("macs"));
+  EXPECT_EQ(json.at("layers")[0].at("inputs")[0].at("extent"),
+            Json({1, 32, 32, 3}));
 }
 
 TEST_F(CommandsTest, InspectOfAFloatNetwork) {
@@ -89,9 +99,55 @@ TEST_F(CommandsTest, InspectWithATargetSaysWhereAndWhy) {
 TEST_F(CommandsTest, InspectForPeople) {
   const Outcome outcome = cluster().Cli({"inspect", Digits()});
   EXPECT_EQ(outcome.exit_code, 0) << outcome;
-  for (const char* part : {"image", "float32", "conv2d", "digits.onnx"}) {
+  for (const char* part :
+       {"image", "float32", "conv2d", "digits.onnx", "WEIGHTS"}) {
     EXPECT_TRUE(absl::StrContains(outcome.out, part)) << part << outcome;
   }
+}
+
+TEST_F(CommandsTest, ReportDiffOfJobsAndFiles) {
+  const auto profile = [](const char* target) {
+    const Outcome outcome =
+        cluster().Cli({"profile", Digits(), "--target", target, "--json",
+                       "--quiet", "--timing-only"});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome;
+    return outcome.out;
+  };
+  const std::string small = profile("dla-64-o-512k");
+  const std::string large = profile("dla-128-o-512k");
+  const std::string a = sandbox().Write("a.json", small);
+  const std::string b = sandbox().Write("b.json", large);
+  // From files, where there is no daemon: nothing listens on port 1.
+  const Json diff = JsonOf(sandbox().Cli(
+      {"report", "diff", a, b, "--json", "--server", "127.0.0.1:1"}));
+  const Json want_a = Json::parse(small);
+  const Json want_b = Json::parse(large);
+  EXPECT_EQ(diff.at("totals")[0].at("a"), want_a.at("totals").at("cycles"));
+  EXPECT_EQ(diff.at("totals")[0].at("b"), want_b.at("totals").at("cycles"));
+  EXPECT_EQ(diff.at("caveats").size(), 1u) << diff.at("caveats");
+  EXPECT_EQ(diff.at("layers").size(), want_a.at("layers").size());
+  int64_t previous = INT64_MAX;
+  int64_t sum = 0;
+  for (const Json& layer : diff.at("layers")) {
+    const int64_t change = layer.at("change");
+    EXPECT_LE(std::abs(change), previous);
+    previous = std::abs(change);
+    sum += change;
+  }
+  EXPECT_EQ(sum, diff.at("totals")[0].at("change"));
+
+  // A job and a file; more processing elements make no network slower.
+  const std::string job = want_b.at("job_id");
+  Outcome outcome =
+      cluster().Cli({"report", "diff", a, job, "--max-regression", "0"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "unequal targets")) << outcome;
+  EXPECT_FALSE(absl::StrContains(outcome.out, "\x1b")) << outcome;
+  outcome = cluster().Cli({"report", "diff", job, a, "--max-regression", "1"});
+  EXPECT_EQ(outcome.exit_code, 3) << outcome;
+  EXPECT_TRUE(absl::StrContains(outcome.err, "cycles grew from")) << outcome;
+  EXPECT_EQ(cluster().Cli({"report", "diff", "nosuchjob", a}).exit_code, 1);
+  EXPECT_EQ(cluster().Cli({"report", "diff", Digits(), a}).exit_code, 2);
 }
 
 TEST_F(CommandsTest, CompileLeavesFilesThatTheManifestNames) {

@@ -12,30 +12,19 @@ namespace {
 
 constexpr uint32_t kDmaBit = 1;
 
-// The loops below collect sign bits instead of comparing: they are vectorised.
-// Numbers of commands stay below 2^28, what a stream's code can hold.
-constexpr uint32_t kSignBit = uint32_t{1} << 31;
-constexpr uint32_t kNoNumber = uint32_t{1} << 30;
-
-// Sign bit: `number` is above `known`.
-uint32_t IsAbove(uint32_t number, uint32_t known) { return known - number; }
+// A write that nobody can still race with, whoever did it.
+constexpr uint32_t kSettledWrite = kDmaBit;
 
 // The number of the last write if the other unit did it, else 0.
 uint32_t OtherWrite(uint32_t write, uint32_t own_bit) {
-  return (write >> 1) & -((write ^ own_bit) & kDmaBit);
+  return (write & kDmaBit) == own_bit ? 0 : write >> 1;
 }
 
 }  // namespace
 
 AccessChecker::AccessChecker(int64_t sram_bytes, const StreamContext& context,
                              SystemMemory& memory)
-    : context_(context),
-      memory_(memory),
-      sram_bytes_(sram_bytes),
-      storage_(3 * sram_bytes * static_cast<int64_t>(sizeof(uint32_t))),
-      write_(reinterpret_cast<uint32_t*>(storage_.data())),
-      compute_read_(write_ + sram_bytes),
-      dma_read_(compute_read_ + sram_bytes) {}
+    : context_(context), memory_(memory), sram_(sram_bytes) {}
 
 absl::Status AccessChecker::Check(const Instruction& instruction) {
   const uint32_t wait = static_cast<uint32_t>(instruction.wait);
@@ -117,81 +106,110 @@ AccessChecker::Unit AccessChecker::UnitOf(
   return {false, 0, compute_number_, compute_knows_dma_};
 }
 
+// Forgets what can no longer matter, because both units are ordered after it:
+// spans that differ in nothing else become one.
+AccessChecker::ByteState AccessChecker::Settled(ByteState state) const {
+  const bool by_dma = (state.write & kDmaBit) != 0;
+  const uint32_t known = by_dma ? compute_knows_dma_ : dma_knows_compute_;
+  if (state.write != 0 && state.write >> 1 <= known) {
+    state.write = kSettledWrite;
+  }
+  if (state.compute_read <= dma_knows_compute_) state.compute_read = 0;
+  if (state.dma_read <= compute_knows_dma_) state.dma_read = 0;
+  return state;
+}
+
 absl::Status AccessChecker::Read(const Instruction& instruction,
                                  int64_t address, int64_t bytes, bool record) {
   const Unit unit = UnitOf(instruction);
-  const uint32_t* write = write_ + address;
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < bytes; ++i) {
-    // Of a byte that nothing wrote, write - 1 has the sign bit.
-    bad |= (write[i] - 1) |
-           IsAbove(OtherWrite(write[i], unit.own_bit), unit.known);
-  }
-  if ((bad & kSignBit) == 0) {
-    uint32_t* read = (unit.dma ? dma_read_ : compute_read_) + address;
-    if (record) std::fill_n(read, bytes, unit.number);
-    return absl::OkStatus();
-  }
-  int64_t at = address;
-  while (write_[at] != 0 &&
-         OtherWrite(write_[at], unit.own_bit) <= unit.known) {
-    ++at;
-  }
-  if (write_[at] == 0) {
+  absl::Status status;
+  sram_.ForEach(address, address + bytes,
+                [&](int64_t begin, int64_t, const ByteState& state) {
+                  if (state.write == 0 ||
+                      OtherWrite(state.write, unit.own_bit) > unit.known) {
+                    status = ReadError(instruction, unit, begin, state);
+                  }
+                  return status.ok();
+                });
+  if (!status.ok() || !record) return status;
+  sram_.Transform(address, address + bytes, [&](const ByteState& state) {
+    ByteState read = Settled(state);
+    (unit.dma ? read.dma_read : read.compute_read) = unit.number;
+    return read;
+  });
+  return status;
+}
+
+absl::Status AccessChecker::ReadError(const Instruction& instruction,
+                                      const Unit& unit, int64_t address,
+                                      const ByteState& state) const {
+  if (state.write == 0) {
     return ProgramError(instruction, context_,
-                        "reads a byte that nothing wrote", SramAddress(at));
+                        "reads a byte that nothing wrote",
+                        SramAddress(address));
   }
   return ProgramError(
       instruction, context_,
       absl::StrCat("race: reads a byte while ", unit.dma ? "compute" : "DMA",
-                   " command number ", write_[at] >> 1,
+                   " command number ", state.write >> 1,
                    " of the stream may still write it"),
-      SramAddress(at));
+      SramAddress(address));
 }
 
 absl::Status AccessChecker::Write(const Instruction& instruction,
                                   int64_t address, int64_t bytes) {
   const Unit unit = UnitOf(instruction);
-  const uint32_t* write = write_ + address;
-  const uint32_t* compute_read = compute_read_ + address;
-  const uint32_t* other_read = unit.dma ? compute_read : dma_read_ + address;
-  // A DMA command has no operands in SRAM besides what it writes.
-  const uint32_t own_operand = unit.dma ? kNoNumber : unit.number;
-  uint32_t bad = 0;
-  for (int64_t i = 0; i < bytes; ++i) {
-    bad |= IsAbove(OtherWrite(write[i], unit.own_bit), unit.known) |
-           IsAbove(other_read[i], unit.known) |
-           IsAbove(compute_read[i] + 1, own_operand);
-  }
-  if ((bad & kSignBit) == 0) {
-    std::fill_n(write_ + address, bytes, unit.number << 1 | unit.own_bit);
-    std::fill_n(compute_read_ + address, bytes, 0);
-    std::fill_n(dma_read_ + address, bytes, 0);
-    return absl::OkStatus();
-  }
-  const auto other_last = [&](int64_t i) {
-    return std::max(other_read[i], OtherWrite(write[i], unit.own_bit));
-  };
-  int64_t i = 0;
-  while (other_last(i) <= unit.known && compute_read[i] != own_operand) ++i;
-  if (other_last(i) > unit.known) {
+  absl::Status status;
+  sram_.ForEach(address, address + bytes,
+                [&](int64_t begin, int64_t, const ByteState& state) {
+                  const uint32_t other =
+                      std::max(OtherWrite(state.write, unit.own_bit),
+                               unit.dma ? state.compute_read : state.dma_read);
+                  // A DMA command has no operands in SRAM besides what it
+                  // writes.
+                  const bool own_operand =
+                      !unit.dma && state.compute_read == unit.number;
+                  if (other > unit.known || own_operand) {
+                    status = WriteError(instruction, unit, begin, state);
+                  }
+                  return status.ok();
+                });
+  EK_RETURN_IF_ERROR(status);
+  sram_.Assign(address, address + bytes,
+               ByteState{unit.number << 1 | unit.own_bit, 0, 0});
+  return absl::OkStatus();
+}
+
+absl::Status AccessChecker::WriteError(const Instruction& instruction,
+                                       const Unit& unit, int64_t address,
+                                       const ByteState& state) const {
+  const uint32_t other =
+      std::max(OtherWrite(state.write, unit.own_bit),
+               unit.dma ? state.compute_read : state.dma_read);
+  if (other > unit.known) {
     return ProgramError(
         instruction, context_,
         absl::StrCat("race: writes a byte while ", unit.dma ? "compute" : "DMA",
-                     " command number ", other_last(i),
+                     " command number ", other,
                      " of the stream may still use it"),
-        SramAddress(address + i));
+        SramAddress(address));
   }
   return ProgramError(instruction, context_,
                       "the output overlaps the command's own operands",
-                      SramAddress(address + i));
+                      SramAddress(address));
 }
 
 int64_t AccessChecker::FindUndefined(int64_t address, int64_t size) const {
-  for (int64_t at = address; at < address + size; ++at) {
-    if (at >= sram_bytes_ || write_[at] == 0) return at - address;
-  }
-  return -1;
+  int64_t hole = -1;
+  const int64_t end = std::min(address + size, sram_.size());
+  sram_.ForEach(address, end,
+                [&](int64_t begin, int64_t, const ByteState& state) {
+                  if (state.write == 0) hole = begin - address;
+                  return hole < 0;
+                });
+  if (hole < 0 && end < address + size)
+    hole = std::max<int64_t>(0, end - address);
+  return hole;
 }
 
 }  // namespace edgekiln::simfarm::dla

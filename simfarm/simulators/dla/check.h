@@ -5,11 +5,11 @@
 // wrote, and accesses of the two units that nothing orders.
 
 #include <cstdint>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "simfarm/simulators/dla/instruction.h"
 #include "simfarm/simulators/engine_stream.h"
+#include "simfarm/simulators/span_map.h"
 #include "simfarm/simulators/system_memory.h"
 
 namespace edgekiln::simfarm::dla {
@@ -45,17 +45,29 @@ class AccessChecker {
   absl::Status Write(const Instruction& instruction, int64_t address,
                      int64_t bytes);
 
+  // What is known of a byte of SRAM. Commands are numbered from 1 per unit; a
+  // write makes earlier accesses irrelevant: whoever is ordered after it is
+  // ordered after them.
+  struct ByteState {
+    uint32_t write = 0;         // 0: never. Unit in the lowest bit.
+    uint32_t compute_read = 0;  // Since the write.
+    uint32_t dma_read = 0;
+
+    bool operator==(const ByteState& other) const {
+      return write == other.write && compute_read == other.compute_read &&
+             dma_read == other.dma_read;
+    }
+  };
+
+  absl::Status ReadError(const Instruction& instruction, const Unit& unit,
+                         int64_t address, const ByteState& state) const;
+  absl::Status WriteError(const Instruction& instruction, const Unit& unit,
+                          int64_t address, const ByteState& state) const;
+  ByteState Settled(ByteState state) const;
+
   const StreamContext& context_;
   SystemMemory& memory_;
-  int64_t sram_bytes_;
-  // What is known of each byte of SRAM, one array after the other: loops over
-  // them are vectorised. Commands are numbered from 1 per unit; a write makes
-  // earlier accesses irrelevant: whoever is ordered after it is ordered after
-  // them.
-  LazyBytes storage_;
-  uint32_t* write_;         // 0: never. Unit in the lowest bit.
-  uint32_t* compute_read_;  // Since the write.
-  uint32_t* dma_read_;
+  SpanMap<ByteState> sram_;
   uint32_t compute_number_ = 0;
   uint32_t dma_number_ = 0;
   // Commands of the other unit that are known to be complete: waits add up.

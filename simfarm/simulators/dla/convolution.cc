@@ -77,7 +77,16 @@ ConvolutionUnit::ConvolutionUnit(const StreamContext& context, uint8_t* sram,
 }
 
 absl::Status ConvolutionUnit::Execute(const Instruction& i) {
-  EK_RETURN_IF_ERROR(ReadTable(i, context_, sram_, &table_));
+  return ExecuteWith(i, sram_ + i[Reg::kWeightAddr], sram_ + i[Reg::kTableAddr],
+                     nullptr);
+}
+
+absl::Status ConvolutionUnit::ExecuteWith(const Instruction& i,
+                                          const uint8_t* weights,
+                                          const uint8_t* table,
+                                          KeptConstants* kept) {
+  weight_bytes_ = weights;
+  table_bytes_ = table;
   input_ = InputView(i);
   output_ = OutputView(i);
   writes_int32_ = WritesInt32(i);
@@ -86,12 +95,39 @@ absl::Status ConvolutionUnit::Execute(const Instruction& i) {
     limits_.min = static_cast<int32_t>(i[Reg::kClampMin]);
     limits_.max = static_cast<int32_t>(i[Reg::kClampMax]);
   }
-  if (wide_ && wide_->Execute(i, table_, limits_)) return absl::OkStatus();
+  if (wide_ && wide_->Begin(i)) return ExecuteWide(i, kept);
+  EK_RETURN_IF_ERROR(ReadTable(i, context_, table_bytes_, &table_));
   if (i.command == DlaCommand::kDepthConv) {
     Depthwise(i);
   } else {
     Dense(i);
   }
+  return absl::OkStatus();
+}
+
+absl::Status ConvolutionUnit::ExecuteWide(const Instruction& i,
+                                          KeptConstants* kept) {
+  if (kept != nullptr) {
+    std::call_once(kept->once,
+                   [&] { kept->status = Prepare(i, &kept->prepared); });
+    EK_RETURN_IF_ERROR(kept->status);
+    wide_->Run(i, kept->prepared, limits_);
+    return absl::OkStatus();
+  }
+  if (i.command != DlaCommand::kDepthConv && wide_->HasFewPixels()) {
+    EK_RETURN_IF_ERROR(ReadTable(i, context_, table_bytes_, &table_));
+    wide_->RunFewPixels(i, weight_bytes_, table_, limits_);
+    return absl::OkStatus();
+  }
+  EK_RETURN_IF_ERROR(Prepare(i, &prepared_));
+  wide_->Run(i, prepared_, limits_);
+  return absl::OkStatus();
+}
+
+absl::Status ConvolutionUnit::Prepare(const Instruction& i,
+                                      PreparedConstants* prepared) {
+  EK_RETURN_IF_ERROR(ReadTable(i, context_, table_bytes_, &table_));
+  wide_->Prepare(i, weight_bytes_, table_, prepared);
   return absl::OkStatus();
 }
 
@@ -114,8 +150,7 @@ void ConvolutionUnit::DenseFewPixels(const Instruction& i) {
     for (int64_t ox = 0; ox < output_.w; ++ox) {
       GatherPatch(i, oy, ox, patches_.data());
       for (int64_t o = 0; o < output_.c; ++o) {
-        sums_[o] = Dot(patches_.data(),
-                       sram_ + i[Reg::kWeightAddr] + o * kernel_, kernel_);
+        sums_[o] = Dot(patches_.data(), weight_bytes_ + o * kernel_, kernel_);
       }
       StorePixel(oy, ox, 0, output_.c, sums_.data());
     }
@@ -123,7 +158,7 @@ void ConvolutionUnit::DenseFewPixels(const Instruction& i) {
 }
 
 void ConvolutionUnit::DenseBlocks(const Instruction& i) {
-  PackWeights(i);
+  PackWeights();
   const int64_t pixels = output_.h * output_.w;
   int32_t acc[kPixels * kChannels];
   for (int64_t first = 0; first < pixels; first += kPixels) {
@@ -144,12 +179,11 @@ void ConvolutionUnit::DenseBlocks(const Instruction& i) {
 }
 
 // To [channel block][pair][channel][2], as the micro kernel reads them.
-void ConvolutionUnit::PackWeights(const Instruction& i) {
+void ConvolutionUnit::PackWeights() {
   const int64_t blocks = (output_.c + kChannels - 1) / kChannels;
   weights_.assign(blocks * pairs_ * kChannels * 2, 0);
   const auto weight = [&](int64_t o, int64_t k) {
-    return static_cast<int16_t>(
-        LoadInt8(sram_ + i[Reg::kWeightAddr] + o * kernel_ + k));
+    return static_cast<int16_t>(LoadInt8(weight_bytes_ + o * kernel_ + k));
   };
   for (int64_t o = 0; o < output_.c; ++o) {
     int16_t* out = weights_.data() + (o / kChannels) * pairs_ * kChannels * 2 +
@@ -237,8 +271,8 @@ void ConvolutionUnit::DepthwisePixel(const Instruction& i, int64_t oy,
       const uint8_t* x =
           sram_ +
           input_.PixelAddress(y, columns.origin + kx * i[Reg::kDilationW]);
-      const uint8_t* w = sram_ + i[Reg::kWeightAddr] +
-                         (ky * i[Reg::kKernelW] + kx) * output_.c;
+      const uint8_t* w =
+          weight_bytes_ + (ky * i[Reg::kKernelW] + kx) * output_.c;
       if (multiplier == 1) {
         MultiplyAdd(x, w, zero_point, output_.c, sums_.data());
         continue;

@@ -4,6 +4,7 @@
 // Execution of CONV, CONV_RELU, DEPTH_CONV and MAT_MUL.
 
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -17,21 +18,38 @@
 namespace edgekiln::simfarm::dla {
 
 // Keeps its buffers between commands. Not thread-safe.
+// What commands made of their constants, for all runs. Thread-safe as used by
+// ConvolutionUnit.
+struct KeptConstants {
+  std::once_flag once;
+  absl::Status status;
+  PreparedConstants prepared;
+};
+
 class ConvolutionUnit {
  public:
   ConvolutionUnit(const StreamContext& context, uint8_t* sram,
                   int64_t sram_bytes);
 
-  // `instruction` passed CheckLimits(). Errors as of ReadTable().
+  // `instruction` passed CheckLimits(). Weights and table are read in SRAM.
+  // Errors as of ReadTable().
   absl::Status Execute(const Instruction& instruction);
+  // The same with constants that lie elsewhere and never change. What is made
+  // of them is kept in `kept`, which belongs to the instruction.
+  absl::Status ExecuteWith(const Instruction& instruction,
+                           const uint8_t* weights, const uint8_t* table,
+                           KeptConstants* kept);
 
  private:
+  absl::Status ExecuteWide(const Instruction& instruction, KeptConstants* kept);
+  absl::Status Prepare(const Instruction& instruction,
+                       PreparedConstants* prepared);
   void Dense(const Instruction& instruction);
   void DenseBlocks(const Instruction& instruction);
   void DenseFewPixels(const Instruction& instruction);
   void Depthwise(const Instruction& instruction);
   void DepthwisePixel(const Instruction& instruction, int64_t oy, int64_t ox);
-  void PackWeights(const Instruction& instruction);
+  void PackWeights();
   // The input window of an output pixel as kernel_ 16-bit differences to the
   // zero point.
   void GatherPatch(const Instruction& instruction, int64_t oy, int64_t ox,
@@ -49,9 +67,12 @@ class ConvolutionUnit {
   TensorView output_;
   OutputLimits limits_;
   bool writes_int32_ = false;
+  const uint8_t* weight_bytes_ = nullptr;
+  const uint8_t* table_bytes_ = nullptr;
   int64_t kernel_ = 0;  // Products per output of CONV and MAT_MUL.
   int64_t pairs_ = 0;   // kernel_ / 2, rounded up.
   Table table_;
+  PreparedConstants prepared_;
   std::vector<int16_t> weights_;
   std::vector<int16_t> patches_;
   std::vector<int32_t> sums_;

@@ -173,7 +173,7 @@ void RequantizePixels(const Instruction& i, const Table& table,
 absl::Status ExecuteRequant(const Instruction& i, const StreamContext& context,
                             uint8_t* sram) {
   Table table;
-  EK_RETURN_IF_ERROR(ReadTable(i, context, sram, &table));
+  EK_RETURN_IF_ERROR(ReadTable(i, context, sram + i[Reg::kTableAddr], &table));
   const OutputLimits limits =
       ClampLimits(i, static_cast<int32_t>(i[Reg::kOutZeroPoint]));
   if (UsesAvx512(context.cpu_path)) {

@@ -8,6 +8,7 @@
 #include "base/status_macros.h"
 #include "simfarm/simulators/dla/access.h"
 #include "simfarm/simulators/dla/check.h"
+#include "simfarm/simulators/dla/constant_operands.h"
 #include "simfarm/simulators/dla/convolution.h"
 #include "simfarm/simulators/dla/decode.h"
 #include "simfarm/simulators/dla/element_wise.h"
@@ -27,27 +28,51 @@ int64_t SystemExtent(const Instruction& transfer) {
              : (rows - 1) * transfer[DlaRegister::kDmaSystemPitch] + bytes;
 }
 
+// Null where keeping takes much more than the constants themselves: lanes of
+// channels that are not there hold zeros.
+std::unique_ptr<KeptConstants> NewKeptConstants(const Instruction& instruction,
+                                                CpuPath cpu_path) {
+  const int64_t bytes = WideConvolution::MaxPreparedBytes(instruction);
+  if (!UsesAvx512(cpu_path) || bytes > 2 * WeightBytes(instruction) + 4096) {
+    return nullptr;
+  }
+  auto kept = std::make_unique<KeptConstants>();
+  // Now, so that a loaded program has the size that it will have.
+  kept->prepared.weights.reserve(bytes);
+  return kept;
+}
+
+// Constants that runs need not move, by instruction.
+struct Constants {
+  std::vector<ConstantOperands> operands;
+  // Null where nothing is kept.
+  std::vector<std::unique_ptr<KeptConstants>> kept;
+};
+
 class DlaRun : public StreamRun {
  public:
+  // `constants` is null unless they may be used.
   DlaRun(const std::vector<Instruction>& instructions, int64_t sram_bytes,
-         const StreamContext& context, uint8_t* sram, SystemMemory& memory,
-         RunMode mode)
+         const StreamContext& context, const Constants* constants,
+         uint8_t* sram, SystemMemory& memory, RunMode mode)
       : instructions_(instructions),
         context_(context),
+        constants_(constants),
         sram_(sram),
-        memory_(memory),
-        convolution_(context, sram, sram_bytes) {
-    if (mode == RunMode::kChecked) {
-      checker_.emplace(sram_bytes, context, memory);
+        memory_(memory) {
+    if (mode != RunMode::kFast) checker_.emplace(sram_bytes, context, memory);
+    if (mode != RunMode::kCheckOnly) {
+      convolution_.emplace(context, sram, sram_bytes);
     }
   }
 
   absl::Status RunUntil(int32_t end_word) override {
     while (next_ < instructions_.size() &&
            instructions_[next_].word < end_word) {
-      const Instruction& instruction = instructions_[next_++];
+      const size_t index = next_++;
+      const Instruction& instruction = instructions_[index];
       if (checker_) EK_RETURN_IF_ERROR(checker_->Check(instruction));
-      EK_RETURN_IF_ERROR(Execute(instruction));
+      if (convolution_) EK_RETURN_IF_ERROR(Execute(index));
     }
     return absl::OkStatus();
   }
@@ -57,7 +82,13 @@ class DlaRun : public StreamRun {
   }
 
  private:
-  absl::Status Execute(const Instruction& instruction) {
+  absl::Status Execute(size_t index) {
+    const Instruction& instruction = instructions_[index];
+    if (constants_ != nullptr) {
+      const ConstantOperands& operands = constants_->operands[index];
+      if (operands.unneeded) return absl::OkStatus();
+      if (operands.known()) return ExecuteKept(instruction, index);
+    }
     if (instruction.is_dma()) return Transfer(instruction);
     if (instruction.command == DlaCommand::kPool) {
       ExecutePool(instruction, sram_);
@@ -66,7 +97,21 @@ class DlaRun : public StreamRun {
     if (IsElementWise(instruction.command)) {
       return ExecuteElementWise(instruction, context_, sram_);
     }
-    return convolution_.Execute(instruction);
+    return convolution_->Execute(instruction);
+  }
+
+  absl::Status ExecuteKept(const Instruction& instruction, size_t index) {
+    const ConstantOperands& operands = constants_->operands[index];
+    const uint8_t* weights = memory_.Find(operands.weights, 1);
+    const uint8_t* table = memory_.Find(operands.table, 1);
+    if (weights == nullptr || table == nullptr) return NotMapped(instruction);
+    return convolution_->ExecuteWith(instruction, weights, table,
+                                     constants_->kept[index].get());
+  }
+
+  absl::Status NotMapped(const Instruction& instruction) const {
+    return ProgramError(instruction, context_,
+                        "the session maps no memory there", "");
   }
 
   absl::Status Transfer(const Instruction& instruction) {
@@ -86,16 +131,15 @@ class DlaRun : public StreamRun {
           }
           return true;
         });
-    if (inside) return absl::OkStatus();
-    return ProgramError(instruction, context_,
-                        "the session maps no memory there", "");
+    return inside ? absl::OkStatus() : NotMapped(instruction);
   }
 
   const std::vector<Instruction>& instructions_;
   const StreamContext& context_;
+  const Constants* constants_;
   uint8_t* sram_;
   SystemMemory& memory_;
-  ConvolutionUnit convolution_;
+  std::optional<ConvolutionUnit> convolution_;  // Absent: only checks.
   std::optional<AccessChecker> checker_;
   size_t next_ = 0;
 };
@@ -109,6 +153,17 @@ class DlaStream : public EngineStream {
         timing_(std::move(timing)),
         context_(std::move(context)) {}
 
+  void KeepConstants(absl::Span<const ShownRange> shown) override {
+    constants_.operands = FindConstantOperands(decoded_.instructions, context_,
+                                               reach_.sram_end, shown);
+    constants_.kept.resize(constants_.operands.size());
+    for (size_t i = 0; i < constants_.kept.size(); ++i) {
+      if (!constants_.operands[i].known()) continue;
+      constants_.kept[i] =
+          NewKeptConstants(decoded_.instructions[i], context_.cpu_path);
+    }
+  }
+
   int32_t num_words() const override { return decoded_.num_words; }
   const StreamTiming& timing() const override { return timing_; }
   int64_t scratchpad_extent() const override { return reach_.sram_end; }
@@ -117,8 +172,10 @@ class DlaStream : public EngineStream {
   }
   std::unique_ptr<StreamRun> Start(uint8_t* scratchpad, SystemMemory& memory,
                                    RunMode mode) const override {
+    const bool keeps = mode == RunMode::kFast && !constants_.operands.empty();
     return std::make_unique<DlaRun>(decoded_.instructions, reach_.sram_end,
-                                    context_, scratchpad, memory, mode);
+                                    context_, keeps ? &constants_ : nullptr,
+                                    scratchpad, memory, mode);
   }
 
  private:
@@ -126,6 +183,7 @@ class DlaStream : public EngineStream {
   Reach reach_;
   StreamTiming timing_;
   StreamContext context_;
+  Constants constants_;  // Nothing before KeepConstants().
 };
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace edgekiln::simfarm::dla {
 using Reg = DlaRegister;
 
 absl::Status ReadTable(const Instruction& instruction,
-                       const StreamContext& context, const uint8_t* sram,
+                       const StreamContext& context, const uint8_t* entries,
                        Table* table) {
   const int64_t channels = instruction[Reg::kOutC];
   const bool bias_only = WritesInt32(instruction);
@@ -18,17 +18,17 @@ absl::Status ReadTable(const Instruction& instruction,
   table->multiplier.resize(padded);
   table->n.resize(padded);
   for (int64_t c = 0; c < channels; ++c) {
-    const int64_t address =
-        instruction[Reg::kTableAddr] + c * target::kDlaTableEntryBytes;
-    table->bias[c] = LoadInt32(sram + address);
+    const uint8_t* entry = entries + c * target::kDlaTableEntryBytes;
+    table->bias[c] = LoadInt32(entry);
     if (bias_only) continue;
-    const int32_t multiplier = LoadInt32(sram + address + 4);
-    const int32_t shift = LoadInt32(sram + address + 8);
+    const int32_t multiplier = LoadInt32(entry + 4);
+    const int32_t shift = LoadInt32(entry + 8);
     if (multiplier < 0 || shift < -31 || shift > 30) {
       return ProgramError(instruction, context,
                           absl::StrCat("table entry ", c, " has multiplier ",
                                        multiplier, " and shift ", shift),
-                          SramAddress(address),
+                          SramAddress(instruction[Reg::kTableAddr] +
+                                      c * target::kDlaTableEntryBytes),
                           "multiplier >= 0, shift -31 to 30");
     }
     table->multiplier[c] = multiplier;

@@ -27,41 +27,87 @@ void Reserve(std::vector<T>& buffer, int64_t size) {
 
 }  // namespace
 
-bool WideConvolution::Execute(const Instruction& i, const Table& table,
-                              const OutputLimits& limits) {
+int64_t WideConvolution::MaxPreparedBytes(const Instruction& i) {
+  const bool windowed = i.command != DlaCommand::kMatMul;
+  const int64_t taps = windowed ? i[Reg::kKernelH] * i[Reg::kKernelW] : 1;
+  if (i.command == DlaCommand::kDepthConv) {
+    return RoundUp(taps, 4) * RoundUp(i[Reg::kOutC], kDepthwiseLanes);
+  }
+  return RoundUp(i[Reg::kOutC], kLanes) * taps * RoundUp(i[Reg::kInC], 4);
+}
+
+bool WideConvolution::Begin(const Instruction& i) {
   if (WeightBytes(i) / i[Reg::kOutC] > kMaxKernelBytes) return false;
   if (!image_.Build(i, sram_, sram_bytes_)) return false;
   output_ = OutputView(i);
-  requantization_ = {.limits = limits, .writes_int32 = WritesInt32(i)};
-  if (i.command == DlaCommand::kDepthConv) {
-    Depthwise(i, table);
-  } else if (output_.h * output_.w < kFewPixels) {
-    FewPixels(i, table);
-  } else {
-    Dense(i, table);
+  writes_int32_ = WritesInt32(i);
+  if (i.command != DlaCommand::kDepthConv) {
+    SetSegments(i);
+    return true;
+  }
+  const int64_t columns = i[Reg::kKernelW];
+  depthwise_.taps = i[Reg::kKernelH] * columns;
+  depthwise_.tap_groups = RoundUp(depthwise_.taps, 4) / 4;
+  depthwise_.flat =
+      output_.c < kDepthwiseLanes && kDepthwiseLanes % output_.c == 0 &&
+      (output_.w == 1 || output_.pixel_pitch == output_.pixel_bytes());
+  segment_offsets_.assign(depthwise_.tap_groups * 4, 0);
+  for (int64_t t = 0; t < depthwise_.taps; ++t) {
+    segment_offsets_[t] = image_.TapOffset(t / columns, t % columns);
   }
   return true;
 }
 
+bool WideConvolution::HasFewPixels() const {
+  return output_.h * output_.w < kFewPixels;
+}
+
+void WideConvolution::Prepare(const Instruction& i, const uint8_t* weights,
+                              const Table& table, PreparedConstants* prepared) {
+  if (i.command == DlaCommand::kDepthConv) {
+    PrepareDepthwise(i, weights, table, prepared);
+  } else {
+    PrepareDense(i, weights, table, prepared);
+  }
+}
+
+void WideConvolution::Run(const Instruction& i,
+                          const PreparedConstants& prepared,
+                          const OutputLimits& limits) {
+  SetRequantization(prepared, limits);
+  if (i.command == DlaCommand::kDepthConv) {
+    RunDepthwise(prepared);
+  } else {
+    RunDense(prepared);
+  }
+}
+
 void WideConvolution::SetTable(const Table& table, int64_t channels,
-                               int64_t period, int32_t offset) {
+                               int64_t period, int32_t offset,
+                               PreparedConstants* prepared) const {
   const int64_t padded = RoundUp(channels, kDepthwiseLanes);
-  bias_.assign(padded, 0);
-  multiplier_.assign(padded, 0);
-  n_.assign(padded, 1);
+  prepared->bias.assign(padded, 0);
+  prepared->multiplier.assign(padded, 0);
+  prepared->n.assign(padded, 1);
   for (int64_t c = 0; c < channels; ++c) {
     const int64_t from = c % period;
-    bias_[c] =
+    prepared->bias[c] =
         static_cast<int32_t>(static_cast<uint32_t>(table.bias[from]) -
                              static_cast<uint32_t>(offset) *
                                  static_cast<uint32_t>(weight_sums_[from]));
-    if (requantization_.writes_int32) continue;
-    multiplier_[c] = table.multiplier[from];
-    n_[c] = table.n[from];
+    if (writes_int32_) continue;
+    prepared->multiplier[c] = table.multiplier[from];
+    prepared->n[c] = table.n[from];
   }
-  requantization_.bias = bias_.data();
-  requantization_.multiplier = multiplier_.data();
-  requantization_.n = n_.data();
+}
+
+void WideConvolution::SetRequantization(const PreparedConstants& prepared,
+                                        const OutputLimits& limits) {
+  requantization_ = {.bias = prepared.bias.data(),
+                     .multiplier = prepared.multiplier.data(),
+                     .n = prepared.n.data(),
+                     .limits = limits,
+                     .writes_int32 = writes_int32_};
 }
 
 void WideConvolution::SetSegments(const Instruction& i) {
@@ -82,14 +128,16 @@ void WideConvolution::SetSegments(const Instruction& i) {
   }
 }
 
-void WideConvolution::FewPixels(const Instruction& i, const Table& table) {
-  SetSegments(i);
+void WideConvolution::RunFewPixels(const Instruction& i, const uint8_t* weights,
+                                   const Table& table,
+                                   const OutputLimits& limits) {
   const int64_t count = shape_.segments * shape_.segment_bytes;
   const int32_t offset = static_cast<int32_t>(128 + i[Reg::kInZeroPoint]);
   Reserve(patch_, count + avx512::kSlack);
   Reserve(sums_, output_.c);
   weight_sums_.assign(output_.c, 0);
-  SetTable(table, output_.c, output_.c, 0);
+  SetTable(table, output_.c, output_.c, 0, &few_);
+  SetRequantization(few_, limits);
   for (int64_t p = 0; p < output_.h * output_.w; ++p) {
     const int64_t oy = p / output_.w;
     const int64_t ox = p % output_.w;
@@ -98,23 +146,29 @@ void WideConvolution::FewPixels(const Instruction& i, const Table& table) {
                   image_.Pixel(oy, ox) + segment_offsets_[s],
                   shape_.segment_bytes);
     }
-    avx512::MultiplyRows(patch_.data(), sram_ + i[Reg::kWeightAddr], output_.c,
-                         count, offset, sums_.data());
+    avx512::MultiplyRows(patch_.data(), weights, output_.c, count, offset,
+                         sums_.data());
     avx512::Requantize(sums_.data(), output_.c, requantization_,
                        sram_ + output_.PixelAddress(oy, ox));
   }
 }
 
-void WideConvolution::Dense(const Instruction& i, const Table& table) {
-  SetSegments(i);
+void WideConvolution::PrepareDense(const Instruction& i, const uint8_t* weights,
+                                   const Table& table,
+                                   PreparedConstants* prepared) {
   const int64_t vectors = RoundUp(output_.c, kLanes) / kLanes;
-  Reserve(weights_, vectors * shape_.vector_bytes());
+  Reserve(prepared->weights, vectors * shape_.vector_bytes());
   Reserve(weight_sums_, vectors * kLanes);
-  auto* packed = reinterpret_cast<int8_t*>(weights_.data());
-  avx512::PackWeights(sram_ + i[Reg::kWeightAddr], shape_, packed,
+  avx512::PackWeights(weights, shape_,
+                      reinterpret_cast<int8_t*>(prepared->weights.data()),
                       weight_sums_.data());
   SetTable(table, output_.c, output_.c,
-           static_cast<int32_t>(128 + i[Reg::kInZeroPoint]));
+           static_cast<int32_t>(128 + i[Reg::kInZeroPoint]), prepared);
+}
+
+void WideConvolution::RunDense(const PreparedConstants& prepared) {
+  const auto* packed = reinterpret_cast<const int8_t*>(prepared.weights.data());
+  const int64_t vectors = RoundUp(output_.c, kLanes) / kLanes;
   avx512::ConvolutionBlock block;
   block.segment_offsets = segment_offsets_.data();
   block.shape = shape_;
@@ -151,57 +205,61 @@ void WideConvolution::Blocks(int64_t first_channel,
   }
 }
 
-void WideConvolution::Depthwise(const Instruction& i, const Table& table) {
-  const int64_t columns = i[Reg::kKernelW];
-  const int64_t taps = i[Reg::kKernelH] * columns;
-  segment_offsets_.assign(RoundUp(taps, 4), 0);
+void WideConvolution::PrepareDepthwise(const Instruction& i,
+                                       const uint8_t* weights,
+                                       const Table& table,
+                                       PreparedConstants* prepared) {
   weight_sums_.assign(output_.c, 0);
-  for (int64_t t = 0; t < taps; ++t) {
-    segment_offsets_[t] = image_.TapOffset(t / columns, t % columns);
-    const uint8_t* weights = sram_ + i[Reg::kWeightAddr] + t * output_.c;
+  for (int64_t t = 0; t < depthwise_.taps; ++t) {
     for (int64_t c = 0; c < output_.c; ++c) {
-      weight_sums_[c] = WrapAdd(weight_sums_[c], LoadInt8(weights + c));
+      weight_sums_[c] =
+          WrapAdd(weight_sums_[c], LoadInt8(weights + t * output_.c + c));
     }
   }
-  // Few channels: several pixels share a vector where that gives the same
-  // bytes in the same places.
-  const bool flat =
-      output_.c < kDepthwiseLanes && kDepthwiseLanes % output_.c == 0 &&
-      (output_.w == 1 || output_.pixel_pitch == output_.pixel_bytes());
-  SetTable(table, flat ? kDepthwiseLanes : output_.c, output_.c,
-           static_cast<int32_t>(128 + i[Reg::kInZeroPoint]));
-  for (int64_t c = 0; c < output_.c; c += kDepthwiseLanes) {
-    DepthwiseChannels(i, c, std::min(kDepthwiseLanes, output_.c - c), flat);
+  SetTable(table, depthwise_.flat ? kDepthwiseLanes : output_.c, output_.c,
+           static_cast<int32_t>(128 + i[Reg::kInZeroPoint]), prepared);
+  Reserve(prepared->weights, RoundUp(output_.c, kDepthwiseLanes) /
+                                 kDepthwiseLanes * depthwise_.group_bytes());
+  uint8_t* packed = prepared->weights.data();
+  for (int64_t first = 0; first < output_.c; first += kDepthwiseLanes) {
+    const int64_t channels = std::min(kDepthwiseLanes, output_.c - first);
+    for (int64_t g = 0; g < depthwise_.tap_groups; ++g) {
+      uint8_t rows[4][kDepthwiseLanes] = {};
+      for (int64_t t = 0; t < std::min<int64_t>(4, depthwise_.taps - 4 * g);
+           ++t) {
+        std::memcpy(rows[t], weights + (4 * g + t) * output_.c + first,
+                    channels);
+        for (int64_t c = channels; depthwise_.flat && c < kDepthwiseLanes;
+             ++c) {
+          rows[t][c] = rows[t][c - channels];
+        }
+      }
+      avx512::PackDepthwise(rows, packed);
+      packed += 4 * kDepthwiseLanes;
+    }
   }
 }
 
-void WideConvolution::DepthwiseChannels(const Instruction& i, int64_t first,
-                                        int64_t channels, bool flat) {
-  const int64_t taps = i[Reg::kKernelH] * i[Reg::kKernelW];
-  const int64_t groups = RoundUp(taps, 4) / 4;
-  Reserve(weights_, groups * 4 * kDepthwiseLanes);
-  for (int64_t g = 0; g < groups; ++g) {
-    uint8_t rows[4][kDepthwiseLanes] = {};
-    for (int64_t t = 0; t < std::min<int64_t>(4, taps - 4 * g); ++t) {
-      const uint8_t* from =
-          sram_ + i[Reg::kWeightAddr] + (4 * g + t) * output_.c + first;
-      std::memcpy(rows[t], from, channels);
-      for (int64_t c = channels; flat && c < kDepthwiseLanes; ++c) {
-        rows[t][c] = rows[t][c - channels];
-      }
-    }
-    avx512::PackDepthwise(rows, weights_.data() + g * 4 * kDepthwiseLanes);
+void WideConvolution::RunDepthwise(const PreparedConstants& prepared) {
+  for (int64_t c = 0; c < output_.c; c += kDepthwiseLanes) {
+    DepthwiseChannels(prepared, c, std::min(kDepthwiseLanes, output_.c - c));
   }
-  avx512::DepthwiseRow row{.tap_offsets = segment_offsets_.data(),
-                           .tap_groups = groups,
-                           .weights = weights_.data(),
-                           .pixels = output_.w,
-                           .input_step = image_.column_step(),
-                           .output_step = output_.pixel_pitch,
-                           .channels = channels,
-                           .last_channels = channels,
-                           .requantization = requantization_.From(first)};
-  if (flat) {
+}
+
+void WideConvolution::DepthwiseChannels(const PreparedConstants& prepared,
+                                        int64_t first, int64_t channels) {
+  avx512::DepthwiseRow row{
+      .tap_offsets = segment_offsets_.data(),
+      .tap_groups = depthwise_.tap_groups,
+      .weights = prepared.weights.data() +
+                 first / kDepthwiseLanes * depthwise_.group_bytes(),
+      .pixels = output_.w,
+      .input_step = image_.column_step(),
+      .output_step = output_.pixel_pitch,
+      .channels = channels,
+      .last_channels = channels,
+      .requantization = requantization_.From(first)};
+  if (depthwise_.flat) {
     const int64_t values = output_.w * output_.c;
     row.pixels = RoundUp(values, kDepthwiseLanes) / kDepthwiseLanes;
     row.input_step = kDepthwiseLanes;

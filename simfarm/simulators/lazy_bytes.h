@@ -1,0 +1,29 @@
+#ifndef EK_SIMFARM_SIMULATORS_LAZY_BYTES_H_
+#define EK_SIMFARM_SIMULATORS_LAZY_BYTES_H_
+
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+namespace edgekiln::simfarm {
+
+// Zeroed bytes that cost nothing until they are touched.
+class LazyBytes {
+ public:
+  LazyBytes() = default;
+  explicit LazyBytes(int64_t size);
+
+  uint8_t* data() const { return bytes_.get(); }
+  int64_t size() const { return size_; }
+
+ private:
+  struct Free {
+    void operator()(uint8_t* bytes) const { std::free(bytes); }
+  };
+  std::unique_ptr<uint8_t[], Free> bytes_;
+  int64_t size_ = 0;
+};
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SIMULATORS_LAZY_BYTES_H_

@@ -1,0 +1,117 @@
+#ifndef EK_SIMFARM_SIMULATORS_SPAN_MAP_H_
+#define EK_SIMFARM_SIMULATORS_SPAN_MAP_H_
+
+// A value for every byte of a memory, kept once per span of equal bytes: what
+// commands touch are whole tensors, rows and pixels, never bytes at random.
+
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+#include "simfarm/simulators/lazy_bytes.h"
+
+namespace edgekiln::simfarm {
+
+// A set of positions in [0, size) that finds neighbours in a few steps: bits,
+// and above them, level by level, a bit for every word that is not zero.
+class PositionSet {
+ public:
+  explicit PositionSet(int64_t size);
+
+  bool Contains(int64_t position) const {
+    return (levels_[0][position >> 6] >> (position & 63) & 1) != 0;
+  }
+  void Add(int64_t position);
+  void Remove(int64_t position);
+  // The nearest one; -1 and `size` if there is none.
+  int64_t AtOrBefore(int64_t position) const;
+  int64_t AtOrAfter(int64_t position) const;
+
+ private:
+  int64_t size_;
+  std::vector<LazyBytes> storage_;  // Of the levels.
+  std::vector<uint64_t*> levels_;
+};
+
+// `State` is trivially copyable, comparable, and all zero bits at first.
+// Memory: sizeof(State) per byte of the range, untouched as long as spans are
+// long. Not thread-safe.
+template <typename State>
+class SpanMap {
+ public:
+  // Of [0, size), size >= 0.
+  explicit SpanMap(int64_t size)
+      : size_(size),
+        begins_(size),
+        storage_(size * static_cast<int64_t>(sizeof(State))),
+        states_(reinterpret_cast<State*>(storage_.data())) {
+    if (size > 0) begins_.Add(0);
+  }
+
+  int64_t size() const { return size_; }
+
+  // Calls visit(begin, end, state) for the spans of [begin, end), in order,
+  // until it returns false; the same is returned.
+  template <typename Visit>
+  bool ForEach(int64_t begin, int64_t end, const Visit& visit) const {
+    if (begin >= end) return true;
+    int64_t span = begins_.AtOrBefore(begin);
+    while (begin < end) {
+      const int64_t next = begins_.AtOrAfter(begin + 1);
+      if (!visit(begin, next < end ? next : end, states_[span])) return false;
+      begin = span = next;
+    }
+    return true;
+  }
+
+  void Assign(int64_t begin, int64_t end, const State& state) {
+    if (begin >= end) return;
+    Split(end);
+    for (int64_t at = begins_.AtOrAfter(begin + 1); at < end;
+         at = begins_.AtOrAfter(at + 1)) {
+      begins_.Remove(at);
+    }
+    states_[begin] = state;
+    begins_.Add(begin);
+    Join(begin);
+    Join(end);
+  }
+
+  // Replaces the state of every byte of [begin, end) by update(state).
+  template <typename Update>
+  void Transform(int64_t begin, int64_t end, const Update& update) {
+    if (begin >= end) return;
+    Split(begin);
+    Split(end);
+    for (int64_t at = begin; at < end;) {
+      states_[at] = update(states_[at]);
+      const int64_t next = begins_.AtOrAfter(at + 1);
+      Join(at);
+      at = next;
+    }
+    Join(end);
+  }
+
+ private:
+  // Makes a span begin at `at`.
+  void Split(int64_t at) {
+    if (at >= size_ || begins_.Contains(at)) return;
+    states_[at] = states_[begins_.AtOrBefore(at)];
+    begins_.Add(at);
+  }
+
+  // Joins the span that begins at `at` with the one before, if they are equal.
+  void Join(int64_t at) {
+    if (at <= 0 || at >= size_ || !begins_.Contains(at)) return;
+    if (states_[begins_.AtOrBefore(at - 1)] == states_[at]) begins_.Remove(at);
+  }
+
+  int64_t size_;
+  PositionSet begins_;  // Where spans begin.
+  LazyBytes storage_;
+  State* states_;  // Of the span that begins there; elsewhere without meaning.
+};
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SIMULATORS_SPAN_MAP_H_
