@@ -73,6 +73,10 @@ void AddProgram(const v1::StageSummary::Target& target,
     engine.set_clock_hz(busy.clock_hz());
     engine.set_busy_cycles(busy.busy_cycles());
   }
+  // The host comes last, behind the machine's engines.
+  if (report.engines_size() == machine.engine_names_size() + 1) {
+    report.mutable_engines()->rbegin()->set_host(true);
+  }
   v1::Report::Totals& totals = *report.mutable_totals();
   // A sum is as trustworthy as its least trustworthy part.
   v1::Fidelity fidelity = v1::EXACT;

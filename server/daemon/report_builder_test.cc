@@ -44,6 +44,7 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   simulated.set_cycles(310);
   simulated.set_dma_bytes_read(3);
   simulated.add_engines()->set_busy_cycles(250);
+  simulated.add_engines()->set_busy_cycles(10);
   emit.set_ram_bytes(5);
   v1::Report report;
   AddProgram(Target(), emit, simulated, report);
@@ -59,6 +60,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   EXPECT_EQ(report.totals().fidelity(), v1::CYCLE_APPROXIMATE);
   EXPECT_EQ(report.totals().dma_bytes_read(), 3);
   EXPECT_EQ(report.engines(0).busy_cycles(), 250);
+  EXPECT_FALSE(report.engines(0).host());
+  EXPECT_TRUE(report.engines(1).host());
   EXPECT_EQ(report.memory().ram_bytes(), 5);
 }
 

@@ -35,6 +35,30 @@ const compiler::Tensor& At(const compiler::Graph& graph,
   return graph.tensors[static_cast<size_t>(tensor)];
 }
 
+// Sizes and types of what the op reads: constants are its parameters.
+void AddInputs(const compiler::Graph& graph, const compiler::Op& op,
+               v1::ModelDescription::Layer& layer) {
+  int64_t parameters = 0;
+  int64_t largest = 0;
+  for (const compiler::TensorId input : op.inputs) {
+    if (input == compiler::kNoTensor) continue;
+    const compiler::Tensor& tensor = At(graph, input);
+    if (!tensor.is_constant()) {
+      auto& shape = *layer.add_inputs();
+      for (const int64_t extent : tensor.shape) shape.add_extent(extent);
+      continue;
+    }
+    const int64_t elements = tensor.num_elements();
+    parameters += elements;
+    if (elements <= largest) continue;
+    largest = elements;
+    const v1::TensorType type = TypeOf(tensor);
+    layer.set_weight_type(TypeName(type.element_type()));
+    layer.set_weight_scales(type.quantization().scale_size());
+  }
+  layer.set_parameters(parameters);
+}
+
 v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
                                     const compiler::Op& op) {
   v1::ModelDescription::Layer layer;
@@ -42,17 +66,13 @@ v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
   layer.set_op(std::string(op.kind()));
   layer.set_name(op.name);
   layer.set_macs(compiler::MacsOf(graph, op));
-  int64_t parameters = 0;
-  for (const compiler::TensorId input : op.inputs) {
-    if (input == compiler::kNoTensor || !At(graph, input).is_constant()) {
-      continue;
-    }
-    parameters += At(graph, input).num_elements();
+  AddInputs(graph, op, layer);
+  const v1::TensorType output = TypeOf(At(graph, op.outputs[0]));
+  *layer.mutable_output_shape() = output.shape();
+  layer.set_output_type(TypeName(output.element_type()));
+  if (output.has_quantization()) {
+    *layer.mutable_output_quantization() = output.quantization();
   }
-  layer.set_parameters(parameters);
-  const compiler::Tensor& output = At(graph, op.outputs[0]);
-  for (const int64_t extent : output.shape) layer.add_output_shape(extent);
-  layer.set_output_type(TypeName(output.type));
   return layer;
 }
 
@@ -74,39 +94,44 @@ absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
   return compiler::QuantizeGraph(graph, statistics);
 }
 
-absl::StatusOr<std::map<std::string, v1::ModelDescription::Layer>> Place(
-    const compiler::Graph& graph, const v1::Capabilities& capabilities) {
-  EK_ASSIGN_OR_RETURN(const compiler::Graph deployed, DeployedForm(graph));
+// Engine and reason of every layer.
+absl::Status AddPlacements(const compiler::Graph& deployed,
+                           const v1::Capabilities& capabilities,
+                           v1::ModelDescription& description) {
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(deployed, capabilities));
-  std::map<std::string, v1::ModelDescription::Layer> placed;
+  std::map<std::string, const v1::Partition::Placement*> placed;
   for (const v1::Partition::Placement& placement : partition.placements()) {
-    const auto op = static_cast<size_t>(placement.op());
-    auto& layer = placed[deployed.ops[op].id];
+    placed[deployed.ops[static_cast<size_t>(placement.op())].id] = &placement;
+  }
+  for (auto& layer : *description.mutable_layers()) {
+    const auto found = placed.find(layer.id());
+    if (found == placed.end()) continue;
+    const v1::Partition::Placement& placement = *found->second;
     layer.set_engine(placement.engine() < 0
                          ? "host"
                          : capabilities.engines(placement.engine()).name());
     layer.set_reason(placement.reason());
   }
-  return placed;
+  return absl::OkStatus();
 }
 
-// Engine and reason of every layer. That a model cannot be placed is part of
-// its description, not an error.
-void AddPlacements(const compiler::Graph& graph,
-                   const v1::Capabilities& capabilities,
-                   v1::ModelDescription& description) {
-  const auto placed = Place(graph, capabilities);
-  if (!placed.ok()) {
-    *description.add_problems() = ErrorToProto(placed.status());
-    return;
+// What would not compile, and where the rest would run. That a model cannot be
+// compiled is part of its description, not an error.
+absl::Status AddOutlook(const compiler::Graph& graph, const StageInputs& inputs,
+                        v1::ModelDescription& description) {
+  const absl::StatusOr<compiler::Graph> deployed = DeployedForm(graph);
+  if (!deployed.ok()) {
+    *description.add_problems() = ErrorToProto(deployed.status());
+    return absl::OkStatus();
   }
-  for (auto& layer : *description.mutable_layers()) {
-    const auto found = placed->find(layer.id());
-    if (found == placed->end()) continue;
-    layer.set_engine(found->second.engine());
-    layer.set_reason(found->second.reason());
-  }
+  if (!inputs.Has("capabilities")) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
+                      inputs.Parse<v1::Capabilities>("capabilities"));
+  const absl::Status placed =
+      AddPlacements(*deployed, capabilities, description);
+  if (!placed.ok()) *description.add_problems() = ErrorToProto(placed);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -137,11 +162,7 @@ absl::StatusOr<StageOutput> RunDescribe(const v1::DescribeOptions& options,
     if (tensor.is_constant()) parameters += tensor.num_elements();
   }
   description.set_parameters(parameters);
-  if (inputs.Has("capabilities")) {
-    EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
-                        inputs.Parse<v1::Capabilities>("capabilities"));
-    AddPlacements(graph, capabilities, description);
-  }
+  EK_RETURN_IF_ERROR(AddOutlook(graph, inputs, description));
   return output;
 }
 
