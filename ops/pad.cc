@@ -90,35 +90,21 @@ int64_t SourceOf(v1::Pad::Mode mode, int64_t position, int64_t extent) {
   }
 }
 
-// For each output position along each dimension, where its source starts.
-std::vector<std::vector<int64_t>> SourceOffsets(
-    const v1::Pad& op, const TensorView& input,
-    absl::Span<const int64_t> out_shape) {
-  const std::vector<int64_t> steps = RowMajorSteps(input.shape);
-  std::vector<std::vector<int64_t>> offsets(out_shape.size());
-  for (size_t d = 0; d < out_shape.size(); ++d) {
-    for (int64_t i = 0; i < out_shape[d]; ++i) {
-      const int64_t position = i - op.before(static_cast<int>(d));
-      offsets[d].push_back(SourceOf(op.mode(), position, input.shape[d]) *
-                           steps[d]);
-    }
-  }
-  return offsets;
-}
-
+// Writes what stands in the dimensions from `d` on; returns where it ends.
 template <typename T>
-void CopyFrom(const T* from, const std::vector<std::vector<int64_t>>& offsets,
-              int64_t elements, T* to) {
-  std::vector<size_t> position(offsets.size(), 0);
-  for (int64_t i = 0; i < elements; ++i) {
-    int64_t at = 0;
-    for (size_t d = 0; d < offsets.size(); ++d) at += offsets[d][position[d]];
-    to[i] = from[at];
-    for (size_t d = offsets.size(); d-- > 0;) {
-      if (++position[d] < offsets[d].size()) break;
-      position[d] = 0;
-    }
+T* CopyPadded(const v1::Pad& op, absl::Span<const int64_t> shape,
+              const std::vector<int64_t>& steps, size_t d, const T* from,
+              T* to) {
+  if (d == shape.size()) {
+    *to = *from;
+    return to + 1;
   }
+  const auto field = static_cast<int>(d);
+  for (int64_t i = -op.before(field); i < shape[d] + op.after(field); ++i) {
+    const T* source = from + SourceOf(op.mode(), i, shape[d]) * steps[d];
+    to = CopyPadded(op, shape, steps, d + 1, source, to);
+  }
+  return to;
 }
 
 }  // namespace
@@ -135,10 +121,10 @@ absl::Status Pad(const v1::Pad& op, const TensorView& input,
     CopyInside(op, input, output.shape, to);
     return absl::OkStatus();
   }
-  const auto offsets = SourceOffsets(op, input, output.shape);
   WithElementSize(ElementBytes(output.type), [&](auto type) {
     using T = decltype(type);
-    CopyFrom(input.as<T>(), offsets, elements, output.as<T>());
+    CopyPadded(op, input.shape, RowMajorSteps(input.shape), 0, input.as<T>(),
+               output.as<T>());
   });
   return absl::OkStatus();
 }
