@@ -1,6 +1,7 @@
 // edgekilnd: accepts jobs, keeps blobs and results, gives stages to workers.
 
 #include <grpc/support/log.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -37,6 +38,10 @@ namespace {
 constexpr int kUsage = 2;
 constexpr int kInfra = 4;
 constexpr int64_t kMaxConfigBytes = 1 << 20;
+constexpr int64_t kLocalCacheBytes = int64_t{10} << 30;
+// Messages of an upload come and go. Without these, the C library gives their
+// memory back to the kernel and asks for it again, each time.
+constexpr int kKeepFreedBytes = 32 << 20;
 constexpr char kHelp[] =
     "The edgekiln daemon: takes models, targets and data from clients, keeps\n"
     "what was computed, and gives work to edgekiln-worker processes.\n"
@@ -61,6 +66,9 @@ struct Flags {
   bool local = false;
   int workers = -1;  // -1: not given.
   int idle_seconds = 300;
+  int64_t cache_limit_bytes = -1;  // -1: not given.
+  int64_t keep_jobs = 0;           // 0: not given.
+  int keep_days = 0;               // As well.
   bool verbose = false;
 };
 
@@ -92,6 +100,18 @@ void Define(CLI::App& app, Flags& flags) {
                  "With --local: leave after that long without jobs and calls")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
+  app.add_option("--cache-limit", flags.cache_limit_bytes,
+                 "Keep blobs and stage results below that, as 500MB or 20GB; 0: "
+                 "no limit (default 0; with --local 10GB)")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
+  app.add_option("--keep-jobs", flags.keep_jobs,
+                 "Forget the oldest finished jobs and their reports beyond "
+                 "that many (default 10000)")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+  app.add_option("--keep-days", flags.keep_days,
+                 "Forget those that ended longer ago (default 30)")
+      ->check(CLI::Range(1, 1 << 20));
   app.add_flag("--verbose", flags.verbose, "Log every job to stderr");
 }
 
@@ -167,6 +187,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.workers =
         static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, CacheFolder());
+    setup.daemon.cache_limit_bytes = kLocalCacheBytes;
   } else if (flags.state.empty()) {
     EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, StateFolder());
   }
@@ -179,6 +200,13 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.daemon.workers_listen = flags.workers_listen;
   }
   if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
+  if (flags.cache_limit_bytes >= 0) {
+    setup.daemon.cache_limit_bytes = flags.cache_limit_bytes;
+  }
+  if (flags.keep_jobs > 0) setup.daemon.keep_jobs = flags.keep_jobs;
+  if (flags.keep_days > 0) {
+    setup.daemon.keep_jobs_for = absl::Hours(24 * flags.keep_days);
+  }
   if (flags.workers >= 0) setup.workers = flags.workers;
   return setup;
 }
@@ -264,6 +292,8 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
+  mallopt(M_MMAP_THRESHOLD, kKeepFreedBytes);
+  mallopt(M_TRIM_THRESHOLD, kKeepFreedBytes);
   // Models and data of others are nobody's business.
   umask(077);
   if (!flags.verbose) SilenceGrpc();

@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -31,6 +32,7 @@
 #include "server/daemon/local_instance.h"
 #include "server/daemon/question_services.h"
 #include "server/daemon/stage_runner.h"
+#include "server/daemon/still_needed.h"
 #include "server/daemon/workers_service.h"
 #include "server/stage_versions.h"
 
@@ -52,6 +54,11 @@ constexpr int kKeepAliveTimeoutMs = 10'000;
 std::string BoundAddress(const std::string& asked, int port) {
   if (absl::StartsWith(asked, "unix:")) return asked;
   return absl::StrCat(asked.substr(0, asked.rfind(':')), ":", port);
+}
+
+uint64_t NewSeed() {
+  std::random_device random;
+  return (uint64_t{random()} << 32) | random();
 }
 
 struct Listener {
@@ -111,6 +118,7 @@ class DaemonImpl : public Daemon {
     }
     tick_changed_.notify_all();
     if (ticker_.joinable()) ticker_.join();
+    evictor_.Stop();  // It asks the job store.
     // Jobs first, while workers can still do what they are asked: a job must
     // be left as it is for the next daemon, not fail because of our end.
     if (manager_) manager_->Stop();
@@ -131,17 +139,19 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(FileLock lock,
                         FileLock::Acquire(JoinPath(state, "lock")));
     lock_.emplace(std::move(lock));
-    EK_ASSIGN_OR_RETURN(
-        std::unique_ptr<cache::BlobStore> disk,
-        cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs")));
+    EK_ASSIGN_OR_RETURN(std::unique_ptr<cache::BlobStore> disk,
+                        cache::OpenDiskBlobStore(
+                            *files_, JoinPath(state, "blobs"), &evictor_));
     blobs_ = cache::NewMemoryCachedBlobStore(std::move(disk), {});
     EK_ASSIGN_OR_RETURN(
         uploads_, cache::OpenUploadStore(*files_, JoinPath(state, "uploads"),
                                          *blobs_, clock_.Now()));
     EK_ASSIGN_OR_RETURN(results_,
                         cache::OpenDiskStageResultStore(
-                            *files_, JoinPath(state, "results"), *blobs_));
+                            *files_, JoinPath(state, "results"), *blobs_,
+                            &evictor_));
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
+    if (options_.cache_limit_bytes > 0) StartEvicting();
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
     dispatching.heartbeat = options_.heartbeat;
@@ -153,6 +163,9 @@ class DaemonImpl : public Daemon {
     JobManagerOptions managing;
     managing.max_running = options_.max_running_jobs;
     managing.max_queued = options_.max_queued_jobs;
+    managing.retention.max_jobs = options_.keep_jobs;
+    managing.retention.max_age = options_.keep_jobs_for;
+    managing.seed = NewSeed();
     manager_ = std::make_unique<JobManager>(managing, *store_, *journal_,
                                             *stages_, *blobs_, clock_, log_);
     return absl::OkStatus();
@@ -200,6 +213,25 @@ class DaemonImpl : public Daemon {
         NewByteStreamService(limits, *blobs_, *uploads_, activity));
   }
 
+  void StartEvicting() {
+    const int64_t limit = options_.cache_limit_bytes;
+    log_.Info("the cache is kept below ", limit, " bytes");
+    evictor_.Start(
+        {.limit_bytes = limit,
+         .folders = {JoinPath(options_.state_folder, "blobs"),
+                     JoinPath(options_.state_folder, "results")},
+         .needed = [this] { return StillNeededBy(*store_); }},
+        [this](const absl::StatusOr<cache::Evicted>& evicted) {
+          if (!evicted.ok()) {
+            log_.Warning("the cache: ", evicted.status().message());
+          } else if (evicted->files > 0) {
+            log_.Info("the cache: ", evicted->files, " files of ",
+                      evicted->bytes, " bytes evicted, ", evicted->left_bytes,
+                      " bytes left");
+          }
+        });
+  }
+
   void TickLoop() {
     std::unique_lock lock(tick_mutex_);
     last_busy_ = clock_.Monotonic();
@@ -219,6 +251,7 @@ class DaemonImpl : public Daemon {
   Logger& log_;
   std::atomic<bool> stopping_{false};
   const std::unique_ptr<FileSystem> files_;
+  cache::Evictor evictor_{*files_, clock_};
   Activity activity_;
   Activity worker_activity_;
   // In order of creation; destroyed the other way round.
@@ -274,6 +307,13 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   EK_RETURN_IF_ERROR(
       Take("lease_timeout_ms", config.lease_timeout_ms(), lease_ms));
   EK_RETURN_IF_ERROR(Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));
+  int64_t keep_hours = 0;
+  EK_RETURN_IF_ERROR(Take("cache_limit_bytes", config.cache_limit_bytes(),
+                          options.cache_limit_bytes));
+  EK_RETURN_IF_ERROR(Take("keep_jobs", config.keep_jobs(), options.keep_jobs));
+  EK_RETURN_IF_ERROR(
+      Take("keep_job_hours", config.keep_job_hours(), keep_hours));
+  if (keep_hours > 0) options.keep_jobs_for = absl::Hours(keep_hours);
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);
   return absl::OkStatus();

@@ -21,8 +21,12 @@ struct DaemonOptions {
   std::string workers_listen = "127.0.0.1:7434";
   std::string state_folder;
   int64_t max_blob_bytes = int64_t{2} << 30;
+  int64_t cache_limit_bytes = 0;  // Of blobs and stage results; 0: none.
   int max_running_jobs = 16;
   int max_queued_jobs = 1000;
+  // Finished ones, with events and reports.
+  int64_t keep_jobs = 10'000;
+  absl::Duration keep_jobs_for = absl::Hours(24 * 30);
   absl::Duration lease_timeout = absl::Minutes(10);
   absl::Duration heartbeat = absl::Seconds(2);
 };

@@ -245,6 +245,18 @@ TEST_F(DaemonTest, CreateIsIdempotentByRequestId) {
   request.set_request_id("once");
   const v1::Job first = Create(request);
   EXPECT_EQ(Create(request).id(), first.id());
+  // Also of those that are sent at the same moment, and after a restart.
+  request.set_request_id("at once");
+  std::vector<std::string> ids(8);
+  std::vector<std::thread> clients;
+  for (std::string& id : ids) {
+    clients.emplace_back([&] { id = Create(request).id(); });
+  }
+  for (std::thread& client : clients) client.join();
+  EXPECT_THAT(ids, testing::Each(ids[0]));
+  Stop();
+  Start();
+  EXPECT_EQ(Create(request).id(), ids[0]);
   request.set_model_name("another");
   v1::Job job;
   grpc::ClientContext context;
@@ -324,7 +336,83 @@ TEST_F(DaemonTest, RunDeadlineEndsAJob) {
   request.mutable_options()->mutable_run_deadline()->set_nanos(1000);
   const v1::Job job = Create(request);
   EXPECT_EQ(Watch(job.id()).back().state(), v1::FAILED);
-  EXPECT_EQ(Get(job.id()).error().reason(), "DEADLINE");
+  EXPECT_EQ(Get(job.id()).error().reason(), "RUN_DEADLINE");
+}
+
+// From the first lease on: a job that waits for a worker has not used any.
+TEST_F(DaemonTest, RunDeadlineDoesNotCountTheWait) {
+  v1::CreateJobRequest request = Profile();
+  request.mutable_options()->mutable_run_deadline()->set_nanos(1000);
+  const v1::Job job = Create(request);
+  WatchUntil(job.id(), v1::JobEvent::kWaiting);
+  EXPECT_EQ(Get(job.id()).state(), v1::QUEUED);
+}
+
+TEST_F(DaemonTest, QueueDeadlineEndsAJobThatNoWorkerTakesAndSaysWhy) {
+  v1::CreateJobRequest request = Profile();
+  request.mutable_options()->mutable_queue_deadline()->set_seconds(2);
+  const v1::Job job = Create(request);
+  EXPECT_EQ(Watch(job.id()).back().state(), v1::FAILED);
+  const v1::Job failed = Get(job.id());
+  EXPECT_EQ(failed.error().reason(), "QUEUE_DEADLINE");
+  EXPECT_THAT(failed.error().where(), HasSubstr("no worker with role COMPILE"));
+}
+
+TEST_F(DaemonTest, QueueDeadlineDoesNotEndAJobThatAWorkerHas) {
+  const auto worker = Worker({.hang_on = "tile"});
+  v1::CreateJobRequest request = Profile();
+  request.mutable_options()->mutable_queue_deadline()->set_nanos(500'000'000);
+  const v1::Job job = Create(request);
+  WatchUntil(job.id(), v1::JobEvent::kStageStarted);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+  EXPECT_EQ(Get(job.id()).state(), v1::RUNNING);
+}
+
+TEST_F(DaemonTest, ANewerJobOfTheSameSlotTakesThePlaceOfTheOlder) {
+  const auto worker = Worker({.slots = 1, .hang_on = "tile"});
+  v1::CreateJobRequest request = Profile();
+  request.mutable_slot()->set_client("me");
+  request.mutable_slot()->set_name("pane");
+  const v1::Job running = Create(request);
+  WatchUntil(running.id(), v1::JobEvent::kStageFinished);
+  // Others' slots, and jobs without one, are nobody's business.
+  v1::CreateJobRequest other = Profile("int8 other");
+  *other.mutable_slot() = request.slot();
+  other.mutable_slot()->set_client("you");
+  const v1::Job yours = Create(other);
+  const v1::Job free = Create(Profile("int8 free"));
+  *request.mutable_model() = Upload("int8 retyped");
+  const v1::Job newer = Create(request);
+  EXPECT_EQ(Watch(running.id()).back().state(), v1::CANCELLED);
+  const v1::Job older = Get(running.id());
+  EXPECT_EQ(older.superseded_by(), newer.id());
+  EXPECT_EQ(older.error().reason(), "SUPERSEDED");
+  EXPECT_THAT(older.error().where(), HasSubstr(newer.id()));
+  EXPECT_LT(Get(yours.id()).state(), v1::SUCCEEDED);
+  EXPECT_LT(Get(free.id()).state(), v1::SUCCEEDED);
+  EXPECT_LT(Get(newer.id()).state(), v1::SUCCEEDED);
+  EXPECT_EQ(Get(newer.id()).superseded_by(), "");
+  request.mutable_slot()->clear_name();
+  v1::Job refused;
+  grpc::ClientContext context;
+  EXPECT_EQ(jobs_->CreateJob(&context, request, &refused).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+// What the older computes for another job, too, is not taken back.
+TEST_F(DaemonTest, SupersedingLeavesSharedWorkAlone) {
+  const auto worker = Worker({.hang_on = "tile"});
+  v1::CreateJobRequest request = Profile();
+  const v1::Job other = Create(request);
+  request.mutable_slot()->set_name("pane");
+  const v1::Job older = Create(request);
+  WatchUntil(other.id(), v1::JobEvent::kStageFinished);
+  WatchUntil(older.id(), v1::JobEvent::kStageFinished);
+  *request.mutable_model() = Upload("int8 retyped");
+  Create(request);
+  EXPECT_EQ(Watch(older.id()).back().state(), v1::CANCELLED);
+  EXPECT_EQ(worker->Cancelled(), 0);
+  EXPECT_EQ(Get(other.id()).state(), v1::RUNNING);
 }
 
 TEST_F(DaemonTest, UnfinishedJobsAreRunAgainAfterARestart) {

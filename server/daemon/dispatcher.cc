@@ -12,19 +12,10 @@
 namespace edgekiln::server {
 namespace {
 
-constexpr int kMaxSlots = 1024;
 constexpr uint64_t kNoWorker = 0;
 
 void RunAll(std::vector<std::function<void()>>& actions) {
   for (const auto& action : actions) action();
-}
-
-// "COMPILE" of COMPILE_ROLE.
-std::string RoleName(v1::WorkerRole role) {
-  std::string name = v1::WorkerRole_Name(role);
-  constexpr absl::string_view kSuffix = "_ROLE";
-  if (name.size() > kSuffix.size()) name.resize(name.size() - kSuffix.size());
-  return name;
 }
 
 // The last failure, with how often there was one.
@@ -77,7 +68,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
       Complete(id, ShuttingDown(), actions);
     } else {
       queue_.push_back(id);
-      Assign();
+      Assign(actions);
     }
   }
   RunAll(actions);
@@ -106,26 +97,11 @@ void Dispatcher::Cancel(uint64_t lease_id) {
 
 absl::StatusOr<uint64_t> Dispatcher::Connect(
     const v1::WorkerMessage::Hello& hello, WorkerLink* link) {
-  if (hello.build_digest() != options_.build_digest) {
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        {.fault = Fault::kInfra,
-         .reason = "BUILD_MISMATCH",
-         .what = "this worker is of another build than the daemon",
-         .where = absl::StrCat("worker ", hello.name()),
-         .limit = absl::StrCat("worker has build ", hello.build_digest()),
-         .need = absl::StrCat("daemon has build ", options_.build_digest),
-         .fix = "install the same edgekiln on both"});
-  }
-  if (hello.roles().empty() || hello.slots() < 1 || hello.slots() > kMaxSlots) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "BAD_HELLO",
-                      .what = "a worker needs a role and a slot",
-                      .where = absl::StrCat("worker ", hello.name()),
-                      .limit = absl::StrCat("1 to ", kMaxSlots, " slots"),
-                      .need = absl::StrCat(hello.slots(), " slots, ",
-                                           hello.roles_size(), " roles")});
+  if (absl::Status status = CheckHello(hello, options_.build_digest);
+      !status.ok()) {
+    std::lock_guard lock(mutex_);
+    shortage_.Refused(hello);
+    return status;
   }
   Actions actions;
   uint64_t id = 0;
@@ -133,6 +109,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
     std::lock_guard lock(mutex_);
     if (stopped_) return ShuttingDown();
     id = next_id_++;
+    shortage_.Taken(hello);
     Worker& worker = workers_[id];
     worker.link = link;
     worker.name = SanitizeText(hello.name(), 256);
@@ -147,7 +124,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
     message.mutable_welcome()->set_heartbeat_ms(
         absl::ToInt64Milliseconds(options_.heartbeat));
     link->Send(message);
-    Assign();
+    Assign(actions);
   }
   RunAll(actions);
   return id;
@@ -178,7 +155,7 @@ void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
       }
     } else if (message.has_result()) {
       OnResult(worker_id, worker, message.result(), actions);
-      Assign();
+      Assign(actions);
     }
   }
   RunAll(actions);
@@ -238,7 +215,7 @@ void Dispatcher::Disconnect(uint64_t worker_id) {
     std::lock_guard lock(mutex_);
     Lose(worker_id, absl::UnavailableError("its worker was lost"),
          /*close=*/false, actions);
-    Assign();
+    Assign(actions);
   }
   RunAll(actions);
 }
@@ -271,7 +248,7 @@ void Dispatcher::Complete(uint64_t lease_id,
 
 // Compile stages first: they are short, and somebody waits for the first of
 // them. Else oldest first, to the worker with most free slots.
-void Dispatcher::Assign() {
+void Dispatcher::Assign(Actions& actions) {
   for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
     std::deque<uint64_t> left;
     for (const uint64_t lease_id : queue_) {
@@ -281,7 +258,7 @@ void Dispatcher::Assign() {
       if (worker == kNoWorker) {
         left.push_back(lease_id);
       } else {
-        Give(lease_id, lease, worker, workers_.at(worker));
+        Give(lease_id, lease, worker, workers_.at(worker), actions);
       }
     }
     queue_ = std::move(left);
@@ -302,7 +279,7 @@ uint64_t Dispatcher::FindWorker(v1::WorkerRole role) const {
 }
 
 void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
-                      Worker& worker) {
+                      Worker& worker, Actions& actions) {
   lease.worker = worker_id;
   lease.token = next_token_++;
   lease.leased = clock_.Monotonic();
@@ -320,6 +297,8 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
   }
   out.set_timeout_ms(absl::ToInt64Milliseconds(options_.lease_timeout));
   worker.link->Send(message);
+  lease.told.Clear();
+  if (lease.callbacks.leased) actions.push_back(lease.callbacks.leased);
 }
 
 void Dispatcher::Tick() {
@@ -352,7 +331,7 @@ void Dispatcher::Tick() {
       Lose(id, absl::UnavailableError("its worker went silent"),
            /*close=*/true, actions);
     }
-    Assign();
+    Assign(actions);
     Complain(actions);
   }
   RunAll(actions);
@@ -360,24 +339,26 @@ void Dispatcher::Tick() {
 
 void Dispatcher::Complain(Actions& actions) {
   const absl::Duration now = clock_.Monotonic();
+  std::map<v1::WorkerRole, int64_t> positions;
   for (const uint64_t lease_id : queue_) {
     Lease& lease = leases_.at(lease_id);
-    if (HasRole(lease.request.role)) {
-      lease.complained = false;
+    const v1::WorkerRole role = lease.request.role;
+    const int64_t position = ++positions[role];
+    if (now - lease.queued < options_.waiting_grace) continue;
+    const v1::JobEvent::Waiting why =
+        HasRole(role) ? AllBusy(role, position)
+                      : shortage_.NoWorker(role, options_.build_digest,
+                                           options_.workers_address);
+    if (lease.told.reason() == why.reason()) continue;
+    if (lease.told.cause() == why.cause() &&
+        now - lease.told_at < options_.position_interval) {
       continue;
     }
-    if (lease.complained || now - lease.queued < options_.waiting_grace) {
-      continue;
-    }
-    lease.complained = true;
-    actions.push_back(
-        [waiting = lease.callbacks.waiting,
-         reason = absl::StrCat(
-             "no worker with role ", RoleName(lease.request.role),
-             " is connected; start one with edgekiln-worker --connect ",
-             options_.workers_address)] {
-          if (waiting) waiting(reason);
-        });
+    lease.told = why;
+    lease.told_at = now;
+    actions.push_back([waiting = lease.callbacks.waiting, why] {
+      if (waiting) waiting(why);
+    });
   }
 }
 

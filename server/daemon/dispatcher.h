@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/daemon/lease_source.h"
+#include "server/daemon/worker_hello.h"
 
 namespace edgekiln::server {
 
@@ -43,8 +44,10 @@ struct DispatcherOptions {
   absl::Duration heartbeat = absl::Seconds(2);
   int missed_heartbeats = 5;  // Silent for that many: lost.
   absl::Duration lease_timeout = absl::Minutes(10);
-  // A lease waits this long for a first worker before it complains.
+  // A lease waits this long for a worker before it complains.
   absl::Duration waiting_grace = absl::Seconds(1);
+  // Not more often it says how many are before it.
+  absl::Duration position_interval = absl::Seconds(5);
   // A stage that fails on our side so often is given up.
   int max_infra_errors = 3;
   // So often a stage may lose its worker. More than above: a worker may die of
@@ -88,8 +91,9 @@ class Dispatcher : public LeaseSource {
   struct Lease {
     LeaseRequest request;
     LeaseCallbacks callbacks;
-    absl::Duration queued;  // Since when it has been without a worker.
-    bool complained = false;
+    absl::Duration queued;       // Since when it has been without a worker.
+    v1::JobEvent::Waiting told;  // Its last complaint.
+    absl::Duration told_at;
     int infra_errors = 0;
     int losses = 0;
     uint64_t worker = 0;  // 0: queued.
@@ -109,11 +113,11 @@ class Dispatcher : public LeaseSource {
   // What is to be done once the lock is released.
   using Actions = std::vector<std::function<void()>>;
 
-  void Assign();
+  void Assign(Actions& actions);
   // 0 if none with that role has a free slot.
   uint64_t FindWorker(v1::WorkerRole role) const;
-  void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
-            Worker& worker);
+  void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id, Worker& worker,
+            Actions& actions);
   void OnResult(uint64_t worker_id, Worker& worker,
                 const v1::WorkerMessage::Result& result, Actions& actions);
   void Retry(uint64_t lease_id, const absl::Status& why, bool lost,
@@ -133,6 +137,7 @@ class Dispatcher : public LeaseSource {
   std::map<uint64_t, Lease> leases_;
   std::map<uint64_t, Worker> workers_;
   std::deque<uint64_t> queue_;  // Leases without a worker, oldest first.
+  WorkerShortage shortage_;
   uint64_t next_id_ = 1;
   uint64_t next_token_;
   int64_t refused_ = 0;

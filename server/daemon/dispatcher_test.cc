@@ -29,7 +29,8 @@ class FakeLink : public WorkerLink {
 struct Outcome {
   std::optional<absl::StatusOr<LeaseOutcome>> done;
   int done_calls = 0;
-  std::vector<std::string> waiting;
+  std::vector<v1::JobEvent::Waiting> waiting;
+  int leased = 0;
   int progress = 0;
 };
 
@@ -76,8 +77,9 @@ class DispatcherTest : public testing::Test {
       outcome.done = std::move(done);
       ++outcome.done_calls;
     };
-    callbacks.waiting = [&](const std::string& reason) {
-      outcome.waiting.push_back(reason);
+    callbacks.leased = [&] { ++outcome.leased; };
+    callbacks.waiting = [&](const v1::JobEvent::Waiting& why) {
+      outcome.waiting.push_back(why);
     };
     callbacks.progress = [&](const v1::StageProgress&) { ++outcome.progress; };
     return dispatcher_->Submit(std::move(request), std::move(callbacks));
@@ -306,9 +308,62 @@ TEST_F(DispatcherTest, SaysOnceWhyNothingMoves) {
   dispatcher_->Tick();
   dispatcher_->Tick();
   ASSERT_EQ(outcome.waiting.size(), 1u);
-  EXPECT_EQ(outcome.waiting[0],
+  EXPECT_EQ(outcome.waiting[0].cause(), v1::JobEvent::Waiting::NO_WORKER);
+  EXPECT_EQ(outcome.waiting[0].reason(),
             "no worker with role SIMULATE is connected; start one with "
             "edgekiln-worker --connect host:7434");
+}
+
+TEST_F(DispatcherTest, NamesTheWorkerOfAnotherBuildUntilOneOfTheSameComes) {
+  Outcome& outcome = NewOutcome();
+  Submit(outcome);
+  v1::WorkerMessage::Hello hello;
+  hello.set_build_digest("0123456789abcdef");
+  hello.set_name("old-host");
+  hello.add_roles(v1::COMPILE_ROLE);
+  hello.set_slots(1);
+  ASSERT_FALSE(dispatcher_->Connect(hello, &NewLink()).ok());
+  clock_.Advance(absl::Seconds(2));
+  dispatcher_->Tick();
+  ASSERT_EQ(outcome.waiting.size(), 1u);
+  EXPECT_EQ(outcome.waiting[0].cause(), v1::JobEvent::Waiting::OTHER_BUILD);
+  EXPECT_EQ(outcome.waiting[0].reason(),
+            "the only worker with role COMPILE, old-host, is of build "
+            "0123456789ab, this daemon of build build; install the same "
+            "edgekiln on both");
+  FakeLink& link = NewLink();
+  dispatcher_->Disconnect(Connect(link));
+  EXPECT_EQ(outcome.leased, 1);
+  clock_.Advance(absl::Seconds(2));
+  dispatcher_->Tick();
+  ASSERT_EQ(outcome.waiting.size(), 2u);
+  EXPECT_EQ(outcome.waiting[1].cause(), v1::JobEvent::Waiting::NO_WORKER);
+}
+
+TEST_F(DispatcherTest, SaysItsPlaceInTheQueueButNotAtEveryStep) {
+  FakeLink& link = NewLink();
+  const uint64_t worker = Connect(link);
+  Submit(NewOutcome());
+  Submit(NewOutcome());
+  Submit(NewOutcome());
+  Outcome& last = NewOutcome();
+  Submit(last);
+  EXPECT_EQ(last.leased, 0);
+  clock_.Advance(absl::Seconds(2));
+  dispatcher_->Tick();
+  ASSERT_EQ(last.waiting.size(), 1u);
+  EXPECT_EQ(last.waiting[0].cause(), v1::JobEvent::Waiting::ALL_BUSY);
+  EXPECT_EQ(last.waiting[0].position(), 3);
+  Answer(worker, link.leases.back());
+  dispatcher_->Tick();
+  EXPECT_EQ(last.waiting.size(), 1u);  // Told a moment ago.
+  clock_.Advance(absl::Seconds(6));
+  dispatcher_->Tick();
+  ASSERT_EQ(last.waiting.size(), 2u);
+  EXPECT_EQ(last.waiting[1].position(), 2);
+  Answer(worker, link.leases.back());
+  Answer(worker, link.leases.back());
+  EXPECT_EQ(last.leased, 1);
 }
 
 TEST_F(DispatcherTest, ShutdownEndsEverything) {

@@ -125,6 +125,9 @@ class FakeStage {
             *result_.mutable_summary()->mutable_import();
         import.set_format("fake");
         import.set_quantized(absl::StartsWith(all_, "model<int8"));
+        if (absl::StrContains(all_, "warns")) {
+          result_.add_warnings("N is taken for 1");
+        }
         return Output("graph", absl::StrCat("imported ", all_));
       }
       case v1::StageOptions::kDescribe:
@@ -143,6 +146,9 @@ class FakeStage {
       case v1::StageOptions::kTile:
         if (absl::StrContains(Input("machine"), "tiny")) {
           return UserError("does not fit");
+        }
+        if (absl::StrContains(Input("machine"), "warns")) {
+          result_.add_warnings("tiles are thin");
         }
         return Output("tiling", absl::StrCat("tiling ", all_));
       case v1::StageOptions::kEmit:
@@ -208,6 +214,7 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
       return id;
     }
   }
+  if (callbacks.leased) callbacks.leased();
   absl::StatusOr<v1::StageResult> result =
       RunFakeStage(request.options, request.inputs, blobs_);
   if (!result.ok()) {

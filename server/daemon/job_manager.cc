@@ -1,56 +1,57 @@
 #include "server/daemon/job_manager.h"
 
 #include <optional>
-#include <random>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "google/protobuf/util/message_differencer.h"
 #include "google/protobuf/util/time_util.h"
+#include "server/daemon/admission.h"
 #include "server/daemon/shutting_down.h"
-#include "server/daemon/stage_group.h"
-#include "server/proto_convert.h"
-#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
 
-using google::protobuf::util::TimeUtil;
-
-constexpr size_t kMaxRequestIdBytes = 128;
 // A vanished intermediate result is computed again so often.
 constexpr int kMaxRuns = 3;
-constexpr absl::Duration kProgressInterval = absl::Milliseconds(200);
+// Between looks for jobs to forget, unless there were many.
+constexpr absl::Duration kForgetInterval = absl::Minutes(1);
 
-std::string NewJobId() {
-  std::random_device random;
-  std::string bytes;
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(random()));
-  return absl::StrCat("j", ToHex(bytes));
+bool SameSlot(const v1::CreateJobRequest& a, const v1::CreateJobRequest& b) {
+  return a.has_slot() && b.has_slot() && a.slot().name() == b.slot().name() &&
+         a.slot().client() == b.slot().client();
 }
 
-google::protobuf::Timestamp Timestamp(absl::Time time) {
-  return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
+absl::Status CancelledByClient() {
+  return MakeError(absl::StatusCode::kCancelled,
+                   {.fault = Fault::kUser,
+                    .reason = "CANCELLED",
+                    .what = "the job was cancelled",
+                    .fix = "create it again; what is finished is not computed "
+                           "again"});
 }
 
-// How long the job may still wait or run; infinite without a deadline.
-absl::Duration DurationOf(const v1::JobOptions& options,
-                          bool (v1::JobOptions::*has)() const,
-                          const google::protobuf::Duration& value) {
-  if (!(options.*has)()) return absl::InfiniteDuration();
-  return absl::Microseconds(TimeUtil::DurationToMicroseconds(value));
-}
-
-absl::Status DeadlinePassed(absl::string_view which, absl::Duration limit) {
+absl::Status Superseded(const v1::Job& newer) {
   return MakeError(
-      absl::StatusCode::kDeadlineExceeded,
-      {.fault = Fault::kQuota,
-       .reason = "DEADLINE",
-       .what = absl::StrCat("the job's ", which, " deadline has passed"),
-       .limit = absl::FormatDuration(limit),
-       .fix = "give it more time, or look why it waits"});
+      absl::StatusCode::kCancelled,
+      {.fault = Fault::kUser,
+       .reason = "SUPERSEDED",
+       .what = "a newer job of the same slot took its place",
+       .where = absl::StrCat("slot '",
+                             SanitizeText(newer.request().slot().name(), 256),
+                             "', job ", newer.id()),
+       .fix = absl::StrCat("watch job ", newer.id())});
+}
+
+absl::Status QueueFull(int max_queued) {
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.fault = Fault::kQuota,
+                    .reason = "QUEUE_FULL",
+                    .what = "too many jobs wait already",
+                    .limit = absl::StrCat(max_queued, " jobs"),
+                    .fix = "try again later"});
 }
 
 v1::JobEvent StateEvent(v1::JobState state) {
@@ -61,22 +62,10 @@ v1::JobEvent StateEvent(v1::JobState state) {
 
 }  // namespace
 
-// A job in memory. Its mutex guards what follows it.
-struct JobManager::ActiveJob {
-  std::string id;
+// A request on its way to be a job, and all who sent it meanwhile.
+struct JobManager::Creation {
   v1::CreateJobRequest request;
-  absl::Duration queued_at;
-  absl::Duration queue_deadline;
-  absl::Duration run_deadline;
-  std::shared_ptr<StageGroup> stages;
-
-  std::mutex mutex;
-  v1::Job job;
-  absl::Duration started_at = absl::InfiniteDuration();
-  absl::Status stop_reason;  // Non-OK: the job ends with it.
-  bool over = false;
-  absl::Duration last_progress = -absl::InfiniteDuration();
-  std::string last_waiting;
+  std::vector<Created> waiting;  // Guarded by the manager's mutex.
 };
 
 JobManager::JobManager(JobManagerOptions options, JobStore& store,
@@ -88,7 +77,8 @@ JobManager::JobManager(JobManagerOptions options, JobStore& store,
       stages_(stages),
       blobs_(blobs),
       clock_(clock),
-      log_(log) {}
+      log_(log),
+      ids_(options.seed) {}
 
 JobManager::~JobManager() { Stop(); }
 
@@ -100,11 +90,10 @@ void JobManager::Stop() {
     for (const auto& [id, job] : active_) active.push_back(job);
   }
   work_.notify_all();
-  for (const ActivePtr& job : active) {
-    job->stages->Cancel(ShuttingDown());
-  }
+  for (const ActivePtr& job : active) job->stages().Cancel(ShuttingDown());
   for (std::thread& runner : runners_) runner.join();
   runners_.clear();
+  journal_.Stop();
 }
 
 absl::Status JobManager::Start() {
@@ -117,6 +106,8 @@ absl::Status JobManager::Start() {
     journal_.Append(job.id(), StateEvent(v1::QUEUED));
     journal_.Save(job);
     Enqueue(job);
+    // The last daemon may have died before it could.
+    Supersede(job);
   }
   for (int i = 0; i < options_.max_running; ++i) {
     runners_.emplace_back([this] { RunLoop(); });
@@ -124,155 +115,125 @@ absl::Status JobManager::Start() {
   return absl::OkStatus();
 }
 
-absl::Status JobManager::CheckBlobs(const v1::CreateJobRequest& request) {
-  std::vector<std::pair<std::string, v1::Digest>> blobs = {
-      {"model", request.model()}};
-  for (const v1::TargetRef& target : request.targets()) {
-    blobs.emplace_back(absl::StrCat("target ", target.name()), target.digest());
+void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
+  if (absl::Status bad = CheckRequest(request, options_.max_targets);
+      !bad.ok()) {
+    return created(bad);
   }
-  for (const v1::Digest& file : request.calibration().files()) {
-    blobs.emplace_back("calibration", file);
+  auto creation = std::make_shared<Creation>();
+  creation->request = request;
+  creation->waiting.push_back(std::move(created));
+  if (!request.request_id().empty()) {
+    std::unique_lock lock(mutex_);
+    const auto [it, first] = creations_.emplace(request.request_id(), creation);
+    if (!first) {
+      // Somebody sends the same at this moment.
+      Created& mine = creation->waiting.front();
+      v1::Job other;
+      *other.mutable_request() = it->second->request;
+      absl::Status same = CheckSameRequest(other, request);
+      if (same.ok()) {
+        it->second->waiting.push_back(std::move(mine));
+        return;
+      }
+      lock.unlock();
+      return mine(same);
+    }
+    lock.unlock();
+    const absl::StatusOr<bool> answered = AnswerRepeated(creation);
+    if (!answered.ok()) return Answer(creation, answered.status());
+    if (*answered) return;
   }
-  for (const v1::Digest& file : request.data().files()) {
-    blobs.emplace_back("data", file);
+  absl::Status status = CheckBlobs(request, blobs_);
+  if (status.ok()) status = Reserve();
+  if (!status.ok()) return Answer(creation, status);
+  Store(creation);
+}
+
+// True if there is such a job already.
+absl::StatusOr<bool> JobManager::AnswerRepeated(const CreationPtr& creation) {
+  const v1::CreateJobRequest& request = creation->request;
+  EK_ASSIGN_OR_RETURN(const std::optional<v1::Job> stored,
+                      store_.FindByRequest(request.request_id()));
+  if (!stored.has_value()) return false;
+  EK_RETURN_IF_ERROR(CheckSameRequest(*stored, request));
+  Answer(creation, Get(stored->id()));
+  return true;
+}
+
+absl::Status JobManager::Reserve() {
+  std::lock_guard lock(mutex_);
+  if (stopping_) return ShuttingDown();
+  if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
+    return QueueFull(options_.max_queued);
   }
-  for (const auto& [what, proto] : blobs) {
-    EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
-    EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
-    if (present) continue;
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        {.fault = Fault::kUser,
-         .reason = "BLOB_MISSING",
-         .what = absl::StrCat("the ", what, " blob is not on this server"),
-         .where = digest.ToString(),
-         .fix = "upload it first"});
-  }
+  ++storing_;
   return absl::OkStatus();
 }
 
-absl::StatusOr<v1::Job> JobManager::Create(
-    const v1::CreateJobRequest& request) {
-  EK_RETURN_IF_ERROR(ValidateRequest(request));
-  if (request.request_id().size() > kMaxRequestIdBytes ||
-      request.targets_size() > options_.max_targets) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.fault = Fault::kUser,
-         .reason = "REQUEST_TOO_LARGE",
-         .what = "the request has too long an id or too many targets",
-         .limit = absl::StrCat(kMaxRequestIdBytes, " bytes, ",
-                               options_.max_targets, " targets"),
-         .need = absl::StrCat(request.request_id().size(), " bytes, ",
-                              request.targets_size(), " targets"),
-         .fix = "split the job"});
-  }
-  EK_RETURN_IF_ERROR(CheckBlobs(request));
+void JobManager::Store(const CreationPtr& creation) {
+  v1::Job job;
   {
     std::lock_guard lock(mutex_);
-    if (stopping_) return ShuttingDown();
-    if (static_cast<int>(queue_.size()) >= options_.max_queued) {
-      return MakeError(absl::StatusCode::kResourceExhausted,
-                       {.fault = Fault::kQuota,
-                        .reason = "QUEUE_FULL",
-                        .what = "too many jobs wait already",
-                        .limit = absl::StrCat(options_.max_queued, " jobs"),
-                        .fix = "try again later"});
-    }
+    job.set_id(absl::StrFormat("j%016x", ids_.Next()));
   }
-  v1::Job job;
-  job.set_id(NewJobId());
   job.set_state(v1::QUEUED);
-  *job.mutable_request() = request;
-  *job.mutable_created() = Timestamp(clock_.Now());
-  v1::JobEvent event = StateEvent(v1::QUEUED);
-  event.set_sequence(1);
-  *event.mutable_time() = job.created();
-  EK_ASSIGN_OR_RETURN(const v1::Job stored, store_.Create(job, event));
-  if (stored.id() == job.id()) {
-    journal_.Track(job.id(), 1);
-    Enqueue(job);
-    return stored;
-  }
-  if (!google::protobuf::util::MessageDifferencer::Equals(stored.request(),
-                                                          request)) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "REQUEST_ID_REUSED",
-                      .what = "this request_id belongs to another request",
-                      .where = absl::StrCat("job ", stored.id()),
-                      .fix = "choose a new request_id for a new request"});
-  }
-  return Get(stored.id());
+  *job.mutable_request() = creation->request;
+  *job.mutable_created() =
+      google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
+          absl::ToUnixMicros(clock_.Now()));
+  journal_.Create(job, StateEvent(v1::QUEUED),
+                  [this, creation, job](const absl::Status& stored) {
+                    OnStored(creation, job, stored);
+                  });
 }
 
-StageGroupHooks JobManager::HooksFor(const std::weak_ptr<ActiveJob>& weak) {
-  StageGroupHooks hooks;
-  // Hooks outlive the job; what they say then is dropped.
-  const auto append = [this, weak](auto fill) {
-    const ActivePtr self = weak.lock();
-    if (self == nullptr) return;
-    std::lock_guard lock(self->mutex);
-    if (self->over) return;
-    v1::JobEvent event;
-    if (fill(*self, event)) journal_.Append(self->id, std::move(event));
-  };
-  hooks.started = [append](const std::string& stage, int target) {
-    append([&](ActiveJob& self, v1::JobEvent& event) {
-      self.last_waiting.clear();
-      event.mutable_stage_started()->set_name(stage);
-      event.mutable_stage_started()->set_target(target);
-      return true;
-    });
-  };
-  hooks.progress = [append, this](const std::string& stage,
-                                  const v1::StageProgress& progress) {
-    append([&](ActiveJob& self, v1::JobEvent& event) {
-      const absl::Duration now = clock_.Monotonic();
-      if (now - self.last_progress < kProgressInterval) return false;
-      self.last_progress = now;
-      event.mutable_progress()->set_stage(stage);
-      *event.mutable_progress()->mutable_progress() = progress;
-      return true;
-    });
-  };
-  hooks.waiting = [append](const std::string& reason) {
-    append([&](ActiveJob& self, v1::JobEvent& event) {
-      if (self.last_waiting == reason) return false;
-      self.last_waiting = reason;
-      event.mutable_waiting()->set_reason(reason);
-      return true;
-    });
-  };
-  hooks.finished = [append](const v1::Report::Stage& record) {
-    append([&](ActiveJob& self, v1::JobEvent& event) {
-      self.last_waiting.clear();
-      *self.job.add_stages() = record;
-      *event.mutable_stage_finished() = record;
-      return true;
-    });
-  };
-  hooks.samples = [append](const v1::JobEvent::Samples& samples) {
-    append([&](ActiveJob&, v1::JobEvent& event) {
-      *event.mutable_samples() = samples;
-      return true;
-    });
-  };
-  return hooks;
+void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
+                          const absl::Status& stored) {
+  if (stored.ok()) {
+    Enqueue(job);
+    Supersede(job);
+  }
+  {
+    std::lock_guard lock(mutex_);
+    --storing_;
+  }
+  if (!stored.ok()) return Answer(creation, stored);
+  v1::Job answer = job;
+  answer.set_last_sequence(1);
+  Answer(creation, answer);
+}
+
+void JobManager::Answer(const CreationPtr& creation,
+                        const absl::StatusOr<v1::Job>& job) {
+  std::vector<Created> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    waiting.swap(creation->waiting);
+    const auto it = creations_.find(creation->request.request_id());
+    if (it != creations_.end() && it->second == creation) creations_.erase(it);
+  }
+  for (const Created& created : waiting) created(job);
+}
+
+// Cancels what is before `newer` in its slot: all that is there, as jobs come
+// here in the order in which they were stored.
+void JobManager::Supersede(const v1::Job& newer) {
+  if (!newer.request().has_slot()) return;
+  std::vector<ActivePtr> older;
+  {
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, job] : active_) {
+      if (id != newer.id() && SameSlot(job->request(), newer.request())) {
+        older.push_back(job);
+      }
+    }
+  }
+  for (const ActivePtr& job : older) End(job, Superseded(newer), newer.id());
 }
 
 void JobManager::Enqueue(const v1::Job& job) {
-  auto active = std::make_shared<ActiveJob>();
-  active->id = job.id();
-  active->request = job.request();
-  active->queued_at = clock_.Monotonic();
-  const v1::JobOptions& options = active->request.options();
-  active->queue_deadline = DurationOf(
-      options, &v1::JobOptions::has_queue_deadline, options.queue_deadline());
-  active->run_deadline = DurationOf(options, &v1::JobOptions::has_run_deadline,
-                                    options.run_deadline());
-  active->job = job;
-  active->stages = std::make_shared<StageGroup>(stages_, HooksFor(active));
+  const ActivePtr active = ActiveJob::New(job, stages_, journal_, clock_);
   {
     std::lock_guard lock(mutex_);
     active_[job.id()] = active;
@@ -295,20 +256,9 @@ void JobManager::RunLoop() {
 }
 
 void JobManager::Run(const ActivePtr& active) {
-  bool runs = false;
-  {
-    std::lock_guard lock(active->mutex);
-    runs = active->stop_reason.ok();
-    if (runs) {
-      active->started_at = clock_.Monotonic();
-      active->job.set_state(v1::RUNNING);
-      *active->job.mutable_started() = Timestamp(clock_.Now());
-      journal_.Save(active->job);
-      journal_.Append(active->id, StateEvent(v1::RUNNING));
-    }
-  }
   JobResult result;
-  if (runs) result = RunStages(active);
+  result.status = active->stop_reason();
+  if (result.status.ok()) result = RunStages(active);
   if (!result.status.ok() && Interrupted(active)) return;
   Finish(active, std::move(result));
 }
@@ -316,10 +266,7 @@ void JobManager::Run(const ActivePtr& active) {
 // Whether the job is not over, only interrupted: the next daemon goes on. What
 // was asked to end has ended.
 bool JobManager::Interrupted(const ActivePtr& active) {
-  {
-    std::lock_guard lock(active->mutex);
-    if (!active->stop_reason.ok()) return false;
-  }
+  if (!active->stop_reason().ok()) return false;
   std::lock_guard lock(mutex_);
   return stopping_;
 }
@@ -327,12 +274,13 @@ bool JobManager::Interrupted(const ActivePtr& active) {
 JobResult JobManager::RunStages(const ActivePtr& active) {
   JobResult result;
   for (int run = 1; run <= kMaxRuns; ++run) {
-    result = RunCompileJob(active->id, active->request, *active->stages);
+    result = RunCompileJob(active->id(), active->request(), active->stages());
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
     if (!error.has_value() || error->reason != kInputLost) return result;
-    log_.Warning("job ", active->id, ": ", result.status.message());
+    log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
-    if (absl::Status missing = CheckBlobs(active->request); !missing.ok()) {
+    if (absl::Status missing = CheckBlobs(active->request(), blobs_);
+        !missing.ok()) {
       result.status = std::move(missing);
       return result;
     }
@@ -341,46 +289,13 @@ JobResult JobManager::RunStages(const ActivePtr& active) {
 }
 
 void JobManager::Finish(const ActivePtr& active, JobResult result) {
-  v1::JobState state = v1::SUCCEEDED;
-  v1::Job job;
-  {
-    std::lock_guard lock(active->mutex);
-    // Whatever the stages said when they were stopped, this is why.
-    if (!active->stop_reason.ok() &&
-        (!result.status.ok() || active->job.state() == v1::QUEUED)) {
-      result.status = active->stop_reason;
-    }
-    if (!result.status.ok()) {
-      state = absl::IsCancelled(result.status) ? v1::CANCELLED : v1::FAILED;
-    }
-    active->over = true;
-    active->job.set_state(state);
-    *active->job.mutable_finished() = Timestamp(clock_.Now());
-    if (state == v1::FAILED) {
-      *active->job.mutable_error() = ErrorToProto(result.status);
-      v1::JobEvent event;
-      *event.mutable_error() = active->job.error();
-      journal_.Append(active->id, std::move(event));
-    }
-    if (state == v1::CANCELLED) result.reports.clear();
-    active->job.clear_artifacts();
-    for (v1::Artifact& artifact : result.artifacts) {
-      *active->job.add_artifacts() = std::move(artifact);
-    }
-    if (result.description.inputs_size() + result.description.layers_size() >
-        0) {
-      *active->job.mutable_description() = result.description;
-    }
-    active->job.set_reports(static_cast<int>(result.reports.size()));
-    job = active->job;
-  }
-  journal_.Finish(job, std::move(result.reports), StateEvent(state));
-  journal_.Flush();
-  log_.Info("job ", job.id(), " ", v1::JobState_Name(state),
-            state == v1::FAILED ? ": " : "",
-            state == v1::FAILED ? job.error().message() : "");
-  std::lock_guard lock(mutex_);
-  active_.erase(job.id());
+  const v1::Job job = active->Finish(
+      std::move(result), [this, id = active->id()](const absl::Status&) {
+        std::lock_guard lock(mutex_);
+        active_.erase(id);
+      });
+  log_.Info("job ", job.id(), " ", v1::JobState_Name(job.state()),
+            job.has_error() ? ": " : "", job.error().message());
 }
 
 JobManager::ActivePtr JobManager::Find(const std::string& id) {
@@ -392,20 +307,13 @@ JobManager::ActivePtr JobManager::Find(const std::string& id) {
 absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   const ActivePtr active = Find(id);
   EK_ASSIGN_OR_RETURN(v1::Job job, store_.Get(id));
-  if (active == nullptr || job.state() > v1::RUNNING) return job;
-  std::lock_guard lock(active->mutex);
-  if (active->over) return job;  // The end is on its way to the disk.
-  *job.mutable_stages() = active->job.stages();
+  if (active != nullptr && job.state() <= v1::RUNNING) active->CopyStages(job);
   return job;
 }
 
-void JobManager::End(const ActivePtr& active, const absl::Status& why) {
-  {
-    std::lock_guard lock(active->mutex);
-    if (active->over || !active->stop_reason.ok()) return;
-    active->stop_reason = why;
-  }
-  active->stages->Cancel(why);
+void JobManager::End(const ActivePtr& active, const absl::Status& why,
+                     const std::string& superseded_by) {
+  if (!active->Stop(why, superseded_by)) return;
   bool queued = false;
   {
     std::lock_guard lock(mutex_);
@@ -429,36 +337,46 @@ absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
       std::lock_guard lock(mutex_);
       if (stopping_) return ShuttingDown();
     }
-    End(active, absl::CancelledError("the job was cancelled"));
+    End(active, CancelledByClient());
+    journal_.Flush();
   }
   return Get(id);
 }
 
+void JobManager::ForgetOldJobs() {
+  const absl::Duration now = clock_.Monotonic();
+  if (now < forget_at_) return;
+  forget_at_ = now + kForgetInterval;
+  const absl::StatusOr<int> forgotten =
+      store_.Forget(options_.retention, clock_.Now());
+  if (!forgotten.ok()) {
+    log_.Error("forgetting old jobs: ", forgotten.status().message());
+  } else if (*forgotten > 0) {
+    log_.Info("forgot ", *forgotten, " old jobs");
+    forget_at_ = now;  // There may be more.
+  }
+}
+
 void JobManager::Tick() {
   std::vector<ActivePtr> active;
+  std::vector<ActivePtr> queued;
   {
     std::lock_guard lock(mutex_);
     for (const auto& [id, job] : active_) active.push_back(job);
+    queued.assign(queue_.begin(), queue_.end());
   }
-  const absl::Duration now = clock_.Monotonic();
+  for (size_t i = 0; i < queued.size(); ++i) {
+    queued[i]->TellPosition(static_cast<int64_t>(i) + 1, options_.max_running);
+  }
   for (const ActivePtr& job : active) {
-    absl::Status why;
-    {
-      std::lock_guard lock(job->mutex);
-      const bool queued = job->started_at == absl::InfiniteDuration();
-      if (queued && now - job->queued_at > job->queue_deadline) {
-        why = DeadlinePassed("queue", job->queue_deadline);
-      } else if (!queued && now - job->started_at > job->run_deadline) {
-        why = DeadlinePassed("run", job->run_deadline);
-      }
-    }
-    if (!why.ok()) End(job, why);
+    if (absl::Status why = job->Overdue(); !why.ok()) End(job, why);
   }
+  ForgetOldJobs();
 }
 
 bool JobManager::Busy() {
   std::lock_guard lock(mutex_);
-  return !active_.empty();
+  return !active_.empty() || storing_ > 0;
 }
 
 }  // namespace edgekiln::server

@@ -7,6 +7,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,12 +20,13 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/rng.h"
 #include "cache/blob_store.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/compile_job.h"
+#include "server/daemon/active_job.h"
 #include "server/daemon/job_journal.h"
 #include "server/daemon/job_store.h"
-#include "server/daemon/stage_group.h"
 #include "server/daemon/stage_runner.h"
 
 namespace edgekiln::server {
@@ -33,11 +35,13 @@ struct JobManagerOptions {
   int max_running = 16;   // Jobs at once; each has a thread of its own.
   int max_queued = 1000;  // More are refused with RESOURCE_EXHAUSTED.
   int max_targets = 256;  // Of one job; each has a thread while it runs.
+  Retention retention;
+  uint64_t seed = 0;  // Of job ids. Another one in every life of the daemon.
 };
 
 class JobManager {
  public:
-  // All must outlive the manager.
+  // All must outlive the manager. Stop() ends the journal.
   JobManager(JobManagerOptions options, JobStore& store, JobJournal& journal,
              StageRunner& stages, cache::BlobStore& blobs, Clock& clock,
              Logger& log);
@@ -53,30 +57,41 @@ class JobManager {
   void Stop();
 
   // Errors: those of Jobs.CreateJob.
-  absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request);
+  using Created = std::function<void(absl::StatusOr<v1::Job>)>;
+  // Calls `created` exactly once, when the job is durable or the request has
+  // failed: from within or later, by another thread. It must not block.
+  void Create(const v1::CreateJobRequest& request, Created created);
   absl::StatusOr<v1::Job> Get(const std::string& id);
   // Errors: NOT_FOUND.
   absl::StatusOr<v1::Job> Cancel(const std::string& id);
 
-  // Ends jobs whose deadline has passed. To be called about once a second.
+  // Ends jobs whose deadline has passed, tells those that wait, forgets old
+  // ones. To be called several times a second.
   void Tick();
   // Whether any job is queued or running.
   bool Busy();
 
  private:
-  struct ActiveJob;
+  struct Creation;
+  using CreationPtr = std::shared_ptr<Creation>;
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
+  absl::Status Reserve();
+  absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
+  void Store(const CreationPtr& creation);
+  void OnStored(const CreationPtr& creation, const v1::Job& job,
+                const absl::Status& stored);
+  void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
+  void Supersede(const v1::Job& newer);
   void Enqueue(const v1::Job& job);
-  // What the job's stages tell becomes its events.
-  StageGroupHooks HooksFor(const std::weak_ptr<ActiveJob>& weak);
   void RunLoop();
   void Run(const ActivePtr& active);
   bool Interrupted(const ActivePtr& active);
   JobResult RunStages(const ActivePtr& active);
   void Finish(const ActivePtr& active, JobResult result);
-  void End(const ActivePtr& active, const absl::Status& why);
-  absl::Status CheckBlobs(const v1::CreateJobRequest& request);
+  void End(const ActivePtr& active, const absl::Status& why,
+           const std::string& superseded_by = "");
+  void ForgetOldJobs();
   ActivePtr Find(const std::string& id);
 
   const JobManagerOptions options_;
@@ -86,11 +101,15 @@ class JobManager {
   cache::BlobStore& blobs_;
   Clock& clock_;
   Logger& log_;
+  absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
   std::mutex mutex_;
   std::condition_variable work_;
   // All guarded by mutex_.
+  Rng ids_;
   std::map<std::string, ActivePtr> active_;  // Queued or running.
   std::deque<ActivePtr> queue_;
+  std::map<std::string, CreationPtr> creations_;  // By request_id.
+  int storing_ = 0;  // Jobs on their way to the disk.
   bool stopping_ = false;
   std::vector<std::thread> runners_;
 };

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
+#include "server/daemon/answer_cache.h"
+#include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 #include "server/daemon/shutting_down.h"
 
@@ -18,10 +20,18 @@ namespace {
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
 constexpr int kEventsAtOnce = 256;
+// Requests larger than this are parsed each time.
+constexpr size_t kMaxKnownBytes = 16 << 10;
 // How soon a watcher that has gone away is noticed.
 constexpr absl::Duration kWatchPoll = absl::Milliseconds(200);
 
-class JobsService final : public v1::Jobs::Service {
+// Methods that editors and CI call all the time answer from memory.
+using HotJobs = v1::Jobs::WithRawCallbackMethod_CreateJob<
+    v1::Jobs::WithRawCallbackMethod_GetJob<v1::Jobs::Service>>;
+using HotReports =
+    v1::Reports::WithRawCallbackMethod_GetReport<v1::Reports::Service>;
+
+class JobsService final : public HotJobs {
  public:
   JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
               const std::atomic<bool>& stopping, Activity& activity)
@@ -31,17 +41,26 @@ class JobsService final : public v1::Jobs::Service {
         stopping_(stopping),
         activity_(activity) {}
 
-  grpc::Status CreateJob(grpc::ServerContext*,
-                         const v1::CreateJobRequest* request,
-                         v1::Job* response) override {
-    const Activity::Call call(activity_);
-    return Answer(jobs_.Create(*request), response);
+  grpc::ServerUnaryReactor* CreateJob(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    const auto call =
+        std::make_shared<RawCall>(*context, activity_, *request, *response);
+    grpc::ServerUnaryReactor* const reactor = call->reactor();
+    Create(call);
+    return reactor;
   }
 
-  grpc::Status GetJob(grpc::ServerContext*, const v1::GetJobRequest* request,
-                      v1::Job* response) override {
-    const Activity::Call call(activity_);
-    return Answer(jobs_.Get(request->id()), response);
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override {
+    RawCall call(*context, activity_, *request, *response);
+    grpc::ServerUnaryReactor* const reactor = call.reactor();
+    v1::GetJobRequest wanted;
+    absl::Status status = call.Parse(wanted);
+    if (status.ok()) status = AnswerWith(wanted.id(), call);
+    if (!status.ok()) call.Fail(status);
+    return reactor;
   }
 
   grpc::Status ListJobs(grpc::ServerContext*,
@@ -55,7 +74,9 @@ class JobsService final : public v1::Jobs::Service {
                          const v1::CancelJobRequest* request,
                          v1::Job* response) override {
     const Activity::Call call(activity_);
-    return Answer(jobs_.Cancel(request->id()), response);
+    absl::StatusOr<v1::Job> job = jobs_.Cancel(request->id());
+    if (job.ok()) *response = *std::move(job);
+    return ToGrpc(job.status());
   }
 
   grpc::Status WatchJob(grpc::ServerContext* context,
@@ -66,10 +87,39 @@ class JobsService final : public v1::Jobs::Service {
   }
 
  private:
-  static grpc::Status Answer(absl::StatusOr<v1::Job> job, v1::Job* response) {
-    if (!job.ok()) return ToGrpc(job.status());
-    *response = *std::move(job);
-    return grpc::Status::OK;
+  // Answers with the job as it is. Errors: NOT_FOUND.
+  absl::Status AnswerWith(const std::string& id, RawCall& call) {
+    EK_ASSIGN_OR_RETURN(const Answer finished, store_.FinishedJob(id));
+    if (finished != nullptr) {
+      call.Answer(*finished);
+      return absl::OkStatus();
+    }
+    EK_ASSIGN_OR_RETURN(const v1::Job job, jobs_.Get(id));
+    call.Answer(job);
+    return absl::OkStatus();
+  }
+
+  void Create(const std::shared_ptr<RawCall>& call) {
+    // The very same bytes are the same request.
+    std::string bytes(call->bytes());
+    if (const Answer id = known_.Find(bytes)) {
+      // Unless the job was forgotten meanwhile.
+      if (AnswerWith(*id, *call).ok()) return;
+      known_.Forget(bytes);
+    }
+    v1::CreateJobRequest request;
+    if (absl::Status bad = call->Parse(request); !bad.ok()) {
+      return call->Fail(bad);
+    }
+    const bool keep =
+        !request.request_id().empty() && bytes.size() <= kMaxKnownBytes;
+    if (!keep) bytes.clear();
+    jobs_.Create(request, [this, call, bytes = std::move(bytes)](
+                              const absl::StatusOr<v1::Job>& job) {
+      if (!job.ok()) return call->Fail(job.status());
+      if (!bytes.empty()) known_.Keep(bytes, job->id());
+      call->Answer(*job);
+    });
   }
 
   absl::Status List(const v1::ListJobsRequest& request,
@@ -107,10 +157,13 @@ class JobsService final : public v1::Jobs::Service {
                      grpc::ServerWriter<v1::JobEvent>& writer) {
     EK_RETURN_IF_ERROR(store_.Get(request.id()).status());
     int64_t after = request.after_sequence();
-    uint64_t version = 0;
     while (!context.IsCancelled()) {
-      // Before the look: a change after it ends the next wait at once.
-      version = journal_.WaitForChange(version, absl::ZeroDuration());
+      const JobJournal::News news =
+          journal_.WaitForEvents(request.id(), after, kWatchPoll);
+      if (news == JobJournal::News::kNone) {
+        if (stopping_) return ShuttingDown();
+        continue;
+      }
       EK_ASSIGN_OR_RETURN(const std::vector<v1::JobEvent> events,
                           store_.Events(request.id(), after, kEventsAtOnce));
       for (const v1::JobEvent& event : events) {
@@ -121,13 +174,9 @@ class JobsService final : public v1::Jobs::Service {
           return absl::OkStatus();
         }
       }
-      if (!events.empty()) continue;
-      EK_ASSIGN_OR_RETURN(const v1::Job job, store_.Get(request.id()));
-      if (job.state() >= v1::SUCCEEDED && after >= job.last_sequence()) {
+      if (events.empty() && news == JobJournal::News::kEnded) {
         return absl::OkStatus();
       }
-      if (stopping_) return ShuttingDown();
-      journal_.WaitForChange(version, kWatchPoll);
     }
     return absl::CancelledError("watcher left");
   }
@@ -137,27 +186,33 @@ class JobsService final : public v1::Jobs::Service {
   JobJournal& journal_;
   const std::atomic<bool>& stopping_;
   Activity& activity_;
+  AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
 };
 
-class ReportsService final : public v1::Reports::Service {
+class ReportsService final : public HotReports {
  public:
   ReportsService(JobStore& store, Activity& activity)
       : store_(store), activity_(activity) {}
 
-  grpc::Status GetReport(grpc::ServerContext*,
-                         const v1::GetReportRequest* request,
-                         v1::Report* response) override {
-    const Activity::Call call(activity_);
-    absl::StatusOr<v1::Report> report = Find(*request);
-    if (!report.ok()) return ToGrpc(report.status());
-    *response = *std::move(report);
-    return grpc::Status::OK;
+  grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    RawCall call(*context, activity_, *request, *response);
+    grpc::ServerUnaryReactor* const reactor = call.reactor();
+    if (absl::Status status = AnswerWith(call); !status.ok()) {
+      call.Fail(status);
+    }
+    return reactor;
   }
 
  private:
-  absl::StatusOr<v1::Report> Find(const v1::GetReportRequest& request) {
-    EK_RETURN_IF_ERROR(store_.Get(request.job_id()).status());
-    return store_.GetReport(request.job_id(), request.target());
+  absl::Status AnswerWith(RawCall& call) {
+    v1::GetReportRequest wanted;
+    EK_RETURN_IF_ERROR(call.Parse(wanted));
+    EK_ASSIGN_OR_RETURN(const Answer report,
+                        store_.GetReport(wanted.job_id(), wanted.target()));
+    call.Answer(*report);
+    return absl::OkStatus();
   }
 
   JobStore& store_;

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/workers.pb.h"
 
@@ -32,9 +33,11 @@ struct LeaseOutcome {
 struct LeaseCallbacks {
   // Exactly once. Non-OK: CANCELLED, or an infrastructure failure.
   std::function<void(absl::StatusOr<LeaseOutcome>)> done;
+  // A worker has taken it; again after one was lost.
+  std::function<void()> leased;
   std::function<void(const v1::StageProgress&)> progress;
-  // Why nothing moves; at most once per reason.
-  std::function<void(const std::string&)> waiting;
+  // Why no worker takes it; again when that changes.
+  std::function<void(const v1::JobEvent::Waiting&)> waiting;
 };
 
 // Thread-safe.

@@ -39,10 +39,22 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
                  const std::function<absl::Status(JobContext&)>& ask) {
   const auto complaint = std::make_shared<Complaint>();
   StageGroupHooks hooks;
-  hooks.waiting = [complaint](const std::string& reason) {
+  hooks.waiting = [complaint](const std::string&,
+                              const v1::JobEvent::Waiting& why) {
     std::lock_guard lock(complaint->mutex);
-    complaint->reason = reason;
-    complaint->since = std::chrono::steady_clock::now();
+    // Busy ones will have time.
+    if (why.cause() == v1::JobEvent::Waiting::ALL_BUSY) {
+      complaint->reason.clear();
+      return;
+    }
+    if (complaint->reason.empty()) {
+      complaint->since = std::chrono::steady_clock::now();
+    }
+    complaint->reason = why.reason();
+  };
+  hooks.started = [complaint](const std::string&, int) {
+    std::lock_guard lock(complaint->mutex);
+    complaint->reason.clear();
   };
   hooks.finished = [complaint](const v1::Report::Stage&) {
     std::lock_guard lock(complaint->mutex);

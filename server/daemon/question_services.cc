@@ -10,7 +10,9 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "server/compile_job.h"
+#include "server/daemon/admission.h"
 #include "server/daemon/question.h"
+#include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 #include "server/daemon/shutting_down.h"
 #include "server/proto_convert.h"
@@ -71,6 +73,8 @@ class ModelsService final : public v1::Models::Service {
     v1::CreateJobRequest job;
     job.set_model_name(request.model_name());
     *job.mutable_model() = request.model();
+    *job.mutable_bindings() = request.bindings();
+    EK_RETURN_IF_ERROR(CheckBlobs(job, blobs_));
     job.add_goals(v1::INSPECT);
     if (request.has_target()) {
       EK_RETURN_IF_ERROR(
@@ -92,11 +96,37 @@ class ModelsService final : public v1::Models::Service {
   Activity& activity_;
 };
 
-class TargetsService final : public v1::Targets::Service {
+// A target of ours as GetTarget tells it.
+struct KnownTarget {
+  v1::TargetInfo info;
+  Digest digest;
+  std::string answer;  // `info`, serialized.
+  bool listed = true;
+};
+
+std::vector<KnownTarget> KnownTargets() {
+  std::vector<KnownTarget> known;
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
+    KnownTarget& out = known.emplace_back();
+    out.digest = DigestOf(builtin.text);
+    out.info.set_name(builtin.name);
+    out.info.set_doc(builtin.doc);
+    out.info.set_text(builtin.text);
+    *out.info.mutable_digest() = ToProto(out.digest);
+    out.answer = out.info.SerializeAsString();
+    out.listed = builtin.listing != target::Listing::kHidden;
+  }
+  return known;
+}
+
+using HotTargets =
+    v1::Targets::WithRawCallbackMethod_GetTarget<v1::Targets::Service>;
+
+class TargetsService final : public HotTargets {
  public:
   TargetsService(StageRunner& stages, cache::BlobStore& blobs,
                  const std::atomic<bool>& stopping, Activity& activity)
-      : targets_(target::BuiltinTargets()),
+      : targets_(KnownTargets()),
         stages_(stages),
         blobs_(blobs),
         stopping_(stopping),
@@ -105,21 +135,24 @@ class TargetsService final : public v1::Targets::Service {
   grpc::Status ListTargets(grpc::ServerContext*, const v1::ListTargetsRequest*,
                            v1::ListTargetsResponse* response) override {
     const Activity::Call call(activity_);
-    for (const target::BuiltinTarget& builtin : targets_) {
-      if (builtin.listing == target::Listing::kHidden) continue;
+    for (const KnownTarget& known : targets_) {
+      if (!known.listed) continue;
       v1::TargetInfo& info = *response->add_targets();
-      info.set_name(builtin.name);
-      info.set_doc(builtin.doc);
-      *info.mutable_digest() = ToProto(DigestOf(builtin.text));
+      info = known.info;
+      info.clear_text();
     }
     return grpc::Status::OK;
   }
 
-  grpc::Status GetTarget(grpc::ServerContext*,
-                         const v1::GetTargetRequest* request,
-                         v1::TargetInfo* response) override {
-    const Activity::Call call(activity_);
-    return ToGrpc(Get(request->name(), *response));
+  grpc::ServerUnaryReactor* GetTarget(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    RawCall call(*context, activity_, *request, *response);
+    grpc::ServerUnaryReactor* const reactor = call.reactor();
+    if (absl::Status status = AnswerWith(call); !status.ok()) {
+      call.Fail(status);
+    }
+    return reactor;
   }
 
   grpc::Status ValidateTarget(grpc::ServerContext* context,
@@ -130,29 +163,31 @@ class TargetsService final : public v1::Targets::Service {
   }
 
  private:
-  absl::Status Get(const std::string& name, v1::TargetInfo& response) {
+  absl::Status AnswerWith(RawCall& call) {
+    v1::GetTargetRequest wanted;
+    EK_RETURN_IF_ERROR(call.Parse(wanted));
     std::vector<std::string> names;
-    for (const target::BuiltinTarget& builtin : targets_) {
-      if (builtin.name != name) {
-        names.push_back(builtin.name);
+    for (const KnownTarget& known : targets_) {
+      if (known.info.name() != wanted.name()) {
+        names.push_back(known.info.name());
         continue;
       }
-      const Digest digest = DigestOf(builtin.text);
-      EK_RETURN_IF_ERROR(blobs_.Put(digest, builtin.text));
-      response.set_name(builtin.name);
-      response.set_doc(builtin.doc);
-      response.set_text(builtin.text);
-      *response.mutable_digest() = ToProto(digest);
+      // It may have been evicted since the last call.
+      EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(known.digest));
+      if (!present) {
+        EK_RETURN_IF_ERROR(blobs_.Put(known.digest, known.info.text()));
+      }
+      call.Answer(known.answer);
       return absl::OkStatus();
     }
-    return MakeError(
-        absl::StatusCode::kNotFound,
-        {.fault = Fault::kUser,
-         .reason = "TARGET_UNKNOWN",
-         .what = "there is no target of that name",
-         .where = absl::StrCat("target '", name, "'"),
-         .fix = target::DidYouMean(
-             name, names, "`edgekiln targets list` shows all of them")});
+    return MakeError(absl::StatusCode::kNotFound,
+                     {.fault = Fault::kUser,
+                      .reason = "TARGET_UNKNOWN",
+                      .what = "there is no target of that name",
+                      .where = absl::StrCat("target '", wanted.name(), "'"),
+                      .fix = target::DidYouMean(
+                          wanted.name(), names,
+                          "`edgekiln targets list` shows all of them")});
   }
 
   absl::Status Validate(grpc::ServerContext& context,
@@ -185,7 +220,7 @@ class TargetsService final : public v1::Targets::Service {
     return absl::OkStatus();
   }
 
-  const std::vector<target::BuiltinTarget> targets_;
+  const std::vector<KnownTarget> targets_;
   StageRunner& stages_;
   cache::BlobStore& blobs_;
   const std::atomic<bool>& stopping_;

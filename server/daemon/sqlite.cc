@@ -27,8 +27,28 @@ absl::Status SqliteError(sqlite3* handle, absl::string_view doing) {
 
 }  // namespace
 
-void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
-  sqlite3_finalize(statement);
+void Statement::Return::operator()(sqlite3_stmt* statement) const {
+  pool->Put(statement);
+}
+
+StatementPool::~StatementPool() {
+  for (const auto& [sql, statement] : idle_) sqlite3_finalize(statement);
+}
+
+sqlite3_stmt* StatementPool::Take(absl::string_view sql) {
+  const auto it = idle_.find(sql);
+  if (it == idle_.end()) return nullptr;
+  sqlite3_stmt* const statement = it->second;
+  idle_.erase(it);
+  return statement;
+}
+
+void StatementPool::Put(sqlite3_stmt* statement) {
+  sqlite3_reset(statement);
+  sqlite3_clear_bindings(statement);
+  if (!idle_.emplace(sqlite3_sql(statement), statement).second) {
+    sqlite3_finalize(statement);
+  }
 }
 
 void Database::Closer::operator()(sqlite3* handle) const {
@@ -88,13 +108,14 @@ absl::Status Database::Execute(const std::string& sql) {
 }
 
 absl::StatusOr<Statement> Database::Prepare(absl::string_view sql) {
-  sqlite3_stmt* statement = nullptr;
-  if (sqlite3_prepare_v2(handle_.get(), sql.data(),
+  sqlite3_stmt* statement = pool_->Take(sql);
+  if (statement == nullptr &&
+      sqlite3_prepare_v2(handle_.get(), sql.data(),
                          static_cast<int>(sql.size()), &statement,
                          nullptr) != SQLITE_OK) {
     return SqliteError(handle_.get(), sql);
   }
-  return Statement(statement);
+  return Statement(statement, pool_.get());
 }
 
 }  // namespace edgekiln::server

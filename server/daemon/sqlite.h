@@ -5,6 +5,8 @@
 // thread at a time.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -16,6 +18,8 @@ struct sqlite3;
 struct sqlite3_stmt;
 
 namespace edgekiln::server {
+
+class StatementPool;
 
 // A prepared statement. Bind parameters from 1 on, then Step(); columns count
 // from 0. Must not outlive its database.
@@ -34,12 +38,27 @@ class Statement {
 
  private:
   friend class Database;
-  struct Finalizer {
+  struct Return {
+    StatementPool* pool;
     void operator()(sqlite3_stmt* statement) const;
   };
-  explicit Statement(sqlite3_stmt* statement) : statement_(statement) {}
+  Statement(sqlite3_stmt* statement, StatementPool* pool)
+      : statement_(statement, Return{pool}) {}
 
-  std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::unique_ptr<sqlite3_stmt, Return> statement_;
+};
+
+// Statements that nobody uses at the moment, ready for new parameters: parsing
+// SQL takes longer than most of what it says.
+class StatementPool {
+ public:
+  ~StatementPool();
+  // Null if there is none.
+  sqlite3_stmt* Take(absl::string_view sql);
+  void Put(sqlite3_stmt* statement);
+
+ private:
+  std::map<std::string, sqlite3_stmt*, std::less<>> idle_;
 };
 
 class Database {
@@ -49,15 +68,18 @@ class Database {
 
   // Statements without parameters or rows, separated by semicolons.
   absl::Status Execute(const std::string& sql);
+  // One statement. The same text again costs no parsing.
   absl::StatusOr<Statement> Prepare(absl::string_view sql);
 
  private:
   struct Closer {
     void operator()(sqlite3* handle) const;
   };
-  explicit Database(sqlite3* handle) : handle_(handle) {}
+  explicit Database(sqlite3* handle)
+      : handle_(handle), pool_(std::make_unique<StatementPool>()) {}
 
   std::unique_ptr<sqlite3, Closer> handle_;
+  std::unique_ptr<StatementPool> pool_;  // Emptied before the handle closes.
 };
 
 }  // namespace edgekiln::server

@@ -17,7 +17,10 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
       hook(name, progress);
     };
   }
-  events.waiting = hooks_.waiting;
+  if (hooks_.waiting) {
+    events.waiting = [hook = hooks_.waiting, name = call.name](
+                         const v1::JobEvent::Waiting& why) { hook(name, why); };
+  }
   events.finished = hooks_.finished;
   std::shared_ptr<StageTicket> ticket =
       runner_.Start(std::move(call), std::move(events));

@@ -21,7 +21,8 @@ struct StageGroupHooks {
   std::function<void(const std::string& stage, int target)> started;
   std::function<void(const std::string& stage, const v1::StageProgress&)>
       progress;
-  std::function<void(const std::string& reason)> waiting;
+  std::function<void(const std::string& stage, const v1::JobEvent::Waiting&)>
+      waiting;
   std::function<void(const v1::Report::Stage&)> finished;
   std::function<void(const v1::JobEvent::Samples&)> samples;
 };

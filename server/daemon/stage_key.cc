@@ -68,8 +68,10 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kQuantize:
     case v1::StageOptions::kPartition:
     case v1::StageOptions::kEmit:
-    case v1::StageOptions::kCountCycles:
     case v1::StageOptions::kInterpret:
+      return absl::OkStatus();
+    case v1::StageOptions::kCountCycles:
+      encoder.Add(options.count_cycles().timing_only());
       return absl::OkStatus();
     case v1::StageOptions::kDescribe:
       encoder.Add(options.describe().format());

@@ -56,7 +56,8 @@ struct StageRunner::Flight {
   std::string key;
   StageCall call;
   std::vector<std::shared_ptr<Ticket>> tickets;  // Guarded by runner's mutex.
-  bool leased = false;                           // As well.
+  bool leased = false;                           // As well: to a worker.
+  v1::JobEvent::Waiting waiting;                 // As well: since then.
   uint64_t lease_id = 0;                         // As well.
 };
 
@@ -113,6 +114,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   }
   std::shared_ptr<Flight> mine;
   bool leased = false;
+  v1::JobEvent::Waiting waiting;
   {
     std::lock_guard lock(mutex_);
     std::shared_ptr<Flight>& flight = flights_[*key];
@@ -124,14 +126,19 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
     } else {
       ticket->merged = true;
       leased = flight->leased;
+      waiting = flight->waiting;
     }
     ticket->flight = flight;
     flight->tickets.push_back(ticket);
   }
   if (mine != nullptr) {
     Launch(mine);
-  } else if (leased && ticket->events.started) {
-    ticket->events.started();
+    return handle;
+  }
+  // What the others know already.
+  if (leased && ticket->events.started) ticket->events.started();
+  if (!waiting.reason().empty() && ticket->events.waiting) {
+    ticket->events.waiting(waiting);
   }
   return handle;
 }
@@ -148,15 +155,9 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     Land(flight, outcome, /*hit=*/true);
     return;
   }
-  std::vector<std::shared_ptr<Ticket>> tickets;
   {
     std::lock_guard lock(mutex_);
-    flight->leased = true;
-    tickets = flight->tickets;
-  }
-  if (tickets.empty()) return;  // Given up during the look-up.
-  for (const auto& ticket : tickets) {
-    if (ticket->events.started) ticket->events.started();
+    if (flight->tickets.empty()) return;  // Given up during the look-up.
   }
   const uint64_t id = Submit(flight);
   bool abandoned = false;
@@ -166,6 +167,19 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     abandoned = flight->tickets.empty();
   }
   if (abandoned) leases_.Cancel(id);
+}
+
+void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  {
+    std::lock_guard lock(mutex_);
+    flight->leased = true;
+    flight->waiting.Clear();
+    tickets = flight->tickets;
+  }
+  for (const auto& ticket : tickets) {
+    if (ticket->events.started) ticket->events.started();
+  }
 }
 
 uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
@@ -189,6 +203,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
            [this, flight](absl::StatusOr<LeaseOutcome> outcome) {
              OnDone(flight, std::move(outcome));
            },
+       .leased = [this, flight] { OnLeased(flight); },
        .progress =
            [each](const v1::StageProgress& progress) {
              each([&](const StageEvents& events) {
@@ -196,9 +211,13 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
              });
            },
        .waiting =
-           [each](const std::string& reason) {
+           [this, flight, each](const v1::JobEvent::Waiting& why) {
+             {
+               std::lock_guard lock(mutex_);
+               flight->waiting = why;
+             }
              each([&](const StageEvents& events) {
-               if (events.waiting) events.waiting(reason);
+               if (events.waiting) events.waiting(why);
              });
            }});
 }

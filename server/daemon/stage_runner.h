@@ -32,9 +32,10 @@ inline constexpr char kInputLost[] = "INPUT_LOST";
 // Called from any thread, without locks held; `finished` last. Any may be
 // empty.
 struct StageEvents {
-  std::function<void()> started;  // Not for what was found in the store.
+  // A worker has it; again after one was lost. Not for what was in the store.
+  std::function<void()> started;
   std::function<void(const v1::StageProgress&)> progress;
-  std::function<void(const std::string& reason)> waiting;
+  std::function<void(const v1::JobEvent::Waiting&)> waiting;
   std::function<void(const v1::Report::Stage& record)> finished;
 };
 
@@ -62,6 +63,7 @@ class StageRunner {
 
   void Launch(const std::shared_ptr<Flight>& flight);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
+  void OnLeased(const std::shared_ptr<Flight>& flight);
   void OnDone(const std::shared_ptr<Flight>& flight,
               absl::StatusOr<LeaseOutcome> outcome);
   absl::Status CheckOutcome(const Flight& flight, const LeaseOutcome& outcome);

@@ -183,25 +183,39 @@ TEST_F(StageRunnerTest, AGroupIsCancelledAsAWhole) {
 TEST_F(StageRunnerTest, EventsReachEveryWaiter) {
   int started = 0;
   int progress = 0;
+  std::vector<std::string> waiting;
   std::vector<std::string> finished;
   const StageEvents events{
       .started = [&] { ++started; },
       .progress = [&](const v1::StageProgress&) { ++progress; },
-      .waiting = {},
+      .waiting =
+          [&](const v1::JobEvent::Waiting& why) {
+            waiting.push_back(why.reason());
+          },
       .finished =
           [&](const v1::Report::Stage& record) {
             finished.push_back(record.name());
           }};
   const auto first = runner_->Start(Tile("a"), events);
+  v1::JobEvent::Waiting why;
+  why.set_reason("busy");
+  leases_.open.at(1).waiting(why);
+  // Who comes later is told what the others know.
   const auto second = runner_->Start(Tile("b"), events);
+  EXPECT_EQ(waiting, (std::vector<std::string>{"busy", "busy"}));
+  EXPECT_EQ(started, 0);
+  leases_.open.at(1).leased();
   EXPECT_EQ(started, 2);
+  const auto third = runner_->Start(Tile("late"), events);
+  EXPECT_EQ(started, 3);
+  EXPECT_EQ(waiting.size(), 2u);
   leases_.open.at(1).progress({});
-  EXPECT_EQ(progress, 2);
+  EXPECT_EQ(progress, 3);
   leases_.End(1, Success());
-  EXPECT_EQ(finished, (std::vector<std::string>{"a", "b"}));
-  const auto third = runner_->Start(Tile("c"), events);
-  EXPECT_EQ(started, 2);  // Found in the store: nothing was started.
-  EXPECT_EQ(finished.size(), 3u);
+  EXPECT_EQ(finished, (std::vector<std::string>{"a", "b", "late"}));
+  const auto found = runner_->Start(Tile("c"), events);
+  EXPECT_EQ(started, 3);  // Found in the store: nothing was started.
+  EXPECT_EQ(finished.size(), 4u);
 }
 
 }  // namespace

@@ -39,6 +39,14 @@ class SizedLru {
     bytes_ += bytes;
   }
 
+  void Erase(const Key& key) {
+    const auto it = index_.find(key);
+    if (it == index_.end()) return;
+    bytes_ -= it->second->bytes;
+    entries_.erase(it->second);
+    index_.erase(it);
+  }
+
   void Clear() {
     index_.clear();
     entries_.clear();
