@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/status_macros.h"
 #include "client/command_context.h"
 #include "client/command_line.h"
@@ -195,6 +196,7 @@ ExitCode Main(const std::vector<std::string>& args) {
 }  // namespace edgekiln::client
 
 int main(int argc, char** argv) {
+  edgekiln::KeepFreedMemory();
   const std::vector<std::string> args(argv + 1, argv + std::max(argc, 1));
   return static_cast<int>(edgekiln::client::Main(args));
 }

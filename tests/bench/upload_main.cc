@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "client/connection.h"
@@ -230,6 +231,7 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using edgekiln::bench::BareServer;
+  edgekiln::KeepFreedMemory();  // As our programs do, at either end.
   if (BareServer::IsWanted(argc, argv)) return BareServer::Serve(argv);
   return edgekiln::bench::Main(argc, argv);
 }
