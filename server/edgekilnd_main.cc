@@ -1,7 +1,6 @@
 // edgekilnd: accepts jobs, keeps blobs and results, gives stages to workers.
 
 #include <grpc/support/log.h>
-#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -23,6 +22,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/memory.h"
 #include "base/status_macros.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
@@ -39,9 +39,6 @@ constexpr int kUsage = 2;
 constexpr int kInfra = 4;
 constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr int64_t kLocalCacheBytes = int64_t{10} << 30;
-// Messages of an upload come and go. Without these, the C library gives their
-// memory back to the kernel and asks for it again, each time.
-constexpr int kKeepFreedBytes = 32 << 20;
 constexpr char kHelp[] =
     "The edgekiln daemon: takes models, targets and data from clients, keeps\n"
     "what was computed, and gives work to edgekiln-worker processes.\n"
@@ -292,8 +289,7 @@ int Main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
-  mallopt(M_MMAP_THRESHOLD, kKeepFreedBytes);
-  mallopt(M_TRIM_THRESHOLD, kKeepFreedBytes);
+  KeepFreedMemory();
   // Models and data of others are nobody's business.
   umask(077);
   if (!flags.verbose) SilenceGrpc();
