@@ -18,9 +18,14 @@ namespace {
 struct RawOptions {
   CommandLine line;
   std::string timeout;
+  std::string queue_timeout;
+  std::string run_timeout;
   std::vector<std::string> inputs;
   std::string calibration_method;
   std::string seed;
+  std::vector<std::string> dimensions;
+  std::vector<std::string> bound_inputs;
+  std::vector<std::string> external_data;
   int64_t limit = 0;
   std::string a;  // report diff.
   std::string b;
@@ -49,6 +54,22 @@ void AddCommon(CLI::App& app, RawOptions& raw) {
 void AddModel(CLI::App& app, RawOptions& raw) {
   app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
       ->required();
+  app.add_option("--bind", raw.dimensions,
+                 WrapHelp("ONNX: the extent of a symbolic dimension; that of "
+                          "an unnamed one is written INPUT:POSITION=EXTENT"))
+      ->type_name("NAME=EXTENT")
+      ->allow_extra_args(false);
+  app.add_option("--bind-input", raw.bound_inputs,
+                 WrapHelp("ONNX: a graph input becomes the constant in an .npy "
+                          "or TensorProto (.pb) file"))
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("--external-data", raw.external_data,
+                 WrapHelp("ONNX: a file that the model keeps tensors in. "
+                          "LOCATION is what the model calls it; without it, "
+                          "the name of the file"))
+      ->type_name("[LOCATION=]FILE")
+      ->allow_extra_args(false);
 }
 
 enum class Targets { kOptional, kRequired, kSeveral };
@@ -101,6 +122,27 @@ void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--limit", raw.limit, help)->type_name("N");
 }
 
+// What the daemon does for the job, also once this command is gone.
+void AddJob(CLI::App& app, RawOptions& raw) {
+  constexpr char kGroup[] = "Job options";
+  app.add_option(
+         "--supersede", raw.line.slot,
+         WrapHelp("Cancel your unfinished jobs that were given the same "
+                  "KEY: for editors that ask at every change"))
+      ->type_name("KEY")
+      ->group(kGroup);
+  app.add_option("--queue-timeout", raw.queue_timeout,
+                 WrapHelp("The job fails, exit code 4, if no worker takes it "
+                          "in that time"))
+      ->type_name("DURATION")
+      ->group(kGroup);
+  app.add_option("--run-timeout", raw.run_timeout,
+                 WrapHelp("The job fails, exit code 5, that long after a "
+                          "worker took it"))
+      ->type_name("DURATION")
+      ->group(kGroup);
+}
+
 // What the report must hold; exit code 3 if it does not.
 void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
   app.add_option("--max-cycles", raw.line.gates.max_cycles,
@@ -150,6 +192,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
+  AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kProfile, "profile",
                    "Cycles per layer on the simulated chip");
@@ -163,6 +206,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                 WrapHelp("Cycles alone: no values are computed, none are "
                          "compared with the reference"));
   AddGates(*app, raw, /*accuracy=*/false);
+  AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
                    "Accuracy and exactness over a labelled data set");
@@ -172,6 +216,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddData(*app, raw, true, "The labelled data set");
   AddLimit(*app, raw, "Use at most N samples");
   AddGates(*app, raw, /*accuracy=*/true);
+  AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kRun, "run",
                    "Outputs of the reference, or of the simulated chip");
@@ -255,6 +300,25 @@ absl::Status CheckGateValues(const Gates& gates) {
                     "write 0.83 for 83 %");
 }
 
+absl::Status SetBindings(RawOptions& raw) {
+  for (const std::string& text : raw.dimensions) {
+    EK_ASSIGN_OR_RETURN(v1::DimensionBinding dimension,
+                        ParseDimensionBinding(text));
+    raw.line.dimensions.push_back(std::move(dimension));
+  }
+  for (const std::string& text : raw.bound_inputs) {
+    EK_ASSIGN_OR_RETURN(NamedFile file,
+                        ParseNamedFile(text, "--bind-input", false));
+    raw.line.bound_inputs.push_back(std::move(file));
+  }
+  for (const std::string& text : raw.external_data) {
+    EK_ASSIGN_OR_RETURN(NamedFile file,
+                        ParseNamedFile(text, "--external-data", true));
+    raw.line.external_data.push_back(std::move(file));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   const CLI::App& app = *Reached(&root);
   CommandLine& line = raw.line;
@@ -264,6 +328,18 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   };
   if (!raw.timeout.empty()) {
     EK_ASSIGN_OR_RETURN(line.timeout, ParseTimeout(raw.timeout));
+  }
+  if (!raw.queue_timeout.empty()) {
+    EK_ASSIGN_OR_RETURN(line.queue_timeout, ParseTimeout(raw.queue_timeout),
+                        "--queue-timeout");
+  }
+  if (!raw.run_timeout.empty()) {
+    EK_ASSIGN_OR_RETURN(line.run_timeout, ParseTimeout(raw.run_timeout),
+                        "--run-timeout");
+  }
+  if (given("--supersede") && line.slot.empty()) {
+    return UsageError("the KEY is empty", "--supersede", "",
+                      "name what the result is for, or leave it out");
   }
   for (const std::string& input : raw.inputs) {
     EK_ASSIGN_OR_RETURN(v1::InputTransform transform,
@@ -277,6 +353,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.transforms.push_back(std::move(transform));
   }
+  EK_RETURN_IF_ERROR(SetBindings(raw));
   // Synthetic inputs are made in the network's own scale.
   if (!line.transforms.empty() && line.data.empty() &&
       line.calibration.empty()) {

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/option_values.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -59,11 +60,18 @@ struct CommandLine {
   std::string calibration;
   std::string output;  // compile: a folder; run: a .npz file.
   std::vector<v1::InputTransform> transforms;
+  std::vector<v1::DimensionBinding> dimensions;
+  std::vector<NamedFile> bound_inputs;
+  std::vector<NamedFile> external_data;
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
   Gates gates;               // profile, validate.
   bool timing_only = false;  // profile.
+  // compile, profile, validate.
+  std::string slot;  // Empty: none.
+  absl::Duration queue_timeout = absl::InfiniteDuration();
+  absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | cancel, report diff.
   std::vector<std::string> names;

@@ -44,6 +44,27 @@ std::string Describe(const CommandLine& line) {
   add("seed", line.seed.has_value() ? std::to_string(*line.seed) : "");
   add("limit", line.limit.has_value() ? std::to_string(*line.limit) : "");
   add("names", absl::StrJoin(line.names, "|"));
+  add("slot", line.slot);
+  add("bind", absl::StrJoin(line.dimensions, "|",
+                            [](std::string* out, const auto& dimension) {
+                              absl::StrAppend(out, dimension.name(), ":",
+                                              dimension.extent());
+                            }));
+  const auto files = [&](const std::string& name,
+                         const std::vector<NamedFile>& list) {
+    add(name, absl::StrJoin(list, "|", [](std::string* out, const auto& file) {
+          absl::StrAppend(out, file.name, ":", file.path);
+        }));
+  };
+  files("bind_input", line.bound_inputs);
+  files("external", line.external_data);
+  const auto span = [&](const std::string& name, absl::Duration value) {
+    if (value != absl::InfiniteDuration()) {
+      add(name, absl::FormatDuration(value));
+    }
+  };
+  span("queue", line.queue_timeout);
+  span("run", line.run_timeout);
   add("timing_only", line.timing_only ? "1" : "");
   add("max_regression", line.max_regression_percent.has_value()
                             ? absl::StrCat(*line.max_regression_percent)
@@ -60,8 +81,16 @@ struct Case {
 TEST(ParseCommandLineTest, Accepts) {
   const Case cases[] = {
       {"inspect m", Command::kInspect, "model=m"},
+      {"inspect --bind N=2 --bind x:1=3 --bind-input s=s.npy --external-data "
+       "d/w.bin m",
+       Command::kInspect,
+       "model=m bind=N:2|x:1:3 bind_input=s:s.npy external=w.bin:d/w.bin"},
       {"profile m --target t --timing-only", Command::kProfile,
        "model=m targets=t timing_only=1"},
+      {"compile m --target t --supersede k --queue-timeout 2s",
+       Command::kCompile, "model=m targets=t slot=k queue=2s"},
+      {"validate m --target t --data d --run-timeout 1m", Command::kValidate,
+       "model=m targets=t data=d run=1m"},
       {"report diff 1 b.json", Command::kReportDiff, "names=1|b.json"},
       {"report diff 1 1 --target x --target y --max-regression 2.5",
        Command::kReportDiff, "targets=x|y names=1|1 max_regression=2.5"},
@@ -136,6 +165,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --limit x", "Could not convert", ""},
       {"profile m --target t --seed -1", "'-1' is not a seed", ""},
       {"profile m --target t --timeout never", "'never' is not a time", "30s"},
+      {"compile m --target t --run-timeout never", "'never' is not a time",
+       "30s"},
       {"profile m --target t --input scale=1 --input scale=2",
        "two --input options for the same input", ""},
       {"profile m --target t --input scale=1",

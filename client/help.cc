@@ -57,6 +57,8 @@ constexpr char kProfile[] = R"(Examples:
 
   edgekiln profile net.tflite --target dla-64-o-512k --timing-only
       Cycles alone, without computing values: for editors and searches.
+  edgekiln profile net.tflite --target dla-64-o-512k --supersede left-pane
+      A newer one with that key cancels this one: only the last answer counts.
 
 Every layer output of the simulated chip is compared with the reference; a
 difference is exit code 3, as is a broken --max-... or --min-... limit. With

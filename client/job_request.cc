@@ -1,5 +1,7 @@
 #include "client/job_request.h"
 
+#include <unistd.h>
+
 #include <random>
 #include <set>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "google/protobuf/util/time_util.h"
 
 namespace edgekiln::client {
 namespace {
@@ -43,6 +46,21 @@ void MakeNamesUnique(v1::CreateJobRequest& request) {
   }
 }
 
+void SetDeadline(absl::Duration limit, google::protobuf::Duration& deadline) {
+  deadline = google::protobuf::util::TimeUtil::MicrosecondsToDuration(
+      absl::ToInt64Microseconds(limit));
+}
+
+// Users of one daemon must not take each other's slots.
+v1::JobSlot SlotOf(const std::string& key) {
+  char host[65] = "";
+  gethostname(host, sizeof(host) - 1);
+  v1::JobSlot slot;
+  slot.set_client(absl::StrCat(getuid(), "@", host));
+  slot.set_name(key);
+  return slot;
+}
+
 void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
   v1::JobOptions& options = *request.mutable_options();
   if (line.calibration_method.has_value()) {
@@ -51,6 +69,13 @@ void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
   if (line.seed.has_value()) options.set_seed(*line.seed);
   if (line.limit.has_value()) options.set_limit(*line.limit);
   options.set_timing_only(line.timing_only);
+  if (line.queue_timeout != absl::InfiniteDuration()) {
+    SetDeadline(line.queue_timeout, *options.mutable_queue_deadline());
+  }
+  if (line.run_timeout != absl::InfiniteDuration()) {
+    SetDeadline(line.run_timeout, *options.mutable_run_deadline());
+  }
+  if (!line.slot.empty()) *request.mutable_slot() = SlotOf(line.slot);
   for (const v1::InputTransform& transform : line.transforms) {
     *request.add_transforms() = transform;
   }
@@ -101,6 +126,31 @@ absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
   return ref;
 }
 
+absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
+                                               std::vector<LocalBlob>& blobs) {
+  v1::ModelBindings bindings;
+  for (const v1::DimensionBinding& dimension : context.line.dimensions) {
+    *bindings.add_dimensions() = dimension;
+  }
+  const auto open = [&](const NamedFile& file, absl::string_view option,
+                        v1::NamedBlob& named) -> absl::Status {
+    EK_ASSIGN_OR_RETURN(const LocalBlob blob,
+                        OpenLocalBlob(context.files, file.path, option));
+    named.set_name(file.name);
+    *named.mutable_digest() = ToProto(blob.digest);
+    blobs.push_back(blob);
+    return absl::OkStatus();
+  };
+  for (const NamedFile& file : context.line.bound_inputs) {
+    EK_RETURN_IF_ERROR(open(file, "--bind-input", *bindings.add_inputs()));
+  }
+  for (const NamedFile& file : context.line.external_data) {
+    EK_RETURN_IF_ERROR(
+        open(file, "--external-data", *bindings.add_external_data()));
+  }
+  return bindings;
+}
+
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context) {
   return context.connection.Upload(blobs, [&](int64_t done, int64_t total) {
@@ -123,6 +173,8 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
                       OpenLocalBlob(context.files, line.model, "MODEL"));
   *request.mutable_model() = ToProto(model.digest);
   blobs.push_back(model);
+  EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
+                      OpenBindings(context, blobs));
   if (!line.calibration.empty()) {
     EK_RETURN_IF_ERROR(AddDataSet(line.calibration, "--calibration", false,
                                   context, *request.mutable_calibration(),

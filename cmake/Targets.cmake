@@ -55,10 +55,14 @@ function(edgekiln_cc_library name)
   endif()
 endfunction()
 
-# edgekiln_cc_binary(<name> [TOOL] [OUTPUT_NAME name] SRCS ... DEPS ...)
+# edgekiln_cc_binary(<name> [TOOL] [ARCHIVES] [OUTPUT_NAME name]
+#                    SRCS ... DEPS ...)
 # A program in bin/. A TOOL is for developers and not part of `release`.
+# ARCHIVES: starts fast, because it is linked with archives (link_archives.sh);
+# sanitizers want their libraries shared.
 function(edgekiln_cc_binary name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "TOOL" "OUTPUT_NAME" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TOOL;ARCHIVES" "OUTPUT_NAME"
+    "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   add_executable(${name} ${arg_SRCS})
   edgekiln_strict_(${name})
@@ -66,6 +70,12 @@ function(edgekiln_cc_binary name)
   target_link_libraries(${name} PRIVATE ${arg_DEPS})
   if(arg_OUTPUT_NAME)
     set_target_properties(${name} PROPERTIES OUTPUT_NAME ${arg_OUTPUT_NAME})
+  endif()
+  if(arg_ARCHIVES AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set(launcher "${PROJECT_SOURCE_DIR}/cmake/link_archives.sh")
+    set_target_properties(${name} PROPERTIES
+      RULE_LAUNCH_LINK "${launcher}"
+      LINK_DEPENDS "${launcher}")
   endif()
   if((arg_TOOL AND NOT EK_BUILD_TESTS) OR EK_BUILD_FUZZERS)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)

@@ -225,6 +225,23 @@ TEST_F(CommandsTest, ValidateAsksForWhatTheCommandLineSays) {
             (std::vector<std::string>{model_, calibration, data, chip}));
 }
 
+TEST_F(CommandsTest, TheJobIsGivenItsSlotAndItsDeadlines) {
+  ASSERT_TRUE(Run(RunCompile, {"compile", model_, "--target", "a"}).ok());
+  EXPECT_FALSE(connection_.created.has_slot());
+  EXPECT_FALSE(connection_.created.options().has_queue_deadline());
+  EXPECT_FALSE(connection_.created.options().has_run_deadline());
+  ASSERT_TRUE(Run(RunCompile,
+                  {"compile", model_, "--target", "a", "--supersede", "pane",
+                   "--queue-timeout", "1500ms", "--run-timeout", "1m"})
+                  .ok());
+  const v1::CreateJobRequest& request = connection_.created;
+  EXPECT_EQ(request.slot().name(), "pane");
+  EXPECT_NE(request.slot().client(), "");
+  EXPECT_EQ(request.options().queue_deadline().ShortDebugString(),
+            "seconds: 1 nanos: 500000000");
+  EXPECT_EQ(request.options().run_deadline().seconds(), 60);
+}
+
 TEST_F(CommandsTest, TargetFilesOfTheSameNameAreToldApart) {
   std::filesystem::create_directory(folder_ + "/b");
   const std::string a = Put("chip.txtpb", "a");
@@ -415,15 +432,18 @@ TEST_F(CommandsTest, TimeoutCancelsAndTellsAMissingWorkerFromASlowRun) {
   EXPECT_EQ(GetErrorDetail(status)->where, "no compile worker");
   v1::JobEvent started;
   started.mutable_stage_started()->set_name("import");
-  connection_.events = {waiting, started};
+  connection_.events = {started, waiting};  // Its worker was lost.
   status = Run(RunProfile, args);
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
+  connection_.events = {waiting, started};
+  status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
   v1::JobEvent progress;
   progress.mutable_progress()->set_stage("import");
   connection_.events = {waiting, started, progress};
   status = Run(RunProfile, args);
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kDeadline) << status;
-  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "7", "7"}));
+  EXPECT_EQ(connection_.cancelled, std::vector<std::string>(4, "7"));
 }
 
 TEST_F(CommandsTest, InterruptCancelsOnlyOnesOwnJob) {
