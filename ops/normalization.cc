@@ -4,6 +4,7 @@
 #include "ops/kernels.h"
 #include "ops/lines.h"
 #include "ops/real_math.h"
+#include "ops/real_quantizer.h"
 
 // Values divided by a size of their neighbours. Everything in double, sums in
 // ascending order; one rounding per result.
@@ -75,6 +76,30 @@ void L2(const v1::L2Normalization& op, const T* x, T* y,
   });
 }
 
+template <typename T>
+void L2Quantized(const v1::L2Normalization& op, const TensorView& input,
+                 const MutableTensorView& output) {
+  const double scale = input.quantization.scale[0];
+  const int32_t zero_point = input.quantization.zero_point[0];
+  const RealQuantizer<T> quantize(output);
+  const T* x = input.as<T>();
+  T* y = output.as<T>();
+  ForEachLine(
+      output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
+        int64_t sum = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          const int64_t value = x[at + i * step] - zero_point;
+          sum += value * value;
+        }
+        const double size = std::max(
+            scale * std::sqrt(static_cast<double>(sum)), double{op.epsilon()});
+        for (int64_t i = 0; i < count; ++i) {
+          const double value = scale * (x[at + i * step] - zero_point);
+          y[at + i * step] = quantize(value / size);
+        }
+      });
+}
+
 }  // namespace
 
 absl::Status LocalResponseNormalization(
@@ -105,10 +130,21 @@ absl::Status LayerNormalization(const v1::LayerNormalization& op, Inputs inputs,
 absl::Status L2Normalization(const v1::L2Normalization& op,
                              const TensorView& input,
                              const MutableTensorView& output) {
-  if (output.type == v1::FLOAT64) {
-    L2(op, input.as<double>(), output.as<double>(), output.shape);
-  } else {
-    L2(op, input.as<float>(), output.as<float>(), output.shape);
+  switch (output.type) {
+    case v1::FLOAT64:
+      L2(op, input.as<double>(), output.as<double>(), output.shape);
+      break;
+    case v1::INT8:
+      L2Quantized<int8_t>(op, input, output);
+      break;
+    case v1::UINT8:
+      L2Quantized<uint8_t>(op, input, output);
+      break;
+    case v1::INT16:
+      L2Quantized<int16_t>(op, input, output);
+      break;
+    default:
+      L2(op, input.as<float>(), output.as<float>(), output.shape);
   }
   return absl::OkStatus();
 }

@@ -105,7 +105,7 @@ absl::Status CheckLayerNormalization(const v1::LayerNormalization& op,
 absl::Status CheckL2Normalization(const v1::L2Normalization& op, Views inputs,
                                   const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-  EK_RETURN_IF_ERROR(WantFloats(inputs, output));
+  EK_RETURN_IF_ERROR(WantValues(inputs, output));
   return WantFinite(op.epsilon(), "epsilon", true);
 }
 

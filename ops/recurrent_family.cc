@@ -1,16 +1,14 @@
-#include <cmath>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
 #include "ops/float16.h"
-#include "ops/gemm.h"
 #include "ops/kernels.h"
 #include "ops/rules.h"
 
-// Cells that carry a state from step to step.
+// Cells that carry a state from step to step. Their element types are
+// recurrent_types.cc's.
 namespace edgekiln::ops {
 namespace {
 
@@ -99,43 +97,6 @@ absl::StatusOr<std::vector<Shape>> SvdfShapes(const v1::Svdf& op,
                             {batch, filters * memory}};
 }
 
-// All inputs but the lengths, and all outputs, of one float type.
-absl::Status WantFloats(Views inputs, Views outputs, size_t lengths) {
-  const v1::ElementType type = inputs[0].type;
-  if (type != v1::FLOAT16 && type != v1::FLOAT32 && type != v1::FLOAT64) {
-    return BadType(absl::StrCat("input 0 is ", TypeName(type)), "a float type");
-  }
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (!inputs[i].present()) continue;
-    EK_RETURN_IF_ERROR(WantType(inputs[i], absl::StrCat("input ", i),
-                                i == lengths ? v1::INT32 : type));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    EK_RETURN_IF_ERROR(WantType(outputs[i], absl::StrCat("output ", i), type));
-  }
-  return absl::OkStatus();
-}
-
-// The kernels rearrange each matrix.
-absl::Status CheckMatrices(Views inputs) {
-  for (const TensorView& input : inputs) {
-    if (!input.present() || input.shape.size() != 2) continue;
-    const auto columns = CheckedAdd(input.shape[0], kGemmColumns);
-    const auto elements =
-        columns ? CheckedMul(*columns, input.shape[1]) : columns;
-    if (!elements || *elements > kMaxPackedElements) {
-      return BadType(absl::StrCat("matrix of shape ", ShapeText(input.shape)),
-                     "", absl::StrCat(kMaxPackedElements, " elements"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckBound(float bound, absl::string_view which) {
-  if (std::isfinite(bound) && bound >= 0) return absl::OkStatus();
-  return BadType(absl::StrCat(which, " ", bound), "finite and 0 or more");
-}
-
 }  // namespace
 
 absl::StatusOr<std::vector<Shape>> InferRecurrent(const v1::OpAttributes& op,
@@ -152,30 +113,6 @@ absl::StatusOr<std::vector<Shape>> InferRecurrent(const v1::OpAttributes& op,
   }
 }
 
-absl::Status CheckRecurrent(const v1::OpAttributes& op, Views inputs,
-                            Views outputs) {
-  EK_RETURN_IF_ERROR(CheckMatrices(inputs));
-  switch (op.op_case()) {
-    case v1::OpAttributes::kLstm:
-      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 11));
-      EK_RETURN_IF_ERROR(CheckBound(op.lstm().clip(), "clip"));
-      EK_RETURN_IF_ERROR(CheckBound(op.lstm().cell_clip(), "cell clip"));
-      EK_RETURN_IF_ERROR(
-          CheckBound(op.lstm().projection_clip(), "projection clip"));
-      return WantFloats(inputs, outputs, 4);
-    case v1::OpAttributes::kGru:
-      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 7));
-      EK_RETURN_IF_ERROR(CheckBound(op.gru().clip(), "clip"));
-      return WantFloats(inputs, outputs, 5);
-    case v1::OpAttributes::kSvdf:
-      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 5));
-      EK_RETURN_IF_ERROR(CheckClamp(op.svdf().clamp()));
-      return WantFloats(inputs, outputs, inputs.size());
-    default:
-      return NoSuchOp(op);
-  }
-}
-
 absl::Status ComputeRecurrent(const v1::OpAttributes& op, Inputs inputs,
                               Outputs outputs, CpuPath path) {
   if (outputs[0].type == v1::FLOAT16) {
@@ -185,10 +122,16 @@ absl::Status ComputeRecurrent(const v1::OpAttributes& op, Inputs inputs,
   }
   switch (op.op_case()) {
     case v1::OpAttributes::kLstm:
+      if (outputs[0].type == v1::INT8) {
+        return LstmInteger(op.lstm(), inputs, outputs);
+      }
       return Lstm(op.lstm(), inputs, outputs, path);
     case v1::OpAttributes::kGru:
       return Gru(op.gru(), inputs, outputs, path);
     case v1::OpAttributes::kSvdf:
+      if (outputs[0].type == v1::INT8) {
+        return SvdfInteger(op.svdf(), inputs, outputs);
+      }
       return Svdf(op.svdf(), inputs, outputs, path);
     default:
       return NoSuchOp(op);

@@ -1,0 +1,199 @@
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "ops/requantize.h"
+#include "ops/test_tensor.h"
+
+// Integer LSTM and SVDF: near the real cells they stand for, and exact where
+// their rule is short enough to be written twice.
+namespace edgekiln::ops {
+namespace {
+
+constexpr int64_t kSteps = 6, kBatch = 2, kInput = 4, kHidden = 3;
+
+template <typename T>
+TestTensor<float> Real(const TestTensor<T>& q) {
+  TestTensor<float> real{q.shape};
+  for (size_t i = 0; i < q.values.size(); ++i) {
+    const size_t row = i / static_cast<size_t>(q.elements() / q.shape[0]);
+    const size_t s = q.scale.size() > 1 ? row : 0;
+    real.values.push_back(q.scale[s] *
+                          static_cast<float>(q.values[i] - q.zero_point[s]));
+  }
+  return real;
+}
+
+class IntegerLstmTest : public testing::TestWithParam<v1::Lstm::Coupling> {};
+
+TEST_P(IntegerLstmTest, StaysNearTheRealCell) {
+  TestTensor<int8_t> x{{kSteps, kBatch, kInput}, {}, {1.0f / 64}, {5}};
+  TestTensor<int8_t> w{{4 * kHidden, kInput}}, r{{4 * kHidden, kHidden}};
+  TestTensor<int8_t> h0{{kBatch, kHidden}, {}, {1.0f / 128}, {-4}};
+  TestTensor<int16_t> c0{{kBatch, kHidden}, {}, {1.0f / 2048}, {0}};
+  TestTensor<int32_t> bias{{4 * kHidden}};
+  TestTensor<float> real_bias{bias.shape};
+  TestRandom random(3);
+  for (auto* tensor : {&w, &r}) {
+    for (int64_t i = 0; i < 4 * kHidden; ++i) {
+      tensor->scale.push_back(random.Float(0.004f, 0.012f));
+      tensor->zero_point.push_back(0);
+    }
+    random.Fill(*tensor);
+  }
+  random.Fill(x);
+  random.Fill(h0);
+  random.Fill(bias);
+  c0.values.assign(static_cast<size_t>(c0.elements()), 700);
+  for (int64_t i = 0; i < 4 * kHidden; ++i) {
+    real_bias.values.push_back(static_cast<float>(bias.values[i]) * x.scale[0] *
+                               w.scale[i]);
+  }
+  v1::OpAttributes op;
+  op.mutable_lstm()->set_coupling(GetParam());
+  op.mutable_lstm()->set_cell_clip(0.75f);
+  TestTensor<int8_t> all{
+      {kSteps, kBatch, kHidden}, {}, h0.scale, h0.zero_point};
+  TestTensor<int8_t> h{h0.shape, {}, h0.scale, h0.zero_point};
+  TestTensor<int16_t> c{c0.shape, {}, c0.scale, c0.zero_point};
+  const TensorView none;
+  absl::Status status = Evaluate(
+      op,
+      {x.view(), w.view(), r.view(), bias.view(), none, h0.view(), c0.view()},
+      {all.mutable_view(), h.mutable_view(), c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const auto rx = Real(x), rw = Real(w), rr = Real(r), rh = Real(h0),
+             rc = Real(c0);
+  TestTensor<float> real_all{all.shape}, real_h{h.shape}, real_c{c.shape};
+  status = Evaluate(
+      op,
+      {rx.view(), rw.view(), rr.view(), real_bias.view(), none, rh.view(),
+       rc.view()},
+      {real_all.mutable_view(), real_h.mutable_view(), real_c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const auto near = [](const TestTensor<float>& a, const TestTensor<float>& b,
+                       float most) {
+    for (size_t i = 0; i < a.values.size(); ++i) {
+      ASSERT_NEAR(a.values[i], b.values[i], most) << i;
+    }
+  };
+  near(Real(all), real_all, 0.03f);
+  near(Real(h), real_h, 0.03f);
+  near(Real(c), real_c, 0.03f);
+  // The last state is the last step's.
+  EXPECT_TRUE(std::equal(h.values.begin(), h.values.end(),
+                         all.values.end() - kBatch * kHidden));
+}
+
+INSTANTIATE_TEST_SUITE_P(Couplings, IntegerLstmTest,
+                         testing::Values(v1::Lstm::NOT_COUPLED,
+                                         v1::Lstm::FORGET_FROM_INPUT,
+                                         v1::Lstm::INPUT_FROM_FORGET));
+
+// One unit, one step: every rounding by hand.
+TEST(IntegerLstmTest, RoundsAsItsRuleSays) {
+  TestTensor<int8_t> x{{1, 1, 1}, {40}, {0.03125f}, {0}};  // 1.25
+  TestTensor<int8_t> w{{4, 1}, {64, 32, -64, 48}, {0.015625f}, {0}};
+  TestTensor<int8_t> r{{4, 1}, {0, 0, 0, 0}, {0.015625f}, {0}};
+  TestTensor<int8_t> h0{{1, 1}, {0}, {0.0078125f}, {0}};
+  TestTensor<int16_t> c0{{1, 1}, {2048}, {1.0f / 4096}, {0}};  // 0.5
+  TestTensor<int8_t> all{{1, 1, 1}, {}, h0.scale, h0.zero_point};
+  TestTensor<int8_t> h{{1, 1}, {}, h0.scale, h0.zero_point};
+  TestTensor<int16_t> c{{1, 1}, {}, c0.scale, c0.zero_point};
+  v1::OpAttributes op;
+  op.mutable_lstm();
+  const TensorView none;
+  ASSERT_TRUE(
+      Evaluate(op,
+               {x.view(), w.view(), r.view(), none, none, h0.view(), c0.view()},
+               {all.mutable_view(), h.mutable_view(), c.mutable_view()})
+          .ok());
+  // Sums 1.25 * (1, 0.5, -1, 0.75) are whole steps of 2^-12.
+  const auto sigmoid = [](double v) {
+    return std::round(32768 / (1 + std::exp(-v)));
+  };
+  const auto tanh = [](double v) { return std::round(32768 * std::tanh(v)); };
+  const auto half_up = [](double v) { return std::floor(v + 0.5); };
+  const double kept = half_up(sigmoid(-1.25) * 2048 / 32768);
+  const double fresh = half_up(sigmoid(1.25) * tanh(0.9375) / (1 << 18));
+  EXPECT_EQ(c.values[0], kept + fresh);
+  const double cell = (kept + fresh) / 4096;
+  EXPECT_EQ(h.values[0],
+            half_up(sigmoid(0.625) * tanh(cell) / (1 << 30) * 128));
+}
+
+template <typename S>
+void ExpectSvdf(int32_t state_zero) {
+  constexpr int64_t kFilters = 6, kMemory = 4, kRank = 2;
+  TestTensor<int8_t> x{{kBatch, kInput}, {}, {0.5f}, {7}};
+  TestTensor<int8_t> w{{kFilters, kInput}, {}, {0.01f}, {0}};
+  TestTensor<S> time{{kFilters, kMemory}, {}, {0.002f}, {0}};
+  TestTensor<S> state{{kBatch, kFilters * kMemory}, {}, {0.03f}, {state_zero}};
+  TestTensor<int32_t> bias{{kFilters / kRank}};
+  TestTensor<int8_t> y{{kBatch, kFilters / kRank}, {}, {0.1f}, {-20}};
+  TestTensor<S> next{state.shape, {}, state.scale, state.zero_point};
+  TestRandom random(9);
+  random.Fill(x);
+  random.Fill(w);
+  random.Fill(time);
+  random.Fill(state);
+  random.Fill(bias);
+  v1::OpAttributes op;
+  op.mutable_svdf()->set_rank(kRank);
+  op.mutable_svdf()->mutable_clamp()->set_min(0);
+  const absl::Status status =
+      Evaluate(op, {x.view(), w.view(), time.view(), bias.view(), state.view()},
+               {y.mutable_view(), next.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const FixedPointMultiplier feature =
+      QuantizeMultiplier(double{0.5f * 0.01f / 0.03f});
+  const FixedPointMultiplier result =
+      QuantizeMultiplier(double{0.03f * 0.002f / 0.1f});
+  for (int64_t n = 0; n < kBatch; ++n) {
+    for (int64_t unit = 0; unit < kFilters / kRank; ++unit) {
+      int32_t sum = bias.values[unit];
+      for (int64_t f = unit * kRank; f < (unit + 1) * kRank; ++f) {
+        int32_t dot = 0;
+        for (int64_t k = 0; k < kInput; ++k) {
+          dot += (x.values[n * kInput + k] - 7) * w.values[f * kInput + k];
+        }
+        const int64_t at = (n * kFilters + f) * kMemory;
+        const int64_t fresh = std::clamp<int64_t>(
+            int64_t{Rescale(dot, feature)} + state_zero,
+            std::numeric_limits<S>::min(), std::numeric_limits<S>::max());
+        for (int64_t m = 0; m < kMemory; ++m) {
+          const int64_t want =
+              m + 1 < kMemory ? state.values[at + m + 1] : fresh;
+          ASSERT_EQ(next.values[at + m], want);
+          sum += static_cast<int32_t>(want - state_zero) *
+                 time.values[f * kMemory + m];
+        }
+      }
+      EXPECT_EQ(
+          y.values[n * kFilters / kRank + unit],
+          std::clamp<int64_t>(int64_t{Rescale(sum, result)} - 20, -20, 127));
+    }
+  }
+}
+
+TEST(IntegerSvdfTest, FollowsItsRule) {
+  ExpectSvdf<int16_t>(0);
+  ExpectSvdf<int8_t>(11);
+}
+
+TEST(IntegerSvdfTest, RefusesStatesOfAnotherScale) {
+  TestTensor<int8_t> x{{1, 1}, {1}, {1}, {0}}, w = x, y = x;
+  TestTensor<int16_t> time{{1, 1}, {1}, {1}, {0}}, state = time, next = time;
+  next.scale = {2};
+  v1::OpAttributes op;
+  op.mutable_svdf()->set_rank(1);
+  EXPECT_FALSE(
+      Evaluate(op,
+               {x.view(), w.view(), time.view(), TensorView{}, state.view()},
+               {y.mutable_view(), next.mutable_view()})
+          .ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::ops

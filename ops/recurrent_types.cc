@@ -1,0 +1,178 @@
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+#include "ops/families.h"
+#include "ops/gemm.h"
+#include "ops/kernels.h"
+#include "ops/rules.h"
+
+// Element types and quantization of cells (recurrent_family.cc).
+namespace edgekiln::ops {
+namespace {
+
+// All inputs but the lengths, and all outputs, of one float type.
+absl::Status WantFloats(Views inputs, Views outputs, size_t lengths) {
+  const v1::ElementType type = inputs[0].type;
+  if (type != v1::FLOAT16 && type != v1::FLOAT32 && type != v1::FLOAT64) {
+    return BadType(absl::StrCat("input 0 is ", TypeName(type)), "a float type");
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].present()) continue;
+    EK_RETURN_IF_ERROR(WantType(inputs[i], absl::StrCat("input ", i),
+                                i == lengths ? v1::INT32 : type));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    EK_RETURN_IF_ERROR(WantType(outputs[i], absl::StrCat("output ", i), type));
+  }
+  return absl::OkStatus();
+}
+
+// The kernels rearrange each matrix.
+absl::Status CheckMatrices(Views inputs) {
+  for (const TensorView& input : inputs) {
+    if (!input.present() || input.shape.size() != 2) continue;
+    const auto columns = CheckedAdd(input.shape[0], kGemmColumns);
+    const auto elements =
+        columns ? CheckedMul(*columns, input.shape[1]) : columns;
+    if (!elements || *elements > kMaxPackedElements) {
+      return BadType(absl::StrCat("matrix of shape ", ShapeText(input.shape)),
+                     "", absl::StrCat(kMaxPackedElements, " elements"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBound(float bound, absl::string_view which) {
+  if (std::isfinite(bound) && bound >= 0) return absl::OkStatus();
+  return BadType(absl::StrCat(which, " ", bound), "finite and 0 or more");
+}
+
+// One tensor of an integer cell.
+absl::Status WantQuantized(const TensorView& tensor, absl::string_view which,
+                           v1::ElementType type, bool zero_point) {
+  EK_RETURN_IF_ERROR(WantType(tensor, which, type));
+  EK_RETURN_IF_ERROR(WantPerTensor(tensor, which));
+  if (zero_point || tensor.quantization.zero_point[0] == 0) {
+    return absl::OkStatus();
+  }
+  return BadType(absl::StrCat(which, " has zero point ",
+                              tensor.quantization.zero_point[0]),
+                 "0");
+}
+
+// INT8 with zero point 0, and one scale or one per row; so few columns that a
+// sum stays within int32.
+absl::Status WantMatrix(const TensorView& w, absl::string_view which) {
+  EK_RETURN_IF_ERROR(WantType(w, which, v1::INT8));
+  const QuantizationView& q = w.quantization;
+  if (!q.present() || (q.per_channel() && q.axis != 0)) {
+    return BadType(absl::StrCat(which, " has no scales or some along axis 1"),
+                   "one scale, or one per row");
+  }
+  for (const int32_t zero : q.zero_point) {
+    if (zero != 0) {
+      return BadType(absl::StrCat(which, " has zero point ", zero), "0");
+    }
+  }
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / (255 * 128);
+  if (w.shape[1] <= kMost) return absl::OkStatus();
+  return BadType(absl::StrCat(w.shape[1], " products per sum"), "",
+                 absl::StrCat(kMost, " products in an int32 accumulator"));
+}
+
+absl::Status WantSame(const TensorView& a, const TensorView& b,
+                      absl::string_view which) {
+  if (a.quantization == b.quantization) return absl::OkStatus();
+  return BadType(absl::StrCat(which,
+                              " has another quantization than its "
+                              "initial value"),
+                 "the same scale and zero point");
+}
+
+absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
+  for (const size_t i : {7, 8, 9, 10}) {
+    if (InputOr(inputs, i).present()) {
+      return BadType(absl::StrCat("input ", i, " of an integer LSTM"),
+                     "no peepholes, projection or layer normalization");
+    }
+  }
+  if (op.has_gate() || op.has_cell() || op.has_hidden() || op.clip() != 0) {
+    return BadType("activations or clip of an integer LSTM",
+                   "sigmoid and tanh, no clip");
+  }
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[0], "input 0", v1::INT8, true));
+  EK_RETURN_IF_ERROR(WantMatrix(inputs[1], "input 1"));
+  EK_RETURN_IF_ERROR(WantMatrix(inputs[2], "input 2"));
+  if (inputs[3].present()) {
+    EK_RETURN_IF_ERROR(WantType(inputs[3], "input 3", v1::INT32));
+  }
+  if (inputs[4].present()) {
+    EK_RETURN_IF_ERROR(WantType(inputs[4], "input 4", v1::INT32));
+  }
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[5], "input 5", v1::INT8, true));
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[6], "input 6", v1::INT16, false));
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const TensorView& initial = inputs[i == 2 ? 6 : 5];
+    const std::string which = absl::StrCat("output ", i);
+    EK_RETURN_IF_ERROR(WantType(outputs[i], which, initial.type));
+    EK_RETURN_IF_ERROR(WantSame(outputs[i], initial, which));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIntegerSvdf(Views inputs, Views outputs) {
+  const v1::ElementType state = inputs[4].type;
+  if (state != v1::INT8 && state != v1::INT16) {
+    return BadType(absl::StrCat("input 4 is ", TypeName(state)),
+                   "INT8 or INT16");
+  }
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[0], "input 0", v1::INT8, true));
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[1], "input 1", v1::INT8, false));
+  EK_RETURN_IF_ERROR(WantMatrix(inputs[1], "input 1"));
+  EK_RETURN_IF_ERROR(WantQuantized(inputs[2], "input 2", state, false));
+  if (inputs[3].present()) {
+    EK_RETURN_IF_ERROR(WantType(inputs[3], "input 3", v1::INT32));
+  }
+  EK_RETURN_IF_ERROR(
+      WantQuantized(inputs[4], "input 4", state, state == v1::INT8));
+  EK_RETURN_IF_ERROR(WantQuantized(outputs[0], "output 0", v1::INT8, true));
+  if (outputs.size() < 2) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(WantType(outputs[1], "output 1", state));
+  return WantSame(outputs[1], inputs[4], "output 1");
+}
+
+}  // namespace
+
+absl::Status CheckRecurrent(const v1::OpAttributes& op, Views inputs,
+                            Views outputs) {
+  EK_RETURN_IF_ERROR(CheckMatrices(inputs));
+  switch (op.op_case()) {
+    case v1::OpAttributes::kLstm:
+      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 11));
+      EK_RETURN_IF_ERROR(CheckBound(op.lstm().clip(), "clip"));
+      EK_RETURN_IF_ERROR(CheckBound(op.lstm().cell_clip(), "cell clip"));
+      EK_RETURN_IF_ERROR(
+          CheckBound(op.lstm().projection_clip(), "projection clip"));
+      if (inputs[0].type == v1::INT8) {
+        return CheckIntegerLstm(op.lstm(), inputs, outputs);
+      }
+      return WantFloats(inputs, outputs, 4);
+    case v1::OpAttributes::kGru:
+      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 7));
+      EK_RETURN_IF_ERROR(CheckBound(op.gru().clip(), "clip"));
+      return WantFloats(inputs, outputs, 5);
+    case v1::OpAttributes::kSvdf:
+      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 5));
+      EK_RETURN_IF_ERROR(CheckClamp(op.svdf().clamp()));
+      if (inputs[0].type == v1::INT8) return CheckIntegerSvdf(inputs, outputs);
+      return WantFloats(inputs, outputs, inputs.size());
+    default:
+      return NoSuchOp(op);
+  }
+}
+
+}  // namespace edgekiln::ops
