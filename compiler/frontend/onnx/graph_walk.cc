@@ -174,7 +174,8 @@ absl::Status GraphWalk::ConvertOperator(const Node& node) {
                      ", functions that the model defines"),
         "export with standard ONNX operators only");
   }
-  const absl::string_view known = IsDefaultDomain(domain) ? "" : domain;
+  const absl::string_view known =
+      IsDefaultDomain(domain) ? absl::string_view() : domain;
   const OperatorEntry* entry = FindOperator(known, node.op_type());
   if (entry == nullptr) {
     return node.Unsupported(

@@ -1,5 +1,7 @@
 #include "compiler/frontend/onnx/test_model.h"
 
+#include <utility>
+
 namespace edgekiln::compiler::onnx_import {
 
 TestModel::TestModel(int opset) {
@@ -10,10 +12,16 @@ TestModel::TestModel(int opset) {
 
 TestModel& TestModel::Input(const std::string& name,
                             std::vector<int64_t> shape) {
+  return TypedInput(name, onnx::TensorProto::FLOAT, std::move(shape));
+}
+
+TestModel& TestModel::TypedInput(const std::string& name,
+                                 onnx::TensorProto::DataType element_type,
+                                 std::vector<int64_t> shape) {
   onnx::ValueInfoProto* input = model_.mutable_graph()->add_input();
   input->set_name(name);
   auto* type = input->mutable_type()->mutable_tensor_type();
-  type->set_elem_type(onnx::TensorProto::FLOAT);
+  type->set_elem_type(element_type);
   type->mutable_shape();
   for (const int64_t extent : shape) {
     auto* dim = type->mutable_shape()->add_dim();
@@ -49,6 +57,20 @@ TestModel& TestModel::Integers(const std::string& name,
   tensor->set_data_type(onnx::TensorProto::INT64);
   tensor->add_dims(static_cast<int64_t>(values.size()));
   for (const int64_t value : values) tensor->add_int64_data(value);
+  return *this;
+}
+
+TestModel& TestModel::Bytes(const std::string& name,
+                            onnx::TensorProto::DataType type,
+                            std::vector<int64_t> shape,
+                            std::vector<int> values) {
+  onnx::TensorProto* tensor = model_.mutable_graph()->add_initializer();
+  tensor->set_name(name);
+  tensor->set_data_type(type);
+  for (const int64_t extent : shape) tensor->add_dims(extent);
+  for (const int value : values) {
+    tensor->mutable_raw_data()->push_back(static_cast<char>(value));
+  }
   return *this;
 }
 
@@ -92,6 +114,33 @@ TestModel& TestModel::Ints(const std::string& name,
 TestModel& TestModel::String(const std::string& name,
                              const std::string& value) {
   Attribute(name, onnx::AttributeProto::STRING)->set_s(value);
+  return *this;
+}
+
+TestModel& TestModel::Strings(const std::string& name,
+                              std::vector<std::string> values) {
+  auto* attribute = Attribute(name, onnx::AttributeProto::STRINGS);
+  for (std::string& value : values) {
+    attribute->add_strings(std::move(value));
+  }
+  return *this;
+}
+
+TestModel& TestModel::Graph(const std::string& name, TestModel& body) {
+  *Attribute(name, onnx::AttributeProto::GRAPH)->mutable_g() =
+      body.model_.graph();
+  return *this;
+}
+
+TestModel& TestModel::Function(const std::string& name, TestModel& body) {
+  onnx::FunctionProto* function = model_.add_functions();
+  function->set_name(name);
+  function->set_domain("local");
+  const onnx::GraphProto& graph = body.model_.graph();
+  for (const auto& input : graph.input()) function->add_input(input.name());
+  for (const auto& output : graph.output()) function->add_output(output.name());
+  *function->mutable_node() = graph.node();
+  *function->add_opset_import() = body.model_.opset_import(0);
   return *this;
 }
 

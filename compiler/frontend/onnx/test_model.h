@@ -17,10 +17,16 @@ class TestModel {
 
   // Each returns *this, so that a model is one expression.
   TestModel& Input(const std::string& name, std::vector<int64_t> shape);
+  TestModel& TypedInput(const std::string& name,
+                        onnx::TensorProto::DataType type,
+                        std::vector<int64_t> shape);
   TestModel& Output(const std::string& name);
   TestModel& Floats(const std::string& name, std::vector<int64_t> shape,
                     std::vector<float> values);
   TestModel& Integers(const std::string& name, std::vector<int64_t> values);
+  // Values of one byte each: INT8, UINT8 or BOOL.
+  TestModel& Bytes(const std::string& name, onnx::TensorProto::DataType type,
+                   std::vector<int64_t> shape, std::vector<int> values);
   TestModel& Node(const std::string& op_type, std::vector<std::string> inputs,
                   std::vector<std::string> outputs);
   // Attributes of the last node.
@@ -28,8 +34,15 @@ class TestModel {
   TestModel& Float(const std::string& name, float value);
   TestModel& Ints(const std::string& name, std::vector<int64_t> values);
   TestModel& String(const std::string& name, const std::string& value);
+  TestModel& Strings(const std::string& name, std::vector<std::string> values);
+  // The graph of another model.
+  TestModel& Graph(const std::string& name, TestModel& body);
   TestModel& Domain(const std::string& domain);
   TestModel& Name(const std::string& name);
+
+  // A function of domain "local" with the nodes of another model; its inputs
+  // and outputs are theirs.
+  TestModel& Function(const std::string& name, TestModel& body);
 
   onnx::ModelProto& proto() { return model_; }
   std::string bytes() const { return model_.SerializeAsString(); }
