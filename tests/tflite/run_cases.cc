@@ -52,8 +52,10 @@ absl::Status RunModel(const std::string& stem) {
     values.push_back(Zero(graph.tensors[graph.inputs[i]]));
     if (i < fed) files.push_back(ReadFile(absl::StrCat(stem, ".input", i)));
   }
-  // A model without inputs runs once.
-  const size_t samples = fed == 0 ? 1 : files[0].size() / values[0].size();
+  // A model without input values runs once.
+  const size_t samples = fed == 0 || values[0].empty()
+                             ? 1
+                             : files[0].size() / values[0].size();
   std::vector<std::string> results(given);
   for (size_t sample = 0; sample < samples; ++sample) {
     for (size_t i = 0; i < fed; ++i) {

@@ -115,7 +115,8 @@ absl::Status ConvertConv2d(Conversion& c) {
   v1::Conv2d& conv = *attributes.mutable_conv2d();
   EK_RETURN_IF_ERROR(
       SetWindow(*options, x, w[1], w[2], *conv.mutable_window()));
-  if (w[3] < 1 || x[3] % w[3] != 0 || w[0] % (x[3] / w[3]) != 0) {
+  if (w[3] < 1 || x[3] < w[3] || x[3] % w[3] != 0 ||
+      w[0] % (x[3] / w[3]) != 0) {
     return TfliteBroken(
         absl::StrCat("grouped convolution: ", x[3], " input channels, ", w[3],
                      " weight channels, ", w[0], " output channels"),
