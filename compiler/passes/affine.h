@@ -18,6 +18,11 @@ struct Affine {
 // parameters is not a constant.
 std::optional<Affine> AffineOfNormalization(const Graph& graph, const Op& op);
 
+// What a normalization, multiplication or addition does to its first input, if
+// that is a float scale and offset per channel of the last dimension. A clamp
+// is not looked at.
+std::optional<Affine> ChannelAffine(const Graph& graph, const Op& op);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EDGEKILN_COMPILER_PASSES_AFFINE_H_

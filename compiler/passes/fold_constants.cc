@@ -14,28 +14,40 @@
 namespace edgekiln::compiler {
 namespace {
 
-// Whether the value of the op's only output can be known now.
+// Whether all that the op makes can be known now.
 bool IsFoldable(const PassContext& context, const Graph& graph, const Op& op,
                 const std::vector<bool>& is_output) {
-  const Tensor& output = graph.tensors[op.outputs[0]];
-  return op.outputs.size() == 1 && !is_output[op.outputs[0]] &&
-         output.num_elements() <=
-             context.max_folded_constant_bytes / ElementBytes(output.type) &&
-         std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
-           return id == kNoTensor || graph.tensors[id].is_constant();
-         });
+  if (op.attributes.has_dequantize() && context.keep_dequantized) return false;
+  int64_t bytes = 0;
+  for (const TensorId id : op.outputs) {
+    if (id == kNoTensor || is_output[id]) return false;
+    const Tensor& output = graph.tensors[id];
+    bytes += output.num_elements() * ElementBytes(output.type);
+    if (bytes > context.max_folded_constant_bytes) return false;
+  }
+  return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+    return id == kNoTensor || graph.tensors[id].is_constant();
+  });
 }
 
-absl::StatusOr<std::string> Compute(const Graph& graph, const Op& op) {
-  const Tensor& output = graph.tensors[op.outputs[0]];
-  std::string data(
-      static_cast<size_t>(output.num_elements() * ElementBytes(output.type)),
-      '\0');
-  const ops::TensorView type = ViewOf(output);
-  const ops::MutableTensorView result = {type.type, type.shape, data.data(),
-                                         type.quantization};
+// Bytes of each output.
+absl::StatusOr<std::vector<std::string>> Compute(const Graph& graph,
+                                                 const Op& op) {
+  std::vector<std::string> data;
+  for (const TensorId id : op.outputs) {
+    const Tensor& output = graph.tensors[id];
+    data.emplace_back(
+        static_cast<size_t>(output.num_elements() * ElementBytes(output.type)),
+        '\0');
+  }
+  std::vector<ops::MutableTensorView> results;
+  for (size_t i = 0; i < data.size(); ++i) {
+    const ops::TensorView type = ViewOf(graph.tensors[op.outputs[i]]);
+    results.push_back(
+        {type.type, type.shape, data[i].data(), type.quantization});
+  }
   EK_RETURN_IF_ERROR(
-      ops::Evaluate(op.attributes, ViewsOf(graph, op.inputs), {result}));
+      ops::Evaluate(op.attributes, ViewsOf(graph, op.inputs), results));
   return data;
 }
 
@@ -54,10 +66,12 @@ class FoldConstants : public Pass {
         kept.push_back(std::move(op));
         continue;
       }
-      EK_ASSIGN_OR_RETURN(std::string data, Compute(graph, op),
+      EK_ASSIGN_OR_RETURN(std::vector<std::string> data, Compute(graph, op),
                           absl::StrCat("op ", op.id));
-      graph.tensors[op.outputs[0]].data =
-          std::make_shared<const std::string>(std::move(data));
+      for (size_t i = 0; i < data.size(); ++i) {
+        graph.tensors[op.outputs[i]].data =
+            std::make_shared<const std::string>(std::move(data[i]));
+      }
     }
     const bool folded = kept.size() < graph.ops.size();
     graph.ops = std::move(kept);

@@ -6,6 +6,20 @@ namespace edgekiln::compiler {
 namespace {
 
 const RewriteCase kCases[] = {
+    {"SeveralOutputs",
+     R"(
+%x : float32[2] = input
+%c : float32[3] = constant [1, 3, 2]
+%v : float32[2], %i : int64[2] = top_k(%c) {k 2 axis 0} id t
+%y : float32[2] = add(%x, %v) id y
+return %y
+)",
+     R"(
+%x : float32[2] = input
+%v : float32[2] = constant [3, 2]
+%y : float32[2] = add(%x, %v) id y
+return %y
+)"},
     {"ComputesOpsOfConstants",
      R"(
 %x : float32[2] = input

@@ -23,47 +23,6 @@ int ChannelAxis(const Op& op) {
   return op.attributes.has_depthwise_conv2d() ? 3 : -1;
 }
 
-// Values of a float constant that broadcasts over everything but the last
-// dimension, one per channel; empty for others.
-std::optional<std::vector<double>> PerChannel(const Tensor& tensor,
-                                              const Tensor& output) {
-  const std::optional<std::vector<float>> values = FloatConstantValues(tensor);
-  if (!values.has_value() || output.shape.empty() ||
-      tensor.shape.size() > output.shape.size()) {
-    return std::nullopt;
-  }
-  const int64_t channels = output.shape.back();
-  const int64_t count = static_cast<int64_t>(values->size());
-  if (count == 1) {
-    return std::vector<double>(static_cast<size_t>(channels), (*values)[0]);
-  }
-  if (count != channels || tensor.shape.back() != channels) return std::nullopt;
-  return std::vector<double>(values->begin(), values->end());
-}
-
-// What the op does to its first input, if that is a scale and an offset per
-// channel of the last dimension.
-std::optional<Affine> AffineOf(const Graph& graph, const Op& op) {
-  const Tensor& output = graph.tensors[op.outputs[0]];
-  if (output.type != v1::FLOAT32) return std::nullopt;
-  if (op.attributes.has_batch_normalization()) {
-    const int axis = op.attributes.batch_normalization().axis();
-    if (axis + 1 != static_cast<int>(output.shape.size())) return std::nullopt;
-    return AffineOfNormalization(graph, op);
-  }
-  if (!op.attributes.has_add() && !op.attributes.has_mul()) {
-    return std::nullopt;
-  }
-  std::optional<std::vector<double>> values =
-      PerChannel(graph.tensors[op.inputs[1]], output);
-  if (!values.has_value()) return std::nullopt;
-  const size_t channels = values->size();
-  if (op.attributes.has_mul()) {
-    return Affine{*std::move(values), std::vector<double>(channels, 0.0)};
-  }
-  return Affine{std::vector<double>(channels, 1.0), *std::move(values)};
-}
-
 std::vector<float> ScaledWeights(const std::vector<float>& weights,
                                  const std::vector<int64_t>& shape, int axis,
                                  const std::vector<double>& scale) {
@@ -84,25 +43,12 @@ class FoldScaleAndBias : public Pass {
   absl::StatusOr<Changed> Run(const PassContext&, Graph& graph) const override {
     GraphEditor editor(graph);
     for (int32_t i = 0; i < static_cast<int32_t>(graph.ops.size()); ++i) {
-      const v1::OpAttributes& attributes = graph.ops[i].attributes;
-      if (attributes.has_add() || attributes.has_mul()) ConstantLast(editor, i);
       Visit(editor, i);
     }
     return editor.Finish() ? Changed::kYes : Changed::kNo;
   }
 
  private:
-  // constant + x -> x + constant.
-  static void ConstantLast(GraphEditor& editor, int32_t index) {
-    const std::vector<TensorId> inputs = editor.graph().ops[index].inputs;
-    if (!editor.tensor(inputs[0]).is_constant() ||
-        editor.tensor(inputs[1]).is_constant()) {
-      return;
-    }
-    editor.SetInput(index, 0, inputs[1]);
-    editor.SetInput(index, 1, inputs[0]);
-  }
-
   static void Visit(GraphEditor& editor, int32_t index) {
     const Op& op = editor.graph().ops[index];
     Op* before = editor.producer(op.inputs[0]);
@@ -114,7 +60,7 @@ class FoldScaleAndBias : public Pass {
         editor.tensor(op.outputs[0]).shape) {
       return;
     }
-    const std::optional<Affine> affine = AffineOf(editor.graph(), op);
+    const std::optional<Affine> affine = ChannelAffine(editor.graph(), op);
     if (!affine.has_value()) return;
     if (!Apply(editor, *before, axis, *affine)) return;
     const v1::Clamp* clamp = ClampOf(editor.graph().ops[index].attributes);

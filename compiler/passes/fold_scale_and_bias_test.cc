@@ -44,13 +44,13 @@ return %y
 %y : float32[1,1,1,2] = depthwise_conv2d(%x, %w-2, %w.bias-2) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} depth_multiplier 1 clamp {min 0}} id c
 return %y
 )"},
-    {"ConstantFirstAndScalar",
+    {"Scalar",
      R"(
 %x : float32[1,2] = input
 %w : float32[2,2] = constant [1, 2, 3, 4]
 %s : float32[1] = constant [2]
 %c : float32[1,2] = fully_connected(%x, %w) id c
-%y : float32[1,2] = mul(%s, %c) id y
+%y : float32[1,2] = mul(%c, %s) id y
 return %y
 )",
      R"(

@@ -18,6 +18,11 @@ std::string Unique(absl::string_view wanted, std::set<std::string>& taken) {
   return name;
 }
 
+bool TakesClamp(const v1::Binary& binary) {
+  return binary.function() == v1::Binary::SUB ||
+         binary.function() == v1::Binary::DIV;
+}
+
 }  // namespace
 
 FreshNames::FreshNames(const Graph& graph) {
@@ -79,6 +84,20 @@ void GraphEditor::SetInput(int32_t op, int index, TensorId id) {
   edited_ = true;
 }
 
+void GraphEditor::DropInputsFrom(int32_t op, int first) {
+  std::vector<TensorId>& inputs = graph_.ops[op].inputs;
+  for (size_t i = first; i < inputs.size(); ++i) {
+    if (inputs[i] != kNoTensor) --uses_[inputs[i]];
+  }
+  inputs.resize(first);
+  edited_ = true;
+}
+
+void GraphEditor::SetAttributes(int32_t op, v1::OpAttributes attributes) {
+  graph_.ops[op].attributes = std::move(attributes);
+  edited_ = true;
+}
+
 TensorId GraphEditor::InsertBefore(int32_t op, absl::string_view id,
                                    v1::OpAttributes attributes, TensorId input,
                                    Tensor result) {
@@ -111,6 +130,21 @@ void GraphEditor::FuseIntoProducer(int32_t op) {
   producer_[output] = producer;
   producer_[middle] = -1;
   Remove(op);
+}
+
+void GraphEditor::MoveTo(int32_t op, TensorId gone, Op moved) {
+  Remove(producer_[gone]);
+  producer_[gone] = -1;
+  for (const TensorId input : graph_.ops[op].inputs) {
+    if (input != kNoTensor) --uses_[input];
+  }
+  for (const TensorId input : moved.inputs) {
+    if (input == kNoTensor) continue;
+    ++uses_[input];
+    readers_[input].push_back(op);
+  }
+  graph_.ops[op] = std::move(moved);
+  edited_ = true;
 }
 
 void GraphEditor::MoveReaders(TensorId from, TensorId to) {
@@ -158,6 +192,19 @@ bool GraphEditor::Finish() {
   return edited_;
 }
 
+bool IsConstantLike(GraphEditor& editor, TensorId id) {
+  while (id != kNoTensor && !editor.tensor(id).is_constant()) {
+    const Op* op = editor.producer(id);
+    if (op == nullptr ||
+        !(op->attributes.has_dequantize() || op->attributes.has_transpose() ||
+          op->attributes.has_reshape())) {
+      return false;
+    }
+    id = op->inputs[0];
+  }
+  return id != kNoTensor;
+}
+
 std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor) {
   if (!tensor.is_constant() || tensor.type != v1::FLOAT32) return std::nullopt;
   std::vector<float> values(tensor.data->size() / sizeof(float));
@@ -195,6 +242,15 @@ const v1::Clamp* ClampOf(const v1::OpAttributes& attributes) {
       return &attributes.max_pool2d().clamp();
     case v1::OpAttributes::kClip:
       return &attributes.clip().clamp();
+    case v1::OpAttributes::kConv3D:
+      return &attributes.conv3d().clamp();
+    case v1::OpAttributes::kTransposedConv:
+      return &attributes.transposed_conv().clamp();
+    case v1::OpAttributes::kPool:
+      return &attributes.pool().clamp();
+    case v1::OpAttributes::kBinary:
+      return TakesClamp(attributes.binary()) ? &attributes.binary().clamp()
+                                             : nullptr;
     default:
       return nullptr;
   }
@@ -218,6 +274,16 @@ v1::Clamp* MutableClamp(v1::OpAttributes& attributes) {
       return attributes.mutable_max_pool2d()->mutable_clamp();
     case v1::OpAttributes::kClip:
       return attributes.mutable_clip()->mutable_clamp();
+    case v1::OpAttributes::kConv3D:
+      return attributes.mutable_conv3d()->mutable_clamp();
+    case v1::OpAttributes::kTransposedConv:
+      return attributes.mutable_transposed_conv()->mutable_clamp();
+    case v1::OpAttributes::kPool:
+      return attributes.mutable_pool()->mutable_clamp();
+    case v1::OpAttributes::kBinary:
+      return TakesClamp(attributes.binary())
+                 ? attributes.mutable_binary()->mutable_clamp()
+                 : nullptr;
     default:
       return nullptr;
   }

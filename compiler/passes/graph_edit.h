@@ -52,6 +52,10 @@ class GraphEditor {
 
   // Sets input `index` of an op, which may be one past the last.
   void SetInput(int32_t op, int index, TensorId id);
+  // Drops input `first` of an op and those after it.
+  void DropInputsFrom(int32_t op, int first);
+  // Makes an op another one on the same inputs.
+  void SetAttributes(int32_t op, v1::OpAttributes attributes);
   // A new op in front of `op`, which makes `result` of `input`. Returns the
   // result; `op` is not changed.
   TensorId InsertBefore(int32_t op, absl::string_view id,
@@ -60,6 +64,9 @@ class GraphEditor {
   // The producer of `op`'s first input now makes `op`'s output; `op` goes. The
   // caller has made sure that nothing else reads that input.
   void FuseIntoProducer(int32_t op);
+  // `moved` takes the place of `op` and makes what that made. The producer of
+  // `gone`, which only `op` reads, goes.
+  void MoveTo(int32_t op, TensorId gone, Op moved);
   // Readers of `op`'s output read `replacement` instead; `op` goes. False and
   // nothing done if the output is a graph output whose name cannot move to
   // `replacement`.
@@ -82,6 +89,10 @@ class GraphEditor {
   std::multimap<int32_t, Op> inserted_;  // By the op they stand in front of.
   bool edited_ = false;
 };
+
+// Whether the tensor is a constant, or made of one by Dequantize, Transpose and
+// Reshape: known now, though not as values of its type.
+bool IsConstantLike(GraphEditor& editor, TensorId id);
 
 // Values of a FLOAT32 constant; empty for anything else.
 std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor);

@@ -13,7 +13,10 @@ namespace {
 const v1::Pad* SpatialZeroPad(const Op* op) {
   if (op == nullptr || !op->attributes.has_pad()) return nullptr;
   const v1::Pad& pad = op->attributes.pad();
-  if (pad.before_size() != 4 || pad.value() != 0.0f) return nullptr;
+  if (pad.before_size() != 4 || pad.value() != 0.0f ||
+      pad.mode() != v1::Pad::CONSTANT) {
+    return nullptr;
+  }
   for (const int dimension : {0, 3}) {
     if (pad.before(dimension) != 0 || pad.after(dimension) != 0) return nullptr;
   }

@@ -15,6 +15,8 @@ enum class Changed : bool { kNo, kYes };
 struct PassContext {
   // A constant that a pass computes may have this many bytes.
   int64_t max_folded_constant_bytes = int64_t{64} << 20;
+  // Constants that a Dequantize reads stay integers.
+  bool keep_dequantized = false;
 };
 
 // One rewrite of a graph. Stateless: same graph and context, same result.
@@ -50,11 +52,35 @@ std::unique_ptr<Pass> NewConvertReduceMeanPass();
 // fold_scale_and_bias.cc: batch normalization, multiplication and addition by
 // constants per channel become part of the weights and bias before them.
 std::unique_ptr<Pass> NewFoldScaleAndBiasPass();
+// fold_into_following.cc: what that cannot fold becomes part of the weights and
+// bias behind it.
+std::unique_ptr<Pass> NewFoldIntoFollowingPass();
 // lower_batch_normalization.cc: one that could not be folded becomes a 1x1
 // depthwise convolution, or a multiplication and an addition.
 std::unique_ptr<Pass> NewLowerBatchNormalizationPass();
 // fuse_clamps.cc: clips become the fused activation of the op before them.
 std::unique_ptr<Pass> NewFuseClampsPass();
+// canonicalize.cc: one form of several of the same function.
+std::unique_ptr<Pass> NewCanonicalizePass();
+// merge_common.cc: ops and constants that are the same become one.
+std::unique_ptr<Pass> NewMergeCommonPass();
+// recognize_activations.cc: GELU and HardSwish that are written as arithmetic.
+std::unique_ptr<Pass> NewRecognizeActivationsPass();
+// recognize_normalizations.cc: softmax and layer normalization alike.
+std::unique_ptr<Pass> NewRecognizeNormalizationsPass();
+// attach_bias.cc: an addition per channel becomes the bias of the sum of
+// products before it, whatever makes the weights.
+std::unique_ptr<Pass> NewAttachBiasPass();
+// hoist_quantize.cc: a Quantize moves in front of ops that only choose values.
+std::unique_ptr<Pass> NewHoistQuantizePass();
+// shift_to_int8.cc: uint8 tensors between Quantize and Dequantize become int8.
+std::unique_ptr<Pass> NewShiftToInt8Pass();
+// ungroup_convolutions.cc: convolutions in groups become dense, for engines
+// that know no groups.
+std::unique_ptr<Pass> NewUngroupConvolutionsPass();
+// move_into_integers.cc: ops between Dequantize and Quantize compute in the
+// integers. Here, and only here, quantized graphs may change by one step.
+std::unique_ptr<Pass> NewMoveIntoIntegersPass();
 // merge_pads.cc: padding becomes that of the window behind it.
 std::unique_ptr<Pass> NewMergePadsPass();
 

@@ -1,5 +1,7 @@
 #include "compiler/passes/pipeline.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 
@@ -10,36 +12,11 @@ namespace {
 // bound is for our own mistakes.
 constexpr int kMaxRounds = 16;
 
-}  // namespace
-
-std::vector<std::unique_ptr<Pass>> SimplificationPasses() {
-  std::vector<std::unique_ptr<Pass>> passes;
-  passes.push_back(NewFoldConstantsPass());
-  passes.push_back(NewRemoveNoopsPass());
-  passes.push_back(NewConvertMatMulPass());
-  // Before everything that looks for neighbours: importers put transposes
-  // between ops that belong together.
-  passes.push_back(NewSinkTransposesPass());
-  passes.push_back(NewRemoveNoopsPass());
-  passes.push_back(NewPermuteWeightsPass());
-  // Needs NHWC, that is, transposes out of the way.
-  passes.push_back(NewConvertReduceMeanPass());
-  passes.push_back(NewMergePadsPass());
-  // Before clamps: after a clamp nothing folds into weights any more.
-  passes.push_back(NewFoldScaleAndBiasPass());
-  passes.push_back(NewLowerBatchNormalizationPass());
-  passes.push_back(NewFuseClampsPass());
-  return passes;
-}
-
-absl::Status Simplify(Graph& graph) {
-  const PassContext context;
-  const std::vector<std::unique_ptr<Pass>> passes = SimplificationPasses();
+absl::Status RunToTheEnd(const std::vector<std::unique_ptr<Pass>>& passes,
+                         const PassContext& context, Graph& graph) {
   // Rewrites leave ops behind that nothing reads any more; as long as they are
   // there, they look like readers of their inputs to the next pass.
   const std::unique_ptr<Pass> cleanup = NewRemoveDeadOpsPass();
-  EK_RETURN_IF_ERROR(VerifyGraph(graph), "before simplification");
-  EK_RETURN_IF_ERROR(cleanup->Run(context, graph).status());
   for (int round = 0; round < kMaxRounds; ++round) {
     bool any = false;
     for (const auto& pass : passes) {
@@ -54,6 +31,65 @@ absl::Status Simplify(Graph& graph) {
     if (!any) break;
   }
   return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<Pass>> SimplificationPasses() {
+  std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(NewFoldConstantsPass());
+  passes.push_back(NewRemoveNoopsPass());
+  passes.push_back(NewCanonicalizePass());
+  passes.push_back(NewMergeCommonPass());
+  // Before clamps and biases move: the formulas are in the exporters' form.
+  passes.push_back(NewRecognizeActivationsPass());
+  passes.push_back(NewRecognizeNormalizationsPass());
+  passes.push_back(NewConvertMatMulPass());
+  // Before everything that looks for neighbours: importers put transposes
+  // between ops that belong together.
+  passes.push_back(NewSinkTransposesPass());
+  passes.push_back(NewRemoveNoopsPass());
+  passes.push_back(NewPermuteWeightsPass());
+  // Needs NHWC, that is, transposes out of the way.
+  passes.push_back(NewConvertReduceMeanPass());
+  passes.push_back(NewMergePadsPass());
+  passes.push_back(NewAttachBiasPass());
+  // Before clamps: after a clamp nothing folds into weights any more.
+  passes.push_back(NewFoldScaleAndBiasPass());
+  passes.push_back(NewFoldIntoFollowingPass());
+  passes.push_back(NewLowerBatchNormalizationPass());
+  passes.push_back(NewFuseClampsPass());
+  return passes;
+}
+
+std::vector<std::unique_ptr<Pass>> IntegerPasses() {
+  std::vector<std::unique_ptr<Pass>> passes;
+  passes.push_back(NewFoldConstantsPass());
+  passes.push_back(NewRemoveNoopsPass());
+  passes.push_back(NewMergeCommonPass());
+  passes.push_back(NewShiftToInt8Pass());
+  passes.push_back(NewConvertMatMulPass());
+  passes.push_back(NewSinkTransposesPass());
+  passes.push_back(NewRemoveNoopsPass());
+  // What stands between an op and its Quantize becomes part of it.
+  passes.push_back(NewAttachBiasPass());
+  passes.push_back(NewFuseClampsPass());
+  passes.push_back(NewHoistQuantizePass());
+  passes.push_back(NewMoveIntoIntegersPass());
+  return passes;
+}
+
+absl::Status Simplify(Graph& graph) {
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "before simplification");
+  EK_RETURN_IF_ERROR(NewRemoveDeadOpsPass()->Run({}, graph).status());
+  const bool dequantizes =
+      std::any_of(graph.ops.begin(), graph.ops.end(),
+                  [](const Op& op) { return op.attributes.has_dequantize(); });
+  if (dequantizes) {
+    EK_RETURN_IF_ERROR(
+        RunToTheEnd(IntegerPasses(), {.keep_dequantized = true}, graph));
+  }
+  return RunToTheEnd(SimplificationPasses(), {}, graph);
 }
 
 }  // namespace edgekiln::compiler

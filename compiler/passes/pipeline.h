@@ -14,6 +14,11 @@ namespace edgekiln::compiler {
 // removed after each, so remove-dead-ops is not among them.
 std::vector<std::unique_ptr<Pass>> SimplificationPasses();
 
+// What runs before them on graphs that state quantization by pairs of
+// Dequantize and Quantize: until here constants behind a Dequantize stay
+// integers.
+std::vector<std::unique_ptr<Pass>> IntegerPasses();
+
 // Runs all passes until none changes anything, and verifies the graph after
 // each that did. INVALID_ARGUMENT naming the pass if it does not verify.
 absl::Status Simplify(Graph& graph);

@@ -10,75 +10,21 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/permutation.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-using Permutation = std::vector<int32_t>;
-
-Permutation Inverse(const Permutation& permutation) {
-  Permutation inverse(permutation.size());
-  for (size_t i = 0; i < permutation.size(); ++i) {
-    inverse[permutation[i]] = static_cast<int32_t>(i);
-  }
-  return inverse;
-}
-
-std::vector<int64_t> Permuted(absl::Span<const int64_t> shape,
-                              const Permutation& permutation) {
-  std::vector<int64_t> result;
-  for (const int32_t from : permutation) result.push_back(shape[from]);
-  return result;
-}
-
-// The shape with leading extents of 1 up to `rank`, as broadcasting sees it.
-std::vector<int64_t> Ranked(std::vector<int64_t> shape, size_t rank) {
-  shape.insert(shape.begin(), rank - shape.size(), 1);
-  return shape;
-}
-
 bool IsIdentity(const Permutation& permutation) {
   return std::is_sorted(permutation.begin(), permutation.end());
-}
-
-// Whether the elements keep their order: only extents of 1 change places.
-bool MovesOnlyOnes(absl::Span<const int64_t> shape,
-                   const Permutation& permutation) {
-  int32_t last = -1;
-  for (const int32_t from : permutation) {
-    if (shape[from] == 1) continue;
-    if (from < last) return false;
-    last = from;
-  }
-  return true;
-}
-
-// Dimensions that a mean without keep_dims leaves, as a permutation of those
-// that it leaves of the input of the transpose.
-Permutation Remaining(const Permutation& permutation,
-                      const v1::ReduceMean& mean) {
-  Permutation kept;
-  for (int32_t i = 0; i < static_cast<int32_t>(permutation.size()); ++i) {
-    if (std::find(mean.axes().begin(), mean.axes().end(), i) ==
-        mean.axes().end()) {
-      kept.push_back(permutation[i]);
-    }
-  }
-  Permutation ranks;
-  for (const int32_t value : kept) {
-    ranks.push_back(static_cast<int32_t>(
-        std::count_if(kept.begin(), kept.end(),
-                      [value](int32_t other) { return other < value; })));
-  }
-  return ranks;
 }
 
 // The sweep over one graph. New ops are appended to a new list, in order.
@@ -110,23 +56,7 @@ class Sinking {
  private:
   // Emits what replaces the op; false if it stays as it is.
   bool Rewrite(Op& op) {
-    switch (op.attributes.op_case()) {
-      case v1::OpAttributes::kTranspose:
-        return MergeTranspose(op);
-      case v1::OpAttributes::kAdd:
-      case v1::OpAttributes::kMul:
-      case v1::OpAttributes::kConcat:
-      case v1::OpAttributes::kClip:
-      case v1::OpAttributes::kPad:
-      case v1::OpAttributes::kSoftmax:
-      case v1::OpAttributes::kBatchNormalization:
-      case v1::OpAttributes::kReduceMean:
-      case v1::OpAttributes::kQuantize:
-      case v1::OpAttributes::kDequantize:
-        return Sink(op);
-      default:
-        return false;
-    }
+    return op.attributes.has_transpose() ? MergeTranspose(op) : Sink(op);
   }
 
   void Append(Op op) {
@@ -235,84 +165,58 @@ class Sinking {
     return result;
   }
 
-  // Attributes of the op in front of the transpose; and the permutation of the
-  // transpose behind it, which a mean may shorten.
-  static v1::OpAttributes Moved(const v1::OpAttributes& attributes,
-                                const Permutation& permutation,
-                                Permutation* behind) {
-    v1::OpAttributes moved = attributes;
-    const Permutation inverse = Inverse(permutation);
-    if (moved.has_softmax()) {
-      moved.mutable_softmax()->set_axis(permutation[moved.softmax().axis()]);
-    } else if (moved.has_batch_normalization()) {
-      moved.mutable_batch_normalization()->set_axis(
-          permutation[moved.batch_normalization().axis()]);
-    } else if (moved.has_concat()) {
-      moved.mutable_concat()->set_axis(permutation[moved.concat().axis()]);
-    } else if (moved.has_pad()) {
-      v1::Pad* pad = moved.mutable_pad();
-      for (int i = 0; i < static_cast<int>(permutation.size()); ++i) {
-        pad->set_before(permutation[i], attributes.pad().before(i));
-        pad->set_after(permutation[i], attributes.pad().after(i));
-      }
-    } else if (moved.has_reduce_mean()) {
-      v1::ReduceMean* mean = moved.mutable_reduce_mean();
-      if (!mean->keep_dims()) *behind = Remaining(permutation, *mean);
-      for (int32_t& axis : *mean->mutable_axes()) axis = permutation[axis];
-      std::sort(mean->mutable_axes()->begin(), mean->mutable_axes()->end());
-    }
-    return moved;
-  }
-
-  // Inputs that have the data's dimensions; the others are per channel.
-  static size_t DataInputs(const Op& op) {
-    return op.attributes.has_batch_normalization() ? 1 : op.inputs.size();
-  }
-
   bool Sink(Op& op) {
+    const size_t data_inputs = std::min(DataInputs(op), op.inputs.size());
     const Op* first = nullptr;
-    for (size_t i = 0; i < DataInputs(op) && first == nullptr; ++i) {
+    for (size_t i = 0; i < data_inputs && first == nullptr; ++i) {
       first = TransposeOf(op.inputs[i]);
     }
     if (first == nullptr) return false;
     const Permutation permutation = PermutationOf(*first);
-    const Tensor& output = graph_.tensors[op.outputs[0]];
-    const bool mean = op.attributes.has_reduce_mean();
-    if (output.quantization.has_value() && output.quantization->per_channel()) {
-      return false;
+    std::optional<MovedOp> moved = MoveInFront(graph_, op, permutation);
+    if (!moved.has_value()) return false;
+    for (const TensorId id : op.outputs) {
+      const Tensor& output = graph_.tensors[id];
+      if (output.shape.size() != moved->behind.size() ||
+          (output.quantization.has_value() &&
+           output.quantization->per_channel())) {
+        return false;
+      }
     }
-    if (!mean && output.shape.size() != permutation.size()) return false;
-    const bool broadcasts = op.attributes.has_add() || op.attributes.has_mul();
-    for (size_t i = 0; i < DataInputs(op); ++i) {
-      if (!CanUntranspose(op.inputs[i], permutation, broadcasts)) return false;
+    for (size_t i = 0; i < data_inputs; ++i) {
+      if (!CanUntranspose(op.inputs[i], permutation, Broadcasts(op))) {
+        return false;
+      }
     }
     std::vector<TensorId> inputs = op.inputs;
-    for (size_t i = 0; i < DataInputs(op); ++i) {
+    for (size_t i = 0; i < data_inputs; ++i) {
       inputs[i] = Untransposed(op, op.inputs[i], permutation);
     }
-    EmitSunk(op, permutation, std::move(inputs));
+    EmitSunk(op, *std::move(moved), std::move(inputs));
     return true;
   }
 
-  // The op on `inputs`, and the transpose behind it.
-  void EmitSunk(Op& op, const Permutation& permutation,
-                std::vector<TensorId> inputs) {
-    Permutation behind = permutation;
-    op.attributes = Moved(op.attributes, permutation, &behind);
-    Tensor result = graph_.tensors[op.outputs[0]];
-    result.shape = Permuted(result.shape, Inverse(behind));
-    result.name = absl::StrCat(result.name, ".moved");
-    Op transpose;
-    transpose.id = names_.OpId(absl::StrCat(op.id, ".transpose"));
-    transpose.name = op.name;
-    transpose.attributes = TransposeAttributes(behind);
-    transpose.outputs = op.outputs;
+  // The op on `inputs`, and the transposes behind it.
+  void EmitSunk(Op& op, MovedOp moved, std::vector<TensorId> inputs) {
+    op.attributes = std::move(moved.attributes);
     op.inputs = std::move(inputs);
-    op.outputs = {AddTensor(std::move(result))};
-    transpose.inputs = op.outputs;
+    std::vector<Op> transposes;
+    for (TensorId& output : op.outputs) {
+      Tensor result = graph_.tensors[output];
+      result.shape = Permuted(result.shape, Inverse(moved.behind));
+      result.name = absl::StrCat(result.name, ".moved");
+      Op transpose;
+      transpose.id = names_.OpId(absl::StrCat(op.id, ".transpose"));
+      transpose.name = op.name;
+      transpose.attributes = TransposeAttributes(moved.behind);
+      transpose.outputs = {output};
+      output = AddTensor(std::move(result));
+      transpose.inputs = {output};
+      transposes.push_back(std::move(transpose));
+    }
     changed_ = true;
     Append(std::move(op));
-    Append(std::move(transpose));
+    for (Op& transpose : transposes) Append(std::move(transpose));
   }
 
   Graph& graph_;

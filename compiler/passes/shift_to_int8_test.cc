@@ -1,0 +1,100 @@
+#include "compiler/passes/pass.h"
+#include "compiler/passes/rewrite_case.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+const RewriteCase kCases[] = {
+    {"InsideTheGraph",
+     R"(
+%x : float32[2,2] = input
+%q : uint8[2,2] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
+%r : uint8[4] scale 0.25 zero 100 = reshape(%q) id r
+%y : float32[4] = dequantize(%r) id y
+return %y
+)",
+     R"(
+%x : float32[2,2] = input
+%q : int8[2,2] scale 0.25 zero -28 = quantize(%x) {rounding HALF_EVEN} id q
+%r : int8[4] scale 0.25 zero -28 = reshape(%q) id r
+%y : float32[4] = dequantize(%r) id y
+return %y
+)"},
+    {"Constants",
+     R"(
+%x : float32[2] = input
+%k : uint8[2] scale 0.25 zero 100 = constant [0, 255]
+%kr : float32[2] = dequantize(%k) id kr
+%s : float32[2] = add(%x, %kr) id s
+%q : int8[2] scale 0.25 zero 100 = quantize(%s) {rounding HALF_EVEN} id q
+return %q
+)",
+     R"(
+%x : float32[2] = input
+%k : int8[2] scale 0.25 zero -28 = constant [-128, 127]
+%kr : float32[2] = dequantize(%k) id kr
+%s : float32[2] = add(%x, %kr) id s
+%q : int8[2] scale 0.25 zero 100 = quantize(%s) {rounding HALF_EVEN} id q
+return %q
+)"},
+    {"BorderKeepsItsType",
+     R"(
+%x : uint8[2] scale 0.25 zero 100 = input
+%xr : float32[2] = dequantize(%x) id xr
+%s : float32[2] = add(%xr, %xr) id s
+%y : uint8[2] scale 0.5 zero 0 = quantize(%s) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : uint8[2] scale 0.25 zero 100 = input
+%x.int8 : int8[2] scale 0.25 zero -28 = quantize(%x) id to_int8
+%xr : float32[2] = dequantize(%x.int8) id xr
+%s : float32[2] = add(%xr, %xr) id s
+%y.int8 : int8[2] scale 0.5 zero -128 = quantize(%s) {rounding HALF_EVEN} id y
+%y : uint8[2] scale 0.5 zero 0 = quantize(%y.int8) id to_uint8
+return %y
+)"},
+    {"BorderIsConvertedOnce",
+     R"(
+%x : uint8[2] scale 0.25 zero 100 = input
+%a : int8[2] scale 0.25 zero -28 = quantize(%x) id to_int8
+%xr : float32[2] = dequantize(%a) id xr
+%s : float32[2] = add(%xr, %xr) id s
+%b : int8[2] scale 0.5 zero -128 = quantize(%s) {rounding HALF_EVEN} id b
+%y : uint8[2] scale 0.5 zero 0 = quantize(%b) id to_uint8
+return %y
+)",
+     ""},
+    {"NotWhereAnotherOpComputes",
+     R"(
+%x : float32[2] = input
+%q : uint8[2] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
+%a : uint8[2] scale 0.25 zero 100 = add(%q, %q) id a
+%y : float32[2] = dequantize(%a) id y
+return %y
+)",
+     ""},
+    {"NotInModelsOfTensorFlowLite",
+     R"(
+%x : float32[2] = input
+%q : uint8[2] scale 0.25 zero 100 = quantize(%x) id q
+%y : float32[2] = dequantize(%q) id y
+return %y
+)",
+     ""},
+};
+
+class ShiftToInt8Test : public testing::TestWithParam<RewriteCase> {};
+
+TEST_P(ShiftToInt8Test, Rewrites) {
+  ExpectRewrite(*NewShiftToInt8Pass(), GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ShiftToInt8Test, testing::ValuesIn(kCases),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::compiler
