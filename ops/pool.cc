@@ -24,8 +24,9 @@ struct Problem {
   bool column_major = false;
 };
 
-// Calls visit(input pixel, kw) for every window position inside the input, with
-// pixels counted within the image, then finish(output pixel, number of
+// Calls visit(input pixel, column) for every window position inside the input,
+// with pixels counted within the image and columns from the first inside, then
+// finish(output pixel, number of
 // positions). start(image) comes before the visits of each window.
 template <typename Start, typename Visit, typename Finish>
 void ForEachWindow(const WindowGeometry& g, const Start& start,
@@ -44,7 +45,7 @@ void ForEachWindow(const WindowGeometry& g, const Start& start,
         const int64_t line =
             (plane + first[1] + kh * g.dilation[1]) * g.in[2] + first[2];
         for (int64_t kw = x.begin; kw < x.end; ++kw) {
-          visit(line + kw * g.dilation[2], kw);
+          visit(line + kw * g.dilation[2], kw - x.begin);
         }
       }
     }
@@ -102,15 +103,17 @@ void Average(const Problem& problem, const TensorView& input,
       input.quantization.present() ? input.quantization.zero_point[0] : 0;
   using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
   const T* image = nullptr;
-  std::vector<Sum> columns(g.kernel[2] * channels, 0);
+  // A window may be wider than the image: only so many columns are inside.
+  const int64_t width = std::min(g.kernel[2], g.in[2]);
+  std::vector<Sum> columns(width * channels, 0);
   ForEachWindow(
       g,
       [&](int64_t i) {
         image = input.as<T>() + i * g.input_pixels() * channels;
       },
-      [&](int64_t pixel, int64_t kw) {
+      [&](int64_t pixel, int64_t column) {
         const T* x = image + pixel * channels;
-        Sum* sums = columns.data() + kw * channels;
+        Sum* sums = columns.data() + column * channels;
         for (int64_t c = 0; c < channels; ++c)
           sums[c] += static_cast<Sum>(x[c]);
       },
@@ -119,9 +122,9 @@ void Average(const Problem& problem, const TensorView& input,
             problem.count_include_pad ? g.positions() : count;
         T* out = output.as<T>() + pixel * channels;
         Sum* sums = columns.data();
-        for (int64_t kw = 1; kw < g.kernel[2]; ++kw) {
+        for (int64_t column = 1; column < width; ++column) {
           for (int64_t c = 0; c < channels; ++c) {
-            sums[c] += sums[kw * channels + c];
+            sums[c] += sums[column * channels + c];
           }
         }
         for (int64_t c = 0; c < channels; ++c) {

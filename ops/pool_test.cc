@@ -72,6 +72,16 @@ TEST(PoolTest, ChangingTheScaleIsRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(AveragePoolTest, WindowMayBeWiderThanTheImage) {
+  v1::OpAttributes op;
+  SetWindow(*op.mutable_average_pool2d(), 3, 1, 2, 1);
+  TestTensor<float> x{{1, 1, 2, 2}, {1, 10, 4, 40}};
+  TestTensor<float> y{{1, 1, 1, 2}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y.values, (std::vector<float>{2.5f, 25}));
+}
+
 TEST(PoolTest, WindowOfPaddingOnlyIsRefused) {
   v1::OpAttributes op;
   SetWindow(*op.mutable_average_pool2d(), 1, 1, 1, 0);
