@@ -79,15 +79,21 @@ T FloorQuotient(T a, T b) {
   }
 }
 
+template <typename T>
+bool IsNan(T a) {
+  if constexpr (std::is_floating_point_v<T>) return std::isnan(a);
+  return false;
+}
+
 // NaN wins.
 template <typename T>
 T Smaller(T a, T b) {
-  return b < a || b != b ? b : a;
+  return b < a || IsNan(b) ? b : a;
 }
 
 template <typename T>
 T Larger(T a, T b) {
-  return b > a || b != b ? b : a;
+  return b > a || IsNan(b) ? b : a;
 }
 
 template <typename T>

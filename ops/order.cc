@@ -14,8 +14,8 @@ namespace {
 // NaN counts as larger than every number.
 template <typename T>
 bool Less(T a, T b) {
-  if (a != a) return false;
-  return b != b || a < b;
+  if (IsNan(a)) return false;
+  return IsNan(b) || a < b;
 }
 
 void StoreIndex(const MutableTensorView& output, int64_t at, int64_t value) {

@@ -11,38 +11,13 @@
 // The functions of v1::Unary on real numbers, in double.
 namespace edgekiln::ops {
 
-// Calls visit(f) with the function of `op` as an object double(double), so that
-// loops over it are compiled for each function.
+// VisitUnary() for what networks use as activation functions.
 template <typename Visit>
-auto VisitUnary(const v1::Unary& op, const Visit& visit) {
+auto VisitActivation(const v1::Unary& op, const Visit& visit) {
   using U = v1::Unary;
   const double alpha = op.alpha();
   const double beta = op.beta();
   switch (op.function()) {
-    case U::ABS:
-      return visit([](double x) { return std::fabs(x); });
-    case U::NEG:
-      return visit([](double x) { return -x; });
-    case U::SIGN:
-      return visit([](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; });
-    case U::FLOOR:
-      return visit([](double x) { return std::floor(x); });
-    case U::CEIL:
-      return visit([](double x) { return std::ceil(x); });
-    case U::ROUND:
-      return visit([](double x) { return std::nearbyint(x); });
-    case U::SQUARE:
-      return visit([](double x) { return x * x; });
-    case U::SQRT:
-      return visit([](double x) { return std::sqrt(x); });
-    case U::RSQRT:
-      return visit([](double x) { return 1 / std::sqrt(x); });
-    case U::RECIPROCAL:
-      return visit([](double x) { return 1 / x; });
-    case U::EXP:
-      return visit([](double x) { return Exp(x); });
-    case U::LOG:
-      return visit([](double x) { return Log(x); });
     case U::ERF:
       return visit([](double x) { return Erf(x); });
     case U::TANH:
@@ -84,6 +59,41 @@ auto VisitUnary(const v1::Unary& op, const Visit& visit) {
       });
     default:
       return visit([](double x) { return x; });
+  }
+}
+
+// Calls visit(f) with the function of `op` as an object double(double), so that
+// loops over it are compiled for each function.
+template <typename Visit>
+auto VisitUnary(const v1::Unary& op, const Visit& visit) {
+  using U = v1::Unary;
+  switch (op.function()) {
+    case U::ABS:
+      return visit([](double x) { return std::fabs(x); });
+    case U::NEG:
+      return visit([](double x) { return -x; });
+    case U::SIGN:
+      return visit([](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; });
+    case U::FLOOR:
+      return visit([](double x) { return std::floor(x); });
+    case U::CEIL:
+      return visit([](double x) { return std::ceil(x); });
+    case U::ROUND:
+      return visit([](double x) { return std::nearbyint(x); });
+    case U::SQUARE:
+      return visit([](double x) { return x * x; });
+    case U::SQRT:
+      return visit([](double x) { return std::sqrt(x); });
+    case U::RSQRT:
+      return visit([](double x) { return 1 / std::sqrt(x); });
+    case U::RECIPROCAL:
+      return visit([](double x) { return 1 / x; });
+    case U::EXP:
+      return visit([](double x) { return Exp(x); });
+    case U::LOG:
+      return visit([](double x) { return Log(x); });
+    default:
+      return VisitActivation(op, visit);
   }
 }
 

@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 namespace edgekiln::ops {
@@ -17,7 +16,7 @@ class ValueTable {
 
   explicit ValueTable(const F& f) : f_(f) {
     if constexpr (kTabulated) {
-      constexpr int32_t kLowest = std::numeric_limits<T>::min();
+      constexpr int32_t kLowest = std::is_signed_v<T> ? -128 : 0;
       for (int32_t v = kLowest; v < kLowest + 256; ++v) {
         table_[static_cast<uint8_t>(v)] = f(v);
       }
