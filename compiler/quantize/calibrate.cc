@@ -40,17 +40,19 @@ struct Observed {
   std::unique_ptr<Histogram> histogram;  // Only for percentiles.
 };
 
+// Tensors of other types are counts, indices and truth values: they stay.
 absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
                                                   bool histograms) {
   std::vector<Observed> observed;
   const auto add = [&](TensorId id) -> absl::Status {
     const Tensor& tensor = graph.tensors[id];
-    if (tensor.type != v1::FLOAT32) {
+    if (tensor.quantization.has_value()) {
       return Invalid(
-          absl::StrCat("it is ", v1::ElementType_Name(tensor.type)),
+          absl::StrCat("it is a quantized ", v1::ElementType_Name(tensor.type)),
           absl::StrCat("tensor '", tensor.name, "'"), "a float32 graph",
           "calibrate the float model; a quantized one needs no calibration");
     }
+    if (tensor.type != v1::FLOAT32) return absl::OkStatus();
     observed.push_back(
         {.tensor = id,
          .any = false,
@@ -61,7 +63,9 @@ absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
   };
   for (const TensorId id : graph.inputs) EK_RETURN_IF_ERROR(add(id));
   for (const Op& op : graph.ops) {
-    for (const TensorId id : op.outputs) EK_RETURN_IF_ERROR(add(id));
+    for (const TensorId id : op.outputs) {
+      if (id != kNoTensor) EK_RETURN_IF_ERROR(add(id));
+    }
   }
   return observed;
 }

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "base/status_macros.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/scales.h"
 
 namespace edgekiln::compiler {
@@ -33,59 +35,10 @@ absl::Status Unsupported(const Op& op, std::string what, std::string limit,
        .fix = std::move(fix)});
 }
 
-// Index of the channel dimension of constant weights; -1 for ops without.
-int WeightAxis(const Op& op) {
-  if (op.attributes.has_conv2d() || op.attributes.has_fully_connected()) {
-    return 0;
-  }
-  return op.attributes.has_depthwise_conv2d() ? 3 : -1;
-}
-
-// Ops whose kernels need one quantization for inputs and output.
-bool SharesQuantization(const Op& op) {
-  switch (op.attributes.op_case()) {
-    case v1::OpAttributes::kMaxPool2D:
-    case v1::OpAttributes::kAveragePool2D:
-    case v1::OpAttributes::kReshape:
-    case v1::OpAttributes::kTranspose:
-    case v1::OpAttributes::kPad:
-    case v1::OpAttributes::kConcat:
-      return true;
-    default:
-      return false;
-  }
-}
-
-absl::Status CheckOpIsFloat(const Graph& graph, const Op& op) {
-  if (op.attributes.has_batch_normalization()) {
-    return Unsupported(op, "batch normalization has no int8 form",
-                       "one whose parameters are constants is folded away",
-                       "export the model for inference with constant "
-                       "statistics");
-  }
+absl::Status CheckOpIsFloat(const Op& op) {
   if (op.attributes.has_quantize() || op.attributes.has_dequantize()) {
     return Unsupported(op, "the model is quantized already", "float models",
                        "compile it without calibration data");
-  }
-  for (const TensorId id : op.inputs) {
-    if (id != kNoTensor && graph.tensors[id].type != v1::FLOAT32) {
-      return Unsupported(
-          op,
-          absl::StrCat("input '", graph.tensors[id].name, "' is ",
-                       v1::ElementType_Name(graph.tensors[id].type)),
-          "FLOAT32", "export a float32 model");
-    }
-  }
-  if (WeightAxis(op) < 0) return absl::OkStatus();
-  for (size_t i = 1; i < op.inputs.size(); ++i) {
-    if (op.inputs[i] != kNoTensor &&
-        !graph.tensors[op.inputs[i]].is_constant()) {
-      return Unsupported(
-          op,
-          absl::StrCat("weights or bias '", graph.tensors[op.inputs[i]].name,
-                       "' are computed at run time"),
-          "constant weights and bias", "export with constant weights");
-    }
   }
   return absl::OkStatus();
 }
@@ -98,11 +51,18 @@ bool AllFinite(const std::vector<float>& values) {
 // Sets of tensors that share one quantization.
 class Groups {
  public:
-  explicit Groups(const Graph& graph) : parent_(graph.tensors.size()) {
+  Groups(const Graph& graph, const std::vector<bool>& integer)
+      : parent_(graph.tensors.size()) {
     std::iota(parent_.begin(), parent_.end(), 0);
-    for (const Op& op : graph.ops) {
-      if (!SharesQuantization(op)) continue;
-      for (const TensorId input : op.inputs) Join(input, op.outputs[0]);
+    for (size_t i = 0; i < graph.ops.size(); ++i) {
+      const Op& op = graph.ops[i];
+      if (!integer[i] || !SharesQuantization(graph, op)) continue;
+      for (const TensorId input : op.inputs) {
+        if (input == kNoTensor) continue;
+        if (graph.tensors[input].type == v1::FLOAT32) {
+          Join(input, op.outputs[0]);
+        }
+      }
     }
   }
 
@@ -125,24 +85,39 @@ class Groups {
 class Quantizer {
  public:
   Quantizer(const Graph& graph, const v1::CalibrationStatistics& statistics)
-      : source_(graph), groups_(graph), names_(graph) {
+      : source_(graph),
+        integer_(ChooseIntegerOps(graph)),
+        groups_(graph, integer_),
+        names_(graph),
+        float_(graph.tensors.size(), kNoTensor) {
     for (const auto& range : statistics.ranges()) {
       statistics_[range.tensor()] = &range;
     }
     result_.name = graph.name;
     result_.tensors = graph.tensors;
+    result_.outputs = graph.outputs;
+    result_.inputs = graph.inputs;
+    result_.states = graph.states;
+    for (const TensorId id : graph.outputs) is_output_.insert(id);
   }
 
   absl::StatusOr<Graph> Run() {
     for (const Op& op : source_.ops) {
-      EK_RETURN_IF_ERROR(CheckOpIsFloat(source_, op));
+      EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
     }
     EK_RETURN_IF_ERROR(ChooseQuantizations());
-    for (const TensorId input : source_.inputs) QuantizeInput(input);
-    for (const Op& op : source_.ops) {
-      EK_RETURN_IF_ERROR(QuantizeOp(op));
+    for (const TensorId input : source_.inputs) float_[input] = input;
+    for (const TensorId input : source_.inputs) {
+      if (ReadByIntegers(input)) Quantized(input);
     }
-    for (const TensorId output : source_.outputs) DequantizeOutput(output);
+    for (size_t i = 0; i < source_.ops.size(); ++i) {
+      if (integer_[i]) {
+        EK_RETURN_IF_ERROR(QuantizeOp(source_.ops[i]));
+      } else {
+        KeepFloat(source_.ops[i]);
+      }
+    }
+    for (const TensorId output : source_.outputs) Real(output);
     RemoveUnusedTensors(result_);
     EK_RETURN_IF_ERROR(VerifyGraph(result_), "after quantization");
     return std::move(result_);
@@ -193,11 +168,12 @@ class Quantizer {
       ranges.try_emplace(groups_.Of(id), range).first->second.Include(range);
       return absl::OkStatus();
     };
-    for (const TensorId id : source_.inputs) EK_RETURN_IF_ERROR(add(id));
-    for (const Op& op : source_.ops) {
+    for (size_t index = 0; index < source_.ops.size(); ++index) {
+      if (!integer_[index]) continue;
+      const Op& op = source_.ops[index];
       for (size_t i = 0; i < op.inputs.size(); ++i) {
         const bool weights = WeightAxis(op) >= 0 && i > 0;
-        if (op.inputs[i] == kNoTensor || weights) continue;
+        if (weights || !IsFloat(op.inputs[i])) continue;
         EK_RETURN_IF_ERROR(add(op.inputs[i]));
       }
       EK_RETURN_IF_ERROR(add(op.outputs[0]));
@@ -226,12 +202,39 @@ class Quantizer {
     return static_cast<TensorId>(result_.tensors.size()) - 1;
   }
 
-  // The int8 tensor that stands for a float one. Tensors inside the graph keep
-  // their place and name; those at its border get a second one.
+  bool IsFloat(TensorId id) const {
+    return id != kNoTensor && source_.tensors[id].type == v1::FLOAT32;
+  }
+
+  bool ReadByIntegers(TensorId id) const {
+    for (size_t i = 0; i < source_.ops.size(); ++i) {
+      const std::vector<TensorId>& inputs = source_.ops[i].inputs;
+      if (integer_[i] &&
+          std::find(inputs.begin(), inputs.end(), id) != inputs.end()) {
+        return IsFloat(id);
+      }
+    }
+    return false;
+  }
+
+  // The int8 tensor that stands for a float one; where there is none yet, a
+  // constant or a Quantize of the real values makes it.
   TensorId Quantized(TensorId id) {
     if (const auto found = quantized_.find(id); found != quantized_.end()) {
       return found->second;
     }
+    const TensorId added = AddQuantized(id);
+    if (source_.tensors[id].is_constant()) return added;
+    Op op;
+    op.id = BorderId("quantize_", id);
+    op.attributes.mutable_quantize();
+    op.inputs = {float_[id]};
+    op.outputs = {added};
+    result_.ops.push_back(std::move(op));
+    return added;
+  }
+
+  TensorId AddQuantized(TensorId id) {
     Tensor tensor = source_.tensors[id];
     tensor.type = v1::INT8;
     tensor.quantization = QuantizationOf(id);
@@ -245,15 +248,31 @@ class Quantizer {
     return added;
   }
 
-  // Tensors inside the graph change type where they are.
+  // The tensor of the real values; where only integers were computed, made of
+  // them. Graph outputs keep their tensor.
+  TensorId Real(TensorId id) {
+    if (!IsFloat(id) || source_.tensors[id].is_constant()) return id;
+    if (float_[id] != kNoTensor) return float_[id];
+    TensorId real = id;
+    if (!is_output_.contains(id)) {
+      Tensor tensor = source_.tensors[id];
+      tensor.name = names_.TensorName(absl::StrCat(tensor.name, ".float"));
+      real = AddTensor(std::move(tensor));
+    }
+    Op op;
+    op.id = BorderId("dequantize_", id);
+    op.attributes.mutable_dequantize();
+    op.inputs = {quantized_.at(id)};
+    op.outputs = {real};
+    result_.ops.push_back(std::move(op));
+    float_[id] = real;
+    return real;
+  }
+
+  // Tensors inside the graph change type where they are, those at its border
+  // get a second one.
   TensorId QuantizedResult(TensorId id) {
-    const auto is_output = [this](TensorId tensor) {
-      for (const TensorId output : source_.outputs) {
-        if (output == tensor) return true;
-      }
-      return false;
-    };
-    if (is_output(id)) return Quantized(id);
+    if (is_output_.contains(id)) return AddQuantized(id);
     result_.tensors[id].type = v1::INT8;
     result_.tensors[id].quantization = QuantizationOf(id);
     quantized_[id] = id;
@@ -265,36 +284,20 @@ class Quantizer {
         prefix, LayerIdMaker().Make(source_.tensors[id].name, "tensor")));
   }
 
-  void QuantizeInput(TensorId input) {
-    Op op;
-    op.id = BorderId("quantize_", input);
-    op.attributes.mutable_quantize();
-    op.inputs = {input};
-    op.outputs = {Quantized(input)};
-    result_.inputs.push_back(input);
-    result_.ops.push_back(std::move(op));
-  }
-
-  void DequantizeOutput(TensorId output) {
-    result_.outputs.push_back(output);
-    const auto given = [output](TensorId other) { return other == output; };
-    if (std::count_if(result_.outputs.begin(), result_.outputs.end(), given) >
-        1) {
-      return;
+  void KeepFloat(const Op& op) {
+    Op kept = op;
+    for (TensorId& input : kept.inputs) input = Real(input);
+    for (const TensorId output : op.outputs) {
+      if (output != kNoTensor) float_[output] = output;
     }
-    Op op;
-    op.id = BorderId("dequantize_", output);
-    op.attributes.mutable_dequantize();
-    op.inputs = {Quantized(output)};
-    op.outputs = {output};
-    result_.ops.push_back(std::move(op));
+    result_.ops.push_back(std::move(kept));
   }
 
   absl::Status QuantizeOp(const Op& op) {
     Op quantized = op;
     const int axis = WeightAxis(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
-      if (op.inputs[i] == kNoTensor || (axis >= 0 && i > 0)) continue;
+      if (!IsFloat(op.inputs[i]) || (axis >= 0 && i > 0)) continue;
       quantized.inputs[i] = Quantized(op.inputs[i]);
     }
     if (axis >= 0) EK_RETURN_IF_ERROR(SetWeights(op, axis, quantized));
@@ -344,8 +347,11 @@ class Quantizer {
   }
 
   const Graph& source_;
+  const std::vector<bool> integer_;  // By op.
   Groups groups_;
   FreshNames names_;
+  std::vector<TensorId> float_;  // By tensor: its real values; none yet.
+  std::set<TensorId> is_output_;
   std::map<std::string, const v1::CalibrationStatistics::TensorRange*>
       statistics_;
   std::map<TensorId, Quantization> quantization_;  // By group.

@@ -9,16 +9,19 @@ namespace edgekiln::compiler {
 
 // The int8 form of a simplified float graph: weights symmetric per output
 // channel, biases int32, activations asymmetric per tensor with a zero that is
-// exact. Op ids, op order and tensor names stay. Graph inputs and outputs stay
-// float: each input goes through a Quantize op, each output comes from a
-// Dequantize op (the int8 tensors are called "<name>.int8"), so that users
-// feed and read what their model expects.
+// exact. Op ids, op order and tensor names stay. Ops without an integer form
+// (integer_choice.h) stay float, between a Dequantize and a Quantize. Graph
+// inputs and outputs stay float: each input that integers read goes through a
+// Quantize op, each output that they make comes from a Dequantize op (the int8
+// tensors are called "<name>.int8"), so that users feed and read what their
+// model expects.
 //
 // Ranges are those between percentile_low and percentile_high. All scales are
 // computed in double with + - * / only: same bytes on every machine.
 //
-// UNIMPLEMENTED naming the op for one that has no int8 form; INVALID_ARGUMENT
-// if the statistics have no usable range for a tensor.
+// UNIMPLEMENTED naming the op for a graph that is quantized already or has
+// weights that are not finite; INVALID_ARGUMENT if the statistics have no
+// usable range for a tensor.
 absl::StatusOr<Graph> QuantizeGraph(
     const Graph& float_graph, const v1::CalibrationStatistics& statistics);
 

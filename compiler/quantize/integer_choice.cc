@@ -1,0 +1,125 @@
+#include "compiler/quantize/integer_choice.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/ir/tensor_views.h"
+#include "compiler/passes/op_traits.h"
+#include "ops/shape_inference.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// The tensor as int8 with `scale`; other types than float32 as they are.
+Tensor AsInt8(Tensor tensor, float scale) {
+  if (tensor.type != v1::FLOAT32) return tensor;
+  tensor.type = v1::INT8;
+  tensor.quantization =
+      Quantization{.scale = {scale}, .zero_point = {0}, .axis = 0};
+  return tensor;
+}
+
+// Whether ops/ takes the op with int8 tensors, its output scaled so.
+bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale) {
+  std::vector<Tensor> tensors;
+  const bool weights = WeightAxis(op) >= 0;
+  for (size_t i = 0; i < op.inputs.size(); ++i) {
+    if (op.inputs[i] == kNoTensor) {
+      tensors.emplace_back();
+      continue;
+    }
+    tensors.push_back(AsInt8(graph.tensors[op.inputs[i]], 1));
+    if (weights && i == 2) {
+      tensors.back().type = v1::INT32;
+      tensors.back().data = nullptr;
+    }
+  }
+  const Tensor output = AsInt8(graph.tensors[op.outputs[0]], output_scale);
+  std::vector<ops::TensorView> views;
+  for (const Tensor& tensor : tensors) {
+    views.push_back(ViewOf(tensor));
+    views.back().data = nullptr;
+  }
+  return ops::CheckOp(op.attributes, views, {ViewOf(output)}).ok();
+}
+
+bool HasIntegerForm(const Graph& graph, const Op& op) {
+  if (op.outputs.size() != 1 || op.inputs.empty() ||
+      op.inputs[0] == kNoTensor ||
+      graph.tensors[op.inputs[0]].type != v1::FLOAT32 ||
+      graph.tensors[op.outputs[0]].type != v1::FLOAT32) {
+    return false;
+  }
+  if (WeightAxis(op) >= 0) {
+    for (size_t i = 1; i < op.inputs.size(); ++i) {
+      if (op.inputs[i] != kNoTensor &&
+          !graph.tensors[op.inputs[i]].is_constant()) {
+        return false;
+      }
+    }
+  } else if (!ChoosesValues(op) && !HasIntegerMeaning(op)) {
+    return false;
+  }
+  return IntegerKernelTakes(graph, op, 1);
+}
+
+bool SumsProducts(const Op& op) {
+  return WeightAxis(op) >= 0 || op.attributes.has_mat_mul();
+}
+
+}  // namespace
+
+int WeightAxis(const Op& op) {
+  if (op.attributes.has_conv2d() || op.attributes.has_fully_connected()) {
+    return 0;
+  }
+  return op.attributes.has_depthwise_conv2d() ? 3 : -1;
+}
+
+bool SharesQuantization(const Graph& graph, const Op& op) {
+  // A concatenation could change scales, by rounding once more.
+  return op.attributes.has_concat() || !IntegerKernelTakes(graph, op, 2);
+}
+
+std::vector<bool> ChooseIntegerOps(const Graph& graph) {
+  const int32_t count = static_cast<int32_t>(graph.ops.size());
+  std::vector<bool> integer(count);
+  for (int32_t i = 0; i < count; ++i) {
+    integer[i] = HasIntegerForm(graph, graph.ops[i]);
+  }
+  // Neighbours that could all be integer form groups.
+  std::vector<int32_t> group(count);
+  std::iota(group.begin(), group.end(), 0);
+  const auto leader = [&group](int32_t i) {
+    while (group[i] != i) i = group[i] = group[group[i]];
+    return i;
+  };
+  const std::vector<int32_t> producers = Producers(graph);
+  std::vector<bool> sums(count, false);
+  std::vector<bool> meets_float(count, false);
+  const auto visit = [&](auto&& what) {
+    for (int32_t i = 0; i < count; ++i) {
+      for (const TensorId id : graph.ops[i].inputs) {
+        const int32_t before = id == kNoTensor ? -1 : producers[id];
+        if (before >= 0) what(i, before);
+      }
+    }
+  };
+  visit([&](int32_t a, int32_t b) {
+    if (integer[a] && integer[b]) group[leader(a)] = leader(b);
+  });
+  visit([&](int32_t a, int32_t b) {
+    if (integer[a] == integer[b]) return;
+    meets_float[leader(integer[a] ? a : b)] = true;
+  });
+  for (int32_t i = 0; i < count; ++i) {
+    if (SumsProducts(graph.ops[i])) sums[leader(i)] = true;
+  }
+  for (int32_t i = 0; i < count; ++i) {
+    const int32_t of = leader(i);
+    if (meets_float[of] && !sums[of]) integer[i] = false;
+  }
+  return integer;
+}
+
+}  // namespace edgekiln::compiler

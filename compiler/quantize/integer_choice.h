@@ -1,0 +1,26 @@
+#ifndef EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
+#define EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
+
+#include <vector>
+
+#include "compiler/ir/graph.h"
+
+namespace edgekiln::compiler {
+
+// Index of the channel dimension of the weights of an op that multiplies by
+// constants; -1 for others.
+int WeightAxis(const Op& op);
+
+// Which ops of a float graph compute in int8, by index; the others stay float.
+// An op does if it has an integer kernel, unless it and its neighbours that
+// have one stand between ops that have none, with no sum of products among
+// them: there the way into the integers and back costs more than it saves.
+std::vector<bool> ChooseIntegerOps(const Graph& graph);
+
+// Whether the integer kernel takes no other scale for its output than that of
+// its inputs, or would lose by one.
+bool SharesQuantization(const Graph& graph, const Op& op);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
