@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/partition/pattern_match.h"
+#include "compiler/partition/ungroup.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -36,6 +37,16 @@ Choice ChooseEngine(const Graph& graph, const Op& op,
   return {kHost, absl::StrCat("no engine of this target has ", op.kind())};
 }
 
+// Whether an engine of the target convolves; none does so in groups.
+bool HasConvolution(const v1::Capabilities& capabilities) {
+  for (const auto& engine : capabilities.engines()) {
+    for (const v1::OpPattern& pattern : engine.patterns()) {
+      if (pattern.pattern() == v1::OpPattern::CONV2D) return true;
+    }
+  }
+  return false;
+}
+
 bool IsReshape(const Op& op) {
   return op.attributes.op_case() == v1::OpAttributes::kReshape;
 }
@@ -55,8 +66,10 @@ void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
 }  // namespace
 
 absl::StatusOr<v1::Partition> PartitionGraph(
-    const Graph& graph, const v1::Capabilities& capabilities) {
-  EK_RETURN_IF_ERROR(VerifyGraph(graph), "partition");
+    const Graph& source, const v1::Capabilities& capabilities) {
+  EK_RETURN_IF_ERROR(VerifyGraph(source), "partition");
+  Graph graph = source;  // Constants stay shared.
+  if (HasConvolution(capabilities)) UngroupConvolutions(graph);
   std::vector<Choice> choices;
   choices.reserve(graph.ops.size());
   for (const Op& op : graph.ops) {

@@ -15,9 +15,10 @@ namespace edgekiln::compiler {
 // patterns takes it, else on the host. A Reshape moves no bytes and follows its
 // neighbour. Consecutive ops on one engine form a subgraph, numbered from 0 in
 // order of execution; host ops count as subgraphs of their own runs.
-// INVALID_ARGUMENT if the graph does not verify.
+// Convolutions in groups are rewritten for engines, which have none
+// (ungroup.h). INVALID_ARGUMENT if the graph does not verify.
 absl::StatusOr<v1::Partition> PartitionGraph(
-    const Graph& graph, const v1::Capabilities& capabilities);
+    const Graph& source, const v1::Capabilities& capabilities);
 
 }  // namespace edgekiln::compiler
 

@@ -167,6 +167,10 @@ std::string WhyNot(const Graph& graph, const Op& op,
   if (kind != KindOf(pattern.pattern()) || kind == Kind::OP_NOT_SET) {
     return kNotThisOp;
   }
+  if (op.attributes.conv2d().groups() > 1) {
+    return absl::StrCat("its channels are in ", op.attributes.conv2d().groups(),
+                        " groups");
+  }
   const bool weights = HasWeights(kind);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (weights && i > 0) break;

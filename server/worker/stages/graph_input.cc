@@ -65,6 +65,14 @@ std::vector<v1::TensorType> TypesOf(
 }
 
 bool IsQuantized(const compiler::Graph& graph) {
+  // Pairs of Quantize and Dequantize around float ops count: simplification
+  // moves the ops into the integers.
+  if (std::any_of(graph.tensors.begin(), graph.tensors.end(),
+                  [](const compiler::Tensor& tensor) {
+                    return !tensor.is_constant() && tensor.quantization;
+                  })) {
+    return true;
+  }
   bool multiplies = false;
   for (const compiler::Op& op : graph.ops) {
     const v1::OpAttributes& a = op.attributes;
@@ -76,11 +84,7 @@ bool IsQuantized(const compiler::Graph& graph) {
     const auto& input = graph.tensors[static_cast<size_t>(op.inputs[0])];
     if (input.type == v1::FLOAT32 || input.type == v1::FLOAT64) return false;
   }
-  return multiplies ||
-         std::any_of(graph.tensors.begin(), graph.tensors.end(),
-                     [](const compiler::Tensor& tensor) {
-                       return !tensor.is_constant() && tensor.quantization;
-                     });
+  return multiplies;
 }
 
 }  // namespace edgekiln::server

@@ -31,8 +31,8 @@ std::vector<v1::TensorType> TypesOf(
     const compiler::Graph& graph,
     const std::vector<compiler::TensorId>& tensors);
 
-// Whether the model came with integer activations: its multiplications read
-// integers, or, without any, some activation is quantized.
+// Whether the model came with integer activations: some activation is
+// quantized, or its multiplications read integers.
 bool IsQuantized(const compiler::Graph& graph);
 
 }  // namespace edgekiln::server
