@@ -439,6 +439,40 @@ TEST_F(DaemonTest, UnfinishedJobsAreRunAgainAfterARestart) {
   EXPECT_LE(imports, 1);
 }
 
+TEST_F(DaemonTest, EvictsWhatNobodyUsesAndMakesItAgain) {
+  namespace fs = std::filesystem;
+  const auto files = [&](const char* folder) {
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::recursive_directory_iterator(
+             fs::path(options_.state_folder) / folder)) {
+      if (entry.is_regular_file()) found.push_back(entry.path());
+    }
+    return found;
+  };
+  auto worker = Worker();
+  const v1::Job job = Create(Profile());
+  EXPECT_EQ(Watch(job.id()).back().state(), v1::SUCCEEDED);
+  Stop();
+  worker.reset();
+  for (const char* folder : {"blobs", "results"}) {
+    EXPECT_FALSE(files(folder).empty());
+    for (const fs::path& file : files(folder)) {
+      fs::last_write_time(file,
+                          fs::last_write_time(file) - std::chrono::hours(1));
+    }
+  }
+  options_.cache_limit_bytes = 1;
+  Start();
+  while (!files("results").empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  // The job and its report are no cache.
+  EXPECT_EQ(Get(job.id()).state(), v1::SUCCEEDED);
+  worker = Worker();
+  EXPECT_EQ(Watch(Create(Profile()).id()).back().state(), v1::SUCCEEDED);
+  EXPECT_FALSE(worker->Executed().empty());
+}
+
 // Whatever a job is doing when the daemon is asked to end, it must not fail.
 TEST_F(DaemonTest, EndingTheDaemonFailsNoJob) {
   for (int round = 0; round < 10; ++round) {
