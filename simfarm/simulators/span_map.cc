@@ -22,9 +22,9 @@ PositionSet::PositionSet(int64_t size) : size_(size) {
   } while (bits > 1);
 }
 
-void PositionSet::Add(int64_t position) {
-  for (uint64_t* level : levels_) {
-    uint64_t& word = level[position >> 6];
+void PositionSet::AddAbove(int64_t position) {
+  for (size_t level = 1; level < levels_.size(); ++level) {
+    uint64_t& word = levels_[level][position >> 6];
     const bool known = word != 0;
     word |= uint64_t{1} << (position & 63);
     if (known) return;
@@ -32,22 +32,21 @@ void PositionSet::Add(int64_t position) {
   }
 }
 
-void PositionSet::Remove(int64_t position) {
-  for (uint64_t* level : levels_) {
-    uint64_t& word = level[position >> 6];
+void PositionSet::RemoveAbove(int64_t position) {
+  for (size_t level = 1; level < levels_.size(); ++level) {
+    uint64_t& word = levels_[level][position >> 6];
     word &= ~(uint64_t{1} << (position & 63));
     if (word != 0) return;
     position >>= 6;
   }
 }
 
-int64_t PositionSet::AtOrBefore(int64_t position) const {
-  // Up to a word that has a bit at or below, then down along the highest bits.
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    if (position < 0) return -1;
-    const int bit = static_cast<int>(position & 63);
-    const uint64_t below =
-        levels_[level][position >> 6] & (~uint64_t{0} >> (63 - bit));
+int64_t PositionSet::Before(int64_t position) const {
+  // Up to a word that has a bit below, then down along the highest bits.
+  --position;
+  for (size_t level = 1; level < levels_.size() && position >= 0; ++level) {
+    const uint64_t below = levels_[level][position >> 6] &
+                           (~uint64_t{0} >> (63 - (position & 63)));
     if (below != 0) {
       position = (position & ~int64_t{63}) + HighestBit(below);
       while (level-- > 0) {
@@ -60,13 +59,12 @@ int64_t PositionSet::AtOrBefore(int64_t position) const {
   return -1;
 }
 
-int64_t PositionSet::AtOrAfter(int64_t position) const {
-  int64_t bits = size_;  // Of this level.
-  for (size_t level = 0; level < levels_.size(); ++level) {
-    if (position >= bits) return size_;
-    const int bit = static_cast<int>(position & 63);
+int64_t PositionSet::After(int64_t position) const {
+  ++position;
+  int64_t bits = (size_ + kWordBits - 1) / kWordBits;  // Of this level.
+  for (size_t level = 1; level < levels_.size() && position < bits; ++level) {
     const uint64_t above =
-        levels_[level][position >> 6] & (~uint64_t{0} << bit);
+        levels_[level][position >> 6] & (~uint64_t{0} << (position & 63));
     if (above != 0) {
       position = (position & ~int64_t{63}) + LowestBit(above);
       while (level-- > 0) {

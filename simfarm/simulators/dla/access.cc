@@ -101,20 +101,24 @@ bool VisitConstants(const Instruction& instruction, SpanVisitor visit) {
   return true;
 }
 
-bool VisitTransfer(const Instruction& i, TransferVisitor visit) {
-  const int64_t rows = i[Reg::kDmaRows];
-  const int64_t bytes = i[Reg::kDmaRowBytes];
-  const int64_t system = i[Reg::kDmaSystemAddr];
-  const int64_t sram = i[Reg::kDmaSramAddr];
-  if (rows == 1 ||
-      (i[Reg::kDmaSystemPitch] == bytes && i[Reg::kDmaSramPitch] == bytes)) {
-    return visit(system, sram, rows * bytes);
-  }
-  for (int64_t row = 0; row < rows; ++row) {
-    if (!visit(system + row * i[Reg::kDmaSystemPitch],
-               sram + row * i[Reg::kDmaSramPitch], bytes)) {
-      return false;
-    }
+RowsView SystemView(const Instruction& i) {
+  return {.address = i[Reg::kDmaSystemAddr],
+          .pitch = i[Reg::kDmaSystemPitch],
+          .rows = i[Reg::kDmaRows],
+          .row_bytes = i[Reg::kDmaRowBytes]};
+}
+
+RowsView SramView(const Instruction& i) {
+  return {.address = i[Reg::kDmaSramAddr],
+          .pitch = i[Reg::kDmaSramPitch],
+          .rows = i[Reg::kDmaRows],
+          .row_bytes = i[Reg::kDmaRowBytes]};
+}
+
+bool VisitRows(const RowsView& view, SpanVisitor visit) {
+  if (view.dense()) return visit(view.address, view.rows * view.row_bytes);
+  for (int64_t row = 0; row < view.rows; ++row) {
+    if (!visit(view.address + row * view.pitch, view.row_bytes)) return false;
   }
   return true;
 }

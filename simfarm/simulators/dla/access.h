@@ -29,11 +29,24 @@ bool VisitInput(const Instruction& instruction, SpanVisitor visit);
 // Weights and table entries.
 bool VisitConstants(const Instruction& instruction, SpanVisitor visit);
 
-// DMA: row i, as addresses of both sides.
-using TransferVisitor = absl::FunctionRef<bool(
-    int64_t system_address, int64_t sram_address, int64_t bytes)>;
-// One call for transfers that are dense on both sides.
-bool VisitTransfer(const Instruction& instruction, TransferVisitor visit);
+// Rows of bytes, as a transfer has them on either side.
+struct RowsView {
+  int64_t address = 0;
+  int64_t pitch = 0;  // Without meaning for one row.
+  int64_t rows = 1;
+  int64_t row_bytes = 0;
+
+  bool dense() const { return rows == 1 || pitch == row_bytes; }
+  // From the first byte to one past the last.
+  int64_t extent() const {
+    return rows == 1 ? row_bytes : (rows - 1) * pitch + row_bytes;
+  }
+};
+// Of a DMA command.
+RowsView SystemView(const Instruction& instruction);
+RowsView SramView(const Instruction& instruction);
+// One call for rows that are dense.
+bool VisitRows(const RowsView& view, SpanVisitor visit);
 
 }  // namespace edgekiln::simfarm::dla
 

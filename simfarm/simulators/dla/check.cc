@@ -79,21 +79,44 @@ absl::Status AccessChecker::CheckCompute(const Instruction& instruction) {
   return status;
 }
 
+// Each side by itself: mostly one of them is dense.
 absl::Status AccessChecker::CheckDma(const Instruction& instruction) {
   absl::Status status;
-  const bool to_sram = instruction.command == DlaCommand::kDmaRead;
-  VisitTransfer(instruction, [&](int64_t system, int64_t sram, int64_t bytes) {
-    if (!to_sram) {
-      status = Read(instruction, sram, bytes, true);
-      memory_.MarkDefined(system, bytes);
+  if (instruction.command == DlaCommand::kDmaWrite) {
+    VisitRows(SramView(instruction), [&](int64_t address, int64_t bytes) {
+      status = Read(instruction, address, bytes, true);
       return status.ok();
-    }
-    const int64_t hole = memory_.FindUndefined(system, bytes);
-    status = hole < 0 ? Write(instruction, sram, bytes)
-                      : ProgramError(instruction, context_,
-                                     "reads a byte that nothing wrote",
-                                     SystemAddress(system + hole));
+    });
+    EK_RETURN_IF_ERROR(status);
+    VisitRows(SystemView(instruction), [&](int64_t address, int64_t bytes) {
+      memory_.MarkDefined(address, bytes);
+      return true;
+    });
+    return absl::OkStatus();
+  }
+  EK_RETURN_IF_ERROR(CheckSystemRead(instruction));
+  VisitRows(SramView(instruction), [&](int64_t address, int64_t bytes) {
+    status = Write(instruction, address, bytes);
     return status.ok();
+  });
+  return status;
+}
+
+absl::Status AccessChecker::CheckSystemRead(
+    const Instruction& instruction) const {
+  const RowsView view = SystemView(instruction);
+  // Where the gaps between rows are defined, too, rows need no look of theirs.
+  if (memory_.FindUndefined(view.address, view.extent()) < 0) {
+    return absl::OkStatus();
+  }
+  absl::Status status;
+  VisitRows(view, [&](int64_t address, int64_t bytes) {
+    const int64_t hole = memory_.FindUndefined(address, bytes);
+    if (hole < 0) return true;
+    status =
+        ProgramError(instruction, context_, "reads a byte that nothing wrote",
+                     SystemAddress(address + hole));
+    return false;
   });
   return status;
 }
@@ -160,24 +183,21 @@ absl::Status AccessChecker::Write(const Instruction& instruction,
                                   int64_t address, int64_t bytes) {
   const Unit unit = UnitOf(instruction);
   absl::Status status;
-  sram_.ForEach(address, address + bytes,
-                [&](int64_t begin, int64_t, const ByteState& state) {
-                  const uint32_t other =
-                      std::max(OtherWrite(state.write, unit.own_bit),
-                               unit.dma ? state.compute_read : state.dma_read);
-                  // A DMA command has no operands in SRAM besides what it
-                  // writes.
-                  const bool own_operand =
-                      !unit.dma && state.compute_read == unit.number;
-                  if (other > unit.known || own_operand) {
-                    status = WriteError(instruction, unit, begin, state);
-                  }
-                  return status.ok();
-                });
-  EK_RETURN_IF_ERROR(status);
-  sram_.Assign(address, address + bytes,
-               ByteState{unit.number << 1 | unit.own_bit, 0, 0});
-  return absl::OkStatus();
+  sram_.AssignIf(address, address + bytes,
+                 ByteState{unit.number << 1 | unit.own_bit, 0, 0},
+                 [&](int64_t begin, int64_t, const ByteState& state) {
+                   const uint32_t other =
+                       std::max(OtherWrite(state.write, unit.own_bit),
+                                unit.dma ? state.compute_read : state.dma_read);
+                   // A DMA command has no operands in SRAM besides what it
+                   // writes.
+                   const bool own_operand =
+                       !unit.dma && state.compute_read == unit.number;
+                   if (other <= unit.known && !own_operand) return true;
+                   status = WriteError(instruction, unit, begin, state);
+                   return false;
+                 });
+  return status;
 }
 
 absl::Status AccessChecker::WriteError(const Instruction& instruction,

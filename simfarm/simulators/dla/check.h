@@ -39,6 +39,7 @@ class AccessChecker {
 
   absl::Status CheckCompute(const Instruction& instruction);
   absl::Status CheckDma(const Instruction& instruction);
+  absl::Status CheckSystemRead(const Instruction& instruction) const;
   Unit UnitOf(const Instruction& instruction) const;
   absl::Status Read(const Instruction& instruction, int64_t address,
                     int64_t bytes, bool record);

@@ -58,22 +58,23 @@ class OriginTracker {
 
   void FollowTransfer(int32_t index) {
     const Instruction& instruction = instructions_[index];
-    const bool to_sram = instruction.command == DlaCommand::kDmaRead;
-    int calls = 0;
-    VisitTransfer(
-        instruction, [&](int64_t system, int64_t sram, int64_t bytes) {
-          if (!to_sram) {
-            Need(sram, bytes);
-          } else {
-            // Only what comes in one piece lies in SRAM as it lies there.
-            const bool constant = calls++ == 0 && IsConstant(system, bytes) &&
-                                  bytes == instruction[Reg::kDmaRows] *
-                                               instruction[Reg::kDmaRowBytes];
-            operands_[index].unneeded = constant;
-            origins_.Assign(sram, sram + bytes, constant ? index + 1 : 0);
-          }
-          return true;
-        });
+    const RowsView system = SystemView(instruction);
+    const RowsView sram = SramView(instruction);
+    if (instruction.command == DlaCommand::kDmaWrite) {
+      VisitRows(sram, [this](int64_t address, int64_t bytes) {
+        Need(address, bytes);
+        return true;
+      });
+      return;
+    }
+    // Only what comes in one piece lies in SRAM as it lies there.
+    const bool constant = system.dense() && sram.dense() &&
+                          IsConstant(system.address, system.extent());
+    operands_[index].unneeded = constant;
+    VisitRows(sram, [&](int64_t address, int64_t bytes) {
+      origins_.Assign(address, address + bytes, constant ? index + 1 : 0);
+      return true;
+    });
   }
 
   bool IsConstant(int64_t system, int64_t bytes) const {

@@ -18,14 +18,35 @@
 namespace edgekiln::simfarm::dla {
 namespace {
 
-// System memory from the first to the last byte of a transfer that passed
-// CheckLimits().
-int64_t SystemExtent(const Instruction& transfer) {
-  const int64_t rows = transfer[DlaRegister::kDmaRows];
-  const int64_t bytes = transfer[DlaRegister::kDmaRowBytes];
-  return rows == 1
-             ? bytes
-             : (rows - 1) * transfer[DlaRegister::kDmaSystemPitch] + bytes;
+// `kStep` divides row_bytes: copies of so few bytes need no call.
+template <int64_t kStep>
+void CopySteps(const RowsView& from, const uint8_t* source, int64_t to_pitch,
+               uint8_t* target) {
+  for (int64_t row = 0; row < from.rows; ++row) {
+    for (int64_t at = 0; at < from.row_bytes; at += kStep) {
+      std::memcpy(target + at, source + at, kStep);
+    }
+    source += from.pitch;
+    target += to_pitch;
+  }
+}
+
+// Rows in their order; those of `from` may overlap each other.
+void CopyRows(const RowsView& from, const uint8_t* source, const RowsView& to,
+              uint8_t* target) {
+  constexpr int64_t kShort = 128;
+  if (from.dense() && to.dense()) {
+    std::memcpy(target, source, from.rows * from.row_bytes);
+  } else if (from.row_bytes % 16 == 0 && from.row_bytes <= kShort) {
+    CopySteps<16>(from, source, to.pitch, target);
+  } else if (from.row_bytes % 8 == 0 && from.row_bytes <= kShort) {
+    CopySteps<8>(from, source, to.pitch, target);
+  } else {
+    for (int64_t row = 0; row < from.rows; ++row) {
+      std::memcpy(target + row * to.pitch, source + row * from.pitch,
+                  from.row_bytes);
+    }
+  }
 }
 
 // Null where keeping takes much more than the constants themselves: lanes of
@@ -115,23 +136,16 @@ class DlaRun : public StreamRun {
   }
 
   absl::Status Transfer(const Instruction& instruction) {
-    const bool to_sram = instruction.command == DlaCommand::kDmaRead;
-    // All rows at once where they lie in one region.
-    const int64_t first = instruction[DlaRegister::kDmaSystemAddr];
-    uint8_t* all = memory_.Find(first, SystemExtent(instruction));
-    const bool inside = VisitTransfer(
-        instruction, [&](int64_t system, int64_t sram, int64_t bytes) {
-          uint8_t* there = all != nullptr ? all + (system - first)
-                                          : memory_.Find(system, bytes);
-          if (there == nullptr) return false;
-          if (to_sram) {
-            std::memcpy(sram_ + sram, there, bytes);
-          } else {
-            std::memcpy(there, sram_ + sram, bytes);
-          }
-          return true;
-        });
-    return inside ? absl::OkStatus() : NotMapped(instruction);
+    const RowsView system = SystemView(instruction);
+    const RowsView sram = SramView(instruction);
+    uint8_t* there = memory_.Find(system.address, system.extent());
+    if (there == nullptr) return NotMapped(instruction);
+    if (instruction.command == DlaCommand::kDmaRead) {
+      CopyRows(system, there, sram, sram_ + sram.address);
+    } else {
+      CopyRows(sram, sram_ + sram.address, system, there);
+    }
+    return absl::OkStatus();
   }
 
   const std::vector<Instruction>& instructions_;
