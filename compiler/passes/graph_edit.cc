@@ -293,6 +293,39 @@ bool HasBounds(const v1::Clamp& clamp) {
   return clamp.has_min() || clamp.has_max();
 }
 
+namespace {
+
+// Elements of type T in the order of `shape`, each dimension `stride` bytes
+// apart in `from`. Networks are mostly weights that pass through here once.
+template <typename T>
+std::string Gathered(const std::string& from, const std::vector<int64_t>& shape,
+                     const std::vector<int64_t>& stride) {
+  std::string data;
+  data.reserve(from.size());
+  const int last = static_cast<int>(shape.size()) - 1;
+  const int64_t run = last < 0 ? 1 : shape[last];
+  const int64_t step = last < 0 ? 0 : stride[last];
+  std::vector<T> row(static_cast<size_t>(run));
+  std::vector<int64_t> index(shape.size(), 0);
+  int64_t source = 0;
+  while (data.size() < from.size()) {
+    const char* at = from.data() + source;
+    for (int64_t i = 0; i < run; ++i) {
+      std::memcpy(&row[i], at + i * step, sizeof(T));
+    }
+    data.append(reinterpret_cast<const char*>(row.data()), run * sizeof(T));
+    for (int i = last - 1; i >= 0; --i) {
+      source += stride[i];
+      if (++index[i] < shape[i]) break;
+      source -= stride[i] * shape[i];
+      index[i] = 0;
+    }
+  }
+  return data;
+}
+
+}  // namespace
+
 Tensor TransposedTensor(const Tensor& constant,
                         absl::Span<const int32_t> permutation) {
   const int rank = static_cast<int>(permutation.size());
@@ -311,18 +344,19 @@ Tensor TransposedTensor(const Tensor& constant,
       result.quantization->axis = i;
     }
   }
-  std::string data(constant.data->size(), '\0');
-  std::vector<int64_t> index(rank, 0);
-  int64_t source = 0;
-  for (size_t at = 0; at < data.size(); at += element_bytes) {
-    std::memcpy(data.data() + at, constant.data->data() + source,
-                element_bytes);
-    for (int i = rank - 1; i >= 0; --i) {
-      source += stride[i];
-      if (++index[i] < result.shape[i]) break;
-      source -= stride[i] * result.shape[i];
-      index[i] = 0;
-    }
+  std::string data;
+  switch (element_bytes) {
+    case 1:
+      data = Gathered<uint8_t>(*constant.data, result.shape, stride);
+      break;
+    case 2:
+      data = Gathered<uint16_t>(*constant.data, result.shape, stride);
+      break;
+    case 4:
+      data = Gathered<uint32_t>(*constant.data, result.shape, stride);
+      break;
+    default:
+      data = Gathered<uint64_t>(*constant.data, result.shape, stride);
   }
   result.data = std::make_shared<const std::string>(std::move(data));
   return result;

@@ -145,6 +145,7 @@ class Move {
       }
     }
     if (AveragesToAnotherScale(op, result)) return EmitAverage(op, result);
+    if (AveragesBetweenSteps(op)) return false;
     return HasIntegerMeaning(op) && ConvertPlain(op, result);
   }
 
@@ -207,6 +208,14 @@ class Move {
     const std::optional<Tensor> input = sources_.TypeOf(op.inputs[0]);
     return input.has_value() && input->type == v1::INT8 &&
            input->quantization != graph_.tensors[result].quantization;
+  }
+
+  // An average of an even number of steps lies between two of them often, where
+  // ONNX rounds to the even one: our pool would differ in every eighth value.
+  static bool AveragesBetweenSteps(const Op& op) {
+    const v1::AveragePool2d& pool = op.attributes.average_pool2d();
+    return op.attributes.has_average_pool2d() &&
+           pool.kernel_h() * pool.kernel_w() % 2 == 0;
   }
 
   // As a depthwise convolution with weights of 1 and a scale of 1 / count: that

@@ -113,6 +113,15 @@ return %y
 %y : int8[1,1,1,1] scale 0.31 zero 0 = depthwise_conv2d(%x, %y.average) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} depth_multiplier 1} id c
 return %y
 )"},
+    {"NotAnAverageThatLiesBetweenSteps",
+     R"(
+%x : int8[1,2,2,1] scale 0.5 zero 3 = input
+%xr : float32[1,2,2,1] = dequantize(%x) id xr
+%c : float32[1,1,1,1] = average_pool2d(%xr) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
+%y : int8[1,1,1,1] scale 0.5 zero 3 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     ""},
     {"ChangeOfScale",
      R"(
 %x : int8[4] scale 0.5 zero 3 = input

@@ -119,6 +119,22 @@ TEST_P(SimplifyModelsTest, ComputesTheRecordedOutputs) {
 }
 
 const ModelCase kModels[] = {
+    // These state their quantization by pairs of ops. A pool whose averages lie
+    // between two steps stays float, and the softmax that no Quantize follows.
+    {"resnet8_int8_qdq.onnx",
+     {"quantize", "conv2d", "add", "depthwise_conv2d", "reshape",
+      "fully_connected", "dequantize", "softmax"}},
+    {"dscnn_int8_qdq.onnx",
+     {"quantize", "reshape", "conv2d", "depthwise_conv2d", "fully_connected",
+      "dequantize", "softmax"}},
+    {"ad_int8_qdq.onnx", {"quantize", "fully_connected", "dequantize"}},
+    {"microkws_int8_qdq.onnx",
+     {"quantize", "reshape", "conv2d", "max_pool2d", "dequantize",
+      "average_pool2d", "fully_connected", "add", "softmax"}},
+    {"cct_1_32_32_32_fp32.onnx",
+     {"transpose", "conv2d", "max_pool2d", "reshape", "add",
+      "layer_normalization", "fully_connected", "mat_mul", "mul", "softmax",
+      "unary"}},
     {"mnist_cnn_fp32.onnx",
      {"reshape", "conv2d", "max_pool2d", "fully_connected"}},
     {"lenet_fp32.onnx",
