@@ -1,6 +1,5 @@
 #include "compiler/frontend/import.h"
 
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -38,23 +37,32 @@ absl::Status ForModelFile(const absl::Status& status) {
   return placed ? Annotate(complete, path) : complete;
 }
 
-template <typename Float>
-int64_t CountBad(const std::string& bytes, bool infinity_is_fine) {
+// Values that are NaN, or infinite unless that is fine. On bits, so that the
+// compiler makes one quick pass of it: this is all of a network.
+template <typename Bits>
+int64_t CountBad(const std::string& bytes, Bits infinity,
+                 bool infinity_is_fine) {
+  const Bits magnitude = static_cast<Bits>(~Bits{0}) >> 1;
+  const Bits largest = infinity_is_fine ? infinity : infinity - 1;
   int64_t count = 0;
-  for (size_t at = 0; at + sizeof(Float) <= bytes.size(); at += sizeof(Float)) {
-    Float value;
+  for (size_t at = 0; at + sizeof(Bits) <= bytes.size(); at += sizeof(Bits)) {
+    Bits value;
     std::memcpy(&value, bytes.data() + at, sizeof(value));
-    count += infinity_is_fine ? std::isnan(value) : !std::isfinite(value);
+    count += (value & magnitude) > largest;
   }
   return count;
 }
 
-// Tensors that ops other than additions read: an addition of minus infinity is
-// how attention is masked.
-std::vector<bool> ReadByMoreThanAdditions(const Graph& graph) {
+// Tensors that ops read to which infinity is no ordinary value: attention is
+// masked by adding or selecting minus infinity, a maximum starts from it.
+std::vector<bool> ReadAsNumbers(const Graph& graph) {
   std::vector<bool> read(graph.tensors.size(), false);
   for (const Op& op : graph.ops) {
-    if (op.attributes.has_add()) continue;
+    const v1::Binary::Function function = op.attributes.binary().function();
+    if (op.attributes.has_add() || op.attributes.has_select() ||
+        function == v1::Binary::MINIMUM || function == v1::Binary::MAXIMUM) {
+      continue;
+    }
     for (const TensorId id : op.inputs) {
       if (id != kNoTensor) read[static_cast<size_t>(id)] = true;
     }
@@ -76,15 +84,17 @@ std::string PlaceOf(const std::string& name) {
 
 // A diverged training leaves weights that no number of samples will calibrate.
 absl::Status CheckConstantsAreFinite(const Graph& graph) {
-  const std::vector<bool> strict = ReadByMoreThanAdditions(graph);
+  const std::vector<bool> strict = ReadAsNumbers(graph);
   for (size_t i = 0; i < graph.tensors.size(); ++i) {
     const Tensor& tensor = graph.tensors[i];
     if (!tensor.is_constant()) continue;
     int64_t bad = 0;
     if (tensor.type == v1::FLOAT32) {
-      bad = CountBad<float>(*tensor.data, !strict[i]);
+      bad = CountBad<uint32_t>(*tensor.data, 0x7f800000, !strict[i]);
     } else if (tensor.type == v1::FLOAT64) {
-      bad = CountBad<double>(*tensor.data, !strict[i]);
+      bad = CountBad<uint64_t>(*tensor.data, uint64_t{0x7ff} << 52, !strict[i]);
+    } else if (tensor.type == v1::FLOAT16) {
+      bad = CountBad<uint16_t>(*tensor.data, 0x7c00, !strict[i]);
     }
     if (bad == 0) continue;
     return MakeError(
