@@ -101,7 +101,7 @@ class Depthwise : public PreparedOp {
         sums = buffer.data();
       }
       ComputeLine(line, weights, sums, path);
-      dot_.Finish(sums, g.out[2], g.out_c, to);
+      dot_.Finish(sums, g.out[2], g.out_c, to, path);
       to.first += g.out[2] * g.out_c;
     }
   }

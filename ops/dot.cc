@@ -1,6 +1,7 @@
 #include "ops/dot.h"
 
 #include "ops/requantize.h"
+#include "ops/requantize_rows.h"
 
 namespace edgekiln::ops {
 
@@ -8,6 +9,41 @@ absl::Span<const int32_t> ZeroPoints(const QuantizationView& q, int64_t first,
                                      int64_t count) {
   return q.per_channel() ? q.zero_point.subspan(first, count)
                          : q.zero_point.first(1);
+}
+
+ByteFinish::ByteFinish(const QuantizedDotParameters& parameters)
+    : no_bias_(parameters.multiplier.size(), 0),
+      zero_point_(parameters.output_zero_point),
+      range_(parameters.clamp) {
+  for (const FixedPointMultiplier& factor : parameters.multiplier) {
+    multiplier_.push_back(factor.multiplier);
+    shift_.push_back(31 - factor.shift);
+    round_.push_back(int64_t{1} << (shift_.back() - 1));
+  }
+}
+
+void ByteFinish::Run(const int32_t* sums, int64_t rows, int64_t columns,
+                     const DotTarget& to, CpuPath path) const {
+  RequantizeKernel kernel = RequantizeScalar;
+#if defined(__x86_64__)
+  const CpuPath resolved = ResolveCpuPath(path);
+  if (resolved == CpuPath::kAvx512) kernel = RequantizeAvx512;
+  if (resolved == CpuPath::kAvx2) kernel = RequantizeAvx2;
+#else
+  static_cast<void>(path);
+#endif
+  const int32_t* bias =
+      to.bias.present() ? to.bias.as<int32_t>() : no_bias_.data();
+  const int64_t first = to.first_channel;
+  const RequantizeColumns part{.bias = bias + first,
+                               .multiplier = multiplier_.data() + first,
+                               .shift = shift_.data() + first,
+                               .round = round_.data() + first,
+                               .zero_point = zero_point_,
+                               .low = range_.min - zero_point_,
+                               .high = range_.max - zero_point_};
+  kernel(part, rows, columns, sums, to.output.as<uint8_t>() + to.first,
+         to.stride);
 }
 
 Packed<int64_t> WideDot::Pack(const TensorView& w,
@@ -22,7 +58,7 @@ Packed<int64_t> WideDot::Pack(const TensorView& w,
 }
 
 void WideDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
-                     const DotTarget& to) const {
+                     const DotTarget& to, CpuPath) const {
   const bool narrow = to.bias.type == v1::INT32;
   auto* out = to.output.as<int16_t>() + to.first;
   for (int64_t r = 0; r < rows; ++r) {
@@ -55,7 +91,7 @@ Packed<uint32_t> WrappingDot::Pack(const TensorView& w,
 }
 
 void WrappingDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
-                         const DotTarget& to) const {
+                         const DotTarget& to, CpuPath) const {
   auto* out = to.output.as<int32_t>() + to.first;
   for (int64_t r = 0; r < rows; ++r) {
     for (int64_t c = 0; c < columns; ++c) {

@@ -93,8 +93,8 @@ class RealDot {
     return LessZeroPoints<Left, T>(w);
   }
   // `sums` are the output itself.
-  void Finish(Sum* sums, int64_t rows, int64_t columns,
-              const DotTarget& to) const {
+  void Finish(Sum* sums, int64_t rows, int64_t columns, const DotTarget& to,
+              CpuPath) const {
     const T* bias =
         to.bias.present() ? to.bias.as<T>() + to.first_channel : nullptr;
     const T low = range_.min, high = range_.max;
@@ -112,6 +112,21 @@ class RealDot {
   FloatRange range_;
 };
 
+// Bias, rescaling and clamp of 8-bit results, its factors side by side as the
+// kernels want them.
+class ByteFinish {
+ public:
+  explicit ByteFinish(const QuantizedDotParameters& parameters);
+  void Run(const int32_t* sums, int64_t rows, int64_t columns,
+           const DotTarget& to, CpuPath path) const;
+
+ private:
+  std::vector<int64_t> multiplier_, shift_, round_;
+  std::vector<int32_t> no_bias_;
+  int32_t zero_point_;
+  QuantizedRange range_;
+};
+
 // int8 and uint8 activations, weights and results in any combination; exact
 // sums in int32.
 template <typename T>
@@ -122,12 +137,11 @@ class ByteDot {
   using Right = PackedInt16;
   using Sum = int32_t;
 
-  explicit ByteDot(QuantizedDotParameters parameters)
-      : parameters_(std::move(parameters)) {}
+  explicit ByteDot(const QuantizedDotParameters& parameters)
+      : input_zero_(static_cast<Left>(parameters.input_zero_point)),
+        finish_(parameters) {}
 
-  Left input_zero() const {
-    return static_cast<Left>(parameters_.input_zero_point);
-  }
+  Left input_zero() const { return input_zero_; }
   Right Pack(const TensorView& w, const WeightMatrix& m) const {
     const absl::Span<const int32_t> zero =
         ZeroPoints(w.quantization, m.first_channel, m.columns);
@@ -143,19 +157,13 @@ class ByteDot {
                                : LessZeroPoints<Left, int8_t>(w);
   }
   void Finish(const Sum* sums, int64_t rows, int64_t columns,
-              const DotTarget& to) const {
-    const int32_t* bias = to.bias.as<int32_t>();
-    if (to.output.type == v1::UINT8) {
-      FinishRows(sums, rows, columns, to.first_channel, parameters_, bias,
-                 to.output.as<uint8_t>() + to.first, to.stride);
-    } else {
-      FinishRows(sums, rows, columns, to.first_channel, parameters_, bias,
-                 to.output.as<int8_t>() + to.first, to.stride);
-    }
+              const DotTarget& to, CpuPath path) const {
+    finish_.Run(sums, rows, columns, to, path);
   }
 
  private:
-  QuantizedDotParameters parameters_;
+  Left input_zero_;
+  ByteFinish finish_;
 };
 
 // int16 activations; weights of int8 (or, for matmul, int16).
@@ -175,7 +183,7 @@ class WideDot {
     return LessZeroPoints<Left, int8_t>(w);
   }
   void Finish(const Sum* sums, int64_t rows, int64_t columns,
-              const DotTarget& to) const;
+              const DotTarget& to, CpuPath path) const;
 
  private:
   QuantizedDotParameters parameters_;
@@ -195,7 +203,7 @@ class WrappingDot {
     return LessZeroPoints<Left, int32_t>(w);
   }
   void Finish(const Sum* sums, int64_t rows, int64_t columns,
-              const DotTarget& to) const;
+              const DotTarget& to, CpuPath path) const;
 };
 
 // Calls make(dot) for the arithmetic of input 0.
@@ -221,9 +229,9 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(const v1::Clamp& clamp,
                     output.quantization, output.type, channels));
   if (inputs[0].type == v1::INT16) return make(WideDot(std::move(parameters)));
   if (inputs[0].type == v1::UINT8) {
-    return make(ByteDot<uint8_t>(std::move(parameters)));
+    return make(ByteDot<uint8_t>(parameters));
   }
-  return make(ByteDot<int8_t>(std::move(parameters)));
+  return make(ByteDot<int8_t>(parameters));
 }
 
 // Rows of left-hand sides times `right`, some at a time. `gather(first, count,
@@ -248,10 +256,10 @@ void MultiplyRows(const Dot& dot, const typename Dot::Right& right,
       typename Dot::Sum* out =
           to.output.template as<typename Dot::Sum>() + part.first;
       Multiply(path, rows, left.data(), right, out, to.stride);
-      dot.Finish(out, rows, columns, part);
+      dot.Finish(out, rows, columns, part, path);
     } else {
       Multiply(path, rows, left.data(), right, buffer.data(), columns);
-      dot.Finish(buffer.data(), rows, columns, part);
+      dot.Finish(buffer.data(), rows, columns, part, path);
     }
   }
 }
@@ -265,7 +273,7 @@ void MultiplyDense(const Dot& dot, const typename Dot::Right& right,
     typename Dot::Sum* out =
         to.output.template as<typename Dot::Sum>() + to.first;
     Multiply(path, rows, x, right, out, to.stride);
-    dot.Finish(out, rows, right.columns(), to);
+    dot.Finish(out, rows, right.columns(), to, path);
   } else {
     const typename Dot::Left zero = dot.input_zero();
     const int64_t stride = right.padded_depth();

@@ -38,29 +38,6 @@ inline int32_t Finish(int32_t value, FixedPointMultiplier multiplier,
   return static_cast<int32_t>(std::clamp<int64_t>(moved, range.min, range.max));
 }
 
-// `rows` rows of accumulators, `columns` apart, one column per output channel
-// from `first_channel` on; results go to `out`, `out_stride` apart. `bias` (of
-// channel 0) may be null; accumulators wrap around like two's complement
-// hardware.
-template <typename T>
-void FinishRows(const int32_t* accumulators, int64_t rows, int64_t columns,
-                int64_t first_channel, const QuantizedDotParameters& parameters,
-                const int32_t* bias, T* out, int64_t out_stride) {
-  const FixedPointMultiplier* factor =
-      parameters.multiplier.data() + first_channel;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      uint32_t sum = static_cast<uint32_t>(accumulators[r * columns + c]);
-      if (bias != nullptr) {
-        sum += static_cast<uint32_t>(bias[first_channel + c]);
-      }
-      out[r * out_stride + c] = static_cast<T>(
-          Finish(static_cast<int32_t>(sum), factor[c],
-                 parameters.output_zero_point, parameters.clamp));
-    }
-  }
-}
-
 }  // namespace edgekiln::ops
 
 #endif  // EK_OPS_DOT_OUTPUT_H_
