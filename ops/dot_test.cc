@@ -226,6 +226,40 @@ TEST_P(DotTest, Uint8IsExactOnEveryPath) {
   ExpectExactIntegers<uint8_t>(GetParam());
 }
 
+// Prepared with constant weights or with weights that come later, run twice.
+TEST_P(DotTest, PreparedIsTheSame) {
+  const Problem p = RandomProblem(GetParam());
+  TestRandom random(GetParam() + 3000);
+  TestTensor<float> x{p.x}, w{p.w}, y{p.y};
+  random.Fill(x);
+  random.Fill(w);
+  ASSERT_TRUE(Compute(p.op, {x.view(), w.view()}, y).ok());
+  for (const bool constant : {false, true}) {
+    std::vector<TensorView> types = {x.view(), w.view()};
+    types[0].data = nullptr;
+    if (!constant) types[1].data = nullptr;
+    TestTensor<float> again{p.y};
+    const auto op = Prepare(p.op, types, {again.mutable_view().type_only()});
+    ASSERT_TRUE(op.ok()) << op.status();
+    for (int run = 0; run < 2; ++run) {
+      std::fill(again.values.begin(), again.values.end(), -77.0f);
+      ASSERT_TRUE((*op)
+                      ->Run({x.view(), w.view()}, {again.mutable_view()},
+                            CpuPath::kAuto)
+                      .ok());
+      ASSERT_EQ(again.values, y.values);
+    }
+  }
+}
+
+TEST(PrepareTest, RefusesWhatEvaluateRefuses) {
+  v1::OpAttributes op;
+  op.mutable_mat_mul();
+  TestTensor<float> a{{2, 3}}, b{{4, 5}}, y{{2, 5}};
+  EXPECT_FALSE(
+      Prepare(op, {a.view(), b.view()}, {y.mutable_view().type_only()}).ok());
+}
+
 INSTANTIATE_TEST_SUITE_P(Random, DotTest, testing::Range(0u, 60u));
 
 TEST(MatMulTest, BroadcastsBatches) {
