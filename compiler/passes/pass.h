@@ -75,9 +75,6 @@ std::unique_ptr<Pass> NewAttachBiasPass();
 std::unique_ptr<Pass> NewHoistQuantizePass();
 // shift_to_int8.cc: uint8 tensors between Quantize and Dequantize become int8.
 std::unique_ptr<Pass> NewShiftToInt8Pass();
-// ungroup_convolutions.cc: convolutions in groups become dense, for engines
-// that know no groups.
-std::unique_ptr<Pass> NewUngroupConvolutionsPass();
 // move_into_integers.cc: ops between Dequantize and Quantize compute in the
 // integers. Here, and only here, quantized graphs may change by one step.
 std::unique_ptr<Pass> NewMoveIntoIntegersPass();
