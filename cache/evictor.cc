@@ -64,7 +64,7 @@ absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> shards,
                         files_.List(folder));
     for (const std::string& shard : shards) {
-      if (shard.size() != 2) continue;
+      if (shard.size() != 2 || Stopping()) continue;
       const std::string below = JoinPath(folder, shard);
       const absl::StatusOr<std::vector<std::string>> names = files_.List(below);
       if (!names.ok()) continue;  // A file, or just gone.
@@ -80,6 +80,11 @@ absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
     }
   }
   return found;
+}
+
+bool Evictor::Stopping() {
+  std::lock_guard lock(mutex_);
+  return stop_;
 }
 
 bool Evictor::RemoveUnlessUsed(const File& file) {
@@ -116,7 +121,7 @@ absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
     // Some room, or the next blob would have everything listed again.
     const int64_t target = options.limit_bytes - options.limit_bytes / 8;
     for (const File& file : found) {
-      if (out.left_bytes <= target || file.used >= before) break;
+      if (out.left_bytes <= target || file.used >= before || Stopping()) break;
       if (needed->names.count(file.name) > 0) continue;
       if (!RemoveUnlessUsed(file)) continue;
       ++out.files;

@@ -71,13 +71,15 @@ class Evictor {
   // anything, or could not. To be called once.
   void Start(EvictorOptions options,
              std::function<void(const absl::StatusOr<Evicted>&)> report);
-  // Ends the thread, which calls `needed` and `report` no more. Idempotent.
+  // Ends the thread, which calls `needed` and `report` no more, be it in the
+  // middle of its work. Idempotent.
   void Stop();
 
  private:
   struct File;
   absl::StatusOr<std::vector<File>> List(const EvictorOptions& options);
   bool RemoveUnlessUsed(const File& file);
+  bool Stopping();
   void Loop();
 
   FileSystem& files_;
