@@ -7,8 +7,10 @@
 
 #include "base/error.h"
 #include "compiler/frontend/onnx/onnx_import.h"
+#include "compiler/frontend/onnx/seed_models.h"
 #include "compiler/frontend/onnx/test_model.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -50,6 +52,21 @@ std::string ErrorOf(TestModel& model, const ImportOptions& options = {}) {
 
 #define EXPECT_SAYS(message, part) \
   EXPECT_NE((message).find(part), std::string::npos) << (message)
+
+// One bit of each byte, another from byte to byte.
+TEST(OnnxSeedModelsTest, ImportAndNoFlippedBitCrashes) {
+  for (const std::string& model : onnx_import::SeedModels()) {
+    const absl::StatusOr<Graph> whole = ImportOnnx(model);
+    EXPECT_TRUE(whole.ok()) << whole.status();
+    for (size_t at = 0; at < model.size(); ++at) {
+      std::string damaged = model;
+      damaged[at] = static_cast<char>(damaged[at] ^ (1 << (at * 5 % 8)));
+      absl::StatusOr<Graph> graph = ImportOnnx(damaged);
+      if (!graph.ok()) continue;
+      EXPECT_TRUE(Simplify(*graph).ok()) << at;
+    }
+  }
+}
 
 // y = LeakyRelu(a) + b, the slope an attribute of the call; b may be absent.
 TestModel LeakySum() {
