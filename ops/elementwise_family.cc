@@ -52,9 +52,7 @@ absl::Status CheckDequantize(Views inputs, const TensorView& output) {
 absl::Status CheckClamped(const v1::Clamp& clamp, size_t count, Views inputs,
                           const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, count, count));
-  std::vector<TensorView> all(inputs.begin(), inputs.end());
-  all.push_back(output);
-  EK_RETURN_IF_ERROR(WantArithmetic(all));
+  EK_RETURN_IF_ERROR(WantArithmetic(inputs, output));
   return WantClampable(clamp, output);
 }
 
@@ -65,7 +63,7 @@ absl::Status CheckUnary(const U& op, Views inputs, const TensorView& output) {
     case U::NEG:
     case U::SIGN:
     case U::SQUARE:
-      return WantArithmetic({inputs[0], output});
+      return WantArithmetic(inputs.first(1), output);
     case U::NOT:
       EK_RETURN_IF_ERROR(WantType(inputs[0], "input 0", v1::BOOL));
       return CheckMove(inputs[0], output);
@@ -76,7 +74,7 @@ absl::Status CheckUnary(const U& op, Views inputs, const TensorView& output) {
       op.function() == U::FUNCTION_UNSPECIFIED) {
     return BadType("unary op without a function");
   }
-  EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+  EK_RETURN_IF_ERROR(WantArithmetic(inputs.first(1), output));
   if (IsFloatType(output.type) || output.quantization.present()) {
     return absl::OkStatus();
   }
@@ -145,7 +143,7 @@ absl::Status CheckBinary(const B& op, Views inputs, const TensorView& output) {
     case B::MAXIMUM:
     case B::SQUARED_DIFFERENCE:
     case B::PRELU:
-      return WantArithmetic({inputs[0], inputs[1], output});
+      return WantArithmetic(inputs, output);
     default:
       return BadType("binary op without a function");
   }

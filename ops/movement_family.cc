@@ -254,9 +254,7 @@ absl::Status CheckConcat(Views inputs, const TensorView& output) {
       output.quantization.present() &&
       (IsQuantizedType(output.type) || output.type == v1::INT16);
   if (rescales) {
-    std::vector<TensorView> all(inputs.begin(), inputs.end());
-    all.push_back(output);
-    return WantArithmetic(all);
+    return WantArithmetic(inputs, output);
   }
   for (const TensorView& input : inputs) {
     EK_RETURN_IF_ERROR(CheckMove(input, output));

@@ -72,7 +72,7 @@ absl::Status WantInt32Sum(const Op& op, Views inputs,
 absl::Status CheckMean(const v1::ReduceMean& op, Views inputs,
                        const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
-  EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+  EK_RETURN_IF_ERROR(WantArithmetic(inputs.first(1), output));
   return WantInt32Sum(op, inputs, output);
 }
 
@@ -87,17 +87,17 @@ absl::Status CheckReduce(const v1::Reduce& op, Views inputs,
     case v1::Reduce::MAX:
     case v1::Reduce::MIN:
       if (inputs[0].type != v1::BOOL) {
-        EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+        EK_RETURN_IF_ERROR(WantArithmetic(inputs.first(1), output));
       }
       return CheckMove(inputs[0], output);
     case v1::Reduce::SUM:
-      EK_RETURN_IF_ERROR(WantArithmetic({inputs[0], output}));
+      EK_RETURN_IF_ERROR(WantArithmetic(inputs.first(1), output));
       return WantInt32Sum(op, inputs, output);
     case v1::Reduce::PRODUCT:
     case v1::Reduce::L1:
     case v1::Reduce::L2:
       EK_RETURN_IF_ERROR(WantNotQuantized(output, "output"));
-      return WantArithmetic({inputs[0], output});
+      return WantArithmetic(inputs.first(1), output);
     default:
       return BadType("reduction without a function");
   }
@@ -132,7 +132,7 @@ absl::Status CheckTopK(Views inputs, Views outputs) {
 absl::Status CheckCumSum(Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
   EK_RETURN_IF_ERROR(WantNotQuantized(output, "output"));
-  return WantArithmetic({inputs[0], output});
+  return WantArithmetic(inputs.first(1), output);
 }
 
 }  // namespace

@@ -138,28 +138,44 @@ absl::Status WantNotQuantized(const TensorView& tensor,
                  "a tensor without scales");
 }
 
-absl::Status WantArithmetic(Views tensors) {
-  const v1::ElementType type = tensors[0].type;
-  const bool quantized = tensors[0].quantization.present();
+namespace {
+
+// The type of `first`, and as many scales: one or none.
+absl::Status WantAlike(const TensorView& first, const TensorView& tensor,
+                       absl::string_view which) {
+  EK_RETURN_IF_ERROR(WantType(tensor, which, first.type));
+  if (!first.quantization.present()) return WantNotQuantized(tensor, which);
+  EK_RETURN_IF_ERROR(WantPerTensor(tensor, which));
+  const int32_t zero_point = tensor.quantization.zero_point[0];
+  if (tensor.type != v1::INT16 || zero_point == 0) return absl::OkStatus();
+  return BadType(absl::StrCat(std::string(which), " is INT16 with zero point ",
+                              zero_point),
+                 "zero point 0");
+}
+
+}  // namespace
+
+absl::Status WantArithmetic(Views inputs) {
+  const v1::ElementType type = inputs[0].type;
+  const bool quantized = inputs[0].quantization.present();
   const bool known = quantized ? IsQuantizedType(type) || type == v1::INT16
                                : IsNumericType(type);
   if (!known) {
     return BadType(
-        absl::StrCat(quantized ? "quantized " : "", TypeName(type)),
+        absl::StrCat("input 0 is ", quantized ? "quantized " : "",
+                     TypeName(type)),
         quantized ? "INT8, UINT8 or INT16" : "a float or integer type");
   }
-  for (const TensorView& tensor : tensors) {
-    EK_RETURN_IF_ERROR(WantType(tensor, "one of the tensors", type));
-    EK_RETURN_IF_ERROR(quantized
-                           ? WantPerTensor(tensor, "one of the tensors")
-                           : WantNotQuantized(tensor, "one of the tensors"));
-    if (quantized && type == v1::INT16 && tensor.quantization.zero_point[0]) {
-      return BadType(absl::StrCat("INT16 with zero point ",
-                                  tensor.quantization.zero_point[0]),
-                     "0");
-    }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    EK_RETURN_IF_ERROR(
+        WantAlike(inputs[0], inputs[i], absl::StrCat("input ", i)));
   }
   return absl::OkStatus();
+}
+
+absl::Status WantArithmetic(Views inputs, const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantArithmetic(inputs));
+  return WantAlike(inputs[0], output, "output");
 }
 
 absl::Status WantClampable(const v1::Clamp& clamp, const TensorView& output) {

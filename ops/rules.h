@@ -49,9 +49,10 @@ absl::Status CheckClamp(const v1::Clamp& clamp);
 // All of `inputs` and the output are FLOAT32, or all are one 8-bit type with
 // one scale each.
 absl::Status WantUniform(Views inputs, const TensorView& output);
-// All of `tensors` have one type: any numeric one without scales, or INT8,
-// UINT8 or INT16 with one scale each, INT16 with zero point 0.
-absl::Status WantArithmetic(Views tensors);
+// All of `inputs` (and the output) have one type: any numeric one without
+// scales, or INT8, UINT8 or INT16 with one scale each, INT16 with zero point 0.
+absl::Status WantArithmetic(Views inputs);
+absl::Status WantArithmetic(Views inputs, const TensorView& output);
 absl::Status WantNotQuantized(const TensorView& tensor,
                               absl::string_view which);
 // A clamp needs real values: floats, or integers with a scale.

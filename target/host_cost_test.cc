@@ -59,7 +59,7 @@ TEST(HostCostTest, CountsMacsOrTheLargestOperand) {
       {"transposed_conv { groups: 2 }",
        {"shape: [1,3,4]", "shape: [6,5,2]"},
        "shape: [1,7,6]",
-       3 * 2 * 6 * 5 * 2 / 2 * 2},
+       3 * 4 * 5 * 6 / 2},
       {"lstm {}",
        {"shape: [7,2,3]", "shape: [20,3]", "shape: [20,5]"},
        "shape: [7,2,5]",

@@ -45,7 +45,7 @@ const RoundTripCase kRoundTrips[] = {
 
      "%y : float32[1] = pad(%x) {before [0] after [0] mode EDGE} id p\n"
      "%n : float32[1] = add(%y, %h) id a\n"
-     "return %u, %n states %h = %n\n"},
+     "return %n states %h = %n\n"},
     {"LongConstant",
      "%c : int8[17] = constant 0x0001020304050607080910111213141516\n"
      "return %c\n"},
