@@ -14,6 +14,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compiler/frontend/onnx/node.h"
+#include "compiler/frontend/onnx/tensor_data.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/layer_id.h"
 
@@ -136,10 +137,12 @@ class Builder {
   absl::StatusOr<TensorId> Unquantized(const Node& node, absl::string_view role,
                                        TensorId x);
 
-  // Bytes of constants that did not come from the file.
+  // Bytes of constants that did not come from the file, and how many of them
+  // may be made of others: what would be more is left to run time.
   int64_t made_constant_bytes() const { return made_constant_bytes_; }
-  // Constant folding stops after this much work (elements read and written).
-  void set_folding_budget(int64_t elements) { folding_budget_ = elements; }
+  void set_max_made_constant_bytes(int64_t bytes) {
+    max_made_constant_bytes_ = bytes;
+  }
 
   // `id` is the value of the node's output. A tensor that already has a name
   // of its own is copied, so that every value of the model keeps its name.
@@ -166,6 +169,9 @@ class Builder {
   std::string GraphInputsBehind(TensorId id) const;
   // The constant that `x` is the dequantized form of, or kNoTensor.
   TensorId ConstantBehind(TensorId x) const;
+  bool MayMake(int64_t bytes) const {
+    return bytes <= max_made_constant_bytes_ - made_constant_bytes_;
+  }
   bool CanFold(const v1::OpAttributes& attributes,
                const std::vector<TensorId>& inputs,
                absl::Span<const Tensor> results);
@@ -181,6 +187,8 @@ class Builder {
   std::vector<bool> read_;         // By tensor: by some op.
   std::set<std::string> names_;
   int64_t made_constant_bytes_ = 0;
+  int64_t max_made_constant_bytes_ = kMaxMadeConstantBytes;
+  // Elements that folding may still read and write.
   int64_t folding_budget_ = int64_t{1} << 26;
   // Last number behind each name: keeps a model that has one name a million
   // times from costing the square of that.

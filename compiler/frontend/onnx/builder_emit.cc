@@ -127,7 +127,7 @@ bool Builder::CanFold(const v1::OpAttributes& attributes,
     work += Elements(result);
     result_bytes += Elements(result) * ElementBytes(result.type);
   }
-  if (result_bytes > kMaxMadeConstantBytes ||
+  if (!MayMake(result_bytes) ||
       result_bytes > 2 * input_bytes + kMaxFoldedGrowthBytes ||
       work > folding_budget_) {
     return false;
@@ -285,10 +285,14 @@ absl::StatusOr<TensorId> Builder::Transpose(const Node& node,
                                      " dimensions"));
   }
   if (IsIdentity(permutation)) return x;
-  if (tensor(x).is_constant()) {
+  const auto may_turn = [this](TensorId id) {
+    return MayMake(static_cast<int64_t>(tensor(id).data->size()));
+  };
+  if (tensor(x).is_constant() && may_turn(x)) {
     return AddConstant(TransposedTensor(tensor(x), permutation));
   }
-  if (const TensorId behind = ConstantBehind(x); behind != kNoTensor) {
+  if (const TensorId behind = ConstantBehind(x);
+      behind != kNoTensor && may_turn(behind)) {
     const TensorId turned =
         AddConstant(TransposedTensor(tensor(behind), permutation));
     return Emit(node, role, DequantizeOp(), {turned});

@@ -110,7 +110,7 @@ absl::Status TooOld(const Node& node, const OperatorEntry& entry) {
 
 absl::Status CheckMadeConstants(const Node& node, const Builder& builder,
                                 int64_t model_bytes) {
-  const int64_t limit = 4 * model_bytes + kMaxMadeConstantBytes;
+  const int64_t limit = MaxMadeConstantBytes(model_bytes);
   if (builder.made_constant_bytes() <= limit) return absl::OkStatus();
   return node.Unsupported(
       absl::StrCat("constants grow to ", builder.made_constant_bytes(),
@@ -191,7 +191,7 @@ absl::Status GraphWalk::ConvertOperator(const Node& node) {
 absl::Status GraphWalk::CountInlined(const Node& node, int64_t bytes) {
   constexpr int kMaxDepth = 16;
   inlined_bytes_ += bytes;
-  const int64_t max_bytes = 4 * model_bytes_ + kMaxMadeConstantBytes;
+  const int64_t max_bytes = MaxMadeConstantBytes(model_bytes_);
   if (++nodes_ <= kMaxNodes && depth_ <= kMaxDepth &&
       inlined_bytes_ <= max_bytes) {
     return absl::OkStatus();

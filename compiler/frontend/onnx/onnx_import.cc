@@ -13,6 +13,7 @@
 #include "compiler/frontend/onnx/graph_inputs.h"
 #include "compiler/frontend/onnx/graph_walk.h"
 #include "compiler/frontend/onnx/model_error.h"
+#include "compiler/frontend/onnx/tensor_data.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "onnx/onnx_pb.h"
 
@@ -110,6 +111,8 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
   onnx::GraphProto& graph = *model.mutable_graph();
   EK_RETURN_IF_ERROR(CheckOneProducer(graph));
   Builder builder(SanitizeText(graph.name(), 128), ValueNames(graph));
+  builder.set_max_made_constant_bytes(
+      onnx_import::MaxMadeConstantBytes(static_cast<int64_t>(bytes.size())));
   EK_RETURN_IF_ERROR(
       onnx_import::AddInitializers(graph, options.external_files, builder));
   EK_RETURN_IF_ERROR(onnx_import::AddGraphInputs(graph, options, builder));

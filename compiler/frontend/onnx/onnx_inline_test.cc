@@ -68,6 +68,24 @@ TEST(OnnxSeedModelsTest, ImportAndNoFlippedBitCrashes) {
   }
 }
 
+// Sixteen MiB of zeros from a few bytes, turned over and over.
+TEST(OnnxImportMemoryTest, ASmallFileMakesFewConstants) {
+  TestModel model;
+  model.Integers("s", {2, 2 << 20}).Node("ConstantOfShape", {"s"}, {"t0"});
+  for (int i = 0; i < 8; ++i) {
+    model.Node("Transpose", {"t" + std::to_string(i)},
+               {"t" + std::to_string(i + 1)});
+  }
+  model.Output("t8");
+  const absl::StatusOr<Graph> graph = ImportOnnx(model.bytes());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  size_t bytes = 0;
+  for (const Tensor& tensor : graph->tensors) {
+    if (tensor.is_constant()) bytes += tensor.data->size();
+  }
+  EXPECT_LE(bytes, size_t{17} << 20);
+}
+
 // y = LeakyRelu(a) + b, the slope an attribute of the call; b may be absent.
 TestModel LeakySum() {
   TestModel body;

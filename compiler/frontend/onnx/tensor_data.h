@@ -16,8 +16,14 @@
 // while the graph is read. All functions are pure.
 namespace edgekiln::compiler::onnx_import {
 
-// Larger constants made during import (not read from the file) are refused.
-inline constexpr int64_t kMaxMadeConstantBytes = int64_t{32} << 20;
+// Larger constants made during import (not read from the file) are refused: a
+// small file must not cost much memory.
+inline constexpr int64_t kMaxMadeConstantBytes = int64_t{16} << 20;
+
+// The same for all of them together, given the size of the model.
+inline int64_t MaxMadeConstantBytes(int64_t model_bytes) {
+  return 4 * model_bytes + kMaxMadeConstantBytes;
+}
 
 // Whether a tensor may have this shape: rank and bytes within the limits of
 // ops/shape_inference.h, also if an extent of 0 were 1, so that strides of
