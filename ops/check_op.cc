@@ -29,8 +29,10 @@ absl::Status CheckOutputShapes(const v1::OpAttributes& op, Views inputs,
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (ShapeFits(op, shapes[i], outputs[i].shape)) continue;
+    const std::string which =
+        outputs.size() == 1 ? "output" : absl::StrCat("output ", i);
     return BadType(
-        absl::StrCat("output ", i, " has shape ", ShapeText(outputs[i].shape)),
+        absl::StrCat(which, " has shape ", ShapeText(outputs[i].shape)),
         ShapeText(shapes[i]));
   }
   return absl::OkStatus();
