@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -271,30 +272,41 @@ absl::Status ExecuteElementWise(const Instruction& i,
   return absl::OkStatus();
 }
 
+// The largest of so many channels in a window, in registers: the compiler
+// knows how many there are.
+template <int kChannels>
+void MaximumOf(const TensorView& in, Window rows, Window columns,
+               const uint8_t* sram, int64_t first, const OutputLimits& limits,
+               uint8_t* out) {
+  int8_t largest[kChannels];
+  std::fill_n(largest, kChannels, static_cast<int8_t>(limits.min));
+  for (int64_t y = rows.begin; y < rows.end; ++y) {
+    for (int64_t x = columns.begin; x < columns.end; ++x) {
+      int8_t values[kChannels];
+      std::memcpy(values, sram + in.PixelAddress(y, x) + first, kChannels);
+      for (int c = 0; c < kChannels; ++c) {
+        largest[c] = values[c] > largest[c] ? values[c] : largest[c];
+      }
+    }
+  }
+  const auto high = static_cast<int8_t>(limits.max);
+  for (int8_t& value : largest) value = value > high ? high : value;
+  std::memcpy(out + first, largest, kChannels);
+}
+
 // Maximum of one output pixel.
 void MaximumPixel(const TensorView& in, Window rows, Window columns,
                   const uint8_t* sram, const OutputLimits& limits,
                   uint8_t* pixel) {
-  // Locals: what is behind a reference could change with every byte stored.
-  auto* out = reinterpret_cast<int8_t*>(pixel);
-  const int64_t channels = in.c;
-  std::fill_n(out, channels, int8_t{-128});
-  for (int64_t y = rows.begin; y < rows.end; ++y) {
-    for (int64_t x = columns.begin; x < columns.end; ++x) {
-      const auto* values =
-          reinterpret_cast<const int8_t*>(sram + in.PixelAddress(y, x));
-      for (int64_t c = 0; c < channels; ++c) {
-        const int8_t value = values[c];
-        const int8_t largest = out[c];
-        out[c] = value > largest ? value : largest;
-      }
-    }
+  int64_t c = 0;
+  for (; c + 16 <= in.c; c += 16) {
+    MaximumOf<16>(in, rows, columns, sram, c, limits, pixel);
   }
-  const auto low = static_cast<int8_t>(limits.min);
-  const auto high = static_cast<int8_t>(limits.max);
-  for (int64_t c = 0; c < channels; ++c) {
-    const int8_t value = out[c] < low ? low : out[c];
-    out[c] = value > high ? high : value;
+  for (; c + 8 <= in.c; c += 8) {
+    MaximumOf<8>(in, rows, columns, sram, c, limits, pixel);
+  }
+  for (; c < in.c; ++c) {
+    MaximumOf<1>(in, rows, columns, sram, c, limits, pixel);
   }
 }
 
