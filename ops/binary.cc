@@ -102,8 +102,8 @@ absl::Status Logic(const B& op, Inputs inputs,
 
 // By squaring, wrapping around. A negative exponent leaves a fraction, which is
 // cut off.
-template <typename T>
-T WholePower(T base, int64_t exponent) {
+template <typename T, typename E>
+T WholePower(T base, E exponent) {
   if (exponent < 0) {
     if (base == 1) return 1;
     if (base != static_cast<T>(-1) || !std::is_signed_v<T>) return 0;
@@ -120,7 +120,7 @@ T WholePower(T base, int64_t exponent) {
 template <typename T, typename E>
 T PowerOf(T base, E exponent) {
   if constexpr (std::is_integral_v<T> && std::is_integral_v<E>) {
-    return WholePower<T>(base, static_cast<int64_t>(exponent));
+    return WholePower(base, exponent);
   } else if constexpr (std::is_integral_v<T>) {
     return SaturatingCast<T>(
         Pow(static_cast<double>(base), static_cast<double>(exponent)));

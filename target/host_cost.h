@@ -20,8 +20,9 @@ absl::StatusOr<int64_t> HostCycles(const v1::Machine& machine,
                                    absl::string_view op, int64_t elements);
 
 // Elements that the cost of an op counts: multiply-accumulates (macs.h), at
-// least the elements of its largest operand. `inputs` and `outputs` may hold null for absent ones.
-// INVALID_ARGUMENT if shapes are unusable or their product overflows.
+// least the elements of its largest operand. `inputs` and `outputs` may hold
+// null for absent ones. INVALID_ARGUMENT if shapes are unusable or their
+// product overflows.
 absl::StatusOr<int64_t> HostElements(
     const v1::OpAttributes& attributes,
     absl::Span<const v1::TensorType* const> inputs,
