@@ -139,17 +139,16 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(FileLock lock,
                         FileLock::Acquire(JoinPath(state, "lock")));
     lock_.emplace(std::move(lock));
-    EK_ASSIGN_OR_RETURN(std::unique_ptr<cache::BlobStore> disk,
-                        cache::OpenDiskBlobStore(
-                            *files_, JoinPath(state, "blobs"), &evictor_));
+    EK_ASSIGN_OR_RETURN(
+        std::unique_ptr<cache::BlobStore> disk,
+        cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs"), &evictor_));
     blobs_ = cache::NewMemoryCachedBlobStore(std::move(disk), {});
     EK_ASSIGN_OR_RETURN(
         uploads_, cache::OpenUploadStore(*files_, JoinPath(state, "uploads"),
                                          *blobs_, clock_.Now()));
-    EK_ASSIGN_OR_RETURN(results_,
-                        cache::OpenDiskStageResultStore(
-                            *files_, JoinPath(state, "results"), *blobs_,
-                            &evictor_));
+    EK_ASSIGN_OR_RETURN(
+        results_, cache::OpenDiskStageResultStore(
+                      *files_, JoinPath(state, "results"), *blobs_, &evictor_));
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
     if (options_.cache_limit_bytes > 0) StartEvicting();
     DispatcherOptions dispatching;
@@ -216,20 +215,19 @@ class DaemonImpl : public Daemon {
   void StartEvicting() {
     const int64_t limit = options_.cache_limit_bytes;
     log_.Info("the cache is kept below ", limit, " bytes");
-    evictor_.Start(
-        {.limit_bytes = limit,
-         .folders = {JoinPath(options_.state_folder, "blobs"),
-                     JoinPath(options_.state_folder, "results")},
-         .needed = [this] { return StillNeededBy(*store_); }},
-        [this](const absl::StatusOr<cache::Evicted>& evicted) {
-          if (!evicted.ok()) {
-            log_.Warning("the cache: ", evicted.status().message());
-          } else if (evicted->files > 0) {
-            log_.Info("the cache: ", evicted->files, " files of ",
-                      evicted->bytes, " bytes evicted, ", evicted->left_bytes,
-                      " bytes left");
-          }
-        });
+    evictor_.Start({.limit_bytes = limit,
+                    .folders = {JoinPath(options_.state_folder, "blobs"),
+                                JoinPath(options_.state_folder, "results")},
+                    .needed = [this] { return StillNeededBy(*store_); }},
+                   [this](const absl::StatusOr<cache::Evicted>& evicted) {
+                     if (!evicted.ok()) {
+                       log_.Warning("the cache: ", evicted.status().message());
+                     } else if (evicted->files > 0) {
+                       log_.Info("the cache: ", evicted->files, " files of ",
+                                 evicted->bytes, " bytes evicted, ",
+                                 evicted->left_bytes, " bytes left");
+                     }
+                   });
   }
 
   void TickLoop() {
