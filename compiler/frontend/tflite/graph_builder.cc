@@ -105,6 +105,8 @@ absl::StatusOr<std::vector<TensorId>> GraphBuilder::Operands(
     return TfliteUnsupported(absl::StrCat(indices->size(), " operands"), "",
                              absl::StrCat(kMaxOperands), "split the op");
   }
+  // Many operators may share one list.
+  EK_RETURN_IF_ERROR(reader_.Spend(indices->size() * sizeof(TensorId)));
   for (const int32_t index : *indices) {
     EK_RETURN_IF_ERROR(reader_.CheckTensorIndex(index, /*optional=*/true));
     if (index == -1) {
