@@ -205,16 +205,20 @@ v1::Digest PutText(cache::BlobStore& blobs, const std::string& text) {
 
 uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   uint64_t id = 0;
+  bool blocked = false;
+  bool leased = true;
   {
     std::lock_guard lock(mutex_);
     id = next_id_++;
     executed_.push_back(request.stage);
-    if (!blocked_stage_.empty() && request.stage == blocked_stage_) {
-      blocked_[id] = std::move(callbacks);
-      return id;
+    blocked = !blocked_stage_.empty() && request.stage == blocked_stage_;
+    if (blocked) {
+      leased = blocked_leased_;
+      blocked_[id] = callbacks;
     }
   }
-  if (callbacks.leased) callbacks.leased();
+  if (leased && callbacks.leased) callbacks.leased();
+  if (blocked) return id;
   absl::StatusOr<v1::StageResult> result =
       RunFakeStage(request.options, request.inputs, blobs_);
   if (!result.ok()) {
@@ -248,9 +252,10 @@ std::vector<std::string> FakeLeases::TakeExecuted() {
   return out;
 }
 
-void FakeLeases::Block(const std::string& stage) {
+void FakeLeases::Block(const std::string& stage, bool leased) {
   std::lock_guard lock(mutex_);
   blocked_stage_ = stage;
+  blocked_leased_ = leased;
 }
 
 }  // namespace edgekiln::server

@@ -42,8 +42,9 @@ class FakeLeases : public LeaseSource {
 
   // Names of the stages executed, sorted; then forgets them.
   std::vector<std::string> TakeExecuted();
-  // Leases of this stage stay open until Cancel().
-  void Block(const std::string& stage);
+  // Leases of this stage stay open until Cancel(): no worker takes them, or one
+  // did and works on.
+  void Block(const std::string& stage, bool leased = false);
 
  private:
   cache::BlobStore& blobs_;
@@ -51,6 +52,7 @@ class FakeLeases : public LeaseSource {
   // Guarded by mutex_.
   std::vector<std::string> executed_;
   std::string blocked_stage_;
+  bool blocked_leased_ = false;
   std::map<uint64_t, LeaseCallbacks> blocked_;
   uint64_t next_id_ = 1;
 };

@@ -180,6 +180,43 @@ TEST_F(JobManagerTest, AQueuedJobSaysHowManyAreBefore) {
   EXPECT_EQ(Waiting(last).cause(), v1::JobEvent::Waiting::JOBS_AHEAD);
 }
 
+// One counts until a worker has a stage of the job, the other from there on.
+TEST_F(JobManagerTest, DeadlinesOfQueueAndRunAreApart) {
+  struct {
+    const char* name;
+    bool leased;
+    int seconds;  // Since then.
+    const char* reason;
+  } const kCases[] = {
+      {"waits", false, 9, ""},
+      {"waits too long", false, 11, "QUEUE_DEADLINE"},
+      {"runs", true, 19, ""},
+      {"runs too long", true, 21, "RUN_DEADLINE"},
+  };
+  ASSERT_TRUE(manager_->Start().ok());
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.name);
+    leases_->Block("import", test.leased);
+    v1::CreateJobRequest request = Request(std::string("int8 ") + test.name);
+    request.mutable_options()->mutable_queue_deadline()->set_seconds(10);
+    request.mutable_options()->mutable_run_deadline()->set_seconds(20);
+    const std::string id = Create(request)->id();
+    while (test.leased && manager_->Get(id)->state() != v1::RUNNING) {
+    }
+    clock_.Advance(absl::Seconds(test.seconds));
+    manager_->Tick();
+    if (test.reason[0] == '\0') {
+      EXPECT_EQ(manager_->Get(id)->state(),
+                test.leased ? v1::RUNNING : v1::QUEUED);
+      EXPECT_TRUE(manager_->Cancel(id).ok());
+      EXPECT_EQ(AtItsEnd(id).error().reason(), "CANCELLED");
+    } else {
+      EXPECT_EQ(AtItsEnd(id).state(), v1::FAILED);
+      EXPECT_EQ(AtItsEnd(id).error().reason(), test.reason);
+    }
+  }
+}
+
 TEST_F(JobManagerTest, OldJobsAreForgotten) {
   options_.retention.max_jobs = 1;
   NewManager();

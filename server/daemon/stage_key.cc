@@ -35,6 +35,22 @@ void Add(
   }
 }
 
+void Add(CanonicalEncoder& encoder,
+         const google::protobuf::RepeatedPtrField<std::string>& names) {
+  encoder.BeginList(names.size());
+  for (const std::string& name : names) encoder.Add(name);
+}
+
+void Add(CanonicalEncoder& encoder, const v1::ImportOptions& options) {
+  encoder.BeginList(options.dimensions_size());
+  for (const v1::DimensionBinding& dimension : options.dimensions()) {
+    encoder.Add(dimension.name());
+    encoder.Add(dimension.extent());
+  }
+  Add(encoder, options.bound_inputs());
+  Add(encoder, options.external_data());
+}
+
 void Add(CanonicalEncoder& encoder, const v1::ConvertDataOptions& options) {
   Add(encoder, options.transforms());
   encoder.Add(options.limit());
@@ -63,6 +79,8 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
                         const v1::StageOptions& options) {
   switch (options.options_case()) {
     case v1::StageOptions::kImport:
+      Add(encoder, options.import());
+      return absl::OkStatus();
     case v1::StageOptions::kSimplify:
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kQuantize:

@@ -110,7 +110,8 @@ void Change(Message& message, const FieldDescriptor& field) {
     case FieldDescriptor::CPPTYPE_ENUM:
       return reflection.SetEnumValue(&message, &field, 1);
     case FieldDescriptor::CPPTYPE_STRING:
-      return reflection.SetString(&message, &field, "seven");
+      return repeated ? reflection.AddString(&message, &field, "seven")
+                      : reflection.SetString(&message, &field, "seven");
     case FieldDescriptor::CPPTYPE_DOUBLE:
       ASSERT_TRUE(repeated);
       return reflection.AddDouble(&message, &field, 7);
@@ -157,6 +158,25 @@ TEST(StageKeyTest, EveryFieldOfATransformCounts) {
            *transform.field(i));
     EXPECT_NE(Key(changed, {}), key) << transform.field(i)->full_name();
   }
+}
+
+TEST(StageKeyTest, EveryPartOfABindingCounts) {
+  const auto key = [](const std::string& dimension, int64_t extent,
+                      const std::string& input, const std::string& data) {
+    v1::StageOptions options;
+    v1::ImportOptions& import = *options.mutable_import();
+    import.add_dimensions()->set_name(dimension);
+    import.mutable_dimensions(0)->set_extent(extent);
+    if (!input.empty()) import.add_bound_inputs(input);
+    if (!data.empty()) import.add_external_data(data);
+    return Key(options, {});
+  };
+  const std::set<std::string> keys = {
+      key("N", 1, "", ""),  key("M", 1, "", ""),   key("N", 2, "", ""),
+      key("N", 1, "x", ""), key("N", 1, "", "x"),  key("N", 1, "y", ""),
+      key("N", 1, "", "y"), key("N", 1, "x", "x"),
+  };
+  EXPECT_EQ(keys.size(), 8u);
 }
 
 }  // namespace
