@@ -175,9 +175,11 @@ class Builder {
   bool CanFold(const v1::OpAttributes& attributes,
                const std::vector<TensorId>& inputs,
                absl::Span<const Tensor> results);
-  // Values of `results`; false if the op cannot be computed.
-  bool Fold(const v1::OpAttributes& attributes,
-            const std::vector<TensorId>& inputs, std::vector<Tensor>& results);
+  // Values of `results`; false if no kernel computes the op, INVALID_ARGUMENT
+  // if its inputs are wrong.
+  absl::StatusOr<bool> Fold(const v1::OpAttributes& attributes,
+                            const std::vector<TensorId>& inputs,
+                            std::vector<Tensor>& results);
   void RemoveDeadOps();
 
   Graph graph_;

@@ -136,9 +136,9 @@ bool Builder::CanFold(const v1::OpAttributes& attributes,
   return true;
 }
 
-bool Builder::Fold(const v1::OpAttributes& attributes,
-                   const std::vector<TensorId>& inputs,
-                   std::vector<Tensor>& results) {
+absl::StatusOr<bool> Builder::Fold(const v1::OpAttributes& attributes,
+                                   const std::vector<TensorId>& inputs,
+                                   std::vector<Tensor>& results) {
   const std::vector<ops::TensorView> views = ViewsOf(graph_, inputs);
   std::vector<std::string> values;
   values.reserve(results.size());
@@ -149,7 +149,9 @@ bool Builder::Fold(const v1::OpAttributes& attributes,
         '\0');
     outputs.push_back({result.type, result.shape, values.back().data(), {}});
   }
-  if (!ops::Evaluate(attributes, views, outputs).ok()) return false;
+  const absl::Status computed = ops::Evaluate(attributes, views, outputs);
+  if (absl::IsUnimplemented(computed)) return false;
+  if (!computed.ok()) return computed;
   for (size_t i = 0; i < results.size(); ++i) {
     results[i].data = std::make_shared<const std::string>(std::move(values[i]));
   }
@@ -182,8 +184,12 @@ absl::StatusOr<std::vector<TensorId>> Builder::EmitAll(
                                i == 0 ? "" : absl::StrCat("-", i));
   }
   std::vector<TensorId> ids;
-  if (CanFold(attributes, inputs, tensors) &&
-      Fold(attributes, inputs, tensors)) {
+  absl::StatusOr<bool> folded = false;
+  if (CanFold(attributes, inputs, tensors)) {
+    folded = Fold(attributes, inputs, tensors);
+    if (!folded.ok()) return node.Invalid(folded.status());
+  }
+  if (*folded) {
     for (Tensor& result : tensors) {
       ids.push_back(AddConstant(std::move(result)));
     }

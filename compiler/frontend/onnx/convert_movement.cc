@@ -131,6 +131,20 @@ absl::StatusOr<std::vector<int64_t>> SplitExtents(const Node& node,
   return parts;
 }
 
+// Indices that are known must be in range; others are looked at when they are.
+absl::Status CheckIndices(const Node& node, const Builder& builder,
+                          TensorId indices, int64_t extent) {
+  if (!builder.tensor(indices).is_constant()) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> values,
+                      IntegerValues(builder.tensor(indices)), node.Label());
+  for (const int64_t index : values) {
+    if (index < -extent || index >= extent) {
+      return node.Invalid(absl::StrCat("index ", index, " of ", extent));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Reshape, Transpose, Reshape.
 absl::Status Rearrange(const Node& node, Builder& builder, TensorId x,
                        std::vector<int64_t> split,
@@ -298,6 +312,8 @@ absl::Status ConvertGather(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId indices, builder.PlainInput(node, 1));
   EK_ASSIGN_OR_RETURN(const int32_t axis,
                       AxisAttribute(node, 0, builder.rank(x)));
+  EK_RETURN_IF_ERROR(
+      CheckIndices(node, builder, indices, builder.shape(x)[axis]));
   v1::OpAttributes attributes;
   attributes.mutable_gather()->set_axis(axis);
   EK_ASSIGN_OR_RETURN(
@@ -311,6 +327,8 @@ absl::Status ConvertGatherElements(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId indices, builder.PlainInput(node, 1));
   EK_ASSIGN_OR_RETURN(const int32_t axis,
                       AxisAttribute(node, 0, builder.rank(x)));
+  EK_RETURN_IF_ERROR(
+      CheckIndices(node, builder, indices, builder.shape(x)[axis]));
   v1::OpAttributes attributes;
   attributes.mutable_gather_elements()->set_axis(axis);
   EK_ASSIGN_OR_RETURN(

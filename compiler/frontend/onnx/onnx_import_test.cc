@@ -585,6 +585,10 @@ const ErrorCase kErrors[] = {
      kInvalid,
      {"impossible shape [67108864,67108864]", "limit: 8 dimensions",
       "2147483648 bytes", "fix: export with a smaller input"}},
+    {"IndexOutOfRange",
+     Unary({2}).Integers("i", {2}).Node("Gather", {"x", "i"}, {"y"}),
+     kInvalid,
+     {"Gather: index 2 of 2"}},
     {"TrainingMode",
      Unary({1, 1, 1, 1}, 14)
          .Floats("k", {1}, {1})
