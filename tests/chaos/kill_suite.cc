@@ -144,6 +144,8 @@ class KillSuite {
       }
       answered = true;
     });
+    const bool await_answer = rng_.Below(2) == 0;
+    while (await_answer && !answered) absl::SleepFor(absl::Microseconds(50));
     absl::SleepFor(absl::Microseconds(rng_.InRange(0, kCreateMicroseconds)));
     const bool before = answered;
     absl::Status killed = KillDaemon(round);
