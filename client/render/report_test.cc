@@ -147,7 +147,13 @@ TEST(RenderModelTest, WithPlacementAndProblem) {
       weight_type: "int8"
       weight_scales: 2
     }
-    layers { id: "sum" op: "add" inputs { extent: 2 } inputs {} engine: "host" }
+    layers {
+      id: "sum"
+      op: "add"
+      inputs { extent: 2 }
+      inputs {}
+      engine: "host"
+    }
     warnings: "N is taken for 1"
     problems { what: "op Foo" fix: "remove it" reason: "OP" fault: USER }
   )pb");
