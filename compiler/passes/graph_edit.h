@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/passes/clamps.h"
 
 // What rewrites have in common: who makes and reads a tensor, new tensors and
 // ops with unique names, and removing ops.
@@ -100,11 +101,6 @@ std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor);
 // A constant of `like`'s name and type with other values.
 Tensor FloatTensorLike(const Tensor& like, std::vector<int64_t> shape,
                        absl::Span<const float> values);
-
-// The fused activation of an op, null for ops that have none.
-const v1::Clamp* ClampOf(const v1::OpAttributes& attributes);
-v1::Clamp* MutableClamp(v1::OpAttributes& attributes);
-bool HasBounds(const v1::Clamp& clamp);
 
 // A constant with its dimensions permuted, its quantization axis with them.
 Tensor TransposedTensor(const Tensor& constant,

@@ -7,7 +7,7 @@
 //
 // The integer op rounds once where the float ops round at every step; what
 // comes out differs by one step where the exact value lies in the middle
-// between two, docs/numerics.md section 8.
+// between two, docs/numerics.md section 7.
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Models quantized as uint8 compute the same as int8: zero points and values
-// less 128. Engines take int8. Exact for ops that choose values and for the
-// conversions at their ends; where another op computes on the uint8 tensors,
-// all stays.
+// less 128. Engines take int8. Exact for ops that start by taking zero points
+// off and for those that choose values; where another op computes on uint8
+// tensors, these stay.
 
 #include <algorithm>
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/integer_dot.h"
 #include "compiler/passes/integer_source.h"
 #include "compiler/passes/op_traits.h"
 #include "compiler/passes/pass.h"
@@ -71,10 +72,20 @@ class Shift {
     return id;
   }
 
-  // Whether the op does the same on shifted tensors.
-  static bool Follows(const Op& op) {
+  // Whether the op takes each of its tensors as it is, int8 or uint8.
+  static bool TakesEither(const Op& op) {
     return op.attributes.has_quantize() || op.attributes.has_dequantize() ||
-           op.attributes.has_concat() || ChoosesValues(op);
+           IsDot(op);
+  }
+
+  // Whether the op does the same on shifted tensors: whatever starts with
+  // x - zero_point. An average of integers does not, which rounds their sum.
+  static bool Follows(const Op& op) {
+    const v1::OpAttributes& attributes = op.attributes;
+    return TakesEither(op) || ChoosesValues(op) || attributes.has_concat() ||
+           attributes.has_add() || attributes.has_mul() ||
+           attributes.has_clip() || attributes.has_mat_mul() ||
+           attributes.has_softmax();
   }
 
   bool IsConversionOfIntegers(const Op& op) const {
@@ -84,10 +95,7 @@ class Shift {
 
   // Tensors that only change together.
   void Join(const Op& op) {
-    if (op.attributes.has_quantize() || op.attributes.has_dequantize() ||
-        !Follows(op)) {
-      return;
-    }
+    if (TakesEither(op) || !Follows(op)) return;
     for (const TensorId input : op.inputs) {
       if (input == kNoTensor || !IsUint8(graph_.tensors[input])) continue;
       group_[Leader(input)] = Leader(op.outputs[0]);

@@ -66,12 +66,31 @@ return %y
 return %y
 )",
      ""},
-    {"NotWhereAnotherOpComputes",
+    {"ConvolutionTakesEither",
      R"(
-%x : float32[2] = input
-%q : uint8[2] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
-%a : uint8[2] scale 0.25 zero 100 = add(%q, %q) id a
-%y : float32[2] = dequantize(%a) id y
+%x : float32[1,2] = input
+%w : uint8[1,2] scale 0.5 zero 128 = constant [0, 255]
+%q : uint8[1,2] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
+%s : uint8[1,1] scale 0.5 zero 7 = fully_connected(%q, %w) id s
+%a : uint8[1,1] scale 0.5 zero 9 = add(%s, %s) id a
+%y : float32[1,1] = dequantize(%a) id y
+return %y
+)",
+     R"(
+%x : float32[1,2] = input
+%q : int8[1,2] scale 0.25 zero -28 = quantize(%x) {rounding HALF_EVEN} id q
+%w : int8[1,2] scale 0.5 zero 0 = constant [-128, 127]
+%s : int8[1,1] scale 0.5 zero -121 = fully_connected(%q, %w) id s
+%a : int8[1,1] scale 0.5 zero -119 = add(%s, %s) id a
+%y : float32[1,1] = dequantize(%a) id y
+return %y
+)"},
+    {"NotWhereAnAverageRoundsIntegers",
+     R"(
+%x : float32[1,1,2,1] = input
+%q : uint8[1,1,2,1] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
+%a : uint8[1,1,1,1] scale 0.25 zero 100 = average_pool2d(%q) {kernel_h 1 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id a
+%y : float32[1,1,1,1] = dequantize(%a) id y
 return %y
 )",
      ""},
