@@ -176,8 +176,10 @@ void Cluster::StopWorker(int worker) {
   const std::unique_ptr<Process> process = std::move(workers_.at(worker));
   if (process == nullptr) return;
   process->Signal(SIGTERM);
-  EXPECT_EQ(process->WaitFor(kStopLimit).value_or(-SIGKILL), 0)
-      << "worker " << worker << " after SIGTERM";
+  const int end = process->WaitFor(kStopLimit).value_or(-SIGKILL);
+  // A worker so new that it does not listen to signals yet dies of this one.
+  EXPECT_TRUE(end == 0 || end == -SIGTERM)
+      << "worker " << worker << " after SIGTERM: " << end;
 }
 
 void Cluster::KillWorker(int worker) { workers_.at(worker) = nullptr; }
