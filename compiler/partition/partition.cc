@@ -63,6 +63,21 @@ void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
   }
 }
 
+// What an engine would get as a program of its own must hold work: reshapes
+// that nothing else of the engine stands beside go to the host.
+void PlaceLoneReshapes(const Graph& graph, std::vector<Choice>& choices) {
+  for (size_t first = 0; first < choices.size();) {
+    size_t end = first;
+    bool works = false;
+    for (; end < choices.size() && choices[end].engine == choices[first].engine;
+         ++end) {
+      works = works || !IsReshape(graph.ops[end]);
+    }
+    for (size_t i = first; i < end && !works; ++i) choices[i].engine = kHost;
+    first = end;
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Partition> PartitionGraph(
@@ -76,6 +91,7 @@ absl::StatusOr<v1::Partition> PartitionGraph(
     choices.push_back(ChooseEngine(graph, op, capabilities));
   }
   PlaceReshapes(graph, choices);
+  PlaceLoneReshapes(graph, choices);
   v1::Partition partition;
   *partition.mutable_graph() = GraphToProto(graph);
   int32_t subgraph = -1;

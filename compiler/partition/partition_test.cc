@@ -1,0 +1,44 @@
+#include "compiler/partition/partition.h"
+
+#include <vector>
+
+#include "compiler/ir/text.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// An engine that only pools.
+v1::Capabilities PoolingEngine() {
+  v1::Capabilities capabilities;
+  auto* engine = capabilities.add_engines();
+  engine->set_name("e");
+  v1::OpPattern* pattern = engine->add_patterns();
+  pattern->set_pattern(v1::OpPattern::MAX_POOL2D);
+  pattern->add_element_types(v1::INT8);
+  return capabilities;
+}
+
+// Engine of each op of a pool, a clip, and reshapes of what they make.
+TEST(PartitionTest, AReshapeAloneIsTheHosts) {
+  const auto graph = ParseGraph(R"(
+%x : int8[1,2,2,1] scale 1 zero 0 = input
+%p : int8[1,1,1,1] scale 1 zero 0 = max_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id p
+%r : int8[1,1] scale 1 zero 0 = reshape(%p) id r
+%c : int8[1,2,2,1] scale 1 zero 0 = clip(%x) {clamp {min 0}} id c
+%s : int8[1] scale 1 zero 0 = reshape(%p) id s
+return %r, %c, %s
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto partition = PartitionGraph(*graph, PoolingEngine());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  std::vector<int> engines;
+  for (const auto& placement : partition->placements()) {
+    engines.push_back(placement.engine());
+  }
+  // The first reshape stands beside the pool; the second behind the host's op.
+  EXPECT_EQ(engines, (std::vector<int>{0, 0, -1, -1}));
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
