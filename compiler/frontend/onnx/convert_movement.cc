@@ -168,6 +168,24 @@ absl::StatusOr<int64_t> BlockSize(const Node& node, const Builder& builder,
   return block;
 }
 
+// Gather and GatherElements: x and indices along an axis.
+template <typename SetAxis>
+absl::Status ConvertGatherBy(const Node& node, Builder& builder,
+                             const SetAxis& set_axis) {
+  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId indices, builder.PlainInput(node, 1));
+  EK_ASSIGN_OR_RETURN(const int32_t axis,
+                      AxisAttribute(node, 0, builder.rank(x)));
+  EK_RETURN_IF_ERROR(
+      CheckIndices(node, builder, indices, builder.shape(x)[axis]));
+  v1::OpAttributes attributes;
+  set_axis(axis, attributes);
+  EK_ASSIGN_OR_RETURN(
+      const TensorId y,
+      builder.Emit(node, "", std::move(attributes), {x, indices}));
+  return builder.Bind(node, 0, y);
+}
+
 }  // namespace
 
 absl::Status ConvertTranspose(const Node& node, Builder& builder) {
@@ -308,33 +326,17 @@ absl::Status ConvertTile(const Node& node, Builder& builder) {
 }
 
 absl::Status ConvertGather(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId indices, builder.PlainInput(node, 1));
-  EK_ASSIGN_OR_RETURN(const int32_t axis,
-                      AxisAttribute(node, 0, builder.rank(x)));
-  EK_RETURN_IF_ERROR(
-      CheckIndices(node, builder, indices, builder.shape(x)[axis]));
-  v1::OpAttributes attributes;
-  attributes.mutable_gather()->set_axis(axis);
-  EK_ASSIGN_OR_RETURN(
-      const TensorId y,
-      builder.Emit(node, "", std::move(attributes), {x, indices}));
-  return builder.Bind(node, 0, y);
+  return ConvertGatherBy(node, builder,
+                         [](int32_t axis, v1::OpAttributes& attributes) {
+                           attributes.mutable_gather()->set_axis(axis);
+                         });
 }
 
 absl::Status ConvertGatherElements(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId indices, builder.PlainInput(node, 1));
-  EK_ASSIGN_OR_RETURN(const int32_t axis,
-                      AxisAttribute(node, 0, builder.rank(x)));
-  EK_RETURN_IF_ERROR(
-      CheckIndices(node, builder, indices, builder.shape(x)[axis]));
-  v1::OpAttributes attributes;
-  attributes.mutable_gather_elements()->set_axis(axis);
-  EK_ASSIGN_OR_RETURN(
-      const TensorId y,
-      builder.Emit(node, "", std::move(attributes), {x, indices}));
-  return builder.Bind(node, 0, y);
+  return ConvertGatherBy(node, builder,
+                         [](int32_t axis, v1::OpAttributes& attributes) {
+                           attributes.mutable_gather_elements()->set_axis(axis);
+                         });
 }
 
 absl::Status ConvertDepthToSpace(const Node& node, Builder& builder) {
