@@ -184,7 +184,6 @@ std::string WhyNot(const Graph& graph, const Op& op,
   }
   const Tensor& output = graph.tensors[op.outputs[0]];
   if (std::string why = WhyNotTensor(output, pattern); !why.empty()) return why;
-  if (op.attributes.conv2d().groups() > 1) return "its channels are in groups";
   if (weights) {
     if (std::string why = WhyNotWeights(graph, op, pattern); !why.empty()) {
       return why;
