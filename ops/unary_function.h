@@ -48,6 +48,12 @@ auto VisitActivation(const v1::Unary& op, const Visit& visit) {
       return visit([](double x) {
         return x * std::max(0.0, std::min(1.0, x / 6 + 0.5));
       });
+    case U::AFFINE:
+      return visit([=](double x) { return alpha * x + beta; });
+    case U::SCALED_TANH:
+      return visit([=](double x) { return alpha * Tanh(beta * x); });
+    case U::THRESHOLDED_RELU:
+      return visit([=](double x) { return x >= alpha ? x : 0; });
     case U::GELU:
       return visit([](double x) {
         return x / 2 * (1 + Erf(x * 0x1.6a09e667f3bcdp-1));  // sqrt(1/2)
