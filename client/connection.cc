@@ -148,6 +148,7 @@ class GrpcConnection final : public Connection {
     TransferOptions options;
     options.deadline = options_.deadline;
     options.revive = options_.revive;
+    options.reached = reached_;
     return options;
   }
 

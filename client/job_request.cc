@@ -153,8 +153,13 @@ absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
 
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context) {
-  return context.connection.Upload(blobs, [&](int64_t done, int64_t total) {
-    context.progress.OnLocalStep("upload", done, total);
+  bool reconnecting = false;
+  return context.connection.Upload(blobs, [&](const TransferState& state) {
+    if (state.reconnecting != reconnecting) {
+      reconnecting = state.reconnecting;
+      context.progress.OnReconnecting(reconnecting);
+    }
+    context.progress.OnLocalStep("upload", state.done_bytes, state.total_bytes);
   });
 }
 

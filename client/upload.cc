@@ -54,33 +54,51 @@ std::unique_ptr<grpc::ClientContext> NewContext(
   return context;
 }
 
-// Counts failures in a row and waits longer after each.
+// Waits longer after each failure in a row, and not for ever: a network that
+// breaks ten times within a second is as patient a matter as one that is away
+// for that second.
 class Backoff {
  public:
-  Backoff(Clock& clock, const TransferOptions& options)
-      : clock_(clock), options_(options) {}
+  Backoff(Clock& clock, const TransferOptions& options, absl::Duration patience)
+      : clock_(clock),
+        options_(options),
+        patience_(patience),
+        delay_(options.first_backoff) {}
 
-  void Progressed() { failures_ = 0; }
+  void Progressed() {
+    failed_at_ = absl::InfiniteDuration();
+    delay_ = options_.first_backoff;
+  }
   // Waits and returns OK to try again, or returns why not.
   absl::Status Next(const absl::Status& failure) {
     if (!IsTransient(failure)) return failure;
-    if (++failures_ >= options_.max_failures) return failure;
-    clock_.SleepFor(options_.first_backoff * (1 << (failures_ - 1)));
+    const absl::Duration now = clock_.Monotonic();
+    failed_at_ = std::min(failed_at_, now);
+    if (now + delay_ > failed_at_ + patience_) return failure;
+    clock_.SleepFor(delay_);
+    delay_ = std::min(2 * delay_, options_.max_backoff);
     return options_.revive ? options_.revive() : absl::OkStatus();
   }
 
  private:
   Clock& clock_;
   const TransferOptions& options_;
-  int failures_ = 0;
+  const absl::Duration patience_;
+  absl::Duration delay_;
+  // The first failure in this row.
+  absl::Duration failed_at_ = absl::InfiniteDuration();
 };
+
+absl::Duration FirstPatience(const TransferOptions& options) {
+  return options.reached ? options.patience : options.first_patience;
+}
 
 // Runs `call` (returns grpc::Status, takes a context) until it succeeds or
 // fails for good.
 template <typename Call>
 absl::Status WithRetry(Clock& clock, const TransferOptions& options,
-                       const Call& call) {
-  Backoff backoff(clock, options);
+                       absl::Duration patience, const Call& call) {
+  Backoff backoff(clock, options, patience);
   while (true) {
     const auto context = NewContext(options);
     const absl::Status status = FromGrpc(call(context.get()));
@@ -133,8 +151,17 @@ class Uploader {
   }
 
  private:
-  void Report(int64_t in_flight) {
-    if (progress_) progress_(done_ + in_flight, total_);
+  void Report(int64_t in_flight, bool reconnecting = false) {
+    if (!progress_) return;
+    progress_({.done_bytes = done_ + in_flight,
+               .total_bytes = total_,
+               .reconnecting = reconnecting});
+  }
+
+  // Somebody has answered before.
+  template <typename Call>
+  absl::Status Retrying(const Call& call) {
+    return WithRetry(clock_, options_, options_.patience, call);
   }
 
   absl::StatusOr<std::vector<LocalBlob>> Missing(
@@ -150,10 +177,11 @@ class Uploader {
       digest->set_size_bytes(blob.digest.size_bytes);
     }
     reapi::FindMissingBlobsResponse response;
-    EK_RETURN_IF_ERROR(
-        WithRetry(clock_, options_, [&](grpc::ClientContext* context) {
-          return cas_->FindMissingBlobs(context, request, &response);
-        }));
+    EK_RETURN_IF_ERROR(WithRetry(clock_, options_, FirstPatience(options_),
+                                 [&](grpc::ClientContext* context) {
+                                   return cas_->FindMissingBlobs(
+                                       context, request, &response);
+                                 }));
     std::vector<LocalBlob> missing;
     for (const reapi::Digest& digest : response.missing_blob_digests()) {
       const auto blob = by_digest.find(
@@ -166,10 +194,9 @@ class Uploader {
   // What one BatchUpdateBlobs may carry. Daemons that do not say take ours.
   int64_t BatchLimit() {
     reapi::ServerCapabilities capabilities;
-    const absl::Status status =
-        WithRetry(clock_, options_, [&](grpc::ClientContext* context) {
-          return capabilities_->GetCapabilities(context, {}, &capabilities);
-        });
+    const absl::Status status = Retrying([&](grpc::ClientContext* context) {
+      return capabilities_->GetCapabilities(context, {}, &capabilities);
+    });
     const int64_t theirs =
         status.ok()
             ? capabilities.cache_capabilities().max_batch_total_size_bytes()
@@ -195,10 +222,9 @@ class Uploader {
       entry->set_data(std::move(bytes));
     }
     reapi::BatchUpdateBlobsResponse response;
-    EK_RETURN_IF_ERROR(
-        WithRetry(clock_, options_, [&](grpc::ClientContext* context) {
-          return cas_->BatchUpdateBlobs(context, request, &response);
-        }));
+    EK_RETURN_IF_ERROR(Retrying([&](grpc::ClientContext* context) {
+      return cas_->BatchUpdateBlobs(context, request, &response);
+    }));
     for (const auto& answer : response.responses()) {
       const auto blob = by_hash.find(answer.digest().hash());
       EK_RETURN_IF_ERROR(
@@ -213,11 +239,12 @@ class Uploader {
   absl::Status Stream(const LocalBlob& blob) {
     const std::string resource = absl::StrCat(
         "uploads/", RandomUuid(), "/blobs/", blob.digest.ToString());
-    Backoff backoff(clock_, options_);
+    Backoff backoff(clock_, options_, options_.patience);
     int64_t committed = 0;
     while (true) {
       const absl::Status status = WriteFrom(blob, resource, committed);
       if (status.ok()) break;
+      if (IsTransient(status)) Report(committed, /*reconnecting=*/true);
       EK_RETURN_IF_ERROR(backoff.Next(status));
       EK_ASSIGN_OR_RETURN(const WriteState now, QueryState(resource, blob));
       if (now.complete) break;
@@ -240,10 +267,9 @@ class Uploader {
     google::bytestream::QueryWriteStatusRequest request;
     request.set_resource_name(resource);
     google::bytestream::QueryWriteStatusResponse response;
-    const absl::Status status =
-        WithRetry(clock_, options_, [&](grpc::ClientContext* context) {
-          return stream_->QueryWriteStatus(context, request, &response);
-        });
+    const absl::Status status = Retrying([&](grpc::ClientContext* context) {
+      return stream_->QueryWriteStatus(context, request, &response);
+    });
     if (absl::IsNotFound(status)) return WriteState{};
     EK_RETURN_IF_ERROR(status, "asking how far the upload got");
     return WriteState{.committed = std::clamp<int64_t>(
@@ -319,7 +345,7 @@ absl::Status Download(
     const std::function<absl::Status(absl::string_view)>& sink) {
   EK_RETURN_IF_ERROR(ValidateDigest(digest), "the daemon named a bad digest");
   const auto stub = ByteStream::NewStub(channel);
-  Backoff backoff(clock, options);
+  Backoff backoff(clock, options, FirstPatience(options));
   Sha256 hash;
   google::bytestream::ReadRequest request;
   request.set_resource_name(absl::StrCat("blobs/", digest.ToString()));

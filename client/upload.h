@@ -31,17 +31,27 @@ struct TransferOptions {
   int64_t batch_total_bytes = int64_t{3} << 20;
   // Of a streamed message. Below gRPC's default limit of 4 MiB.
   int64_t chunk_bytes = int64_t{512} << 10;
-  // Failures in a row, without a byte getting through, that end a transfer.
-  int max_failures = 6;
+  // Without a byte getting through for this long, a transfer ends: the shorter
+  // one as long as nobody has ever answered.
+  absl::Duration patience = absl::Seconds(60);
+  absl::Duration first_patience = absl::Seconds(3);
+  bool reached = false;  // The daemon has answered before this transfer.
   absl::Duration first_backoff = absl::Milliseconds(100);  // Doubles.
-  absl::Time deadline = absl::InfiniteFuture();            // Wall clock.
+  absl::Duration max_backoff = absl::Seconds(2);
+  absl::Time deadline = absl::InfiniteFuture();  // Wall clock.
   // Called before trying again; may start a daemon. Its error ends the
   // transfer. May be empty.
   std::function<absl::Status()> revive;
 };
 
-// Called with the bytes sent so far and in all.
-using TransferProgress = std::function<void(int64_t done, int64_t total)>;
+struct TransferState {
+  int64_t done_bytes = 0;
+  int64_t total_bytes = 0;
+  bool reconnecting = false;  // Nothing moves: the connection broke.
+};
+
+// Called whenever the state changes. May be empty.
+using TransferProgress = std::function<void(const TransferState& state)>;
 
 // Returns once the daemon has every blob. Not thread-safe. Errors: those of the
 // daemon; INVALID_ARGUMENT (reason FILE_CHANGED) if a file no longer has the

@@ -38,9 +38,10 @@ class UploadTest : public testing::Test {
 
   absl::Status Upload(const std::vector<LocalBlob>& blobs) {
     return UploadMissing(daemon_.Channel(), *files_, clock_, blobs, options_,
-                         [this](int64_t done, int64_t total) {
-                           EXPECT_GE(total, done);
-                           last_done_ = done;
+                         [this](const TransferState& state) {
+                           EXPECT_GE(state.total_bytes, state.done_bytes);
+                           last_done_ = state.done_bytes;
+                           if (state.reconnecting) ++reconnects_;
                          });
   }
 
@@ -55,6 +56,7 @@ class UploadTest : public testing::Test {
   TransferOptions options_;
   int made_ = 0;
   int64_t last_done_ = 0;
+  int reconnects_ = 0;
 };
 
 TEST_F(UploadTest, SendsSmallOnesTogetherAndOnlyWhatIsMissing) {
@@ -126,9 +128,18 @@ TEST_F(UploadTest, GivesUpWhenNothingGetsThrough) {
   daemon_.store.cuts = std::vector<int64_t>(100, 0);
   const absl::Status status = Upload({NewFile(10'000)});
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_EQ(daemon_.store.cuts.size(), 100u - options_.max_failures);
-  // 100 + 200 + 400 + 800 + 1600 ms.
-  EXPECT_EQ(clock_.Monotonic(), absl::Milliseconds(3100));
+  // 100, 200, 400, 800, 1600 and then 2000 ms each.
+  EXPECT_EQ(clock_.Monotonic(), absl::Milliseconds(3100 + 28 * 2000));
+  EXPECT_EQ(daemon_.store.cuts.size(), 100u - 34u);
+  EXPECT_EQ(reconnects_, 34);
+}
+
+TEST_F(UploadTest, OutlastsManyCutsInARow) {
+  daemon_.store.cuts = std::vector<int64_t>(20, 0);
+  const LocalBlob blob = NewFile(10'000);
+  const absl::Status status = Upload({blob});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(Has(blob));
 }
 
 TEST_F(UploadTest, NoticesFilesThatChange) {

@@ -116,9 +116,8 @@ class UploadBench {
     const std::string path = scratch_.At("upload");
     std::ofstream(path, std::ios::binary) << bytes_;
     const std::vector<client::LocalBlob> blobs = {{path, digest}};
-    return Time(rates_.client, [&] {
-      return connection.Upload(blobs, [](int64_t, int64_t) {});
-    });
+    return Time(rates_.client,
+                [&] { return connection.Upload(blobs, nullptr); });
   }
 
   absl::Status Bare(const std::string& method) {

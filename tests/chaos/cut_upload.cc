@@ -32,7 +32,10 @@ struct Resent {
 
   // `done` of `total` bytes were handed to the network, the last chunk just
   // now; it is shorter only at the end.
-  void OnProgress(int64_t done, int64_t total) {
+  void OnProgress(const client::TransferState& state) {
+    if (state.reconnecting) return;
+    const int64_t done = state.done_bytes;
+    const int64_t total = state.total_bytes;
     const int64_t from = std::max<int64_t>(0, done - chunk_bytes);
     if (done > 0 && done < total && from < last) {
       const int64_t again = last - from;
@@ -85,7 +88,7 @@ absl::StatusOr<CutUpload> RunCutUpload(const CutUploadOptions& options) {
     const absl::Duration start = clock->Monotonic();
     EK_RETURN_IF_ERROR(connection->Upload(
         {blob},
-        [&](int64_t done, int64_t total) { resent.OnProgress(done, total); }));
+        [&](const client::TransferState& state) { resent.OnProgress(state); }));
     resent.out.took = clock->Monotonic() - start;
   }
   resent.out.bytes = size;
