@@ -1,197 +1,27 @@
-// The commands against a scripted daemon: what they ask, print, write and
-// return.
+// The commands that make jobs, against a scripted daemon: what they ask, print,
+// write and return.
 
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
-#include <map>
-#include <memory>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "base/error.h"
-#include "client/command_context.h"
 #include "client/commands/compile.h"
-#include "client/commands/inspect.h"
-#include "client/commands/jobs.h"
 #include "client/commands/profile.h"
-#include "client/commands/report.h"
 #include "client/commands/run.h"
-#include "client/commands/targets.h"
 #include "client/commands/validate.h"
 #include "client/exit_code.h"
 #include "client/interrupt.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
+#include "client/testing/commands_fixture.h"
 
 namespace edgekiln::client {
 namespace {
-
-class FakeConnection final : public Connection {
- public:
-  absl::StatusOr<v1::Job> CreateJob(
-      const v1::CreateJobRequest& request) override {
-    created = request;
-    if (!create_error.ok()) return create_error;
-    *job.mutable_request() = request;
-    return job;
-  }
-  absl::StatusOr<v1::Job> GetJob(const std::string&) override { return job; }
-  absl::StatusOr<v1::ListJobsResponse> ListJobs(
-      const v1::ListJobsRequest& request) override {
-    listed.push_back(request);
-    v1::ListJobsResponse page;
-    for (int i = 0; i < std::min(request.page_size(), 2); ++i) {
-      v1::Job* entry = page.add_jobs();
-      *entry = job;
-      entry->set_id(absl::StrCat(listed.size(), "-", i));
-    }
-    page.set_next_page_token(listed.size() < 3 ? "more" : "");
-    return page;
-  }
-  absl::StatusOr<v1::Job> CancelJob(const std::string& id) override {
-    cancelled.push_back(id);
-    return job;
-  }
-  absl::StatusOr<v1::Report> GetReport(const std::string&,
-                                       int target) override {
-    if (target >= static_cast<int>(reports.size())) {
-      return absl::NotFoundError("no report");
-    }
-    return reports[target];
-  }
-  absl::StatusOr<v1::ModelDescription> InspectModel(
-      const v1::InspectModelRequest& request) override {
-    inspected = request;
-    v1::ModelDescription model;
-    model.set_name("described");
-    return model;
-  }
-  absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
-    v1::ListTargetsResponse response;
-    *response.add_targets() = *GetTarget("dla-64");
-    return response;
-  }
-  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) override {
-    v1::TargetInfo info;
-    info.set_name(name);
-    info.set_doc("A chip.\nMore.");
-    info.set_text("name: \"dla\"\n");
-    info.mutable_digest()->set_hash("hash-of-" + name);
-    return info;
-  }
-  absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(
-      const Digest&) override {
-    return validation;
-  }
-  absl::Status Upload(const std::vector<LocalBlob>& blobs,
-                      const TransferProgress&) override {
-    for (const LocalBlob& blob : blobs) uploaded.push_back(blob.path);
-    return absl::OkStatus();
-  }
-  absl::Status Download(
-      const Digest& digest,
-      const std::function<absl::Status(absl::string_view)>& sink) override {
-    const auto blob = blobs.find(digest.hash);
-    if (blob == blobs.end()) return absl::NotFoundError("no blob");
-    return sink(blob->second);
-  }
-  absl::Status Watch(const std::string&, int64_t, WatchSink& sink) override {
-    for (const v1::JobEvent& event : events) sink.OnEvent(event);
-    if (on_watch) on_watch();
-    return sink.OnTick();
-  }
-
-  v1::Artifact& AddArtifact(const std::string& path, int target,
-                            const std::string& bytes) {
-    v1::Artifact& artifact = *job.add_artifacts();
-    artifact.set_path(path);
-    artifact.set_target(target);
-    artifact.mutable_digest()->set_hash("h" + bytes);
-    artifact.mutable_digest()->set_size_bytes(bytes.size());
-    blobs["h" + bytes] = bytes;
-    return artifact;
-  }
-
-  v1::Job job;
-  std::vector<v1::Report> reports;
-  std::vector<v1::JobEvent> events;
-  std::function<void()> on_watch;
-  absl::Status create_error;
-  v1::ValidateTargetResponse validation;
-  std::map<std::string, std::string> blobs;
-
-  v1::CreateJobRequest created;
-  v1::InspectModelRequest inspected;
-  std::vector<std::string> uploaded;
-  std::vector<std::string> cancelled;
-  std::vector<v1::ListJobsRequest> listed;
-};
-
-class CommandsTest : public testing::Test {
- protected:
-  CommandsTest() : files_(NewPosixFileSystem()) {
-    std::string pattern = testing::TempDir() + "/edgekiln_commands_XXXXXX";
-    folder_ = mkdtemp(pattern.data());
-    model_ = Put("net.tflite", "model");
-    connection_.job.set_id("7");
-    connection_.job.set_state(v1::SUCCEEDED);
-  }
-  ~CommandsTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string Put(const std::string& name, const std::string& bytes) {
-    const std::string path = folder_ + "/" + name;
-    std::ofstream(path, std::ios::binary) << bytes;
-    return path;
-  }
-  static std::string Get(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::stringstream all;
-    all << file.rdbuf();
-    return file ? all.str() : "absent";
-  }
-
-  v1::Report NewReport(const std::string& target) {
-    v1::Report report;
-    report.set_job_id("7");
-    report.set_target_name(target);
-    report.mutable_totals()->set_cycles(5);
-    return report;
-  }
-
-  absl::Status Run(absl::Status (*command)(CommandContext&),
-                   const std::vector<std::string>& args) {
-    const auto line = ParseCommandLine(args);
-    EXPECT_TRUE(line.ok()) << line.status();
-    if (!line.ok()) return line.status();
-    Progress progress({});
-    CommandContext context{.line = *line,
-                           .connection = connection_,
-                           .files = *files_,
-                           .clock = clock_,
-                           .progress = progress,
-                           .print =
-                               [&](absl::string_view text) {
-                                 out_.append(text.data(), text.size());
-                               },
-                           .deadline = clock_.Monotonic() + line->timeout};
-    return command(context);
-  }
-
-  std::string folder_;
-  std::string model_;
-  const std::unique_ptr<FileSystem> files_;
-  FakeClock clock_;
-  FakeConnection connection_;
-  std::string out_;
-};
 
 TEST_F(CommandsTest, ValidateAsksForWhatTheCommandLineSays) {
   connection_.reports = {NewReport("dla-64")};
@@ -478,103 +308,12 @@ TEST_F(CommandsDeathTest, SecondInterruptAndUnheldOnesLeaveAtOnce) {
       testing::ExitedWithCode(130), "");
 }
 
-TEST_F(CommandsTest, Inspect) {
-  ASSERT_TRUE(Run(RunInspect, {"inspect", model_, "--target", "t"}).ok());
-  EXPECT_EQ(connection_.inspected.model_name(), "net.tflite");
-  EXPECT_EQ(connection_.inspected.target().name(), "t");
-  EXPECT_NE(out_.find("described"), std::string::npos);
-}
-
-TEST_F(CommandsTest, Targets) {
-  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list"}).ok());
-  EXPECT_EQ(out_, "TARGET  ABOUT\ndla-64  A chip.\n");
-  out_.clear();
-  ASSERT_TRUE(Run(RunTargetsShow, {"targets", "show", "dla"}).ok());
-  EXPECT_EQ(out_, "name: \"dla\"\n");
-  out_.clear();
-  const std::string chip = Put("chip.txtpb", "x");
-  connection_.validation.set_valid(true);
-  connection_.validation.set_name("mine");
-  ASSERT_TRUE(Run(RunTargetsCheck, {"targets", "check", chip}).ok());
-  EXPECT_EQ(out_, chip + ": valid target 'mine'\n");
-  connection_.validation.set_valid(false);
-  connection_.validation.mutable_problem()->set_fault(v1::ErrorDetail::USER);
-  connection_.validation.mutable_problem()->set_what("unknown key");
-  EXPECT_EQ(ExitCodeFor(Run(RunTargetsCheck, {"targets", "check", chip})),
-            ExitCode::kModel);
-}
-
-TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
-  ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--limit", "5"}).ok());
-  EXPECT_EQ(connection_.listed.size(), 3u);
-  EXPECT_EQ(connection_.listed[1].page_token(), "more");
-  EXPECT_EQ(connection_.listed[2].page_size(), 1);
-  const std::vector<std::string> lines = absl::StrSplit(out_, '\n');
-  EXPECT_EQ(lines.size(), 1u + 5u + 1u);
-  out_.clear();
-  ASSERT_TRUE(Run(RunJobsCancel, {"jobs", "cancel", "7", "8"}).ok());
-  EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "8"}));
-  EXPECT_EQ(out_, "7  succeeded\n7  succeeded\n");
-}
-
-TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {
-  connection_.reports = {NewReport("a"), NewReport("b")};
-  connection_.reports[1].mutable_totals()->set_cycles(10);
-  connection_.job.set_reports(2);
-  // Which of the two?
-  absl::Status status = Run(RunReportDiff, {"report", "diff", "7", "7"});
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
-  EXPECT_NE(status.message().find("a, b"), absl::string_view::npos) << status;
-  status = Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
-                               "--target", "none"});
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
-  ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
-                                  "--target", "b"})
-                  .ok());
-  EXPECT_NE(out_.find("unequal targets: a and b"), std::string::npos) << out_;
-  EXPECT_NE(out_.find("+100.0"), std::string::npos) << out_;
-
-  out_.clear();
-  connection_.reports.pop_back();
-  connection_.job.set_reports(1);
-  const std::string file =
-      Put("old.json", "{\"totals\": {\"cycles\": 4}, \"target_name\": \"a\"}");
-  status = Run(RunReportDiff, {"report", "diff", file, "7", "--json",
-                               "--max-regression", "10"});
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
-  EXPECT_NE(out_.find("\"percent\": 25"), std::string::npos) << out_;
-}
-
-TEST_F(CommandsTest, ReportDiffOfNothing) {
-  const absl::Status missing =
-      Run(RunReportDiff, {"report", "diff", folder_ + "/none.json", "7"});
-  EXPECT_EQ(ExitCodeFor(missing), ExitCode::kUsage) << missing;
-  const absl::Status empty = Run(RunReportDiff, {"report", "diff", "7", "7"});
-  EXPECT_EQ(ExitCodeFor(empty), ExitCode::kUsage) << empty;
-  // What went wrong then is said again.
-  const std::string failed =
-      Put("failed.json",
-          "{\"error\": {\"fault\": \"USER\", \"what\": \"does not fit\"}}");
-  const absl::Status status =
-      Run(RunReportDiff, {"report", "diff", failed, failed});
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel) << status;
-}
-
 TEST_F(CommandsTest, TimingOnlyIsAskedFor) {
   connection_.reports = {NewReport("a")};
   ASSERT_TRUE(
       Run(RunProfile, {"profile", model_, "--target", "a", "--timing-only"})
           .ok());
   EXPECT_TRUE(connection_.created.options().timing_only());
-}
-
-TEST_F(CommandsTest, JobsWatchHasTheJobsOutcome) {
-  connection_.job.set_state(v1::CANCELLED);
-  EXPECT_EQ(ExitCodeFor(Run(RunJobsWatch, {"jobs", "watch", "7"})),
-            ExitCode::kInterrupted);
-  connection_.job.set_state(v1::SUCCEEDED);
-  connection_.reports = {NewReport("a")};
-  EXPECT_TRUE(Run(RunJobsWatch, {"jobs", "watch", "7"}).ok());
 }
 
 }  // namespace
