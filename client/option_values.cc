@@ -222,10 +222,12 @@ absl::StatusOr<NamedFile> ParseNamedFile(absl::string_view text,
     file.name = std::string(text.substr(text.rfind('/') + 1));
   }
   if (!file.name.empty() && !file.path.empty()) return file;
-  return UsageError(absl::StrCat("'", text, "' names no ",
-                                 name_from_file ? "file" : "input and file"),
-                    option,
-                    name_from_file ? "FILE or LOCATION=FILE" : "NAME=FILE", "");
+  return UsageError(
+      absl::StrCat("'", text, "' names no ",
+                   name_from_file ? "file" : "input and file"),
+      option, name_from_file ? "FILE or LOCATION=FILE" : "NAME=FILE",
+      name_from_file ? "write for example --external-data model.bin"
+                     : "write for example --bind-input shape=shape.npy");
 }
 
 std::string NearestOf(absl::string_view text,

@@ -117,6 +117,23 @@ absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph) {
   return graph;
 }
 
+// A TensorFlow Lite file leaves nothing open.
+absl::Status CheckNothingIsBound(const ImportOptions& options) {
+  const char* option = !options.binds.empty()            ? "--bind"
+                       : !options.bound_inputs.empty()   ? "--bind-input"
+                       : !options.external_files.empty() ? "--external-data"
+                                                         : nullptr;
+  if (option == nullptr) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = "BINDING_INVALID",
+       .what = absl::StrCat(option, " is for ONNX models"),
+       .where = "a TensorFlow Lite model",
+       .need = "no binding: its shapes are fixed and its weights are inside",
+       .fix = absl::StrCat("leave ", option, " out")});
+}
+
 }  // namespace
 
 ModelFormat SniffFormat(absl::string_view bytes) {
@@ -138,6 +155,7 @@ absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
                                   const ImportOptions& options) {
   switch (SniffFormat(bytes)) {
     case ModelFormat::kTflite:
+      EK_RETURN_IF_ERROR(CheckNothingIsBound(options));
       return Checked(ImportTflite(bytes));
     case ModelFormat::kOnnx:
       return Checked(ImportOnnx(bytes, options));

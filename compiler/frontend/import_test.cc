@@ -38,6 +38,26 @@ TEST(ImportModelTest, ForeignFilesAreRefused) {
   EXPECT_FALSE(detail->fix.empty());
 }
 
+// Not passed over in silence: whoever gave them expects an effect.
+TEST(ImportModelTest, TfliteModelsLeaveNothingToBind) {
+  const struct {
+    const char* option;
+    ImportOptions options;
+  } cases[] = {
+      {"--bind", {.binds = {{"N", 1}}}},
+      {"--bind-input", {.bound_inputs = {{"x", ""}}}},
+      {"--external-data", {.external_files = {{"w.bin", ""}}}},
+  };
+  for (const auto& c : cases) {
+    const absl::StatusOr<Graph> graph =
+        ImportModel(absl::string_view("\x1c\0\0\0TFL3", 8), c.options);
+    const auto detail = GetErrorDetail(graph.status());
+    ASSERT_TRUE(detail.has_value()) << graph.status();
+    EXPECT_EQ(detail->reason, "BINDING_INVALID");
+    EXPECT_EQ(detail->fix, std::string("leave ") + c.option + " out");
+  }
+}
+
 // The type check knows neither the file nor what to do about it.
 TEST(ImportModelTest, EveryErrorNamesAPlaceAndAFix) {
   constexpr char kFile[] = "models/resnet8_int8.tflite";

@@ -1,5 +1,6 @@
 #include "compiler/frontend/onnx/graph_inputs.h"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -25,13 +26,32 @@ std::string PlaceOf(const std::string& input) {
   return absl::StrCat("graph input '", input, "'");
 }
 
-absl::Status BadBinding(std::string what, std::string where) {
+absl::Status BadBinding(std::string what, std::string where, std::string need,
+                        std::string fix) {
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.fault = Fault::kUser,
                     .reason = "BINDING_INVALID",
                     .what = std::move(what),
                     .where = std::move(where),
-                    .fix = "correct --bind or --bind-input"});
+                    .need = std::move(need),
+                    .fix = std::move(fix)});
+}
+
+std::string BindInputFix(const std::string& input) {
+  return absl::StrCat("give a file of that: --bind-input '", input, "=FILE'");
+}
+
+// "one of 'N', 'x:2'"; as many as a person reads.
+std::string OneOf(const std::vector<std::string>& names) {
+  constexpr size_t kMaxNamed = 8;
+  std::string out = "one of ";
+  for (size_t i = 0; i < names.size() && i < kMaxNamed; ++i) {
+    absl::StrAppend(&out, i > 0 ? ", " : "", "'", names[i], "'");
+  }
+  if (names.size() > kMaxNamed) {
+    absl::StrAppend(&out, " and ", names.size() - kMaxNamed, " more");
+  }
+  return out;
 }
 
 v1::ElementType TypeOfNpy(NpyType type) {
@@ -71,13 +91,15 @@ absl::StatusOr<Tensor> ReadBoundValue(const std::string& name,
     value.shape = std::move(array.shape);
     value.data = std::make_shared<const std::string>(std::move(array.data));
     if (IsSaneShape(value.shape)) return value;
-    return BadBinding("the array is too large", PlaceOf(name));
+    return BadBinding("the array is too large", PlaceOf(name), "",
+                      BindInputFix(name));
   }
   onnx::TensorProto proto;
   if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return BadBinding(
         "its value is neither an .npy file nor an ONNX TensorProto",
-        PlaceOf(name));
+        PlaceOf(name), "a file that numpy.save() or onnx.save_tensor() wrote",
+        BindInputFix(name));
   }
   return DecodeTensor(proto, name, {});
 }
@@ -92,6 +114,44 @@ std::set<std::string> BatchSymbols(const onnx::GraphProto& graph) {
     }
   }
   return symbols;
+}
+
+// What people call a dimension.
+std::string NameOf(const std::string& input, int index, const Dimension& dim) {
+  return dim.has_dim_param() ? dim.dim_param()
+                             : absl::StrCat(input, ":", index);
+}
+
+bool IsFixed(const Dimension& dim) {
+  return dim.has_dim_value() && dim.dim_value() >= 0;
+}
+
+// A binding that has no effect is a mistake.
+absl::Status CheckBindsAreOfOpenDimensions(const onnx::GraphProto& graph,
+                                           const ImportOptions& options) {
+  if (options.binds.empty()) return absl::OkStatus();
+  std::set<std::string> known;
+  std::vector<std::string> names;
+  for (const onnx::ValueInfoProto& input : graph.input()) {
+    const auto& dims = input.type().tensor_type().shape().dim();
+    for (int i = 0; i < dims.size(); ++i) {
+      if (IsFixed(dims[i])) continue;
+      known.insert(absl::StrCat(input.name(), ":", i));
+      const std::string name = NameOf(input.name(), i, dims[i]);
+      if (dims[i].has_dim_param() && !known.insert(name).second) continue;
+      names.push_back(name);
+    }
+  }
+  for (const auto& [name, extent] : options.binds) {
+    if (known.contains(name)) continue;
+    return BadBinding(
+        absl::StrCat("no graph input has an open dimension '", name, "'"),
+        "--bind",
+        names.empty() ? "no binding: every dimension of the inputs is fixed"
+                      : OneOf(names),
+        absl::StrCat("correct or leave out --bind '", name, "=", extent, "'"));
+  }
+  return absl::OkStatus();
 }
 
 // What the options say about a dimension that the model leaves open.
@@ -121,20 +181,20 @@ absl::StatusOr<std::vector<int64_t>> InputShape(
     const std::optional<int64_t> bound = Bound(options, input.name(), i, dim);
     const bool is_batch =
         i == 0 || (dim.has_dim_param() && batch.contains(dim.dim_param()));
-    if (dim.has_dim_value() && dim.dim_value() >= 0) {
+    if (IsFixed(dim)) {
       shape.push_back(dim.dim_value());
     } else if (bound.has_value()) {
       if (*bound < 1) {
         return BadBinding(absl::StrCat("dimension ", i, " bound to ", *bound),
-                          where);
+                          where, "an extent of at least 1",
+                          absl::StrCat("write --bind '",
+                                       NameOf(input.name(), i, dim), "=1'"));
       }
       shape.push_back(*bound);
     } else if (is_batch) {
       shape.push_back(1);
     } else {
-      const std::string symbol = dim.has_dim_param()
-                                     ? dim.dim_param()
-                                     : absl::StrCat(input.name(), ":", i);
+      const std::string symbol = NameOf(input.name(), i, dim);
       return UnsupportedModel(
           "SHAPE_DYNAMIC",
           absl::StrCat(
@@ -161,11 +221,22 @@ absl::Status CheckFits(const onnx::ValueInfoProto& input, const Tensor& value) {
     }
   }
   if (fits) return absl::OkStatus();
+  std::vector<std::string> declared;
+  for (int i = 0; i < type.shape().dim_size(); ++i) {
+    const Dimension& dim = type.shape().dim(i);
+    declared.push_back(IsFixed(dim) ? absl::StrCat(dim.dim_value())
+                                    : NameOf(input.name(), i, dim));
+  }
   return BadBinding(
       absl::StrCat("its value is ", v1::ElementType_Name(value.type), "[",
                    absl::StrJoin(value.shape, ","),
                    "], which is not what the model declares"),
-      PlaceOf(input.name()));
+      PlaceOf(input.name()),
+      absl::StrCat(v1::ElementType_Name(ElementTypeOf(type.elem_type())),
+                   type.has_shape()
+                       ? absl::StrCat("[", absl::StrJoin(declared, ","), "]")
+                       : ""),
+      BindInputFix(input.name()));
 }
 
 absl::Status AddGraphInput(const onnx::ValueInfoProto& input,
@@ -201,18 +272,21 @@ absl::Status AddGraphInput(const onnx::ValueInfoProto& input,
 
 absl::Status AddGraphInputs(const onnx::GraphProto& graph,
                             const ImportOptions& options, Builder& builder) {
+  EK_RETURN_IF_ERROR(CheckBindsAreOfOpenDimensions(graph, options));
   const std::set<std::string> batch = BatchSymbols(graph);
-  std::set<std::string> names;
+  std::vector<std::string> names;
   for (const onnx::ValueInfoProto& input : graph.input()) {
-    names.insert(input.name());
     // Before IR version 4 initializers are graph inputs, too.
     if (builder.HasValue(input.name())) continue;
+    names.push_back(input.name());
     EK_RETURN_IF_ERROR(AddGraphInput(input, options, batch, builder));
   }
   for (const auto& [name, bytes] : options.bound_inputs) {
-    if (!names.contains(name)) {
-      return BadBinding("the model has no such input", PlaceOf(name));
-    }
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    return BadBinding(
+        "the model has no such input", PlaceOf(name),
+        names.empty() ? "a model with inputs" : OneOf(names),
+        absl::StrCat("correct or leave out --bind-input '", name, "=FILE'"));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/import.h"
 #include "server/worker/stages/graph_input.h"
@@ -33,10 +34,20 @@ bool IsBatchOne(const compiler::Graph& graph) {
       });
 }
 
+absl::Status GivenTwice(absl::string_view what, const std::string& name) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BINDING_INVALID",
+                    .what = absl::StrCat(what, " '", name, "' is given twice"),
+                    .where = "bindings of the model",
+                    .fix = "leave one of them out"});
+}
+
 // The blobs of a role by the names that the options give them.
 template <typename Names>
 absl::StatusOr<std::map<std::string, absl::string_view>> Named(
-    const Names& names, absl::string_view role, const StageInputs& inputs) {
+    const Names& names, absl::string_view role, absl::string_view what,
+    const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const std::vector<absl::string_view> blobs,
                       inputs.All(role));
   if (blobs.size() != static_cast<size_t>(names.size())) {
@@ -45,7 +56,11 @@ absl::StatusOr<std::map<std::string, absl::string_view>> Named(
                      names.size(), " names"));
   }
   std::map<std::string, absl::string_view> named;
-  for (int i = 0; i < names.size(); ++i) named[names[i]] = blobs[i];
+  for (int i = 0; i < names.size(); ++i) {
+    if (!named.emplace(names[i], blobs[i]).second) {
+      return GivenTwice(what, names[i]);
+    }
+  }
   return named;
 }
 
@@ -53,12 +68,16 @@ absl::StatusOr<compiler::ImportOptions> OptionsOf(
     const v1::ImportOptions& proto, const StageInputs& inputs) {
   compiler::ImportOptions options;
   for (const v1::DimensionBinding& dimension : proto.dimensions()) {
-    options.binds[dimension.name()] = dimension.extent();
+    if (!options.binds.emplace(dimension.name(), dimension.extent()).second) {
+      return GivenTwice("--bind", dimension.name());
+    }
   }
-  EK_ASSIGN_OR_RETURN(options.bound_inputs,
-                      Named(proto.bound_inputs(), "bound_input", inputs));
-  EK_ASSIGN_OR_RETURN(options.external_files,
-                      Named(proto.external_data(), "external_data", inputs));
+  EK_ASSIGN_OR_RETURN(
+      options.bound_inputs,
+      Named(proto.bound_inputs(), "bound_input", "--bind-input", inputs));
+  EK_ASSIGN_OR_RETURN(
+      options.external_files,
+      Named(proto.external_data(), "external_data", "--external-data", inputs));
   return options;
 }
 
