@@ -3,9 +3,9 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
 #include "tests/e2e/cluster.h"
@@ -32,36 +32,11 @@ class ErrorsTest : public ClusterTest {
     }
   }
 
-  // Runs the command with and without --json: both must tell the same.
   static v1::ErrorDetail Fails(std::vector<std::string> arguments,
                                int exit_code) {
-    const Outcome plain = cluster().Cli(arguments);
-    EXPECT_EQ(plain.exit_code, exit_code) << plain;
-    arguments.push_back("--json");
-    const Outcome json = cluster().Cli(arguments);
-    EXPECT_EQ(json.exit_code, exit_code) << json;
-    const v1::ErrorDetail error = ErrorOf(json);
-    EXPECT_FALSE(error.what().empty()) << json;
-    EXPECT_FALSE(error.reason().empty()) << json;
-    EXPECT_FALSE(error.fix().empty()) << json;
-    EXPECT_NE(plain.err.find(error.what()), std::string::npos) << plain;
-    EXPECT_NE(plain.err.find("error:"), std::string::npos) << plain;
-    EXPECT_EQ(plain.out, "");
-    return error;
-  }
-
-  static std::string Text(const v1::ErrorDetail& error) {
-    return absl::StrCat("what: ", error.what(), "\nwhere: ", error.where(),
-                        "\nlimit: ", error.limit(), "\nneed: ", error.need(),
-                        "\nfix: ", error.fix());
+    return FailureOf(cluster(), std::move(arguments), exit_code);
   }
 };
-
-// The error says `part` somewhere.
-#define EXPECT_NAMES(error, part)                   \
-  EXPECT_TRUE(absl::StrContains(Text(error), part)) \
-      << "no \"" << (part) << "\" in\n"             \
-      << Text(error)
 
 TEST_F(ErrorsTest, TruncatedModels) {
   EK_REQUIRE_SHARED(kNet);
@@ -113,7 +88,7 @@ TEST_P(RejectTest, NamesWhatIsUnsupported) {
   const v1::ErrorDetail error =
       Fails({"compile", SharedPath(file), "--target", kTarget}, 1);
   EXPECT_EQ(error.fault(), v1::ErrorDetail::USER);
-  EXPECT_FALSE(error.where().empty()) << Text(error);
+  EXPECT_FALSE(error.where().empty()) << TextOf(error);
   for (const std::string& name : GetParam().names) EXPECT_NAMES(error, name);
 }
 
@@ -138,7 +113,7 @@ TEST_F(ErrorsTest, TooSmallSramNamesLayerAndSize) {
   EXPECT_NAMES(error, "2048");
   // The named size is enough, a byte less is not.
   const int64_t need = std::atoll(error.need().c_str());
-  ASSERT_GT(need, 2048) << Text(error);
+  ASSERT_GT(need, 2048) << TextOf(error);
   const auto chip_of = [](int64_t bytes) {
     return sandbox().Write(
         "chip.txtpb",

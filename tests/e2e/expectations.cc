@@ -77,6 +77,29 @@ v1::ErrorDetail ErrorOf(const Outcome& outcome) {
   return FromJson<v1::Report>(outcome).error();
 }
 
+v1::ErrorDetail FailureOf(Cluster& cluster, std::vector<std::string> arguments,
+                          int exit_code) {
+  const Outcome plain = cluster.Cli(arguments);
+  EXPECT_EQ(plain.exit_code, exit_code) << plain;
+  arguments.push_back("--json");
+  const Outcome json = cluster.Cli(arguments);
+  EXPECT_EQ(json.exit_code, exit_code) << json;
+  v1::ErrorDetail error = ErrorOf(json);
+  EXPECT_FALSE(error.what().empty()) << json;
+  EXPECT_FALSE(error.reason().empty()) << json;
+  EXPECT_FALSE(error.fix().empty()) << json;
+  EXPECT_NE(plain.err.find(error.what()), std::string::npos) << plain;
+  EXPECT_NE(plain.err.find("error:"), std::string::npos) << plain;
+  EXPECT_EQ(plain.out, "");
+  return error;
+}
+
+std::string TextOf(const v1::ErrorDetail& error) {
+  return absl::StrCat("what: ", error.what(), "\nwhere: ", error.where(),
+                      "\nlimit: ", error.limit(), "\nneed: ", error.need(),
+                      "\nfix: ", error.fix());
+}
+
 void ExpectConsistent(const v1::Report& report) {
   int64_t cycles = 0;
   int64_t macs = 0;

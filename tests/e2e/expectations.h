@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "edgekiln/v1/error.pb.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/report.pb.h"
@@ -22,6 +23,18 @@ v1::Report ReportOf(const Outcome& outcome);
 v1::ModelDescription DescriptionOf(const Outcome& outcome);
 // Of `{"error": ...}`, what `--json` prints for a failure.
 v1::ErrorDetail ErrorOf(const Outcome& outcome);
+
+// What `edgekiln ARGUMENTS` answers on a cluster: it must fail with that code,
+// for people and with --json, and both must tell the same.
+v1::ErrorDetail FailureOf(Cluster& cluster, std::vector<std::string> arguments,
+                          int exit_code);
+// All that it says, one part a line.
+std::string TextOf(const v1::ErrorDetail& error);
+// The error says `part` somewhere.
+#define EXPECT_NAMES(error, part)                     \
+  EXPECT_TRUE(absl::StrContains(TextOf(error), part)) \
+      << "no \"" << (part) << "\" in\n"               \
+      << TextOf(error)
 
 // Every sum and ratio inside the report that its documentation promises.
 void ExpectConsistent(const v1::Report& report);

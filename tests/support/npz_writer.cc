@@ -20,18 +20,6 @@ std::string Number(uint64_t value, int bytes) {
   return out;
 }
 
-std::string Npy(const NpyArray& array) {
-  std::string header = absl::StrCat("{'descr': '", array.dtype,
-                                    "', 'fortran_order': False, 'shape': (",
-                                    absl::StrJoin(array.shape, ", "),
-                                    array.shape.size() == 1 ? ",), }" : "), }");
-  // The data starts at a multiple of 64 bytes.
-  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
-  header += '\n';
-  return absl::StrCat(std::string("\x93NUMPY\x01\x00", 8),
-                      Number(header.size(), 2), header, array.data);
-}
-
 // What local header and directory entry have in common.
 std::string EntryFields(const std::string& name, const std::string& bytes) {
   const uint64_t crc = crc32(0, reinterpret_cast<const Bytef*>(bytes.data()),
@@ -45,12 +33,24 @@ std::string EntryFields(const std::string& name, const std::string& bytes) {
 
 }  // namespace
 
+std::string NpyBytes(const NpyArray& array) {
+  std::string header = absl::StrCat("{'descr': '", array.dtype,
+                                    "', 'fortran_order': False, 'shape': (",
+                                    absl::StrJoin(array.shape, ", "),
+                                    array.shape.size() == 1 ? ",), }" : "), }");
+  // The data starts at a multiple of 64 bytes.
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  return absl::StrCat(std::string("\x93NUMPY\x01\x00", 8),
+                      Number(header.size(), 2), header, array.data);
+}
+
 std::string NpzBytes(const std::map<std::string, NpyArray>& arrays) {
   std::string zip;
   std::string directory;
   for (const auto& [key, array] : arrays) {
     const std::string name = absl::StrCat(key, ".npy");
-    const std::string bytes = Npy(array);
+    const std::string bytes = NpyBytes(array);
     const std::string fields = EntryFields(name, bytes);
     absl::StrAppend(&directory, "PK\x01\x02", Number(20, 2), fields,
                     Number(0, 2), Number(0, 2), Number(0, 2), Number(0, 4),

@@ -1,7 +1,7 @@
 #ifndef EK_TESTS_SUPPORT_NPZ_WRITER_H_
 #define EK_TESTS_SUPPORT_NPZ_WRITER_H_
 
-// Makes .npz files for tests, apart from the writer the product uses.
+// Makes .npy and .npz files for tests, apart from the writer the product uses.
 
 #include <map>
 #include <string>
@@ -12,6 +12,9 @@
 #include "tests/support/npz.h"
 
 namespace edgekiln::tests {
+
+// The array as numpy.save() writes it.
+std::string NpyBytes(const NpyArray& array);
 
 // The arrays as numpy.savez() writes them: a zip of stored .npy members, in the
 // order of the names.
