@@ -3,21 +3,14 @@
 //
 //   bench_compile --models FOLDER [--target NAME] [--rounds N]
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <iostream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/frontend/import.h"
@@ -26,6 +19,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/stages.h"
 #include "target/resolve.h"
+#include "tests/bench/in_child.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
 #include "tests/bench/onnx_parse.h"
@@ -151,47 +145,16 @@ absl::Status CompileInMemory(const std::string& model,
   return compiler::EmitProgram(partition, plan, target.machine()).status();
 }
 
-// A field of /proc/self/status in KiB.
-double StatusKib(const std::string& field) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (!absl::StartsWith(line, field + ":")) continue;
-    std::istringstream rest(line.substr(field.size() + 1));
-    double kib = 0;
-    rest >> kib;
-    return kib;
-  }
-  return 0;
-}
-
-// MiB that the first compilation of a process adds to what it was before. Runs
-// in a child, so that nothing of other compilations is there to be reused.
+// MiB that the first compilation of a process adds to what it was before.
 double PeakGrowthMib(const Network& network, const std::string& target) {
-  int ends[2];
-  if (pipe(ends) != 0) OrDie(absl::InternalError("pipe"));
-  const pid_t child = fork();
-  if (child < 0) OrDie(absl::InternalError("fork"));
-  if (child == 0) {
+  const auto compile = [&]() -> absl::Status {
     Compilation compilation(ReadFileOrDie(network.model), target);
-    // Makes the peak start from here.
-    std::ofstream("/proc/self/clear_refs") << "5";
-    const double before = StatusKib("VmRSS");
-    for (const Subject& stage : compilation.Stages()) OrDie(stage.run());
-    const double growth = StatusKib("VmHWM") - before;
-    const bool sent = write(ends[1], &growth, sizeof(growth)) ==
-                      static_cast<ssize_t>(sizeof(growth));
-    _exit(sent ? 0 : 1);
-  }
-  close(ends[1]);
-  double growth = 0;
-  const ssize_t got = read(ends[0], &growth, sizeof(growth));
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (got != static_cast<ssize_t>(sizeof(growth)) || status != 0) {
-    OrDie(absl::InternalError("the compilation in a child failed"));
-  }
-  return growth / 1024;
+    for (const Subject& stage : compilation.Stages()) {
+      EK_RETURN_IF_ERROR(stage.run(), stage.name);
+    }
+    return absl::OkStatus();
+  };
+  return OrDie(RunInChild(compile)).peak_growth_mib;
 }
 
 void AddTotals(const Network& network, const Timing& total,

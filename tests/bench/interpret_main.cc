@@ -78,17 +78,8 @@ int Main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
 
   Results results("interpret");
-  std::unique_ptr<OnnxRuntime> runtime;
-  absl::StatusOr<std::unique_ptr<OnnxRuntime>> loaded =
-      flags.onnxruntime.empty() ? absl::NotFoundError("no --onnxruntime")
-                                : LoadOnnxRuntime(flags.onnxruntime);
-  if (loaded.ok()) {
-    runtime = *std::move(loaded);
-    results.Note("ONNX Runtime " + runtime->version());
-  } else {
-    results.Note("absent: ONNX Runtime: " +
-                 std::string(loaded.status().message()));
-  }
+  const std::unique_ptr<OnnxRuntime> runtime =
+      FindOnnxRuntime(flags.onnxruntime, results);
   results.Note("CPU time of one inference on one thread.");
   const std::string folder = flags.models + "/";
   const std::vector<FloatNetwork> networks = {

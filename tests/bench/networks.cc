@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 
+#include "base/file.h"
 #include "base/status_macros.h"
 #include "compiler/dataset/convert.h"
 #include "compiler/dataset/synthesize.h"
@@ -48,9 +48,7 @@ bool FileExists(const std::string& path) {
 }
 
 std::string ReadFileOrDie(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) OrDie(absl::NotFoundError("cannot read " + path));
-  return {std::istreambuf_iterator<char>(file), {}};
+  return OrDie(NewPosixFileSystem()->Read(path, int64_t{1} << 32));
 }
 
 std::vector<Network> TinyNetworks(const std::string& models) {

@@ -245,10 +245,8 @@ class Runtime final : public OnnxRuntime {
   void* environment_ = nullptr;  // Lives as long as the program.
 };
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<OnnxRuntime>> LoadOnnxRuntime(
-    const std::string& library) {
+absl::StatusOr<std::unique_ptr<OnnxRuntime>> Load(const std::string& library) {
+  if (library.empty()) return absl::NotFoundError("no --onnxruntime");
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return absl::NotFoundError(dlerror());
   using GetApiBase = const ApiBase* (*)();
@@ -264,6 +262,20 @@ absl::StatusOr<std::unique_ptr<OnnxRuntime>> LoadOnnxRuntime(
   auto runtime = std::make_unique<Runtime>(base, table);
   EK_RETURN_IF_ERROR(runtime->Prepare());
   return runtime;
+}
+
+}  // namespace
+
+std::unique_ptr<OnnxRuntime> FindOnnxRuntime(const std::string& library,
+                                             Results& results) {
+  absl::StatusOr<std::unique_ptr<OnnxRuntime>> loaded = Load(library);
+  if (!loaded.ok()) {
+    results.Note(absl::StrCat("absent: ONNX Runtime: ",
+                              std::string(loaded.status().message())));
+    return nullptr;
+  }
+  results.Note("ONNX Runtime " + (*loaded)->version());
+  return *std::move(loaded);
 }
 
 }  // namespace edgekiln::bench

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tests/bench/results.h"
 
 namespace edgekiln::bench {
 
@@ -34,10 +35,10 @@ class OnnxRuntime {
       absl::string_view model, const std::string& optimized_path) = 0;
 };
 
-// `library` is the path of libonnxruntime.so.1. NOT_FOUND if it cannot be
-// loaded.
-absl::StatusOr<std::unique_ptr<OnnxRuntime>> LoadOnnxRuntime(
-    const std::string& library);
+// `library` is the path of libonnxruntime.so.1, or empty. Notes its version; if
+// it cannot be loaded, notes why and returns null.
+std::unique_ptr<OnnxRuntime> FindOnnxRuntime(const std::string& library,
+                                             Results& results);
 
 }  // namespace edgekiln::bench
 

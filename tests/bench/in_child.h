@@ -1,0 +1,25 @@
+#ifndef EK_TESTS_BENCH_IN_CHILD_H_
+#define EK_TESTS_BENCH_IN_CHILD_H_
+
+// What something costs in a process that has done nothing before.
+
+#include <functional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace edgekiln::bench {
+
+struct ChildCost {
+  double cpu_seconds = 0;      // User and system time, all threads.
+  double peak_growth_mib = 0;  // Peak of the resident set over what it was.
+};
+
+// Runs `work` in a forked child, so that no memory of other runs is there to be
+// reused. The child has this thread alone. INTERNAL if the work fails there;
+// its own error is on stderr.
+absl::StatusOr<ChildCost> RunInChild(const std::function<absl::Status()>& work);
+
+}  // namespace edgekiln::bench
+
+#endif  // EK_TESTS_BENCH_IN_CHILD_H_
