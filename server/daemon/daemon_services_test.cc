@@ -1,0 +1,176 @@
+// Everything that needs no job: questions, uploads, health, configuration.
+
+#include <grpcpp/generic/generic_stub.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "edgekiln/v1/workers.grpc.pb.h"
+#include "gmock/gmock.h"
+#include "server/daemon/daemon_fixture.h"
+
+namespace edgekiln::server {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(DaemonTest, InspectsWithoutAJob) {
+  const auto worker = Worker();
+  v1::InspectModelRequest request;
+  *request.mutable_model() = Upload("int8 net");
+  v1::ModelDescription description;
+  grpc::ClientContext context;
+  const grpc::Status status =
+      models_->InspectModel(&context, request, &description);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(description.layers_size(), 1);
+  *request.mutable_model() = Upload("bad net");
+  grpc::ClientContext bad;
+  EXPECT_EQ(models_->InspectModel(&bad, request, &description).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(DaemonTest, KnowsItsTargetsAndChecksOthers) {
+  const auto worker = Worker();
+  v1::ListTargetsResponse list;
+  grpc::ClientContext context;
+  ASSERT_TRUE(targets_->ListTargets(&context, {}, &list).ok());
+  ASSERT_GT(list.targets_size(), 0);
+  v1::GetTargetRequest get;
+  get.set_name(list.targets(0).name());
+  v1::TargetInfo info;
+  grpc::ClientContext got;
+  ASSERT_TRUE(targets_->GetTarget(&got, get, &info).ok());
+  EXPECT_EQ(Read(*FromProto(info.digest())), info.text());
+  get.set_name("no-such-chip");
+  grpc::ClientContext missing;
+  EXPECT_EQ(targets_->GetTarget(&missing, get, &info).error_code(),
+            grpc::StatusCode::NOT_FOUND);
+
+  v1::ValidateTargetRequest validate;
+  v1::ValidateTargetResponse answer;
+  *validate.mutable_target() = Upload("nonsense");
+  grpc::ClientContext bad;
+  ASSERT_TRUE(targets_->ValidateTarget(&bad, validate, &answer).ok());
+  EXPECT_FALSE(answer.valid());
+  EXPECT_THAT(answer.problem().message(), HasSubstr("not a target"));
+  *validate.mutable_target() = Upload("conv;sram=1");
+  grpc::ClientContext good;
+  ASSERT_TRUE(targets_->ValidateTarget(&good, validate, &answer).ok());
+  EXPECT_TRUE(answer.valid());
+}
+
+TEST_F(DaemonTest, UploadsResumeAcrossStreamsAndRestarts) {
+  std::string data(1'000'000, 'x');
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i % 251);
+  const Digest digest = DigestOf(data);
+  const std::string name = "uploads/some-uuid/blobs/" + digest.ToString();
+  EXPECT_EQ(Committed(name), -1);
+  ASSERT_TRUE(Write(name, 0, data.substr(0, 300'000), false).ok());
+  EXPECT_EQ(Committed(name), 300'000);
+  ASSERT_TRUE(Write(name, 300'000, data.substr(300'000, 200'000), false).ok());
+  Stop();
+  Start();
+  EXPECT_EQ(Committed(name), 500'000);
+  // A gap is refused; a repeated part is not.
+  EXPECT_EQ(Write(name, 600'000, data.substr(600'000), true).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  int64_t committed = 0;
+  const grpc::Status finished =
+      Write(name, 400'000, data.substr(400'000), true, &committed);
+  ASSERT_TRUE(finished.ok()) << finished.error_message();
+  EXPECT_EQ(committed, 1'000'000);
+  EXPECT_EQ(Read(digest), data);
+  EXPECT_EQ(Read(digest, 999'000, 500), data.substr(999'000, 500));
+  EXPECT_EQ(Read(digest, 1'000'000), "");
+  EXPECT_THAT(Read(digest, 1'000'001), HasSubstr("error"));
+  // Once there, it need not be sent again, under any id.
+  const std::string again = "uploads/other/blobs/" + digest.ToString();
+  ASSERT_TRUE(Write(again, 0, data.substr(0, 10), false, &committed).ok());
+  EXPECT_EQ(committed, 1'000'000);
+}
+
+TEST_F(DaemonTest, RefusesBytesThatAreNotWhatTheyClaim) {
+  const Digest digest = DigestOf("right");
+  const std::string name = "uploads/u/blobs/" + digest.ToString();
+  EXPECT_EQ(Write(name, 0, "wrong", true).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_THAT(Read(digest), HasSubstr("no such blob"));
+  EXPECT_EQ(Write(name, 0, "right and more", true).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  // The same id works once the bytes are right.
+  EXPECT_TRUE(Write(name, 0, "right", true).ok());
+  EXPECT_EQ(Read(digest), "right");
+  const char* kBadNames[] = {"", "blobs/x/1", "uploads/u/blobs/zz/5",
+                             "uploads/u/blobs", "uploads"};
+  for (const char* bad : kBadNames) {
+    EXPECT_EQ(Write(bad, 0, "right", true).error_code(),
+              grpc::StatusCode::INVALID_ARGUMENT)
+        << bad;
+  }
+  const std::string huge =
+      absl::StrCat("uploads/u/blobs/", digest.hash, "/99999999999");
+  EXPECT_EQ(Write(huge, 0, "right", true).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(DaemonTest, SaysThatItIsHealthy) {
+  for (const std::string& address :
+       {daemon_->client_address(), daemon_->worker_address()}) {
+    grpc::GenericStub stub(
+        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    grpc::CompletionQueue queue;
+    const grpc::Slice whole_server;  // An empty HealthCheckRequest.
+    const auto call =
+        stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
+                              grpc::ByteBuffer(&whole_server, 1), &queue);
+    call->StartCall();
+    grpc::ByteBuffer response;
+    grpc::Status status;
+    call->Finish(&response, &status, nullptr);
+    void* tag = nullptr;
+    bool ok = false;
+    ASSERT_TRUE(queue.Next(&tag, &ok));
+    ASSERT_TRUE(status.ok()) << status.error_message();
+    grpc::Slice slice;
+    ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
+    // HealthCheckResponse{status: SERVING}.
+    EXPECT_EQ(std::string(slice.begin(), slice.end()), "\x08\x01");
+  }
+}
+
+TEST_F(DaemonTest, WorkersSeeNoJobsAndClientsNoSessions) {
+  const auto workers = grpc::CreateChannel(daemon_->worker_address(),
+                                           grpc::InsecureChannelCredentials());
+  v1::ListJobsResponse page;
+  grpc::ClientContext context;
+  EXPECT_EQ(
+      v1::Jobs::NewStub(workers)->ListJobs(&context, {}, &page).error_code(),
+      grpc::StatusCode::UNIMPLEMENTED);
+  const auto clients = grpc::CreateChannel(daemon_->client_address(),
+                                           grpc::InsecureChannelCredentials());
+  grpc::ClientContext session;
+  const auto stream = v1::Workers::NewStub(clients)->Session(&session);
+  EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {
+  DaemonOptions options;
+  v1::DaemonConfig config;
+  config.set_listen("host:1");
+  config.set_max_queued_jobs(5);
+  config.set_heartbeat_ms(100);
+  ASSERT_TRUE(ApplyConfig(config, options).ok());
+  EXPECT_EQ(options.listen, "host:1");
+  EXPECT_EQ(options.workers_listen, "127.0.0.1:7434");
+  EXPECT_EQ(options.max_queued_jobs, 5);
+  EXPECT_EQ(options.max_running_jobs, 16);
+  EXPECT_EQ(options.heartbeat, absl::Milliseconds(100));
+  config.set_max_blob_bytes(-1);
+  EXPECT_FALSE(ApplyConfig(config, options).ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::server
