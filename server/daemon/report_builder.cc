@@ -128,7 +128,8 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
                  v1::Report::Accuracy::Reference kind, v1::Report& report) {
   if (simulated.labelled() == 0) {
     report.add_warnings(
-        "no sample of the data set has a label, so no accuracy is given");
+        "no accuracy is given: the data set has no labels, or the network's "
+        "first output is no vector of class scores");
     return;
   }
   const auto share = [](const v1::StageSummary::Samples& samples) {

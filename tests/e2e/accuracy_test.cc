@@ -55,6 +55,82 @@ INSTANTIATE_TEST_SUITE_P(
                     PublishedCase{"dscnn_int8", "kws_500", 449, 500}),
     [](const auto& info) { return info.param.name; });
 
+// Share of the pairs of an anomaly and a normal sample in which the anomaly has
+// the higher score; equal scores count half.
+double AreaUnderCurve(const std::vector<double>& scores,
+                      const std::vector<int>& labels) {
+  double won = 0;
+  double pairs = 0;
+  for (size_t a = 0; a < scores.size(); ++a) {
+    for (size_t n = 0; n < scores.size(); ++n) {
+      if (labels[a] != 1 || labels[n] != 0) continue;
+      won += scores[a] > scores[n] ? 1 : scores[a] == scores[n] ? 0.5 : 0;
+      ++pairs;
+    }
+  }
+  return won / pairs;
+}
+
+struct AutoEncoderCase {
+  const char* name;
+  const char* model;
+  // Of the output; 1 and 0 if the model converts it itself.
+  double scale;
+  double zero_point;
+  std::vector<std::string> options;
+  double published;
+};
+
+class AutoEncoderTest : public ClusterTest,
+                        public testing::WithParamInterface<AutoEncoderCase> {};
+
+// Its labels are no classes: the score of a sample is how badly the network
+// makes it again, so the outputs are needed.
+TEST_P(AutoEncoderTest, TellsAnomaliesAsPublished) {
+  constexpr char kData[] = "data/ad_windows.npz";
+  const AutoEncoderCase& param = GetParam();
+  const std::string model = std::string("models/") + param.model;
+  EK_REQUIRE_SHARED(model);
+  EK_REQUIRE_SHARED(kData);
+  const std::string file = sandbox().Path("made-again.npz");
+  std::vector<std::string> command = {
+      "run", SharedPath(model), "--data", SharedPath(kData), "-o", file};
+  command.insert(command.end(), param.options.begin(), param.options.end());
+  const Outcome run = cluster().Cli(command);
+  ASSERT_EQ(run.exit_code, 0) << run;
+  const auto data = NpzOf(SharedPath(kData));
+  const NpyArray& x = data.at("x");
+  const std::vector<int> labels = data.at("y").As<int>();
+  const NpyArray y = NpzOf(file).begin()->second;
+  ASSERT_EQ(y.size(), x.size());
+  const int64_t width = x.size() / static_cast<int64_t>(labels.size());
+  std::vector<double> scores(labels.size());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const double value = (y.At<double>(i) - param.zero_point) * param.scale;
+    const double error = value - x.At<double>(i);
+    scores[static_cast<size_t>(i / width)] += error * error;
+  }
+  EXPECT_NEAR(AreaUnderCurve(scores, labels), param.published, 0.00005);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, AutoEncoderTest,
+    testing::Values(AutoEncoderCase{"Int8",
+                                    "ad_int8.tflite",
+                                    0.3644985,
+                                    96,
+                                    {"--input", "scale=1"},
+                                    0.8508},
+                    AutoEncoderCase{"Int8OnTheChip",
+                                    "ad_int8.tflite",
+                                    0.3644985,
+                                    96,
+                                    {"--input", "scale=1", "--target", kTarget},
+                                    0.8508},
+                    AutoEncoderCase{
+                        "Qdq", "ad_int8_qdq.onnx", 1, 0, {}, 0.8469}),
+    [](const auto& info) { return info.param.name; });
+
 class UnlabelledTest : public ClusterTest {};
 
 TEST_F(UnlabelledTest, NoAccuracyAndAWord) {
@@ -69,6 +145,20 @@ TEST_F(UnlabelledTest, NoAccuracyAndAWord) {
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   ASSERT_EQ(report.warnings_size(), 1);
   EXPECT_NE(report.warnings(0).find("label"), std::string::npos);
+}
+
+// Labels that are there but mean no classes.
+TEST_F(UnlabelledTest, AnAutoEncoderHasNoTop1) {
+  EK_REQUIRE_SHARED("models/ad_int8_qdq.onnx");
+  EK_REQUIRE_SHARED("data/ad_windows.npz");
+  const v1::Report report = ReportOf(cluster().Cli(
+      {"validate", SharedPath("models/ad_int8_qdq.onnx"), "--target", kTarget,
+       "--data", SharedPath("data/ad_windows.npz"), "--limit", "20", "--json",
+       "--quiet"}));
+  EXPECT_FALSE(report.has_accuracy());
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_NE(report.warnings(0).find("no vector of class scores"),
+            std::string::npos);
 }
 
 class ExampleModelTest : public ClusterTest {
