@@ -27,6 +27,17 @@ bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal) {
          request.goals().end();
 }
 
+bool WantsProgram(const v1::CreateJobRequest& request) {
+  return request.targets_size() > 0 &&
+         (Wants(request, v1::COMPILE) || Wants(request, v1::PROFILE) ||
+          Wants(request, v1::VALIDATE) || Wants(request, v1::RUN));
+}
+
+bool WantsSamples(const v1::CreateJobRequest& request) {
+  return (Wants(request, v1::PROFILE) && !request.options().timing_only()) ||
+         Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
+}
+
 absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
     return BadRequest(

@@ -9,6 +9,10 @@
 namespace edgekiln::server {
 
 bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal);
+// Whether a target's program is needed.
+bool WantsProgram(const v1::CreateJobRequest& request);
+// Whether chunks of input are computed, on the chip or on the reference.
+bool WantsSamples(const v1::CreateJobRequest& request);
 
 // OK if the goals fit together and with targets and data; INVALID_ARGUMENT
 // otherwise. Checks no blob.

@@ -1,0 +1,90 @@
+#ifndef EK_SERVER_MODEL_SIDE_H_
+#define EK_SERVER_MODEL_SIDE_H_
+
+// What a job does once, whatever it has of targets: from the model file to what
+// targets get, the data for it, and what the reference says of that data.
+
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/job_context.h"
+#include "server/stage_sequence.h"
+
+namespace edgekiln::server {
+
+// Report.calibration where nobody gave data to learn ranges from.
+inline constexpr absl::string_view kSyntheticCalibration = "SYNTHETIC";
+
+// The interpreter's totals, and the stages that they took.
+struct Reference {
+  StageSequence stages;
+  v1::StageSummary::Samples totals;
+};
+
+// What is const may be called from several threads. Errors are those of the
+// first stage that fails.
+class ModelSide {
+ public:
+  // `request` and `context` must outlive it.
+  ModelSide(const v1::CreateJobRequest& request, JobContext& context)
+      : request_(request),
+        context_(context),
+        stages_(context, StageSequence::kAllTargets) {}
+
+  // To be called in this order; the last ones where they are needed.
+  absl::Status Import();
+  absl::Status Quantize();  // A float model, for a chip.
+  void StartData();         // Chunks for deployed().
+  void StartReference();    // On the same data.
+
+  const v1::StageSummary::Import& import() const { return import_; }
+  const std::vector<std::string>& import_warnings() const {
+    return import_warnings_;
+  }
+  // Simplified, element types as in the model.
+  const v1::BlobRef& imported() const { return imported_; }
+  // What targets get: quantized.
+  const v1::BlobRef& deployed() const { return deployed_; }
+  // As Report.calibration; empty if there was none.
+  const std::string& calibration() const { return calibration_; }
+  // Blocks. StartData() must have been called.
+  absl::StatusOr<v1::StageResult> Data() const { return data_->Wait(); }
+  // Blocks. Null if StartReference() was not called.
+  const absl::StatusOr<Reference>* reference() const {
+    return reference_.valid() ? &reference_.get() : nullptr;
+  }
+  // Without those of the reference.
+  const StageSequence& stages() const { return stages_; }
+
+ private:
+  std::shared_ptr<PendingStage> StartConversion(const std::string& suffix,
+                                                const v1::DataRef& files,
+                                                const v1::BlobRef& graph,
+                                                bool raw, int64_t limit,
+                                                StageSequence& stages) const;
+  absl::StatusOr<Reference> RunReference() const;
+
+  const v1::CreateJobRequest& request_;
+  JobContext& context_;
+  StageSequence stages_;
+  v1::StageSummary::Import import_;
+  std::vector<std::string> import_warnings_;
+  v1::BlobRef imported_;
+  v1::BlobRef deployed_;
+  std::string calibration_;
+  std::shared_ptr<PendingStage> data_;
+  std::shared_future<absl::StatusOr<Reference>> reference_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_MODEL_SIDE_H_

@@ -1,0 +1,41 @@
+#ifndef EK_SERVER_TARGET_SIDE_H_
+#define EK_SERVER_TARGET_SIDE_H_
+
+// What a job does for one target, or instead of one.
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/report.pb.h"
+#include "server/job_context.h"
+#include "server/model_side.h"
+#include "server/stage_sequence.h"
+
+namespace edgekiln::server {
+
+// How far it got, whether it failed or not.
+struct TargetRun {
+  StageSequence stages;  // Its target is an index into those of the request.
+  std::shared_ptr<PendingStage> resolve;  // Null without a target.
+  v1::Report report;
+  std::vector<v1::Artifact> artifacts;
+  absl::Status status;
+};
+
+// From what `model` deploys to what the goals of `request` want of this target:
+// a program, its cycles, its values. Blocks; ends at the first stage that
+// fails, with its error.
+absl::Status RunOnTarget(const v1::CreateJobRequest& request,
+                         const ModelSide& model, JobContext& context,
+                         TargetRun& run);
+
+// RUN without a target: the interpreter's outputs, of the model as it came.
+absl::Status RunOnReference(const v1::CreateJobRequest& request,
+                            const ModelSide& model, JobContext& context,
+                            TargetRun& run);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_TARGET_SIDE_H_
