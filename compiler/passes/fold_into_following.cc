@@ -39,7 +39,7 @@ struct Layout {
 
 std::optional<Layout> LayoutOf(const GraphEditor& editor, const Op& op) {
   const v1::OpAttributes& attributes = op.attributes;
-  if (op.inputs.size() < 2) return std::nullopt;
+  if (op.inputs.size() < 2 || op.inputs[1] == kNoTensor) return std::nullopt;
   const std::vector<int64_t>& shape = editor.tensor(op.inputs[1]).shape;
   if (attributes.has_conv2d() && attributes.conv2d().groups() <= 1) {
     return Layout{shape[3], shape[0], false, 1,

@@ -62,6 +62,16 @@ return %y
 return %y, %n
 )",
      ""},
+    {"AnOpWithoutItsSecondInput",
+     R"(
+%x : float32[2,3] = input
+%s : float32[2,3] = constant [2, 2, 2, 2, 2, 2]
+%b : float32[3] = constant [1, 2, 3]
+%m : float32[2,3] = mul(%x, %s) id m
+%y : float32[2,3] = layer_normalization(%m, _, %b) {axis 1 epsilon 0.5} id y
+return %y
+)",
+     ""},
 };
 
 class FoldIntoFollowingTest : public testing::TestWithParam<RewriteCase> {};

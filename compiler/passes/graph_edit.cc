@@ -203,6 +203,7 @@ bool IsConstantLike(GraphEditor& editor, TensorId id) {
 std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor) {
   if (!tensor.is_constant() || tensor.type != v1::FLOAT32) return std::nullopt;
   std::vector<float> values(tensor.data->size() / sizeof(float));
+  if (values.empty()) return values;  // Then there is no address to copy to.
   std::memcpy(values.data(), tensor.data->data(), tensor.data->size());
   return values;
 }

@@ -13,8 +13,10 @@ namespace edgekiln::compiler {
 enum class Changed : bool { kNo, kYes };
 
 struct PassContext {
-  // A constant that a pass computes may have this many bytes.
-  int64_t max_folded_constant_bytes = int64_t{64} << 20;
+  // Ops of constants are computed while all constants together stay below.
+  int64_t max_constant_bytes = int64_t{64} << 20;
+  // Elements that computing them may touch.
+  int64_t max_folding_work = int64_t{1} << 26;
   // Constants that a Dequantize reads stay integers.
   bool keep_dequantized = false;
 };

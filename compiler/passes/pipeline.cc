@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/passes/op_cost.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -12,8 +13,19 @@ namespace {
 // bound is for our own mistakes.
 constexpr int kMaxRounds = 16;
 
+// A small model stays small and quick, whatever its ops promise.
+PassContext ContextFor(const Graph& graph) {
+  const int64_t bytes = ConstantBytes(graph);
+  return {
+      // int8 weights become four times as large as floats, for a while beside
+      // their integers.
+      .max_constant_bytes = 6 * bytes + (int64_t{8} << 20),
+      .max_folding_work = 4 * bytes + (int64_t{1} << 22),
+  };
+}
+
 absl::Status RunToTheEnd(const std::vector<std::unique_ptr<Pass>>& passes,
-                         const PassContext& context, Graph& graph) {
+                         PassContext context, Graph& graph) {
   // Rewrites leave ops behind that nothing reads any more; as long as they are
   // there, they look like readers of their inputs to the next pass.
   const std::unique_ptr<Pass> cleanup = NewRemoveDeadOpsPass();
@@ -29,6 +41,7 @@ absl::Status RunToTheEnd(const std::vector<std::unique_ptr<Pass>>& passes,
                          absl::StrCat("after pass ", pass->name()));
     }
     if (!any) break;
+    context.max_folding_work /= 2;  // All rounds together: twice the first.
   }
   return absl::OkStatus();
 }
@@ -74,6 +87,7 @@ std::vector<std::unique_ptr<Pass>> IntegerPasses() {
   // What stands between an op and its Quantize becomes part of it.
   passes.push_back(NewAttachBiasPass());
   passes.push_back(NewFuseClampsPass());
+  passes.push_back(NewConvertReduceMeanPass());
   passes.push_back(NewHoistQuantizePass());
   passes.push_back(NewMoveIntoIntegersPass());
   return passes;
@@ -85,11 +99,13 @@ absl::Status Simplify(Graph& graph) {
   const bool dequantizes =
       std::any_of(graph.ops.begin(), graph.ops.end(),
                   [](const Op& op) { return op.attributes.has_dequantize(); });
+  PassContext context = ContextFor(graph);
   if (dequantizes) {
-    EK_RETURN_IF_ERROR(
-        RunToTheEnd(IntegerPasses(), {.keep_dequantized = true}, graph));
+    context.keep_dequantized = true;
+    EK_RETURN_IF_ERROR(RunToTheEnd(IntegerPasses(), context, graph));
+    context.keep_dequantized = false;
   }
-  return RunToTheEnd(SimplificationPasses(), {}, graph);
+  return RunToTheEnd(SimplificationPasses(), context, graph);
 }
 
 }  // namespace edgekiln::compiler

@@ -138,10 +138,15 @@ class Builder {
                                        TensorId x);
 
   // Bytes of constants that did not come from the file, and how many of them
-  // may be made of others: what would be more is left to run time.
+  // may be made of others, in about as many steps: what would be more is left
+  // to run time.
   int64_t made_constant_bytes() const { return made_constant_bytes_; }
   void set_max_made_constant_bytes(int64_t bytes) {
     max_made_constant_bytes_ = bytes;
+    folding_budget_ = bytes;
+  }
+  bool MayMake(int64_t bytes) const {
+    return bytes <= max_made_constant_bytes_ - made_constant_bytes_;
   }
 
   // `id` is the value of the node's output. A tensor that already has a name
@@ -169,9 +174,6 @@ class Builder {
   std::string GraphInputsBehind(TensorId id) const;
   // The constant that `x` is the dequantized form of, or kNoTensor.
   TensorId ConstantBehind(TensorId x) const;
-  bool MayMake(int64_t bytes) const {
-    return bytes <= max_made_constant_bytes_ - made_constant_bytes_;
-  }
   bool CanFold(const v1::OpAttributes& attributes,
                const std::vector<TensorId>& inputs,
                absl::Span<const Tensor> results);
@@ -191,7 +193,7 @@ class Builder {
   int64_t made_constant_bytes_ = 0;
   int64_t max_made_constant_bytes_ = kMaxMadeConstantBytes;
   // Elements that folding may still read and write.
-  int64_t folding_budget_ = int64_t{1} << 26;
+  int64_t folding_budget_ = kMaxMadeConstantBytes;
   // Last number behind each name: keeps a model that has one name a million
   // times from costing the square of that.
   std::map<std::string, int> name_counts_;

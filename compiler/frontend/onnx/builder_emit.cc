@@ -14,6 +14,7 @@
 #include "compiler/frontend/onnx/tensor_data.h"
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/op_cost.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
 
@@ -58,29 +59,6 @@ bool OnlyMoves(const v1::OpAttributes& op) {
   }
 }
 
-// What costs more than its elements is not computed during import.
-bool IsCheap(const v1::OpAttributes& op) {
-  switch (op.op_case()) {
-    case v1::OpAttributes::kConv2D:
-    case v1::OpAttributes::kDepthwiseConv2D:
-    case v1::OpAttributes::kConv3D:
-    case v1::OpAttributes::kTransposedConv:
-    case v1::OpAttributes::kFullyConnected:
-    case v1::OpAttributes::kMatMul:
-    case v1::OpAttributes::kAveragePool2D:
-    case v1::OpAttributes::kMaxPool2D:
-    case v1::OpAttributes::kPool:
-    case v1::OpAttributes::kResize:
-    case v1::OpAttributes::kLocalResponseNormalization:
-    case v1::OpAttributes::kLstm:
-    case v1::OpAttributes::kGru:
-    case v1::OpAttributes::kSvdf:
-      return false;
-    default:
-      return true;
-  }
-}
-
 ResultType TypeOfResult(const v1::OpAttributes& op,
                         absl::Span<const Tensor* const> inputs) {
   const Tensor& first = *inputs[0];
@@ -110,7 +88,7 @@ int64_t Elements(const Tensor& tensor) { return tensor.num_elements(); }
 bool Builder::CanFold(const v1::OpAttributes& attributes,
                       const std::vector<TensorId>& inputs,
                       absl::Span<const Tensor> results) {
-  if (!IsCheap(attributes)) return false;
+  if (!WorkIsLinear(attributes)) return false;
   int64_t work = 0;
   int64_t input_bytes = 0;
   for (const TensorId input : inputs) {
@@ -179,6 +157,8 @@ absl::StatusOr<std::vector<TensorId>> Builder::EmitAll(
       return node.TooLarge(absl::StrCat(
           "the result [", absl::StrJoin(result.shape, ","), "] is too large"));
     }
+    const absl::Status fits = ops::CheckTensorType(ViewOf(result));
+    if (!fits.ok()) return node.Invalid(fits);
     result.name = absl::StrCat(prefix(), node.main_output(), ".",
                                role.empty() ? "nhwc" : role,
                                i == 0 ? "" : absl::StrCat("-", i));

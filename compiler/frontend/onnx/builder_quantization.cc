@@ -9,6 +9,8 @@
 #include "compiler/frontend/onnx/builder.h"
 #include "compiler/frontend/onnx/ir_ops.h"
 #include "compiler/frontend/onnx/tensor_data.h"
+#include "compiler/ir/tensor_views.h"
+#include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
@@ -69,10 +71,12 @@ absl::StatusOr<TensorId> Builder::Quantized(const Node& node,
                                             absl::string_view role, TensorId x,
                                             const Quantization& wanted) {
   if (SameMeaning(tensor(x).quantization, wanted)) return x;
-  if (tensor(x).is_constant()) {
-    Tensor constant = tensor(x);
-    constant.quantization = wanted;
-    return AddConstant(std::move(constant));
+  Tensor quantized = tensor(x);
+  quantized.quantization = wanted;
+  const absl::Status fits = ops::CheckTensorType(ViewOf(quantized));
+  if (!fits.ok()) return node.Invalid(fits);
+  if (quantized.is_constant()) {
+    return AddConstant(std::move(quantized));
   }
   if (producer_[x] < 0 && !read_[x] && !tensor(x).quantization) {
     graph_.tensors[x].quantization = wanted;  // A graph input.

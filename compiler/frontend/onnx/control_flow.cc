@@ -27,7 +27,8 @@ absl::StatusOr<std::vector<TensorId>> GraphWalk::ConvertBody(
   *constants.mutable_initializer() = body.initializer();
   *constants.mutable_sparse_initializer() = body.sparse_initializer();
   EK_RETURN_IF_ERROR(
-      CountInlined(node, static_cast<int64_t>(constants.ByteSizeLong())));
+      CountInlined(node, static_cast<int64_t>(constants.ByteSizeLong()),
+                   1 + body.node_size()));
   EK_RETURN_IF_ERROR(AddInitializers(constants, files_, builder_));
   ++depth_;
   EK_RETURN_IF_ERROR(ConvertGraph(body));

@@ -176,6 +176,7 @@ absl::Status ConvertConvInteger(const Node& node, Builder& builder) {
   if (node.has_input(3)) {
     EK_ASSIGN_OR_RETURN(TensorId z, builder.PlainInput(node, 3));
     EK_ASSIGN_OR_RETURN(z, builder.Cast(node, "weights-zero", z, v1::INT32));
+    if (builder.rank(w) == 0) return node.Invalid("weights of one number");
     // One, or one per output channel.
     std::vector<int64_t> shape(static_cast<size_t>(builder.rank(w)), 1);
     shape[0] = builder.tensor(z).num_elements();

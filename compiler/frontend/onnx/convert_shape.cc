@@ -229,14 +229,18 @@ absl::Status ConvertConstantOfShape(const Node& node, Builder& builder) {
     return node.TooLarge(
         absl::StrCat("impossible shape [", absl::StrJoin(shape, ","), "]"));
   }
-  if (*elements > kMaxMadeConstantBytes / element_bytes) {
-    return node.Unsupported(
-        absl::StrCat("a constant of ", *elements, " elements"),
-        absl::StrCat(kMaxMadeConstantBytes, " bytes"),
-        "use a smaller constant");
+  constexpr int64_t kMaxBytes = int64_t{1} << 20;
+  const int64_t bytes = *elements * element_bytes;
+  if (bytes > kMaxBytes || !builder.MayMake(bytes)) {  // Left to run time.
+    fill.shape.assign(shape.size(), 1);
+    fill.name = absl::StrCat(builder.prefix(), node.output(0), ".number");
+    const TensorId number = builder.AddConstant(std::move(fill));
+    EK_ASSIGN_OR_RETURN(const TensorId filled,
+                        builder.BroadcastTo(node, "", number, shape));
+    return builder.Bind(node, 0, filled);
   }
   std::string data;
-  data.reserve(static_cast<size_t>(*elements * element_bytes));
+  data.reserve(static_cast<size_t>(bytes));
   for (int64_t i = 0; i < *elements; ++i) data.append(*fill.data);
   fill.shape = shape;
   fill.data = std::make_shared<const std::string>(std::move(data));

@@ -150,7 +150,8 @@ absl::Status GraphWalk::ConvertNode(const onnx::NodeProto& proto, int opset) {
   for (const std::string& output : proto.output()) {
     EK_RETURN_IF_ERROR(CheckName(output));
   }
-  EK_RETURN_IF_ERROR(CountInlined(node, 0));
+  ++nodes_;
+  EK_RETURN_IF_ERROR(CountInlined(node, 0, 0));
   if (node.main_output().empty()) return node.Invalid("it has no output");
   const auto function =
       functions_.find(FunctionKey(proto.domain(), proto.op_type()));
@@ -188,17 +189,23 @@ absl::Status GraphWalk::ConvertOperator(const Node& node) {
   return entry->convert(node, builder_);
 }
 
-absl::Status GraphWalk::CountInlined(const Node& node, int64_t bytes) {
+absl::Status GraphWalk::CountInlined(const Node& node, int64_t bytes,
+                                     int64_t nodes) {
   constexpr int kMaxDepth = 16;
   inlined_bytes_ += bytes;
+  inlined_nodes_ += nodes;
   const int64_t max_bytes = MaxMadeConstantBytes(model_bytes_);
-  if (++nodes_ <= kMaxNodes && depth_ <= kMaxDepth &&
+  // A node of the file itself takes more than two bytes of it.
+  const int64_t max_nodes =
+      std::min<int64_t>(kMaxNodes, (1 << 14) + model_bytes_ / 2);
+  if (std::max(nodes_, inlined_nodes_) <= max_nodes && depth_ <= kMaxDepth &&
       inlined_bytes_ <= max_bytes) {
     return absl::OkStatus();
   }
   return node.Unsupported(absl::StrCat("functions, branches and loops become ",
-                                       nodes_, " nodes, ", depth_, " deep"),
-                          absl::StrCat(kMaxNodes, " nodes, ", kMaxDepth,
+                                       std::max(nodes_, inlined_nodes_),
+                                       " nodes, ", depth_, " deep"),
+                          absl::StrCat(max_nodes, " nodes, ", kMaxDepth,
                                        " deep, ", max_bytes, " bytes"),
                           "unroll less before exporting");
 }
@@ -230,6 +237,7 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
       absent[function.input(i)] = true;
     }
   }
+  EK_RETURN_IF_ERROR(CountInlined(node, 0, 1 + function.node_size()));
   builder_.PushScope(ScopeName(node), /*sees_outer=*/false);
   for (const auto& [name, id] : inputs) {
     EK_RETURN_IF_ERROR(builder_.Define(node, name, id));
@@ -242,7 +250,7 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
     if (!needed[i]) continue;
     onnx::NodeProto copy = function.node(i);
     EK_RETURN_IF_ERROR(
-        CountInlined(node, static_cast<int64_t>(copy.ByteSizeLong())));
+        CountInlined(node, static_cast<int64_t>(copy.ByteSizeLong()), 0));
     Substitute(node.proto(), absent, copy);
     EK_RETURN_IF_ERROR(ConvertNode(copy, opset));
   }

@@ -51,7 +51,9 @@ class GraphWalk {
   absl::StatusOr<std::vector<TensorId>> ConvertBody(
       const Node& node, const onnx::GraphProto& body,
       const std::vector<TensorId>& inputs);
-  absl::Status CountInlined(const Node& node, int64_t bytes);
+  // Refuses what has become too much; counts bytes that were copied and nodes
+  // that were looked at for this one.
+  absl::Status CountInlined(const Node& node, int64_t bytes, int64_t nodes);
   std::string ScopeName(const Node& node);
 
   const onnx::ModelProto& model_;
@@ -62,6 +64,7 @@ class GraphWalk {
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   int depth_ = 0;
   int64_t nodes_ = 0;          // Converted, rounds of loops included.
+  int64_t inlined_nodes_ = 0;  // In bodies, converted or not.
   int64_t inlined_bytes_ = 0;  // Copied out of functions.
 };
 

@@ -570,13 +570,6 @@ const ErrorCase kErrors[] = {
          .Node("Conv", {"x", "w"}, {"y"}),
      kUnsupported,
      {"6 dimensions"}},
-    {"HugeConstant",
-     Unary({1})
-         .Integers("s", {1 << 26})
-         .Node("ConstantOfShape", {"s"}, {"k"})
-         .Node("Add", {"x", "k"}, {"y"}),
-     kUnsupported,
-     {"67108864 elements"}},
     {"ImpossibleConstant",
      Unary({1})
          .Integers("s", {1 << 26, 1 << 26})
@@ -604,7 +597,7 @@ INSTANTIATE_TEST_SUITE_P(All, OnnxErrorTest, testing::ValuesIn(kErrors),
                          });
 
 TEST(OnnxImportTest, GrowthByManySmallNodesIsBounded) {
-  TestModel model = Unary({1}).Integers("s", {1 << 20});
+  TestModel model = Unary({1}).Integers("s", {1 << 18});
   for (int i = 0; i < 100; ++i) {
     const std::string k = "k" + std::to_string(i);
     model.Node("ConstantOfShape", {"s"}, {k});
@@ -612,10 +605,13 @@ TEST(OnnxImportTest, GrowthByManySmallNodesIsBounded) {
                {i == 99 ? "y" : "y" + std::to_string(i)});
   }
   const absl::StatusOr<Graph> graph = ImportOnnx(model.bytes());
-  ASSERT_FALSE(graph.ok());
-  EXPECT_NE(graph.status().message().find("constants grow"),
-            absl::string_view::npos)
-      << graph.status();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  int64_t bytes = 0;
+  for (const Tensor& tensor : graph->tensors) {
+    if (tensor.is_constant())
+      bytes += static_cast<int64_t>(tensor.data->size());
+  }
+  EXPECT_LT(bytes, int64_t{5} << 20);
 }
 
 TEST(OnnxImportTest, NoPrefixAndNoFlippedByteCrashes) {

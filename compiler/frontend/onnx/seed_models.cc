@@ -21,6 +21,37 @@ std::vector<float> Ones(int count) {
   return std::vector<float>(static_cast<size_t>(count), 1.0f);
 }
 
+// Operators that one expression of inputs "x" and "z" suffices for.
+void AddOneNode(std::vector<TestModel>& models) {
+  for (const char* op : {"Abs",        "Ceil",          "DynamicQuantizeLinear",
+                         "Dropout",    "Elu",           "Erf",
+                         "Exp",        "Flatten",       "Floor",
+                         "Gelu",       "GlobalMaxPool", "HardSigmoid",
+                         "HardSwish",  "Identity",      "LeakyRelu",
+                         "Log",        "Neg",           "Reciprocal",
+                         "ReduceL1",   "ReduceL2",      "ReduceMax",
+                         "ReduceMean", "ReduceMin",     "ReduceProd",
+                         "Relu",       "Round",         "Selu",
+                         "Sigmoid",    "Sign",          "Size",
+                         "Softmax",    "Softplus",      "Softsign",
+                         "Sqrt",       "Tanh",          "ArgMin"}) {
+    models.push_back(On({1, 2, 3, 3}, 20).Node(op, {"x"}, {"y"}));
+  }
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "PRelu", "Max",
+                         "Min", "Sum", "Mean", "MatMul", "Equal", "Greater",
+                         "GreaterOrEqual", "Less", "LessOrEqual"}) {
+    models.push_back(
+        On({2, 3, 3}).Input("z", {3, 3}).Node(op, {"x", "z"}, {"y"}));
+  }
+  for (const char* op : {"And", "Or", "Xor"}) {
+    TestModel model(13);
+    models.push_back(model.TypedInput("x", kBool, {2})
+                         .Node("Not", {"x"}, {"n"})
+                         .Node(op, {"x", "n"}, {"y"})
+                         .Output("y"));
+  }
+}
+
 void AddWindows(std::vector<TestModel>& models) {
   models.push_back(On({1, 2, 4, 4})
                        .Floats("w", {2, 1, 2, 2}, Ones(8))
@@ -142,6 +173,95 @@ void AddArithmetic(std::vector<TestModel>& models) {
           .Node("LayerNormalization", {"l", "s"}, {"y"}));
 }
 
+// What passes look for: activations and normalizations in parts, neighbours
+// that become one.
+void AddPatterns(std::vector<TestModel>& models) {
+  models.push_back(On({2, 3})
+                       .Floats("root", {}, {1.41421356f})
+                       .Floats("one", {}, {1})
+                       .Floats("half", {}, {0.5f})
+                       .Node("Div", {"x", "root"}, {"d"})
+                       .Node("Erf", {"d"}, {"e"})
+                       .Node("Add", {"e", "one"}, {"a"})
+                       .Node("Mul", {"x", "a"}, {"m"})
+                       .Node("Mul", {"m", "half"}, {"y"}));
+  models.push_back(On({2, 3}, 18)
+                       .Floats("three", {}, {3})
+                       .Floats("low", {}, {0})
+                       .Floats("six", {}, {6})
+                       .Node("Add", {"x", "three"}, {"a"})
+                       .Node("Clip", {"a", "low", "six"}, {"c"})
+                       .Node("Mul", {"x", "c"}, {"m"})
+                       .Node("Div", {"m", "six"}, {"h"})
+                       .Node("Exp", {"h"}, {"e"})
+                       .Integers("axis", {-1})
+                       .Node("ReduceSum", {"e", "axis"}, {"s"})
+                       .Node("Div", {"e", "s"}, {"y"}));
+  models.push_back(On({2, 4}, 13)
+                       .Floats("two", {}, {2})
+                       .Floats("eps", {}, {1e-5f})
+                       .Floats("g", {4}, Ones(4))
+                       .Node("ReduceMean", {"x"}, {"mean"})
+                       .Ints("axes", {-1})
+                       .Node("Sub", {"x", "mean"}, {"c"})
+                       .Node("Pow", {"c", "two"}, {"p"})
+                       .Node("ReduceMean", {"p"}, {"var"})
+                       .Ints("axes", {-1})
+                       .Node("Add", {"var", "eps"}, {"v"})
+                       .Node("Sqrt", {"v"}, {"s"})
+                       .Node("Div", {"c", "s"}, {"n"})
+                       .Node("Mul", {"n", "g"}, {"m"})
+                       .Node("Add", {"m", "g"}, {"y"}));
+  models.push_back(
+      On({1, 2, 4, 4})
+          .Integers("pads", {0, 0, 1, 1, 0, 0, 1, 1})
+          .Floats("w", {2, 2, 3, 3}, Ones(36))
+          .Floats("b", {2}, {0.5f, 2})
+          .Floats("slope", {}, {0.25f})
+          .Node("Pad", {"x", "pads"}, {"p"})
+          .Node("Conv", {"p", "w"}, {"c"})
+          .Node("BatchNormalization", {"c", "b", "b", "b", "b"}, {"n"})
+          .Node("Mul", {"n", "slope"}, {"m"})
+          .Node("Relu", {"m"}, {"r"})
+          .Node("ReduceMean", {"r"}, {"g"})
+          .Ints("axes", {2, 3})
+          .Int("keepdims", 0)
+          .Floats("f", {2, 3}, Ones(6))
+          .Floats("fb", {3}, Ones(3))
+          .Node("MatMul", {"g", "f"}, {"d"})
+          .Node("Add", {"d", "fb"}, {"y"}));
+  models.push_back(On({2, 3, 4})
+                       .Node("Transpose", {"x"}, {"t"})
+                       .Ints("perm", {1, 2, 0})
+                       .Node("Neg", {"t"}, {"n"})
+                       .Node("Transpose", {"n"}, {"u"})
+                       .Ints("perm", {2, 0, 1})
+                       .Integers("flat", {6, -1})
+                       .Integers("back", {2, 3, 4})
+                       .Node("Reshape", {"u", "flat"}, {"f"})
+                       .Node("Reshape", {"f", "back"}, {"b"})
+                       .Node("Add", {"b", "x"}, {"y"}));
+}
+
+// Values that the import computes.
+void AddConstants(std::vector<TestModel>& models) {
+  models.push_back(On({2, 3})
+                       .Integers("to", {2, 3})
+                       .Node("ConstantOfShape", {"to"}, {"zeros"})
+                       .Node("Constant", {}, {"two"})
+                       .Float("value_float", 2)
+                       .Node("Add", {"zeros", "two"}, {"sum"})
+                       .Integers("i", {1, 0, 1})
+                       .Node("Unsqueeze", {"i", "first"}, {"rows"})
+                       .Integers("first", {0})
+                       .Node("GatherElements", {"sum", "rows"}, {"g"})
+                       .Node("Mul", {"x", "g"}, {"y"}));
+  models.push_back(On({2, 3})
+                       .Bytes("yes", kBool, {}, {1})
+                       .Floats("z", {3}, Ones(3))
+                       .Node("Where", {"yes", "x", "z"}, {"y"}));
+}
+
 void AddRecurrence(std::vector<TestModel>& models) {
   models.push_back(On({2, 1, 2})
                        .Floats("w", {2, 4, 2}, Ones(16))
@@ -171,6 +291,51 @@ void AddQuantized(std::vector<TestModel>& models) {
       .Node("DequantizeLinear", {"p", "s", "z"}, {"y"})
       .Output("y");
   models.push_back(conv);
+  TestModel sums(13);
+  sums.TypedInput("x", kUint8, {2, 2})
+      .Floats("s", {}, {0.5f})
+      .Bytes("z", kUint8, {}, {10})
+      .Bytes("w", kUint8, {2, 2}, {1, 20, 3, 4})
+      .Node("QLinearMatMul", {"x", "s", "z", "w", "s", "z", "s", "z"}, {"m"})
+      .Node("QLinearAdd", {"m", "s", "z", "x", "s", "z", "s", "z"}, {"a"})
+      .Domain("com.microsoft")
+      .Node("QLinearMul", {"a", "s", "z", "w", "s", "z", "s", "z"}, {"p"})
+      .Domain("com.microsoft")
+      .Node("QLinearSoftmax", {"p", "s", "z", "s", "z"}, {"y"})
+      .Domain("com.microsoft")
+      .Int("axis", 1)
+      .Int("opset", 13)
+      .Output("y");
+  models.push_back(sums);
+  models.push_back(
+      On({1, 1, 4, 4})
+          .Floats("w", {1, 1, 2, 2}, Ones(4))
+          .Floats("s", {}, {0.5f})
+          .Bytes("z", kUint8, {}, {10})
+          .Node("FusedConv", {"x", "w"}, {"c"})
+          .Domain("com.microsoft")
+          .String("activation", "Relu")
+          .Node("QuantizeLinear", {"c", "s", "z"}, {"q"})
+          .Node("QLinearAveragePool", {"q", "s", "z", "s", "z"}, {"p"})
+          .Domain("com.microsoft")
+          .Ints("kernel_shape", {2, 2})
+          .Node("DequantizeLinear", {"p", "s", "z"}, {"d"})
+          .Node("Gelu", {"d"}, {"y"})
+          .Domain("com.microsoft"));
+  models.push_back(On({2, 2})
+                       .Floats("s", {}, {0.5f})
+                       .Bytes("z", kUint8, {}, {10})
+                       .Node("QuantizeLinear", {"x", "s", "z"}, {"q"})
+                       .Domain("com.microsoft")
+                       .Node("DequantizeLinear", {"q", "s", "z"}, {"y"})
+                       .Domain("com.microsoft"));
+  TestModel integers(13);
+  integers.TypedInput("x", kUint8, {1, 1, 3, 3})
+      .Bytes("w", kUint8, {1, 1, 2, 2}, {1, 2, 3, 4})
+      .Bytes("z", kUint8, {}, {2})
+      .Node("ConvInteger", {"x", "w", "z", "z"}, {"y"})
+      .Output("y");
+  models.push_back(integers);
   models.push_back(On({2, 2})
                        .Bytes("w", kUint8, {2, 2}, {1, 2, 3, 4})
                        .Node("DynamicQuantizeLinear", {"x"}, {"q", "s", "z"})
@@ -210,9 +375,12 @@ void AddInlined(std::vector<TestModel>& models) {
 
 std::vector<std::string> SeedModels() {
   std::vector<TestModel> models;
+  AddOneNode(models);
   AddWindows(models);
   AddShapes(models);
   AddArithmetic(models);
+  AddPatterns(models);
+  AddConstants(models);
   AddRecurrence(models);
   AddQuantized(models);
   AddInlined(models);

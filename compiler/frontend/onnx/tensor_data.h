@@ -18,7 +18,7 @@ namespace edgekiln::compiler::onnx_import {
 
 // Larger constants made during import (not read from the file) are refused: a
 // small file must not cost much memory.
-inline constexpr int64_t kMaxMadeConstantBytes = int64_t{16} << 20;
+inline constexpr int64_t kMaxMadeConstantBytes = int64_t{2} << 20;
 
 // The same for all of them together, given the size of the model.
 inline int64_t MaxMadeConstantBytes(int64_t model_bytes) {

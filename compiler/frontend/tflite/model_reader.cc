@@ -153,7 +153,7 @@ absl::StatusOr<TfliteModelReader> TfliteModelReader::Open(
     }
   }
   // Sparse weights may be a fiftieth of their dense values.
-  const int64_t budget = int64_t{64} * std::ssize(bytes) + (16 << 20);
+  const int64_t budget = int64_t{64} * std::ssize(bytes) + (4 << 20);
   return TfliteModelReader(model, budget);
 }
 

@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <string>
 #include <vector>
 
@@ -9,6 +7,7 @@
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
+#include "tests/support/heap_peak.h"
 
 // What the import does to the graph besides translating operators: shapes,
 // states, weights that are stored in another form.
@@ -239,12 +238,6 @@ std::string FillModel(const std::vector<int32_t>& extents) {
   return m.Finish();
 }
 
-int64_t PeakKilobytes() {
-  rusage usage;
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss;
-}
-
 TEST(TfliteGraphTest, AHostileFileStaysSmall) {
   const std::vector<int32_t> huge = {1 << 15, 1 << 15};
   const std::vector<std::string> models = {
@@ -253,12 +246,12 @@ TEST(TfliteGraphTest, AHostileFileStaysSmall) {
       SparseModel(huge, {0, 1}, {}, {{1 << 15}, {1 << 15}}, {1, 2}),
       SparseModel(huge, {0, 1}, {}, {{0, {0, 1}, {5}}, {0, {0, 1}, {5}}}, {1}),
   };
-  const int64_t before = PeakKilobytes();
+  const tests::HeapPeak peak;
   for (const std::string& model : models) {
     EXPECT_LT(model.size(), 1024u);
     EXPECT_NE(ErrorOf(model), "imported");
   }
-  EXPECT_LT(PeakKilobytes() - before, 64 << 10);
+  EXPECT_LT(peak.bytes(), int64_t{64} << 20);
 }
 
 }  // namespace
