@@ -117,13 +117,18 @@ void GraphEditor::Remove(int32_t op) {
   edited_ = true;
 }
 
+void GraphEditor::MakeInstead(int32_t op, TensorId from, TensorId to) {
+  std::vector<TensorId>& outputs = graph_.ops[op].outputs;
+  std::replace(outputs.begin(), outputs.end(), from, to);
+  producer_[to] = op;
+  producer_[from] = -1;
+}
+
 void GraphEditor::FuseIntoProducer(int32_t op) {
   const TensorId middle = graph_.ops[op].inputs[0];
   const TensorId output = graph_.ops[op].outputs[0];
   const int32_t producer = producer_[middle];
-  graph_.ops[producer].outputs = {output};
-  producer_[output] = producer;
-  producer_[middle] = -1;
+  MakeInstead(producer, middle, output);
   Remove(op);
 }
 
@@ -163,9 +168,7 @@ bool GraphEditor::ReplaceByInput(int32_t op, TensorId replacement) {
       return false;
     }
     Remove(op);
-    graph_.ops[producer].outputs = {output};
-    producer_[output] = producer;
-    producer_[replacement] = -1;
+    MakeInstead(producer, replacement, output);
     MoveReaders(replacement, output);
     return true;
   }

@@ -78,6 +78,8 @@ class GraphEditor {
 
  private:
   void Remove(int32_t op);
+  // `op` makes `to`, where it made `from`; its other outputs stay.
+  void MakeInstead(int32_t op, TensorId from, TensorId to);
   void MoveReaders(TensorId from, TensorId to);
 
   Graph& graph_;

@@ -57,6 +57,21 @@ return %y
 %y : float32[2] = clip(%x) {clamp {min 0}} id c
 return %y
 )"},
+    {"OtherOutputsOfTheOpStay",
+     R"(
+%x : float32[4] = input
+%v : float32[2], %i : int64[2] = top_k(%x) {k 2 axis 0} id t
+%a : float32[2] = reshape(%v) id a
+%b : int64[2] = reshape(%i) id b
+%c : float32[2] = add(%v, %v) id c
+return %a, %b, %c
+)",
+     R"(
+%x : float32[4] = input
+%a : float32[2], %b : int64[2] = top_k(%x) {k 2 axis 0} id t
+%c : float32[2] = add(%a, %a) id c
+return %a, %b, %c
+)"},
     {"CopyOfAnInputStaysWhereItIsAnOutput",
      R"(
 %x : float32[2] = input
