@@ -89,13 +89,16 @@ T FromReal(double value) {
   }
 }
 
+// Floats are summed in float, as ONNX's runtimes do: behind it may stand a
+// Quantize, for which a mean of two steps is a tie or not.
 template <typename T>
 void Interpolate(const v1::Resize& op, const TensorView& input,
                  const MutableTensorView& output) {
+  using Sum = std::conditional_t<std::is_same_v<T, float>, float, double>;
   const Walk walk(op, input.shape, output.shape);
   const int64_t inner = walk.inner();
   std::vector<Read> reads;
-  std::vector<double> sums(inner);
+  std::vector<Sum> sums(inner);
   T* out = output.as<T>();
   for (int64_t i = 0; i < walk.positions(); ++i, out += inner) {
     walk.At(i, reads);
@@ -103,11 +106,12 @@ void Interpolate(const v1::Resize& op, const TensorView& input,
       std::fill_n(out, inner, FromReal<T>(op.extrapolation_value()));
       continue;
     }
-    std::fill(sums.begin(), sums.end(), 0.0);
+    std::fill(sums.begin(), sums.end(), Sum{0});
     for (const Read& read : reads) {
       const T* x = input.as<T>() + read.offset;
+      const auto weight = static_cast<Sum>(read.weight);
       for (int64_t c = 0; c < inner; ++c) {
-        sums[c] += read.weight * static_cast<double>(x[c]);
+        sums[c] += weight * static_cast<Sum>(x[c]);
       }
     }
     for (int64_t c = 0; c < inner; ++c) out[c] = FromReal<T>(sums[c]);

@@ -13,41 +13,59 @@ double ScaleOf(const v1::Resize& op, int axis, int64_t in, int64_t out) {
              : static_cast<double>(out) / static_cast<double>(in);
 }
 
-// v / scale. Without a scale of its own v * in / out, in which whole results
-// are exact.
-double Unscaled(const v1::Resize& op, int axis, int64_t in, int64_t out,
-                double v) {
-  if (op.scale_size() > axis) return v / double{op.scale(axis)};
-  return v * static_cast<double>(in) / static_cast<double>(out);
+// The input coordinate that output position `position` reads, by a scale that
+// the op states. In float, each operation rounded, as ONNX's runtimes do: where
+// a coordinate falls between two pixels decides which of them is nearest.
+double ScaledCoordinate(const v1::Resize& op, int axis, int64_t in, int64_t out,
+                        int64_t position) {
+  const float scale = op.scale(axis);
+  const auto x = static_cast<float>(position);
+  const auto from = static_cast<float>(in);
+  const float half_pixel = (x + 0.5f) / scale - 0.5f;
+  switch (op.coordinates()) {
+    case v1::Resize::ASYMMETRIC:
+      return x / scale;
+    case v1::Resize::ALIGN_CORNERS: {
+      // The length before it was rounded to a whole number; a scale that is
+      // the extents' ratio has nothing to say.
+      const auto to = static_cast<float>(out);
+      const double length =
+          scale == to / from ? to : double{scale} * static_cast<double>(in);
+      return length > 1 ? x * static_cast<double>(in - 1) / (length - 1) : 0;
+    }
+    case v1::Resize::PYTORCH_HALF_PIXEL:
+      return out > 1 ? half_pixel : 0;
+    case v1::Resize::HALF_PIXEL_SYMMETRIC: {
+      const float adjustment = static_cast<float>(out) / (scale * from);
+      return from / 2 * (1 - adjustment) + (x + 0.5f) / scale - 0.5f;
+    }
+    case v1::Resize::TF_HALF_PIXEL_FOR_NN:
+      return (x + 0.5f) / scale;
+    default:
+      return half_pixel;
+  }
 }
 
-// The input coordinate that output position `position` reads.
+// The same by extents alone, in which whole results are exact.
 double Coordinate(const v1::Resize& op, int axis, int64_t in, int64_t out,
                   int64_t position) {
   const auto x = static_cast<double>(position);
-  const auto last = static_cast<double>(in - 1);
-  // The length before it was rounded to a whole number.
-  const double length = op.scale_size() > axis
-                            ? double{op.scale(axis)} * static_cast<double>(in)
-                            : static_cast<double>(out);
-  const double half_pixel = Unscaled(op, axis, in, out, x + 0.5) - 0.5;
+  const auto from = static_cast<double>(in);
+  const auto to = static_cast<double>(out);
+  const double half_pixel = (x + 0.5) * from / to - 0.5;
   switch (op.coordinates()) {
     case v1::Resize::ASYMMETRIC:
-      return Unscaled(op, axis, in, out, x);
+      return x * from / to;
     case v1::Resize::ALIGN_CORNERS:
-      return length > 1 ? x * last / (length - 1) : 0;
+      return out > 1 ? x * (from - 1) / (to - 1) : 0;
     case v1::Resize::PYTORCH_HALF_PIXEL:
       return out > 1 ? half_pixel : 0;
     case v1::Resize::TF_CROP_AND_RESIZE: {
+      const double last = from - 1;
       const double start = op.roi(axis);
       const double end = op.roi(axis + op.shape_size());
-      return out > 1 ? start * last + x * (end - start) * last /
-                                          static_cast<double>(out - 1)
+      return out > 1 ? start * last + x * (end - start) * last / (to - 1)
                      : 0.5 * (start + end) * last;
-    }
-    case v1::Resize::HALF_PIXEL_SYMMETRIC: {
-      const double centre = static_cast<double>(in) / 2;
-      return centre * (1 - static_cast<double>(out) / length) + half_pixel;
     }
     case v1::Resize::TF_HALF_PIXEL_FOR_NN:
       return half_pixel + 0.5;
@@ -82,9 +100,13 @@ double FirstTap(const v1::Resize& op, double stretch) {
 
 AxisTaps::AxisTaps(const v1::Resize& op, int axis, int64_t in, int64_t out) {
   const double scale = ScaleOf(op, axis, in, out);
+  // A crop is stretched to the extents whatever the scale.
+  const bool scaled = op.scale_size() > axis &&
+                      op.coordinates() != v1::Resize::TF_CROP_AND_RESIZE;
   identity_ = in == out;
   for (int64_t position = 0; position < out; ++position) {
-    const double x = Coordinate(op, axis, in, out, position);
+    const double x = scaled ? ScaledCoordinate(op, axis, in, out, position)
+                            : Coordinate(op, axis, in, out, position);
     const bool outside = x < 0 || x > static_cast<double>(in - 1);
     if (op.coordinates() == v1::Resize::TF_CROP_AND_RESIZE && outside) {
       identity_ = false;

@@ -149,16 +149,10 @@ absl::Status EmitResize(const Node& node, Builder& builder, TensorId x,
   const bool spatial = rank >= 3 && rank <= 5 && to.shape[0] == from[0] &&
                        to.shape[1] == from[1] && to.scale[0] == 1.0f &&
                        to.scale[1] == 1.0f && roi.empty();
-  bool exact = true;  // The scales follow from the extents.
-  for (size_t i = 0; i < rank; ++i) {
-    exact = exact && to.scale[i] == static_cast<float>(to.shape[i]) /
-                                        static_cast<float>(from[i]);
-  }
-  if (exact) to.scale.clear();
   if (spatial) {
     EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", x));
     MoveChannelsLast(to.shape, 0, rank);
-    if (!exact) MoveChannelsLast(to.scale, 0, rank);
+    MoveChannelsLast(to.scale, 0, rank);
   }
   resize.mutable_shape()->Assign(to.shape.begin(), to.shape.end());
   resize.mutable_scale()->Assign(to.scale.begin(), to.scale.end());
