@@ -145,10 +145,10 @@ absl::Status Power(Inputs inputs, const MutableTensorView& output) {
 
 }  // namespace
 
-absl::Status Binary(const v1::Binary& op, Inputs inputs,
+absl::Status Binary(const v1::Binary& op, v1::Rounding rounding, Inputs inputs,
                     const MutableTensorView& output) {
   if (inputs[0].quantization.present()) {
-    return BinaryQuantized(op, inputs, output);
+    return BinaryQuantized(op, rounding, inputs, output);
   }
   if (inputs[0].type == v1::BOOL) return Logic(op, inputs, output);
   if (op.function() == B::POW) return Power(inputs, output);

@@ -46,7 +46,8 @@ absl::Status Divide(const B& op, Inputs inputs,
   const QuantizationView& y = output.quantization;
   const double factor =
       double{a.scale[0]} / (double{b.scale[0]} * double{y.scale[0]});
-  const QuantizedRange range = ClampRange(op.clamp(), y, output.type);
+  const QuantizedRange range =
+      ClampRange(op.clamp(), v1::HALF_UP, y, output.type);
   Apply<T, T>(inputs, output, [&](T p, T q) {
     const double over = p - a.zero_point[0];
     const double under = q - b.zero_point[0];
@@ -63,8 +64,9 @@ absl::Status Extreme(bool largest, Inputs inputs,
                      const MutableTensorView& output) {
   RescaleParameters p[2];
   for (int i = 0; i < 2; ++i) {
-    EK_ASSIGN_OR_RETURN(p[i], ChangeOfScale({}, inputs[i].quantization,
-                                            output.quantization, output.type));
+    EK_ASSIGN_OR_RETURN(p[i],
+                        ChangeOfScale({}, v1::HALF_UP, inputs[i].quantization,
+                                      output.quantization, output.type));
   }
   const auto rescaled = [](const RescaleParameters& r) {
     return [&r](int32_t q) {
@@ -189,12 +191,13 @@ absl::Status Compare(const B& op, Inputs inputs,
 
 }  // namespace
 
-absl::Status AddQuantized(const v1::Clamp& clamp, int32_t sign, Inputs inputs,
+absl::Status AddQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                          int32_t sign, Inputs inputs,
                           const MutableTensorView& output) {
   EK_ASSIGN_OR_RETURN(
       const QuantizedAddParameters p,
-      AddParameters(clamp, inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type));
+      AddParameters(clamp, rounding, inputs[0].quantization,
+                    inputs[1].quantization, output.quantization, output.type));
   const auto scaled = [&p](int i) {
     return [&p, i](int32_t value) {
       return Rescale((value - p.zero_point[i]) * (1 << p.left_shift),
@@ -212,12 +215,12 @@ absl::Status AddQuantized(const v1::Clamp& clamp, int32_t sign, Inputs inputs,
   });
 }
 
-absl::Status MulQuantized(const v1::Clamp& clamp, Inputs inputs,
-                          const MutableTensorView& output) {
+absl::Status MulQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                          Inputs inputs, const MutableTensorView& output) {
   EK_ASSIGN_OR_RETURN(
       const QuantizedMulParameters p,
-      MulParameters(clamp, inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type));
+      MulParameters(clamp, rounding, inputs[0].quantization,
+                    inputs[1].quantization, output.quantization, output.type));
   return WithQuantizedType(output.type, [&](auto type) {
     using T = decltype(type);
     Apply<T, T>(inputs, output, [&](T a, T b) {
@@ -229,10 +232,10 @@ absl::Status MulQuantized(const v1::Clamp& clamp, Inputs inputs,
   });
 }
 
-absl::Status BinaryQuantized(const v1::Binary& op, Inputs inputs,
-                             const MutableTensorView& output) {
+absl::Status BinaryQuantized(const v1::Binary& op, v1::Rounding rounding,
+                             Inputs inputs, const MutableTensorView& output) {
   if (op.function() == B::SUB) {
-    return AddQuantized(op.clamp(), -1, inputs, output);
+    return AddQuantized(op.clamp(), rounding, -1, inputs, output);
   }
   return WithQuantizedType(inputs[0].type, [&](auto type) {
     using T = decltype(type);

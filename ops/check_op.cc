@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
+#include "ops/rounding.h"
 #include "ops/rules.h"
 #include "ops/shape_inference.h"
 
@@ -56,6 +57,7 @@ absl::Status CheckOp(const v1::OpAttributes& attributes, Views inputs,
   } else if (outputs.size() != 1) {
     return BadType(absl::StrCat(outputs.size(), " outputs"), "1");
   }
+  EK_RETURN_IF_ERROR(CheckRounding(attributes, outputs));
   return FamilyOf(attributes).check(attributes, inputs, outputs);
 }
 

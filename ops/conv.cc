@@ -168,42 +168,46 @@ class Convolution : public PreparedOp {
 };
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConvolution(
-    const ConvShape& shape, const v1::Clamp& clamp, Inputs inputs,
-    const TensorView& output) {
-  return WithDot(clamp, inputs, output, shape.geometry.out_c, [&](auto dot) {
-    return std::make_unique<Convolution<decltype(dot)>>(shape, std::move(dot),
-                                                        inputs[1]);
-  });
+    const ConvShape& shape, const v1::Clamp& clamp, v1::Rounding rounding,
+    Inputs inputs, const TensorView& output) {
+  return WithDot(clamp, rounding, inputs, output, shape.geometry.out_c,
+                 [&](auto dot) {
+                   return std::make_unique<Convolution<decltype(dot)>>(
+                       shape, std::move(dot), inputs[1]);
+                 });
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv2d(
-    const v1::Conv2d& op, Inputs inputs, const TensorView& output) {
+    const v1::Conv2d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output) {
   const auto w = inputs[1].shape;
   return PrepareConvolution(
       {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, 2), output.shape),
        std::max(op.groups(), 1)},
-      op.clamp(), inputs, output);
+      op.clamp(), rounding, inputs, output);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv3d(
-    const v1::Conv3d& op, Inputs inputs, const TensorView& output) {
+    const v1::Conv3d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output) {
   const auto w = inputs[1].shape;
   return PrepareConvolution(
       {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, 3), output.shape),
        std::max(op.groups(), 1)},
-      op.clamp(), inputs, output);
+      op.clamp(), rounding, inputs, output);
 }
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareTransposedConv(
-    const v1::TransposedConv& op, Inputs inputs, const TensorView& output) {
+    const v1::TransposedConv& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output) {
   const auto w = inputs[1].shape;
   return PrepareConvolution(
       {GeometryOf(op.window(), inputs[0].shape, w.subspan(1, w.size() - 2),
                   output.shape),
        std::max(op.groups(), 1), true},
-      op.clamp(), inputs, output);
+      op.clamp(), rounding, inputs, output);
 }
 
 }  // namespace edgekiln::ops

@@ -178,11 +178,12 @@ class Depthwise : public PreparedOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDepthwiseConv2d(
-    const v1::DepthwiseConv2d& op, Inputs inputs, const TensorView& output) {
+    const v1::DepthwiseConv2d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output) {
   const WindowGeometry g =
       GeometryOf(op.window(), inputs[0].shape, inputs[1].shape.subspan(1, 2),
                  output.shape);
-  return WithDot(op.clamp(), inputs, output, g.out_c, [&](auto dot) {
+  return WithDot(op.clamp(), rounding, inputs, output, g.out_c, [&](auto dot) {
     return std::make_unique<Depthwise<decltype(dot)>>(
         g, op.depth_multiplier(), std::move(dot), inputs[1]);
   });

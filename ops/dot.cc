@@ -19,6 +19,7 @@ ByteFinish::ByteFinish(const QuantizedDotParameters& parameters)
     multiplier_.push_back(factor.multiplier);
     shift_.push_back(31 - factor.shift);
     round_.push_back(int64_t{1} << (shift_.back() - 1));
+    half_even_ = factor.half_even;
   }
 }
 
@@ -41,7 +42,8 @@ void ByteFinish::Run(const int32_t* sums, int64_t rows, int64_t columns,
                                .round = round_.data() + first,
                                .zero_point = zero_point_,
                                .low = range_.min - zero_point_,
-                               .high = range_.max - zero_point_};
+                               .high = range_.max - zero_point_,
+                               .half_even = half_even_};
   kernel(part, rows, columns, sums, to.output.as<uint8_t>() + to.first,
          to.stride);
 }

@@ -125,6 +125,7 @@ class ByteFinish {
   std::vector<int32_t> no_bias_;
   int32_t zero_point_;
   QuantizedRange range_;
+  bool half_even_ = false;
 };
 
 // int8 and uint8 activations, weights and results in any combination; exact
@@ -208,11 +209,9 @@ class WrappingDot {
 
 // Calls make(dot) for the arithmetic of input 0.
 template <typename Make>
-absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(const v1::Clamp& clamp,
-                                                    Inputs inputs,
-                                                    const TensorView& output,
-                                                    int64_t channels,
-                                                    const Make& make) {
+absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(
+    const v1::Clamp& clamp, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output, int64_t channels, const Make& make) {
   switch (inputs[0].type) {
     case v1::FLOAT32:
       return make(RealDot<float>(clamp));
@@ -223,10 +222,10 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(const v1::Clamp& clamp,
     default:
       break;
   }
-  EK_ASSIGN_OR_RETURN(
-      QuantizedDotParameters parameters,
-      DotParameters(clamp, inputs[0].quantization, inputs[1].quantization,
-                    output.quantization, output.type, channels));
+  EK_ASSIGN_OR_RETURN(QuantizedDotParameters parameters,
+                      DotParameters(clamp, rounding, inputs[0].quantization,
+                                    inputs[1].quantization, output.quantization,
+                                    output.type, channels));
   if (inputs[0].type == v1::INT16) return make(WideDot(std::move(parameters)));
   if (inputs[0].type == v1::UINT8) {
     return make(ByteDot<uint8_t>(parameters));

@@ -150,17 +150,20 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> Prepare(const v1::OpAttributes& op,
                                                     const TensorView& output) {
   switch (op.op_case()) {
     case v1::OpAttributes::kConv2D:
-      return PrepareConv2d(op.conv2d(), inputs, output);
+      return PrepareConv2d(op.conv2d(), op.rounding(), inputs, output);
     case v1::OpAttributes::kConv3D:
-      return PrepareConv3d(op.conv3d(), inputs, output);
+      return PrepareConv3d(op.conv3d(), op.rounding(), inputs, output);
     case v1::OpAttributes::kTransposedConv:
-      return PrepareTransposedConv(op.transposed_conv(), inputs, output);
+      return PrepareTransposedConv(op.transposed_conv(), op.rounding(), inputs,
+                                   output);
     case v1::OpAttributes::kDepthwiseConv2D:
-      return PrepareDepthwiseConv2d(op.depthwise_conv2d(), inputs, output);
+      return PrepareDepthwiseConv2d(op.depthwise_conv2d(), op.rounding(),
+                                    inputs, output);
     case v1::OpAttributes::kFullyConnected:
-      return PrepareFullyConnected(op.fully_connected(), inputs, output);
+      return PrepareFullyConnected(op.fully_connected(), op.rounding(), inputs,
+                                   output);
     case v1::OpAttributes::kMatMul:
-      return PrepareMatMul(inputs, output);
+      return PrepareMatMul(op.rounding(), inputs, output);
     default:
       return NoSuchOp(op);
   }

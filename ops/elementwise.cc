@@ -23,28 +23,28 @@ absl::Status Combine(const v1::Clamp& clamp, Inputs inputs,
 
 }  // namespace
 
-absl::Status Add(const v1::Add& op, Inputs inputs,
+absl::Status Add(const v1::Add& op, v1::Rounding rounding, Inputs inputs,
                  const MutableTensorView& output) {
   if (output.quantization.present()) {
-    return AddQuantized(op.clamp(), 1, inputs, output);
+    return AddQuantized(op.clamp(), rounding, 1, inputs, output);
   }
   return Combine(op.clamp(), inputs, output,
                  [](auto a, auto b) { return Sum(a, b); });
 }
 
-absl::Status Mul(const v1::Mul& op, Inputs inputs,
+absl::Status Mul(const v1::Mul& op, v1::Rounding rounding, Inputs inputs,
                  const MutableTensorView& output) {
   if (output.quantization.present()) {
-    return MulQuantized(op.clamp(), inputs, output);
+    return MulQuantized(op.clamp(), rounding, inputs, output);
   }
   return Combine(op.clamp(), inputs, output,
                  [](auto a, auto b) { return Product(a, b); });
 }
 
-absl::Status Clip(const v1::Clip& op, const TensorView& input,
-                  const MutableTensorView& output) {
+absl::Status Clip(const v1::Clip& op, v1::Rounding rounding,
+                  const TensorView& input, const MutableTensorView& output) {
   if (output.quantization.present()) {
-    return ClipQuantized(op.clamp(), input, output);
+    return ClipQuantized(op.clamp(), rounding, input, output);
   }
   return WithElementType(output.type, [&](auto type) {
     using T = decltype(type);

@@ -234,21 +234,21 @@ absl::Status ComputeElementwise(const v1::OpAttributes& op, Inputs inputs,
   }
   switch (op.op_case()) {
     case v1::OpAttributes::kAdd:
-      return Add(op.add(), inputs, outputs[0]);
+      return Add(op.add(), op.rounding(), inputs, outputs[0]);
     case v1::OpAttributes::kMul:
-      return Mul(op.mul(), inputs, outputs[0]);
+      return Mul(op.mul(), op.rounding(), inputs, outputs[0]);
     case v1::OpAttributes::kClip:
-      return Clip(op.clip(), inputs[0], outputs[0]);
+      return Clip(op.clip(), op.rounding(), inputs[0], outputs[0]);
     case v1::OpAttributes::kUnary:
-      return Unary(op.unary(), inputs[0], outputs[0]);
+      return Unary(op.unary(), op.rounding(), inputs[0], outputs[0]);
     case v1::OpAttributes::kBinary:
-      return Binary(op.binary(), inputs, outputs[0]);
+      return Binary(op.binary(), op.rounding(), inputs, outputs[0]);
     case v1::OpAttributes::kSelect:
       return Select(inputs, outputs[0]);
     case v1::OpAttributes::kCast:
       return Cast(inputs[0], outputs[0]);
     case v1::OpAttributes::kQuantize:
-      return Quantize(op.quantize(), inputs[0], outputs[0]);
+      return Quantize(op.rounding(), inputs[0], outputs[0]);
     case v1::OpAttributes::kDequantize:
       return Dequantize(inputs[0], outputs[0]);
     default:

@@ -1,5 +1,7 @@
 #include "ops/families.h"
 
+#include "ops/rounding.h"
+
 namespace edgekiln::ops {
 namespace {
 
@@ -17,9 +19,7 @@ absl::Status ComputeNothing(const v1::OpAttributes& op, Inputs, Outputs,
   return NoSuchOp(op);
 }
 
-}  // namespace
-
-OpFamily FamilyOf(const v1::OpAttributes& op) {
+OpFamily KindOf(const v1::OpAttributes& op) {
   switch (op.op_case()) {
     case v1::OpAttributes::kConv2D:
     case v1::OpAttributes::kDepthwiseConv2D:
@@ -75,6 +75,18 @@ OpFamily FamilyOf(const v1::OpAttributes& op) {
       break;
   }
   return {InferNothing, CheckNothing, ComputeNothing};
+}
+
+}  // namespace
+
+OpFamily FamilyOf(const v1::OpAttributes& op) {
+  OpFamily family = KindOf(op);
+  if (op.rounding() == v1::HALF_EVEN &&
+      HalfEvenFormOf(op) == HalfEvenForm::kFloats) {
+    family.compute = ComputeThroughFloats;
+    family.prepare = nullptr;
+  }
+  return family;
 }
 
 }  // namespace edgekiln::ops

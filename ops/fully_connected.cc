@@ -42,10 +42,13 @@ class Layer : public PreparedOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareFullyConnected(
-    const v1::FullyConnected& op, Inputs inputs, const TensorView& output) {
-  return WithDot(op.clamp(), inputs, output, inputs[1].shape[0], [&](auto dot) {
-    return std::make_unique<Layer<decltype(dot)>>(std::move(dot), inputs[1]);
-  });
+    const v1::FullyConnected& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output) {
+  return WithDot(op.clamp(), rounding, inputs, output, inputs[1].shape[0],
+                 [&](auto dot) {
+                   return std::make_unique<Layer<decltype(dot)>>(std::move(dot),
+                                                                 inputs[1]);
+                 });
 }
 
 }  // namespace edgekiln::ops

@@ -13,7 +13,8 @@
 
 // One function per op, each in the source file of its family. They compute;
 // types and shapes have been checked by CheckOp(), not all outputs are empty.
-// Only the families (families.h) call them. Semantics: docs/numerics.md.
+// Only the families (families.h) call them. `rounding` is the op's, where it
+// has a meaning of its own. Semantics: docs/numerics.md.
 namespace edgekiln::ops {
 
 using Inputs = absl::Span<const TensorView>;
@@ -26,30 +27,37 @@ inline TensorView InputOr(Inputs inputs, size_t index) {
 
 // conv.cc, depthwise.cc, fully_connected.cc, matmul.cc
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv2d(
-    const v1::Conv2d& op, Inputs inputs, const TensorView& output);
+    const v1::Conv2d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output);
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareConv3d(
-    const v1::Conv3d& op, Inputs inputs, const TensorView& output);
+    const v1::Conv3d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output);
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareTransposedConv(
-    const v1::TransposedConv& op, Inputs inputs, const TensorView& output);
+    const v1::TransposedConv& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output);
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareDepthwiseConv2d(
-    const v1::DepthwiseConv2d& op, Inputs inputs, const TensorView& output);
+    const v1::DepthwiseConv2d& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output);
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareFullyConnected(
-    const v1::FullyConnected& op, Inputs inputs, const TensorView& output);
+    const v1::FullyConnected& op, v1::Rounding rounding, Inputs inputs,
+    const TensorView& output);
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareMatMul(
-    Inputs inputs, const TensorView& output);
+    v1::Rounding rounding, Inputs inputs, const TensorView& output);
 // pool.cc
-absl::Status AveragePool2d(const v1::AveragePool2d& op, const TensorView& input,
+absl::Status AveragePool2d(const v1::AveragePool2d& op, v1::Rounding rounding,
+                           const TensorView& input,
                            const MutableTensorView& output);
 absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
                        const MutableTensorView& output);
-absl::Status Pool(const v1::Pool& op, const TensorView& input, Outputs outputs);
+absl::Status Pool(const v1::Pool& op, v1::Rounding rounding,
+                  const TensorView& input, Outputs outputs);
 // elementwise.cc
-absl::Status Add(const v1::Add& op, Inputs inputs,
+absl::Status Add(const v1::Add& op, v1::Rounding rounding, Inputs inputs,
                  const MutableTensorView& output);
-absl::Status Mul(const v1::Mul& op, Inputs inputs,
+absl::Status Mul(const v1::Mul& op, v1::Rounding rounding, Inputs inputs,
                  const MutableTensorView& output);
-absl::Status Clip(const v1::Clip& op, const TensorView& input,
-                  const MutableTensorView& output);
+absl::Status Clip(const v1::Clip& op, v1::Rounding rounding,
+                  const TensorView& input, const MutableTensorView& output);
 // softmax.cc
 absl::Status Softmax(const v1::Softmax& op, const TensorView& input,
                      const MutableTensorView& output);
@@ -59,10 +67,10 @@ absl::Status Transpose(const v1::Transpose& op, const TensorView& input,
                        const MutableTensorView& output);
 absl::Status Pad(const v1::Pad& op, const TensorView& input,
                  const MutableTensorView& output);
-absl::Status Concat(const v1::Concat& op, Inputs inputs,
+absl::Status Concat(const v1::Concat& op, v1::Rounding rounding, Inputs inputs,
                     const MutableTensorView& output);
 // quantize.cc
-absl::Status Quantize(const v1::Quantize& op, const TensorView& input,
+absl::Status Quantize(v1::Rounding rounding, const TensorView& input,
                       const MutableTensorView& output);
 absl::Status Dequantize(const TensorView& input,
                         const MutableTensorView& output);
@@ -99,10 +107,10 @@ absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs,
 absl::Status LstmInteger(const v1::Lstm& op, Inputs inputs, Outputs outputs);
 absl::Status SvdfInteger(const v1::Svdf& op, Inputs inputs, Outputs outputs);
 // unary.cc
-absl::Status Unary(const v1::Unary& op, const TensorView& input,
-                   const MutableTensorView& output);
+absl::Status Unary(const v1::Unary& op, v1::Rounding rounding,
+                   const TensorView& input, const MutableTensorView& output);
 // binary.cc
-absl::Status Binary(const v1::Binary& op, Inputs inputs,
+absl::Status Binary(const v1::Binary& op, v1::Rounding rounding, Inputs inputs,
                     const MutableTensorView& output);
 // select.cc
 absl::Status Select(Inputs inputs, const MutableTensorView& output);

@@ -84,9 +84,9 @@ class Product : public PreparedOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PreparedOp>> PrepareMatMul(
-    Inputs inputs, const TensorView& output) {
+    v1::Rounding rounding, Inputs inputs, const TensorView& output) {
   const MatMulGeometry g = GeometryOf(inputs, output.shape);
-  return WithDot({}, inputs, output, g.columns, [&](auto dot) {
+  return WithDot({}, rounding, inputs, output, g.columns, [&](auto dot) {
     return std::make_unique<Product<decltype(dot)>>(g, std::move(dot),
                                                     inputs[1]);
   });

@@ -15,9 +15,9 @@ namespace {
 template <typename T>
 absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
                            const MutableTensorView& output) {
-  EK_ASSIGN_OR_RETURN(
-      const RescaleParameters p,
-      ChangeOfScale({}, input.quantization, output.quantization, output.type));
+  EK_ASSIGN_OR_RETURN(const RescaleParameters p,
+                      ChangeOfScale({}, v1::HALF_UP, input.quantization,
+                                    output.quantization, output.type));
   const auto count = static_cast<int32_t>(ReducedCount(op.axes(), input.shape));
   const int64_t outputs = NumElements(output.shape);
   const std::vector<int32_t> sums = ReduceOver<T, int32_t>(

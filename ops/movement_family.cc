@@ -336,7 +336,7 @@ absl::Status ComputeMovement(const v1::OpAttributes& op, Inputs inputs,
     case v1::OpAttributes::kPad:
       return Pad(op.pad(), inputs[0], outputs[0]);
     case v1::OpAttributes::kConcat:
-      return Concat(op.concat(), inputs, outputs[0]);
+      return Concat(op.concat(), op.rounding(), inputs, outputs[0]);
     case v1::OpAttributes::kGather:
       return Gather(op.gather(), inputs, outputs[0]);
     case v1::OpAttributes::kGatherElements:

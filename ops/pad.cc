@@ -23,7 +23,7 @@ std::vector<char> PaddingElement(const v1::Pad& op, const TensorView& input) {
     at_value.set_min(op.value());
     // Integers are little-endian: the low bytes come first.
     const int32_t value =
-        ClampRange(at_value, input.quantization, input.type).min;
+        ClampRange(at_value, v1::HALF_UP, input.quantization, input.type).min;
     std::memcpy(element.data(), &value,
                 std::min(element.size(), sizeof(value)));
   } else if (input.type == v1::FLOAT16) {

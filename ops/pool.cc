@@ -20,6 +20,7 @@ namespace {
 struct Problem {
   WindowGeometry geometry;
   const v1::Clamp& clamp;
+  v1::Rounding rounding = v1::HALF_UP;
   bool count_include_pad = false;
   bool column_major = false;
 };
@@ -58,9 +59,10 @@ void ForEachWindow(const WindowGeometry& g, const Start& start,
 template <typename T>
 class Limit {
  public:
-  Limit(const v1::Clamp& clamp, const MutableTensorView& output)
-      : real_(FloatRangeOf(clamp)),
-        steps_(ClampRange(clamp, output.quantization, output.type)),
+  Limit(const Problem& problem, const MutableTensorView& output)
+      : real_(FloatRangeOf(problem.clamp)),
+        steps_(ClampRange(problem.clamp, problem.rounding, output.quantization,
+                          output.type)),
         plain_(!output.quantization.present()) {}
 
   T operator()(T value) const {
@@ -80,17 +82,21 @@ class Limit {
   bool plain_;
 };
 
-// Sums of T, and their means: of no values 0, or the zero point.
+// The mean of `inside` values that sum to `sum` and of padding, `count` in all:
+// of none 0, or the zero point.
 template <typename T>
-T Mean(T sum, int64_t count, int64_t, int32_t) {
+T Mean(T sum, int64_t count, int64_t, int32_t, v1::Rounding) {
   return count == 0 ? T{0} : sum / static_cast<T>(count);
 }
 template <typename T>
-T Mean(int64_t sum, int64_t count, int64_t padded, int32_t zero_point) {
+T Mean(int64_t sum, int64_t count, int64_t inside, int32_t zero_point,
+       v1::Rounding rounding) {
   if (count == 0) return static_cast<T>(zero_point);
-  const int64_t all = sum + padded * zero_point;
-  return static_cast<T>(all > 0 ? (all + count / 2) / count
-                                : (all - count / 2) / count);
+  // Even is the distance to the zero point: the real value counts.
+  return static_cast<T>(
+      rounding == v1::HALF_EVEN
+          ? zero_point + AverageHalfEven(sum - inside * zero_point, count)
+          : RoundedAverage(sum + (count - inside) * zero_point, count));
 }
 
 template <typename T, typename Sum>
@@ -98,7 +104,7 @@ void Average(const Problem& problem, const TensorView& input,
              const MutableTensorView& output) {
   const WindowGeometry& g = problem.geometry;
   const int64_t channels = g.in_c;
-  const Limit<T> limit(problem.clamp, output);
+  const Limit<T> limit(problem, output);
   const int32_t zero_point =
       input.quantization.present() ? input.quantization.zero_point[0] : 0;
   using Wide = std::conditional_t<std::is_floating_point_v<T>, T, int64_t>;
@@ -128,8 +134,8 @@ void Average(const Problem& problem, const TensorView& input,
           }
         }
         for (int64_t c = 0; c < channels; ++c) {
-          out[c] = limit(Mean<T>(static_cast<Wide>(sums[c]), counted,
-                                 counted - count, zero_point));
+          out[c] = limit(Mean<T>(static_cast<Wide>(sums[c]), counted, count,
+                                 zero_point, problem.rounding));
         }
         std::fill(columns.begin(), columns.end(), 0);
       });
@@ -153,7 +159,7 @@ void Maximum(const Problem& problem, const TensorView& input,
              const MutableTensorView& output, int64_t* indices) {
   const WindowGeometry& g = problem.geometry;
   const int64_t channels = g.in_c;
-  const Limit<T> limit(problem.clamp, output);
+  const Limit<T> limit(problem, output);
   const T lowest = std::is_floating_point_v<T>
                        ? -std::numeric_limits<T>::infinity()
                        : std::numeric_limits<T>::lowest();
@@ -261,11 +267,12 @@ WindowGeometry Geometry2d(const Op& op, const TensorView& input,
 
 }  // namespace
 
-absl::Status AveragePool2d(const v1::AveragePool2d& op, const TensorView& input,
+absl::Status AveragePool2d(const v1::AveragePool2d& op, v1::Rounding rounding,
+                           const TensorView& input,
                            const MutableTensorView& output) {
-  return AverageOf(
-      {Geometry2d(op, input, output), op.clamp(), op.count_include_pad()},
-      input, output);
+  return AverageOf({Geometry2d(op, input, output), op.clamp(), rounding,
+                    op.count_include_pad()},
+                   input, output);
 }
 
 absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
@@ -274,12 +281,12 @@ absl::Status MaxPool2d(const v1::MaxPool2d& op, const TensorView& input,
                    nullptr);
 }
 
-absl::Status Pool(const v1::Pool& op, const TensorView& input,
-                  Outputs outputs) {
+absl::Status Pool(const v1::Pool& op, v1::Rounding rounding,
+                  const TensorView& input, Outputs outputs) {
   const std::vector<int64_t> kernel(op.kernel().begin(), op.kernel().end());
   const Problem problem{
       GeometryOf(op.window(), input.shape, kernel, outputs[0].shape),
-      op.clamp(), op.count_include_pad(), op.column_major()};
+      op.clamp(), rounding, op.count_include_pad(), op.column_major()};
   if (op.function() == v1::Pool::AVERAGE) {
     return AverageOf(problem, input, outputs[0]);
   }

@@ -141,11 +141,12 @@ absl::Status ComputePooling(const v1::OpAttributes& op, Inputs inputs,
   }
   switch (op.op_case()) {
     case v1::OpAttributes::kAveragePool2D:
-      return AveragePool2d(op.average_pool2d(), inputs[0], outputs[0]);
+      return AveragePool2d(op.average_pool2d(), op.rounding(), inputs[0],
+                           outputs[0]);
     case v1::OpAttributes::kMaxPool2D:
       return MaxPool2d(op.max_pool2d(), inputs[0], outputs[0]);
     case v1::OpAttributes::kPool:
-      return Pool(op.pool(), inputs[0], outputs);
+      return Pool(op.pool(), op.rounding(), inputs[0], outputs);
     default:
       return NoSuchOp(op);
   }

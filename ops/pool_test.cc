@@ -1,4 +1,5 @@
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -96,6 +97,21 @@ TEST(RoundedAverageTest, IsSymmetric) {
   EXPECT_EQ(RoundedAverage(4, 3), 1);
   EXPECT_EQ(RoundedAverage(-4, 3), -1);
   EXPECT_EQ(RoundedAverage(5, 3), 2);
+}
+
+TEST(AverageHalfEvenTest, EqualsTheDefinition) {
+  for (int64_t count = 1; count < 9; ++count) {
+    for (int64_t sum = -50; sum <= 50; ++sum) {
+      // The even one of the two nearest, if there are two.
+      int64_t best = -60;
+      for (int64_t y = -60; y <= 60; ++y) {
+        const int64_t error = std::abs(y * count - sum);
+        const int64_t least = std::abs(best * count - sum);
+        if (error < least || (error == least && y % 2 == 0)) best = y;
+      }
+      EXPECT_EQ(AverageHalfEven(sum, count), best) << sum << " / " << count;
+    }
+  }
 }
 
 }  // namespace

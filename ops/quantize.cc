@@ -27,13 +27,13 @@ void ForEachElement(absl::Span<const int64_t> shape, const QuantizationView& q,
 
 // Division and rounding in the float type of the input.
 template <typename From, typename To>
-void FromFloat(v1::Quantize::Rounding rounding, const TensorView& input,
+void FromFloat(v1::Rounding rounding, const TensorView& input,
                const MutableTensorView& output) {
   const QuantizedRange range = RangeOf(output.type);
   const QuantizationView& q = output.quantization;
   const From* x = input.as<From>();
   To* y = output.as<To>();
-  const bool even = rounding == v1::Quantize::HALF_EVEN;
+  const bool even = rounding == v1::HALF_EVEN;
   ForEachElement(output.shape, q, [&](int64_t i, int64_t c) {
     const From ratio = x[i] / static_cast<From>(q.scale[c]);
     const double steps = even ? std::nearbyint(ratio) : std::round(ratio);
@@ -46,11 +46,11 @@ void FromFloat(v1::Quantize::Rounding rounding, const TensorView& input,
 }
 
 template <typename From, typename To>
-absl::Status FromQuantized(const TensorView& input,
+absl::Status FromQuantized(v1::Rounding rounding, const TensorView& input,
                            const MutableTensorView& output) {
-  EK_ASSIGN_OR_RETURN(
-      const RescaleParameters p,
-      ChangeOfScale({}, input.quantization, output.quantization, output.type));
+  EK_ASSIGN_OR_RETURN(const RescaleParameters p,
+                      ChangeOfScale({}, rounding, input.quantization,
+                                    output.quantization, output.type));
   const From* x = input.as<From>();
   To* y = output.as<To>();
   for (int64_t i = 0; i < NumElements(output.shape); ++i) {
@@ -82,20 +82,20 @@ absl::Status WithStepsType(v1::ElementType type, const Fn& fn) {
 
 }  // namespace
 
-absl::Status Quantize(const v1::Quantize& op, const TensorView& input,
+absl::Status Quantize(v1::Rounding rounding, const TensorView& input,
                       const MutableTensorView& output) {
   return WithStepsType(output.type, [&](auto to) {
     using To = decltype(to);
     if (input.type == v1::FLOAT32) {
-      FromFloat<float, To>(op.rounding(), input, output);
+      FromFloat<float, To>(rounding, input, output);
       return absl::OkStatus();
     }
     if (input.type == v1::FLOAT64) {
-      FromFloat<double, To>(op.rounding(), input, output);
+      FromFloat<double, To>(rounding, input, output);
       return absl::OkStatus();
     }
     return WithStepsType(input.type, [&](auto from) {
-      return FromQuantized<decltype(from), To>(input, output);
+      return FromQuantized<decltype(from), To>(rounding, input, output);
     });
   });
 }

@@ -10,17 +10,20 @@
 namespace edgekiln::ops {
 
 // binary_quantized.cc. a + sign * b.
-absl::Status AddQuantized(const v1::Clamp& clamp, int32_t sign, Inputs inputs,
+absl::Status AddQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                          int32_t sign, Inputs inputs,
                           const MutableTensorView& output);
-absl::Status MulQuantized(const v1::Clamp& clamp, Inputs inputs,
-                          const MutableTensorView& output);
-absl::Status BinaryQuantized(const v1::Binary& op, Inputs inputs,
-                             const MutableTensorView& output);
+absl::Status MulQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                          Inputs inputs, const MutableTensorView& output);
+absl::Status BinaryQuantized(const v1::Binary& op, v1::Rounding rounding,
+                             Inputs inputs, const MutableTensorView& output);
 
 // unary_quantized.cc
-absl::Status ClipQuantized(const v1::Clamp& clamp, const TensorView& input,
+absl::Status ClipQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                           const TensorView& input,
                            const MutableTensorView& output);
-absl::Status UnaryQuantized(const v1::Unary& op, const TensorView& input,
+absl::Status UnaryQuantized(const v1::Unary& op, v1::Rounding rounding,
+                            const TensorView& input,
                             const MutableTensorView& output);
 
 }  // namespace edgekiln::ops

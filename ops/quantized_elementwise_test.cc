@@ -172,7 +172,8 @@ TEST(RequantizeTypesTest, EveryPair) {
 
 TEST(QuantizeRoundingTest, HalfEvenIsThatOfOnnx) {
   v1::OpAttributes op;
-  op.mutable_quantize()->set_rounding(v1::Quantize::HALF_EVEN);
+  op.mutable_quantize();
+  op.set_rounding(v1::HALF_EVEN);
   TestTensor<float> x{{6}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 1e9f}};
   TestTensor<uint16_t> y{{6}, {}, {1}, {10}};
   ASSERT_TRUE(Compute(op, {x.view()}, y).ok());

@@ -27,9 +27,11 @@ absl::Status WantScales(const QuantizationView& q, absl::string_view which,
 
 // zero_point + round(bound / scale), limited to the range. In float like
 // TensorFlow Lite, but saturating instead of overflowing.
-int32_t QuantizeBound(float bound, const QuantizationView& q,
-                      QuantizedRange range) {
-  const double steps = std::round(bound / q.scale[0]);
+int32_t QuantizeBound(float bound, v1::Rounding rounding,
+                      const QuantizationView& q, QuantizedRange range) {
+  const float real = bound / q.scale[0];
+  const double steps =
+      rounding == v1::HALF_EVEN ? std::nearbyint(real) : std::round(real);
   const double value = steps + q.zero_point[0];
   return static_cast<int32_t>(
       std::clamp(value, double(range.min), double(range.max)));
@@ -55,21 +57,24 @@ QuantizedRange RangeOf(v1::ElementType type) {
   }
 }
 
-QuantizedRange ClampRange(const v1::Clamp& clamp,
+QuantizedRange ClampRange(const v1::Clamp& clamp, v1::Rounding rounding,
                           const QuantizationView& output,
                           v1::ElementType type) {
   const QuantizedRange full = RangeOf(type);
   QuantizedRange range = full;
   if (!output.present()) return range;
-  if (clamp.has_min()) range.min = QuantizeBound(clamp.min(), output, full);
-  if (clamp.has_max()) range.max = QuantizeBound(clamp.max(), output, full);
+  if (clamp.has_min())
+    range.min = QuantizeBound(clamp.min(), rounding, output, full);
+  if (clamp.has_max())
+    range.max = QuantizeBound(clamp.max(), rounding, output, full);
   return range;
 }
 
 absl::StatusOr<QuantizedDotParameters> DotParameters(
-    const v1::Clamp& clamp, const QuantizationView& input,
-    const QuantizationView& weights, const QuantizationView& output,
-    v1::ElementType output_type, int64_t channels) {
+    const v1::Clamp& clamp, v1::Rounding rounding,
+    const QuantizationView& input, const QuantizationView& weights,
+    const QuantizationView& output, v1::ElementType output_type,
+    int64_t channels) {
   EK_RETURN_IF_ERROR(WantScales(input, "input", 1));
   EK_RETURN_IF_ERROR(WantScales(weights, "weights", channels));
   EK_RETURN_IF_ERROR(WantScales(output, "output", 1));
@@ -77,19 +82,19 @@ absl::StatusOr<QuantizedDotParameters> DotParameters(
   parameters.input_zero_point = input.zero_point[0];
   parameters.weight_zero_point = weights.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
-  parameters.clamp = ClampRange(clamp, output, output_type);
+  parameters.clamp = ClampRange(clamp, rounding, output, output_type);
   parameters.multiplier.reserve(channels);
   for (int64_t c = 0; c < channels; ++c) {
     const double weight_scale = weights.scale[weights.per_channel() ? c : 0];
     const double factor =
         double{input.scale[0]} * weight_scale / double{output.scale[0]};
-    parameters.multiplier.push_back(QuantizeMultiplier(factor));
+    parameters.multiplier.push_back(QuantizeMultiplier(factor, rounding));
   }
   return parameters;
 }
 
 absl::StatusOr<QuantizedAddParameters> AddParameters(
-    const v1::Clamp& clamp, const QuantizationView& a,
+    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,
     v1::ElementType output_type) {
   EK_RETURN_IF_ERROR(WantScales(a, "input 0", 1));
@@ -99,21 +104,23 @@ absl::StatusOr<QuantizedAddParameters> AddParameters(
   parameters.zero_point[0] = a.zero_point[0];
   parameters.zero_point[1] = b.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
-  parameters.clamp = ClampRange(clamp, output, output_type);
+  parameters.clamp = ClampRange(clamp, rounding, output, output_type);
   // As many bits as fit beside those of the values.
   parameters.left_shift = output_type == v1::INT16 ? 15 : 20;
   // Halved so that the sum of both cannot leave int32.
   const double unit = 2.0 * std::max(double{a.scale[0]}, double{b.scale[0]});
   const double shifted = static_cast<double>(1 << parameters.left_shift);
-  parameters.multiplier[0] = QuantizeMultiplier(double{a.scale[0]} / unit);
-  parameters.multiplier[1] = QuantizeMultiplier(double{b.scale[0]} / unit);
+  parameters.multiplier[0] =
+      QuantizeMultiplier(double{a.scale[0]} / unit, rounding);
+  parameters.multiplier[1] =
+      QuantizeMultiplier(double{b.scale[0]} / unit, rounding);
   parameters.output_multiplier =
-      QuantizeMultiplier(unit / (shifted * double{output.scale[0]}));
+      QuantizeMultiplier(unit / (shifted * double{output.scale[0]}), rounding);
   return parameters;
 }
 
 absl::StatusOr<QuantizedMulParameters> MulParameters(
-    const v1::Clamp& clamp, const QuantizationView& a,
+    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,
     v1::ElementType output_type) {
   EK_RETURN_IF_ERROR(WantScales(a, "input 0", 1));
@@ -123,14 +130,15 @@ absl::StatusOr<QuantizedMulParameters> MulParameters(
   parameters.zero_point[0] = a.zero_point[0];
   parameters.zero_point[1] = b.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
-  parameters.clamp = ClampRange(clamp, output, output_type);
+  parameters.clamp = ClampRange(clamp, rounding, output, output_type);
   // In float, as TensorFlow Lite computes this one factor.
   const float factor = a.scale[0] * b.scale[0] / output.scale[0];
-  parameters.multiplier = QuantizeMultiplier(double{factor});
+  parameters.multiplier = QuantizeMultiplier(double{factor}, rounding);
   return parameters;
 }
 
 absl::StatusOr<RescaleParameters> ChangeOfScale(const v1::Clamp& clamp,
+                                                v1::Rounding rounding,
                                                 const QuantizationView& input,
                                                 const QuantizationView& output,
                                                 v1::ElementType output_type) {
@@ -140,9 +148,9 @@ absl::StatusOr<RescaleParameters> ChangeOfScale(const v1::Clamp& clamp,
   parameters.identity = input == output;
   parameters.input_zero_point = input.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
-  parameters.multiplier =
-      QuantizeMultiplier(double{input.scale[0]} / double{output.scale[0]});
-  parameters.clamp = ClampRange(clamp, output, output_type);
+  parameters.multiplier = QuantizeMultiplier(
+      double{input.scale[0]} / double{output.scale[0]}, rounding);
+  parameters.clamp = ClampRange(clamp, rounding, output, output_type);
   return parameters;
 }
 

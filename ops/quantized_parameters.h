@@ -13,8 +13,9 @@
 // points in one place, so that the reference kernels and every engine's code
 // generator use the same ones (docs/numerics.md). Same bits on every machine.
 //
-// All functions return INVALID_ARGUMENT if a quantization is missing or has
-// the wrong arity. Thread-safe: pure functions.
+// `rounding` is that of every multiplier. All functions return INVALID_ARGUMENT
+// if a quantization is missing or has the wrong arity. Thread-safe: pure
+// functions.
 namespace edgekiln::ops {
 
 // Limits of a quantized result, inclusive, in units of the output tensor:
@@ -28,8 +29,9 @@ struct QuantizedRange {
 // Bounds of an integer element type; {0, 0} for others.
 QuantizedRange RangeOf(v1::ElementType type);
 
-// zero_point + round_half_away(bound / scale) in float, for each bound present.
-QuantizedRange ClampRange(const v1::Clamp& clamp,
+// zero_point + round(bound / scale) in float, for each bound present; HALF_UP
+// rounds half away from zero.
+QuantizedRange ClampRange(const v1::Clamp& clamp, v1::Rounding rounding,
                           const QuantizationView& output, v1::ElementType type);
 
 // Convolution, depthwise convolution, fully connected, matmul:
@@ -44,9 +46,10 @@ struct QuantizedDotParameters {
 };
 // `channels` multipliers even if the weights are quantized per tensor.
 absl::StatusOr<QuantizedDotParameters> DotParameters(
-    const v1::Clamp& clamp, const QuantizationView& input,
-    const QuantizationView& weights, const QuantizationView& output,
-    v1::ElementType output_type, int64_t channels);
+    const v1::Clamp& clamp, v1::Rounding rounding,
+    const QuantizationView& input, const QuantizationView& weights,
+    const QuantizationView& output, v1::ElementType output_type,
+    int64_t channels);
 
 // Addition:
 //   a' = Rescale((a - zero_point[0]) << left_shift, multiplier[0]), b' alike
@@ -60,7 +63,7 @@ struct QuantizedAddParameters {
   QuantizedRange clamp;
 };
 absl::StatusOr<QuantizedAddParameters> AddParameters(
-    const v1::Clamp& clamp, const QuantizationView& a,
+    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,
     v1::ElementType output_type);
 
@@ -74,7 +77,7 @@ struct QuantizedMulParameters {
   QuantizedRange clamp;
 };
 absl::StatusOr<QuantizedMulParameters> MulParameters(
-    const v1::Clamp& clamp, const QuantizationView& a,
+    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,
     v1::ElementType output_type);
 
@@ -90,14 +93,24 @@ struct RescaleParameters {
   QuantizedRange clamp;
 };
 absl::StatusOr<RescaleParameters> ChangeOfScale(const v1::Clamp& clamp,
+                                                v1::Rounding rounding,
                                                 const QuantizationView& input,
                                                 const QuantizationView& output,
                                                 v1::ElementType output_type);
 
 // Average of `count` > 0 quantized values that sum to `sum`: rounded half away
 // from zero. In and out share one quantization.
-inline int32_t RoundedAverage(int32_t sum, int32_t count) {
+template <typename T>
+T RoundedAverage(T sum, T count) {
   return sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+}
+
+// The same rounded half to even. Sums below 2^62.
+inline int64_t AverageHalfEven(int64_t sum, int64_t count) {
+  // Downwards: of the remainder a negative one borrows.
+  const int64_t down = sum / count - (sum % count < 0 ? 1 : 0);
+  const int64_t twice = 2 * (sum - down * count);
+  return twice > count || (twice == count && down % 2 != 0) ? down + 1 : down;
 }
 
 }  // namespace edgekiln::ops

@@ -92,9 +92,9 @@ absl::Status ReduceBool(const R& op, const TensorView& input,
 template <typename T>
 absl::Status SumQuantized(const R& op, const TensorView& input,
                           const MutableTensorView& output) {
-  EK_ASSIGN_OR_RETURN(
-      const RescaleParameters p,
-      ChangeOfScale({}, input.quantization, output.quantization, output.type));
+  EK_ASSIGN_OR_RETURN(const RescaleParameters p,
+                      ChangeOfScale({}, v1::HALF_UP, input.quantization,
+                                    output.quantization, output.type));
   const int32_t zeros =
       static_cast<int32_t>(ReducedCount(op.axes(), input.shape)) *
       p.input_zero_point;

@@ -76,6 +76,63 @@ TEST(RescaleTest, RoundsOnceAndHalfUp) {
   }
 }
 
+TEST(RescaleTest, RoundsHalfToEvenIfAsked) {
+  const RescaleCase cases[] = {
+      {1, 0.5, 0},    {3, 0.5, 2},
+      {-1, 0.5, 0},   {-3, 0.5, -2},
+      {-5, 0.5, -2},  {10, 0.25, 2},
+      {14, 0.25, 4},  {11, 0.25, 3},
+      {-9, 0.25, -2}, {-2147483647 - 1, 0.5, -1073741824},
+  };
+  for (const RescaleCase& c : cases) {
+    EXPECT_EQ(Rescale(c.value, QuantizeMultiplier(c.factor, v1::HALF_EVEN)),
+              c.expected)
+        << c.value << " * " << c.factor;
+    EXPECT_EQ(RescaleWide(c.value, QuantizeMultiplier(c.factor, v1::HALF_EVEN)),
+              c.expected);
+  }
+}
+
+TEST(MayTieTest, NoRoundingMattersBelow) {
+  for (const double factor : {0.5, 0.25, 0x1p-10, 0.375, 0.875, 3.0, 1.5, 4.0,
+                              0.3, 5.0 / 64, 1.0 / 3}) {
+    const FixedPointMultiplier up = QuantizeMultiplier(factor);
+    FixedPointMultiplier even = up;
+    even.half_even = true;
+    for (int32_t value = 1; value < 5000; ++value) {
+      const bool differ = Rescale(value, up) != Rescale(value, even) ||
+                          Rescale(-value, up) != Rescale(-value, even);
+      ASSERT_TRUE(!differ || MayTie(up, value)) << factor << " " << value;
+    }
+  }
+  EXPECT_FALSE(MayTie(QuantizeMultiplier(0.3), 1 << 24));
+  EXPECT_FALSE(MayTie(QuantizeMultiplier(4.0), 1 << 30));
+  EXPECT_FALSE(MayTie(QuantizeMultiplier(0x1p-10), 511));
+  EXPECT_TRUE(MayTie(QuantizeMultiplier(0x1p-10), 512));
+  EXPECT_FALSE(MayTie({}, 1 << 30));
+}
+
+// Sums whose products are likely to be ties.
+TEST(RescaleTest, HalfToEvenEqualsExactArithmetic) {
+  TestRandom random(3);
+  int ties = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const auto value = static_cast<int32_t>(random.Int(-300000, 300000));
+    const int n = static_cast<int>(random.Int(31, 45));
+    const auto odd = random.Int(1, 15);
+    const FixedPointMultiplier m = {
+        static_cast<int32_t>(odd << random.Int(20, 27)), 31 - n, true};
+    const int64_t product = int64_t{value} * m.multiplier;
+    const int64_t unit = int64_t{1} << n;
+    int64_t down = product / unit - (product % unit < 0 ? 1 : 0);
+    const int64_t twice = 2 * (product - down * unit);
+    ties += twice == unit;
+    if (twice > unit || (twice == unit && down % 2 != 0)) ++down;
+    ASSERT_EQ(Rescale(value, m), static_cast<int32_t>(down));
+  }
+  EXPECT_GT(ties, 100);
+}
+
 TEST(RescaleTest, EqualsExactArithmetic) {
   TestRandom random(2);
   for (int i = 0; i < 100000; ++i) {

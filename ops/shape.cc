@@ -10,12 +10,12 @@ namespace edgekiln::ops {
 namespace {
 
 template <typename T>
-absl::Status RescaleRow(const TensorView& input, const char* from,
-                        int64_t count, const MutableTensorView& output,
-                        char* to) {
-  EK_ASSIGN_OR_RETURN(
-      const RescaleParameters p,
-      ChangeOfScale({}, input.quantization, output.quantization, output.type));
+absl::Status RescaleRow(v1::Rounding rounding, const TensorView& input,
+                        const char* from, int64_t count,
+                        const MutableTensorView& output, char* to) {
+  EK_ASSIGN_OR_RETURN(const RescaleParameters p,
+                      ChangeOfScale({}, rounding, input.quantization,
+                                    output.quantization, output.type));
   for (int64_t i = 0; i < count; ++i) {
     const T value = reinterpret_cast<const T*>(from)[i];
     reinterpret_cast<T*>(to)[i] =
@@ -33,7 +33,7 @@ absl::Status Reshape(const TensorView& input, const MutableTensorView& output) {
   return absl::OkStatus();
 }
 
-absl::Status Concat(const v1::Concat& op, Inputs inputs,
+absl::Status Concat(const v1::Concat& op, v1::Rounding rounding, Inputs inputs,
                     const MutableTensorView& output) {
   const int64_t bytes = ElementBytes(output.type);
   const int64_t inner = NumElements(output.shape.subspan(op.axis() + 1));
@@ -50,7 +50,8 @@ absl::Status Concat(const v1::Concat& op, Inputs inputs,
         continue;
       }
       EK_RETURN_IF_ERROR(WithQuantizedType(output.type, [&](auto type) {
-        return RescaleRow<decltype(type)>(input, from, row, output, to);
+        return RescaleRow<decltype(type)>(rounding, input, from, row, output,
+                                          to);
       }));
     }
     at += row;

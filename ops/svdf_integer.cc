@@ -23,7 +23,8 @@ class IntegerSvdf {
         input_zero_(inputs[0].quantization.zero_point[0]),
         state_zero_(inputs[4].quantization.zero_point[0]),
         output_zero_(outputs[0].quantization.zero_point[0]),
-        range_(ClampRange(op.clamp(), outputs[0].quantization, v1::INT8)) {
+        range_(ClampRange(op.clamp(), v1::HALF_UP, outputs[0].quantization,
+                          v1::INT8)) {
     const auto scale = [&](size_t i) {
       return inputs[i].quantization.scale[0];
     };

@@ -38,10 +38,10 @@ absl::Status MapWhole(const U& op, const TensorView& input,
 
 }  // namespace
 
-absl::Status Unary(const v1::Unary& op, const TensorView& input,
-                   const MutableTensorView& output) {
+absl::Status Unary(const v1::Unary& op, v1::Rounding rounding,
+                   const TensorView& input, const MutableTensorView& output) {
   if (output.quantization.present()) {
-    return UnaryQuantized(op, input, output);
+    return UnaryQuantized(op, rounding, input, output);
   }
   if (op.function() == U::NOT) {
     return Map<uint8_t>(input, output, [](uint8_t x) { return x == 0; });

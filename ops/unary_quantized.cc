@@ -22,24 +22,33 @@ using ValueFunction = std::function<int32_t(int32_t)>;
 
 // The scales and zero points of one input and one output.
 struct Steps {
-  Steps(const QuantizationView& in, const MutableTensorView& out)
+  Steps(v1::Rounding rounding, const QuantizationView& in,
+        const MutableTensorView& out)
       : input_scale(in.scale[0]),
         output_scale(out.quantization.scale[0]),
         input_zero_point(in.zero_point[0]),
         output_zero_point(out.quantization.zero_point[0]),
-        range(RangeOf(out.type)) {}
+        range(RangeOf(out.type)),
+        rounding(rounding) {}
 
   float input_scale;
   float output_scale;
   int32_t input_zero_point;
   int32_t output_zero_point;
   QuantizedRange range;
+  v1::Rounding rounding;
 };
 
-// f of the real value. 8 bits: in float, as TensorFlow Lite fills its tables.
+// f of the real value. HALF_EVEN: what Dequantize, f and Quantize do to floats.
+// Else, of 8 bits, in float as TensorFlow Lite fills its tables.
 int32_t RealResult(const U& op, const Steps& s, bool is_8_bit, int32_t q) {
   double steps = 0;
-  if (is_8_bit) {
+  if (s.rounding == v1::HALF_EVEN) {
+    const auto x =
+        static_cast<float>(double{s.input_scale} * (q - s.input_zero_point));
+    const auto y = static_cast<float>(UnaryOf(op, double{x}));
+    steps = std::nearbyint(y / s.output_scale);
+  } else if (is_8_bit) {
     const float x = s.input_scale * static_cast<float>(q - s.input_zero_point);
     const auto y = static_cast<float>(UnaryOf(op, double{x}));
     const float inverse = 1.0f / s.output_scale;
@@ -59,7 +68,7 @@ int32_t RealResult(const U& op, const Steps& s, bool is_8_bit, int32_t q) {
 ValueFunction TwoSlopes(float below, float above, const Steps& s) {
   const auto factor = [&s](float slope) {
     const float real = s.input_scale * std::fabs(slope) / s.output_scale;
-    return QuantizeMultiplier(double{real});
+    return QuantizeMultiplier(double{real}, s.rounding);
   };
   const FixedPointMultiplier factors[2] = {factor(above), factor(below)};
   const int32_t signs[2] = {above < 0 ? -1 : 1, below < 0 ? -1 : 1};
@@ -136,7 +145,10 @@ ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
       return TwoSlopes(-1, -1, s);
     case U::HARD_SWISH: {
       const HardSwishFactors factors = HardSwishFactorsOf(s);
-      if (!is_8_bit || factors.output.shift > 0) break;
+      if (!is_8_bit || factors.output.shift > 0 ||
+          s.rounding == v1::HALF_EVEN) {
+        break;
+      }
       return [=](int32_t q) { return HardSwishResult(factors, s, q); };
     }
     default:
@@ -157,10 +169,11 @@ void Map(const TensorView& input, const MutableTensorView& output, const F& f) {
 
 }  // namespace
 
-absl::Status ClipQuantized(const v1::Clamp& clamp, const TensorView& input,
+absl::Status ClipQuantized(const v1::Clamp& clamp, v1::Rounding rounding,
+                           const TensorView& input,
                            const MutableTensorView& output) {
   EK_ASSIGN_OR_RETURN(const RescaleParameters p,
-                      ChangeOfScale(clamp, input.quantization,
+                      ChangeOfScale(clamp, rounding, input.quantization,
                                     output.quantization, output.type));
   return WithQuantizedType(output.type, [&](auto type) {
     using T = decltype(type);
@@ -173,9 +186,10 @@ absl::Status ClipQuantized(const v1::Clamp& clamp, const TensorView& input,
   });
 }
 
-absl::Status UnaryQuantized(const v1::Unary& op, const TensorView& input,
+absl::Status UnaryQuantized(const v1::Unary& op, v1::Rounding rounding,
+                            const TensorView& input,
                             const MutableTensorView& output) {
-  const Steps steps(input.quantization, output);
+  const Steps steps(rounding, input.quantization, output);
   return WithQuantizedType(output.type, [&](auto type) {
     using T = decltype(type);
     Map<T>(input, output, FunctionOf(op, steps, sizeof(T) == 1));

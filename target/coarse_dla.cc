@@ -205,6 +205,10 @@ absl::Status ValidateCommand(const v1::Isa& isa,
         "wrong unit", where,
         absl::StrCat("unit: ", v1::CommandUnit_Name(DlaCommandUnit(*known))));
   }
+  if (command.takes_rounding() && !DlaCommandRounds(*known)) {
+    return IsaError("the command rounds nothing", where,
+                    "remove takes_rounding");
+  }
   for (const DlaRegister reg : DlaCommandReads(*known)) {
     if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
       return IsaError(
@@ -233,6 +237,22 @@ absl::string_view DlaCommandName(DlaCommand command) {
 }
 
 v1::CommandUnit DlaCommandUnit(DlaCommand command) { return Row(command).unit; }
+
+bool DlaCommandRounds(DlaCommand command) {
+  switch (command) {
+    case DlaCommand::kConv:
+    case DlaCommand::kConvRelu:
+    case DlaCommand::kDepthConv:
+    case DlaCommand::kMatMul:
+    case DlaCommand::kActLrelu:
+    case DlaCommand::kPool:
+    case DlaCommand::kAdd:
+    case DlaCommand::kRequant:
+      return true;
+    default:
+      return false;
+  }
+}
 
 std::optional<DlaRegister> FindDlaRegister(absl::string_view name) {
   for (int i = 0; i < kNumDlaRegisters; ++i) {

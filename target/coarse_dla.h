@@ -100,6 +100,8 @@ inline constexpr int64_t kDlaTableEntryBytes = 12;
 absl::string_view DlaRegisterName(DlaRegister reg);    // "IN_ADDR"
 absl::string_view DlaCommandName(DlaCommand command);  // "OP_CONV"
 v1::CommandUnit DlaCommandUnit(DlaCommand command);
+// Whether results are rounded, so that the command may take a rounding.
+bool DlaCommandRounds(DlaCommand command);
 std::optional<DlaRegister> FindDlaRegister(absl::string_view name);
 std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic);
 
@@ -108,7 +110,8 @@ std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic);
 absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
 
 // What this model needs of an instruction set: only names it knows, all
-// registers that the commands read, `reads` complete, REG_WRITE and OP_END.
+// registers that the commands read, `reads` complete, a rounding only where
+// there is something to round, REG_WRITE and OP_END.
 // INVALID_ARGUMENT names the command or register.
 absl::Status ValidateDlaIsa(const v1::Isa& isa);
 

@@ -66,6 +66,7 @@ absl::Status IsaView::ReadFields() {
     Field* target = field.name() == "opcode"      ? &opcode_
                     : field.name() == "register"  ? &register_
                     : field.name() == "immediate" ? &immediate_
+                    : field.name() == "rounding"  ? &rounding_
                                                   : nullptr;
     if (target == nullptr) return TableError("unknown field", where);
     if (target->bits != 0) return TableError("the field occurs twice", where);
@@ -79,6 +80,9 @@ absl::Status IsaView::ReadFields() {
   if (opcode_.bits == 0 || register_.bits == 0 || immediate_.bits == 0) {
     return TableError("needs the fields opcode, register and immediate",
                       "fields");
+  }
+  if (rounding_.bits > 1) {
+    return TableError("the field rounding is wider than 1 bit", "fields");
   }
   if (opcode_.bits > kMaxTableBits || register_.bits > kMaxTableBits) {
     return TableError(absl::StrCat("opcode or register field is wider than ",
@@ -124,6 +128,9 @@ absl::Status IsaView::ReadCommands() {
     if (command_by_opcode_[command.opcode()] >= 0) {
       return TableError("the opcode is used twice", where);
     }
+    if (command.takes_rounding() && rounding_.bits == 0) {
+      return TableError("takes_rounding without a field rounding", where);
+    }
     command_by_opcode_[command.opcode()] = i;
     if (!command_by_mnemonic_.emplace(command.mnemonic(), i).second) {
       return TableError("the mnemonic is used twice", where);
@@ -165,6 +172,12 @@ absl::StatusOr<uint64_t> IsaView::Encode(const CommandWord& word) const {
   }
   const v1::CommandDescriptor& command = isa_.commands(word.command);
   uint64_t bits = static_cast<uint64_t>(command.opcode()) << opcode_.low_bit;
+  if (word.half_even) {
+    if (!command.takes_rounding()) {
+      return WordError(absl::StrCat(command.mnemonic(), " takes no rounding"));
+    }
+    bits |= uint64_t{1} << rounding_.low_bit;
+  }
   if (word.command == register_write_) {
     if (word.reg < 0 || word.reg >= num_registers()) {
       return WordError(absl::StrCat("no register ", word.reg));
@@ -200,6 +213,11 @@ absl::StatusOr<CommandWord> IsaView::Decode(uint64_t bits) const {
   CommandWord word{.command = command_by_opcode_[opcode]};
   if (word.command < 0) {
     return WordError(absl::StrFormat("unknown opcode 0x%02x", opcode));
+  }
+  word.half_even = (bits >> rounding_.low_bit & rounding_.mask()) != 0;
+  if (word.half_even && !command(word.command).takes_rounding()) {
+    return WordError(absl::StrCat("the rounding bit is set in ",
+                                  command(word.command).mnemonic()));
   }
   if (word.command != register_write_) {
     if (index != 0) {

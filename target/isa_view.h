@@ -22,14 +22,16 @@ namespace edgekiln::target {
 // Isa.commands and Isa.registers.
 struct CommandWord {
   int32_t command = 0;
-  int32_t reg = -1;       // -1 unless the command is the register write.
-  int64_t immediate = 0;  // Signed for a signed register.
+  int32_t reg = -1;        // -1 unless the command is the register write.
+  int64_t immediate = 0;   // Signed for a signed register.
+  bool half_even = false;  // The field "rounding".
   bool operator==(const CommandWord&) const = default;
 };
 
 // Words of at most 64 bits with the fields "opcode", "register" and
-// "immediate"; all other bits are reserved and 0. Immutable; holds its own copy
-// of the tables.
+// "immediate", perhaps also "rounding" of one bit, which is 0 in commands that
+// do not take it; all other bits are reserved and 0. Immutable; holds its own
+// copy of the tables.
 class IsaView {
  public:
   // INVALID_ARGUMENT for overlapping fields, a missing field, an opcode or
@@ -62,7 +64,7 @@ class IsaView {
   // INVALID_ARGUMENT, with the reason only, for values that do not fit.
   absl::StatusOr<uint64_t> Encode(const CommandWord& word) const;
   // INVALID_ARGUMENT, with the reason only, for an unknown opcode or register,
-  // a reserved bit that is set, or a value outside the register's range.
+  // a bit that is set and must not be, or a value outside the register's range.
   absl::StatusOr<CommandWord> Decode(uint64_t bits) const;
 
   // Little-endian words in a stream.
@@ -83,6 +85,7 @@ class IsaView {
   Field opcode_;
   Field register_;
   Field immediate_;
+  Field rounding_;  // Of 0 bits if there is none.
   uint64_t used_bits_ = 0;
   int32_t register_write_ = -1;
   absl::flat_hash_map<std::string, int32_t> register_by_name_;

@@ -22,10 +22,12 @@ const char kIsa[] = R"(
   fields { name: "opcode" low_bit: 0 bits: 8 }
   fields { name: "register" low_bit: 8 bits: 8 }
   fields { name: "immediate" low_bit: 32 bits: 32 }
+  fields { name: "rounding" low_bit: 16 bits: 1 }
   registers { name: "ADDR" index: 3 bits: 32 }
   registers { name: "ZERO" index: 9 bits: 8 is_signed: true }
   commands { mnemonic: "REG_WRITE" opcode: 1 }
   commands { mnemonic: "OP_GO" opcode: 0x10 }
+  commands { mnemonic: "OP_MEAN" opcode: 0x11 takes_rounding: true }
 )";
 
 class IsaViewTest : public testing::Test {
@@ -46,6 +48,8 @@ TEST_F(IsaViewTest, EncodesAndDecodes) {
       {{0, 1, 127}, 0x0000'007f'0000'0901},
       {{0, 1, -128}, 0xffff'ff80'0000'0901},
       {{1, -1, 5}, 0x0000'0005'0000'0010},
+      {{2, -1, 5}, 0x0000'0005'0000'0011},
+      {{2, -1, 5, true}, 0x0000'0005'0001'0011},
   };
   for (const WordCase& c : kCases) {
     const auto bits = view_.Encode(c.word);
@@ -61,7 +65,8 @@ TEST_F(IsaViewTest, EveryBitOfAWordMatters) {
   // No two words mean the same: a flipped bit is refused or changes the
   // meaning.
   for (const CommandWord& word :
-       {CommandWord{0, 0, 77}, CommandWord{0, 1, -3}, CommandWord{1, -1, 5}}) {
+       {CommandWord{0, 0, 77}, CommandWord{0, 1, -3}, CommandWord{1, -1, 5},
+        CommandWord{2, -1, 5, true}}) {
     const uint64_t bits = *view_.Encode(word);
     for (int bit = 0; bit < 64; ++bit) {
       const auto flipped = view_.Decode(bits ^ uint64_t{1} << bit);
@@ -75,7 +80,9 @@ TEST_F(IsaViewTest, RefusesWordsThatMeanNothing) {
     uint64_t bits;
     const char* message;
   } kCases[] = {
-      {0x0000'0000'0001'0301, "reserved bits 0x10000"},
+      {0x0000'0000'0002'0301, "reserved bits 0x20000"},
+      {0x0000'0000'0001'0301, "rounding bit is set in REG_WRITE"},
+      {0x0000'0000'0001'0010, "rounding bit is set in OP_GO"},
       {0x02, "unknown opcode 0x02"},
       {0x0001, "unknown register 0"},
       {0x0000'0080'0000'0901, "128 is outside ZERO's -128 to 127"},
@@ -90,7 +97,8 @@ TEST_F(IsaViewTest, RefusesWordsThatMeanNothing) {
   EXPECT_FALSE(view_.Encode({0, 2, 0}).ok());
   EXPECT_FALSE(view_.Encode({1, 0, 0}).ok());
   EXPECT_FALSE(view_.Encode({1, -1, -1}).ok());
-  EXPECT_FALSE(view_.Encode({2, -1, 0}).ok());
+  EXPECT_FALSE(view_.Encode({3, -1, 0}).ok());
+  EXPECT_FALSE(view_.Encode({1, -1, 0, true}).ok());
 }
 
 TEST_F(IsaViewTest, LooksUp) {
@@ -125,6 +133,9 @@ TEST(IsaViewCreateTest, RefusesBrokenTables) {
       {"name: \"register\"", "name: \"reg\"", "unknown field"},
       {"name: \"register\"", "name: \"opcode\"", "occurs twice"},
       {"low_bit: 0 bits: 8", "low_bit: 0 bits: 0", "lie in the word"},
+      {"low_bit: 16 bits: 1", "low_bit: 16 bits: 2", "wider than 1 bit"},
+      {"fields { name: \"rounding\" low_bit: 16 bits: 1 }", "",
+       "without a field rounding"},
       {"word_bytes: 8", "word_bytes: 9", "word_bytes"},
       {"index: 9", "index: 3", "index is used twice"},
       {"index: 9", "index: 256", "does not fit its field"},

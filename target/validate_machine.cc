@@ -218,6 +218,16 @@ absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
           where);
     }
   }
+  for (const v1::CommandDescriptor& command : isa.commands()) {
+    if (!pattern.rounds_half_even() || command.takes_rounding()) continue;
+    const auto known = FindDlaCommand(command.mnemonic());
+    if (known && DlaCommandRounds(*known) &&
+        std::find(needed.begin(), needed.end(), *known) != needed.end()) {
+      return Invalid(absl::StrCat("rounds_half_even, but command ",
+                                  command.mnemonic(), " has no takes_rounding"),
+                     where);
+    }
+  }
   return absl::OkStatus();
 }
 

@@ -60,11 +60,12 @@ std::string PrintValue(const Message& message, const FieldDescriptor& field,
   }
 }
 
-std::string PrintMessage(const Message& message) {
+// What is set of a message, but for the fields of a oneof.
+void AppendFields(const Message& message, std::vector<std::string>& parts) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
-  std::vector<std::string> parts;
   for (const FieldDescriptor* field : fields) {
+    if (field->real_containing_oneof() != nullptr) continue;
     if (!field->is_repeated()) {
       parts.push_back(
           absl::StrCat(field->name(), " ", PrintValue(message, *field, -1)));
@@ -79,10 +80,16 @@ std::string PrintMessage(const Message& message) {
     parts.push_back(
         absl::StrCat(field->name(), " [", absl::StrJoin(values, ", "), "]"));
   }
+}
+
+std::string PrintMessage(const Message& message) {
+  std::vector<std::string> parts;
+  AppendFields(message, parts);
   return absl::StrCat("{", absl::StrJoin(parts, " "), "}");
 }
 
-absl::Status ParseMessage(TextScanner& scanner, Message& message);
+absl::Status ParseMessage(TextScanner& scanner, Message& message,
+                          Message* around = nullptr);
 
 absl::StatusOr<bool> ParseBool(TextScanner& scanner) {
   if (scanner.TakeWord("true")) return true;
@@ -164,14 +171,28 @@ absl::Status ParseField(TextScanner& scanner, const FieldDescriptor& field,
   return scanner.Expect(']');
 }
 
-// Nesting is bounded by the message types, not by the text.
-absl::Status ParseMessage(TextScanner& scanner, Message& message) {
+// The field of that name which the text form has; null if there is none.
+const FieldDescriptor* FindField(const Message& message, std::string name) {
+  const FieldDescriptor* field =
+      message.GetDescriptor()->FindFieldByName(std::move(name));
+  const bool other = field != nullptr && field->real_containing_oneof();
+  return other ? nullptr : field;
+}
+
+// Fields that `message` lacks are those of `around`. Nesting is bounded by the
+// message types, not by the text.
+absl::Status ParseMessage(TextScanner& scanner, Message& message,
+                          Message* around) {
   EK_RETURN_IF_ERROR(scanner.Expect('{'));
   std::vector<const FieldDescriptor*> seen;
   while (!scanner.Take('}')) {
     EK_ASSIGN_OR_RETURN(const absl::string_view word, scanner.Word());
-    const FieldDescriptor* field =
-        message.GetDescriptor()->FindFieldByName(std::string(word));
+    Message* target = &message;
+    const FieldDescriptor* field = FindField(message, std::string(word));
+    if (field == nullptr && around != nullptr) {
+      target = around;
+      field = FindField(*around, std::string(word));
+    }
     if (field == nullptr) {
       return scanner.Error(absl::StrCat("unknown field '", word, "' of ",
                                         message.GetDescriptor()->name()));
@@ -180,7 +201,7 @@ absl::Status ParseMessage(TextScanner& scanner, Message& message) {
       if (other == field) return scanner.Error("field given twice");
     }
     seen.push_back(field);
-    EK_RETURN_IF_ERROR(ParseField(scanner, *field, message));
+    EK_RETURN_IF_ERROR(ParseField(scanner, *field, *target));
   }
   return absl::OkStatus();
 }
@@ -191,22 +212,25 @@ std::string PrintAttributes(const v1::OpAttributes& attributes) {
   if (attributes.op_case() == v1::OpAttributes::OP_NOT_SET) return "";
   const FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByNumber(attributes.op_case());
-  const std::string text = PrintMessage(
-      v1::OpAttributes::GetReflection()->GetMessage(attributes, field));
-  return text == "{}" ? "" : absl::StrCat(" ", text);
+  std::vector<std::string> parts;
+  AppendFields(v1::OpAttributes::GetReflection()->GetMessage(attributes, field),
+               parts);
+  AppendFields(attributes, parts);
+  return parts.empty() ? ""
+                       : absl::StrCat(" {", absl::StrJoin(parts, " "), "}");
 }
 
 absl::Status ParseAttributes(absl::string_view kind, TextScanner& scanner,
                              v1::OpAttributes& attributes) {
   const FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByName(std::string(kind));
-  if (field == nullptr) {
+  if (field == nullptr || field->real_containing_oneof() == nullptr) {
     return scanner.Error(absl::StrCat("unknown op '", kind, "'"));
   }
   Message& message =
       *v1::OpAttributes::GetReflection()->MutableMessage(&attributes, field);
   if (!scanner.NextIs('{')) return absl::OkStatus();
-  return ParseMessage(scanner, message);
+  return ParseMessage(scanner, message, &attributes);
 }
 
 }  // namespace edgekiln::compiler

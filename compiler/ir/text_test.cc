@@ -39,6 +39,12 @@ const RoundTripCase kRoundTrips[] = {
      "%n : float32[1] = constant 0x0100c07f\n"
      "%h : float16[1] = constant 0x003c\n"
      "return %x\n"},
+    {"RoundingBesideTheOpsOwnFields",
+     "%x : int8[2] scale 0.5 zero 1 = input\n"
+     "%y : int8[2] scale 0.5 zero 1 = clip(%x) {clamp {min 0} rounding "
+     "HALF_EVEN} id c\n"
+     "%z : int8[2] scale 1 zero 1 = quantize(%y) {rounding HALF_EVEN} id q\n"
+     "return %z\n"},
     {"EnumsAndStates",
      "%x : float32[1] = input\n"
      "%h : float32[1] = input\n"
@@ -75,6 +81,13 @@ const ErrorCase kErrors[] = {
      "1:6: unknown element type 'int9'"},
     {"UnknownOp", "%x : int8[1] = input\n%y : int8[1] = frob(%x)\nreturn %y",
      "unknown op 'frob'"},
+    {"NoFieldOfAnotherOp",
+     "%x : float32[1] = input\n"
+     "%y : float32[1] = softmax(%x) {add {}}\nreturn %y",
+     "unknown field 'add'"},
+    {"RoundingIsNoOp",
+     "%x : float32[1] = input\n%y : float32[1] = rounding(%x)\nreturn %y",
+     "unknown op 'rounding'"},
     {"UnknownField",
      "%x : float32[1] = input\n"
      "%y : float32[1] = softmax(%x) {beta 1 gamma 2}\nreturn %y",

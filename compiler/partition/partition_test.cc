@@ -9,12 +9,13 @@ namespace edgekiln::compiler {
 namespace {
 
 // An engine that only pools.
-v1::Capabilities PoolingEngine() {
+v1::Capabilities PoolingEngine(
+    v1::OpPattern::Pattern pool = v1::OpPattern::MAX_POOL2D) {
   v1::Capabilities capabilities;
   auto* engine = capabilities.add_engines();
   engine->set_name("e");
   v1::OpPattern* pattern = engine->add_patterns();
-  pattern->set_pattern(v1::OpPattern::MAX_POOL2D);
+  pattern->set_pattern(pool);
   pattern->add_element_types(v1::INT8);
   return capabilities;
 }
@@ -38,6 +39,26 @@ return %r, %c, %s
   }
   // The first reshape stands beside the pool; the second behind the host's op.
   EXPECT_EQ(engines, (std::vector<int>{0, 0, -1, -1}));
+}
+
+TEST(PartitionTest, ARoundingThatTheEngineLacksIsTheHosts) {
+  const auto graph = ParseGraph(R"(
+%x : int8[1,2,2,1] scale 1 zero 0 = input
+%p : int8[1,1,1,1] scale 1 zero 0 = average_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} rounding HALF_EVEN} id p
+return %p
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  v1::Capabilities engine = PoolingEngine(v1::OpPattern::AVERAGE_POOL2D);
+  for (const bool rounds : {false, true}) {
+    engine.mutable_engines(0)->mutable_patterns(0)->set_rounds_half_even(
+        rounds);
+    const auto partition = PartitionGraph(*graph, engine);
+    ASSERT_TRUE(partition.ok()) << partition.status();
+    EXPECT_EQ(partition->placements(0).engine(), rounds ? 0 : -1);
+    EXPECT_EQ(
+        partition->placements(0).reason(),
+        rounds ? "e runs average_pool2d" : "e cannot: it rounds half to even");
+  }
 }
 
 }  // namespace

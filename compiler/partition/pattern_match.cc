@@ -171,6 +171,10 @@ std::string WhyNot(const Graph& graph, const Op& op,
     return absl::StrCat("its channels are in ", op.attributes.conv2d().groups(),
                         " groups");
   }
+  if (op.attributes.rounding() == v1::HALF_EVEN &&
+      !pattern.rounds_half_even()) {
+    return "it rounds half to even";
+  }
   const bool weights = HasWeights(kind);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (weights && i > 0) break;

@@ -91,6 +91,7 @@ void UngroupConvolutions(Graph& graph) {
     }
     ungrouped->weights.name =
         names.TensorName(absl::StrCat(weights.name, ".ungrouped"));
+    ungrouped->attributes.set_rounding(op.attributes.rounding());
     op.attributes = std::move(ungrouped->attributes);
     op.inputs[1] = static_cast<TensorId>(graph.tensors.size());
     graph.tensors.push_back(std::move(ungrouped->weights));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/integer_rounding.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler {
@@ -134,6 +135,8 @@ std::optional<IntegerDot> MakeIntegerDot(const Graph& graph,
   if (!ops::CheckOp(dot.attributes, views, {ViewOf(output)}).ok()) {
     return std::nullopt;
   }
+  dot.attributes.set_rounding(
+      IntegerRounding(dot.attributes, views, ViewOf(output)));
   return dot;
 }
 

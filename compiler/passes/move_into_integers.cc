@@ -5,9 +5,8 @@
 //   %c = conv2d(%a, %b)
 //   %y = quantize(%c)         ->     %y = conv2d(%x, %w)
 //
-// The integer op rounds once where the float ops round at every step; what
-// comes out differs by one step where the exact value lies in the middle
-// between two, docs/numerics.md section 7.
+// The integer op rounds once, half to even as the Quantize did, where the float
+// ops round at every step; docs/numerics.md section 7.
 
 #include <algorithm>
 #include <cmath>
@@ -25,6 +24,7 @@
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/integer_dot.h"
+#include "compiler/passes/integer_rounding.h"
 #include "compiler/passes/integer_source.h"
 #include "compiler/passes/op_traits.h"
 #include "compiler/passes/pass.h"
@@ -120,7 +120,7 @@ class Move {
     const Op& reader = graph_.ops[index];
     const bool fits =
         reader.attributes.has_quantize() &&
-        reader.attributes.quantize().rounding() == v1::Quantize::HALF_EVEN &&
+        reader.attributes.rounding() == v1::HALF_EVEN &&
         graph_.tensors[op.outputs[0]].type == v1::FLOAT32 &&
         graph_.tensors[reader.outputs[0]].type == v1::INT8 &&
         !graph_.tensors[reader.outputs[0]].quantization->per_channel();
@@ -144,8 +144,15 @@ class Move {
         return true;
       }
     }
-    if (AveragesToAnotherScale(op, result)) return EmitAverage(op, result);
-    if (AveragesBetweenSteps(op)) return false;
+    const std::optional<Tensor> pooled = op.attributes.has_average_pool2d()
+                                             ? sources_.TypeOf(op.inputs[0])
+                                             : std::nullopt;
+    if (pooled.has_value() && pooled->type == v1::INT8) {
+      const AverageForm form = AverageFormOf(op.attributes.average_pool2d(),
+                                             *pooled, graph_.tensors[result]);
+      if (form == AverageForm::kFloat) return false;
+      if (form == AverageForm::kWeighted) return EmitAverage(op, result);
+    }
     return HasIntegerMeaning(op) && ConvertPlain(op, result);
   }
 
@@ -186,12 +193,13 @@ class Move {
     for (const std::optional<Tensor>& type : types) {
       views.push_back(type.has_value() ? ViewOf(*type) : ops::TensorView{});
     }
-    if (!from_integers ||
-        !ops::CheckOp(op.attributes, views, {ViewOf(graph_.tensors[result])})
-             .ok()) {
+    const ops::TensorView output = ViewOf(graph_.tensors[result]);
+    if (!from_integers || !ops::CheckOp(op.attributes, views, {output}).ok()) {
       return false;
     }
     Op integer = op;
+    integer.attributes.set_rounding(
+        IntegerRounding(op.attributes, views, output));
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (op.inputs[i] == kNoTensor) continue;
       integer.inputs[i] = sources_.TypeOf(op.inputs[i]).has_value()
@@ -202,30 +210,10 @@ class Move {
     return true;
   }
 
-  // An average whose result has another scale than its input.
-  bool AveragesToAnotherScale(const Op& op, TensorId result) const {
-    if (!op.attributes.has_average_pool2d()) return false;
-    const std::optional<Tensor> input = sources_.TypeOf(op.inputs[0]);
-    return input.has_value() && input->type == v1::INT8 &&
-           input->quantization != graph_.tensors[result].quantization;
-  }
-
-  // An average of an even number of steps lies between two of them often, where
-  // ONNX rounds to the even one: our pool would differ in every eighth value.
-  static bool AveragesBetweenSteps(const Op& op) {
-    const v1::AveragePool2d& pool = op.attributes.average_pool2d();
-    return op.attributes.has_average_pool2d() &&
-           pool.kernel_h() * pool.kernel_w() % 2 == 0;
-  }
-
   // As a depthwise convolution with weights of 1 and a scale of 1 / count: that
   // has the one rounding that an average followed by a change of scale has not.
   bool EmitAverage(const Op& op, TensorId result) {
     const v1::AveragePool2d& pool = op.attributes.average_pool2d();
-    const v1::Window2d& window = pool.window();
-    const bool padded = window.pad_top() != 0 || window.pad_bottom() != 0 ||
-                        window.pad_left() != 0 || window.pad_right() != 0;
-    if (padded && !pool.count_include_pad()) return false;
     const int64_t channels = graph_.tensors[op.inputs[0]].shape[3];
     const int64_t count = int64_t{pool.kernel_h()} * pool.kernel_w();
     Tensor weights;
@@ -245,11 +233,12 @@ class Move {
     if (HasBounds(pool.clamp())) *attributes->mutable_clamp() = pool.clamp();
     attributes->set_depth_multiplier(1);
     const std::optional<Tensor> input = sources_.TypeOf(op.inputs[0]);
-    if (!ops::CheckOp(conv.attributes, {ViewOf(*input), ViewOf(weights)},
-                      {ViewOf(graph_.tensors[result])})
-             .ok()) {
-      return false;
-    }
+    const std::vector<ops::TensorView> views = {ViewOf(*input),
+                                                ViewOf(weights)};
+    const ops::TensorView output = ViewOf(graph_.tensors[result]);
+    if (!ops::CheckOp(conv.attributes, views, {output}).ok()) return false;
+    conv.attributes.set_rounding(
+        IntegerRounding(conv.attributes, views, output));
     conv.inputs = {sources_.Materialize(op.inputs[0], ops_),
                    AddTensor(std::move(weights))};
     Finish(std::move(conv), result);
@@ -263,7 +252,7 @@ class Move {
     if (!input.has_value() || input->quantization->per_channel() ||
         output.quantization->per_channel() ||
         (input->quantization != output.quantization &&
-         op.attributes.quantize().rounding() != v1::Quantize::HALF_EVEN)) {
+         op.attributes.rounding() != v1::HALF_EVEN)) {
       return false;
     }
     if (!ops::CheckOp(op.attributes, {ViewOf(*input)}, {ViewOf(output)}).ok()) {

@@ -96,7 +96,7 @@ return %y
      R"(
 %x : int8[4] scale 0.5 zero 7 = input
 %k.int8 : int8[] scale 0.3 zero 0 = constant [-1]
-%y : int8[4] scale 0.4 zero 0 = mul(%x, %k.int8) id c
+%y : int8[4] scale 0.4 zero 0 = mul(%x, %k.int8) {rounding HALF_EVEN} id c
 return %y
 )"},
     {"AverageToAnotherScale",
@@ -113,15 +113,70 @@ return %y
 %y : int8[1,1,1,1] scale 0.31 zero 0 = depthwise_conv2d(%x, %y.average) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} depth_multiplier 1} id c
 return %y
 )"},
-    {"NotAnAverageThatLiesBetweenSteps",
+    {"AverageBetweenStepsOfAScaleThatFloatsHoldExactly",
      R"(
-%x : int8[1,2,2,1] scale 0.5 zero 3 = input
+%x : int8[1,2,2,1] scale 0.75 zero 3 = input
 %xr : float32[1,2,2,1] = dequantize(%x) id xr
 %c : float32[1,1,1,1] = average_pool2d(%xr) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
-%y : int8[1,1,1,1] scale 0.5 zero 3 = quantize(%c) {rounding HALF_EVEN} id y
+%y : int8[1,1,1,1] scale 0.75 zero 3 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : int8[1,2,2,1] scale 0.75 zero 3 = input
+%y : int8[1,1,1,1] scale 0.75 zero 3 = average_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} rounding HALF_EVEN} id c
+return %y
+)"},
+    {"NotAnAverageBetweenStepsOfAnotherScale",
+     R"(
+%x : int8[1,2,2,1] scale 0.3 zero 3 = input
+%xr : float32[1,2,2,1] = dequantize(%x) id xr
+%c : float32[1,1,1,1] = average_pool2d(%xr) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
+%y : int8[1,1,1,1] scale 0.3 zero 3 = quantize(%c) {rounding HALF_EVEN} id y
 return %y
 )",
      ""},
+    {"AverageOfMany",
+     R"(
+%x : int8[1,10,10,1] scale 0.3 zero 3 = input
+%xr : float32[1,10,10,1] = dequantize(%x) id xr
+%c : float32[1,1,1,1] = average_pool2d(%xr) {kernel_h 10 kernel_w 10 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
+%y : int8[1,1,1,1] scale 0.3 zero 3 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : int8[1,10,10,1] scale 0.3 zero 3 = input
+%y : int8[1,1,1,1] scale 0.3 zero 3 = average_pool2d(%x) {kernel_h 10 kernel_w 10 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} rounding HALF_EVEN} id c
+return %y
+)"},
+    {"ProductsThatMayTie",
+     R"(
+%x : int8[1,2] scale 0.5 zero 3 = input
+%w : int8[2,2] axis 0 scale [0.25, 0.3] zero [0, 0] = constant [1, 2, 3, 4]
+%xr : float32[1,2] = dequantize(%x) id xr
+%wr : float32[2,2] = dequantize(%w) id wr
+%c : float32[1,2] = fully_connected(%xr, %wr) id c
+%y : int8[1,2] scale 1 zero 0 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : int8[1,2] scale 0.5 zero 3 = input
+%"w-2" : int8[2,2] axis 0 scale [0.25, 0.3] zero [0, 0] = constant [1, 2, 3, 4]
+%y : int8[1,2] scale 1 zero 0 = fully_connected(%x, %"w-2") {rounding HALF_EVEN} id c
+return %y
+)"},
+    {"FunctionsAreThoseOfFloats",
+     R"(
+%x : int8[2] scale 0.3 zero 3 = input
+%xr : float32[2] = dequantize(%x) id xr
+%c : float32[2] = unary(%xr) {function SIGMOID} id c
+%y : int8[2] scale 0.004 zero -128 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : int8[2] scale 0.3 zero 3 = input
+%y : int8[2] scale 0.004 zero -128 = unary(%x) {function SIGMOID rounding HALF_EVEN} id c
+return %y
+)"},
     {"ChangeOfScale",
      R"(
 %x : int8[4] scale 0.5 zero 3 = input

@@ -27,7 +27,7 @@ bool IsUint8(const Tensor& tensor) {
 // Whether the graph states its quantization by ops, as ONNX does.
 bool HasOnnxQuantize(const Graph& graph) {
   return std::any_of(graph.ops.begin(), graph.ops.end(), [](const Op& op) {
-    return op.attributes.quantize().rounding() == v1::Quantize::HALF_EVEN;
+    return op.attributes.rounding() == v1::HALF_EVEN;
   });
 }
 

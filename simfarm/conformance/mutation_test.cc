@@ -36,7 +36,8 @@ std::string Flash() {
   }
   for (int i = 0; i < 3; ++i) {
     AppendInt32(1000 * i - 500, flash);
-    AppendInt32(1518500249 + 7777777 * i, flash);
+    // The first makes ties: their rounding matters, too.
+    AppendInt32(i == 0 ? 1 << 30 : 1518500249 + 7777777 * i, flash);
     AppendInt32(-8 + i, flash);
   }
   return flash;

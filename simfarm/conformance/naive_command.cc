@@ -14,8 +14,19 @@ int64_t Wrap32(int64_t value) {
       static_cast<uint32_t>(static_cast<uint64_t>(value)));
 }
 
-int64_t Rescale(int64_t v, int64_t m, int64_t s) {
+// a / b, halves to the even one; b > 0.
+int64_t DivideHalfEven(int64_t a, int64_t b) {
+  int64_t low = a / b;
+  while (low * b > a) --low;
+  const int64_t above = a - low * b;
+  const int64_t below = b - above;
+  if (above != below) return above < below ? low : low + 1;
+  return low % 2 == 0 ? low : low + 1;
+}
+
+int64_t Rescale(const NaiveCommand& c, int64_t v, int64_t m, int64_t s) {
   const int64_t n = 31 - s;
+  if (c.half_even) return Wrap32(DivideHalfEven(v * m, int64_t{1} << n));
   return Wrap32((v * m + (int64_t{1} << (n - 1))) >> n);
 }
 
@@ -67,7 +78,7 @@ void Finish(const NaiveCommand& c, NaiveMemory& m, int64_t h, int64_t w,
     m.Store32(OutAddress(c, h, w, o, 4), acc);
     return;
   }
-  const int64_t v = Rescale(acc, m.Load32(entry + 4), m.Load32(entry + 8)) +
+  const int64_t v = Rescale(c, acc, m.Load32(entry + 4), m.Load32(entry + 8)) +
                     c.r[kOutZeroPoint];
   m.Store8(OutAddress(c, h, w, o, 1),
            c.opcode == kConv ? Limit(v, -128, 127) : Clamp(c, v));
@@ -134,17 +145,24 @@ int64_t PoolElement(const NaiveCommand& c, const NaiveMemory& m, int64_t oy,
       largest = std::max(largest, value);
     }
   if (c.r[kPoolKind] == 1) return Clamp(c, largest);
+  if (c.half_even) {
+    const int64_t zero = c.r[kInZeroPoint];
+    return Clamp(c, DivideHalfEven(sum - count * zero, count) + zero);
+  }
   return Clamp(c,
                sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count);
 }
 
 int64_t AddElement(const NaiveCommand& c, int64_t x, int64_t y) {
-  const int64_t a = Rescale(Wrap32((x - c.r[kInZeroPoint]) << c.r[kLeftShift]),
-                            c.r[kInMultiplier], c.r[kInShift]);
-  const int64_t b = Rescale(Wrap32((y - c.r[kIn2ZeroPoint]) << c.r[kLeftShift]),
-                            c.r[kIn2Multiplier], c.r[kIn2Shift]);
-  return Clamp(c, Rescale(Wrap32(a + b), c.r[kOutMultiplier], c.r[kOutShift]) +
-                      c.r[kOutZeroPoint]);
+  const int64_t a =
+      Rescale(c, Wrap32((x - c.r[kInZeroPoint]) << c.r[kLeftShift]),
+              c.r[kInMultiplier], c.r[kInShift]);
+  const int64_t b =
+      Rescale(c, Wrap32((y - c.r[kIn2ZeroPoint]) << c.r[kLeftShift]),
+              c.r[kIn2Multiplier], c.r[kIn2Shift]);
+  return Clamp(c,
+               Rescale(c, Wrap32(a + b), c.r[kOutMultiplier], c.r[kOutShift]) +
+                   c.r[kOutZeroPoint]);
 }
 
 int64_t Int8Element(const NaiveCommand& c, const NaiveMemory& m, int64_t h,
@@ -154,20 +172,20 @@ int64_t Int8Element(const NaiveCommand& c, const NaiveMemory& m, int64_t h,
   if (c.opcode == kRequant) {
     const int64_t entry = c.r[kTableAddr] + 12 * ch;
     const int64_t v = m.Load32(InAddress(c, h, w, ch, 4)) + m.Load32(entry);
-    return Clamp(c,
-                 Rescale(Wrap32(v), m.Load32(entry + 4), m.Load32(entry + 8)) +
-                     c.r[kOutZeroPoint]);
+    return Clamp(
+        c, Rescale(c, Wrap32(v), m.Load32(entry + 4), m.Load32(entry + 8)) +
+               c.r[kOutZeroPoint]);
   }
   const int64_t x = m.Load8(InAddress(c, h, w, ch, 1));
   switch (c.opcode) {
     case kRelu:
       return std::max(x, zero);
     case kLeakyRelu:
-      return x >= zero
-                 ? x
-                 : Limit(Rescale(x - zero, c.r[kInMultiplier], c.r[kInShift]) +
-                             zero,
-                         -128, 127);
+      return x >= zero ? x
+                       : Limit(Rescale(c, x - zero, c.r[kInMultiplier],
+                                       c.r[kInShift]) +
+                                   zero,
+                               -128, 127);
     case kAbs:
       return Limit(std::abs(x - zero) + zero, -128, 127);
     default:

@@ -18,6 +18,7 @@ namespace edgekiln::simfarm::conformance {
 struct NaiveCommand {
   int32_t word = 0;
   uint8_t opcode = 0;
+  bool half_even = false;
   int64_t wait = 0;
   std::array<int64_t, kRegisters> r{};
 

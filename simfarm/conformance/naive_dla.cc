@@ -47,9 +47,26 @@ bool IsKnown(uint8_t opcode) {
   return false;
 }
 
+// Whether the command rounds: section 2, bit 16.
+bool MayRound(uint8_t opcode) {
+  for (const int rounding : {kConv, kConvRelu, kDepthConv, kMatMul, kLeakyRelu,
+                             kPool, kAdd, kRequant}) {
+    if (opcode == rounding) return true;
+  }
+  return false;
+}
+
+// In the mode it is in.
+bool Rounds(const NaiveCommand& c) {
+  if (c.opcode == kPool) return c.r[kPoolKind] != 1;
+  return c.opcode == kLeakyRelu || c.opcode == kAdd || c.opcode == kRequant ||
+         c.r[kFlags] != 1;
+}
+
 struct Word {
   uint8_t opcode;
   uint8_t index;
+  bool half_even;
   uint32_t immediate;
 };
 
@@ -101,7 +118,9 @@ class NaiveDla {
     uint8_t b[8];
     for (int i = 0; i < 8; ++i) b[i] = static_cast<uint8_t>(code[at + i]);
     if (!IsKnown(b[0])) throw std::invalid_argument("opcode");
-    if (b[2] != 0 || b[3] != 0) throw std::invalid_argument("reserved bits");
+    if (b[2] > 1 || b[3] != 0) throw std::invalid_argument("reserved bits");
+    const bool half_even = b[2] == 1;
+    if (half_even && !MayRound(b[0])) throw std::invalid_argument("rounding");
     const uint32_t immediate =
         b[4] | b[5] << 8 | b[6] << 16 | static_cast<uint32_t>(b[7]) << 24;
     if (b[0] == kRegWrite) {
@@ -113,7 +132,7 @@ class NaiveDla {
     } else if (b[1] != 0 || (b[0] == kEnd && immediate != 0)) {
       throw std::invalid_argument("fields that must be 0");
     }
-    return {b[0], b[1], immediate};
+    return {b[0], b[1], half_even, immediate};
   }
 
   int64_t Cost(const Word& word) const {
@@ -155,8 +174,12 @@ class NaiveDla {
   bool Enqueue(const Word& word) {
     NaiveCommand command{.word = static_cast<int32_t>(at_),
                          .opcode = word.opcode,
+                         .half_even = word.half_even,
                          .wait = word.immediate,
                          .r = registers_};
+    if (command.half_even && !Rounds(command)) {
+      throw std::invalid_argument("rounds nothing");
+    }
     Unit& unit = command.dma() ? dma_ : compute_;
     const Unit& other = command.dma() ? compute_ : dma_;
     const int64_t issued = other.completed + (other.current ? 1 : 0) +

@@ -29,6 +29,8 @@ ProgramBuilder::ProgramBuilder(const DlaChip& chip, Rng& rng)
 
 int64_t ProgramBuilder::RandomMultiplier() {
   if (Chance(5)) return 0;
+  // Results in the middle between two steps.
+  if (Chance(30)) return int64_t{1} << Pick(26, 30);
   return Chance(10) ? Pick(0, INT32_MAX) : Pick(1 << 30, INT32_MAX);
 }
 
@@ -99,12 +101,12 @@ int64_t ProgramBuilder::NeededWait(bool dma, const std::vector<Range>& reads,
 }
 
 void ProgramBuilder::Issue(DlaOpcode opcode, const std::vector<Range>& reads,
-                           const std::vector<Range>& writes) {
+                           const std::vector<Range>& writes, bool half_even) {
   const bool dma = opcode == kDmaRead || opcode == kDmaWrite;
   const int64_t issued = dma ? writer_.issued_compute() : writer_.issued_dma();
   int64_t wait = NeededWait(dma, reads, writes);
   if (Chance(25)) wait = Pick(wait, issued);
-  writer_.Command(opcode, wait);
+  writer_.Command(opcode, wait, {}, half_even);
   const int64_t number = dma ? writer_.issued_dma() : writer_.issued_compute();
   for (const Range& range : reads) {
     for (int64_t at = range.begin; at < range.end; ++at) {
@@ -216,8 +218,9 @@ void ProgramBuilder::StoreSomething() {
   }
 }
 
-void ProgramBuilder::IssueCompute(DlaOpcode opcode, const View& output) {
-  Issue(opcode, operands_, PixelsOf(output));
+void ProgramBuilder::IssueCompute(DlaOpcode opcode, const View& output,
+                                  bool half_even) {
+  Issue(opcode, operands_, PixelsOf(output), half_even);
 }
 
 DlaCase ProgramBuilder::Finish() {

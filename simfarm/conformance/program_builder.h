@@ -63,7 +63,7 @@ class ProgramBuilder {
   // Sends the first byte that was ever written.
   void StoreSomething();
   // Reads all operands and writes `output`, pixel by pixel.
-  void IssueCompute(DlaOpcode opcode, const View& output);
+  void IssueCompute(DlaOpcode opcode, const View& output, bool half_even);
 
   // OP_END, and the whole.
   DlaCase Finish();
@@ -85,7 +85,7 @@ class ProgramBuilder {
   void Load(int64_t address, int64_t bytes, bool table);
   // The command, with a wait that suffices for what it reads and writes.
   void Issue(DlaOpcode opcode, const std::vector<Range>& reads,
-             const std::vector<Range>& writes);
+             const std::vector<Range>& writes, bool half_even = false);
   static std::vector<Range> PixelsOf(const View& view);
   char RandomByte() { return static_cast<char>(rng_.Below(256)); }
 

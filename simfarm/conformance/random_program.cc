@@ -49,6 +49,25 @@ class Generator : private ProgramBuilder {
     Set(kOutZeroPoint, RandomInt8());
   }
 
+  // Whether the command is to round half to even.
+  bool RandomRounding(DlaOpcode opcode, const View& out) {
+    switch (opcode) {
+      case kConv:
+      case kConvRelu:
+      case kDepthConv:
+      case kMatMul:
+        return out.size == 1 && Chance(40);
+      case kPool:
+        return pool_kind_ != 1 && Chance(40);
+      case kLeakyRelu:
+      case kAdd:
+      case kRequant:
+        return Chance(40);
+      default:
+        return false;
+    }
+  }
+
   // Places the output, issues the command, perhaps stores the result.
   bool Emit(DlaOpcode opcode, View out, bool in_place_possible,
             const View& in) {
@@ -63,7 +82,7 @@ class Generator : private ProgramBuilder {
       out.address = *address;
     }
     SetOut(out);
-    ProgramBuilder::IssueCompute(opcode, out);
+    ProgramBuilder::IssueCompute(opcode, out, RandomRounding(opcode, out));
     if (Chance(60)) Store(out);
     return true;
   }
@@ -161,7 +180,7 @@ class Generator : private ProgramBuilder {
     while ((out.h - 1) * stride_h_ - pad_top_ >= in.h) --out.h;
     while ((out.w - 1) * stride_w_ - pad_left_ >= in.w) --out.w;
     RandomPitches(out);
-    Set(kPoolKind, Pick(0, 2));
+    Set(kPoolKind, pool_kind_ = Pick(0, 2));
     SetLimits();
     if (!AddOperand(in, 1)) return;
     SetIn(in);
@@ -225,6 +244,7 @@ class Generator : private ProgramBuilder {
 
   int64_t kernel_h_ = 1, kernel_w_ = 1, stride_h_ = 1, stride_w_ = 1;
   int64_t pad_top_ = 0, pad_left_ = 0;
+  int64_t pool_kind_ = 0;
 };
 
 template <size_t n>

@@ -24,7 +24,8 @@ class StreamWriter {
   // A register write in any case.
   void Write(DlaIndex reg, int64_t value);
   // Sets registers, then the command. Returns the index of its word.
-  int32_t Command(DlaOpcode opcode, int64_t wait, Values values = {});
+  int32_t Command(DlaOpcode opcode, int64_t wait, Values values = {},
+                  bool half_even = false);
   // OP_END. Returns the index of its word.
   int32_t End();
 
@@ -35,7 +36,8 @@ class StreamWriter {
   const std::string& code() const { return code_; }
 
  private:
-  void AppendWord(uint64_t opcode, uint64_t index, uint32_t immediate);
+  void AppendWord(uint64_t opcode, uint64_t index, uint32_t immediate,
+                  bool half_even = false);
 
   std::string code_;
   std::array<std::optional<int64_t>, kRegisters> registers_;

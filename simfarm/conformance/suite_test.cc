@@ -20,12 +20,14 @@ TEST(SuiteTest, ProgramsReachEveryCommandAndRegister) {
   std::map<int, int> registers;
   int int32_outputs = 0;
   int waits = 0;
+  std::map<int, int> even;
   for (int i = 0; i < 300; ++i) {
     const DlaCase program = RandomProgram(RandomChip(rng), 6, rng);
     for (size_t at = 0; at < program.code.size(); at += 8) {
       const int opcode = static_cast<uint8_t>(program.code[at]);
       ++opcodes[opcode];
       if (opcode == kRegWrite) ++registers[program.code[at + 1]];
+      if (program.code[at + 2] != 0) ++even[opcode];
       const bool set = program.code[at + 4] != 0;
       int32_outputs +=
           opcode == kRegWrite && program.code[at + 1] == kFlags && set;
@@ -38,6 +40,11 @@ TEST(SuiteTest, ProgramsReachEveryCommandAndRegister) {
         kDmaRead, kDmaWrite}) {
     EXPECT_GE(opcodes[opcode], 20) << opcode;
   }
+  for (const int opcode : {kConv, kConvRelu, kDepthConv, kMatMul, kLeakyRelu,
+                           kPool, kAdd, kRequant}) {
+    EXPECT_GE(even[opcode], 10) << opcode;
+  }
+  EXPECT_EQ(even.size(), 8u);
   EXPECT_EQ(opcodes.size(), 18u);
   EXPECT_EQ(registers.size(), static_cast<size_t>(kRegisters));
   EXPECT_GE(int32_outputs, 50);
@@ -59,6 +66,30 @@ const SuiteOptions kSmall = {.chips = 1, .programs_per_chip = 1};
 
 TEST(SuiteTest, PassesTheNaiveModelItself) {
   ExpectAgreesWithNaiveModel(Spoiled([](DlaOutcome&) {}), kSmall);
+}
+
+// A chip that rounds half up whatever the command says.
+DlaModelFactory WithoutHalfEven() {
+  return [](const DlaChip&) {
+    return [](const DlaCase& program) {
+      DlaCase up = program;
+      for (size_t at = 2; at < up.code.size(); at += 8) up.code[at] = 0;
+      return RunNaiveDla(up);
+    };
+  };
+}
+
+TEST(SuiteTest, FailsForAnotherRounding) {
+  testing::TestPartResultArray results;
+  {
+    testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::
+            INTERCEPT_ONLY_CURRENT_THREAD,
+        &results);
+    ExpectAgreesWithNaiveModel(WithoutHalfEven(),
+                               {.chips = 5, .programs_per_chip = 20});
+  }
+  EXPECT_GE(results.size(), 1);
 }
 
 TEST(SuiteTest, FailsForEveryKindOfDifference) {

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "base/rng.h"
+#include "compiler/frontend/import.h"
 #include "compiler/frontend/tflite/tflite_import.h"
+#include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/dla/graph_builder.h"
 #include "tests/dla/pipeline.h"
@@ -56,10 +58,20 @@ void ExpectBitExactAtAllSizes(QuantizedGraphBuilder& builder,
   }
 }
 
-class RandomLayerTest : public testing::TestWithParam<int> {};
+constexpr int kSeeds = 40;
+
+class RandomLayerTest : public testing::TestWithParam<int> {
+ protected:
+  // Half to even from kSeeds on.
+  static QuantizedGraphBuilder Builder(int first) {
+    QuantizedGraphBuilder builder(first + GetParam());
+    if (GetParam() >= kSeeds) builder.RoundHalfEven();
+    return builder;
+  }
+};
 
 TEST_P(RandomLayerTest, Conv) {
-  QuantizedGraphBuilder builder(1000 + GetParam());
+  QuantizedGraphBuilder builder = Builder(1000);
   Rng& rng = builder.rng();
   const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
   TensorId x = builder.Input({1, h, w, rng.InRange(1, 20)});
@@ -69,7 +81,7 @@ TEST_P(RandomLayerTest, Conv) {
 }
 
 TEST_P(RandomLayerTest, Depthwise) {
-  QuantizedGraphBuilder builder(2000 + GetParam());
+  QuantizedGraphBuilder builder = Builder(2000);
   Rng& rng = builder.rng();
   const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
   TensorId x = builder.Input({1, h, w, rng.InRange(1, 20)});
@@ -79,7 +91,7 @@ TEST_P(RandomLayerTest, Depthwise) {
 }
 
 TEST_P(RandomLayerTest, FullyConnected) {
-  QuantizedGraphBuilder builder(3000 + GetParam());
+  QuantizedGraphBuilder builder = Builder(3000);
   Rng& rng = builder.rng();
   TensorId x = builder.Input({rng.InRange(1, 9), rng.InRange(1, 60)});
   x = builder.FullyConnected(x, rng.InRange(1, 90));
@@ -87,7 +99,7 @@ TEST_P(RandomLayerTest, FullyConnected) {
 }
 
 TEST_P(RandomLayerTest, Pools) {
-  QuantizedGraphBuilder builder(4000 + GetParam());
+  QuantizedGraphBuilder builder = Builder(4000);
   Rng& rng = builder.rng();
   const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
   const TensorId x = builder.Input({1, h, w, rng.InRange(1, 40)});
@@ -100,7 +112,7 @@ TEST_P(RandomLayerTest, Pools) {
 // Residual blocks: tensors with two readers, additions of differently tiled
 // operands, a reshape on the way to the classifier.
 TEST_P(RandomLayerTest, ResidualNet) {
-  QuantizedGraphBuilder builder(5000 + GetParam());
+  QuantizedGraphBuilder builder = Builder(5000);
   Rng& rng = builder.rng();
   const int64_t h = rng.InRange(5, 13), w = rng.InRange(5, 13);
   WindowCase same;
@@ -123,7 +135,8 @@ TEST_P(RandomLayerTest, ResidualNet) {
   ExpectBitExactAtAllSizes(builder, builder.Finish({y, x}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Seeds, RandomLayerTest, testing::Range(0, 40));
+INSTANTIATE_TEST_SUITE_P(Seeds, RandomLayerTest,
+                         testing::Range(0, kSeeds + 20));
 
 class PublishedNetTest : public testing::TestWithParam<const char*> {};
 
@@ -144,6 +157,39 @@ TEST_P(PublishedNetTest, EveryLayerIsBitExact) {
   ExpectBitExact(*graph, DlaTarget(96, true, 192 << 10), samples);
   ExpectBitExact(*graph, DlaTarget(64, true, 24 << 10), samples);
 }
+
+// Networks of ONNX that quantize by powers of two: half of all ties differ if
+// anything rounds them the other way.
+class OnnxNetTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(OnnxNetTest, EveryLayerIsBitExact) {
+  const std::string model = std::string("models/") + GetParam();
+  EK_REQUIRE_SHARED(model);
+  auto graph = compiler::ImportModel(ReadWholeFile(SharedPath(model)));
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::Status simplified = compiler::Simplify(*graph);
+  ASSERT_TRUE(simplified.ok()) << simplified;
+  int even = 0;
+  for (const compiler::Op& op : graph->ops) {
+    even += op.attributes.rounding() == v1::HALF_EVEN &&
+            !op.attributes.has_quantize();
+  }
+  EXPECT_GT(even, 0);
+  Rng rng(6);
+  std::vector<float> values(graph->tensors[graph->inputs[0]].num_elements());
+  for (float& value : values) {
+    value = static_cast<float>(rng.InRange(-2000, 2000)) / 256;
+  }
+  const std::string sample(reinterpret_cast<const char*>(values.data()),
+                           values.size() * sizeof(float));
+  ExpectBitExact(*graph, DlaTarget(64, true, 512 << 10), {sample});
+  ExpectBitExact(*graph, DlaTarget(96, false, 48 << 10), {sample});
+}
+
+INSTANTIATE_TEST_SUITE_P(Htvm, OnnxNetTest,
+                         testing::Values("htvm_resnet8_digital.onnx",
+                                         "htvm_dscnn_digital.onnx",
+                                         "htvm_ad_digital.onnx"));
 
 INSTANTIATE_TEST_SUITE_P(Tiny, PublishedNetTest,
                          testing::Values("resnet8_int8.tflite",

@@ -1,5 +1,6 @@
 #include "tests/dla/graph_builder.h"
 
+#include <cmath>
 #include <cstring>
 #include <memory>
 
@@ -30,6 +31,12 @@ int64_t OutputExtent(int64_t extent, int64_t kernel, int32_t stride,
 
 }  // namespace
 
+float QuantizedGraphBuilder::Scale(float scale) const {
+  int exponent = 0;
+  const float significand = std::frexp(scale, &exponent);
+  return rounding_ == v1::HALF_EVEN ? scale / (2 * significand) : scale;
+}
+
 TensorId QuantizedGraphBuilder::AddTensor(Tensor tensor) {
   tensor.name = absl::StrCat("t", graph_.tensors.size());
   graph_.tensors.push_back(std::move(tensor));
@@ -41,7 +48,8 @@ TensorId QuantizedGraphBuilder::Activation(std::vector<int64_t> shape) {
   tensor.type = v1::INT8;
   tensor.shape = std::move(shape);
   compiler::Quantization quantization;
-  quantization.scale = {0.02f + 0.001f * static_cast<float>(rng_.Below(60))};
+  quantization.scale = {
+      Scale(0.02f + 0.001f * static_cast<float>(rng_.Below(60)))};
   quantization.zero_point = {static_cast<int32_t>(rng_.InRange(-128, 127))};
   tensor.quantization = quantization;
   return AddTensor(std::move(tensor));
@@ -55,8 +63,8 @@ TensorId QuantizedGraphBuilder::Weights(std::vector<int64_t> shape,
   compiler::Quantization quantization;
   quantization.axis = axis;
   for (int64_t c = 0; c < tensor.shape[axis]; ++c) {
-    quantization.scale.push_back(0.002f +
-                                 0.0001f * static_cast<float>(rng_.Below(99)));
+    quantization.scale.push_back(
+        Scale(0.002f + 0.0001f * static_cast<float>(rng_.Below(99))));
     quantization.zero_point.push_back(0);
   }
   tensor.quantization = quantization;
@@ -86,6 +94,9 @@ TensorId QuantizedGraphBuilder::AddOp(v1::OpAttributes attributes,
   op.id = absl::StrCat("op", graph_.ops.size());
   op.name = op.id;
   op.attributes = std::move(attributes);
+  if (!op.attributes.has_max_pool2d() && !op.attributes.has_reshape()) {
+    op.attributes.set_rounding(rounding_);
+  }
   op.inputs = std::move(inputs);
   op.outputs = {output};
   graph_.ops.push_back(std::move(op));

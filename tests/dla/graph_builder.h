@@ -25,6 +25,9 @@ class QuantizedGraphBuilder {
  public:
   explicit QuantizedGraphBuilder(uint64_t seed) : rng_(seed) {}
 
+  // From here on: ties to even, and scales that make many of them.
+  void RoundHalfEven() { rounding_ = v1::HALF_EVEN; }
+
   compiler::TensorId Input(std::vector<int64_t> shape);
   compiler::TensorId Conv(compiler::TensorId x, int64_t channels,
                           const WindowCase& window, bool relu);
@@ -57,7 +60,11 @@ class QuantizedGraphBuilder {
   std::vector<int64_t> Windowed(compiler::TensorId x, const WindowCase& window,
                                 int64_t channels) const;
 
+  // `scale`, or the power of two below it.
+  float Scale(float scale) const;
+
   Rng rng_;
+  v1::Rounding rounding_ = v1::HALF_UP;
   compiler::Graph graph_;
 };
 

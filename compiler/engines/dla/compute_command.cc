@@ -131,6 +131,21 @@ ComputeCommand Add(const Layer& layer, const Slice& output,
   return result;
 }
 
+ComputeCommand CommandOf(const Layer& layer, const Slice& output,
+                         const TileOperands& operands) {
+  switch (layer.op) {
+    case LayerOp::kMatMul:
+      return MatMul(layer, output, operands);
+    case LayerOp::kAveragePool:
+    case LayerOp::kMaxPool:
+      return Pool(layer, output, operands);
+    case LayerOp::kAdd:
+      return Add(layer, output, operands);
+    default:
+      return Convolution(layer, output, operands);
+  }
+}
+
 }  // namespace
 
 Placement DensePlacement(const Extent& tensor, const Slice& slice) {
@@ -144,17 +159,9 @@ Placement WholePlacement(const Extent& tensor, const Slice& slice) {
 
 ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
                             const TileOperands& operands) {
-  switch (layer.op) {
-    case LayerOp::kMatMul:
-      return MatMul(layer, output, operands);
-    case LayerOp::kAveragePool:
-    case LayerOp::kMaxPool:
-      return Pool(layer, output, operands);
-    case LayerOp::kAdd:
-      return Add(layer, output, operands);
-    default:
-      return Convolution(layer, output, operands);
-  }
+  ComputeCommand result = CommandOf(layer, output, operands);
+  result.half_even = layer.half_even;
+  return result;
 }
 
 }  // namespace edgekiln::compiler::dla

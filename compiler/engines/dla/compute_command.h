@@ -28,6 +28,7 @@ struct TileOperands {
 
 struct ComputeCommand {
   DlaCommand command = DlaCommand::kConv;
+  bool half_even = false;
   RegisterFile registers;  // Addresses hold the operands' offsets.
 };
 

@@ -24,11 +24,15 @@ absl::Status LineError(int64_t line, absl::string_view text,
 absl::StatusOr<target::CommandWord> ParseLine(const target::IsaView& isa,
                                               int64_t number,
                                               absl::string_view line) {
-  const std::vector<absl::string_view> parts =
+  std::vector<absl::string_view> parts =
       absl::StrSplit(line, absl::ByAnyChar(" \t"), absl::SkipEmpty());
   target::CommandWord word;
   word.command = isa.FindCommand(parts[0]);
   if (word.command < 0) return LineError(number, line, "unknown mnemonic");
+  if (parts.size() > 1 && parts[1] == "half_even") {
+    word.half_even = true;
+    parts.erase(parts.begin() + 1);
+  }
   absl::string_view value;
   if (word.command == isa.register_write()) {
     if (parts.size() != 3) return LineError(number, line, "needs two operands");
@@ -38,7 +42,8 @@ absl::StatusOr<target::CommandWord> ParseLine(const target::IsaView& isa,
   } else if (parts.size() == 3 && parts[1] == "wait") {
     value = parts[2];
   } else if (parts.size() != 1) {
-    return LineError(number, line, "needs \"wait N\" or nothing");
+    return LineError(number, line,
+                     "needs \"half_even\", \"wait N\", both or nothing");
   }
   if (!value.empty() && !absl::SimpleAtoi(value, &word.immediate)) {
     return LineError(number, line, "not a number");
@@ -62,6 +67,7 @@ absl::StatusOr<std::string> Disassemble(const target::IsaView& isa,
                         isa.Decode(isa.ReadWord(code, index)),
                         absl::StrCat("word ", index));
     absl::StrAppend(&text, isa.command(word.command).mnemonic());
+    if (word.half_even) absl::StrAppend(&text, " half_even");
     if (word.command == isa.register_write()) {
       absl::StrAppend(&text, " ", isa.reg(word.reg).name(), " ",
                       word.immediate);

@@ -10,7 +10,7 @@
 // Command streams as text, one word a line, and back to the same bytes:
 //
 //   REG_WRITE IN_ADDR 4096
-//   OP_CONV wait 3
+//   OP_CONV half_even wait 3
 //   OP_END
 //
 // '#' starts a comment; empty lines are skipped when assembling.

@@ -21,12 +21,14 @@ TEST(DisassemblerTest, RoundTrips) {
       "REG_WRITE IN_ZERO_POINT -128\n"
       "REG_WRITE OUT_MULTIPLIER 2147483647\n"
       "OP_CONV wait 3\n"
+      "OP_CONV half_even wait 3\n"
+      "OP_POOL half_even\n"
       "OP_DMA_WRITE\n"
       "OP_END\n";
   const target::IsaView isa = Isa();
   const auto code = Assemble(isa, text);
   ASSERT_TRUE(code.ok()) << code.status();
-  EXPECT_EQ(code->size(), 6 * 8);
+  EXPECT_EQ(code->size(), 8 * 8);
   const auto again = Disassemble(isa, *code);
   ASSERT_TRUE(again.ok()) << again.status();
   EXPECT_EQ(*again, text);
@@ -52,6 +54,7 @@ const BadCase kBadCases[] = {
     {"UnknownRegister", "REG_WRITE NOWHERE 1\n", "line 1: unknown register"},
     {"NotANumber", "# c\nREG_WRITE IN_ADDR x\n", "line 2: not a number"},
     {"TooWide", "REG_WRITE IN_ZERO_POINT 128\n", "line 1"},
+    {"NothingToRound", "OP_C_MAX half_even\n", "OP_C_MAX takes no rounding"},
     {"MissingValue", "REG_WRITE IN_ADDR\n", "line 1: needs two operands"},
 };
 

@@ -27,8 +27,9 @@ class Encoder {
       if (registers.has(reg)) EK_RETURN_IF_ERROR(Write(reg, registers[reg]));
     }
     stream_.command_word.push_back(stream_.words);
-    EK_RETURN_IF_ERROR(
-        Word({.command = chip_.position(command.command), .immediate = wait}));
+    EK_RETURN_IF_ERROR(Word({.command = chip_.position(command.command),
+                             .immediate = wait,
+                             .half_even = command.half_even}));
     EK_ASSIGN_OR_RETURN(const int64_t occupancy,
                         chip_.OccupancyCycles(command.command, registers));
     timeline_.Issue(command.command, command.is_dma(), wait, occupancy);

@@ -27,25 +27,29 @@ absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
   const Tensor& output = graph.tensors[layer.output];
   EK_ASSIGN_OR_RETURN(
       layer.dot,
-      ops::DotParameters(clamp, QuantizationOf(graph.tensors[layer.input]),
+      ops::DotParameters(clamp, op.attributes.rounding(),
+                         QuantizationOf(graph.tensors[layer.input]),
                          QuantizationOf(graph.tensors[layer.weights]),
                          QuantizationOf(output), output.type, layer.out.c));
   return absl::OkStatus();
 }
 
-absl::Status SetAdd(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
+absl::Status SetAdd(const Graph& graph, const Op& op, Layer& layer) {
   const Tensor& output = graph.tensors[layer.output];
   EK_ASSIGN_OR_RETURN(
       layer.add,
-      ops::AddParameters(clamp, QuantizationOf(graph.tensors[layer.input]),
+      ops::AddParameters(op.attributes.add().clamp(), op.attributes.rounding(),
+                         QuantizationOf(graph.tensors[layer.input]),
                          QuantizationOf(graph.tensors[layer.input2]),
                          QuantizationOf(output), output.type));
   return absl::OkStatus();
 }
 
-void SetPool(const Graph& graph, const v1::Clamp& clamp, Layer& layer) {
+void SetPool(const Graph& graph, const v1::Clamp& clamp, v1::Rounding rounding,
+             Layer& layer) {
   const Tensor& output = graph.tensors[layer.output];
-  layer.clamp = ops::ClampRange(clamp, QuantizationOf(output), output.type);
+  layer.clamp =
+      ops::ClampRange(clamp, rounding, QuantizationOf(output), output.type);
   layer.zero_point = output.quantization->zero_point[0];
 }
 
@@ -79,20 +83,20 @@ absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
       const auto& pool = attributes.average_pool2d();
       layer.counts_padding = pool.count_include_pad();
       SetWindow(pool.window(), pool.kernel_h(), pool.kernel_w(), layer);
-      SetPool(graph, pool.clamp(), layer);
+      SetPool(graph, pool.clamp(), attributes.rounding(), layer);
       return absl::OkStatus();
     }
     case v1::OpAttributes::kMaxPool2D: {
       layer.op = LayerOp::kMaxPool;
       const auto& pool = attributes.max_pool2d();
       SetWindow(pool.window(), pool.kernel_h(), pool.kernel_w(), layer);
-      SetPool(graph, pool.clamp(), layer);
+      SetPool(graph, pool.clamp(), attributes.rounding(), layer);
       return absl::OkStatus();
     }
     case v1::OpAttributes::kAdd:
       layer.op = LayerOp::kAdd;
       layer.input2 = op.inputs[1];
-      return SetAdd(graph, attributes.add().clamp(), layer);
+      return SetAdd(graph, op, layer);
     case v1::OpAttributes::kReshape:
       layer.op = LayerOp::kAlias;
       return absl::OkStatus();
@@ -133,6 +137,7 @@ absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
   layer.output = op.outputs[0];
   layer.in = ExtentOf(graph.tensors[layer.input]);
   layer.out = ExtentOf(graph.tensors[layer.output]);
+  layer.half_even = op.attributes.rounding() == v1::HALF_EVEN;
   layer.flat = graph.tensors[layer.output].shape.size() != 4;
   EK_RETURN_IF_ERROR(SetOp(graph, op, layer), absl::StrCat("op ", op.id));
   return layer;

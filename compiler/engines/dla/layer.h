@@ -60,6 +60,7 @@ struct Layer {
   int64_t depth_multiplier = 1;
   bool counts_padding = false;  // kAveragePool.
   bool flat = false;            // The output is not four-dimensional.
+  bool half_even = false;       // How results are rounded; else half up.
 
   // kConv, kDepthwise, kMatMul.
   ops::QuantizedDotParameters dot;

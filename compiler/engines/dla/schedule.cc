@@ -342,6 +342,7 @@ class Builder {
     }
     const ComputeCommand compute = ComputeSlice(layer, tile.output, operands);
     command.command = compute.command;
+    command.half_even = compute.half_even;
     command.registers = compute.registers;
     command.tap = TileTap{tile.output, tile.out_buffer, operands.output};
     Append(std::move(command));

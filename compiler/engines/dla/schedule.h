@@ -71,6 +71,7 @@ struct TileTap {
 
 struct ScheduledCommand {
   DlaCommand command = DlaCommand::kDmaRead;
+  bool half_even = false;
   int32_t layer = 0;  // Index into SubgraphPlan::layers.
   // SRAM addresses are relative to the buffer that `bases` names for them.
   RegisterFile registers;

@@ -63,7 +63,8 @@ v1::OpAttributes DequantizeOp() {
 
 v1::OpAttributes QuantizeOp() {
   v1::OpAttributes op;
-  op.mutable_quantize()->set_rounding(v1::Quantize::HALF_EVEN);
+  op.mutable_quantize();
+  op.set_rounding(v1::HALF_EVEN);
   return op;
 }
 

@@ -1,5 +1,5 @@
-// Every published ONNX model against the outputs that ONNX Runtime recorded,
-// as imported: simplification has its own test.
+// Every published ONNX model against the outputs that ONNX Runtime recorded, as
+// imported and simplified.
 
 #include <algorithm>
 #include <cmath>
@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/frontend/onnx/onnx_import.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/support/npz.h"
 #include "tests/support/shared_data.h"
@@ -53,48 +54,74 @@ int CountOff(const tests::NpyArray& want, const std::string& got,
   return off;
 }
 
-class OnnxGoldenTest : public testing::TestWithParam<ModelCase> {};
+class OnnxGoldenTest : public testing::TestWithParam<ModelCase> {
+ protected:
+  void SetUp() override {
+    const std::string model = absl::StrCat("models/", GetParam().name, ".onnx");
+    const std::string recorded =
+        absl::StrCat("models/golden/", GetParam().name, ".npz");
+    EK_REQUIRE_SHARED(model);
+    EK_REQUIRE_SHARED(recorded);
+    graph_ = ImportOnnx(tests::ReadWholeFile(tests::SharedPath(model)));
+    ASSERT_TRUE(graph_.ok()) << graph_.status();
+    absl::StatusOr<Golden> golden = tests::ReadNpz(tests::SharedPath(recorded));
+    ASSERT_TRUE(golden.ok()) << golden.status();
+    golden_ = *std::move(golden);
+  }
 
-TEST_P(OnnxGoldenTest, ComputesTheRecordedOutputs) {
-  const std::string model = absl::StrCat("models/", GetParam().name, ".onnx");
-  const std::string recorded =
-      absl::StrCat("models/golden/", GetParam().name, ".npz");
-  EK_REQUIRE_SHARED(model);
-  EK_REQUIRE_SHARED(recorded);
-  const absl::StatusOr<Graph> graph =
-      ImportOnnx(tests::ReadWholeFile(tests::SharedPath(model)));
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  const absl::StatusOr<Golden> golden =
-      tests::ReadNpz(tests::SharedPath(recorded));
-  ASSERT_TRUE(golden.ok()) << golden.status();
-  int samples = 0;
-  int64_t values = 0;
-  int64_t off = 0;
-  for (;; ++samples) {
+  // Inputs of a sample; fewer than the graph's if there is no such sample.
+  std::vector<absl::string_view> Inputs(int sample) const {
     std::vector<absl::string_view> inputs;
-    for (const TensorId id : graph->inputs) {
-      const auto input = golden->find(
-          absl::StrCat("input_", samples, "_", graph->tensors[id].name));
-      if (input != golden->end()) inputs.push_back(input->second.data);
+    for (const TensorId id : graph_->inputs) {
+      const auto input = golden_.find(
+          absl::StrCat("input_", sample, "_", graph_->tensors[id].name));
+      if (input != golden_.end()) inputs.push_back(input->second.data);
     }
-    if (inputs.size() != graph->inputs.size()) break;
-    const auto outputs = Evaluate(*graph, inputs);
-    ASSERT_TRUE(outputs.ok()) << outputs.status();
-    for (size_t i = 0; i < outputs->size(); ++i) {
-      const Tensor& output = graph->tensors[graph->outputs[i]];
+    return inputs;
+  }
+
+  // Of one sample.
+  void Compare(int sample, const std::vector<std::string>& outputs) {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const Tensor& output = graph_->tensors[graph_->outputs[i]];
       const auto want =
-          golden->find(absl::StrCat("output_", samples, "_", output.name));
-      ASSERT_NE(want, golden->end()) << output.name;
-      ASSERT_EQ(want->second.data.size(), (*outputs)[i].size());
-      off += CountOff(want->second, (*outputs)[i], output.type,
-                      GetParam().max_error);
-      values += want->second.size();
+          golden_.find(absl::StrCat("output_", sample, "_", output.name));
+      ASSERT_NE(want, golden_.end()) << output.name;
+      ASSERT_EQ(want->second.data.size(), outputs[i].size());
+      off_ +=
+          CountOff(want->second, outputs[i], output.type, GetParam().max_error);
+      values_ += want->second.size();
     }
   }
-  EXPECT_GT(samples, 0);
-  EXPECT_LE(static_cast<double>(off),
-            GetParam().max_off * static_cast<double>(values))
-      << off << " of " << values << " values";
+
+  void ExpectRecordedOutputs() {
+    int samples = 0;
+    for (;; ++samples) {
+      const std::vector<absl::string_view> inputs = Inputs(samples);
+      if (inputs.size() != graph_->inputs.size()) break;
+      const auto outputs = Evaluate(*graph_, inputs);
+      ASSERT_TRUE(outputs.ok()) << outputs.status();
+      ASSERT_NO_FATAL_FAILURE(Compare(samples, *outputs));
+    }
+    EXPECT_GT(samples, 0);
+    EXPECT_LE(static_cast<double>(off_),
+              GetParam().max_off * static_cast<double>(values_))
+        << off_ << " of " << values_ << " values";
+    RecordProperty("off", static_cast<int>(off_));
+  }
+
+  absl::StatusOr<Graph> graph_ = absl::UnknownError("");
+  Golden golden_;
+  int64_t values_ = 0;
+  int64_t off_ = 0;
+};
+
+TEST_P(OnnxGoldenTest, ComputesTheRecordedOutputs) { ExpectRecordedOutputs(); }
+
+TEST_P(OnnxGoldenTest, ComputesThemSimplified) {
+  const absl::Status simplified = Simplify(*graph_);
+  ASSERT_TRUE(simplified.ok()) << simplified;
+  ExpectRecordedOutputs();
 }
 
 constexpr ModelCase kModels[] = {

@@ -213,7 +213,7 @@ absl::Status ConvertCast(Conversion& c) {
 absl::Status ConvertQuantize(Conversion& c) {
   EK_ASSIGN_OR_RETURN(const TensorId x, c.Input(0));
   v1::OpAttributes attributes;
-  attributes.mutable_quantize()->set_rounding(v1::Quantize::HALF_AWAY);
+  attributes.mutable_quantize();
   return c.Write(std::move(attributes), {x});
 }
 

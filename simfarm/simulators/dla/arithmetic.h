@@ -11,9 +11,13 @@
 namespace edgekiln::simfarm::dla {
 
 // rescale(v, M, s) with n = 31 - s, 1 <= n <= 62.
-inline int32_t Rescale(int32_t value, int32_t multiplier, int n) {
+inline int32_t Rescale(int32_t value, int32_t multiplier, int n,
+                       bool half_even) {
   const int64_t product = static_cast<int64_t>(value) * multiplier;
-  return static_cast<int32_t>((product + (int64_t{1} << (n - 1))) >> n);
+  int64_t half = int64_t{1} << (n - 1);
+  // Just below the half, where what lies below is even.
+  if (half_even) half -= 1 - (product >> n & 1);
+  return static_cast<int32_t>((product + half) >> n);
 }
 
 inline int32_t WrapAdd(int32_t a, int32_t b) {

@@ -34,11 +34,14 @@ struct Factors {
   __m512i multiplier, odd_multiplier;
   __m512i n, odd_n;
   __m512i half, odd_half;
+  bool half_even;
 };
 
-EK_AVX512 inline Factors MakeFactors(__m512i multiplier, __m512i n) {
+EK_AVX512 inline Factors MakeFactors(__m512i multiplier, __m512i n,
+                                     bool half_even) {
   const __m512i one = _mm512_set1_epi64(1);
   Factors f;
+  f.half_even = half_even;
   f.multiplier = multiplier;
   f.odd_multiplier = _mm512_srli_epi64(multiplier, 32);
   f.n = _mm512_and_si512(n, _mm512_set1_epi64(0xff));
@@ -48,10 +51,22 @@ EK_AVX512 inline Factors MakeFactors(__m512i multiplier, __m512i n) {
   return f;
 }
 
+// What half to even adds to a product besides the half: 0, or -1 where what
+// lies below is even.
+EK_AVX512 inline __m512i EvenCorrection(__m512i product, __m512i n) {
+  const __m512i one = _mm512_set1_epi64(1);
+  return _mm512_sub_epi64(_mm512_and_si512(_mm512_srav_epi64(product, n), one),
+                          one);
+}
+
 EK_AVX512 inline __m512i RescaleVector(__m512i value, const Factors& f) {
-  const __m512i even = _mm512_mul_epi32(value, f.multiplier);
-  const __m512i odd =
+  __m512i even = _mm512_mul_epi32(value, f.multiplier);
+  __m512i odd =
       _mm512_mul_epi32(_mm512_srli_epi64(value, 32), f.odd_multiplier);
+  if (f.half_even) {
+    even = _mm512_add_epi64(even, EvenCorrection(even, f.n));
+    odd = _mm512_add_epi64(odd, EvenCorrection(odd, f.odd_n));
+  }
   const __m512i even_result =
       _mm512_srav_epi64(_mm512_add_epi64(even, f.half), f.n);
   const __m512i odd_result =
@@ -101,7 +116,7 @@ EK_AVX512 inline Finish MakeFinish(const Requantization& r, int64_t channel) {
   finish.bias = _mm512_loadu_si512(r.bias + channel);
   if (r.writes_int32) return finish;
   finish.factors = MakeFactors(_mm512_loadu_si512(r.multiplier + channel),
-                               _mm512_loadu_si512(r.n + channel));
+                               _mm512_loadu_si512(r.n + channel), r.half_even);
   finish.limits = MakeLimits(r.limits);
   return finish;
 }
@@ -366,8 +381,9 @@ EK_AVX512 void Add(const Addition& addition, const uint8_t* a, const uint8_t* b,
                    int64_t count, uint8_t* out) {
   Factors factors[3];
   for (int i = 0; i < 3; ++i) {
-    factors[i] = MakeFactors(_mm512_set1_epi32(addition.multiplier[i]),
-                             _mm512_set1_epi32(addition.n[i]));
+    factors[i] =
+        MakeFactors(_mm512_set1_epi32(addition.multiplier[i]),
+                    _mm512_set1_epi32(addition.n[i]), addition.half_even);
   }
   const VectorLimits limits = MakeLimits(addition.limits);
   const __m512i zero_a = _mm512_set1_epi32(addition.zero_point[0]);

@@ -35,6 +35,7 @@ struct Requantization {
   const int32_t* n = nullptr;  // As of Rescale(); not read if writes_int32.
   OutputLimits limits;
   bool writes_int32 = false;
+  bool half_even = false;
 
   Requantization From(int64_t channel) const;
 };
@@ -100,6 +101,7 @@ void Requantize(const int32_t* sums, int64_t channels,
 struct Addition {
   int32_t zero_point[2] = {};
   int left_shift = 0;
+  bool half_even = false;
   int32_t multiplier[3] = {};  // Of the operands, of the result.
   int32_t n[3] = {};
   OutputLimits limits;

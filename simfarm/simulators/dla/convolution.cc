@@ -90,6 +90,7 @@ absl::Status ConvolutionUnit::ExecuteWith(const Instruction& i,
   input_ = InputView(i);
   output_ = OutputView(i);
   writes_int32_ = WritesInt32(i);
+  half_even_ = i.half_even;
   limits_ = {.zero_point = static_cast<int32_t>(i[Reg::kOutZeroPoint])};
   if (i.command != DlaCommand::kConv) {
     limits_.min = static_cast<int32_t>(i[Reg::kClampMin]);
@@ -246,8 +247,8 @@ void ConvolutionUnit::StorePixel(int64_t oy, int64_t ox, int64_t first_channel,
   const int32_t* multiplier = table_.multiplier.data() + first_channel;
   const int32_t* n = table_.n.data() + first_channel;
   for (int64_t c = 0; c < channels; ++c) {
-    out[c] =
-        limits_.Apply(Rescale(WrapAdd(acc[c], bias[c]), multiplier[c], n[c]));
+    out[c] = limits_.Apply(
+        Rescale(WrapAdd(acc[c], bias[c]), multiplier[c], n[c], half_even_));
   }
 }
 

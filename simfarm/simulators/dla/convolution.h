@@ -67,6 +67,7 @@ class ConvolutionUnit {
   TensorView output_;
   OutputLimits limits_;
   bool writes_int32_ = false;
+  bool half_even_ = false;
   const uint8_t* weight_bytes_ = nullptr;
   const uint8_t* table_bytes_ = nullptr;
   int64_t kernel_ = 0;  // Products per output of CONV and MAT_MUL.

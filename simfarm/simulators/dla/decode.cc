@@ -25,6 +25,7 @@ bool IsReadInMode(const Instruction& instruction, Reg reg) {
       return !WritesInt32(instruction);
     case Reg::kInZeroPoint:
       return instruction.command != DlaCommand::kPool ||
+             instruction.half_even ||
              instruction[Reg::kPoolKind] == target::kDlaPoolAveragePadded;
     case Reg::kDmaSystemPitch:
     case Reg::kDmaSramPitch:
@@ -111,6 +112,7 @@ class Decoder {
     }
     Instruction instruction{.word = index,
                             .command = command,
+                            .half_even = word.half_even,
                             .wait = word.immediate,
                             .front_end_cycles = front_end_cycles_,
                             .registers = registers_};

@@ -26,13 +26,15 @@ OutputLimits ClampLimits(const Instruction& i, int32_t zero_point) {
 struct Factor {
   int32_t multiplier;
   int n;
+  bool half_even;
   int32_t operator()(int32_t value) const {
-    return Rescale(value, multiplier, n);
+    return Rescale(value, multiplier, n, half_even);
   }
 };
 
 Factor FactorOf(const Instruction& i, Reg multiplier, Reg shift) {
-  return {static_cast<int32_t>(i[multiplier]), static_cast<int>(31 - i[shift])};
+  return {static_cast<int32_t>(i[multiplier]), static_cast<int>(31 - i[shift]),
+          i.half_even};
 }
 
 // fn(a, c) gives the output for input byte or word a of channel c.
@@ -96,6 +98,7 @@ void ExecuteWideAdd(const Instruction& i, uint8_t* sram) {
       .zero_point = {static_cast<int32_t>(i[Reg::kInZeroPoint]),
                      static_cast<int32_t>(i[Reg::kIn2ZeroPoint])},
       .left_shift = static_cast<int>(i[Reg::kLeftShift]),
+      .half_even = i.half_even,
       .limits = ClampLimits(i, static_cast<int32_t>(i[Reg::kOutZeroPoint]))};
   const Factor factors[] = {FactorOf(i, Reg::kInMultiplier, Reg::kInShift),
                             FactorOf(i, Reg::kIn2Multiplier, Reg::kIn2Shift),
@@ -161,7 +164,8 @@ void RequantizePixels(const Instruction& i, const Table& table,
       .bias = table.bias.data(),
       .multiplier = table.multiplier.data(),
       .n = table.n.data(),
-      .limits = limits};
+      .limits = limits,
+      .half_even = i.half_even};
   for (int64_t y = 0; y < out.h; ++y) {
     for (int64_t x = 0; x < out.w; ++x) {
       avx512::Requantize(
@@ -182,8 +186,8 @@ absl::Status ExecuteRequant(const Instruction& i, const StreamContext& context,
     return absl::OkStatus();
   }
   MapInt32(i, sram, [&](int32_t a, int32_t, int64_t c, uint8_t* out) {
-    *out = limits.Apply(
-        Rescale(WrapAdd(a, table.bias[c]), table.multiplier[c], table.n[c]));
+    *out = limits.Apply(Rescale(WrapAdd(a, table.bias[c]), table.multiplier[c],
+                                table.n[c], i.half_even));
   });
   return absl::OkStatus();
 }
@@ -191,6 +195,14 @@ absl::Status ExecuteRequant(const Instruction& i, const StreamContext& context,
 // Rounds to nearest, halves away from zero.
 int64_t RoundedMean(int64_t sum, int64_t n) {
   return sum > 0 ? (sum + n / 2) / n : (sum - n / 2) / n;
+}
+
+// Rounds to nearest, halves to the even one.
+int64_t MeanHalfEven(int64_t sum, int64_t n) {
+  const int64_t whole = sum / n;
+  const int64_t rest = 2 * std::abs(sum % n);
+  const bool away = rest > n || (rest == n && whole % 2 != 0);
+  return whole + (away ? (sum < 0 ? -1 : 1) : 0);
 }
 
 // Part [begin, end) of a window that lies inside the input.
@@ -225,7 +237,12 @@ void AveragePixel(const Instruction& i, const TensorView& in, Window rows,
     n = i[Reg::kKernelH] * i[Reg::kKernelW];
     padding = (n - inside) * i[Reg::kInZeroPoint];
   }
-  for (int64_t& sum : sums) sum = RoundedMean(sum + padding, n);
+  const int64_t zero_point = i[Reg::kInZeroPoint];
+  for (int64_t& sum : sums) {
+    sum = i.half_even
+              ? MeanHalfEven(sum + padding - n * zero_point, n) + zero_point
+              : RoundedMean(sum + padding, n);
+  }
 }
 
 }  // namespace

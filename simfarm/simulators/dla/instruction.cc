@@ -49,6 +49,12 @@ bool WritesInt32(const Instruction& instruction) {
          (instruction[Reg::kFlags] & target::kDlaOutInt32) != 0;
 }
 
+bool RoundsInMode(const Instruction& instruction) {
+  return !WritesInt32(instruction) &&
+         (instruction.command != DlaCommand::kPool ||
+          instruction[Reg::kPoolKind] != target::kDlaPoolMax);
+}
+
 TensorView InputView(const Instruction& i) {
   TensorView view{.address = i[Reg::kInAddr],
                   .row_pitch = i[Reg::kInRowPitch],

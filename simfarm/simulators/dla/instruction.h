@@ -21,6 +21,7 @@ using target::DlaRegister;
 struct Instruction {
   int32_t word = 0;  // Index of the command word in its stream.
   DlaCommand command = DlaCommand::kEnd;
+  bool half_even = false;        // ROUNDING.
   int64_t wait = 0;              // Commands of the other unit to wait for.
   int64_t front_end_cycles = 0;  // Since the previous instruction, with decode.
   int64_t occupancy_cycles = 0;
@@ -68,6 +69,8 @@ bool HasSecondInput(DlaCommand command);
 bool IsElementWise(DlaCommand command);
 // True if the result is int32 because of FLAGS.
 bool WritesInt32(const Instruction& instruction);
+// False for a command that rounds in other modes than the one it is in.
+bool RoundsInMode(const Instruction& instruction);
 
 // Compute commands only.
 TensorView InputView(const Instruction& instruction);

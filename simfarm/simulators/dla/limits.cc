@@ -74,6 +74,9 @@ class LimitCheck {
 
   absl::Status Run() {
     EK_RETURN_IF_ERROR(CheckRegisters());
+    if (i_.half_even && !RoundsInMode(i_)) {
+      return Error("the rounding bit is set, but nothing is rounded");
+    }
     if (i_.is_dma()) return CheckTransfer();
     if (IsWindowed(i_.command)) EK_RETURN_IF_ERROR(CheckWindow());
     if (i_.command == DlaCommand::kDepthConv &&

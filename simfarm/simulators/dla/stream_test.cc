@@ -288,8 +288,10 @@ TEST(StreamTest, EncodingErrorsNameCommandAndWord) {
                         "0x0000000000000007, layer conv_1"));
   EXPECT_THAT(ErrorOf(WithWord(code, 1, 0x2e01)),
               HasSubstr("unknown register"));
-  EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000000010040)),
+  EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000000020040)),
               HasSubstr("reserved bits"));
+  EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000000010040)),
+              HasSubstr("rounding bit is set in OP_DMA_READ"));
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000100000040)),
               HasSubstr("waits for 1 commands of the compute unit; issued so "
                         "far: 0"));

@@ -41,6 +41,7 @@ bool WideConvolution::Begin(const Instruction& i) {
   if (!image_.Build(i, sram_, sram_bytes_)) return false;
   output_ = OutputView(i);
   writes_int32_ = WritesInt32(i);
+  half_even_ = i.half_even;
   if (i.command != DlaCommand::kDepthConv) {
     SetSegments(i);
     return true;
@@ -107,7 +108,8 @@ void WideConvolution::SetRequantization(const PreparedConstants& prepared,
                      .multiplier = prepared.multiplier.data(),
                      .n = prepared.n.data(),
                      .limits = limits,
-                     .writes_int32 = writes_int32_};
+                     .writes_int32 = writes_int32_,
+                     .half_even = half_even_};
 }
 
 void WideConvolution::SetSegments(const Instruction& i) {

@@ -85,6 +85,7 @@ class WideConvolution {
   TensorView output_;
   PaddedImage image_;
   bool writes_int32_ = false;
+  bool half_even_ = false;
   avx512::WeightShape shape_;
   DepthwiseShape depthwise_;
   avx512::Requantization requantization_;
