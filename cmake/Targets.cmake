@@ -137,7 +137,7 @@ function(edgekiln_fuzz_target name)
     set(corpus "${CMAKE_CURRENT_SOURCE_DIR}/${arg_CORPUS}")
   endif()
   add_test(NAME ${name} COMMAND ${name} -runs=20000 -max_total_time=30
-    -rss_limit_mb=2048 -timeout=10 "${scratch}" ${corpus})
+    -rss_limit_mb=2048 -malloc_limit_mb=64 -timeout=10 "${scratch}" ${corpus})
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
 endfunction()
 

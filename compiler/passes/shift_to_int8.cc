@@ -54,6 +54,15 @@ class Shift {
         }
       }
     }
+    // There the type cannot change, and no op converts scales per channel.
+    for (const std::vector<TensorId>* border :
+         {&graph_.inputs, &graph_.outputs}) {
+      for (const TensorId id : *border) {
+        const Tensor& tensor = graph_.tensors[id];
+        if (!IsUint8(tensor) || !tensor.quantization->per_channel()) continue;
+        refused[Leader(id)] = true;
+      }
+    }
     bool any = false;
     for (size_t i = 0; i < stays_.size(); ++i) {
       const TensorId leader = Leader(static_cast<TensorId>(i));

@@ -102,6 +102,16 @@ return %y
 return %y
 )",
      ""},
+    {"NotAtTheBorderWithScalesPerChannel",
+     R"(
+%x : uint8[2] axis 0 scale [0.5, 0.25] zero [1, 2] = input
+%f : float32[2] = input
+%y : float32[2] = dequantize(%x) id y
+%q : int8[2] scale 1 zero 0 = quantize(%f) {rounding HALF_EVEN} id q
+%z : float32[2] = dequantize(%q) id z
+return %y, %z
+)",
+     ""},
 };
 
 class ShiftToInt8Test : public testing::TestWithParam<RewriteCase> {};

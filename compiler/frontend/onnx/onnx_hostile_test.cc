@@ -27,6 +27,7 @@ using onnx_import::TestModel;
 
 constexpr auto kBool = onnx::TensorProto::BOOL;
 constexpr auto kInt64 = onnx::TensorProto::INT64;
+constexpr auto kUint8 = onnx::TensorProto::UINT8;
 
 // t0 to `last` through one operator after the other, each of the value before
 // as often as it has inputs.
@@ -303,6 +304,57 @@ TEST(OnnxHostileTest, ASmallFileTakesLittleMemory) {
       ExpectUserError(graph.status());
     }
     EXPECT_LT(peak.bytes(), kMaxBytes);
+  }
+}
+
+TestModel NumberAsWeights() {
+  TestModel model;
+  return model.TypedInput("x", kUint8, {1, 1, 3, 3})
+      .Bytes("w", kUint8, {}, {1})
+      .Bytes("z", kUint8, {}, {2})
+      .Node("ConvInteger", {"x", "w", "z", "z"}, {"y"})
+      .Output("y");
+}
+
+TestModel ScalesWhoseProductIsZero() {
+  TestModel model;
+  model.TypedInput("x", kUint8, {1, 1, 1, 1})
+      .Floats("s", {}, {1e-30f})
+      .Bytes("z", kUint8, {}, {0})
+      .Bytes("w", kUint8, {1, 1, 1, 1}, {1})
+      .Floats("f", {1}, {1})
+      .Node("Cast", {"f"}, {"b"})
+      .Int("to", onnx::TensorProto::INT32);
+  return model
+      .Node("QLinearConv", {"x", "s", "z", "w", "s", "z", "s", "z", "b"}, {"y"})
+      .Output("y");
+}
+
+TestModel NothingAsFactor() {
+  TestModel model;
+  return model.Input("x", {0})
+      .Floats("c", {0}, {})
+      .Node("Mul", {"x", "c"}, {"m"})
+      .Node("Erf", {"m"}, {"e"})
+      .Node("Mul", {"e", "m"}, {"y"})
+      .Output("y");
+}
+
+// What fuzzing found; a sanitizer has to look on.
+TEST(OnnxHostileTest, WhatOnceCrashedIsRefusedOrImports) {
+  const Hostile found[] = {
+      {"ConvInteger with a number as weights", NumberAsWeights()},
+      {"a bias whose scale underflows", ScalesWhoseProductIsZero()},
+      {"a constant without values", NothingAsFactor()},
+  };
+  for (const Hostile& hostile : found) {
+    SCOPED_TRACE(hostile.name);
+    absl::StatusOr<Graph> graph = ImportOnnx(hostile.model.bytes());
+    if (graph.ok()) {
+      EXPECT_TRUE(Simplify(*graph).ok());
+    } else {
+      ExpectUserError(graph.status());
+    }
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <string>
 #include <vector>
 
@@ -92,6 +93,11 @@ extern "C" size_t LLVMFuzzerCustomCrossOver(const uint8_t* data1, size_t size1,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const absl::string_view bytes(reinterpret_cast<const char*>(data), size);
   auto graph = edgekiln::compiler::ImportOnnx(bytes);
-  if (graph.ok() && !edgekiln::compiler::Simplify(*graph).ok()) std::abort();
+  if (!graph.ok()) return 0;
+  const absl::Status simplified = edgekiln::compiler::Simplify(*graph);
+  if (!simplified.ok()) {
+    std::cerr << simplified << '\n';
+    std::abort();
+  }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 
 #include "absl/strings/string_view.h"
 #include "base/rng.h"
@@ -62,6 +63,11 @@ extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   auto graph = edgekiln::compiler::ImportTflite(
       absl::string_view(reinterpret_cast<const char*>(data), size));
-  if (graph.ok() && !edgekiln::compiler::Simplify(*graph).ok()) std::abort();
+  if (!graph.ok()) return 0;
+  const absl::Status simplified = edgekiln::compiler::Simplify(*graph);
+  if (!simplified.ok()) {
+    std::cerr << simplified << '\n';
+    std::abort();
+  }
   return 0;
 }
