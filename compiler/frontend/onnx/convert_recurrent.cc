@@ -17,23 +17,37 @@
 namespace edgekiln::compiler::onnx_import {
 namespace {
 
-// A function of a cell with the parameters that it takes where none are given.
+// A parameter of a function: not taken, or with the value that stands for one
+// that is not given. ONNX has none for ScaledTanh.
+struct Parameter {
+  bool taken = false;
+  std::optional<float> fallback = std::nullopt;
+};
+
 struct Activation {
   absl::string_view name;  // Lower case.
   v1::Unary::Function function;
-  std::optional<float> alpha = std::nullopt;
-  std::optional<float> beta = std::nullopt;
+  Parameter alpha = {};
+  Parameter beta = {};
 };
 
 constexpr Activation kActivations[] = {
     {"sigmoid", v1::Unary::SIGMOID},
     {"tanh", v1::Unary::TANH},
     {"relu", v1::Unary::FUNCTION_UNSPECIFIED},
-    {"elu", v1::Unary::ELU, 1.0f},
-    {"hardsigmoid", v1::Unary::HARD_SIGMOID, 0.2f, 0.5f},
-    {"leakyrelu", v1::Unary::LEAKY_RELU, 0.01f},
+    {"affine", v1::Unary::AFFINE, {true, 1.0f}, {true, 0.0f}},
+    {"elu", v1::Unary::ELU, {true, 1.0f}},
+    {"hardsigmoid", v1::Unary::HARD_SIGMOID, {true, 0.2f}, {true, 0.5f}},
+    {"leakyrelu", v1::Unary::LEAKY_RELU, {true, 0.01f}},
+    {"scaledtanh", v1::Unary::SCALED_TANH, {true}, {true}},
     {"softplus", v1::Unary::SOFTPLUS},
     {"softsign", v1::Unary::SOFTSIGN},
+    {"thresholdedrelu", v1::Unary::THRESHOLDED_RELU, {true, 1.0f}},
+};
+
+// Those that are given, in the order in which the functions take them.
+struct Parameters {
+  std::vector<float> alphas, betas;
 };
 
 // What LSTM and GRU have in common, checked.
@@ -50,16 +64,25 @@ struct Recurrence {
   bool reverse(int64_t d) const { return d == 1 || first_is_reverse; }
 };
 
-absl::StatusOr<v1::CellActivation> OneActivation(const Node& node,
-                                                 const std::string& name,
-                                                 std::vector<float>& alphas,
-                                                 std::vector<float>& betas) {
-  const auto take = [](std::vector<float>& values, float fallback) {
-    if (values.empty()) return fallback;
+// The next of `values`.
+absl::StatusOr<float> Take(const Node& node, const std::string& function,
+                           absl::string_view attribute,
+                           const Parameter& parameter,
+                           std::vector<float>& values) {
+  if (!parameter.taken) return 0.0f;
+  if (!values.empty()) {
     const float value = values.front();
     values.erase(values.begin());
     return value;
-  };
+  }
+  if (parameter.fallback.has_value()) return *parameter.fallback;
+  return node.Invalid(absl::StrCat("activation '", function, "' without ",
+                                   attribute, ", which has no default"));
+}
+
+absl::StatusOr<v1::CellActivation> OneActivation(const Node& node,
+                                                 const std::string& name,
+                                                 Parameters& parameters) {
   const std::string lower = absl::AsciiStrToLower(name);
   for (const Activation& known : kActivations) {
     if (known.name != lower) continue;
@@ -70,14 +93,19 @@ absl::StatusOr<v1::CellActivation> OneActivation(const Node& node,
     }
     v1::Unary* function = activation.mutable_function();
     function->set_function(known.function);
-    if (known.alpha) function->set_alpha(take(alphas, *known.alpha));
-    if (known.beta) function->set_beta(take(betas, *known.beta));
+    EK_ASSIGN_OR_RETURN(
+        const float alpha,
+        Take(node, name, "activation_alpha", known.alpha, parameters.alphas));
+    EK_ASSIGN_OR_RETURN(const float beta, Take(node, name, "activation_beta",
+                                               known.beta, parameters.betas));
+    function->set_alpha(alpha);
+    function->set_beta(beta);
     return activation;
   }
-  return node.Unsupported(
-      absl::StrCat("activation '", name, "'"),
-      "Sigmoid, Tanh, Relu, Elu, HardSigmoid, LeakyRelu, Softplus, Softsign",
-      "use one of these");
+  std::vector<absl::string_view> names;
+  for (const Activation& known : kActivations) names.push_back(known.name);
+  return node.Unsupported(absl::StrCat("activation '", name, "'"),
+                          absl::StrJoin(names, ", "), "use one of these");
 }
 
 // `defaults` are those of one direction.
@@ -93,12 +121,12 @@ absl::StatusOr<std::vector<v1::CellActivation>> Activations(
     return node.Invalid(absl::StrCat(names.size(), " activations for ",
                                      directions, " directions"));
   }
-  std::vector<float> alphas = node.Floats("activation_alpha");
-  std::vector<float> betas = node.Floats("activation_beta");
+  Parameters parameters = {node.Floats("activation_alpha"),
+                           node.Floats("activation_beta")};
   std::vector<v1::CellActivation> activations;
   for (const std::string& name : names) {
     EK_ASSIGN_OR_RETURN(v1::CellActivation activation,
-                        OneActivation(node, name, alphas, betas));
+                        OneActivation(node, name, parameters));
     activations.push_back(std::move(activation));
   }
   return activations;

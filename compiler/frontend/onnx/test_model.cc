@@ -104,6 +104,13 @@ TestModel& TestModel::Float(const std::string& name, float value) {
   return *this;
 }
 
+TestModel& TestModel::FloatList(const std::string& name,
+                                std::vector<float> values) {
+  auto* attribute = Attribute(name, onnx::AttributeProto::FLOATS);
+  for (const float value : values) attribute->add_floats(value);
+  return *this;
+}
+
 TestModel& TestModel::Ints(const std::string& name,
                            std::vector<int64_t> values) {
   auto* attribute = Attribute(name, onnx::AttributeProto::INTS);

@@ -32,6 +32,7 @@ class TestModel {
   // Attributes of the last node.
   TestModel& Int(const std::string& name, int64_t value);
   TestModel& Float(const std::string& name, float value);
+  TestModel& FloatList(const std::string& name, std::vector<float> values);
   TestModel& Ints(const std::string& name, std::vector<int64_t> values);
   TestModel& String(const std::string& name, const std::string& value);
   TestModel& Strings(const std::string& name, std::vector<std::string> values);
