@@ -130,6 +130,10 @@ class Builder {
 
   // --- Quantization ---
 
+  // Constants that the model has as int4 or uint4, and we as int8 or uint8.
+  void MarkFourBit(TensorId id) { four_bit_.insert(id); }
+  bool IsFourBit(TensorId id) const { return four_bit_.contains(id); }
+
   // The integers of `x`, quantized or not, with the meaning `quantization`.
   absl::StatusOr<TensorId> Quantized(const Node& node, absl::string_view role,
                                      TensorId x, const Quantization& wanted);
@@ -189,6 +193,7 @@ class Builder {
   std::vector<bool> named_;        // By tensor: its name is the model's.
   std::vector<int32_t> producer_;  // By tensor: its op, or -1.
   std::vector<bool> read_;         // By tensor: by some op.
+  std::set<TensorId> four_bit_;
   std::set<std::string> names_;
   int64_t made_constant_bytes_ = 0;
   int64_t max_made_constant_bytes_ = kMaxMadeConstantBytes;

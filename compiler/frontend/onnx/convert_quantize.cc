@@ -1,10 +1,12 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 
-#include <cmath>
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/axes.h"
 #include "compiler/frontend/onnx/converters.h"
@@ -15,13 +17,26 @@
 namespace edgekiln::compiler::onnx_import {
 namespace {
 
-absl::Status CheckNoBlocks(const Node& node) {
-  EK_ASSIGN_OR_RETURN(const int64_t block, node.Int("block_size", 0));
-  if (block == 0) return absl::OkStatus();
-  return node.Unsupported(absl::StrCat("blocks of ", block),
-                          "one scale, or one per channel",
-                          "quantize per tensor or per channel");
+// How scales and zero points lie on x.
+struct Layout {
+  int64_t axis = 1;   // As the node says.
+  int64_t block = 0;  // Elements along the axis that share a scale; 0: all of
+                      // them, or each has its own.
+};
+
+absl::StatusOr<Layout> ReadLayout(const Node& node) {
+  Layout layout;
+  EK_ASSIGN_OR_RETURN(layout.axis, node.Int("axis", 1));
+  EK_ASSIGN_OR_RETURN(layout.block, node.Int("block_size", 0));
+  if (layout.block >= 0) return layout;
+  return node.Invalid(absl::StrCat("blocks of ", layout.block, " elements"));
 }
+
+// An element type to quantize to, and the values it may take.
+struct Steps {
+  v1::ElementType type;
+  double lowest, highest;
+};
 
 // Whether the scale is known now; if not, quantizing is arithmetic.
 absl::StatusOr<bool> ScaleIsConstant(const Node& node, const Builder& builder) {
@@ -34,15 +49,59 @@ absl::StatusOr<bool> ScaleIsConstant(const Node& node, const Builder& builder) {
   return constant;
 }
 
+// `p`, with one entry per block of x, as one with an entry per element of x.
+absl::StatusOr<TensorId> SpreadBlocks(const Node& node, Builder& builder,
+                                      int index, TensorId p, TensorId x,
+                                      const Layout& layout) {
+  EK_ASSIGN_OR_RETURN(const int32_t axis,
+                      CheckedAxis(node, layout.axis, builder.rank(x)));
+  const std::vector<int64_t> whole = builder.shape(x);
+  const int64_t extent = whole[axis];
+  const int64_t block = std::clamp<int64_t>(extent, 1, layout.block);
+  std::vector<int64_t> want = whole;
+  want[axis] = extent / block + (extent % block == 0 ? 0 : 1);
+  if (builder.shape(p) != want) {
+    return node.Invalid(absl::StrCat("input ", index, " has shape [",
+                                     absl::StrJoin(builder.shape(p), ","),
+                                     "], blocks of ", layout.block, " need [",
+                                     absl::StrJoin(want, ","), "]"));
+  }
+  int64_t outer = 1, inner = 1;
+  for (int32_t i = 0; i < axis; ++i) outer *= whole[i];
+  for (int64_t i = axis + 1; i < std::ssize(whole); ++i) inner *= whole[i];
+  const auto role = [index](absl::string_view step) {
+    return absl::StrCat(step, "-", index);
+  };
+  const int64_t blocks = want[axis];
+  EK_ASSIGN_OR_RETURN(
+      p, builder.Reshape(node, role("blocks"), p, {outer, blocks, 1, inner}));
+  EK_ASSIGN_OR_RETURN(p, builder.BroadcastTo(node, role("spread"), p,
+                                             {outer, blocks, block, inner}));
+  EK_ASSIGN_OR_RETURN(p, builder.Reshape(node, role("joined"), p,
+                                         {outer, blocks * block, inner}));
+  if (blocks * block != extent) {  // The last block is a shorter one.
+    EK_ASSIGN_OR_RETURN(
+        p, builder.Emit(node, role("cut"),
+                        SliceOp({0, 0, 0}, {outer, extent, inner}, {1, 1, 1}),
+                        {p}));
+  }
+  return builder.Reshape(node, role("elements"), p, whole);
+}
+
 // A scale or zero point as float, in a shape that broadcasts over x.
 absl::StatusOr<TensorId> RuntimeParameter(const Node& node, Builder& builder,
-                                          int index, TensorId x, int64_t axis) {
+                                          int index, TensorId x,
+                                          const Layout& layout) {
   EK_ASSIGN_OR_RETURN(TensorId p, builder.PlainInput(node, index));
   EK_ASSIGN_OR_RETURN(
       p, builder.Cast(node, absl::StrCat("float-", index), p, v1::FLOAT32));
+  if (layout.block > 0) {
+    return SpreadBlocks(node, builder, index, p, x, layout);
+  }
   std::vector<int64_t> shape;
   if (builder.tensor(p).num_elements() != 1) {
-    EK_ASSIGN_OR_RETURN(axis, CheckedAxis(node, axis, builder.rank(x)));
+    EK_ASSIGN_OR_RETURN(const int32_t axis,
+                        CheckedAxis(node, layout.axis, builder.rank(x)));
     shape.assign(static_cast<size_t>(builder.rank(x)), 1);
     shape[axis] = builder.tensor(p).num_elements();
   }
@@ -50,24 +109,10 @@ absl::StatusOr<TensorId> RuntimeParameter(const Node& node, Builder& builder,
                          std::move(shape));
 }
 
-// Lowest and highest value of a type to quantize to.
-std::pair<double, double> RangeOf(v1::ElementType type) {
-  switch (type) {
-    case v1::INT8:
-      return {-128, 127};
-    case v1::INT16:
-      return {-32768, 32767};
-    case v1::UINT16:
-      return {0, 65535};
-    default:
-      return {0, 255};
-  }
-}
-
 // round(x / scale) + zero, saturated, as bare integers.
 absl::StatusOr<TensorId> EmitQuantization(const Node& node, Builder& builder,
                                           TensorId x, TensorId scale,
-                                          TensorId zero, v1::ElementType type) {
+                                          TensorId zero, const Steps& steps) {
   EK_ASSIGN_OR_RETURN(
       x, builder.Emit(node, "steps", BinaryOp(v1::Binary::DIV), {x, scale}));
   EK_ASSIGN_OR_RETURN(
@@ -75,92 +120,110 @@ absl::StatusOr<TensorId> EmitQuantization(const Node& node, Builder& builder,
   if (zero != kNoTensor) {
     EK_ASSIGN_OR_RETURN(x, builder.Emit(node, "from-zero", AddOp(), {x, zero}));
   }
-  const auto [low, high] = RangeOf(type);
   v1::Clamp clamp;
-  clamp.set_min(static_cast<float>(low));
-  clamp.set_max(static_cast<float>(high));
+  clamp.set_min(static_cast<float>(steps.lowest));
+  clamp.set_max(static_cast<float>(steps.highest));
   EK_ASSIGN_OR_RETURN(x, builder.Emit(node, "saturated", ClipOp(clamp), {x}));
-  return builder.Cast(node, "integers", x, type);
+  return builder.Cast(node, "integers", x, steps.type);
 }
 
 absl::Status QuantizeAtRunTime(const Node& node, Builder& builder, TensorId x,
-                               v1::ElementType type, int64_t axis) {
+                               const Steps& steps, const Layout& layout) {
   EK_ASSIGN_OR_RETURN(const TensorId scale,
-                      RuntimeParameter(node, builder, 1, x, axis));
+                      RuntimeParameter(node, builder, 1, x, layout));
   TensorId zero = kNoTensor;
   if (node.has_input(2)) {
-    EK_ASSIGN_OR_RETURN(zero, RuntimeParameter(node, builder, 2, x, axis));
+    EK_ASSIGN_OR_RETURN(zero, RuntimeParameter(node, builder, 2, x, layout));
   }
   EK_ASSIGN_OR_RETURN(const TensorId y,
-                      EmitQuantization(node, builder, x, scale, zero, type));
+                      EmitQuantization(node, builder, x, scale, zero, steps));
   return builder.Bind(node, 0, y);
 }
 
 absl::Status DequantizeAtRunTime(const Node& node, Builder& builder,
-                                 int64_t axis) {
+                                 const Layout& layout) {
   EK_ASSIGN_OR_RETURN(TensorId x, builder.PlainInput(node, 0));
   EK_ASSIGN_OR_RETURN(x, builder.Cast(node, "float", x, v1::FLOAT32));
   if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const TensorId zero,
-                        RuntimeParameter(node, builder, 2, x, axis));
+                        RuntimeParameter(node, builder, 2, x, layout));
     EK_ASSIGN_OR_RETURN(x, builder.Emit(node, "centered",
                                         BinaryOp(v1::Binary::SUB), {x, zero}));
   }
   EK_ASSIGN_OR_RETURN(const TensorId scale,
-                      RuntimeParameter(node, builder, 1, x, axis));
-  EK_ASSIGN_OR_RETURN(const TensorId y,
-                      builder.Emit(node, "", MulOp(), {x, scale}));
+                      RuntimeParameter(node, builder, 1, x, layout));
+  EK_ASSIGN_OR_RETURN(TensorId y, builder.Emit(node, "", MulOp(), {x, scale}));
+  // The scale's type is the result's.
+  EK_ASSIGN_OR_RETURN(const TensorId stated, builder.Input(node, 1));
+  EK_ASSIGN_OR_RETURN(
+      y, builder.Cast(node, "cast", y, builder.tensor(stated).type));
   return builder.Bind(node, 0, y);
 }
 
-// The element type that QuantizeLinear gives.
-absl::StatusOr<v1::ElementType> QuantizedType(const Node& node,
-                                              const Builder& builder) {
+// What QuantizeLinear gives.
+absl::StatusOr<Steps> StepsOf(const Node& node, const Builder& builder) {
   EK_ASSIGN_OR_RETURN(const int64_t stated, node.Int("output_dtype", 0));
+  int32_t onnx_type =
+      stated >= 0 && stated < 64 ? static_cast<int32_t>(stated) : -1;
+  bool four_bit = IsFourBit(onnx_type);
   v1::ElementType type = v1::UINT8;
   if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const TensorId zero, builder.Input(node, 2));
     type = builder.tensor(zero).type;
-  } else if (stated != 0) {
-    type = stated > 0 && stated < 64
-               ? ElementTypeOf(static_cast<int32_t>(stated))
-               : v1::ELEMENT_TYPE_UNSPECIFIED;
+    four_bit = builder.IsFourBit(zero);
+  } else if (four_bit) {
+    type = DecodedTypeOf(onnx_type);
+  } else if (onnx_type != 0) {
+    type = ElementTypeOf(onnx_type);
   }
-  if (type == v1::INT8 || type == v1::UINT8 || type == v1::INT16 ||
-      type == v1::UINT16) {
-    return type;
+  switch (type) {
+    case v1::INT8:
+      return four_bit ? Steps{type, -8, 7} : Steps{type, -128, 127};
+    case v1::UINT8:
+      return four_bit ? Steps{type, 0, 15} : Steps{type, 0, 255};
+    case v1::INT16:
+      return Steps{type, -32768, 32767};
+    case v1::UINT16:
+      return Steps{type, 0, 65535};
+    default:
+      return node.Unsupported(
+          absl::StrCat("quantizing to ", type == v1::ELEMENT_TYPE_UNSPECIFIED
+                                             ? OnnxTypeName(onnx_type)
+                                             : v1::ElementType_Name(type)),
+          "int4, uint4, int8, uint8, int16, uint16", "quantize to 8 bits");
   }
-  return node.Unsupported(
-      absl::StrCat("quantizing to ", v1::ElementType_Name(type)),
-      "int8, uint8, int16, uint16", "quantize to 8 bits");
 }
 
 }  // namespace
 
 absl::Status ConvertQuantizeLinear(const Node& node, Builder& builder) {
-  EK_RETURN_IF_ERROR(CheckNoBlocks(node));
+  EK_ASSIGN_OR_RETURN(const Layout layout, ReadLayout(node));
   EK_ASSIGN_OR_RETURN(TensorId x, builder.PlainInput(node, 0));
   EK_ASSIGN_OR_RETURN(x, builder.Cast(node, "float", x, v1::FLOAT32));
-  EK_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", 1));
-  EK_ASSIGN_OR_RETURN(const v1::ElementType type, QuantizedType(node, builder));
+  EK_ASSIGN_OR_RETURN(const Steps steps, StepsOf(node, builder));
   EK_ASSIGN_OR_RETURN(const bool constant, ScaleIsConstant(node, builder));
-  if (!constant) return QuantizeAtRunTime(node, builder, x, type, axis);
+  // The IR has neither blocks nor types of 4 bits.
+  const bool four_bit = steps.highest < 127;
+  if (!constant || layout.block > 0 || four_bit) {
+    return QuantizeAtRunTime(node, builder, x, steps, layout);
+  }
   EK_ASSIGN_OR_RETURN(
       Quantization quantization,
-      ReadQuantization(node, builder, 1, 2, axis, builder.rank(x)));
+      ReadQuantization(node, builder, 1, 2, layout.axis, builder.rank(x)));
   EK_ASSIGN_OR_RETURN(const TensorId y,
                       builder.EmitAs(node, "", QuantizeOp(), {x},
-                                     {type, std::move(quantization)}));
+                                     {steps.type, std::move(quantization)}));
   return builder.Bind(node, 0, y);
 }
 
 absl::Status ConvertDequantizeLinear(const Node& node, Builder& builder) {
-  EK_RETURN_IF_ERROR(CheckNoBlocks(node));
-  EK_ASSIGN_OR_RETURN(const int64_t axis, node.Int("axis", 1));
+  EK_ASSIGN_OR_RETURN(const Layout layout, ReadLayout(node));
   EK_ASSIGN_OR_RETURN(const bool constant, ScaleIsConstant(node, builder));
-  if (!constant) return DequantizeAtRunTime(node, builder, axis);
-  EK_ASSIGN_OR_RETURN(TensorId y,
-                      DequantizedOperand(node, builder, "", 0, 1, 2, axis));
+  if (!constant || layout.block > 0) {
+    return DequantizeAtRunTime(node, builder, layout);
+  }
+  EK_ASSIGN_OR_RETURN(
+      TensorId y, DequantizedOperand(node, builder, "", 0, 1, 2, layout.axis));
   // The scale's type is the result's.
   EK_ASSIGN_OR_RETURN(const TensorId scale, builder.Input(node, 1));
   EK_ASSIGN_OR_RETURN(
@@ -208,7 +271,7 @@ absl::Status ConvertDynamicQuantizeLinear(const Node& node, Builder& builder) {
       zero, builder.Emit(node, "zero", UnaryOp(v1::Unary::ROUND), {zero}));
   EK_ASSIGN_OR_RETURN(
       const TensorId y,
-      EmitQuantization(node, builder, x, scale, zero, v1::UINT8));
+      EmitQuantization(node, builder, x, scale, zero, {v1::UINT8, 0, 255}));
   EK_ASSIGN_OR_RETURN(const TensorId zero_point,
                       builder.Cast(node, "zero-point", zero, v1::UINT8));
   EK_RETURN_IF_ERROR(builder.Bind(node, 0, y));

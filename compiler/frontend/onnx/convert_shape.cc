@@ -187,7 +187,11 @@ absl::Status ConvertExpand(const Node& node, Builder& builder) {
 absl::Status ConvertConstant(const Node& node, Builder& builder) {
   if (const onnx::TensorProto* value = node.TensorAttribute("value")) {
     EK_ASSIGN_OR_RETURN(Tensor constant, DecodeTensor(*value, node.output(0)));
-    return BindConstant(node, builder, std::move(constant));
+    EK_RETURN_IF_ERROR(BindConstant(node, builder, std::move(constant)));
+    if (IsFourBit(value->data_type())) {
+      builder.MarkFourBit(builder.value(node.output(0)));
+    }
+    return absl::OkStatus();
   }
   if (node.Has("value_float")) {
     EK_ASSIGN_OR_RETURN(const float value, node.Float("value_float", 0));

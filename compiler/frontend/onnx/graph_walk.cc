@@ -285,6 +285,9 @@ absl::Status AddInitializers(onnx::GraphProto& graph,
     EK_ASSIGN_OR_RETURN(Tensor constant,
                         DecodeTensor(proto, proto.name(), files));
     EK_RETURN_IF_ERROR(builder.AddInitializer(std::move(constant)));
+    if (IsFourBit(proto.data_type())) {
+      builder.MarkFourBit(builder.value(proto.name()));
+    }
   }
   return absl::OkStatus();
 }

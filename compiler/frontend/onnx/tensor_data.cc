@@ -1,6 +1,7 @@
 #include "compiler/frontend/onnx/tensor_data.h"
 
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -66,6 +67,27 @@ std::string PackTypedField(const onnx::TensorProto& proto,
   }
 }
 
+// Types that newer versions of the standard have than the library.
+constexpr int32_t kUint4 = 21;
+constexpr int32_t kInt4 = 22;
+constexpr const char* kNewerTypes[] = {
+    "FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ",
+    "UINT4",        "INT4",           "FLOAT4E2M1"};
+constexpr int32_t kFirstNewerType = 17;
+
+// Two values a byte, the first in the lower half, as one byte each.
+std::string UnpackNibbles(const std::string& packed, int64_t elements,
+                          bool is_signed) {
+  std::string values(static_cast<size_t>(elements), '\0');
+  for (int64_t i = 0; i < elements; ++i) {
+    const auto both = static_cast<uint8_t>(packed[i / 2]);
+    int value = i % 2 == 0 ? both & 15 : both >> 4;
+    if (is_signed && value >= 8) value -= 16;
+    values[i] = static_cast<char>(value);
+  }
+  return values;
+}
+
 // A whole number in a key-value pair of external data.
 absl::StatusOr<int64_t> ExternalNumber(const std::string& value,
                                        absl::string_view key,
@@ -103,8 +125,9 @@ absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
         absl::StatusCode::kInvalidArgument, name,
         absl::StrCat("its values are in the file '", location,
                      "', which did not come with the model"),
-        "hand the file over, too (--external-data), or save the model as one "
-        "file: onnx.save(model, path, save_as_external_data=False)");
+        absl::StrCat("hand the file over, too: --external-data '", location,
+                     "=FILE', or save the model as one file: onnx.save(model, "
+                     "path, save_as_external_data=False)"));
   }
   const int64_t size = static_cast<int64_t>(file->second.size());
   if (length != bytes || offset > size || length > size - offset) {
@@ -113,7 +136,8 @@ absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
         absl::StrCat("its values are ", length, " bytes from ", offset,
                      " of the file '", location, "', which has ", size,
                      "; its shape needs ", bytes),
-        "the file is not the one that was saved with the model");
+        absl::StrCat("give the file that was saved with the model: "
+                     "--external-data '", location, "=FILE'"));
   }
   return std::string(file->second.substr(static_cast<size_t>(offset),
                                          static_cast<size_t>(length)));
@@ -206,7 +230,21 @@ v1::ElementType ElementTypeOf(int32_t onnx_type) {
   }
 }
 
+bool IsFourBit(int32_t onnx_type) {
+  return onnx_type == kUint4 || onnx_type == kInt4;
+}
+
+v1::ElementType DecodedTypeOf(int32_t onnx_type) {
+  if (onnx_type == kInt4) return v1::INT8;
+  if (onnx_type == kUint4) return v1::UINT8;
+  return ElementTypeOf(onnx_type);
+}
+
 std::string OnnxTypeName(int32_t onnx_type) {
+  const int32_t newer = onnx_type - kFirstNewerType;
+  if (newer >= 0 && newer < static_cast<int32_t>(std::size(kNewerTypes))) {
+    return kNewerTypes[newer];
+  }
   if (!onnx::TensorProto::DataType_IsValid(onnx_type)) {
     return absl::StrCat("type number ", onnx_type);
   }
@@ -230,7 +268,8 @@ absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
   }
   Tensor tensor;
   tensor.name = std::string(name);
-  tensor.type = ElementTypeOf(proto.data_type());
+  const bool four_bit = IsFourBit(proto.data_type());
+  tensor.type = DecodedTypeOf(proto.data_type());
   if (tensor.type == v1::ELEMENT_TYPE_UNSPECIFIED) {
     return TensorError(
         absl::StatusCode::kUnimplemented, name,
@@ -239,7 +278,6 @@ absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
   }
   tensor.shape.assign(proto.dims().begin(), proto.dims().end());
   const std::optional<int64_t> elements = CheckedProduct(tensor.shape);
-  const int64_t element_bytes = ElementBytes(tensor.type);
   if (!elements.has_value() || !IsSaneShape(tensor.shape)) {
     return MakeError(
         absl::StatusCode::kInvalidArgument,
@@ -252,23 +290,24 @@ absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
                                ops::kMaxTensorBytes, " bytes"),
          .fix = "export with a smaller input or smaller weights"});
   }
+  const int64_t bytes =
+      four_bit ? (*elements + 1) / 2 : *elements * ElementBytes(tensor.type);
   std::string data;
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    EK_ASSIGN_OR_RETURN(
-        data, ExternalValues(proto, name, *elements * element_bytes, files));
+    EK_ASSIGN_OR_RETURN(data, ExternalValues(proto, name, bytes, files));
   } else if (proto.has_raw_data()) {
     data = std::move(*proto.mutable_raw_data());
   } else {
     data = PackTypedField(proto, tensor.type);
   }
-  if (static_cast<int64_t>(data.size()) != *elements * element_bytes) {
+  if (static_cast<int64_t>(data.size()) != bytes) {
     return TensorError(
         absl::StatusCode::kInvalidArgument, name,
         absl::StrCat("has ", data.size(), " bytes of values, its shape [",
-                     absl::StrJoin(tensor.shape, ","), "] needs ",
-                     *elements * element_bytes),
+                     absl::StrJoin(tensor.shape, ","), "] needs ", bytes),
         "the file is damaged or cut off: export it again");
   }
+  if (four_bit) data = UnpackNibbles(data, *elements, tensor.type == v1::INT8);
   tensor.data = std::make_shared<const std::string>(std::move(data));
   return tensor;
 }

@@ -33,6 +33,13 @@ bool IsSaneShape(absl::Span<const int64_t> shape);
 // Our element type, or ELEMENT_TYPE_UNSPECIFIED for those we do not know.
 v1::ElementType ElementTypeOf(int32_t onnx_type);
 
+// Whether the type is int4 or uint4. Constants of these are decoded into the
+// same values as int8 or uint8.
+bool IsFourBit(int32_t onnx_type);
+
+// The element type of decoded constants: ElementTypeOf(), and that.
+v1::ElementType DecodedTypeOf(int32_t onnx_type);
+
 // "float", "bfloat16", ... for messages.
 std::string OnnxTypeName(int32_t onnx_type);
 
