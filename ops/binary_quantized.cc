@@ -1,11 +1,12 @@
 #include <algorithm>
-#include <cmath>
+#include <bit>
 #include <cstdint>
 
 #include "base/status_macros.h"
 #include "ops/broadcast.h"
 #include "ops/dot_output.h"
 #include "ops/element_types.h"
+#include "ops/fixed_point.h"
 #include "ops/quantized_arithmetic.h"
 #include "ops/quantized_parameters.h"
 #include "ops/value_table.h"
@@ -32,28 +33,38 @@ void ApplyMapped(Inputs inputs, const MutableTensorView& output, const MapA& a,
   });
 }
 
-// Towards the scale of the output and no further.
-int32_t Saturated(double steps, int32_t zero_point, QuantizedRange range) {
-  return static_cast<int32_t>(std::clamp(std::round(steps) + zero_point,
-                                         double(range.min), double(range.max)));
-}
-
+// A / B in fixed point, as TensorFlow Lite: by the reciprocal of B, A as large
+// as it can be.
 template <typename T>
 absl::Status Divide(const B& op, Inputs inputs,
                     const MutableTensorView& output) {
   const QuantizationView& a = inputs[0].quantization;
   const QuantizationView& b = inputs[1].quantization;
   const QuantizationView& y = output.quantization;
-  const double factor =
-      double{a.scale[0]} / (double{b.scale[0]} * double{y.scale[0]});
+  const float real = a.scale[0] / (b.scale[0] * y.scale[0]);
+  const FixedPointMultiplier factor = QuantizeMultiplier(double{real});
   const QuantizedRange range =
       ClampRange(op.clamp(), v1::HALF_UP, y, output.type);
   Apply<T, T>(inputs, output, [&](T p, T q) {
-    const double over = p - a.zero_point[0];
-    const double under = q - b.zero_point[0];
+    int32_t over = p - a.zero_point[0];
+    int32_t under = q - b.zero_point[0];
+    if (under < 0) {
+      over = -over;
+      under = -under;
+    }
     // By zero: as far as the sign says; 0 / 0 is 0.
-    const double quotient = over == 0 ? 0 : over / under;
-    return static_cast<T>(Saturated(quotient * factor, y.zero_point[0], range));
+    if (over == 0) return static_cast<T>(Finish(0, {}, y.zero_point[0], range));
+    if (under == 0) return static_cast<T>(over < 0 ? range.min : range.max);
+    FixedPointMultiplier inverse = FixedReciprocal(under);
+    // Bits like the sign's; one is always left.
+    const auto bits = static_cast<uint32_t>(over < 0 ? ~over : over);
+    const int free = std::min(std::countl_zero(bits) - 1, 30);
+    FixedPointMultiplier last = factor;
+    last.shift += inverse.shift - free;
+    inverse.shift = free;
+    if (last.shift < -31) last = {};  // Nothing is left.
+    return static_cast<T>(
+        Finish(Rescale(over, inverse), last, y.zero_point[0], range));
   });
   return absl::OkStatus();
 }
@@ -82,39 +93,29 @@ absl::Status Extreme(bool largest, Inputs inputs,
   return absl::OkStatus();
 }
 
-// The difference with 7 more bits, at half of the larger scale.
+// The difference at half of the larger scale, with 7 more bits where there is
+// room for them.
 template <typename T>
-void SquaredDifference8(Inputs inputs, const MutableTensorView& output) {
+void SquaredDifference(Inputs inputs, const MutableTensorView& output) {
   const QuantizationView& a = inputs[0].quantization;
   const QuantizationView& b = inputs[1].quantization;
   const QuantizationView& y = output.quantization;
   const double unit = 2.0 * std::max(double{a.scale[0]}, double{b.scale[0]});
+  constexpr int kMoreBits = sizeof(T) == 1 ? 7 : 0;
   const auto scaled = [unit](const QuantizationView& q) {
     const FixedPointMultiplier factor =
         QuantizeMultiplier(double{q.scale[0]} / unit);
     return [factor, zero = q.zero_point[0]](int32_t value) {
-      return Rescale((value - zero) * (1 << 7), factor);
+      return Rescale((value - zero) * (1 << kMoreBits), factor);
     };
   };
-  const FixedPointMultiplier factor =
-      QuantizeMultiplier(unit * unit / ((1 << 14) * double{y.scale[0]}));
+  const FixedPointMultiplier factor = QuantizeMultiplier(
+      unit * unit / ((1 << 2 * kMoreBits) * double{y.scale[0]}));
   const QuantizedRange range = RangeOf(output.type);
   ApplyMapped<T, T>(
       inputs, output, scaled(a), scaled(b), [&](int32_t p, int32_t q) {
         return Finish((p - q) * (p - q), factor, y.zero_point[0], range);
       });
-}
-
-void SquaredDifference16(Inputs inputs, const MutableTensorView& output) {
-  const double a = inputs[0].quantization.scale[0];
-  const double b = inputs[1].quantization.scale[0];
-  const double scale = output.quantization.scale[0];
-  const QuantizedRange range = RangeOf(output.type);
-  Apply<int16_t, int16_t>(inputs, output, [&](int16_t p, int16_t q) {
-    const double difference = a * p - b * q;
-    return static_cast<int16_t>(
-        Saturated(difference * difference / scale, 0, range));
-  });
 }
 
 template <typename T>
@@ -246,11 +247,7 @@ absl::Status BinaryQuantized(const v1::Binary& op, v1::Rounding rounding,
       case B::MAXIMUM:
         return Extreme<T>(op.function() == B::MAXIMUM, inputs, output);
       case B::SQUARED_DIFFERENCE:
-        if constexpr (sizeof(T) == 1) {
-          SquaredDifference8<T>(inputs, output);
-        } else {
-          SquaredDifference16(inputs, output);
-        }
+        SquaredDifference<T>(inputs, output);
         return absl::OkStatus();
       case B::PRELU:
         Prelu<T>(inputs, output);

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "ops/fixed_point.h"
 #include "ops/requantize.h"
 #include "ops/test_tensor.h"
 
@@ -110,17 +111,83 @@ TEST(IntegerLstmTest, RoundsAsItsRuleSays) {
                {all.mutable_view(), h.mutable_view(), c.mutable_view()})
           .ok());
   // Sums 1.25 * (1, 0.5, -1, 0.75) are whole steps of 2^-12.
-  const auto sigmoid = [](double v) {
-    return std::round(32768 / (1 + std::exp(-v)));
-  };
-  const auto tanh = [](double v) { return std::round(32768 * std::tanh(v)); };
-  const auto half_up = [](double v) { return std::floor(v + 0.5); };
-  const double kept = half_up(sigmoid(-1.25) * 2048 / 32768);
-  const double fresh = half_up(sigmoid(1.25) * tanh(0.9375) / (1 << 18));
+  const auto away = [](double v) { return std::round(v); };
+  const double kept = away(FixedSigmoid<int16_t>(-5120, 3) * 2048 / 32768.0);
+  const double fresh =
+      away(FixedSigmoid<int16_t>(5120, 3) *
+           static_cast<double>(FixedTanh<int16_t>(3840, 3)) / (1 << 18));
   EXPECT_EQ(c.values[0], kept + fresh);
-  const double cell = (kept + fresh) / 4096;
-  EXPECT_EQ(h.values[0],
-            half_up(sigmoid(0.625) * tanh(cell) / (1 << 30) * 128));
+  const double hidden = FixedSigmoid<int16_t>(2560, 3) *
+                        static_cast<double>(FixedTanh(c.values[0], 3));
+  EXPECT_EQ(h.values[0], std::floor(hidden / (1 << 30) * 128 + 0.5));
+}
+
+TEST(IntegerLstmTest, PeepholesAndProjection) {
+  TestTensor<int8_t> x{{1, 1, 1}, {40}, {0.03125f}, {0}};
+  TestTensor<int8_t> w{{4, 1}, {64, 32, -64, 48}, {0.015625f}, {0}};
+  TestTensor<int8_t> r{{4, 1}, {0, 0, 0, 0}, {0.015625f}, {0}};
+  TestTensor<int8_t> h0{{1, 1}, {3}, {0.0078125f}, {3}};
+  TestTensor<int16_t> c0{{1, 1}, {2048}, {1.0f / 4096}, {0}};  // 0.5
+  // 0.5 * (1, -2, 3): steps of 2^-12 are whole.
+  TestTensor<int16_t> peephole{{3}, {1024, -2048, 3072}, {1.0f / 1024}, {0}};
+  TestTensor<int8_t> projection{{1, 1}, {100}, {0.01f}, {0}};
+  TestTensor<int32_t> projection_bias{{1}, {500}};
+  TestTensor<int8_t> all{{1, 1, 1}, {}, h0.scale, h0.zero_point};
+  TestTensor<int8_t> h{{1, 1}, {}, h0.scale, h0.zero_point};
+  TestTensor<int16_t> c{{1, 1}, {}, c0.scale, c0.zero_point};
+  v1::OpAttributes op;
+  for (int i = 0; i < 4; ++i) op.mutable_lstm()->add_intermediate();
+  v1::Quantization* hidden_steps = op.mutable_lstm()->add_intermediate();
+  hidden_steps->add_scale(0.005f);
+  hidden_steps->add_zero_point(-7);
+  const TensorView none;
+  const absl::Status status =
+      Evaluate(op,
+               {x.view(), w.view(), r.view(), none, none, h0.view(), c0.view(),
+                peephole.view(), projection.view(), projection_bias.view()},
+               {all.mutable_view(), h.mutable_view(), c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const auto fixed = [](double v) { return static_cast<int16_t>(v * 4096); };
+  const double forget = FixedSigmoid(fixed(-1.25 + 1.5), 3);
+  const double in = FixedSigmoid(fixed(1.25 + 0.5), 3);
+  const double fresh = FixedTanh(fixed(0.9375), 3);
+  const double cell =
+      std::round(forget * 2048 / 32768) + std::round(in * fresh / (1 << 18));
+  EXPECT_EQ(c.values[0], cell);
+  // The output gate sees the new cell.
+  const auto seen =
+      static_cast<int16_t>(2560 + std::floor(cell * -2048 / 1024 + 0.5));
+  const double out =
+      FixedSigmoid(seen, 3) * static_cast<double>(FixedTanh(c.values[0], 3));
+  const double hidden = std::floor(out / (1 << 30) / 0.005 + 0.5) - 7;
+  const double sum = (hidden + 7) * 100 + 500;
+  EXPECT_EQ(h.values[0], std::floor(sum * 0.01 * 0.005 / 0.0078125 + 0.5) + 3);
+}
+
+TEST(IntegerLstmTest, RefusesWhatItsRuleDoesNotHold) {
+  TestTensor<int8_t> x{{1, 1, 1}, {1}, {1}, {0}}, all = x;
+  TestTensor<int8_t> w{{4, 1}, {1, 1, 1, 1}, {1}, {0}}, r = w;
+  TestTensor<int8_t> h0{{1, 1}, {1}, {1}, {0}}, h = h0;
+  TestTensor<int16_t> c0{{1, 1}, {1}, {0.25f / 1024}, {0}};
+  TestTensor<int16_t> norm{{4}, {1, 1, 1, 1}, {1}, {0}};
+  const TensorView none;
+  v1::OpAttributes op;
+  op.mutable_lstm();
+  const auto compute = [&](const TensorView& extra) {
+    TestTensor<int16_t> c{{1, 1}, {}, c0.scale, c0.zero_point};
+    return Evaluate(op,
+                    {x.view(), w.view(), r.view(), none, none, h0.view(),
+                     c0.view(), none, none, none, extra},
+                    {all.mutable_view(), h.mutable_view(), c.mutable_view()});
+  };
+  EXPECT_TRUE(compute(none).ok());
+  // Normalization without the scales of what it normalises.
+  EXPECT_FALSE(compute(norm.view()).ok());
+  // Cells in steps of no power of two, and too coarse ones.
+  for (const float scale : {0.0003f, 1.0f / 256}) {
+    c0.scale = {scale};
+    EXPECT_FALSE(compute(none).ok()) << scale;
+  }
 }
 
 template <typename S>

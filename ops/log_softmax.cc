@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "ops/exp.h"
+#include "ops/exp_table.h"
 #include "ops/kernels.h"
 #include "ops/lines.h"
+#include "ops/quantized_parameters.h"
 #include "ops/real_math.h"
 #include "ops/real_quantizer.h"
 
@@ -32,16 +36,48 @@ void LogSoftmaxReal(const v1::LogSoftmax& op, const TensorView& input,
       });
 }
 
+// 8 bits in float, as TensorFlow Lite.
 template <typename T>
-void LogSoftmaxQuantized(const v1::LogSoftmax& op, const TensorView& input,
+void LogSoftmaxTabulated(const v1::LogSoftmax& op, const TensorView& input,
                          const MutableTensorView& output) {
-  const double scale = input.quantization.scale[0];
-  const RealQuantizer<T> quantize(output);
+  const float from = input.quantization.scale[0];
+  const float to = output.quantization.scale[0];
+  const double zero = output.quantization.zero_point[0];
+  const QuantizedRange range = RangeOf(output.type);
+  const std::array<float, 256> table = ExpTable(1, from);
+  const float scale = from / to;
   const T* x = input.as<T>();
   T* y = output.as<T>();
+  ForEachLine(
+      output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
+        T largest = x[at];
+        for (int64_t i = 1; i < count; ++i) {
+          largest = std::max(largest, x[at + i * step]);
+        }
+        float sum = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          sum += table[largest - x[at + i * step]];
+        }
+        const auto log = static_cast<float>(Log(double{sum}));
+        const float whole = (from * static_cast<float>(largest) + log) / to;
+        for (int64_t i = 0; i < count; ++i) {
+          const float steps =
+              scale * static_cast<float>(x[at + i * step]) - whole;
+          y[at + i * step] = static_cast<T>(std::clamp<double>(
+              std::nearbyint(steps) + zero, range.min, range.max));
+        }
+      });
+}
+
+void LogSoftmaxInt16(const v1::LogSoftmax& op, const TensorView& input,
+                     const MutableTensorView& output) {
+  const double scale = input.quantization.scale[0];
+  const RealQuantizer<int16_t> quantize(output);
+  const auto* x = input.as<int16_t>();
+  auto* y = output.as<int16_t>();
   ForEachLine(output.shape, op.axis(),
               [&](int64_t at, int64_t count, int64_t step) {
-                T largest = x[at];
+                int16_t largest = x[at];
                 for (int64_t i = 1; i < count; ++i) {
                   largest = std::max(largest, x[at + i * step]);
                 }
@@ -66,13 +102,13 @@ absl::Status LogSoftmax(const v1::LogSoftmax& op, const TensorView& input,
       LogSoftmaxReal<double>(op, input, output);
       break;
     case v1::INT8:
-      LogSoftmaxQuantized<int8_t>(op, input, output);
+      LogSoftmaxTabulated<int8_t>(op, input, output);
       break;
     case v1::UINT8:
-      LogSoftmaxQuantized<uint8_t>(op, input, output);
+      LogSoftmaxTabulated<uint8_t>(op, input, output);
       break;
     case v1::INT16:
-      LogSoftmaxQuantized<int16_t>(op, input, output);
+      LogSoftmaxInt16(op, input, output);
       break;
     default:
       LogSoftmaxReal<float>(op, input, output);

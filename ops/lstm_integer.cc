@@ -1,31 +1,133 @@
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <vector>
 
+#include "ops/approximated_unary.h"
 #include "ops/cell.h"
 #include "ops/dot_output.h"
+#include "ops/fixed_point.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
-#include "ops/real_math.h"
 
 // TensorFlow Lite's integer LSTM: int8 activations and weights, gates of int16
-// in steps of 2^-12 before and 2^-15 after their functions, cells of int16.
+// in steps of 2^-12 before and 2^-15 after their functions, cells of int16 in
+// steps of a power of two. Its factors are floats.
 namespace edgekiln::ops {
 namespace {
 
+// Where ONNX puts them among the 4H rows.
 enum Gate { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
+constexpr int kGates = 4;
+constexpr int kHiddenIntermediate = 4;
 
-constexpr double kGateScale = 0x1p-12;
+constexpr float kGateScale = 0x1p-12f;
 constexpr double kActiveScale = 0x1p-15;
 
-int16_t Saturated(int64_t value) {
-  return static_cast<int16_t>(std::clamp<int64_t>(value, -32768, 32767));
+using Values = std::vector<int16_t>;
+
+float ScaleOf(const TensorView& tensor, int64_t row) {
+  const QuantizationView& q = tensor.quantization;
+  return q.scale[q.per_channel() ? row : 0];
 }
 
-// A real number in [-1, 1] in steps of 2^-15, half away from zero.
-int16_t Active(double value) {
-  return Saturated(static_cast<int64_t>(std::round(value / kActiveScale)));
-}
+// The scale of a gate's sums, by row of its matrices.
+class GateScales {
+ public:
+  GateScales(const v1::Lstm& op, Inputs inputs)
+      : op_(op),
+        units_(inputs[6].shape[1]),
+        normalised_(InputOr(inputs, 10).present()) {}
+
+  float operator()(int64_t row) const {
+    if (!normalised_) return kGateScale;
+    return op_.intermediate(static_cast<int>(row / units_)).scale(0);
+  }
+
+ private:
+  const v1::Lstm& op_;
+  const int64_t units_;
+  const bool normalised_;
+};
+
+// A matrix of int8 whose rows are multiplied by vectors of int8, and how their
+// sums are rescaled.
+class IntegerMatrix {
+ public:
+  // `to`: the scale of the results of each row.
+  template <typename To>
+  IntegerMatrix(const TensorView& w, const QuantizationView& x, const To& to)
+      : weights_(w.as<int8_t>()), depth_(w.shape[1]), zero_(x.zero_point[0]) {
+    for (int64_t row = 0; row < w.shape[0]; ++row) {
+      const float factor = ScaleOf(w, row) * x.scale[0] / to(row);
+      factors_.push_back(QuantizeMultiplier(double{factor}));
+    }
+  }
+
+  int64_t depth() const { return depth_; }
+
+  int64_t Times(int64_t row, const int8_t* x, const int32_t* bias) const {
+    const int8_t* w = weights_ + row * depth_;
+    auto sum = static_cast<uint32_t>(bias == nullptr ? 0 : bias[row]);
+    for (int64_t k = 0; k < depth_; ++k) {
+      sum += static_cast<uint32_t>((x[k] - zero_) * w[k]);
+    }
+    return Rescale(static_cast<int32_t>(sum), factors_[row]);
+  }
+
+ private:
+  const int8_t* const weights_;
+  const int64_t depth_;
+  const int32_t zero_;
+  std::vector<FixedPointMultiplier> factors_;
+};
+
+// Layer normalization of one gate: zero mean and unit variance, times weights,
+// plus bias, in steps of kGateScale.
+class IntegerNorm {
+ public:
+  IntegerNorm(const TensorView& weights, const TensorView& bias, int64_t first,
+              int64_t count)
+      : weights_(weights.as<int16_t>() + first),
+        bias_(bias.present() ? bias.as<int32_t>() + first : nullptr),
+        count_(count),
+        factor_(QuantizeMultiplier(double{ScaleOf(weights, first)})),
+        least_variance_(
+            std::max(1, static_cast<int32_t>(std::min(
+                            10000 * ScaleOf(weights, first), 0x1p30f)))) {
+    factor_.shift = std::min(factor_.shift + 12, 30);
+  }
+
+  void operator()(Values& values) const {
+    int64_t sum = 0, squares = 0;
+    for (const int64_t value : values) {
+      sum += value;
+      squares += value * value;
+    }
+    // Steps of 2^-10 and 2^-20.
+    const int64_t mean = sum * 1024 / count_;
+    const int64_t variance =
+        (squares * ((1 << 20) / count_) - mean * mean) / (1 << 20);
+    const FixedPointMultiplier inverse = FixedInverseSqrt(
+        variance < 1 ? least_variance_ : static_cast<int32_t>(variance));
+    for (int64_t i = 0; i < count_; ++i) {
+      const auto centered = static_cast<int32_t>(1024 * values[i] - mean);
+      const int64_t weighted =
+          int64_t{Rescale(centered, inverse)} * weights_[i] +
+          (bias_ == nullptr ? 0 : bias_[i]);
+      const int64_t steps = (weighted + (weighted > 0 ? 512 : -512)) / 1024;
+      values[i] =
+          SaturatedTo<int16_t>(Rescale(SaturatedTo<int32_t>(steps), factor_));
+    }
+  }
+
+ private:
+  const int16_t* const weights_;
+  const int32_t* const bias_;
+  const int64_t count_;
+  FixedPointMultiplier factor_;
+  const int32_t least_variance_;
+};
 
 class IntegerLstm {
  public:
@@ -33,38 +135,45 @@ class IntegerLstm {
       : op_(op),
         steps_(inputs[0].shape[0]),
         batch_(inputs[0].shape[1]),
-        input_(inputs[0].shape[2]),
         hidden_(inputs[6].shape[1]),
-        input_zero_(inputs[0].quantization.zero_point[0]),
+        outputs_(inputs[5].shape[1]),
         state_zero_(inputs[5].quantization.zero_point[0]),
-        cell_scale_(inputs[6].quantization.scale[0]),
+        bias_(InputOr(inputs, 3)),
         lengths_(InputOr(inputs, 4)),
+        peephole_(InputOr(inputs, 7)),
+        projection_bias_(InputOr(inputs, 9)),
+        from_input_(inputs[1], inputs[0].quantization, GateScales(op, inputs)),
+        from_state_(inputs[2], inputs[5].quantization, GateScales(op, inputs)),
         state_(inputs[5].as<int8_t>(),
-               inputs[5].as<int8_t>() + batch_ * hidden_),
+               inputs[5].as<int8_t>() + batch_ * outputs_),
         cell_(inputs[6].as<int16_t>(),
-              inputs[6].as<int16_t>() + batch_ * hidden_),
-        input_factor_(Factors(inputs[0], inputs[1])),
-        state_factor_(Factors(inputs[5], inputs[2])) {
-    const double fresh_scale = kActiveScale * kActiveScale;
-    kept_factor_ = QuantizeMultiplier(kActiveScale);
-    fresh_factor_ = QuantizeMultiplier(fresh_scale / cell_scale_);
-    hidden_factor_ = QuantizeMultiplier(
-        fresh_scale / double{inputs[5].quantization.scale[0]});
-    const double clip = double{op.cell_clip()} / cell_scale_;
-    cell_clip_ = static_cast<int16_t>(std::min(clip, 32767.0));
+              inputs[6].as<int16_t>() + batch_ * hidden_) {
+    const float cell_scale = inputs[6].quantization.scale[0];
+    IsPowerOfTwo(cell_scale, cell_exponent_);
+    cell_clip_ =
+        static_cast<int16_t>(std::min(op.cell_clip() / cell_scale, 32767.0f));
+    SetPeepholes(inputs);
+    SetHidden(inputs);
+    if (const TensorView norm = InputOr(inputs, 10); norm.present()) {
+      for (int gate = 0; gate < kGates; ++gate) {
+        norms_.emplace_back(norm, bias_, gate * hidden_, hidden_);
+      }
+    }
   }
 
   void Run(Inputs inputs, Outputs outputs) {
     auto* all = outputs[0].as<int8_t>();
-    std::fill_n(all, steps_ * batch_ * hidden_,
+    std::fill_n(all, steps_ * batch_ * outputs_,
                 static_cast<int8_t>(state_zero_));
     for (int64_t i = 0; i < steps_; ++i) {
       const int64_t t = op_.reverse() ? steps_ - 1 - i : i;
       for (int64_t n = 0; n < batch_; ++n) {
         if (t >= LengthOf(lengths_, n, steps_)) continue;
         const int64_t at = t * batch_ + n;
-        Step(inputs, inputs[0].as<int8_t>() + at * input_, n);
-        std::copy_n(state_.data() + n * hidden_, hidden_, all + at * hidden_);
+        Step(inputs[0].as<int8_t>() + at * from_input_.depth(),
+             state_.data() + n * outputs_, cell_.data() + n * hidden_);
+        std::copy_n(state_.data() + n * outputs_, outputs_,
+                    all + at * outputs_);
       }
     }
     if (outputs.size() > 1) {
@@ -76,87 +185,147 @@ class IntegerLstm {
   }
 
  private:
-  // One per row of `w`: to steps of 2^-12.
-  static std::vector<FixedPointMultiplier> Factors(const TensorView& x,
-                                                   const TensorView& w) {
-    std::vector<FixedPointMultiplier> factors;
-    for (int64_t row = 0; row < w.shape[0]; ++row) {
-      const double scale =
-          w.quantization.scale[w.quantization.per_channel() ? row : 0];
-      factors.push_back(QuantizeMultiplier(double{x.quantization.scale[0]} *
-                                           scale / kGateScale));
+  void SetPeepholes(Inputs inputs) {
+    if (!peephole_.present()) return;
+    const GateScales scale(op_, inputs);
+    for (int64_t row = 0; row < 3 * hidden_; ++row) {
+      const auto factor = static_cast<float>(
+          std::ldexp(double{ScaleOf(peephole_, row)}, cell_exponent_) /
+          double{scale(row)});
+      peephole_factors_.push_back(QuantizeMultiplier(double{factor}));
     }
-    return factors;
   }
 
-  static int32_t Dot(const int8_t* x, int32_t zero, const int8_t* w,
-                     int64_t count, int32_t bias) {
-    auto sum = static_cast<uint32_t>(bias);
-    for (int64_t k = 0; k < count; ++k) {
-      sum += static_cast<uint32_t>((x[k] - zero) * w[k]);
+  // The hidden state before its projection, which is the state without one.
+  void SetHidden(Inputs inputs) {
+    const QuantizationView& state = inputs[5].quantization;
+    float scale = state.scale[0];
+    hidden_zero_ = state_zero_;
+    if (op_.intermediate_size() > kHiddenIntermediate &&
+        op_.intermediate(kHiddenIntermediate).scale_size() > 0) {
+      const v1::Quantization& stated = op_.intermediate(kHiddenIntermediate);
+      scale = stated.scale(0);
+      hidden_zero_ = stated.zero_point(0);
     }
-    return static_cast<int32_t>(sum);
+    const auto factor =
+        static_cast<float>(kActiveScale / double{scale} * kActiveScale);
+    hidden_factor_ = QuantizeMultiplier(double{factor});
+    const TensorView projection = InputOr(inputs, 8);
+    if (!projection.present()) return;
+    hidden_scale_ = scale;
+    const QuantizationView hidden = {absl::MakeConstSpan(&hidden_scale_, 1),
+                                     absl::MakeConstSpan(&hidden_zero_, 1), 0};
+    projection_.emplace(projection, hidden,
+                        [&](int64_t) { return state.scale[0]; });
+    projection_clip_ = static_cast<int8_t>(
+        std::min(op_.projection_clip() / state.scale[0], 127.0f));
   }
 
-  // The gate's value before its function.
-  int16_t Sum(Inputs inputs, const int8_t* x, const int8_t* state,
-              int64_t row) const {
-    const int32_t* bias = InputOr(inputs, 3).as<int32_t>();
-    const int32_t from_input =
-        Dot(x, input_zero_, inputs[1].as<int8_t>() + row * input_, input_,
-            bias == nullptr ? 0 : bias[row]);
-    const int32_t from_state = Dot(
-        state, state_zero_, inputs[2].as<int8_t>() + row * hidden_, hidden_, 0);
-    return Saturated(
-        int64_t{Saturated(Rescale(from_input, input_factor_[row]))} +
-        Saturated(Rescale(from_state, state_factor_[row])));
-  }
-
-  int16_t Activated(Inputs inputs, const int8_t* x, const int8_t* state,
-                    Gate gate, int64_t unit) const {
-    const double sum =
-        kGateScale * Sum(inputs, x, state, gate * hidden_ + unit);
-    return Active(gate == kCell ? Tanh(sum) : Sigmoid(sum));
-  }
-
-  void Step(Inputs inputs, const int8_t* x, int64_t n) {
-    const std::vector<int8_t> before(state_.begin() + n * hidden_,
-                                     state_.begin() + (n + 1) * hidden_);
+  // A gate before its function.
+  Values Sums(Gate gate, const int8_t* x, const int8_t* state,
+              const int16_t* cell) const {
+    // With normalization the bias comes after it.
+    const int32_t* bias = norms_.empty() ? bias_.as<int32_t>() : nullptr;
+    Values sums;
     for (int64_t u = 0; u < hidden_; ++u) {
-      const auto gate = [&](Gate g) {
-        return int64_t{Activated(inputs, x, before.data(), g, u)};
-      };
-      const bool from_input = op_.coupling() == v1::Lstm::FORGET_FROM_INPUT;
-      const bool from_forget = op_.coupling() == v1::Lstm::INPUT_FROM_FORGET;
-      int64_t in = from_forget ? 0 : gate(kInput);
-      const int64_t forget = from_input ? 32767 - in : gate(kForget);
-      if (from_forget) in = 32767 - forget;
-      int16_t& cell = cell_[n * hidden_ + u];
-      const int64_t kept =
-          Saturated(Rescale(static_cast<int32_t>(forget * cell), kept_factor_));
-      const int64_t fresh = Saturated(
-          Rescale(static_cast<int32_t>(in * gate(kCell)), fresh_factor_));
-      cell = Saturated(kept + fresh);
-      if (cell_clip_ > 0) {
-        cell = std::clamp(cell, static_cast<int16_t>(-cell_clip_), cell_clip_);
+      const int64_t row = gate * hidden_ + u;
+      auto sum = SaturatedTo<int16_t>(from_input_.Times(row, x, bias));
+      sum = SaturatedTo<int16_t>(sum + from_state_.Times(row, state, nullptr));
+      // TensorFlow Lite leaves out the units that are no outputs.
+      if (gate != kCell && peephole_.present() && u < outputs_) {
+        const int32_t product = peephole_.as<int16_t>()[row] * cell[u];
+        sum = SaturatedTo<int16_t>(int64_t{sum} +
+                                   Rescale(product, peephole_factors_[row]));
       }
-      const int64_t output = gate(kOutput) * Active(Tanh(cell_scale_ * cell));
-      state_[n * hidden_ + u] =
-          static_cast<int8_t>(Finish(static_cast<int32_t>(output),
-                                     hidden_factor_, state_zero_, {-128, 127}));
+      sums.push_back(sum);
+    }
+    if (!norms_.empty()) norms_[gate](sums);
+    return sums;
+  }
+
+  Values Activated(Gate gate, const int8_t* x, const int8_t* state,
+                   const int16_t* cell) const {
+    Values values = Sums(gate, x, state, cell);
+    for (int16_t& value : values) {
+      value = gate == kCell ? FixedTanh(value, 3) : FixedSigmoid(value, 3);
+    }
+    return values;
+  }
+
+  // What is left of 1.
+  static Values Rest(Values values) {
+    for (int16_t& value : values) value = static_cast<int16_t>(32767 - value);
+    return values;
+  }
+
+  void Step(const int8_t* x, int8_t* state, int16_t* cell) const {
+    Values in, forget;
+    if (op_.coupling() != v1::Lstm::FORGET_FROM_INPUT) {
+      forget = Activated(kForget, x, state, cell);
+    }
+    if (op_.coupling() == v1::Lstm::INPUT_FROM_FORGET) {
+      in = Rest(forget);
+    } else {
+      in = Activated(kInput, x, state, cell);
+    }
+    if (forget.empty()) forget = Rest(in);
+    const Values fresh = Activated(kCell, x, state, cell);
+    for (int64_t u = 0; u < hidden_; ++u) {
+      const int64_t kept = HalfAwayShift(int64_t{forget[u]} * cell[u], 15);
+      const int64_t added =
+          HalfAwayShift(int64_t{in[u]} * fresh[u], 30 + cell_exponent_);
+      cell[u] = SaturatedTo<int16_t>(kept + added);
+      if (cell_clip_ > 0) {
+        cell[u] =
+            std::clamp(cell[u], static_cast<int16_t>(-cell_clip_), cell_clip_);
+      }
+    }
+    const Values out = Activated(kOutput, x, state, cell);
+    std::vector<int8_t> hidden;
+    for (int64_t u = 0; u < hidden_; ++u) {
+      const int32_t product = out[u] * FixedTanh(cell[u], 15 + cell_exponent_);
+      hidden.push_back(static_cast<int8_t>(
+          Finish(product, hidden_factor_, hidden_zero_, {-128, 127})));
+    }
+    Project(hidden, state);
+  }
+
+  void Project(const std::vector<int8_t>& hidden, int8_t* state) const {
+    if (!projection_.has_value()) {
+      std::copy(hidden.begin(), hidden.end(), state);
+      return;
+    }
+    for (int64_t i = 0; i < outputs_; ++i) {
+      const int64_t value =
+          projection_->Times(i, hidden.data(), projection_bias_.as<int32_t>()) +
+          state_zero_;
+      state[i] = SaturatedTo<int8_t>(value);
+      if (projection_clip_ > 0) {
+        state[i] = std::clamp(state[i], static_cast<int8_t>(-projection_clip_),
+                              projection_clip_);
+      }
     }
   }
 
   const v1::Lstm& op_;
-  const int64_t steps_, batch_, input_, hidden_;
-  const int32_t input_zero_, state_zero_;
-  const double cell_scale_;
+  const int64_t steps_, batch_, hidden_, outputs_;
+  const int32_t state_zero_;
+  const TensorView bias_;
   const TensorView lengths_;
+  const TensorView peephole_;
+  const TensorView projection_bias_;
+  const IntegerMatrix from_input_, from_state_;
   std::vector<int8_t> state_;
-  std::vector<int16_t> cell_;
-  const std::vector<FixedPointMultiplier> input_factor_, state_factor_;
-  FixedPointMultiplier kept_factor_, fresh_factor_, hidden_factor_;
+  Values cell_;
+  int cell_exponent_ = 0;
+  std::vector<FixedPointMultiplier> peephole_factors_;
+  std::vector<IntegerNorm> norms_;  // None, or one per gate.
+  float hidden_scale_ = 0;
+  int32_t hidden_zero_ = 0;
+  FixedPointMultiplier hidden_factor_;
+  std::optional<IntegerMatrix> projection_;
   int16_t cell_clip_ = 0;
+  int8_t projection_clip_ = 0;
 };
 
 }  // namespace

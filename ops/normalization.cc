@@ -1,13 +1,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/dot_output.h"
+#include "ops/fixed_point.h"
 #include "ops/kernels.h"
 #include "ops/lines.h"
+#include "ops/quantized_parameters.h"
 #include "ops/real_math.h"
 #include "ops/real_quantizer.h"
 
-// Values divided by a size of their neighbours. Everything in double, sums in
-// ascending order; one rounding per result.
+// Values divided by a size of their neighbours. In double, sums in ascending
+// order, one rounding per result, but where TensorFlow Lite computes in fixed
+// point.
 namespace edgekiln::ops {
 namespace {
 
@@ -76,6 +80,41 @@ void L2(const v1::L2Normalization& op, const T* x, T* y,
   });
 }
 
+// Longer lines might not sum up within int32.
+constexpr int64_t kMaxFixedLine = 33025;
+
+// Whether TensorFlow Lite has it: results in [-1, 1) in steps of 1/128.
+bool IsFixedL2(const MutableTensorView& output, int axis) {
+  return output.quantization.scale[0] == 1.0f / 128 &&
+         output.quantization.zero_point[0] ==
+             (output.type == v1::UINT8 ? 128 : 0) &&
+         output.shape[axis] <= kMaxFixedLine;
+}
+
+template <typename T>
+void L2Fixed(const v1::L2Normalization& op, const TensorView& input,
+             const MutableTensorView& output) {
+  const int32_t zero_point = input.quantization.zero_point[0];
+  const QuantizedRange range = RangeOf(output.type);
+  const T* x = input.as<T>();
+  T* y = output.as<T>();
+  ForEachLine(
+      output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
+        int32_t sum = 0;
+        for (int64_t i = 0; i < count; ++i) {
+          const int32_t value = x[at + i * step] - zero_point;
+          sum += value * value;
+        }
+        FixedPointMultiplier factor = FixedInverseSqrt(sum);
+        factor.shift += 7;
+        for (int64_t i = 0; i < count; ++i) {
+          y[at + i * step] =
+              static_cast<T>(Finish(x[at + i * step] - zero_point, factor,
+                                    output.quantization.zero_point[0], range));
+        }
+      });
+}
+
 template <typename T>
 void L2Quantized(const v1::L2Normalization& op, const TensorView& input,
                  const MutableTensorView& output) {
@@ -135,10 +174,18 @@ absl::Status L2Normalization(const v1::L2Normalization& op,
       L2(op, input.as<double>(), output.as<double>(), output.shape);
       break;
     case v1::INT8:
-      L2Quantized<int8_t>(op, input, output);
+      if (IsFixedL2(output, op.axis())) {
+        L2Fixed<int8_t>(op, input, output);
+      } else {
+        L2Quantized<int8_t>(op, input, output);
+      }
       break;
     case v1::UINT8:
-      L2Quantized<uint8_t>(op, input, output);
+      if (IsFixedL2(output, op.axis())) {
+        L2Fixed<uint8_t>(op, input, output);
+      } else {
+        L2Quantized<uint8_t>(op, input, output);
+      }
       break;
     case v1::INT16:
       L2Quantized<int16_t>(op, input, output);

@@ -112,7 +112,8 @@ TEST(NormalizationTest, LogSoftmaxIsTheLogOfSoftmax) {
 }
 
 template <typename T>
-void ExpectQuantizedRules(float in_scale, float out_scale, int32_t out_zero) {
+void ExpectQuantizedRules(float in_scale, float out_scale, int32_t out_zero,
+                          int tolerance) {
   TestTensor<T> x{kShape, {}, {in_scale}, {3}};
   TestTensor<T> y{kShape, {}, {out_scale}, {out_zero}};
   TestRandom(7).Fill(x);
@@ -131,15 +132,16 @@ void ExpectQuantizedRules(float in_scale, float out_scale, int32_t out_zero) {
       const double steps = std::round(real / double{out_scale}) + out_zero;
       const double want = std::clamp<double>(
           steps, std::numeric_limits<T>::min(), std::numeric_limits<T>::max());
-      EXPECT_EQ(y.values[at + 3 * i], want);
+      EXPECT_NEAR(y.values[at + 3 * i], want, tolerance);
     }
   });
 }
 
 TEST(NormalizationTest, QuantizedLogSoftmax) {
-  ExpectQuantizedRules<int8_t>(0.02f, 16.0f / 256, 127);
-  ExpectQuantizedRules<uint8_t>(0.02f, 16.0f / 256, 255);
-  ExpectQuantizedRules<int16_t>(0.0005f, 16.0f / 65536, 32767);
+  // 8 bits are computed in float.
+  ExpectQuantizedRules<int8_t>(0.02f, 16.0f / 256, 127, 1);
+  ExpectQuantizedRules<uint8_t>(0.02f, 16.0f / 256, 255, 1);
+  ExpectQuantizedRules<int16_t>(0.0005f, 16.0f / 65536, 32767, 0);
 }
 
 TEST(NormalizationTest, Int16Softmax) {
@@ -150,10 +152,36 @@ TEST(NormalizationTest, Int16Softmax) {
   TestTensor<int16_t> y{{3}, {}, {1.0f / 32768}, {0}};
   ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
   const double a = std::exp(-0.2), b = 1, c = std::exp(1.0);
-  for (int i = 0; i < 3; ++i) {
-    const double p = (i == 0 ? a : i == 1 ? b : c) / (a + b + c);
-    EXPECT_EQ(y.values[i], std::round(p * 32768));
+  const auto expect = [&](double unit, int tolerance) {
+    for (int i = 0; i < 3; ++i) {
+      const double p = (i == 0 ? a : i == 1 ? b : c) / (a + b + c);
+      EXPECT_NEAR(y.values[i], std::round(p / unit), tolerance) << i;
+    }
+  };
+  expect(0x1p-15, 3);  // By tables.
+  EXPECT_EQ(y.values, (std::vector<int16_t>{5914, 7222, 19631}));
+  y.scale = {0.0001f};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  expect(double{0.0001f}, 0);
+}
+
+// Steps of 1/128 are TensorFlow Lite's fixed point, others the nearest.
+TEST(NormalizationTest, QuantizedL2) {
+  v1::OpAttributes op;
+  op.mutable_l2_normalization()->set_axis(0);
+  TestTensor<int8_t> x{{4}, {10, -20, 3, 127}, {0.1f}, {3}};
+  const double size = std::sqrt(7 * 7 + 23 * 23 + 124 * 124);
+  for (const float scale : {1.0f / 128, 0.01f}) {
+    TestTensor<int8_t> y{{4}, {}, {scale}, {0}};
+    ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(y.values[i], std::round((x.values[i] - 3) / size / scale));
+    }
   }
+  TestTensor<uint8_t> none{{2}, {9, 9}, {0.1f}, {9}};
+  TestTensor<uint8_t> y{{2}, {}, {1.0f / 128}, {128}};
+  ASSERT_TRUE(Compute(op, {none.view()}, y).ok());
+  EXPECT_EQ(y.values, (std::vector<uint8_t>{128, 128}));
 }
 
 }  // namespace

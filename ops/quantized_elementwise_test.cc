@@ -74,8 +74,11 @@ void ExpectRealResults(int32_t zero_a, int32_t zero_b, int32_t zero_y) {
       const double real = c.exact(double{a.scale[0]} * (a.values[i] - zero_a),
                                   double{b.scale[0]} * (b.values[i] - zero_b));
       const double want = Steps<T>(real, y.scale[0], zero_y);
-      ASSERT_NEAR(y.values[i], want, 1) << c.name << " " << i;
-      different += y.values[i] != want ? 1 : 0;
+      // The difference of int16 has one bit less, its square more steps.
+      const bool coarse =
+          sizeof(T) == 2 && c.op.binary().function() == B::SQUARED_DIFFERENCE;
+      ASSERT_NEAR(y.values[i], want, coarse ? 8 : 1) << c.name << " " << i;
+      different += y.values[i] != want && !coarse ? 1 : 0;
     }
     EXPECT_LE(different, 40) << c.name;
   }

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/status_macros.h"
+#include "ops/approximated_unary.h"
 #include "ops/families.h"
 #include "ops/gemm.h"
 #include "ops/kernels.h"
@@ -64,6 +65,15 @@ absl::Status WantQuantized(const TensorView& tensor, absl::string_view which,
                  "0");
 }
 
+absl::Status WantNoZeroPoints(const TensorView& tensor,
+                              absl::string_view which) {
+  for (const int32_t zero : tensor.quantization.zero_point) {
+    if (zero == 0) continue;
+    return BadType(absl::StrCat(which, " has zero point ", zero), "0");
+  }
+  return absl::OkStatus();
+}
+
 // INT8 with zero point 0, and one scale or one per row; so few columns that a
 // sum stays within int32.
 absl::Status WantMatrix(const TensorView& w, absl::string_view which) {
@@ -73,11 +83,7 @@ absl::Status WantMatrix(const TensorView& w, absl::string_view which) {
     return BadType(absl::StrCat(which, " has no scales or some along axis 1"),
                    "one scale, or one per row");
   }
-  for (const int32_t zero : q.zero_point) {
-    if (zero != 0) {
-      return BadType(absl::StrCat(which, " has zero point ", zero), "0");
-    }
-  }
+  EK_RETURN_IF_ERROR(WantNoZeroPoints(w, which));
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max() / (255 * 128);
   if (w.shape[1] <= kMost) return absl::OkStatus();
   return BadType(absl::StrCat(w.shape[1], " products per sum"), "",
@@ -93,13 +99,51 @@ absl::Status WantSame(const TensorView& a, const TensorView& b,
                  "the same scale and zero point");
 }
 
-absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
-  for (const size_t i : {7, 8, 9, 10}) {
-    if (InputOr(inputs, i).present()) {
-      return BadType(absl::StrCat("input ", i, " of an integer LSTM"),
-                     "no peepholes, projection or layer normalization");
-    }
+// INT16 with zero point 0, and one scale or one per unit.
+absl::Status WantGateVector(const TensorView& v, absl::string_view which) {
+  EK_RETURN_IF_ERROR(WantType(v, which, v1::INT16));
+  if (!v.quantization.present()) {
+    return BadType(absl::StrCat(which, " has no scale"),
+                   "one scale, or one per unit");
   }
+  return WantNoZeroPoints(v, which);
+}
+
+// Peepholes, projection and layer normalization, each where it is there.
+absl::Status CheckIntegerExtras(const v1::Lstm& op, Views inputs) {
+  const auto present = [&](size_t i) { return InputOr(inputs, i).present(); };
+  if (present(7)) EK_RETURN_IF_ERROR(WantGateVector(inputs[7], "input 7"));
+  if (present(8)) EK_RETURN_IF_ERROR(WantMatrix(inputs[8], "input 8"));
+  if (present(9)) {
+    EK_RETURN_IF_ERROR(WantType(inputs[9], "input 9", v1::INT32));
+  }
+  if (present(10)) EK_RETURN_IF_ERROR(WantGateVector(inputs[10], "input 10"));
+  const int stated = op.intermediate_size();
+  if (stated != 0 && stated != 5) {
+    return BadType(absl::StrCat(stated, " intermediates of an LSTM"), "5");
+  }
+  for (int i = 0; i < stated; ++i) {
+    const v1::Quantization& q = op.intermediate(i);
+    const bool sane = q.scale_size() == 1 && q.zero_point_size() == 1 &&
+                      std::isfinite(q.scale(0)) && q.scale(0) > 0 &&
+                      q.zero_point(0) >= -32768 && q.zero_point(0) <= 32767;
+    if (sane || (q.scale_size() == 0 && q.zero_point_size() == 0)) continue;
+    return BadType(absl::StrCat("intermediate ", i, " of an LSTM"),
+                   "one scale above 0 and one zero point of 16 bits");
+  }
+  const auto has = [&](int i) {
+    return stated > i && op.intermediate(i).scale_size() > 0;
+  };
+  for (int i = 0; i < 5; ++i) {
+    if (has(i) || (i < 4 ? !present(10) : !present(8))) continue;
+    return BadType(absl::StrCat("an integer LSTM without intermediate ", i),
+                   i < 4 ? "with layer normalization, the scale of each gate"
+                         : "with a projection, the scale of the hidden state");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
   if (op.has_gate() || op.has_cell() || op.has_hidden() || op.clip() != 0) {
     return BadType("activations or clip of an integer LSTM",
                    "sigmoid and tanh, no clip");
@@ -115,6 +159,13 @@ absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
   }
   EK_RETURN_IF_ERROR(WantQuantized(inputs[5], "input 5", v1::INT8, true));
   EK_RETURN_IF_ERROR(WantQuantized(inputs[6], "input 6", v1::INT16, false));
+  const float cell_scale = inputs[6].quantization.scale[0];
+  if (int exponent = 0;
+      !IsPowerOfTwo(cell_scale, exponent) || exponent < -15 || exponent > -9) {
+    return BadType(absl::StrCat("input 6 has scale ", cell_scale),
+                   "a power of two from 2^-15 to 2^-9");
+  }
+  EK_RETURN_IF_ERROR(CheckIntegerExtras(op, inputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& initial = inputs[i == 2 ? 6 : 5];
     const std::string which = absl::StrCat("output ", i);

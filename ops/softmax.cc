@@ -1,8 +1,13 @@
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <cmath>
 #include <vector>
 
 #include "ops/exp.h"
+#include "ops/exp_table.h"
+#include "ops/fixed_point.h"
+#include "ops/interpolated_table.h"
 #include "ops/kernels.h"
 #include "ops/lines.h"
 #include "ops/quantized_parameters.h"
@@ -10,18 +15,6 @@
 
 namespace edgekiln::ops {
 namespace {
-
-// TensorFlow Lite's own table: exp(-beta * scale * d) for d steps below the
-// largest value, as floats.
-std::array<float, 256> ExpTable(float beta, float input_scale) {
-  std::array<float, 256> table{};
-  const float scale = -input_scale * beta;
-  for (int d = 0; d < 256; ++d) {
-    const float exponent = scale * static_cast<float>(d);
-    table[d] = static_cast<float>(Exp(double{exponent}));
-  }
-  return table;
-}
 
 template <typename T>
 void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
@@ -55,7 +48,65 @@ void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
       });
 }
 
-// 16 bits: no table, everything in double.
+// The longest line whose sum of powers stays within int32.
+constexpr int64_t kMaxTabulated = 65536;
+
+bool IsTabulated(const TensorView& input, const MutableTensorView& output,
+                 int axis) {
+  constexpr float kStep = 1.0f / 32768;
+  return input.quantization.zero_point[0] == 0 &&
+         output.quantization.zero_point[0] == 0 &&
+         std::fabs(output.quantization.scale[0] - kStep) <= 0.001f * kStep &&
+         output.shape[axis] <= kMaxTabulated;
+}
+
+// 16 bits as TensorFlow Lite: powers and the reciprocal of their sum from
+// tables, in steps of 2^-15.
+class TabulatedSoftmax {
+ public:
+  explicit TabulatedSoftmax(float scale)
+      : factor_(QuantizeMultiplier(double{scale} / (10.0 / 65535.0))),
+        power_(Steps{10.0 / 65535, 32767, 2.0 / 65535, 0}, Exp),
+        reciprocal_(Steps{1.0 / 65535, -32768, 2.0 / 65535, 0},
+                    [](double x) { return 1.0 / (1.0 + x); }) {}
+
+  void operator()(const int16_t* x, int16_t* y, int64_t count,
+                  int64_t step) const {
+    int32_t largest = x[0];
+    for (int64_t i = 1; i < count; ++i) {
+      largest = std::max<int32_t>(largest, x[i * step]);
+    }
+    uint32_t sum = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      // [-10, 0] in 65535 steps, as int16.
+      const int64_t place =
+          int64_t{Rescale(x[i * step] - largest, factor_)} + 32767;
+      y[i * step] = power_(SaturatedTo<int16_t>(place));
+      sum += static_cast<uint32_t>(y[i * step]);
+    }
+    const int zeros = std::countl_zero(sum);
+    // The sum in [1, 2) in steps of 2^-16, then from [0, 1) to int16.
+    const int64_t unit =
+        ((static_cast<int64_t>(sum) << (zeros - 1)) + (1 << 13)) >> 14;
+    const int64_t over =
+        reciprocal_(SaturatedTo<int16_t>(unit - (1 << 15) - (1 << 16)));
+    const int right = 31 - zeros;
+    for (int64_t i = 0; i < count; ++i) {
+      const int64_t product = y[i * step] * over;
+      const int64_t result = (product + (int64_t{1} << (right - 1))) >> right;
+      y[i * step] = static_cast<int16_t>(std::clamp<int64_t>(result, 0, 32767));
+    }
+  }
+
+ private:
+  using Steps = InterpolatedTable::Steps<double>;
+
+  const FixedPointMultiplier factor_;
+  const InterpolatedTable power_;
+  const InterpolatedTable reciprocal_;
+};
+
+// In double, each result rounded.
 void SoftmaxInt16(const v1::Softmax& op, const TensorView& input,
                   const MutableTensorView& output) {
   const double unit = double{input.quantization.scale[0]} * double{op.beta()};
@@ -77,6 +128,17 @@ void SoftmaxInt16(const v1::Softmax& op, const TensorView& input,
                 for (int64_t i = 0; i < count; ++i) {
                   y[at + i * step] = quantize(power[i] / sum);
                 }
+              });
+}
+
+void SoftmaxTabulated(const v1::Softmax& op, const TensorView& input,
+                      const MutableTensorView& output) {
+  const TabulatedSoftmax softmax(input.quantization.scale[0] * op.beta());
+  const auto* x = input.as<int16_t>();
+  auto* y = output.as<int16_t>();
+  ForEachLine(output.shape, op.axis(),
+              [&](int64_t at, int64_t count, int64_t step) {
+                softmax(x + at, y + at, count, step);
               });
 }
 
@@ -116,7 +178,11 @@ absl::Status Softmax(const v1::Softmax& op, const TensorView& input,
       SoftmaxQuantized<uint8_t>(op, input, output);
       break;
     case v1::INT16:
-      SoftmaxInt16(op, input, output);
+      if (IsTabulated(input, output, op.axis())) {
+        SoftmaxTabulated(op, input, output);
+      } else {
+        SoftmaxInt16(op, input, output);
+      }
       break;
     case v1::FLOAT64:
       SoftmaxReal<double>(op, input, output);

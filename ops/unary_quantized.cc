@@ -5,8 +5,10 @@
 #include <limits>
 
 #include "base/status_macros.h"
+#include "ops/approximated_unary.h"
 #include "ops/dot_output.h"
 #include "ops/element_types.h"
+#include "ops/fixed_point.h"
 #include "ops/quantized_arithmetic.h"
 #include "ops/quantized_parameters.h"
 #include "ops/unary_function.h"
@@ -82,29 +84,9 @@ ValueFunction TwoSlopes(float below, float above, const Steps& s) {
 
 // --- HARD_SWISH of 8-bit values: 16-bit fixed point, as TensorFlow Lite ---
 
-int32_t Saturate16(int64_t value) {
-  return static_cast<int32_t>(
-      std::clamp<int64_t>(value, std::numeric_limits<int16_t>::min(),
-                          std::numeric_limits<int16_t>::max()));
-}
-
-// a * b / 2^15 to the nearest; ties away from zero, but -1/2 to 0.
-int32_t RoundedHighProduct(int32_t a, int32_t b) {
-  const int32_t product = a * b;
-  return Saturate16((product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) /
-                    (1 << 15));
-}
-
-// value / 2^exponent, half away from zero.
-int32_t RoundedShift(int32_t value, int exponent) {
-  const int64_t half = exponent == 0 ? 0 : int64_t{1} << (exponent - 1);
-  const int64_t size = (std::abs(int64_t{value}) + half) >> exponent;
-  return static_cast<int32_t>(value < 0 ? -size : size);
-}
-
 // The upper 16 bits of a multiplier, rounded.
-int32_t Upper16(FixedPointMultiplier factor) {
-  return Saturate16((int64_t{factor.multiplier} + (1 << 15)) >> 16);
+int16_t Upper16(FixedPointMultiplier factor) {
+  return SaturatedTo<int16_t>((int64_t{factor.multiplier} + (1 << 15)) >> 16);
 }
 
 struct HardSwishFactors {
@@ -120,19 +102,19 @@ HardSwishFactors HardSwishFactorsOf(const Steps& s) {
 }
 
 int32_t HardSwishResult(const HardSwishFactors& f, const Steps& s, int32_t q) {
-  const int32_t fine = (q - s.input_zero_point) * 128;
-  const int32_t scaled = RoundedHighProduct(fine, Upper16(f.output));
+  const auto fine = static_cast<int16_t>((q - s.input_zero_point) * 128);
+  const int32_t scaled = HighProduct(fine, Upper16(f.output));
   const int shift = f.relu.shift;
-  int32_t relu = fine;
-  if (shift > 0) relu = Saturate16(int64_t{relu} << (shift - 1));
-  relu = RoundedHighProduct(relu, Upper16(f.relu));
-  if (shift > 0) relu = Saturate16(int64_t{relu} * 2);
-  if (shift < 0) relu = RoundedShift(relu, -shift);
-  relu = (relu + (1 << 15)) >> 1;  // From [-1, 1] to [0, 1].
-  const int32_t product = relu * scaled / (1 << 15);
-  return std::clamp(
-      RoundedShift(product, -f.output.shift) + s.output_zero_point, s.range.min,
-      s.range.max);
+  int16_t relu = fine;
+  if (shift > 0) relu = SaturatedTo<int16_t>(int64_t{relu} << (shift - 1));
+  relu = HighProduct(relu, Upper16(f.relu));
+  if (shift > 0) relu = SaturatedTo<int16_t>(int64_t{relu} * 2);
+  if (shift < 0) relu = static_cast<int16_t>(HalfAwayShift(relu, -shift));
+  const int32_t unit = (relu + (1 << 15)) >> 1;  // From [-1, 1] to [0, 1].
+  const int64_t product = unit * scaled / (1 << 15);
+  return static_cast<int32_t>(std::clamp<int64_t>(
+      HalfAwayShift(product, -f.output.shift) + s.output_zero_point,
+      s.range.min, s.range.max));
 }
 
 ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
@@ -190,9 +172,12 @@ absl::Status UnaryQuantized(const v1::Unary& op, v1::Rounding rounding,
                             const TensorView& input,
                             const MutableTensorView& output) {
   const Steps steps(rounding, input.quantization, output);
+  ValueFunction f;
+  if (rounding == v1::HALF_UP) f = ApproximatedUnary(op, input, output);
   return WithQuantizedType(output.type, [&](auto type) {
     using T = decltype(type);
-    Map<T>(input, output, FunctionOf(op, steps, sizeof(T) == 1));
+    if (!f) f = FunctionOf(op, steps, sizeof(T) == 1);
+    Map<T>(input, output, f);
     return absl::OkStatus();
   });
 }

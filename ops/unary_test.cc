@@ -58,6 +58,10 @@ std::vector<Function> RealFunctions() {
          const double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
          return x / 2 * (1 + std::tanh(inner));
        }},
+      {U::AFFINE, 0.75f, -0.5f, [](double x) { return 0.75 * x - 0.5; }},
+      {U::SCALED_TANH, 1.5f, 0.25f,
+       [](double x) { return 1.5 * std::tanh(x / 4); }},
+      {U::THRESHOLDED_RELU, 2.5f, 0, [](double x) { return x < 2.5 ? 0 : x; }},
   };
 }
 
@@ -156,20 +160,39 @@ void ExpectStepsOf(const Function& f, float scale, int32_t zero,
 
 TEST(UnaryQuantizedTest, EveryInt8ValueIsTheExactOneRounded) {
   for (const Function& f : RealFunctions()) {
-    // Powers of two: ties are ties in both. HARD_SWISH is 16-bit fixed point.
-    const int tolerance = f.function == U::HARD_SWISH ? 1 : 0;
+    // Powers of two: ties are ties in both. HARD_SWISH and RSQRT are fixed
+    // point, SQRT is cut off.
+    const bool exact = f.function != U::HARD_SWISH && f.function != U::RSQRT &&
+                       f.function != U::SQRT;
+    const int tolerance = exact ? 0 : 1;
     if (f.function == U::GELU_TANH) continue;  // As GELU; ties are not exact.
     ExpectStepsOf<int8_t>(f, 0.0625f, 3, 0.03125f, -10, tolerance);
     ExpectStepsOf<uint8_t>(f, 0.0625f, 128, 0.03125f, 100, tolerance);
   }
 }
 
-TEST(UnaryQuantizedTest, Int16GatesAreTheExactValueRounded) {
-  const std::vector<Function> functions = RealFunctions();
-  for (const Function& f : functions) {
+// By fixed point, by a table, and as they are.
+TEST(UnaryQuantizedTest, Int16GatesAreNearTheExactValue) {
+  for (const Function& f : RealFunctions()) {
     if (f.function != U::TANH && f.function != U::SIGMOID) continue;
-    ExpectStepsOf<int16_t>(f, 1.0f / 4096, 0, 1.0f / 32768, 0, 0);
+    ExpectStepsOf<int16_t>(f, 1.0f / 4096, 0, 1.0f / 32768, 0, 12);
+    ExpectStepsOf<int16_t>(f, 0.0003f, 0, 1.0f / 32768, 0, 3);
+    ExpectStepsOf<int16_t>(f, 0.0001f, 0, 1.0f / 32768, 0, 3);
+    ExpectStepsOf<int16_t>(f, 1.0f / 4096, 0, 0.00004f, 0, 0);
   }
+}
+
+TEST(UnaryQuantizedTest, Int16ExpIsInterpolated) {
+  const Function f{U::EXP, 0, 0, [](double x) { return std::exp(x); }};
+  ExpectStepsOf<int16_t>(f, 1.0f / 16384, 0, 8.0f / 32768, 0, 3);
+}
+
+TEST(UnaryQuantizedTest, RootsAreCutOff) {
+  const Function f{U::SQRT, 0, 0, {}};
+  TestTensor<int8_t> x{{4}, {-1, 0, 8, 99}, {1}, {0}};
+  TestTensor<int8_t> y{{4}, {}, {1}, {5}};
+  ASSERT_TRUE(Compute(OpOf(f), {x.view()}, y).ok());
+  EXPECT_EQ(y.values, (std::vector<int8_t>{-128, 5, 7, 14}));
 }
 
 TEST(UnaryQuantizedTest, HardSwishIsFixedPointOf16Bits) {

@@ -4,8 +4,9 @@ import math
 
 import numpy as np
 
+import published
 from model import Bool, Case, F32, I8, Output, Tensor
-from values import QUANTIZED, REAL, act, like, out, stored
+from values import QUANTIZED, REAL, act, exactly, like, out, stored
 
 _erf = np.vectorize(math.erf)
 
@@ -55,6 +56,19 @@ JUMPS = ("CEIL", "FLOOR", "ROUND", "SIGN")
 POSITIVE = ("LOG", "RSQRT")
 
 
+def approximated(builtin, x, y):
+    """y, exact where TensorFlow Lite does not round the real value."""
+    if builtin == "SQRT" and x.etype in QUANTIZED:
+        return exactly(y, published.root(x, y))
+    if builtin == "RSQRT" and x.etype in ("int8", "uint8"):
+        return exactly(y, published.rsqrt(x, y))
+    if x.etype == "int16" and builtin in ("EXP", "LOG", "RSQRT"):
+        return exactly(y, published.interpolated(builtin, x, y))
+    if x.etype == "int16" and builtin in ("LOGISTIC", "TANH"):
+        return exactly(y, published.squashed(builtin, x))
+    return y
+
+
 def unary():
     for builtin, f, low, high, options, fixed, note in UNARY:
         for etype in REAL:
@@ -65,9 +79,16 @@ def unary():
                 # Not 0, which the scale has to represent.
                 x.data = np.maximum(x.data, x.zero + 12)
             scale, zero = (fixed or {}).get(etype, (None, 0))
-            yield Case(builtin, etype, [x],
-                       [out(etype, f(x.real), scale=scale, zero=zero)],
+            y = out(etype, f(x.real), scale=scale, zero=zero)
+            yield Case(builtin, etype, [x], [approximated(builtin, x, y)],
                        options, note)
+    # Steps for which TensorFlow Lite has no table, but fixed point.
+    q = np.arange(-32768, 32768, 37)
+    for builtin in ("LOGISTIC", "TANH"):
+        x = Tensor("int16", q, scale=2.0**-12)
+        y = Output("int16", q, scale=2.0**-15)
+        yield Case(builtin, "int16", [x], [approximated(builtin, x, y)],
+                   note="power_of_two")
     for builtin, f in (("ABS", np.abs), ("NEG", np.negative)):
         for etype in ("int32", "int64"):
             x = Tensor(etype, np.arange(-7, 8))
@@ -78,6 +99,23 @@ def unary():
 
 def _safe_divide(a, b):
     return a / b
+
+
+def divided(a):
+    """a / b as an output that fits `want`, clamped to its range."""
+    def make(want, b):
+        y = out(a.etype, want)
+        lowest, highest = np.rint(
+            np.array([want.min(), want.max()]) / y.scale) + y.zero
+        return exactly(y, np.clip(published.quotient(a, b, y), lowest, highest))
+    return make
+
+
+def squared(a):
+    def make(want, b):
+        y = out(a.etype, want)
+        return exactly(y, published.squared_difference(a, b, y))
+    return make
 
 
 ARITHMETIC = [
@@ -98,21 +136,30 @@ def arithmetic():
             if low > 0 and etype in QUANTIZED:
                 for x in (a, b):
                     x.data = np.maximum(x.data, x.zero + 40)
-            make = (lambda w: like(a, w, 0)) if same else (
-                lambda w: out(etype, w))
-            yield Case(builtin, etype, [a, b], [make(f(a.real, b.real))],
+            make = (lambda w, b: like(a, w, 0)) if same else (
+                lambda w, b: out(etype, w))
+            if builtin == "DIV" and etype in QUANTIZED:
+                make = divided(a)
+            if builtin == "SQUARED_DIFFERENCE" and etype == "int16":
+                make = squared(a)
+            yield Case(builtin, etype, [a, b], [make(f(a.real, b.real), b)],
                        (union, {}) if union else None)
             row = act(etype, (4,), low, 2 if same else 3, seed=3)
             if low > 0 and etype in QUANTIZED:
                 row.data = np.maximum(row.data, row.zero + 40)
-            yield Case(builtin, etype, [a, row], [make(f(a.real, row.real))],
+            yield Case(builtin, etype, [a, row], [make(f(a.real, row.real), row)],
                        (union, {}) if union else None, "broadcast")
             if not union:
                 continue
             # RELU6 fused; TANH too, where the tensors are float.
             want = np.clip(f(a.real, b.real), 0, 6)
-            yield Case(builtin, etype, [a, b], [make(want)],
+            yield Case(builtin, etype, [a, b], [make(want, b)],
                        (union, {0: I8(3)}), "relu6")
+    for etype in QUANTIZED:
+        a = act(etype, (40,), -2, 2, seed=1)
+        b = act(etype, (40,), -3, -1, seed=2)
+        yield Case("DIV", etype, [a, b], [divided(a)(a.real / b.real, b)],
+                   (29, {}), "negative")
     a, b = act("float32", (5,), seed=4), act("float32", (5,), seed=5)
     yield Case("ADD", "float32", [a, b],
                [out("float32", np.tanh(a.real + b.real))], (11, {0: I8(4)}),

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+import published
 from model import Bool, Case, F32, I8, I32, Tensor
-from values import act, generator, out, parameters, quantized
+from values import act, exactly, generator, out, parameters, quantized
 
 TANH = 4
 STEPS, BATCH, INPUTS, UNITS, PROJECTED = 3, 2, 4, 5, 3
@@ -18,7 +19,8 @@ def constant(etype, shape, seed, spread=0.6):
     real = generator("lstm", shape, seed).uniform(-spread, spread, shape)
     if etype == "float32":
         return Tensor("float32", real.astype(np.float32), const=True)
-    return quantized("int8", real, np.float32(spread / 127), 0, const=True)
+    most = 127 if etype == "int8" else 32767
+    return quantized(etype, real, np.float32(spread / most), 0, const=True)
 
 
 def wide(bias, *scales):
@@ -44,9 +46,10 @@ class Cell:
         # Scales of what the integer form keeps from step to step.
         self.hidden = parameters("int8", -0.9, 0.8)
         self.cell_scale = 2.0**-12
-        self.peep = [constant("float32", (UNITS,), 30 + g) if peephole else None
+        fine = "int16" if etype == "int8" else "float32"
+        self.peep = [constant(fine, (UNITS,), 30 + g) if peephole else None
                      for g in range(3)]
-        self.norm = [constant("float32", (UNITS,), 40 + g, 1.0) if norm else None
+        self.norm = [constant(fine, (UNITS,), 40 + g, 1.0) if norm else None
                      for g in gates]
         self.projection = constant(kind, (self.width, UNITS), 50) if (
             projection) else None
@@ -57,10 +60,14 @@ class Cell:
                 part[0] = None
 
     def quantize_biases(self, x):
-        """To int32, in the scale of the products with the inputs."""
+        """To int32, in the scale of the products with the inputs; 2^10 finer
+        than a normalization's weights."""
         for g in range(4):
-            if self.bias[g] is not None:
-                self.bias[g] = wide(self.bias[g], x.scale, self.w[g].scale)
+            if self.bias[g] is None:
+                continue
+            scales = (x.scale, self.w[g].scale) if self.norm[g] is None else (
+                2.0**-10, self.norm[g].scale)
+            self.bias[g] = wide(self.bias[g], *scales)
         if self.projection is not None:
             self.projection_bias = wide(self.projection_bias, self.hidden[0],
                                         self.projection.scale)
@@ -136,38 +143,57 @@ def float_lstm():
 
 
 def integer_lstm():
-    for note, parts in (("", {}), ("coupled", {"coupled": True})):
+    variants = [
+        ("", {}, 0, 0), ("coupled", {"coupled": True}, 0, 0),
+        ("clip", {}, 0.3, 0), ("peephole", {"peephole": True}, 0, 0),
+        ("projection", {"projection": True}, 0, 0.2),
+        ("layer_norm", {"norm": True}, 0, 0),
+        ("everything", {"coupled": True, "peephole": True, "projection": True,
+                        "norm": True}, 0.5, 0.4),
+    ]
+    for note, parts, clip, projection_clip in variants:
         cell = Cell("int8", **parts)
         x = act("int8", (SAMPLES * STEPS, BATCH, INPUTS), -1, 1)
         cell.quantize_biases(x)
-        want = cell.run(x.real.reshape(SAMPLES, STEPS, BATCH, INPUTS))
-        y = out("int8", want.reshape(-1, BATCH, cell.width), steps=2.0)
+        real = cell.run(x.real.reshape(SAMPLES, STEPS, BATCH, INPUTS), clip,
+                        projection_clip).reshape(-1, BATCH, cell.width)
+        y = out("int8", real)
         hidden = Tensor("int8", np.zeros((BATCH, cell.width)), variable=True,
                         scale=y.scale, zero=y.zero)
         state = Tensor("int16", np.zeros((BATCH, UNITS)), variable=True,
                        scale=cell.cell_scale)
-        gates = [Tensor("int16", [0], scale=2.0**-12) for _ in range(4)]
+        # Of the sums before their normalization, which are within +-4.
+        mids = [Tensor("int16", [0], scale=4 / 32767) for _ in range(4)]
         scale, zero = cell.hidden if cell.projection else (y.scale, y.zero)
-        gates.append(Tensor("int8", [0], scale=scale, zero=zero))
+        mids.append(Tensor("int8", [0], scale=scale, zero=zero))
+        stored = published.lstm(cell, x, y, mids, clip, projection_clip)
+        y = exactly(y, stored)
+        # The formula itself stands for the real cell, but for peepholes, which
+        # miss the units that are no outputs, and a clip around the zero point.
+        if note != "everything" and not projection_clip:
+            assert np.abs(y.want - real).max() < 6 * y.scale, note
         yield Case("UNIDIRECTIONAL_SEQUENCE_LSTM", "int8",
-                   cell.inputs(x, hidden, state), [y], options(True), note,
-                   samples=SAMPLES, intermediates=gates)
+                   cell.inputs(x, hidden, state), [y],
+                   options(True, clip, projection_clip), note,
+                   samples=SAMPLES, intermediates=mids)
 
 
 def svdf():
     units, rank, memory, samples = 3, 2, 4, 6
     filters = units * rank
     for etype, note in (("float32", ""), ("float32", "int8_weights"),
-                        ("int8", "")):
+                        ("int8", ""), ("int8", "int8_state")):
         x = act(etype, (samples * BATCH, INPUTS), -1, 1)
         kind = "int8" if etype == "int8" or note else "float32"
+        kept = "int8" if note == "int8_state" else "int16"
         feature = constant(kind, (filters, INPUTS), 1)
         if etype == "int8":
             real = generator("svdf").uniform(-0.5, 0.5, (filters, memory))
-            time = quantized("int16", real, np.float32(0.5 / 32767), 0,
-                             const=True)
-            state = Tensor("int16", np.zeros((BATCH, filters * memory)),
-                           scale=4.0 / 32767, variable=True)
+            most = 127 if note else 32767
+            time = quantized(kept, real, np.float32(0.5 / most), 0, const=True)
+            state = Tensor(kept, np.zeros((BATCH, filters * memory)),
+                           scale=4.0 / most, zero=9 if note else 0,
+                           variable=True)
             scale = np.float32(time.scale) * np.float32(state.scale)
             bias = Tensor("int32", np.rint(np.array([0.1, -0.2, 0.3]) / scale),
                           scale=float(scale), const=True)
@@ -184,8 +210,13 @@ def svdf():
             sums = (memories * time.real).sum(-1)
             sums = sums.reshape(BATCH, units, rank).sum(-1) + bias.real
             want.append(np.maximum(sums, 0))
-        yield Case("SVDF", etype, [x, feature, time, bias, state],
-                   [out(etype, np.concatenate(want))],
+        y = out(etype, np.concatenate(want))
+        if etype == "int8":
+            steps = Tensor(etype, x.data.reshape(samples, BATCH, INPUTS),
+                           scale=x.scale, zero=x.zero)
+            y = exactly(y, published.svdf(steps, feature, time, bias, state, y,
+                                          rank).reshape(-1, units))
+        yield Case("SVDF", etype, [x, feature, time, bias, state], [y],
                    (6, {0: I32(rank), 1: I8(1)}), note, samples=samples)
 
 

@@ -2,8 +2,9 @@
 
 import numpy as np
 
+import published
 from model import Bool, Case, F32, I32, Output, Tensor
-from values import REAL, act, ints, like, out
+from values import REAL, act, exactly, ints, like, out
 
 
 def reductions():
@@ -51,17 +52,21 @@ def softmax():
             x = act(etype, (2, 3, 7), -6, 6)
             e = np.exp(beta * (x.real - x.real.max(-1, keepdims=True)))
             scale, zero = scales.get(etype, (None, 0))
-            yield Case("SOFTMAX", etype, [x], [
-                out(etype, e / e.sum(-1, keepdims=True), scale=scale,
-                    zero=zero, steps=2.0 if etype == "int16" else 1.0)],
-                (9, {0: F32(beta)}), "" if beta == 1 else "beta")
+            y = out(etype, e / e.sum(-1, keepdims=True), scale=scale,
+                    zero=zero)
+            if etype == "int16":
+                y = exactly(y, published.softmax_int16(x, beta))
+            yield Case("SOFTMAX", etype, [x], [y], (9, {0: F32(beta)}),
+                       "" if beta == 1 else "beta")
         x = act(etype, (3, 5), -4, 4)
         want = x.real - x.real.max(-1, keepdims=True)
         want = want - np.log(np.exp(want).sum(-1, keepdims=True))
         scale, zero = {"int8": (16 / 256, 127), "uint8": (16 / 256, 255)}.get(
             etype, (None, 0))
-        yield Case("LOG_SOFTMAX", etype, [x],
-                   [out(etype, want, scale=scale, zero=zero)])
+        y = out(etype, want, scale=scale, zero=zero)
+        if etype in ("int8", "uint8"):
+            y = exactly(y, published.log_softmax(x, y))
+        yield Case("LOG_SOFTMAX", etype, [x], [y])
 
 
 def normalization():
@@ -71,9 +76,10 @@ def normalization():
         x = act(etype, (2, 3, 8), -3, 3)
         norm = np.sqrt(np.square(x.real).sum(-1, keepdims=True))
         scale, zero = scales.get(etype, (None, 0))
-        yield Case("L2_NORMALIZATION", etype, [x],
-                   [out(etype, x.real / np.maximum(norm, 1e-6), scale=scale,
-                        zero=zero)])
+        y = out(etype, x.real / np.maximum(norm, 1e-6), scale=scale, zero=zero)
+        if etype in ("int8", "uint8"):
+            y = exactly(y, published.l2(x, zero))
+        yield Case("L2_NORMALIZATION", etype, [x], [y])
     x = act("float32", (1, 2, 3, 7), -3, 3)
     square = np.square(x.real)
     total = sum(np.roll(np.pad(square, [(0, 0)] * 3 + [(2, 2)]), k, -1)

@@ -49,15 +49,18 @@ edit.
 
 Each `ok` stands for models of that one operator, written by
 `tests/tflite/model.py`, imported, run by the reference interpreter and compared
-with a formula in numpy: exact where values move or are compared, within one
-step of the output's scale where they are computed in integers (two where a
-state carries roundings on; RESIZE_BILINEAR in int16: what 10-bit weights cost),
-within 1e-5 of the range in float32. *Other* lists further element types, and
-forms of weights. What each operator computes is `numerics.md`.
+with a formula in numpy: exact where values move or are compared, and where
+TensorFlow Lite computes by tables or in fixed point (LSTM, SVDF, DIV, SQRT,
+RSQRT, L2_NORMALIZATION, LOG_SOFTMAX in 8 bits; SOFTMAX, LOGISTIC, TANH, EXP,
+LOG, RSQRT, SQRT in int16); within one step of the output's scale where else
+they are computed in integers (RESIZE_BILINEAR in int16: what 10-bit weights
+cost), within 1e-5 of the range in float32. *Other* lists further element types,
+and forms of weights. What each operator computes is `numerics.md`.
 
-Refused, by name: LSTMs in int8 with peepholes, projection or layer
-normalization; custom operators; shapes that depend on values other than
-constants and shapes; a dimension besides the batch that is left open.
+Refused, by name: LSTMs of int16 activations, of 12 intermediates, and of cell
+scales that are no power of two; custom operators; shapes that depend on values
+other than constants and shapes; a dimension besides the batch that is left
+open.
 
 """
 

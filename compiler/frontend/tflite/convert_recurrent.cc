@@ -119,7 +119,12 @@ absl::Status SetIntermediates(Conversion& c, v1::Lstm& lstm) {
                       c.builder().Operands(c.from().intermediates()),
                       "intermediates");
   if (ids.empty()) return absl::OkStatus();
-  if (ids.size() != 5) return TfliteBroken("intermediates of an LSTM", "", "5");
+  if (ids.size() != 5) {
+    return TfliteUnsupported(
+        absl::StrCat("an LSTM with ", ids.size(), " intermediates"), "",
+        "5, those of int8 activations and cells of int16",
+        "convert with cells of int16 (the converter's default)");
+  }
   for (const size_t i : {0, 3, 1, 2, 4}) {
     v1::Quantization& out = *lstm.add_intermediate();
     if (ids[i] == kNoTensor) continue;
