@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -241,6 +243,16 @@ absl::Status TfliteModelReader::ReadShape(int32_t index, Tensor& to) {
           "static shapes but for the batch",
           "export the model with a fixed input shape");
     }
+  }
+  // As if nothing were empty: strides must not overflow either.
+  std::vector<int64_t> extents = to.shape;
+  std::replace(extents.begin(), extents.end(), int64_t{0}, int64_t{1});
+  const std::optional<int64_t> elements = CheckedProduct(extents);
+  if (!elements.has_value() || *elements > ops::kMaxTensorBytes) {
+    return TfliteUnsupported(
+        absl::StrCat("shape [", absl::StrJoin(to.shape, ","), "]"), "",
+        absl::StrCat(ops::kMaxTensorBytes, " bytes per tensor"),
+        "export the model with a smaller input");
   }
   return absl::OkStatus();
 }

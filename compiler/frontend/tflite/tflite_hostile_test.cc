@@ -124,6 +124,22 @@ std::vector<Hostile> MuchMemory() {
   return models;
 }
 
+// More elements than 64 bits count; a sanitizer has to look on.
+TEST(TfliteHostileTest, ImpossibleShapesAreRefused) {
+  for (const Shape& shape : {Shape{1 << 30, 1 << 30, 1 << 30},
+                             Shape{0, 1 << 30, 1 << 30, 1 << 30}}) {
+    TestModel m;
+    const int32_t x = m.Tensor("x", shape, TensorType::FLOAT32);
+    const int32_t y = m.Tensor("y", {1}, TensorType::FLOAT32);
+    m.Operator(BuiltinOperator::RESHAPE, {x, m.Ints("", {1})}, {y});
+    m.AddSubgraph({x}, {y});
+    const absl::StatusOr<Graph> graph = ImportTflite(m.Finish());
+    ASSERT_FALSE(graph.ok());
+    EXPECT_NE(graph.status().message().find("shape ["), absl::string_view::npos)
+        << graph.status();
+  }
+}
+
 TEST(TfliteHostileTest, ASmallFileTakesLittleMemory) {
   constexpr int64_t kMaxBytes = int64_t{64} << 20;
   for (const Hostile& hostile : MuchMemory()) {
