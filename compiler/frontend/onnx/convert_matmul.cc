@@ -117,15 +117,13 @@ absl::StatusOr<TensorId> EmitMatMul(const Node& node, Builder& builder,
   return builder.Reshape(node, "vector", y, std::move(shape));
 }
 
-absl::Status ConvertGemm(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(TensorId a, builder.PlainInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId b, builder.PlainInput(node, 1));
+absl::StatusOr<TensorId> EmitGemm(const Node& node, Builder& builder,
+                                  TensorId a, TensorId b, TensorId c) {
   if (builder.rank(a) != 2 || builder.rank(b) != 2) {
     return node.Invalid("A and B must have 2 dimensions");
   }
   EK_ASSIGN_OR_RETURN(const bool trans_a, node.Flag("transA", false));
   EK_ASSIGN_OR_RETURN(const bool trans_b, node.Flag("transB", false));
-  EK_ASSIGN_OR_RETURN(const float beta, node.Float("beta", 1.0f));
   if (trans_a) {
     EK_ASSIGN_OR_RETURN(a, builder.Transpose(node, "a", a, {1, 0}));
   }
@@ -134,21 +132,27 @@ absl::Status ConvertGemm(const Node& node, Builder& builder) {
                                      " and ", builder.shape(b)[trans_b ? 1 : 0],
                                      " differ"));
   }
-  TensorId c = kNoTensor;
   TensorId bias = kNoTensor;
+  if (c != kNoTensor && builder.IsWeights(b)) {
+    const int64_t n = builder.shape(b)[trans_b ? 0 : 1];
+    EK_ASSIGN_OR_RETURN(bias, AsBias(node, builder, c, n));
+  }
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      EmitProduct(node, builder, a, b, trans_b, bias));
+  if (c == kNoTensor || bias != kNoTensor) return y;
+  return builder.Emit(node, "c", AddOp(), {y, c});
+}
+
+absl::Status ConvertGemm(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId a, builder.PlainInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId b, builder.PlainInput(node, 1));
+  EK_ASSIGN_OR_RETURN(const float beta, node.Float("beta", 1.0f));
+  TensorId c = kNoTensor;
   if (node.has_input(2) && beta != 0.0f) {
     EK_ASSIGN_OR_RETURN(c, builder.PlainInput(node, 2));
     EK_ASSIGN_OR_RETURN(c, builder.Scale(node, "beta", c, beta));
-    if (builder.IsWeights(b)) {
-      const int64_t n = builder.shape(b)[trans_b ? 0 : 1];
-      EK_ASSIGN_OR_RETURN(bias, AsBias(node, builder, c, n));
-    }
   }
-  EK_ASSIGN_OR_RETURN(TensorId y,
-                      EmitProduct(node, builder, a, b, trans_b, bias));
-  if (c != kNoTensor && bias == kNoTensor) {
-    EK_ASSIGN_OR_RETURN(y, builder.Emit(node, "c", AddOp(), {y, c}));
-  }
+  EK_ASSIGN_OR_RETURN(const TensorId y, EmitGemm(node, builder, a, b, c));
   return builder.Bind(node, 0, y);
 }
 

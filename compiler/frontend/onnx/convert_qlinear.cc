@@ -38,17 +38,19 @@ absl::Status BindQuantized(const Node& node, Builder& builder, TensorId y,
   return builder.Bind(node, 0, y);
 }
 
-// The bias of QLinearConv: int32 steps of x's scale times the weights'.
+// The bias of QLinearConv and QGemm: int32 steps of `factor` times x's scale
+// times the weights'; channels come last.
 absl::StatusOr<TensorId> QuantizedBias(const Node& node, Builder& builder,
-                                       int index) {
+                                       int index, float factor = 1) {
   EK_ASSIGN_OR_RETURN(const Quantization x,
                       ReadQuantization(node, builder, 1, 2, 0, 1));
   EK_ASSIGN_OR_RETURN(const Quantization w,
                       ReadQuantization(node, builder, 4, 5, 0, 1));
   Quantization bias = w;
-  for (float& scale : bias.scale) scale *= x.scale[0];
+  for (float& scale : bias.scale) scale *= factor * x.scale[0];
   std::fill(bias.zero_point.begin(), bias.zero_point.end(), 0);
   EK_ASSIGN_OR_RETURN(TensorId b, builder.Input(node, index));
+  bias.axis = static_cast<int32_t>(std::max<int64_t>(builder.rank(b), 1) - 1);
   EK_ASSIGN_OR_RETURN(b, builder.Quantized(node, "bias-meaning", b, bias));
   return builder.Emit(node, "bias", DequantizeOp(), {b});
 }
@@ -195,6 +197,61 @@ absl::Status ConvertQLinearSoftmax(const Node& node, Builder& builder) {
                       builder.Emit(node, "", std::move(attributes), {x}));
   EK_ASSIGN_OR_RETURN(y, builder.Reshape(node, "unrows", y, shape));
   return BindQuantized(node, builder, y, 3, 4, type);
+}
+
+absl::Status ConvertQLinearUnary(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const v1::ElementType type, TypeOfInput(node, builder));
+  EK_ASSIGN_OR_RETURN(const TensorId x,
+                      DequantizedOperand(node, builder, "real", 0, 1, 2, 0));
+  v1::OpAttributes op = UnaryOp(v1::Unary::SIGMOID);
+  if (node.op_type() == "QLinearLeakyRelu") {
+    EK_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 0.01f));
+    op = UnaryOp(v1::Unary::LEAKY_RELU, alpha);
+  }
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      builder.Emit(node, "", std::move(op), {x}));
+  return BindQuantized(node, builder, y, 3, 4, type);
+}
+
+// The result's scale and zero point, then each part's integers with theirs.
+absl::Status ConvertQLinearConcat(const Node& node, Builder& builder) {
+  if (node.num_inputs() < 5 || node.num_inputs() % 3 != 2) {
+    return node.Invalid(absl::StrCat(node.num_inputs(), " inputs"));
+  }
+  EK_ASSIGN_OR_RETURN(const TensorId first, builder.Input(node, 2));
+  const v1::ElementType type = builder.tensor(first).type;
+  std::vector<TensorId> parts;
+  for (int i = 2; i < node.num_inputs(); i += 3) {
+    EK_ASSIGN_OR_RETURN(
+        const TensorId part,
+        DequantizedOperand(node, builder, absl::StrCat("real-", parts.size()),
+                           i, i + 1, i + 2, 0));
+    parts.push_back(part);
+  }
+  EK_ASSIGN_OR_RETURN(const int32_t axis,
+                      AxisAttribute(node, 1, builder.rank(parts[0])));
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      builder.Emit(node, "", ConcatOp(axis), std::move(parts)));
+  return BindQuantized(node, builder, y, 0, 1, type);
+}
+
+// Without a scale the result is real.
+absl::Status ConvertQGemm(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const v1::ElementType type, TypeOfInput(node, builder));
+  EK_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", 1.0f));
+  EK_ASSIGN_OR_RETURN(const bool trans_b, node.Flag("transB", false));
+  EK_ASSIGN_OR_RETURN(const TensorId a,
+                      DequantizedOperand(node, builder, "a-real", 0, 1, 2, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId b,
+                      DequantizedOperand(node, builder, "b-real", 3, 4, 5,
+                                         /*axis=*/trans_b ? 0 : 1));
+  TensorId c = kNoTensor;
+  if (node.has_input(6)) {
+    EK_ASSIGN_OR_RETURN(c, QuantizedBias(node, builder, 6, alpha));
+  }
+  EK_ASSIGN_OR_RETURN(const TensorId y, EmitGemm(node, builder, a, b, c));
+  if (!node.has_input(7)) return builder.Bind(node, 0, y);
+  return BindQuantized(node, builder, y, 7, 8, type);
 }
 
 absl::Status ConvertFusedConv(const Node& node, Builder& builder) {

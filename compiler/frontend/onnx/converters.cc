@@ -142,13 +142,17 @@ constexpr OperatorEntry kMicrosoftOperators[] = {
      "activation activation_params auto_pad dilations group kernel_shape pads "
      "strides"},
     {"Gelu", ConvertGelu, ""},
+    {"QGemm", ConvertQGemm, "alpha transA transB"},
     {"QLinearAdd", ConvertQLinearAdd, ""},
     {"QLinearAveragePool", ConvertQLinearAveragePool,
      "auto_pad ceil_mode channels_last count_include_pad kernel_shape pads "
      "strides"},
+    {"QLinearConcat", ConvertQLinearConcat, "axis"},
     {"QLinearGlobalAveragePool", ConvertQLinearGlobalAveragePool,
      "channels_last"},
+    {"QLinearLeakyRelu", ConvertQLinearUnary, "alpha"},
     {"QLinearMul", ConvertQLinearAdd, ""},
+    {"QLinearSigmoid", ConvertQLinearUnary, ""},
     {"QLinearSoftmax", ConvertQLinearSoftmax, "axis opset"},
     {"QuantizeLinear", ConvertQuantizeLinear, "axis block_size"},
 };

@@ -96,6 +96,9 @@ absl::Status ConvertQLinearAveragePool(const Node& node, Builder& builder);
 absl::Status ConvertQLinearGlobalAveragePool(const Node& node,
                                              Builder& builder);
 absl::Status ConvertQLinearSoftmax(const Node& node, Builder& builder);
+absl::Status ConvertQLinearUnary(const Node& node, Builder& builder);
+absl::Status ConvertQLinearConcat(const Node& node, Builder& builder);
+absl::Status ConvertQGemm(const Node& node, Builder& builder);
 absl::Status ConvertFusedConv(const Node& node, Builder& builder);
 
 // convert_quantize.cc

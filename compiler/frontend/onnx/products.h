@@ -17,6 +17,11 @@ absl::StatusOr<TensorId> EmitConv(const Node& node, Builder& builder,
 absl::StatusOr<TensorId> EmitMatMul(const Node& node, Builder& builder,
                                     TensorId a, TensorId b);
 
+// alpha * A * B + C with the node's alpha, transA and transB. C may be
+// kNoTensor.
+absl::StatusOr<TensorId> EmitGemm(const Node& node, Builder& builder,
+                                  TensorId a, TensorId b, TensorId c);
+
 }  // namespace edgekiln::compiler::onnx_import
 
 #endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
