@@ -115,10 +115,11 @@ function(edgekiln_cc_test name)
   endif()
 endfunction()
 
-# edgekiln_fuzz_target(<name> [CORPUS folder] SRCS ... DEPS ...)
+# edgekiln_fuzz_target(<name> [SEEDS script] SRCS ... DEPS ...)
 # A libFuzzer program, in the fuzz preset only; the ctest test is a short run.
+# The script writes what it starts from into the folder it is given.
 function(edgekiln_fuzz_target name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "CORPUS" "SRCS;DEPS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "SEEDS" "SRCS;DEPS")
   edgekiln_no_stray_arguments_(${name} "${arg_UNPARSED_ARGUMENTS}")
   if(NOT EK_BUILD_FUZZERS)
     return()
@@ -132,13 +133,16 @@ function(edgekiln_fuzz_target name)
   # New inputs go to a scratch folder, so that a run leaves the tree alone.
   set(scratch "${CMAKE_CURRENT_BINARY_DIR}/${name}_corpus")
   file(MAKE_DIRECTORY "${scratch}")
-  set(corpus "")
-  if(arg_CORPUS)
-    set(corpus "${CMAKE_CURRENT_SOURCE_DIR}/${arg_CORPUS}")
-  endif()
   add_test(NAME ${name} COMMAND ${name} -runs=20000 -max_total_time=30
-    -rss_limit_mb=2048 -malloc_limit_mb=64 -timeout=10 "${scratch}" ${corpus})
+    -rss_limit_mb=2048 -malloc_limit_mb=64 -timeout=10 "${scratch}")
   set_tests_properties(${name} PROPERTIES LABELS fuzz TIMEOUT 120)
+  if(arg_SEEDS)
+    add_test(NAME ${name}_seeds COMMAND /usr/bin/python3 -B
+      "${CMAKE_CURRENT_SOURCE_DIR}/${arg_SEEDS}" "${scratch}")
+    set_tests_properties(${name}_seeds
+      PROPERTIES LABELS fuzz FIXTURES_SETUP ${name}_seeds)
+    set_tests_properties(${name} PROPERTIES FIXTURES_REQUIRED ${name}_seeds)
+  endif()
 endfunction()
 
 # edgekiln_flatbuffer(<name> <schema.fbs>): a header-only library with

@@ -1,10 +1,30 @@
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "compiler/ir/graph.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/text.h"
+
+extern "C" size_t LLVMFuzzerMutate(uint8_t* data, size_t size, size_t max_size);
+
+// What it starts from is text; that becomes the stored form first.
+extern "C" size_t LLVMFuzzerCustomMutator(uint8_t* data, size_t size,
+                                          size_t max_size, unsigned int) {
+  namespace ek = edgekiln::compiler;
+  const auto graph = ek::ParseGraph(
+      absl::string_view(reinterpret_cast<const char*>(data), size));
+  if (graph.ok()) {
+    const std::string bytes = ek::GraphToProto(*graph).SerializeAsString();
+    if (bytes.size() <= max_size) {
+      std::memcpy(data, bytes.data(), bytes.size());
+      size = bytes.size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, max_size);
+}
 
 // A stored graph that verifies can be computed.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
