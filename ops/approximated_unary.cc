@@ -1,7 +1,6 @@
 #include "ops/approximated_unary.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 
@@ -10,6 +9,7 @@
 #include "ops/interpolated_table.h"
 #include "ops/quantized_parameters.h"
 #include "ops/real_math.h"
+#include "ops/squash_table.h"
 #include "ops/unary_function.h"
 
 namespace edgekiln::ops {
@@ -19,19 +19,6 @@ using U = v1::Unary;
 using ValueFunction = std::function<int32_t(int32_t)>;
 
 // --- Sigmoid and tanh of int16, results in steps of 2^-15 ---
-
-// sigmoid(i / 24) in steps of 2^-16, lifted by half of what a line to the next
-// misses in the middle between them.
-std::array<int32_t, 256> SigmoidTable() {
-  std::array<int32_t, 256> table{};
-  const auto steps = [](double i) { return 65536 * Sigmoid(i / 24); };
-  for (int i = 0; i < 255; ++i) {
-    const double missed = (steps(i) + steps(i + 1)) / 2 - steps(i + 0.5);
-    table[i] = static_cast<int32_t>(std::round(steps(i) - missed / 2));
-  }
-  table[255] = 65535;
-  return table;
-}
 
 // To steps of 1 / 12288, so that 2^17 is 32 / 3.
 struct TableScale {
@@ -54,47 +41,26 @@ struct TableScale {
   }
 };
 
-// The table at `place` units of 2^-bits, in steps of 2^-(16 + bits).
-int64_t Interpolated(const std::array<int32_t, 256>& table, int64_t place,
-                     int bits, int64_t beyond) {
-  const int64_t piece = place >> bits;
-  if (piece >= 255) return beyond;
-  const int64_t rest = place & ((int64_t{1} << bits) - 1);
-  return (int64_t{table[piece]} << bits) +
-         rest * (table[piece + 1] - table[piece]);
-}
-
-ValueFunction SigmoidOfTable(float scale) {
-  return [table = SigmoidTable(), steps = TableScale(scale)](int32_t q) {
-    const int64_t x = steps(q);
-    const int64_t y =
-        Interpolated(table, std::abs(x), 9, int64_t{0x7FFF} << 10);
-    const int64_t sum = x >= 0 ? y + (1 << 9) : (1 << 25) - y + (1 << 9) - 1;
-    return static_cast<int32_t>(sum >> 10);
-  };
-}
-
-// 2 sigmoid(2x) - 1.
-ValueFunction TanhOfTable(float scale) {
-  return [table = SigmoidTable(), steps = TableScale(scale)](int32_t q) {
-    const int64_t x = steps(q);
-    const int64_t y = Interpolated(table, std::abs(x), 8, int64_t{0xFFFF} << 8);
-    const int64_t sum =
-        x >= 0 ? y - (1 << 23) + (1 << 7) : -y + (1 << 23) + (1 << 7) - 1;
-    return static_cast<int32_t>(sum >> 8);
-  };
+ValueFunction SquashedByTable(U::Function function, float scale) {
+  return
+      [function, table = SquashTable(), steps = TableScale(scale)](int32_t q) {
+        return int32_t{function == U::SIGMOID ? table.Sigmoid(steps(q))
+                                              : table.Tanh(steps(q))};
+      };
 }
 
 ValueFunction SquashedInt16(U::Function function, float scale) {
   int exponent = 0;
   const bool power = IsPowerOfTwo(scale, exponent);
   if (function == U::SIGMOID) {
-    if (!power || exponent != -12) return SigmoidOfTable(scale);
+    if (!power || exponent != -12) return SquashedByTable(function, scale);
     return [](int32_t q) {
       return int32_t{FixedSigmoid(static_cast<int16_t>(q), 3)};
     };
   }
-  if (!power || exponent < -12 || exponent > -11) return TanhOfTable(scale);
+  if (!power || exponent < -12 || exponent > -11) {
+    return SquashedByTable(function, scale);
+  }
   return [twice = exponent + 12](int32_t q) {
     const auto x = SaturatedTo<int16_t>(int64_t{q} << twice);
     return int32_t{FixedTanh(x, 3)};

@@ -164,6 +164,60 @@ TEST(IntegerLstmTest, PeepholesAndProjection) {
   EXPECT_EQ(h.values[0], std::floor(sum * 0.01 * 0.005 / 0.0078125 + 0.5) + 3);
 }
 
+TEST(IntegerLstmTest, Int16StaysNearTheRealCell) {
+  TestTensor<int16_t> x{{kSteps, kBatch, kInput}, {}, {1.0f / 8192}, {0}};
+  TestTensor<int8_t> w{{4 * kHidden, kInput}, {}, {0.006f}, {0}};
+  TestTensor<int8_t> r{{4 * kHidden, kHidden}, {}, {0.007f}, {0}};
+  TestTensor<int64_t> bias{{4 * kHidden}};
+  TestTensor<int16_t> h0{{kBatch, kHidden}, {}, {1.0f / 30000}, {0}};
+  TestTensor<int16_t> c0{{kBatch, kHidden}, {}, {1.0f / 2048}, {0}};
+  TestTensor<float> real_bias{bias.shape};
+  TestRandom random(5);
+  random.Fill(x);
+  random.Fill(w);
+  random.Fill(r);
+  random.Fill(bias);
+  random.Fill(h0);
+  random.Fill(c0);
+  for (const int64_t value : bias.values) {
+    real_bias.values.push_back(static_cast<float>(value) * x.scale[0] *
+                               w.scale[0]);
+  }
+  v1::OpAttributes op;
+  op.mutable_lstm()->set_cell_clip(1.5f);
+  TestTensor<int16_t> all{
+      {kSteps, kBatch, kHidden}, {}, h0.scale, h0.zero_point};
+  TestTensor<int16_t> h{h0.shape, {}, h0.scale, h0.zero_point};
+  TestTensor<int16_t> c{c0.shape, {}, c0.scale, c0.zero_point};
+  const TensorView none;
+  std::vector<TensorView> inputs = {x.view(), w.view(),  r.view(), bias.view(),
+                                    none,     h0.view(), c0.view()};
+  absl::Status status = Evaluate(
+      op, inputs, {all.mutable_view(), h.mutable_view(), c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const auto rx = Real(x), rw = Real(w), rr = Real(r), rh = Real(h0),
+             rc = Real(c0);
+  TestTensor<float> real_all{all.shape}, real_h{h.shape}, real_c{c.shape};
+  status = Evaluate(
+      op,
+      {rx.view(), rw.view(), rr.view(), real_bias.view(), none, rh.view(),
+       rc.view()},
+      {real_all.mutable_view(), real_h.mutable_view(), real_c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  const auto got = Real(all);
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    ASSERT_NEAR(got.values[i], real_all.values[i], 0.002f) << i;
+  }
+  // No peepholes with these.
+  TestTensor<int16_t> peephole{{3 * kHidden}, {}, {1}, {0}};
+  random.Fill(peephole);
+  inputs.push_back(peephole.view());
+  EXPECT_FALSE(
+      Evaluate(op, inputs,
+               {all.mutable_view(), h.mutable_view(), c.mutable_view()})
+          .ok());
+}
+
 TEST(IntegerLstmTest, RefusesWhatItsRuleDoesNotHold) {
   TestTensor<int8_t> x{{1, 1, 1}, {1}, {1}, {0}}, all = x;
   TestTensor<int8_t> w{{4, 1}, {1, 1, 1, 1}, {1}, {0}}, r = w;

@@ -5,6 +5,7 @@
 #include "ops/families.h"
 #include "ops/float16.h"
 #include "ops/kernels.h"
+#include "ops/lstm_int16.h"
 #include "ops/rules.h"
 
 // Cells that carry a state from step to step. Their element types are
@@ -124,6 +125,9 @@ absl::Status ComputeRecurrent(const v1::OpAttributes& op, Inputs inputs,
     case v1::OpAttributes::kLstm:
       if (outputs[0].type == v1::INT8) {
         return LstmInteger(op.lstm(), inputs, outputs);
+      }
+      if (outputs[0].type == v1::INT16) {
+        return LstmInt16(op.lstm(), inputs, outputs);
       }
       return Lstm(op.lstm(), inputs, outputs, path);
     case v1::OpAttributes::kGru:

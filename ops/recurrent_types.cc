@@ -143,21 +143,11 @@ absl::Status CheckIntegerExtras(const v1::Lstm& op, Views inputs) {
   return absl::OkStatus();
 }
 
-absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
-  if (op.has_gate() || op.has_cell() || op.has_hidden() || op.clip() != 0) {
-    return BadType("activations or clip of an integer LSTM",
-                   "sigmoid and tanh, no clip");
-  }
-  EK_RETURN_IF_ERROR(WantQuantized(inputs[0], "input 0", v1::INT8, true));
-  EK_RETURN_IF_ERROR(WantMatrix(inputs[1], "input 1"));
-  EK_RETURN_IF_ERROR(WantMatrix(inputs[2], "input 2"));
-  if (inputs[3].present()) {
-    EK_RETURN_IF_ERROR(WantType(inputs[3], "input 3", v1::INT32));
-  }
-  if (inputs[4].present()) {
-    EK_RETURN_IF_ERROR(WantType(inputs[4], "input 4", v1::INT32));
-  }
-  EK_RETURN_IF_ERROR(WantQuantized(inputs[5], "input 5", v1::INT8, true));
+// The states of an integer LSTM, and its outputs like them.
+absl::Status CheckIntegerStates(Views inputs, Views outputs) {
+  const v1::ElementType type = inputs[0].type;
+  EK_RETURN_IF_ERROR(
+      WantQuantized(inputs[5], "input 5", type, type == v1::INT8));
   EK_RETURN_IF_ERROR(WantQuantized(inputs[6], "input 6", v1::INT16, false));
   const float cell_scale = inputs[6].quantization.scale[0];
   if (int exponent = 0;
@@ -165,12 +155,38 @@ absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
     return BadType(absl::StrCat("input 6 has scale ", cell_scale),
                    "a power of two from 2^-15 to 2^-9");
   }
-  EK_RETURN_IF_ERROR(CheckIntegerExtras(op, inputs));
   for (size_t i = 0; i < outputs.size(); ++i) {
     const TensorView& initial = inputs[i == 2 ? 6 : 5];
     const std::string which = absl::StrCat("output ", i);
     EK_RETURN_IF_ERROR(WantType(outputs[i], which, initial.type));
     EK_RETURN_IF_ERROR(WantSame(outputs[i], initial, which));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckIntegerLstm(const v1::Lstm& op, Views inputs, Views outputs) {
+  const bool wide = inputs[0].type == v1::INT16;
+  if (op.has_gate() || op.has_cell() || op.has_hidden() || op.clip() != 0) {
+    return BadType("activations or clip of an integer LSTM",
+                   "sigmoid and tanh, no clip");
+  }
+  EK_RETURN_IF_ERROR(
+      WantQuantized(inputs[0], "input 0", inputs[0].type, !wide));
+  EK_RETURN_IF_ERROR(WantMatrix(inputs[1], "input 1"));
+  EK_RETURN_IF_ERROR(WantMatrix(inputs[2], "input 2"));
+  if (inputs[3].present()) {
+    EK_RETURN_IF_ERROR(
+        WantType(inputs[3], "input 3", wide ? v1::INT64 : v1::INT32));
+  }
+  if (inputs[4].present()) {
+    EK_RETURN_IF_ERROR(WantType(inputs[4], "input 4", v1::INT32));
+  }
+  EK_RETURN_IF_ERROR(CheckIntegerStates(inputs, outputs));
+  if (!wide) return CheckIntegerExtras(op, inputs);
+  for (const size_t i : {7, 8, 9, 10}) {
+    if (!InputOr(inputs, i).present()) continue;
+    return BadType(absl::StrCat("input ", i, " of an LSTM of int16"),
+                   "no peepholes, projection or layer normalization");
   }
   return absl::OkStatus();
 }
@@ -208,7 +224,7 @@ absl::Status CheckRecurrent(const v1::OpAttributes& op, Views inputs,
       EK_RETURN_IF_ERROR(CheckBound(op.lstm().cell_clip(), "cell clip"));
       EK_RETURN_IF_ERROR(
           CheckBound(op.lstm().projection_clip(), "projection clip"));
-      if (inputs[0].type == v1::INT8) {
+      if (inputs[0].type == v1::INT8 || inputs[0].type == v1::INT16) {
         return CheckIntegerLstm(op.lstm(), inputs, outputs);
       }
       return WantFloats(inputs, outputs, 4);

@@ -23,9 +23,9 @@ def constant(etype, shape, seed, spread=0.6):
     return quantized(etype, real, np.float32(spread / most), 0, const=True)
 
 
-def wide(bias, *scales):
+def wide(bias, *scales, etype="int32"):
     scale = np.prod(np.float32(scales), dtype=np.float32)
-    return Tensor("int32", np.rint(bias.data / scale), scale=float(scale),
+    return Tensor(etype, np.rint(bias.data / scale), scale=float(scale),
                   const=True)
 
 
@@ -38,7 +38,7 @@ class Cell:
                  norm=False, dynamic=False):
         self.etype = etype
         self.width = PROJECTED if projection else UNITS
-        kind = "int8" if dynamic or etype == "int8" else "float32"
+        kind = "float32" if etype == "float32" and not dynamic else "int8"
         gates = range(4)
         self.w = [constant(kind, (UNITS, INPUTS), g) for g in gates]
         self.r = [constant(kind, (UNITS, self.width), 10 + g) for g in gates]
@@ -67,7 +67,9 @@ class Cell:
                 continue
             scales = (x.scale, self.w[g].scale) if self.norm[g] is None else (
                 2.0**-10, self.norm[g].scale)
-            self.bias[g] = wide(self.bias[g], *scales)
+            self.bias[g] = wide(
+                self.bias[g], *scales,
+                etype="int64" if self.etype == "int16" else "int32")
         if self.projection is not None:
             self.projection_bias = wide(self.projection_bias, self.hidden[0],
                                         self.projection.scale)
@@ -178,6 +180,27 @@ def integer_lstm():
                    samples=SAMPLES, intermediates=mids)
 
 
+def int16_lstm():
+    for note, exponent, clip in (("", -12, 0), ("coarse", -10, 0),
+                                 ("fine", -14, 0.3)):
+        cell = Cell("int16")
+        cell.cell_scale = 2.0**exponent
+        x = act("int16", (SAMPLES * STEPS, BATCH, INPUTS), -1, 1)
+        cell.quantize_biases(x)
+        real = cell.run(x.real.reshape(SAMPLES, STEPS, BATCH, INPUTS),
+                        clip).reshape(-1, BATCH, UNITS)
+        y = out("int16", real)
+        hidden = Tensor("int16", np.zeros((BATCH, UNITS)), variable=True,
+                        scale=y.scale)
+        state = Tensor("int16", np.zeros((BATCH, UNITS)), variable=True,
+                       scale=cell.cell_scale)
+        y = exactly(y, published.lstm_int16(cell, x, y, clip))
+        assert np.abs(y.want - real).max() < 2e-3, note
+        yield Case("UNIDIRECTIONAL_SEQUENCE_LSTM", "int16",
+                   cell.inputs(x, hidden, state), [y], options(True, clip),
+                   note, samples=SAMPLES)
+
+
 def svdf():
     units, rank, memory, samples = 3, 2, 4, 6
     filters = units * rank
@@ -223,6 +246,7 @@ def svdf():
 def cases():
     yield from float_lstm()
     yield from integer_lstm()
+    yield from int16_lstm()
     yield from svdf()
 
 

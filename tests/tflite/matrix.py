@@ -36,7 +36,7 @@ def _reasons():
     reasons["DEQUANTIZE", "float32"] = "nothing to dequantize"
     for builtin in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
         reasons[builtin, "uint8"] = _NO_FORM
-        reasons[builtin, "int16"] = "int16 for its state only"
+    reasons["SVDF", "int16"] = "int16 for its state only"
     return reasons
 
 
@@ -57,10 +57,11 @@ they are computed in integers (RESIZE_BILINEAR in int16: what 10-bit weights
 cost), within 1e-5 of the range in float32. *Other* lists further element types,
 and forms of weights. What each operator computes is `numerics.md`.
 
-Refused, by name: LSTMs of int16 activations, of 12 intermediates, and of cell
-scales that are no power of two; custom operators; shapes that depend on values
-other than constants and shapes; a dimension besides the batch that is left
-open.
+Refused, by name: LSTMs of 12 intermediates, of cell scales that are no power of
+two, and of int16 with peepholes, projection or layer normalization (TensorFlow
+Lite has no such kernel); products of quantized values; custom operators; shapes
+that depend on values other than constants and shapes; a dimension besides the
+batch that is left open.
 
 """
 

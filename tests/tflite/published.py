@@ -176,7 +176,11 @@ def squashed(builtin, x):
     factor, right = float(np.float32(x.scale)) * 4096 * 3, 0
     while factor <= 32767 / 2:
         factor, right = factor * 2, right + 1
-    place = (q * int(factor) + (1 << right >> 1)) >> right
+    return squash(builtin, (q * int(factor) + (1 << right >> 1)) >> right)
+
+
+def squash(builtin, place):
+    """The same of steps of 1 / 12288."""
     real = [65536 / (1 + math.exp(-i / 48)) for i in range(514)]
     nodes, middles = np.array(real[0::2]), np.array(real[1::2])
     table = away(nodes[:-1] - ((nodes[:-1] + nodes[1:]) / 2 - middles[:-1]) / 2)
@@ -366,6 +370,45 @@ def lstm(cell, x, y, mids, clip, projection_clip):
             if projection_clip:
                 most = int(np.float32(projection_clip) / np.float32(y.scale))
                 h = np.clip(h, -most, most)
+        out.append(h)
+    return np.array(out)
+
+
+def lstm_int16(cell, x, y, clip):
+    """All outputs of the LSTM of int16 activations."""
+    def gate(g, xq, h):
+        total = []
+        own = cell.bias[g].data.astype(np.int64)
+        for data, w, bias, scale in ((xq, cell.w[g], own, x.scale),
+                                     (h, cell.r[g], 0, y.scale)):
+            m, shift = multiplier(
+                float(np.float32(scale) * np.float32(w.scale)) * 4096)
+            m = min((m + (1 << 15)) >> 16, 32767)
+            n = 15 - min(shift, 14)
+            total.append(saturate(((data @ w.data.T + bias) * m
+                                   + (1 << (n - 1))) >> n, 16))
+        return squash("TANH" if g == 2 else "LOGISTIC",
+                      3 * saturate(total[0] + total[1], 16))
+
+    def product(a, b, scale):
+        return saturate(rescale(a * b, multiplier(scale)), 16)
+
+    left = int(math.log2(cell.cell_scale)) + 12
+    batch, units = x.shape[1], cell.w[1].shape[0]
+    h = np.zeros((batch, units), np.int64)
+    c = np.zeros((batch, units), np.int64)
+    out = []
+    for xq in x.data.astype(np.int64):
+        f, i, g, o = (gate(k, xq, h) for k in (1, 0, 2, 3))
+        c = saturate(product(f, c, 2.0**-15)
+                     + product(i, g, 2.0**-30 / cell.cell_scale), 16)
+        if clip:
+            most = int(float(np.float32(clip)) / cell.cell_scale)
+            c = np.clip(c, -most, most)
+        place = c * (3 << left) if left >= 0 else (
+            c * 3 + (1 << (-left - 1))) >> -left
+        h = product(o, squash("TANH", place),
+                    2.0**-30 / float(np.float32(y.scale)))
         out.append(h)
     return np.array(out)
 
