@@ -107,7 +107,7 @@ class Emitter {
   absl::Status PlaceTensors() {
     std::vector<bool> in_ram(graph_.tensors.size(), false);
     const auto need = [&](TensorId tensor) {
-      if (tensor != kNoTensor && !graph_.tensors[tensor].is_constant()) {
+      if (tensor != kNoTensor && !IsConstant(tensor)) {
         in_ram[storage_[tensor]] = true;
       }
     };
@@ -172,17 +172,29 @@ class Emitter {
     return type;
   }
 
-  v1::Location RamLocation(TensorId tensor) const {
+  // Also under another shape.
+  bool IsConstant(TensorId tensor) const {
+    return graph_.tensors[storage_[tensor]].is_constant();
+  }
+
+  v1::Location LocationOf(TensorId tensor) {
     v1::Location location;
-    location.set_memory(memories_.ram);
-    location.set_address(ram_.address.at(storage_[tensor]));
+    if (IsConstant(tensor)) {
+      flash_.Align(kConstantAlignment);
+      location.set_memory(memories_.flash);
+      location.set_address(
+          flash_.Append(*graph_.tensors[storage_[tensor]].data));
+    } else {
+      location.set_memory(memories_.ram);
+      location.set_address(ram_.address.at(storage_[tensor]));
+    }
     return location;
   }
 
-  v1::Program::Binding BindingOf(TensorId tensor) const {
+  v1::Program::Binding BindingOf(TensorId tensor) {
     v1::Program::Binding binding;
     *binding.mutable_type() = TypeOf(tensor);
-    *binding.mutable_location() = RamLocation(tensor);
+    *binding.mutable_location() = LocationOf(tensor);
     return binding;
   }
 
@@ -193,14 +205,7 @@ class Emitter {
       return operand;
     }
     *operand.mutable_type() = TypeOf(tensor);
-    if (graph_.tensors[tensor].is_constant()) {
-      flash_.Align(kConstantAlignment);
-      operand.mutable_location()->set_memory(memories_.flash);
-      operand.mutable_location()->set_address(
-          flash_.Append(*graph_.tensors[tensor].data));
-    } else {
-      *operand.mutable_location() = RamLocation(tensor);
-    }
+    *operand.mutable_location() = LocationOf(tensor);
     return operand;
   }
 
@@ -218,7 +223,7 @@ class Emitter {
       }
       EK_RETURN_IF_ERROR(PredictHostOp(*host));
     }
-    for (const TensorId tensor : op.outputs) TapRam(tensor);
+    for (const TensorId tensor : op.outputs) TapWhole(tensor);
     return absl::OkStatus();
   }
 
@@ -248,8 +253,8 @@ class Emitter {
     predicted_ += static_cast<int64_t>((wall + clock_hz - 1) / clock_hz);
   }
 
-  // A whole tensor in RAM, complete after the last step so far.
-  void TapRam(TensorId id) {
+  // A whole tensor, complete after the last step so far.
+  void TapWhole(TensorId id) {
     if (program_.steps_size() == 0) return;
     const Tensor& tensor = graph_.tensors[id];
     const dla::Extent extent = dla::ExtentOf(tensor);
@@ -262,7 +267,7 @@ class Emitter {
     tap->mutable_slice()->set_h_end(flat ? 1 : extent.h);
     tap->mutable_slice()->set_w_end(flat ? extent.h : extent.w);
     tap->mutable_slice()->set_c_end(extent.c);
-    *tap->mutable_location() = RamLocation(id);
+    *tap->mutable_location() = LocationOf(id);
     tap->mutable_layout()->set_pixel_pitch_bytes(extent.c * element);
     tap->mutable_layout()->set_row_pitch_bytes((flat ? extent.h : extent.w) *
                                                extent.c * element);
@@ -276,7 +281,7 @@ class Emitter {
       if (layer.op != dla::LayerOp::kAlias) {
         made[stored] = true;
       } else if (!made[stored]) {
-        TapRam(layer.output);
+        TapWhole(layer.output);
       }
     }
   }

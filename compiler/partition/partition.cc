@@ -4,6 +4,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/partition/pattern_match.h"
 #include "compiler/partition/ungroup.h"
@@ -78,11 +80,30 @@ void PlaceLoneReshapes(const Graph& graph, std::vector<Choice>& choices) {
   }
 }
 
+// Programs move values; a tensor without any has no place in memory.
+absl::Status CheckAllHaveElements(const Graph& graph) {
+  for (const Tensor& tensor : graph.tensors) {
+    if (tensor.is_constant() || tensor.num_elements() > 0) continue;
+    return MakeError(
+        absl::StatusCode::kUnimplemented,
+        {.fault = Fault::kUser,
+         .reason = "SHAPE_UNSUPPORTED",
+         .what = absl::StrCat("a tensor of shape [",
+                              absl::StrJoin(tensor.shape, ","), "]"),
+         .where = absl::StrCat("tensor '", tensor.name, "'"),
+         .need = "at least one element",
+         .fix = "remove what makes it from the model; the reference computes "
+                "it (edgekiln run without --target)"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities) {
   EK_RETURN_IF_ERROR(VerifyGraph(source), "partition");
+  EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
   Graph graph = source;  // Constants stay shared.
   if (HasConvolution(capabilities)) UngroupConvolutions(graph);
   std::vector<Choice> choices;

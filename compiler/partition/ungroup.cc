@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/tensor_views.h"
@@ -69,10 +70,23 @@ std::optional<Ungrouped> Ungroup(const v1::Conv2d& conv,
   return result;
 }
 
+// How often each tensor is read, graph outputs included.
+std::vector<int> UsesOf(const Graph& graph) {
+  std::vector<int> uses(graph.tensors.size(), 0);
+  for (const Op& op : graph.ops) {
+    for (const TensorId id : op.inputs) {
+      if (id != kNoTensor) ++uses[id];
+    }
+  }
+  for (const TensorId id : graph.outputs) ++uses[id];
+  return uses;
+}
+
 }  // namespace
 
 void UngroupConvolutions(Graph& graph) {
   FreshNames names(graph);
+  std::vector<int> uses = UsesOf(graph);
   for (Op& op : graph.ops) {
     if (op.attributes.conv2d().groups() <= 1) continue;
     const Tensor& weights = graph.tensors[op.inputs[1]];
@@ -93,10 +107,13 @@ void UngroupConvolutions(Graph& graph) {
         names.TensorName(absl::StrCat(weights.name, ".ungrouped"));
     ungrouped->attributes.set_rounding(op.attributes.rounding());
     op.attributes = std::move(ungrouped->attributes);
+    if (--uses[op.inputs[1]] == 0) {
+      graph.tensors[op.inputs[1]] = std::move(ungrouped->weights);
+      continue;
+    }
     op.inputs[1] = static_cast<TensorId>(graph.tensors.size());
     graph.tensors.push_back(std::move(ungrouped->weights));
   }
-  RemoveUnusedTensors(graph);
 }
 
 }  // namespace edgekiln::compiler

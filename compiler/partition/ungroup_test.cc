@@ -26,7 +26,13 @@ TEST_P(UngroupTest, ComputesTheSame) {
   Graph ungrouped = *graph;
   UngroupConvolutions(ungrouped);
   EXPECT_EQ(ungrouped.ops[0].kind(), GetParam().kind);
-  EXPECT_LE(ungrouped.ops[0].attributes.conv2d().groups(), 1);
+  for (const Op& op : ungrouped.ops) {
+    EXPECT_LE(op.attributes.conv2d().groups(), 1);
+  }
+  for (size_t i = 0; i < graph->tensors.size(); ++i) {
+    if (graph->tensors[i].name == "w") continue;
+    EXPECT_EQ(ungrouped.tensors[i].name, graph->tensors[i].name) << i;
+  }
   const absl::Status verified = VerifyGraph(ungrouped);
   ASSERT_TRUE(verified.ok()) << verified;
   const std::string input("\x05\x80\x7f\x11\x22\xf3\x04\x40", 8);
@@ -50,6 +56,15 @@ return %y
 %w : int8[4,1,1,2] scale 0.25 zero 7 = constant [1, -2, 3, -4, 5, -6, 7, -8]
 %b : int32[4] = constant [100, -200, 300, 0]
 %y : int8[1,1,2,4] scale 3 zero 1 = conv2d(%x, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0} groups 2} id y
+return %y
+)",
+     "conv2d"},
+    {"TwoWithTheSameWeights", R"(
+%x : int8[1,1,2,4] scale 0.5 zero 3 = input
+%w : int8[4,1,1,2] scale 0.25 zero 7 = constant [1, -2, 3, -4, 5, -6, 7, -8]
+%b : int32[4] = constant [100, -200, 300, 0]
+%c : int8[1,1,2,4] scale 3 zero 1 = conv2d(%x, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 2} id c
+%y : int8[1,1,2,4] scale 3 zero 1 = conv2d(%c, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 2} id y
 return %y
 )",
      "conv2d"},

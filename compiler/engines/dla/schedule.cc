@@ -432,8 +432,7 @@ std::vector<TensorId> StorageOf(const Graph& graph) {
     storage[i] = static_cast<TensorId>(i);
   }
   for (const Op& op : graph.ops) {
-    const bool alias = op.attributes.op_case() == v1::OpAttributes::kReshape;
-    if (alias && !graph.tensors[op.inputs[0]].is_constant()) {
+    if (op.attributes.op_case() == v1::OpAttributes::kReshape) {
       storage[op.outputs[0]] = storage[op.inputs[0]];
     }
   }

@@ -1,0 +1,89 @@
+// Small graphs with something unusual about them, on the simulated chip against
+// the interpreter.
+
+#include <ostream>
+#include <string>
+
+#include "base/error.h"
+#include "compiler/ir/text.h"
+#include "gtest/gtest.h"
+#include "tests/dla/pipeline.h"
+
+namespace edgekiln::tests {
+namespace {
+
+struct OddGraph {
+  const char* name;
+  const char* graph;  // Of an int8 input with four elements.
+};
+
+void PrintTo(const OddGraph& row, std::ostream* out) { *out << row.name; }
+
+class OddGraphTest : public testing::TestWithParam<OddGraph> {};
+
+TEST_P(OddGraphTest, IsBitExact) {
+  const auto graph = compiler::ParseGraph(GetParam().graph);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const v1::ResolvedTarget target = DlaTarget(64, true, 512 << 10);
+  const auto compiled = CompileQuantized(*graph, target);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const std::string sample("\x05\x80\x7f\x11", 4);
+  const auto result =
+      CompareWithInterpreter(*graph, target, *compiled, {sample});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_GT(result->compared, 0);
+  EXPECT_EQ(result->mismatches, 0) << result->first_mismatch;
+  EXPECT_EQ(result->uncovered, 0);
+}
+
+TEST(EmptyTensorTest, IsRefusedByName) {
+  const auto graph = compiler::ParseGraph(R"(
+%x : int8[1,4] scale 0.5 zero 3 = input
+%e : int8[1,0] scale 0.5 zero 3 = slice(%x) {begin [0, 2] extent [1, 0] stride [1, 1]} id e
+%y : int8[1,4] scale 0.5 zero 3 = concat(%e, %x) {axis 1} id y
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto compiled =
+      CompileQuantized(*graph, DlaTarget(64, true, 512 << 10));
+  const auto detail = GetErrorDetail(compiled.status());
+  ASSERT_TRUE(detail.has_value()) << compiled.status();
+  EXPECT_EQ(detail->fault, Fault::kUser);
+  EXPECT_EQ(detail->where, "tensor 'e'");
+}
+
+const OddGraph kGraphs[] = {
+    {"AConstantIsAnOutput", R"(
+%x : int8[1,1,1,4] scale 0.5 zero 3 = input
+%k : int8[3] scale 1 zero 0 = constant [1, 2, 3]
+%y : int8[1,1,1,4] scale 1 zero 0 = add(%x, %x) id y
+return %y, %k
+)"},
+    {"AConstantUnderAnotherShapeIsAnOutputAndRead", R"(
+%x : int8[1,1,1,4] scale 0.5 zero 3 = input
+%y : int8[1,1,1,4] scale 1 zero 0 = add(%x, %x) id y
+%k : int8[4] scale 1 zero 0 = constant [1, -2, 3, 4]
+%r : int8[1,1,1,4] scale 1 zero 0 = reshape(%k) id r
+%d : float32[1,1,1,4] = dequantize(%r) id d
+return %y, %r, %d
+)"},
+    // Tensors of the program and of the graph have the same numbers, also where
+    // weights were replaced.
+    {"ConvolutionsInGroups", R"(
+%x : int8[1,1,1,4] scale 0.5 zero 3 = input
+%w : int8[4,1,1,2] scale 0.25 zero 0 = constant [1, -2, 3, -4, 5, -6, 7, -8]
+%b : int32[4] = constant [100, -200, 300, 0]
+%c : int8[1,1,1,4] scale 3 zero 1 = conv2d(%x, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 2} id c
+%v : int8[4,1,1,1] scale 0.25 zero 0 = constant [9, -3, 4, 7]
+%y : int8[1,1,1,4] scale 4 zero 1 = conv2d(%c, %v, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 4} id y
+return %y
+)"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, OddGraphTest, testing::ValuesIn(kGraphs),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::tests
