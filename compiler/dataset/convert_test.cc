@@ -130,6 +130,19 @@ const Case kCases[] = {
      {{"x", F32({1, 2}, {-200, 200})}},
      Type(v1::INT16, {1, 2}, 0.01f, 0),
      "@0: -20000 20000"},
+    {"HalfFloats",
+     {{"x", F32({1, 3}, {0.5, 65504, 0.1f})}},
+     Type(v1::FLOAT16, {1, 3}),
+     "@0: 0.5 65504 0.0999756"},
+    {"TooLargeForAHalf",
+     {{"x", F32({1, 1}, {65520})}},
+     Type(v1::FLOAT16, {1, 1}),
+     "DATA_VALUE"},
+    {"Bools",
+     {{"x", U8({1, 3}, {0, 1, 0})}},
+     Type(v1::BOOL, {1, 3}),
+     "@0: 0 1 0"},
+    {"NoBool", {{"x", U8({1, 1}, {2})}}, Type(v1::BOOL, {1, 1}), "DATA_VALUE"},
     {"PlainIntegers",
      {{"x", U8({1, 2}, {3, 4})}},
      Type(v1::INT32, {1, 2}),
@@ -453,6 +466,30 @@ TEST(SynthesizeTest, FloatsFillTheirRange) {
   }
   EXPECT_LT(low, -0.99);
   EXPECT_GT(high, 0.99);
+}
+
+TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
+  v1::SynthesizeDataOptions options;
+  options.set_samples(1);
+  options.set_chunk_samples(1);
+  for (const v1::ElementType type :
+       {v1::FLOAT16, v1::FLOAT32, v1::FLOAT64, v1::BOOL, v1::INT8, v1::UINT8,
+        v1::INT16, v1::UINT16, v1::INT32, v1::INT64}) {
+    const auto chunks = SynthesizeData(options, {Type(type, {1, 100})});
+    ASSERT_TRUE(chunks.ok()) << chunks.status();
+    const NpyArray values{
+        *NpyTypeOf(type), {}, chunks->front().arrays(0).data()};
+    ASSERT_EQ(values.elements(), 100) << type;
+    double low = NpyValue(values, 0), high = low;
+    for (int64_t i = 1; i < 100; ++i) {
+      low = std::min(low, NpyValue(values, i));
+      high = std::max(high, NpyValue(values, i));
+    }
+    EXPECT_LT(low, high) << type;
+    const bool real =
+        type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
+    EXPECT_TRUE(!real || (low >= -1 && high < 1)) << type;
+  }
 }
 
 v1::Chunk Output(int64_t first, const std::string& data) {

@@ -12,6 +12,8 @@ std::optional<NpyType> NpyTypeOf(v1::ElementType type) {
       return NpyType::kUint8;
     case v1::INT16:
       return NpyType::kInt16;
+    case v1::UINT16:
+      return NpyType::kUint16;
     case v1::INT32:
       return NpyType::kInt32;
     case v1::INT64:

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/little_endian.h"
+#include "ops/float16.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -22,12 +23,16 @@ std::pair<int64_t, int64_t> Limits() {
 
 std::pair<int64_t, int64_t> LimitsOf(NpyType type) {
   switch (type) {
+    case NpyType::kBool:
+      return {0, 1};
     case NpyType::kInt8:
       return Limits<int8_t>();
     case NpyType::kUint8:
       return Limits<uint8_t>();
     case NpyType::kInt16:
       return Limits<int16_t>();
+    case NpyType::kUint16:
+      return Limits<uint16_t>();
     case NpyType::kInt32:
       return Limits<int32_t>();
     case NpyType::kInt64:
@@ -43,7 +48,7 @@ absl::Status Unsupported(const v1::TensorType& type, absl::string_view what) {
                    {.reason = "INPUT_UNSUPPORTED",
                     .what = std::string(what),
                     .where = type.name(),
-                    .need = "float32, float64, an integer type, or a quantized "
+                    .need = "a float, integer or bool type, or a quantized "
                             "type with one scale",
                     .fix = "export the model with such an input"});
 }
@@ -63,7 +68,7 @@ absl::Status BadValue(double real, absl::string_view need,
 absl::StatusOr<ElementWriter> ElementWriter::Create(
     const v1::TensorType& type) {
   const std::optional<NpyType> element = NpyTypeOf(type.element_type());
-  if (!element || *element == NpyType::kBool || *element == NpyType::kFloat16) {
+  if (!element) {
     return Unsupported(type,
                        "input of an element type that data cannot be "
                        "converted to");
@@ -104,6 +109,14 @@ absl::Status ElementWriter::Write(double real, char* out) {
       return BadValue(real, "a number that float32 holds", input_);
     }
     StoreAs(static_cast<float>(real), out);
+    return absl::OkStatus();
+  }
+  if (type_ == NpyType::kFloat16) {
+    const uint16_t half = ops::HalfFromDouble(real);
+    if ((half & 0x7fff) == 0x7c00) {
+      return BadValue(real, "a number that float16 holds", input_);
+    }
+    StoreAs(half, out);
     return absl::OkStatus();
   }
   double value = real;

@@ -22,12 +22,14 @@ struct WrittenRange {
 };
 
 // Quantized types: q = round_half_away(real / scale) + zero_point, saturated.
-// Floats: rounded to nearest. Plain integers: only whole numbers that fit.
+// Floats: rounded to nearest. Plain integers: only whole numbers that fit, 0
+// and 1 for bool.
 //
 // Not thread-safe.
 class ElementWriter {
  public:
-  // Errors: UNIMPLEMENTED (bool, float16, per-channel quantized inputs).
+  // Errors: UNIMPLEMENTED (element types that .npy files have not, per-channel
+  // quantized inputs).
   static absl::StatusOr<ElementWriter> Create(const v1::TensorType& type);
 
   int64_t element_bytes() const { return NpyTypeBytes(type_); }
