@@ -61,11 +61,13 @@ double Coordinate(const v1::Resize& op, int axis, int64_t in, int64_t out,
     case v1::Resize::PYTORCH_HALF_PIXEL:
       return out > 1 ? half_pixel : 0;
     case v1::Resize::TF_CROP_AND_RESIZE: {
-      const double last = from - 1;
-      const double start = op.roi(axis);
-      const double end = op.roi(axis + op.shape_size());
-      return out > 1 ? start * last + x * (end - start) * last / (to - 1)
-                     : 0.5 * (start + end) * last;
+      // In float, each operation rounded, like what a scale says.
+      const auto last = static_cast<float>(in - 1);
+      const float start = op.roi(axis);
+      const float end = op.roi(axis + op.shape_size());
+      if (out <= 1) return 0.5f * (start + end) * last;
+      return start * last + static_cast<float>(position) * (end - start) *
+                                last / static_cast<float>(out - 1);
     }
     case v1::Resize::TF_HALF_PIXEL_FOR_NN:
       return half_pixel + 0.5;
