@@ -163,6 +163,12 @@ TEST(NormalizationTest, Int16Softmax) {
   y.scale = {0.0001f};
   ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
   expect(double{0.0001f}, 0);
+  // So far apart that their places in the table exceed int32.
+  x = {{3}, {-32768, 32767, -32768}, {1000}, {0}};
+  y.scale = {1.0f / 32768};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_LE(y.values[0], 2);
+  EXPECT_GE(y.values[1], 32760);
 }
 
 // Steps of 1/128 are TensorFlow Lite's fixed point, others the nearest.

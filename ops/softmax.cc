@@ -78,9 +78,10 @@ class TabulatedSoftmax {
     }
     uint32_t sum = 0;
     for (int64_t i = 0; i < count; ++i) {
-      // [-10, 0] in 65535 steps, as int16.
+      // [-10, 0] in 65535 steps, as int16; further below, whatever the scale.
+      const int64_t below = int64_t{x[i * step] - largest} * factor_.multiplier;
       const int64_t place =
-          int64_t{Rescale(x[i * step] - largest, factor_)} + 32767;
+          RoundProduct(below, 31 - factor_.shift, false) + 32767;
       y[i * step] = power_(SaturatedTo<int16_t>(place));
       sum += static_cast<uint32_t>(y[i * step]);
     }
