@@ -225,6 +225,21 @@ TEST(OnnxBindTest, WhatStaysOpenIsNamed) {
   EXPECT_SAYS(ErrorOf(model, {.binds = {{"N", 0}}}), "bound to 0");
 }
 
+TEST(OnnxBindTest, WhatBindsNothingIsRefused) {
+  TestModel model = Symbolic();
+  // A fixed dimension, an input that is not there, a name that is not.
+  for (const char* name : {"x:0", "y:1", "M"}) {
+    const std::string message =
+        ErrorOf(model, {.binds = {{"N", 2}, {name, 2}}});
+    EXPECT_SAYS(message, absl::StrCat("no graph input has an open dimension '",
+                                      name, "'"));
+    EXPECT_SAYS(message, "one of 'N'");
+  }
+  TestModel fixed;
+  fixed.Input("x", {2}).Output("y").Node("Relu", {"x"}, {"y"});
+  EXPECT_SAYS(ErrorOf(fixed, {.binds = {{"N", 2}}}), "is fixed");
+}
+
 std::string IntegersFile(std::vector<int64_t> values) {
   onnx::TensorProto proto;
   proto.set_data_type(onnx::TensorProto::INT64);
@@ -272,11 +287,14 @@ TEST(OnnxBindInputTest, ABindingMustFit) {
   const std::string good = IntegersFile({2, 2});
   EXPECT_SAYS(ErrorOf(model, {.bound_inputs = {{"shape", three}}}),
               "not what the model declares");
+  EXPECT_SAYS(ErrorOf(model, {.bound_inputs = {{"shape", three}}}), "INT64[2]");
   EXPECT_SAYS(ErrorOf(model, {.bound_inputs = {{"shape", "\xff\xff"}}}),
               "neither an .npy file nor");
   EXPECT_SAYS(
       ErrorOf(model, {.bound_inputs = {{"shape", good}, {"ghost", good}}}),
       "no such input");
+  EXPECT_SAYS(ErrorOf(model, {.bound_inputs = {{"ghost", good}}}),
+              "one of 'x', 'shape'");
 }
 
 // w = [1, 2] at byte 4 of weights.bin.
