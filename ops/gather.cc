@@ -23,7 +23,8 @@ absl::StatusOr<int64_t> PositionAt(const TensorView& indices, int64_t i,
                    {.fault = Fault::kUser,
                     .reason = "INDEX_RANGE",
                     .what = absl::StrCat("index ", index),
-                    .need = absl::StrCat(-extent, " to ", extent - 1)});
+                    .need = absl::StrCat(-extent, " to ", extent - 1),
+                    .fix = "give data whose indices lie in that range"});
 }
 
 }  // namespace

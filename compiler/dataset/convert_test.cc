@@ -489,6 +489,8 @@ TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
     const bool real =
         type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
     EXPECT_TRUE(!real || (low >= -1 && high < 1)) << type;
+    const bool index = type == v1::INT32 || type == v1::INT64;
+    EXPECT_TRUE(!index || (low == 0 && high == 1)) << type;
   }
 }
 

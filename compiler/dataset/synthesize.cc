@@ -22,7 +22,7 @@ namespace {
 
 constexpr int64_t kMaxSampleBytes = int64_t{1} << 30;
 
-void Fill(NpyType type, Rng& rng, char* out) {
+void Fill(NpyType type, bool quantized, Rng& rng, char* out) {
   switch (type) {
     case NpyType::kFloat32:
       // 24 bits, so that the conversion is exact and never reaches 1.
@@ -50,7 +50,8 @@ void Fill(NpyType type, Rng& rng, char* out) {
           type, rng.InRange(0, NpyTypeBytes(type) == 1 ? 0xff : 0xffff), out);
       break;
     default:
-      StoreInteger(type, rng.InRange(-128, 127), out);
+      StoreInteger(type, quantized ? rng.InRange(-128, 127) : rng.InRange(0, 1),
+                   out);
       break;
   }
 }
@@ -103,6 +104,7 @@ absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     EK_ASSIGN_OR_RETURN(const int64_t elements, SampleElements(type, *element),
                         "synthetic data");
     const size_t bytes = static_cast<size_t>(NpyTypeBytes(*element));
+    const bool quantized = type.quantization().scale_size() > 0;
     for (v1::Chunk& chunk : chunks) {
       v1::Chunk::Array& array = *chunk.add_arrays();
       *array.mutable_type() = type;
@@ -115,7 +117,7 @@ absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
                     inputs.size() +
                 input_number);
         for (int64_t i = 0; i < elements; ++i, to += bytes) {
-          Fill(*element, rng, to);
+          Fill(*element, quantized, rng, to);
         }
       }
     }

@@ -14,8 +14,10 @@
 namespace edgekiln::compiler {
 
 // Uniform over the whole range of 8- and 16-bit types, -1 .. 1 (not included)
-// for floats, 0 and 1 for bool, -128 .. 127 for wider integers. A sample
-// depends on the seed and its own number only, not on how samples are chunked.
+// for floats, 0 and 1 for bool, -128 .. 127 for wider integers with a scale.
+// Those without one are tokens, indices and masks: 0 and 1, which any model
+// takes. A sample depends on the seed and its own number only, not on how
+// samples are chunked.
 // Errors: UNIMPLEMENTED (uint32, uint64), INVALID_ARGUMENT (sizes).
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
