@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -12,6 +13,16 @@
 namespace edgekiln::ops {
 namespace {
 
+// A change of scale that also divides by `count` > 0. Its multiplier is cut
+// off, as TensorFlow Lite's is, so that a mean is rounded once.
+FixedPointMultiplier DividedBy(FixedPointMultiplier factor, int64_t count) {
+  const int log2 = std::bit_width(static_cast<uint64_t>(count)) - 1;
+  const int left = std::min(log2, 31 + factor.shift);
+  const int64_t widened = int64_t{factor.multiplier} << left;
+  return {static_cast<int32_t>(widened / count), factor.shift - left,
+          factor.half_even};
+}
+
 template <typename T>
 absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
                            const MutableTensorView& output) {
@@ -19,14 +30,14 @@ absl::Status MeanQuantized(const v1::ReduceMean& op, const TensorView& input,
                       ChangeOfScale({}, v1::HALF_UP, input.quantization,
                                     output.quantization, output.type));
   const auto count = static_cast<int32_t>(ReducedCount(op.axes(), input.shape));
+  const FixedPointMultiplier factor = DividedBy(p.multiplier, count);
   const int64_t outputs = NumElements(output.shape);
   const std::vector<int32_t> sums = ReduceOver<T, int32_t>(
       op.axes(), input, outputs, 0, [](int32_t sum, T x) { return sum + x; });
   for (int64_t i = 0; i < outputs; ++i) {
     const int32_t centred = sums[i] - count * p.input_zero_point;
-    const int32_t mean = RoundedAverage(Rescale(centred, p.multiplier), count);
-    output.as<T>()[i] = static_cast<T>(std::clamp<int64_t>(
-        int64_t{mean} + p.output_zero_point, p.clamp.min, p.clamp.max));
+    output.as<T>()[i] =
+        static_cast<T>(Finish(centred, factor, p.output_zero_point, p.clamp));
   }
   return absl::OkStatus();
 }

@@ -102,6 +102,22 @@ TEST(ReduceTest, QuantizedSumIsRescaled) {
   EXPECT_FALSE(Compute(ReduceOp(R::MAX, {0}), {x.view()}, y).ok());
 }
 
+// The number of terms is part of the factor: one rounding, half up.
+TEST(ReduceMeanTest, RoundsOnce) {
+  v1::OpAttributes op;
+  op.mutable_reduce_mean()->add_axes(1);
+  TestTensor<int8_t> x{{4, 2}, {6, 7, 2, 5, 5, 6, -9, 127}, {0.5f}, {5}};
+  TestTensor<int8_t> y{{4}, {}, {0.5f}, {-3}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  // Sums 3, -3, 1, 108 of values less 5, halved.
+  EXPECT_EQ(y.values, (std::vector<int8_t>{-1, -4, -2, 51}));
+  // A quarter; half of a step, rounded, would be half of a step again.
+  TestTensor<int8_t> fine{{1, 2}, {1, 0}, {0.25f}, {0}};
+  TestTensor<int8_t> coarse{{1}, {}, {0.5f}, {0}};
+  ASSERT_TRUE(Compute(op, {fine.view()}, coarse).ok());
+  EXPECT_EQ(coarse.values[0], 0);
+}
+
 TEST(ReduceMeanTest, OtherTypes) {
   v1::OpAttributes op;
   op.mutable_reduce_mean()->add_axes(0);

@@ -50,12 +50,13 @@ edit.
 Each `ok` stands for models of that one operator, written by
 `tests/tflite/model.py`, imported, run by the reference interpreter and compared
 with a formula in numpy: exact where values move or are compared, and where
-TensorFlow Lite computes by tables or in fixed point (LSTM, SVDF, DIV, SQRT,
-RSQRT, L2_NORMALIZATION, LOG_SOFTMAX in 8 bits; SOFTMAX, LOGISTIC, TANH, EXP,
-LOG, RSQRT, SQRT in int16); within one step of the output's scale where else
-they are computed in integers (RESIZE_BILINEAR in int16: what 10-bit weights
-cost), within 1e-5 of the range in float32. *Other* lists further element types,
-and forms of weights. What each operator computes is `numerics.md`.
+TensorFlow Lite computes by tables or in fixed point (LSTM, SVDF, DIV, MEAN,
+SQRT, RSQRT, L2_NORMALIZATION, LOG_SOFTMAX in 8 bits; SOFTMAX, LOGISTIC, TANH,
+EXP, LOG, RSQRT, SQRT in int16); within one step of the output's scale where
+else they are computed in integers (RESIZE_BILINEAR in int16: what 10-bit
+weights cost), within 1e-5 of the range in float32. *Other* lists further
+element types, and forms of weights. What each operator computes is
+`numerics.md`.
 
 Refused, by name: LSTMs of 12 intermediates, of cell scales that are no power of
 two, and of int16 with peepholes, projection or layer normalization (TensorFlow

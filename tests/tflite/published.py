@@ -242,6 +242,16 @@ def squared_difference(a, b, y):
         unit * unit / float(np.float32(y.scale))))
 
 
+def mean(x, axes, keep, y):
+    """MEAN: the number of terms is part of the factor, which is cut off."""
+    total = (x.data.astype(np.int64) - x.zero).sum(tuple(axes), keepdims=keep)
+    count = x.data.size // total.size
+    m, shift = multiplier(
+        float(np.float32(x.scale)) / float(np.float32(y.scale)))
+    left = min(count.bit_length() - 1, 31 + shift)
+    return rescale(total, ((m << left) // count, shift - left)) + y.zero
+
+
 def softmax_int16(x, beta):
     power = _table(np.exp, np.float64, 10 / 65535, 32767, 2 / 65535)
     over = _table(lambda v: 1 / (1 + v), np.float64, 1 / 65535, -32768,
