@@ -34,8 +34,13 @@ ChildCost CostOf(const std::function<absl::Status()>& work) {
   const double before = StatusKib("VmRSS");
   const double start = ProcessCpuSeconds();
   OrDie(work());
-  return {.cpu_seconds = ProcessCpuSeconds() - start,
-          .peak_growth_mib = (StatusKib("VmHWM") - before) / 1024};
+  const double middle = ProcessCpuSeconds();
+  const double peak = StatusKib("VmHWM");
+  const double resumed = ProcessCpuSeconds();
+  OrDie(work());
+  return {.cpu_seconds = middle - start,
+          .again_cpu_seconds = ProcessCpuSeconds() - resumed,
+          .peak_growth_mib = (peak - before) / 1024};
 }
 
 }  // namespace

@@ -11,13 +11,15 @@
 namespace edgekiln::bench {
 
 struct ChildCost {
-  double cpu_seconds = 0;      // User and system time, all threads.
+  // User and system time of all threads, and that of doing it once more.
+  double cpu_seconds = 0;
+  double again_cpu_seconds = 0;
   double peak_growth_mib = 0;  // Peak of the resident set over what it was.
 };
 
-// Runs `work` in a forked child, so that no memory of other runs is there to be
-// reused. The child has this thread alone. INTERNAL if the work fails there;
-// its own error is on stderr.
+// Runs `work` twice in a forked child, so that no memory of other runs is there
+// to be reused. The child has this thread alone. INTERNAL if the work fails
+// there; its own error is on stderr.
 absl::StatusOr<ChildCost> RunInChild(const std::function<absl::Status()>& work);
 
 }  // namespace edgekiln::bench
