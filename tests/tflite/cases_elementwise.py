@@ -147,7 +147,8 @@ def arithmetic():
             row = act(etype, (4,), low, 2 if same else 3, seed=3)
             if low > 0 and etype in QUANTIZED:
                 row.data = np.maximum(row.data, row.zero + 40)
-            yield Case(builtin, etype, [a, row], [make(f(a.real, row.real), row)],
+            want = make(f(a.real, row.real), row)
+            yield Case(builtin, etype, [a, row], [want],
                        (union, {}) if union else None, "broadcast")
             if not union:
                 continue

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-import published
+import published_cells
 from model import Bool, Case, F32, I8, I32, Tensor
 from values import act, exactly, generator, out, parameters, quantized
 
@@ -168,7 +168,7 @@ def integer_lstm():
         mids = [Tensor("int16", [0], scale=4 / 32767) for _ in range(4)]
         scale, zero = cell.hidden if cell.projection else (y.scale, y.zero)
         mids.append(Tensor("int8", [0], scale=scale, zero=zero))
-        stored = published.lstm(cell, x, y, mids, clip, projection_clip)
+        stored = published_cells.lstm(cell, x, y, mids, clip, projection_clip)
         y = exactly(y, stored)
         # The formula itself stands for the real cell, but for peepholes, which
         # miss the units that are no outputs, and a clip around the zero point.
@@ -194,7 +194,7 @@ def int16_lstm():
                         scale=y.scale)
         state = Tensor("int16", np.zeros((BATCH, UNITS)), variable=True,
                        scale=cell.cell_scale)
-        y = exactly(y, published.lstm_int16(cell, x, y, clip))
+        y = exactly(y, published_cells.lstm_int16(cell, x, y, clip))
         assert np.abs(y.want - real).max() < 2e-3, note
         yield Case("UNIDIRECTIONAL_SEQUENCE_LSTM", "int16",
                    cell.inputs(x, hidden, state), [y], options(True, clip),
@@ -237,8 +237,9 @@ def svdf():
         if etype == "int8":
             steps = Tensor(etype, x.data.reshape(samples, BATCH, INPUTS),
                            scale=x.scale, zero=x.zero)
-            y = exactly(y, published.svdf(steps, feature, time, bias, state, y,
-                                          rank).reshape(-1, units))
+            stored = published_cells.svdf(steps, feature, time, bias, state, y,
+                                          rank)
+            y = exactly(y, stored.reshape(-1, units))
         yield Case("SVDF", etype, [x, feature, time, bias, state], [y],
                    (6, {0: I32(rank), 1: I8(1)}), note, samples=samples)
 

@@ -137,7 +137,8 @@ absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
                      " of the file '", location, "', which has ", size,
                      "; its shape needs ", bytes),
         absl::StrCat("give the file that was saved with the model: "
-                     "--external-data '", location, "=FILE'"));
+                     "--external-data '",
+                     location, "=FILE'"));
   }
   return std::string(file->second.substr(static_cast<size_t>(offset),
                                          static_cast<size_t>(length)));
