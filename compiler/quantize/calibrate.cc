@@ -70,12 +70,19 @@ absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
   return observed;
 }
 
+bool IsBounded(const Observed& observed) {
+  return std::isfinite(observed.min) && std::isfinite(observed.max);
+}
+
+// Infinities are what masks are made of; in the data they are a mistake.
 absl::Status Observe(const Graph& graph, absl::string_view bytes,
                      Observed& observed) {
   std::vector<float> values(bytes.size() / sizeof(float));
   std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+  const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(),
+                                  observed.tensor) != graph.inputs.end();
   for (const float value : values) {
-    if (!std::isfinite(value)) {
+    if (std::isnan(value) || (is_input && std::isinf(value))) {
       return Invalid(
           absl::StrCat("it takes the value ", value),
           absl::StrCat("tensor '", graph.tensors[observed.tensor].name, "'"),
@@ -88,7 +95,11 @@ absl::Status Observe(const Graph& graph, absl::string_view bytes,
     observed.min = std::min(observed.min, value);
     observed.max = std::max(observed.max, value);
   }
-  if (observed.histogram != nullptr) observed.histogram->Add(values);
+  if (!IsBounded(observed)) {
+    observed.histogram = nullptr;
+  } else if (observed.histogram != nullptr) {
+    observed.histogram->Add(values);
+  }
   return absl::OkStatus();
 }
 

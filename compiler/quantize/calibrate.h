@@ -26,7 +26,8 @@ using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
 // sample, if percentile_ppm is not in 1 .. 1000000, or if a tensor takes a
-// value that is not finite; the error names it.
+// value that is no number; the error names it. Tensors that take infinities
+// have infinite ranges; graph inputs may not.
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
     const v1::CalibrateOptions& options,

@@ -97,6 +97,29 @@ TEST(CalibrateTest, ReportsProgress) {
   EXPECT_EQ(done, (std::vector<int64_t>{1, 2}));
 }
 
+// A mask, as in front of a softmax.
+TEST(CalibrateTest, InfinitiesInsideTheGraphAreARange) {
+  const absl::StatusOr<Graph> graph = ParseGraph(R"(
+%x : float32[1,2] = input
+%m : float32[1,2] = constant [-inf, 1]
+%h : float32[1,2] = add(%x, %m) id h
+%y : float32[1,2] = softmax(%h) {beta 1 axis 1} id y
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  v1::CalibrateOptions options;
+  options.set_method(v1::CalibrateOptions::PERCENTILE);
+  options.set_percentile_ppm(999'900);
+  const auto statistics =
+      Calibrate(*graph, {ChunkOf({1, 2, 3, 4}, 2)}, options);
+  ASSERT_TRUE(statistics.ok()) << statistics.status();
+  EXPECT_EQ(statistics->ranges(1).tensor(), "h");
+  EXPECT_EQ(statistics->ranges(1).percentile_low(),
+            -std::numeric_limits<float>::infinity());
+  EXPECT_EQ(statistics->ranges(1).percentile_high(), 5);
+  EXPECT_EQ(statistics->ranges(2).max(), 1);
+}
+
 TEST(CalibrateTest, RefusesWhatDoesNotFit) {
   v1::Chunk huge = ChunkOf({1, 2}, std::numeric_limits<int64_t>::max());
   v1::Chunk two_arrays = ChunkOf({1, 2}, 1);
@@ -113,6 +136,10 @@ TEST(CalibrateTest, RefusesWhatDoesNotFit) {
       {"overflow", {huge}, 999'900, "8 bytes"},
       {"arrays", {two_arrays}, 999'900, "2 arrays"},
       {"not a number", {ChunkOf({1, nan}, 1)}, 999'900, "'x'"},
+      {"infinite data",
+       {ChunkOf({1, std::numeric_limits<float>::infinity()}, 1)},
+       999'900,
+       "'x'"},
       {"percentile 0", {ChunkOf({1, 2}, 1)}, 0, "percentile_ppm"},
       {"percentile 2", {ChunkOf({1, 2}, 1)}, 2'000'000, "percentile_ppm"},
   };

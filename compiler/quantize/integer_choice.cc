@@ -63,6 +63,14 @@ bool HasIntegerForm(const Graph& graph, const Op& op) {
   return IntegerKernelTakes(graph, op, 1);
 }
 
+bool IsAtOneOf(const Op& op, const std::vector<bool>& tensors) {
+  const auto is_one = [&tensors](TensorId id) {
+    return id != kNoTensor && tensors[id];
+  };
+  return std::any_of(op.inputs.begin(), op.inputs.end(), is_one) ||
+         std::any_of(op.outputs.begin(), op.outputs.end(), is_one);
+}
+
 bool SumsProducts(const Op& op) {
   return WeightAxis(op) >= 0 || op.attributes.has_mat_mul();
 }
@@ -81,11 +89,13 @@ bool SharesQuantization(const Graph& graph, const Op& op) {
   return op.attributes.has_concat() || !IntegerKernelTakes(graph, op, 2);
 }
 
-std::vector<bool> ChooseIntegerOps(const Graph& graph) {
+std::vector<bool> ChooseIntegerOps(const Graph& graph,
+                                   const std::vector<bool>& unbounded) {
   const int32_t count = static_cast<int32_t>(graph.ops.size());
   std::vector<bool> integer(count);
   for (int32_t i = 0; i < count; ++i) {
-    integer[i] = HasIntegerForm(graph, graph.ops[i]);
+    integer[i] = HasIntegerForm(graph, graph.ops[i]) &&
+                 !IsAtOneOf(graph.ops[i], unbounded);
   }
   // Neighbours that could all be integer form groups.
   std::vector<int32_t> group(count);

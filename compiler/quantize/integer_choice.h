@@ -14,8 +14,10 @@ int WeightAxis(const Op& op);
 // Which ops of a float graph compute in int8, by index; the others stay float.
 // An op does if it has an integer kernel, unless it and its neighbours that
 // have one stand between ops that have none, with no sum of products among
-// them: there the way into the integers and back costs more than it saves.
-std::vector<bool> ChooseIntegerOps(const Graph& graph);
+// them: there the way into the integers and back costs more than it saves. Ops
+// at tensors that are `unbounded`, by index, stay float.
+std::vector<bool> ChooseIntegerOps(const Graph& graph,
+                                   const std::vector<bool>& unbounded);
 
 // Whether the integer kernel takes no other scale for its output than that of
 // its inputs, or would lose by one.

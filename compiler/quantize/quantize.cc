@@ -48,6 +48,28 @@ bool AllFinite(const std::vector<float>& values) {
                      [](float value) { return std::isfinite(value); });
 }
 
+// Tensors of values that no scale spans together with others: masks of
+// infinities, or of what stands for them.
+std::vector<bool> UnboundedTensors(
+    const Graph& graph, const v1::CalibrationStatistics& statistics) {
+  constexpr float kMask = 1e30f;
+  const auto is_mask = [](float value) { return std::abs(value) >= kMask; };
+  std::set<std::string> names;
+  for (const auto& range : statistics.ranges()) {
+    if (is_mask(range.min()) || is_mask(range.max())) {
+      names.insert(range.tensor());
+    }
+  }
+  std::vector<bool> unbounded;
+  for (const Tensor& tensor : graph.tensors) {
+    const auto values = FloatConstantValues(tensor);
+    unbounded.push_back(
+        names.contains(tensor.name) ||
+        (values && std::any_of(values->begin(), values->end(), is_mask)));
+  }
+  return unbounded;
+}
+
 // Sets of tensors that share one quantization.
 class Groups {
  public:
@@ -86,7 +108,7 @@ class Quantizer {
  public:
   Quantizer(const Graph& graph, const v1::CalibrationStatistics& statistics)
       : source_(graph),
-        integer_(ChooseIntegerOps(graph)),
+        integer_(ChooseIntegerOps(graph, UnboundedTensors(graph, statistics))),
         groups_(graph, integer_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {

@@ -147,6 +147,33 @@ return %y
 %y : float32[2] = reshape(%t) id y
 return %y
 )"},
+    // What meets a mask stays float.
+    {"Masks",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [127, -63.5, 0.5, 0.25]
+%m : float32[1,2] = input
+%f : float32[1,2] = fully_connected(%x, %w) id f
+%h : float32[1,2] = add(%f, %m) id h
+%y : float32[1,2] = softmax(%h) {beta 1 axis 1} id y
+return %y
+)",
+     {{"x", {-128, 127}},
+      {"f", {-128, 127}},
+      {"m", {-3e38f, 0}},
+      {"h", {-3e38f, 127}},
+      {"y", {0, 1}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,2] axis 0 scale [1, 0.003937008] zero [0, 0] = constant [127, -64, 127, 64]
+%m : float32[1,2] = input
+%f : int8[1,2] scale 1 zero 0 = fully_connected(%x.int8, %w.int) id f
+%f.float : float32[1,2] = dequantize(%f) id dequantize_f
+%h : float32[1,2] = add(%f.float, %m) id h
+%y : float32[1,2] = softmax(%h) {beta 1 axis 1} id y
+return %y
+)"},
     // Weights that are computed at run time leave their op float.
     {"WeightsAtRunTime",
      R"(
