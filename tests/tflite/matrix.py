@@ -31,8 +31,9 @@ def _reasons():
                     "REDUCE_ANY"):
         for column in COLUMNS:
             reasons[builtin, column] = "bool only"
-    for column in _INTEGERS:
-        reasons["REDUCE_PROD", column] = "refused: no scale fits a product"
+    for column in ("int8", "int16"):
+        reasons["REDUCE_PROD", column] = "refused, by name"
+    reasons["REDUCE_PROD", "uint8"] = _NO_FORM
     reasons["DEQUANTIZE", "float32"] = "nothing to dequantize"
     for builtin in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
         reasons[builtin, "uint8"] = _NO_FORM
