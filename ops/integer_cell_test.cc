@@ -164,6 +164,30 @@ TEST(IntegerLstmTest, PeepholesAndProjection) {
   EXPECT_EQ(h.values[0], std::floor(sum * 0.01 * 0.005 / 0.0078125 + 0.5) + 3);
 }
 
+TEST(IntegerLstmTest, NoUnitsAndYetAnOutput) {
+  TestTensor<int8_t> x{{1, 1, 1}, {1}, {1}, {0}};
+  TestTensor<int8_t> w{{0, 1}, {}, {1}, {0}}, r = w;
+  TestTensor<int8_t> h0{{1, 1}, {1}, {1}, {5}}, h = h0;
+  TestTensor<int16_t> c0{{1, 0}, {}, {1.0f / 1024}, {0}}, c = c0;
+  TestTensor<int8_t> projection{{1, 0}, {}, {1}, {0}};
+  TestTensor<int16_t> norm{{0}, {}, {1}, {0}};
+  TestTensor<int8_t> all{{1, 1, 1}, {}, {1}, {5}};
+  v1::OpAttributes op;
+  for (int i = 0; i < 5; ++i) {
+    v1::Quantization* steps = op.mutable_lstm()->add_intermediate();
+    steps->add_scale(1);
+    steps->add_zero_point(0);
+  }
+  const TensorView none;
+  const absl::Status status =
+      Evaluate(op,
+               {x.view(), w.view(), r.view(), none, none, h0.view(), c0.view(),
+                none, projection.view(), none, norm.view()},
+               {all.mutable_view(), h.mutable_view(), c.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(all.values, (std::vector<int8_t>{5}));
+}
+
 TEST(IntegerLstmTest, Int16StaysNearTheRealCell) {
   TestTensor<int16_t> x{{kSteps, kBatch, kInput}, {}, {1.0f / 8192}, {0}};
   TestTensor<int8_t> w{{4 * kHidden, kInput}, {}, {0.006f}, {0}};

@@ -99,6 +99,7 @@ class IntegerNorm {
   }
 
   void operator()(Values& values) const {
+    if (values.empty()) return;
     int64_t sum = 0, squares = 0;
     for (const int64_t value : values) {
       sum += value;
