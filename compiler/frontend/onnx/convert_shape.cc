@@ -1,6 +1,7 @@
 // Other shapes for the same values, and shapes as values.
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -249,6 +250,30 @@ absl::Status ConvertConstantOfShape(const Node& node, Builder& builder) {
   fill.shape = shape;
   fill.data = std::make_shared<const std::string>(std::move(data));
   return BindConstant(node, builder, std::move(fill));
+}
+
+absl::Status ConvertRange(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const double start, builder.ConstantNumber(node, 0));
+  EK_ASSIGN_OR_RETURN(const double limit, builder.ConstantNumber(node, 1));
+  EK_ASSIGN_OR_RETURN(const double delta, builder.ConstantNumber(node, 2));
+  EK_ASSIGN_OR_RETURN(const TensorId first, builder.Input(node, 0));
+  const v1::ElementType type = builder.tensor(first).type;
+  constexpr double kMaxCount = 1 << 16;
+  const double count = std::max(std::ceil((limit - start) / delta), 0.0);
+  if (!(count <= kMaxCount) ||
+      !builder.MayMake(static_cast<int64_t>(count) * ElementBytes(type))) {
+    return node.Unsupported(
+        absl::StrCat("from ", start, " to ", limit, " in steps of ", delta),
+        absl::StrCat(kMaxCount, " values"), "export it as a constant");
+  }
+  Tensor range = NumberConstant("", type, start);
+  range.shape = {static_cast<int64_t>(count)};
+  std::string data;
+  for (double i = 0; i < count; ++i) {
+    data.append(*NumberConstant("", type, start + i * delta).data);
+  }
+  range.data = std::make_shared<const std::string>(std::move(data));
+  return BindConstant(node, builder, std::move(range));
 }
 
 }  // namespace edgekiln::compiler::onnx_import

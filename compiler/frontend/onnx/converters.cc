@@ -96,6 +96,7 @@ constexpr OperatorEntry kOperators[] = {
     {"QLinearMatMul", ConvertQLinearMatMul, ""},
     {"QuantizeLinear", ConvertQuantizeLinear,
      "axis block_size output_dtype saturate"},
+    {"Range", ConvertRange, ""},
     {"Reciprocal", ConvertUnary, ""},
     {"ReduceL1", ConvertReduce, "axes keepdims noop_with_empty_axes", 1},
     {"ReduceL2", ConvertReduce, "axes keepdims noop_with_empty_axes", 1},

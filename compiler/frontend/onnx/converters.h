@@ -133,6 +133,7 @@ absl::Status ConvertDropout(const Node& node, Builder& builder);
 absl::Status ConvertExpand(const Node& node, Builder& builder);
 absl::Status ConvertConstant(const Node& node, Builder& builder);
 absl::Status ConvertConstantOfShape(const Node& node, Builder& builder);
+absl::Status ConvertRange(const Node& node, Builder& builder);
 
 }  // namespace edgekiln::compiler::onnx_import
 

@@ -385,6 +385,20 @@ const OpCase kShapeCases[] = {
      {},
      kPicture,
      {2, 2}},
+    // torch.arange(7, x.numel(), -2) on a tensor of one element.
+    {"RangeOfConstants",
+     Unary({1})
+         .Floats("from", {}, {7})
+         .Floats("step", {}, {-2})
+         .Node("Size", {"x"}, {"size"})
+         .Node("Cast", {"size"}, {"to"})
+         .Int("to", onnx::TensorProto::FLOAT)
+         .Node("Range", {"from", "to", "step"}, {"r"})
+         .Node("Mul", {"x", "r"}, {"y"}),
+     {1},
+     {},
+     {7, 5, 3},
+     {3}},
     {"ConstantNode",
      Unary({2})
          .Node("Constant", {}, {"c"})
@@ -578,6 +592,15 @@ const ErrorCase kErrors[] = {
      kInvalid,
      {"impossible shape [67108864,67108864]", "limit: 8 dimensions",
       "2147483648 bytes", "fix: export with a smaller input"}},
+    {"EndlessRange",
+     Unary({1})
+         .Floats("from", {}, {0})
+         .Floats("to", {}, {1})
+         .Floats("step", {}, {0})
+         .Node("Range", {"from", "to", "step"}, {"r"})
+         .Node("Add", {"x", "r"}, {"y"}),
+     kUnsupported,
+     {"Range: from 0 to 1 in steps of 0", "65536 values"}},
     {"IndexOutOfRange",
      Unary({2}).Integers("i", {2}).Node("Gather", {"x", "i"}, {"y"}),
      kInvalid,
