@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
+#include "server/daemon/report_builder.h"
 #include "server/model_side.h"
 #include "server/proto_convert.h"
 #include "server/stage_results.h"

@@ -5,7 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "server/compile_job.h"
+#include "server/daemon/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 

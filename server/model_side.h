@@ -27,7 +27,7 @@ inline constexpr absl::string_view kSyntheticCalibration = "SYNTHETIC";
 // The interpreter's totals, and the stages that they took.
 struct Reference {
   StageSequence stages;
-  v1::StageSummary::Samples totals;
+  v1::StageSummary::Samples totals = {};
 };
 
 // What is const may be called from several threads. Errors are those of the
@@ -57,7 +57,7 @@ class ModelSide {
   // As Report.calibration; empty if there was none.
   const std::string& calibration() const { return calibration_; }
   // Blocks. StartData() must have been called.
-  absl::StatusOr<v1::StageResult> Data() const { return data_->Wait(); }
+  absl::StatusOr<v1::StageResult> WaitForData() const { return data_->Wait(); }
   // Blocks. Null if StartReference() was not called.
   const absl::StatusOr<Reference>* reference() const {
     return reference_.valid() ? &reference_.get() : nullptr;

@@ -27,8 +27,10 @@ class TargetSide {
  private:
   // What the compiler made of it.
   struct Binary {
-    v1::BlobRef program, constants, machine;
-    v1::StageSummary::Emit summary;
+    v1::BlobRef program = {};
+    v1::BlobRef constants = {};
+    v1::BlobRef machine = {};
+    v1::StageSummary::Emit summary = {};
   };
 
   absl::StatusOr<Binary> Compile(const v1::StageResult& resolved);
@@ -83,7 +85,7 @@ absl::StatusOr<TargetSide::Binary> TargetSide::Compile(
 }
 
 std::shared_ptr<PendingStage> TargetSide::StartBundle(const Binary& binary) {
-  const v1::NamedBlob& target = request_.targets(run_.stages.target());
+  const v1::TargetRef& target = request_.targets(run_.stages.target());
   v1::StageOptions options;
   options.mutable_bundle()->set_target_name(target.name());
   options.mutable_bundle()->set_model_name(request_.model_name());
@@ -118,7 +120,7 @@ absl::Status TargetSide::PackOutputs(const std::vector<v1::Digest>& outputs) {
 }
 
 absl::Status TargetSide::Interpret() {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.Data());
+  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
   EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
   v1::JobEvent::Samples progress;
@@ -143,7 +145,7 @@ absl::Status TargetSide::Interpret() {
 }
 
 absl::Status TargetSide::Simulate(const Binary& binary) {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.Data());
+  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
   EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   Totals totals;
   std::vector<v1::Digest> outputs;

@@ -18,10 +18,10 @@ namespace edgekiln::server {
 // How far it got, whether it failed or not.
 struct TargetRun {
   StageSequence stages;  // Its target is an index into those of the request.
-  std::shared_ptr<PendingStage> resolve;  // Null without a target.
+  std::shared_ptr<PendingStage> resolve = {};  // Null without a target.
   v1::Report report;
-  std::vector<v1::Artifact> artifacts;
-  absl::Status status;
+  std::vector<v1::Artifact> artifacts = {};
+  absl::Status status = {};
 };
 
 // From what `model` deploys to what the goals of `request` want of this target:
