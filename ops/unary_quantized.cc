@@ -70,7 +70,7 @@ int32_t RealResult(const U& op, const Steps& s, bool is_8_bit, int32_t q) {
 ValueFunction TwoSlopes(float below, float above, const Steps& s) {
   const auto factor = [&s](float slope) {
     const float real = s.input_scale * std::fabs(slope) / s.output_scale;
-    return QuantizeMultiplier(double{real}, s.rounding);
+    return QuantizeMultiplier(double{real});
   };
   const FixedPointMultiplier factors[2] = {factor(above), factor(below)};
   const int32_t signs[2] = {above < 0 ? -1 : 1, below < 0 ? -1 : 1};
@@ -118,6 +118,13 @@ int32_t HardSwishResult(const HardSwishFactors& f, const Steps& s, int32_t q) {
 }
 
 ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
+  // What HALF_EVEN stands for computes in floats, whose roundings make ties of
+  // what is none: 5 steps times 0.1f.
+  if (s.rounding == v1::HALF_EVEN) {
+    return [&op, s, is_8_bit](int32_t q) {
+      return RealResult(op, s, is_8_bit, q);
+    };
+  }
   switch (op.function()) {
     case U::LEAKY_RELU:
       return TwoSlopes(op.alpha(), 1, s);
@@ -127,10 +134,7 @@ ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
       return TwoSlopes(-1, -1, s);
     case U::HARD_SWISH: {
       const HardSwishFactors factors = HardSwishFactorsOf(s);
-      if (!is_8_bit || factors.output.shift > 0 ||
-          s.rounding == v1::HALF_EVEN) {
-        break;
-      }
+      if (!is_8_bit || factors.output.shift > 0) break;
       return [=](int32_t q) { return HardSwishResult(factors, s, q); };
     }
     default:

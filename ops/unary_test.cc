@@ -206,5 +206,15 @@ TEST(UnaryQuantizedTest, HardSwishIsFixedPointOf16Bits) {
   EXPECT_EQ(y.values, (std::vector<int8_t>{0, -6, 11, 48, 127}));
 }
 
+// 5 * 0.1f is more than 1/2 by 7e-9, a tie as a float.
+TEST(UnaryQuantizedTest, HalfEvenIsWhatFloatsGive) {
+  v1::OpAttributes op = OpOf({U::LEAKY_RELU, 0.1f, 0, {}});
+  op.set_rounding(v1::HALF_EVEN);
+  TestTensor<int8_t> x{{6}, {-5, -6, -15, -25, 0, 7}, {1}, {0}};
+  TestTensor<int8_t> y{{6}, {}, {1}, {0}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_EQ(y.values, (std::vector<int8_t>{0, -1, -2, -2, 0, 7}));
+}
+
 }  // namespace
 }  // namespace edgekiln::ops
