@@ -261,19 +261,24 @@ absl::Status ConvertRange(const Node& node, Builder& builder) {
   constexpr double kMaxCount = 1 << 16;
   const double count = std::max(std::ceil((limit - start) / delta), 0.0);
   if (!(count <= kMaxCount) ||
-      !builder.MayMake(static_cast<int64_t>(count) * ElementBytes(type))) {
+      !builder.MayMake(static_cast<int64_t>(count) * 2 * sizeof(double))) {
     return node.Unsupported(
         absl::StrCat("from ", start, " to ", limit, " in steps of ", delta),
         absl::StrCat(kMaxCount, " values"), "export it as a constant");
   }
-  Tensor range = NumberConstant("", type, start);
-  range.shape = {static_cast<int64_t>(count)};
-  std::string data;
-  for (double i = 0; i < count; ++i) {
-    data.append(*NumberConstant("", type, start + i * delta).data);
-  }
-  range.data = std::make_shared<const std::string>(std::move(data));
-  return BindConstant(node, builder, std::move(range));
+  std::vector<double> values;
+  for (double i = 0; i < count; ++i) values.push_back(start + i * delta);
+  Tensor range =
+      NumberConstant(absl::StrCat(builder.prefix(), node.output(0), ".float64"),
+                     v1::FLOAT64, start);
+  range.shape = {std::ssize(values)};
+  range.data = std::make_shared<const std::string>(
+      reinterpret_cast<const char*>(values.data()),
+      values.size() * sizeof(double));
+  EK_ASSIGN_OR_RETURN(
+      const TensorId id,
+      builder.Cast(node, "", builder.AddConstant(std::move(range)), type));
+  return builder.Bind(node, 0, id);
 }
 
 }  // namespace edgekiln::compiler::onnx_import

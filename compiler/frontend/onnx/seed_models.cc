@@ -260,6 +260,12 @@ void AddConstants(std::vector<TestModel>& models) {
                        .Bytes("yes", kBool, {}, {1})
                        .Floats("z", {3}, Ones(3))
                        .Node("Where", {"yes", "x", "z"}, {"y"}));
+  models.push_back(On({2, 3})
+                       .Floats("first", {}, {1})
+                       .Floats("end", {}, {-0.5f})
+                       .Floats("step", {}, {-0.5f})
+                       .Node("Range", {"first", "end", "step"}, {"r"})
+                       .Node("Add", {"x", "r"}, {"y"}));
 }
 
 void AddRecurrence(std::vector<TestModel>& models) {
@@ -307,6 +313,23 @@ void AddQuantized(std::vector<TestModel>& models) {
       .Int("opset", 13)
       .Output("y");
   models.push_back(sums);
+  TestModel curves(13);
+  curves.TypedInput("x", kUint8, {2, 2})
+      .Floats("s", {}, {0.5f})
+      .Bytes("z", kUint8, {}, {10})
+      .Bytes("w", kUint8, {2, 2}, {1, 20, 3, 4})
+      .Node("QGemm", {"x", "s", "z", "w", "s", "z", "", "s", "z"}, {"m"})
+      .Domain("com.microsoft")
+      .Int("transB", 1)
+      .Node("QLinearLeakyRelu", {"m", "s", "z", "s", "z"}, {"l"})
+      .Domain("com.microsoft")
+      .Node("QLinearSigmoid", {"l", "s", "z", "s", "z"}, {"c"})
+      .Domain("com.microsoft")
+      .Node("QLinearConcat", {"s", "z", "x", "s", "z", "c", "s", "z"}, {"y"})
+      .Domain("com.microsoft")
+      .Int("axis", 1)
+      .Output("y");
+  models.push_back(curves);
   models.push_back(
       On({1, 1, 4, 4})
           .Floats("w", {1, 1, 2, 2}, Ones(4))
