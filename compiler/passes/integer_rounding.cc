@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <numeric>
+#include <cstdlib>
 
 #include "compiler/passes/graph_edit.h"
 #include "ops/quantized_parameters.h"
@@ -13,7 +12,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-using ops::QuantizationView;
 using ops::TensorView;
 using Views = std::vector<TensorView>;
 
@@ -36,7 +34,10 @@ int64_t DepthOf(const v1::OpAttributes& op, const Views& inputs) {
 }
 
 int64_t LargestBias(const Views& inputs) {
-  if (inputs.size() < 3 || inputs[2].data == nullptr) return 0;
+  if (inputs.size() < 3 || inputs[2].type != v1::INT32 ||
+      inputs[2].data == nullptr) {
+    return 0;
+  }
   const int32_t* bias = inputs[2].as<int32_t>();
   int64_t largest = 0;
   for (int64_t i = 0; i < ops::NumElements(inputs[2].shape); ++i) {
@@ -100,6 +101,8 @@ bool AverageMayTie(const v1::AveragePool2d& pool) {
 
 bool MayTie(const v1::OpAttributes& op, const Views& inputs,
             const TensorView& output) {
+  // Floats tie where exact arithmetic does not.
+  if (ops::HalfEvenFormOf(op) == ops::HalfEvenForm::kFloats) return true;
   switch (op.op_case()) {
     case v1::OpAttributes::kAdd:
     case v1::OpAttributes::kBinary:
@@ -151,25 +154,27 @@ v1::Rounding IntegerRounding(const v1::OpAttributes& op,
 AverageForm AverageFormOf(const v1::AveragePool2d& pool, const Tensor& input,
                           const Tensor& output) {
   const int64_t count = CountOf(pool);
-  const int64_t odd = OddPart(input.quantization->scale[0]);
-  const bool same = input.quantization == output.quantization;
-  const bool same_odd = odd == OddPart(output.quantization->scale[0]);
+  const float from = input.quantization->scale[0];
+  const float to = output.quantization->scale[0];
   // Every sum, and with so few values every distance to a tie, is a float.
   constexpr int64_t kMaxSum = int64_t{1} << 24;
   constexpr int64_t kFew = 4096;
-  const bool exact = count <= kFew && odd * 255 * count < kMaxSum;
-  // One sum in `count` is a tie; at most every second of them differs.
+  const bool exact = count <= kFew && OddPart(from) * 255 * count < kMaxSum;
+  // One sum in so many is a tie; at most every second of them differs.
   constexpr int64_t kMany = 100;
-  if (same) {
+  if (input.quantization == output.quantization) {
     return !AverageMayTie(pool) || exact || (CountsAll(pool) && count >= kMany)
                ? AverageForm::kInteger
                : AverageForm::kFloat;
   }
   if (!CountsAll(pool)) return AverageForm::kFloat;
-  // Scales that have nothing in common make no ties.
+  // Scales that have no power of two between them make no ties. Others: sums
+  // are divided by this.
+  const double divisor = static_cast<double>(count) * to / from;
+  const bool ties =
+      OddPart(from) == OddPart(to) && std::fmod(divisor, 2.0) == 0;
   const bool power_of_two = (count & (count - 1)) == 0;
-  const bool ties = same_odd && count % 2 == 0;
-  return !ties || (exact && power_of_two) || count >= kMany
+  return !ties || (exact && power_of_two) || divisor >= kMany
              ? AverageForm::kWeighted
              : AverageForm::kFloat;
 }

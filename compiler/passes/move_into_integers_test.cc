@@ -177,6 +177,21 @@ return %y
 %y : int8[2] scale 0.004 zero -128 = unary(%x) {function SIGMOID rounding HALF_EVEN} id c
 return %y
 )"},
+    {"SoAreMaximaOfTwo",
+     R"(
+%x : int8[2] scale 0.3 zero 3 = input
+%xr : float32[2] = dequantize(%x) id xr
+%one : float32[] = constant [0.7]
+%c : float32[2] = binary(%xr, %one) {function MAXIMUM} id c
+%y : int8[2] scale 0.2 zero -128 = quantize(%c) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : int8[2] scale 0.3 zero 3 = input
+%one.int8 : int8[] scale 0.7 zero 0 = constant [1]
+%y : int8[2] scale 0.2 zero -128 = binary(%x, %one.int8) {function MAXIMUM rounding HALF_EVEN} id c
+return %y
+)"},
     {"ChangeOfScale",
      R"(
 %x : int8[4] scale 0.5 zero 3 = input
