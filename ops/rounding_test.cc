@@ -199,6 +199,8 @@ std::vector<OpCase> Others() {
       UnaryCase("Neg", v1::Unary::NEG, 0.125f, true),
       UnaryCase("Sigmoid", v1::Unary::SIGMOID, kUnit, false),
       UnaryCase("HardSwish", v1::Unary::HARD_SWISH, 0.0625f, true),
+      UnaryCase("Sqrt", v1::Unary::SQRT, 0.0625f, false),
+      UnaryCase("Square", v1::Unary::SQUARE, 0.5f, true),
       BinaryCase("Sub", v1::Binary::SUB, 0.5f),
       BinaryCase("Div", v1::Binary::DIV, 0.0625f),
       BinaryCase("Minimum", v1::Binary::MINIMUM, 0.5f),

@@ -35,8 +35,8 @@ std::string Flash() {
     if (flash.back() == 0 || flash.back() == 11) flash.back() = 77;
   }
   for (int i = 0; i < 3; ++i) {
-    AppendInt32(1000 * i - 500, flash);
-    // The first makes ties: their rounding matters, too.
+    // The first channel has a tie: its rounding matters, too.
+    AppendInt32(1000 * i - 438, flash);
     AppendInt32(i == 0 ? 1 << 30 : 1518500249 + 7777777 * i, flash);
     AppendInt32(-8 + i, flash);
   }
