@@ -198,6 +198,9 @@ TEST_F(JobManagerTest, DeadlinesOfQueueAndRunAreApart) {
     SCOPED_TRACE(test.name);
     leases_->Block("import", test.leased);
     v1::CreateJobRequest request = Request(std::string("int8 ") + test.name);
+    // Nothing that a worker could have begun with but the import.
+    request.clear_targets();
+    request.set_goals(0, v1::INSPECT);
     request.mutable_options()->mutable_queue_deadline()->set_seconds(10);
     request.mutable_options()->mutable_run_deadline()->set_seconds(20);
     const std::string id = Create(request)->id();

@@ -68,7 +68,8 @@ class LocalDaemonTest : public testing::Test {
 
   // Waits until a worker has begun.
   bool HasRunningJob() {
-    for (int i = 0; i < 100; ++i) {
+    const absl::Time give_up = absl::Now() + absl::Seconds(60);
+    while (absl::Now() < give_up) {
       const Outcome jobs = sandbox_.Cli({"jobs", "list"});
       if (jobs.out.find("running") != std::string::npos) return true;
     }
