@@ -97,9 +97,10 @@ void Define(CLI::App& app, Flags& flags) {
                  "With --local: leave after that long without jobs and calls")
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str();
-  app.add_option("--cache-limit", flags.cache_limit_bytes,
-                 "Keep blobs and stage results below that, as 500MB or 20GB; 0: "
-                 "no limit (default 0; with --local 10GB)")
+  app.add_option(
+         "--cache-limit", flags.cache_limit_bytes,
+         "Keep blobs and stage results below that, as 500MB or 20GB; 0: "
+         "no limit (default 0; with --local 10GB)")
       ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
       ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
   app.add_option("--keep-jobs", flags.keep_jobs,

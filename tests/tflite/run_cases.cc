@@ -53,9 +53,8 @@ absl::Status RunModel(const std::string& stem) {
     if (i < fed) files.push_back(ReadFile(absl::StrCat(stem, ".input", i)));
   }
   // A model without input values runs once.
-  const size_t samples = fed == 0 || values[0].empty()
-                             ? 1
-                             : files[0].size() / values[0].size();
+  const size_t samples =
+      fed == 0 || values[0].empty() ? 1 : files[0].size() / values[0].size();
   std::vector<std::string> results(given);
   for (size_t sample = 0; sample < samples; ++sample) {
     for (size_t i = 0; i < fed; ++i) {
