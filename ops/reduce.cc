@@ -60,7 +60,13 @@ absl::Status ReducePlain(const R& op, const TensorView& input,
             const auto value = static_cast<double>(x);
             return sum + value * value;
           },
-          [](double sum) { return std::sqrt(sum); });
+          [](double sum) {
+            if constexpr (std::is_integral_v<T>) {
+              return SaturatingCast<T>(std::sqrt(sum));
+            } else {
+              return std::sqrt(sum);
+            }
+          });
     case R::MAX:
       return Run<T, T>(
           op, input, output,

@@ -83,6 +83,15 @@ TEST(ReduceTest, IntegersWrapAndBoolsCombine) {
   EXPECT_FALSE(Compute(ReduceOp(R::ANY, {0}), {x.view()}, y).ok());
 }
 
+TEST(ReduceTest, IntegerLengthsAreLimitedToTheType) {
+  TestTensor<uint8_t> x{{2}, {200, 200}}, y{{}};
+  ASSERT_TRUE(Compute(ReduceOp(R::L2, {0}), {x.view()}, y).ok());
+  EXPECT_EQ(y.values, std::vector<uint8_t>{255});
+  x.values = {6, 9};  // 10.8.
+  ASSERT_TRUE(Compute(ReduceOp(R::L2, {0}), {x.view()}, y).ok());
+  EXPECT_EQ(y.values, std::vector<uint8_t>{10});
+}
+
 TEST(ReduceTest, QuantizedSumIsRescaled) {
   TestTensor<int8_t> x{{4}, {127, 127, 100, -128}, {0.5f}, {-8}};
   TestTensor<int8_t> y{{}, {}, {2.0f}, {5}};
