@@ -127,7 +127,12 @@ TEST(WorkersTest, InterruptCancelsTheJob) {
   job->Signal(SIGINT);
   const Outcome outcome = cluster->sandbox().Finish(*job, absl::Seconds(20));
   EXPECT_EQ(outcome.exit_code, 130) << outcome;
-  const Outcome jobs = cluster->Cli({"jobs", "list"});
+  // The command asked for it; the daemon may need a moment.
+  Outcome jobs;
+  for (int i = 0; i < 100; ++i) {
+    jobs = cluster->Cli({"jobs", "list"});
+    if (jobs.out.find("cancelled") != std::string::npos) break;
+  }
   EXPECT_NE(jobs.out.find("cancelled"), std::string::npos) << jobs;
 }
 
