@@ -150,9 +150,9 @@ class UploadBench {
     if (&rates == &rates_.sink) row.reference.reset();
     // What is to be reached is stated of a stream that hashes, too.
     if (!goal.empty()) {
-      row.reference = Reference{"bare stream, hashing",
-                                Quantile(rates_.bare_hash, 0.5),
-                                Origin::kSameRun};
+      row.reference =
+          Reference{"bare stream, hashing", Quantile(rates_.bare_hash, 0.5),
+                    Origin::kSameRun};
     }
     results_.Add(row);
   }
