@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_AFFINE_H_
-#define EDGEKILN_COMPILER_PASSES_AFFINE_H_
+#ifndef EK_COMPILER_PASSES_AFFINE_H_
+#define EK_COMPILER_PASSES_AFFINE_H_
 
 #include <optional>
 #include <vector>
@@ -25,4 +25,4 @@ std::optional<Affine> ChannelAffine(const Graph& graph, const Op& op);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_AFFINE_H_
+#endif  // EK_COMPILER_PASSES_AFFINE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_CLAMPS_H_
-#define EDGEKILN_COMPILER_PASSES_CLAMPS_H_
+#ifndef EK_COMPILER_PASSES_CLAMPS_H_
+#define EK_COMPILER_PASSES_CLAMPS_H_
 
 #include "edgekiln/v1/graph.pb.h"
 
@@ -13,4 +13,4 @@ bool HasBounds(const v1::Clamp& clamp);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_CLAMPS_H_
+#endif  // EK_COMPILER_PASSES_CLAMPS_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_GRAPH_EDIT_H_
-#define EDGEKILN_COMPILER_PASSES_GRAPH_EDIT_H_
+#ifndef EK_COMPILER_PASSES_GRAPH_EDIT_H_
+#define EK_COMPILER_PASSES_GRAPH_EDIT_H_
 
 #include <cstdint>
 #include <map>
@@ -117,4 +117,4 @@ bool RemoveUnusedTensors(Graph& graph);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_GRAPH_EDIT_H_
+#endif  // EK_COMPILER_PASSES_GRAPH_EDIT_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_INTEGER_DOT_H_
-#define EDGEKILN_COMPILER_PASSES_INTEGER_DOT_H_
+#ifndef EK_COMPILER_PASSES_INTEGER_DOT_H_
+#define EK_COMPILER_PASSES_INTEGER_DOT_H_
 
 #include <optional>
 
@@ -28,4 +28,4 @@ std::optional<IntegerDot> MakeIntegerDot(const Graph& graph,
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_INTEGER_DOT_H_
+#endif  // EK_COMPILER_PASSES_INTEGER_DOT_H_

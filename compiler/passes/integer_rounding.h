@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_INTEGER_ROUNDING_H_
-#define EDGEKILN_COMPILER_PASSES_INTEGER_ROUNDING_H_
+#ifndef EK_COMPILER_PASSES_INTEGER_ROUNDING_H_
+#define EK_COMPILER_PASSES_INTEGER_ROUNDING_H_
 
 #include <vector>
 
@@ -29,4 +29,4 @@ AverageForm AverageFormOf(const v1::AveragePool2d& pool, const Tensor& input,
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_INTEGER_ROUNDING_H_
+#endif  // EK_COMPILER_PASSES_INTEGER_ROUNDING_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_INTEGER_SOURCE_H_
-#define EDGEKILN_COMPILER_PASSES_INTEGER_SOURCE_H_
+#ifndef EK_COMPILER_PASSES_INTEGER_SOURCE_H_
+#define EK_COMPILER_PASSES_INTEGER_SOURCE_H_
 
 #include <cstdint>
 #include <map>
@@ -64,4 +64,4 @@ Tensor ShiftedToInt8(Tensor tensor);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_INTEGER_SOURCE_H_
+#endif  // EK_COMPILER_PASSES_INTEGER_SOURCE_H_

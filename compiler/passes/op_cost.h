@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_OP_COST_H_
-#define EDGEKILN_COMPILER_PASSES_OP_COST_H_
+#ifndef EK_COMPILER_PASSES_OP_COST_H_
+#define EK_COMPILER_PASSES_OP_COST_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ int64_t ConstantBytes(const Graph& graph);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_OP_COST_H_
+#endif  // EK_COMPILER_PASSES_OP_COST_H_

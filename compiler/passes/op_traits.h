@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_OP_TRAITS_H_
-#define EDGEKILN_COMPILER_PASSES_OP_TRAITS_H_
+#ifndef EK_COMPILER_PASSES_OP_TRAITS_H_
+#define EK_COMPILER_PASSES_OP_TRAITS_H_
 
 #include "compiler/ir/graph.h"
 
@@ -26,4 +26,4 @@ bool HasIntegerMeaning(const Op& op);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_OP_TRAITS_H_
+#endif  // EK_COMPILER_PASSES_OP_TRAITS_H_

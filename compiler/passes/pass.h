@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_PASS_H_
-#define EDGEKILN_COMPILER_PASSES_PASS_H_
+#ifndef EK_COMPILER_PASSES_PASS_H_
+#define EK_COMPILER_PASSES_PASS_H_
 
 #include <cstdint>
 #include <memory>
@@ -85,4 +85,4 @@ std::unique_ptr<Pass> NewMergePadsPass();
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_PASS_H_
+#endif  // EK_COMPILER_PASSES_PASS_H_

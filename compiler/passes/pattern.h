@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_PATTERN_H_
-#define EDGEKILN_COMPILER_PASSES_PATTERN_H_
+#ifndef EK_COMPILER_PASSES_PATTERN_H_
+#define EK_COMPILER_PASSES_PATTERN_H_
 
 #include <optional>
 #include <vector>
@@ -40,4 +40,4 @@ std::optional<TensorId> Scaled(GraphEditor& editor, TensorId id,
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_PATTERN_H_
+#endif  // EK_COMPILER_PASSES_PATTERN_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_PERMUTATION_H_
-#define EDGEKILN_COMPILER_PASSES_PERMUTATION_H_
+#ifndef EK_COMPILER_PASSES_PERMUTATION_H_
+#define EK_COMPILER_PASSES_PERMUTATION_H_
 
 #include <cstdint>
 #include <optional>
@@ -42,4 +42,4 @@ bool Broadcasts(const Op& op);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_PERMUTATION_H_
+#endif  // EK_COMPILER_PASSES_PERMUTATION_H_

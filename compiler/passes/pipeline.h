@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_PIPELINE_H_
-#define EDGEKILN_COMPILER_PASSES_PIPELINE_H_
+#ifndef EK_COMPILER_PASSES_PIPELINE_H_
+#define EK_COMPILER_PASSES_PIPELINE_H_
 
 #include <memory>
 #include <vector>
@@ -25,4 +25,4 @@ absl::Status Simplify(Graph& graph);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_PIPELINE_H_
+#endif  // EK_COMPILER_PASSES_PIPELINE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_RANDOM_GRAPH_H_
-#define EDGEKILN_COMPILER_PASSES_RANDOM_GRAPH_H_
+#ifndef EK_COMPILER_PASSES_RANDOM_GRAPH_H_
+#define EK_COMPILER_PASSES_RANDOM_GRAPH_H_
 
 #include <cstdint>
 #include <memory>
@@ -351,4 +351,4 @@ class RandomGraph {
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_RANDOM_GRAPH_H_
+#endif  // EK_COMPILER_PASSES_RANDOM_GRAPH_H_

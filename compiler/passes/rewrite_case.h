@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_PASSES_REWRITE_CASE_H_
-#define EDGEKILN_COMPILER_PASSES_REWRITE_CASE_H_
+#ifndef EK_COMPILER_PASSES_REWRITE_CASE_H_
+#define EK_COMPILER_PASSES_REWRITE_CASE_H_
 
 #include <cstdint>
 #include <ostream>
@@ -33,4 +33,4 @@ void ExpectSameOutputs(const Graph& a, const Graph& b, uint64_t seed);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_PASSES_REWRITE_CASE_H_
+#endif  // EK_COMPILER_PASSES_REWRITE_CASE_H_

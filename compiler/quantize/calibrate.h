@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_
-#define EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_
+#ifndef EK_COMPILER_QUANTIZE_CALIBRATE_H_
+#define EK_COMPILER_QUANTIZE_CALIBRATE_H_
 
 #include <cstdint>
 #include <functional>
@@ -36,4 +36,4 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_QUANTIZE_CALIBRATE_H_
+#endif  // EK_COMPILER_QUANTIZE_CALIBRATE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_QUANTIZE_HISTOGRAM_H_
-#define EDGEKILN_COMPILER_QUANTIZE_HISTOGRAM_H_
+#ifndef EK_COMPILER_QUANTIZE_HISTOGRAM_H_
+#define EK_COMPILER_QUANTIZE_HISTOGRAM_H_
 
 #include <array>
 #include <cstdint>
@@ -40,4 +40,4 @@ class Histogram {
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_QUANTIZE_HISTOGRAM_H_
+#endif  // EK_COMPILER_QUANTIZE_HISTOGRAM_H_

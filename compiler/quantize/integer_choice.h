@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
-#define EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
+#ifndef EK_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
+#define EK_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
 
 #include <vector>
 
@@ -25,4 +25,4 @@ bool SharesQuantization(const Graph& graph, const Op& op);
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_QUANTIZE_INTEGER_CHOICE_H_
+#endif  // EK_COMPILER_QUANTIZE_INTEGER_CHOICE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_
-#define EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_
+#ifndef EK_COMPILER_QUANTIZE_QUANTIZE_H_
+#define EK_COMPILER_QUANTIZE_QUANTIZE_H_
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
@@ -27,4 +27,4 @@ absl::StatusOr<Graph> QuantizeGraph(
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_QUANTIZE_QUANTIZE_H_
+#endif  // EK_COMPILER_QUANTIZE_QUANTIZE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_QUANTIZE_SCALES_H_
-#define EDGEKILN_COMPILER_QUANTIZE_SCALES_H_
+#ifndef EK_COMPILER_QUANTIZE_SCALES_H_
+#define EK_COMPILER_QUANTIZE_SCALES_H_
 
 #include <cstdint>
 #include <string>
@@ -50,4 +50,4 @@ QuantizedWeights QuantizeWeights(absl::Span<const float> weights,
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_QUANTIZE_SCALES_H_
+#endif  // EK_COMPILER_QUANTIZE_SCALES_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_AXES_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_AXES_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_AXES_H_
+#define EK_COMPILER_FRONTEND_ONNX_AXES_H_
 
 #include <cstdint>
 #include <utility>
@@ -48,4 +48,4 @@ absl::StatusOr<int> WordAttribute(const Node& node, absl::string_view attribute,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_AXES_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_AXES_H_

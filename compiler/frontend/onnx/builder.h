@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_BUILDER_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_BUILDER_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_BUILDER_H_
+#define EK_COMPILER_FRONTEND_ONNX_BUILDER_H_
 
 #include <cstdint>
 #include <map>
@@ -209,4 +209,4 @@ class Builder {
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_BUILDER_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_BUILDER_H_

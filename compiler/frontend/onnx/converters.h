@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_CONVERTERS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_CONVERTERS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_CONVERTERS_H_
+#define EK_COMPILER_FRONTEND_ONNX_CONVERTERS_H_
 
 #include <string>
 
@@ -137,4 +137,4 @@ absl::Status ConvertRange(const Node& node, Builder& builder);
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_CONVERTERS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_CONVERTERS_H_

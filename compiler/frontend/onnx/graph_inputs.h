@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_
+#define EK_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_
 
 #include "absl/status/status.h"
 #include "compiler/frontend/import_options.h"
@@ -16,4 +16,4 @@ absl::Status AddGraphInputs(const onnx::GraphProto& graph,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_GRAPH_INPUTS_H_

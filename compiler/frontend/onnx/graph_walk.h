@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
+#define EK_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
 
 #include <cstdint>
 #include <map>
@@ -74,4 +74,4 @@ absl::Status AddInitializers(onnx::GraphProto& graph,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_GRAPH_WALK_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_IR_OPS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_IR_OPS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_IR_OPS_H_
+#define EK_COMPILER_FRONTEND_ONNX_IR_OPS_H_
 
 #include <cstdint>
 
@@ -34,4 +34,4 @@ v1::OpAttributes PadOp(absl::Span<const int64_t> before,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_IR_OPS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_IR_OPS_H_

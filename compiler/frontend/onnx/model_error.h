@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
+#define EK_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
 
 #include <string>
 
@@ -25,4 +25,4 @@ absl::Status CheckName(const std::string& name);
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_

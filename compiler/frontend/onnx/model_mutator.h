@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_
+#define EK_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_
 
 #include "base/rng.h"
 #include "onnx/onnx_pb.h"
@@ -15,4 +15,4 @@ void MutateModel(Rng& rng, onnx::ModelProto& model);
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_MODEL_MUTATOR_H_

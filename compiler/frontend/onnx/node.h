@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_NODE_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_NODE_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_NODE_H_
+#define EK_COMPILER_FRONTEND_ONNX_NODE_H_
 
 #include <cstdint>
 #include <string>
@@ -78,4 +78,4 @@ class Node {
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_NODE_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_NODE_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
+#define EK_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -31,4 +31,4 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_ONNX_IMPORT_H_

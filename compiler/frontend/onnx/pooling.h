@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_POOLING_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_POOLING_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_POOLING_H_
+#define EK_COMPILER_FRONTEND_ONNX_POOLING_H_
 
 #include "absl/status/statusor.h"
 #include "compiler/frontend/onnx/builder.h"
@@ -17,4 +17,4 @@ absl::StatusOr<TensorId> EmitGlobalAveragePool(const Node& node,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_POOLING_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_POOLING_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
+#define EK_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
 
 #include "absl/status/statusor.h"
 #include "compiler/frontend/onnx/builder.h"
@@ -24,4 +24,4 @@ absl::StatusOr<TensorId> EmitGemm(const Node& node, Builder& builder,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_PRODUCTS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_PRODUCTS_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_
+#define EK_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_
 
 #include <cstdint>
 
@@ -25,4 +25,4 @@ absl::StatusOr<TensorId> DequantizedOperand(const Node& node, Builder& builder,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_QUANTIZED_OPERANDS_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_
+#define EK_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_
 
 #include <cstdint>
 #include <optional>
@@ -52,4 +52,4 @@ Expected Reference(const RecurrentCase& c, const Values& v, bool lstm);
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_RECURRENT_REFERENCE_H_

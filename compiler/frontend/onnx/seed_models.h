@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_
+#define EK_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_
 
 #include <string>
 #include <vector>
@@ -12,4 +12,4 @@ std::vector<std::string> SeedModels();
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_SEED_MODELS_H_

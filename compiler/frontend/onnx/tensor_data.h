@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
+#define EK_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
 
 #include <cstdint>
 #include <map>
@@ -78,4 +78,4 @@ absl::StatusOr<std::vector<float>> FloatValues(const Tensor& constant);
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_
+#define EK_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_
 
 #include <cstdint>
 #include <string>
@@ -57,4 +57,4 @@ class TestModel {
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_TEST_MODEL_H_

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_WINDOW_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_WINDOW_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_WINDOW_H_
+#define EK_COMPILER_FRONTEND_ONNX_WINDOW_H_
 
 #include <cstdint>
 #include <vector>
@@ -63,4 +63,4 @@ absl::StatusOr<TensorId> ToChannelsFirst(const Node& node, Builder& builder,
 
 }  // namespace edgekiln::compiler::onnx_import
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_WINDOW_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_WINDOW_H_
