@@ -11,16 +11,16 @@
 
 #include "absl/status/statusor.h"
 #include "base/status_macros.h"
-#include "server/daemon/report_builder.h"
-#include "server/model_side.h"
+#include "server/model_stages.h"
 #include "server/proto_convert.h"
+#include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
-#include "server/target_side.h"
+#include "server/target_stages.h"
 #include "server/validate_request.h"
 #include "server/version.h"
 
-// The stages of a job, and what each is handed. For all targets (ModelSide):
+// The stages of a job, and what each is handed. For all targets (ModelStages):
 //
 //   model ─ import ─ simplify ─ graph ───────────┬─ describe (INSPECT)
 //             │ float model only                 │
@@ -29,7 +29,7 @@
 //             └─ calibrate ─ quantize ─ graph ───┤
 //                                                ├─ convert_data or
 //                                                │  synthesize_data ─ chunks
-//   for each target, at once (TargetSide):       │
+//   for each target, at once (TargetStages):       │
 //   target ─ resolve_target ─ capabilities,      │
 //                      │      machine            │
 //        partition ─ tile ─ emit ─ program ──────┘
@@ -67,7 +67,7 @@ class CompileJob {
   const std::string job_id_;
   const v1::CreateJobRequest& request_;
   JobContext& context_;
-  ModelSide model_;
+  ModelStages model_;
   std::vector<TargetRun> runs_;  // One even if there is no target.
   JobResult result_;
 };

@@ -1,5 +1,5 @@
-#ifndef EK_SERVER_DAEMON_REPORT_BUILDER_H_
-#define EK_SERVER_DAEMON_REPORT_BUILDER_H_
+#ifndef EK_SERVER_REPORT_BUILDER_H_
+#define EK_SERVER_REPORT_BUILDER_H_
 
 // Assembles a Report from what the stages said in their summaries. Pure
 // functions: the daemon opens no model and no program.
@@ -38,4 +38,4 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
 
 }  // namespace edgekiln::server
 
-#endif  // EK_SERVER_DAEMON_REPORT_BUILDER_H_
+#endif  // EK_SERVER_REPORT_BUILDER_H_

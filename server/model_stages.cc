@@ -1,4 +1,4 @@
-#include "server/model_side.h"
+#include "server/model_stages.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/compile_job.h"
-#include "server/daemon/report_builder.h"
+#include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -18,7 +18,7 @@ constexpr int kDefaultPercentilePpm = 999900;
 
 }  // namespace
 
-absl::Status ModelSide::Import() {
+absl::Status ModelStages::Import() {
   v1::StageOptions import;
   v1::ImportOptions& options = *import.mutable_import();
   std::vector<v1::BlobRef> files = {As("model", request_.model())};
@@ -47,7 +47,7 @@ absl::Status ModelSide::Import() {
   return absl::OkStatus();
 }
 
-std::shared_ptr<PendingStage> ModelSide::StartConversion(
+std::shared_ptr<PendingStage> ModelStages::StartConversion(
     const std::string& suffix, const v1::DataRef& files,
     const v1::BlobRef& graph, bool raw, int64_t limit,
     StageSequence& stages) const {
@@ -72,7 +72,7 @@ std::shared_ptr<PendingStage> ModelSide::StartConversion(
   return stages.Start("convert_" + suffix, options, std::move(inputs));
 }
 
-absl::Status ModelSide::Quantize() {
+absl::Status ModelStages::Quantize() {
   const bool synthetic = request_.calibration().files_size() == 0;
   calibration_ = std::string(synthetic ? kSyntheticCalibration : "DATA");
   EK_ASSIGN_OR_RETURN(
@@ -112,7 +112,7 @@ absl::Status ModelSide::Quantize() {
   return absl::OkStatus();
 }
 
-void ModelSide::StartData() {
+void ModelStages::StartData() {
   int64_t limit = request_.options().limit();
   // A profile compares on a few inputs, whatever the data set holds.
   if (limit == 0 && !Wants(request_, v1::VALIDATE) &&
@@ -123,12 +123,12 @@ void ModelSide::StartData() {
                           /*raw=*/Wants(request_, v1::RUN), limit, stages_);
 }
 
-void ModelSide::StartReference() {
+void ModelStages::StartReference() {
   reference_ =
       std::async(std::launch::async, [this] { return RunReference(); }).share();
 }
 
-absl::StatusOr<Reference> ModelSide::RunReference() const {
+absl::StatusOr<Reference> ModelStages::RunReference() const {
   Reference reference{.stages = {context_, StageSequence::kAllTargets}};
   // A float model is measured as it came, on data converted for it.
   std::shared_ptr<PendingStage> pending = data_;

@@ -1,5 +1,5 @@
-#ifndef EK_SERVER_MODEL_SIDE_H_
-#define EK_SERVER_MODEL_SIDE_H_
+#ifndef EK_SERVER_MODEL_STAGES_H_
+#define EK_SERVER_MODEL_STAGES_H_
 
 // What a job does once, whatever it has of targets: from the model file to what
 // targets get, the data for it, and what the reference says of that data.
@@ -32,10 +32,10 @@ struct Reference {
 
 // What is const may be called from several threads. Errors are those of the
 // first stage that fails.
-class ModelSide {
+class ModelStages {
  public:
   // `request` and `context` must outlive it.
-  ModelSide(const v1::CreateJobRequest& request, JobContext& context)
+  ModelStages(const v1::CreateJobRequest& request, JobContext& context)
       : request_(request),
         context_(context),
         stages_(context, StageSequence::kAllTargets) {}
@@ -87,4 +87,4 @@ class ModelSide {
 
 }  // namespace edgekiln::server
 
-#endif  // EK_SERVER_MODEL_SIDE_H_
+#endif  // EK_SERVER_MODEL_STAGES_H_

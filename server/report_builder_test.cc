@@ -1,4 +1,4 @@
-#include "server/daemon/report_builder.h"
+#include "server/report_builder.h"
 
 #include <string>
 

@@ -1,5 +1,5 @@
-#ifndef EK_SERVER_TARGET_SIDE_H_
-#define EK_SERVER_TARGET_SIDE_H_
+#ifndef EK_SERVER_TARGET_STAGES_H_
+#define EK_SERVER_TARGET_STAGES_H_
 
 // What a job does for one target, or instead of one.
 
@@ -10,7 +10,7 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
 #include "server/job_context.h"
-#include "server/model_side.h"
+#include "server/model_stages.h"
 #include "server/stage_sequence.h"
 
 namespace edgekiln::server {
@@ -28,14 +28,14 @@ struct TargetRun {
 // a program, its cycles, its values. Blocks; ends at the first stage that
 // fails, with its error.
 absl::Status RunOnTarget(const v1::CreateJobRequest& request,
-                         const ModelSide& model, JobContext& context,
+                         const ModelStages& model, JobContext& context,
                          TargetRun& run);
 
 // RUN without a target: the interpreter's outputs, of the model as it came.
 absl::Status RunOnReference(const v1::CreateJobRequest& request,
-                            const ModelSide& model, JobContext& context,
+                            const ModelStages& model, JobContext& context,
                             TargetRun& run);
 
 }  // namespace edgekiln::server
 
-#endif  // EK_SERVER_TARGET_SIDE_H_
+#endif  // EK_SERVER_TARGET_STAGES_H_

@@ -1,4 +1,4 @@
-#include "server/target_side.h"
+#include "server/target_stages.h"
 
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "server/daemon/report_builder.h"
+#include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -15,10 +15,10 @@ namespace {
 
 using Totals = v1::StageSummary::Samples;
 
-class TargetSide {
+class TargetStages {
  public:
-  TargetSide(const v1::CreateJobRequest& request, const ModelSide& model,
-             JobContext& context, TargetRun& run)
+  TargetStages(const v1::CreateJobRequest& request, const ModelStages& model,
+               JobContext& context, TargetRun& run)
       : request_(request), model_(model), context_(context), run_(run) {}
 
   absl::Status Run();
@@ -41,20 +41,20 @@ class TargetSide {
   void AddArtifact(const std::string& path, const v1::Digest& digest);
 
   const v1::CreateJobRequest& request_;
-  const ModelSide& model_;
+  const ModelStages& model_;
   JobContext& context_;
   TargetRun& run_;
 };
 
-void TargetSide::AddArtifact(const std::string& path,
-                             const v1::Digest& digest) {
+void TargetStages::AddArtifact(const std::string& path,
+                               const v1::Digest& digest) {
   v1::Artifact& artifact = run_.artifacts.emplace_back();
   artifact.set_path(path);
   *artifact.mutable_digest() = digest;
   artifact.set_target(run_.stages.target());
 }
 
-absl::StatusOr<TargetSide::Binary> TargetSide::Compile(
+absl::StatusOr<TargetStages::Binary> TargetStages::Compile(
     const v1::StageResult& resolved) {
   EK_ASSIGN_OR_RETURN(const v1::BlobRef capabilities,
                       Only(resolved, "capabilities"));
@@ -84,7 +84,7 @@ absl::StatusOr<TargetSide::Binary> TargetSide::Compile(
   return binary;
 }
 
-std::shared_ptr<PendingStage> TargetSide::StartBundle(const Binary& binary) {
+std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   const v1::TargetRef& target = request_.targets(run_.stages.target());
   v1::StageOptions options;
   options.mutable_bundle()->set_target_name(target.name());
@@ -96,7 +96,8 @@ std::shared_ptr<PendingStage> TargetSide::StartBundle(const Binary& binary) {
        As("model", request_.model()), As("target", target.digest())});
 }
 
-std::shared_ptr<PendingStage> TargetSide::StartCounting(const Binary& binary) {
+std::shared_ptr<PendingStage> TargetStages::StartCounting(
+    const Binary& binary) {
   v1::StageOptions options;
   const bool timing_only = request_.options().timing_only();
   options.mutable_count_cycles()->set_timing_only(timing_only);
@@ -107,7 +108,7 @@ std::shared_ptr<PendingStage> TargetSide::StartCounting(const Binary& binary) {
   return run_.stages.Start("count_cycles", options, std::move(inputs));
 }
 
-absl::Status TargetSide::PackOutputs(const std::vector<v1::Digest>& outputs) {
+absl::Status TargetStages::PackOutputs(const std::vector<v1::Digest>& outputs) {
   v1::StageOptions options;
   *options.mutable_pack_outputs()->mutable_transforms() = request_.transforms();
   std::vector<v1::BlobRef> inputs;
@@ -119,7 +120,7 @@ absl::Status TargetSide::PackOutputs(const std::vector<v1::Digest>& outputs) {
   return absl::OkStatus();
 }
 
-absl::Status TargetSide::Interpret() {
+absl::Status TargetStages::Interpret() {
   EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
   EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
@@ -144,7 +145,7 @@ absl::Status TargetSide::Interpret() {
   return PackOutputs(outputs);
 }
 
-absl::Status TargetSide::Simulate(const Binary& binary) {
+absl::Status TargetStages::Simulate(const Binary& binary) {
   EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
   EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   Totals totals;
@@ -188,7 +189,7 @@ absl::Status TargetSide::Simulate(const Binary& binary) {
   return absl::OkStatus();
 }
 
-absl::Status TargetSide::Run() {
+absl::Status TargetStages::Run() {
   EK_ASSIGN_OR_RETURN(const v1::StageResult resolved, run_.resolve->Wait());
   EK_ASSIGN_OR_RETURN(const Binary binary, Compile(resolved));
   *run_.report.mutable_program() = binary.program.digest();
@@ -211,15 +212,15 @@ absl::Status TargetSide::Run() {
 }  // namespace
 
 absl::Status RunOnTarget(const v1::CreateJobRequest& request,
-                         const ModelSide& model, JobContext& context,
+                         const ModelStages& model, JobContext& context,
                          TargetRun& run) {
-  return TargetSide(request, model, context, run).Run();
+  return TargetStages(request, model, context, run).Run();
 }
 
 absl::Status RunOnReference(const v1::CreateJobRequest& request,
-                            const ModelSide& model, JobContext& context,
+                            const ModelStages& model, JobContext& context,
                             TargetRun& run) {
-  return TargetSide(request, model, context, run).Interpret();
+  return TargetStages(request, model, context, run).Interpret();
 }
 
 }  // namespace edgekiln::server
