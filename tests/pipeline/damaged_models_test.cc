@@ -5,13 +5,13 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "gtest/gtest.h"
 #include "tests/dla/pipeline.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -50,15 +50,6 @@ void Damage(Rng& rng, std::string& bytes) {
         break;
     }
   }
-}
-
-void ExpectUserError(const absl::Status& status) {
-  const auto detail = GetErrorDetail(status);
-  ASSERT_TRUE(detail.has_value()) << status;
-  EXPECT_EQ(detail->fault, Fault::kUser) << status;
-  EXPECT_FALSE(detail->what.empty());
-  EXPECT_FALSE(detail->fix.empty()) << status;
-  EXPECT_FALSE(detail->where.empty()) << status;
 }
 
 void CompileDamaged(const std::string& whole) {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/error.h"
 #include "compiler/frontend/onnx/onnx_import.h"
 #include "compiler/frontend/onnx/test_model.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/support/heap_peak.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -276,14 +276,6 @@ Models MuchMemory() {
   return models;
 }
 
-void ExpectUserError(const absl::Status& status) {
-  const auto detail = GetErrorDetail(status);
-  ASSERT_TRUE(detail.has_value()) << status;
-  EXPECT_EQ(detail->fault, Fault::kUser) << status;
-  EXPECT_FALSE(detail->where.empty()) << status;
-  EXPECT_FALSE(detail->fix.empty()) << status;
-}
-
 TEST(OnnxHostileTest, ASmallFileTakesLittleMemory) {
   constexpr int64_t kMaxBytes = int64_t{64} << 20;
   for (const Hostile& hostile : MuchMemory()) {
@@ -298,7 +290,7 @@ TEST(OnnxHostileTest, ASmallFileTakesLittleMemory) {
       const absl::Status simplified = Simplify(*graph);
       EXPECT_TRUE(simplified.ok()) << simplified;
     } else {
-      ExpectUserError(graph.status());
+      tests::ExpectUserError(graph.status());
     }
     EXPECT_LT(peak.bytes(), kMaxBytes);
   }
@@ -350,7 +342,7 @@ TEST(OnnxHostileTest, WhatOnceCrashedIsRefusedOrImports) {
     if (graph.ok()) {
       EXPECT_TRUE(Simplify(*graph).ok());
     } else {
-      ExpectUserError(graph.status());
+      tests::ExpectUserError(graph.status());
     }
   }
 }

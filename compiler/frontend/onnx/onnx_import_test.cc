@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "compiler/frontend/onnx/op_case.h"
 #include "compiler/frontend/onnx/test_model.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -67,11 +67,7 @@ TEST_P(OnnxErrorTest, SaysWhatWhereAndFix) {
     EXPECT_NE(graph.status().message().find(text), absl::string_view::npos)
         << graph.status() << " lacks " << text;
   }
-  const auto detail = GetErrorDetail(graph.status());
-  ASSERT_TRUE(detail.has_value()) << graph.status();
-  EXPECT_EQ(detail->fault, Fault::kUser);
-  EXPECT_FALSE(detail->where.empty());
-  EXPECT_FALSE(detail->fix.empty());
+  tests::ExpectUserError(graph.status());
 }
 
 constexpr absl::StatusCode kUnsupported = absl::StatusCode::kUnimplemented;

@@ -11,9 +11,7 @@ namespace {
 
 using onnx_import::TestModel;
 
-// Hand-computed; 1 2 / 3 4 is the usual picture.
-const std::vector<float> kPicture = {1, 2, 3, 4};
-
+// Computed by hand.
 const OpCase kArithmeticCases[] = {
     {"AddBroadcasts",
      Binary({2, 2}, {2}).Node("Add", {"x", "z"}, {"y"}),

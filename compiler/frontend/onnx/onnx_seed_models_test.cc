@@ -7,7 +7,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "base/error.h"
 #include "base/rng.h"
 #include "compiler/frontend/onnx/converters.h"
 #include "compiler/frontend/onnx/model_mutator.h"
@@ -15,17 +14,10 @@
 #include "compiler/frontend/onnx/seed_models.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-void ExpectUserError(const absl::Status& status) {
-  const auto detail = GetErrorDetail(status);
-  ASSERT_TRUE(detail.has_value()) << status;
-  EXPECT_EQ(detail->fault, Fault::kUser) << status;
-  EXPECT_FALSE(detail->where.empty()) << status;
-  EXPECT_FALSE(detail->fix.empty()) << status;
-}
 
 TEST(OnnxSeedModelsTest, ReachEveryOperator) {
   std::string seeds;
@@ -77,7 +69,7 @@ TEST(OnnxSeedModelsTest, ImportOrAreRefusedWhateverChanges) {
       SCOPED_TRACE(model.DebugString());
       absl::StatusOr<Graph> graph = ImportOnnx(model.SerializeAsString());
       if (!graph.ok()) {
-        ExpectUserError(graph.status());
+        tests::ExpectUserError(graph.status());
         ++refused;
         continue;
       }

@@ -1,5 +1,5 @@
-#ifndef EDGEKILN_COMPILER_FRONTEND_ONNX_OP_CASE_H_
-#define EDGEKILN_COMPILER_FRONTEND_ONNX_OP_CASE_H_
+#ifndef EK_COMPILER_FRONTEND_ONNX_OP_CASE_H_
+#define EK_COMPILER_FRONTEND_ONNX_OP_CASE_H_
 
 #include <cstdint>
 #include <ostream>
@@ -21,6 +21,9 @@ struct OpCase {
   std::vector<int64_t> shape;  // Of y.
 };
 
+// 1 2 / 3 4, as many of them read it.
+inline const std::vector<float> kPicture = {1, 2, 3, 4};
+
 inline void PrintTo(const OpCase& row, std::ostream* out) { *out << row.name; }
 
 // A model with the input x, or x and z, and the output y; no nodes yet.
@@ -37,4 +40,4 @@ inline std::string CaseName(const testing::TestParamInfo<OpCase>& info) {
 
 }  // namespace edgekiln::compiler
 
-#endif  // EDGEKILN_COMPILER_FRONTEND_ONNX_OP_CASE_H_
+#endif  // EK_COMPILER_FRONTEND_ONNX_OP_CASE_H_
