@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "ops/exp.h"
@@ -44,20 +43,13 @@ void LogSoftmaxTabulated(const v1::LogSoftmax& op, const TensorView& input,
   const float to = output.quantization.scale[0];
   const double zero = output.quantization.zero_point[0];
   const QuantizedRange range = RangeOf(output.type);
-  const std::array<float, 256> table = ExpTable(1, from);
+  const ExpTable table(1, from);
   const float scale = from / to;
   const T* x = input.as<T>();
   T* y = output.as<T>();
   ForEachLine(
       output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
-        T largest = x[at];
-        for (int64_t i = 1; i < count; ++i) {
-          largest = std::max(largest, x[at + i * step]);
-        }
-        float sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          sum += table[largest - x[at + i * step]];
-        }
+        const auto [largest, sum] = table.SumOf(x + at, count, step);
         const auto log = static_cast<float>(Log(double{sum}));
         const float whole = (from * static_cast<float>(largest) + log) / to;
         for (int64_t i = 0; i < count; ++i) {

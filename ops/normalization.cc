@@ -80,6 +80,18 @@ void L2(const v1::L2Normalization& op, const T* x, T* y,
   });
 }
 
+// Of `count` values that lie `step` apart.
+template <typename T>
+int64_t SumOfSquares(const T* x, int32_t zero_point, int64_t count,
+                     int64_t step) {
+  int64_t sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t value = x[i * step] - zero_point;
+    sum += value * value;
+  }
+  return sum;
+}
+
 // Longer lines might not sum up within int32.
 constexpr int64_t kMaxFixedLine = 33025;
 
@@ -100,12 +112,8 @@ void L2Fixed(const v1::L2Normalization& op, const TensorView& input,
   T* y = output.as<T>();
   ForEachLine(
       output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
-        int32_t sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          const int32_t value = x[at + i * step] - zero_point;
-          sum += value * value;
-        }
-        FixedPointMultiplier factor = FixedInverseSqrt(sum);
+        FixedPointMultiplier factor = FixedInverseSqrt(static_cast<int32_t>(
+            SumOfSquares(x + at, zero_point, count, step)));
         factor.shift += 7;
         for (int64_t i = 0; i < count; ++i) {
           y[at + i * step] =
@@ -118,6 +126,9 @@ void L2Fixed(const v1::L2Normalization& op, const TensorView& input,
 template <typename T>
 void L2Quantized(const v1::L2Normalization& op, const TensorView& input,
                  const MutableTensorView& output) {
+  if constexpr (sizeof(T) == 1) {
+    if (IsFixedL2(output, op.axis())) return L2Fixed<T>(op, input, output);
+  }
   const double scale = input.quantization.scale[0];
   const int32_t zero_point = input.quantization.zero_point[0];
   const RealQuantizer<T> quantize(output);
@@ -125,13 +136,10 @@ void L2Quantized(const v1::L2Normalization& op, const TensorView& input,
   T* y = output.as<T>();
   ForEachLine(
       output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
-        int64_t sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          const int64_t value = x[at + i * step] - zero_point;
-          sum += value * value;
-        }
-        const double size = std::max(
-            scale * std::sqrt(static_cast<double>(sum)), double{op.epsilon()});
+        const auto sum =
+            static_cast<double>(SumOfSquares(x + at, zero_point, count, step));
+        const double size =
+            std::max(scale * std::sqrt(sum), double{op.epsilon()});
         for (int64_t i = 0; i < count; ++i) {
           const double value = scale * (x[at + i * step] - zero_point);
           y[at + i * step] = quantize(value / size);
@@ -174,18 +182,10 @@ absl::Status L2Normalization(const v1::L2Normalization& op,
       L2(op, input.as<double>(), output.as<double>(), output.shape);
       break;
     case v1::INT8:
-      if (IsFixedL2(output, op.axis())) {
-        L2Fixed<int8_t>(op, input, output);
-      } else {
-        L2Quantized<int8_t>(op, input, output);
-      }
+      L2Quantized<int8_t>(op, input, output);
       break;
     case v1::UINT8:
-      if (IsFixedL2(output, op.axis())) {
-        L2Fixed<uint8_t>(op, input, output);
-      } else {
-        L2Quantized<uint8_t>(op, input, output);
-      }
+      L2Quantized<uint8_t>(op, input, output);
       break;
     case v1::INT16:
       L2Quantized<int16_t>(op, input, output);

@@ -217,6 +217,34 @@ TEST(ResizeTest, CropsAndExtrapolates) {
   EXPECT_EQ(y.values, (std::vector<float>{2, 4, -9}));
 }
 
+// 0.6f * 5 is 3 in float, 3.0000001 in double. The scale has no say.
+TEST(ResizeTest, CropsInFloat) {
+  v1::OpAttributes op;
+  R& resize = *op.mutable_resize();
+  resize.set_coordinates(R::TF_CROP_AND_RESIZE);
+  resize.set_nearest_rounding(R::CEIL);
+  resize.add_shape(2);
+  resize.add_scale(0.34f);
+  resize.add_roi(0);
+  resize.add_roi(0.6f);
+  TestTensor<float> x{{6}, {0, 1, 2, 3, 4, 5}}, y{{2}};
+  const absl::Status status = Compute(op, {x.view()}, y);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(y.values, (std::vector<float>{0, 3}));
+}
+
+// A quarter of each: what is added to 1 is half of its last bit, three times.
+TEST(ResizeTest, FloatsAreSummedInFloat) {
+  v1::OpAttributes op;
+  R& resize = *op.mutable_resize();
+  resize.set_mode(R::LINEAR);
+  for (const int64_t extent : {1, 1, 1, 1}) resize.add_shape(extent);
+  TestTensor<float> x{{1, 2, 2, 1}, {4, 0x1p-22f, 0x1p-22f, 0x1p-22f}};
+  TestTensor<float> y{{1, 1, 1, 1}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_EQ(y.values, std::vector<float>{1});
+}
+
 TEST(ResizeTest, ImagesOfAnyType) {
   v1::OpAttributes op;
   R& resize = *op.mutable_resize();

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
 #include <vector>
@@ -19,8 +18,7 @@ namespace {
 template <typename T>
 void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
                       const MutableTensorView& output) {
-  const std::array<float, 256> table =
-      ExpTable(op.beta(), input.quantization.scale[0]);
+  const ExpTable table(op.beta(), input.quantization.scale[0]);
   const QuantizedRange range = RangeOf(output.type);
   const float output_scale = output.quantization.scale[0];
   const int32_t zero_point = output.quantization.zero_point[0];
@@ -28,14 +26,7 @@ void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
   T* y = output.as<T>();
   ForEachLine(
       output.shape, op.axis(), [&](int64_t at, int64_t count, int64_t step) {
-        T largest = x[at];
-        for (int64_t i = 0; i < count; ++i) {
-          largest = std::max(largest, x[at + i * step]);
-        }
-        float sum = 0;
-        for (int64_t i = 0; i < count; ++i) {
-          sum += table[largest - x[at + i * step]];
-        }
+        const auto [largest, sum] = table.SumOf(x + at, count, step);
         const float factor = 1.0f / (sum * output_scale);
         for (int64_t i = 0; i < count; ++i) {
           const float steps = table[largest - x[at + i * step]] * factor;
