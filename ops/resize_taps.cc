@@ -76,6 +76,13 @@ double Coordinate(const v1::Resize& op, int axis, int64_t in, int64_t out,
   }
 }
 
+// Infinities that floats came to, on their side of every image; what is no
+// number, before it.
+double Bounded(double x) {
+  constexpr double kFar = 0x1p40;
+  return x > -kFar ? std::min(x, kFar) : -kFar;
+}
+
 double LinearWeight(double distance) {
   return std::max(0.0, 1 - std::fabs(distance));
 }
@@ -107,8 +114,9 @@ AxisTaps::AxisTaps(const v1::Resize& op, int axis, int64_t in, int64_t out) {
                       op.coordinates() != v1::Resize::TF_CROP_AND_RESIZE;
   identity_ = in == out;
   for (int64_t position = 0; position < out; ++position) {
-    const double x = scaled ? ScaledCoordinate(op, axis, in, out, position)
-                            : Coordinate(op, axis, in, out, position);
+    const double x =
+        Bounded(scaled ? ScaledCoordinate(op, axis, in, out, position)
+                       : Coordinate(op, axis, in, out, position));
     const bool outside = x < 0 || x > static_cast<double>(in - 1);
     if (op.coordinates() == v1::Resize::TF_CROP_AND_RESIZE && outside) {
       identity_ = false;

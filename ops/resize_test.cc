@@ -233,6 +233,45 @@ TEST(ResizeTest, CropsInFloat) {
   EXPECT_EQ(y.values, (std::vector<float>{0, 3}));
 }
 
+struct FarCase {
+  R::Coordinates coordinates;
+  std::vector<float> scale, roi;
+  std::vector<float> y;
+};
+
+// What floats make of coordinates beyond all measure: infinities, and of two
+// infinities no number at all, which lies before the image.
+TEST(ResizeTest, CoordinatesBeyondAllMeasureStayInTheImage) {
+  constexpr float kTiny = 0x1p-149f, kHuge = 3e38f;
+  const FarCase cases[] = {
+      {R::HALF_PIXEL, {kTiny}, {}, {3, 3}},
+      {R::ASYMMETRIC, {kTiny}, {}, {1, 3}},
+      {R::TF_HALF_PIXEL_FOR_NN, {kTiny}, {}, {3, 3}},
+      {R::HALF_PIXEL_SYMMETRIC, {kTiny}, {}, {1, 1}},
+      {R::HALF_PIXEL_SYMMETRIC, {kHuge}, {}, {2, 2}},
+      {R::TF_CROP_AND_RESIZE, {}, {kHuge, -kHuge}, {-9, -9}},
+      {R::TF_CROP_AND_RESIZE, {}, {-kHuge, kHuge}, {-9, -9}},
+  };
+  for (const FarCase& c : cases) {
+    for (const R::Mode mode : {R::NEAREST, R::LINEAR, R::CUBIC}) {
+      v1::OpAttributes op;
+      R& resize = *op.mutable_resize();
+      resize.set_mode(mode);
+      resize.set_coordinates(c.coordinates);
+      resize.set_cubic_coeff_a(-0.75f);
+      resize.set_extrapolation_value(-9);
+      resize.add_shape(2);
+      *resize.mutable_scale() = {c.scale.begin(), c.scale.end()};
+      *resize.mutable_roi() = {c.roi.begin(), c.roi.end()};
+      TestTensor<float> x{{3}, {1, 2, 3}}, y{{2}};
+      const absl::Status status = Compute(op, {x.view()}, y);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(y.values, c.y)
+          << R::Coordinates_Name(c.coordinates) << " " << R::Mode_Name(mode);
+    }
+  }
+}
+
 // A quarter of each: what is added to 1 is half of its last bit, three times.
 TEST(ResizeTest, FloatsAreSummedInFloat) {
   v1::OpAttributes op;
@@ -273,6 +312,22 @@ TEST(ResizeTest, QuantizedBilinear) {
       (-100 * (1024 - 683) * 1024 + 101 * 683 * 1024 + (1 << 19)) >> 20;
   EXPECT_EQ(y.values,
             (std::vector<int8_t>{-100, static_cast<int8_t>(between), 101}));
+}
+
+// Steps of round(2048 / 4096), twice as long as they should be: from the middle
+// on all lies past the end.
+TEST(ResizeTest, QuantizedBilinearStaysInTheImage) {
+  v1::OpAttributes op;
+  R& resize = *op.mutable_resize();
+  resize.set_mode(R::LINEAR);
+  resize.set_coordinates(R::ALIGN_CORNERS);
+  for (const int64_t extent : {1, 1, 4097, 1}) resize.add_shape(extent);
+  TestTensor<int8_t> x{{1, 1, 3, 1}, {-100, 0, 100}, {0.5f}, {0}};
+  TestTensor<int8_t> y{{1, 1, 4097, 1}, {}, {0.5f}, {0}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  EXPECT_EQ(y.values[512], -50);
+  EXPECT_EQ(y.values[1024], 0);
+  for (int i = 2048; i < 4097; ++i) ASSERT_EQ(y.values[i], 100) << i;
 }
 
 TEST(ResizeTest, RefusesTablesThatWouldFillTheMemory) {
