@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
+#include "ops/real_quantizer.h"
+
 namespace edgekiln::ops {
 
 // A function of int16 values as TensorFlow Lite's integer kernels compute it:
@@ -39,9 +41,9 @@ class InterpolatedTable {
       const F value = std::round(f(left) * inverse);
       const F between = std::round((f(right) * inverse + value) / 2);
       const F middle = std::round(f(left + step / 2) * inverse);
-      values_[i] = Limited(value - std::round((between - middle) / 2));
+      values_[i] = ToInt16(value - std::round((between - middle) / 2));
     }
-    values_[kPieces] = Limited(std::round(f(last) * inverse));
+    values_[kPieces] = ToInt16(std::round(f(last) * inverse));
   }
 
   // Sums wrap around.
@@ -55,11 +57,8 @@ class InterpolatedTable {
  private:
   static constexpr int kPieces = 512;
 
-  // Written so that NaN gives the lower bound.
-  template <typename F>
-  static int16_t Limited(F value) {
-    if (!(value > F{-32768})) return -32768;
-    return value < F{32767} ? static_cast<int16_t>(value) : int16_t{32767};
+  static int16_t ToInt16(double value) {
+    return static_cast<int16_t>(Limited(value, {-32768, 32767}));
   }
 
   std::array<int16_t, kPieces + 1> values_;

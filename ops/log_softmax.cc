@@ -55,8 +55,8 @@ void LogSoftmaxTabulated(const v1::LogSoftmax& op, const TensorView& input,
         for (int64_t i = 0; i < count; ++i) {
           const float steps =
               scale * static_cast<float>(x[at + i * step]) - whole;
-          y[at + i * step] = static_cast<T>(std::clamp<double>(
-              std::nearbyint(steps) + zero, range.min, range.max));
+          y[at + i * step] =
+              static_cast<T>(Limited(std::nearbyint(steps) + zero, range));
         }
       });
 }

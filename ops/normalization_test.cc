@@ -111,6 +111,32 @@ TEST(NormalizationTest, LogSoftmaxIsTheLogOfSoftmax) {
   }
 }
 
+// Scales at the ends of the floats make infinities, and of those what is no
+// number: that is the lower bound.
+TEST(NormalizationTest, QuantizedResultsOfExtremeScales) {
+  struct Case {
+    float in_scale, beta, out_scale;
+    std::vector<int8_t> softmax, log_softmax;
+  };
+  const Case cases[] = {
+      {1, 1, 0x1p-149f, {127, -128}, {-128, -128}},
+      {3e38f, 1, 0x1p-149f, {127, -128}, {-128, -128}},
+      {3e38f, 2, 1.0f / 256, {-128, -128}, {-128, -128}},
+      {3e38f, 1, 3e38f, {-128, -128}, {-128, -128}},
+  };
+  for (const Case& c : cases) {
+    TestTensor<int8_t> x{{2}, {127, -128}, {c.in_scale}, {0}};
+    TestTensor<int8_t> y{{2}, {}, {c.out_scale}, {-128}};
+    v1::OpAttributes op;
+    op.mutable_softmax()->set_beta(c.beta);
+    ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+    EXPECT_EQ(y.values, c.softmax) << c.in_scale << " " << c.out_scale;
+    op.mutable_log_softmax();
+    ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+    EXPECT_EQ(y.values, c.log_softmax) << c.in_scale << " " << c.out_scale;
+  }
+}
+
 template <typename T>
 void ExpectQuantizedRules(float in_scale, float out_scale, int32_t out_zero,
                           int tolerance) {

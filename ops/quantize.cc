@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cmath>
 
 #include "base/status_macros.h"
@@ -6,6 +5,7 @@
 #include "ops/element_types.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
+#include "ops/real_quantizer.h"
 
 namespace edgekiln::ops {
 namespace {
@@ -37,11 +37,7 @@ void FromFloat(v1::Rounding rounding, const TensorView& input,
   ForEachElement(output.shape, q, [&](int64_t i, int64_t c) {
     const From ratio = x[i] / static_cast<From>(q.scale[c]);
     const double steps = even ? std::nearbyint(ratio) : std::round(ratio);
-    const double value = steps + q.zero_point[c];
-    // Written so that NaN gives the lower bound.
-    y[i] = value >= range.min
-               ? static_cast<To>(std::min(value, double(range.max)))
-               : static_cast<To>(range.min);
+    y[i] = static_cast<To>(Limited(steps + q.zero_point[c], range));
   });
 }
 

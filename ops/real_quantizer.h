@@ -3,14 +3,22 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "ops/quantized_parameters.h"
 #include "ops/tensor_view.h"
 
 namespace edgekiln::ops {
 
+// Whole steps limited to `range`; NaN, too, is the lower bound.
+inline int32_t Limited(double steps, QuantizedRange range) {
+  return steps > range.min
+             ? static_cast<int32_t>(std::min<double>(steps, range.max))
+             : range.min;
+}
+
 // Real results of a quantized op that computes in double:
-// clamp(half_away(real / scale) + zero_point), NaN as the lower bound.
+// Limited(half_away(real / scale) + zero_point).
 template <typename T>
 class RealQuantizer {
  public:
@@ -20,9 +28,8 @@ class RealQuantizer {
         range_(RangeOf(output.type)) {}
 
   T operator()(double real) const {
-    const double steps = std::round(real / scale_) + zero_point_;
-    if (!(steps > range_.min)) return static_cast<T>(range_.min);
-    return static_cast<T>(std::min<double>(steps, range_.max));
+    return static_cast<T>(
+        Limited(std::round(real / scale_) + zero_point_, range_));
   }
 
  private:

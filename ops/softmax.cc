@@ -21,7 +21,7 @@ void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
   const ExpTable table(op.beta(), input.quantization.scale[0]);
   const QuantizedRange range = RangeOf(output.type);
   const float output_scale = output.quantization.scale[0];
-  const int32_t zero_point = output.quantization.zero_point[0];
+  const double zero_point = output.quantization.zero_point[0];
   const T* x = input.as<T>();
   T* y = output.as<T>();
   ForEachLine(
@@ -30,11 +30,8 @@ void SoftmaxQuantized(const v1::Softmax& op, const TensorView& input,
         const float factor = 1.0f / (sum * output_scale);
         for (int64_t i = 0; i < count; ++i) {
           const float steps = table[largest - x[at + i * step]] * factor;
-          // At most 1 / output_scale, which may exceed int32.
-          const float limited = std::min(steps + 0.5f, 65536.0f);
-          const int32_t value = static_cast<int32_t>(limited) + zero_point;
-          y[at + i * step] =
-              static_cast<T>(std::clamp(value, range.min, range.max));
+          y[at + i * step] = static_cast<T>(
+              Limited(std::trunc(steps + 0.5f) + zero_point, range));
         }
       });
 }

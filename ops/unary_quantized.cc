@@ -11,6 +11,7 @@
 #include "ops/fixed_point.h"
 #include "ops/quantized_arithmetic.h"
 #include "ops/quantized_parameters.h"
+#include "ops/real_quantizer.h"
 #include "ops/unary_function.h"
 #include "ops/value_table.h"
 
@@ -59,11 +60,7 @@ int32_t RealResult(const U& op, const Steps& s, bool is_8_bit, int32_t q) {
     const double x = double{s.input_scale} * (q - s.input_zero_point);
     steps = std::round(UnaryOf(op, x) / double{s.output_scale});
   }
-  steps += s.output_zero_point;
-  // Written so that NaN gives the lower bound.
-  return steps >= s.range.min
-             ? static_cast<int32_t>(std::min(steps, double(s.range.max)))
-             : s.range.min;
+  return Limited(steps + s.output_zero_point, s.range);
 }
 
 // LEAKY_RELU, ABS and NEG multiply by one factor per sign of the input.
@@ -118,13 +115,12 @@ int32_t HardSwishResult(const HardSwishFactors& f, const Steps& s, int32_t q) {
 }
 
 ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
+  const ValueFunction of_real = [&op, s, is_8_bit](int32_t q) {
+    return RealResult(op, s, is_8_bit, q);
+  };
   // What HALF_EVEN stands for computes in floats, whose roundings make ties of
   // what is none: 5 steps times 0.1f.
-  if (s.rounding == v1::HALF_EVEN) {
-    return [&op, s, is_8_bit](int32_t q) {
-      return RealResult(op, s, is_8_bit, q);
-    };
-  }
+  if (s.rounding == v1::HALF_EVEN) return of_real;
   switch (op.function()) {
     case U::LEAKY_RELU:
       return TwoSlopes(op.alpha(), 1, s);
@@ -134,14 +130,12 @@ ValueFunction FunctionOf(const U& op, const Steps& s, bool is_8_bit) {
       return TwoSlopes(-1, -1, s);
     case U::HARD_SWISH: {
       const HardSwishFactors factors = HardSwishFactorsOf(s);
-      if (!is_8_bit || factors.output.shift > 0) break;
+      if (!is_8_bit || factors.output.shift > 0) return of_real;
       return [=](int32_t q) { return HardSwishResult(factors, s, q); };
     }
     default:
-      break;
+      return of_real;
   }
-  return
-      [&op, s, is_8_bit](int32_t q) { return RealResult(op, s, is_8_bit, q); };
 }
 
 template <typename T, typename F>
