@@ -131,14 +131,15 @@ void AddJob(CLI::App& app, RawOptions& raw) {
                   "KEY: for editors that ask at every change"))
       ->type_name("KEY")
       ->group(kGroup);
-  app.add_option("--queue-timeout", raw.queue_timeout,
-                 WrapHelp("The job fails, exit code 4, if no worker takes it "
-                          "in that time"))
+  app.add_option(
+         "--queue-timeout", raw.queue_timeout,
+         WrapHelp("The job fails, exit code 4, if it waits that long for "
+                  "a worker"))
       ->type_name("DURATION")
       ->group(kGroup);
   app.add_option("--run-timeout", raw.run_timeout,
                  WrapHelp("The job fails, exit code 5, that long after a "
-                          "worker took it"))
+                          "worker has begun it"))
       ->type_name("DURATION")
       ->group(kGroup);
 }

@@ -1,5 +1,6 @@
 #include "server/daemon/active_job.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -30,11 +31,14 @@ absl::Duration DurationOf(const v1::JobOptions& options,
   return absl::Microseconds(TimeUtil::DurationToMicroseconds(value));
 }
 
-absl::Status RunDeadlinePassed(absl::Duration limit) {
+// `told`: what the job waits for; empty if it does not.
+absl::Status RunDeadlinePassed(absl::Duration limit,
+                               const v1::JobEvent::Waiting& told) {
   return MakeError(absl::StatusCode::kDeadlineExceeded,
                    {.fault = Fault::kQuota,
                     .reason = "RUN_DEADLINE",
                     .what = "the job's run deadline has passed",
+                    .where = told.reason(),
                     .limit = absl::FormatDuration(limit),
                     .fix = "give it more time; what is finished is not "
                            "computed again"});
@@ -46,7 +50,7 @@ absl::Status QueueDeadlinePassed(absl::Duration limit,
       absl::StatusCode::kDeadlineExceeded,
       {.fault = Fault::kQuota,
        .reason = "QUEUE_DEADLINE",
-       .what = "no worker took the job before its queue deadline",
+       .what = "no worker took the job's next stage before its queue deadline",
        .where = told.reason(),
        .limit = absl::FormatDuration(limit),
        .fix = "start edgekiln-worker, or give the job more time to wait"});
@@ -72,7 +76,8 @@ ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
       run_deadline_(DurationOf(request_.options(),
                                &v1::JobOptions::has_run_deadline,
                                request_.options().run_deadline())),
-      job_(job) {}
+      job_(job),
+      waits_since_(queued_at_) {}
 
 std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
                                           StageRunner& runner,
@@ -100,11 +105,12 @@ void ActiveJob::StartRunning() {
   journal_.Append(id_, StateEvent(v1::RUNNING));
 }
 
-// With the lock held.
+// With the lock held: a worker took a stage, or is done with it.
 void ActiveJob::TookWorker() {
   StartRunning();
   told_.Clear();
-  if (leased_at_ == absl::InfiniteDuration()) leased_at_ = clock_.Monotonic();
+  waits_since_ = clock_.Monotonic();
+  leased_at_ = std::min(leased_at_, waits_since_);
 }
 
 // With the lock held. Whether it is worth an event.
@@ -127,41 +133,44 @@ StageGroupHooks ActiveJob::Hooks() {
     if (self == nullptr) return;
     self->Tell([&](v1::JobEvent& event) { return fill(*self, event); });
   };
-  hooks.started = [tell](const std::string& stage, int target) {
+  hooks.started = [tell](const StageId& stage) {
     tell([&](ActiveJob& self, v1::JobEvent& event) {
       self.TookWorker();
       self.at_workers_.insert(stage);
-      event.mutable_stage_started()->set_name(stage);
-      event.mutable_stage_started()->set_target(target);
+      event.mutable_stage_started()->set_name(stage.name);
+      event.mutable_stage_started()->set_target(stage.target);
       return true;
     });
   };
-  hooks.progress = [tell](const std::string& stage,
+  hooks.progress = [tell](const StageId& stage,
                           const v1::StageProgress& progress) {
     tell([&](ActiveJob& self, v1::JobEvent& event) {
       const absl::Duration now = self.clock_.Monotonic();
       if (now - self.last_progress_ < kProgressInterval) return false;
       self.last_progress_ = now;
-      event.mutable_progress()->set_stage(stage);
+      event.mutable_progress()->set_stage(stage.name);
       *event.mutable_progress()->mutable_progress() = progress;
       return true;
     });
   };
-  hooks.waiting = [tell](const std::string& stage,
+  hooks.waiting = [tell](const StageId& stage,
                          const v1::JobEvent::Waiting& why) {
     tell([&](ActiveJob& self, v1::JobEvent& event) {
       // Either it never was at a worker, or that one was lost.
-      self.at_workers_.erase(stage);
+      if (self.at_workers_.erase(stage) > 0) {
+        self.waits_since_ = self.clock_.Monotonic();
+      }
       if (!self.at_workers_.empty() || !self.TellWaiting(why)) return false;
       *event.mutable_waiting() = why;
       return true;
     });
   };
-  hooks.finished = [tell](const v1::Report::Stage& record) {
+  hooks.finished = [tell](const StageId& stage,
+                          const v1::Report::Stage& record) {
     tell([&](ActiveJob& self, v1::JobEvent& event) {
       self.StartRunning();
       if (record.cache() != v1::Report::Stage::HIT) self.TookWorker();
-      self.at_workers_.erase(record.name());
+      self.at_workers_.erase(stage);
       *self.job_.add_stages() = record;
       *event.mutable_stage_finished() = record;
       return true;
@@ -197,11 +206,12 @@ absl::Status ActiveJob::Overdue() {
   const absl::Duration now = clock_.Monotonic();
   std::lock_guard lock(mutex_);
   if (over_) return absl::OkStatus();
-  if (leased_at_ != absl::InfiniteDuration()) {
-    return now - leased_at_ > run_deadline_ ? RunDeadlinePassed(run_deadline_)
-                                            : absl::OkStatus();
+  if (leased_at_ != absl::InfiniteDuration() &&
+      now - leased_at_ > run_deadline_) {
+    return RunDeadlinePassed(run_deadline_, told_);
   }
-  return now - queued_at_ > queue_deadline_
+  // Between two stages it waits as well: for the worker of the next one.
+  return at_workers_.empty() && now - waits_since_ > queue_deadline_
              ? QueueDeadlinePassed(queue_deadline_, told_)
              : absl::OkStatus();
 }

@@ -74,7 +74,8 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   // All guarded by mutex_.
   v1::Job job_;
   absl::Duration leased_at_ = absl::InfiniteDuration();  // The first stage.
-  std::set<std::string> at_workers_;                     // Stages.
+  std::set<StageId> at_workers_;
+  absl::Duration waits_since_;  // Unless there are some of them.
   absl::Status stop_reason_;
   bool over_ = false;
   absl::Duration last_progress_ = -absl::InfiniteDuration();

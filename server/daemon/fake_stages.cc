@@ -212,13 +212,14 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
     id = next_id_++;
     executed_.push_back(request.stage);
     blocked = !blocked_stage_.empty() && request.stage == blocked_stage_;
-    if (blocked) {
-      leased = blocked_leased_;
-      blocked_[id] = callbacks;
-    }
+    if (blocked) leased = blocked_leased_;
   }
   if (leased && callbacks.leased) callbacks.leased();
-  if (blocked) return id;
+  if (blocked) {
+    std::lock_guard lock(mutex_);
+    blocked_[id] = std::move(callbacks);
+    return id;
+  }
   absl::StatusOr<v1::StageResult> result =
       RunFakeStage(request.options, request.inputs, blobs_);
   if (!result.ok()) {
@@ -256,6 +257,11 @@ void FakeLeases::Block(const std::string& stage, bool leased) {
   std::lock_guard lock(mutex_);
   blocked_stage_ = stage;
   blocked_leased_ = leased;
+}
+
+bool FakeLeases::Blocks() {
+  std::lock_guard lock(mutex_);
+  return !blocked_.empty();
 }
 
 }  // namespace edgekiln::server

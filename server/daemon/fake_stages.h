@@ -45,6 +45,8 @@ class FakeLeases : public LeaseSource {
   // Leases of this stage stay open until Cancel(): no worker takes them, or one
   // did and works on.
   void Block(const std::string& stage, bool leased = false);
+  // Whether such a lease is open.
+  bool Blocks();
 
  private:
   cache::BlobStore& blobs_;

@@ -1,5 +1,6 @@
 #include "server/daemon/job_manager.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <future>
 #include <memory>
@@ -180,37 +181,43 @@ TEST_F(JobManagerTest, AQueuedJobSaysHowManyAreBefore) {
   EXPECT_EQ(Waiting(last).cause(), v1::JobEvent::Waiting::JOBS_AHEAD);
 }
 
-// One counts until a worker has a stage of the job, the other from there on.
+// One counts while no worker has a stage of the job, the other from the first
+// that had one.
 TEST_F(JobManagerTest, DeadlinesOfQueueAndRunAreApart) {
   struct {
     const char* name;
+    const char* stage;  // The first one that does not end.
     bool leased;
     int seconds;  // Since then.
     const char* reason;
   } const kCases[] = {
-      {"waits", false, 9, ""},
-      {"waits too long", false, 11, "QUEUE_DEADLINE"},
-      {"runs", true, 19, ""},
-      {"runs too long", true, 21, "RUN_DEADLINE"},
+      {"waits", "import", false, 9, ""},
+      {"waits too long", "import", false, 11, "QUEUE_DEADLINE"},
+      {"runs", "import", true, 19, ""},
+      {"runs too long", "import", true, 21, "RUN_DEADLINE"},
+      {"waits again", "simplify", false, 9, ""},
+      {"waits again too long", "simplify", false, 11, "QUEUE_DEADLINE"},
+      {"runs again", "simplify", true, 19, ""},
   };
   ASSERT_TRUE(manager_->Start().ok());
   for (const auto& test : kCases) {
     SCOPED_TRACE(test.name);
-    leases_->Block("import", test.leased);
+    leases_->Block(test.stage, test.leased);
     v1::CreateJobRequest request = Request(std::string("int8 ") + test.name);
     // Nothing that a worker could have begun with but the import.
     request.clear_targets();
     request.set_goals(0, v1::INSPECT);
     request.mutable_options()->mutable_queue_deadline()->set_seconds(10);
     request.mutable_options()->mutable_run_deadline()->set_seconds(20);
+    const bool begun = test.leased || test.stage != std::string("import");
     const std::string id = Create(request)->id();
-    while (test.leased && manager_->Get(id)->state() != v1::RUNNING) {
+    while (begun && !leases_->Blocks()) {
     }
     clock_.Advance(absl::Seconds(test.seconds));
     manager_->Tick();
+    journal_->Flush();
     if (test.reason[0] == '\0') {
-      EXPECT_EQ(manager_->Get(id)->state(),
-                test.leased ? v1::RUNNING : v1::QUEUED);
+      EXPECT_EQ(manager_->Get(id)->state(), begun ? v1::RUNNING : v1::QUEUED);
       EXPECT_TRUE(manager_->Cancel(id).ok());
       EXPECT_EQ(AtItsEnd(id).error().reason(), "CANCELLED");
     } else {
@@ -218,6 +225,41 @@ TEST_F(JobManagerTest, DeadlinesOfQueueAndRunAreApart) {
       EXPECT_EQ(AtItsEnd(id).error().reason(), test.reason);
     }
   }
+}
+
+// What one target's stage does is not what the other's of that name does.
+TEST_F(JobManagerTest, AJobOfTwoTargetsWaitsForNoneWhileOneIsAtAWorker) {
+  ASSERT_TRUE(manager_->Start().ok());
+  leases_->Block("tile", /*leased=*/true);
+  const std::string other = Create(Request())->id();
+  while (!leases_->Blocks()) {
+  }
+  leases_->Block("");
+  v1::CreateJobRequest request = Request();
+  *request.add_targets()->mutable_digest() = PutText(*blobs_, "conv;sram=32");
+  request.mutable_options()->mutable_queue_deadline()->set_seconds(10);
+  const std::string id = Create(request)->id();
+  // The first target's tile is that of the other job; the second is done.
+  const auto told = [&](const auto& is) {
+    journal_->Flush();
+    const auto events = store_->Events(id, 0, 1000);
+    return events.ok() && std::any_of(events->begin(), events->end(), is);
+  };
+  while (!told([](const v1::JobEvent& event) {
+    return event.stage_started().name() == "tile" &&
+           event.stage_started().target() == 0;
+  })) {
+  }
+  while (!told([](const v1::JobEvent& event) {
+    return event.stage_finished().name() == "bundle";
+  })) {
+  }
+  clock_.Advance(absl::Seconds(11));
+  manager_->Tick();
+  journal_->Flush();
+  EXPECT_EQ(manager_->Get(id)->state(), v1::RUNNING);
+  EXPECT_TRUE(manager_->Cancel(id).ok());
+  EXPECT_EQ(AtItsEnd(id).error().reason(), "CANCELLED");
 }
 
 TEST_F(JobManagerTest, OldJobsAreForgotten) {

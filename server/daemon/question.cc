@@ -39,7 +39,7 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
                  const std::function<absl::Status(JobContext&)>& ask) {
   const auto complaint = std::make_shared<Complaint>();
   StageGroupHooks hooks;
-  hooks.waiting = [complaint](const std::string&,
+  hooks.waiting = [complaint](const StageId&,
                               const v1::JobEvent::Waiting& why) {
     std::lock_guard lock(complaint->mutex);
     // Busy ones will have time.
@@ -52,11 +52,11 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
     }
     complaint->reason = why.reason();
   };
-  hooks.started = [complaint](const std::string&, int) {
+  hooks.started = [complaint](const StageId&) {
     std::lock_guard lock(complaint->mutex);
     complaint->reason.clear();
   };
-  hooks.finished = [complaint](const v1::Report::Stage&) {
+  hooks.finished = [complaint](const StageId&, const v1::Report::Stage&) {
     std::lock_guard lock(complaint->mutex);
     complaint->reason.clear();
   };

@@ -4,24 +4,28 @@
 #include <utility>
 
 namespace edgekiln::server {
+namespace {
+
+// `hook` for that stage; empty if it is.
+template <typename News>
+std::function<void(const News&)> About(
+    const StageId& id,
+    const std::function<void(const StageId&, const News&)>& hook) {
+  if (!hook) return nullptr;
+  return [hook, id](const News& news) { hook(id, news); };
+}
+
+}  // namespace
 
 std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
+  const StageId id = {.name = call.name, .target = call.target};
   StageEvents events;
   if (hooks_.started) {
-    events.started = [hook = hooks_.started, name = call.name,
-                      target = call.target] { hook(name, target); };
+    events.started = [hook = hooks_.started, id] { hook(id); };
   }
-  if (hooks_.progress) {
-    events.progress = [hook = hooks_.progress,
-                       name = call.name](const v1::StageProgress& progress) {
-      hook(name, progress);
-    };
-  }
-  if (hooks_.waiting) {
-    events.waiting = [hook = hooks_.waiting, name = call.name](
-                         const v1::JobEvent::Waiting& why) { hook(name, why); };
-  }
-  events.finished = hooks_.finished;
+  events.progress = About(id, hooks_.progress);
+  events.waiting = About(id, hooks_.waiting);
+  events.finished = About(id, hooks_.finished);
   std::shared_ptr<StageTicket> ticket =
       runner_.Start(std::move(call), std::move(events));
   absl::Status cancelled;

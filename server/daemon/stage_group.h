@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,15 +16,23 @@
 
 namespace edgekiln::server {
 
+// One of the group's stages; those of two targets may share a name.
+struct StageId {
+  std::string name;
+  int target = -1;  // As StageCall.target.
+
+  bool operator<(const StageId& other) const {
+    return std::tie(name, target) < std::tie(other.name, other.target);
+  }
+};
+
 // What the group tells its owner. Called from any thread; any may be empty.
 // They are copied into callbacks that may outlive the group.
 struct StageGroupHooks {
-  std::function<void(const std::string& stage, int target)> started;
-  std::function<void(const std::string& stage, const v1::StageProgress&)>
-      progress;
-  std::function<void(const std::string& stage, const v1::JobEvent::Waiting&)>
-      waiting;
-  std::function<void(const v1::Report::Stage&)> finished;
+  std::function<void(const StageId&)> started;
+  std::function<void(const StageId&, const v1::StageProgress&)> progress;
+  std::function<void(const StageId&, const v1::JobEvent::Waiting&)> waiting;
+  std::function<void(const StageId&, const v1::Report::Stage&)> finished;
   std::function<void(const v1::JobEvent::Samples&)> samples;
 };
 
