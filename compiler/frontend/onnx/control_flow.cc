@@ -18,6 +18,8 @@ absl::StatusOr<std::vector<TensorId>> GraphWalk::ConvertBody(
     return node.Invalid(absl::StrCat("its body has ", body.input_size(),
                                      " inputs, not ", inputs.size()));
   }
+  EK_RETURN_IF_ERROR(CountInlined(
+      node, static_cast<int64_t>(body.ByteSizeLong()), body.output_size()));
   builder_.PushScope(ScopeName(node), /*sees_outer=*/true);
   for (size_t i = 0; i < inputs.size(); ++i) {
     EK_RETURN_IF_ERROR(builder_.Define(
@@ -26,9 +28,6 @@ absl::StatusOr<std::vector<TensorId>> GraphWalk::ConvertBody(
   onnx::GraphProto constants;
   *constants.mutable_initializer() = body.initializer();
   *constants.mutable_sparse_initializer() = body.sparse_initializer();
-  EK_RETURN_IF_ERROR(
-      CountInlined(node, static_cast<int64_t>(constants.ByteSizeLong()),
-                   1 + body.node_size()));
   EK_RETURN_IF_ERROR(AddInitializers(constants, files_, builder_));
   ++depth_;
   EK_RETURN_IF_ERROR(ConvertGraph(body));

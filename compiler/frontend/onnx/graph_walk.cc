@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -64,10 +65,34 @@ std::vector<std::string> OutputNames(const Outputs& outputs) {
   return names;
 }
 
+using Attributes = std::map<absl::string_view, const onnx::AttributeProto*>;
+
+Attributes AttributesOf(const onnx::NodeProto& call) {
+  Attributes attributes;
+  for (const onnx::AttributeProto& attribute : call.attribute()) {
+    attributes.emplace(attribute.name(), &attribute);
+  }
+  return attributes;
+}
+
+// Bytes of the attributes of the call that Substitute() copies.
+int64_t SubstitutedBytes(const Attributes& call, const onnx::NodeProto& node) {
+  int64_t bytes = 0;
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    for (const auto& inner : attribute.g().node()) {
+      bytes += SubstitutedBytes(call, inner);
+    }
+    const auto given = call.find(attribute.ref_attr_name());
+    if (!attribute.ref_attr_name().empty() && given != call.end()) {
+      bytes += static_cast<int64_t>(given->second->ByteSizeLong());
+    }
+  }
+  return bytes;
+}
+
 // Puts the call's attributes where the function's nodes refer to them, and
 // takes away inputs that the call leaves out.
-void Substitute(const onnx::NodeProto& call,
-                const std::map<std::string, bool>& absent,
+void Substitute(const Attributes& call, const std::set<std::string>& absent,
                 onnx::NodeProto& node) {
   for (std::string& input : *node.mutable_input()) {
     if (absent.contains(input)) input.clear();
@@ -80,16 +105,12 @@ void Substitute(const onnx::NodeProto& call,
       }
     }
     if (attribute.ref_attr_name().empty()) continue;
-    const auto given =
-        std::find_if(call.attribute().begin(), call.attribute().end(),
-                     [&attribute](const onnx::AttributeProto& candidate) {
-                       return candidate.name() == attribute.ref_attr_name();
-                     });
-    if (given == call.attribute().end()) {
+    const auto given = call.find(attribute.ref_attr_name());
+    if (given == call.end()) {
       node.mutable_attribute()->DeleteSubrange(i, 1);
     } else {
       const std::string name = attribute.name();
-      attribute = *given;
+      attribute = *given->second;
       attribute.set_name(name);
     }
   }
@@ -151,7 +172,10 @@ absl::Status GraphWalk::ConvertNode(const onnx::NodeProto& proto, int opset) {
     EK_RETURN_IF_ERROR(CheckName(output));
   }
   ++nodes_;
-  EK_RETURN_IF_ERROR(CountInlined(node, 0, 0));
+  if (depth_ > 0) {
+    EK_RETURN_IF_ERROR(
+        CountInlined(node, 0, proto.input_size() + proto.output_size()));
+  }
   if (node.main_output().empty()) return node.Invalid("it has no output");
   const auto function =
       functions_.find(FunctionKey(proto.domain(), proto.op_type()));
@@ -190,24 +214,25 @@ absl::Status GraphWalk::ConvertOperator(const Node& node) {
 }
 
 absl::Status GraphWalk::CountInlined(const Node& node, int64_t bytes,
-                                     int64_t nodes) {
+                                     int64_t values) {
   constexpr int kMaxDepth = 16;
   inlined_bytes_ += bytes;
-  inlined_nodes_ += nodes;
+  inlined_values_ += values;
   const int64_t max_bytes = MaxMadeConstantBytes(model_bytes_);
-  // A node of the file itself takes more than two bytes of it.
-  const int64_t max_nodes =
-      std::min<int64_t>(kMaxNodes, (1 << 14) + model_bytes_ / 2);
-  if (std::max(nodes_, inlined_nodes_) <= max_nodes && depth_ <= kMaxDepth &&
+  // The graph takes up to some kilobytes for each: one node may be many ops.
+  const int64_t max_values =
+      std::min<int64_t>(4 * kMaxNodes, (1 << 14) + model_bytes_ / 4);
+  if (inlined_values_ <= max_values && depth_ <= kMaxDepth &&
       inlined_bytes_ <= max_bytes) {
     return absl::OkStatus();
   }
-  return node.Unsupported(absl::StrCat("functions, branches and loops become ",
-                                       std::max(nodes_, inlined_nodes_),
-                                       " nodes, ", depth_, " deep"),
-                          absl::StrCat(max_nodes, " nodes, ", kMaxDepth,
-                                       " deep, ", max_bytes, " bytes"),
-                          "unroll less before exporting");
+  return node.Unsupported(
+      absl::StrCat("functions, branches and loops become nodes of ",
+                   inlined_values_, " values and ", inlined_bytes_, " bytes, ",
+                   depth_, " deep"),
+      absl::StrCat(max_values, " values, ", max_bytes, " bytes, ", kMaxDepth,
+                   " deep"),
+      "unroll less before exporting");
 }
 
 std::string GraphWalk::ScopeName(const Node& node) {
@@ -227,17 +252,18 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
       opset = static_cast<int>(std::clamp<int64_t>(set.version(), 1, 1 << 20));
     }
   }
-  std::map<std::string, bool> absent;
+  std::set<std::string> absent;
   std::vector<std::pair<std::string, TensorId>> inputs;
   for (int i = 0; i < function.input_size(); ++i) {
     if (node.has_input(i)) {
       EK_ASSIGN_OR_RETURN(const TensorId input, builder_.Input(node, i));
       inputs.emplace_back(function.input(i), input);
     } else {
-      absent[function.input(i)] = true;
+      absent.insert(function.input(i));
     }
   }
-  EK_RETURN_IF_ERROR(CountInlined(node, 0, 1 + function.node_size()));
+  EK_RETURN_IF_ERROR(
+      CountInlined(node, static_cast<int64_t>(function.ByteSizeLong()), 1));
   builder_.PushScope(ScopeName(node), /*sees_outer=*/false);
   for (const auto& [name, id] : inputs) {
     EK_RETURN_IF_ERROR(builder_.Define(node, name, id));
@@ -245,13 +271,14 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
   const std::vector<bool> needed = NeededNodes(
       function.node(), std::vector<std::string>(function.output().begin(),
                                                 function.output().end()));
+  const Attributes attributes = AttributesOf(node.proto());
   ++depth_;
   for (int i = 0; i < function.node_size(); ++i) {
     if (!needed[i]) continue;
-    onnx::NodeProto copy = function.node(i);
     EK_RETURN_IF_ERROR(
-        CountInlined(node, static_cast<int64_t>(copy.ByteSizeLong()), 0));
-    Substitute(node.proto(), absent, copy);
+        CountInlined(node, SubstitutedBytes(attributes, function.node(i)), 0));
+    onnx::NodeProto copy = function.node(i);
+    Substitute(attributes, absent, copy);
     EK_RETURN_IF_ERROR(ConvertNode(copy, opset));
   }
   --depth_;

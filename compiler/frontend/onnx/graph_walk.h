@@ -20,7 +20,7 @@ namespace edgekiln::compiler::onnx_import {
 // Hands the nodes of a graph to their converters, one after the other. What
 // stands for other nodes is put in their place: functions of the model, the
 // branch of an If and the rounds of a Loop that constants decide. Depth and
-// number of what is inlined are bounded.
+// size of what is inlined are bounded.
 //
 // Borrows all it is made with.
 class GraphWalk {
@@ -51,9 +51,9 @@ class GraphWalk {
   absl::StatusOr<std::vector<TensorId>> ConvertBody(
       const Node& node, const onnx::GraphProto& body,
       const std::vector<TensorId>& inputs);
-  // Refuses what has become too much; counts bytes that were copied and nodes
-  // that were looked at for this one.
-  absl::Status CountInlined(const Node& node, int64_t bytes, int64_t nodes);
+  // Refuses what has become too much, this included: bytes that are read or
+  // copied for the node again, values that nodes read and make.
+  absl::Status CountInlined(const Node& node, int64_t bytes, int64_t values);
   std::string ScopeName(const Node& node);
 
   const onnx::ModelProto& model_;
@@ -63,9 +63,9 @@ class GraphWalk {
   Builder& builder_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
   int depth_ = 0;
-  int64_t nodes_ = 0;          // Converted, rounds of loops included.
-  int64_t inlined_nodes_ = 0;  // In bodies, converted or not.
-  int64_t inlined_bytes_ = 0;  // Copied out of functions.
+  int64_t nodes_ = 0;  // Converted, rounds of loops included.
+  int64_t inlined_bytes_ = 0;
+  int64_t inlined_values_ = 0;
 };
 
 // Adds the initializers of a graph, whose values are moved out of it.
