@@ -8,7 +8,6 @@
 #include "ops/fixed_point.h"
 #include "ops/interpolated_table.h"
 #include "ops/quantized_parameters.h"
-#include "ops/real_math.h"
 #include "ops/squash_table.h"
 #include "ops/unary_function.h"
 
@@ -116,13 +115,6 @@ ValueFunction CutSqrt(const QuantizationView& in, const QuantizationView& out,
 }
 
 }  // namespace
-
-bool IsPowerOfTwo(float scale, int& exponent) {
-  const double log2 = Log(double{scale}) * 0x1.71547652b82fep+0;
-  const double whole = std::round(log2);
-  exponent = static_cast<int>(whole);
-  return std::fabs(log2 - whole) < 1e-3;
-}
 
 ValueFunction ApproximatedUnary(const U& op, const TensorView& input,
                                 const MutableTensorView& output) {

@@ -9,10 +9,6 @@
 
 namespace edgekiln::ops {
 
-// The exponent of a scale that TensorFlow Lite takes for a power of two: within
-// a thousandth of a whole one. False for others.
-bool IsPowerOfTwo(float scale, int& exponent);
-
 // The unary functions that TensorFlow Lite computes by tables of few entries or
 // in fixed point, from one quantized value to another (docs/numerics.md, 3.12).
 // Null where it rounds real values, or has no kernel for the types and scales.

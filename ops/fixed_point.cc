@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
+
+#include "ops/real_math.h"
 
 namespace edgekiln::ops {
 namespace {
@@ -67,6 +70,13 @@ T Negated(T x) {
 }
 
 }  // namespace
+
+bool IsPowerOfTwo(float scale, int& exponent) {
+  const double log2 = Log(double{scale}) * 0x1.71547652b82fep+0;
+  const double whole = std::round(log2);
+  exponent = static_cast<int>(whole);
+  return std::fabs(log2 - whole) < 1e-3;
+}
 
 template <typename T>
 T SaturatedTo(int64_t value) {

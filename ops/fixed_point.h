@@ -11,6 +11,10 @@
 // integer bits is raw / 2^(bits of T - 1 - m), one with none is in [-1, 1).
 namespace edgekiln::ops {
 
+// The exponent of a scale that TensorFlow Lite takes for a power of two: within
+// a thousandth of a whole one. False for others.
+bool IsPowerOfTwo(float scale, int& exponent);
+
 // value limited to T.
 template <typename T>
 T SaturatedTo(int64_t value);

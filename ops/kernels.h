@@ -103,8 +103,9 @@ absl::Status Gru(const v1::Gru& op, Inputs inputs, Outputs outputs,
                  CpuPath path);
 absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs,
                   CpuPath path);
-// lstm_integer.cc, svdf_integer.cc
+// lstm_integer.cc, lstm_int16.cc, svdf_integer.cc
 absl::Status LstmInteger(const v1::Lstm& op, Inputs inputs, Outputs outputs);
+absl::Status LstmInt16(const v1::Lstm& op, Inputs inputs, Outputs outputs);
 absl::Status SvdfInteger(const v1::Svdf& op, Inputs inputs, Outputs outputs);
 // unary.cc
 absl::Status Unary(const v1::Unary& op, v1::Rounding rounding,

@@ -6,12 +6,10 @@
 
 #include "ops/cell.h"
 #include "ops/kernels.h"
+#include "ops/lstm_steps.h"
 
 namespace edgekiln::ops {
 namespace {
-
-// Where ONNX puts them among the 4H rows.
-enum Gate { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
 
 constexpr double kLayerNormEpsilon = 1e-8;  // TensorFlow Lite's.
 
@@ -81,7 +79,8 @@ class LstmKernel {
   }
 
   // One gate from its sums to its activation, in place.
-  void Finish(Gate gate, const T* cell, const Activation& f, T* values) const {
+  void Finish(LstmGate gate, const T* cell, const Activation& f,
+              T* values) const {
     const int64_t first = gate * hidden_;
     if (peephole_ != nullptr && gate != kCell) {
       for (int64_t i = 0; i < hidden_; ++i) {

@@ -1,13 +1,10 @@
-#include "ops/lstm_int16.h"
-
 #include <algorithm>
 #include <vector>
 
-#include "ops/approximated_unary.h"
-#include "ops/cell.h"
 #include "ops/dot_output.h"
 #include "ops/fixed_point.h"
 #include "ops/kernels.h"
+#include "ops/lstm_steps.h"
 #include "ops/quantized_parameters.h"
 #include "ops/squash_table.h"
 
@@ -17,28 +14,19 @@
 namespace edgekiln::ops {
 namespace {
 
-enum Gate { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
-
 constexpr double kGateScale = 0x1p-12;
 constexpr double kActiveScale = 0x1p-15;
 constexpr QuantizedRange kInt16 = {-32768, 32767};
 
-class Int16Lstm {
+class Int16Step {
  public:
-  Int16Lstm(const v1::Lstm& op, Inputs inputs)
+  Int16Step(const v1::Lstm& op, Inputs inputs)
       : op_(op),
-        steps_(inputs[0].shape[0]),
-        batch_(inputs[0].shape[1]),
         input_(inputs[0].shape[2]),
         hidden_(inputs[6].shape[1]),
         w_(inputs[1].as<int8_t>()),
         r_(inputs[2].as<int8_t>()),
         bias_(InputOr(inputs, 3).as<int64_t>()),
-        lengths_(InputOr(inputs, 4)),
-        state_(inputs[5].as<int16_t>(),
-               inputs[5].as<int16_t>() + batch_ * hidden_),
-        cell_(inputs[6].as<int16_t>(),
-              inputs[6].as<int16_t>() + batch_ * hidden_),
         input_factor_(Factors(inputs[0], inputs[1])),
         state_factor_(Factors(inputs[5], inputs[2])) {
     const double cell_scale = inputs[6].quantization.scale[0];
@@ -52,24 +40,24 @@ class Int16Lstm {
         std::min(double{op.cell_clip()} / cell_scale, 32767.0));
   }
 
-  void Run(Inputs inputs, Outputs outputs) {
-    auto* all = outputs[0].as<int16_t>();
-    std::fill_n(all, steps_ * batch_ * hidden_, int16_t{0});
-    for (int64_t i = 0; i < steps_; ++i) {
-      const int64_t t = op_.reverse() ? steps_ - 1 - i : i;
-      for (int64_t n = 0; n < batch_; ++n) {
-        if (t >= LengthOf(lengths_, n, steps_)) continue;
-        const int64_t at = t * batch_ + n;
-        Step(inputs[0].as<int16_t>() + at * input_, state_.data() + n * hidden_,
-             cell_.data() + n * hidden_);
-        std::copy_n(state_.data() + n * hidden_, hidden_, all + at * hidden_);
+  // Replaces state and cell.
+  void operator()(const int16_t* x, int16_t* state, int16_t* cell) const {
+    const auto activated = [&](LstmGate gate) {
+      return Activated(gate, x, state);
+    };
+    const auto [in, forget] = InputAndForget(op_.coupling(), activated);
+    const GateValues fresh = activated(kCell);
+    const GateValues out = activated(kOutput);
+    for (int64_t u = 0; u < hidden_; ++u) {
+      const int32_t kept = Finish(forget[u] * cell[u], kept_factor_, 0, kInt16);
+      const int32_t added = Finish(in[u] * fresh[u], fresh_factor_, 0, kInt16);
+      cell[u] = SaturatedTo<int16_t>(kept + added);
+      if (cell_clip_ > 0) {
+        cell[u] =
+            std::clamp(cell[u], static_cast<int16_t>(-cell_clip_), cell_clip_);
       }
-    }
-    if (outputs.size() > 1) {
-      std::copy(state_.begin(), state_.end(), outputs[1].as<int16_t>());
-    }
-    if (outputs.size() > 2) {
-      std::copy(cell_.begin(), cell_.end(), outputs[2].as<int16_t>());
+      state[u] = static_cast<int16_t>(
+          Finish(out[u] * CellTanh(cell[u]), hidden_factor_, 0, kInt16));
     }
   }
 
@@ -97,9 +85,9 @@ class Int16Lstm {
     return SaturatedTo<int16_t>(RescaleWide(sum, factor));
   }
 
-  std::vector<int16_t> Activated(Gate gate, const int16_t* x,
-                                 const int16_t* state) const {
-    std::vector<int16_t> values;
+  GateValues Activated(LstmGate gate, const int16_t* x,
+                       const int16_t* state) const {
+    GateValues values;
     for (int64_t u = 0; u < hidden_; ++u) {
       const int64_t row = gate * hidden_ + u;
       const int64_t bias = bias_ == nullptr ? 0 : bias_[row];
@@ -119,42 +107,11 @@ class Int16Lstm {
     return table_.Tanh((cell * 3 + (1 << (-left - 1))) >> -left);
   }
 
-  static std::vector<int16_t> Rest(std::vector<int16_t> values) {
-    for (int16_t& value : values) value = static_cast<int16_t>(32767 - value);
-    return values;
-  }
-
-  void Step(const int16_t* x, int16_t* state, int16_t* cell) const {
-    std::vector<int16_t> in, forget;
-    if (op_.coupling() != v1::Lstm::FORGET_FROM_INPUT) {
-      forget = Activated(kForget, x, state);
-    }
-    in = op_.coupling() == v1::Lstm::INPUT_FROM_FORGET
-             ? Rest(forget)
-             : Activated(kInput, x, state);
-    if (forget.empty()) forget = Rest(in);
-    const std::vector<int16_t> fresh = Activated(kCell, x, state);
-    const std::vector<int16_t> out = Activated(kOutput, x, state);
-    for (int64_t u = 0; u < hidden_; ++u) {
-      const int32_t kept = Finish(forget[u] * cell[u], kept_factor_, 0, kInt16);
-      const int32_t added = Finish(in[u] * fresh[u], fresh_factor_, 0, kInt16);
-      cell[u] = SaturatedTo<int16_t>(kept + added);
-      if (cell_clip_ > 0) {
-        cell[u] =
-            std::clamp(cell[u], static_cast<int16_t>(-cell_clip_), cell_clip_);
-      }
-      state[u] = static_cast<int16_t>(
-          Finish(out[u] * CellTanh(cell[u]), hidden_factor_, 0, kInt16));
-    }
-  }
-
   const v1::Lstm& op_;
-  const int64_t steps_, batch_, input_, hidden_;
+  const int64_t input_, hidden_;
   const int8_t* const w_;
   const int8_t* const r_;
   const int64_t* const bias_;
-  const TensorView lengths_;
-  std::vector<int16_t> state_, cell_;
   const std::vector<FixedPointMultiplier> input_factor_, state_factor_;
   FixedPointMultiplier kept_factor_, fresh_factor_, hidden_factor_;
   const SquashTable table_;
@@ -165,7 +122,7 @@ class Int16Lstm {
 }  // namespace
 
 absl::Status LstmInt16(const v1::Lstm& op, Inputs inputs, Outputs outputs) {
-  Int16Lstm(op, inputs).Run(inputs, outputs);
+  RunIntegerLstm<int16_t>(op, inputs, outputs, Int16Step(op, inputs));
   return absl::OkStatus();
 }
 

@@ -3,11 +3,10 @@
 #include <optional>
 #include <vector>
 
-#include "ops/approximated_unary.h"
-#include "ops/cell.h"
 #include "ops/dot_output.h"
 #include "ops/fixed_point.h"
 #include "ops/kernels.h"
+#include "ops/lstm_steps.h"
 #include "ops/quantized_parameters.h"
 
 // TensorFlow Lite's integer LSTM: int8 activations and weights, gates of int16
@@ -16,15 +15,11 @@
 namespace edgekiln::ops {
 namespace {
 
-// Where ONNX puts them among the 4H rows.
-enum Gate { kInput = 0, kOutput = 1, kForget = 2, kCell = 3 };
 constexpr int kGates = 4;
 constexpr int kHiddenIntermediate = 4;
 
 constexpr float kGateScale = 0x1p-12f;
 constexpr double kActiveScale = 0x1p-15;
-
-using Values = std::vector<int16_t>;
 
 float ScaleOf(const TensorView& tensor, int64_t row) {
   const QuantizationView& q = tensor.quantization;
@@ -98,7 +93,7 @@ class IntegerNorm {
     factor_.shift = std::min(factor_.shift + 12, 30);
   }
 
-  void operator()(Values& values) const {
+  void operator()(GateValues& values) const {
     if (values.empty()) return;
     int64_t sum = 0, squares = 0;
     for (const int64_t value : values) {
@@ -130,25 +125,18 @@ class IntegerNorm {
   const int32_t least_variance_;
 };
 
-class IntegerLstm {
+class IntegerStep {
  public:
-  IntegerLstm(const v1::Lstm& op, Inputs inputs)
+  IntegerStep(const v1::Lstm& op, Inputs inputs)
       : op_(op),
-        steps_(inputs[0].shape[0]),
-        batch_(inputs[0].shape[1]),
         hidden_(inputs[6].shape[1]),
         outputs_(inputs[5].shape[1]),
         state_zero_(inputs[5].quantization.zero_point[0]),
         bias_(InputOr(inputs, 3)),
-        lengths_(InputOr(inputs, 4)),
         peephole_(InputOr(inputs, 7)),
         projection_bias_(InputOr(inputs, 9)),
         from_input_(inputs[1], inputs[0].quantization, GateScales(op, inputs)),
-        from_state_(inputs[2], inputs[5].quantization, GateScales(op, inputs)),
-        state_(inputs[5].as<int8_t>(),
-               inputs[5].as<int8_t>() + batch_ * outputs_),
-        cell_(inputs[6].as<int16_t>(),
-              inputs[6].as<int16_t>() + batch_ * hidden_) {
+        from_state_(inputs[2], inputs[5].quantization, GateScales(op, inputs)) {
     const float cell_scale = inputs[6].quantization.scale[0];
     IsPowerOfTwo(cell_scale, cell_exponent_);
     cell_clip_ =
@@ -162,27 +150,31 @@ class IntegerLstm {
     }
   }
 
-  void Run(Inputs inputs, Outputs outputs) {
-    auto* all = outputs[0].as<int8_t>();
-    std::fill_n(all, steps_ * batch_ * outputs_,
-                static_cast<int8_t>(state_zero_));
-    for (int64_t i = 0; i < steps_; ++i) {
-      const int64_t t = op_.reverse() ? steps_ - 1 - i : i;
-      for (int64_t n = 0; n < batch_; ++n) {
-        if (t >= LengthOf(lengths_, n, steps_)) continue;
-        const int64_t at = t * batch_ + n;
-        Step(inputs[0].as<int8_t>() + at * from_input_.depth(),
-             state_.data() + n * outputs_, cell_.data() + n * hidden_);
-        std::copy_n(state_.data() + n * outputs_, outputs_,
-                    all + at * outputs_);
+  // Replaces state and cell.
+  void operator()(const int8_t* x, int8_t* state, int16_t* cell) const {
+    const auto activated = [&](LstmGate gate) {
+      return Activated(gate, x, state, cell);
+    };
+    const auto [in, forget] = InputAndForget(op_.coupling(), activated);
+    const GateValues fresh = activated(kCell);
+    for (int64_t u = 0; u < hidden_; ++u) {
+      const int64_t kept = HalfAwayShift(int64_t{forget[u]} * cell[u], 15);
+      const int64_t added =
+          HalfAwayShift(int64_t{in[u]} * fresh[u], 30 + cell_exponent_);
+      cell[u] = SaturatedTo<int16_t>(kept + added);
+      if (cell_clip_ > 0) {
+        cell[u] =
+            std::clamp(cell[u], static_cast<int16_t>(-cell_clip_), cell_clip_);
       }
     }
-    if (outputs.size() > 1) {
-      std::copy(state_.begin(), state_.end(), outputs[1].as<int8_t>());
+    const GateValues out = activated(kOutput);
+    std::vector<int8_t> hidden;
+    for (int64_t u = 0; u < hidden_; ++u) {
+      const int32_t product = out[u] * FixedTanh(cell[u], 15 + cell_exponent_);
+      hidden.push_back(static_cast<int8_t>(
+          Finish(product, hidden_factor_, hidden_zero_, {-128, 127})));
     }
-    if (outputs.size() > 2) {
-      std::copy(cell_.begin(), cell_.end(), outputs[2].as<int16_t>());
-    }
+    Project(hidden, state);
   }
 
  private:
@@ -223,11 +215,11 @@ class IntegerLstm {
   }
 
   // A gate before its function.
-  Values Sums(Gate gate, const int8_t* x, const int8_t* state,
-              const int16_t* cell) const {
+  GateValues Sums(LstmGate gate, const int8_t* x, const int8_t* state,
+                  const int16_t* cell) const {
     // With normalization the bias comes after it.
     const int32_t* bias = norms_.empty() ? bias_.as<int32_t>() : nullptr;
-    Values sums;
+    GateValues sums;
     for (int64_t u = 0; u < hidden_; ++u) {
       const int64_t row = gate * hidden_ + u;
       auto sum = SaturatedTo<int16_t>(from_input_.Times(row, x, bias));
@@ -244,51 +236,13 @@ class IntegerLstm {
     return sums;
   }
 
-  Values Activated(Gate gate, const int8_t* x, const int8_t* state,
-                   const int16_t* cell) const {
-    Values values = Sums(gate, x, state, cell);
+  GateValues Activated(LstmGate gate, const int8_t* x, const int8_t* state,
+                       const int16_t* cell) const {
+    GateValues values = Sums(gate, x, state, cell);
     for (int16_t& value : values) {
       value = gate == kCell ? FixedTanh(value, 3) : FixedSigmoid(value, 3);
     }
     return values;
-  }
-
-  // What is left of 1.
-  static Values Rest(Values values) {
-    for (int16_t& value : values) value = static_cast<int16_t>(32767 - value);
-    return values;
-  }
-
-  void Step(const int8_t* x, int8_t* state, int16_t* cell) const {
-    Values in, forget;
-    if (op_.coupling() != v1::Lstm::FORGET_FROM_INPUT) {
-      forget = Activated(kForget, x, state, cell);
-    }
-    if (op_.coupling() == v1::Lstm::INPUT_FROM_FORGET) {
-      in = Rest(forget);
-    } else {
-      in = Activated(kInput, x, state, cell);
-    }
-    if (forget.empty()) forget = Rest(in);
-    const Values fresh = Activated(kCell, x, state, cell);
-    for (int64_t u = 0; u < hidden_; ++u) {
-      const int64_t kept = HalfAwayShift(int64_t{forget[u]} * cell[u], 15);
-      const int64_t added =
-          HalfAwayShift(int64_t{in[u]} * fresh[u], 30 + cell_exponent_);
-      cell[u] = SaturatedTo<int16_t>(kept + added);
-      if (cell_clip_ > 0) {
-        cell[u] =
-            std::clamp(cell[u], static_cast<int16_t>(-cell_clip_), cell_clip_);
-      }
-    }
-    const Values out = Activated(kOutput, x, state, cell);
-    std::vector<int8_t> hidden;
-    for (int64_t u = 0; u < hidden_; ++u) {
-      const int32_t product = out[u] * FixedTanh(cell[u], 15 + cell_exponent_);
-      hidden.push_back(static_cast<int8_t>(
-          Finish(product, hidden_factor_, hidden_zero_, {-128, 127})));
-    }
-    Project(hidden, state);
   }
 
   void Project(const std::vector<int8_t>& hidden, int8_t* state) const {
@@ -309,15 +263,12 @@ class IntegerLstm {
   }
 
   const v1::Lstm& op_;
-  const int64_t steps_, batch_, hidden_, outputs_;
+  const int64_t hidden_, outputs_;
   const int32_t state_zero_;
   const TensorView bias_;
-  const TensorView lengths_;
   const TensorView peephole_;
   const TensorView projection_bias_;
   const IntegerMatrix from_input_, from_state_;
-  std::vector<int8_t> state_;
-  Values cell_;
   int cell_exponent_ = 0;
   std::vector<FixedPointMultiplier> peephole_factors_;
   std::vector<IntegerNorm> norms_;  // None, or one per gate.
@@ -332,7 +283,7 @@ class IntegerLstm {
 }  // namespace
 
 absl::Status LstmInteger(const v1::Lstm& op, Inputs inputs, Outputs outputs) {
-  IntegerLstm(op, inputs).Run(inputs, outputs);
+  RunIntegerLstm<int8_t>(op, inputs, outputs, IntegerStep(op, inputs));
   return absl::OkStatus();
 }
 

@@ -5,7 +5,6 @@
 #include "ops/families.h"
 #include "ops/float16.h"
 #include "ops/kernels.h"
-#include "ops/lstm_int16.h"
 #include "ops/rules.h"
 
 // Cells that carry a state from step to step. Their element types are
