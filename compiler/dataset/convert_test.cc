@@ -1,19 +1,15 @@
-// From stored samples to the network's elements, and back out.
-
 #include "compiler/dataset/convert.h"
 
 #include <cmath>
 #include <functional>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "compiler/dataset/element_type.h"
-#include "compiler/dataset/little_endian.h"
-#include "compiler/dataset/npz.h"
-#include "compiler/dataset/pack.h"
-#include "compiler/dataset/synthesize.h"
+#include "compiler/dataset/test_data.h"
 #include "gtest/gtest.h"
 #include "tests/support/npz.h"
 #include "tests/support/shared_data.h"
@@ -21,50 +17,19 @@
 namespace edgekiln::compiler {
 namespace {
 
-v1::TensorType Type(v1::ElementType element, std::vector<int64_t> shape,
-                    float scale = 0, int zero_point = 0) {
-  v1::TensorType type;
-  type.set_name("in");
-  type.set_element_type(element);
-  for (const int64_t extent : shape) type.add_shape(extent);
-  if (scale != 0) {
-    type.mutable_quantization()->add_scale(scale);
-    type.mutable_quantization()->add_zero_point(zero_point);
-  }
-  return type;
+// The data set of a file with these arrays, for a model with one input.
+absl::StatusOr<ConvertedData> Converted(const Arrays& arrays,
+                                        const v1::TensorType& type,
+                                        const v1::ConvertDataOptions& options) {
+  const std::string npz = Npz(arrays);
+  return ConvertDataSet(options, {absl::string_view(npz)}, {{type}, {false}});
 }
-
-template <typename T>
-NpyArray Array(NpyType type, std::vector<int64_t> shape,
-               std::vector<T> values) {
-  NpyArray array{type, std::move(shape), std::string()};
-  for (const T value : values) AppendAs(value, array.data);
-  return array;
-}
-
-NpyArray U8(std::vector<int64_t> shape, std::vector<uint8_t> v) {
-  return Array(NpyType::kUint8, shape, v);
-}
-NpyArray I8(std::vector<int64_t> shape, std::vector<int8_t> v) {
-  return Array(NpyType::kInt8, shape, v);
-}
-NpyArray F32(std::vector<int64_t> shape, std::vector<float> v) {
-  return Array(NpyType::kFloat32, shape, v);
-}
-
-using Arrays = std::vector<std::pair<std::string, NpyArray>>;
 
 // Values of all chunks, or the reason of the error.
 std::string Convert(const Arrays& arrays, const v1::TensorType& type,
                     const v1::ConvertDataOptions& options) {
-  const auto npz = WriteNpz(arrays);
-  if (!npz.ok()) return npz.status().ToString();
-  const absl::string_view file(*npz);
-  const auto data = ConvertDataSet(options, {file}, {{type}, {false}});
-  if (!data.ok()) {
-    const auto detail = GetErrorDetail(data.status());
-    return detail ? detail->reason : data.status().ToString();
-  }
+  const auto data = Converted(arrays, type, options);
+  if (!data.ok()) return Reason(data.status());
   std::string out;
   for (const v1::Chunk& chunk : data->chunks) {
     NpyArray values{
@@ -310,12 +275,10 @@ TEST(InputsOfTest, KnowsTheLayoutByTheFirstOps) {
 }
 
 TEST(ConvertTest, ErrorsAboutValuesNameInputAndFix) {
-  const auto npz = WriteNpz({{"x", F32({1, 2}, {0, kInf})}});
-  ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(1);
-  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
-                                   {{Type(v1::FLOAT32, {1, 2})}, {false}});
+  const auto data = Converted({{"x", F32({1, 2}, {0, kInf})}},
+                              Type(v1::FLOAT32, {1, 2}), options);
   const auto detail = GetErrorDetail(data.status());
   ASSERT_TRUE(detail.has_value()) << data.status();
   EXPECT_EQ(detail->where, "in");
@@ -323,13 +286,11 @@ TEST(ConvertTest, ErrorsAboutValuesNameInputAndFix) {
 }
 
 TEST(ConvertTest, AnUnknownInputIsToldTheKnownOnes) {
-  const auto npz = WriteNpz({{"x", F32({1, 2}, {0, 1})}});
-  ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(1);
   options.add_transforms()->set_input("nosuch");
-  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
-                                   {{Type(v1::FLOAT32, {1, 2})}, {false}});
+  const auto data = Converted({{"x", F32({1, 2}, {0, 1})}},
+                              Type(v1::FLOAT32, {1, 2}), options);
   const auto detail = GetErrorDetail(data.status());
   ASSERT_TRUE(detail.has_value()) << data.status();
   EXPECT_EQ(detail->need, "one of: in");
@@ -337,32 +298,27 @@ TEST(ConvertTest, AnUnknownInputIsToldTheKnownOnes) {
 }
 
 TEST(ConvertTest, TheSuggestedScaleWorks) {
-  const auto npz = WriteNpz({{"x", U8({1, 3}, {0, 128, 255})}});
-  ASSERT_TRUE(npz.ok());
+  const Arrays arrays = {{"x", U8({1, 3}, {0, 128, 255})}};
   v1::ConvertDataOptions options;
   options.set_chunk_samples(1);
   const v1::TensorType type = Type(v1::INT8, {1, 3}, 0.0078125f, 0);
-  const auto bad =
-      ConvertDataSet(options, {absl::string_view(*npz)}, {{type}, {false}});
+  const auto bad = Converted(arrays, type, options);
   EXPECT_NE(bad.status().message().find("scale=0.0078125,offset=-1'"),
             absl::string_view::npos)
       << bad.status();
   options.add_transforms()->add_scale(0.0078125);
   options.mutable_transforms(0)->add_offset(-1);
-  const auto good =
-      ConvertDataSet(options, {absl::string_view(*npz)}, {{type}, {false}});
+  const auto good = Converted(arrays, type, options);
   ASSERT_TRUE(good.ok()) << good.status();
   EXPECT_EQ(good->chunks[0].arrays(0).data(), std::string("\x80\x00\x7f", 3));
 }
 
 TEST(ConvertTest, LargeSetsGetLargerChunks) {
-  const auto npz =
-      WriteNpz({{"x", U8({1000, 1}, std::vector<uint8_t>(1000, 7))}});
-  ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(1);
-  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
-                                   {{Type(v1::UINT8, {1, 1}, 1, 0)}, {false}});
+  const auto data =
+      Converted({{"x", U8({1000, 1}, std::vector<uint8_t>(1000, 7))}},
+                Type(v1::UINT8, {1, 1}, 1, 0), options);
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_EQ(data->chunks.size(), 125u);
   EXPECT_EQ(data->chunks[1].first_sample(), 8);
@@ -370,14 +326,12 @@ TEST(ConvertTest, LargeSetsGetLargerChunks) {
 }
 
 TEST(ConvertTest, LabelsFollowTheLimit) {
-  const auto npz =
-      WriteNpz({{"x", U8({3, 1}, {1, 2, 3})}, {"y", I8({3}, {4, -1, 5})}});
-  ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(2);
   options.set_limit(2);
-  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
-                                   {{Type(v1::UINT8, {1, 1}, 1, 0)}, {false}});
+  const auto data =
+      Converted({{"x", U8({3, 1}, {1, 2, 3})}, {"y", I8({3}, {4, -1, 5})}},
+                Type(v1::UINT8, {1, 1}, 1, 0), options);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_EQ(data->samples, 2);
   EXPECT_EQ(data->labelled, 1);
@@ -386,12 +340,10 @@ TEST(ConvertTest, LabelsFollowTheLimit) {
 }
 
 TEST(ConvertTest, NoLabelsIfNoSampleHasOne) {
-  const auto npz = WriteNpz({{"x", U8({1, 1}, {1})}, {"y", I8({1}, {-1})}});
-  ASSERT_TRUE(npz.ok());
   v1::ConvertDataOptions options;
   options.set_chunk_samples(2);
-  const auto data = ConvertDataSet(options, {absl::string_view(*npz)},
-                                   {{Type(v1::UINT8, {1, 1}, 1, 0)}, {false}});
+  const auto data = Converted({{"x", U8({1, 1}, {1})}, {"y", I8({1}, {-1})}},
+                              Type(v1::UINT8, {1, 1}, 1, 0), options);
   ASSERT_TRUE(data.ok()) << data.status();
   EXPECT_FALSE(data->labels.has_value());
 }
@@ -428,99 +380,6 @@ TEST(ConvertTest, StoredGridsAreKept) {
           << c.file << " " << i;
     }
   }
-}
-
-TEST(SynthesizeTest, DoesNotDependOnChunks) {
-  v1::SynthesizeDataOptions options;
-  options.set_seed(7);
-  options.set_samples(5);
-  options.set_chunk_samples(5);
-  const v1::TensorType type = Type(v1::INT8, {1, 100}, 1, 0);
-  const auto whole = SynthesizeData(options, {type});
-  options.set_chunk_samples(2);
-  const auto parts = SynthesizeData(options, {type});
-  ASSERT_TRUE(whole.ok() && parts.ok());
-  ASSERT_EQ(parts->size(), 3u);
-  std::string joined;
-  for (const v1::Chunk& chunk : *parts) joined += chunk.arrays(0).data();
-  EXPECT_EQ(joined, whole->front().arrays(0).data());
-  options.set_seed(8);
-  EXPECT_NE(SynthesizeData(options, {type})->front().arrays(0).data(),
-            parts->front().arrays(0).data());
-}
-
-TEST(SynthesizeTest, FloatsFillTheirRange) {
-  v1::SynthesizeDataOptions options;
-  options.set_samples(1);
-  options.set_chunk_samples(1);
-  const auto chunks = SynthesizeData(options, {Type(v1::FLOAT32, {1, 10000})});
-  ASSERT_TRUE(chunks.ok());
-  float low = 1, high = -1;
-  for (int i = 0; i < 10000; ++i) {
-    const float value =
-        LoadAs<float>(chunks->front().arrays(0).data().data() + 4 * i);
-    ASSERT_GE(value, -1);
-    ASSERT_LT(value, 1);
-    low = std::min(low, value);
-    high = std::max(high, value);
-  }
-  EXPECT_LT(low, -0.99);
-  EXPECT_GT(high, 0.99);
-}
-
-TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
-  v1::SynthesizeDataOptions options;
-  options.set_samples(1);
-  options.set_chunk_samples(1);
-  for (const v1::ElementType type :
-       {v1::FLOAT16, v1::FLOAT32, v1::FLOAT64, v1::BOOL, v1::INT8, v1::UINT8,
-        v1::INT16, v1::UINT16, v1::INT32, v1::INT64}) {
-    const auto chunks = SynthesizeData(options, {Type(type, {1, 100})});
-    ASSERT_TRUE(chunks.ok()) << chunks.status();
-    const NpyArray values{
-        *NpyTypeOf(type), {}, chunks->front().arrays(0).data()};
-    ASSERT_EQ(values.elements(), 100) << type;
-    double low = NpyValue(values, 0), high = low;
-    for (int64_t i = 1; i < 100; ++i) {
-      low = std::min(low, NpyValue(values, i));
-      high = std::max(high, NpyValue(values, i));
-    }
-    EXPECT_LT(low, high) << type;
-    const bool real =
-        type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
-    EXPECT_TRUE(!real || (low >= -1 && high < 1)) << type;
-    const bool index = type == v1::INT32 || type == v1::INT64;
-    EXPECT_TRUE(!index || (low == 0 && high == 1)) << type;
-  }
-}
-
-v1::Chunk Output(int64_t first, const std::string& data) {
-  v1::Chunk chunk;
-  chunk.set_first_sample(first);
-  chunk.set_samples(static_cast<int64_t>(data.size()) / 2);
-  chunk.add_arrays()->set_data(data);
-  *chunk.mutable_arrays(0)->mutable_type() = Type(v1::INT8, {1, 2}, 1, 0);
-  return chunk;
-}
-
-TEST(PackTest, JoinsChunksInSampleOrder) {
-  const auto npz = PackOutputs({}, {Output(1, "cdef"), Output(0, "ab")});
-  ASSERT_TRUE(npz.ok()) << npz.status();
-  const auto file = NpzFile::Open(*npz);
-  ASSERT_TRUE(file.ok()) << file.status();
-  const auto array = file->Read("in");
-  ASSERT_TRUE(array.ok()) << array.status();
-  EXPECT_EQ(array->shape, (std::vector<int64_t>{3, 2}));
-  EXPECT_EQ(array->data, "abcdef");
-}
-
-TEST(PackTest, RefusesGapsAndWrongSizes) {
-  EXPECT_FALSE(PackOutputs({}, {}).ok());
-  EXPECT_FALSE(PackOutputs({}, {Output(1, "ab")}).ok());
-  EXPECT_FALSE(PackOutputs({}, {Output(0, "ab"), Output(2, "ab")}).ok());
-  v1::Chunk cut = Output(0, "ab");
-  cut.mutable_arrays(0)->set_data("a");
-  EXPECT_FALSE(PackOutputs({}, {cut}).ok());
 }
 
 }  // namespace

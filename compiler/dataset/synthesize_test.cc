@@ -1,0 +1,79 @@
+#include "compiler/dataset/synthesize.h"
+
+#include <algorithm>
+#include <string>
+
+#include "compiler/dataset/element_type.h"
+#include "compiler/dataset/little_endian.h"
+#include "compiler/dataset/test_data.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+TEST(SynthesizeTest, DoesNotDependOnChunks) {
+  v1::SynthesizeDataOptions options;
+  options.set_seed(7);
+  options.set_samples(5);
+  options.set_chunk_samples(5);
+  const v1::TensorType type = Type(v1::INT8, {1, 100}, 1, 0);
+  const auto whole = SynthesizeData(options, {type});
+  options.set_chunk_samples(2);
+  const auto parts = SynthesizeData(options, {type});
+  ASSERT_TRUE(whole.ok() && parts.ok());
+  ASSERT_EQ(parts->size(), 3u);
+  std::string joined;
+  for (const v1::Chunk& chunk : *parts) joined += chunk.arrays(0).data();
+  EXPECT_EQ(joined, whole->front().arrays(0).data());
+  options.set_seed(8);
+  EXPECT_NE(SynthesizeData(options, {type})->front().arrays(0).data(),
+            parts->front().arrays(0).data());
+}
+
+TEST(SynthesizeTest, FloatsFillTheirRange) {
+  v1::SynthesizeDataOptions options;
+  options.set_samples(1);
+  options.set_chunk_samples(1);
+  const auto chunks = SynthesizeData(options, {Type(v1::FLOAT32, {1, 10000})});
+  ASSERT_TRUE(chunks.ok());
+  float low = 1, high = -1;
+  for (int i = 0; i < 10000; ++i) {
+    const float value =
+        LoadAs<float>(chunks->front().arrays(0).data().data() + 4 * i);
+    ASSERT_GE(value, -1);
+    ASSERT_LT(value, 1);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  EXPECT_LT(low, -0.99);
+  EXPECT_GT(high, 0.99);
+}
+
+TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
+  v1::SynthesizeDataOptions options;
+  options.set_samples(1);
+  options.set_chunk_samples(1);
+  for (const v1::ElementType type :
+       {v1::FLOAT16, v1::FLOAT32, v1::FLOAT64, v1::BOOL, v1::INT8, v1::UINT8,
+        v1::INT16, v1::UINT16, v1::INT32, v1::INT64}) {
+    const auto chunks = SynthesizeData(options, {Type(type, {1, 100})});
+    ASSERT_TRUE(chunks.ok()) << chunks.status();
+    const NpyArray values{
+        *NpyTypeOf(type), {}, chunks->front().arrays(0).data()};
+    ASSERT_EQ(values.elements(), 100) << type;
+    double low = NpyValue(values, 0), high = low;
+    for (int64_t i = 1; i < 100; ++i) {
+      low = std::min(low, NpyValue(values, i));
+      high = std::max(high, NpyValue(values, i));
+    }
+    EXPECT_LT(low, high) << type;
+    const bool real =
+        type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
+    EXPECT_TRUE(!real || (low >= -1 && high < 1)) << type;
+    const bool index = type == v1::INT32 || type == v1::INT64;
+    EXPECT_TRUE(!index || (low == 0 && high == 1)) << type;
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
