@@ -7,6 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
+#include "ops/requantize.h"
 #include "ops/test_tensor.h"
 
 // Quantized binary ops and changes of scale against real arithmetic.
@@ -90,6 +91,42 @@ TEST(QuantizedBinaryTest, Uint8) { ExpectRealResults<uint8_t>(120, 131, 99); }
 
 TEST(QuantizedBinaryTest, Int16) { ExpectRealResults<int16_t>(0, 0, 0); }
 
+// Every rounding of the sum, docs/numerics.md section 3.4.
+template <typename T>
+void ExpectAddRule(int left_shift) {
+  constexpr float kScale[] = {0.037f, 0.021f, 0.0009f};
+  TestTensor<T> a{{4000}, {}, {kScale[0]}, {0}};
+  TestTensor<T> b{{4000}, {}, {kScale[1]}, {0}};
+  TestTensor<T> y{{4000}, {}, {kScale[2]}, {0}};
+  TestRandom random(6);
+  for (TestTensor<T>* tensor : {&a, &b}) {
+    tensor->values.resize(4000);
+    for (T& value : tensor->values) value = static_cast<T>(random.Int(-60, 60));
+  }
+  v1::OpAttributes op;
+  op.mutable_add();
+  ASSERT_TRUE(Compute(op, {a.view(), b.view()}, y).ok());
+  const double unit = 2 * double{kScale[0]};
+  const auto scaled = [&](int32_t value, float scale) {
+    return Rescale(value * (1 << left_shift),
+                   QuantizeMultiplier(double{scale} / unit));
+  };
+  const FixedPointMultiplier last =
+      QuantizeMultiplier(unit / ((1 << left_shift) * double{kScale[2]}));
+  for (int i = 0; i < 4000; ++i) {
+    const int32_t sum =
+        scaled(a.values[i], kScale[0]) + scaled(b.values[i], kScale[1]);
+    ASSERT_EQ(y.values[i], std::clamp<int32_t>(Rescale(sum, last),
+                                               std::numeric_limits<T>::min(),
+                                               std::numeric_limits<T>::max()));
+  }
+}
+
+TEST(QuantizedBinaryTest, AddRoundsThrice) {
+  ExpectAddRule<int8_t>(20);
+  ExpectAddRule<int16_t>(15);
+}
+
 TEST(QuantizedBinaryTest, Int16HasNoZeroPoint) {
   TestTensor<int16_t> a{{1}, {1}, {1}, {5}}, b{{1}, {1}, {1}, {0}};
   TestTensor<int16_t> y{{1}, {}, {1}, {0}};
@@ -139,6 +176,9 @@ TEST(QuantizedCompareTest, EightBitsCompareInSteps) {
   TestTensor<char> y{{1}};
   ASSERT_TRUE(Compute(BinaryOp(B::EQUAL), {p.view(), q.view()}, y).ok());
   EXPECT_EQ(y.values[0], 1);
+  p.scale = q.scale = {0.002f};  // More than half of one.
+  ASSERT_TRUE(Compute(BinaryOp(B::EQUAL), {p.view(), q.view()}, y).ok());
+  EXPECT_EQ(y.values[0], 0);
   TestTensor<int16_t> r{{1}, {1}, {0.001f}, {0}}, s{{1}, {0}, {0.001f}, {0}};
   ASSERT_TRUE(Compute(BinaryOp(B::EQUAL), {r.view(), s.view()}, y).ok());
   EXPECT_EQ(y.values[0], 0);

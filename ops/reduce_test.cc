@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -5,6 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
+#include "ops/requantize.h"
 #include "ops/test_tensor.h"
 
 // Reductions, searches, sorting and running sums.
@@ -125,6 +127,29 @@ TEST(ReduceMeanTest, RoundsOnce) {
   TestTensor<int8_t> coarse{{1}, {}, {0.5f}, {0}};
   ASSERT_TRUE(Compute(op, {fine.view()}, coarse).ok());
   EXPECT_EQ(coarse.values[0], 0);
+}
+
+TEST(ReduceMeanTest, DividesTheMultiplier) {
+  TestRandom random(11);
+  for (const int64_t count : {1, 2, 3, 7, 48, 1000}) {
+    TestTensor<int8_t> x{{200, count}, {}, {0.31f}, {-9}};
+    TestTensor<int8_t> y{{200}, {}, {0.017f}, {4}};
+    random.Fill(x);
+    v1::OpAttributes op;
+    op.mutable_reduce_mean()->add_axes(1);
+    ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+    const FixedPointMultiplier all =
+        QuantizeMultiplier(double{0.31f} / double{0.017f});
+    const int n = static_cast<int>(std::log2(static_cast<double>(count)));
+    const FixedPointMultiplier factor = {
+        static_cast<int32_t>((int64_t{all.multiplier} << n) / count),
+        all.shift - n};
+    for (int64_t i = 0; i < 200; ++i) {
+      int32_t sum = 0;
+      for (int64_t k = 0; k < count; ++k) sum += x.values[i * count + k] + 9;
+      ASSERT_EQ(y.values[i], std::clamp(Rescale(sum, factor) + 4, -128, 127));
+    }
+  }
 }
 
 TEST(ReduceMeanTest, OtherTypes) {

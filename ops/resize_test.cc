@@ -314,6 +314,19 @@ TEST(ResizeTest, QuantizedBilinear) {
             (std::vector<int8_t>{-100, static_cast<int8_t>(between), 101}));
 }
 
+// Steps of 512 from -256 on: quarters and three quarters, to the bit.
+TEST(ResizeTest, QuantizedBilinearOfHalfPixels) {
+  v1::OpAttributes op;
+  R& resize = *op.mutable_resize();
+  resize.set_mode(R::LINEAR);
+  for (const int64_t extent : {1, 1, 4, 1}) resize.add_shape(extent);
+  TestTensor<int8_t> x{{1, 1, 2, 1}, {-100, 102}, {0.5f}, {0}};
+  TestTensor<int8_t> y{{1, 1, 4, 1}, {}, {0.5f}, {0}};
+  ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
+  // -49.5 and 51.5, half up.
+  EXPECT_EQ(y.values, (std::vector<int8_t>{-100, -49, 52, 102}));
+}
+
 // Steps of round(2048 / 4096), twice as long as they should be: from the middle
 // on all lies past the end.
 TEST(ResizeTest, QuantizedBilinearStaysInTheImage) {

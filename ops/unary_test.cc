@@ -6,6 +6,8 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
+#include "ops/fixed_point.h"
+#include "ops/squash_table.h"
 #include "ops/test_tensor.h"
 
 // Unary functions against the math library, on floats and on scales.
@@ -179,6 +181,44 @@ TEST(UnaryQuantizedTest, Int16GatesAreNearTheExactValue) {
     ExpectStepsOf<int16_t>(f, 0.0003f, 0, 1.0f / 32768, 0, 3);
     ExpectStepsOf<int16_t>(f, 0.0001f, 0, 1.0f / 32768, 0, 3);
     ExpectStepsOf<int16_t>(f, 1.0f / 4096, 0, 0.00004f, 0, 0);
+  }
+}
+
+// Which of them, and at which place of the table, the scale decides.
+TEST(UnaryQuantizedTest, Int16GatesByScale) {
+  const SquashTable table;
+  const auto fixed = [](int32_t q) { return SaturatedTo<int16_t>(q); };
+  const struct {
+    U::Function function;
+    float scale;
+    std::function<int16_t(int32_t)> want;
+  } cases[] = {
+      {U::SIGMOID, 0x1p-12f, [&](auto q) { return FixedSigmoid(fixed(q), 3); }},
+      {U::SIGMOID, 0x1p-11f, [&](auto q) { return table.Sigmoid(6 * q); }},
+      {U::TANH, 0x1p-12f, [&](auto q) { return FixedTanh(fixed(q), 3); }},
+      {U::TANH, 0x1p-11f, [&](auto q) { return FixedTanh(fixed(2 * q), 3); }},
+      {U::TANH, 0x1p-10f, [&](auto q) { return table.Tanh(12 * q); }},
+      {U::TANH, 0x1p-13f, [&](auto q) { return table.Tanh((q * 3 + 1) >> 1); }},
+  };
+  for (const auto& c : cases) {
+    TestTensor<int16_t> x{{1 << 16}, {}, {c.scale}, {0}};
+    TestTensor<int16_t> y{x.shape, {}, {0x1p-15f}, {0}};
+    for (int32_t q = -32768; q <= 32767; ++q) {
+      x.values.push_back(static_cast<int16_t>(q));
+    }
+    ASSERT_TRUE(Compute(OpOf({c.function, 0, 0, {}}), {x.view()}, y).ok());
+    for (int32_t q = -32768; q <= 32767; ++q) {
+      ASSERT_EQ(y.values[q + 32768], c.want(q))
+          << U::Function_Name(c.function) << " " << c.scale << " of " << q;
+    }
+  }
+}
+
+// Where the output is finer than TensorFlow Lite allows.
+TEST(UnaryQuantizedTest, HardSwishOfFineOutputsIsTheExactOneRounded) {
+  for (const Function& f : RealFunctions()) {
+    if (f.function != U::HARD_SWISH) continue;
+    ExpectStepsOf<int8_t>(f, 1, 3, 0x1p-8f, -10, 0);
   }
 }
 
