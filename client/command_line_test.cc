@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
@@ -158,15 +159,21 @@ TEST(ParseCommandLineTest, Refuses) {
       {"inspect m --target a --target b", "only one --target", "one"},
       {"run m --data d -o o --target a --target b", "only one --target", "one"},
       {"profile m --target t --limit 0", "--limit must be at least 1", ""},
-      {"profile m --target t --max-cycles -1", "a limit below 0", ""},
+      {"profile m --target t --max-cycles -1", "a limit below 0", "at most"},
+      {"profile m --target t --max-ram -1", "a limit below 0", "at most"},
       {"validate m --target t --data d --min-accuracy 83",
        "an accuracy of 83 is none", ""},
       {"profile m --target t --min-accuracy 0.5", "unknown option", ""},
-      {"profile m --target t --limit x", "Could not convert", ""},
+      {"profile m --target t --limit x", "'x' is not a whole number",
+       "profile --help"},
+      {"profile m --target t --max-cycles 1e3", "'1e3' is not a whole number",
+       "profile --help"},
+      {"validate m --target t --data d --min-accuracy x", "'x' is not a number",
+       "validate --help"},
       {"profile m --target t --seed -1", "'-1' is not a seed", ""},
       {"profile m --target t --timeout never", "'never' is not a time", "30s"},
       {"compile m --target t --run-timeout never", "'never' is not a time",
-       "30s"},
+       "--run-timeout 30s"},
       {"profile m --target t --input scale=1 --input scale=2",
        "two --input options for the same input", ""},
       {"profile m --target t --input scale=1",
@@ -196,6 +203,8 @@ TEST(ParseCommandLineTest, Refuses) {
     EXPECT_EQ(detail->what.substr(0, c.what.size()), c.what) << c.args;
     EXPECT_NE(detail->fix.find(c.fix), std::string::npos)
         << c.args << ": " << detail->fix;
+    EXPECT_NE(detail->where, "") << c.args;
+    EXPECT_NE(detail->fix, "") << c.args;
   }
 }
 
@@ -217,6 +226,10 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
     for (const std::string& text : lines) {
       EXPECT_LE(text.size(), 80u) << command << ": " << text;
     }
+    // The whole program's examples are not those of a group of commands.
+    EXPECT_EQ(absl::StrContains(line->text, "Exit codes:"), args.size() == 1)
+        << command;
+    EXPECT_FALSE(absl::StrContains(line->text, " TEXT")) << command;
   }
 }
 

@@ -247,7 +247,7 @@ class GrpcConnection final : public Connection {
 absl::Status BadAddress(absl::string_view address, absl::string_view what) {
   return UsageError(what, absl::StrCat("--server ", address),
                     "HOST:PORT, [IPV6]:PORT, unix:/PATH or /PATH of a socket",
-                    "for example --server localhost:7070");
+                    "for example --server localhost:7433");
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ and leaves after a while of idling.
 Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
 exist; 3 a result is not good enough (a --max-... or --min-... limit is broken,
 or values differ from the reference); 4 daemon unreachable, no worker in time,
-or our fault; 5 --timeout elapsed; 6 authentication; 130 interrupted.
+or our fault; 5 --timeout or --run-timeout elapsed; 6 authentication;
+130 interrupted.
 )";
 
 constexpr char kInspect[] = R"(Examples:
@@ -54,7 +55,6 @@ constexpr char kProfile[] = R"(Examples:
       Two chips. With --json: a list of Reports instead of one Report.
   edgekiln profile net.tflite --target dla-64-o-512k --max-cycles 500000
       In CI: exit code 3 if the network has become slower than that.
-
   edgekiln profile net.tflite --target dla-64-o-512k --timing-only
       Cycles alone, without computing values: for editors and searches.
   edgekiln profile net.tflite --target dla-64-o-512k --supersede left-pane

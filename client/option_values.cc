@@ -123,7 +123,8 @@ int EditDistance(absl::string_view a, absl::string_view b) {
 
 }  // namespace
 
-absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text) {
+absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text,
+                                            absl::string_view option) {
   absl::Duration timeout;
   double seconds = 0;
   const bool plain = absl::SimpleAtod(text, &seconds);
@@ -133,10 +134,10 @@ absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text) {
   const bool parsed =
       plain ? std::isfinite(seconds) : absl::ParseDuration(text, &timeout);
   if (!parsed || timeout <= absl::ZeroDuration() || timeout > kMaxTimeout) {
-    return UsageError(absl::StrCat("'", text, "' is not a time span"),
-                      "--timeout", "more than 0 and at most 30 days",
-                      "write for example --timeout 30s, 5m, 1h30m, or plain "
-                      "seconds");
+    return UsageError(absl::StrCat("'", text, "' is not a time span"), option,
+                      "more than 0 and at most 30 days",
+                      absl::StrCat("write for example ", option,
+                                   " 30s, 5m, 1h30m, or plain seconds"));
   }
   return timeout;
 }

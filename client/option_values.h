@@ -15,9 +15,10 @@
 
 namespace edgekiln::client {
 
-// "30s", "5m", "1h30m", "500ms", or plain seconds: "90", "0.5". Above zero and
-// at most 30 days.
-absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text);
+// "30s", "5m", "1h30m", "500ms", or plain seconds: "90", "0.5", of `option`.
+// Above zero and at most 30 days.
+absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text,
+                                            absl::string_view option);
 
 // "NAME:scale=0.1/0.2/0.3,offset=1,order=bgr,layout=nchw". NAME, with its
 // colon, may be left out when the model has one input; it may contain colons

@@ -26,7 +26,7 @@ TEST(ParseTimeoutTest, Table) {
       {"", absl::ZeroDuration()},    {"5 minutes", absl::ZeroDuration()},
   };
   for (const TimeoutCase& c : cases) {
-    const auto got = ParseTimeout(c.text);
+    const auto got = ParseTimeout(c.text, "--timeout");
     if (c.want == absl::ZeroDuration()) {
       EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
     } else {

@@ -1,10 +1,12 @@
 #include "client/parse_error.h"
 
 #include <functional>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/exit_code.h"
 #include "client/option_values.h"
 
@@ -81,8 +83,14 @@ absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error) {
                       absl::StrCat("one of ", absl::StrJoin(commands, ", ")),
                       absl::StrCat("see ", FullName(app), " --help"));
   }
-  return UsageError(error.what(), FullName(app), "",
-                    absl::StrCat("see ", FullName(app), " --help"));
+  const std::string help = absl::StrCat("see ", FullName(app), " --help");
+  // What our own checks say of a value: "--limit: 'x' is not a whole number".
+  if (dynamic_cast<const CLI::ValidationError*>(&error) != nullptr) {
+    const std::pair<std::string, std::string> said =
+        absl::StrSplit(error.what(), absl::MaxSplits(": ", 1));
+    return UsageError(said.second, said.first, "", help);
+  }
+  return UsageError(error.what(), FullName(app), "", help);
 }
 
 }  // namespace edgekiln::client

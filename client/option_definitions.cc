@@ -1,0 +1,310 @@
+#include "client/option_definitions.h"
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "client/help.h"
+
+namespace edgekiln::client {
+namespace {
+
+// Tells in our words what CLI11 would in its own.
+template <typename Value>
+CLI::Validator Reads(bool (*parse)(absl::string_view, Value*),
+                     const std::string& noun) {
+  return CLI::Validator(
+      [parse, noun](const std::string& text) {
+        Value value;
+        return parse(text, &value)
+                   ? std::string()
+                   : absl::StrCat("'", text, "' is not a ", noun);
+      },
+      "");
+}
+
+CLI::Validator WholeNumber() {
+  return Reads<int64_t>(absl::SimpleAtoi<int64_t>, "whole number");
+}
+CLI::Validator Number() { return Reads<double>(absl::SimpleAtod, "number"); }
+
+void AddCommon(CLI::App& app, RawOptions& raw) {
+  app.add_option("--server", raw.line.server,
+                 WrapHelp("Address of a daemon: HOST:PORT or unix:/PATH. "
+                          "Without it a daemon of your own is found or "
+                          "started"))
+      ->type_name("ADDRESS")
+      ->group("Common options");
+  app.add_flag("--json", raw.line.json,
+               WrapHelp("Print JSON with proto field names, and nothing else, "
+                        "to the standard output"))
+      ->group("Common options");
+  app.add_flag("--quiet", raw.line.quiet, "No progress")
+      ->group("Common options");
+  app.add_option("--timeout", raw.timeout,
+                 WrapHelp("Give up after this long: 30s, 5m, 1h30m, or plain "
+                          "seconds"))
+      ->type_name("DURATION")
+      ->group("Common options");
+}
+
+void AddModel(CLI::App& app, RawOptions& raw) {
+  app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
+      ->type_name("")
+      ->required();
+  app.add_option("--bind", raw.dimensions,
+                 WrapHelp("ONNX: the extent of a symbolic dimension; that of "
+                          "an unnamed one is written INPUT:POSITION=EXTENT"))
+      ->type_name("NAME=EXTENT")
+      ->allow_extra_args(false);
+  app.add_option("--bind-input", raw.bound_inputs,
+                 WrapHelp("ONNX: a graph input becomes the constant in an .npy "
+                          "or TensorProto (.pb) file"))
+      ->type_name("NAME=FILE")
+      ->allow_extra_args(false);
+  app.add_option("--external-data", raw.external_data,
+                 WrapHelp("ONNX: a file that the model keeps tensors in. "
+                          "LOCATION is what the model calls it; without it, "
+                          "the name of the file"))
+      ->type_name("[LOCATION=]FILE")
+      ->allow_extra_args(false);
+}
+
+enum class Targets { kOptional, kRequired, kSeveral };
+
+void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
+  const bool several = count == Targets::kSeveral;
+  auto* option = app.add_option(
+      "--target", raw.line.targets,
+      WrapHelp(absl::StrCat(
+          "A chip by name (edgekiln targets list), or a descriptor FILE (an "
+          "existing file, a path with '/', or ending in .txtpb or .textproto)",
+          several ? ". May be given several times" : "")));
+  // One value per --target, so that the MODEL behind it is not taken for one.
+  option->type_name("T|FILE")->allow_extra_args(false);
+  if (count != Targets::kOptional) option->required();
+}
+
+void AddData(CLI::App& app, RawOptions& raw, bool required,
+             const std::string& help) {
+  auto* option = app.add_option("--data", raw.line.data, WrapHelp(help));
+  option->type_name("DATA");
+  if (required) option->required();
+}
+
+void AddQuantization(CLI::App& app, RawOptions& raw) {
+  app.add_option("--calibration", raw.line.calibration,
+                 WrapHelp("Samples to learn activation ranges from (float "
+                          "models)"))
+      ->type_name("DATA");
+  app.add_option("--calibration-method", raw.calibration_method,
+                 WrapHelp("percentile[:P], P in percent (default: 99.99), or "
+                          "minmax"))
+      ->type_name("METHOD");
+  app.add_option("--seed", raw.seed,
+                 WrapHelp("Of synthetic inputs; the same seed gives the same "
+                          "inputs"))
+      ->type_name("N");
+  app.add_option("--input", raw.inputs,
+                 WrapHelp("How stored samples become the input NAME, on top of "
+                          "the data set's own scale. SPEC is "
+                          "NAME:KEY=VALUE,... with the keys scale, offset, "
+                          "order (rgb, bgr), layout (nhwc, nchw). NAME: may be "
+                          "left out for the only input; values "
+                          "per channel are written 0.1/0.2/0.3"))
+      ->type_name("SPEC")
+      ->allow_extra_args(false);
+}
+
+void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
+  app.add_option("--limit", raw.limit, help)
+      ->type_name("N")
+      ->check(WholeNumber());
+}
+
+// What the daemon does for the job, also once this command is gone.
+void AddJob(CLI::App& app, RawOptions& raw) {
+  constexpr char kGroup[] = "Job options";
+  app.add_option(
+         "--supersede", raw.line.slot,
+         WrapHelp("Cancel your unfinished jobs that were given the same "
+                  "KEY: for editors that ask at every change"))
+      ->type_name("KEY")
+      ->group(kGroup);
+  app.add_option(
+         "--queue-timeout", raw.queue_timeout,
+         WrapHelp("The job fails, exit code 4, if it waits that long for "
+                  "a worker"))
+      ->type_name("DURATION")
+      ->group(kGroup);
+  app.add_option("--run-timeout", raw.run_timeout,
+                 WrapHelp("The job fails, exit code 5, that long after a "
+                          "worker has begun it"))
+      ->type_name("DURATION")
+      ->group(kGroup);
+}
+
+// What the report must hold; exit code 3 if it does not.
+void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
+  app.add_option("--max-cycles", raw.line.gates.max_cycles,
+                 WrapHelp("Exit code 3 if an inference takes more"))
+      ->type_name("N")
+      ->check(WholeNumber());
+  app.add_option("--max-ram", raw.line.gates.max_ram_bytes,
+                 WrapHelp("Exit code 3 if activations need more bytes of RAM"))
+      ->type_name("BYTES")
+      ->check(WholeNumber());
+  if (!accuracy) return;
+  app.add_option("--min-accuracy", raw.line.gates.min_accuracy,
+                 WrapHelp("Exit code 3 if the accuracy is lower, or not "
+                          "measured"))
+      ->type_name("0..1")
+      ->check(Number());
+}
+
+void AddOutput(CLI::App& app, RawOptions& raw, bool required,
+               const std::string& type, const std::string& help) {
+  auto* option = app.add_option("-o,--output", raw.line.output, help);
+  option->type_name(type);
+  if (required) option->required();
+}
+
+void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
+              const std::string& help) {
+  app.add_option(type, raw.line.names, help)->type_name("")->required();
+}
+
+// A command that consists of commands.
+CLI::App* AddGroup(CLI::App& root, const std::string& name,
+                   const std::string& description) {
+  CLI::App* app = root.add_subcommand(name, description);
+  app->footer(absl::StrCat("More about one command: edgekiln ", name,
+                           " COMMAND --help"));
+  app->require_subcommand(1);
+  return app;
+}
+
+CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
+                     const std::string& name, const std::string& description) {
+  CLI::App* app = parent.add_subcommand(name, description);
+  app->footer(HelpFooter(command));
+  AddCommon(*app, raw);
+  // Commands that contain commands are told apart by the innermost one.
+  app->parse_complete_callback([&raw, command] { raw.line.command = command; });
+  return app;
+}
+
+void AddModelCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* app = AddCommand(root, raw, Command::kInspect, "inspect",
+                             "Inputs, outputs and layers of a model");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kOptional);
+
+  app = AddCommand(root, raw, Command::kCompile, "compile",
+                   "Make the code that a chip runs");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
+  AddJob(*app, raw);
+
+  app = AddCommand(root, raw, Command::kProfile, "profile",
+                   "Cycles per layer on the simulated chip");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, false,
+          "Inputs to compare on; without it 16 seeded random ones");
+  AddLimit(*app, raw, "Use at most N samples");
+  app->add_flag("--timing-only", raw.line.timing_only,
+                WrapHelp("Cycles alone: no values are computed, none are "
+                         "compared with the reference"));
+  AddGates(*app, raw, /*accuracy=*/false);
+  AddJob(*app, raw);
+
+  app = AddCommand(root, raw, Command::kValidate, "validate",
+                   "Accuracy and exactness over a labelled data set");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kSeveral);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, true, "The labelled data set");
+  AddLimit(*app, raw, "Use at most N samples");
+  AddGates(*app, raw, /*accuracy=*/true);
+  AddJob(*app, raw);
+
+  app = AddCommand(root, raw, Command::kRun, "run",
+                   "Outputs of the reference, or of the simulated chip");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kOptional);
+  AddQuantization(*app, raw);
+  AddData(*app, raw, true,
+          "A .npz with one array per input, named like it (or x)");
+  AddOutput(*app, raw, true, "OUT.npz",
+            "Where to put the outputs, one array per output");
+  AddLimit(*app, raw, "Use at most N samples");
+}
+
+void AddTargetCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group = AddGroup(root, "targets", "The chips known by name");
+  AddCommand(*group, raw, Command::kTargetsList, "list", "All of them");
+  CLI::App* app = AddCommand(*group, raw, Command::kTargetsShow, "show",
+                             "The descriptor of one");
+  AddNames(*app, raw, "TARGET", "Its name");
+  app = AddCommand(*group, raw, Command::kTargetsCheck, "check",
+                   "Whether a descriptor file is valid");
+  AddNames(*app, raw, "FILE", "A descriptor in text form");
+}
+
+void AddJobCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group =
+      AddGroup(root, "jobs", "What the daemon is doing and has done");
+  CLI::App* app =
+      AddCommand(*group, raw, Command::kJobsList, "list", "The newest jobs");
+  AddLimit(*app, raw, "List at most N jobs (20)");
+  app = AddCommand(*group, raw, Command::kJobsShow, "show",
+                   "State, stages and reports of a job");
+  AddNames(*app, raw, "ID", "Job");
+  app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
+                   "Follow a job to its end, then print its reports");
+  AddNames(*app, raw, "ID", "Job");
+  app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
+  AddNames(*app, raw, "ID", "Jobs");
+}
+
+void AddReportCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group = AddGroup(root, "report", "What jobs found out");
+  CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
+                             "What changed from one report to another");
+  app->add_option("A", raw.a,
+                  WrapHelp("A job by its id, or a file that --json wrote"))
+      ->type_name("JOB|FILE")
+      ->required();
+  app->add_option("B", raw.b, "The same; what changed from A to B is shown")
+      ->type_name("JOB|FILE")
+      ->required();
+  app->add_option("--target", raw.line.targets,
+                  WrapHelp("Of reports on several targets, the one to compare; "
+                           "given twice: that of A, then that of B"))
+      ->type_name("T")
+      ->allow_extra_args(false);
+  app->add_option("--max-regression", raw.line.max_regression_percent,
+                  WrapHelp("Exit code 3 if cycles, RAM or flash grew by more"))
+      ->type_name("PERCENT")
+      ->check(Number());
+}
+
+}  // namespace
+
+void DefineCommands(CLI::App& root, RawOptions& raw) {
+  root.footer(HelpFooter(Command::kHelp));
+  root.set_help_flag("-h,--help", "Print this help");
+  root.set_version_flag("--version", VersionText(), "Print the version");
+  root.require_subcommand(1);
+  root.get_formatter()->label("SUBCOMMAND", "COMMAND");
+  root.get_formatter()->label("Subcommands", "Commands");
+  AddCommon(root, raw);
+  AddModelCommands(root, raw);
+  AddTargetCommands(root, raw);
+  AddJobCommands(root, raw);
+  AddReportCommands(root, raw);
+}
+
+}  // namespace edgekiln::client

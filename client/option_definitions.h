@@ -1,0 +1,37 @@
+#ifndef EK_CLIENT_OPTION_DEFINITIONS_H_
+#define EK_CLIENT_OPTION_DEFINITIONS_H_
+
+// What CLI11 is told: every command with its options and their help.
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "client/command_line.h"
+
+namespace edgekiln::client {
+
+// What CLI11 fills in, before the option values are parsed further.
+struct RawOptions {
+  CommandLine line;
+  std::string timeout;
+  std::string queue_timeout;
+  std::string run_timeout;
+  std::vector<std::string> inputs;
+  std::string calibration_method;
+  std::string seed;
+  std::vector<std::string> dimensions;
+  std::vector<std::string> bound_inputs;
+  std::vector<std::string> external_data;
+  int64_t limit = 0;
+  std::string a;  // report diff.
+  std::string b;
+};
+
+// `raw` is filled in when `root` parses; it must outlive it.
+void DefineCommands(CLI::App& root, RawOptions& raw);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_OPTION_DEFINITIONS_H_
