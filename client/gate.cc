@@ -68,11 +68,18 @@ absl::Status CheckAccuracy(const v1::Report& report,
                   "model is float");
   }
   if (report.accuracy().value() >= *limit) return absl::OkStatus();
-  return Failed(Fault::kUser,
-                absl::StrFormat("accuracy %.4f", report.accuracy().value()),
-                report.target_name(), wanted,
-                absl::StrFormat("the reference has %.4f on the same samples",
-                                report.accuracy().reference_value()));
+  const double reference = report.accuracy().reference_value();
+  return Failed(
+      Fault::kUser,
+      absl::StrFormat(
+          "accuracy %.4f; the reference has %.4f on the same samples",
+          report.accuracy().value(), reference),
+      report.target_name(), wanted,
+      reference >= *limit
+          ? "quantization costs it: calibrate with more samples, or with "
+            "another --calibration-method"
+          : "the model has no more by itself: train it further, or ask for "
+            "less");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "client/gate.h"
 
 #include <string>
+#include <utility>
 
+#include "absl/strings/str_format.h"
 #include "client/exit_code.h"
 #include "gtest/gtest.h"
 
@@ -58,6 +60,21 @@ TEST(GateTest, MismatchesFailWhateverTheGates) {
   report.mutable_bit_exact()->set_mismatches(1);
   report.mutable_bit_exact()->set_outputs_compared(2);
   EXPECT_EQ(ExitCodeFor(CheckGates({report}, {})), ExitCode::kGate);
+}
+
+// Whose the loss is decides what helps.
+TEST(AccuracyGateTest, AnAccuracyBelowSaysWhatTheReferenceHas) {
+  v1::Report report = Report(/*with_accuracy=*/true);
+  for (const auto& [reference, fix] :
+       {std::pair{0.97, "calibrate"}, std::pair{0.92, "train"}}) {
+    report.mutable_accuracy()->set_reference_value(reference);
+    const std::string said(
+        CheckGates({report}, {.min_accuracy = 0.95}).message());
+    EXPECT_NE(said.find(absl::StrFormat("has %.4f", reference)),
+              std::string::npos)
+        << said;
+    EXPECT_NE(said.find(fix), std::string::npos) << said;
+  }
 }
 
 }  // namespace

@@ -93,7 +93,8 @@ absl::Status BadPath(const v1::Artifact& artifact) {
                     .reason = "ARTIFACT_PATH",
                     .what = "the daemon names a file outside of the output",
                     .where = SanitizeText(artifact.path(), 200),
-                    .need = "a relative path without \"..\""});
+                    .need = "a relative path without \"..\"",
+                    .fix = "use a daemon that you trust"});
 }
 
 bool IsSafe(const std::string& path) {
@@ -109,8 +110,8 @@ bool IsSafe(const std::string& path) {
 }
 
 absl::Status CannotWrite(const std::string& path, absl::string_view why) {
-  return UsageError(absl::StrCat("'", path, "' cannot be written"), "-o", "",
-                    absl::StrCat(why, "; choose another place"));
+  return UsageError(absl::StrCat("'", path, "' cannot be written: ", why), "-o",
+                    "", "choose another place");
 }
 
 // For users' own folders, hence with the modes that users expect.

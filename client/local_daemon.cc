@@ -111,7 +111,9 @@ absl::StatusOr<Probe> ProbeSocket(const std::string& path, pid_t& pid) {
   path.copy(address.sun_path, path.size());
   const ScopedFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd.get() < 0) {
-    return Unreachable("no socket could be opened", strerror(errno), "");
+    return Unreachable("no socket could be opened",
+                       absl::StrCat(path, ": ", strerror(errno)),
+                       "raise the limit of open files (ulimit -n)");
   }
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address),
               sizeof(address)) != 0) {
@@ -199,7 +201,8 @@ absl::StatusOr<pid_t> Spawn(const std::string& program,
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     return Unreachable("edgekilnd could not be started",
-                       absl::StrCat(program, ": ", strerror(error)), "");
+                       absl::StrCat(program, ": ", strerror(error)),
+                       "install edgekilnd again, or use --server");
   }
   return pid;
 }

@@ -261,7 +261,9 @@ absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,
   const auto status =
       google::protobuf::util::JsonStringToMessage(wrapped, &parsed, options);
   if (!status.ok()) {
-    return NotAReport(source, SanitizeText(status.ToString(), 200));
+    // Behind the first line stands the text as it was wrapped here.
+    const std::string why(status.message());
+    return NotAReport(source, SanitizeText(why.substr(0, why.find('\n')), 200));
   }
   std::vector<v1::Report> reports;
   for (v1::Report& report : *parsed.mutable_reports()) {

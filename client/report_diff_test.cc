@@ -209,6 +209,10 @@ TEST(ReportDiffTest, RefusesWhatIsNoReport) {
     EXPECT_NE(reports.status().message().find("file.json"),
               absl::string_view::npos)
         << reports.status();
+    // What the text is wrapped in to be read is nobody's business.
+    EXPECT_EQ(reports.status().message().find("\"reports\""),
+              absl::string_view::npos)
+        << reports.status();
   }
   EXPECT_FALSE(ParseReports(std::string(100000, '['), "deep").ok());
   EXPECT_FALSE(

@@ -163,6 +163,7 @@ absl::Status JobError(const v1::Job& job) {
                                 .reason = "JOB_NOT_FINISHED",
                                 .what = "the daemon ended the events of a job "
                                         "that has not ended",
+                                .where = Subject(job.request()),
                                 .fix = "see edgekiln jobs show"}),
                      job.id());
   }

@@ -244,7 +244,7 @@ TEST_F(CommandsTest, OutputsThatCannotBeWrittenAreRefusedBeforeTheJob) {
     const auto detail = GetErrorDetail(status);
     ASSERT_TRUE(detail.has_value()) << c.output;
     EXPECT_EQ(detail->where, "-o") << c.output;
-    EXPECT_NE(detail->fix.find(c.reason), std::string::npos) << detail->fix;
+    EXPECT_NE(detail->what.find(c.reason), std::string::npos) << detail->what;
   }
   EXPECT_TRUE(connection_.uploaded.empty());
   EXPECT_FALSE(std::filesystem::exists(folder_ + "/none"));

@@ -27,7 +27,9 @@ absl::Status RunOutputs(CommandContext& context) {
                      {.fault = Fault::kInfra,
                       .reason = "NO_OUTPUTS",
                       .what = "the job succeeded and left no outputs",
-                      .where = job.id()});
+                      .where = absl::StrCat("job ", job.id()),
+                      .fix = "this is a bug of edgekiln: report it with the "
+                             "model"});
   }
   EK_RETURN_IF_ERROR(FetchArtifact(*outputs, line.output, context));
   absl::Status outcome = PrintReports(job, context);
