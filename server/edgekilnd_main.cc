@@ -142,14 +142,6 @@ absl::Status ReadConfig(const std::string& path, FileSystem& files,
                       .fix = "see proto/edgekiln/v1/config.proto"});
   }
   EK_RETURN_IF_ERROR(ApplyConfig(config, options), path);
-  if (config.local_workers() < 0) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "BAD_CONFIG",
-                      .what = "a negative value in the config",
-                      .where = "local_workers",
-                      .need = "0 for none, or more"});
-  }
   if (config.local_workers() > 0) workers = config.local_workers();
   return absl::OkStatus();
 }

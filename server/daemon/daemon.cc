@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -67,7 +68,29 @@ struct Listener {
   std::string address;
 };
 
+// gRPC would take what is left of a port above 65535.
+absl::Status CheckAddress(const std::string& address) {
+  if (absl::StartsWith(address, "unix:")) return absl::OkStatus();
+  const size_t colon = address.rfind(':');
+  int port = -1;
+  if (colon != std::string::npos &&
+      absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 0 &&
+      port <= 65535) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BAD_ADDRESS",
+                    .what = "that is no address to listen on",
+                    .where = address,
+                    .need = "HOST:PORT with a port from 0 to 65535, or "
+                            "unix:/PATH",
+                    .fix = "write for example 127.0.0.1:7433; port 0 picks "
+                           "one"});
+}
+
 absl::Status Listen(const std::string& address, Listener& listener) {
+  EK_RETURN_IF_ERROR(CheckAddress(address));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
@@ -279,7 +302,8 @@ absl::Status Take(absl::string_view name, Value value, Option& option) {
                       .reason = "BAD_CONFIG",
                       .what = "a negative value in the config",
                       .where = std::string(name),
-                      .need = "0 for the default, or more"});
+                      .need = "0 for the default, or more",
+                      .fix = "correct that line, or leave it out"});
   }
   if (value > 0) option = value;
   return absl::OkStatus();
@@ -311,6 +335,9 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   EK_RETURN_IF_ERROR(Take("keep_jobs", config.keep_jobs(), options.keep_jobs));
   EK_RETURN_IF_ERROR(
       Take("keep_job_hours", config.keep_job_hours(), keep_hours));
+  int local_workers = 0;
+  EK_RETURN_IF_ERROR(
+      Take("local_workers", config.local_workers(), local_workers));
   if (keep_hours > 0) options.keep_jobs_for = absl::Hours(keep_hours);
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);

@@ -31,7 +31,8 @@ struct DaemonOptions {
   absl::Duration heartbeat = absl::Seconds(2);
 };
 
-// Takes over what `config` sets. Errors: INVALID_ARGUMENT (a negative value).
+// Takes over what `config` sets, but for the workers: whoever starts the daemon
+// starts those. Errors: INVALID_ARGUMENT (a negative value, theirs included).
 absl::Status ApplyConfig(const v1::DaemonConfig& config,
                          DaemonOptions& options);
 

@@ -59,6 +59,8 @@ class DaemonFlagsTest : public testing::Test {
 // One line, and it is ours: nothing of the libraries below.
 TEST_F(DaemonFlagsTest, BadOnesAreOneLine) {
   const std::string config = sandbox_.Write("config.txtpb", "foo: 3\n");
+  const std::string negative =
+      sandbox_.Write("negative.txtpb", "local_workers: -1\n");
   const struct {
     std::vector<std::string> flags;
     int exit_code;
@@ -66,8 +68,11 @@ TEST_F(DaemonFlagsTest, BadOnesAreOneLine) {
   } cases[] = {
       {{"--config", config}, 2, "has no field named \"foo\""},
       {{"--config", config}, 2, "config.txtpb:1:"},
-      {{"--listen", "foo"}, 4, "where: foo;"},
-      {{"--listen", "foo:x"}, 4, "where: foo:x;"},
+      {{"--config", negative}, 2, "where: local_workers;"},
+      {{"--listen", "foo"}, 2, "where: foo;"},
+      {{"--listen", "foo:x"}, 2, "where: foo:x;"},
+      {{"--listen", "127.0.0.1:65536"}, 2, "where: 127.0.0.1:65536;"},
+      {{"--listen", "no.such.host.:0"}, 4, "where: no.such.host.:0;"},
   };
   for (const auto& c : cases) {
     std::vector<std::string> flags = c.flags;
