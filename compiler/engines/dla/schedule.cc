@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/engines/dla/tiles.h"
+
 namespace edgekiln::compiler::dla {
 namespace {
 
@@ -12,27 +14,6 @@ using R = DlaRegister;
 // keep it from issuing the computation they are to overlap.
 constexpr int kPrefetchesPerTile = 3;
 
-// A transfer into SRAM that one or more neighbouring tiles share.
-struct Load {
-  int32_t layer = 0;
-  TensorId storage = kNoTensor;  // kNoTensor: a weight block.
-  Slice slice;                   // Input slice, or the block's channels.
-  int64_t bytes = 0;
-  int32_t last_tile = 0;
-  int32_t buffer = -1;  // Once issued.
-  bool dead = false;
-};
-
-struct Tile {
-  int32_t layer = 0;
-  Slice output;
-  int32_t block = -1;  // Loads; -1: none, or the tensor is resident.
-  int32_t input = -1;
-  int32_t input2 = -1;
-  int32_t out_buffer = -1;
-  bool stored = false;
-};
-
 class Builder {
  public:
   Builder(const SubgraphPlan& plan, const SystemMap& system,
@@ -40,13 +21,18 @@ class Builder {
       : plan_(plan),
         system_(system),
         storage_(storage),
-        sram_bytes_(sram_bytes) {}
+        sram_bytes_(sram_bytes),
+        made_(MakeTiles(plan, storage)),
+        load_buffers_(made_.loads.size(), -1),
+        output_buffers_(made_.tiles.size(), -1),
+        stored_(made_.tiles.size(), false),
+        next_block_address_(system.blocks) {}
 
   Schedule Build() && {
-    MakeTiles();
-    for (size_t i = 0; i < tiles_.size(); ++i) {
-      const auto tile = static_cast<int32_t>(i);
-      for (const int32_t load : LoadsOf(tile)) IssueWhenStored(load);
+    for (int32_t tile = 0; tile < num_tiles(); ++tile) {
+      for (const int32_t load : made_.tiles[tile].loads()) {
+        IssueWhenStored(load);
+      }
       Prefetch(tile);
       Compute(tile);
       ReleaseLoads(tile);
@@ -57,88 +43,16 @@ class Builder {
       }
       ReleaseResidents(tile);
     }
-    if (!tiles_.empty()) Store(static_cast<int32_t>(tiles_.size()) - 1);
+    if (num_tiles() > 0) Store(num_tiles() - 1);
     schedule_.blocks_end = next_block_address_;
     return std::move(schedule_);
   }
 
  private:
-  // ---- Preparation ----
-
-  void MakeTiles() {
-    next_block_address_ = system_.blocks;
-    for (size_t l = 0; l < plan_.layers.size(); ++l) {
-      const Layer& layer = plan_.layers[l];
-      if (layer.op == LayerOp::kAlias) continue;
-      const auto first = static_cast<int32_t>(tiles_.size());
-      for (const Slice& slice : TilesOf(layer, plan_.tilings[l])) {
-        AddTile(static_cast<int32_t>(l), slice, first);
-      }
-      const auto last = static_cast<int32_t>(tiles_.size()) - 1;
-      for (const TensorId input : {layer.input, layer.input2}) {
-        if (input != kNoTensor) last_use_[storage_[input]] = last;
-      }
-      const TensorId output = storage_[layer.output];
-      producer_[output] = {first, last};
-      last_use_[output] = std::max(last_use_[output], last);
-    }
-  }
+  int32_t num_tiles() const { return static_cast<int32_t>(made_.tiles.size()); }
 
   bool resident(TensorId tensor) const {
     return plan_.resident.contains(storage_[tensor]);
-  }
-
-  void AddTile(int32_t l, const Slice& slice, int32_t first_of_layer) {
-    const Layer& layer = plan_.layers[l];
-    const auto index = static_cast<int32_t>(tiles_.size());
-    // Neighbouring tiles of a layer share what they both read.
-    const Tile* before = index > first_of_layer ? &tiles_.back() : nullptr;
-    Tile tile;
-    tile.layer = l;
-    tile.output = slice;
-    if (layer.has_weights()) {
-      const Slice channels = {0, 0, slice.c_begin, slice.c_end};
-      tile.block = SharedLoad(before ? before->block : -1,
-                              {.layer = l,
-                               .slice = channels,
-                               .bytes = BlockBytes(layer, slice.channels())},
-                              index);
-    }
-    const Slice in = InputOf(layer, slice).slice;
-    const auto input = [&](TensorId tensor, int32_t previous) {
-      if (resident(tensor)) return -1;
-      return SharedLoad(previous,
-                        {.layer = l,
-                         .storage = storage_[tensor],
-                         .slice = in,
-                         .bytes = in.rows() * layer.in.w * in.channels()},
-                        index);
-    };
-    tile.input = input(layer.input, before ? before->input : -1);
-    if (layer.input2 != kNoTensor) {
-      tile.input2 = input(layer.input2, before ? before->input2 : -1);
-    }
-    tiles_.push_back(tile);
-  }
-
-  int32_t SharedLoad(int32_t previous, Load load, int32_t tile) {
-    if (previous >= 0 && loads_[previous].slice == load.slice &&
-        loads_[previous].storage == load.storage) {
-      loads_[previous].last_tile = tile;
-      return previous;
-    }
-    load.last_tile = tile;
-    loads_.push_back(load);
-    return static_cast<int32_t>(loads_.size()) - 1;
-  }
-
-  absl::InlinedVector<int32_t, 3> LoadsOf(int32_t tile) const {
-    absl::InlinedVector<int32_t, 3> loads;
-    for (const int32_t load :
-         {tiles_[tile].block, tiles_[tile].input, tiles_[tile].input2}) {
-      if (load >= 0) loads.push_back(load);
-    }
-    return loads;
   }
 
   // ---- Buffers ----
@@ -176,16 +90,16 @@ class Builder {
   std::vector<int32_t> MissingStores(const Load& load) const {
     std::vector<int32_t> missing;
     if (load.storage == kNoTensor) return missing;
-    const auto producer = producer_.find(load.storage);
-    if (producer == producer_.end()) return missing;
+    const auto producer = made_.producers.find(load.storage);
+    if (producer == made_.producers.end()) return missing;
     const int64_t row = plan_.layers[load.layer].in.row_bytes();
     const int64_t begin = load.slice.h_begin * row;
     const int64_t end = load.slice.h_end * row;
     for (int32_t t = producer->second.first; t <= producer->second.second;
          ++t) {
-      const Tile& tile = tiles_[t];
+      const Tile& tile = made_.tiles[t];
       const int64_t out_row = plan_.layers[tile.layer].out.row_bytes();
-      if (!tile.stored && tile.output.h_begin * out_row < end &&
+      if (!stored_[t] && tile.output.h_begin * out_row < end &&
           begin < tile.output.h_end * out_row) {
         missing.push_back(t);
       }
@@ -194,15 +108,15 @@ class Builder {
   }
 
   void IssueWhenStored(int32_t load) {
-    if (loads_[load].buffer >= 0) return;
-    for (const int32_t tile : MissingStores(loads_[load])) Store(tile);
+    if (load_buffers_[load] >= 0) return;
+    for (const int32_t tile : MissingStores(made_.loads[load])) Store(tile);
     Issue(load);
   }
 
   void Issue(int32_t index) {
-    Load& load = loads_[index];
+    const Load& load = made_.loads[index];
     const bool block = load.storage == kNoTensor;
-    load.buffer = NewBuffer(load.bytes, block ? 4 : 1);
+    load_buffers_[index] = NewBuffer(load.bytes, block ? 4 : 1);
     ScheduledCommand command;
     command.command = DlaCommand::kDmaRead;
     command.layer = load.layer;
@@ -218,8 +132,8 @@ class Builder {
       }
     }
     r.Set(R::kDmaSramAddr, 0);
-    command.bases.push_back({R::kDmaSramAddr, load.buffer});
-    command.accesses.push_back({load.buffer, 0, load.bytes, true});
+    command.bases.push_back({R::kDmaSramAddr, load_buffers_[index]});
+    command.accesses.push_back({load_buffers_[index], 0, load.bytes, true});
     Append(std::move(command));
   }
 
@@ -253,21 +167,21 @@ class Builder {
 
   // Issues loads of the next tiles whose data exist, while memory lasts.
   void Prefetch(int32_t tile) {
-    const auto end =
-        std::min<int64_t>(static_cast<int64_t>(tile) + plan_.lookahead + 1,
-                          static_cast<int64_t>(tiles_.size()));
+    const auto end = std::min<int64_t>(
+        static_cast<int64_t>(tile) + plan_.lookahead + 1, num_tiles());
     int64_t reserved = OutputBytes(tile);
     int issued = 0;
     for (auto next = tile + 1; next < end; ++next) {
       reserved += OutputBytes(next);
-      for (const int32_t load : LoadsOf(next)) {
-        if (loads_[load].buffer >= 0) continue;
-        if (alive_bytes_ + reserved + loads_[load].bytes > sram_bytes_) return;
-        if (MissingStores(loads_[load]).empty()) {
+      for (const int32_t index : made_.tiles[next].loads()) {
+        if (load_buffers_[index] >= 0) continue;
+        const Load& load = made_.loads[index];
+        if (alive_bytes_ + reserved + load.bytes > sram_bytes_) return;
+        if (MissingStores(load).empty()) {
           if (++issued > kPrefetchesPerTile) return;
-          Issue(load);
+          Issue(index);
         } else {
-          reserved += loads_[load].bytes;
+          reserved += load.bytes;
         }
       }
     }
@@ -275,24 +189,21 @@ class Builder {
 
   // SRAM that computing a tile will still allocate.
   int64_t OutputBytes(int32_t index) const {
-    const Tile& tile = tiles_[index];
+    const Tile& tile = made_.tiles[index];
     const Layer& layer = plan_.layers[tile.layer];
     if (!resident(layer.output)) {
       return tile.output.rows() * layer.out.w * tile.output.channels();
     }
     const TensorId output = storage_[layer.output];
     return resident_buffers_.contains(output) ||
-                   producer_.at(output).first != index
+                   made_.producers.at(output).first != index
                ? 0
                : layer.out.bytes();
   }
 
   void ReleaseLoads(int32_t tile) {
-    for (const int32_t load : LoadsOf(tile)) {
-      if (loads_[load].last_tile == tile && !loads_[load].dead) {
-        loads_[load].dead = true;
-        Release(loads_[load].buffer);
-      }
+    for (const int32_t load : made_.tiles[tile].loads()) {
+      if (made_.loads[load].last_tile == tile) Release(load_buffers_[load]);
     }
   }
 
@@ -306,9 +217,9 @@ class Builder {
     int64_t begin = 0;
     int64_t end = 0;
     if (load >= 0) {
-      buffer = loads_[load].buffer;
+      buffer = load_buffers_[load];
       place = DensePlacement(layer.in, slice);
-      end = loads_[load].bytes;
+      end = made_.loads[load].bytes;
     } else {
       buffer = resident_buffers_.at(storage_[tensor]);
       place = WholePlacement(layer.in, slice);
@@ -321,7 +232,7 @@ class Builder {
   }
 
   void Compute(int32_t index) {
-    Tile& tile = tiles_[index];
+    const Tile& tile = made_.tiles[index];
     const Layer& layer = plan_.layers[tile.layer];
     ScheduledCommand command;
     command.layer = tile.layer;
@@ -335,22 +246,24 @@ class Builder {
     }
     operands.output = PlaceOutput(index, command);
     if (tile.block >= 0) {
-      const Load& block = loads_[tile.block];
-      command.bases.push_back({R::kTableAddr, block.buffer});
-      command.bases.push_back({R::kWeightAddr, block.buffer});
-      command.accesses.push_back({block.buffer, 0, block.bytes, false});
+      const int32_t block = load_buffers_[tile.block];
+      command.bases.push_back({R::kTableAddr, block});
+      command.bases.push_back({R::kWeightAddr, block});
+      command.accesses.push_back(
+          {block, 0, made_.loads[tile.block].bytes, false});
     }
     const ComputeCommand compute = ComputeSlice(layer, tile.output, operands);
     command.command = compute.command;
     command.half_even = compute.half_even;
     command.registers = compute.registers;
-    command.tap = TileTap{tile.output, tile.out_buffer, operands.output};
+    command.tap = TileTap{tile.output, output_buffers_[index], operands.output};
     Append(std::move(command));
   }
 
   Placement PlaceOutput(int32_t index, ScheduledCommand& command) {
-    Tile& tile = tiles_[index];
+    const Tile& tile = made_.tiles[index];
     const Layer& layer = plan_.layers[tile.layer];
+    int32_t& buffer = output_buffers_[index];
     Placement place;
     int64_t begin = 0;
     int64_t end = 0;
@@ -359,24 +272,24 @@ class Builder {
       if (!resident_buffers_.contains(output)) {
         resident_buffers_[output] = NewBuffer(layer.out.bytes(), 1);
       }
-      tile.out_buffer = resident_buffers_[output];
+      buffer = resident_buffers_[output];
       place = WholePlacement(layer.out, tile.output);
       begin = tile.output.h_begin * layer.out.row_bytes();
       end = tile.output.h_end * layer.out.row_bytes();
     } else {
       place = DensePlacement(layer.out, tile.output);
       end = tile.output.rows() * layer.out.w * tile.output.channels();
-      tile.out_buffer = NewBuffer(end, 1);
+      buffer = NewBuffer(end, 1);
     }
-    command.bases.push_back({R::kOutAddr, tile.out_buffer});
-    command.accesses.push_back({tile.out_buffer, begin, end, true});
+    command.bases.push_back({R::kOutAddr, buffer});
+    command.accesses.push_back({buffer, begin, end, true});
     return place;
   }
 
   void Store(int32_t index) {
-    Tile& tile = tiles_[index];
-    if (tile.stored) return;
-    tile.stored = true;
+    const Tile& tile = made_.tiles[index];
+    if (stored_[index]) return;
+    stored_[index] = true;
     const Layer& layer = plan_.layers[tile.layer];
     const TensorId output = storage_[layer.output];
     const bool whole = resident(layer.output);
@@ -390,21 +303,21 @@ class Builder {
     SetSystemSide(output, layer.out, tile.output, r);
     if (r[R::kDmaRows] > 1) r.Set(R::kDmaSramPitch, place.pixel_pitch);
     r.Set(R::kDmaSramAddr, place.offset);
-    command.bases.push_back({R::kDmaSramAddr, tile.out_buffer});
+    command.bases.push_back({R::kDmaSramAddr, output_buffers_[index]});
     const int64_t begin =
         whole ? tile.output.h_begin * layer.out.row_bytes() : 0;
     const int64_t end =
         whole ? tile.output.h_end * layer.out.row_bytes()
               : tile.output.rows() * layer.out.w * tile.output.channels();
-    command.accesses.push_back({tile.out_buffer, begin, end, false});
+    command.accesses.push_back({output_buffers_[index], begin, end, false});
     Append(std::move(command));
-    if (!whole) Release(tile.out_buffer);
+    if (!whole) Release(output_buffers_[index]);
   }
 
   // Resident tensors whose last reader has been issued give back their bytes.
   void ReleaseResidents(int32_t tile) {
     for (const auto& [tensor, buffer] : resident_buffers_) {
-      if (last_use_.at(tensor) == tile) Release(buffer);
+      if (made_.last_use.at(tensor) == tile) Release(buffer);
     }
   }
 
@@ -413,13 +326,13 @@ class Builder {
   const std::vector<TensorId>& storage_;
   const int64_t sram_bytes_;
 
-  std::vector<Tile> tiles_;
-  std::vector<Load> loads_;
-  absl::flat_hash_map<TensorId, std::pair<int32_t, int32_t>> producer_;
-  absl::flat_hash_map<TensorId, int32_t> last_use_;
+  const Tiles made_;
+  std::vector<int32_t> load_buffers_;    // By load; -1 until it is issued.
+  std::vector<int32_t> output_buffers_;  // By tile; -1 until it is computed.
+  std::vector<bool> stored_;             // By tile.
   absl::flat_hash_map<TensorId, int32_t> resident_buffers_;
   absl::flat_hash_map<std::pair<int32_t, int64_t>, uint64_t> block_addresses_;
-  uint64_t next_block_address_ = 0;
+  uint64_t next_block_address_;
   int64_t alive_bytes_ = 0;
   Schedule schedule_;
 };
