@@ -209,22 +209,17 @@ absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
   std::vector<DlaCommand> needed = NeededCommands(pattern.pattern());
   needed.insert(needed.end(), {DlaCommand::kDmaRead, DlaCommand::kDmaWrite});
   for (const DlaCommand command : needed) {
-    const bool present = std::any_of(
-        isa.commands().begin(), isa.commands().end(),
-        [&](const auto& c) { return c.mnemonic() == DlaCommandName(command); });
-    if (!present) {
-      return Invalid(
-          absl::StrCat("the pattern needs command ", DlaCommandName(command)),
-          where);
+    const absl::string_view name = DlaCommandName(command);
+    const auto found =
+        std::find_if(isa.commands().begin(), isa.commands().end(),
+                     [&](const auto& c) { return c.mnemonic() == name; });
+    if (found == isa.commands().end()) {
+      return Invalid(absl::StrCat("the pattern needs command ", name), where);
     }
-  }
-  for (const v1::CommandDescriptor& command : isa.commands()) {
-    if (!pattern.rounds_half_even() || command.takes_rounding()) continue;
-    const auto known = FindDlaCommand(command.mnemonic());
-    if (known && DlaCommandRounds(*known) &&
-        std::find(needed.begin(), needed.end(), *known) != needed.end()) {
-      return Invalid(absl::StrCat("rounds_half_even, but command ",
-                                  command.mnemonic(), " has no takes_rounding"),
+    if (pattern.rounds_half_even() && DlaCommandRounds(command) &&
+        !found->takes_rounding()) {
+      return Invalid(absl::StrCat("rounds_half_even, but command ", name,
+                                  " has no takes_rounding"),
                      where);
     }
   }
