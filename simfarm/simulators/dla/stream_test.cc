@@ -11,24 +11,12 @@
 #include "gtest/gtest.h"
 #include "simfarm/conformance/dla_words.h"
 #include "simfarm/conformance/stream_writer.h"
-#include "target/resolve.h"
+#include "simfarm/simulators/dla/stream_case.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {
 
-namespace words = conformance;
-using conformance::StreamWriter;
 using testing::HasSubstr;
-
-constexpr int64_t kSramBytes = 4096;
-constexpr int64_t kSystemBytes = 4096;
-
-v1::Machine TestMachine() {
-  const auto target = target::ResolveTarget(
-      "extends: \"dla\" set { name: \"sram_bytes\" value: 4096 }");
-  EXPECT_TRUE(target.ok()) << target.status();
-  return target->machine();
-}
 
 // A convolution of 4x4x3 at 0 with 5 kernels 2x3 at 100, its table at 200, to
 // 3x2x5 at 300; weights and input loaded by one transfer.
@@ -85,44 +73,6 @@ void SetConvolution(StreamWriter& w) {
   for (const auto& [reg, value] : kValues) w.Set(reg, value);
 }
 
-// The error of loading or, if it loads, of a checked run. Flash holds zeros.
-std::string ErrorOf(const std::string& code) {
-  const v1::Machine machine = TestMachine();
-  StreamContext context;
-  context.scratchpad_bytes = kSramBytes;
-  context.system = {{0, kSystemBytes, false},
-                    {words::kRamBase, kSystemBytes, true}};
-  context.layer_name = [](int32_t) { return std::string("conv_1"); };
-  const auto stream =
-      LoadStream(code, machine, machine.engines(0), std::move(context));
-  if (!stream.ok()) return std::string(stream.status().message());
-  std::vector<uint8_t> sram(kSramBytes);
-  std::vector<uint8_t> flash(kSystemBytes);
-  std::vector<uint8_t> ram(kSystemBytes);
-  SystemMemory memory;
-  memory.AddRegion(0, flash.data(), kSystemBytes,
-                   SystemMemory::Access::kReadOnly);
-  memory.AddRegion(words::kRamBase, ram.data(), kSystemBytes,
-                   SystemMemory::Access::kReadWrite);
-  memory.TrackDefined();
-  memory.MarkDefined(0, kSystemBytes);
-  // Whatever a checked run says, a fast one must end and stay in memory.
-  const absl::Status checked =
-      (*stream)
-          ->Start(sram.data(), memory, RunMode::kChecked)
-          ->RunUntil(1 << 30);
-  (void)(*stream)
-      ->Start(sram.data(), memory, RunMode::kFast)
-      ->RunUntil(1 << 30);
-  return std::string(checked.message());
-}
-
-struct Case {
-  std::string name;
-  std::string message;
-  std::function<void(StreamWriter&)> write;
-};
-
 // Loads, sets the convolution's registers, then `change` and `opcode`.
 Case Changed(std::string name, std::string message, words::DlaIndex reg,
              int64_t value, words::DlaOpcode opcode = words::kConv) {
@@ -138,16 +88,7 @@ Case Changed(std::string name, std::string message, words::DlaIndex reg,
 
 class StreamErrorTest : public testing::TestWithParam<Case> {};
 
-TEST_P(StreamErrorTest, IsNamed) {
-  StreamWriter writer;
-  GetParam().write(writer);
-  const std::string error = ErrorOf(writer.code());
-  if (GetParam().message.empty()) {
-    EXPECT_EQ(error, "");
-  } else {
-    EXPECT_THAT(error, HasSubstr(GetParam().message));
-  }
-}
+TEST_P(StreamErrorTest, IsNamed) { ExpectSaid(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Limits, StreamErrorTest,
@@ -213,13 +154,58 @@ TEST(StreamTest, ClampLimitsMustBeInOrder) {
   EXPECT_THAT(ErrorOf(w.code()), HasSubstr("CLAMP_MIN is above CLAMP_MAX"));
 }
 
-void Dma(StreamWriter& w, words::DlaOpcode opcode, int64_t wait, int64_t system,
-         int64_t sram, int64_t bytes, int64_t rows = 1) {
-  w.Command(opcode, wait,
-            {{words::kDmaSystemAddr, system},
-             {words::kDmaSramAddr, sram},
-             {words::kDmaRowBytes, bytes},
-             {words::kDmaRows, rows}});
+TEST(StreamTest, RoundingNeedsSomethingToRound) {
+  const struct {
+    words::DlaOpcode opcode;
+    words::DlaIndex mode;
+  } cases[] = {{words::kPool, words::kPoolKind}, {words::kConv, words::kFlags}};
+  for (const auto& c : cases) {
+    for (const int mode : {0, 1}) {
+      StreamWriter w;
+      LoadAll(w);
+      SetConvolution(w);
+      // Fit for both, with results of one byte or four.
+      w.Set(words::kOutC, 3);
+      w.Set(words::kOutPixelPitch, 12);
+      w.Set(words::kOutRowPitch, 24);
+      w.Set(c.mode, mode);
+      w.Command(c.opcode, 1, {}, true);
+      w.End();
+      const std::string error = ErrorOf(w.code());
+      if (mode == 0) {
+        EXPECT_EQ(error, "") << c.opcode;
+      } else {
+        EXPECT_THAT(error, HasSubstr("rounding bit is set, but nothing"));
+      }
+    }
+  }
+}
+
+// An average half to even is one of distances to the zero point.
+TEST(StreamTest, PoolsReadTheZeroPointToRoundHalfToEven) {
+  for (const bool half_even : {false, true}) {
+    StreamWriter w;
+    Dma(w, words::kDmaRead, 0, 0, 0, 8);
+    w.Command(words::kPool, 1,
+              {{words::kInAddr, 0},        {words::kOutAddr, 100},
+               {words::kInH, 1},           {words::kInW, 1},
+               {words::kOutH, 1},          {words::kOutW, 1},
+               {words::kOutC, 8},          {words::kKernelH, 1},
+               {words::kKernelW, 1},       {words::kStrideH, 1},
+               {words::kStrideW, 1},       {words::kPadTop, 0},
+               {words::kPadLeft, 0},       {words::kInRowPitch, 0},
+               {words::kInPixelPitch, 0},  {words::kOutRowPitch, 0},
+               {words::kOutPixelPitch, 0}, {words::kClampMin, -128},
+               {words::kClampMax, 127},    {words::kPoolKind, 0}},
+              half_even);
+    w.End();
+    if (half_even) {
+      EXPECT_THAT(ErrorOf(w.code()),
+                  HasSubstr("reads register IN_ZERO_POINT, which nothing"));
+    } else {
+      EXPECT_EQ(ErrorOf(w.code()), "");
+    }
+  }
 }
 
 Case Transfer(std::string name, std::string message, words::DlaOpcode opcode,
@@ -233,8 +219,6 @@ Case Transfer(std::string name, std::string message, words::DlaOpcode opcode,
             w.End();
           }};
 }
-
-constexpr int64_t kRam = static_cast<int64_t>(words::kRamBase);
 
 INSTANTIATE_TEST_SUITE_P(
     Transfers, StreamErrorTest,
@@ -306,96 +290,6 @@ TEST(StreamTest, EncodingErrorsNameCommandAndWord) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("0 bytes"));
   EXPECT_THAT(ErrorOf(code.substr(0, 15)), HasSubstr("15 bytes"));
 }
-
-// ReLU of 8 bytes at 0 to 100, with its registers; waits for `wait` transfers.
-void Relu(StreamWriter& w, int64_t wait, int64_t in = 0, int64_t out = 100) {
-  w.Command(words::kRelu, wait,
-            {{words::kInAddr, in},
-             {words::kOutAddr, out},
-             {words::kOutH, 1},
-             {words::kOutW, 1},
-             {words::kOutC, 8},
-             {words::kInRowPitch, 0},
-             {words::kInPixelPitch, 0},
-             {words::kOutRowPitch, 0},
-             {words::kOutPixelPitch, 0},
-             {words::kInZeroPoint, 0}});
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Races, StreamErrorTest,
-    testing::ValuesIn(std::vector<Case>{
-        {"ReadsWhatIsBeingLoaded",
-         "race: reads a byte while DMA command number 1 of the stream may "
-         "still write it; where: command 15 (OP_ACT_RELU), SRAM 0x0",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 0);
-           w.End();
-         }},
-        {"WaitsForTooFew", "may still write it",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 4, 4);
-           Dma(w, words::kDmaRead, 0, 0, 0, 4);
-           Relu(w, 1);
-           w.End();
-         }},
-        {"WaitsAddUp", "",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 1, 0, 100);
-           Relu(w, 0, 0, 200);
-           Relu(w, 0, 200, 300);
-           Dma(w, words::kDmaWrite, 3, kRam, 300, 8);
-           w.End();
-         }},
-        {"StoresWhatIsBeingComputed",
-         "race: reads a byte while compute command",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 1);
-           Dma(w, words::kDmaWrite, 0, kRam, 107, 1);
-           w.End();
-         }},
-        {"OverwritesWhatIsBeingRead",
-         "race: writes a byte while compute command",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 1);
-           Dma(w, words::kDmaRead, 0, 0, 7, 1);
-           w.End();
-         }},
-        {"OverwritesWhatIsBeingStored", "race: writes a byte while DMA command",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Dma(w, words::kDmaRead, 0, 0, 100, 8);
-           Dma(w, words::kDmaWrite, 0, kRam, 100, 8);
-           Relu(w, 2);
-           w.End();
-         }},
-        {"OverwritesWhatWasStored", "",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Dma(w, words::kDmaRead, 0, 0, 100, 8);
-           Dma(w, words::kDmaWrite, 0, kRam, 100, 8);
-           Relu(w, 3);
-           w.End();
-         }},
-        {"NeighboursDoNotRace", "",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 1);
-           Dma(w, words::kDmaRead, 0, 0, 8, 4);
-           Dma(w, words::kDmaRead, 0, 0, 108, 4);
-           w.End();
-         }},
-        {"InPlace", "",
-         [](StreamWriter& w) {
-           Dma(w, words::kDmaRead, 0, 0, 0, 8);
-           Relu(w, 1, 0, 0);
-           w.End();
-         }}}),
-    [](const auto& info) { return info.param.name; });
 
 TEST(StreamTest, TableValuesAreChecked) {
   // Flash is all zeros but for the shift of entry 2: 31 does not exist.
