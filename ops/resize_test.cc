@@ -320,11 +320,11 @@ TEST(ResizeTest, QuantizedBilinearOfHalfPixels) {
   R& resize = *op.mutable_resize();
   resize.set_mode(R::LINEAR);
   for (const int64_t extent : {1, 1, 4, 1}) resize.add_shape(extent);
-  TestTensor<int8_t> x{{1, 1, 2, 1}, {-100, 102}, {0.5f}, {0}};
+  TestTensor<int8_t> x{{1, 1, 2, 1}, {102, -100}, {0.5f}, {0}};
   TestTensor<int8_t> y{{1, 1, 4, 1}, {}, {0.5f}, {0}};
   ASSERT_TRUE(Compute(op, {x.view()}, y).ok());
-  // -49.5 and 51.5, half up.
-  EXPECT_EQ(y.values, (std::vector<int8_t>{-100, -49, 52, 102}));
+  // 51.5 and -49.5, half up.
+  EXPECT_EQ(y.values, (std::vector<int8_t>{102, 52, -49, -100}));
 }
 
 // Steps of round(2048 / 4096), twice as long as they should be: from the middle
