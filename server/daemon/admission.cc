@@ -52,6 +52,20 @@ absl::Status CheckRequest(const v1::CreateJobRequest& request,
   return absl::OkStatus();
 }
 
+absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
+                       cache::BlobStore& blobs) {
+  EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
+  EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
+  if (present) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      {.fault = Fault::kUser,
+       .reason = "BLOB_MISSING",
+       .what = absl::StrCat("the ", what, " blob is not on this server"),
+       .where = digest.ToString(),
+       .fix = "upload it first"});
+}
+
 absl::Status CheckBlobs(const v1::CreateJobRequest& request,
                         cache::BlobStore& blobs) {
   std::vector<std::pair<std::string, v1::Digest>> named = {
@@ -73,16 +87,7 @@ absl::Status CheckBlobs(const v1::CreateJobRequest& request,
                        file.digest());
   }
   for (const auto& [what, proto] : named) {
-    EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
-    EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
-    if (present) continue;
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        {.fault = Fault::kUser,
-         .reason = "BLOB_MISSING",
-         .what = absl::StrCat("the ", what, " blob is not on this server"),
-         .where = digest.ToString(),
-         .fix = "upload it first"});
+    EK_RETURN_IF_ERROR(CheckBlob(what, proto, blobs));
   }
   return absl::OkStatus();
 }

@@ -4,6 +4,7 @@
 // What a request must fulfil to become a job.
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "cache/blob_store.h"
 #include "edgekiln/v1/jobs.pb.h"
 
@@ -13,8 +14,12 @@ namespace edgekiln::server {
 // for too long a name or too many targets.
 absl::Status CheckRequest(const v1::CreateJobRequest& request, int max_targets);
 
-// FAILED_PRECONDITION with reason BLOB_MISSING unless all that the request
-// names is in `blobs`.
+// FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has it; `what` is
+// its part in the request.
+absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
+                       cache::BlobStore& blobs);
+
+// The same for all that the request names.
 absl::Status CheckBlobs(const v1::CreateJobRequest& request,
                         cache::BlobStore& blobs);
 

@@ -54,13 +54,12 @@ class JobsService final : public HotJobs {
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
                                    const grpc::ByteBuffer* request,
                                    grpc::ByteBuffer* response) override {
-    RawCall call(*context, activity_, *request, *response);
-    grpc::ServerUnaryReactor* const reactor = call.reactor();
-    v1::GetJobRequest wanted;
-    absl::Status status = call.Parse(wanted);
-    if (status.ok()) status = AnswerWith(wanted.id(), call);
-    if (!status.ok()) call.Fail(status);
-    return reactor;
+    return AnswerOrFail(RawCall(*context, activity_, *request, *response),
+                        [this](RawCall& call) -> absl::Status {
+                          v1::GetJobRequest wanted;
+                          EK_RETURN_IF_ERROR(call.Parse(wanted));
+                          return AnswerWith(wanted.id(), call);
+                        });
   }
 
   grpc::Status ListJobs(grpc::ServerContext*,
@@ -197,12 +196,8 @@ class ReportsService final : public HotReports {
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override {
-    RawCall call(*context, activity_, *request, *response);
-    grpc::ServerUnaryReactor* const reactor = call.reactor();
-    if (absl::Status status = AnswerWith(call); !status.ok()) {
-      call.Fail(status);
-    }
-    return reactor;
+    return AnswerOrFail(RawCall(*context, activity_, *request, *response),
+                        [this](RawCall& call) { return AnswerWith(call); });
   }
 
  private:

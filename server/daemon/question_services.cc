@@ -22,20 +22,6 @@
 namespace edgekiln::server {
 namespace {
 
-absl::Status RequireBlob(cache::BlobStore& blobs, const v1::Digest& proto,
-                         absl::string_view what) {
-  EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
-  EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
-  if (present) return absl::OkStatus();
-  return MakeError(
-      absl::StatusCode::kFailedPrecondition,
-      {.fault = Fault::kUser,
-       .reason = "BLOB_MISSING",
-       .what = absl::StrCat("the ", what, " blob is not on this server"),
-       .where = digest.ToString(),
-       .fix = "upload it first"});
-}
-
 // Why a question got no answer: our own end is not the caller's doing.
 absl::Status Unanswered(const absl::Status& asked,
                         const std::atomic<bool>& stopping) {
@@ -69,18 +55,13 @@ class ModelsService final : public v1::Models::Service {
   absl::Status Inspect(grpc::ServerContext& context,
                        const v1::InspectModelRequest& request,
                        v1::ModelDescription& response) {
-    EK_RETURN_IF_ERROR(RequireBlob(blobs_, request.model(), "model"));
     v1::CreateJobRequest job;
     job.set_model_name(request.model_name());
     *job.mutable_model() = request.model();
     *job.mutable_bindings() = request.bindings();
+    if (request.has_target()) *job.add_targets() = request.target();
     EK_RETURN_IF_ERROR(CheckBlobs(job, blobs_));
     job.add_goals(v1::INSPECT);
-    if (request.has_target()) {
-      EK_RETURN_IF_ERROR(
-          RequireBlob(blobs_, request.target().digest(), "target"));
-      *job.add_targets() = request.target();
-    }
     const absl::Status asked =
         Ask(stages_, OptionsFor(context, stopping_), [&](JobContext& jobs) {
           JobResult result = RunCompileJob("", job, jobs);
@@ -147,12 +128,8 @@ class TargetsService final : public HotTargets {
   grpc::ServerUnaryReactor* GetTarget(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
                                       grpc::ByteBuffer* response) override {
-    RawCall call(*context, activity_, *request, *response);
-    grpc::ServerUnaryReactor* const reactor = call.reactor();
-    if (absl::Status status = AnswerWith(call); !status.ok()) {
-      call.Fail(status);
-    }
-    return reactor;
+    return AnswerOrFail(RawCall(*context, activity_, *request, *response),
+                        [this](RawCall& call) { return AnswerWith(call); });
   }
 
   grpc::Status ValidateTarget(grpc::ServerContext* context,
@@ -193,7 +170,7 @@ class TargetsService final : public HotTargets {
   absl::Status Validate(grpc::ServerContext& context,
                         const v1::ValidateTargetRequest& request,
                         v1::ValidateTargetResponse& response) {
-    EK_RETURN_IF_ERROR(RequireBlob(blobs_, request.target(), "target"));
+    EK_RETURN_IF_ERROR(CheckBlob("target", request.target(), blobs_));
     StageCall call;
     call.name = "resolve_target";
     call.options.mutable_resolve_target();

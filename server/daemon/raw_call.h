@@ -44,6 +44,14 @@ class RawCall {
   grpc::ByteBuffer& response_;
 };
 
+// For calls answered at once: answer(call) calls Answer(), or returns why not.
+template <typename Answerer>
+grpc::ServerUnaryReactor* AnswerOrFail(RawCall call, const Answerer& answer) {
+  grpc::ServerUnaryReactor* const reactor = call.reactor();
+  if (absl::Status status = answer(call); !status.ok()) call.Fail(status);
+  return reactor;
+}
+
 }  // namespace edgekiln::server
 
 #endif  // EK_SERVER_DAEMON_RAW_CALL_H_
