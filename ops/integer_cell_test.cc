@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -26,14 +27,29 @@ TestTensor<float> Real(const TestTensor<T>& q) {
   return real;
 }
 
-class IntegerLstmTest : public testing::TestWithParam<v1::Lstm::Coupling> {};
+template <typename T>
+void ExpectNear(const TestTensor<T>& integers, const TestTensor<float>& real,
+                float most) {
+  const TestTensor<float> got = Real(integers);
+  for (size_t i = 0; i < got.values.size(); ++i) {
+    ASSERT_NEAR(got.values[i], real.values[i], most) << i;
+  }
+}
 
-TEST_P(IntegerLstmTest, StaysNearTheRealCell) {
-  TestTensor<int8_t> x{{kSteps, kBatch, kInput}, {}, {1.0f / 64}, {5}};
+template <typename T>
+void ExpectNearRealCell(v1::Lstm::Coupling coupling) {
+  constexpr bool kWide = sizeof(T) == 2;
+  TestTensor<T> x{{kSteps, kBatch, kInput},
+                  {},
+                  {kWide ? 1.0f / 8192 : 1.0f / 64},
+                  {kWide ? 0 : 5}};
   TestTensor<int8_t> w{{4 * kHidden, kInput}}, r{{4 * kHidden, kHidden}};
-  TestTensor<int8_t> h0{{kBatch, kHidden}, {}, {1.0f / 128}, {-4}};
+  TestTensor<T> h0{{kBatch, kHidden},
+                   {},
+                   {kWide ? 1.0f / 30000 : 1.0f / 128},
+                   {kWide ? 0 : -4}};
   TestTensor<int16_t> c0{{kBatch, kHidden}, {}, {1.0f / 2048}, {0}};
-  TestTensor<int32_t> bias{{4 * kHidden}};
+  TestTensor<std::conditional_t<kWide, int64_t, int32_t>> bias{{4 * kHidden}};
   TestTensor<float> real_bias{bias.shape};
   TestRandom random(3);
   for (auto* tensor : {&w, &r}) {
@@ -52,11 +68,10 @@ TEST_P(IntegerLstmTest, StaysNearTheRealCell) {
                                w.scale[i]);
   }
   v1::OpAttributes op;
-  op.mutable_lstm()->set_coupling(GetParam());
+  op.mutable_lstm()->set_coupling(coupling);
   op.mutable_lstm()->set_cell_clip(0.75f);
-  TestTensor<int8_t> all{
-      {kSteps, kBatch, kHidden}, {}, h0.scale, h0.zero_point};
-  TestTensor<int8_t> h{h0.shape, {}, h0.scale, h0.zero_point};
+  TestTensor<T> all{{kSteps, kBatch, kHidden}, {}, h0.scale, h0.zero_point};
+  TestTensor<T> h{h0.shape, {}, h0.scale, h0.zero_point};
   TestTensor<int16_t> c{c0.shape, {}, c0.scale, c0.zero_point};
   const TensorView none;
   absl::Status status = Evaluate(
@@ -73,18 +88,23 @@ TEST_P(IntegerLstmTest, StaysNearTheRealCell) {
        rc.view()},
       {real_all.mutable_view(), real_h.mutable_view(), real_c.mutable_view()});
   ASSERT_TRUE(status.ok()) << status;
-  const auto near = [](const TestTensor<float>& a, const TestTensor<float>& b,
-                       float most) {
-    for (size_t i = 0; i < a.values.size(); ++i) {
-      ASSERT_NEAR(a.values[i], b.values[i], most) << i;
-    }
-  };
-  near(Real(all), real_all, 0.03f);
-  near(Real(h), real_h, 0.03f);
-  near(Real(c), real_c, 0.03f);
+  const float most = kWide ? 0.002f : 0.03f;
+  ExpectNear(all, real_all, most);
+  ExpectNear(h, real_h, most);
+  ExpectNear(c, real_c, most);
   // The last state is the last step's.
   EXPECT_TRUE(std::equal(h.values.begin(), h.values.end(),
                          all.values.end() - kBatch * kHidden));
+}
+
+class IntegerLstmTest : public testing::TestWithParam<v1::Lstm::Coupling> {};
+
+TEST_P(IntegerLstmTest, StaysNearTheRealCell) {
+  ExpectNearRealCell<int8_t>(GetParam());
+}
+
+TEST_P(IntegerLstmTest, Int16StaysNearTheRealCell) {
+  ExpectNearRealCell<int16_t>(GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Couplings, IntegerLstmTest,
@@ -188,58 +208,20 @@ TEST(IntegerLstmTest, NoUnitsAndYetAnOutput) {
   EXPECT_EQ(all.values, (std::vector<int8_t>{5}));
 }
 
-TEST(IntegerLstmTest, Int16StaysNearTheRealCell) {
-  TestTensor<int16_t> x{{kSteps, kBatch, kInput}, {}, {1.0f / 8192}, {0}};
-  TestTensor<int8_t> w{{4 * kHidden, kInput}, {}, {0.006f}, {0}};
-  TestTensor<int8_t> r{{4 * kHidden, kHidden}, {}, {0.007f}, {0}};
-  TestTensor<int64_t> bias{{4 * kHidden}};
-  TestTensor<int16_t> h0{{kBatch, kHidden}, {}, {1.0f / 30000}, {0}};
-  TestTensor<int16_t> c0{{kBatch, kHidden}, {}, {1.0f / 2048}, {0}};
-  TestTensor<float> real_bias{bias.shape};
-  TestRandom random(5);
-  random.Fill(x);
-  random.Fill(w);
-  random.Fill(r);
-  random.Fill(bias);
-  random.Fill(h0);
-  random.Fill(c0);
-  for (const int64_t value : bias.values) {
-    real_bias.values.push_back(static_cast<float>(value) * x.scale[0] *
-                               w.scale[0]);
-  }
-  v1::OpAttributes op;
-  op.mutable_lstm()->set_cell_clip(1.5f);
-  TestTensor<int16_t> all{
-      {kSteps, kBatch, kHidden}, {}, h0.scale, h0.zero_point};
-  TestTensor<int16_t> h{h0.shape, {}, h0.scale, h0.zero_point};
-  TestTensor<int16_t> c{c0.shape, {}, c0.scale, c0.zero_point};
+TEST(IntegerLstmTest, Int16HasNoPeepholes) {
+  TestTensor<int16_t> x{{1, 1, 1}, {1}, {1}, {0}}, h0 = x, all = x;
+  TestTensor<int8_t> w{{4, 1}, {1, 1, 1, 1}, {1}, {0}};
+  h0.shape = {1, 1};
+  TestTensor<int16_t> c0{{1, 1}, {1}, {1.0f / 1024}, {0}};
+  TestTensor<int16_t> peephole{{3}, {1, 1, 1}, {1}, {0}};
   const TensorView none;
-  std::vector<TensorView> inputs = {x.view(), w.view(),  r.view(), bias.view(),
+  v1::OpAttributes op;
+  op.mutable_lstm();
+  std::vector<TensorView> inputs = {x.view(), w.view(),  w.view(), none,
                                     none,     h0.view(), c0.view()};
-  absl::Status status = Evaluate(
-      op, inputs, {all.mutable_view(), h.mutable_view(), c.mutable_view()});
-  ASSERT_TRUE(status.ok()) << status;
-  const auto rx = Real(x), rw = Real(w), rr = Real(r), rh = Real(h0),
-             rc = Real(c0);
-  TestTensor<float> real_all{all.shape}, real_h{h.shape}, real_c{c.shape};
-  status = Evaluate(
-      op,
-      {rx.view(), rw.view(), rr.view(), real_bias.view(), none, rh.view(),
-       rc.view()},
-      {real_all.mutable_view(), real_h.mutable_view(), real_c.mutable_view()});
-  ASSERT_TRUE(status.ok()) << status;
-  const auto got = Real(all);
-  for (size_t i = 0; i < got.values.size(); ++i) {
-    ASSERT_NEAR(got.values[i], real_all.values[i], 0.002f) << i;
-  }
-  // No peepholes with these.
-  TestTensor<int16_t> peephole{{3 * kHidden}, {}, {1}, {0}};
-  random.Fill(peephole);
+  EXPECT_TRUE(Evaluate(op, inputs, {all.mutable_view()}).ok());
   inputs.push_back(peephole.view());
-  EXPECT_FALSE(
-      Evaluate(op, inputs,
-               {all.mutable_view(), h.mutable_view(), c.mutable_view()})
-          .ok());
+  EXPECT_FALSE(Evaluate(op, inputs, {all.mutable_view()}).ok());
 }
 
 TEST(IntegerLstmTest, RefusesWhatItsRuleDoesNotHold) {

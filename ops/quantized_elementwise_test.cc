@@ -122,7 +122,8 @@ void ExpectAddRule(int left_shift, float y_scale) {
 }
 
 TEST(QuantizedBinaryTest, AddRoundsThrice) {
-  for (const float y_scale : {0.059f, 0.061f, 0.067f, 0.071f, 0.073f, 0.079f}) {
+  // Of many pairs the sum is a tie, or would be without the other roundings.
+  for (const float y_scale : {0.06f, 0.07f, 0.074f}) {
     ExpectAddRule<int8_t>(20, y_scale);
     ExpectAddRule<int16_t>(15, y_scale / 256);
   }
