@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
 
@@ -39,6 +40,23 @@ return %r, %c, %s
   }
   // The first reshape stands beside the pool; the second behind the host's op.
   EXPECT_EQ(engines, (std::vector<int>{0, 0, -1, -1}));
+}
+
+// There is no place for it in memory.
+TEST(PartitionTest, ATensorWithoutElementsIsRefusedByName) {
+  const auto graph = ParseGraph(R"(
+%x : int8[1,2] scale 1 zero 0 = input
+%e : int8[1,0] scale 1 zero 0 = slice(%x) {begin [0, 0] extent [1, 0] stride [1, 1]} id e
+%y : int8[1,2] scale 1 zero 0 = concat(%x, %e) {axis 1} id y
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto partition = PartitionGraph(*graph, PoolingEngine());
+  EXPECT_EQ(partition.status().code(), absl::StatusCode::kUnimplemented);
+  const auto detail = GetErrorDetail(partition.status());
+  ASSERT_TRUE(detail.has_value()) << partition.status();
+  EXPECT_EQ(detail->where, "tensor 'e'");
+  EXPECT_EQ(detail->what, "a tensor of shape [1,0]");
 }
 
 TEST(PartitionTest, ARoundingThatTheEngineLacksIsTheHosts) {

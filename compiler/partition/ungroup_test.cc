@@ -59,6 +59,13 @@ return %y
 return %y
 )",
      "conv2d"},
+    {"RoundsHalfToEven", R"(
+%x : int8[1,1,2,4] scale 0.5 zero 3 = input
+%w : int8[4,1,1,2] scale 0.25 zero 0 = constant [1, 0, 1, 1, 0, 1, -1, 0]
+%y : int8[1,1,2,4] scale 0.25 zero 1 = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 2 rounding HALF_EVEN} id y
+return %y
+)",
+     "conv2d"},
     {"TwoWithTheSameWeights", R"(
 %x : int8[1,1,2,4] scale 0.5 zero 3 = input
 %w : int8[4,1,1,2] scale 0.25 zero 7 = constant [1, -2, 3, -4, 5, -6, 7, -8]

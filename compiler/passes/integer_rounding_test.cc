@@ -7,6 +7,7 @@
 #include "absl/strings/string_view.h"
 #include "base/rng.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/tensor_views.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/pass.h"
 #include "gtest/gtest.h"
@@ -153,6 +154,50 @@ TEST(IntegerRoundingTest, OpsBetweenPowersOfTwoChangeNothing) {
     const Outcome outcome = MoveAndCompare(text);
     EXPECT_TRUE(outcome.changed) << c.op;
     EXPECT_EQ(outcome.off + outcome.far_off, 0) << c.op;
+  }
+}
+
+// Sums of `depth` products of 8 bits and a bias, in steps of 1 / `steps`.
+std::string Sums(int depth, int bias, int steps) {
+  std::string weights = "1";
+  for (int i = 1; i < depth; ++i) weights += ", 1";
+  return absl::StrCat(
+      "%x : int8[1,", depth, "] scale 1 zero 0 = input\n", "%w : int8[1,",
+      depth, "] scale 1 zero 0 = constant [", weights,
+      "]\n%b : int32[1] = constant [", bias, "]\n", "%y : int8[1,1] scale ",
+      steps, " zero 0 = fully_connected(%x, %w, %b) id y\n", "return %y\n");
+}
+
+TEST(IntegerRoundingTest, IsHalfEvenOnlyWhereAResultMayLieInTheMiddle) {
+  const struct {
+    const char* name;
+    std::string graph;  // Of one op.
+    v1::Rounding rounding;
+  } cases[] = {
+      // Two products reach 2 * 255 * 255 = 130050, three reach 195075.
+      {"too few products", Sums(2, 0, 1 << 18), v1::HALF_UP},
+      {"enough products", Sums(3, 0, 1 << 18), v1::HALF_EVEN},
+      {"too small a bias", Sums(2, 1000, 1 << 18), v1::HALF_UP},
+      {"enough bias", Sums(2, -(1 << 17), 1 << 18), v1::HALF_EVEN},
+      {"bounds on steps",
+       "%x : int8[2] scale 1 zero 0 = input\n"
+       "%y : int8[2] scale 1 zero 0 = clip(%x) {clamp {min -4 max 6}} id y\n"
+       "return %y\n",
+       v1::HALF_UP},
+      {"a bound between steps",
+       "%x : int8[2] scale 1 zero 0 = input\n"
+       "%y : int8[2] scale 1 zero 0 = clip(%x) {clamp {min -4 max 6.5}} id y\n"
+       "return %y\n",
+       v1::HALF_EVEN},
+  };
+  for (const auto& c : cases) {
+    const absl::StatusOr<Graph> graph = ParseGraph(c.graph);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const Op& op = graph->ops[0];
+    EXPECT_EQ(IntegerRounding(op.attributes, ViewsOf(*graph, op.inputs),
+                              ViewOf(graph->tensors[op.outputs[0]])),
+              c.rounding)
+        << c.name;
   }
 }
 

@@ -85,6 +85,29 @@ return %y
 %y : float32[1,1] = dequantize(%a) id y
 return %y
 )"},
+    {"WhatTakesZeroPointsOffFirst",
+     R"(
+%x : float32[1,2] = input
+%w : uint8[2,2] scale 0.5 zero 128 = constant [0, 255, 128, 1]
+%q : uint8[1,2] scale 0.25 zero 100 = quantize(%x) {rounding HALF_EVEN} id q
+%m : uint8[1,2] scale 0.5 zero 7 = mul(%q, %q) id m
+%c : uint8[1,2] scale 0.5 zero 7 = clip(%m) {clamp {min 0 max 6}} id c
+%p : uint8[1,2] scale 0.5 zero 9 = mat_mul(%c, %w) id p
+%s : uint8[1,2] scale 0.00390625 zero 0 = softmax(%p) {beta 1 axis 1} id s
+%y : float32[1,2] = dequantize(%s) id y
+return %y
+)",
+     R"(
+%x : float32[1,2] = input
+%w : int8[2,2] scale 0.5 zero 0 = constant [-128, 127, 0, -127]
+%q : int8[1,2] scale 0.25 zero -28 = quantize(%x) {rounding HALF_EVEN} id q
+%m : int8[1,2] scale 0.5 zero -121 = mul(%q, %q) id m
+%c : int8[1,2] scale 0.5 zero -121 = clip(%m) {clamp {min 0 max 6}} id c
+%p : int8[1,2] scale 0.5 zero -119 = mat_mul(%c, %w) id p
+%s : int8[1,2] scale 0.00390625 zero -128 = softmax(%p) {beta 1 axis 1} id s
+%y : float32[1,2] = dequantize(%s) id y
+return %y
+)"},
     {"NotWhereAnAverageRoundsIntegers",
      R"(
 %x : float32[1,1,2,1] = input

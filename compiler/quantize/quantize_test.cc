@@ -174,6 +174,27 @@ return %y
 %y : float32[1,2] = softmax(%h) {beta 1 axis 1} id y
 return %y
 )"},
+    // Whatever comes of it.
+    {"MasksThatAreConstants",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [127, -63.5, 0.5, 0.25]
+%m : float32[1,2] = constant [-3e+38, 0]
+%f : float32[1,2] = fully_connected(%x, %w) id f
+%h : float32[1,2] = binary(%f, %m) {function MAXIMUM} id h
+return %h
+)",
+     {{"x", {-128, 127}}, {"f", {-128, 127}}, {"h", {-128, 127}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,2] axis 0 scale [1, 0.003937008] zero [0, 0] = constant [127, -64, 127, 64]
+%m : float32[1,2] = constant [-3e+38, 0]
+%f : int8[1,2] scale 1 zero 0 = fully_connected(%x.int8, %w.int) id f
+%f.float : float32[1,2] = dequantize(%f) id dequantize_f
+%h : float32[1,2] = binary(%f.float, %m) {function MAXIMUM} id h
+return %h
+)"},
     // Weights that are computed at run time leave their op float.
     {"WeightsAtRunTime",
      R"(
