@@ -72,44 +72,54 @@ struct Flags {
 void Define(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", std::string(Version()));
   app.add_option("--listen", flags.listen,
-                 "Address for clients: host:port, or unix:/path; port 0 picks "
-                 "one (default 127.0.0.1:7433)");
+                 "For clients: HOST:PORT, or unix:/PATH; port 0 picks one "
+                 "(default 127.0.0.1:7433)")
+      ->type_name("ADDRESS");
   app.add_option("--workers-listen", flags.workers_listen,
-                 "Address for workers (default 127.0.0.1:7434)");
+                 "For workers (default 127.0.0.1:7434)")
+      ->type_name("ADDRESS");
   app.add_option("--state", flags.state,
                  "Folder of jobs, blobs and results; one daemon at a time "
                  "(default $XDG_STATE_HOME/edgekiln, or ~/.local/state/; with "
-                 "--local $XDG_CACHE_HOME/edgekiln, or ~/.cache/)");
+                 "--local $XDG_CACHE_HOME/edgekiln, or ~/.cache/)")
+      ->type_name("FOLDER");
   app.add_option("--workers", flags.workers,
                  "Worker processes to start here (default 0; with --local, "
                  "one per core)")
-      ->check(CLI::Range(0, 1024));
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024).description(""));
   app.add_option("--config", flags.config,
                  "A DaemonConfig message (proto/edgekiln/v1/config.proto) as "
-                 "text; flags win over it");
+                 "text; flags win over it")
+      ->type_name("FILE");
   app.add_option("--ready-file", flags.ready_file,
                  "Written once serving: the address for clients and, on the "
-                 "second line, the one for workers");
+                 "second line, the one for workers")
+      ->type_name("FILE");
   app.add_flag("--local", flags.local,
                "Serve this user only, on a socket in the runtime folder; start "
                "workers; leave when idle. A second one leaves at once");
   app.add_option("--idle-seconds", flags.idle_seconds,
                  "With --local: leave after that long without jobs and calls")
-      ->check(CLI::Range(1, 1 << 30))
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30).description(""))
       ->capture_default_str();
   app.add_option(
          "--cache-limit", flags.cache_limit_bytes,
          "Keep blobs and stage results below that, as 500MB or 20GB; 0: "
          "no limit (default 0; with --local 10GB)")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false))
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60));
+      ->type_name("BYTES")
+      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
+      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60).description(""));
   app.add_option("--keep-jobs", flags.keep_jobs,
                  "Forget the oldest finished jobs and their reports beyond "
                  "that many (default 10000)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40));
+      ->type_name("N")
+      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40).description(""));
   app.add_option("--keep-days", flags.keep_days,
                  "Forget those that ended longer ago (default 30)")
-      ->check(CLI::Range(1, 1 << 20));
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 20).description(""));
   app.add_flag("--verbose", flags.verbose, "Log every job to stderr");
 }
 

@@ -41,32 +41,37 @@ struct Flags {
 void Define(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", std::string(Version()));
   app.add_option("--connect", flags.connect,
-                 "The daemon's address for workers: host:port, or "
-                 "unix:/path/of/socket");
+                 "The daemon's for workers: HOST:PORT, or unix:/PATH")
+      ->type_name("ADDRESS");
   app.add_option("--roles", flags.roles,
                  "What to execute, separated by commas: compile, simulate "
                  "(default: both)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"compile", "simulate"}));
+      ->type_name("ROLES")
+      ->check(CLI::IsMember({"compile", "simulate"}).description(""));
   app.add_option("--slots", flags.slots,
                  "Leases executed at once, each in a process of its own "
                  "(default: one per core)")
-      ->check(CLI::Range(1, 1024));
+      ->type_name("N")
+      ->check(CLI::Range(1, 1024).description(""));
   app.add_option("--memory-limit-mb", flags.memory_limit_mb,
                  "Address space of each such process in MiB; 0 = unlimited")
-      ->check(CLI::Range(0, 1 << 24))
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 24).description(""))
       ->capture_default_str();
   app.add_option("--warm-mb", flags.warm_mb,
                  "Memory in which each such process keeps networks and "
                  "programs that it has made ready, for the next lease, in MiB; "
                  "0 = none")
-      ->check(CLI::Range(0, 1 << 24))
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 24).description(""))
       ->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "End when the process that started this one has ended");
   app.add_flag("--verbose", flags.verbose, "Log sessions to stderr");
   app.add_option("--test-crash-stage", flags.test_crash_stage,
                  "Crash whenever this stage is executed (\"tile\")")
+      ->type_name("STAGE")
       ->group("For testing");
   app.add_flag("--child", flags.child,
                "Execute stages for the worker at descriptor 3")
