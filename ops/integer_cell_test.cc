@@ -224,6 +224,36 @@ TEST(IntegerLstmTest, Int16HasNoPeepholes) {
   EXPECT_FALSE(Evaluate(op, inputs, {all.mutable_view()}).ok());
 }
 
+TEST(IntegerLstmTest, NormalizesEachGateByOneScale) {
+  TestTensor<int8_t> x{{1, 1, 1}, {1}, {1}, {0}}, all = x;
+  TestTensor<int8_t> w{{8, 1}, std::vector<int8_t>(8, 1), {1}, {0}};
+  TestTensor<int8_t> r{{8, 2}, std::vector<int8_t>(16, 1), {1}, {0}};
+  TestTensor<int8_t> h0{{1, 2}, {1, 1}, {1}, {0}};
+  TestTensor<int16_t> c0{{1, 2}, {1, 1}, {1.0f / 1024}, {0}};
+  TestTensor<int16_t> norm{{8},
+                           std::vector<int16_t>(8, 1),
+                           {1, 1, 2, 2, 3, 3, 4, 4},
+                           std::vector<int32_t>(8, 0)};
+  all.shape = {1, 1, 2};
+  v1::OpAttributes op;
+  for (int i = 0; i < 5; ++i) {
+    v1::Quantization* steps = op.mutable_lstm()->add_intermediate();
+    steps->add_scale(1);
+    steps->add_zero_point(0);
+  }
+  const TensorView none;
+  const auto compute = [&] {
+    return Evaluate(op,
+                    {x.view(), w.view(), r.view(), none, none, h0.view(),
+                     c0.view(), none, none, none, norm.view()},
+                    {all.mutable_view()});
+  };
+  const absl::Status status = compute();
+  EXPECT_TRUE(status.ok()) << status;
+  norm.scale[5] = 2;
+  EXPECT_FALSE(compute().ok());
+}
+
 TEST(IntegerLstmTest, RefusesWhatItsRuleDoesNotHold) {
   TestTensor<int8_t> x{{1, 1, 1}, {1}, {1}, {0}}, all = x;
   TestTensor<int8_t> w{{4, 1}, {1, 1, 1, 1}, {1}, {0}}, r = w;

@@ -109,6 +109,19 @@ absl::Status WantGateVector(const TensorView& v, absl::string_view which) {
   return WantNoZeroPoints(v, which);
 }
 
+// Layer normalization multiplies the units of a gate by one scale.
+absl::Status WantOneScalePerGate(const TensorView& v, absl::string_view which,
+                                 int64_t units) {
+  const absl::Span<const float> scale = v.quantization.scale;
+  for (size_t i = 0; v.quantization.per_channel() && i < scale.size(); ++i) {
+    const int64_t first = static_cast<int64_t>(i) / units * units;
+    if (scale[i] == scale[first]) continue;
+    return BadType(absl::StrCat(which, " has several scales in one gate"),
+                   "one scale per gate");
+  }
+  return absl::OkStatus();
+}
+
 // Peepholes, projection and layer normalization, each where it is there.
 absl::Status CheckIntegerExtras(const v1::Lstm& op, Views inputs) {
   const auto present = [&](size_t i) { return InputOr(inputs, i).present(); };
@@ -117,7 +130,11 @@ absl::Status CheckIntegerExtras(const v1::Lstm& op, Views inputs) {
   if (present(9)) {
     EK_RETURN_IF_ERROR(WantType(inputs[9], "input 9", v1::INT32));
   }
-  if (present(10)) EK_RETURN_IF_ERROR(WantGateVector(inputs[10], "input 10"));
+  if (present(10)) {
+    EK_RETURN_IF_ERROR(WantGateVector(inputs[10], "input 10"));
+    EK_RETURN_IF_ERROR(
+        WantOneScalePerGate(inputs[10], "input 10", inputs[6].shape[1]));
+  }
   const int stated = op.intermediate_size();
   if (stated != 0 && stated != 5) {
     return BadType(absl::StrCat(stated, " intermediates of an LSTM"), "5");

@@ -12,7 +12,7 @@ namespace {
 HalfEvenForm FormOfBinary(v1::Binary::Function function) {
   switch (function) {
     case v1::Binary::SUB:
-      return HalfEvenForm::kIntegers;
+      return HalfEvenForm::kOwnKernel;
     case v1::Binary::DIV:
     case v1::Binary::MINIMUM:
     case v1::Binary::MAXIMUM:
@@ -41,10 +41,11 @@ HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kConcat:
     case v1::OpAttributes::kQuantize:
     case v1::OpAttributes::kAveragePool2D:
-      return HalfEvenForm::kIntegers;
+      return HalfEvenForm::kOwnKernel;
     case v1::OpAttributes::kPool:
-      return op.pool().function() == v1::Pool::AVERAGE ? HalfEvenForm::kIntegers
-                                                       : HalfEvenForm::kNone;
+      return op.pool().function() == v1::Pool::AVERAGE
+                 ? HalfEvenForm::kOwnKernel
+                 : HalfEvenForm::kNone;
     case v1::OpAttributes::kBinary:
       return FormOfBinary(op.binary().function());
     case v1::OpAttributes::kReduce:

@@ -12,9 +12,9 @@
 namespace edgekiln::ops {
 
 enum class HalfEvenForm {
-  kNone,      // The op has no HALF_EVEN.
-  kIntegers,  // As ever, but for ties.
-  kFloats,    // As the float op between Dequantize and Quantize.
+  kNone,       // The op has no HALF_EVEN.
+  kOwnKernel,  // The op's kernel is told.
+  kFloats,     // As the float op between Dequantize and Quantize.
 };
 
 HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op);
