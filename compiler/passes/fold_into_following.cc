@@ -114,7 +114,7 @@ class FoldIntoFollowing : public Pass {
     const Op& op = editor.graph().ops[index];
     const Tensor weights = editor.tensor(op.inputs[1]);
     std::optional<std::vector<float>> values = FloatConstantValues(weights);
-    if (!values.has_value()) return false;
+    if (!values.has_value() || values->empty()) return false;
     std::vector<double> bias(static_cast<size_t>(layout.output_channels), 0);
     Tensor like = weights;
     like.name = absl::StrCat(weights.name, ".bias");

@@ -62,6 +62,16 @@ return %y
 return %y, %n
 )",
      ""},
+    {"WeightsOfNoOutputs",
+     R"(
+%x : float32[1,2] = input
+%s : float32[2] = constant [2, 3]
+%w : float32[0,2] = constant []
+%n : float32[1,2] = mul(%x, %s) id n
+%y : float32[1,0] = fully_connected(%n, %w) id y
+return %y
+)",
+     ""},
     {"AnOpWithoutItsSecondInput",
      R"(
 %x : float32[2,3] = input
