@@ -82,5 +82,50 @@ TEST(OnnxSeedModelsTest, ImportOrAreRefusedWhateverChanges) {
   EXPECT_GT(refused, 100);
 }
 
+// Every extent of `from` is 0.
+std::string WithoutElements(const std::string& seed, int64_t from) {
+  onnx::ModelProto model;
+  EXPECT_TRUE(model.ParseFromString(seed));
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (auto& input : *graph.mutable_input()) {
+    auto* shape = input.mutable_type()->mutable_tensor_type()->mutable_shape();
+    for (auto& dim : *shape->mutable_dim()) {
+      if (dim.dim_value() == from) dim.set_dim_value(0);
+    }
+  }
+  for (auto& constant : *graph.mutable_initializer()) {
+    // Lists of integers are extents and axes, not data.
+    if (constant.data_type() == onnx::TensorProto::INT64) continue;
+    for (int64_t& dim : *constant.mutable_dims()) {
+      if (dim != from) continue;
+      dim = 0;
+      constant.clear_float_data();
+      if (constant.has_raw_data()) constant.set_raw_data("");
+    }
+  }
+  return model.SerializeAsString();
+}
+
+// Such models are odd, not wrong: no pass may divide by an extent.
+TEST(OnnxSeedModelsTest, ImportOrAreRefusedWithoutElements) {
+  int imported = 0;
+  for (const std::string& seed : onnx_import::SeedModels()) {
+    for (const int64_t extent : {1, 2, 3, 4, 5}) {
+      SCOPED_TRACE(extent);
+      const std::string model = WithoutElements(seed, extent);
+      if (model == seed) continue;
+      absl::StatusOr<Graph> graph = ImportOnnx(model);
+      if (!graph.ok()) {
+        tests::ExpectUserError(graph.status());
+        continue;
+      }
+      ++imported;
+      const absl::Status simplified = Simplify(*graph);
+      EXPECT_TRUE(simplified.ok()) << simplified;
+    }
+  }
+  EXPECT_GT(imported, 50);
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler
