@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "client/commands/compile.h"
 #include "client/commands/profile.h"
@@ -314,6 +316,21 @@ TEST_F(CommandsTest, TimingOnlyIsAskedFor) {
       Run(RunProfile, {"profile", model_, "--target", "a", "--timing-only"})
           .ok());
   EXPECT_TRUE(connection_.created.options().timing_only());
+}
+
+TEST_F(CommandsTest, AnUploadThatBreaksIsToldOnceATime) {
+  for (const bool reconnecting : {false, true, true, false, true, false}) {
+    connection_.transfer.push_back({.reconnecting = reconnecting});
+  }
+  connection_.reports = {NewReport("a")};
+  const absl::Status status =
+      Run(RunProfile, {"profile", model_, "--target", "a"});
+  ASSERT_TRUE(status.ok()) << status;
+  int told = 0;
+  for (const absl::string_view line : absl::StrSplit(err_, '\n')) {
+    told += absl::StrContains(line, "connection lost") ? 1 : 0;
+  }
+  EXPECT_EQ(told, 2) << err_;
 }
 
 }  // namespace

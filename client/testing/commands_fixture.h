@@ -53,7 +53,13 @@ class CommandsTest : public testing::Test {
     const auto line = ParseCommandLine(args);
     EXPECT_TRUE(line.ok()) << line.status();
     if (!line.ok()) return line.status();
-    Progress progress({});
+    Progress::Options options;
+    options.style = ProgressStyle::kPlain;
+    options.write = [&](absl::string_view text) {
+      err_.append(text.data(), text.size());
+    };
+    options.now = [&] { return clock_.Monotonic(); };
+    Progress progress(options);
     CommandContext context{.line = *line,
                            .connection = connection_,
                            .files = *files_,
@@ -73,6 +79,7 @@ class CommandsTest : public testing::Test {
   FakeClock clock_;
   FakeConnection connection_;
   std::string out_;
+  std::string err_;  // Progress, as a log has it.
 };
 
 }  // namespace edgekiln::client

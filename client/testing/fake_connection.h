@@ -71,7 +71,8 @@ class FakeConnection final : public Connection {
     return validation;
   }
   absl::Status Upload(const std::vector<LocalBlob>& blobs,
-                      const TransferProgress&) override {
+                      const TransferProgress& progress) override {
+    for (const TransferState& state : transfer) progress(state);
     for (const LocalBlob& blob : blobs) uploaded.push_back(blob.path);
     return absl::OkStatus();
   }
@@ -102,6 +103,7 @@ class FakeConnection final : public Connection {
   v1::Job job;
   std::vector<v1::Report> reports;
   std::vector<v1::JobEvent> events;
+  std::vector<TransferState> transfer;  // Of each upload.
   std::function<void()> on_watch;
   absl::Status create_error;
   v1::ValidateTargetResponse validation;
