@@ -57,7 +57,7 @@ absl::Status CheckOp(const v1::OpAttributes& attributes, Views inputs,
   } else if (outputs.size() != 1) {
     return BadType(absl::StrCat(outputs.size(), " outputs"), "1");
   }
-  EK_RETURN_IF_ERROR(CheckRounding(attributes, outputs));
+  EK_RETURN_IF_ERROR(CheckRounding(attributes, inputs, outputs));
   return FamilyOf(attributes).check(attributes, inputs, outputs);
 }
 

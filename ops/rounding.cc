@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "ops/families.h"
+#include "ops/shape_inference.h"
 
 namespace edgekiln::ops {
 namespace {
@@ -22,6 +23,20 @@ HalfEvenForm FormOfBinary(v1::Binary::Function function) {
     default:
       return HalfEvenForm::kNone;
   }
+}
+
+// What ComputeThroughFloats() makes of quantized tensors.
+absl::Status CheckFloats(Views tensors) {
+  constexpr int64_t kMost = kMaxTensorBytes / int64_t{sizeof(float)};
+  for (const TensorView& tensor : tensors) {
+    if (!tensor.quantization.present() || NumElements(tensor.shape) <= kMost) {
+      continue;
+    }
+    return BadType(
+        absl::StrCat("HALF_EVEN through floats of ", ShapeText(tensor.shape)),
+        "", absl::StrCat(kMost, " elements"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -62,17 +77,23 @@ HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op) {
   }
 }
 
-absl::Status CheckRounding(const v1::OpAttributes& op, Views outputs) {
+absl::Status CheckRounding(const v1::OpAttributes& op, Views inputs,
+                           Views outputs) {
   if (op.rounding() == v1::HALF_UP) return absl::OkStatus();
   if (op.rounding() != v1::HALF_EVEN) {
     return BadType(absl::StrCat("rounding ", op.rounding()),
                    "HALF_UP or HALF_EVEN");
   }
-  if (HalfEvenFormOf(op) == HalfEvenForm::kNone) {
+  const HalfEvenForm form = HalfEvenFormOf(op);
+  if (form == HalfEvenForm::kNone) {
     return BadType("HALF_EVEN of an op that does not round", "HALF_UP");
   }
-  if (outputs[0].quantization.present()) return absl::OkStatus();
-  return BadType("HALF_EVEN of a result without a scale", "HALF_UP");
+  if (!outputs[0].quantization.present()) {
+    return BadType("HALF_EVEN of a result without a scale", "HALF_UP");
+  }
+  if (form == HalfEvenForm::kOwnKernel) return absl::OkStatus();
+  EK_RETURN_IF_ERROR(CheckFloats(inputs));
+  return CheckFloats(outputs);
 }
 
 absl::Status ComputeThroughFloats(const v1::OpAttributes& op, Inputs inputs,

@@ -19,9 +19,11 @@ enum class HalfEvenForm {
 
 HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op);
 
-// INVALID_ARGUMENT for HALF_EVEN of an op that has none or of results without
-// a scale, and for a rounding that does not exist.
-absl::Status CheckRounding(const v1::OpAttributes& op, Views outputs);
+// INVALID_ARGUMENT for HALF_EVEN of an op that has none, of results without a
+// scale, or of tensors that would be too large as floats, and for a rounding
+// that does not exist.
+absl::Status CheckRounding(const v1::OpAttributes& op, Views inputs,
+                           Views outputs);
 
 // The compute() of kFloats.
 absl::Status ComputeThroughFloats(const v1::OpAttributes& op, Inputs inputs,

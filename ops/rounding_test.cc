@@ -15,6 +15,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
+#include "ops/shape_inference.h"
 #include "ops/test_tensor.h"
 
 namespace edgekiln::ops {
@@ -315,6 +316,20 @@ TEST(CheckRoundingTest, RefusesWhatHasNone) {
   EXPECT_FALSE(Compute(op, {real.view()}, result).ok());
   op.set_rounding(static_cast<v1::Rounding>(2));
   EXPECT_FALSE(Compute(op, {x.view()}, y).ok());
+}
+
+TEST(CheckRoundingTest, RefusesFloatsThatWouldFillTheMemory) {
+  const std::vector<int64_t> shape = {1 << 10, 1 << 20};
+  const std::vector<float> scale = {1};
+  const std::vector<int32_t> zero = {0};
+  const TensorView x{v1::INT8, shape, nullptr, {scale, zero, 0}};
+  v1::OpAttributes op;
+  op.mutable_softmax()->set_beta(1);
+  EXPECT_TRUE(CheckOp(op, {x}, {x}).ok());
+  op.set_rounding(v1::HALF_EVEN);
+  EXPECT_FALSE(CheckOp(op, {x}, {x}).ok());
+  op.mutable_clip();
+  EXPECT_TRUE(CheckOp(op, {x}, {x}).ok());
 }
 
 }  // namespace
