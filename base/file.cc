@@ -14,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/status_macros.h"
 
 namespace edgekiln {
@@ -146,6 +147,15 @@ absl::StatusOr<Descriptor> OpenRegular(const std::string& path,
   return fd;
 }
 
+// A string to read into.
+std::string RoomFor(int64_t bytes) {
+  std::string room;
+  room.reserve(static_cast<size_t>(bytes));
+  PreferHugePages(room.data(), room.capacity());
+  room.resize(static_cast<size_t>(bytes));
+  return room;
+}
+
 // Fills `out` from `offset` on and cuts it to what the file has.
 absl::Status ReadAt(const Descriptor& fd, int64_t offset,
                     const std::string& path, std::string* out) {
@@ -182,7 +192,7 @@ class PosixFileSystem : public FileSystem {
       return FileError("FILE_TOO_LARGE", "the file is too large", path,
                        max_bytes, size_bytes);
     }
-    std::string out(static_cast<size_t>(size_bytes), '\0');
+    std::string out = RoomFor(size_bytes);
     EK_RETURN_IF_ERROR(ReadAt(fd, 0, path, &out));
     return out;
   }
@@ -196,7 +206,7 @@ class PosixFileSystem : public FileSystem {
                        0);
     }
     const int64_t left = std::max<int64_t>(size_bytes - offset, 0);
-    std::string out(static_cast<size_t>(std::min(left, max_bytes)), '\0');
+    std::string out = RoomFor(std::min(left, max_bytes));
     EK_RETURN_IF_ERROR(ReadAt(fd, offset, path, &out));
     return out;
   }

@@ -40,7 +40,7 @@ absl::Status ForModelFile(const absl::Status& status) {
 // Values that are NaN, or infinite unless that is fine. On bits, so that the
 // compiler makes one quick pass of it: this is all of a network.
 template <typename Bits>
-int64_t CountBad(const std::string& bytes, Bits infinity,
+int64_t CountBad(absl::string_view bytes, Bits infinity,
                  bool infinity_is_fine) {
   const Bits magnitude = static_cast<Bits>(~Bits{0}) >> 1;
   const Bits largest = infinity_is_fine ? infinity : infinity - 1;

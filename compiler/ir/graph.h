@@ -2,7 +2,6 @@
 #define EK_COMPILER_IR_GRAPH_H_
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "compiler/ir/constant_data.h"
 #include "edgekiln/v1/graph.pb.h"
 
 // The intermediate representation: a flat list of tensors and a topologically
@@ -40,10 +40,9 @@ struct Tensor {
   v1::ElementType type = v1::ELEMENT_TYPE_UNSPECIFIED;
   std::vector<int64_t> shape;  // Static.
   std::optional<Quantization> quantization;
-  // Values of a constant: little-endian, row-major; null for activations.
-  std::shared_ptr<const std::string> data;
+  ConstantData data;  // Little-endian, row-major; none for activations.
 
-  bool is_constant() const { return data != nullptr; }
+  bool is_constant() const { return data.has_value(); }
   int64_t num_elements() const;  // VerifyGraph has checked the product.
 };
 

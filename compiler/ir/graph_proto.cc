@@ -35,7 +35,7 @@ Tensor TensorFromProto(const v1::Tensor& proto) {
     tensor.quantization->axis = q.axis();
   }
   if (proto.has_data()) {
-    tensor.data = std::make_shared<const std::string>(proto.data());
+    tensor.data = ConstantData(proto.data());
   }
   return tensor;
 }
@@ -48,7 +48,7 @@ v1::Graph GraphToProto(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors) {
     v1::Tensor& out = *proto.add_tensors();
     *out.mutable_type() = TypeToProto(tensor);
-    if (tensor.is_constant()) out.set_data(*tensor.data);
+    if (tensor.is_constant()) out.set_data(tensor.data->data(), tensor.data->size());
   }
   for (const Op& op : graph.ops) {
     v1::Op& out = *proto.add_ops();

@@ -80,9 +80,7 @@ TEST(VerifyGraphTest, RefusesWhatBreaksAnInvariant) {
       {"type", [](Graph& g) { g.tensors[3].type = v1::INT32; },
        "output is INT32"},
       {"constant size",
-       [](Graph& g) {
-         g.tensors[1].data = std::make_shared<const std::string>("abc");
-       },
+       [](Graph& g) { g.tensors[1].data = ConstantData("abc"); },
        "constant of 3 bytes"},
       {"no scale", [](Graph& g) { g.tensors[0].quantization.emplace(); },
        "without a scale"},

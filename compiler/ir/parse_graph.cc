@@ -189,7 +189,7 @@ class Parser {
       EK_RETURN_IF_ERROR(TakeHexPrefix());
       EK_ASSIGN_OR_RETURN(data, scanner_.HexBytes());
     }
-    tensor.data = std::make_shared<const std::string>(std::move(data));
+    tensor.data = ConstantData(std::move(data));
     return absl::OkStatus();
   }
 

@@ -18,14 +18,14 @@ namespace {
 constexpr int64_t kListedElements = 16;
 
 template <typename T>
-T ElementAt(const std::string& data, int64_t index) {
+T ElementAt(absl::string_view data, int64_t index) {
   T value;
   std::memcpy(&value, data.data() + index * sizeof(T), sizeof(T));
   return value;
 }
 
 // One element as text; "" if it is written as bits (NaN, float16, uint64).
-std::string ElementText(v1::ElementType type, const std::string& data,
+std::string ElementText(v1::ElementType type, absl::string_view data,
                         int64_t i) {
   switch (type) {
     case v1::FLOAT32: {
@@ -57,7 +57,7 @@ std::string ElementText(v1::ElementType type, const std::string& data,
 }
 
 std::string ConstantText(const Tensor& tensor, const PrintOptions& options) {
-  const std::string& data = *tensor.data;
+  const absl::string_view data = *tensor.data;
   const int64_t bytes = std::max<int64_t>(1, ElementBytes(tensor.type));
   const int64_t elements = std::ssize(data) / bytes;
   if (options.elide_constants_above >= 0 &&

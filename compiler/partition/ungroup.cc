@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/passes/transposed_tensor.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler {
@@ -35,11 +36,12 @@ std::optional<Tensor> DenseWeights(const Tensor& grouped, int64_t groups) {
     for (int64_t p = 0; p < places; ++p) {
       const auto row = static_cast<size_t>((o * places + p) * inner);
       data.append(static_cast<size_t>(group * inner), zero);
-      data.append(*grouped.data, row, static_cast<size_t>(inner));
+      absl::StrAppend(&data,
+                      grouped.data->substr(row, static_cast<size_t>(inner)));
       data.append(static_cast<size_t>((groups - 1 - group) * inner), zero);
     }
   }
-  dense.data = std::make_shared<const std::string>(std::move(data));
+  dense.data = ConstantData(std::move(data));
   return dense;
 }
 

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/transposed_tensor.h"
 
 namespace edgekiln::compiler {
 namespace {

@@ -82,8 +82,7 @@ class Folding {
         ops::Evaluate(op.attributes, ViewsOf(graph_, op.inputs), results));
     for (size_t i = 0; i < data.size(); ++i) {
       bytes_ += static_cast<int64_t>(data[i].size());
-      graph_.tensors[op.outputs[i]].data =
-          std::make_shared<const std::string>(std::move(data[i]));
+      graph_.tensors[op.outputs[i]].data = ConstantData(std::move(data[i]));
     }
     for (const TensorId id : op.inputs) {
       if (id != kNoTensor && --readers_[id] == 0 && !is_output_[id]) Drop(id);
@@ -93,9 +92,9 @@ class Folding {
 
  private:
   void Drop(TensorId id) {
-    std::shared_ptr<const std::string>& data = graph_.tensors[id].data;
-    if (data.use_count() == 1) bytes_ -= static_cast<int64_t>(data->size());
-    data.reset();
+    ConstantData& data = graph_.tensors[id].data;
+    if (data.is_sole()) bytes_ -= static_cast<int64_t>(data->size());
+    data = {};
   }
 
   const PassContext& context_;

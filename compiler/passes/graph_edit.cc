@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -217,79 +216,10 @@ Tensor FloatTensorLike(const Tensor& like, std::vector<int64_t> shape,
   tensor.name = like.name;
   tensor.type = v1::FLOAT32;
   tensor.shape = std::move(shape);
-  tensor.data = std::make_shared<const std::string>(
-      reinterpret_cast<const char*>(values.data()),
-      values.size() * sizeof(float));
+  tensor.data =
+      ConstantData(std::string(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(float)));
   return tensor;
-}
-
-namespace {
-
-// Elements of type T in the order of `shape`, each dimension `stride` bytes
-// apart in `from`. Networks are mostly weights that pass through here once.
-template <typename T>
-std::string Gathered(const std::string& from, const std::vector<int64_t>& shape,
-                     const std::vector<int64_t>& stride) {
-  std::string data;
-  data.reserve(from.size());
-  const int last = static_cast<int>(shape.size()) - 1;
-  const int64_t run = last < 0 ? 1 : shape[last];
-  const int64_t step = last < 0 ? 0 : stride[last];
-  std::vector<T> row(static_cast<size_t>(run));
-  std::vector<int64_t> index(shape.size(), 0);
-  int64_t source = 0;
-  while (data.size() < from.size()) {
-    const char* at = from.data() + source;
-    for (int64_t i = 0; i < run; ++i) {
-      std::memcpy(&row[i], at + i * step, sizeof(T));
-    }
-    data.append(reinterpret_cast<const char*>(row.data()), run * sizeof(T));
-    for (int i = last - 1; i >= 0; --i) {
-      source += stride[i];
-      if (++index[i] < shape[i]) break;
-      source -= stride[i] * shape[i];
-      index[i] = 0;
-    }
-  }
-  return data;
-}
-
-}  // namespace
-
-Tensor TransposedTensor(const Tensor& constant,
-                        absl::Span<const int32_t> permutation) {
-  const int rank = static_cast<int>(permutation.size());
-  const int64_t element_bytes = ElementBytes(constant.type);
-  std::vector<int64_t> input_stride(rank, element_bytes);
-  for (int i = rank - 2; i >= 0; --i) {
-    input_stride[i] = input_stride[i + 1] * constant.shape[i + 1];
-  }
-  Tensor result = constant;
-  std::vector<int64_t> stride(rank);
-  for (int i = 0; i < rank; ++i) {
-    result.shape[i] = constant.shape[permutation[i]];
-    stride[i] = input_stride[permutation[i]];
-    if (constant.quantization.has_value() &&
-        constant.quantization->axis == permutation[i]) {
-      result.quantization->axis = i;
-    }
-  }
-  std::string data;
-  switch (element_bytes) {
-    case 1:
-      data = Gathered<uint8_t>(*constant.data, result.shape, stride);
-      break;
-    case 2:
-      data = Gathered<uint16_t>(*constant.data, result.shape, stride);
-      break;
-    case 4:
-      data = Gathered<uint32_t>(*constant.data, result.shape, stride);
-      break;
-    default:
-      data = Gathered<uint64_t>(*constant.data, result.shape, stride);
-  }
-  result.data = std::make_shared<const std::string>(std::move(data));
-  return result;
 }
 
 v1::OpAttributes TransposeAttributes(absl::Span<const int32_t> permutation) {

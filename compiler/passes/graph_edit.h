@@ -104,10 +104,6 @@ std::optional<std::vector<float>> FloatConstantValues(const Tensor& tensor);
 Tensor FloatTensorLike(const Tensor& like, std::vector<int64_t> shape,
                        absl::Span<const float> values);
 
-// A constant with its dimensions permuted, its quantization axis with them.
-Tensor TransposedTensor(const Tensor& constant,
-                        absl::Span<const int32_t> permutation);
-
 v1::OpAttributes TransposeAttributes(absl::Span<const int32_t> permutation);
 v1::OpAttributes ReshapeAttributes();
 

@@ -52,7 +52,7 @@ class HoistQuantize : public Pass {
     integers.name = names.TensorName(absl::StrCat(integers.name, ".quantized"));
     integers.type = output.type;
     integers.quantization = output.quantization;
-    integers.data = nullptr;
+    integers.data = {};
     std::vector<ops::TensorView> views = ViewsOf(graph, chooser.inputs);
     views[0] = ViewOf(integers);
     if (!ops::CheckOp(chooser.attributes, views, {ViewOf(output)}).ok()) {

@@ -42,7 +42,7 @@ struct Bias {
 };
 
 template <typename T>
-std::vector<double> ValuesOf(const std::string& data) {
+std::vector<double> ValuesOf(absl::string_view data) {
   std::vector<double> values(data.size() / sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     T value;
@@ -100,7 +100,7 @@ std::optional<Tensor> BiasInSteps(const Graph& graph,
     steps.zero_point.push_back(0);
   }
   tensor.quantization = std::move(steps);
-  tensor.data = std::make_shared<const std::string>(std::move(data));
+  tensor.data = ConstantData(std::move(data));
   return tensor;
 }
 

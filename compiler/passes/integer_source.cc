@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/op_traits.h"
+#include "compiler/passes/transposed_tensor.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler {
@@ -54,9 +55,9 @@ Tensor ShiftedToInt8(Tensor tensor) {
   tensor.type = v1::INT8;
   for (int32_t& zero : tensor.quantization->zero_point) zero -= 128;
   if (!tensor.is_constant()) return tensor;
-  std::string data = *tensor.data;
+  std::string data(*tensor.data);
   for (char& value : data) value = static_cast<char>(value ^ 0x80);
-  tensor.data = std::make_shared<const std::string>(std::move(data));
+  tensor.data = ConstantData(std::move(data));
   return tensor;
 }
 

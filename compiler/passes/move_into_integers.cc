@@ -48,8 +48,8 @@ std::optional<Tensor> ExactScalar(const Tensor& tensor) {
   result.type = v1::INT8;
   result.quantization =
       Quantization{.scale = {size}, .zero_point = {0}, .axis = 0};
-  result.data = std::make_shared<const std::string>(
-      1, static_cast<char>(value < 0 ? -1 : 1));
+  result.data =
+      ConstantData(std::string(1, static_cast<char>(value < 0 ? -1 : 1)));
   return result;
 }
 
@@ -224,8 +224,8 @@ class Move {
         .scale = {static_cast<float>(1.0 / static_cast<double>(count))},
         .zero_point = {0},
         .axis = 0};
-    weights.data = std::make_shared<const std::string>(
-        static_cast<size_t>(count * channels), '\x01');
+    weights.data = ConstantData(
+        std::string(static_cast<size_t>(count * channels), '\x01'));
     Op conv = op;
     v1::DepthwiseConv2d* attributes =
         conv.attributes.mutable_depthwise_conv2d();

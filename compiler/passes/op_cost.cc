@@ -27,10 +27,10 @@ bool WorkIsLinear(const v1::OpAttributes& op) {
 }
 
 int64_t ConstantBytes(const Graph& graph) {
-  std::set<const std::string*> values;
+  std::set<const char*> values;
   int64_t bytes = 0;
   for (const Tensor& tensor : graph.tensors) {
-    if (tensor.is_constant() && values.insert(tensor.data.get()).second) {
+    if (tensor.is_constant() && values.insert(tensor.data->data()).second) {
       bytes += static_cast<int64_t>(tensor.data->size());
     }
   }

@@ -100,7 +100,7 @@ class RandomGraph {
     for (int64_t i = 0; i < tensor.num_elements(); ++i) {
       data.push_back(static_cast<char>(random_.Next()));
     }
-    tensor.data = std::make_shared<const std::string>(std::move(data));
+    tensor.data = ConstantData(std::move(data));
     return Add(std::move(tensor));
   }
 
@@ -120,7 +120,7 @@ class RandomGraph {
       const Tensor& tensor = graph_.tensors[id];
       views.push_back({.type = tensor.type,
                        .shape = tensor.shape,
-                       .data = nullptr,
+                       .data = {},
                        .quantization = {}});
     }
     const auto shapes = ops::InferShapes(attributes, views);

@@ -98,8 +98,8 @@ class Generator : public RandomGraph {
     indices.type = v1::INT32;
     const int32_t index = static_cast<int32_t>(Below(Shape(x)[axis]));
     if (Below(2) == 0) indices.shape = {1};
-    indices.data = std::make_shared<const std::string>(
-        reinterpret_cast<const char*>(&index), sizeof(index));
+    indices.data = ConstantData(
+        std::string(reinterpret_cast<const char*>(&index), sizeof(index)));
     Emit(std::move(attributes), {x, Add(std::move(indices))}, true);
   }
 

@@ -19,6 +19,7 @@
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/permutation.h"
+#include "compiler/passes/transposed_tensor.h"
 
 namespace edgekiln::compiler {
 namespace {

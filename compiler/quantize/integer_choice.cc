@@ -31,7 +31,7 @@ bool IntegerKernelTakes(const Graph& graph, const Op& op, float output_scale) {
     tensors.push_back(AsInt8(graph.tensors[op.inputs[i]], 1));
     if (weights && i == 2) {
       tensors.back().type = v1::INT32;
-      tensors.back().data = nullptr;
+      tensors.back().data = {};
     }
   }
   const Tensor output = AsInt8(graph.tensors[op.outputs[0]], output_scale);

@@ -261,7 +261,7 @@ class Quantizer {
     tensor.type = v1::INT8;
     tensor.quantization = QuantizationOf(id);
     if (tensor.is_constant()) {
-      tensor.data = std::make_shared<const std::string>(QuantizedValues(
+      tensor.data = ConstantData(QuantizedValues(
           *FloatConstantValues(source_.tensors[id]), *tensor.quantization));
     }
     tensor.name = names_.TensorName(absl::StrCat(tensor.name, ".int8"));
@@ -364,7 +364,7 @@ class Quantizer {
     tensor.name = names_.TensorName(absl::StrCat(like.name, ".int"));
     tensor.type = type;
     tensor.quantization = std::move(quantization);
-    tensor.data = std::make_shared<const std::string>(std::move(data));
+    tensor.data = ConstantData(std::move(data));
     return AddTensor(std::move(tensor));
   }
 

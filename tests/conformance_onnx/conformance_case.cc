@@ -148,7 +148,7 @@ absl::Status RunDataSet(const onnx::ModelProto& model, const DataSet& set,
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor actual = graph.tensors[graph.outputs[i]];
     actual.quantization.reset();
-    actual.data = std::make_shared<const std::string>(std::move(results[i]));
+    actual.data = compiler::ConstantData(std::move(results[i]));
     EK_RETURN_IF_ERROR(Compare(actual, set.outputs[i]));
   }
   return absl::OkStatus();

@@ -70,7 +70,7 @@ TensorId QuantizedGraphBuilder::Weights(std::vector<int64_t> shape,
   tensor.quantization = quantization;
   std::string data(tensor.num_elements(), '\0');
   for (char& value : data) value = static_cast<char>(rng_.InRange(-127, 127));
-  tensor.data = std::make_shared<const std::string>(std::move(data));
+  tensor.data = compiler::ConstantData(std::move(data));
   return AddTensor(std::move(tensor));
 }
 
@@ -83,7 +83,7 @@ TensorId QuantizedGraphBuilder::Bias(int64_t channels) {
     const auto value = static_cast<int32_t>(rng_.InRange(-3000, 3000));
     std::memcpy(data.data() + c * 4, &value, 4);
   }
-  tensor.data = std::make_shared<const std::string>(std::move(data));
+  tensor.data = compiler::ConstantData(std::move(data));
   return AddTensor(std::move(tensor));
 }
 

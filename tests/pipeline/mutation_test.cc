@@ -99,12 +99,12 @@ class Network {
       if (op.outputs[0] != tap->tensor()) continue;
       compiler::Tensor& constant =
           graph.tensors[op.inputs[part == Part::kWeight ? 1 : 2]];
-      std::string data = *constant.data;
+      std::string data(*constant.data);
       Flip(data,
            part == Part::kBias ? (first + index) * 4 + bit / 8
                                : WeightIndex(use, constant, first, index),
            bit % 8);
-      constant.data = std::make_shared<const std::string>(std::move(data));
+      constant.data = compiler::ConstantData(std::move(data));
     }
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> values, ValuesOf(graph));
     return values != values_;

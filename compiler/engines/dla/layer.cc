@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/ir/tensor_views.h"
 
@@ -185,15 +186,17 @@ std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
     AppendInt32(layer.dot.multiplier[c].multiplier, block);
     AppendInt32(layer.dot.multiplier[c].shift, block);
   }
-  const std::string& weights = *graph.tensors[layer.weights].data;
+  const absl::string_view weights = *graph.tensors[layer.weights].data;
   const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
   if (layer.op == LayerOp::kDepthwise) {
     for (int64_t k = 0; k < window; ++k) {
-      block.append(weights, k * layer.out.c + begin, end - begin);
+      absl::StrAppend(&block,
+                      weights.substr(k * layer.out.c + begin, end - begin));
     }
   } else {
     const int64_t per_channel = window * layer.in.c;
-    block.append(weights, begin * per_channel, (end - begin) * per_channel);
+    absl::StrAppend(&block, weights.substr(begin * per_channel,
+                                           (end - begin) * per_channel));
   }
   return block;
 }

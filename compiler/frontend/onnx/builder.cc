@@ -12,8 +12,12 @@
 
 namespace edgekiln::compiler::onnx_import {
 
-Builder::Builder(std::string graph_name, std::set<std::string> reserved)
-    : names_(std::move(reserved)) {
+Builder::Builder(std::string graph_name, std::set<std::string> reserved,
+                 int64_t model_bytes)
+    : names_(std::move(reserved)),
+      max_made_constant_bytes_(MaxMadeConstantBytes(model_bytes)),
+      folding_budget_(max_made_constant_bytes_),
+      pool_(model_bytes) {
   graph_.name = std::move(graph_name);
   scopes_.emplace_back();
 }
@@ -226,7 +230,7 @@ absl::StatusOr<double> Builder::ConstantNumber(const Node& node,
 }
 
 TensorId Builder::AddConstant(Tensor constant) {
-  if (constant.data.use_count() == 1) {  // Not shared with one from the file.
+  if (constant.data.is_sole()) {  // Neither in the file nor made before.
     made_constant_bytes_ += static_cast<int64_t>(constant.data->size());
   }
   constant.name = UniqueName(constant.name);
@@ -236,7 +240,7 @@ TensorId Builder::AddConstant(Tensor constant) {
 TensorId Builder::AddCopy(absl::string_view name, TensorId source) {
   Tensor copy = tensor(source);
   copy.name = std::string(name);
-  copy.data = nullptr;
+  copy.data = {};
   const TensorId id = AddTensor(std::move(copy), /*named=*/true);
   Op op;
   op.id = layer_ids_.Make(absl::StrCat("copy_", name), "copy");
@@ -294,6 +298,18 @@ void Builder::RemoveDeadOps() {
   graph_.ops = std::move(kept);
 }
 
+void Builder::Keep(Tensor& tensor) {
+  if (!tensor.data.is_borrowed()) return;
+  const absl::string_view borrowed = *tensor.data;
+  ConstantData& kept = kept_[{borrowed.data(), borrowed.size()}];
+  if (!kept.has_value()) {
+    ConstantPool::Room room = pool_.Allocate(std::ssize(borrowed));
+    std::copy(borrowed.begin(), borrowed.end(), room.bytes);
+    kept = std::move(room.data);
+  }
+  tensor.data = kept;
+}
+
 absl::StatusOr<Graph> Builder::Finish(absl::Span<const std::string> outputs) {
   for (const std::string& name : outputs) {
     TensorId id = value(name);
@@ -307,6 +323,7 @@ absl::StatusOr<Graph> Builder::Finish(absl::Span<const std::string> outputs) {
   }
   RemoveDeadOps();
   RemoveUnusedTensors(graph_);
+  for (Tensor& tensor : graph_.tensors) Keep(tensor);
   return std::move(graph_);
 }
 

@@ -15,6 +15,7 @@
 #include "absl/types/span.h"
 #include "compiler/frontend/onnx/node.h"
 #include "compiler/frontend/onnx/tensor_data.h"
+#include "compiler/ir/constant_pool.h"
 #include "compiler/ir/graph.h"
 #include "compiler/ir/layer_id.h"
 
@@ -40,10 +41,12 @@ class Builder {
  public:
   // `reserved` are the names of all values of the model: tensors that the
   // import makes up keep clear of them.
-  Builder(std::string graph_name, std::set<std::string> reserved);
+  Builder(std::string graph_name, std::set<std::string> reserved,
+          int64_t model_bytes);
 
   absl::Status AddGraphInput(absl::string_view name, v1::ElementType type,
                              std::vector<int64_t> shape);
+  // Borrowed data must live until Finish().
   absl::Status AddInitializer(Tensor constant);
   // In the innermost scope or one that it sees.
   bool HasValue(const std::string& name) const;
@@ -141,14 +144,10 @@ class Builder {
   absl::StatusOr<TensorId> Unquantized(const Node& node, absl::string_view role,
                                        TensorId x);
 
-  // Bytes of constants that did not come from the file, and how many of them
-  // may be made of others, in about as many steps: what would be more is left
-  // to run time.
+  // Bytes of constants that did not come from the file; how many of them may be
+  // made of others, in about as many steps, depends on the size of the model:
+  // what would be more is left to run time.
   int64_t made_constant_bytes() const { return made_constant_bytes_; }
-  void set_max_made_constant_bytes(int64_t bytes) {
-    max_made_constant_bytes_ = bytes;
-    folding_budget_ = bytes;
-  }
   bool MayMake(int64_t bytes) const {
     return bytes <= max_made_constant_bytes_ - made_constant_bytes_;
   }
@@ -187,6 +186,8 @@ class Builder {
                             const std::vector<TensorId>& inputs,
                             std::vector<Tensor>& results);
   void RemoveDeadOps();
+  // Ends borrowing.
+  void Keep(Tensor& tensor);
 
   Graph graph_;
   std::vector<Scope> scopes_;
@@ -196,9 +197,12 @@ class Builder {
   std::set<TensorId> four_bit_;
   std::set<std::string> names_;
   int64_t made_constant_bytes_ = 0;
-  int64_t max_made_constant_bytes_ = kMaxMadeConstantBytes;
+  const int64_t max_made_constant_bytes_;
   // Elements that folding may still read and write.
-  int64_t folding_budget_ = kMaxMadeConstantBytes;
+  int64_t folding_budget_;
+  ConstantPool pool_;
+  // By where it was borrowed.
+  std::map<std::pair<const char*, size_t>, ConstantData> kept_;
   // Last number behind each name: keeps a model that has one name a million
   // times from costing the square of that.
   std::map<std::string, int> name_counts_;

@@ -15,6 +15,7 @@
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/op_cost.h"
+#include "compiler/passes/transposed_tensor.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
 
@@ -117,6 +118,9 @@ bool Builder::CanFold(const v1::OpAttributes& attributes,
 absl::StatusOr<bool> Builder::Fold(const v1::OpAttributes& attributes,
                                    const std::vector<TensorId>& inputs,
                                    std::vector<Tensor>& results) {
+  for (const TensorId input : inputs) {
+    if (input != kNoTensor) Keep(graph_.tensors[input]);  // Kernels need that.
+  }
   const std::vector<ops::TensorView> views = ViewsOf(graph_, inputs);
   std::vector<std::string> values;
   values.reserve(results.size());
@@ -131,7 +135,7 @@ absl::StatusOr<bool> Builder::Fold(const v1::OpAttributes& attributes,
   if (absl::IsUnimplemented(computed)) return false;
   if (!computed.ok()) return computed;
   for (size_t i = 0; i < results.size(); ++i) {
-    results[i].data = std::make_shared<const std::string>(std::move(values[i]));
+    results[i].data = ConstantData(std::move(values[i]));
   }
   return true;
 }
@@ -275,12 +279,12 @@ absl::StatusOr<TensorId> Builder::Transpose(const Node& node,
     return MayMake(static_cast<int64_t>(tensor(id).data->size()));
   };
   if (tensor(x).is_constant() && may_turn(x)) {
-    return AddConstant(TransposedTensor(tensor(x), permutation));
+    return AddConstant(TransposedTensor(tensor(x), permutation, pool_));
   }
   if (const TensorId behind = ConstantBehind(x);
       behind != kNoTensor && may_turn(behind)) {
     const TensorId turned =
-        AddConstant(TransposedTensor(tensor(behind), permutation));
+        AddConstant(TransposedTensor(tensor(behind), permutation, pool_));
     return Emit(node, role, DequantizeOp(), {turned});
   }
   return Emit(node, role, TransposeAttributes(permutation), {x});

@@ -25,10 +25,7 @@ absl::StatusOr<std::vector<TensorId>> GraphWalk::ConvertBody(
     EK_RETURN_IF_ERROR(builder_.Define(
         node, body.input(static_cast<int>(i)).name(), inputs[i]));
   }
-  onnx::GraphProto constants;
-  *constants.mutable_initializer() = body.initializer();
-  *constants.mutable_sparse_initializer() = body.sparse_initializer();
-  EK_RETURN_IF_ERROR(AddInitializers(constants, files_, builder_));
+  EK_RETURN_IF_ERROR(AddInitializers(body, {}, files_, builder_));
   ++depth_;
   EK_RETURN_IF_ERROR(ConvertGraph(body));
   --depth_;

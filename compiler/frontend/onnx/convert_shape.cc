@@ -246,9 +246,9 @@ absl::Status ConvertConstantOfShape(const Node& node, Builder& builder) {
   }
   std::string data;
   data.reserve(static_cast<size_t>(bytes));
-  for (int64_t i = 0; i < *elements; ++i) data.append(*fill.data);
+  for (int64_t i = 0; i < *elements; ++i) absl::StrAppend(&data, *fill.data);
   fill.shape = shape;
-  fill.data = std::make_shared<const std::string>(std::move(data));
+  fill.data = ConstantData(std::move(data));
   return BindConstant(node, builder, std::move(fill));
 }
 
@@ -272,9 +272,9 @@ absl::Status ConvertRange(const Node& node, Builder& builder) {
       NumberConstant(absl::StrCat(builder.prefix(), node.output(0), ".float64"),
                      v1::FLOAT64, start);
   range.shape = {std::ssize(values)};
-  range.data = std::make_shared<const std::string>(
-      reinterpret_cast<const char*>(values.data()),
-      values.size() * sizeof(double));
+  range.data =
+      ConstantData(std::string(reinterpret_cast<const char*>(values.data()),
+                               values.size() * sizeof(double)));
   EK_ASSIGN_OR_RETURN(
       const TensorId id,
       builder.Cast(node, "", builder.AddConstant(std::move(range)), type));

@@ -89,7 +89,7 @@ absl::StatusOr<Tensor> ReadBoundValue(const std::string& name,
     value.name = name;
     value.type = TypeOfNpy(array.type);
     value.shape = std::move(array.shape);
-    value.data = std::make_shared<const std::string>(std::move(array.data));
+    value.data = ConstantData(std::move(array.data));
     if (IsSaneShape(value.shape)) return value;
     return BadBinding("the array is too large", PlaceOf(name), "",
                       BindInputFix(name));
@@ -101,7 +101,7 @@ absl::StatusOr<Tensor> ReadBoundValue(const std::string& name,
         PlaceOf(name), "a file that numpy.save() or onnx.save_tensor() wrote",
         BindInputFix(name));
   }
-  return DecodeTensor(proto, name, {});
+  return DecodeTensor(proto, name);
 }
 
 // Symbols that are the first dimension of some input: the batch.

@@ -298,7 +298,8 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
   return absl::OkStatus();
 }
 
-absl::Status AddInitializers(onnx::GraphProto& graph,
+absl::Status AddInitializers(const onnx::GraphProto& graph,
+                             absl::Span<const absl::string_view> raw_data,
                              const ExternalFiles& files, Builder& builder) {
   if (graph.sparse_initializer_size() > 0) {
     return UnsupportedModel(
@@ -307,10 +308,15 @@ absl::Status AddInitializers(onnx::GraphProto& graph,
                      "'"),
         "dense initializers", "export dense weights");
   }
-  for (onnx::TensorProto& proto : *graph.mutable_initializer()) {
+  for (int i = 0; i < graph.initializer_size(); ++i) {
+    const onnx::TensorProto& proto = graph.initializer(i);
     EK_RETURN_IF_ERROR(CheckName(proto.name()));
     EK_ASSIGN_OR_RETURN(Tensor constant,
-                        DecodeTensor(proto, proto.name(), files));
+                        BorrowTensor(proto, proto.name(),
+                                     static_cast<size_t>(i) < raw_data.size()
+                                         ? raw_data[i]
+                                         : absl::string_view(),
+                                     files));
     EK_RETURN_IF_ERROR(builder.AddInitializer(std::move(constant)));
     if (IsFourBit(proto.data_type())) {
       builder.MarkFourBit(builder.value(proto.name()));

@@ -68,8 +68,11 @@ class GraphWalk {
   int64_t inlined_values_ = 0;
 };
 
-// Adds the initializers of a graph, whose values are moved out of it.
-absl::Status AddInitializers(onnx::GraphProto& graph,
+// Adds the initializers of a graph. The builder borrows values from `graph`,
+// from `raw_data` (by initializer; what is not there is in `graph`) and from
+// `files`.
+absl::Status AddInitializers(const onnx::GraphProto& graph,
+                             absl::Span<const absl::string_view> raw_data,
                              const ExternalFiles& files, Builder& builder);
 
 }  // namespace edgekiln::compiler::onnx_import

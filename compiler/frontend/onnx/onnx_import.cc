@@ -1,6 +1,5 @@
 #include "compiler/frontend/onnx/onnx_import.h"
 
-#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,8 +12,7 @@
 #include "compiler/frontend/onnx/graph_inputs.h"
 #include "compiler/frontend/onnx/graph_walk.h"
 #include "compiler/frontend/onnx/model_error.h"
-#include "compiler/frontend/onnx/tensor_data.h"
-#include "google/protobuf/io/coded_stream.h"
+#include "compiler/frontend/onnx/model_file.h"
 #include "onnx/onnx_pb.h"
 
 namespace edgekiln::compiler {
@@ -22,36 +20,7 @@ namespace {
 
 using onnx_import::Builder;
 using onnx_import::InvalidModel;
-using onnx_import::kMaxNodes;
-using onnx_import::ModelTooLarge;
-
-// Deep enough for any exporter's nested attributes, shallow enough for a stack.
-constexpr int kMaxNesting = 64;
-constexpr size_t kMaxModelBytes = size_t{1} << 30;
-
-absl::Status Parse(absl::string_view bytes, onnx::ModelProto& model) {
-  if (bytes.size() > kMaxModelBytes) {
-    return ModelTooLarge(absl::StrCat("the model has ", bytes.size(), " bytes"),
-                         "ONNX file", absl::StrCat(kMaxModelBytes, " bytes"));
-  }
-  google::protobuf::io::CodedInputStream stream(
-      reinterpret_cast<const uint8_t*>(bytes.data()),
-      static_cast<int>(bytes.size()));
-  stream.SetRecursionLimit(kMaxNesting);
-  if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    return InvalidModel(
-        "this is no complete ONNX model: the protobuf is damaged",
-        absl::StrCat("ONNX file of ", bytes.size(), " bytes"));
-  }
-  if (!model.has_graph()) {
-    return InvalidModel("the model has no graph", "ONNX file");
-  }
-  if (model.graph().node_size() > kMaxNodes) {
-    return ModelTooLarge(absl::StrCat(model.graph().node_size(), " nodes"),
-                         "graph", absl::StrCat(kMaxNodes, " nodes"));
-  }
-  return absl::OkStatus();
-}
+using onnx_import::ModelFile;
 
 absl::Status CheckOneProducer(const onnx::GraphProto& graph) {
   std::set<absl::string_view> made;
@@ -105,18 +74,16 @@ std::set<std::string> ValueNames(const onnx::GraphProto& graph) {
 
 absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
                                  const ImportOptions& options) {
-  onnx::ModelProto model;
-  EK_RETURN_IF_ERROR(Parse(bytes, model));
-  EK_ASSIGN_OR_RETURN(const int opset, DefaultOpset(model));
-  onnx::GraphProto& graph = *model.mutable_graph();
+  EK_ASSIGN_OR_RETURN(const ModelFile file, onnx_import::ParseModelFile(bytes));
+  EK_ASSIGN_OR_RETURN(const int opset, DefaultOpset(file.model));
+  const onnx::GraphProto& graph = file.model.graph();
   EK_RETURN_IF_ERROR(CheckOneProducer(graph));
-  Builder builder(SanitizeText(graph.name(), 128), ValueNames(graph));
-  builder.set_max_made_constant_bytes(
-      onnx_import::MaxMadeConstantBytes(static_cast<int64_t>(bytes.size())));
-  EK_RETURN_IF_ERROR(
-      onnx_import::AddInitializers(graph, options.external_files, builder));
+  Builder builder(SanitizeText(graph.name(), 128), ValueNames(graph),
+                  static_cast<int64_t>(bytes.size()));
+  EK_RETURN_IF_ERROR(onnx_import::AddInitializers(
+      graph, file.raw_data, options.external_files, builder));
   EK_RETURN_IF_ERROR(onnx_import::AddGraphInputs(graph, options, builder));
-  onnx_import::GraphWalk walk(model, opset, options.external_files,
+  onnx_import::GraphWalk walk(file.model, opset, options.external_files,
                               static_cast<int64_t>(bytes.size()), builder);
   EK_RETURN_IF_ERROR(walk.ConvertGraph(graph));
   std::vector<std::string> outputs;

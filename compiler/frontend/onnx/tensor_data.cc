@@ -76,7 +76,7 @@ constexpr const char* kNewerTypes[] = {
 constexpr int32_t kFirstNewerType = 17;
 
 // Two values a byte, the first in the lower half, as one byte each.
-std::string UnpackNibbles(const std::string& packed, int64_t elements,
+std::string UnpackNibbles(absl::string_view packed, int64_t elements,
                           bool is_signed) {
   std::string values(static_cast<size_t>(elements), '\0');
   for (int64_t i = 0; i < elements; ++i) {
@@ -101,10 +101,10 @@ absl::StatusOr<int64_t> ExternalNumber(const std::string& value,
 }
 
 // The values of a tensor that the model keeps in a file beside it.
-absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
-                                           absl::string_view name,
-                                           int64_t bytes,
-                                           const ExternalFiles& files) {
+absl::StatusOr<absl::string_view> ExternalValues(const onnx::TensorProto& proto,
+                                                 absl::string_view name,
+                                                 int64_t bytes,
+                                                 const ExternalFiles& files) {
   std::string location;
   int64_t offset = 0;
   int64_t length = bytes;
@@ -140,12 +140,12 @@ absl::StatusOr<std::string> ExternalValues(const onnx::TensorProto& proto,
                      "--external-data '",
                      location, "=FILE'"));
   }
-  return std::string(file->second.substr(static_cast<size_t>(offset),
-                                         static_cast<size_t>(length)));
+  return file->second.substr(static_cast<size_t>(offset),
+                             static_cast<size_t>(length));
 }
 
 template <typename T, typename Out>
-std::vector<Out> Unpack(const std::string& bytes) {
+std::vector<Out> Unpack(absl::string_view bytes) {
   std::vector<Out> values(bytes.size() / sizeof(T));
   for (size_t i = 0; i < values.size(); ++i) {
     T value;
@@ -162,23 +162,22 @@ Tensor Constant(absl::string_view name, v1::ElementType type,
   tensor.name = std::string(name);
   tensor.type = type;
   tensor.shape = std::move(shape);
-  tensor.data = std::make_shared<const std::string>(
-      reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+  tensor.data = ConstantData(std::string(
+      reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)));
   return tensor;
 }
 
 // The values of a constant as another element type; any two types convert.
-std::shared_ptr<const std::string> CastValues(const Tensor& constant,
-                                              v1::ElementType type) {
+ConstantData CastValues(const Tensor& constant, v1::ElementType type) {
   std::string values(
       static_cast<size_t>(constant.num_elements() * ElementBytes(type)), '\0');
-  const ops::TensorView from = {constant.type, constant.shape,
-                                constant.data->data()};
+  const std::string aligned(*constant.data);
+  const ops::TensorView from = {constant.type, constant.shape, aligned.data()};
   const ops::MutableTensorView to = {type, constant.shape, values.data(), {}};
   v1::OpAttributes cast;
   cast.mutable_cast();
   if (!ops::Evaluate(cast, {from}, {to}).ok()) values.clear();
-  return std::make_shared<const std::string>(std::move(values));
+  return ConstantData(std::move(values));
 }
 
 }  // namespace
@@ -255,12 +254,16 @@ std::string OnnxTypeName(int32_t onnx_type) {
 
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name) {
-  onnx::TensorProto copy = proto;
-  return DecodeTensor(copy, name, {});
+  EK_ASSIGN_OR_RETURN(Tensor tensor, BorrowTensor(proto, name, {}, {}));
+  if (tensor.data.is_borrowed()) {
+    tensor.data = ConstantData(std::string(*tensor.data));
+  }
+  return tensor;
 }
 
-absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
+absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
                                     absl::string_view name,
+                                    absl::string_view raw_data,
                                     const ExternalFiles& files) {
   if (proto.has_segment()) {
     return TensorError(absl::StatusCode::kUnimplemented, name,
@@ -293,23 +296,29 @@ absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
   }
   const int64_t bytes =
       four_bit ? (*elements + 1) / 2 : *elements * ElementBytes(tensor.type);
-  std::string data;
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    EK_ASSIGN_OR_RETURN(data, ExternalValues(proto, name, bytes, files));
+    EK_ASSIGN_OR_RETURN(const absl::string_view values,
+                        ExternalValues(proto, name, bytes, files));
+    tensor.data = ConstantData::Borrowed(values);
+  } else if (raw_data.data() != nullptr) {
+    tensor.data = ConstantData::Borrowed(raw_data);
   } else if (proto.has_raw_data()) {
-    data = std::move(*proto.mutable_raw_data());
+    tensor.data = ConstantData::Borrowed(proto.raw_data());
   } else {
-    data = PackTypedField(proto, tensor.type);
+    tensor.data = ConstantData(PackTypedField(proto, tensor.type));
   }
-  if (static_cast<int64_t>(data.size()) != bytes) {
+  if (std::ssize(*tensor.data) != bytes) {
     return TensorError(
         absl::StatusCode::kInvalidArgument, name,
-        absl::StrCat("has ", data.size(), " bytes of values, its shape [",
+        absl::StrCat("has ", tensor.data->size(),
+                     " bytes of values, its shape [",
                      absl::StrJoin(tensor.shape, ","), "] needs ", bytes),
         "the file is damaged or cut off: export it again");
   }
-  if (four_bit) data = UnpackNibbles(data, *elements, tensor.type == v1::INT8);
-  tensor.data = std::make_shared<const std::string>(std::move(data));
+  if (four_bit) {
+    tensor.data = ConstantData(
+        UnpackNibbles(*tensor.data, *elements, tensor.type == v1::INT8));
+  }
   return tensor;
 }
 
@@ -380,9 +389,9 @@ absl::StatusOr<std::vector<double>> Numbers(const Tensor& constant) {
   if (constant.type == v1::FLOAT32) {
     return Unpack<float, double>(*constant.data);
   }
-  const std::shared_ptr<const std::string> values =
-      constant.type == v1::FLOAT64 ? constant.data
-                                   : CastValues(constant, v1::FLOAT64);
+  const ConstantData values = constant.type == v1::FLOAT64
+                                  ? constant.data
+                                  : CastValues(constant, v1::FLOAT64);
   return Unpack<double, double>(*values);
 }
 

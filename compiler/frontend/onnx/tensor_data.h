@@ -13,7 +13,7 @@
 #include "onnx/onnx_pb.h"
 
 // Values of constants: decoding them, and the few things that are done to them
-// while the graph is read. All functions are pure.
+// while the graph is read. All functions are pure, and take borrowed data.
 namespace edgekiln::compiler::onnx_import {
 
 // Larger constants made during import (not read from the file) are refused: a
@@ -46,14 +46,17 @@ std::string OnnxTypeName(int32_t onnx_type);
 // Files beside the model by the location that the model gives them.
 using ExternalFiles = std::map<std::string, absl::string_view>;
 
-// A constant tensor named `name` from its stored form, whose values are moved
-// out of `proto`. Checks that the stored values are exactly as many as the
-// shape says; values in another file come from `files`, and from nowhere else.
-absl::StatusOr<Tensor> DecodeTensor(onnx::TensorProto& proto,
-                                    absl::string_view name,
-                                    const ExternalFiles& files);
+// A constant tensor named `name` from its stored form. Checks that the stored
+// values are exactly as many as the shape says.
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name);
+// The same, its data perhaps borrowed: from `proto`, from `raw_data`, which
+// counts as the field of `proto` if it has an address, or from one of `files`,
+// where values in another file come from, and from nowhere else.
+absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
+                                    absl::string_view name,
+                                    absl::string_view raw_data,
+                                    const ExternalFiles& files);
 
 // A constant with the given values.
 Tensor FloatConstant(absl::string_view name, std::vector<int64_t> shape,

@@ -78,7 +78,7 @@ absl::StatusOr<TensorId> JoinGates(Conversion& c, absl::string_view role,
     const Tensor& gate = c.Has(input) ? c.tensor(c.OptionalInput(input)) : like;
     EK_RETURN_IF_ERROR(CheckGate(gate, like));
     if (c.Has(input)) {
-      data += *gate.data;
+      absl::StrAppend(&data, *gate.data);
     } else {
       data.append(like.data->size(), '\0');
     }

@@ -181,8 +181,7 @@ absl::StatusOr<TensorId> GraphBuilder::AddConstant(std::string name,
                                                    std::string data) {
   EK_RETURN_IF_ERROR(reader_.Spend(std::ssize(data)));
   const TensorId id = AddTensor(std::move(name), like, std::move(shape));
-  graph_.tensors[id].data =
-      std::make_shared<const std::string>(std::move(data));
+  graph_.tensors[id].data = ConstantData(std::move(data));
   defined_[id] = true;
   return id;
 }
@@ -229,7 +228,7 @@ absl::Status GraphBuilder::Fold(const Op& op) {
       ops::Evaluate(op.attributes, ViewsOf(graph_, op.inputs),
                     {ops::MutableTensorView{type.type, type.shape, data.data(),
                                             type.quantization}}));
-  output.data = std::make_shared<const std::string>(std::move(data));
+  output.data = ConstantData(std::move(data));
   return absl::OkStatus();
 }
 
@@ -269,7 +268,7 @@ absl::Status GraphBuilder::ReadState(TensorId id) {
                        "' starts with other values than 0"),
           "", "states that start at 0", "export without an initial state");
     }
-    tensor.data = nullptr;
+    tensor.data = {};
     defined_[id] = false;
   }
   const auto& inputs = graph_.inputs;

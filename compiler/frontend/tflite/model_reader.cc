@@ -338,7 +338,7 @@ absl::Status TfliteModelReader::ReadData(const tflite::Tensor& from,
   if (from.sparsity() != nullptr || from.type() == tflite::TensorType::INT4) {
     EK_RETURN_IF_ERROR(Spend(*need));
     EK_ASSIGN_OR_RETURN(std::string values, Unpack(from, to, bytes));
-    to.data = std::make_shared<const std::string>(std::move(values));
+    to.data = ConstantData(std::move(values));
     return absl::OkStatus();
   }
   if (*need != std::ssize(bytes)) {
@@ -346,11 +346,10 @@ absl::Status TfliteModelReader::ReadData(const tflite::Tensor& from,
                         "",
                         absl::StrCat(*need, " bytes for its shape and type"));
   }
-  std::shared_ptr<const std::string>& shared =
-      constants_[{bytes.data(), bytes.size()}];
-  if (shared == nullptr) {
+  ConstantData& shared = constants_[{bytes.data(), bytes.size()}];
+  if (!shared.has_value()) {
     EK_RETURN_IF_ERROR(Spend(*need));
-    shared = std::make_shared<const std::string>(bytes);
+    shared = ConstantData(std::string(bytes));
   }
   to.data = shared;
   return absl::OkStatus();

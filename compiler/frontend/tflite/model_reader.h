@@ -93,8 +93,7 @@ class TfliteModelReader {
   int64_t budget_bytes_;
   absl::flat_hash_set<std::string> names_;
   absl::flat_hash_map<std::string, int64_t> repeats_;  // By name before "#N".
-  std::map<std::pair<const void*, size_t>, std::shared_ptr<const std::string>>
-      constants_;
+  std::map<std::pair<const void*, size_t>, ConstantData> constants_;
 };
 
 }  // namespace edgekiln::compiler
