@@ -21,9 +21,38 @@ bool WorkIsLinear(const v1::OpAttributes& op) {
     case v1::OpAttributes::kGru:
     case v1::OpAttributes::kSvdf:
       return false;
-    default:
+    case v1::OpAttributes::OP_NOT_SET:
+    case v1::OpAttributes::kAdd:
+    case v1::OpAttributes::kSoftmax:
+    case v1::OpAttributes::kReshape:
+    case v1::OpAttributes::kTranspose:
+    case v1::OpAttributes::kClip:
+    case v1::OpAttributes::kBatchNormalization:
+    case v1::OpAttributes::kPad:
+    case v1::OpAttributes::kQuantize:
+    case v1::OpAttributes::kDequantize:
+    case v1::OpAttributes::kMul:
+    case v1::OpAttributes::kConcat:
+    case v1::OpAttributes::kReduceMean:
+    case v1::OpAttributes::kUnary:
+    case v1::OpAttributes::kBinary:
+    case v1::OpAttributes::kSelect:
+    case v1::OpAttributes::kCast:
+    case v1::OpAttributes::kReduce:
+    case v1::OpAttributes::kArgReduce:
+    case v1::OpAttributes::kCumSum:
+    case v1::OpAttributes::kGather:
+    case v1::OpAttributes::kGatherElements:
+    case v1::OpAttributes::kSlice:
+    case v1::OpAttributes::kBroadcastTo:
+    case v1::OpAttributes::kTile:
+    case v1::OpAttributes::kTopK:
+    case v1::OpAttributes::kLayerNormalization:
+    case v1::OpAttributes::kL2Normalization:
+    case v1::OpAttributes::kLogSoftmax:
       return true;
   }
+  return false;  // What is not known yet may be anything.
 }
 
 int64_t ConstantBytes(const Graph& graph) {
