@@ -26,32 +26,8 @@ std::string PlaceOf(const std::string& input) {
   return absl::StrCat("graph input '", input, "'");
 }
 
-absl::Status BadBinding(std::string what, std::string where, std::string need,
-                        std::string fix) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "BINDING_INVALID",
-                    .what = std::move(what),
-                    .where = std::move(where),
-                    .need = std::move(need),
-                    .fix = std::move(fix)});
-}
-
 std::string BindInputFix(const std::string& input) {
   return absl::StrCat("give a file of that: --bind-input '", input, "=FILE'");
-}
-
-// "one of 'N', 'x:2'"; as many as a person reads.
-std::string OneOf(const std::vector<std::string>& names) {
-  constexpr size_t kMaxNamed = 8;
-  std::string out = "one of ";
-  for (size_t i = 0; i < names.size() && i < kMaxNamed; ++i) {
-    absl::StrAppend(&out, i > 0 ? ", " : "", "'", names[i], "'");
-  }
-  if (names.size() > kMaxNamed) {
-    absl::StrAppend(&out, " and ", names.size() - kMaxNamed, " more");
-  }
-  return out;
 }
 
 v1::ElementType TypeOfNpy(NpyType type) {

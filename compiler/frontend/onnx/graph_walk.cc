@@ -143,8 +143,7 @@ absl::Status CheckMadeConstants(const Node& node, const Builder& builder,
 }  // namespace
 
 GraphWalk::GraphWalk(const onnx::ModelProto& model, int opset,
-                     const ExternalFiles& files, int64_t model_bytes,
-                     Builder& builder)
+                     ExternalData& files, int64_t model_bytes, Builder& builder)
     : model_(model),
       opset_(opset),
       files_(files),
@@ -300,7 +299,7 @@ absl::Status GraphWalk::ConvertFunction(const Node& node,
 
 absl::Status AddInitializers(const onnx::GraphProto& graph,
                              absl::Span<const absl::string_view> raw_data,
-                             const ExternalFiles& files, Builder& builder) {
+                             ExternalData& files, Builder& builder) {
   if (graph.sparse_initializer_size() > 0) {
     return UnsupportedModel(
         "TENSOR_UNSUPPORTED", "sparse initializers",

@@ -25,8 +25,8 @@ namespace edgekiln::compiler::onnx_import {
 // Borrows all it is made with.
 class GraphWalk {
  public:
-  GraphWalk(const onnx::ModelProto& model, int opset,
-            const ExternalFiles& files, int64_t model_bytes, Builder& builder);
+  GraphWalk(const onnx::ModelProto& model, int opset, ExternalData& files,
+            int64_t model_bytes, Builder& builder);
 
   // Converts those nodes that the graph's outputs need. Their initializers and
   // inputs are known to the builder.
@@ -58,7 +58,7 @@ class GraphWalk {
 
   const onnx::ModelProto& model_;
   const int opset_;
-  const ExternalFiles& files_;
+  ExternalData& files_;
   const int64_t model_bytes_;
   Builder& builder_;
   std::map<FunctionKey, const onnx::FunctionProto*> functions_;
@@ -73,7 +73,7 @@ class GraphWalk {
 // `files`.
 absl::Status AddInitializers(const onnx::GraphProto& graph,
                              absl::Span<const absl::string_view> raw_data,
-                             const ExternalFiles& files, Builder& builder);
+                             ExternalData& files, Builder& builder);
 
 }  // namespace edgekiln::compiler::onnx_import
 

@@ -44,6 +44,38 @@ absl::Status ModelTooLarge(std::string what, std::string where,
                     "use a smaller model");
 }
 
+absl::Status TensorError(absl::StatusCode code, absl::string_view name,
+                         std::string what, std::string fix) {
+  return MakeError(code, {.fault = Fault::kUser,
+                          .reason = "MODEL_INVALID",
+                          .what = std::move(what),
+                          .where = absl::StrCat("tensor '", name, "'"),
+                          .fix = std::move(fix)});
+}
+
+absl::Status BadBinding(std::string what, std::string where, std::string need,
+                        std::string fix) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BINDING_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .need = std::move(need),
+                    .fix = std::move(fix)});
+}
+
+std::string OneOf(const std::vector<std::string>& names) {
+  constexpr size_t kMaxNamed = 8;
+  std::string out = "one of ";
+  for (size_t i = 0; i < names.size() && i < kMaxNamed; ++i) {
+    absl::StrAppend(&out, i > 0 ? ", " : "", "'", names[i], "'");
+  }
+  if (names.size() > kMaxNamed) {
+    absl::StrAppend(&out, " and ", names.size() - kMaxNamed, " more");
+  }
+  return out;
+}
+
 absl::Status CheckName(const std::string& name) {
   if (SanitizeText(name, kMaxNameBytes) == name) return absl::OkStatus();
   return InvalidModel(absl::StrCat("a name is longer than ", kMaxNameBytes,

@@ -2,8 +2,10 @@
 #define EK_COMPILER_FRONTEND_ONNX_MODEL_ERROR_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 // Errors about a model as a whole; those about a node are made by Node.
 namespace edgekiln::compiler::onnx_import {
@@ -19,6 +21,17 @@ absl::Status UnsupportedModel(std::string reason, std::string what,
 // INVALID_ARGUMENT.
 absl::Status ModelTooLarge(std::string what, std::string where,
                            std::string limit);
+
+// Of a tensor and its values.
+absl::Status TensorError(absl::StatusCode code, absl::string_view name,
+                         std::string what, std::string fix);
+
+// INVALID_ARGUMENT for an option that does not fit the model.
+absl::Status BadBinding(std::string what, std::string where, std::string need,
+                        std::string fix);
+
+// "one of 'N', 'x:2'"; as many as a person reads.
+std::string OneOf(const std::vector<std::string>& names);
 
 // Names travel in proto3 strings and in messages.
 absl::Status CheckName(const std::string& name);

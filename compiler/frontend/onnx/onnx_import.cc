@@ -80,10 +80,12 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
   EK_RETURN_IF_ERROR(CheckOneProducer(graph));
   Builder builder(SanitizeText(graph.name(), 128), ValueNames(graph),
                   static_cast<int64_t>(bytes.size()));
-  EK_RETURN_IF_ERROR(onnx_import::AddInitializers(
-      graph, file.raw_data, options.external_files, builder));
+  onnx_import::ExternalData files(options.external_files);
+  EK_RETURN_IF_ERROR(files.CheckAllAreNamed(file.model));
+  EK_RETURN_IF_ERROR(
+      onnx_import::AddInitializers(graph, file.raw_data, files, builder));
   EK_RETURN_IF_ERROR(onnx_import::AddGraphInputs(graph, options, builder));
-  onnx_import::GraphWalk walk(file.model, opset, options.external_files,
+  onnx_import::GraphWalk walk(file.model, opset, files,
                               static_cast<int64_t>(bytes.size()), builder);
   EK_RETURN_IF_ERROR(walk.ConvertGraph(graph));
   std::vector<std::string> outputs;

@@ -324,6 +324,63 @@ TEST(OnnxExternalDataTest, IsReadFromTheFilesThatCame) {
   EXPECT_SAYS(ErrorOf(model), "'weights.bin', which did not come");
 }
 
+// Not passed over in silence, as --bind and --bind-input are not.
+TEST(OnnxExternalDataTest, AFileThatNoTensorNamesIsRefused) {
+  const std::vector<float> file = {9, 1, 2};
+  TestModel model = External("4", "8");
+  const std::string message =
+      ErrorOf(model, {.external_files = {{"weights.bin", AsBytes(file)},
+                                         {"weight.bin", AsBytes(file)}}});
+  EXPECT_SAYS(message,
+              "no tensor of the model has its values in the file "
+              "'weight.bin'");
+  EXPECT_SAYS(message, "one of 'weights.bin'");
+  TestModel whole;
+  whole.Input("x", {1}).Output("y").Node("Neg", {"x"}, {"y"});
+  EXPECT_SAYS(ErrorOf(whole, {.external_files = {{"w", AsBytes(file)}}}),
+              "the model holds all of its values");
+}
+
+TEST(OnnxExternalDataTest, AFileOfABranchThatIsNotTakenIsNamed) {
+  const std::vector<float> file = {9, 1, 2};
+  TestModel other = External("4", "8");
+  TestModel taken;
+  taken.Output("y").Node("Neg", {"x"}, {"y"});
+  TestModel model;
+  model.Input("x", {1}).Output("y").Bytes("no", onnx::TensorProto::BOOL, {},
+                                          {0});
+  model.Node("If", {"no"}, {"y"})
+      .Graph("then_branch", other)
+      .Graph("else_branch", taken);
+  EXPECT_EQ(Computed(model, {3},
+                     {.external_files = {{"weights.bin", AsBytes(file)}}}),
+            (std::vector<float>{-3}));
+}
+
+// A thousand tensors of one file: the same range costs nothing more, ranges of
+// their own are refused.
+TEST(OnnxExternalDataTest, WhatIsNamedAgainIsBounded) {
+  const std::vector<float> file(1 << 10, 1.0f);
+  for (const bool shifted : {false, true}) {
+    TestModel model;
+    model.Input("x", {1}).Output("y").Node("Neg", {"x"}, {"y"});
+    for (int i = 0; i < 1000; ++i) {
+      const std::string offset = std::to_string(shifted ? i : 0);
+      TestModel one = External(offset, "8");
+      auto* tensor = model.proto().mutable_graph()->add_initializer();
+      *tensor = one.proto().graph().initializer(0);
+      tensor->set_name("w" + std::to_string(i));
+    }
+    const ImportOptions options = {
+        .external_files = {{"weights.bin", AsBytes(file).substr(0, 2048)}}};
+    if (shifted) {
+      EXPECT_SAYS(ErrorOf(model, options), "over and over");
+    } else {
+      EXPECT_EQ(Computed(model, {3}, options), (std::vector<float>{-3}));
+    }
+  }
+}
+
 TEST(OnnxExternalDataTest, OffsetsAndLengthsAreChecked) {
   const std::vector<float> file = {9, 1, 2};
   const ImportOptions options = {

@@ -6,26 +6,17 @@
 #include <optional>
 #include <utility>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/frontend/onnx/model_error.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
-
-absl::Status TensorError(absl::StatusCode code, absl::string_view name,
-                         std::string what, std::string fix) {
-  return MakeError(code, {.fault = Fault::kUser,
-                          .reason = "MODEL_INVALID",
-                          .what = std::move(what),
-                          .where = absl::StrCat("tensor '", name, "'"),
-                          .fix = std::move(fix)});
-}
 
 template <typename To, typename Field>
 std::string Pack(const Field& field) {
@@ -86,62 +77,6 @@ std::string UnpackNibbles(absl::string_view packed, int64_t elements,
     values[i] = static_cast<char>(value);
   }
   return values;
-}
-
-// A whole number in a key-value pair of external data.
-absl::StatusOr<int64_t> ExternalNumber(const std::string& value,
-                                       absl::string_view key,
-                                       absl::string_view name) {
-  int64_t number = 0;
-  if (absl::SimpleAtoi(value, &number) && number >= 0) return number;
-  return TensorError(
-      absl::StatusCode::kInvalidArgument, name,
-      absl::StrCat("its ", key, " in another file is '", value, "'"),
-      "export the model again");
-}
-
-// The values of a tensor that the model keeps in a file beside it.
-absl::StatusOr<absl::string_view> ExternalValues(const onnx::TensorProto& proto,
-                                                 absl::string_view name,
-                                                 int64_t bytes,
-                                                 const ExternalFiles& files) {
-  std::string location;
-  int64_t offset = 0;
-  int64_t length = bytes;
-  for (const onnx::StringStringEntryProto& entry : proto.external_data()) {
-    if (entry.key() == "location") location = entry.value();
-    if (entry.key() == "offset") {
-      EK_ASSIGN_OR_RETURN(offset,
-                          ExternalNumber(entry.value(), "offset", name));
-    }
-    if (entry.key() == "length") {
-      EK_ASSIGN_OR_RETURN(length,
-                          ExternalNumber(entry.value(), "length", name));
-    }
-  }
-  const auto file = files.find(location);
-  if (file == files.end()) {
-    return TensorError(
-        absl::StatusCode::kInvalidArgument, name,
-        absl::StrCat("its values are in the file '", location,
-                     "', which did not come with the model"),
-        absl::StrCat("hand the file over, too: --external-data '", location,
-                     "=FILE', or save the model as one file: onnx.save(model, "
-                     "path, save_as_external_data=False)"));
-  }
-  const int64_t size = static_cast<int64_t>(file->second.size());
-  if (length != bytes || offset > size || length > size - offset) {
-    return TensorError(
-        absl::StatusCode::kInvalidArgument, name,
-        absl::StrCat("its values are ", length, " bytes from ", offset,
-                     " of the file '", location, "', which has ", size,
-                     "; its shape needs ", bytes),
-        absl::StrCat("give the file that was saved with the model: "
-                     "--external-data '",
-                     location, "=FILE'"));
-  }
-  return file->second.substr(static_cast<size_t>(offset),
-                             static_cast<size_t>(length));
 }
 
 template <typename T, typename Out>
@@ -254,7 +189,9 @@ std::string OnnxTypeName(int32_t onnx_type) {
 
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name) {
-  EK_ASSIGN_OR_RETURN(Tensor tensor, BorrowTensor(proto, name, {}, {}));
+  const ExternalData::Files no_files;
+  ExternalData none(no_files);
+  EK_ASSIGN_OR_RETURN(Tensor tensor, BorrowTensor(proto, name, {}, none));
   if (tensor.data.is_borrowed()) {
     tensor.data = ConstantData(std::string(*tensor.data));
   }
@@ -264,7 +201,7 @@ absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
 absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
                                     absl::string_view name,
                                     absl::string_view raw_data,
-                                    const ExternalFiles& files) {
+                                    ExternalData& files) {
   if (proto.has_segment()) {
     return TensorError(absl::StatusCode::kUnimplemented, name,
                        "its values are stored in segments",
@@ -298,7 +235,7 @@ absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
       four_bit ? (*elements + 1) / 2 : *elements * ElementBytes(tensor.type);
   if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
     EK_ASSIGN_OR_RETURN(const absl::string_view values,
-                        ExternalValues(proto, name, bytes, files));
+                        files.Values(proto, name, bytes));
     tensor.data = ConstantData::Borrowed(values);
   } else if (raw_data.data() != nullptr) {
     tensor.data = ConstantData::Borrowed(raw_data);

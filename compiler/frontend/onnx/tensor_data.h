@@ -2,13 +2,13 @@
 #define EK_COMPILER_FRONTEND_ONNX_TENSOR_DATA_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "compiler/frontend/onnx/external_data.h"
 #include "compiler/ir/graph.h"
 #include "onnx/onnx_pb.h"
 
@@ -43,9 +43,6 @@ v1::ElementType DecodedTypeOf(int32_t onnx_type);
 // "float", "bfloat16", ... for messages.
 std::string OnnxTypeName(int32_t onnx_type);
 
-// Files beside the model by the location that the model gives them.
-using ExternalFiles = std::map<std::string, absl::string_view>;
-
 // A constant tensor named `name` from its stored form. Checks that the stored
 // values are exactly as many as the shape says.
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
@@ -56,7 +53,7 @@ absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
 absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
                                     absl::string_view name,
                                     absl::string_view raw_data,
-                                    const ExternalFiles& files);
+                                    ExternalData& files);
 
 // A constant with the given values.
 Tensor FloatConstant(absl::string_view name, std::vector<int64_t> shape,
