@@ -7,29 +7,28 @@
 #include "absl/strings/str_cat.h"
 
 namespace edgekiln::compiler {
-namespace {
 
-std::string Unique(absl::string_view wanted, std::set<std::string>& taken) {
+FreshNames::FreshNames(const Graph& graph) {
+  for (const Tensor& tensor : graph.tensors) names_.taken.insert(tensor.name);
+  for (const Op& op : graph.ops) ids_.taken.insert(op.id);
+}
+
+std::string FreshNames::Names::Make(absl::string_view wanted) {
   std::string name(wanted);
-  for (int i = 2; !taken.insert(name).second; ++i) {
-    name = absl::StrCat(wanted, "-", i);
-  }
+  if (taken.insert(name).second) return name;
+  int& number = last.try_emplace(name, 1).first->second;
+  do {
+    name = absl::StrCat(wanted, "-", ++number);
+  } while (!taken.insert(name).second);
   return name;
 }
 
-}  // namespace
-
-FreshNames::FreshNames(const Graph& graph) {
-  for (const Tensor& tensor : graph.tensors) names_.insert(tensor.name);
-  for (const Op& op : graph.ops) ids_.insert(op.id);
-}
-
 std::string FreshNames::TensorName(absl::string_view wanted) {
-  return Unique(wanted, names_);
+  return names_.Make(wanted);
 }
 
 std::string FreshNames::OpId(absl::string_view wanted) {
-  return Unique(wanted, ids_);
+  return ids_.Make(wanted);
 }
 
 GraphEditor::GraphEditor(Graph& graph)

@@ -25,8 +25,17 @@ class FreshNames {
   std::string OpId(absl::string_view wanted);
 
  private:
-  std::set<std::string> names_;
-  std::set<std::string> ids_;
+  struct Names {
+    std::string Make(absl::string_view wanted);
+
+    std::set<std::string> taken;
+    // The number behind each name that was given out last: thousands of layers
+    // may share one weight, of which each gets its own.
+    std::map<std::string, int> last;
+  };
+
+  Names names_;
+  Names ids_;
 };
 
 // Who makes and reads each tensor, kept up to date by the edits below (but for
