@@ -13,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -143,13 +145,33 @@ bool IsOutdated(pid_t pid, const std::string& program) {
          ParentPath(target) == ParentPath(program);
 }
 
-// Asks an outdated daemon to leave and waits for it.
+// Whether the process holds the lock of a cache folder that somebody has
+// removed: what it still has is in nobody's reach, and it can store no more.
+bool HasLostItsFolder(pid_t pid) {
+  std::error_code error;
+  const std::filesystem::directory_iterator descriptors(
+      absl::StrCat("/proc/", pid, "/fd"), error);
+  for (auto at = begin(descriptors); !error && at != end(descriptors);
+       at.increment(error)) {
+    std::error_code unreadable;
+    const std::string target =
+        std::filesystem::read_symlink(at->path(), unreadable).string();
+    if (absl::EndsWith(target, "/edgekiln/lock (deleted)")) return true;
+  }
+  return false;
+}
+
+bool MustLeave(pid_t pid, const std::string& program) {
+  return IsOutdated(pid, program) || HasLostItsFolder(pid);
+}
+
+// Asks a daemon that must leave to do so and waits for it.
 absl::Status Retire(pid_t pid, const std::string& socket_path,
                     const LocalDaemonOptions& options, Clock& clock) {
   const absl::Duration give_up = clock.Monotonic() + options.patience;
   kill(pid, SIGTERM);
   // A zombie, should it be our own child, has no file and counts as gone.
-  while (IsOutdated(pid, options.program)) {
+  while (MustLeave(pid, options.program)) {
     if (clock.Monotonic() >= give_up) {
       return Unreachable("an outdated edgekilnd does not leave",
                          absl::StrCat("process ", pid, " on ", socket_path),
@@ -330,7 +352,7 @@ absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
     EK_ASSIGN_OR_RETURN(const Probe probe, ProbeSocket(socket_path, peer));
     if (probe == Probe::kAbsent) {
       EK_RETURN_IF_ERROR(starter.Poll());
-    } else if (!IsOutdated(peer, options.program)) {
+    } else if (!MustLeave(peer, options.program)) {
       return absl::OkStatus();
     } else {
       EK_RETURN_IF_ERROR(Retire(peer, socket_path, options, clock));

@@ -232,13 +232,15 @@ void SilenceGrpc() {
   gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
-// Blocks until a signal, or until the daemon has been idle for long enough.
-void WaitForEnd(const sigset_t& signals, Daemon& daemon,
-                absl::Duration max_idle) {
+// Blocks until a signal, or until the daemon has been idle for long enough, or
+// has lost its folder, which is an error.
+absl::Status WaitForEnd(const sigset_t& signals, Daemon& daemon,
+                        absl::Duration max_idle) {
   const timespec poll{.tv_sec = 0, .tv_nsec = 250'000'000};
   while (true) {
-    if (sigtimedwait(&signals, nullptr, &poll) > 0) return;
-    if (daemon.IdleFor() > max_idle) return;
+    if (sigtimedwait(&signals, nullptr, &poll) > 0) return absl::OkStatus();
+    if (daemon.IdleFor() > max_idle) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(daemon.CheckState());
   }
 }
 
@@ -276,9 +278,9 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
                         absl::StrCat(daemon->client_address(), "\n",
                                      daemon->worker_address(), "\n")));
   }
-  WaitForEnd(signals, *daemon,
-             flags.local ? absl::Seconds(flags.idle_seconds)
-                         : absl::InfiniteDuration());
+  EK_RETURN_IF_ERROR(WaitForEnd(signals, *daemon,
+                                flags.local ? absl::Seconds(flags.idle_seconds)
+                                            : absl::InfiniteDuration()));
   log->Info("shutting down");
   return absl::OkStatus();
 }

@@ -224,6 +224,16 @@ class DaemonImpl : public Daemon {
     std::lock_guard lock(tick_mutex_);
     return std::min(activity_.IdleFor(), clock_.Monotonic() - last_busy_);
   }
+  absl::Status CheckState() override {
+    if (!lock_->IsLost()) return absl::OkStatus();
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = "STATE_REMOVED",
+                      .what = "somebody has removed the state folder",
+                      .where = options_.state_folder,
+                      .fix = "start the daemon again; jobs and cached results "
+                             "that were in it are gone"});
+  }
 
  private:
   void AddBlobServices(Listener& listener, Activity& activity) {

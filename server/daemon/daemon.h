@@ -45,6 +45,9 @@ class Daemon {
   virtual const std::string& worker_address() const = 0;
   // Since when no client has called and no job has run; zero while one does.
   virtual absl::Duration IdleFor() = 0;
+  // OK while the state folder is there; UNAVAILABLE once somebody has removed
+  // it: then it is time to end, nothing can be stored any more.
+  virtual absl::Status CheckState() = 0;
 };
 
 // Errors: ALREADY_EXISTS (another process has the state folder), UNAVAILABLE

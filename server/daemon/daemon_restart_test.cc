@@ -3,11 +3,13 @@
 #include <chrono>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "server/daemon/daemon_fixture.h"
 
 namespace edgekiln::server {
@@ -133,6 +135,18 @@ TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
   for (const std::string& id : taken) {
     EXPECT_EQ(Watch(id).back().state(), v1::SUCCEEDED);
   }
+}
+
+TEST_F(DaemonTest, SaysThatItsFolderIsGone) {
+  EXPECT_TRUE(daemon_->CheckState().ok());
+  std::filesystem::remove_all(options_.state_folder);
+  const absl::Status gone = daemon_->CheckState();
+  EXPECT_EQ(gone.code(), absl::StatusCode::kUnavailable);
+  const std::optional<ErrorDetail> detail = GetErrorDetail(gone);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->fault, Fault::kInfra);
+  EXPECT_EQ(detail->where, options_.state_folder);
+  EXPECT_FALSE(detail->fix.empty());
 }
 
 TEST_F(DaemonTest, OneDaemonPerStateFolder) {

@@ -82,6 +82,11 @@ FileLock::~FileLock() {
   if (fd_ >= 0) close(fd_);
 }
 
+bool FileLock::IsLost() const {
+  struct stat info;
+  return fstat(fd_, &info) == 0 && info.st_nlink == 0;
+}
+
 std::string RuntimeFolder() {
   const std::string folder = XdgFolder("XDG_RUNTIME_DIR");
   if (!folder.empty()) return folder + "/edgekiln";

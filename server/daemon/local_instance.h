@@ -20,6 +20,8 @@ class FileLock {
   ~FileLock();
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;
+  // Whether the file is gone: another process could lock its successor.
+  bool IsLost() const;
 
  private:
   explicit FileLock(int fd) : fd_(fd) {}

@@ -136,6 +136,20 @@ TEST_F(LocalDaemonTest, AKilledOneIsReplaced) {
   EXPECT_NE(ListenerOf(Socket()), daemon);
 }
 
+// People remove the cache to start afresh, and do not think of the daemon.
+TEST_F(LocalDaemonTest, OneWithoutItsFolderIsReplaced) {
+  const std::vector<std::string> inspect = {
+      "inspect", SourcePath("docs/example/digits.onnx")};
+  const Outcome first = sandbox_.Cli(inspect);
+  ASSERT_EQ(first.exit_code, 0) << first;
+  const pid_t daemon = ListenerOf(Socket());
+  std::filesystem::remove_all(sandbox_.Path("XDG_CACHE_HOME/edgekiln"));
+  const Outcome second = sandbox_.Cli(inspect);
+  EXPECT_EQ(second.exit_code, 0) << second;
+  EXPECT_EQ(second.out, first.out);
+  EXPECT_NE(ListenerOf(Socket()), daemon);
+}
+
 // Told to end, it still holds lock and socket for a moment.
 TEST_F(LocalDaemonTest, ADyingOneIsWaitedFor) {
   ASSERT_EQ(sandbox_.Cli({"targets", "list"}).exit_code, 0);
