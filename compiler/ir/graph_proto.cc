@@ -48,7 +48,8 @@ v1::Graph GraphToProto(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors) {
     v1::Tensor& out = *proto.add_tensors();
     *out.mutable_type() = TypeToProto(tensor);
-    if (tensor.is_constant()) out.set_data(tensor.data->data(), tensor.data->size());
+    if (tensor.is_constant())
+      out.set_data(tensor.data->data(), tensor.data->size());
   }
   for (const Op& op : graph.ops) {
     v1::Op& out = *proto.add_ops();
