@@ -156,6 +156,11 @@ class FakeStage {
       case v1::StageOptions::kBundle:
         return Output("manifest.json", absl::StrCat("bundle ", all_));
       case v1::StageOptions::kCountCycles: {
+        // Who asks for cycles alone need not bring the constants.
+        if (options_.count_cycles().timing_only() !=
+            Input("constants").empty()) {
+          return UserError("constants for nothing, or none");
+        }
         v1::SimReport& report =
             *result_.mutable_summary()->mutable_sim_report();
         for (int i = 0; i < 2; ++i) {
