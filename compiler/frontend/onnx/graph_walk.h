@@ -68,9 +68,8 @@ class GraphWalk {
   int64_t inlined_values_ = 0;
 };
 
-// Adds the initializers of a graph. The builder borrows values from `graph`,
-// from `raw_data` (by initializer; what is not there is in `graph`) and from
-// `files`.
+// Adds the initializers of a graph. The builder borrows values from `raw_data`
+// (by initializer; what is not there is in `graph`) and from `files`.
 absl::Status AddInitializers(const onnx::GraphProto& graph,
                              absl::Span<const absl::string_view> raw_data,
                              ExternalData& files, Builder& builder);

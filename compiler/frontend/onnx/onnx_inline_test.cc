@@ -90,6 +90,34 @@ TEST(OnnxFunctionTest, AnAbsentAttributeIsTheOperatorsDefault) {
   EXPECT_EQ(Computed(model, {-100}), (std::vector<float>{-1}));
 }
 
+// Nodes of a function are copied for each call: what is read of the copy must
+// not be needed when it is gone.
+TEST(OnnxFunctionTest, ValuesOfABranchInsideOutliveTheCall) {
+  const std::vector<int> values(64, 3);
+  TestModel branch;
+  branch.Output("sum")
+      .Bytes("w", onnx::TensorProto::INT8, {64}, values)
+      .Node("Cast", {"w"}, {"real"})
+      .Int("to", onnx::TensorProto::FLOAT)
+      .Node("Add", {"a", "real"}, {"sum"});
+  TestModel body;
+  body.Input("a", {})
+      .TypedInput("c", onnx::TensorProto::BOOL, {})
+      .Output("b")
+      .Node("If", {"c"}, {"b"})
+      .Graph("then_branch", branch)
+      .Graph("else_branch", branch);
+  TestModel model;
+  model.Input("x", {64})
+      .Output("y")
+      .Bytes("yes", onnx::TensorProto::BOOL, {}, {1})
+      .Function("Branches", body)
+      .Node("Branches", {"x", "yes"}, {"y"})
+      .Domain("local");
+  EXPECT_EQ(Computed(model, std::vector<float>(64, 1)),
+            std::vector<float>(64, 4));
+}
+
 TEST(OnnxFunctionTest, RecursionEnds) {
   TestModel body;
   body.Input("a", {}).Output("b").Node("Self", {"a"}, {"b"}).Domain("local");

@@ -191,11 +191,7 @@ absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name) {
   const ExternalData::Files no_files;
   ExternalData none(no_files);
-  EK_ASSIGN_OR_RETURN(Tensor tensor, BorrowTensor(proto, name, {}, none));
-  if (tensor.data.is_borrowed()) {
-    tensor.data = ConstantData(std::string(*tensor.data));
-  }
-  return tensor;
+  return BorrowTensor(proto, name, {}, none);
 }
 
 absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
@@ -240,7 +236,7 @@ absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
   } else if (raw_data.data() != nullptr) {
     tensor.data = ConstantData::Borrowed(raw_data);
   } else if (proto.has_raw_data()) {
-    tensor.data = ConstantData::Borrowed(proto.raw_data());
+    tensor.data = ConstantData(std::string(proto.raw_data()));
   } else {
     tensor.data = ConstantData(PackTypedField(proto, tensor.type));
   }

@@ -47,9 +47,9 @@ std::string OnnxTypeName(int32_t onnx_type);
 // values are exactly as many as the shape says.
 absl::StatusOr<Tensor> DecodeTensor(const onnx::TensorProto& proto,
                                     absl::string_view name);
-// The same, its data perhaps borrowed: from `proto`, from `raw_data`, which
-// counts as the field of `proto` if it has an address, or from one of `files`,
-// where values in another file come from, and from nowhere else.
+// The same, its data perhaps borrowed: from `raw_data`, which counts as the
+// field of `proto` if it has an address, or from one of `files`, where values
+// in another file come from, and from nowhere else.
 absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
                                     absl::string_view name,
                                     absl::string_view raw_data,
