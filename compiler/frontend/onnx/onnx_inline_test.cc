@@ -93,13 +93,14 @@ TEST(OnnxFunctionTest, AnAbsentAttributeIsTheOperatorsDefault) {
 // Nodes of a function are copied for each call: what is read of the copy must
 // not be needed when it is gone.
 TEST(OnnxFunctionTest, ValuesOfABranchInsideOutliveTheCall) {
-  const std::vector<int> values(64, 3);
+  const std::vector<float> values(64, 3);
   TestModel branch;
-  branch.Output("sum")
-      .Bytes("w", onnx::TensorProto::INT8, {64}, values)
-      .Node("Cast", {"w"}, {"real"})
-      .Int("to", onnx::TensorProto::FLOAT)
-      .Node("Add", {"a", "real"}, {"sum"});
+  branch.Output("sum").Node("Add", {"a", "w"}, {"sum"});
+  onnx::TensorProto* w = branch.proto().mutable_graph()->add_initializer();
+  w->set_name("w");
+  w->set_data_type(onnx::TensorProto::FLOAT);
+  w->add_dims(64);
+  w->set_raw_data(std::string(AsBytes(values)));
   TestModel body;
   body.Input("a", {})
       .TypedInput("c", onnx::TensorProto::BOOL, {})
