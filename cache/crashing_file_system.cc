@@ -76,6 +76,11 @@ absl::Status CrashingFileSystem::Change() {
   return absl::UnavailableError("the disk fails");
 }
 
+void CrashingFileSystem::SetTime(absl::Time now) {
+  std::lock_guard lock(mutex_);
+  time_ = now;
+}
+
 absl::StatusOr<std::unique_ptr<WritableFile>> CrashingFileSystem::Open(
     const std::string& path, OpenMode mode) {
   std::lock_guard lock(mutex_);
@@ -88,6 +93,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> CrashingFileSystem::Open(
   }
   if (contents == nullptr) contents = std::make_shared<Contents>();
   if (mode == OpenMode::kTruncate) contents->now.clear();
+  contents->modified = time_;
   return std::make_unique<File>(*this, contents);
 }
 

@@ -27,6 +27,9 @@ class CrashingFileSystem : public FileSystem {
   // Changes asked for so far, including failed ones.
   int64_t changes();
 
+  // The time at which files opened from now on are written; 1970 at first.
+  void SetTime(absl::Time now);
+
   // What lies on the disk, for tests that damage it.
   bool Exists(const std::string& path);
   void Overwrite(const std::string& path, const std::string& contents);
@@ -51,7 +54,7 @@ class CrashingFileSystem : public FileSystem {
   struct Contents {
     std::string now;
     std::string synced;
-    absl::Time modified = absl::UnixEpoch();
+    absl::Time modified;
   };
   using Names = std::map<std::string, std::shared_ptr<Contents>>;
   class File;
@@ -64,6 +67,7 @@ class CrashingFileSystem : public FileSystem {
   Names names_;
   Names synced_names_;
   std::set<std::string> folders_;
+  absl::Time time_ = absl::UnixEpoch();
   int64_t changes_ = 0;
   int64_t fail_from_ = INT64_MAX;
 };

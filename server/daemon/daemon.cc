@@ -196,9 +196,6 @@ class DaemonImpl : public Daemon {
   absl::Status Serve() {
     AddBlobServices(workers_, worker_activity_);
     workers_.services.push_back(NewWorkersService(*dispatcher_));
-    EK_RETURN_IF_ERROR(Listen(options_.workers_listen, workers_), "workers");
-    dispatcher_->SetWorkersAddress(workers_.address);
-
     AddBlobServices(clients_, activity_);
     clients_.services.push_back(
         NewJobsService(*manager_, *store_, *journal_, stopping_, activity_));
@@ -207,6 +204,10 @@ class DaemonImpl : public Daemon {
         NewModelsService(*stages_, *blobs_, stopping_, activity_));
     clients_.services.push_back(
         NewTargetsService(*stages_, *blobs_, stopping_, activity_));
+    // Not before: gRPC has threads from here on, and ThreadSanitizer does not
+    // see how it orders them.
+    EK_RETURN_IF_ERROR(Listen(options_.workers_listen, workers_), "workers");
+    dispatcher_->SetWorkersAddress(workers_.address);
     // Before the first client: jobs of the last life keep their place.
     EK_RETURN_IF_ERROR(manager_->Start());
     EK_RETURN_IF_ERROR(Listen(options_.listen, clients_), "clients");
