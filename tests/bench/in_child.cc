@@ -28,6 +28,8 @@ double StatusKib(const std::string& field) {
   return 0;
 }
 
+}  // namespace
+
 ChildCost CostOf(const std::function<absl::Status()>& work) {
   // Makes the peak start from here.
   std::ofstream("/proc/self/clear_refs") << "5";
@@ -42,8 +44,6 @@ ChildCost CostOf(const std::function<absl::Status()>& work) {
           .again_cpu_seconds = ProcessCpuSeconds() - resumed,
           .peak_growth_mib = (peak - before) / 1024};
 }
-
-}  // namespace
 
 absl::StatusOr<ChildCost> RunInChild(
     const std::function<absl::Status()>& work) {

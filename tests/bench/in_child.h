@@ -17,6 +17,9 @@ struct ChildCost {
   double peak_growth_mib = 0;  // Peak of the resident set over what it was.
 };
 
+// Of doing `work` twice in this process, which ends the program if it fails.
+ChildCost CostOf(const std::function<absl::Status()>& work);
+
 // Runs `work` twice in a forked child, so that no memory of other runs is there
 // to be reused. The child has this thread alone. INTERNAL if the work fails
 // there; its own error is on stderr.
