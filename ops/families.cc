@@ -71,6 +71,12 @@ OpFamily KindOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kCumSum:
     case v1::OpAttributes::kTopK:
       return {InferReduction, CheckReduction, ComputeReduction};
+    case v1::OpAttributes::kRnn:
+    case v1::OpAttributes::kGatherNd:
+    case v1::OpAttributes::kScatterElements:
+    case v1::OpAttributes::kScatterNd:
+    case v1::OpAttributes::kReverseSequence:
+    case v1::OpAttributes::kGridSample:
     case v1::OpAttributes::OP_NOT_SET:
       break;
   }

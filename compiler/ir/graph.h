@@ -64,6 +64,16 @@ struct State {
   TensorId output = kNoTensor;  // One of Graph::outputs; same type.
 };
 
+// An input or output whose real values the caller converts from and to
+// integers; the tensor of the graph is what the chip has.
+struct ConvertedPort {
+  int32_t port = 0;  // Index into Graph::inputs or Graph::outputs.
+  v1::ElementType type = v1::ELEMENT_TYPE_UNSPECIFIED;  // Of the source model.
+  v1::Rounding rounding = v1::HALF_UP;                  // Of inputs.
+
+  bool operator==(const ConvertedPort&) const = default;
+};
+
 struct Graph {
   std::string name;
   std::vector<Tensor> tensors;
@@ -71,6 +81,8 @@ struct Graph {
   std::vector<TensorId> inputs;
   std::vector<TensorId> outputs;
   std::vector<State> states;
+  std::vector<ConvertedPort> converted_inputs;   // Ascending.
+  std::vector<ConvertedPort> converted_outputs;  // Ascending.
 };
 
 // Bytes of one element; 0 for ELEMENT_TYPE_UNSPECIFIED.

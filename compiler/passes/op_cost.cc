@@ -20,6 +20,8 @@ bool WorkIsLinear(const v1::OpAttributes& op) {
     case v1::OpAttributes::kLstm:
     case v1::OpAttributes::kGru:
     case v1::OpAttributes::kSvdf:
+    case v1::OpAttributes::kRnn:
+    case v1::OpAttributes::kGridSample:
       return false;
     case v1::OpAttributes::OP_NOT_SET:
     case v1::OpAttributes::kAdd:
@@ -50,6 +52,10 @@ bool WorkIsLinear(const v1::OpAttributes& op) {
     case v1::OpAttributes::kLayerNormalization:
     case v1::OpAttributes::kL2Normalization:
     case v1::OpAttributes::kLogSoftmax:
+    case v1::OpAttributes::kGatherNd:
+    case v1::OpAttributes::kScatterElements:
+    case v1::OpAttributes::kScatterNd:
+    case v1::OpAttributes::kReverseSequence:
       return true;
   }
   return false;  // What is not known yet may be anything.

@@ -56,6 +56,7 @@ void Add(CanonicalEncoder& encoder, const v1::ConvertDataOptions& options) {
   encoder.Add(options.limit());
   encoder.Add(options.chunk_samples());
   encoder.Add(options.raw());
+  encoder.Add(options.label_offset());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::SynthesizeDataOptions& options) {
@@ -87,6 +88,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kPartition:
     case v1::StageOptions::kEmit:
     case v1::StageOptions::kInterpret:
+    case v1::StageOptions::kCheckFit:
       return absl::OkStatus();
     case v1::StageOptions::kCountCycles:
       encoder.Add(options.count_cycles().timing_only());
@@ -114,6 +116,9 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kPackOutputs:
       Add(encoder, options.pack_outputs().transforms());
+      return absl::OkStatus();
+    case v1::StageOptions::kSetIo:
+      encoder.Add(options.set_io().io());
       return absl::OkStatus();
     case v1::StageOptions::OPTIONS_NOT_SET:
       break;

@@ -41,6 +41,10 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunInterpret(options.interpret(), inputs, progress);
     case Options::kPackOutputs:
       return RunPackOutputs(options.pack_outputs(), inputs);
+    case Options::kSetIo:
+      return RunSetIo(options.set_io(), inputs);
+    case Options::kCheckFit:
+      return RunCheckFit(options.check_fit(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

@@ -30,6 +30,10 @@ absl::StatusOr<StageOutput> RunPackOutputs(
     const v1::PackOutputsOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunResolveTarget(
     const v1::ResolveTargetOptions& options, const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
+                                     const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
+                                        const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,
                                          const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
