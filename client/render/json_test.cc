@@ -101,6 +101,18 @@ TEST(ToJsonTest, TimesOneofsAndUnknownEnums) {
             std::string::npos);
 }
 
+// Of the outermost message only.
+TEST(ToJsonTest, FieldsCanBeLeftOut) {
+  v1::Report::Stage stage;
+  EXPECT_EQ(ToJson(stage, {"cache", "seconds", "cpu_seconds"}),
+            "{\n  \"name\": \"\"\n}\n");
+  v1::ListTargetsResponse targets;
+  targets.add_targets();
+  EXPECT_NE(ToJson(targets, {"name", "text"}).find("\"name\""),
+            std::string::npos);
+  EXPECT_EQ(ToJsonArray({&targets}, {"targets"}), "[\n  {}\n]\n");
+}
+
 TEST(ToJsonTest, ArrayAndWrapped) {
   v1::Clamp one;
   one.set_min(1);
