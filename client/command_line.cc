@@ -191,6 +191,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   }
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
+  if (line.command == Command::kReportBaseline) line.names = {raw.a};
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   return std::move(line);
 }

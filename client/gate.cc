@@ -183,11 +183,21 @@ std::vector<Failure> FailuresOf(const std::vector<v1::Report>& reports) {
 }
 
 std::string TextOf(const Failure& failure) {
-  if (failure.gate != nullptr) return GateText(*failure.gate);
-  const v1::Report::BitExact& exact = failure.report->bit_exact();
-  return absl::StrCat("the simulated chip differs from the reference in ",
-                      GroupDigits(exact.mismatches()), " of ",
-                      GroupDigits(exact.outputs_compared()), " values");
+  const v1::Report& report = *failure.report;
+  if (failure.gate == nullptr) {
+    const v1::Report::BitExact& exact = report.bit_exact();
+    return absl::StrCat("the simulated chip differs from the reference in ",
+                        GroupDigits(exact.mismatches()), " of ",
+                        GroupDigits(exact.outputs_compared()), " values");
+  }
+  std::string text = GateText(*failure.gate);
+  if (failure.gate->name() == kAccuracy && failure.gate->has_value() &&
+      report.accuracy().reference() !=
+          v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
+    absl::StrAppend(&text, "; the reference has ",
+                    FormatPercent(report.accuracy().reference_value(), 2));
+  }
+  return text;
 }
 
 std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
@@ -195,17 +205,11 @@ std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
     return "validate with labelled data, and with --calibration if the model "
            "is float";
   }
-  const std::string reference =
-      absl::StrCat("the reference has ",
-                   FormatPercent(report.accuracy().reference_value(), 2),
-                   " on the same samples: ");
-  return absl::StrCat(
-      reference,
-      report.accuracy().reference_value() >= gate.limit()
-          ? "quantization costs it; calibrate with more samples, or with "
-            "another --calibration-method"
-          : "the model has no more by itself; train it further, or ask for "
-            "less");
+  return report.accuracy().reference_value() >= gate.limit()
+             ? "quantization costs it: calibrate with more samples, or with "
+               "another --calibration-method"
+             : "the model has no more by itself: train it further, or ask for "
+               "less";
 }
 
 std::string FixOf(const Failure& failure) {

@@ -255,11 +255,12 @@ TEST(AccuracyGateTest, AnAccuracyBelowSaysWhatTheReferenceHas) {
        {std::tuple{0.97, "has 97.00 %", "calibrate"},
         std::tuple{0.92, "has 92.00 %", "train"}}) {
     std::vector<v1::Report> reports = {Report("chip", true)};
+    reports[0].mutable_accuracy()->set_reference(v1::Report::Accuracy::FLOAT);
     reports[0].mutable_accuracy()->set_reference_value(reference);
     ASSERT_TRUE(ApplyGates({.min_accuracy = 0.95}, reports).ok());
-    const std::string text = GetErrorDetail(CheckGates(reports))->fix;
-    EXPECT_TRUE(absl::StrContains(text, said)) << text;
-    EXPECT_TRUE(absl::StrContains(text, fix)) << text;
+    const ErrorDetail detail = *GetErrorDetail(CheckGates(reports));
+    EXPECT_TRUE(absl::StrContains(detail.what, said)) << detail.what;
+    EXPECT_TRUE(absl::StrContains(detail.fix, fix)) << detail.fix;
   }
 }
 

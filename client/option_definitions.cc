@@ -306,7 +306,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
                    "A report to commit and to compare with later");
-  app->add_option("SOURCE", raw.line.names,
+  app->add_option("SOURCE", raw.a,
                   WrapHelp("A job by its id, or a file that --json wrote"))
       ->type_name("JOB|FILE")
       ->required();

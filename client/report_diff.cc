@@ -70,6 +70,12 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
               b.target()));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("versions of edgekiln", a.version(), b.version());
+  // Older reports do not say it.
+  if (a.totals().io() != v1::IO_FORM_UNSPECIFIED &&
+      b.totals().io() != v1::IO_FORM_UNSPECIFIED) {
+    add_unequal("form of inputs and outputs", v1::IoForm_Name(a.totals().io()),
+                v1::IoForm_Name(b.totals().io()));
+  }
   if (a.accuracy().samples() != b.accuracy().samples() && a.has_accuracy() &&
       b.has_accuracy()) {
     add(absl::StrCat("accuracies of ", a.accuracy().samples(), " and ",

@@ -26,8 +26,12 @@ std::string ShortestFloat(Float value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   char buffer[64];
+  // A limit of 100000 cycles is not written 1e+05.
+  const bool whole = std::trunc(value) == value && std::abs(value) < 1e15;
   const std::to_chars_result end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value);
+      whole ? std::to_chars(buffer, buffer + sizeof(buffer), value,
+                            std::chars_format::fixed)
+            : std::to_chars(buffer, buffer + sizeof(buffer), value);
   return std::string(buffer, end.ptr);
 }
 
