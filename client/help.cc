@@ -79,7 +79,6 @@ constexpr char kValidate[] = R"(Examples:
       --input 'serving_default_input:0:scale=0.1/0.2/0.3,order=bgr'
       Input names may contain colons. Fractions are written as decimals: "/"
       separates channels.
-
   edgekiln validate net.tflite --target chip.txtpb --data test.npz \
       --min-accuracy 95% --max-cycles 1.5M
       In CI: exit code 3 if a limit is broken, after the report was printed.

@@ -1,10 +1,14 @@
 // What CI does with a report: limits, baselines, and the same JSON every time.
 
+#include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
@@ -154,6 +158,34 @@ TEST_F(GatesTest, EveryBrokenLimitOfEveryTargetIsTold) {
   EXPECT_EQ(text.exit_code, 3) << text;
   EXPECT_TRUE(absl::StrContains(text.out, "GATE BROKEN cycles ")) << text;
   EXPECT_TRUE(absl::StrContains(text.out, "KiB of 64 MiB")) << text;
+}
+
+// A limit goes where the name is; --max-ram does not care for names.
+TEST_F(GatesTest, AChipOfOnesOwnHasItsOwnNames) {
+  const std::string chip = sandbox().Write(
+      "own.txtpb",
+      absl::StrReplaceAll(cluster().Cli({"targets", "show", kTarget}).out,
+                          {{"\"flash\"", "\"mram\""},
+                           {"\"ram\"", "\"tcm\""},
+                           {"\"sram\"", "\"l1\""}}));
+  const Outcome outcome = cluster().Cli(
+      Join(Targets{{chip, kTarget}}.Of({"compile", Digits()}),
+           {"--max-memory", "mram=1KiB", "--max-memory", "l1=1MiB",
+            "--max-memory", "sram=1KiB", "--max-ram", "1KiB"}));
+  EXPECT_EQ(outcome.exit_code, 3) << outcome;
+  std::vector<std::string> gates;
+  for (const Json& report : Json::parse(outcome.out)) {
+    for (const Json& gate : report.at("gates")) {
+      gates.push_back(absl::StrCat(gate.at("target").get<std::string>(), " ",
+                                   gate.at("name").get<std::string>(),
+                                   gate.at("passed") ? "" : " broken"));
+    }
+  }
+  EXPECT_EQ(gates, (std::vector<std::string>{
+                       "own memory.mram broken", "own memory.l1",
+                       "own ram_bytes broken",
+                       absl::StrCat(kTarget, " memory.sram broken"),
+                       absl::StrCat(kTarget, " ram_bytes broken")}));
 }
 
 TEST_F(GatesTest, AnUnknownMemoryIsUsage) {
