@@ -70,12 +70,6 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
               b.target()));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("versions of edgekiln", a.version(), b.version());
-  // Older reports do not say it.
-  if (a.totals().io() != v1::IO_FORM_UNSPECIFIED &&
-      b.totals().io() != v1::IO_FORM_UNSPECIFIED) {
-    add_unequal("form of inputs and outputs", v1::IoForm_Name(a.totals().io()),
-                v1::IoForm_Name(b.totals().io()));
-  }
   if (a.accuracy().samples() != b.accuracy().samples() && a.has_accuracy() &&
       b.has_accuracy()) {
     add(absl::StrCat("accuracies of ", a.accuracy().samples(), " and ",
@@ -116,12 +110,16 @@ void AddTotals(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
   add("sram_peak_bytes", a.memory().sram_peak_bytes(),
       b.memory().sram_peak_bytes());
   // What only one of the targets has does not compare.
-  for (const v1::MemoryUse& left : a.memory().memories()) {
-    for (const v1::MemoryUse& right : b.memory().memories()) {
-      if (left.name() != right.name()) continue;
-      add(absl::StrCat(kMemoryPrefix, left.name()), left.used_bytes(),
-          right.used_bytes());
-    }
+  std::map<std::string, int64_t> of_b;
+  for (const v1::MemoryUse& use : b.memory().memories()) {
+    of_b.emplace(use.name(), use.used_bytes());
+  }
+  for (const v1::MemoryUse& use : a.memory().memories()) {
+    const auto other = of_b.find(use.name());
+    if (other == of_b.end()) continue;
+    add(absl::StrCat(kMemoryPrefix, use.name()), use.used_bytes(),
+        other->second);
+    of_b.erase(other);
   }
 }
 

@@ -112,7 +112,7 @@ TEST_F(CommandsTest, ReportDiffComparesTargetByTarget) {
   status = Run(RunReportDiff, {"report", "diff", both, "7"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
   EXPECT_EQ(GetErrorDetail(status)->what, "'" + both + "' has no report of c");
-  EXPECT_EQ(GetErrorDetail(status)->need, "one of the targets b, a");
+  EXPECT_EQ(GetErrorDetail(status)->need, "one of the targets a, b");
 }
 
 TEST_F(CommandsTest, ReportBaselineHasNothingOfTheRun) {

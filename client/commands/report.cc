@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -68,30 +69,41 @@ absl::StatusOr<std::vector<v1::Report>> Load(const std::string& source,
 // One side of a comparison.
 struct Side {
   std::string source;
-  std::vector<v1::Report> reports = {};
+  std::vector<v1::Report> reports = {};  // At least one.
+  std::map<std::string, const v1::Report*> by_target = {};
 };
 
-// The report of a target, or, for an empty name, the only one.
+absl::StatusOr<Side> LoadSide(const std::string& source,
+                              CommandContext& context) {
+  Side side{.source = source};
+  EK_ASSIGN_OR_RETURN(side.reports, Load(source, context));
+  for (const v1::Report& report : side.reports) {
+    side.by_target.emplace(report.target_name(), &report);
+  }
+  return side;
+}
+
+// The report of a target, or, for an empty name, the first.
 absl::StatusOr<const v1::Report*> Choose(const Side& side,
                                          const std::string& target) {
-  const v1::Report* found = nullptr;
-  std::vector<std::string> names;
-  for (const v1::Report& report : side.reports) {
-    names.push_back(report.target_name());
-    const bool fits = target.empty() || target == names.back();
-    if (fits && found == nullptr) found = &report;
-  }
-  if (found == nullptr) {
+  const auto found = side.by_target.find(target);
+  const v1::Report* report = target.empty() ? &side.reports.front() : nullptr;
+  if (!target.empty() && found != side.by_target.end()) report = found->second;
+  if (report == nullptr) {
     return UsageError(
         absl::StrCat("'", side.source, "' has no report of ", target),
         side.source,
-        absl::StrCat("one of the targets ", absl::StrJoin(names, ", ")),
+        absl::StrCat("one of the targets ",
+                     absl::StrJoin(side.by_target, ", ",
+                                   [](std::string* out, const auto& entry) {
+                                     absl::StrAppend(out, entry.first);
+                                   })),
         "name it with --target; once for both, or first that of A, then of B");
   }
-  if (found->has_error()) {
-    return Annotate(StatusFromDetail(found->error()), side.source);
+  if (report->has_error()) {
+    return Annotate(StatusFromDetail(report->error()), side.source);
   }
-  return found;
+  return report;
 }
 
 struct Pair {
@@ -131,12 +143,12 @@ absl::StatusOr<std::vector<Pair>> Match(const Side& a, const Side& b,
 std::string LeftOut(const Side& a, const std::vector<Pair>& pairs,
                     const std::vector<std::string>& names) {
   if (!names.empty()) return "";
+  std::set<const v1::Report*> compared;
+  for (const Pair& pair : pairs) compared.insert(pair.a);
   std::vector<std::string> left;
   for (const v1::Report& report : a.reports) {
-    const bool compared =
-        std::any_of(pairs.begin(), pairs.end(),
-                    [&](const Pair& pair) { return pair.a == &report; });
-    if (!compared) left.push_back(CleanText(report.target_name()));
+    if (compared.contains(&report)) continue;
+    left.push_back(CleanText(report.target_name()));
   }
   if (left.empty()) return "";
   return absl::StrCat("\nonly in A, not compared: ", absl::StrJoin(left, ", "),
@@ -181,10 +193,8 @@ bool NamesReportFile(FileSystem& files, const std::string& source) {
 
 absl::Status RunReportDiff(CommandContext& context) {
   const CommandLine& line = context.line;
-  Side a{.source = line.names[0]};
-  Side b{.source = line.names[1]};
-  EK_ASSIGN_OR_RETURN(a.reports, Load(a.source, context));
-  EK_ASSIGN_OR_RETURN(b.reports, Load(b.source, context));
+  EK_ASSIGN_OR_RETURN(const Side a, LoadSide(line.names[0], context));
+  EK_ASSIGN_OR_RETURN(const Side b, LoadSide(line.names[1], context));
   EK_ASSIGN_OR_RETURN(const std::vector<Pair> pairs, Match(a, b, line.targets));
   std::vector<v1::ReportDiff> diffs;
   diffs.reserve(pairs.size());

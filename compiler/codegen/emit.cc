@@ -348,7 +348,11 @@ class Emitter {
     program_.set_predicted_cycles(predicted_);
     memory_bytes_[memories_.flash] = flash_bytes;
     memory_bytes_[memories_.ram] = ram_.bytes;
-    return EmitResult{std::move(program_), constants, std::move(memory_bytes_)};
+    EmitResult result;
+    result.program = std::move(program_);
+    result.constants = constants;
+    result.memory_bytes = std::move(memory_bytes_);
+    return result;
   }
 
   const Graph& graph_;
