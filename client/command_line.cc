@@ -1,6 +1,7 @@
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <set>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "client/option_definitions.h"
 #include "client/option_values.h"
 #include "client/parse_error.h"
+#include "client/quantity.h"
 
 namespace edgekiln::client {
 namespace {
@@ -80,31 +82,54 @@ absl::StatusOr<uint64_t> ParseSeed(const std::string& text) {
                     "write for example --seed 7");
 }
 
-absl::Status CheckAtLeastZero(absl::string_view option, int64_t limit) {
-  if (limit >= 0) return absl::OkStatus();
-  return UsageError("a limit below 0 can never hold",
-                    absl::StrCat(option, " ", limit), "0 or more",
-                    "write what the network may need at most");
+// The value of an option that was given into `out`.
+template <typename Parsed, typename Value>
+absl::Status SetQuantity(const std::string& text, absl::string_view option,
+                         absl::StatusOr<Parsed> (*parse)(absl::string_view,
+                                                         absl::string_view),
+                         std::optional<Value>& out) {
+  EK_ASSIGN_OR_RETURN(out, parse(text, option));
+  return absl::OkStatus();
 }
 
-absl::Status CheckGateValues(const CommandLine& line) {
-  const Gates& gates = line.gates;
-  EK_RETURN_IF_ERROR(
-      CheckAtLeastZero("--max-cycles", gates.max_cycles.value_or(0)));
-  EK_RETURN_IF_ERROR(
-      CheckAtLeastZero("--max-ram", gates.max_ram_bytes.value_or(0)));
-  const double accuracy = gates.min_accuracy.value_or(0);
-  if (!(accuracy >= 0 && accuracy <= 1)) {
-    return UsageError(absl::StrCat("an accuracy of ", accuracy, " is none"),
-                      "--min-accuracy", "a share from 0 to 1",
-                      "write 0.83 for 83 %");
-  }
-  if (!(line.max_regression_percent.value_or(0) >= 0)) {
-    return UsageError("a regression below 0 % is an improvement",
-                      "--max-regression", "0 or more percent",
-                      "write 2 for at most 2 % more");
+absl::Status SetMemoryLimits(const RawOptions& raw, Gates& gates) {
+  std::set<std::string> seen;
+  for (const std::string& text : raw.max_memory) {
+    EK_ASSIGN_OR_RETURN(MemoryLimit limit, ParseMemoryLimit(text));
+    if (!seen.insert(limit.memory).second) {
+      return UsageError(
+          absl::StrCat("two limits for the memory '", limit.memory, "'"),
+          "--max-memory", "", "give one of them");
+    }
+    gates.max_memory.push_back(std::move(limit));
   }
   return absl::OkStatus();
+}
+
+// Limits, from how they are written to what they mean. `given` tells of an
+// option whether the command line has it.
+absl::Status SetLimits(const std::function<bool(const char*)>& given,
+                       RawOptions& raw) {
+  Gates& gates = raw.line.gates;
+  RegressionLimits& regression = raw.line.regression;
+  const auto set = [&](const char* option, const std::string& text, auto parse,
+                       auto& out) -> absl::Status {
+    if (!given(option)) return absl::OkStatus();
+    return SetQuantity(text, option, parse, out);
+  };
+  EK_RETURN_IF_ERROR(
+      set("--max-cycles", raw.max_cycles, ParseCycles, gates.max_cycles));
+  EK_RETURN_IF_ERROR(set("--max-latency", raw.max_latency, ParseMilliseconds,
+                         gates.max_latency_ms));
+  EK_RETURN_IF_ERROR(SetMemoryLimits(raw, gates));
+  EK_RETURN_IF_ERROR(
+      set("--max-ram", raw.max_ram, ParseBytes, gates.max_ram_bytes));
+  EK_RETURN_IF_ERROR(
+      set("--min-accuracy", raw.min_accuracy, ParseShare, gates.min_accuracy));
+  EK_RETURN_IF_ERROR(set("--max-regression", raw.max_regression, ParsePercent,
+                         regression.max_percent));
+  return set("--max-accuracy-drop", raw.max_accuracy_drop, ParsePoints,
+             regression.max_accuracy_drop);
 }
 
 // What does not go together, or is given too often.
@@ -135,7 +160,7 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
 absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   const CLI::App& app = *Reached(&root);
   CommandLine& line = raw.line;
-  const auto given = [&](const std::string& name) {
+  const auto given = [&](const char* name) {
     const CLI::Option* option = app.get_option_no_throw(name);
     return option != nullptr && option->count() > 0;
   };
@@ -164,8 +189,9 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.limit = raw.limit;
   }
-  EK_RETURN_IF_ERROR(CheckGateValues(line));
+  EK_RETURN_IF_ERROR(SetLimits(given, raw));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
+  if (line.command == Command::kReportBaseline) line.names = {raw.a};
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   return std::move(line);
 }

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "client/gates.h"
 #include "client/option_values.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/stage.pb.h"
@@ -32,13 +33,7 @@ enum class Command {
   kJobsWatch,
   kJobsCancel,
   kReportDiff,
-};
-
-// Limits that a report must keep for the command to pass.
-struct Gates {
-  std::optional<int64_t> max_cycles{};     // totals.cycles
-  std::optional<int64_t> max_ram_bytes{};  // memory.ram_bytes
-  std::optional<double> min_accuracy{};    // accuracy.value, 0..1
+  kReportBaseline,
 };
 
 // Every option of every command; those a command does not have keep their
@@ -58,7 +53,8 @@ struct CommandLine {
   std::vector<std::string> targets;
   std::string data;
   std::string calibration;
-  std::string output;  // compile: a folder; run: a .npz file.
+  // compile: a folder; run: a .npz file; report baseline: a .json file.
+  std::string output;
   std::vector<v1::InputTransform> transforms;
   std::vector<v1::DimensionBinding> dimensions;
   std::vector<NamedFile> bound_inputs;
@@ -66,16 +62,17 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
-  Gates gates;               // profile, validate.
+  Gates gates;               // compile, profile, validate.
   bool timing_only = false;  // profile.
   // compile, profile, validate.
   std::string slot;  // Empty: none.
   absl::Duration queue_timeout = absl::InfiniteDuration();
   absl::Duration run_timeout = absl::InfiniteDuration();
 
-  // targets show, targets check, jobs show | watch | cancel, report diff.
+  // targets show, targets check, jobs show | watch | cancel, report diff |
+  // baseline.
   std::vector<std::string> names;
-  std::optional<double> max_regression_percent;  // report diff.
+  RegressionLimits regression;  // report diff.
 };
 
 // `args` without the program's name. Errors are usage errors; an unknown

@@ -67,9 +67,18 @@ std::string Describe(const CommandLine& line) {
   span("queue", line.queue_timeout);
   span("run", line.run_timeout);
   add("timing_only", line.timing_only ? "1" : "");
-  add("max_regression", line.max_regression_percent.has_value()
-                            ? absl::StrCat(*line.max_regression_percent)
-                            : "");
+  const auto number = [&](const std::string& name, const auto& value) {
+    if (value.has_value()) add(name, absl::StrCat(*value));
+  };
+  number("max_cycles", line.gates.max_cycles);
+  number("max_latency_ms", line.gates.max_latency_ms);
+  for (const MemoryLimit& limit : line.gates.max_memory) {
+    add("max_memory", absl::StrCat(limit.memory, ":", limit.bytes));
+  }
+  number("max_ram", line.gates.max_ram_bytes);
+  number("min_accuracy", line.gates.min_accuracy);
+  number("max_regression", line.regression.max_percent);
+  number("max_accuracy_drop", line.regression.max_accuracy_drop);
   return absl::StrJoin(parts, " ");
 }
 
@@ -95,6 +104,23 @@ TEST(ParseCommandLineTest, Accepts) {
       {"report diff 1 b.json", Command::kReportDiff, "names=1|b.json"},
       {"report diff 1 1 --target x --target y --max-regression 2.5",
        Command::kReportDiff, "targets=x|y names=1|1 max_regression=2.5"},
+      {"report diff a b --max-regression 2% --max-accuracy-drop 0.5",
+       Command::kReportDiff,
+       "names=a|b max_regression=2 max_accuracy_drop=0.5"},
+      {"report baseline 42", Command::kReportBaseline, "names=42"},
+      {"report baseline a.json -o b.json", Command::kReportBaseline,
+       "output=b.json names=a.json"},
+      {"compile m --target t --max-cycles 1.5M --max-latency 2ms",
+       Command::kCompile,
+       "model=m targets=t max_cycles=1500000 max_latency_ms=2"},
+      {"profile m --target t --max-memory flash=64KiB --max-memory=sram=40k "
+       "--max-ram 4KiB",
+       Command::kProfile,
+       "model=m targets=t max_memory=flash:65536 max_memory=sram:40000 "
+       "max_ram=4096"},
+      {"validate m --target t --data d --min-accuracy 95% --max-ram 0",
+       Command::kValidate,
+       "model=m targets=t data=d max_ram=0 min_accuracy=0.95"},
       {"inspect m --target t --json", Command::kInspect,
        "json=1 model=m targets=t"},
       {"compile --target t m -o out", Command::kCompile,
@@ -159,17 +185,32 @@ TEST(ParseCommandLineTest, Refuses) {
       {"inspect m --target a --target b", "only one --target", "one"},
       {"run m --data d -o o --target a --target b", "only one --target", "one"},
       {"profile m --target t --limit 0", "--limit must be at least 1", ""},
-      {"profile m --target t --max-cycles -1", "a limit below 0", "at most"},
-      {"profile m --target t --max-ram -1", "a limit below 0", "at most"},
-      {"validate m --target t --data d --min-accuracy 83",
-       "an accuracy of 83 is none", ""},
+      {"profile m --target t --max-cycles -1",
+       "--max-cycles must be 0 or more, got -1", "--max-cycles 500000"},
+      {"profile m --target t --max-ram -1", "--max-ram must be 0 or more",
+       "--max-ram 65536"},
+      {"profile m --target t --max-ram big", "'big' is not a number of bytes",
+       "--max-ram 65536"},
+      {"profile m --target t --max-latency 2", "--max-latency needs a unit",
+       "--max-latency 2ms"},
+      {"profile m --target t --max-memory 64KiB", "'64KiB' names no memory",
+       "--max-memory flash=64KiB"},
+      {"profile m --target t --max-memory =64KiB", "'=64KiB' names no memory",
+       "flash=64KiB"},
+      {"profile m --target t --max-memory ram=x",
+       "'x' is not a number of bytes", "--max-memory ram=65536"},
+      {"profile m --target t --max-memory a=1 --max-memory a=2",
+       "two limits for the memory 'a'", "one of them"},
+      {"validate m --target t --data d --min-accuracy 95",
+       "--min-accuracy must be between 0 and 1, got 95", "0.95 or 95%"},
+      {"run m --data d -o o --max-cycles 1", "unknown option", ""},
       {"profile m --target t --min-accuracy 0.5", "unknown option", ""},
       {"profile m --target t --limit x", "'x' is not a whole number",
        "profile --help"},
-      {"profile m --target t --max-cycles 1e3", "'1e3' is not a whole number",
-       "profile --help"},
-      {"validate m --target t --data d --min-accuracy x", "'x' is not a number",
-       "validate --help"},
+      {"profile m --target t --max-cycles 1e3",
+       "'1e3' is not a number of cycles", "500k"},
+      {"validate m --target t --data d --min-accuracy x", "'x' is not a share",
+       "95%"},
       {"profile m --target t --seed -1", "'-1' is not a seed", ""},
       {"profile m --target t --timeout never", "'never' is not a time", "30s"},
       {"compile m --target t --run-timeout never", "'never' is not a time",
@@ -186,8 +227,14 @@ TEST(ParseCommandLineTest, Refuses) {
       {"report", "no command was given", "edgekiln report --help"},
       {"report diff 1", "B is required", "report diff --help"},
       {"report diff 1 2 3", "unexpected argument '3'", "report diff --help"},
-      {"report diff 1 2 --max-regression -1", "a regression below 0 %", ""},
-      {"report diff 1 2 --max-regression nan", "a regression below 0 %", ""},
+      {"report diff 1 2 --max-regression -1",
+       "--max-regression must be 0 or more, got -1", "2%"},
+      {"report diff 1 2 --max-regression nan", "'nan' is not a percentage",
+       "2%"},
+      {"report diff 1 2 --max-accuracy-drop 200",
+       "--max-accuracy-drop must be between 0 and 100, got 200", "0.5"},
+      {"report baseline", "SOURCE is required", "report baseline --help"},
+      {"report baseline 1 2", "unexpected argument '2'", ""},
       {"report diff 1 2 --target a --target b --target c",
        "two reports have two targets", "once or twice"},
       {"profile m --target t --timing-only --limit 3",
@@ -212,7 +259,8 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
   for (const char* command :
        {"", "inspect", "compile", "profile", "validate", "run", "targets",
         "targets list", "targets show", "targets check", "jobs", "jobs list",
-        "jobs show", "jobs watch", "jobs cancel", "report", "report diff"}) {
+        "jobs show", "jobs watch", "jobs cancel", "report", "report diff",
+        "report baseline"}) {
     std::vector<std::string> args = Split(command);
     args.push_back("--help");
     const auto line = ParseCommandLine(args);

@@ -5,12 +5,16 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "client/exit_code.h"
 
 namespace edgekiln::client {
 namespace {
+
+constexpr char kLinesUrl[] = "type.edgekiln/ErrorLines";
 
 // Longest message kept of an error; far above what gRPC can deliver.
 constexpr int kMaxMessageBytes = 4096;
@@ -98,6 +102,18 @@ v1::ErrorDetail DetailFromStatus(const absl::Status& status) {
   out.set_need(detail->need);
   out.set_fix(detail->fix);
   return out;
+}
+
+absl::Status WithLines(absl::Status status,
+                       const std::vector<std::string>& lines) {
+  status.SetPayload(kLinesUrl, absl::Cord(absl::StrJoin(lines, "\n")));
+  return status;
+}
+
+std::vector<std::string> LinesOf(const absl::Status& status) {
+  const auto payload = status.GetPayload(kLinesUrl);
+  if (!payload.has_value()) return {};
+  return absl::StrSplit(std::string(*payload), '\n');
 }
 
 }  // namespace edgekiln::client

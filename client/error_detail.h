@@ -4,6 +4,9 @@
 // Errors as they travel (edgekiln.v1.ErrorDetail) and as they are returned here
 // (absl::Status made by MakeError(), base/error.h).
 
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
 #include "edgekiln/v1/error.pb.h"
 
@@ -16,6 +19,14 @@ absl::Status StatusFromDetail(const v1::ErrorDetail& error);
 // `status` must not be OK. A status without detail gets one whose `what` is its
 // message and whose fault is INFRA unless the code says otherwise.
 v1::ErrorDetail DetailFromStatus(const absl::Status& status);
+
+// An error that consists of several: `what` sums them up, each line is one of
+// them, clean text. Unlike the fields of ErrorDetail, which fit a gRPC trailer,
+// lines are neither counted nor cut; they stay in this process.
+absl::Status WithLines(absl::Status status,
+                       const std::vector<std::string>& lines);
+// Those of WithLines(); empty for other errors.
+std::vector<std::string> LinesOf(const absl::Status& status);
 
 }  // namespace edgekiln::client
 

@@ -1,101 +1,308 @@
 #include "client/gate.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/render/gate.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {
 namespace {
 
-// A mismatch is our bug, a limit that is broken the user's news.
-absl::Status Failed(Fault fault, std::string what, std::string where,
-                    std::string limit, std::string fix) {
-  return MakeError(absl::StatusCode::kFailedPrecondition,
-                   {.fault = fault,
-                    .reason = kReasonGate,
-                    .what = std::move(what),
-                    .where = std::move(where),
-                    .limit = std::move(limit),
-                    .fix = std::move(fix)});
-}
+using Gate = v1::Report::Gate;
+using Layer = v1::Report::Layer;
 
-absl::Status CheckExact(const v1::Report& report) {
-  const int64_t mismatches = report.bit_exact().mismatches();
-  if (mismatches == 0) return absl::OkStatus();
-  return Failed(
-      Fault::kInfra,
-      absl::StrCat("the simulated chip differs from the reference in ",
-                   GroupDigits(mismatches), " of ",
-                   GroupDigits(report.bit_exact().outputs_compared()),
-                   " values"),
-      absl::StrCat(report.target_name(), ": ",
-                   report.bit_exact().first_mismatch()),
-      "0 mismatches",
-      absl::StrCat("this is a bug of edgekiln: report it with the model and "
-                   "job ",
-                   report.job_id()));
-}
+constexpr absl::string_view kMemoryPrefix = "memory.";
+constexpr char kAccuracy[] = "accuracy";
 
-absl::Status CheckAtMost(const v1::Report& report, absl::string_view option,
-                         absl::string_view noun, int64_t value,
-                         std::optional<int64_t> limit) {
-  if (!limit.has_value() || value <= *limit) return absl::OkStatus();
-  return Failed(Fault::kUser,
-                absl::StrCat(GroupDigits(value), " ", noun, ", ",
-                             GroupDigits(value - *limit), " too many"),
-                report.target_name(),
-                absl::StrCat(option, " ", GroupDigits(*limit)),
-                "compare the layers with those of an earlier report");
-}
-
-absl::Status CheckAccuracy(const v1::Report& report,
-                           std::optional<double> limit) {
-  if (!limit.has_value()) return absl::OkStatus();
-  const std::string wanted = absl::StrFormat("--min-accuracy %g", *limit);
-  if (!report.has_accuracy()) {
-    return Failed(Fault::kUser, "the report gives no accuracy",
-                  report.target_name(), wanted,
-                  "validate with labelled data, and with --calibration if the "
-                  "model is float");
+// The id of the layer with the largest amount, the first of equals; empty if
+// none has any.
+std::string LargestLayer(const v1::Report& report,
+                         int64_t (*amount)(const Layer&)) {
+  const Layer* largest = nullptr;
+  for (const Layer& layer : report.layers()) {
+    if (amount(layer) <= 0) continue;
+    if (largest == nullptr || amount(layer) > amount(*largest)) {
+      largest = &layer;
+    }
   }
-  if (report.accuracy().value() >= *limit) return absl::OkStatus();
-  const double reference = report.accuracy().reference_value();
-  return Failed(
-      Fault::kUser,
-      absl::StrFormat(
-          "accuracy %.4f; the reference has %.4f on the same samples",
-          report.accuracy().value(), reference),
-      report.target_name(), wanted,
-      reference >= *limit
-          ? "quantization costs it: calibrate with more samples, or with "
-            "another --calibration-method"
-          : "the model has no more by itself: train it further, or ask for "
-            "less");
+  return largest == nullptr ? "" : largest->id();
+}
+
+std::string SlowestLayer(const v1::Report& report) {
+  return LargestLayer(report,
+                      [](const Layer& layer) { return layer.cycles(); });
+}
+
+// Layers only tell their scratchpad. It is this memory if no other could be,
+// and if its peak is the one that they have.
+std::string LayerAtPeak(const v1::Report& report, const v1::MemoryUse& use) {
+  int64_t peak = 0;
+  for (const Layer& layer : report.layers()) {
+    peak = std::max(peak, layer.sram_bytes());
+  }
+  int matches = 0;
+  for (const v1::MemoryUse& memory : report.memory().memories()) {
+    matches += memory.used_bytes() == peak ? 1 : 0;
+  }
+  if (matches != 1 || use.used_bytes() != peak) return "";
+  return LargestLayer(report,
+                      [](const Layer& layer) { return layer.sram_bytes(); });
+}
+
+// Appends gates to one report.
+class Judge {
+ public:
+  explicit Judge(v1::Report& report) : report_(report) {}
+
+  void AtMost(std::string name, std::string unit, double limit,
+              std::optional<double> value, std::string layer) {
+    Gate& gate = Add(std::move(name), std::move(unit), limit, value);
+    gate.set_layer(std::move(layer));
+    gate.set_passed(value.has_value() && *value <= limit);
+  }
+
+  void AtLeast(std::string name, double limit, std::optional<double> value) {
+    Gate& gate = Add(std::move(name), "", limit, value);
+    gate.set_passed(value.has_value() && *value >= limit);
+  }
+
+ private:
+  Gate& Add(std::string name, std::string unit, double limit,
+            std::optional<double> value) {
+    Gate& gate = *report_.add_gates();
+    gate.set_name(std::move(name));
+    gate.set_unit(std::move(unit));
+    gate.set_limit(limit);
+    if (value.has_value()) gate.set_value(*value);
+    gate.set_target(report_.target_name());
+    return gate;
+  }
+
+  v1::Report& report_;
+};
+
+void JudgeTotals(const Gates& gates, const v1::Report& report, Judge& judge) {
+  const auto total = [&](auto value) {
+    return report.has_totals()
+               ? std::optional<double>(static_cast<double>(value))
+               : std::nullopt;
+  };
+  if (gates.max_cycles.has_value()) {
+    judge.AtMost("cycles", "cycles", static_cast<double>(*gates.max_cycles),
+                 total(report.totals().cycles()), SlowestLayer(report));
+  }
+  if (gates.max_latency_ms.has_value()) {
+    judge.AtMost("latency_ms", "ms", *gates.max_latency_ms,
+                 total(report.totals().latency_ms()), SlowestLayer(report));
+  }
+}
+
+void JudgeMemory(const Gates& gates, const v1::Report& report, Judge& judge) {
+  const v1::Report::Memory& memory = report.memory();
+  for (const MemoryLimit& limit : gates.max_memory) {
+    const auto bytes = static_cast<double>(limit.bytes);
+    const std::string name = absl::StrCat(kMemoryPrefix, limit.memory);
+    for (const v1::MemoryUse& use : memory.memories()) {
+      if (use.name() != limit.memory) continue;
+      judge.AtMost(name, "bytes", bytes, static_cast<double>(use.used_bytes()),
+                   LayerAtPeak(report, use));
+    }
+    // A daemon that does not tell memories by name yet.
+    if (memory.memories().empty()) {
+      judge.AtMost(name, "bytes", bytes, std::nullopt, "");
+    }
+  }
+  if (gates.max_ram_bytes.has_value()) {
+    judge.AtMost(
+        "ram_bytes", "bytes", static_cast<double>(*gates.max_ram_bytes),
+        report.has_memory()
+            ? std::optional<double>(static_cast<double>(memory.ram_bytes()))
+            : std::nullopt,
+        "");
+  }
+}
+
+// USAGE if a memory that has a limit is in no target.
+absl::Status CheckMemoryNames(const Gates& gates,
+                              const std::vector<v1::Report>& reports) {
+  std::set<std::string> known;
+  std::vector<std::string> told;  // "dla-64: flash, ram, sram".
+  for (const v1::Report& report : reports) {
+    // It may have been in the target that failed, or is not known to this
+    // daemon.
+    if (report.has_error() || report.memory().memories().empty()) {
+      return absl::OkStatus();
+    }
+    std::vector<std::string> names;
+    for (const v1::MemoryUse& use : report.memory().memories()) {
+      known.insert(use.name());
+      names.push_back(use.name());
+    }
+    told.push_back(
+        absl::StrCat(report.target_name(), ": ", absl::StrJoin(names, ", ")));
+  }
+  for (const MemoryLimit& limit : gates.max_memory) {
+    if (known.contains(limit.memory)) continue;
+    return UsageError(
+        absl::StrCat("no target has a memory '", limit.memory, "'"),
+        absl::StrCat("--max-memory ", limit.memory, "=", limit.bytes),
+        absl::StrCat("a memory of the target: ", absl::StrJoin(told, "; ")),
+        absl::StrCat("write for example --max-memory ", *known.begin(), "=",
+                     limit.bytes));
+  }
+  return absl::OkStatus();
+}
+
+// One thing that fails the command.
+struct Failure {
+  const v1::Report* report = nullptr;
+  const Gate* gate = nullptr;  // Null: values differ from the reference.
+};
+
+std::vector<Failure> FailuresOf(const std::vector<v1::Report>& reports) {
+  std::vector<Failure> failures;
+  for (const v1::Report& report : reports) {
+    if (report.bit_exact().mismatches() != 0) failures.push_back({&report});
+    for (const Gate& gate : report.gates()) {
+      if (!gate.passed()) failures.push_back({&report, &gate});
+    }
+  }
+  return failures;
+}
+
+std::string TextOf(const Failure& failure) {
+  const v1::Report& report = *failure.report;
+  if (failure.gate == nullptr) {
+    const v1::Report::BitExact& exact = report.bit_exact();
+    return absl::StrCat("the simulated chip differs from the reference in ",
+                        GroupDigits(exact.mismatches()), " of ",
+                        GroupDigits(exact.outputs_compared()), " values");
+  }
+  std::string text = GateText(*failure.gate);
+  if (failure.gate->name() == kAccuracy && failure.gate->has_value() &&
+      report.accuracy().reference() !=
+          v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
+    absl::StrAppend(&text, "; the reference has ",
+                    FormatPercent(report.accuracy().reference_value(), 2));
+  }
+  return text;
+}
+
+std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
+  if (!gate.has_value()) {
+    return "validate with labelled data, and with --calibration if the model "
+           "is float";
+  }
+  return report.accuracy().reference_value() >= gate.limit()
+             ? "quantization costs it: calibrate with more samples, or with "
+               "another --calibration-method"
+             : "the model has no more by itself: train it further, or ask for "
+               "less";
+}
+
+std::string FixOf(const Failure& failure) {
+  if (failure.gate == nullptr) {
+    return absl::StrCat(
+        "this is a bug of edgekiln: report it with the model and job ",
+        failure.report->job_id());
+  }
+  if (failure.gate->name() == kAccuracy) {
+    return AccuracyFix(*failure.report, *failure.gate);
+  }
+  if (!failure.gate->has_value()) {
+    return "use a daemon of this version, which tells every memory by name";
+  }
+  return "see what changed since an earlier report: edgekiln report diff OLD "
+         "NEW";
+}
+
+// "1 limit of 3", "2 limits of 3".
+std::string CountText(const std::vector<v1::Report>& reports,
+                      const std::vector<Failure>& failures) {
+  int64_t limits = 0;
+  int64_t broken = 0;
+  for (const v1::Report& report : reports) limits += report.gates_size();
+  for (const Failure& failure : failures) {
+    broken += failure.gate != nullptr ? 1 : 0;
+  }
+  const auto wrong = static_cast<int64_t>(failures.size()) - broken;
+  std::string text;
+  if (broken > 0) {
+    text = absl::StrCat(GroupDigits(broken), " of ",
+                        Count(limits, "limit", "limits"),
+                        broken == 1 ? " is" : " are", " broken");
+  }
+  if (wrong > 0) {
+    absl::StrAppend(&text, text.empty() ? "" : ", and ",
+                    "values differ from the reference on ",
+                    Count(wrong, "target", "targets"));
+  }
+  return text;
 }
 
 }  // namespace
 
-absl::Status CheckGates(const std::vector<v1::Report>& reports,
-                        const Gates& gates) {
-  for (const v1::Report& report : reports) {
-    EK_RETURN_IF_ERROR(CheckExact(report));
-    EK_RETURN_IF_ERROR(CheckAtMost(report, "--max-cycles", "cycles",
-                                   report.totals().cycles(), gates.max_cycles));
-    EK_RETURN_IF_ERROR(CheckAtMost(report, "--max-ram", "bytes of RAM",
-                                   report.memory().ram_bytes(),
-                                   gates.max_ram_bytes));
-    EK_RETURN_IF_ERROR(CheckAccuracy(report, gates.min_accuracy));
+absl::Status ApplyGates(const Gates& gates, std::vector<v1::Report>& reports) {
+  EK_RETURN_IF_ERROR(CheckMemoryNames(gates, reports));
+  for (v1::Report& report : reports) {
+    if (report.has_error()) continue;
+    Judge judge(report);
+    JudgeTotals(gates, report, judge);
+    JudgeMemory(gates, report, judge);
+    if (gates.min_accuracy.has_value()) {
+      judge.AtLeast(kAccuracy, *gates.min_accuracy,
+                    report.has_accuracy()
+                        ? std::optional<double>(report.accuracy().value())
+                        : std::nullopt);
+    }
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckGates(const std::vector<v1::Report>& reports) {
+  const std::vector<Failure> failures = FailuresOf(reports);
+  if (failures.empty()) return absl::OkStatus();
+  // A mismatch is our bug, a limit that is broken the user's news.
+  const auto worst =
+      std::find_if(failures.begin(), failures.end(),
+                   [](const Failure& f) { return f.gate == nullptr; });
+  const bool ours = worst != failures.end();
+  const Failure& first = ours ? *worst : failures.front();
+  ErrorDetail detail{.fault = ours ? Fault::kInfra : Fault::kUser,
+                     .reason = kReasonGate,
+                     .what = TextOf(first),
+                     .where = first.report->target_name(),
+                     .limit = ours ? "0 mismatches" : "",
+                     .fix = FixOf(first)};
+  if (ours) {
+    absl::StrAppend(&detail.where, ": ",
+                    first.report->bit_exact().first_mismatch());
+  }
+  if (failures.size() == 1) {
+    return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
+  }
+  detail.what = CountText(reports, failures);
+  if (!ours) detail.where.clear();
+  std::vector<std::string> lines;
+  for (const Failure& failure : failures) {
+    lines.push_back(
+        absl::StrCat(failure.report->target_name(), ": ", TextOf(failure)));
+  }
+  return WithLines(
+      MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail)),
+      lines);
 }
 
 }  // namespace edgekiln::client

@@ -1,21 +1,28 @@
 #ifndef EK_CLIENT_GATE_H_
 #define EK_CLIENT_GATE_H_
 
-// What a report must hold for a command to pass: CI merges on it.
+// Whether reports keep the limits that a caller set: CI merges on it. The one
+// place where limits are judged; commands only read them and print the outcome.
 
 #include <vector>
 
 #include "absl/status/status.h"
-#include "client/command_line.h"
+#include "client/gates.h"
 #include "edgekiln/v1/report.pb.h"
 
 namespace edgekiln::client {
 
-// GATE_FAILED (exit code 3) with the first limit that a report breaks: values
-// that differ from the reference, then `gates` in their order. An accuracy that
-// was asked for and is not in the report fails too. OK otherwise.
-absl::Status CheckGates(const std::vector<v1::Report>& reports,
-                        const Gates& gates);
+// Fills Report.gates: one for each limit, kept or not, in the order of the
+// fields of `gates`. A limit of a memory goes to the targets that have a memory
+// of that name; USAGE, naming the memories there are, if none has. Reports of
+// failed targets get no gates. What a report does not have, such as an accuracy
+// that was not measured, breaks its limit.
+absl::Status ApplyGates(const Gates& gates, std::vector<v1::Report>& reports);
+
+// GATE_FAILED (exit code 3) with every broken limit in Report.gates of every
+// report, and every report whose values differ from the reference. Several are
+// the lines of the error (see error_detail.h). OK otherwise.
+absl::Status CheckGates(const std::vector<v1::Report>& reports);
 
 }  // namespace edgekiln::client
 

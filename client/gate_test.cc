@@ -1,79 +1,266 @@
 #include "client/gate.h"
 
+#include <google/protobuf/text_format.h>
+
 #include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/strings/str_format.h"
+#include "absl/strings/match.h"
+#include "base/error.h"
+#include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::client {
 namespace {
 
-v1::Report Report(bool with_accuracy) {
+v1::Report Report(const std::string& target = "chip",
+                  bool with_accuracy = false) {
   v1::Report report;
-  report.set_target_name("chip");
-  report.mutable_totals()->set_cycles(1000);
-  report.mutable_memory()->set_ram_bytes(64);
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      R"pb(
+        totals { cycles: 1000 latency_ms: 2.5 }
+        layers { id: "conv1" cycles: 300 sram_bytes: 64 }
+        layers { id: "conv2" cycles: 600 sram_bytes: 512 }
+        layers { id: "conv3" cycles: 100 sram_bytes: 256 }
+        memory {
+          ram_bytes: 96
+          memories { name: "flash" used_bytes: 4096 capacity_bytes: 8192 }
+          memories { name: "dtcm" used_bytes: 96 capacity_bytes: 8192 }
+          memories { name: "sram" used_bytes: 512 capacity_bytes: 8192 }
+        }
+      )pb",
+      &report));
+  report.set_job_id("7");
+  report.set_target_name(target);
   if (with_accuracy) report.mutable_accuracy()->set_value(0.9);
   return report;
+}
+
+std::string TextOf(const v1::Report::Gate& gate) {
+  return gate.ShortDebugString();
 }
 
 struct GateCase {
   const char* name;
   Gates gates;
   bool with_accuracy;
-  const char* limit;  // Empty: passes.
+  const char* gate;   // ShortDebugString of the only one.
+  const char* error;  // `what`; empty: passes.
+
+  friend void PrintTo(const GateCase& test, std::ostream* out) {
+    *out << test.name;
+  }
 };
 
 class GateTest : public testing::TestWithParam<GateCase> {};
 
-TEST_P(GateTest, PassesOrNamesTheLimit) {
+TEST_P(GateTest, IsInTheReportAndFailsIfBroken) {
   const GateCase& param = GetParam();
-  const absl::Status status =
-      CheckGates({Report(param.with_accuracy)}, param.gates);
-  const std::string limit = param.limit;
-  if (limit.empty()) {
-    EXPECT_TRUE(status.ok()) << status;
-    return;
-  }
+  std::vector<v1::Report> reports = {Report("chip", param.with_accuracy)};
+  const absl::Status applied = ApplyGates(param.gates, reports);
+  ASSERT_TRUE(applied.ok()) << applied;
+  ASSERT_EQ(reports[0].gates_size(), 1);
+  EXPECT_EQ(TextOf(reports[0].gates(0)), param.gate);
+  const absl::Status status = CheckGates(reports);
+  EXPECT_EQ(status.ok(), std::string(param.error).empty()) << status;
+  if (status.ok()) return;
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
-  EXPECT_NE(status.message().find(limit), absl::string_view::npos) << status;
+  const ErrorDetail detail = *GetErrorDetail(status);
+  EXPECT_EQ(detail.what, param.error);
+  EXPECT_EQ(detail.where, "chip");
+  EXPECT_FALSE(detail.fix.empty());
+  EXPECT_TRUE(LinesOf(status).empty());
 }
 
 const GateCase kCases[] = {
-    {"None", {}, false, ""},
-    {"CyclesAtTheLimit", {.max_cycles = 1000}, false, ""},
-    {"CyclesAbove", {.max_cycles = 999}, false, "--max-cycles 999"},
-    {"RamAtTheLimit", {.max_ram_bytes = 64}, false, ""},
-    {"RamAbove", {.max_ram_bytes = 63}, false, "--max-ram 63"},
-    {"AccuracyAtTheLimit", {.min_accuracy = 0.9}, true, ""},
-    {"AccuracyBelow", {.min_accuracy = 0.91}, true, "--min-accuracy 0.91"},
-    {"NoAccuracy", {.min_accuracy = 0.5}, false, "--min-accuracy 0.5"},
+    {"CyclesAtTheLimit",
+     {.max_cycles = 1000},
+     false,
+     R"(name: "cycles" limit: 1000 value: 1000 unit: "cycles" target: "chip" layer: "conv2" passed: true)",
+     ""},
+    {"CyclesAbove",
+     {.max_cycles = 800},
+     false,
+     R"(name: "cycles" limit: 800 value: 1000 unit: "cycles" target: "chip" layer: "conv2")",
+     "cycles 1 000, at most 800: 200 too many (+25.0 %), most in conv2"},
+    {"LatencyAtTheLimit",
+     {.max_latency_ms = 2.5},
+     false,
+     R"(name: "latency_ms" limit: 2.5 value: 2.5 unit: "ms" target: "chip" layer: "conv2" passed: true)",
+     ""},
+    {"LatencyAbove",
+     {.max_latency_ms = 2},
+     false,
+     R"(name: "latency_ms" limit: 2 value: 2.5 unit: "ms" target: "chip" layer: "conv2")",
+     "latency 2.5 ms, at most 2 ms: 0.5 ms too long (+25.0 %), most in "
+     "conv2"},
+    {"FlashAtTheLimit",
+     {.max_memory = {{"flash", 4096}}},
+     false,
+     R"(name: "memory.flash" limit: 4096 value: 4096 unit: "bytes" target: "chip" passed: true)",
+     ""},
+    {"FlashAbove",
+     {.max_memory = {{"flash", 2048}}},
+     false,
+     R"(name: "memory.flash" limit: 2048 value: 4096 unit: "bytes" target: "chip")",
+     "memory.flash 4.0 KiB, at most 2.0 KiB: 2.0 KiB too many (+100.0 %)"},
+    // Rounded, both would be 4.0 KiB.
+    {"FlashJustAbove",
+     {.max_memory = {{"flash", 4095}}},
+     false,
+     R"(name: "memory.flash" limit: 4095 value: 4096 unit: "bytes" target: "chip")",
+     "memory.flash 4 096 B, at most 4 095 B: 1 B too many (+0.0 %)"},
+    {"LimitsThatAreNoKibibytesStayAsTheyWereGiven",
+     {.max_memory = {{"flash", 4000}}},
+     false,
+     R"(name: "memory.flash" limit: 4000 value: 4096 unit: "bytes" target: "chip")",
+     "memory.flash 4 096 B, at most 4 000 B: 96 B too many (+2.4 %)"},
+    {"ScratchpadAboveNamesTheLayerAtItsPeak",
+     {.max_memory = {{"sram", 500}}},
+     false,
+     R"(name: "memory.sram" limit: 500 value: 512 unit: "bytes" target: "chip" layer: "conv2")",
+     "memory.sram 512 B, at most 500 B: 12 B too many (+2.4 %), most in conv2"},
+    {"RamUnderWhateverName",
+     {.max_ram_bytes = 95},
+     false,
+     R"(name: "ram_bytes" limit: 95 value: 96 unit: "bytes" target: "chip")",
+     "ram 96 B, at most 95 B: 1 B too many (+1.1 %)"},
+    {"NothingAllowed",
+     {.max_cycles = 0},
+     false,
+     R"(name: "cycles" value: 1000 unit: "cycles" target: "chip" layer: "conv2")",
+     "cycles 1 000, at most 0: 1 000 too many, most in conv2"},
+    {"AccuracyAtTheLimit",
+     {.min_accuracy = 0.9},
+     true,
+     R"(name: "accuracy" limit: 0.9 value: 0.9 target: "chip" passed: true)",
+     ""},
+    {"AccuracyBelow",
+     {.min_accuracy = 0.925},
+     true,
+     R"(name: "accuracy" limit: 0.925 value: 0.9 target: "chip")",
+     "accuracy 90.00 %, at least 92.50 %: 2.50 points too low"},
+    {"NoAccuracy",
+     {.min_accuracy = 0.5},
+     false,
+     R"(name: "accuracy" limit: 0.5 target: "chip")",
+     "accuracy not in the report, at least 50.00 %"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, GateTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
+TEST(GateTest, WithoutLimitsNothingIsAddedAndAllPass) {
+  std::vector<v1::Report> reports = {Report()};
+  ASSERT_TRUE(ApplyGates({}, reports).ok());
+  EXPECT_EQ(reports[0].gates_size(), 0);
+  EXPECT_TRUE(CheckGates(reports).ok());
+}
+
+TEST(GateTest, EveryBrokenLimitOfEveryTargetIsALine) {
+  std::vector<v1::Report> reports = {Report("a"), Report("b")};
+  reports[1].mutable_totals()->set_cycles(700);
+  const Gates gates = {.max_cycles = 800,
+                       .max_memory = {{"sram", 256}, {"flash", 8192}}};
+  ASSERT_TRUE(ApplyGates(gates, reports).ok());
+  EXPECT_EQ(reports[0].gates_size(), 3);
+  const absl::Status status = CheckGates(reports);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate);
+  EXPECT_EQ(GetErrorDetail(status)->what, "3 of 6 limits are broken");
+  EXPECT_EQ(
+      LinesOf(status),
+      (std::vector<std::string>{
+          "a: cycles 1 000, at most 800: 200 too many (+25.0 %), most in conv2",
+          "a: memory.sram 512 B, at most 256 B: 256 B too many (+100.0 %), "
+          "most "
+          "in conv2",
+          "b: memory.sram 512 B, at most 256 B: 256 B too many (+100.0 %), "
+          "most "
+          "in conv2"}));
+}
+
+// Fields of an error are cut to what a gRPC trailer takes; lines are not.
+TEST(GateTest, ManyBrokenLimitsAreAllTold) {
+  std::vector<v1::Report> reports(200, Report());
+  ASSERT_TRUE(ApplyGates({.max_cycles = 1}, reports).ok());
+  EXPECT_EQ(LinesOf(CheckGates(reports)).size(), 200u);
+}
+
+TEST(GateTest, AMemoryCountsWhereATargetHasIt) {
+  std::vector<v1::Report> reports = {Report("a"), Report("b")};
+  reports[1].mutable_memory()->mutable_memories(1)->set_name("ram");
+  ASSERT_TRUE(ApplyGates({.max_memory = {{"ram", 1}}}, reports).ok());
+  EXPECT_EQ(reports[0].gates_size(), 0);
+  EXPECT_EQ(reports[1].gates_size(), 1);
+
+  const absl::Status nowhere =
+      ApplyGates({.max_memory = {{"itcm", 4096}}}, reports);
+  EXPECT_EQ(ExitCodeFor(nowhere), ExitCode::kUsage) << nowhere;
+  const ErrorDetail detail = *GetErrorDetail(nowhere);
+  EXPECT_EQ(detail.what, "no target has a memory 'itcm'");
+  EXPECT_EQ(detail.need,
+            "a memory of the target: a: flash, dtcm, sram; b: flash, ram, "
+            "sram");
+}
+
+// A failed target may be the one that has it, and gets no gates.
+TEST(GateTest, FailedTargetsAreNotJudged) {
+  std::vector<v1::Report> reports = {Report("a"), Report("b")};
+  v1::Report failed;
+  failed.mutable_error()->set_what("does not fit");
+  reports[1] = failed;
+  const Gates gates = {.max_cycles = 1, .max_memory = {{"itcm", 4096}}};
+  ASSERT_TRUE(ApplyGates(gates, reports).ok());
+  EXPECT_EQ(reports[0].gates_size(), 1);
+  EXPECT_EQ(reports[1].gates_size(), 0);
+}
+
+TEST(GateTest, MemoriesThatAreNotToldBreakTheirLimit) {
+  std::vector<v1::Report> reports = {Report()};
+  reports[0].mutable_memory()->clear_memories();
+  ASSERT_TRUE(ApplyGates({.max_memory = {{"flash", 4096}}}, reports).ok());
+  const absl::Status status = CheckGates(reports);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate);
+  EXPECT_TRUE(absl::StrContains(GetErrorDetail(status)->fix, "daemon"));
+}
+
 TEST(GateTest, MismatchesFailWhateverTheGates) {
-  v1::Report report = Report(true);
-  report.mutable_bit_exact()->set_mismatches(1);
-  report.mutable_bit_exact()->set_outputs_compared(2);
-  EXPECT_EQ(ExitCodeFor(CheckGates({report}, {})), ExitCode::kGate);
+  std::vector<v1::Report> reports = {Report("a"), Report("b")};
+  reports[1].mutable_bit_exact()->set_mismatches(1);
+  reports[1].mutable_bit_exact()->set_outputs_compared(2);
+  reports[1].mutable_bit_exact()->set_first_mismatch("conv1 index 3");
+  absl::Status status = CheckGates(reports);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate);
+  ErrorDetail detail = *GetErrorDetail(status);
+  EXPECT_EQ(detail.fault, Fault::kInfra);
+  EXPECT_EQ(detail.where, "b: conv1 index 3");
+  EXPECT_TRUE(absl::StrContains(detail.fix, "job 7")) << detail.fix;
+
+  // Beside a broken limit both are told, and our fault stays ours.
+  ASSERT_TRUE(ApplyGates({.max_cycles = 800}, reports).ok());
+  status = CheckGates(reports);
+  detail = *GetErrorDetail(status);
+  EXPECT_EQ(detail.fault, Fault::kInfra);
+  EXPECT_EQ(detail.what,
+            "2 of 2 limits are broken, and values differ from the reference on "
+            "1 target");
+  EXPECT_EQ(LinesOf(status).size(), 3u);
 }
 
 // Whose the loss is decides what helps.
 TEST(AccuracyGateTest, AnAccuracyBelowSaysWhatTheReferenceHas) {
-  v1::Report report = Report(/*with_accuracy=*/true);
-  for (const auto& [reference, fix] :
-       {std::pair{0.97, "calibrate"}, std::pair{0.92, "train"}}) {
-    report.mutable_accuracy()->set_reference_value(reference);
-    const std::string said(
-        CheckGates({report}, {.min_accuracy = 0.95}).message());
-    EXPECT_NE(said.find(absl::StrFormat("has %.4f", reference)),
-              std::string::npos)
-        << said;
-    EXPECT_NE(said.find(fix), std::string::npos) << said;
+  for (const auto& [reference, said, fix] :
+       {std::tuple{0.97, "has 97.00 %", "calibrate"},
+        std::tuple{0.92, "has 92.00 %", "train"}}) {
+    std::vector<v1::Report> reports = {Report("chip", true)};
+    reports[0].mutable_accuracy()->set_reference(v1::Report::Accuracy::FLOAT);
+    reports[0].mutable_accuracy()->set_reference_value(reference);
+    ASSERT_TRUE(ApplyGates({.min_accuracy = 0.95}, reports).ok());
+    const ErrorDetail detail = *GetErrorDetail(CheckGates(reports));
+    EXPECT_TRUE(absl::StrContains(detail.what, said)) << detail.what;
+    EXPECT_TRUE(absl::StrContains(detail.fix, fix)) << detail.fix;
   }
 }
 

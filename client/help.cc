@@ -45,6 +45,8 @@ constexpr char kCompile[] = R"(Examples:
   edgekiln compile net.tflite --target a --target b -o out/
       One folder per target: out/a/ and out/b/. With --json: a list of Reports
       instead of one Report.
+  edgekiln compile net.tflite --target my_chip.txtpb --max-memory flash=64KiB
+      Exit code 3 if it needs more; the files of -o are written all the same.
 )";
 
 constexpr char kProfile[] = R"(Examples:
@@ -53,16 +55,18 @@ constexpr char kProfile[] = R"(Examples:
   edgekiln profile net.onnx --target dla-64-o-512k --calibration images.npz
   edgekiln profile net.tflite --target dla-64-o-512k --target dla-128-i-1m
       Two chips. With --json: a list of Reports instead of one Report.
-  edgekiln profile net.tflite --target dla-64-o-512k --max-cycles 500000
-      In CI: exit code 3 if the network has become slower than that.
+  edgekiln profile net.tflite --target dla-64-o-512k --max-latency 2ms \
+      --max-memory flash=64KiB --max-memory sram=200kB
+      In CI: exit code 3 if a limit is broken. The error names every broken one,
+      by how much, and the layer that costs most; --json has them as gates[].
   edgekiln profile net.tflite --target dla-64-o-512k --timing-only
       Cycles alone, without computing values: for editors and searches.
   edgekiln profile net.tflite --target dla-64-o-512k --supersede left-pane
       A newer one with that key cancels this one: only the last answer counts.
 
 Every layer output of the simulated chip is compared with the reference; a
-difference is exit code 3, as is a broken --max-... or --min-... limit. With
---timing-only nothing is compared.
+difference is exit code 3, as is a broken limit. With --timing-only nothing is
+compared.
 )";
 
 constexpr char kValidate[] = R"(Examples:
@@ -75,6 +79,9 @@ constexpr char kValidate[] = R"(Examples:
       --input 'serving_default_input:0:scale=0.1/0.2/0.3,order=bgr'
       Input names may contain colons. Fractions are written as decimals: "/"
       separates channels.
+  edgekiln validate net.tflite --target chip.txtpb --data test.npz \
+      --min-accuracy 95% --max-cycles 1.5M
+      In CI: exit code 3 if a limit is broken, after the report was printed.
 
 DATA is a .npz with x, y and optionally x_scale, x_offset, or an IDX pair.
 With several --target and --json: a list of Reports instead of one Report.
@@ -105,11 +112,30 @@ constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 41 42
       Two jobs: totals, and the layers that changed, largest change first.
   edgekiln profile net.tflite --target dla-64-o-512k --json > new.json
-  edgekiln report diff main.json new.json --max-regression 2
-      In CI, without a daemon: exit code 3 if cycles, RAM or flash grew by more
-      than 2 %.
+  edgekiln report diff main.json new.json --max-regression 2%
+      In CI, without a daemon: exit code 3 if cycles or a memory of the target
+      grew by more than 2 %. Reports on several targets are compared target by
+      target.
+  edgekiln report diff main.json new.json --max-accuracy-drop 0.5
+      Exit code 3 if accuracy fell by more than half a percentage point.
   edgekiln report diff 42 42 --target dla-64-o-512k --target dla-128-i-1m
       One job's reports on two chips.
+
+A and B are jobs, what --json printed, or files of `edgekiln report baseline`.
+With several targets and --json: a list of diffs instead of one.
+)";
+
+constexpr char kReportBaseline[] = R"(Examples:
+  edgekiln profile net.tflite --target a --target b --json > new.json
+  edgekiln report baseline new.json -o baseline.json
+      Then commit baseline.json.
+  edgekiln report diff baseline.json new.json --max-regression 2%
+      In CI, against the next new.json.
+  edgekiln report baseline 42
+      Of a job.
+
+A baseline is the report without what differs from run to run: job_id, stages[]
+and gates[]. The same model, targets and options give the same bytes.
 )";
 
 }  // namespace
@@ -139,6 +165,8 @@ std::string HelpFooter(Command command) {
       return kJobsWatch;
     case Command::kReportDiff:
       return kReportDiff;
+    case Command::kReportBaseline:
+      return kReportBaseline;
     default:
       return "";
   }

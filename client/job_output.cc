@@ -145,6 +145,16 @@ absl::Status RefuseLinks(const std::string& folder, const std::string& path) {
   return absl::OkStatus();
 }
 
+absl::Status WriteWhole(const std::string& path, absl::string_view bytes,
+                        FileSystem& files) {
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
+                      files.Open(path, OpenMode::kTruncate));
+  EK_RETURN_IF_ERROR(file->Append(bytes));
+  EK_RETURN_IF_ERROR(file->Close());
+  ShareAsUsual(path);
+  return absl::OkStatus();
+}
+
 // Writes the artifact beside its place. The caller renames or removes it.
 absl::Status FetchPart(const v1::Artifact& artifact, const std::string& part,
                        CommandContext& context) {
@@ -186,8 +196,9 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   absl::Status outcome = JobError(job);
   // Nothing to say of a job that never got to its targets.
   if (!outcome.ok() && job.request().targets_size() < 2) return outcome;
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Report> reports,
+  EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports,
                       FetchReports(job, context));
+  EK_RETURN_IF_ERROR(ApplyGates(context.line.gates, reports));
   context.progress.Clear();
   if (context.line.json) {
     PrintJson(reports, context);
@@ -195,7 +206,7 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
     PrintText(reports, context);
   }
   EK_RETURN_IF_ERROR(outcome);
-  return CheckGates(reports, context.line.gates);
+  return CheckGates(reports);
 }
 
 absl::Status CheckOutputFile(const std::string& path) {
@@ -220,6 +231,16 @@ absl::Status CheckOutputFile(const std::string& path) {
                                           "' is not yours to write to"));
   }
   return absl::OkStatus();
+}
+
+absl::Status WriteOutputFile(const std::string& path, absl::string_view bytes,
+                             CommandContext& context) {
+  const std::string part = path + kPartSuffix;
+  absl::Status status = WriteWhole(part, bytes, context.files);
+  if (status.ok()) status = context.files.Rename(part, path);
+  if (status.ok()) return status;
+  (void)context.files.Remove(part);
+  return CannotWrite(path, status.message());
 }
 
 absl::Status CheckOutputFolder(const std::string& path) {

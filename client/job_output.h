@@ -8,16 +8,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "client/command_context.h"
 #include "edgekiln/v1/jobs.pb.h"
 
 namespace edgekiln::client {
 
-// Fetches and prints the job's reports, as text or as JSON: one Report, or with
-// several targets a list. Targets that failed are shown with their error.
-// Returns the outcome of the job: its error; GATE_FAILED (gate.h); OK. Nothing
-// is printed for a job that failed as a whole with --json: the error is then
-// the output.
+// Fetches the job's reports, applies the limits of the command line (gate.h)
+// and prints the reports, as text or as JSON: one Report, or with several
+// targets a list. Targets that failed are shown with their error. Returns the
+// outcome of the job: its error; GATE_FAILED (gate.h); OK. Nothing is printed
+// for a job that failed as a whole with --json: the error is then the output.
 absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 
 // Where an artifact belongs: FOLDER/PATH, with several targets
@@ -33,6 +34,10 @@ absl::Status CheckOutputFile(const std::string& path);
 
 // The same of a folder, which may be missing, as may those above it.
 absl::Status CheckOutputFolder(const std::string& path);
+
+// Makes the file `path` hold `bytes`: completely or not at all.
+absl::Status WriteOutputFile(const std::string& path, absl::string_view bytes,
+                             CommandContext& context);
 
 // Fetches `artifact` into the file `path`, which appears complete or not at
 // all. Folders are created.

@@ -69,9 +69,12 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
                                     : ProgressStyle::kPlain;
 }
 
-// Two files can be compared where no daemon can be had.
+// Files can be read where no daemon can be had.
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
-  if (line.command != Command::kReportDiff) return true;
+  if (line.command != Command::kReportDiff &&
+      line.command != Command::kReportBaseline) {
+    return true;
+  }
   return std::any_of(line.names.begin(), line.names.end(),
                      [&](const std::string& source) {
                        return !NamesReportFile(files, source);
@@ -131,6 +134,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunJobsCancel(context);
     case Command::kReportDiff:
       return RunReportDiff(context);
+    case Command::kReportBaseline:
+      return RunReportBaseline(context);
     case Command::kHelp:
     case Command::kVersion:
       break;  // Handled before anything is set up.
@@ -172,7 +177,8 @@ ExitCode Fail(const absl::Status& status, bool json, bool printed) {
   const v1::ErrorDetail error = DetailFromStatus(status);
   // One JSON document on the standard output, never two.
   if (json && !printed) Write(stdout, ToJsonWrapped("error", error));
-  Write(stderr, RenderError(error, StyleOf(STDERR_FILENO)));
+  Write(stderr,
+        RenderError(error, StyleOf(STDERR_FILENO), "error", LinesOf(status)));
   return ExitCodeFor(status);
 }
 

@@ -24,7 +24,6 @@ CLI::Validator Reads(bool (*parse)(absl::string_view, Value*),
 CLI::Validator WholeNumber() {
   return Reads<int64_t>(absl::SimpleAtoi<int64_t>, "whole number");
 }
-CLI::Validator Number() { return Reads<double>(absl::SimpleAtod, "number"); }
 
 void AddCommon(CLI::App& app, RawOptions& raw) {
   app.add_option("--server", raw.line.server,
@@ -142,22 +141,28 @@ void AddJob(CLI::App& app, RawOptions& raw) {
       ->group(kGroup);
 }
 
-// What the report must hold; exit code 3 if it does not.
+// What every report must keep; exit code 3 if one does not.
 void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
-  app.add_option("--max-cycles", raw.line.gates.max_cycles,
-                 WrapHelp("Exit code 3 if an inference takes more"))
-      ->type_name("N")
-      ->check(WholeNumber());
-  app.add_option("--max-ram", raw.line.gates.max_ram_bytes,
-                 WrapHelp("Exit code 3 if activations need more bytes of RAM"))
-      ->type_name("BYTES")
-      ->check(WholeNumber());
+  const auto add = [&](const char* name, auto& value, const char* type,
+                       const char* help) {
+    return app.add_option(name, value, WrapHelp(help))
+        ->type_name(type)
+        ->group("Limits (exit code 3 if broken on any target)");
+  };
+  add("--max-cycles", raw.max_cycles, "N",
+      "Cycles of one inference: 500000, 500k, 1.5M");
+  add("--max-latency", raw.max_latency, "TIME",
+      "Latency of one inference: 2ms, 500us, 1.5s");
+  add("--max-memory", raw.max_memory, "NAME=BYTES",
+      "A memory by the target's own name for it, as the report and `targets "
+      "show` have it: flash=64KiB, sram=96kB. May be given several times")
+      ->allow_extra_args(false);
+  add("--max-ram", raw.max_ram, "BYTES",
+      "RAM for activations, whatever the target calls it");
   if (!accuracy) return;
-  app.add_option("--min-accuracy", raw.line.gates.min_accuracy,
-                 WrapHelp("Exit code 3 if the accuracy is lower, or not "
-                          "measured"))
-      ->type_name("0..1")
-      ->check(Number());
+  add("--min-accuracy", raw.min_accuracy, "SHARE",
+      "Accuracy on the simulated chip: 0.95 or 95%. Also broken if it was not "
+      "measured");
 }
 
 void AddOutput(CLI::App& app, RawOptions& raw, bool required,
@@ -204,6 +209,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
+  AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kProfile, "profile",
@@ -281,14 +287,31 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
       ->type_name("JOB|FILE")
       ->required();
   app->add_option("--target", raw.line.targets,
-                  WrapHelp("Of reports on several targets, the one to compare; "
-                           "given twice: that of A, then that of B"))
+                  WrapHelp("The only target to compare; given twice: that of "
+                           "A, then that of B. Without it every report of B is "
+                           "compared with A's of the same target"))
       ->type_name("T")
       ->allow_extra_args(false);
-  app->add_option("--max-regression", raw.line.max_regression_percent,
-                  WrapHelp("Exit code 3 if cycles, RAM or flash grew by more"))
+  constexpr char kGroup[] = "Limits (exit code 3 if broken on any target)";
+  app->add_option("--max-regression", raw.max_regression,
+                  WrapHelp("Growth of cycles and of each of the target's "
+                           "memories: 2 or 2%"))
       ->type_name("PERCENT")
-      ->check(Number());
+      ->group(kGroup);
+  app->add_option("--max-accuracy-drop", raw.max_accuracy_drop,
+                  WrapHelp("Loss of accuracy, from 96.7 % to 96.2 % is 0.5. "
+                           "Also broken if a report has no accuracy"))
+      ->type_name("POINTS")
+      ->group(kGroup);
+
+  app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
+                   "A report to commit and to compare with later");
+  app->add_option("SOURCE", raw.a,
+                  WrapHelp("A job by its id, or a file that --json wrote"))
+      ->type_name("JOB|FILE")
+      ->required();
+  AddOutput(*app, raw, false, "OUT.json",
+            "Where to put it; without it, the standard output");
 }
 
 }  // namespace

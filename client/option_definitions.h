@@ -25,6 +25,13 @@ struct RawOptions {
   std::vector<std::string> bound_inputs;
   std::vector<std::string> external_data;
   int64_t limit = 0;
+  std::string max_cycles;
+  std::string max_latency;
+  std::vector<std::string> max_memory;
+  std::string max_ram;
+  std::string min_accuracy;
+  std::string max_regression;
+  std::string max_accuracy_drop;
   std::string a;  // report diff.
   std::string b;
 };

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
+#include "client/quantity.h"
 
 namespace edgekiln::client {
 namespace {
@@ -229,6 +230,22 @@ absl::StatusOr<NamedFile> ParseNamedFile(absl::string_view text,
       option, name_from_file ? "FILE or LOCATION=FILE" : "NAME=FILE",
       name_from_file ? "write for example --external-data model.bin"
                      : "write for example --bind-input shape=shape.npy");
+}
+
+absl::StatusOr<MemoryLimit> ParseMemoryLimit(absl::string_view text) {
+  constexpr char kOption[] = "--max-memory";
+  const size_t equals = text.rfind('=');
+  if (equals == absl::string_view::npos || equals == 0) {
+    return UsageError(
+        absl::StrCat("'", text, "' names no memory"), kOption,
+        "NAME=BYTES with a name that `edgekiln targets show` lists",
+        absl::StrCat("write for example ", kOption, " flash=64KiB"));
+  }
+  MemoryLimit limit{.memory = std::string(text.substr(0, equals))};
+  EK_ASSIGN_OR_RETURN(
+      limit.bytes, ParseBytes(text.substr(equals + 1),
+                              absl::StrCat(kOption, " ", limit.memory, "=")));
+  return limit;
 }
 
 std::string NearestOf(absl::string_view text,

@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "client/gates.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -44,6 +45,9 @@ struct NamedFile {
 absl::StatusOr<NamedFile> ParseNamedFile(absl::string_view text,
                                          absl::string_view option,
                                          bool name_from_file);
+
+// "flash=64KiB": a memory by its name and how much of it may be used.
+absl::StatusOr<MemoryLimit> ParseMemoryLimit(absl::string_view text);
 
 // The candidate that `text` was most probably meant to be; empty if none is
 // near. Candidates are compared as given ("--json").

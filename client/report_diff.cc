@@ -10,7 +10,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "base/error.h"
 #include "client/exit_code.h"
 #include "client/render/text.h"
@@ -19,6 +18,9 @@ namespace edgekiln::client {
 namespace {
 
 using Layer = v1::Report::Layer;
+using Quantity = v1::ReportDiff::Quantity;
+
+constexpr absl::string_view kMemoryPrefix = "memory.";
 
 v1::ReportDiff::Side SideOf(const v1::Report& report,
                             absl::string_view source) {
@@ -75,9 +77,8 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
   }
 }
 
-v1::ReportDiff::Quantity QuantityOf(absl::string_view name, int64_t a,
-                                    int64_t b) {
-  v1::ReportDiff::Quantity quantity;
+Quantity QuantityOf(absl::string_view name, int64_t a, int64_t b) {
+  Quantity quantity;
   quantity.set_name(std::string(name));
   quantity.set_a(a);
   quantity.set_b(b);
@@ -108,6 +109,18 @@ void AddTotals(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
   add("ram_bytes", a.memory().ram_bytes(), b.memory().ram_bytes());
   add("sram_peak_bytes", a.memory().sram_peak_bytes(),
       b.memory().sram_peak_bytes());
+  // What only one of the targets has does not compare.
+  std::map<std::string, int64_t> of_b;
+  for (const v1::MemoryUse& use : b.memory().memories()) {
+    of_b.emplace(use.name(), use.used_bytes());
+  }
+  for (const v1::MemoryUse& use : a.memory().memories()) {
+    const auto other = of_b.find(use.name());
+    if (other == of_b.end()) continue;
+    add(absl::StrCat(kMemoryPrefix, use.name()), use.used_bytes(),
+        other->second);
+    of_b.erase(other);
+  }
 }
 
 void AddValues(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
@@ -192,7 +205,7 @@ uint64_t Magnitude(int64_t value) {
 
 absl::Status NotAReport(absl::string_view source, std::string why) {
   return UsageError(absl::StrCat("'", source, "' holds no report: ", why),
-                    "report diff", "what `edgekiln profile --json` prints",
+                    source, "what `edgekiln profile --json` prints",
                     "write it with: edgekiln profile ... --json > FILE");
 }
 
@@ -219,33 +232,6 @@ v1::ReportDiff DiffReports(const v1::Report& a, absl::string_view a_source,
     *diff.add_layers() = std::move(layer);
   }
   return diff;
-}
-
-absl::Status CheckRegression(const v1::ReportDiff& diff, double percent) {
-  for (const v1::ReportDiff::Quantity& total : diff.totals()) {
-    if (total.name() != "cycles" && total.name() != "ram_bytes" &&
-        total.name() != "flash_bytes") {
-      continue;
-    }
-    // From nothing to something is more than any percentage.
-    const bool broken =
-        total.has_percent() ? total.percent() > percent : total.b() > total.a();
-    if (!broken) continue;
-    const std::string grown =
-        total.has_percent() ? absl::StrFormat(" (%+.2f %%)", total.percent())
-                            : std::string();
-    return MakeError(
-        absl::StatusCode::kFailedPrecondition,
-        {.fault = Fault::kUser,
-         .reason = kReasonGate,
-         .what =
-             absl::StrCat(total.name(), " grew from ", GroupDigits(total.a()),
-                          " to ", GroupDigits(total.b()), grown),
-         .where = absl::StrCat(diff.a().source(), " to ", diff.b().source()),
-         .limit = absl::StrFormat("--max-regression %g %%", percent),
-         .fix = "look at the first layers of the table"});
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,

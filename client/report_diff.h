@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "edgekiln/v1/report.pb.h"
@@ -18,10 +17,6 @@ namespace edgekiln::client {
 // `b_source` say in the result where the reports come from.
 v1::ReportDiff DiffReports(const v1::Report& a, absl::string_view a_source,
                            const v1::Report& b, absl::string_view b_source);
-
-// GATE_FAILED (exit code 3), naming the first, if cycles, RAM or flash grew by
-// more than `percent`.
-absl::Status CheckRegression(const v1::ReportDiff& diff, double percent);
 
 // What `--json` printed: a Report, or a list of them. `json` is hostile. A
 // usage error naming `source` for anything else.

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -145,40 +146,43 @@ TEST(ReportDiffTest, LayersOfOneIdAreMatchedInOrder) {
   EXPECT_EQ(added, 1);
 }
 
-TEST(ReportDiffTest, RegressionGate) {
-  const struct {
-    const char* name;
-    int64_t cycles, flash, ram;
-    double percent;
-    const char* broken;  // Empty: passes.
-  } kCases[] = {
-      {"equal", 100, 100, 100, 0, ""},
-      {"less", 50, 50, 50, 0, ""},
-      {"at the limit", 102, 100, 100, 2, ""},
-      {"cycles", 103, 100, 100, 2, "cycles grew from 100 to 103 (+3.00 %)"},
-      {"flash", 90, 101, 100, 0.5, "flash_bytes grew"},
-      {"ram", 90, 100, 110, 0.5, "ram_bytes grew"},
-  };
-  v1::Report a;
-  a.mutable_totals()->set_cycles(100);
-  a.mutable_memory()->set_flash_bytes(100);
-  a.mutable_memory()->set_ram_bytes(100);
-  for (const auto& test : kCases) {
-    v1::Report b;
-    b.mutable_totals()->set_cycles(test.cycles);
-    b.mutable_memory()->set_flash_bytes(test.flash);
-    b.mutable_memory()->set_ram_bytes(test.ram);
-    const absl::Status status =
-        CheckRegression(DiffReports(a, "a", b, "b"), test.percent);
-    EXPECT_EQ(status.ok(), std::string(test.broken).empty()) << test.name;
-    if (status.ok()) continue;
-    EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << test.name;
-    EXPECT_NE(status.message().find(test.broken), absl::string_view::npos)
-        << status;
+// By the target's own names, once; what one side does not have, neither shows.
+TEST(ReportDiffTest, MemoriesThatBothHaveReplaceTheUnnamedOnes) {
+  v1::Report a = Before();
+  v1::Report b = After();
+  for (const auto& [name, bytes] :
+       {std::pair{"rom", 100}, std::pair{"dtcm", 50}, std::pair{"l1", 8}}) {
+    v1::MemoryUse& use = *a.mutable_memory()->add_memories();
+    use.set_name(name);
+    use.set_used_bytes(bytes);
   }
-  // From nothing to something.
-  EXPECT_FALSE(
-      CheckRegression(DiffReports(v1::Report(), "a", a, "b"), 1000).ok());
+  *b.mutable_memory()->add_memories() = a.memory().memories(0);
+  *b.mutable_memory()->add_memories() = a.memory().memories(1);
+  b.mutable_memory()->mutable_memories(1)->set_used_bytes(75);
+  const v1::ReportDiff diff = DiffReports(a, "a", b, "b");
+  const std::string text = RenderReportDiff(diff, Style::Plain());
+  EXPECT_NE(
+      text.find("memory.rom             100      100             -      -"),
+      std::string::npos)
+      << text;
+  EXPECT_NE(
+      text.find("memory.dtcm             50       75           +25  +50.0"),
+      std::string::npos)
+      << text;
+  for (const char* absent : {"memory.l1", "flash_bytes", "sram_peak_bytes"}) {
+    EXPECT_EQ(text.find(absent), std::string::npos) << text;
+  }
+}
+
+TEST(ReportDiffTest, AccuracyOfOneSideIsShownWithoutAChange) {
+  v1::Report b = After();
+  b.clear_accuracy();
+  const v1::ReportDiff diff = DiffReports(Before(), "a", b, "b");
+  EXPECT_FALSE(diff.accuracy().has_points());
+  const std::string text = RenderReportDiff(diff, Style::Plain());
+  EXPECT_NE(text.find("accuracy           90.00 %      -       -      -"),
+            std::string::npos)
+      << text;
 }
 
 TEST(ReportDiffTest, ReadsWhatJsonPrinted) {

@@ -128,12 +128,15 @@ v1::Report CompileJob::NewReport(int target) const {
   return report;
 }
 
-// With what they warn of: each says it once, in the order of the stages.
+// With what they warn of: each says it once, in the order of the stages. Where
+// a target fails, others may have started beside it; whether they got to their
+// end is chance, and what they warn of would differ from run to run.
 void AddStages(const StageSequence& stages, v1::Report& report) {
-  for (const std::shared_ptr<PendingStage>& stage : stages.stages()) {
+  for (const std::shared_ptr<SequenceStage>& stage : stages.stages()) {
     v1::Report::Stage record = stage->Record();
     if (record.name().empty()) continue;
     *report.add_stages() = std::move(record);
+    if (!stage->awaited()) continue;
     // It is over, so that this does not block.
     const absl::StatusOr<v1::StageResult> result = stage->Wait();
     if (result.ok()) AddWarnings(*result, report);
@@ -141,6 +144,8 @@ void AddStages(const StageSequence& stages, v1::Report& report) {
 }
 
 JobResult CompileJob::Finish() {
+  // Blocks: all who ask for results have done so from here on.
+  const absl::StatusOr<Reference>* reference = model_.reference();
   for (TargetRun& run : runs_) {
     if (!run.status.ok()) {
       if (result_.status.ok()) result_.status = run.status;
@@ -148,7 +153,6 @@ JobResult CompileJob::Finish() {
     }
     run.report.set_calibration(model_.calibration());
     AddStages(model_.stages(), run.report);
-    const absl::StatusOr<Reference>* reference = model_.reference();
     if (reference != nullptr && reference->ok()) {
       AddStages((*reference)->stages, run.report);
     }

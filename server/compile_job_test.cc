@@ -160,6 +160,26 @@ TEST_F(CompileJobTest, WarningsOfAllStagesReachTheReport) {
   EXPECT_EQ(result.reports[1].warnings_size(), 0);
 }
 
+// A stage beside the one that failed may or may not have ended by then.
+TEST_F(CompileJobTest, WarningsOfAFailedTargetAreTheSameInEveryRun) {
+  const v1::CreateJobRequest request = Request(
+      "int8 net that warns", {"conv;tiny"}, {v1::PROFILE}, "samples=40 warns");
+  leases_->Block("convert_data");
+  const JobResult slow = Run(request);
+  leases_->Block("");
+  const JobResult fast = Run(request);
+  for (const JobResult& result : {slow, fast}) {
+    EXPECT_FALSE(result.status.ok());
+    ASSERT_EQ(result.reports.size(), 1u);
+    EXPECT_THAT(result.reports[0].warnings(), ElementsAre("N is taken for 1"));
+  }
+  // Where the data was needed, what it warned of is said.
+  const JobResult result = Run(Request("int8 net", {"conv;tiny", "conv;sram=1"},
+                                       {v1::PROFILE}, "samples=40 warns"));
+  ASSERT_EQ(result.reports.size(), 2u);
+  EXPECT_THAT(result.reports[1].warnings(), ElementsAre("pixels are dark"));
+}
+
 TEST_F(CompileJobTest, WarningsOfTheModelReachTheReportAndTheDescription) {
   const JobResult result = Run(Request("int8 net that warns", {"conv;sram=64"},
                                        {v1::INSPECT, v1::PROFILE}));

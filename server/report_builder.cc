@@ -104,6 +104,7 @@ void AddProgram(const v1::StageSummary::Target& target,
   memory.set_flash_bytes(emit.flash_bytes());
   memory.set_ram_bytes(emit.ram_bytes());
   memory.set_sram_peak_bytes(emit.sram_peak_bytes());
+  *memory.mutable_memories() = emit.memories();
 }
 
 void AddBitExact(const v1::StageSummary::Samples& simulated,

@@ -46,6 +46,7 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   simulated.add_engines()->set_busy_cycles(250);
   simulated.add_engines()->set_busy_cycles(10);
   emit.set_ram_bytes(5);
+  for (const char* name : {"rom", "dtcm"}) emit.add_memories()->set_name(name);
   v1::Report report;
   AddProgram(Target(), emit, simulated, report);
   ASSERT_EQ(report.layers_size(), 5);
@@ -63,6 +64,9 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   EXPECT_FALSE(report.engines(0).host());
   EXPECT_TRUE(report.engines(1).host());
   EXPECT_EQ(report.memory().ram_bytes(), 5);
+  ASSERT_EQ(report.memory().memories_size(), 2);
+  EXPECT_EQ(report.memory().memories(0).name(), "rom");
+  EXPECT_EQ(report.memory().memories(1).name(), "dtcm");
 }
 
 TEST(ReportBuilderTest, SurvivesFewerMeasurementsThanLayers) {

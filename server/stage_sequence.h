@@ -3,6 +3,7 @@
 
 // The stages that one part of a job has started.
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
@@ -13,6 +14,25 @@
 #include "server/job_context.h"
 
 namespace edgekiln::server {
+
+// A stage of a sequence. Knows whether its result was asked for. Thread-safe,
+// as every PendingStage.
+class SequenceStage final : public PendingStage {
+ public:
+  explicit SequenceStage(std::shared_ptr<PendingStage> stage)
+      : stage_(std::move(stage)) {}
+
+  absl::StatusOr<v1::StageResult> Wait() override {
+    awaited_ = true;
+    return stage_->Wait();
+  }
+  v1::Report::Stage Record() override { return stage_->Record(); }
+  bool awaited() const { return awaited_; }
+
+ private:
+  const std::shared_ptr<PendingStage> stage_;
+  std::atomic<bool> awaited_ = false;
+};
 
 // For one target, or for all of them. Not thread-safe.
 class StageSequence {
@@ -26,8 +46,8 @@ class StageSequence {
   std::shared_ptr<PendingStage> Start(std::string name,
                                       v1::StageOptions options,
                                       std::vector<v1::BlobRef> inputs) {
-    stages_.push_back(context_->Start(
-        {std::move(name), target_, std::move(options), std::move(inputs)}));
+    stages_.push_back(std::make_shared<SequenceStage>(context_->Start(
+        {std::move(name), target_, std::move(options), std::move(inputs)})));
     return stages_.back();
   }
 
@@ -39,7 +59,7 @@ class StageSequence {
   }
 
   // In the order in which they were started.
-  const std::vector<std::shared_ptr<PendingStage>>& stages() const {
+  const std::vector<std::shared_ptr<SequenceStage>>& stages() const {
     return stages_;
   }
   int target() const { return target_; }
@@ -47,7 +67,7 @@ class StageSequence {
  private:
   JobContext* context_;
   int target_;
-  std::vector<std::shared_ptr<PendingStage>> stages_;
+  std::vector<std::shared_ptr<SequenceStage>> stages_;
 };
 
 }  // namespace edgekiln::server

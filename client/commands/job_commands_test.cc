@@ -16,6 +16,7 @@
 #include "client/commands/profile.h"
 #include "client/commands/run.h"
 #include "client/commands/validate.h"
+#include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/interrupt.h"
 #include "client/job_output.h"
@@ -140,6 +141,50 @@ TEST_F(CommandsTest, MismatchesFailTheGateAndTheReportIsStillShown) {
       Run(RunProfile, {"profile", model_, "--target", "a"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
   EXPECT_NE(out_.find("NOT EXACT"), std::string::npos);
+}
+
+TEST_F(CommandsTest, GatesAreInTheJsonKeptOrBroken) {
+  connection_.reports = {NewReport("a"), NewReport("b")};
+  connection_.reports[1].mutable_totals()->set_cycles(9);
+  std::vector<std::string> args = {"profile", model_,        "--target",
+                                   "a",       "--json",      "--target",
+                                   "b",       "--max-cycles"};
+  args.push_back("9");
+  absl::Status status = Run(RunProfile, args);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_NE(out_.find("\"passed\": true"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("\"passed\": false"), std::string::npos) << out_;
+  out_.clear();
+  args.back() = "4";
+  status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_EQ(LinesOf(status).size(), 2u);
+  EXPECT_EQ(out_[0], '[');
+  EXPECT_NE(out_.find("\"passed\": false"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("\"passed\": true"), std::string::npos) << out_;
+}
+
+TEST_F(CommandsTest, AMemoryThatNoTargetHasIsUsage) {
+  v1::Report report = NewReport("a");
+  report.mutable_memory()->add_memories()->set_name("flash");
+  connection_.reports = {report};
+  const absl::Status status =
+      Run(RunCompile,
+          {"compile", model_, "--target", "a", "--max-memory", "rom=4KiB"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_TRUE(absl::StrContains(GetErrorDetail(status)->need, "flash"));
+  EXPECT_EQ(out_, "");
+}
+
+TEST_F(CommandsTest, CompileWritesItsFilesAndThenFailsTheGate) {
+  connection_.reports = {NewReport("a")};
+  connection_.AddArtifact("manifest.json", 0, "one");
+  const std::string out = folder_ + "/out";
+  const absl::Status status =
+      Run(RunCompile,
+          {"compile", model_, "--target", "a", "-o", out, "--max-cycles", "1"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_EQ(Get(out + "/manifest.json"), "one");
 }
 
 TEST_F(CommandsTest, CompileWritesTheBundle) {

@@ -12,6 +12,7 @@
 #include "client/commands/report.h"
 #include "client/commands/targets.h"
 #include "client/exit_code.h"
+#include "client/render/json.h"
 #include "client/testing/commands_fixture.h"
 
 namespace edgekiln::client {
@@ -60,12 +61,9 @@ TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {
   connection_.reports = {NewReport("a"), NewReport("b")};
   connection_.reports[1].mutable_totals()->set_cycles(10);
   connection_.job.set_reports(2);
-  // Which of the two?
-  absl::Status status = Run(RunReportDiff, {"report", "diff", "7", "7"});
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
-  EXPECT_NE(status.message().find("a, b"), absl::string_view::npos) << status;
-  status = Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
-                               "--target", "none"});
+  absl::Status status =
+      Run(RunReportDiff,
+          {"report", "diff", "7", "7", "--target", "a", "--target", "none"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
   ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", "7", "7", "--target", "a",
                                   "--target", "b"})
@@ -82,6 +80,85 @@ TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {
                                "--max-regression", "10"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
   EXPECT_NE(out_.find("\"percent\": 25"), std::string::npos) << out_;
+}
+
+TEST_F(CommandsTest, ReportDiffComparesTargetByTarget) {
+  connection_.reports = {NewReport("a"), NewReport("b"), NewReport("c")};
+  connection_.job.set_reports(3);
+  connection_.reports[1].mutable_totals()->set_cycles(10);
+  const std::string both = Put("both.json", R"([
+      {"totals": {"cycles": 11}, "target_name": "b"},
+      {"totals": {"cycles": 4}, "target_name": "a"}])");
+  absl::Status status = Run(RunReportDiff, {"report", "diff", "7", both,
+                                            "--json", "--max-regression", "5"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_EQ(GetErrorDetail(status)->what,
+            "cycles grew from 10 to 11 (+10.00 %)");
+  EXPECT_EQ(GetErrorDetail(status)->where, "7 to " + both + ", b");
+  EXPECT_EQ(out_[0], '[');
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", "7", both}).ok());
+  EXPECT_NE(out_.find("only in A, not compared: c"), std::string::npos) << out_;
+
+  // One of the baseline's targets.
+  out_.clear();
+  const std::string one =
+      Put("one.json", R"({"totals": {"cycles": 4}, "target_name": "b"})");
+  ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", "7", one, "--json"}).ok());
+  EXPECT_EQ(out_[0], '{');
+  EXPECT_NE(out_.find("\"change\": -6"), std::string::npos) << out_;
+
+  // Of what has no baseline nothing can be said.
+  status = Run(RunReportDiff, {"report", "diff", both, "7"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_EQ(GetErrorDetail(status)->what, "'" + both + "' has no report of c");
+  EXPECT_EQ(GetErrorDetail(status)->need, "one of the targets a, b");
+}
+
+TEST_F(CommandsTest, ReportBaselineHasNothingOfTheRun) {
+  v1::Report a = NewReport("a");
+  a.add_stages()->set_name("import");
+  a.add_gates()->set_name("cycles");
+  a.add_layers()->set_id("conv1");
+  connection_.reports = {NewReport("b"), a};
+  connection_.job.set_reports(2);
+  ASSERT_TRUE(Run(RunReportBaseline, {"report", "baseline", "7"}).ok());
+  for (const char* field : {"job_id", "stages", "gates"}) {
+    EXPECT_EQ(out_.find(field), std::string::npos) << out_;
+  }
+  // Sorted, whatever the order of --target was.
+  EXPECT_LT(out_.find("\"target_name\": \"a\""),
+            out_.find("\"target_name\": \"b\""));
+  const std::string file = folder_ + "/baseline.json";
+  ASSERT_TRUE(
+      Run(RunReportBaseline, {"report", "baseline", "7", "-o", file}).ok());
+  const std::string baseline = Get(file);
+  EXPECT_EQ(out_.find(baseline), 0u) << out_;
+  EXPECT_NE(out_.find("wrote " + file), std::string::npos) << out_;
+
+  // Of a file with the same reports the same; `report diff` takes it.
+  const v1::Report b = NewReport("b");
+  const std::string run = Put("run.json", ToJsonArray({&b, &a}));
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportBaseline, {"report", "baseline", run}).ok());
+  EXPECT_EQ(baseline, out_);
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportDiff, {"report", "diff", file, "7"}).ok());
+  EXPECT_NE(out_.find("on a"), std::string::npos) << out_;
+}
+
+TEST_F(CommandsTest, ReportBaselineOfNothing) {
+  const std::string failed = Put(
+      "failed.json", R"({"error": {"fault": "USER", "what": "does not fit"}})");
+  EXPECT_EQ(ExitCodeFor(Run(RunReportBaseline, {"report", "baseline", failed})),
+            ExitCode::kModel);
+  EXPECT_EQ(ExitCodeFor(Run(RunReportBaseline,
+                            {"report", "baseline", folder_ + "/no.json"})),
+            ExitCode::kUsage);
+  EXPECT_EQ(ExitCodeFor(Run(RunReportBaseline,
+                            {"report", "baseline", "7", "-o", folder_})),
+            ExitCode::kUsage);
+  EXPECT_EQ(out_, "");
 }
 
 TEST_F(CommandsTest, ReportDiffOfNothing) {

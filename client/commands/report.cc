@@ -1,6 +1,9 @@
 #include "client/commands/report.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <map>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -10,6 +13,8 @@
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/job_output.h"
+#include "client/regression.h"
 #include "client/render/json.h"
 #include "client/render/report_diff.h"
 #include "client/report_diff.h"
@@ -18,6 +23,9 @@ namespace edgekiln::client {
 namespace {
 
 constexpr int64_t kMaxReportBytes = int64_t{64} << 20;
+
+// What one run or its caller put in; the rest is the same for everybody.
+std::set<std::string> VolatileFields() { return {"job_id", "stages", "gates"}; }
 
 absl::StatusOr<std::vector<v1::Report>> ReadReports(const std::string& path,
                                                     CommandContext& context) {
@@ -28,8 +36,7 @@ absl::StatusOr<std::vector<v1::Report>> ReadReports(const std::string& path,
         absl::StrCat("'", path, "' ",
                      absl::IsNotFound(json.status()) ? "does not exist"
                                                      : "cannot be read"),
-        "report diff",
-        absl::StrCat("a file of at most ", FormatBytes(kMaxReportBytes)),
+        path, absl::StrCat("a file of at most ", FormatBytes(kMaxReportBytes)),
         "check the path");
   }
   return ParseReports(*json, path);
@@ -45,48 +52,136 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const std::string& id,
   }
   if (!reports.empty()) return reports;
   if (job.has_error()) return StatusFromDetail(job.error());
-  return UsageError(absl::StrCat("job ", id, " has no report"), "report diff",
+  return UsageError(absl::StrCat("job ", id, " has no report"), id,
                     "a job that profiled, validated or compiled, and has ended",
                     absl::StrCat("see edgekiln jobs show ", id));
 }
 
-// The only report, or that of the target that was asked for.
-absl::StatusOr<v1::Report> Choose(std::vector<v1::Report> reports,
-                                  const std::string& source,
-                                  const std::string& target) {
-  std::vector<std::string> names;
-  int found = -1;
-  for (size_t i = 0; i < reports.size(); ++i) {
-    names.push_back(reports[i].target_name());
-    const bool fits = target.empty() || target == names.back();
-    if (fits && found < 0) found = static_cast<int>(i);
-  }
-  if (found < 0 || (target.empty() && reports.size() > 1)) {
-    return UsageError(
-        absl::StrCat("'", source, "' has ",
-                     found < 0 ? absl::StrCat("no report of ", target)
-                               : absl::StrCat(reports.size(), " reports")),
-        "report diff",
-        absl::StrCat("one of the targets ", absl::StrJoin(names, ", ")),
-        "name it with --target; once for both, or first that of A, then of B");
-  }
-  v1::Report& report = reports[static_cast<size_t>(found)];
-  if (report.has_error()) return StatusFromDetail(report.error());
-  return std::move(report);
-}
-
-absl::StatusOr<v1::Report> Load(size_t side, CommandContext& context) {
-  const std::string& source = context.line.names[side];
-  const std::vector<std::string>& targets = context.line.targets;
-  std::string target;
-  if (!targets.empty()) target = targets[side < targets.size() ? side : 0];
+absl::StatusOr<std::vector<v1::Report>> Load(const std::string& source,
+                                             CommandContext& context) {
   absl::StatusOr<std::vector<v1::Report>> reports =
       NamesReportFile(context.files, source) ? ReadReports(source, context)
                                              : FetchReports(source, context);
   EK_RETURN_IF_ERROR(reports.status(), source);
-  EK_ASSIGN_OR_RETURN(v1::Report report,
-                      Choose(*std::move(reports), source, target), source);
+  return reports;
+}
+
+// One side of a comparison.
+struct Side {
+  std::string source;
+  std::vector<v1::Report> reports = {};  // At least one.
+  std::map<std::string, const v1::Report*> by_target = {};
+};
+
+absl::StatusOr<Side> LoadSide(const std::string& source,
+                              CommandContext& context) {
+  Side side{.source = source};
+  EK_ASSIGN_OR_RETURN(side.reports, Load(source, context));
+  for (const v1::Report& report : side.reports) {
+    side.by_target.emplace(report.target_name(), &report);
+  }
+  return side;
+}
+
+// The report of a target, or, for an empty name, the first.
+absl::StatusOr<const v1::Report*> Choose(const Side& side,
+                                         const std::string& target) {
+  const auto found = side.by_target.find(target);
+  const v1::Report* report = target.empty() ? &side.reports.front() : nullptr;
+  if (!target.empty() && found != side.by_target.end()) report = found->second;
+  if (report == nullptr) {
+    return UsageError(
+        absl::StrCat("'", side.source, "' has no report of ", target),
+        side.source,
+        absl::StrCat("one of the targets ",
+                     absl::StrJoin(side.by_target, ", ",
+                                   [](std::string* out, const auto& entry) {
+                                     absl::StrAppend(out, entry.first);
+                                   })),
+        "name it with --target; once for both, or first that of A, then of B");
+  }
+  if (report->has_error()) {
+    return Annotate(StatusFromDetail(report->error()), side.source);
+  }
   return report;
+}
+
+struct Pair {
+  const v1::Report* a = nullptr;
+  const v1::Report* b = nullptr;
+};
+
+absl::Status AddPair(const Side& a, const std::string& a_target, const Side& b,
+                     const std::string& b_target, std::vector<Pair>& pairs) {
+  Pair pair;
+  EK_ASSIGN_OR_RETURN(pair.a, Choose(a, a_target));
+  EK_ASSIGN_OR_RETURN(pair.b, Choose(b, b_target));
+  pairs.push_back(pair);
+  return absl::OkStatus();
+}
+
+// Which report is compared with which: what --target says; else the only one
+// with the only one; else each of B with A's of the same target.
+absl::StatusOr<std::vector<Pair>> Match(const Side& a, const Side& b,
+                                        const std::vector<std::string>& names) {
+  std::vector<Pair> pairs;
+  if (!names.empty()) {
+    EK_RETURN_IF_ERROR(AddPair(a, names.front(), b, names.back(), pairs));
+  } else if (a.reports.size() == 1 && b.reports.size() == 1) {
+    EK_RETURN_IF_ERROR(AddPair(a, "", b, "", pairs));
+  } else {
+    for (const v1::Report& report : b.reports) {
+      const std::string& target = report.target_name();
+      EK_RETURN_IF_ERROR(AddPair(a, target, b, target, pairs));
+    }
+  }
+  return pairs;
+}
+
+// "only in A: dla-64"; empty if all of A's targets were compared, or one was
+// asked for.
+std::string LeftOut(const Side& a, const std::vector<Pair>& pairs,
+                    const std::vector<std::string>& names) {
+  if (!names.empty()) return "";
+  std::set<const v1::Report*> compared;
+  for (const Pair& pair : pairs) compared.insert(pair.a);
+  std::vector<std::string> left;
+  for (const v1::Report& report : a.reports) {
+    if (compared.contains(&report)) continue;
+    left.push_back(CleanText(report.target_name()));
+  }
+  if (left.empty()) return "";
+  return absl::StrCat("\nonly in A, not compared: ", absl::StrJoin(left, ", "),
+                      "\n");
+}
+
+void PrintDiffs(const std::vector<v1::ReportDiff>& diffs,
+                const std::string& left_out, CommandContext& context) {
+  context.progress.Clear();
+  if (context.line.json) {
+    std::vector<const google::protobuf::Message*> messages;
+    for (const v1::ReportDiff& diff : diffs) messages.push_back(&diff);
+    context.print(diffs.size() == 1 ? ToJson(diffs[0]) : ToJsonArray(messages));
+    return;
+  }
+  std::string out;
+  for (const v1::ReportDiff& diff : diffs) {
+    if (!out.empty()) out += "\n";
+    out += RenderReportDiff(diff, context.style);
+  }
+  context.print(out + left_out);
+}
+
+std::string BaselineJson(std::vector<v1::Report> reports) {
+  // The order of --target does not matter to a baseline.
+  std::stable_sort(reports.begin(), reports.end(),
+                   [](const v1::Report& x, const v1::Report& y) {
+                     return x.target_name() < y.target_name();
+                   });
+  if (reports.size() == 1) return ToJson(reports[0], VolatileFields());
+  std::vector<const google::protobuf::Message*> messages;
+  for (const v1::Report& report : reports) messages.push_back(&report);
+  return ToJsonArray(messages, VolatileFields());
 }
 
 }  // namespace
@@ -98,14 +193,40 @@ bool NamesReportFile(FileSystem& files, const std::string& source) {
 
 absl::Status RunReportDiff(CommandContext& context) {
   const CommandLine& line = context.line;
-  EK_ASSIGN_OR_RETURN(const v1::Report a, Load(0, context));
-  EK_ASSIGN_OR_RETURN(const v1::Report b, Load(1, context));
-  const v1::ReportDiff diff = DiffReports(a, line.names[0], b, line.names[1]);
+  EK_ASSIGN_OR_RETURN(const Side a, LoadSide(line.names[0], context));
+  EK_ASSIGN_OR_RETURN(const Side b, LoadSide(line.names[1], context));
+  EK_ASSIGN_OR_RETURN(const std::vector<Pair> pairs, Match(a, b, line.targets));
+  std::vector<v1::ReportDiff> diffs;
+  diffs.reserve(pairs.size());
+  for (const Pair& pair : pairs) {
+    diffs.push_back(DiffReports(*pair.a, a.source, *pair.b, b.source));
+  }
+  PrintDiffs(diffs, LeftOut(a, pairs, line.targets), context);
+  return CheckRegression(diffs, line.regression);
+}
+
+absl::Status RunReportBaseline(CommandContext& context) {
+  const std::string& source = context.line.names[0];
+  const std::string& output = context.line.output;
+  if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
+  EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports, Load(source, context));
+  for (const v1::Report& report : reports) {
+    if (!report.has_error()) continue;
+    return Annotate(StatusFromDetail(report.error()), source);
+  }
+  const std::string json = BaselineJson(std::move(reports));
   context.progress.Clear();
-  context.print(line.json ? ToJson(diff)
-                          : RenderReportDiff(diff, context.style));
-  if (!line.max_regression_percent.has_value()) return absl::OkStatus();
-  return CheckRegression(diff, *line.max_regression_percent);
+  if (output.empty()) {
+    context.print(json);
+    return absl::OkStatus();
+  }
+  EK_RETURN_IF_ERROR(WriteOutputFile(output, json, context));
+  if (!context.line.json) {
+    context.print(absl::StrCat("wrote ", CleanText(output), "  ",
+                               FormatBytes(static_cast<int64_t>(json.size())),
+                               "\n"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace edgekiln::client

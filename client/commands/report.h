@@ -1,7 +1,7 @@
 #ifndef EK_CLIENT_COMMANDS_REPORT_H_
 #define EK_CLIENT_COMMANDS_REPORT_H_
 
-// `edgekiln report diff`.
+// `edgekiln report diff` and `report baseline`.
 
 #include <string>
 
@@ -11,12 +11,16 @@
 
 namespace edgekiln::client {
 
-// Prints what changed between two reports. GATE_FAILED with --max-regression
-// if it is broken.
+// Prints what changed between two reports, or between those of the same targets
+// in two lists of them. GATE_FAILED if that breaks --max-regression or
+// --max-accuracy-drop.
 absl::Status RunReportDiff(CommandContext& context);
 
-// Whether A or B of `report diff` is a file and not a job: a path with '/', or
-// ending in .json, or an existing file.
+// Writes reports without what differs from run to run, sorted by target.
+absl::Status RunReportBaseline(CommandContext& context);
+
+// Whether a source of `report diff` or `report baseline` is a file and not a
+// job: a path with '/', or ending in .json, or an existing file.
 bool NamesReportFile(FileSystem& files, const std::string& source);
 
 }  // namespace edgekiln::client

@@ -21,12 +21,16 @@ std::string PathOf(const v1::ErrorDetail& error) {
 }  // namespace
 
 std::string RenderError(const v1::ErrorDetail& error, const Style& style,
-                        absl::string_view label) {
+                        absl::string_view label,
+                        const std::vector<std::string>& lines) {
   std::string what = CleanText(error.what());
   if (what.empty()) what = CleanText(error.message());
   if (what.empty()) what = "no reason was given";
   std::string out =
       absl::StrCat(style.Red(absl::StrCat(label, ":")), " ", what, "\n");
+  for (const std::string& one : lines) {
+    absl::StrAppend(&out, "  - ", CleanText(one), "\n");
+  }
   const auto line = [&](absl::string_view name, const std::string& text) {
     if (text.empty()) return;
     absl::StrAppend(&out, "  ", style.Bold(name), CleanText(text), "\n");

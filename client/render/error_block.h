@@ -4,16 +4,19 @@
 // An error as a person reads it:
 //
 //   error: WHAT
+//     - LINE
 //     where: ...
 //     limit: ...
 //     need:  ...
 //     fix:   ...
 //     (reason REASON, fault USER)
 //
-// Empty fields are left out. What the message knows beyond `what`, the path the
-// error came along, is one more line "while: ...".
+// Lines are the errors that one error consists of. Empty fields are left out.
+// What the message knows beyond `what`, the path the error came along, is one
+// more line "while: ...".
 
 #include <string>
+#include <vector>
 
 #include "client/render/text.h"
 #include "edgekiln/v1/error.pb.h"
@@ -22,7 +25,8 @@ namespace edgekiln::client {
 
 // `label` is "error" or, for problems that stop nothing, "problem".
 std::string RenderError(const v1::ErrorDetail& error, const Style& style,
-                        absl::string_view label = "error");
+                        absl::string_view label = "error",
+                        const std::vector<std::string>& lines = {});
 
 }  // namespace edgekiln::client
 

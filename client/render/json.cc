@@ -26,8 +26,12 @@ std::string ShortestFloat(Float value) {
   if (std::isnan(value)) return "\"NaN\"";
   if (std::isinf(value)) return value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
   char buffer[64];
+  // A limit of 100000 cycles is not written 1e+05.
+  const bool whole = std::trunc(value) == value && std::abs(value) < 1e15;
   const std::to_chars_result end =
-      std::to_chars(buffer, buffer + sizeof(buffer), value);
+      whole ? std::to_chars(buffer, buffer + sizeof(buffer), value,
+                            std::chars_format::fixed)
+            : std::to_chars(buffer, buffer + sizeof(buffer), value);
   return std::string(buffer, end.ptr);
 }
 
@@ -85,6 +89,10 @@ std::string DurationText(const Message& message) {
 
 class Printer {
  public:
+  // Without these fields of the outermost message.
+  explicit Printer(std::set<std::string> without = {})
+      : without_(std::move(without)) {}
+
   std::string Print(const Message& message) {
     out_.clear();
     PrintMessage(message, 0);
@@ -110,6 +118,7 @@ class Printer {
           !message.GetReflection()->HasField(message, &field)) {
         continue;
       }
+      if (depth == 0 && without_.contains(field.name())) continue;
       if (!first) out_ += ',';
       first = false;
       NewLine(depth + 1);
@@ -224,6 +233,7 @@ class Printer {
     return "null";
   }
 
+  const std::set<std::string> without_;
   std::string out_;
 };
 
@@ -239,15 +249,17 @@ std::string Indented(absl::string_view json) {
 
 }  // namespace
 
-std::string ToJson(const Message& message) {
-  return Printer().Print(message) + "\n";
+std::string ToJson(const Message& message,
+                   const std::set<std::string>& without) {
+  return Printer(without).Print(message) + "\n";
 }
 
-std::string ToJsonArray(const std::vector<const Message*>& messages) {
+std::string ToJsonArray(const std::vector<const Message*>& messages,
+                        const std::set<std::string>& without) {
   std::string out = "[";
   for (size_t i = 0; i < messages.size(); ++i) {
     absl::StrAppend(&out, i == 0 ? "\n  " : ",\n  ",
-                    Indented(Printer().Print(*messages[i])));
+                    Indented(Printer(without).Print(*messages[i])));
   }
   return out + (messages.empty() ? "]\n" : "\n]\n");
 }

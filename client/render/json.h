@@ -13,6 +13,7 @@
 // "1.5s"), bytes are base64, infinities and NaN are the strings protobuf uses.
 // Map fields do not occur in our API and are printed as lists of entries.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,12 +22,15 @@
 
 namespace edgekiln::client {
 
-// Indented, ending in a newline.
-std::string ToJson(const google::protobuf::Message& message);
+// Indented, ending in a newline. Fields of the message itself that are in
+// `without` are left out.
+std::string ToJson(const google::protobuf::Message& message,
+                   const std::set<std::string>& without = {});
 
 // A JSON array of the messages.
 std::string ToJsonArray(
-    const std::vector<const google::protobuf::Message*>& messages);
+    const std::vector<const google::protobuf::Message*>& messages,
+    const std::set<std::string>& without = {});
 
 // {"<key>": <message>}.
 std::string ToJsonWrapped(absl::string_view key,

@@ -4,7 +4,9 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
@@ -70,6 +72,15 @@ TEST(ToJsonTest, FloatsAreShortestAndRoundTrip) {
             "  \"axis\": 0\n"
             "}\n");
   v1::Report::Stage stage;
+  for (const auto& [value, text] :
+       {std::pair{1e5, "100000"}, std::pair{-65536.0, "-65536"},
+        std::pair{123456789012345.0, "123456789012345"},
+        std::pair{1e20, "1e+20"}, std::pair{1e5 + 0.5, "100000.5"}}) {
+    stage.set_seconds(value);
+    EXPECT_NE(ToJson(stage).find(absl::StrCat("\"seconds\": ", text, ",")),
+              std::string::npos)
+        << ToJson(stage);
+  }
   stage.set_seconds(0.1 + 0.2);
   EXPECT_NE(ToJson(stage).find("\"seconds\": 0.30000000000000004"),
             std::string::npos);
@@ -99,6 +110,18 @@ TEST(ToJsonTest, TimesOneofsAndUnknownEnums) {
   options.mutable_run_deadline()->set_nanos(500'000'000);
   EXPECT_NE(ToJson(options).find("\"run_deadline\": \"1.5s\""),
             std::string::npos);
+}
+
+// Of the outermost message only.
+TEST(ToJsonTest, FieldsCanBeLeftOut) {
+  v1::Report::Stage stage;
+  EXPECT_EQ(ToJson(stage, {"cache", "seconds", "cpu_seconds"}),
+            "{\n  \"name\": \"\"\n}\n");
+  v1::ListTargetsResponse targets;
+  targets.add_targets();
+  EXPECT_NE(ToJson(targets, {"name", "text"}).find("\"name\""),
+            std::string::npos);
+  EXPECT_EQ(ToJsonArray({&targets}, {"targets"}), "[\n  {}\n]\n");
 }
 
 TEST(ToJsonTest, ArrayAndWrapped) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "client/render/gate.h"
 
 namespace edgekiln::client {
 namespace {
@@ -82,6 +83,27 @@ std::string Layers(const v1::Report& report, const Style& style) {
   return table.Render(style) + "\n";
 }
 
+// "flash 57.0 KiB of 64 MiB   ram 3.8 KiB of 64 MiB".
+std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
+  std::vector<std::string> parts;
+  for (const v1::MemoryUse& use : memory.memories()) {
+    std::string capacity = FormatBytes(use.capacity_bytes());
+    // Capacities are round.
+    const size_t zero = capacity.find(".0 ");
+    if (zero != std::string::npos) capacity.erase(zero, 2);
+    parts.push_back(absl::StrCat(CleanText(use.name()), " ",
+                                 FormatBytes(use.used_bytes()), " of ",
+                                 capacity));
+  }
+  // Of a daemon that does not tell memories by name yet.
+  if (parts.empty()) {
+    parts = {absl::StrCat("flash ", FormatBytes(memory.flash_bytes())),
+             absl::StrCat("RAM ", FormatBytes(memory.ram_bytes())),
+             absl::StrCat("SRAM peak ", FormatBytes(memory.sram_peak_bytes()))};
+  }
+  return Line("memory", absl::StrJoin(parts, "   "), style);
+}
+
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
@@ -109,14 +131,16 @@ std::string Totals(const v1::Report& report, const Style& style) {
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
     out += Line("engine", text, style);
   }
-  if (report.has_memory()) {
-    const v1::Report::Memory& memory = report.memory();
-    out += Line(
-        "memory",
-        absl::StrCat("flash ", FormatBytes(memory.flash_bytes()), "   RAM ",
-                     FormatBytes(memory.ram_bytes()), "   SRAM peak ",
-                     FormatBytes(memory.sram_peak_bytes())),
-        style);
+  if (report.has_memory()) out += MemoryLine(report.memory(), style);
+  return out;
+}
+
+std::string GateLines(const v1::Report& report, const Style& style) {
+  std::string out;
+  for (const v1::Report::Gate& gate : report.gates()) {
+    const std::string text = GateText(gate);
+    out += gate.passed() ? Line("gate", style.Green(text), style)
+                         : Line("GATE BROKEN", style.Red(text), style);
   }
   return out;
 }
@@ -262,6 +286,7 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   out += Totals(report, style);
   if (report.has_accuracy()) out += AccuracyLine(report.accuracy(), style);
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
+  out += GateLines(report, style);
   out += HostLayers(report, style);
   out += Notes(report, style);
   if (report.stages_size() > 0) {

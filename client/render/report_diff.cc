@@ -1,9 +1,11 @@
 #include "client/render/report_diff.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -67,14 +69,26 @@ std::string Totals(const v1::ReportDiff& diff, const Style& style) {
                      {"CHANGE", Align::kRight},
                      {"%", Align::kRight}});
   const auto add = [&table](const v1::ReportDiff::Quantity& total) {
-    table.AddRow({total.name(), GroupDigits(total.a()), GroupDigits(total.b()),
+    table.AddRow({CleanText(total.name()), GroupDigits(total.a()),
+                  GroupDigits(total.b()),
                   total.change() == 0 ? "-" : Signed(total.change()),
                   total.has_percent() && total.change() != 0
                       ? PercentText(total.percent())
                       : "-"},
                  total.change());
   };
-  for (const v1::ReportDiff::Quantity& total : diff.totals()) add(total);
+  // Said once: by the names of the target's memories, where both have them.
+  const auto& totals = diff.totals();
+  const bool named =
+      std::any_of(totals.begin(), totals.end(), [](const auto& total) {
+        return absl::StartsWith(total.name(), "memory.");
+      });
+  for (const v1::ReportDiff::Quantity& total : totals) {
+    const bool unnamed = total.name() == "flash_bytes" ||
+                         total.name() == "ram_bytes" ||
+                         total.name() == "sram_peak_bytes";
+    if (!named || !unnamed) add(total);
+  }
   if (diff.has_mismatches()) add(diff.mismatches());
   if (diff.has_accuracy()) {
     const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();

@@ -49,7 +49,22 @@ TEST(RenderReportTest, Full) {
       cycles: 500
       reason: "no pattern of dla matches softmax"
     }
-    memory { flash_bytes: 98406 ram_bytes: 2048 sram_peak_bytes: 2048 }
+    memory {
+      flash_bytes: 98406
+      ram_bytes: 2048
+      sram_peak_bytes: 2048
+      memories { name: "rom" used_bytes: 98406 capacity_bytes: 67108864 }
+      memories { name: "dtcm" used_bytes: 2048 capacity_bytes: 98500 }
+    }
+    gates {
+      name: "cycles"
+      limit: 2500
+      value: 2000
+      unit: "cycles"
+      layer: "conv1"
+      passed: true
+    }
+    gates { name: "memory.dtcm" limit: 1024 value: 2048 unit: "bytes" }
     accuracy {
       metric: "top1"
       value: 0.83
@@ -76,15 +91,29 @@ cycles      2 000 (cycle-approximate)   latency 0.02 ms   98 304 MACs
 dma         read 4.0 KiB   written 100 B
 engine      dla   100 MHz   busy 1 500 cycles
 engine      host   100 MHz   busy 500 cycles
-memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 2.0 KiB
+memory      rom 96.1 KiB of 64 MiB   dtcm 2.0 KiB of 96.2 KiB
 accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
 bit-exact   1 234 567 values compared, 0 mismatches
+gate        cycles 2 000, at most 2 500
+GATE BROKEN memory.dtcm 2.0 KiB, at most 1.0 KiB: 1.0 KiB too many (+100.0 %)
 on host     softmax: no pattern of dla matches softmax
 warning     input 'x' is stored NCHW
 
 STAGE     CACHE            TIME     CPU
 import    HIT                 -       -
 simulate  1 HIT, 2 MISS  750 ms  650 ms
+)");
+}
+
+// As an older daemon tells them.
+TEST(RenderReportTest, MemoriesWithoutNames) {
+  const auto report = Parse<v1::Report>(R"pb(
+    model_name: "net.tflite"
+    memory { flash_bytes: 98406 ram_bytes: 2048 sram_peak_bytes: 17 }
+  )pb");
+  EXPECT_EQ(RenderReport(report, Style::Plain()),
+            R"(net.tflite
+memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 17 B
 )");
 }
 
@@ -196,6 +225,14 @@ TEST(RenderErrorTest, AllFields) {
   while: job 7: stage tile
   (reason SRAM, fault USER)
 )");
+}
+
+TEST(RenderErrorTest, LinesComeFirst) {
+  v1::ErrorDetail error;
+  error.set_what("2 limits are broken");
+  error.set_fix("less");
+  EXPECT_EQ(RenderError(error, Style::Plain(), "error", {"one", "two\x1b"}),
+            "error: 2 limits are broken\n  - one\n  - two?\n  fix:   less\n");
 }
 
 TEST(RenderErrorTest, OnlyWhatIsThere) {

@@ -22,6 +22,9 @@ absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
 struct EmitResult {
   v1::Program program;
   std::string constants;  // Content of flash; Program.segments refer to it.
+  // Bytes used of each of Machine.memories: constants and streams, the peak of
+  // activations, the peak of what engines hold.
+  std::vector<int64_t> memory_bytes;
 };
 
 // `plan` must come from TilePartition on the same arguments; INVALID_ARGUMENT

@@ -46,6 +46,7 @@ class Emitter {
         machine_(machine),
         memories_(memories),
         storage_(dla::StorageOf(graph)),
+        memory_bytes_(machine.memories_size(), 0),
         flash_(machine.memories(memories.flash)) {}
 
   absl::StatusOr<EmitResult> Run() {
@@ -317,6 +318,8 @@ class Emitter {
     }
     program_.set_sram_peak_bytes(
         std::max(program_.sram_peak_bytes(), emitted.sram_peak_bytes));
+    int64_t& peak = memory_bytes_[machine_.engines(engine).scratchpad()];
+    peak = std::max(peak, emitted.sram_peak_bytes);
     AddCycles(emitted.cycles, machine_.engines(engine).clock_hz());
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);
@@ -343,7 +346,13 @@ class Emitter {
     program_.set_flash_bytes(flash_bytes);
     program_.set_ram_bytes(ram_.bytes);
     program_.set_predicted_cycles(predicted_);
-    return EmitResult{std::move(program_), constants};
+    memory_bytes_[memories_.flash] = flash_bytes;
+    memory_bytes_[memories_.ram] = ram_.bytes;
+    EmitResult result;
+    result.program = std::move(program_);
+    result.constants = constants;
+    result.memory_bytes = std::move(memory_bytes_);
+    return result;
   }
 
   const Graph& graph_;
@@ -352,6 +361,7 @@ class Emitter {
   const v1::Machine& machine_;
   const SystemMemories memories_;
   const std::vector<TensorId> storage_;
+  std::vector<int64_t> memory_bytes_;  // Of each memory of the machine.
   FlashImage flash_;
   RamPlan ram_;
   std::map<int32_t, Subgraph> subgraphs_;

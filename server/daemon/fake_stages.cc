@@ -137,6 +137,9 @@ class FakeStage {
       case v1::StageOptions::kResolveTarget:
         return ResolveTarget();
       case v1::StageOptions::kConvertData:
+        if (absl::StrContains(Input("data"), "warns")) {
+          result_.add_warnings("pixels are dark");
+        }
         return Chunks(Number(Input("data"), "samples"),
                       Number(Input("data"), "labelled"),
                       options_.convert_data().chunk_samples());

@@ -7,7 +7,7 @@
 // Models: "int8 ...", "float ..."; "bad ..." is a user error of import.
 // Targets: "capabilities;machine", e.g. "conv;sram=64"; "machine" containing
 // "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
-// Data: "samples=40", "labelled=40".
+// Data: "samples=40", "labelled=40", "warns".
 
 #include <functional>
 #include <map>

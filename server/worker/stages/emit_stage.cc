@@ -30,6 +30,12 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
   summary.set_flash_bytes(emitted.program.flash_bytes());
   summary.set_ram_bytes(emitted.program.ram_bytes());
   summary.set_sram_peak_bytes(emitted.program.sram_peak_bytes());
+  for (int i = 0; i < machine.memories_size(); ++i) {
+    v1::MemoryUse& use = *summary.add_memories();
+    use.set_name(machine.memories(i).name());
+    use.set_used_bytes(emitted.memory_bytes[i]);
+    use.set_capacity_bytes(machine.memories(i).capacity_bytes());
+  }
   *summary.mutable_program() = ToProto(DigestOf(program));
   output.Add("program", std::move(program));
   output.Add("constants", std::move(emitted.constants));
