@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "client/render/headline.h"
 
 namespace edgekiln::client {
 namespace {
@@ -38,11 +39,14 @@ std::string LowerName(std::string name) {
 }
 
 std::string Heading(const v1::Report& report, const Style& style) {
+  const std::string headline = Headline(report);
+  const std::string first =
+      headline.empty() ? "" : style.Yellow(headline) + "\n";
   std::string title = CleanText(report.model_name());
   if (title.empty()) title = "model";
   const std::string target = CleanText(report.target_name());
   if (!target.empty()) absl::StrAppend(&title, " on ", target);
-  return style.Bold(title) + "\n";
+  return first + style.Bold(title) + "\n";
 }
 
 std::string Layers(const v1::Report& report, const Style& style) {
@@ -109,6 +113,21 @@ std::string Totals(const v1::Report& report, const Style& style) {
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
     out += Line("engine", text, style);
   }
+  if (totals.cycles() > 0 && report.layers_size() > 0) {
+    const auto share = [](int64_t part, int64_t whole) {
+      return FormatPercent(
+          static_cast<double>(part) / static_cast<double>(whole), 1);
+    };
+    std::string text = absl::StrCat(
+        share(totals.host_cycles(), totals.cycles()), " of cycles");
+    if (totals.macs() > 0) {
+      absl::StrAppend(
+          &text, "   ",
+          share(totals.macs() - totals.engine_macs(), totals.macs()),
+          " of MACs");
+    }
+    out += Line("host share", text, style);
+  }
   if (report.has_memory()) {
     const v1::Report::Memory& memory = report.memory();
     out += Line(
@@ -162,7 +181,7 @@ std::string HostLayers(const v1::Report& report, const Style& style) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
-    const std::string reason = CleanText(layer.reason());
+    const std::string reason = CleanText(CommonReason(layer.reason()));
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& g) { return g.first == reason; });
     if (group == groups.end()) {
