@@ -32,7 +32,8 @@ class Groups {
         std::find_if(groups_.begin(), groups_.end(),
                      [&](const Group& g) { return g.reason == common; });
     if (group == groups_.end()) {
-      group = groups_.insert(groups_.end(), Group{.reason = common});
+      group = groups_.insert(groups_.end(), Group{});
+      group->reason = common;
     }
     const std::string kind = CleanText(op);
     if (std::find(group->ops.begin(), group->ops.end(), kind) ==
@@ -84,7 +85,7 @@ std::string LittleOnEngines(absl::string_view target, int64_t engine_macs,
 
 }  // namespace
 
-std::string CommonReason(std::string reason) {
+std::string CommonReason(absl::string_view reason) {
   std::string common;
   int depth = 0;
   for (const char c : reason) {

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "absl/strings/string_view.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/report.pb.h"
 
@@ -13,7 +14,7 @@ namespace edgekiln::client {
 
 // What a reason for the host says of every layer that has it: the text without
 // the details of one layer, which stand in parentheses.
-std::string CommonReason(std::string reason);
+std::string CommonReason(absl::string_view reason);
 
 // Says so if the engines run less than half of the MACs, or the host takes more
 // than half of the cycles; with the reason that costs most cycles.
