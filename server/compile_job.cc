@@ -141,11 +141,11 @@ void WarnOfUnusedCalibration(const v1::CreateJobRequest& request,
       !model.calibration().empty()) {
     return;
   }
-  report.add_warnings(absl::StrCat(
-      "the calibration data is not used: ",
-      !WantsProgram(request)
-          ? "without a target nothing is quantized"
-          : "the model came quantized and keeps its own ranges"));
+  report.add_warnings(
+      absl::StrCat("the calibration data is not used: ",
+                   !WantsProgram(request)
+                       ? "without a target nothing is quantized"
+                       : "the model came quantized and keeps its own ranges"));
 }
 
 // With what they warn of: each says it once, in the order of the stages.

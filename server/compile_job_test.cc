@@ -200,9 +200,9 @@ TEST_F(CompileJobTest, CalibrationDataThatIsNotUsedIsSaid) {
     if (*test.why == '\0') {
       EXPECT_THAT(warnings, IsEmpty()) << test.model;
     } else {
-      EXPECT_THAT(warnings, ElementsAre(AllOf(
-                                HasSubstr("calibration data is not used"),
-                                HasSubstr(test.why))))
+      EXPECT_THAT(warnings,
+                  ElementsAre(AllOf(HasSubstr("calibration data is not used"),
+                                    HasSubstr(test.why))))
           << test.model;
     }
   }

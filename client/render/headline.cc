@@ -67,8 +67,8 @@ class Groups {
   }
 
   static std::string Share(int64_t part, int64_t whole) {
-    return FormatPercent(
-        static_cast<double>(part) / static_cast<double>(whole), 0);
+    return FormatPercent(static_cast<double>(part) / static_cast<double>(whole),
+                         0);
   }
 
  private:

@@ -197,8 +197,8 @@ std::string WhyNot(const Graph& graph, const Op& op,
     if (weights && i > 0) break;
     const Tensor& tensor = graph.tensors[op.inputs[i]];
     if (tensor.is_constant()) {
-      return absl::StrCat("operands that are activations (",
-                          Short(tensor.name), " is constant)");
+      return absl::StrCat("operands that are activations (", Short(tensor.name),
+                          " is constant)");
     }
     if (std::string why = WhyNotTensor(tensor, pattern); !why.empty()) {
       return why;

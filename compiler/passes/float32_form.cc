@@ -55,9 +55,9 @@ void MakeFloat32(Tensor& tensor) {
   const bool half = tensor.type == v1::FLOAT16;
   tensor.type = v1::FLOAT32;
   if (!tensor.is_constant()) return;
-  tensor.data = ConstantData(
-      half ? Converted<uint16_t>(*tensor.data, ops::FloatFromHalf)
-           : Converted<double>(*tensor.data, Narrowed));
+  tensor.data =
+      ConstantData(half ? Converted<uint16_t>(*tensor.data, ops::FloatFromHalf)
+                        : Converted<double>(*tensor.data, Narrowed));
 }
 
 std::vector<v1::ElementType> TypesOf(const Graph& graph,
@@ -132,8 +132,8 @@ class Border {
     const bool in = graph_.tensors[to].type == v1::FLOAT32;
     const std::string& port = graph_.tensors[in ? from : to].name;
     Op op;
-    op.id = names_.OpId(
-        absl::StrCat("cast_", LayerIdMaker().Make(port, "tensor")));
+    op.id =
+        names_.OpId(absl::StrCat("cast_", LayerIdMaker().Make(port, "tensor")));
     op.attributes.mutable_cast();
     op.inputs = {from};
     op.outputs = {to};
@@ -160,7 +160,7 @@ absl::StatusOr<Graph> Float32Form(Graph graph) {
   // that of the same network exported in FLOAT32.
   EK_RETURN_IF_ERROR(Simplify(graph), "the float32 form");
   Border(graph).Restore(inputs, outputs);
-  MergeFloat16Casts(graph);
+  MergeBorderCasts(graph);
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "the float32 form");
   return graph;
 }
@@ -171,7 +171,7 @@ bool IsCastOfFloats(const Graph& graph, const Op& op) {
          IsFloat(graph.tensors[op.outputs[0]].type);
 }
 
-void MergeFloat16Casts(Graph& graph) {
+void MergeBorderCasts(Graph& graph) {
   const std::vector<int32_t> producers = Producers(graph);
   const auto producer = [&](const Op& op) -> const Op* {
     const int32_t index = producers[op.inputs[0]];
@@ -182,12 +182,12 @@ void MergeFloat16Casts(Graph& graph) {
       const Op* cast = producer(op);
       if (cast == nullptr || !IsCastOfFloats(graph, *cast) ||
           graph.tensors[op.inputs[0]].type != v1::FLOAT32 ||
-          graph.tensors[cast->inputs[0]].type != v1::FLOAT16) {
+          !IsOtherFloat(graph.tensors[cast->inputs[0]].type)) {
         continue;
       }
       op.inputs[0] = cast->inputs[0];
     } else if (op.attributes.has_cast() &&
-               graph.tensors[op.outputs[0]].type == v1::FLOAT16) {
+               IsOtherFloat(graph.tensors[op.outputs[0]].type)) {
       const Op* dequantize = producer(op);
       if (dequantize == nullptr || !dequantize->attributes.has_dequantize() ||
           graph.tensors[op.inputs[0]].type != v1::FLOAT32) {

@@ -30,7 +30,8 @@ return %y
 return %y
 )"},
     // Casts to and from float32 are none any more. Infinities of constants are
-    // kept, finite values stay finite: the first is -1e300, then minus infinity.
+    // kept, finite values stay finite: the first is -1e300, then minus
+    // infinity.
     {"MixedFloatsAndWideConstants",
      R"(
 %x : float32[2] = input

@@ -53,8 +53,8 @@ bool AverageShifts(const Op& op) {
          !AverageMayTie(op.attributes.average_pool2d());
 }
 
-// TensorFlow Lite's bilinear resize (docs/numerics.md, 3.16) has integer weights
-// that always sum to the same; other interpolations compute in floats.
+// TensorFlow Lite's bilinear resize (docs/numerics.md, 3.16) has integer
+// weights that always sum to the same; other interpolations compute in floats.
 bool ResizeShifts(const v1::Resize& resize) {
   return resize.mode() == v1::Resize::LINEAR && resize.shape_size() == 4 &&
          resize.scale().empty() && !resize.antialias() &&
@@ -180,8 +180,8 @@ class Shift {
     if (!op.attributes.has_quantize() && !op.attributes.has_dequantize()) {
       return false;
     }
-    const bool integers = op.attributes.has_quantize() &&
-                          !IsFloat(graph_.tensors[op.inputs[0]]);
+    const bool integers =
+        op.attributes.has_quantize() && !IsFloat(graph_.tensors[op.inputs[0]]);
     return integers || !pairs_;
   }
 

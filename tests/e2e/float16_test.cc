@@ -13,29 +13,30 @@ namespace edgekiln::tests {
 namespace {
 
 constexpr char kTarget[] = "dla-64-o-512k";
+constexpr char kData[] = "data/mnist_2k.npz";
 
 struct TwinCase {
   const char* name;
-  const char* data;
   HalfForm form;
+  const char* input;  // What the network makes of a pixel.
 };
 
 class Float16TwinTest : public ClusterTest,
                         public testing::WithParamInterface<TwinCase> {
  protected:
   static v1::Report Validate(const std::string& model) {
-    const std::string data = SharedPath(GetParam().data);
-    const std::vector<std::string> arguments = {
-        "validate",      model,  "--target", kTarget,  "--data", data,
-        "--calibration", data,   "--limit",  "1000",   "--json", "--quiet"};
-    return ReportOf(cluster().Cli(arguments));
+    const std::string data = SharedPath(kData);
+    return ReportOf(
+        cluster().Cli({"validate", model, "--target", kTarget, "--data", data,
+                       "--calibration", data, "--limit", "1000", "--input",
+                       GetParam().input, "--json", "--quiet"}));
   }
 };
 
 TEST_P(Float16TwinTest, CostsAndKnowsWhatTheOriginalDoes) {
   const std::string model = std::string("models/") + GetParam().name;
   EK_REQUIRE_SHARED(model);
-  EK_REQUIRE_SHARED(GetParam().data);
+  EK_REQUIRE_SHARED(kData);
   const std::string twin = sandbox().Write(
       "twin.onnx",
       Float16Twin(ReadWholeFile(SharedPath(model)), GetParam().form));
@@ -55,9 +56,8 @@ TEST_P(Float16TwinTest, CostsAndKnowsWhatTheOriginalDoes) {
   EXPECT_NEAR(half.accuracy().reference_value(),
               original.accuracy().reference_value(), 0.003);
 
-  const v1::ModelDescription description =
-      DescriptionOf(cluster().Cli({"inspect", twin, "--target", kTarget,
-                                   "--json"}));
+  const v1::ModelDescription description = DescriptionOf(
+      cluster().Cli({"inspect", twin, "--target", kTarget, "--json"}));
   EXPECT_FALSE(description.quantized());
   EXPECT_EQ(description.problems_size(), 0);
   int on_engine = 0;
@@ -70,19 +70,21 @@ TEST_P(Float16TwinTest, CostsAndKnowsWhatTheOriginalDoes) {
   EXPECT_EQ(description.inputs(0).type(), all ? "float16" : "float32");
   EXPECT_EQ(description.outputs(0).type(), all ? "float16" : "float32");
 
-  const v1::Report synthetic = ReportOf(
-      cluster().Cli({"profile", twin, "--target", kTarget, "--timing-only",
-                     "--json", "--quiet"}));
+  const v1::Report synthetic =
+      ReportOf(cluster().Cli({"profile", twin, "--target", kTarget,
+                              "--timing-only", "--json", "--quiet"}));
   EXPECT_EQ(synthetic.calibration(), "SYNTHETIC");
 }
 
+// (pixel / 255 - 0.1307) / 0.3081
+constexpr char kNormalized[] = "scale=0.0127286,offset=-0.4242129";
+
 INSTANTIATE_TEST_SUITE_P(
     Networks, Float16TwinTest,
-    testing::Values(
-        TwinCase{"mnist_cnn_fp32.onnx", "data/mnist_2k.npz", HalfForm::kAll},
-        TwinCase{"dscnn_fp32.onnx", "data/kws_500.npz", HalfForm::kAll},
-        TwinCase{"mnist_cnn_fp32.onnx", "data/mnist_2k.npz",
-                 HalfForm::kWeights}),
+    testing::Values(TwinCase{"mnist_cnn_fp32.onnx", HalfForm::kAll, "scale=1"},
+                    TwinCase{"lenet_fp32.onnx", HalfForm::kAll, kNormalized},
+                    TwinCase{"mnist_mlp_fp32.onnx", HalfForm::kWeights,
+                             kNormalized}),
     [](const auto& info) {
       const std::string name = info.param.name;
       return name.substr(0, name.find('.')) +

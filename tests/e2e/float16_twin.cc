@@ -31,8 +31,7 @@ std::vector<float> ValuesOf(const TensorProto& tensor) {
 void Halve(TensorProto& tensor) {
   std::string raw;
   for (const float value : ValuesOf(tensor)) {
-    const uint16_t half =
-        ops::HalfFromFloat(std::clamp(value, -kMost, kMost));
+    const uint16_t half = ops::HalfFromFloat(std::clamp(value, -kMost, kMost));
     raw.append(reinterpret_cast<const char*>(&half), sizeof(half));
   }
   tensor.clear_float_data();
