@@ -131,7 +131,9 @@ std::string Headline(const v1::Report& report) {
   return "";
 }
 
-std::string Headline(const v1::ModelDescription& model) {
+std::string Headline(const v1::ModelDescription& model,
+                     absl::string_view target) {
+  const std::string chip = target.empty() ? "the target" : CleanText(target);
   Groups groups;
   int64_t engine_macs = 0;
   int64_t placed = 0;
@@ -149,11 +151,11 @@ std::string Headline(const v1::ModelDescription& model) {
   }
   if (model.macs() > 0) {
     if (placed == 0 || engine_macs >= model.macs() - engine_macs) return "";
-    return LittleOnEngines("the target", engine_macs, model.macs(),
+    return LittleOnEngines(chip, engine_macs, model.macs(),
                            groups.Costliest(model.macs(), "MACs"));
   }
   if (engine_layers >= placed - engine_layers) return "";
-  return absl::StrCat("the target runs ", engine_layers, " of ",
+  return absl::StrCat(chip, " runs ", engine_layers, " of ",
                       Count(placed, "layer", "layers"),
                       "; the host does the rest: ", groups.Costliest(0, ""));
 }

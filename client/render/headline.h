@@ -20,9 +20,10 @@ std::string CommonReason(absl::string_view reason);
 // than half of the cycles; with the reason that costs most cycles.
 std::string Headline(const v1::Report& report);
 
-// The same of a placed model, whose cycles are not known yet: MACs count or,
-// where there are none, layers.
-std::string Headline(const v1::ModelDescription& model);
+// The same of a model placed on `target`, whose cycles are not known yet: MACs
+// count or, where there are none, layers.
+std::string Headline(const v1::ModelDescription& model,
+                     absl::string_view target);
 
 }  // namespace edgekiln::client
 

@@ -119,15 +119,17 @@ TEST(HeadlineTest, OfAPlacedModelCountsMacsOrLayers) {
   const std::string text =
       "the target runs 10 % of this network's MACs; the host does the rest: "
       "dla needs symmetric weights (conv2d: 1 layer, 90 % of MACs)";
-  EXPECT_EQ(Headline(model), text);
+  EXPECT_EQ(Headline(model, ""), text);
   EXPECT_EQ(RenderModel(model, "m", Style::Plain()).substr(0, text.size() + 1),
             text + "\n");
+  EXPECT_EQ(RenderModel(model, "m", Style::Plain(), "chip").substr(0, 13),
+            "chip runs 10 ");
   model.clear_macs();
-  EXPECT_EQ(Headline(model),
+  EXPECT_EQ(Headline(model, ""),
             "the target runs 1 of 3 layers; the host does the rest: dla needs "
             "symmetric weights (conv2d: 1 layer)");
   for (auto& layer : *model.mutable_layers()) layer.clear_engine();
-  EXPECT_EQ(Headline(model), "");
+  EXPECT_EQ(Headline(model, ""), "");
 }
 
 }  // namespace

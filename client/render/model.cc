@@ -115,14 +115,15 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
 }  // namespace
 
 std::string RenderModel(const v1::ModelDescription& model,
-                        absl::string_view name, const Style& style) {
+                        absl::string_view name, const Style& style,
+                        absl::string_view target) {
   std::string title =
       CleanText(model.name().empty() ? name : absl::string_view(model.name()));
   if (!model.format().empty()) {
     absl::StrAppend(&title, "   ", CleanText(model.format()));
   }
   absl::StrAppend(&title, model.quantized() ? ", quantized" : ", float");
-  const std::string headline = Headline(model);
+  const std::string headline = Headline(model, target);
   std::string out =
       absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
                    style.Bold(title), "\n\n");

@@ -192,8 +192,14 @@ std::string HostLayers(const v1::Report& report, const Style& style) {
   }
   std::string out;
   for (const auto& [reason, ids] : groups) {
-    out += Line("on host", absl::StrCat(absl::StrJoin(ids, ", "), ": ", reason),
-                style);
+    // All of them are in the table above.
+    constexpr size_t kMostIds = 6;
+    const size_t shown = ids.size() > kMostIds ? kMostIds - 1 : ids.size();
+    std::string text = absl::StrJoin(ids.begin(), ids.begin() + shown, ", ");
+    if (shown < ids.size()) {
+      absl::StrAppend(&text, " and ", ids.size() - shown, " more");
+    }
+    out += Line("on host", absl::StrCat(text, ": ", reason), style);
   }
   return out;
 }

@@ -160,7 +160,7 @@ absl::StatusOr<Graph> Float32Form(Graph graph) {
   // that of the same network exported in FLOAT32.
   EK_RETURN_IF_ERROR(Simplify(graph), "the float32 form");
   Border(graph).Restore(inputs, outputs);
-  MergeBorderCasts(graph);
+  MergeFloat16Casts(graph);
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "the float32 form");
   return graph;
 }
@@ -171,7 +171,7 @@ bool IsCastOfFloats(const Graph& graph, const Op& op) {
          IsFloat(graph.tensors[op.outputs[0]].type);
 }
 
-void MergeBorderCasts(Graph& graph) {
+void MergeFloat16Casts(Graph& graph) {
   const std::vector<int32_t> producers = Producers(graph);
   const auto producer = [&](const Op& op) -> const Op* {
     const int32_t index = producers[op.inputs[0]];
@@ -182,12 +182,12 @@ void MergeBorderCasts(Graph& graph) {
       const Op* cast = producer(op);
       if (cast == nullptr || !IsCastOfFloats(graph, *cast) ||
           graph.tensors[op.inputs[0]].type != v1::FLOAT32 ||
-          !IsOtherFloat(graph.tensors[cast->inputs[0]].type)) {
+          graph.tensors[cast->inputs[0]].type != v1::FLOAT16) {
         continue;
       }
       op.inputs[0] = cast->inputs[0];
     } else if (op.attributes.has_cast() &&
-               IsOtherFloat(graph.tensors[op.outputs[0]].type)) {
+               graph.tensors[op.outputs[0]].type == v1::FLOAT16) {
       const Op* dequantize = producer(op);
       if (dequantize == nullptr || !dequantize->attributes.has_dequantize() ||
           graph.tensors[op.inputs[0]].type != v1::FLOAT32) {

@@ -22,10 +22,9 @@ absl::StatusOr<Graph> Float32Form(Graph graph);
 // Whether the op changes nothing but the width of floats.
 bool IsCastOfFloats(const Graph& graph, const Op& op);
 
-// Lets each Quantize read FLOAT16 or FLOAT64 itself instead of a Cast of it,
-// and each Dequantize make them instead of a Cast behind it. No value of
-// FLOAT16 changes; of FLOAT64 one rounding to FLOAT32 less is done.
-void MergeBorderCasts(Graph& graph);
+// Lets each Quantize read FLOAT16 itself instead of a Cast of it, and each
+// Dequantize make FLOAT16 instead of a Cast behind it. Changes no value.
+void MergeFloat16Casts(Graph& graph);
 
 }  // namespace edgekiln::compiler
 

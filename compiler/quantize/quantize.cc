@@ -148,7 +148,7 @@ class Quantizer {
     }
     for (const TensorId output : source_.outputs) Real(output);
     RemoveUnusedTensors(result_);
-    MergeBorderCasts(result_);
+    MergeFloat16Casts(result_);
     EK_RETURN_IF_ERROR(VerifyGraph(result_), "after quantization");
     return std::move(result_);
   }
