@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/model_stages.h"
 #include "server/proto_convert.h"
@@ -23,7 +24,7 @@
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
 //   model ─ import ─ simplify ─ graph ───────────┬─ describe (INSPECT)
-//             │ float model only                 │
+//             │ float model only, as float32     │
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
 //             └─ calibrate ─ quantize ─ graph ───┤
@@ -77,7 +78,7 @@ absl::Status CompileJob::DescribeAll() {
   v1::StageOptions options;
   options.mutable_describe()->set_format(model_.import().format());
   for (TargetRun& run : runs_) {
-    std::vector<v1::BlobRef> inputs = {model_.imported()};
+    std::vector<v1::BlobRef> inputs = {model_.compiled()};
     if (run.resolve != nullptr) {
       const absl::StatusOr<v1::StageResult> resolved = run.resolve->Wait();
       if (!resolved.ok()) continue;  // That target's own failure.
@@ -93,6 +94,11 @@ absl::Status CompileJob::DescribeAll() {
     description.set_name(request_.model_name());
     for (const std::string& warning : model_.import_warnings()) {
       description.add_warnings(warning);
+    }
+    if (model_.has_other_floats()) {
+      description.add_warnings(
+          "the model computes in float16 or float64; its layers are shown in "
+          "float32, the form that is quantized");
     }
   }
   return absl::OkStatus();
@@ -128,6 +134,20 @@ v1::Report CompileJob::NewReport(int target) const {
   return report;
 }
 
+// Data that was given and changes nothing would be taken for used.
+void WarnOfUnusedCalibration(const v1::CreateJobRequest& request,
+                             const ModelStages& model, v1::Report& report) {
+  if (request.calibration().files_size() == 0 || !model.is_imported() ||
+      !model.calibration().empty()) {
+    return;
+  }
+  report.add_warnings(
+      absl::StrCat("the calibration data is not used: ",
+                   !WantsProgram(request)
+                       ? "without a target nothing is quantized"
+                       : "the model came quantized and keeps its own ranges"));
+}
+
 // With what they warn of: each says it once, in the order of the stages. Where
 // a target fails, others may have started beside it; whether they got to their
 // end is chance, and what they warn of would differ from run to run.
@@ -152,6 +172,7 @@ JobResult CompileJob::Finish() {
       *run.report.mutable_error() = ErrorToProto(run.status);
     }
     run.report.set_calibration(model_.calibration());
+    WarnOfUnusedCalibration(request_, model_, run.report);
     AddStages(model_.stages(), run.report);
     if (reference != nullptr && reference->ok()) {
       AddStages((*reference)->stages, run.report);

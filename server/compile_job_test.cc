@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -21,7 +22,9 @@
 namespace edgekiln::server {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 
 class CompileJobTest : public testing::Test {
@@ -146,6 +149,63 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   EXPECT_EQ(report.accuracy().samples(), 40);
   EXPECT_DOUBLE_EQ(report.accuracy().value(), 37.0 / 40);
   EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 1);
+}
+
+// What is calibrated and quantized is its float32 form; the reference is the
+// model as it came.
+TEST_F(CompileJobTest, AModelInOtherFloatsIsQuantizedFromItsFloat32Form) {
+  const JobResult result =
+      Run(Request("half net", {"conv;sram=64"}, {v1::INSPECT, v1::VALIDATE},
+                  "samples=40 labelled=40", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  const std::string import = "imported model<half net>";
+  const std::string simplified = absl::StrCat("simplify graph<", import, ">");
+  const std::string float32 = absl::StrCat("float32 graph<", import, ">");
+  for (const auto& [stage, graph] : leases_->GraphsRead()) {
+    if (stage == "simplify") continue;
+    const bool reference =
+        stage == "convert_reference" || absl::StartsWith(stage, "interpret");
+    EXPECT_EQ(absl::StrContains(graph, simplified), reference) << stage;
+    EXPECT_EQ(absl::StrContains(graph, float32), !reference) << stage;
+  }
+  EXPECT_EQ(result.reports[0].accuracy().reference(),
+            v1::Report::Accuracy::FLOAT);
+  ASSERT_EQ(result.description.warnings_size(), 1);
+  EXPECT_THAT(result.description.warnings(0), HasSubstr("float32"));
+  EXPECT_THAT(result.reports[0].warnings(), IsEmpty());
+}
+
+TEST_F(CompileJobTest, CalibrationDataThatIsNotUsedIsSaid) {
+  const struct {
+    const char* model;
+    std::vector<std::string> targets;
+    v1::JobGoal goal;
+    const char* why;  // "" if it is used.
+  } kCases[] = {
+      {"int8 net", {"conv;sram=64"}, v1::COMPILE, "came quantized"},
+      {"int8 net", {"conv;sram=64"}, v1::VALIDATE, "came quantized"},
+      {"int8 net", {}, v1::RUN, "without a target"},
+      {"float net", {}, v1::RUN, "without a target"},
+      {"float net", {"conv;sram=64"}, v1::RUN, ""},
+      {"float net", {"conv;sram=64"}, v1::PROFILE, ""},
+      {"half net", {"conv;sram=64"}, v1::COMPILE, ""},
+      {"bad net", {"conv;sram=64"}, v1::COMPILE, ""},  // The error says enough.
+  };
+  for (const auto& test : kCases) {
+    const JobResult result =
+        Run(Request(test.model, test.targets, {test.goal},
+                    "samples=40 labelled=40", "samples=20"));
+    ASSERT_EQ(result.reports.size(), 1u) << test.model;
+    const auto& warnings = result.reports[0].warnings();
+    if (*test.why == '\0') {
+      EXPECT_THAT(warnings, IsEmpty()) << test.model;
+    } else {
+      EXPECT_THAT(warnings,
+                  ElementsAre(AllOf(HasSubstr("calibration data is not used"),
+                                    HasSubstr(test.why))))
+          << test.model;
+    }
+  }
 }
 
 // Every chunk says it; the report says it once, as what other stages say.

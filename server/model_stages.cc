@@ -43,7 +43,10 @@ absl::Status ModelStages::Import() {
   EK_ASSIGN_OR_RETURN(const v1::StageResult simplified,
                       stages_.Do("simplify", simplify, {graph}));
   EK_ASSIGN_OR_RETURN(imported_, Only(simplified, "graph"));
-  deployed_ = imported_;
+  compiled_ = imported_;
+  const std::vector<v1::Digest> float32 = All(simplified, "float32_graph");
+  if (!float32.empty()) compiled_ = As("graph", float32[0]);
+  deployed_ = compiled_;
   return absl::OkStatus();
 }
 
@@ -77,7 +80,7 @@ absl::Status ModelStages::Quantize() {
   calibration_ = std::string(synthetic ? kSyntheticCalibration : "DATA");
   EK_ASSIGN_OR_RETURN(
       const v1::StageResult converted,
-      StartConversion("calibration", request_.calibration(), imported_,
+      StartConversion("calibration", request_.calibration(), compiled_,
                       /*raw=*/false, /*limit=*/0, stages_)
           ->Wait());
   EK_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
@@ -94,7 +97,7 @@ absl::Status ModelStages::Quantize() {
       method.percentile_ppm() == 0) {
     method.set_percentile_ppm(kDefaultPercentilePpm);
   }
-  std::vector<v1::BlobRef> inputs = {imported_};
+  std::vector<v1::BlobRef> inputs = {compiled_};
   for (const v1::Digest& chunk : samples.chunks) {
     inputs.push_back(As("chunk", chunk));
   }
@@ -107,7 +110,7 @@ absl::Status ModelStages::Quantize() {
   quantize.mutable_quantize();
   EK_ASSIGN_OR_RETURN(
       const v1::StageResult quantized,
-      stages_.Do("quantize", quantize, {imported_, statistics}));
+      stages_.Do("quantize", quantize, {compiled_, statistics}));
   EK_ASSIGN_OR_RETURN(deployed_, Only(quantized, "graph"));
   return absl::OkStatus();
 }

@@ -46,12 +46,19 @@ class ModelStages {
   void StartData();         // Chunks for deployed().
   void StartReference();    // On the same data.
 
+  bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }
   const std::vector<std::string>& import_warnings() const {
     return import_warnings_;
   }
   // Simplified, element types as in the model.
   const v1::BlobRef& imported() const { return imported_; }
+  // The same with FLOAT32 for all other floats: what is described, calibrated
+  // and quantized. imported() if the model has no other floats.
+  const v1::BlobRef& compiled() const { return compiled_; }
+  bool has_other_floats() const {
+    return compiled_.digest().hash() != imported_.digest().hash();
+  }
   // What targets get: quantized.
   const v1::BlobRef& deployed() const { return deployed_; }
   // As Report.calibration; empty if there was none.
@@ -79,6 +86,7 @@ class ModelStages {
   v1::StageSummary::Import import_;
   std::vector<std::string> import_warnings_;
   v1::BlobRef imported_;
+  v1::BlobRef compiled_;
   v1::BlobRef deployed_;
   std::string calibration_;
   std::shared_ptr<PendingStage> data_;

@@ -9,12 +9,15 @@ namespace {
 
 using Machine = v1::StageSummary::Target::Machine_;
 
-// Name and peak of a layer's engine; -1 and what is unknown is the host.
+// -1 and what is unknown is the host.
+bool IsEngine(const Machine& machine, int engine) {
+  return engine >= 0 && engine < machine.engine_names_size();
+}
+
+// Name and peak of a layer's engine.
 std::string EngineName(const Machine& machine, int engine) {
-  if (engine < 0 || engine >= machine.engine_names_size()) {
-    return machine.host_name();
-  }
-  return machine.engine_names(engine);
+  return IsEngine(machine, engine) ? machine.engine_names(engine)
+                                   : machine.host_name();
 }
 
 double Utilization(const Machine& machine, int engine, int64_t macs,
@@ -81,18 +84,27 @@ void AddProgram(const v1::StageSummary::Target& target,
   // A sum is as trustworthy as its least trustworthy part.
   v1::Fidelity fidelity = v1::EXACT;
   int64_t macs = 0;
+  int64_t engine_macs = 0;
+  int64_t host_cycles = 0;
   const v1::SimReport::LayerCycles none;
   for (int i = 0; i < emit.layers_size(); ++i) {
     const auto& measured =
         i < simulated.layers_size() ? simulated.layers(i) : none;
     AddLayer(machine, emit.layers(i), measured, report);
     macs += emit.layers(i).macs();
+    if (IsEngine(machine, emit.layers(i).engine())) {
+      engine_macs += emit.layers(i).macs();
+    } else {
+      host_cycles += measured.cycles();
+    }
     if (measured.cycles() > 0) {
       fidelity = std::max(fidelity, measured.fidelity());
     }
   }
   totals.set_cycles(simulated.cycles());
   totals.set_macs(macs);
+  totals.set_engine_macs(engine_macs);
+  totals.set_host_cycles(host_cycles);
   if (machine.clock_hz() > 0) {
     totals.set_latency_ms(static_cast<double>(simulated.cycles()) * 1e3 /
                           static_cast<double>(machine.clock_hz()));

@@ -57,6 +57,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   }
   EXPECT_EQ(report.totals().cycles(), 310);
   EXPECT_EQ(report.totals().macs(), 6010);
+  EXPECT_EQ(report.totals().engine_macs(), 5500);
+  EXPECT_EQ(report.totals().host_cycles(), 110);
   EXPECT_DOUBLE_EQ(report.totals().latency_ms(), 0.155);
   EXPECT_EQ(report.totals().fidelity(), v1::CYCLE_APPROXIMATE);
   EXPECT_EQ(report.totals().dma_bytes_read(), 3);

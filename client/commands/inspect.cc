@@ -30,7 +30,8 @@ absl::Status RunInspect(CommandContext& context) {
   context.progress.Clear();
   context.print(line.json
                     ? ToJson(model)
-                    : RenderModel(model, request.model_name(), context.style));
+                    : RenderModel(model, request.model_name(), context.style,
+                                  request.target().name()));
   return absl::OkStatus();
 }
 

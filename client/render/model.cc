@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "client/render/error_block.h"
+#include "client/render/headline.h"
 
 namespace edgekiln::client {
 namespace {
@@ -114,14 +115,18 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
 }  // namespace
 
 std::string RenderModel(const v1::ModelDescription& model,
-                        absl::string_view name, const Style& style) {
+                        absl::string_view name, const Style& style,
+                        absl::string_view target) {
   std::string title =
       CleanText(model.name().empty() ? name : absl::string_view(model.name()));
   if (!model.format().empty()) {
     absl::StrAppend(&title, "   ", CleanText(model.format()));
   }
   absl::StrAppend(&title, model.quantized() ? ", quantized" : ", float");
-  std::string out = absl::StrCat(style.Bold(title), "\n\n");
+  const std::string headline = Headline(model, target);
+  std::string out =
+      absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
+                   style.Bold(title), "\n\n");
   absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style));
   for (const std::string& warning : model.warnings()) {
     absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),

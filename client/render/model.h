@@ -11,9 +11,10 @@
 namespace edgekiln::client {
 
 // `name` is shown where the description has none. Placement columns appear if
-// any layer has an engine.
+// any layer has an engine, that of `target`.
 std::string RenderModel(const v1::ModelDescription& model,
-                        absl::string_view name, const Style& style);
+                        absl::string_view name, const Style& style,
+                        absl::string_view target = "");
 
 }  // namespace edgekiln::client
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "client/render/gate.h"
+#include "client/render/headline.h"
 
 namespace edgekiln::client {
 namespace {
@@ -39,11 +40,14 @@ std::string LowerName(std::string name) {
 }
 
 std::string Heading(const v1::Report& report, const Style& style) {
+  const std::string headline = Headline(report);
+  const std::string first =
+      headline.empty() ? "" : style.Yellow(headline) + "\n";
   std::string title = CleanText(report.model_name());
   if (title.empty()) title = "model";
   const std::string target = CleanText(report.target_name());
   if (!target.empty()) absl::StrAppend(&title, " on ", target);
-  return style.Bold(title) + "\n";
+  return first + style.Bold(title) + "\n";
 }
 
 std::string Layers(const v1::Report& report, const Style& style) {
@@ -131,6 +135,21 @@ std::string Totals(const v1::Report& report, const Style& style) {
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
     out += Line("engine", text, style);
   }
+  if (totals.cycles() > 0 && report.layers_size() > 0) {
+    const auto share = [](int64_t part, int64_t whole) {
+      return FormatPercent(
+          static_cast<double>(part) / static_cast<double>(whole), 1);
+    };
+    std::string text = absl::StrCat(
+        share(totals.host_cycles(), totals.cycles()), " of cycles");
+    if (totals.macs() > 0) {
+      absl::StrAppend(
+          &text, "   ",
+          share(totals.macs() - totals.engine_macs(), totals.macs()),
+          " of MACs");
+    }
+    out += Line("host share", text, style);
+  }
   if (report.has_memory()) out += MemoryLine(report.memory(), style);
   return out;
 }
@@ -186,7 +205,7 @@ std::string HostLayers(const v1::Report& report, const Style& style) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
-    const std::string reason = CleanText(layer.reason());
+    const std::string reason = CleanText(CommonReason(layer.reason()));
     auto group = std::find_if(groups.begin(), groups.end(),
                               [&](const auto& g) { return g.first == reason; });
     if (group == groups.end()) {
@@ -197,8 +216,14 @@ std::string HostLayers(const v1::Report& report, const Style& style) {
   }
   std::string out;
   for (const auto& [reason, ids] : groups) {
-    out += Line("on host", absl::StrCat(absl::StrJoin(ids, ", "), ": ", reason),
-                style);
+    // All of them are in the table above.
+    constexpr size_t kMostIds = 6;
+    const size_t shown = ids.size() > kMostIds ? kMostIds - 1 : ids.size();
+    std::string text = absl::StrJoin(ids.begin(), ids.begin() + shown, ", ");
+    if (shown < ids.size()) {
+      absl::StrAppend(&text, " and ", ids.size() - shown, " more");
+    }
+    out += Line("on host", absl::StrCat(text, ": ", reason), style);
   }
   return out;
 }

@@ -25,6 +25,8 @@ TEST(RenderReportTest, Full) {
     totals {
       cycles: 2000
       macs: 98304
+      engine_macs: 98304
+      host_cycles: 500
       latency_ms: 0.02
       dma_bytes_read: 4096
       dma_bytes_written: 100
@@ -91,6 +93,7 @@ cycles      2 000 (cycle-approximate)   latency 0.02 ms   98 304 MACs
 dma         read 4.0 KiB   written 100 B
 engine      dla   100 MHz   busy 1 500 cycles
 engine      host   100 MHz   busy 500 cycles
+host share  25.0 % of cycles   0.0 % of MACs
 memory      rom 96.1 KiB of 64 MiB   dtcm 2.0 KiB of 96.2 KiB
 accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
 bit-exact   1 234 567 values compared, 0 mismatches

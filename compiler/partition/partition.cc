@@ -32,7 +32,7 @@ Choice ChooseEngine(const Graph& graph, const Op& op,
       }
       if (why == kNotThisOp) continue;
       absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", engine.name(),
-                      " cannot: ", why);
+                      " needs ", why);
     }
   }
   if (!refusals.empty()) return {kHost, refusals};

@@ -73,9 +73,9 @@ return %p
     const auto partition = PartitionGraph(*graph, engine);
     ASSERT_TRUE(partition.ok()) << partition.status();
     EXPECT_EQ(partition->placements(0).engine(), rounds ? 0 : -1);
-    EXPECT_EQ(
-        partition->placements(0).reason(),
-        rounds ? "e runs average_pool2d" : "e cannot: it rounds half to even");
+    EXPECT_EQ(partition->placements(0).reason(),
+              rounds ? "e runs average_pool2d"
+                     : "e needs rounding half up (here half to even)");
   }
 }
 

@@ -1,6 +1,8 @@
 #include "compiler/partition/pattern_match.h"
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
@@ -40,10 +42,23 @@ std::string TypeName(v1::ElementType type) {
   return absl::AsciiStrToLower(v1::ElementType_Name(type));
 }
 
-// Exporters join the names of fused ops: the first words tell enough.
+std::string TypeNames(const v1::OpPattern& pattern) {
+  std::vector<std::string> names;
+  for (const int type : pattern.element_types()) {
+    names.push_back(TypeName(static_cast<v1::ElementType>(type)));
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+// Exporters join the names of fused ops: the first words tell enough. Without
+// parentheses, which end what is said of one layer.
 std::string Short(const std::string& name) {
   constexpr size_t kMost = 40;
-  return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+  std::string text =
+      name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+  std::replace(text.begin(), text.end(), '(', '[');
+  std::replace(text.begin(), text.end(), ')', ']');
+  return text;
 }
 
 // Kernel extents and window of the ops that have one.
@@ -84,17 +99,18 @@ std::string WhyNotWindow(const WindowView& view, const v1::OpPattern& pattern) {
   };
   const v1::Window2d& window = *view.window;
   if (over(std::max(view.kernel_h, view.kernel_w), pattern.max_kernel())) {
-    return absl::StrCat("kernel ", view.kernel_h, "x", view.kernel_w,
-                        " exceeds ", pattern.max_kernel());
+    return absl::StrCat("kernels up to ", pattern.max_kernel(), " (here ",
+                        view.kernel_h, "x", view.kernel_w, ")");
   }
   const int64_t stride = std::max(window.stride_h(), window.stride_w());
   if (over(stride, pattern.max_stride())) {
-    return absl::StrCat("stride ", stride, " exceeds ", pattern.max_stride());
+    return absl::StrCat("strides up to ", pattern.max_stride(), " (here ",
+                        stride, ")");
   }
   const int64_t dilation = std::max(window.dilation_h(), window.dilation_w());
   if (over(dilation, pattern.max_dilation())) {
-    return absl::StrCat("dilation ", dilation, " exceeds ",
-                        pattern.max_dilation());
+    return absl::StrCat("dilations up to ", pattern.max_dilation(), " (here ",
+                        dilation, ")");
   }
   return "";
 }
@@ -102,22 +118,22 @@ std::string WhyNotWindow(const WindowView& view, const v1::OpPattern& pattern) {
 std::string WhyNotWeights(const Graph& graph, const Op& op,
                           const v1::OpPattern& pattern) {
   const Tensor& weights = graph.tensors[op.inputs[1]];
-  if (!weights.is_constant()) return "its weights are not constant";
-  if (!weights.quantization) return "its weights are not quantized";
+  if (!weights.is_constant()) return "constant weights";
+  if (!weights.quantization) return "quantized weights";
   if (weights.type != v1::INT8) {
-    return absl::StrCat("its weights are ", TypeName(weights.type));
+    return absl::StrCat("int8 weights (here ", TypeName(weights.type), ")");
   }
   if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor &&
       !graph.tensors[op.inputs[2]].is_constant()) {
-    return "its bias is not constant";
+    return "a constant bias";
   }
   if (weights.quantization->per_channel() && !pattern.per_channel()) {
-    return "its weights are quantized per channel";
+    return "weights with one scale (here one per channel)";
   }
   if (!pattern.asymmetric_weights() &&
       absl::c_any_of(weights.quantization->zero_point,
                      [](int32_t zero) { return zero != 0; })) {
-    return "its weights have a zero point";
+    return "symmetric weights";
   }
   return "";
 }
@@ -127,34 +143,35 @@ std::string WhyNotPool(const Graph& graph, const Op& op) {
   const WindowView view = WindowOf(graph, op);
   if (graph.tensors[op.inputs[0]].quantization !=
       graph.tensors[op.outputs[0]].quantization) {
-    return "its output is quantized unlike its input";
+    return "pools that keep the quantization of their input";
   }
   if (view.window->dilation_h() > 1 || view.window->dilation_w() > 1) {
-    return "its window is dilated";
+    return "pools without dilation";
   }
   return "";
 }
 
 std::string WhyNotTensor(const Tensor& tensor, const v1::OpPattern& pattern) {
   if (!absl::c_linear_search(pattern.element_types(), tensor.type)) {
-    return absl::StrCat("tensor ", Short(tensor.name), " is ",
-                        TypeName(tensor.type));
+    return absl::StrCat(TypeNames(pattern), " tensors (", Short(tensor.name),
+                        " is ", TypeName(tensor.type), ")");
   }
   if (!tensor.quantization || tensor.quantization->per_channel()) {
-    return absl::StrCat("tensor ", Short(tensor.name),
-                        " is not quantized with one scale");
+    return absl::StrCat("tensors quantized with one scale (",
+                        Short(tensor.name), " is not)");
   }
   for (const int64_t extent : tensor.shape) {
     if (pattern.max_extent() > 0 && extent > pattern.max_extent()) {
-      return absl::StrCat("tensor ", Short(tensor.name), " has an extent of ",
-                          extent, ", more than ", pattern.max_extent());
+      return absl::StrCat("extents up to ", pattern.max_extent(), " (",
+                          Short(tensor.name), " has ", extent, ")");
     }
   }
   if (tensor.num_elements() == 0) {
-    return absl::StrCat("tensor ", Short(tensor.name), " is empty");
+    return absl::StrCat("tensors that are not empty (", Short(tensor.name),
+                        " is)");
   }
   if (tensor.shape.size() == 4 && tensor.shape[0] != 1) {
-    return absl::StrCat("batch ", tensor.shape[0], " exceeds 1");
+    return absl::StrCat("batch 1 (here ", tensor.shape[0], ")");
   }
   return "";
 }
@@ -168,19 +185,20 @@ std::string WhyNot(const Graph& graph, const Op& op,
     return kNotThisOp;
   }
   if (op.attributes.conv2d().groups() > 1) {
-    return absl::StrCat("its channels are in ", op.attributes.conv2d().groups(),
-                        " groups");
+    return absl::StrCat("convolutions without groups (here ",
+                        op.attributes.conv2d().groups(), ")");
   }
   if (op.attributes.rounding() == v1::HALF_EVEN &&
       !pattern.rounds_half_even()) {
-    return "it rounds half to even";
+    return "rounding half up (here half to even)";
   }
   const bool weights = HasWeights(kind);
   for (size_t i = 0; i < op.inputs.size(); ++i) {
     if (weights && i > 0) break;
     const Tensor& tensor = graph.tensors[op.inputs[i]];
     if (tensor.is_constant()) {
-      return absl::StrCat("operand ", Short(tensor.name), " is constant");
+      return absl::StrCat("operands that are activations (", Short(tensor.name),
+                          " is constant)");
     }
     if (std::string why = WhyNotTensor(tensor, pattern); !why.empty()) {
       return why;
@@ -196,7 +214,7 @@ std::string WhyNot(const Graph& graph, const Op& op,
   if (kind == Kind::kAdd) {
     for (const TensorId input : op.inputs) {
       if (graph.tensors[input].shape != output.shape) {
-        return "its operands differ in shape";
+        return "operands of one shape";
       }
     }
   }

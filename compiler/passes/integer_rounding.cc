@@ -83,20 +83,8 @@ bool ProductMayTie(const Views& inputs, const TensorView& output) {
   return !product.ok() || ops::MayTie(product->multiplier, kLargestProduct);
 }
 
-// Whether all windows hold all of `count` values.
-bool CountsAll(const v1::AveragePool2d& pool) {
-  const v1::Window2d& window = pool.window();
-  return pool.count_include_pad() ||
-         (window.pad_top() == 0 && window.pad_bottom() == 0 &&
-          window.pad_left() == 0 && window.pad_right() == 0);
-}
-
 int64_t CountOf(const v1::AveragePool2d& pool) {
   return int64_t{pool.kernel_h()} * pool.kernel_w();
-}
-
-bool AverageMayTie(const v1::AveragePool2d& pool) {
-  return CountOf(pool) % 2 == 0 || (CountOf(pool) > 1 && !CountsAll(pool));
 }
 
 bool MayTie(const v1::OpAttributes& op, const Views& inputs,
@@ -138,6 +126,17 @@ int64_t OddPart(float scale) {
 }
 
 }  // namespace
+
+bool CountsAll(const v1::AveragePool2d& pool) {
+  const v1::Window2d& window = pool.window();
+  return pool.count_include_pad() ||
+         (window.pad_top() == 0 && window.pad_bottom() == 0 &&
+          window.pad_left() == 0 && window.pad_right() == 0);
+}
+
+bool AverageMayTie(const v1::AveragePool2d& pool) {
+  return CountOf(pool) % 2 == 0 || (CountOf(pool) > 1 && !CountsAll(pool));
+}
 
 v1::Rounding IntegerRounding(const v1::OpAttributes& op,
                              const std::vector<TensorView>& inputs,

@@ -17,6 +17,12 @@ v1::Rounding IntegerRounding(const v1::OpAttributes& op,
                              const std::vector<ops::TensorView>& inputs,
                              const ops::TensorView& output);
 
+// Whether all windows of the pool hold the same number of values.
+bool CountsAll(const v1::AveragePool2d& pool);
+
+// Whether a mean of integers in the pool can lie in the middle between two.
+bool AverageMayTie(const v1::AveragePool2d& pool);
+
 // An average of integers is exact where that of the floats is: its ties are
 // decided by how floats of any scale happen to round.
 enum class AverageForm {

@@ -22,6 +22,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/ir/tensor_views.h"
+#include "compiler/passes/depthwise_average.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/integer_dot.h"
 #include "compiler/passes/integer_rounding.h"
@@ -210,28 +211,11 @@ class Move {
     return true;
   }
 
-  // As a depthwise convolution with weights of 1 and a scale of 1 / count: that
-  // has the one rounding that an average followed by a change of scale has not.
   bool EmitAverage(const Op& op, TensorId result) {
-    const v1::AveragePool2d& pool = op.attributes.average_pool2d();
-    const int64_t channels = graph_.tensors[op.inputs[0]].shape[3];
-    const int64_t count = int64_t{pool.kernel_h()} * pool.kernel_w();
-    Tensor weights;
-    weights.name = absl::StrCat(graph_.tensors[result].name, ".average");
-    weights.type = v1::INT8;
-    weights.shape = {1, pool.kernel_h(), pool.kernel_w(), channels};
-    weights.quantization = Quantization{
-        .scale = {static_cast<float>(1.0 / static_cast<double>(count))},
-        .zero_point = {0},
-        .axis = 0};
-    weights.data = ConstantData(
-        std::string(static_cast<size_t>(count * channels), '\x01'));
+    auto [attributes, weights] =
+        AsDepthwise(op.attributes.average_pool2d(), graph_.tensors[result]);
     Op conv = op;
-    v1::DepthwiseConv2d* attributes =
-        conv.attributes.mutable_depthwise_conv2d();
-    *attributes->mutable_window() = op.attributes.average_pool2d().window();
-    if (HasBounds(pool.clamp())) *attributes->mutable_clamp() = pool.clamp();
-    attributes->set_depth_multiplier(1);
+    conv.attributes = std::move(attributes);
     const std::optional<Tensor> input = sources_.TypeOf(op.inputs[0]);
     const std::vector<ops::TensorView> views = {ViewOf(*input),
                                                 ViewOf(weights)};

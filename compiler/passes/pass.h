@@ -75,7 +75,7 @@ std::unique_ptr<Pass> NewRecognizeNormalizationsPass();
 std::unique_ptr<Pass> NewAttachBiasPass();
 // hoist_quantize.cc: a Quantize moves in front of ops that only choose values.
 std::unique_ptr<Pass> NewHoistQuantizePass();
-// shift_to_int8.cc: uint8 tensors between Quantize and Dequantize become int8.
+// shift_to_int8.cc: uint8 tensors with scales become int8.
 std::unique_ptr<Pass> NewShiftToInt8Pass();
 // move_into_integers.cc: ops between Dequantize and Quantize compute in the
 // integers. Here, and only here, quantized graphs may change by one step.

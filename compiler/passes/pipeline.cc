@@ -104,6 +104,11 @@ absl::Status Simplify(Graph& graph) {
     context.keep_dequantized = true;
     EK_RETURN_IF_ERROR(RunToTheEnd(IntegerPasses(), context, graph));
     context.keep_dequantized = false;
+  } else {
+    // A model of TensorFlow Lite holds its integers as they are.
+    std::vector<std::unique_ptr<Pass>> shift;
+    shift.push_back(NewShiftToInt8Pass());
+    EK_RETURN_IF_ERROR(RunToTheEnd(shift, context, graph));
   }
   return RunToTheEnd(SimplificationPasses(), context, graph);
 }

@@ -166,7 +166,7 @@ const ModelCase kModels[] = {
     {"person_detect_int8.tflite",
      {"depthwise_conv2d", "conv2d", "average_pool2d", "reshape", "softmax"}},
     {"mobilenet_v1_0.25_128_uint8.tflite",
-     {"conv2d", "depthwise_conv2d", "average_pool2d", "reshape", "softmax"}},
+     {"quantize", "conv2d", "depthwise_conv2d", "reshape", "softmax"}},
     {"mobilenet_v1_0.25_224_fp32.tflite",
      {"conv2d", "depthwise_conv2d", "average_pool2d", "reshape", "softmax"}},
 };

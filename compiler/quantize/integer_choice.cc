@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "compiler/ir/tensor_views.h"
+#include "compiler/passes/float32_form.h"
 #include "compiler/passes/op_traits.h"
 #include "ops/shape_inference.h"
 
@@ -120,6 +121,9 @@ std::vector<bool> ChooseIntegerOps(const Graph& graph,
   });
   visit([&](int32_t a, int32_t b) {
     if (integer[a] == integer[b]) return;
+    // At the border of a model in other floats: the Quantize or Dequantize
+    // takes the place of the cast.
+    if (IsCastOfFloats(graph, graph.ops[integer[a] ? b : a])) return;
     meets_float[leader(integer[a] ? a : b)] = true;
   });
   for (int32_t i = 0; i < count; ++i) {

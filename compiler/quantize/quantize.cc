@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/ir/layer_id.h"
+#include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/scales.h"
@@ -137,10 +138,17 @@ class Quantizer {
         EK_RETURN_IF_ERROR(QuantizeOp(source_.ops[i]));
       } else {
         KeepFloat(source_.ops[i]);
+        // With the inputs, not between layers: there it would cut what an
+        // engine runs in two.
+        const TensorId result = source_.ops[i].outputs[0];
+        if (IsCastOfFloats(source_, source_.ops[i]) && ReadByIntegers(result)) {
+          Quantized(result);
+        }
       }
     }
     for (const TensorId output : source_.outputs) Real(output);
     RemoveUnusedTensors(result_);
+    MergeFloat16Casts(result_);
     EK_RETURN_IF_ERROR(VerifyGraph(result_), "after quantization");
     return std::move(result_);
   }

@@ -67,6 +67,34 @@ return %y
 %y : float32[1,1,1,2] = dequantize(%y.int8) id dequantize_y
 return %y
 )"},
+    // The border of a float16 model: the casts become part of the conversions,
+    // which stand where those of the same float32 model do, and keep no
+    // neighbour float.
+    {"CastsOfFloat16",
+     R"(
+%x : float16[2] = input
+%z : float16[2] = input
+%xf : float32[2] = cast(%x) id cast_x
+%zf : float32[2] = cast(%z) id cast_z
+%d : float32[2] = add(%xf, %xf) id d
+%s : float32[2] = add(%d, %zf) id s
+%y : float16[2] = cast(%s) id cast_y
+return %y
+)",
+     {{"xf", {-128, 127}},
+      {"zf", {0, 255}},
+      {"d", {-256, 254}},
+      {"s", {0, 510}}},
+     R"(
+%x : float16[2] = input
+%z : float16[2] = input
+%xf.int8 : int8[2] scale 1 zero 0 = quantize(%x) id quantize_xf
+%zf.int8 : int8[2] scale 1 zero -128 = quantize(%z) id quantize_zf
+%d : int8[2] scale 2 zero 0 = add(%xf.int8, %xf.int8) id d
+%s : int8[2] scale 2 zero -128 = add(%d, %zf.int8) id s
+%y : float16[2] = dequantize(%s) id cast_y
+return %y
+)"},
     // reshape and concat share one scale with what they read and make; the
     // softmax has the scale of probabilities.
     {"SharedScalesAndProbabilities",

@@ -181,6 +181,11 @@ class FakeStage {
         return Samples(/*wrong=*/0);
       case v1::StageOptions::kPackOutputs:
         return Output("npz", absl::StrCat("npz ", all_));
+      case v1::StageOptions::kSimplify:
+        if (absl::StrContains(all_, "model<half")) {
+          Output("float32_graph", absl::StrCat("float32 ", all_));
+        }
+        return Output("graph", absl::StrCat(stage, " ", all_));
       case v1::StageOptions::kCalibrate:
         return Output("statistics", "statistics");
       case v1::StageOptions::kPartition:
@@ -219,6 +224,13 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
     std::lock_guard lock(mutex_);
     id = next_id_++;
     executed_.push_back(request.stage);
+    for (const v1::BlobRef& input : request.inputs) {
+      if (input.role() != "graph") continue;
+      const absl::StatusOr<Digest> digest = FromProto(input.digest());
+      const absl::StatusOr<std::string> bytes =
+          digest.ok() ? blobs_.Get(*digest) : digest.status();
+      if (bytes.ok()) graphs_read_.emplace(request.stage, *bytes);
+    }
     blocked = !blocked_stage_.empty() && request.stage == blocked_stage_;
     if (blocked) leased = blocked_leased_;
   }
@@ -251,6 +263,11 @@ void FakeLeases::Cancel(uint64_t lease_id) {
     blocked_.erase(it);
   }
   callbacks.done(absl::CancelledError("cancelled"));
+}
+
+std::multimap<std::string, std::string> FakeLeases::GraphsRead() {
+  std::lock_guard lock(mutex_);
+  return graphs_read_;
 }
 
 std::vector<std::string> FakeLeases::TakeExecuted() {

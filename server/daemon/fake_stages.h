@@ -42,6 +42,8 @@ class FakeLeases : public LeaseSource {
 
   // Names of the stages executed, sorted; then forgets them.
   std::vector<std::string> TakeExecuted();
+  // By stage: what it was handed as "graph".
+  std::multimap<std::string, std::string> GraphsRead();
   // Leases of this stage stay open until Cancel(): no worker takes them, or one
   // did and works on.
   void Block(const std::string& stage, bool leased = false);
@@ -53,6 +55,7 @@ class FakeLeases : public LeaseSource {
   std::mutex mutex_;
   // Guarded by mutex_.
   std::vector<std::string> executed_;
+  std::multimap<std::string, std::string> graphs_read_;
   std::string blocked_stage_;
   bool blocked_leased_ = false;
   std::map<uint64_t, LeaseCallbacks> blocked_;

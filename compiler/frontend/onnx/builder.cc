@@ -159,7 +159,7 @@ absl::StatusOr<TensorId> Builder::PlainInput(const Node& node, int index) {
 absl::StatusOr<TensorId> Builder::FloatInput(const Node& node, int index) {
   EK_ASSIGN_OR_RETURN(const TensorId id, Input(node, index));
   const v1::ElementType type = tensor(id).type;
-  if (type != v1::FLOAT32 && type != v1::FLOAT16 && type != v1::FLOAT64) {
+  if (!IsFloat(type)) {
     return node.Unsupported(
         absl::StrCat("input ", index, " '", node.input(index), "' is ",
                      v1::ElementType_Name(type)),

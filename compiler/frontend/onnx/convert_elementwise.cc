@@ -131,10 +131,6 @@ absl::StatusOr<TensorId> Joined(const Node& node, Builder& builder,
   return sum;
 }
 
-bool IsFloat(v1::ElementType type) {
-  return type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
-}
-
 // Bounds that are tensors, or of a type whose values a float may not hold.
 absl::Status ClipByTensors(const Node& node, Builder& builder, TensorId x,
                            TensorId low, TensorId high) {
@@ -338,7 +334,9 @@ absl::Status ConvertClip(const Node& node, Builder& builder) {
   const bool known = (low == kNoTensor || min.has_value()) &&
                      (high == kNoTensor || max.has_value()) &&
                      min.value_or(-kInfinity) <= max.value_or(kInfinity);
-  if (known && builder.tensor(x).type == v1::FLOAT32) {
+  // Clamps hold float32.
+  const v1::ElementType type = builder.tensor(x).type;
+  if (known && (type == v1::FLOAT32 || type == v1::FLOAT16)) {
     return EmitClip(node, builder, x, min, max);
   }
   return ClipByTensors(node, builder, x, low, high);

@@ -100,7 +100,7 @@ absl::StatusOr<TensorId> EmitMatMul(const Node& node, Builder& builder,
   }
   TensorId y = kNoTensor;
   const v1::ElementType type = builder.tensor(a).type;
-  if (builder.IsWeights(b) && builder.rank(b) == 2 && type == v1::FLOAT32) {
+  if (builder.IsWeights(b) && builder.rank(b) == 2 && IsFloat(type)) {
     EK_ASSIGN_OR_RETURN(b, builder.Transpose(node, "weights", b, {1, 0}));
     if (builder.shape(a).back() != builder.shape(b)[1]) {
       return node.Invalid(absl::StrCat("inner dimensions ",

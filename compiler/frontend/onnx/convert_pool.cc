@@ -76,7 +76,7 @@ void Fill2d(const WindowLists& window, Pool* pool) {
 bool FitsPool2d(const Builder& builder, TensorId x, const WindowLists& window) {
   const Tensor& tensor = builder.tensor(x);
   return window.kernel.size() == 2 && !IsDilated(window) &&
-         (tensor.type == v1::FLOAT32 || tensor.quantization.has_value());
+         (IsFloat(tensor.type) || tensor.quantization.has_value());
 }
 
 absl::StatusOr<WindowLists> PoolWindow(const Node& node,
@@ -171,7 +171,7 @@ absl::Status ConvertMaxPool(const Node& node, Builder& builder) {
 
 absl::StatusOr<TensorId> EmitGlobalAveragePool(const Node& node,
                                                Builder& builder, TensorId x) {
-  if (builder.tensor(x).type != v1::FLOAT32 || builder.rank(x) > 4) {
+  if (!IsFloat(builder.tensor(x).type) || builder.rank(x) > 4) {
     std::vector<int32_t> axes;
     for (int32_t i = 2; i < builder.rank(x); ++i) axes.push_back(i);
     return builder.Emit(node, "", MeanOp(axes, /*keep_dims=*/true), {x});
@@ -194,7 +194,7 @@ absl::Status ConvertGlobalAveragePool(const Node& node, Builder& builder) {
 
 absl::Status ConvertGlobalMaxPool(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(TensorId x, builder.FloatInput(node, 0));
-  if (builder.tensor(x).type != v1::FLOAT32 || builder.rank(x) > 4) {
+  if (!IsFloat(builder.tensor(x).type) || builder.rank(x) > 4) {
     std::vector<int32_t> axes;
     for (int32_t i = 2; i < builder.rank(x); ++i) axes.push_back(i);
     EK_ASSIGN_OR_RETURN(

@@ -134,6 +134,10 @@ bool IsSaneShape(absl::Span<const int64_t> shape) {
   return true;
 }
 
+bool IsFloat(v1::ElementType type) {
+  return type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
+}
+
 v1::ElementType ElementTypeOf(int32_t onnx_type) {
   switch (onnx_type) {
     case onnx::TensorProto::FLOAT:

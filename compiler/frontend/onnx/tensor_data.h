@@ -30,6 +30,9 @@ inline int64_t MaxMadeConstantBytes(int64_t model_bytes) {
 // empty tensors do not overflow either.
 bool IsSaneShape(absl::Span<const int64_t> shape);
 
+// Whether it is FLOAT16, FLOAT32 or FLOAT64.
+bool IsFloat(v1::ElementType type);
+
 // Our element type, or ELEMENT_TYPE_UNSPECIFIED for those we do not know.
 v1::ElementType ElementTypeOf(int32_t onnx_type);
 

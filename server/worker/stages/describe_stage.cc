@@ -106,7 +106,11 @@ absl::Status AddPlacements(const compiler::Graph& deployed,
   }
   for (auto& layer : *description.mutable_layers()) {
     const auto found = placed.find(layer.id());
-    if (found == placed.end()) continue;
+    if (found == placed.end()) {
+      layer.set_engine("host");
+      layer.set_reason("part of the quantization beside it");
+      continue;
+    }
     const v1::Partition::Placement& placement = *found->second;
     layer.set_engine(placement.engine() < 0
                          ? "host"

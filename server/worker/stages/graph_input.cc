@@ -64,6 +64,15 @@ std::vector<v1::TensorType> TypesOf(
   return types;
 }
 
+namespace {
+
+bool IsFloat(const compiler::Tensor& tensor) {
+  return tensor.type == v1::FLOAT16 || tensor.type == v1::FLOAT32 ||
+         tensor.type == v1::FLOAT64;
+}
+
+}  // namespace
+
 bool IsQuantized(const compiler::Graph& graph) {
   // Pairs of Quantize and Dequantize around float ops count: simplification
   // moves the ops into the integers.
@@ -81,10 +90,11 @@ bool IsQuantized(const compiler::Graph& graph) {
       continue;
     }
     multiplies = true;
-    const auto& input = graph.tensors[static_cast<size_t>(op.inputs[0])];
-    if (input.type == v1::FLOAT32 || input.type == v1::FLOAT64) return false;
+    if (IsFloat(graph.tensors[static_cast<size_t>(op.inputs[0])])) return false;
   }
-  return multiplies;
+  // Without products: logic and integer arithmetic have no ranges to learn.
+  return multiplies ||
+         std::none_of(graph.tensors.begin(), graph.tensors.end(), IsFloat);
 }
 
 }  // namespace edgekiln::server

@@ -32,7 +32,7 @@ std::vector<v1::TensorType> TypesOf(
     const std::vector<compiler::TensorId>& tensors);
 
 // Whether the model came with integer activations: some activation is
-// quantized, or its multiplications read integers.
+// quantized, its multiplications read integers, or it has no floats at all.
 bool IsQuantized(const compiler::Graph& graph);
 
 }  // namespace edgekiln::server

@@ -1,4 +1,5 @@
 #include "base/status_macros.h"
+#include "compiler/passes/float32_form.h"
 #include "compiler/passes/pipeline.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
@@ -12,6 +13,12 @@ absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions&,
   EK_RETURN_IF_ERROR(compiler::Simplify(graph), "simplifying the model");
   StageOutput output;
   output.Add("graph", compiler::GraphToProto(graph));
+  // Also what a model in other floats becomes for a chip.
+  if (compiler::HasOtherFloats(graph)) {
+    EK_ASSIGN_OR_RETURN(const compiler::Graph float32,
+                        compiler::Float32Form(*read), "simplifying the model");
+    output.Add("float32_graph", compiler::GraphToProto(float32));
+  }
   return output;
 }
 
