@@ -114,6 +114,15 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
       ->allow_extra_args(false);
 }
 
+void AddIo(CLI::App& app, RawOptions& raw) {
+  app.add_option("--io", raw.io,
+                 WrapHelp("What the chip reads and writes at float inputs and "
+                          "outputs: int (default), integers that the caller "
+                          "converts, or float, which the host converts on the "
+                          "clock. Data sets and arrays are the same for both"))
+      ->type_name("int|float");
+}
+
 void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--limit", raw.limit, help)
       ->type_name("N")
@@ -203,6 +212,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
   AddJob(*app, raw);
 
@@ -211,6 +221,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, false,
           "Inputs to compare on; without it 16 seeded random ones");
   AddLimit(*app, raw, "Use at most N samples");
@@ -225,6 +236,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, true, "The labelled data set");
   AddLimit(*app, raw, "Use at most N samples");
   AddGates(*app, raw, /*accuracy=*/true);
@@ -235,6 +247,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, true,
           "A .npz with one array per input, named like it (or x)");
   AddOutput(*app, raw, true, "OUT.npz",

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_CODEGEN_COMPILE_H_
 #define EK_COMPILER_CODEGEN_COMPILE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
 struct EmitResult {
   v1::Program program;
   std::string constants;  // Content of flash; Program.segments refer to it.
+  int64_t io_conversion_cycles = 0;  // io_cost.h
 };
 
 // `plan` must come from TilePartition on the same arguments; INVALID_ARGUMENT

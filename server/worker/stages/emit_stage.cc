@@ -30,6 +30,7 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
   summary.set_flash_bytes(emitted.program.flash_bytes());
   summary.set_ram_bytes(emitted.program.ram_bytes());
   summary.set_sram_peak_bytes(emitted.program.sram_peak_bytes());
+  summary.set_io_conversion_cycles(emitted.io_conversion_cycles);
   *summary.mutable_program() = ToProto(DigestOf(program));
   output.Add("program", std::move(program));
   output.Add("constants", std::move(emitted.constants));
