@@ -179,6 +179,9 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     EK_ASSIGN_OR_RETURN(line.calibration_method,
                         ParseCalibrationMethod(raw.calibration_method));
   }
+  if (given("--io")) {
+    EK_ASSIGN_OR_RETURN(line.io, ParseIoForm(raw.io));
+  }
   if (given("--seed")) {
     EK_ASSIGN_OR_RETURN(line.seed, ParseSeed(raw.seed));
   }

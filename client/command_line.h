@@ -62,8 +62,9 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
-  Gates gates;               // compile, profile, validate.
-  bool timing_only = false;  // profile.
+  Gates gates;                              // compile, profile, validate.
+  bool timing_only = false;                 // profile.
+  v1::IoForm io = v1::IO_FORM_UNSPECIFIED;  // compile, profile, validate, run.
   // compile, profile, validate.
   std::string slot;  // Empty: none.
   absl::Duration queue_timeout = absl::InfiniteDuration();

@@ -67,6 +67,7 @@ std::string Describe(const CommandLine& line) {
   span("queue", line.queue_timeout);
   span("run", line.run_timeout);
   add("timing_only", line.timing_only ? "1" : "");
+  if (line.io != v1::IO_FORM_UNSPECIFIED) add("io", v1::IoForm_Name(line.io));
   const auto number = [&](const std::string& name, const auto& value) {
     if (value.has_value()) add(name, absl::StrCat(*value));
   };
@@ -97,6 +98,10 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m bind=N:2|x:1:3 bind_input=s:s.npy external=w.bin:d/w.bin"},
       {"profile m --target t --timing-only", Command::kProfile,
        "model=m targets=t timing_only=1"},
+      {"profile m --target t --io float", Command::kProfile,
+       "model=m targets=t io=IO_FLOAT"},
+      {"run m --target t --data d -o o --io int", Command::kRun,
+       "model=m targets=t data=d output=o io=IO_INTEGER"},
       {"compile m --target t --supersede k --queue-timeout 2s",
        Command::kCompile, "model=m targets=t slot=k queue=2s"},
       {"validate m --target t --data d --run-timeout 1m", Command::kValidate,

@@ -67,6 +67,10 @@ constexpr char kProfile[] = R"(Examples:
 Every layer output of the simulated chip is compared with the reference; a
 difference is exit code 3, as is a broken limit. With --timing-only nothing is
 compared.
+
+With --io int, the default, the chip reads and writes integers in the network's
+own quantization, as firmware would; the report also has the total of --io
+float, with which the host converts.
 )";
 
 constexpr char kValidate[] = R"(Examples:
@@ -96,7 +100,7 @@ constexpr char kRun[] = R"(Examples:
 
 One array per model input, named like it (or x for the only one), samples along
 the first axis, in the network's own element type and layout unless --input says
-otherwise; one array per output comes back.
+otherwise; one array per output comes back. That holds with --io int, too.
 )";
 
 constexpr char kTargetsCheck[] = R"(Example:

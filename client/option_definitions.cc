@@ -113,6 +113,15 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
       ->allow_extra_args(false);
 }
 
+void AddIo(CLI::App& app, RawOptions& raw) {
+  app.add_option("--io", raw.io,
+                 WrapHelp("What the chip reads and writes at float inputs and "
+                          "outputs: int (default), integers that the caller "
+                          "converts, or float, which the host converts on the "
+                          "clock. Data sets and arrays are the same for both"))
+      ->type_name("int|float");
+}
+
 void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--limit", raw.limit, help)
       ->type_name("N")
@@ -208,6 +217,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
@@ -217,6 +227,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, false,
           "Inputs to compare on; without it 16 seeded random ones");
   AddLimit(*app, raw, "Use at most N samples");
@@ -231,6 +242,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, true, "The labelled data set");
   AddLimit(*app, raw, "Use at most N samples");
   AddGates(*app, raw, /*accuracy=*/true);
@@ -241,6 +253,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddQuantization(*app, raw);
+  AddIo(*app, raw);
   AddData(*app, raw, true,
           "A .npz with one array per input, named like it (or x)");
   AddOutput(*app, raw, true, "OUT.npz",

@@ -20,6 +20,7 @@ struct RawOptions {
   std::string run_timeout;
   std::vector<std::string> inputs;
   std::string calibration_method;
+  std::string io;
   std::string seed;
   std::vector<std::string> dimensions;
   std::vector<std::string> bound_inputs;

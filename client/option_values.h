@@ -32,6 +32,9 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 
+// "int" or "float".
+absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);
+
 // "N=4": a symbolic dimension and its extent, above 0.
 absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(
     absl::string_view text);

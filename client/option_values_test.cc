@@ -36,6 +36,14 @@ TEST(ParseTimeoutTest, Table) {
   }
 }
 
+TEST(ParseIoFormTest, Table) {
+  EXPECT_EQ(ParseIoForm("int").value(), v1::IO_INTEGER);
+  EXPECT_EQ(ParseIoForm("float").value(), v1::IO_FLOAT);
+  for (const char* text : {"", "INT", "int8", "IO_FLOAT"}) {
+    EXPECT_EQ(ExitCodeFor(ParseIoForm(text).status()), ExitCode::kUsage);
+  }
+}
+
 TEST(ParseDimensionBindingTest, Table) {
   const struct {
     const char* text;

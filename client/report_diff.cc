@@ -53,6 +53,17 @@ std::string Unequal(absl::string_view noun, const std::string& a_name,
                       shown(b_name, b));
 }
 
+// Whether the other form of inputs and outputs has other cycles.
+bool FormsDiffer(const v1::Report::Totals& totals) {
+  return totals.cycles_other_io() != 0 &&
+         totals.cycles_other_io() != totals.cycles();
+}
+
+std::string IoText(const v1::Report::Totals& totals) {
+  // Reports that do not tell are older than integers at the border.
+  return totals.io() == v1::IO_INTEGER ? "--io int" : "--io float";
+}
+
 void AddCaveats(const v1::Report& a, const v1::Report& b,
                 v1::ReportDiff& diff) {
   const auto add = [&diff](std::string caveat) {
@@ -70,6 +81,10 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
               b.target()));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("versions of edgekiln", a.version(), b.version());
+  if (FormsDiffer(a.totals()) || FormsDiffer(b.totals())) {
+    add_unequal("forms of inputs and outputs", IoText(a.totals()),
+                IoText(b.totals()));
+  }
   if (a.accuracy().samples() != b.accuracy().samples() && a.has_accuracy() &&
       b.has_accuracy()) {
     add(absl::StrCat("accuracies of ", a.accuracy().samples(), " and ",

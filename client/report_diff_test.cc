@@ -105,6 +105,31 @@ TEST(ReportDiffTest, ColoursByDirectionAndOnlyWhenAsked) {
   EXPECT_NE(coloured.find(red + "accuracy"), std::string::npos) << coloured;
 }
 
+TEST(ReportDiffTest, OtherFormsOfInputsAndOutputsAreACaveat) {
+  v1::Report before = Before();
+  before.mutable_totals()->set_io(v1::IO_FLOAT);
+  before.mutable_totals()->set_cycles_other_io(1500);
+  v1::Report after = Before();
+  after.mutable_totals()->set_io(v1::IO_INTEGER);
+  const auto caveats = [&] {
+    const v1::ReportDiff diff = DiffReports(before, "a", after, "b");
+    return std::vector<std::string>(diff.caveats().begin(),
+                                    diff.caveats().end());
+  };
+  EXPECT_EQ(caveats(), (std::vector<std::string>{
+                           "unequal forms of inputs and outputs: --io float "
+                           "and --io int"}));
+  // Older reports do not tell.
+  before.mutable_totals()->clear_io();
+  EXPECT_EQ(caveats().size(), 1u);
+  after.mutable_totals()->set_io(v1::IO_FLOAT);
+  EXPECT_EQ(caveats().size(), 0u);
+  // Integer models have one form only.
+  after.mutable_totals()->set_io(v1::IO_INTEGER);
+  before.mutable_totals()->set_cycles_other_io(before.totals().cycles());
+  EXPECT_EQ(caveats().size(), 0u);
+}
+
 TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
   v1::Report other = After();
   other.mutable_model()->set_hash("ff");

@@ -28,8 +28,10 @@
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
 //             └─ calibrate ─ quantize ─ graph ───┤
-//                                                ├─ convert_data or
-//                                                │  synthesize_data ─ chunks
+//                                                └─ set_io ─ graph ─┐
+//                                                ┌──────────────────┤
+//                                                │  convert_data or │
+//                                                │  synthesize_data ┴ chunks
 //   for each target, at once (TargetStages):       │
 //   target ─ resolve_target ─ capabilities,      │
 //                      │      machine            │
@@ -108,8 +110,9 @@ absl::Status CompileJob::DescribeAll() {
 absl::Status CompileJob::PrepareModel() {
   EK_RETURN_IF_ERROR(model_.Import());
   if (Wants(request_, v1::INSPECT)) EK_RETURN_IF_ERROR(DescribeAll());
-  if (WantsProgram(request_) && !model_.import().quantized()) {
-    EK_RETURN_IF_ERROR(model_.Quantize());
+  if (WantsProgram(request_)) {
+    if (!model_.import().quantized()) EK_RETURN_IF_ERROR(model_.Quantize());
+    EK_RETURN_IF_ERROR(model_.SetIo());
   }
   if (!WantsSamples(request_)) return absl::OkStatus();
   model_.StartData();

@@ -81,7 +81,7 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
               ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "simplify", "simulate[0]",
+                          "resolve_target", "set_io", "simplify", "simulate[0]",
                           "synthesize_data", "tile"));
   ASSERT_EQ(result.reports.size(), 1u);
   const v1::Report& report = result.reports[0];
@@ -95,7 +95,7 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   EXPECT_EQ(report.bit_exact().outputs_compared(), 160);
   EXPECT_FALSE(report.has_accuracy());
   EXPECT_EQ(report.calibration(), "");
-  EXPECT_EQ(report.stages_size(), 9);
+  EXPECT_EQ(report.stages_size(), 10);
   EXPECT_EQ(report.stages(0).cache(), v1::Report::Stage::MISS);
 }
 
@@ -137,12 +137,13 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
                   "samples=40 labelled=40", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("calibrate", "convert_calibration", "convert_data",
-                          "convert_reference", "count_cycles", "emit", "import",
-                          "interpret[0]", "interpret[1]", "interpret[2]",
-                          "partition", "quantize", "resolve_target", "simplify",
-                          "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("calibrate", "convert_calibration", "convert_data",
+                  "convert_reference", "count_cycles", "emit", "import",
+                  "interpret[0]", "interpret[1]", "interpret[2]", "partition",
+                  "quantize", "resolve_target", "set_io", "simplify",
+                  "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "DATA");
   EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
@@ -256,9 +257,43 @@ TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
               ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "simplify", "tile"));
+                          "resolve_target", "set_io", "simplify", "tile"));
   EXPECT_EQ(result.reports[0].totals().cycles(), 200);
   EXPECT_FALSE(result.reports[0].has_bit_exact());
+}
+
+TEST_F(CompileJobTest, ReportsCyclesOfBothFormsOfInputsAndOutputs) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  const v1::Report::Totals integer = Run(request).reports[0].totals();
+  EXPECT_EQ(integer.io(), v1::IO_INTEGER);
+  EXPECT_EQ(integer.cycles(), 200);
+  EXPECT_EQ(integer.cycles_other_io(), 230);
+  leases_->TakeExecuted();
+  request.mutable_options()->set_io(v1::IO_INTEGER);
+  Run(request);
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty()) << "it is the default";
+  request.mutable_options()->set_io(v1::IO_FLOAT);
+  const v1::Report::Totals with_floats = Run(request).reports[0].totals();
+  EXPECT_EQ(with_floats.io(), v1::IO_FLOAT);
+  EXPECT_EQ(with_floats.cycles(), 200);
+  EXPECT_EQ(with_floats.cycles_other_io(), 170);
+  const std::vector<std::string> executed = leases_->TakeExecuted();
+  EXPECT_THAT(executed, testing::Contains("set_io"));
+  EXPECT_THAT(executed, testing::Not(testing::Contains("simplify")));
+}
+
+// The chunks for the chip are not converted a second time.
+TEST_F(CompileJobTest, AQuantizedModelIsMeasuredOnTheSameChunks) {
+  const JobResult result = Run(Request("int8 net", {"conv;sram=64"},
+                                       {v1::VALIDATE}, "samples=4 labelled=4"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("convert_data", "count_cycles", "emit", "import",
+                          "interpret[0]", "partition", "resolve_target",
+                          "set_io", "simplify", "simulate[0]", "tile"));
+  EXPECT_EQ(result.reports[0].accuracy().reference(),
+            v1::Report::Accuracy::SOURCE_INT8);
 }
 
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
@@ -325,8 +360,8 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
     if (stage == "partition") ++partitions;
   }
   EXPECT_EQ(partitions, 1);
-  EXPECT_EQ(result.reports[0].stages_size(), 9);
-  EXPECT_EQ(result.reports[1].stages_size(), 9);
+  EXPECT_EQ(result.reports[0].stages_size(), 10);
+  EXPECT_EQ(result.reports[1].stages_size(), 10);
 }
 
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {
@@ -348,8 +383,8 @@ TEST_F(CompileJobTest, ARemovedIntermediateResultIsMadeAgain) {
   leases_->TakeExecuted();
   // The tiling's blob rots; the next look-up of its stage must miss.
   const std::string tiling =
-      "tiling partition<partition graph<simplify graph<imported "
-      "model<int8 net>>>capabilities<conv>>machine<sram=64>";
+      "tiling partition<partition graph<set_io graph<simplify graph<imported "
+      "model<int8 net>>>>capabilities<conv>>machine<sram=64>";
   const Digest digest = DigestOf(tiling);
   ASSERT_TRUE(*blobs_->Contains(digest));
   ASSERT_TRUE(files_
@@ -367,6 +402,7 @@ struct BadRequest {
   bool data;
   const char* reason;
   bool timing_only = false;
+  int io = 0;
 };
 
 TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
@@ -383,6 +419,7 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
        "GOALS_CONFLICT",
        true},
       {"timing of nothing", {v1::COMPILE}, true, false, "GOALS_CONFLICT", true},
+      {"unknown form", {v1::PROFILE}, true, false, "BAD_IO", false, 7},
       {"unknown", {static_cast<v1::JobGoal>(77)}, true, true, "UNKNOWN_GOAL"},
   };
   for (const BadRequest& test : kCases) {
@@ -391,6 +428,7 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
     if (test.target) request.add_targets();
     if (test.data) request.mutable_data()->add_files();
     request.mutable_options()->set_timing_only(test.timing_only);
+    request.mutable_options()->set_io(static_cast<v1::IoForm>(test.io));
     const absl::Status status = ValidateRequest(request);
     ASSERT_FALSE(status.ok()) << test.name;
     EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;

@@ -115,6 +115,15 @@ absl::Status ModelStages::Quantize() {
   return absl::OkStatus();
 }
 
+absl::Status ModelStages::SetIo() {
+  v1::StageOptions options;
+  options.mutable_set_io()->set_io(IoFormOf(request_));
+  EK_ASSIGN_OR_RETURN(const v1::StageResult set,
+                      stages_.Do("set_io", options, {deployed_}));
+  EK_ASSIGN_OR_RETURN(deployed_, Only(set, "graph"));
+  return absl::OkStatus();
+}
+
 void ModelStages::StartData() {
   int64_t limit = request_.options().limit();
   // A profile compares on a few inputs, whatever the data set holds.
@@ -133,9 +142,13 @@ void ModelStages::StartReference() {
 
 absl::StatusOr<Reference> ModelStages::RunReference() const {
   Reference reference{.stages = {context_, StageSequence::kAllTargets}};
-  // A float model is measured as it came, on data converted for it.
+  // Who converts the inputs of an integer model does not change what it
+  // computes: the chip's chunks serve the reference, too.
   std::shared_ptr<PendingStage> pending = data_;
+  v1::BlobRef graph = deployed_;
+  // A float model is measured as it came, on data converted for it.
   if (!import_.quantized()) {
+    graph = imported_;
     pending = StartConversion("reference", request_.data(), imported_,
                               /*raw=*/false, request_.options().limit(),
                               reference.stages);
@@ -147,7 +160,7 @@ absl::StatusOr<Reference> ModelStages::RunReference() const {
       [&](size_t i, const v1::Digest& chunk) {
         v1::StageOptions options;
         options.mutable_interpret();
-        std::vector<v1::BlobRef> inputs = {imported_, As("chunk", chunk)};
+        std::vector<v1::BlobRef> inputs = {graph, As("chunk", chunk)};
         inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
         return reference.stages.Start(absl::StrCat("interpret[", i, "]"),
                                       options, inputs);

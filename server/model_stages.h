@@ -43,6 +43,7 @@ class ModelStages {
   // To be called in this order; the last ones where they are needed.
   absl::Status Import();
   absl::Status Quantize();  // A float model, for a chip.
+  absl::Status SetIo();     // For a chip.
   void StartData();         // Chunks for deployed().
   void StartReference();    // On the same data.
 
@@ -59,7 +60,7 @@ class ModelStages {
   bool has_other_floats() const {
     return compiled_.digest().hash() != imported_.digest().hash();
   }
-  // What targets get: quantized.
+  // What targets get: quantized, inputs and outputs in the form asked for.
   const v1::BlobRef& deployed() const { return deployed_; }
   // As Report.calibration; empty if there was none.
   const std::string& calibration() const { return calibration_; }

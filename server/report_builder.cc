@@ -68,7 +68,8 @@ void Add(const v1::StageSummary::Samples& chunk,
 
 void AddProgram(const v1::StageSummary::Target& target,
                 const v1::StageSummary::Emit& emit,
-                const v1::SimReport& simulated, v1::Report& report) {
+                const v1::SimReport& simulated, v1::IoForm io,
+                v1::Report& report) {
   const Machine& machine = target.machine();
   for (const v1::SimReport::EngineBusy& busy : simulated.engines()) {
     v1::Report::Engine& engine = *report.add_engines();
@@ -102,6 +103,11 @@ void AddProgram(const v1::StageSummary::Target& target,
     }
   }
   totals.set_cycles(simulated.cycles());
+  totals.set_io(io);
+  // The forms differ by these conversions and nothing else.
+  totals.set_cycles_other_io(
+      simulated.cycles() + (io == v1::IO_FLOAT ? -emit.io_conversion_cycles()
+                                               : emit.io_conversion_cycles()));
   totals.set_macs(macs);
   totals.set_engine_macs(engine_macs);
   totals.set_host_cycles(host_cycles);

@@ -18,10 +18,11 @@ namespace edgekiln::server {
 void Add(const v1::StageSummary::Samples& chunk,
          v1::StageSummary::Samples& total);
 
-// Fills engines, layers, totals and memory.
+// Fills engines, layers, totals and memory. `io` is the program's form.
 void AddProgram(const v1::StageSummary::Target& target,
                 const v1::StageSummary::Emit& emit,
-                const v1::SimReport& simulated, v1::Report& report);
+                const v1::SimReport& simulated, v1::IoForm io,
+                v1::Report& report);
 
 // Fills bit_exact; absent if no sample was simulated.
 void AddBitExact(const v1::StageSummary::Samples& simulated,

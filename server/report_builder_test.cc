@@ -48,7 +48,7 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   emit.set_ram_bytes(5);
   for (const char* name : {"rom", "dtcm"}) emit.add_memories()->set_name(name);
   v1::Report report;
-  AddProgram(Target(), emit, simulated, report);
+  AddProgram(Target(), emit, simulated, v1::IO_INTEGER, report);
   ASSERT_EQ(report.layers_size(), 5);
   for (int i = 0; i < 5; ++i) {
     EXPECT_EQ(report.layers(i).engine(), kLayers[i].name) << i;
@@ -76,7 +76,7 @@ TEST(ReportBuilderTest, SurvivesFewerMeasurementsThanLayers) {
   emit.add_layers();
   emit.add_layers();
   v1::Report report;
-  AddProgram({}, emit, {}, report);
+  AddProgram({}, emit, {}, v1::IO_INTEGER, report);
   EXPECT_EQ(report.layers_size(), 2);
   EXPECT_EQ(report.totals().latency_ms(), 0);
 }

@@ -92,7 +92,7 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   // The manifest names what the bundle was made from.
   return run_.stages.Start(
       "bundle", options,
-      {binary.program, binary.constants, binary.machine,
+      {binary.program, binary.constants, binary.machine, model_.deployed(),
        As("model", request_.model()), As("target", target.digest())});
 }
 
@@ -111,7 +111,8 @@ std::shared_ptr<PendingStage> TargetStages::StartCounting(
 absl::Status TargetStages::PackOutputs(const std::vector<v1::Digest>& outputs) {
   v1::StageOptions options;
   *options.mutable_pack_outputs()->mutable_transforms() = request_.transforms();
-  std::vector<v1::BlobRef> inputs;
+  // The graph tells which integers stand for the model's own types.
+  std::vector<v1::BlobRef> inputs = {model_.deployed()};
   for (const v1::Digest& chunk : outputs) inputs.push_back(As("chunk", chunk));
   EK_ASSIGN_OR_RETURN(const v1::StageResult packed,
                       run_.stages.Do("pack_outputs", options, inputs));
@@ -200,7 +201,7 @@ absl::Status TargetStages::Run() {
   if (WantsSamples(request_)) EK_RETURN_IF_ERROR(Simulate(binary));
   EK_ASSIGN_OR_RETURN(const v1::StageResult counted, counting->Wait());
   AddProgram(resolved.summary().target(), binary.summary,
-             counted.summary().sim_report(), run_.report);
+             counted.summary().sim_report(), IoFormOf(request_), run_.report);
   if (bundle == nullptr) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const v1::StageResult bundled, bundle->Wait());
   for (const v1::BlobRef& file : bundled.outputs()) {

@@ -38,6 +38,10 @@ bool WantsSamples(const v1::CreateJobRequest& request) {
          Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
 }
 
+v1::IoForm IoFormOf(const v1::CreateJobRequest& request) {
+  return request.options().io() == v1::IO_FLOAT ? v1::IO_FLOAT : v1::IO_INTEGER;
+}
+
 absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
     return BadRequest(
@@ -77,6 +81,11 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       "options.timing_only computes no values; only PROFILE "
                       "can do without",
                       "leave VALIDATE and RUN to a job of their own");
+  }
+  if (!v1::IoForm_IsValid(request.options().io())) {
+    return BadRequest("BAD_IO",
+                      absl::StrCat("options.io is ", request.options().io()),
+                      "use IO_INTEGER or IO_FLOAT");
   }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {

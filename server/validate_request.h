@@ -14,6 +14,10 @@ bool WantsProgram(const v1::CreateJobRequest& request);
 // Whether chunks of input are computed, on the chip or on the reference.
 bool WantsSamples(const v1::CreateJobRequest& request);
 
+// The form of inputs and outputs of what is compiled: IO_INTEGER unless the
+// request says otherwise.
+v1::IoForm IoFormOf(const v1::CreateJobRequest& request);
+
 // OK if the goals fit together and with targets and data; INVALID_ARGUMENT
 // otherwise. Checks no blob.
 absl::Status ValidateRequest(const v1::CreateJobRequest& request);

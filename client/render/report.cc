@@ -108,14 +108,31 @@ std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
   return Line("memory", absl::StrJoin(parts, "   "), style);
 }
 
+// "integer io; 236 990 with float io"; empty where both forms cost the same.
+std::string IoText(const v1::Report::Totals& totals) {
+  // 0: of a daemon that does not tell.
+  if (totals.cycles_other_io() == totals.cycles() ||
+      totals.cycles_other_io() == 0) {
+    return "";
+  }
+  const bool is_float = totals.io() == v1::IO_FLOAT;
+  return absl::StrCat(is_float ? "float" : "integer", " io; ",
+                      GroupDigits(totals.cycles_other_io()), " with ",
+                      is_float ? "integer" : "float", " io");
+}
+
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
+    std::vector<std::string> notes;
     if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
-      absl::StrAppend(&text, " (",
-                      LowerName(v1::Fidelity_Name(totals.fidelity())), ")");
+      notes.push_back(LowerName(v1::Fidelity_Name(totals.fidelity())));
+    }
+    if (std::string io = IoText(totals); !io.empty()) notes.push_back(io);
+    if (!notes.empty()) {
+      absl::StrAppend(&text, " (", absl::StrJoin(notes, "; "), ")");
     }
     absl::StrAppend(&text, "   latency ",
                     absl::StrFormat("%.4g ms", totals.latency_ms()));

@@ -18,6 +18,29 @@ Message Parse(const std::string& text) {
   return message;
 }
 
+TEST(RenderReportTest, CyclesOfTheOtherForm) {
+  const struct {
+    v1::IoForm io;
+    int64_t other;
+    const char* want;
+  } cases[] = {
+      {v1::IO_INTEGER, 236990,
+       "cycles      195 561 (integer io; 236 990 with float io)   latency"},
+      {v1::IO_FLOAT, 100,
+       "cycles      195 561 (float io; 100 with integer io)   latency"},
+      {v1::IO_INTEGER, 195561, "cycles      195 561   latency"},
+      {v1::IO_FORM_UNSPECIFIED, 0, "cycles      195 561   latency"},
+  };
+  for (const auto& c : cases) {
+    v1::Report report;
+    report.mutable_totals()->set_cycles(195561);
+    report.mutable_totals()->set_io(c.io);
+    report.mutable_totals()->set_cycles_other_io(c.other);
+    const std::string text = RenderReport(report, Style::Plain());
+    EXPECT_NE(text.find(c.want), std::string::npos) << text;
+  }
+}
+
 TEST(RenderReportTest, Full) {
   const auto report = Parse<v1::Report>(R"pb(
     model_name: "net.tflite"

@@ -9,6 +9,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/disassembler.h"
+#include "compiler/ir/text_scanner.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "target/isa_view.h"
@@ -42,17 +43,94 @@ std::string JsonString(absl::string_view text) {
   return out;
 }
 
-void AppendBinding(absl::string_view role, const v1::Program::Binding& binding,
-                   const v1::Machine& machine, std::string& out) {
-  const v1::TensorType& type = binding.type();
-  absl::StrAppendFormat(&out, "%-7s %-8s 0x%08x  %s %s[%s]\n", role,
-                        machine.memories(binding.location().memory()).name(),
-                        binding.location().address(), type.name(),
-                        v1::ElementType_Name(type.element_type()),
-                        absl::StrJoin(type.shape(), ","));
+using Bindings = google::protobuf::RepeatedPtrField<v1::Program::Binding>;
+using Conversions = google::protobuf::RepeatedPtrField<v1::ConvertedPort>;
+
+// Null if the caller hands over, or gets, what the source model has.
+const v1::ConvertedPort* ConversionOf(const Conversions& conversions,
+                                      int port) {
+  for (const v1::ConvertedPort& conversion : conversions) {
+    if (conversion.port() == port) return &conversion;
+  }
+  return nullptr;
 }
 
-std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
+bool IsFloat(v1::ElementType type) {
+  return type == v1::FLOAT32 || type == v1::FLOAT16 || type == v1::FLOAT64;
+}
+
+// "; from FLOAT32: round_half_even(x / scale) + zero, saturated".
+std::string ConversionText(const v1::ConvertedPort& conversion, bool input) {
+  const std::string type = v1::ElementType_Name(conversion.element_type());
+  const std::string direction = input ? "; from " : "; to ";
+  if (!IsFloat(conversion.element_type())) {
+    const bool is_unsigned = conversion.element_type() == v1::UINT8 ||
+                             conversion.element_type() == v1::UINT16;
+    return absl::StrCat(direction, type, ": x ",
+                        is_unsigned == input ? "- " : "+ ",
+                        "half of the type's range");
+  }
+  if (!input) return absl::StrCat(direction, type, ": scale * (x - zero)");
+  return absl::StrCat(direction, type, ": round_half_",
+                      conversion.rounding() == v1::HALF_EVEN ? "even" : "away",
+                      "(x / scale) + zero, saturated");
+}
+
+void AppendBindings(absl::string_view role, const Bindings& bindings,
+                    const Conversions& conversions, const v1::Machine& machine,
+                    std::string& out) {
+  for (int i = 0; i < bindings.size(); ++i) {
+    const v1::Program::Binding& binding = bindings[i];
+    const v1::TensorType& type = binding.type();
+    absl::StrAppendFormat(&out, "%-7s %-8s 0x%08x  %s %s[%s]", role,
+                          machine.memories(binding.location().memory()).name(),
+                          binding.location().address(), type.name(),
+                          v1::ElementType_Name(type.element_type()),
+                          absl::StrJoin(type.shape(), ","));
+    if (type.quantization().scale_size() == 1) {
+      absl::StrAppend(&out, " scale ", RealText(type.quantization().scale(0)),
+                      " zero ", type.quantization().zero_point(0));
+    }
+    const v1::ConvertedPort* conversion = ConversionOf(conversions, i);
+    if (conversion != nullptr) {
+      out += ConversionText(*conversion, role == "input");
+    }
+    out += "\n";
+  }
+}
+
+// A JSON list with one object per input or output.
+std::string BindingList(const Bindings& bindings,
+                        const Conversions& conversions, bool inputs) {
+  std::vector<std::string> objects;
+  for (int i = 0; i < bindings.size(); ++i) {
+    const v1::TensorType& type = bindings[i].type();
+    std::string object = absl::StrCat(
+        "    {\"name\": ", JsonString(type.name()), ", \"type\": \"",
+        v1::ElementType_Name(type.element_type()), "\", \"shape\": [",
+        absl::StrJoin(type.shape(), ", "), "]");
+    if (type.quantization().scale_size() == 1) {
+      absl::StrAppend(&object,
+                      ", \"scale\": ", RealText(type.quantization().scale(0)),
+                      ", \"zero_point\": ", type.quantization().zero_point(0));
+    }
+    const v1::ConvertedPort* conversion = ConversionOf(conversions, i);
+    if (conversion != nullptr) {
+      absl::StrAppend(&object, ", \"source_type\": \"",
+                      v1::ElementType_Name(conversion->element_type()), "\"");
+    }
+    if (conversion != nullptr && inputs) {
+      absl::StrAppend(&object, ", \"rounding\": \"",
+                      v1::Rounding_Name(conversion->rounding()), "\"");
+    }
+    objects.push_back(absl::StrCat(object, "}"));
+  }
+  if (objects.empty()) return "[]";
+  return absl::StrCat("[\n", absl::StrJoin(objects, ",\n"), "\n  ]");
+}
+
+std::string MemoryMap(const v1::Program& program, const v1::Graph& graph,
+                      const v1::Machine& machine) {
   std::string out;
   for (const v1::ResolvedMemory& memory : machine.memories()) {
     absl::StrAppendFormat(&out, "memory  %-8s 0x%08x  %d bytes\n",
@@ -65,12 +143,10 @@ std::string MemoryMap(const v1::Program& program, const v1::Machine& machine) {
                           machine.memories(segment.location().memory()).name(),
                           segment.location().address(), segment.size_bytes());
   }
-  for (const auto& input : program.inputs()) {
-    AppendBinding("input", input, machine, out);
-  }
-  for (const auto& output : program.outputs()) {
-    AppendBinding("output", output, machine, out);
-  }
+  AppendBindings("input", program.inputs(), graph.converted_inputs(), machine,
+                 out);
+  AppendBindings("output", program.outputs(), graph.converted_outputs(),
+                 machine, out);
   absl::StrAppendFormat(
       &out, "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
       program.flash_bytes(), program.ram_bytes(), program.sram_peak_bytes());
@@ -88,14 +164,18 @@ std::string NamedDigest(absl::string_view name, const Digest& digest) {
 }
 
 std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
+                     const v1::Graph& graph,
                      const std::vector<BundleFile>& files) {
   std::string out = absl::StrCat(
       "{\n  \"edgekiln\": ", JsonString(origin.version),
       ",\n  \"program_version\": ", program.version(),
       ",\n  \"model\": ", NamedDigest(origin.model_name, origin.model),
       ",\n  \"target\": ", NamedDigest(origin.target_name, origin.target),
-      ",\n  \"machine\": {", DigestFields(origin.machine),
-      "},\n  \"files\": [\n");
+      ",\n  \"machine\": {", DigestFields(origin.machine), "},\n  \"inputs\": ",
+      BindingList(program.inputs(), graph.converted_inputs(), true),
+      ",\n  \"outputs\": ",
+      BindingList(program.outputs(), graph.converted_outputs(), false),
+      ",\n  \"files\": [\n");
   for (size_t i = 0; i < files.size(); ++i) {
     absl::StrAppend(&out, "    {\"path\": ", JsonString(files[i].path), ", ",
                     DigestFields(DigestOf(files[i].bytes)),
@@ -108,11 +188,12 @@ std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
 }  // namespace
 
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(
-    const v1::Program& program, absl::string_view constants,
-    const v1::Machine& machine, const BundleOrigin& origin) {
+    const v1::Program& program, const v1::Graph& graph,
+    absl::string_view constants, const v1::Machine& machine,
+    const BundleOrigin& origin) {
   std::vector<BundleFile> files;
   files.push_back({"constants.bin", std::string(constants)});
-  files.push_back({"memory_map.txt", MemoryMap(program, machine)});
+  files.push_back({"memory_map.txt", MemoryMap(program, graph, machine)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
   for (int i = 0; i < program.streams_size(); ++i) {
     const v1::Program::Stream& stream = program.streams(i);
@@ -128,7 +209,7 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
   std::sort(
       files.begin(), files.end(),
       [](const BundleFile& a, const BundleFile& b) { return a.path < b.path; });
-  std::string manifest = Manifest(origin, program, files);
+  std::string manifest = Manifest(origin, program, graph, files);
   files.push_back({"manifest.json", std::move(manifest)});
   return files;
 }

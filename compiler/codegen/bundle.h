@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
+#include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
@@ -29,8 +30,12 @@ struct BundleOrigin {
 
 // What `compile -o DIR` writes, in order of path: the program, each command
 // stream with its disassembly, the flash content, a readable memory map, and a
-// manifest with the digest of every file. Same arguments, same bytes.
+// manifest with the digest of every file. Map and manifest tell of each input
+// and output where it lies, how it is quantized, and what the caller converts
+// from and to: `graph` is what the program was made of. Same arguments, same
+// bytes.
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(const v1::Program& program,
+                                                    const v1::Graph& graph,
                                                     absl::string_view constants,
                                                     const v1::Machine& machine,
                                                     const BundleOrigin& origin);

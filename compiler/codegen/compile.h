@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_CODEGEN_COMPILE_H_
 #define EK_COMPILER_CODEGEN_COMPILE_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,7 @@ struct EmitResult {
   // Bytes used of each of Machine.memories: constants and streams, the peak of
   // activations, the peak of what engines hold.
   std::vector<int64_t> memory_bytes;
+  int64_t io_conversion_cycles = 0;  // io_cost.h
 };
 
 // `plan` must come from TilePartition on the same arguments; INVALID_ARGUMENT

@@ -8,6 +8,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/compile.h"
+#include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/engines/dla/subgraph.h"
 #include "target/host_cost.h"
@@ -379,7 +380,11 @@ absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
     return absl::InvalidArgumentError("the partition misses placements");
   }
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
-  return Emitter(graph, partition, plan, machine, memories).Run();
+  EK_ASSIGN_OR_RETURN(EmitResult result,
+                      Emitter(graph, partition, plan, machine, memories).Run());
+  EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
+                      IoConversionCycles(graph, machine));
+  return result;
 }
 
 }  // namespace edgekiln::compiler

@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<const v1::InputTransform*>> MatchTransforms(
 // One model input being converted.
 struct Job {
   const StoredArray* stored = nullptr;
-  v1::TensorType type;
+  v1::TensorType type;                         // In the source model.
+  const PortConversion* conversion = nullptr;  // From there to the network.
   SampleLayout layout;
   bool copy = false;                // Elements are taken as they are.
   std::vector<double> scale = {1};  // Of the transform.
@@ -115,10 +116,13 @@ absl::Status CheckFactors(const std::vector<double>& a,
 absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
                                const ModelInputs& inputs, size_t input,
                                const v1::InputTransform* transform, bool raw) {
-  const v1::TensorType& type = inputs.types[input];
   Job job;
   job.stored = &stored;
-  job.type = type;
+  if (input < inputs.conversions.size() && inputs.conversions[input]) {
+    job.conversion = &*inputs.conversions[input];
+  }
+  job.type = job.conversion ? job.conversion->source() : inputs.types[input];
+  const v1::TensorType& type = job.type;
   LayoutQuestion question;
   question.input = type.name();
   question.stored_shape.assign(stored.values.shape.begin() + 1,
@@ -163,7 +167,7 @@ double Pick(const std::vector<double>& factors, int32_t channel) {
                              : factors[static_cast<size_t>(channel)];
 }
 
-// Values of samples [first, first + count) in the network's type.
+// Values of samples [first, first + count) in the source model's type.
 absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
                             ElementWriter* writer, std::string& out) {
   out.resize(static_cast<size_t>(count * job.sample_bytes));
@@ -196,7 +200,26 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
   return absl::OkStatus();
 }
 
-absl::Status FillChunks(const Job& job, std::vector<v1::Chunk>& chunks) {
+// The same in the network's type.
+absl::Status ConvertToNetwork(const Job& job, int64_t first, int64_t count,
+                              ElementWriter* writer, std::string& out) {
+  if (job.conversion == nullptr) {
+    return ConvertSamples(job, first, count, writer, out);
+  }
+  // Floats of a whole chunk would be four times its size.
+  std::string sample;
+  for (int64_t s = first; s < first + count; ++s) {
+    EK_RETURN_IF_ERROR(ConvertSamples(job, s, 1, writer, sample));
+    EK_ASSIGN_OR_RETURN(const std::string integers,
+                        job.conversion->ToIntegers(sample));
+    if (s == first) out.reserve(integers.size() * static_cast<size_t>(count));
+    out += integers;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillChunks(const Job& job, const v1::TensorType& type,
+                        std::vector<v1::Chunk>& chunks) {
   std::optional<ElementWriter> writer;
   if (!job.copy) {
     EK_ASSIGN_OR_RETURN(writer, ElementWriter::Create(job.type),
@@ -204,10 +227,10 @@ absl::Status FillChunks(const Job& job, std::vector<v1::Chunk>& chunks) {
   }
   for (v1::Chunk& chunk : chunks) {
     v1::Chunk::Array& array = *chunk.add_arrays();
-    *array.mutable_type() = job.type;
+    *array.mutable_type() = type;
     EK_RETURN_IF_ERROR(
-        ConvertSamples(job, chunk.first_sample(), chunk.samples(),
-                       writer ? &*writer : nullptr, *array.mutable_data()),
+        ConvertToNetwork(job, chunk.first_sample(), chunk.samples(),
+                         writer ? &*writer : nullptr, *array.mutable_data()),
         "converting data");
   }
   if (!writer) return absl::OkStatus();
@@ -326,7 +349,7 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
         const Job job,
         PrepareJob(set.arrays[i], inputs, i, transforms[i], options.raw()),
         "converting data");
-    EK_RETURN_IF_ERROR(FillChunks(job, out.chunks),
+    EK_RETURN_IF_ERROR(FillChunks(job, inputs.types[i], out.chunks),
                        absl::StrCat("model input '", names[i], "'"));
   }
   if (set.labels) {

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "compiler/dataset/port_conversion.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -32,8 +33,10 @@ struct ModelInputs {
   std::vector<bool>
       is_nchw;  // The model reads it as NCHW; see sample_layout.h.
   std::vector<bool> is_nhwc{};  // Surely as NHWC; empty: not known of any.
+  // Of inputs that stand for another type of the source model; empty: of none.
+  std::vector<std::optional<PortConversion>> conversions{};
 };
-// `graph` has been verified (GraphFromProto).
+// Without conversions. `graph` has been verified (GraphFromProto).
 ModelInputs InputsOf(const v1::Graph& graph);
 
 struct ConvertedData {
@@ -46,7 +49,9 @@ struct ConvertedData {
 // Each value becomes real = (x * x_scale + x_offset) * scale[c] + offset[c] in
 // double precision, then an element as element_writer.h says. With
 // `options.raw`, arrays that no transform names must already have the network's
-// element type and are copied, but for the layout.
+// element type and are copied, but for the layout. For an input with a
+// conversion, "element" and "element type" are those of the source model; what
+// the chunks hold is converted from them.
 //
 // Refuses data of another order of magnitude than a quantized input: if more
 // than half of the values fall off the grid, or whole numbers spread over more

@@ -57,6 +57,7 @@ absl::StatusOr<std::vector<const v1::Chunk*>> InOrder(
   return ordered;
 }
 
+// In the network's element type.
 absl::StatusOr<NpyArray> JoinOutput(const std::vector<const v1::Chunk*>& chunks,
                                     int index) {
   const v1::TensorType& type = chunks[0]->arrays(index).type();
@@ -84,10 +85,19 @@ absl::StatusOr<NpyArray> JoinOutput(const std::vector<const v1::Chunk*>& chunks,
   return array;
 }
 
+absl::Status ConvertOutput(const PortConversion& conversion, NpyArray& array) {
+  const auto type = NpyTypeOf(conversion.source().element_type());
+  if (!type) return absl::InternalError("output converted to no array type");
+  EK_ASSIGN_OR_RETURN(array.data, conversion.ToSource(array.data));
+  array.type = *type;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> PackOutputs(const v1::PackOutputsOptions& options,
-                                        absl::Span<const v1::Chunk> chunks) {
+                                        absl::Span<const v1::Chunk> chunks,
+                                        const OutputConversions& outputs) {
   if (chunks.empty()) return absl::InvalidArgumentError("no outputs to pack");
   EK_RETURN_IF_ERROR(CheckTransforms(options, chunks[0]), "packing outputs");
   EK_ASSIGN_OR_RETURN(const auto ordered, InOrder(chunks), "packing outputs");
@@ -95,6 +105,10 @@ absl::StatusOr<std::string> PackOutputs(const v1::PackOutputsOptions& options,
   for (int i = 0; i < ordered[0]->arrays_size(); ++i) {
     EK_ASSIGN_OR_RETURN(NpyArray array, JoinOutput(ordered, i),
                         "packing outputs");
+    const auto at = static_cast<size_t>(i);
+    if (at < outputs.size() && outputs[at]) {
+      EK_RETURN_IF_ERROR(ConvertOutput(*outputs[at], array), "packing outputs");
+    }
     arrays.emplace_back(ordered[0]->arrays(i).type().name(), std::move(array));
   }
   return WriteNpz(arrays);

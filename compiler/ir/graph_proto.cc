@@ -40,6 +40,18 @@ Tensor TensorFromProto(const v1::Tensor& proto) {
   return tensor;
 }
 
+v1::ConvertedPort PortToProto(const ConvertedPort& port) {
+  v1::ConvertedPort proto;
+  proto.set_port(port.port);
+  proto.set_element_type(port.type);
+  proto.set_rounding(port.rounding);
+  return proto;
+}
+
+ConvertedPort PortFromProto(const v1::ConvertedPort& proto) {
+  return {proto.port(), proto.element_type(), proto.rounding()};
+}
+
 }  // namespace
 
 v1::Graph GraphToProto(const Graph& graph) {
@@ -66,6 +78,12 @@ v1::Graph GraphToProto(const Graph& graph) {
     out.set_input(state.input);
     out.set_output(state.output);
   }
+  for (const ConvertedPort& port : graph.converted_inputs) {
+    *proto.add_converted_inputs() = PortToProto(port);
+  }
+  for (const ConvertedPort& port : graph.converted_outputs) {
+    *proto.add_converted_outputs() = PortToProto(port);
+  }
   return proto;
 }
 
@@ -88,6 +106,12 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
   graph.outputs.assign(proto.outputs().begin(), proto.outputs().end());
   for (const v1::State& state : proto.states()) {
     graph.states.push_back({state.input(), state.output()});
+  }
+  for (const v1::ConvertedPort& port : proto.converted_inputs()) {
+    graph.converted_inputs.push_back(PortFromProto(port));
+  }
+  for (const v1::ConvertedPort& port : proto.converted_outputs()) {
+    graph.converted_outputs.push_back(PortFromProto(port));
   }
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored graph");
   return graph;

@@ -132,6 +132,56 @@ TEST(StateTest, PairsAnInputWithAnOutput) {
   EXPECT_FALSE(VerifyGraph(other_type).ok());
 }
 
+constexpr char kConverted[] = R"(
+%x : int8[2] scale 0.5 zero 1 = input converted float32 HALF_EVEN
+%z : int8[2] scale 0.5 zero 1 = input
+%y : int8[2] scale 0.5 zero 1 = add(%x, %z) id a
+return %y converted uint8 HALF_UP, %x
+)";
+
+TEST(ConvertedPortTest, SurvivesStorageAndIsChecked) {
+  const absl::StatusOr<Graph> graph = ParseGraph(kConverted);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const absl::StatusOr<Graph> again = GraphFromProto(GraphToProto(*graph));
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->converted_inputs, graph->converted_inputs);
+  EXPECT_EQ(again->converted_outputs, graph->converted_outputs);
+  EXPECT_EQ(PrintGraph(*again), PrintGraph(*graph));
+  const ConvertedPort port = graph->converted_inputs[0];
+  const auto at = [&](int32_t index) {
+    ConvertedPort moved = port;
+    moved.port = index;
+    return moved;
+  };
+  const auto from = [&](v1::ElementType type) {
+    ConvertedPort other = port;
+    other.type = type;
+    return other;
+  };
+  const struct {
+    const char* name;
+    std::vector<ConvertedPort> inputs;
+    bool valid;
+  } cases[] = {
+      {"both", {at(0), at(1)}, true},
+      {"twice", {at(0), at(0)}, false},
+      {"descending", {at(1), at(0)}, false},
+      {"out of range", {at(2)}, false},
+      {"negative", {at(-1)}, false},
+      {"no type", {from(v1::ELEMENT_TYPE_UNSPECIFIED)}, false},
+      {"bool", {from(v1::BOOL)}, false},
+      {"itself", {from(v1::INT8)}, false},
+      {"other width", {from(v1::UINT16)}, false},
+      {"unsigned", {from(v1::UINT8)}, true},
+      {"float64", {from(v1::FLOAT64)}, true},
+  };
+  for (const auto& c : cases) {
+    Graph changed = *graph;
+    changed.converted_inputs = c.inputs;
+    EXPECT_EQ(VerifyGraph(changed).ok(), c.valid) << c.name;
+  }
+}
+
 TEST(VerifyGraphTest, NamesTheOpWhereOpsRefuses) {
   Graph graph = TwoLayers();
   graph.tensors[3].type = v1::BOOL;

@@ -77,6 +77,8 @@ class Parser {
     if (scanner_.NextIs('%')) {
       do {
         EK_ASSIGN_OR_RETURN(const TensorId id, Reference());
+        EK_RETURN_IF_ERROR(OptionalConversion(graph_.outputs.size(),
+                                              graph_.converted_outputs));
         graph_.outputs.push_back(id);
       } while (scanner_.Take(','));
     }
@@ -94,7 +96,24 @@ class Parser {
   }
 
  private:
-  // %a : type = input | constant ... | kind(...) ...
+  // [converted TYPE ROUNDING], of port `index`.
+  absl::Status OptionalConversion(size_t index,
+                                  std::vector<ConvertedPort>& ports) {
+    if (!scanner_.TakeWord("converted")) return absl::OkStatus();
+    ConvertedPort port{.port = static_cast<int32_t>(index)};
+    EK_ASSIGN_OR_RETURN(const absl::string_view type, scanner_.Word());
+    if (!v1::ElementType_Parse(absl::AsciiStrToUpper(type), &port.type)) {
+      return scanner_.Error(absl::StrCat("unknown element type '", type, "'"));
+    }
+    EK_ASSIGN_OR_RETURN(const absl::string_view rounding, scanner_.Word());
+    if (!v1::Rounding_Parse(std::string(rounding), &port.rounding)) {
+      return scanner_.Error(absl::StrCat("unknown rounding '", rounding, "'"));
+    }
+    ports.push_back(port);
+    return absl::OkStatus();
+  }
+
+  // %a : type = input [converted ...] | constant ... | kind(...) ...
   absl::Status Statement() {
     std::vector<TensorId> results;
     do {
@@ -105,7 +124,8 @@ class Parser {
     if (scanner_.TakeWord("input")) {
       if (results.size() != 1) return scanner_.Error("one result expected");
       graph_.inputs.push_back(results[0]);
-      return absl::OkStatus();
+      return OptionalConversion(graph_.inputs.size() - 1,
+                                graph_.converted_inputs);
     }
     if (scanner_.TakeWord("constant")) {
       if (results.size() != 1) return scanner_.Error("one result expected");

@@ -98,6 +98,18 @@ std::string DeclarationText(const Tensor& tensor) {
   return text;
 }
 
+// " converted float32 HALF_EVEN" for a port that the caller converts.
+std::string ConversionText(const std::vector<ConvertedPort>& ports,
+                           size_t index) {
+  for (const ConvertedPort& port : ports) {
+    if (port.port != static_cast<int32_t>(index)) continue;
+    return absl::StrCat(" converted ",
+                        absl::AsciiStrToLower(v1::ElementType_Name(port.type)),
+                        " ", v1::Rounding_Name(port.rounding));
+  }
+  return "";
+}
+
 class Printer {
  public:
   Printer(const Graph& graph, const PrintOptions& options)
@@ -109,11 +121,12 @@ class Printer {
     if (!graph_.name.empty()) {
       absl::StrAppend(&text_, "graph ", QuotedText(graph_.name), "\n");
     }
-    for (const TensorId id : graph_.inputs) {
+    for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+      const TensorId id = graph_.inputs[i];
       if (!Exists(id)) continue;
       printed_[id] = true;
-      absl::StrAppend(&text_, DeclarationText(graph_.tensors[id]),
-                      " = input\n");
+      absl::StrAppend(&text_, DeclarationText(graph_.tensors[id]), " = input",
+                      ConversionText(graph_.converted_inputs, i), "\n");
     }
     for (size_t i = 0; i < graph_.ops.size(); ++i) PrintOp(graph_.ops[i]);
     for (const TensorId id : graph_.outputs) PrintConstant(id);
@@ -121,8 +134,12 @@ class Printer {
     for (size_t i = 0; i < graph_.tensors.size(); ++i) {
       PrintConstant(static_cast<TensorId>(i));
     }
-    absl::StrAppend(&text_, "return", graph_.outputs.empty() ? "" : " ",
-                    References(graph_.outputs));
+    text_ += "return";
+    for (size_t i = 0; i < graph_.outputs.size(); ++i) {
+      absl::StrAppend(&text_, i == 0 ? " " : ", ",
+                      References({graph_.outputs[i]}),
+                      ConversionText(graph_.converted_outputs, i));
+    }
     for (size_t i = 0; i < graph_.states.size(); ++i) {
       const State& state = graph_.states[i];
       absl::StrAppend(&text_, i == 0 ? " states " : ", ",

@@ -52,6 +52,11 @@ const RoundTripCase kRoundTrips[] = {
      "%y : float32[1] = pad(%x) {before [0] after [0] mode EDGE} id p\n"
      "%n : float32[1] = add(%y, %h) id a\n"
      "return %n states %h = %n\n"},
+    {"ConvertedPorts",
+     "%x : int8[2] scale 0.5 zero 1 = input converted float32 HALF_EVEN\n"
+     "%z : int8[2] scale 0.5 zero 1 = input\n"
+     "%y : int8[2] scale 0.5 zero 1 = clip(%x) id c\n"
+     "return %z, %y converted float16 HALF_UP\n"},
     {"LongConstant",
      "%c : int8[17] = constant 0x0001020304050607080910111213141516\n"
      "return %c\n"},
@@ -118,6 +123,21 @@ const ErrorCase kErrors[] = {
      "1:20: number expected"},
     {"ScaleWithoutZero", "%x : int8[1] scale 1 = input return %x",
      "'zero' expected"},
+    {"UnknownConversion", "%x : int8[1] scale 1 zero 0 = input converted real",
+     "unknown element type 'real'"},
+    {"UnknownRounding",
+     "%x : int8[1] scale 1 zero 0 = input converted float32 DOWN",
+     "unknown rounding 'DOWN'"},
+    {"ConvertedWithoutAScale",
+     "%x : int8[1] = input converted float32 HALF_UP return %x",
+     "converted input without one scale"},
+    {"ConvertedFromItself",
+     "%x : int8[1] scale 1 zero 0 = input converted int8 HALF_UP return %x",
+     "cannot be converted from"},
+    {"ConvertedState",
+     "%x : int8[1] scale 1 zero 0 = input converted float32 HALF_UP "
+     "%y : int8[1] scale 1 zero 0 = clip(%x) return %y states %x = %y",
+     "state is converted"},
     {"InvalidGraph", "%x : int8[1] scale 1 zero 300 = input return %x",
      "zero point 300"},
 };

@@ -176,12 +176,66 @@ absl::Status VerifyStates(const Graph& graph) {
   return absl::OkStatus();
 }
 
+bool IsReal(v1::ElementType type) {
+  return type == v1::FLOAT32 || type == v1::FLOAT16 || type == v1::FLOAT64;
+}
+
+bool IsInteger(v1::ElementType type) {
+  return type != v1::ELEMENT_TYPE_UNSPECIFIED && type != v1::BOOL &&
+         !IsReal(type);
+}
+
+// `ports` are those of `tensors`, which have been checked.
+absl::Status VerifyConvertedPorts(const Graph& graph,
+                                  const std::vector<TensorId>& tensors,
+                                  const std::vector<ConvertedPort>& ports,
+                                  absl::string_view noun) {
+  int32_t next = 0;
+  for (const ConvertedPort& port : ports) {
+    if (port.port < next || port.port >= std::ssize(tensors)) {
+      return Invalid(absl::StrCat("converted ", noun, " ", port.port), "",
+                     absl::StrCat("ascending indices below ", tensors.size()));
+    }
+    next = port.port + 1;
+    const TensorId id = tensors[port.port];
+    const Tensor& tensor = graph.tensors[id];
+    const std::string place = TensorPlace(graph, id);
+    if (!tensor.quantization.has_value() ||
+        tensor.quantization->per_channel()) {
+      return Invalid(absl::StrCat("converted ", noun, " without one scale"),
+                     place);
+    }
+    const bool same_width =
+        IsInteger(port.type) && port.type != tensor.type &&
+        ElementBytes(port.type) == ElementBytes(tensor.type);
+    if (!IsReal(port.type) && !same_width) {
+      return Invalid(absl::StrCat("converted ", noun,
+                                  " from a type that it "
+                                  "cannot be converted from"),
+                     place, "a float type, or the other integer of its width");
+    }
+    if (port.rounding != v1::HALF_UP && port.rounding != v1::HALF_EVEN) {
+      return Invalid("unknown rounding", place);
+    }
+    for (const State& state : graph.states) {
+      if (state.input == id || state.output == id) {
+        return Invalid("state is converted by the caller", place);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status VerifyGraph(const Graph& graph) {
   EK_RETURN_IF_ERROR(VerifyTensors(graph));
   EK_RETURN_IF_ERROR(DefinitionWalk(graph).Run());
-  return VerifyStates(graph);
+  EK_RETURN_IF_ERROR(VerifyStates(graph));
+  EK_RETURN_IF_ERROR(VerifyConvertedPorts(graph, graph.inputs,
+                                          graph.converted_inputs, "input"));
+  return VerifyConvertedPorts(graph, graph.outputs, graph.converted_outputs,
+                              "output");
 }
 
 }  // namespace edgekiln::compiler

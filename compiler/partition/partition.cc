@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/partition/host_reason.h"
 #include "compiler/partition/pattern_match.h"
 #include "compiler/partition/ungroup.h"
 
@@ -80,6 +81,16 @@ void PlaceLoneReshapes(const Graph& graph, std::vector<Choice>& choices) {
   }
 }
 
+// Ops that no engine has, and that are there for another layer's sake, say so.
+void ExplainHostOps(const Graph& graph, std::vector<Choice>& choices) {
+  const HostReasons reasons(graph);
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].engine != kHost) continue;
+    const std::string why = reasons.For(graph.ops[i]);
+    if (!why.empty()) absl::StrAppend(&choices[i].reason, "; ", why);
+  }
+}
+
 // Programs move values; a tensor without any has no place in memory.
 absl::Status CheckAllHaveElements(const Graph& graph) {
   for (const Tensor& tensor : graph.tensors) {
@@ -113,6 +124,7 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   }
   PlaceReshapes(graph, choices);
   PlaceLoneReshapes(graph, choices);
+  ExplainHostOps(graph, choices);
   v1::Partition partition;
   *partition.mutable_graph() = GraphToProto(graph);
   int32_t subgraph = -1;

@@ -114,6 +114,7 @@ class FakeStage {
     layer.set_macs(3200);
     emit.add_layers()->set_engine(-1);
     emit.set_flash_bytes(7);
+    emit.set_io_conversion_cycles(30);
   }
 
   void Compute() {

@@ -158,13 +158,64 @@ TEST(StageTableTest, DataGoesInAndComesOut) {
   EXPECT_EQ(samples.samples().labelled(), 0);
   v1::StageOptions pack;
   pack.mutable_pack_outputs();
-  bench.Run(pack, {"chunk"});
+  bench.Run(pack, {"graph", "chunk"});
   const std::string packed = bench.Get("npz");
   const auto file = compiler::NpzFile::Open(packed);
   ASSERT_TRUE(file.ok()) << file.status();
   const auto out = file->Read("out");
   ASSERT_TRUE(out.ok()) << out.status();
   EXPECT_EQ(out->data, std::string("\x64\x00\x05\x06", 4));
+}
+
+// Arrays are of the model's types on both sides, chunks of the chip's.
+TEST(StageTableTest, ConvertedPortsAreTheModelsOutside) {
+  v1::Graph graph = ClipGraph();
+  graph.add_converted_inputs()->set_element_type(v1::FLOAT32);
+  graph.add_converted_outputs()->set_element_type(v1::FLOAT32);
+  Bench bench;
+  bench.Put("graph", graph.SerializeAsString());
+  const float values[] = {126.5f, -3, 7.25f, 0.5f};
+  const auto npz = compiler::WriteNpz(
+      {{"x", NpyArray{NpyType::kFloat32,
+                      {2, 2},
+                      std::string(reinterpret_cast<const char*>(values),
+                                  sizeof(values))}}});
+  ASSERT_TRUE(npz.ok());
+  bench.Put("data", *npz);
+  bench.Run(Convert(true, 16), {"data", "graph"});
+  v1::Chunk chunk;
+  ASSERT_TRUE(chunk.ParseFromString(bench.Get("chunk")));
+  EXPECT_EQ(chunk.arrays(0).type().element_type(), v1::INT8);
+  EXPECT_EQ(chunk.arrays(0).data(), "\x7f\xfd\x07\x01");
+  v1::StageOptions interpret;
+  interpret.mutable_interpret();
+  bench.Run(interpret, {"graph", "chunk"});
+  v1::StageOptions pack;
+  pack.mutable_pack_outputs();
+  bench.Run(pack, {"graph", "chunk"});
+  const std::string packed = bench.Get("npz");
+  const auto file = compiler::NpzFile::Open(packed);
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto out = file->Read("out");
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->type, NpyType::kFloat32);
+  const float want[] = {100, 0, 7, 1};
+  EXPECT_EQ(out->data,
+            std::string(reinterpret_cast<const char*>(want), sizeof(want)));
+}
+
+// What follows finds its results under the same keys.
+TEST(StageTableTest, SetIoLeavesTheBytesOfIntegerNetworks) {
+  Bench bench;
+  const std::string graph = ClipGraph().SerializeAsString();
+  for (const v1::IoForm form : {v1::IO_INTEGER, v1::IO_FLOAT}) {
+    bench.Put("graph", graph);
+    v1::StageOptions options;
+    options.mutable_set_io()->set_io(form);
+    bench.Run(options, {"graph"});
+    EXPECT_EQ(bench.Get("graph"), graph);
+    bench.Drop("graph");
+  }
 }
 
 TEST(StageTableTest, DataErrorsAreTheUsers) {
@@ -231,6 +282,7 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
   }
   bench.Run(Stage([](auto& o) { o.mutable_import(); }), {"model"});
   bench.Run(Stage([](auto& o) { o.mutable_simplify(); }), {"graph"});
+  bench.Run(Stage([](auto& o) { o.mutable_set_io(); }), {"graph"});
   bench.Run(Convert(false, 1000), {"data", "graph"});
   bench.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
   bench.Run(Stage([](auto& o) { o.mutable_partition(); }),
@@ -270,6 +322,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(JobCase{"Resnet8", "models/resnet8_int8.tflite",
                             "data/cifar10_ic_100.npz", "dla-64-o-512k", 100,
                             83},
+                    JobCase{"Resnet8Qdq", "models/resnet8_int8_qdq.onnx",
+                            "data/cifar10_ic_100.npz", "dla-64-o-512k", 100,
+                            85},
+                    JobCase{"DscnnQdq", "models/dscnn_int8_qdq.onnx",
+                            "data/kws_500.npz", "dla-64-o-512k", 500, 451},
                     JobCase{"Dscnn", "models/dscnn_int8.tflite",
                             "data/kws_500.npz", "dla-128-i-1m", 500, 449},
                     JobCase{"Autoencoder", "models/ad_int8.tflite",

@@ -66,6 +66,10 @@ class Compilation {
            return Stage(RunSimplify, v1::SimplifyOptions(),
                         {{"graph", "imported.graph"}}, "");
          }},
+        {"set_io",
+         [this] {
+           return Stage(RunSetIo, v1::SetIoOptions(), {{"graph", "graph"}}, "");
+         }},
         {"partition",
          [this] {
            return Stage(RunPartition, v1::PartitionOptions(),
@@ -98,6 +102,7 @@ class Compilation {
                         {{"program", "program"},
                          {"constants", "constants"},
                          {"machine", "machine"},
+                         {"graph", "graph"},
                          {"model", "model"},
                          {"target", "target"}},
                         "bundle.");

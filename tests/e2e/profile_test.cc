@@ -120,8 +120,8 @@ TEST_F(StageCacheTest, AnotherSramRunsOnlyWhatFollowsTiling) {
             (std::vector<std::string>{"count_cycles", "emit", "resolve_target",
                                       "simulate", "tile"}));
   EXPECT_EQ(StagesWith(other, v1::Report::Stage::HIT),
-            (std::vector<std::string>{"import", "partition", "simplify",
-                                      "synthesize_data"}));
+            (std::vector<std::string>{"import", "partition", "set_io",
+                                      "simplify", "synthesize_data"}));
   EXPECT_LE(other.memory().sram_peak_bytes(), 90'000);
 }
 

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
+#include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/version.h"
@@ -16,6 +17,7 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                                       const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
+  EK_ASSIGN_OR_RETURN(const v1::Graph graph, inputs.Parse<v1::Graph>("graph"));
   EK_ASSIGN_OR_RETURN(const absl::string_view constants,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
@@ -26,7 +28,7 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                       inputs.One("machine"));
   EK_ASSIGN_OR_RETURN(
       std::vector<compiler::BundleFile> files,
-      compiler::BundleFiles(program, constants, machine,
+      compiler::BundleFiles(program, graph, constants, machine,
                             {.model_name = options.model_name(),
                              .target_name = options.target_name(),
                              .model = DigestOf(model),

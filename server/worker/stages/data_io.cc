@@ -16,7 +16,9 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs) {
   if (!std::all_of(graph.inputs().begin(), graph.inputs().end(), is_tensor)) {
     return absl::InternalError("graph with inputs that are no tensors");
   }
-  return compiler::InputsOf(graph);
+  compiler::ModelInputs model = compiler::InputsOf(graph);
+  EK_ASSIGN_OR_RETURN(model.conversions, compiler::InputConversionsOf(graph));
+  return model;
 }
 
 void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output) {

@@ -4,6 +4,7 @@
 #include "absl/strings/ascii.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
+#include "compiler/passes/integer_io.h"
 #include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -76,10 +77,15 @@ v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
   return layer;
 }
 
-// A float model is placed in its int8 form. Ranges decide nothing about that,
-// so that any will do.
+// What a target gets by default: with integers at inputs and outputs. A float
+// model is placed in its int8 form. Ranges decide nothing about that, so that
+// any will do.
 absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
-  if (IsQuantized(graph)) return graph;
+  if (IsQuantized(graph)) {
+    compiler::Graph integer = graph;  // Constants stay shared.
+    compiler::UseIntegerPorts(integer);
+    return integer;
+  }
   v1::CalibrationStatistics statistics;
   statistics.set_samples(1);
   for (const compiler::Tensor& tensor : graph.tensors) {
@@ -91,7 +97,10 @@ absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
     range.set_percentile_low(-1);
     range.set_percentile_high(1);
   }
-  return compiler::QuantizeGraph(graph, statistics);
+  EK_ASSIGN_OR_RETURN(compiler::Graph quantized,
+                      compiler::QuantizeGraph(graph, statistics));
+  compiler::UseIntegerPorts(quantized);
+  return quantized;
 }
 
 // Engine and reason of every layer.
@@ -107,8 +116,11 @@ absl::Status AddPlacements(const compiler::Graph& deployed,
   for (auto& layer : *description.mutable_layers()) {
     const auto found = placed.find(layer.id());
     if (found == placed.end()) {
-      layer.set_engine("host");
-      layer.set_reason("part of the quantization beside it");
+      // The only layers that compiling removes.
+      layer.set_engine("caller");
+      layer.set_reason(
+          "converts an input or output: no work of the chip "
+          "unless --io float");
       continue;
     }
     const v1::Partition::Placement& placement = *found->second;

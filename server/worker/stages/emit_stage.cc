@@ -36,6 +36,7 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
     use.set_used_bytes(emitted.memory_bytes[i]);
     use.set_capacity_bytes(machine.memories(i).capacity_bytes());
   }
+  summary.set_io_conversion_cycles(emitted.io_conversion_cycles);
   *summary.mutable_program() = ToProto(DigestOf(program));
   output.Add("program", std::move(program));
   output.Add("constants", std::move(emitted.constants));

@@ -1,0 +1,101 @@
+#include "compiler/partition/host_reason.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+bool Permutes(const Op& op, const std::vector<int32_t>& order) {
+  const auto& permutation = op.attributes.transpose().permutation();
+  return std::equal(permutation.begin(), permutation.end(), order.begin(),
+                    order.end());
+}
+
+bool IsReshape(const Op& op) { return op.attributes.has_reshape(); }
+
+std::string TypeName(v1::ElementType type) {
+  return absl::AsciiStrToLower(v1::ElementType_Name(type));
+}
+
+}  // namespace
+
+HostReasons::HostReasons(const Graph& graph)
+    : graph_(graph), producers_(Producers(graph)), readers_(Consumers(graph)) {}
+
+bool HostReasons::IsInput(TensorId id) const {
+  return std::find(graph_.inputs.begin(), graph_.inputs.end(), id) !=
+         graph_.inputs.end();
+}
+
+bool HostReasons::IsOutput(TensorId id) const {
+  return std::find(graph_.outputs.begin(), graph_.outputs.end(), id) !=
+         graph_.outputs.end();
+}
+
+std::string HostReasons::For(const Op& op) const {
+  if (op.attributes.has_transpose()) return ForTranspose(op);
+  if (op.attributes.has_quantize()) return ForQuantize(op);
+  if (op.attributes.has_dequantize()) return ForDequantize(op);
+  return "";
+}
+
+std::string HostReasons::ForTranspose(const Op& op) const {
+  TensorId from = op.inputs[0];
+  while (producers_[from] >= 0 && IsReshape(graph_.ops[producers_[from]])) {
+    from = graph_.ops[producers_[from]].inputs[0];
+  }
+  if (IsInput(from)) {
+    return absl::StrCat(Permutes(op, {0, 2, 3, 1})
+                            ? "the model's input is NCHW, engines read NHWC"
+                            : "the model's input is in another order than "
+                              "engines read",
+                        " (", graph_.tensors[from].name, ")");
+  }
+  TensorId to = op.outputs[0];
+  while (!IsOutput(to) && readers_[to].size() == 1 &&
+         IsReshape(graph_.ops[readers_[to][0]])) {
+    to = graph_.ops[readers_[to][0]].outputs[0];
+  }
+  if (IsOutput(to)) {
+    return absl::StrCat(Permutes(op, {0, 3, 1, 2})
+                            ? "the model's output is NCHW, engines write NHWC"
+                            : "the model's output is in another order than "
+                              "engines write",
+                        " (", graph_.tensors[to].name, ")");
+  }
+  return "";
+}
+
+std::string HostReasons::ForQuantize(const Op& op) const {
+  const Tensor& read = graph_.tensors[op.inputs[0]];
+  const int32_t producer = producers_[op.inputs[0]];
+  if (IsInput(op.inputs[0])) {
+    for (const int32_t reader : readers_[op.inputs[0]]) {
+      const Op& other = graph_.ops[reader];
+      if (other.attributes.has_quantize()) continue;
+      return absl::StrCat("the input stays ", TypeName(read.type),
+                          ": a layer reads its real values (", other.id, ")");
+    }
+    return absl::StrCat("converts the model's input (", read.name, ")");
+  }
+  if (producer < 0 || read.quantization.has_value()) return "";
+  return absl::StrCat("converts what a layer computes as real values (",
+                      graph_.ops[producer].id, ")");
+}
+
+std::string HostReasons::ForDequantize(const Op& op) const {
+  const TensorId real = op.outputs[0];
+  if (!readers_[real].empty()) {
+    return absl::StrCat("converts for a layer that computes real values (",
+                        graph_.ops[readers_[real].front()].id, ")");
+  }
+  if (!IsOutput(real)) return "";
+  return absl::StrCat("converts the model's output (",
+                      graph_.tensors[real].name, ")");
+}
+
+}  // namespace edgekiln::compiler
