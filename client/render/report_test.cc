@@ -56,6 +56,8 @@ TEST(RenderReportTest, Full) {
       samples: 100
       reference: SOURCE_INT8
       reference_value: 0.83
+      top5_value: 0.99
+      top5_reference_value: 1
     }
     bit_exact { outputs_compared: 1234567 }
     stages { name: "import" cache: HIT }
@@ -78,6 +80,7 @@ engine      dla   100 MHz   busy 1 500 cycles
 engine      host   100 MHz   busy 500 cycles
 memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 2.0 KiB
 accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
+            top5 99.00 % (99/100)   reference SOURCE_INT8 100.00 %
 bit-exact   1 234 567 values compared, 0 mismatches
 on host     softmax: no pattern of dla matches softmax
 warning     input 'x' is stored NCHW
