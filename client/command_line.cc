@@ -1,6 +1,7 @@
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <set>
 #include <utility>
 
@@ -15,6 +16,9 @@
 
 namespace edgekiln::client {
 namespace {
+
+// No classifier has more classes.
+constexpr int64_t kMaxLabelOffset = 1'000'000;
 
 CommandLine TextOnly(Command command, std::string text) {
   CommandLine line;
@@ -164,6 +168,14 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.limit = raw.limit;
   }
+  if (std::abs(raw.label_offset) > kMaxLabelOffset) {
+    return UsageError(
+        absl::StrCat("an offset of ", raw.label_offset, " is out of range"),
+        "--label-offset",
+        absl::StrCat(-kMaxLabelOffset, " to ", kMaxLabelOffset),
+        "1 is for ImageNet's labels and a network with a background class");
+  }
+  line.label_offset = static_cast<int32_t>(raw.label_offset);
   EK_RETURN_IF_ERROR(CheckGateValues(line));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   EK_RETURN_IF_ERROR(CheckTogether(app, line));

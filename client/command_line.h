@@ -66,6 +66,7 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
+  int32_t label_offset = 0;  // validate.
   Gates gates;               // profile, validate.
   bool timing_only = false;  // profile.
   // compile, profile, validate.

@@ -25,6 +25,7 @@ struct RawOptions {
   std::vector<std::string> bound_inputs;
   std::vector<std::string> external_data;
   int64_t limit = 0;
+  int64_t label_offset = 0;
   std::string a;  // report diff.
   std::string b;
 };

@@ -14,8 +14,8 @@ bool WantsProgram(const v1::CreateJobRequest& request);
 // Whether chunks of input are computed, on the chip or on the reference.
 bool WantsSamples(const v1::CreateJobRequest& request);
 
-// OK if the goals fit together and with targets and data; INVALID_ARGUMENT
-// otherwise. Checks no blob.
+// OK if the goals fit together and with targets; INVALID_ARGUMENT otherwise.
+// Checks no blob: whether data is needed depends on the model.
 absl::Status ValidateRequest(const v1::CreateJobRequest& request);
 
 }  // namespace edgekiln::server
