@@ -1,6 +1,7 @@
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
+#include <cstdlib>
 #include <functional>
 #include <set>
 #include <utility>
@@ -17,6 +18,9 @@
 
 namespace edgekiln::client {
 namespace {
+
+// No classifier has more classes.
+constexpr int64_t kMaxLabelOffset = 1'000'000;
 
 CommandLine TextOnly(Command command, std::string text) {
   CommandLine line;
@@ -192,6 +196,14 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.limit = raw.limit;
   }
+  if (std::abs(raw.label_offset) > kMaxLabelOffset) {
+    return UsageError(
+        absl::StrCat("an offset of ", raw.label_offset, " is out of range"),
+        "--label-offset",
+        absl::StrCat(-kMaxLabelOffset, " to ", kMaxLabelOffset),
+        "1 is for ImageNet's labels and a network with a background class");
+  }
+  line.label_offset = static_cast<int32_t>(raw.label_offset);
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   if (line.command == Command::kReportBaseline) line.names = {raw.a};

@@ -62,6 +62,7 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
+  int32_t label_offset = 0;                 // validate.
   Gates gates;                              // compile, profile, validate.
   bool timing_only = false;                 // profile.
   v1::IoForm io = v1::IO_FORM_UNSPECIFIED;  // compile, profile, validate, run.

@@ -44,6 +44,8 @@ std::string Describe(const CommandLine& line) {
                     : "");
   add("seed", line.seed.has_value() ? std::to_string(*line.seed) : "");
   add("limit", line.limit.has_value() ? std::to_string(*line.limit) : "");
+  add("label_offset",
+      line.label_offset == 0 ? "" : std::to_string(line.label_offset));
   add("names", absl::StrJoin(line.names, "|"));
   add("slot", line.slot);
   add("bind", absl::StrJoin(line.dimensions, "|",
@@ -144,6 +146,15 @@ TEST(ParseCommandLineTest, Accepts) {
       {"validate m --target t --data i,l --input scale=1 --input b:scale=2",
        Command::kValidate, "model=m targets=t data=i,l inputs=2"},
       {"run m --data d -o o", Command::kRun, "model=m data=d output=o"},
+      // A model without inputs.
+      {"run m -o o --limit 3", Command::kRun, "model=m output=o limit=3"},
+      {"validate m --target t", Command::kValidate, "model=m targets=t"},
+      {"profile m --target t --limit 1", Command::kProfile,
+       "model=m targets=t limit=1"},
+      {"validate m --target t --data d --label-offset 1", Command::kValidate,
+       "model=m targets=t data=d label_offset=1"},
+      {"validate m --target t --data d --label-offset -1", Command::kValidate,
+       "model=m targets=t data=d label_offset=-1"},
       {"run m --data d --output o --target t", Command::kRun,
        "model=m targets=t data=d output=o"},
       {"targets list", Command::kTargetsList, ""},
@@ -183,7 +194,6 @@ TEST(ParseCommandLineTest, Refuses) {
       {"inspect m --seed 3", "unknown option '--seed'", "inspect --help"},
       {"--jsn inspect m", "unknown option '--jsn'", "did you mean --json?"},
       {"profile m", "--target is required", "profile --help"},
-      {"validate m --target t", "--data is required", "validate --help"},
       {"run m --data d", "--output is required", "run --help"},
       {"inspect", "MODEL is required", "inspect --help"},
       {"inspect a b", "unexpected argument 'b'", "inspect --help"},
@@ -216,6 +226,11 @@ TEST(ParseCommandLineTest, Refuses) {
        "'1e3' is not a number of cycles", "500k"},
       {"validate m --target t --data d --min-accuracy x", "'x' is not a share",
        "95%"},
+      {"validate m --target t --data d --label-offset 9999999",
+       "an offset of 9999999 is out of range", "ImageNet"},
+      {"validate m --target t --data d --label-offset x",
+       "'x' is not a whole number", ""},
+      {"profile m --target t --label-offset 1", "unknown option", ""},
       {"profile m --target t --seed -1", "'-1' is not a seed", ""},
       {"profile m --target t --timeout never", "'never' is not a time", "30s"},
       {"compile m --target t --run-timeout never", "'never' is not a time",

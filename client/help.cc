@@ -87,7 +87,12 @@ constexpr char kValidate[] = R"(Examples:
       --min-accuracy 95% --max-cycles 1.5M
       In CI: exit code 3 if a limit is broken, after the report was printed.
 
-DATA is a .npz with x, y and optionally x_scale, x_offset, or an IDX pair.
+  edgekiln validate mobilenet.tflite --target dla-64-o-512k \
+      --data imagenet.npz --label-offset 1
+      The network's classes begin with one for the background.
+
+DATA is a .npz with x, y and optionally x_scale, x_offset; or an .npy or IDX
+pair, SAMPLES,LABELS. An array named like a model input feeds that input.
 With several --target and --json: a list of Reports instead of one Report.
 A difference between simulated chip and reference is exit code 3.
 )";

@@ -68,6 +68,7 @@ void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
   }
   if (line.seed.has_value()) options.set_seed(*line.seed);
   if (line.limit.has_value()) options.set_limit(*line.limit);
+  options.set_label_offset(line.label_offset);
   options.set_timing_only(line.timing_only);
   options.set_io(line.io);
   if (line.queue_timeout != absl::InfiniteDuration()) {

@@ -31,7 +31,7 @@ absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
                                         const std::string& path,
                                         absl::string_view option);
 
-// The files of a DATA argument: one .npz; or an IDX pair, written
+// The files of a DATA argument: one .npz; or an .npy or IDX pair, written
 // "IMAGES,LABELS" or as IMAGES alone, whose labels lie beside it under the
 // customary name: "images" is "labels", "idx3" is "idx1" in it, with or without
 // ".gz". A lone IDX file without labels beside it is an error only if

@@ -82,11 +82,8 @@ void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
   if (count != Targets::kOptional) option->required();
 }
 
-void AddData(CLI::App& app, RawOptions& raw, bool required,
-             const std::string& help) {
-  auto* option = app.add_option("--data", raw.line.data, WrapHelp(help));
-  option->type_name("DATA");
-  if (required) option->required();
+void AddData(CLI::App& app, RawOptions& raw, const std::string& help) {
+  app.add_option("--data", raw.line.data, WrapHelp(help))->type_name("DATA");
 }
 
 void AddQuantization(CLI::App& app, RawOptions& raw) {
@@ -123,7 +120,7 @@ void AddIo(CLI::App& app, RawOptions& raw) {
 }
 
 void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
-  app.add_option("--limit", raw.limit, help)
+  app.add_option("--limit", raw.limit, WrapHelp(help))
       ->type_name("N")
       ->check(WholeNumber());
 }
@@ -228,9 +225,9 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
-  AddData(*app, raw, false,
-          "Inputs to compare on; without it 16 seeded random ones");
-  AddLimit(*app, raw, "Use at most N samples");
+  AddData(*app, raw, "Inputs to compare on; without it seeded random ones");
+  AddLimit(*app, raw,
+           "Compare on at most N samples of DATA, or on N random ones (16)");
   app->add_flag("--timing-only", raw.line.timing_only,
                 WrapHelp("Cycles alone: no values are computed, none are "
                          "compared with the reference"));
@@ -243,8 +240,15 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddTarget(*app, raw, Targets::kSeveral);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
-  AddData(*app, raw, true, "The labelled data set");
+  AddData(*app, raw,
+          "The labelled data set. Only a model without inputs does without");
   AddLimit(*app, raw, "Use at most N samples");
+  app->add_option("--label-offset", raw.label_offset,
+                  WrapHelp("Class that the network gives to label 0: 1 for "
+                           "ImageNet's labels and a network with a background "
+                           "class"))
+      ->type_name("N")
+      ->check(WholeNumber());
   AddGates(*app, raw, /*accuracy=*/true);
   AddJob(*app, raw);
 
@@ -254,8 +258,9 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddTarget(*app, raw, Targets::kOptional);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
-  AddData(*app, raw, true,
-          "A .npz with one array per input, named like it (or x)");
+  AddData(*app, raw,
+          "A .npz with one array per input, named like it (or x). Only a model "
+          "without inputs does without");
   AddOutput(*app, raw, true, "OUT.npz",
             "Where to put the outputs, one array per output");
   AddLimit(*app, raw, "Use at most N samples");

@@ -33,6 +33,7 @@ struct RawOptions {
   std::string min_accuracy;
   std::string max_regression;
   std::string max_accuracy_drop;
+  int64_t label_offset = 0;
   std::string a;  // report diff.
   std::string b;
 };

@@ -16,8 +16,8 @@ namespace edgekiln::server {
 
 // Samples per simulated chunk: a chunk is what one lease works on.
 inline constexpr int kChunkSamples = 16;
-// Inputs of a profile without data, and of a calibration without data.
-inline constexpr int kSyntheticSamples = 16;
+// Samples of its data that a profile compares on, unless a limit is given.
+inline constexpr int kProfiledSamples = 16;
 
 struct JobResult {
   // One per target; one without a target for RUN without targets.

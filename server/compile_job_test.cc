@@ -1,5 +1,6 @@
 #include "server/compile_job.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <thread>
@@ -395,6 +396,59 @@ TEST_F(CompileJobTest, ARemovedIntermediateResultIsMadeAgain) {
   EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("tile"));
 }
 
+// What the stage is asked for, by the chunks it leaves.
+TEST_F(CompileJobTest, LimitCountsSyntheticSamples) {
+  const struct {
+    int64_t limit;
+    int64_t compared;
+  } cases[] = {{0, 160}, {1, 10}, {100, 1000}};
+  for (const auto& c : cases) {
+    v1::CreateJobRequest request =
+        Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+    request.mutable_options()->set_limit(c.limit);
+    const JobResult result = Run(request);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.reports[0].bit_exact().outputs_compared(), c.compared);
+  }
+}
+
+TEST_F(CompileJobTest, LimitDoesNotCountSyntheticCalibration) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::PROFILE});
+  ASSERT_TRUE(Run(request).status.ok());
+  leases_->TakeExecuted();
+  request.mutable_options()->set_limit(3);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("simulate[0]", "synthesize_data"));
+}
+
+TEST_F(CompileJobTest, OnlyModelsWithoutInputsRunWithoutData) {
+  for (const v1::JobGoal goal : {v1::VALIDATE, v1::RUN}) {
+    const JobResult with = Run(Request("float net", {"conv;sram=64"}, {goal}));
+    EXPECT_EQ(with.status.message(), "convert_data: no data");
+    // Before anything is calibrated.
+    const std::vector<std::string> executed = leases_->TakeExecuted();
+    EXPECT_EQ(std::count(executed.begin(), executed.end(), "calibrate"), 0);
+    const JobResult without =
+        Run(Request("int8 no inputs", {"conv;sram=64"}, {goal}));
+    ASSERT_TRUE(without.status.ok()) << without.status;
+    EXPECT_EQ(without.reports[0].bit_exact().outputs_compared(), 10);
+  }
+}
+
+TEST_F(CompileJobTest, LabelOffsetChangesTheDataAlone) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
+              "samples=20 labelled=20", "samples=20");
+  ASSERT_TRUE(Run(request).status.ok());
+  leases_->TakeExecuted();
+  request.mutable_options()->set_label_offset(1);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("convert_data", "convert_reference"));
+}
+
 struct BadRequest {
   const char* name;
   std::vector<v1::JobGoal> goals;
@@ -409,8 +463,6 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
   const BadRequest kCases[] = {
       {"nothing", {}, true, true, "NO_GOAL"},
       {"no target", {v1::PROFILE}, false, true, "NO_TARGET"},
-      {"no data", {v1::VALIDATE}, true, false, "NO_DATA"},
-      {"run without data", {v1::RUN}, false, false, "NO_DATA"},
       {"run and profile", {v1::RUN, v1::PROFILE}, true, true, "GOALS_CONFLICT"},
       {"values without values",
        {v1::PROFILE, v1::VALIDATE},

@@ -16,6 +16,13 @@ namespace {
 // Drops one value in ten thousand at each end.
 constexpr int kDefaultPercentilePpm = 999900;
 
+constexpr char kCalibration[] = "calibration";
+
+// Whether the samples must be the caller's: accuracy and outputs are of those.
+bool NeedsOwnData(const v1::CreateJobRequest& request) {
+  return Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
+}
+
 }  // namespace
 
 absl::Status ModelStages::Import() {
@@ -55,10 +62,11 @@ std::shared_ptr<PendingStage> ModelStages::StartConversion(
     const v1::BlobRef& graph, bool raw, int64_t limit,
     StageSequence& stages) const {
   v1::StageOptions options;
-  if (files.files_size() == 0) {
+  if (files.files_size() == 0 &&
+      (suffix == kCalibration || !NeedsOwnData(request_))) {
     v1::SynthesizeDataOptions& synthesize = *options.mutable_synthesize_data();
     synthesize.set_seed(std::max<uint64_t>(1, request_.options().seed()));
-    synthesize.set_samples(kSyntheticSamples);
+    synthesize.set_samples(limit);  // 0: its own default.
     synthesize.set_chunk_samples(kChunkSamples);
     return stages.Start("synthesize_" + suffix, options, {graph});
   }
@@ -67,6 +75,10 @@ std::shared_ptr<PendingStage> ModelStages::StartConversion(
   convert.set_limit(limit);
   convert.set_chunk_samples(kChunkSamples);
   convert.set_raw(raw);
+  // Calibration looks at no labels: its result must not depend on this.
+  if (suffix != kCalibration) {
+    convert.set_label_offset(request_.options().label_offset());
+  }
   std::vector<v1::BlobRef> inputs;
   for (const v1::Digest& file : files.files()) {
     inputs.push_back(As("data", file));
@@ -80,7 +92,7 @@ absl::Status ModelStages::Quantize() {
   calibration_ = std::string(synthetic ? kSyntheticCalibration : "DATA");
   EK_ASSIGN_OR_RETURN(
       const v1::StageResult converted,
-      StartConversion("calibration", request_.calibration(), compiled_,
+      StartConversion(kCalibration, request_.calibration(), compiled_,
                       /*raw=*/false, /*limit=*/0, stages_)
           ->Wait());
   EK_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
@@ -124,12 +136,22 @@ absl::Status ModelStages::SetIo() {
   return absl::OkStatus();
 }
 
+absl::Status ModelStages::CheckHasData() {
+  if (!NeedsOwnData(request_) || request_.data().files_size() > 0) {
+    return absl::OkStatus();
+  }
+  return StartConversion("data", request_.data(), imported_, /*raw=*/true,
+                         request_.options().limit(), stages_)
+      ->Wait()
+      .status();
+}
+
 void ModelStages::StartData() {
   int64_t limit = request_.options().limit();
   // A profile compares on a few inputs, whatever the data set holds.
-  if (limit == 0 && !Wants(request_, v1::VALIDATE) &&
-      !Wants(request_, v1::RUN)) {
-    limit = kSyntheticSamples;
+  if (limit == 0 && !NeedsOwnData(request_) &&
+      request_.data().files_size() > 0) {
+    limit = kProfiledSamples;
   }
   data_ = StartConversion("data", request_.data(), deployed_,
                           /*raw=*/Wants(request_, v1::RUN), limit, stages_);

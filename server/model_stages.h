@@ -42,6 +42,9 @@ class ModelStages {
 
   // To be called in this order; the last ones where they are needed.
   absl::Status Import();
+  // Whoever wants accuracy or outputs must give data, unless the model has no
+  // inputs.
+  absl::Status CheckHasData();
   absl::Status Quantize();  // A float model, for a chip.
   absl::Status SetIo();     // For a chip.
   void StartData();         // Chunks for deployed().

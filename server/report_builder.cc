@@ -7,6 +7,9 @@
 namespace edgekiln::server {
 namespace {
 
+// The five largest scores of fewer classes say little.
+constexpr int64_t kMinTop5Classes = 10;
+
 using Machine = v1::StageSummary::Target::Machine_;
 
 // -1 and what is unknown is the host.
@@ -58,6 +61,8 @@ void Add(const v1::StageSummary::Samples& chunk,
   total.set_samples(total.samples() + chunk.samples());
   total.set_labelled(total.labelled() + chunk.labelled());
   total.set_correct(total.correct() + chunk.correct());
+  total.set_correct_top5(total.correct_top5() + chunk.correct_top5());
+  total.set_classes(std::max(total.classes(), chunk.classes()));
   total.set_outputs_compared(total.outputs_compared() +
                              chunk.outputs_compared());
   total.set_mismatches(total.mismatches() + chunk.mismatches());
@@ -151,18 +156,20 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
         "first output is no vector of class scores");
     return;
   }
-  const auto share = [](const v1::StageSummary::Samples& samples) {
-    return samples.labelled() == 0
+  const auto share = [](int64_t part, const v1::StageSummary::Samples& of) {
+    return of.labelled() == 0
                ? 0.0
-               : static_cast<double>(samples.correct()) /
-                     static_cast<double>(samples.labelled());
+               : static_cast<double>(part) / static_cast<double>(of.labelled());
   };
   v1::Report::Accuracy& accuracy = *report.mutable_accuracy();
   accuracy.set_metric("top1");
-  accuracy.set_value(share(simulated));
+  accuracy.set_value(share(simulated.correct(), simulated));
   accuracy.set_samples(simulated.labelled());
   accuracy.set_reference(kind);
-  accuracy.set_reference_value(share(reference));
+  accuracy.set_reference_value(share(reference.correct(), reference));
+  if (simulated.classes() < kMinTop5Classes) return;
+  accuracy.set_top5_value(share(simulated.correct_top5(), simulated));
+  accuracy.set_top5_reference_value(share(reference.correct_top5(), reference));
 }
 
 }  // namespace edgekiln::server

@@ -105,6 +105,28 @@ TEST(ReportBuilderTest, SumsChunks) {
   EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 0.9);
 }
 
+TEST(ReportBuilderTest, GivesTop5OfManyClasses) {
+  for (const int classes : {0, 9, 10}) {
+    v1::StageSummary::Samples simulated;
+    v1::StageSummary::Samples chunk;
+    chunk.set_labelled(10);
+    chunk.set_correct_top5(8);
+    chunk.set_classes(classes);
+    Add(chunk, simulated);
+    Add(chunk, simulated);
+    v1::StageSummary::Samples reference = chunk;
+    reference.set_correct_top5(9);
+    v1::Report report;
+    AddAccuracy(simulated, reference, v1::Report::Accuracy::FLOAT, report);
+    const v1::Report::Accuracy& accuracy = report.accuracy();
+    EXPECT_EQ(accuracy.has_top5_value(), classes == 10);
+    EXPECT_EQ(accuracy.has_top5_reference_value(), classes == 10);
+    if (classes < 10) continue;
+    EXPECT_DOUBLE_EQ(accuracy.top5_value(), 0.8);
+    EXPECT_DOUBLE_EQ(accuracy.top5_reference_value(), 0.9);
+  }
+}
+
 TEST(ReportBuilderTest, SaysNothingAboutNothing) {
   v1::Report report;
   AddBitExact({}, report);

@@ -62,12 +62,6 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       "COMPILE, PROFILE and VALIDATE need a target",
                       "add a target; Targets.ListTargets has names");
   }
-  const bool needs_data =
-      Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
-  if (needs_data && request.data().files().empty()) {
-    return BadRequest("NO_DATA", "VALIDATE and RUN need data",
-                      "upload a data set and name it in `data`");
-  }
   if (Wants(request, v1::RUN) &&
       (Wants(request, v1::VALIDATE) || Wants(request, v1::PROFILE))) {
     return BadRequest("GOALS_CONFLICT",
@@ -76,7 +70,8 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       "make two jobs");
   }
   if (request.options().timing_only() &&
-      (needs_data || !Wants(request, v1::PROFILE))) {
+      (Wants(request, v1::VALIDATE) || Wants(request, v1::RUN) ||
+       !Wants(request, v1::PROFILE))) {
     return BadRequest("GOALS_CONFLICT",
                       "options.timing_only computes no values; only PROFILE "
                       "can do without",

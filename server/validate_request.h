@@ -18,8 +18,8 @@ bool WantsSamples(const v1::CreateJobRequest& request);
 // request says otherwise.
 v1::IoForm IoFormOf(const v1::CreateJobRequest& request);
 
-// OK if the goals fit together and with targets and data; INVALID_ARGUMENT
-// otherwise. Checks no blob.
+// OK if the goals fit together and with targets; INVALID_ARGUMENT otherwise.
+// Checks no blob: whether data is needed depends on the model.
 absl::Status ValidateRequest(const v1::CreateJobRequest& request);
 
 }  // namespace edgekiln::server

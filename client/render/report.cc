@@ -183,18 +183,33 @@ std::string GateLines(const v1::Report& report, const Style& style) {
 
 std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
                          const Style& style) {
-  const double right = accuracy.value() * accuracy.samples();
-  const int64_t correct =
-      std::isfinite(right) ? static_cast<int64_t>(std::llround(right)) : 0;
-  std::string text = absl::StrCat(
-      CleanText(accuracy.metric()), " ", FormatPercent(accuracy.value(), 2),
-      " (", GroupDigits(correct), "/", GroupDigits(accuracy.samples()), ")");
-  if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
-    absl::StrAppend(&text, "   reference ",
-                    v1::Report::Accuracy::Reference_Name(accuracy.reference()),
-                    " ", FormatPercent(accuracy.reference_value(), 2));
+  const auto text = [&](const std::string& metric, double value,
+                        double reference) {
+    const double right = value * static_cast<double>(accuracy.samples());
+    const int64_t correct =
+        std::isfinite(right) ? static_cast<int64_t>(std::llround(right)) : 0;
+    std::string text = absl::StrCat(metric, " ", FormatPercent(value, 2), " (",
+                                    GroupDigits(correct), "/",
+                                    GroupDigits(accuracy.samples()), ")");
+    if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
+      absl::StrAppend(
+          &text, "   reference ",
+          v1::Report::Accuracy::Reference_Name(accuracy.reference()), " ",
+          FormatPercent(reference, 2));
+    }
+    return text;
+  };
+  std::string out = Line("accuracy",
+                         text(CleanText(accuracy.metric()), accuracy.value(),
+                              accuracy.reference_value()),
+                         style);
+  if (accuracy.has_top5_value()) {
+    out += Line(
+        "",
+        text("top5", accuracy.top5_value(), accuracy.top5_reference_value()),
+        style);
   }
-  return Line("accuracy", text, style);
+  return out;
 }
 
 std::string BitExactLine(const v1::Report::BitExact& exact,

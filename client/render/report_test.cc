@@ -96,6 +96,8 @@ TEST(RenderReportTest, Full) {
       samples: 100
       reference: SOURCE_INT8
       reference_value: 0.83
+      top5_value: 0.99
+      top5_reference_value: 1
     }
     bit_exact { outputs_compared: 1234567 }
     stages { name: "import" cache: HIT }
@@ -119,6 +121,7 @@ engine      host   100 MHz   busy 500 cycles
 host share  25.0 % of cycles   0.0 % of MACs
 memory      rom 96.1 KiB of 64 MiB   dtcm 2.0 KiB of 96.2 KiB
 accuracy    top1 83.00 % (83/100)   reference SOURCE_INT8 83.00 %
+            top5 99.00 % (99/100)   reference SOURCE_INT8 100.00 %
 bit-exact   1 234 567 values compared, 0 mismatches
 gate        cycles 2 000, at most 2 500
 GATE BROKEN memory.dtcm 2.0 KiB, at most 1.0 KiB: 1.0 KiB too many (+100.0 %)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -15,11 +16,14 @@
 #include "compiler/dataset/data_set.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/element_writer.h"
+#include "compiler/dataset/input_option.h"
 #include "compiler/dataset/sample_layout.h"
 #include "compiler/dataset/scale_check.h"
 
 namespace edgekiln::compiler {
 namespace {
+
+constexpr int64_t kMaxLabel = std::numeric_limits<int32_t>::max();
 
 absl::Status BadOption(ErrorDetail detail) {
   detail.reason = "INPUT_OPTION";
@@ -78,13 +82,17 @@ struct Job {
   bool copy = false;                // Elements are taken as they are.
   std::vector<double> scale = {1};  // Of the transform.
   std::vector<double> offset = {0};
+  const v1::InputTransform* transform = nullptr;  // May be null.
+  std::optional<InputGrid> grid;
   int64_t sample_bytes = 0;     // Converted.
   int64_t stored_elements = 0;  // Per sample.
 };
 
 absl::Status CheckRawType(const StoredArray& stored, const v1::TensorType& type,
-                          NpyType wanted) {
+                          NpyType wanted, const v1::InputTransform* given) {
   if (stored.values.type == wanted) return absl::OkStatus();
+  v1::InputTransform convert;
+  convert.add_scale(1);
   return MakeError(
       absl::StatusCode::kInvalidArgument,
       {.reason = "DATA_TYPE",
@@ -92,9 +100,9 @@ absl::Status CheckRawType(const StoredArray& stored, const v1::TensorType& type,
                             NpyTypeName(stored.values.type)),
        .where = type.name(),
        .need = absl::StrCat(NpyTypeName(wanted), ", the network's own type"),
-       .fix =
-           absl::StrCat("convert it with astype, or add --input '", type.name(),
-                        ":scale=1' to have real values converted")});
+       .fix = absl::StrCat("convert it with astype, or ",
+                           SuggestInput(type.name(), given, convert),
+                           " to have real values converted")});
 }
 
 int64_t Factors(const std::vector<double>& a, const std::vector<double>& b) {
@@ -132,6 +140,9 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   question.network_is_nhwc =
       input < inputs.is_nhwc.size() && inputs.is_nhwc[input];
   job.copy = raw;
+  job.transform = transform;
+  job.grid = input < inputs.grids.size() ? inputs.grids[input] : GridOf(type);
+  question.given = transform;
   if (transform != nullptr) {
     question.layout = transform->layout();
     question.order = transform->order();
@@ -156,7 +167,8 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   EK_ASSIGN_OR_RETURN(job.layout, ResolveLayout(question),
                       absl::StrCat("model input '", type.name(), "'"));
   // After the shape: data of another model is the likelier mistake.
-  if (job.copy) EK_RETURN_IF_ERROR(CheckRawType(stored, type, *element));
+  if (job.copy)
+    EK_RETURN_IF_ERROR(CheckRawType(stored, type, *element, transform));
   job.stored_elements = static_cast<int64_t>(job.layout.source.size());
   job.sample_bytes = job.stored_elements * NpyTypeBytes(*element);
   return job;
@@ -169,7 +181,8 @@ double Pick(const std::vector<double>& factors, int32_t channel) {
 
 // Values of samples [first, first + count) in the source model's type.
 absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
-                            ElementWriter* writer, std::string& out) {
+                            ElementWriter* writer, SeenValues* seen,
+                            std::string& out) {
   out.resize(static_cast<size_t>(count * job.sample_bytes));
   const NpyArray& values = job.stored->values;
   const int64_t bytes = NpyTypeBytes(values.type);
@@ -191,6 +204,7 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
           Pick(job.stored->offset, stored_c);
       const double real =
           own * Pick(job.scale, network_c) + Pick(job.offset, network_c);
+      if (seen != nullptr) seen->Note(real);
       EK_RETURN_IF_ERROR(writer->Write(real, to),
                          absl::StrCat("array ", job.stored->name, ", sample ",
                                       s, ", element ", job.layout.source[i]));
@@ -202,14 +216,15 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
 
 // The same in the network's type.
 absl::Status ConvertToNetwork(const Job& job, int64_t first, int64_t count,
-                              ElementWriter* writer, std::string& out) {
+                              ElementWriter* writer, SeenValues* seen,
+                              std::string& out) {
   if (job.conversion == nullptr) {
-    return ConvertSamples(job, first, count, writer, out);
+    return ConvertSamples(job, first, count, writer, seen, out);
   }
   // Floats of a whole chunk would be four times its size.
   std::string sample;
   for (int64_t s = first; s < first + count; ++s) {
-    EK_RETURN_IF_ERROR(ConvertSamples(job, s, 1, writer, sample));
+    EK_RETURN_IF_ERROR(ConvertSamples(job, s, 1, writer, seen, sample));
     EK_ASSIGN_OR_RETURN(const std::string integers,
                         job.conversion->ToIntegers(sample));
     if (s == first) out.reserve(integers.size() * static_cast<size_t>(count));
@@ -219,26 +234,30 @@ absl::Status ConvertToNetwork(const Job& job, int64_t first, int64_t count,
 }
 
 absl::Status FillChunks(const Job& job, const v1::TensorType& type,
-                        std::vector<v1::Chunk>& chunks) {
+                        ConvertedData& data) {
   std::optional<ElementWriter> writer;
+  std::optional<SeenValues> seen;
   if (!job.copy) {
+    if (job.grid) seen.emplace(*job.grid);
     EK_ASSIGN_OR_RETURN(writer, ElementWriter::Create(job.type),
                         "converting data");
   }
-  for (v1::Chunk& chunk : chunks) {
+  for (v1::Chunk& chunk : data.chunks) {
     v1::Chunk::Array& array = *chunk.add_arrays();
     *array.mutable_type() = type;
     EK_RETURN_IF_ERROR(
         ConvertToNetwork(job, chunk.first_sample(), chunk.samples(),
-                         writer ? &*writer : nullptr, *array.mutable_data()),
+                         writer ? &*writer : nullptr, seen ? &*seen : nullptr,
+                         *array.mutable_data()),
         "converting data");
   }
-  if (!writer) return absl::OkStatus();
-  return CheckScaleOfData({.writer = *writer,
+  if (!seen) return absl::OkStatus();
+  return CheckScaleOfData({.grid = *job.grid,
+                           .seen = *seen,
                            .input = job.type.name(),
                            .stored = *job.stored,
-                           .scale = job.scale,
-                           .offset = job.offset});
+                           .given = job.transform},
+                          data.warnings);
 }
 
 // The IR is NHWC: inputs of NCHW models are turned to it first, which is a
@@ -288,7 +307,72 @@ bool AllReaders(const v1::Graph& graph, int32_t tensor,
   return readers;
 }
 
+// A model without inputs computes the same each time.
+absl::StatusOr<ConvertedData> SamplesOfNothing(
+    const v1::ConvertDataOptions& options, const ModelInputs& inputs) {
+  if (!inputs.types.empty()) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "NO_DATA",
+         .what = "no data to feed the model with",
+         .where = inputs.types[0].name(),
+         .need = "samples for every model input",
+         .fix = "give --data; only a model without inputs does without"});
+  }
+  ConvertedData out;
+  out.samples = std::max<int64_t>(1, options.limit());
+  if (out.samples > kMaxEmptySamples) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "BAD_LIMIT",
+         .what = absl::StrCat(out.samples, " runs of a model without inputs"),
+         .where = "--limit",
+         .limit = absl::StrCat(kMaxEmptySamples, " runs"),
+         .fix = "all give the same: use a smaller --limit"});
+  }
+  out.chunks = EmptyChunks({}, out.samples, options.chunk_samples());
+  return out;
+}
+
+absl::Status AddLabels(absl::Span<const int32_t> stored, int32_t offset,
+                       ConvertedData& data) {
+  v1::Labels labels;
+  for (int64_t s = 0; s < data.samples; ++s) {
+    const int32_t label = stored[static_cast<size_t>(s)];
+    const int64_t moved = label < 0 ? label : int64_t{label} + offset;
+    if (label >= 0 && (moved < 0 || moved > kMaxLabel)) {
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.reason = "LABEL_OUT_OF_RANGE",
+           .what = absl::StrCat("label ", label, " of sample ", s,
+                                " becomes class ", moved),
+           .where = "--label-offset",
+           .limit = absl::StrCat("classes 0 to ", kMaxLabel),
+           .fix = absl::StrCat("use --label-offset ", -label,
+                               " or more, or -1 for samples without a label")});
+    }
+    labels.add_label(static_cast<int32_t>(moved));
+    data.labelled += label >= 0;
+  }
+  if (data.labelled > 0) data.labels = std::move(labels);
+  return absl::OkStatus();
+}
+
 }  // namespace
+
+std::vector<v1::Chunk> EmptyChunks(absl::Span<const v1::TensorType> inputs,
+                                   int64_t samples, int64_t chunk_samples) {
+  const int64_t wanted = std::max<int64_t>(
+      chunk_samples, (samples + kUsefulChunks - 1) / kUsefulChunks);
+  const int64_t step = ChunkSamples(inputs, wanted);
+  std::vector<v1::Chunk> chunks;
+  for (int64_t first = 0; first < samples; first += step) {
+    v1::Chunk& chunk = chunks.emplace_back();
+    chunk.set_first_sample(first);
+    chunk.set_samples(std::min(step, samples - first));
+  }
+  return chunks;
+}
 
 int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted) {
   int64_t bytes = 0;
@@ -307,7 +391,9 @@ int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted) {
 
 ModelInputs InputsOf(const v1::Graph& graph) {
   ModelInputs inputs;
-  for (const int32_t input : graph.inputs()) {
+  for (int port = 0; port < graph.inputs_size(); ++port) {
+    const int32_t input = graph.inputs(port);
+    inputs.grids.push_back(GridOfInput(graph, port));
     inputs.types.push_back(graph.tensors(input).type());
     inputs.is_nchw.push_back(AllReaders(graph, input, TurnsToNhwc));
     inputs.is_nhwc.push_back(AllReaders(graph, input, TakesNhwc));
@@ -323,43 +409,34 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   }
   EK_ASSIGN_OR_RETURN(const auto transforms, MatchTransforms(options, inputs),
                       "converting data");
-  std::vector<std::string> names;
-  std::vector<std::vector<int64_t>> shapes;
+  if (files.empty()) return SamplesOfNothing(options, inputs);
+  DataSetQuestion question;
   for (const v1::TensorType& type : inputs.types) {
-    names.push_back(type.name());
-    shapes.push_back(SampleShape(type));
+    question.input_names.push_back(type.name());
+    question.network_shapes.push_back(SampleShape(type));
   }
-  EK_ASSIGN_OR_RETURN(const DataSet set,
-                      LoadDataSet(files, names, options.raw(), shapes),
+  question.labels_optional = options.raw();
+  question.input_was_named = transforms.size() == 1 &&
+                             transforms[0] != nullptr &&
+                             !transforms[0]->input().empty();
+  EK_ASSIGN_OR_RETURN(const DataSet set, LoadDataSet(files, question),
                       "converting data");
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples
                                      : std::min(set.samples, options.limit());
-  const int64_t wanted =
-      std::max<int64_t>(options.chunk_samples(),
-                        (out.samples + kUsefulChunks - 1) / kUsefulChunks);
-  const int64_t step = ChunkSamples(inputs.types, wanted);
-  for (int64_t first = 0; first < out.samples; first += step) {
-    v1::Chunk& chunk = out.chunks.emplace_back();
-    chunk.set_first_sample(first);
-    chunk.set_samples(std::min(step, out.samples - first));
-  }
+  out.chunks = EmptyChunks(inputs.types, out.samples, options.chunk_samples());
   for (size_t i = 0; i < inputs.types.size(); ++i) {
     EK_ASSIGN_OR_RETURN(
         const Job job,
         PrepareJob(set.arrays[i], inputs, i, transforms[i], options.raw()),
         "converting data");
-    EK_RETURN_IF_ERROR(FillChunks(job, inputs.types[i], out.chunks),
-                       absl::StrCat("model input '", names[i], "'"));
+    EK_RETURN_IF_ERROR(
+        FillChunks(job, inputs.types[i], out),
+        absl::StrCat("model input '", question.input_names[i], "'"));
   }
   if (set.labels) {
-    v1::Labels labels;
-    for (int64_t s = 0; s < out.samples; ++s) {
-      const int32_t label = (*set.labels)[static_cast<size_t>(s)];
-      labels.add_label(label);
-      out.labelled += label >= 0;
-    }
-    if (out.labelled > 0) out.labels = std::move(labels);
+    EK_RETURN_IF_ERROR(AddLabels(*set.labels, options.label_offset(), out),
+                       "data set");
   }
   return out;
 }

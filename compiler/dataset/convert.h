@@ -6,11 +6,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "compiler/dataset/input_grid.h"
 #include "compiler/dataset/port_conversion.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/stage.pb.h"
@@ -27,12 +29,19 @@ inline constexpr int64_t kUsefulChunks = 128;
 // Samples per chunk: as many as asked for and kMaxChunkBytes allow, at least 1.
 int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
 
+// `samples` cut into chunks that hold no arrays yet: at least `chunk_samples`
+// each, more if they were too many, fewer if they were too large.
+std::vector<v1::Chunk> EmptyChunks(absl::Span<const v1::TensorType> inputs,
+                                   int64_t samples, int64_t chunk_samples);
+
 // The inputs of a model, as the stages that make data need them.
 struct ModelInputs {
   std::vector<v1::TensorType> types;
   std::vector<bool>
       is_nchw;  // The model reads it as NCHW; see sample_layout.h.
   std::vector<bool> is_nhwc{};  // Surely as NHWC; empty: not known of any.
+  // What the values become; empty: as `types` say.
+  std::vector<std::optional<InputGrid>> grids{};
   // Of inputs that stand for another type of the source model; empty: of none.
   std::vector<std::optional<PortConversion>> conversions{};
 };
@@ -44,6 +53,7 @@ struct ConvertedData {
   std::optional<v1::Labels> labels;  // Present if any sample has a label.
   int64_t samples = 0;
   int64_t labelled = 0;
+  std::vector<std::string> warnings{};
 };
 
 // Each value becomes real = (x * x_scale + x_offset) * scale[c] + offset[c] in
@@ -53,10 +63,15 @@ struct ConvertedData {
 // conversion, "element" and "element type" are those of the source model; what
 // the chunks hold is converted from them.
 //
-// Refuses data of another order of magnitude than a quantized input: if more
-// than half of the values fall off the grid, or whole numbers spread over more
-// than 8 times its span, or many whole numbers collapse into 2 steps of it. The
-// error says which --input option would map the stored values on to the grid.
+// Refuses data of another order of magnitude than an input that the model
+// declares as quantized: if more than half of the values fall off the grid, or
+// whole numbers spread over more than 8 times its span, or many whole numbers
+// collapse into 2 steps of it. The error says which --input option would map
+// the stored values on to the grid. Less certain signs are warnings, and so are
+// all of them where real values are quantized behind the input.
+//
+// Without files, for a model without inputs, there are as many samples as the
+// limit says, or one.
 //
 // Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array.
 absl::StatusOr<ConvertedData> ConvertDataSet(

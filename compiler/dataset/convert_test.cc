@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/test_data.h"
@@ -120,6 +121,31 @@ const Case kCases[] = {
      {{"x", U8({1, 1}, {200})}},
      Type(v1::INT8, {1, 1}),
      "DATA_VALUE"},
+    {"Uint32",
+     {{"x", Array<uint32_t>(NpyType::kUint32, {1, 2}, {7, 4294967295u})}},
+     Type(v1::UINT32, {1, 2}),
+     "@0: 7 4.29497e+09"},
+    {"Uint32IsNotNegative",
+     {{"x", I8({1, 1}, {-1})}},
+     Type(v1::UINT32, {1, 1}),
+     "DATA_VALUE"},
+    {"Uint64",
+     {{"x", Array<uint64_t>(NpyType::kUint64, {1, 1}, {9})}},
+     Type(v1::UINT64, {1, 1}),
+     "@0: 9"},
+    {"BeyondWholeDoubles",
+     {{"x", Array<uint64_t>(NpyType::kUint64, {1, 1}, {uint64_t{1} << 60})}},
+     Type(v1::UINT64, {1, 1}),
+     "DATA_VALUE"},
+    {"NoElements",
+     {{"x", F32({3, 0}, {})}},
+     Type(v1::FLOAT32, {1, 0}),
+     "@0: @2:",
+     [](auto& o) { o.set_chunk_samples(2); }},
+    {"CubeAsStored",
+     {{"x", U8({1, 2, 2, 2}, {0, 1, 2, 3, 4, 5, 6, 7})}},
+     Type(v1::FLOAT32, {1, 2, 2, 2}),
+     "@0: 0 1 2 3 4 5 6 7"},
     {"Nan",
      {{"x", F32({1, 1}, {std::nanf("")})}},
      Type(v1::FLOAT32, {1, 1}),
@@ -222,6 +248,12 @@ const Case kCases[] = {
      {{"x", I8({1, 1}, {5})}, {"x_scale", F32({}, {2})}},
      Type(v1::INT8, {1, 1}, 1, 0),
      "@0: 5",
+     [](auto& o) { o.set_raw(true); }},
+    {"RawUint64IsExact",
+     {{"in",
+       Array<uint64_t>(NpyType::kUint64, {1, 1}, {(uint64_t{1} << 60) + 1})}},
+     Type(v1::UINT64, {1, 1}),
+     "@0: 1.15292e+18",
      [](auto& o) { o.set_raw(true); }},
     {"RawOfOtherType",
      {{"x", U8({1, 1}, {5})}},
@@ -337,6 +369,57 @@ TEST(ConvertTest, LabelsFollowTheLimit) {
   EXPECT_EQ(data->labelled, 1);
   ASSERT_TRUE(data->labels.has_value());
   EXPECT_EQ(data->labels->label_size(), 2);
+}
+
+TEST(ConvertTest, LabelsAreMovedToTheClasses) {
+  const struct {
+    int offset;
+    std::string want;
+  } cases[] = {{1, "1 -1 6"},
+               {-5, "label 0 of sample 0 becomes class -5"},
+               {2147483647, "label 5 of sample 2 becomes class 2147483652"}};
+  for (const auto& c : cases) {
+    v1::ConvertDataOptions options;
+    options.set_chunk_samples(2);
+    options.set_label_offset(c.offset);
+    const auto data =
+        Converted({{"x", U8({3, 1}, {1, 2, 3})}, {"y", I8({3}, {0, -1, 5})}},
+                  Type(v1::UINT8, {1, 1}, 1, 0), options);
+    const std::string got =
+        data.ok() ? absl::StrJoin(data->labels->label(), " ")
+                  : GetErrorDetail(data.status()).value_or(ErrorDetail{}).what;
+    EXPECT_EQ(got, c.want);
+  }
+}
+
+TEST(ConvertTest, AModelWithoutInputsRunsAsOftenAsAsked) {
+  const struct {
+    int64_t limit;
+    std::string want;
+  } cases[] = {{0, "1 in 1"}, {40, "40 in 3"}, {65537, "BAD_LIMIT"}};
+  for (const auto& c : cases) {
+    v1::ConvertDataOptions options;
+    options.set_chunk_samples(16);
+    options.set_limit(c.limit);
+    const auto data = ConvertDataSet(options, {}, ModelInputs{});
+    EXPECT_EQ(data.ok()
+                  ? absl::StrCat(data->samples, " in ", data->chunks.size())
+                  : Reason(data.status()),
+              c.want);
+  }
+}
+
+TEST(ConvertTest, InputsAndDataNeedEachOther) {
+  v1::ConvertDataOptions options;
+  options.set_chunk_samples(1);
+  const v1::TensorType type = Type(v1::UINT8, {1, 1}, 1, 0);
+  EXPECT_EQ(Reason(ConvertDataSet(options, {}, {{type}, {false}}).status()),
+            "NO_DATA");
+  const std::string npz = SmallNpz();
+  EXPECT_EQ(
+      Reason(ConvertDataSet(options, {absl::string_view(npz)}, ModelInputs{})
+                 .status()),
+      "DATA_INVALID");
 }
 
 TEST(ConvertTest, NoLabelsIfNoSampleHasOne) {

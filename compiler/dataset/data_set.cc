@@ -21,6 +21,9 @@ namespace {
 // Of the factors of a data set.
 constexpr int64_t kMaxChannels = int64_t{1} << 20;
 constexpr char kIdxLabels[] = "IDX labels";
+constexpr char kSamples[] = "x";
+constexpr char kLabels[] = "y";
+constexpr char kUnnamed[] = "arr_0";
 
 absl::Status Bad(ErrorDetail detail) {
   if (detail.reason.empty()) detail.reason = "DATA_INVALID";
@@ -61,14 +64,24 @@ int64_t IntegerValue(const NpyArray& array, int64_t index) {
   return static_cast<int64_t>(NpyValue(array, index));
 }
 
+// One per sample; as a column, too (Nx1).
+bool IsLabelShape(absl::Span<const int64_t> shape, int64_t samples) {
+  return !shape.empty() && shape[0] == samples &&
+         std::count(shape.begin() + 1, shape.end(), 1) ==
+             static_cast<int64_t>(shape.size()) - 1;
+}
+
 absl::Status CheckLabelShape(absl::Span<const int64_t> shape, int64_t samples,
                              const std::string& name) {
-  if (shape.size() == 1 && shape[0] == samples) return absl::OkStatus();
+  if (IsLabelShape(shape, samples)) return absl::OkStatus();
+  const bool one_hot = shape.size() == 2 && shape[0] == samples;
   return Bad({.reason = "DATA_SHAPE",
               .what = absl::StrCat("labels have shape ", ShapeText(shape)),
               .where = name,
               .need = absl::StrCat("shape ", samples, ", one per sample"),
-              .fix = "store one class index per sample"});
+              .fix = one_hot ? absl::StrCat("store class indices: ", name,
+                                            ".argmax(axis=1)")
+                             : "store one class index per sample"});
 }
 
 absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
@@ -98,7 +111,7 @@ absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
 
 absl::Status CheckSamples(const std::string& name,
                           absl::Span<const int64_t> shape, int64_t& samples) {
-  if (shape.empty() || std::count(shape.begin(), shape.end(), 0) > 0) {
+  if (shape.empty() || shape[0] == 0) {
     return Bad({.reason = "DATA_SHAPE",
                 .what = absl::StrCat("array ", name, " of shape ",
                                      ShapeText(shape), " holds no samples"),
@@ -107,6 +120,16 @@ absl::Status CheckSamples(const std::string& name,
                 .fix = "store at least one sample"});
   }
   const int64_t here = shape[0];
+  // The size of the file bounds all others.
+  if (here > kMaxEmptySamples &&
+      std::count(shape.begin(), shape.end(), 0) > 0) {
+    return Bad({.reason = "DATA_SHAPE",
+                .what = absl::StrCat("array ", name, " has ", here,
+                                     " samples without elements"),
+                .where = name,
+                .limit = absl::StrCat(kMaxEmptySamples, " such samples"),
+                .fix = "store fewer samples"});
+  }
   if (samples != 0 && samples != here) {
     return Bad({.reason = "DATA_SHAPE",
                 .what = absl::StrCat("array ", name, " has ", here,
@@ -119,83 +142,165 @@ absl::Status CheckSamples(const std::string& name,
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ArrayFor(const NpzFile& file,
-                                     const std::string& input, bool single,
-                                     bool prefer_names) {
-  const bool named = file.Has(input);
-  const bool plain = single && file.Has("x");
-  if (named && (prefer_names || !plain)) return input;
-  if (plain) return std::string("x");
-  return Bad({.reason = "DATA_ARRAY_MISSING",
-              .what = absl::StrCat("data set has no array for model input '",
-                                   input, "'"),
-              .where = input,
-              .need = single ? absl::StrCat("an array 'x' or '", input, "'")
-                             : absl::StrCat("an array '", input, "'"),
-              .fix = absl::StrCat("arrays in the file: ",
-                                  absl::StrJoin(file.names(), ", "))});
-}
+// The arrays of an .npz and the parts they play. Each plays one: what feeds an
+// input is neither labels nor a factor, whatever it is called.
+class NpzLoader {
+ public:
+  NpzLoader(const NpzFile& file, const DataSetQuestion& question)
+      : file_(file), question_(question) {}
 
-// A small archive may unpack to gigabytes: what cannot be used is told by the
-// headers. Fills in the names and number of samples of `set`.
-absl::Status InspectNpz(const NpzFile& file,
-                        absl::Span<const std::string> input_names,
-                        bool prefer_names,
-                        absl::Span<const std::vector<int64_t>> network_shapes,
-                        DataSet& set) {
-  for (size_t i = 0; i < input_names.size(); ++i) {
-    StoredArray array;
-    EK_ASSIGN_OR_RETURN(
-        array.name,
-        ArrayFor(file, input_names[i], input_names.size() == 1, prefer_names),
-        "data set");
-    EK_ASSIGN_OR_RETURN(const NpyInfo info, file.Inspect(array.name),
-                        "data set");
-    EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set.samples),
-                       "data set");
-    if (i < network_shapes.size()) {
-      EK_RETURN_IF_ERROR(
-          CheckSampleSize(input_names[i],
-                          absl::MakeConstSpan(info.shape).subspan(1),
-                          network_shapes[i]),
-          absl::StrCat("array ", array.name));
+  absl::StatusOr<DataSet> Load() {
+    EK_RETURN_IF_ERROR(Inspect(), "data set");
+    for (StoredArray& array : set_.arrays) {
+      EK_ASSIGN_OR_RETURN(array.scale, Factors(array.name, "_scale", 1),
+                          "data set");
+      EK_ASSIGN_OR_RETURN(array.offset, Factors(array.name, "_offset", 0),
+                          "data set");
+      EK_ASSIGN_OR_RETURN(array.values, file_.Read(array.name), "data set");
     }
-    set.arrays.push_back(std::move(array));
+    if (labelled_) {
+      EK_ASSIGN_OR_RETURN(const NpyArray labels, file_.Read(kLabels),
+                          "data set");
+      EK_ASSIGN_OR_RETURN(set_.labels, LabelsOf(labels, set_.samples, kLabels),
+                          "data set");
+    }
+    return std::move(set_);
   }
-  if (!file.Has("y")) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(const NpyInfo labels, file.Inspect("y"), "data set");
-  return CheckLabelShape(labels.shape, set.samples, "y");
-}
 
-absl::StatusOr<DataSet> LoadNpz(
-    absl::string_view bytes, absl::Span<const std::string> input_names,
-    bool prefer_names, absl::Span<const std::vector<int64_t>> network_shapes) {
+ private:
+  // A small archive may unpack to gigabytes: what cannot be used is told by the
+  // headers.
+  absl::Status Inspect() {
+    const absl::Span<const std::string> names = question_.input_names;
+    for (size_t i = 0; i < names.size(); ++i) {
+      StoredArray array;
+      array.name = names[i];
+      if (names.size() == 1) {
+        EK_ASSIGN_OR_RETURN(array.name, ArrayOfOnlyInput(names[i]), "data set");
+      } else if (!file_.Has(array.name)) {
+        return Missing(names[i], absl::StrCat("an array '", names[i], "'"));
+      }
+      EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(array.name),
+                          "data set");
+      EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set_.samples),
+                         "data set");
+      if (i < question_.network_shapes.size()) {
+        EK_RETURN_IF_ERROR(
+            CheckStoredSize(names[i], info.shape, question_.network_shapes[i]),
+            absl::StrCat("array ", array.name));
+      }
+      set_.arrays.push_back(std::move(array));
+    }
+    return InspectLabels();
+  }
+
+  absl::Status InspectLabels() {
+    if (!file_.Has(kLabels) || FeedsAnInput(kLabels)) return absl::OkStatus();
+    const absl::StatusOr<NpyInfo> info = file_.Inspect(kLabels);
+    // What the network should give is often kept beside what it is given.
+    labelled_ =
+        !question_.labels_optional || (info.ok() && !IsFloat(info->type) &&
+                                       IsLabelShape(info->shape, set_.samples));
+    if (!labelled_) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(info.status(), "data set");
+    return CheckLabelShape(info->shape, set_.samples, kLabels);
+  }
+
+  bool FeedsAnInput(absl::string_view name) const {
+    return std::any_of(
+        set_.arrays.begin(), set_.arrays.end(),
+        [&](const StoredArray& array) { return array.name == name; });
+  }
+
+  absl::StatusOr<std::vector<double>> Factors(const std::string& array,
+                                              absl::string_view suffix,
+                                              double otherwise) const {
+    const std::string name = absl::StrCat(array, suffix);
+    if (FeedsAnInput(name)) return std::vector<double>{otherwise};
+    return ReadFactors(file_, name, otherwise);
+  }
+
+  // The array of the input's name if it fits, then `x`, then what numpy calls
+  // an array that was given no name.
+  absl::StatusOr<std::string> ArrayOfOnlyInput(const std::string& input) const {
+    const bool named = file_.Has(input);
+    const bool other = file_.Has(kSamples) && input != kSamples;
+    if (named && (!other || !Fits(kSamples))) return input;
+    if (named && Fits(input)) {
+      if (GoesWithSamples(input) && !question_.input_was_named) {
+        return Ambiguous(input);
+      }
+      return input;
+    }
+    for (const char* name : {kSamples, kUnnamed}) {
+      if (file_.Has(name)) return std::string(name);
+    }
+    return Missing(input, absl::StrCat("an array 'x' or '", input, "'"));
+  }
+
+  // Whether samples of the array could be the only input's.
+  bool Fits(const std::string& name) const {
+    const absl::StatusOr<NpyInfo> info = file_.Inspect(name);
+    if (!info.ok() || info->shape.empty() || info->shape[0] == 0) return false;
+    return question_.network_shapes.empty() ||
+           CheckStoredSize(name, info->shape, question_.network_shapes[0]).ok();
+  }
+
+  // Whether the array could be the labels or a factor of the array `x`.
+  bool GoesWithSamples(const std::string& name) const {
+    const absl::StatusOr<NpyInfo> info = file_.Inspect(name);
+    const absl::StatusOr<NpyInfo> samples = file_.Inspect(kSamples);
+    if (!info.ok() || !samples.ok()) return false;
+    if (name == kLabels) {
+      return !IsFloat(info->type) &&
+             IsLabelShape(info->shape, samples->shape[0]);
+    }
+    return (name == "x_scale" || name == "x_offset") && info->shape.size() == 1;
+  }
+
+  absl::Status Ambiguous(const std::string& input) const {
+    return Bad(
+        {.reason = "DATA_AMBIGUOUS",
+         .what = absl::StrCat("arrays x and ", input,
+                              " both fit the model's only input"),
+         .where = input,
+         .limit = absl::StrCat(
+             "read as the array of the input's name: ", input,
+             " feeds it, x is not read; read as a data set: x feeds it, ",
+             input, input == kLabels ? " holds the labels" : " scales it"),
+         .need = "one of the two readings",
+         .fix = absl::StrCat("to feed ", input, ", add --input '", input,
+                             ":scale=1' (or name the input in the --input you "
+                             "have); to feed x, store ",
+                             input, " under another name or leave it out")});
+  }
+
+  absl::Status Missing(const std::string& input,
+                       const std::string& need) const {
+    return Bad({.reason = "DATA_ARRAY_MISSING",
+                .what = absl::StrCat("data set has no array for model input '",
+                                     input, "'"),
+                .where = input,
+                .need = need,
+                .fix = absl::StrCat("rename one of the file's arrays: ",
+                                    absl::StrJoin(file_.names(), ", "))});
+  }
+
+  const NpzFile& file_;
+  const DataSetQuestion& question_;
+  DataSet set_;
+  bool labelled_ = false;
+};
+
+absl::StatusOr<DataSet> LoadNpz(absl::string_view bytes,
+                                const DataSetQuestion& question) {
   EK_ASSIGN_OR_RETURN(const NpzFile file, NpzFile::Open(bytes), "data set");
-  DataSet set;
-  EK_RETURN_IF_ERROR(
-      InspectNpz(file, input_names, prefer_names, network_shapes, set),
-      "data set");
-  for (StoredArray& array : set.arrays) {
-    EK_ASSIGN_OR_RETURN(
-        array.scale, ReadFactors(file, absl::StrCat(array.name, "_scale"), 1),
-        "data set");
-    EK_ASSIGN_OR_RETURN(
-        array.offset, ReadFactors(file, absl::StrCat(array.name, "_offset"), 0),
-        "data set");
-    EK_ASSIGN_OR_RETURN(array.values, file.Read(array.name), "data set");
-  }
-  if (file.Has("y")) {
-    EK_ASSIGN_OR_RETURN(const NpyArray labels, file.Read("y"), "data set");
-    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, "y"),
-                        "data set");
-  }
-  return set;
+  return NpzLoader(file, question).Load();
 }
 
 // As InspectNpz(), of IDX files.
-absl::Status InspectIdxFiles(
-    absl::Span<const absl::string_view> files, const std::string& input_name,
-    absl::Span<const std::vector<int64_t>> network_shapes, DataSet& set) {
+absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
+                             const DataSetQuestion& question, DataSet& set) {
   const StoredArray& images = set.arrays[0];
   EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(files[0], images.name));
   if (info.shape.size() == 1 && files.size() == 2) {
@@ -204,22 +309,19 @@ absl::Status InspectIdxFiles(
                 .fix = "give the two files in the other order"});
   }
   EK_RETURN_IF_ERROR(CheckSamples(images.name, info.shape, set.samples));
-  if (!network_shapes.empty()) {
-    EK_RETURN_IF_ERROR(
-        CheckSampleSize(input_name, absl::MakeConstSpan(info.shape).subspan(1),
-                        network_shapes[0]));
+  if (!question.network_shapes.empty()) {
+    EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[0], info.shape,
+                                       question.network_shapes[0]));
   }
   if (files.size() != 2) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const NpyInfo labels, InspectIdx(files[1], kIdxLabels));
   return CheckLabelShape(labels.shape, set.samples, kIdxLabels);
 }
 
-absl::StatusOr<DataSet> LoadIdx(
-    absl::Span<const absl::string_view> files,
-    absl::Span<const std::string> input_names,
-    absl::Span<const std::vector<int64_t>> network_shapes) {
-  if (input_names.size() != 1) {
-    return Bad({.what = absl::StrCat("model has ", input_names.size(),
+absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
+                                const DataSetQuestion& question) {
+  if (question.input_names.size() != 1) {
+    return Bad({.what = absl::StrCat("model has ", question.input_names.size(),
                                      " inputs, an IDX pair feeds one"),
                 .fix = "use an .npz with one array per input"});
   }
@@ -227,8 +329,7 @@ absl::StatusOr<DataSet> LoadIdx(
   set.arrays.emplace_back();
   StoredArray& images = set.arrays[0];
   images.name = "IDX images";
-  EK_RETURN_IF_ERROR(
-      InspectIdxFiles(files, input_names[0], network_shapes, set), "data set");
+  EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, set), "data set");
   EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name),
                       "data set");
   if (files.size() == 2) {
@@ -240,25 +341,51 @@ absl::StatusOr<DataSet> LoadIdx(
   return set;
 }
 
+// A file of samples and perhaps one of labels.
+absl::StatusOr<DataSet> LoadNpy(absl::Span<const absl::string_view> files,
+                                const DataSetQuestion& question) {
+  if (question.input_names.size() != 1) {
+    return Bad({.what = absl::StrCat("model has ", question.input_names.size(),
+                                     " inputs, an .npy file feeds one"),
+                .fix = "use an .npz with one array per input"});
+  }
+  DataSet set;
+  StoredArray& array = set.arrays.emplace_back();
+  array.name = kSamples;
+  EK_ASSIGN_OR_RETURN(array.values, ParseNpy(files[0], array.name), "data set");
+  EK_RETURN_IF_ERROR(CheckSamples(array.name, array.values.shape, set.samples),
+                     "data set");
+  if (!question.network_shapes.empty()) {
+    EK_RETURN_IF_ERROR(
+        CheckStoredSize(question.input_names[0], array.values.shape,
+                        question.network_shapes[0]),
+        "data set");
+  }
+  if (files.size() == 1) return set;
+  EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseNpy(files[1], kLabels),
+                      "data set");
+  EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kLabels),
+                      "data set");
+  return set;
+}
+
 }  // namespace
 
-absl::StatusOr<DataSet> LoadDataSet(
-    absl::Span<const absl::string_view> files,
-    absl::Span<const std::string> input_names, bool prefer_names,
-    absl::Span<const std::vector<int64_t>> network_shapes) {
-  if (input_names.empty()) {
-    return Bad({.what = "the model has no inputs to feed"});
+absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
+                                    const DataSetQuestion& question) {
+  if (question.input_names.empty()) {
+    return Bad(
+        {.what = "the model has no inputs to feed", .fix = "leave --data out"});
   }
-  if (files.size() == 1 && IsNpz(files[0])) {
-    return LoadNpz(files[0], input_names, prefer_names, network_shapes);
-  }
-  if ((files.size() == 1 || files.size() == 2) && IsIdx(files[0])) {
-    return LoadIdx(files, input_names, network_shapes);
+  if (files.size() == 1 && IsNpz(files[0])) return LoadNpz(files[0], question);
+  if (files.size() == 1 || files.size() == 2) {
+    if (IsNpy(files[0])) return LoadNpy(files, question);
+    if (IsIdx(files[0])) return LoadIdx(files, question);
   }
   return Bad(
       {.reason = "DATA_FORMAT",
        .what = "data set is neither an .npz file nor an IDX pair",
-       .need = "one .npz, or IDX images and IDX labels",
+       .need = "one .npz, or samples and labels as .npy or IDX files",
        .fix = "write it with numpy.savez_compressed(file, x=..., y=...)"});
 }
 

@@ -30,22 +30,33 @@ struct DataSet {
   std::optional<std::vector<int32_t>> labels;  // One per sample; -1 = none.
 };
 
-// Reads one .npz, or IDX images optionally followed by IDX labels (both also
-// as gzip).
+// Samples without elements, and of models without inputs: no file's size bounds
+// how many there are.
+inline constexpr int64_t kMaxEmptySamples = int64_t{1} << 16;
+
+// What a data set is read for.
+struct DataSetQuestion {
+  std::vector<std::string> input_names;
+  // SampleShape() of each input, or empty: not known. A data set whose samples
+  // cannot have come from them is refused before any values are unpacked.
+  std::vector<std::vector<int64_t>> network_shapes = {};
+  // The caller named the only input: the array of that name is meant.
+  bool input_was_named = false;
+  // An array "y" that cannot be labels is left alone.
+  bool labels_optional = false;
+};
+
+// Reads one .npz, or samples optionally followed by labels, both as .npy or
+// both as IDX (also gzip).
 //
-// In an .npz the array of an input has the input's name, or is "x" if the model
-// has a single input; if both exist, `prefer_names` decides. An array A may
-// come with A_scale and A_offset; labels are "y". Other arrays are not read.
-//
-// `network_shapes`, SampleShape() of each input, may be left out. A data set
-// whose samples cannot have come from them, or whose factors or labels are of
-// another size, is refused before any values are unpacked.
+// In an .npz the array of an input has the input's name. That of an only input
+// may also be "x", or "arr_0"; docs/data_sets.md has the rules. An array A may
+// come with A_scale and A_offset; labels are "y". An array that feeds an input
+// plays no other part. Other arrays are not read.
 //
 // Errors, each naming the array: INVALID_ARGUMENT, UNIMPLEMENTED.
-absl::StatusOr<DataSet> LoadDataSet(
-    absl::Span<const absl::string_view> files,
-    absl::Span<const std::string> input_names, bool prefer_names,
-    absl::Span<const std::vector<int64_t>> network_shapes = {});
+absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
+                                    const DataSetQuestion& question);
 
 }  // namespace edgekiln::compiler
 

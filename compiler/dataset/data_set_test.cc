@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "compiler/dataset/test_data.h"
 #include "gtest/gtest.h"
 
@@ -14,8 +15,10 @@ struct SetCase {
   std::string name;
   std::vector<std::string> files;
   std::vector<std::string> inputs;
-  bool prefer_names;
   std::string want;
+  std::vector<std::vector<int64_t>> shapes = {};
+  bool input_was_named = false;
+  bool labels_optional = false;
 };
 
 std::string DescribeSet(const absl::StatusOr<DataSet>& set) {
@@ -35,8 +38,11 @@ class DataSetTest : public testing::TestWithParam<SetCase> {};
 TEST_P(DataSetTest, Gives) {
   const std::vector<absl::string_view> files(GetParam().files.begin(),
                                              GetParam().files.end());
-  EXPECT_EQ(DescribeSet(
-                LoadDataSet(files, GetParam().inputs, GetParam().prefer_names)),
+  EXPECT_EQ(DescribeSet(LoadDataSet(
+                files, {.input_names = GetParam().inputs,
+                        .network_shapes = GetParam().shapes,
+                        .input_was_named = GetParam().input_was_named,
+                        .labels_optional = GetParam().labels_optional})),
             GetParam().want);
 }
 
@@ -49,10 +55,11 @@ TEST(LoadDataSetTest, RefusesByTheHeaderBeforeUnpacking) {
   npz[late] = static_cast<char>(npz[late] ^ 0x55);
   const std::vector<std::string> inputs = {"in"};
   const std::vector<absl::string_view> files = {npz};
-  const auto unpacked = LoadDataSet(files, inputs, false);
+  const auto unpacked = LoadDataSet(files, {.input_names = inputs});
   ASSERT_FALSE(unpacked.ok());
   EXPECT_NE(Reason(unpacked.status()), "DATA_SHAPE");
-  const auto refused = LoadDataSet(files, inputs, false, {{28, 28, 1}});
+  const auto refused = LoadDataSet(
+      files, {.input_names = inputs, .network_shapes = {{28, 28, 1}}});
   EXPECT_EQ(Reason(refused.status()), "DATA_SHAPE");
   EXPECT_NE(refused.status().message().find("28x28x1"),
             absl::string_view::npos);
@@ -71,7 +78,8 @@ TEST(LoadDataSetTest, FactorsAndLabelsAreBoundedByTheirHeaders) {
     std::string npz = Npz({{"x", x}, {c.array, much}});
     const size_t late = npz.size() / 2;
     npz[late] = static_cast<char>(npz[late] ^ 0x55);
-    const auto set = LoadDataSet({npz}, inputs, false, {{1}});
+    const auto set =
+        LoadDataSet({npz}, {.input_names = inputs, .network_shapes = {{1}}});
     EXPECT_EQ(Reason(set.status()), c.reason) << c.array << set.status();
   }
 }
@@ -81,89 +89,202 @@ const NpyArray kHalf{NpyType::kFloat32, {}, std::string("\0\0\0\x3f", 4)};
 const NpyArray kNan{NpyType::kFloat32, {}, std::string("\0\0\xc0\x7f", 4)};
 
 const SetCase kSetCases[] = {
-    {"X", {Npz({{"x", kX}})}, {"in"}, false, "2 samples; x *1 +0"},
+    {"X", {Npz({{"x", kX}})}, {"in"}, "2 samples; x *1 +0"},
     {"ScaleAndLabels",
      {Npz({{"x", kX},
            {"x_scale", kHalf},
            {"x_offset", kHalf},
            {"y", Bytes({2}, "ab")}})},
      {"in"},
-     false,
      "2 samples; x *0.5 +0.5 y97 y98"},
-    {"ByName", {Npz({{"in", kX}})}, {"in"}, false, "2 samples; in *1 +0"},
-    {"XFirst",
+    {"ByName", {Npz({{"in", kX}})}, {"in"}, "2 samples; in *1 +0"},
+    {"TheInputsNameComesFirst",
      {Npz({{"in", kX}, {"x", kX}})},
      {"in"},
-     false,
-     "2 samples; x *1 +0"},
-    {"NameFirst",
-     {Npz({{"in", kX}, {"x", kX}})},
-     {"in"},
-     true,
      "2 samples; in *1 +0"},
+    {"XIfTheOtherDoesNotFit",
+     {Npz({{"in", Bytes({2, 2}, "abcd")}, {"x", kX}})},
+     {"in"},
+     "2 samples; x *1 +0",
+     {{1}}},
+    {"TheInputsNameIfNeitherFits",
+     {Npz({{"in", Bytes({2, 2}, "abcd")}, {"x", kX}})},
+     {"in"},
+     "DATA_SHAPE",
+     {{3}}},
+    {"UnnamedArray", {Npz({{"arr_0", kX}})}, {"in"}, "2 samples; arr_0 *1 +0"},
+    {"SingleNpy", {EncodeNpy(kX)}, {"in"}, "2 samples; x *1 +0"},
+    {"NpyAndLabels",
+     {EncodeNpy(kX), EncodeNpy(Bytes({2}, "ab"))},
+     {"in"},
+     "2 samples; x *1 +0 y97 y98"},
+    {"NpyAndTooManyLabels",
+     {EncodeNpy(kX), EncodeNpy(Bytes({3}, "abc"))},
+     {"in"},
+     "DATA_SHAPE"},
+    {"NpyAndOtherLabels", {EncodeNpy(kX), IdxLabels()}, {"in"}, "DATA_CORRUPT"},
+    {"NpyOfOtherShape", {EncodeNpy(kX)}, {"in"}, "DATA_SHAPE", {{3}}},
+    {"NpyForTwoInputs", {EncodeNpy(kX)}, {"a", "b"}, "DATA_INVALID"},
+    // Inputs with the names of a data set's parts.
+    {"InputsXAndY",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"x", "y"},
+     "2 samples; x *1 +0 y *1 +0"},
+    {"InputsWithTheirFactors",
+     {Npz({{"x", kX}, {"x_scale", kX}, {"x_offset", kX}})},
+     {"x", "x_scale", "x_offset"},
+     "2 samples; x *1 +0 x_scale *1 +0 x_offset *1 +0"},
+    {"InputCalledLabels",
+     {Npz({{"x", kX}, {"labels", kX}, {"y", kX}})},
+     {"x", "labels"},
+     "2 samples; x *1 +0 labels *1 +0 y97 y98"},
+    {"ClassNamesAreNoInput",
+     {Npz({{"x", kX}, {"labels", Bytes({3, 2}, "abcdef")}, {"y", kX}})},
+     {"labels"},
+     "2 samples; x *1 +0 y97 y98",
+     {{1}}},
+    {"OnlyInputX",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"x"},
+     "2 samples; x *1 +0 y97 y98"},
+    {"OnlyInputYOfLabels",
+     {Npz({{"x", Bytes({2, 2}, "abcd")}, {"y", Bytes({2}, "ab")}})},
+     {"y"},
+     "2 samples; x *1 +0 y97 y98",
+     {{2}}},
+    {"OnlyInputYOfSamples",
+     {Npz({{"x", kX}, {"y", Bytes({2, 2}, "abcd")}})},
+     {"y"},
+     "2 samples; y *1 +0",
+     {{2}}},
+    {"OnlyInputYBothFit",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"y"},
+     "DATA_AMBIGUOUS",
+     {{1}}},
+    {"OnlyInputYSaidToBe",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"y"},
+     "2 samples; y *1 +0",
+     {{1}},
+     true},
+    {"OnlyInputYOfFloats",
+     {Npz({{"x", kX}, {"y", {NpyType::kFloat32, {2}, "abcdefgh"}}})},
+     {"y"},
+     "2 samples; y *1 +0",
+     {{1}}},
+    {"OnlyInputXScaleBothFit",
+     {Npz({{"x", kX}, {"x_scale", Bytes({2}, "ab")}})},
+     {"x_scale"},
+     "DATA_AMBIGUOUS",
+     {{1}}},
+    {"OnlyInputXScaleIsAFactor",
+     {Npz({{"x", kX}, {"x_scale", kHalf}})},
+     {"x_scale"},
+     "2 samples; x *0.5 +0",
+     {{1}}},
+    // Labels.
+    {"LabelsInAColumn",
+     {Npz({{"x", kX}, {"y", Bytes({2, 1}, "ab")}})},
+     {"in"},
+     "2 samples; x *1 +0 y97 y98"},
+    {"OneHotLabels",
+     {Npz({{"x", kX}, {"y", Bytes({2, 2}, "abcd")}})},
+     {"in"},
+     "DATA_SHAPE"},
+    {"ExpectedOutputsBesideSamples",
+     {Npz({{"x", kX}, {"y", {NpyType::kFloat32, {2}, "abcdefgh"}}})},
+     {"in"},
+     "2 samples; x *1 +0",
+     {{1}},
+     false,
+     true},
+    {"OptionalLabels",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"in"},
+     "2 samples; x *1 +0 y97 y98",
+     {{1}},
+     false,
+     true},
+    // Extents of 0.
+    {"SamplesWithoutElements",
+     {Npz({{"x", Bytes({3, 0}, "")}})},
+     {"in"},
+     "3 samples; x *1 +0",
+     {{0}}},
+    {"NoElementsForSome",
+     {Npz({{"x", Bytes({3, 0}, "")}})},
+     {"in"},
+     "DATA_SHAPE",
+     {{2}}},
+    {"TooManyWithoutElements",
+     {Npz({{"x", Bytes({1'000'000'000, 0}, "")}})},
+     {"in"},
+     "DATA_SHAPE",
+     {{0}}},
     {"TwoInputs",
      {Npz({{"b", kX}, {"a", kX}})},
      {"a", "b"},
-     true,
      "2 samples; a *1 +0 b *1 +0"},
-    {"NoSuchArray", {Npz({{"z", kX}})}, {"in"}, false, "DATA_ARRAY_MISSING"},
+    {"NoSuchArray", {Npz({{"z", kX}})}, {"in"}, "DATA_ARRAY_MISSING"},
     {"XIsNotForTwoInputs",
      {Npz({{"x", kX}})},
      {"a", "b"},
-     false,
      "DATA_ARRAY_MISSING"},
     {"DifferentSamples",
      {Npz({{"a", kX}, {"b", Bytes({1, 1}, "a")}})},
      {"a", "b"},
-     false,
      "DATA_SHAPE"},
-    {"NoSamples",
-     {Npz({{"x", Bytes({0, 1}, "")}})},
-     {"in"},
-     false,
-     "DATA_SHAPE"},
-    {"ScalarX", {Npz({{"x", Bytes({}, "a")}})}, {"in"}, false, "DATA_SHAPE"},
-    {"NanScale",
-     {Npz({{"x", kX}, {"x_scale", kNan}})},
-     {"in"},
-     false,
-     "DATA_INVALID"},
+    {"NoSamples", {Npz({{"x", Bytes({0, 1}, "")}})}, {"in"}, "DATA_SHAPE"},
+    {"ScalarX", {Npz({{"x", Bytes({}, "a")}})}, {"in"}, "DATA_SHAPE"},
+    {"NanScale", {Npz({{"x", kX}, {"x_scale", kNan}})}, {"in"}, "DATA_INVALID"},
     {"LabelsOfOtherLength",
      {Npz({{"x", kX}, {"y", Bytes({1}, "a")}})},
      {"in"},
-     false,
      "DATA_SHAPE"},
     {"FloatLabels",
      {Npz(
          {{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kFloat32, {1}, "abcd"}}})},
      {"in"},
-     false,
      "DATA_INVALID"},
     {"LabelBelowNone",
      {Npz({{"x", Bytes({1, 1}, "a")}, {"y", {NpyType::kInt8, {1}, "\xfe"}}})},
      {"in"},
-     false,
      "DATA_INVALID"},
     {"IdxPair",
      {IdxImages(), IdxLabels()},
      {"in"},
-     false,
      "2 samples; IDX images *1 +0 y7 y3"},
-    {"IdxImagesOnly",
-     {IdxImages()},
-     {"in"},
-     false,
-     "2 samples; IDX images *1 +0"},
-    {"IdxTheWrongWayRound",
-     {IdxLabels(), IdxImages()},
-     {"in"},
-     false,
-     "DATA_INVALID"},
-    {"Noise", {"noise"}, {"in"}, false, "DATA_FORMAT"},
-    {"TwoNpz", {SmallNpz(), SmallNpz()}, {"in"}, false, "DATA_FORMAT"},
+    {"IdxImagesOnly", {IdxImages()}, {"in"}, "2 samples; IDX images *1 +0"},
+    {"IdxTheWrongWayRound", {IdxLabels(), IdxImages()}, {"in"}, "DATA_INVALID"},
+    {"Noise", {"noise"}, {"in"}, "DATA_FORMAT"},
+    {"TwoNpz", {SmallNpz(), SmallNpz()}, {"in"}, "DATA_FORMAT"},
 };
 INSTANTIATE_TEST_SUITE_P(All, DataSetTest, testing::ValuesIn(kSetCases),
                          [](const auto& info) { return info.param.name; });
+
+TEST(DataSetErrorTest, SaysWhatBothReadingsAre) {
+  const std::string npz = Npz({{"x", kX}, {"y", kX}});
+  const auto set =
+      LoadDataSet({npz}, {.input_names = {"y"}, .network_shapes = {{1}}});
+  const auto detail = GetErrorDetail(set.status());
+  ASSERT_TRUE(detail.has_value()) << set.status();
+  EXPECT_EQ(detail->limit,
+            "read as the array of the input's name: y feeds it, x is not read; "
+            "read as a data set: x feeds it, y holds the labels");
+  EXPECT_NE(detail->fix.find("add --input 'y:scale=1'"), std::string::npos);
+}
+
+TEST(DataSetErrorTest, ASampleWithoutItsAxisIsRecognized) {
+  const std::string npz = Npz({{"x", Bytes({2, 3}, "abcdef")}});
+  const auto set =
+      LoadDataSet({npz}, {.input_names = {"in"}, .network_shapes = {{2, 3}}});
+  const auto detail = GetErrorDetail(set.status());
+  ASSERT_TRUE(detail.has_value()) << set.status();
+  EXPECT_EQ(detail->fix,
+            "samples lie along the first axis: store a single one as "
+            "array[None]");
+}
 
 // The shape of gzip IDX is checked before its values are unpacked: these are
 // damaged, and nobody gets to notice.
@@ -173,7 +294,9 @@ TEST(DataSetShapeTest, GzipIdxIsRefusedByItsHeader) {
   const std::string labels = Gzip(IdxLabels());
   const std::string three(Gzip(std::string("\0\0\x08\x01\0\0\0\x03", 8)));
   const auto load = [](std::vector<absl::string_view> files, int64_t width) {
-    return Reason(LoadDataSet(files, {"in"}, false, {{1, width}}).status());
+    return Reason(LoadDataSet(files, {.input_names = {"in"},
+                                      .network_shapes = {{1, width}}})
+                      .status());
   };
   EXPECT_EQ(load({images}, 3), "DATA_SHAPE");
   EXPECT_EQ(load({images, three}, 2), "DATA_SHAPE");

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <optional>
-#include <tuple>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -15,33 +13,6 @@
 
 namespace edgekiln::compiler {
 namespace {
-
-template <typename T>
-std::pair<int64_t, int64_t> Limits() {
-  return {std::numeric_limits<T>::min(), std::numeric_limits<T>::max()};
-}
-
-std::pair<int64_t, int64_t> LimitsOf(NpyType type) {
-  switch (type) {
-    case NpyType::kBool:
-      return {0, 1};
-    case NpyType::kInt8:
-      return Limits<int8_t>();
-    case NpyType::kUint8:
-      return Limits<uint8_t>();
-    case NpyType::kInt16:
-      return Limits<int16_t>();
-    case NpyType::kUint16:
-      return Limits<uint16_t>();
-    case NpyType::kInt32:
-      return Limits<int32_t>();
-    case NpyType::kInt64:
-      // Doubles are exact up to here.
-      return {-(int64_t{1} << 53), int64_t{1} << 53};
-    default:
-      return {0, 0};
-  }
-}
 
 absl::Status Unsupported(const v1::TensorType& type, absl::string_view what) {
   return MakeError(absl::StatusCode::kUnimplemented,
@@ -76,7 +47,8 @@ absl::StatusOr<ElementWriter> ElementWriter::Create(
   ElementWriter writer;
   writer.input_ = type.name();
   writer.type_ = *element;
-  std::tie(writer.lowest_, writer.highest_) = LimitsOf(*element);
+  writer.lowest_ = IntegerRangeOf(*element).lowest;
+  writer.highest_ = IntegerRangeOf(*element).highest;
   const v1::Quantization& quantization = type.quantization();
   if (IsFloat(*element) || quantization.scale_size() == 0) return writer;
   if (quantization.scale_size() != 1 || quantization.zero_point_size() != 1) {
@@ -91,15 +63,8 @@ absl::StatusOr<ElementWriter> ElementWriter::Create(
   return writer;
 }
 
-void ElementWriter::Note(double real) {
-  range_.min = range_.values == 0 ? real : std::min(range_.min, real);
-  range_.max = range_.values == 0 ? real : std::max(range_.max, real);
-  ++range_.values;
-}
-
 absl::Status ElementWriter::Write(double real, char* out) {
   if (!std::isfinite(real)) return BadValue(real, "a finite number", input_);
-  Note(real);
   if (type_ == NpyType::kFloat64) {
     StoreAs(real, out);
     return absl::OkStatus();
@@ -122,10 +87,8 @@ absl::Status ElementWriter::Write(double real, char* out) {
   double value = real;
   if (quantized_) {
     value = std::round(real / scale_) + static_cast<double>(zero_point_);
-    const double inside = std::clamp(value, static_cast<double>(lowest_),
-                                     static_cast<double>(highest_));
-    range_.clipped += inside != value;
-    value = inside;
+    value = std::clamp(value, static_cast<double>(lowest_),
+                       static_cast<double>(highest_));
   } else if (value != std::round(value) ||
              value < static_cast<double>(lowest_) ||
              value > static_cast<double>(highest_)) {

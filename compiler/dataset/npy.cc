@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
@@ -30,14 +31,16 @@ struct TypeRow {
 };
 
 // In the order of NpyType.
-constexpr std::array<TypeRow, 10> kTypes = {{
+constexpr std::array<TypeRow, 12> kTypes = {{
     {NpyType::kBool, "b1", "bool", 1, false},
     {NpyType::kInt8, "i1", "int8", 1, false},
     {NpyType::kUint8, "u1", "uint8", 1, false},
     {NpyType::kInt16, "i2", "int16", 2, false},
     {NpyType::kUint16, "u2", "uint16", 2, false},
     {NpyType::kInt32, "i4", "int32", 4, false},
+    {NpyType::kUint32, "u4", "uint32", 4, false},
     {NpyType::kInt64, "i8", "int64", 8, false},
+    {NpyType::kUint64, "u8", "uint64", 8, false},
     {NpyType::kFloat16, "f2", "float16", 2, true},
     {NpyType::kFloat32, "f4", "float32", 4, true},
     {NpyType::kFloat64, "f8", "float64", 8, true},
@@ -59,16 +62,21 @@ absl::StatusOr<NpyType> TypeOf(absl::string_view descr,
     const char order = descr[0];
     for (const TypeRow& row : kTypes) {
       if (descr.substr(1) != row.code) continue;
-      if (order == '<' || (order == '|' && row.bytes == 1)) return row.type;
+      const bool ordered = order == '<' || order == '>';
+      if (ordered || (order == '|' && row.bytes == 1)) return row.type;
     }
   }
+  const bool objects = descr.find('O') != absl::string_view::npos;
   return MakeError(
       absl::StatusCode::kUnimplemented,
       {.reason = "DATA_UNSUPPORTED",
-       .what = absl::StrCat("element type '", descr, "'"),
+       .what = objects ? std::string("an array of Python objects")
+                       : absl::StrCat("element type '", descr, "'"),
        .where = std::string(name),
-       .need = "little-endian bool, int8/16/32/64, uint8/16 or float16/32/64",
-       .fix = "convert the array with numpy's astype before saving"});
+       .need = "bool, int or uint of 8 to 64 bits, or float16/32/64",
+       .fix = objects ? "save numbers: numpy.stack() of arrays of one shape"
+                      : "convert the array with numpy's astype before "
+                        "saving"});
 }
 
 // Values of a Fortran-order array in C order.
@@ -90,6 +98,13 @@ std::string ToRowMajor(absl::string_view in, absl::Span<const int64_t> shape,
     }
   }
   return out;
+}
+
+// Of each element.
+void ReverseBytes(int64_t element_bytes, std::string& values) {
+  for (auto at = values.begin(); at != values.end(); at += element_bytes) {
+    std::reverse(at, at + element_bytes);
+  }
 }
 
 double HalfToDouble(uint16_t half) {
@@ -129,6 +144,10 @@ double NpyValue(const NpyArray& array, int64_t index) {
       return LoadAs<uint16_t>(at);
     case NpyType::kInt32:
       return LoadAs<int32_t>(at);
+    case NpyType::kUint32:
+      return LoadAs<uint32_t>(at);
+    case NpyType::kUint64:
+      return static_cast<double>(LoadAs<uint64_t>(at));
     case NpyType::kInt64:
       return static_cast<double>(LoadAs<int64_t>(at));
     case NpyType::kFloat16:
@@ -185,7 +204,8 @@ absl::StatusOr<NpyInfo> ParseNpyStart(absl::string_view bytes,
                    name);
   }
   return NpyInfo{type, header.fortran_order, header.shape,
-                 static_cast<int64_t>(start + header_bytes)};
+                 static_cast<int64_t>(start + header_bytes),
+                 header.descr[0] == '>'};
 }
 
 absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
@@ -201,8 +221,11 @@ absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
                    ? ToRowMajor(values, array.shape,
                                 static_cast<size_t>(NpyTypeBytes(info.type)))
                    : std::string(values);
+  if (info.big_endian) ReverseBytes(NpyTypeBytes(info.type), array.data);
   return array;
 }
+
+bool IsNpy(absl::string_view bytes) { return absl::StartsWith(bytes, kMagic); }
 
 std::string EncodeNpy(const NpyArray& array) {
   const TypeRow& row = Row(array.type);

@@ -20,7 +20,9 @@ enum class NpyType {
   kInt16,
   kUint16,
   kInt32,
+  kUint32,
   kInt64,
+  kUint64,
   kFloat16,
   kFloat32,
   kFloat64,
@@ -41,7 +43,8 @@ struct NpyArray {
   int64_t elements() const;
 };
 
-// Element `index` as a double; exact but for int64 beyond 2^53. The caller
+// Element `index` as a double; exact but for 64-bit integers beyond
+// 2^53. The caller
 // keeps 0 <= index < elements().
 double NpyValue(const NpyArray& array, int64_t index);
 
@@ -54,6 +57,7 @@ struct NpyInfo {
   bool fortran_order = false;
   std::vector<int64_t> shape;
   int64_t header_bytes = 0;  // The values come after.
+  bool big_endian = false;
 };
 
 // More than any header of a plain array takes.
@@ -66,11 +70,15 @@ absl::StatusOr<NpyInfo> ParseNpyStart(absl::string_view start,
                                       int64_t file_bytes,
                                       absl::string_view name);
 
-// Reads a whole file; Fortran order is turned into C order. `name` is for
-// errors. Errors: INVALID_ARGUMENT (damaged), UNIMPLEMENTED (element types
-// other than the above, big-endian values, more than 8 dimensions).
+// Reads a whole file; Fortran order is turned into C order, big-endian values
+// into little-endian ones. `name` is for errors. Errors: INVALID_ARGUMENT
+// (damaged), UNIMPLEMENTED (element types other than the above, more than 8
+// dimensions).
 absl::StatusOr<NpyArray> ParseNpy(absl::string_view bytes,
                                   absl::string_view name);
+
+// Whether the bytes look like a single array's file.
+bool IsNpy(absl::string_view bytes);
 
 // The file numpy would write, version 1.0.
 std::string EncodeNpy(const NpyArray& array);

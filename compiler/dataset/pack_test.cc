@@ -30,6 +30,18 @@ TEST(PackTest, JoinsChunksInSampleOrder) {
   EXPECT_EQ(array->data, "abcdef");
 }
 
+TEST(PackTest, KeepsEmptyOutputs) {
+  v1::Chunk chunk;
+  chunk.set_samples(2);
+  *chunk.add_arrays()->mutable_type() = Type(v1::UINT64, {1, 0, 3});
+  const auto npz = PackOutputs({}, {chunk});
+  ASSERT_TRUE(npz.ok()) << npz.status();
+  const auto array = NpzFile::Open(*npz)->Read("in");
+  ASSERT_TRUE(array.ok()) << array.status();
+  EXPECT_EQ(array->type, NpyType::kUint64);
+  EXPECT_EQ(array->shape, (std::vector<int64_t>{2, 0, 3}));
+}
+
 TEST(PackTest, RefusesGapsAndWrongSizes) {
   EXPECT_FALSE(PackOutputs({}, {}).ok());
   EXPECT_FALSE(PackOutputs({}, {Output(1, "ab")}).ok());

@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/dataset/input_option.h"
 #include "compiler/dataset/npy.h"
 
 namespace edgekiln::compiler {
@@ -39,7 +40,8 @@ bool SameAsStored(const Shape& stored, const Shape& network) {
 
 absl::Status WrongShape(const std::string& input,
                         absl::Span<const int64_t> stored,
-                        absl::Span<const int64_t> network) {
+                        absl::Span<const int64_t> network,
+                        absl::string_view fix) {
   return MakeError(
       absl::StatusCode::kInvalidArgument,
       {.reason = "DATA_SHAPE",
@@ -47,10 +49,14 @@ absl::Status WrongShape(const std::string& input,
        .where = input,
        .need = absl::StrCat("samples of ", ShapeText(network),
                             network.size() == 3 ? ", as NHWC or NCHW" : ""),
-       .fix = "use data of the size the network was trained on"});
+       .fix = std::string(fix)});
 }
 
+constexpr char kOtherData[] = "use data of the size the network was trained on";
+
 absl::Status Ambiguous(const LayoutQuestion& question, absl::string_view what) {
+  v1::InputTransform nhwc;
+  nhwc.set_layout(Transform::NHWC);
   return MakeError(
       absl::StatusCode::kInvalidArgument,
       {.reason = "DATA_LAYOUT_AMBIGUOUS",
@@ -60,8 +66,8 @@ absl::Status Ambiguous(const LayoutQuestion& question, absl::string_view what) {
                              ", the network takes ",
                              ShapeText(question.network_shape)),
        .need = "the layout of the stored data",
-       .fix = absl::StrCat("add --input '", question.input,
-                           ":layout=nhwc' or layout=nchw")});
+       .fix = absl::StrCat(SuggestInput(question.input, question.given, nhwc),
+                           ", or layout=nchw")});
 }
 
 // The stated layout gives the network's shape only if the data has the other.
@@ -77,8 +83,12 @@ absl::Status Contradicts(const LayoutQuestion& question) {
        .where = question.input,
        .need = absl::StrCat("data stored as ", nchw ? "NCHW" : "NHWC",
                             ", or layout=", nchw ? "nhwc" : "nchw"),
-       .fix = absl::StrCat("leave layout out of --input '", question.input,
-                           "': these shapes tell it")});
+       .fix =
+           absl::StrCat(question.given == nullptr
+                            ? absl::StrCat("leave layout out of --input '",
+                                           question.input, "'")
+                            : SuggestNoLayout(question.input, *question.given),
+                        ": these shapes tell it")});
 }
 
 // Whether data of the network's own shape, stored as stated, would have to be
@@ -96,10 +106,7 @@ absl::StatusOr<Change> FindChange(const LayoutQuestion& question) {
   const Shape& from = question.stored_shape;
   const Shape& to = question.network_shape;
   const Transform::Layout layout = question.layout;
-  if (IsCube(from) && from == to) {
-    if (layout == Transform::LAYOUT_UNSPECIFIED) {
-      return Ambiguous(question, "a cube fits as NHWC and as NCHW");
-    }
+  if (IsCube(from) && from == to && layout != Transform::LAYOUT_UNSPECIFIED) {
     const bool stored_nchw = layout == Transform::NCHW;
     if (stored_nchw == question.network_is_nchw) return Change::kAsStored;
     return stored_nchw ? Change::kNchwToNhwc : Change::kNhwcToNchw;
@@ -113,7 +120,7 @@ absl::StatusOr<Change> FindChange(const LayoutQuestion& question) {
   if (from_nhwc && layout != Transform::NCHW) return Change::kNhwcToNchw;
   if (from_nchw && layout != Transform::NHWC) return Change::kNchwToNhwc;
   if (from_nhwc || from_nchw) return Contradicts(question);
-  return WrongShape(question.input, from, to);
+  return WrongShape(question.input, from, to, kOtherData);
 }
 
 // Axis of the stored sample on which `channels` channels lie.
@@ -126,6 +133,11 @@ absl::StatusOr<size_t> ChannelAxis(const LayoutQuestion& question,
   if (change == Change::kNchwToNhwc) axis = 0;
   if (!axis && question.layout == Transform::NHWC) axis = last;
   if (!axis && question.layout == Transform::NCHW) axis = 0;
+  // Data that is taken as stored lies as the network reads it.
+  if (!axis && shape == question.network_shape) {
+    if (question.network_is_nchw) axis = 0;
+    if (question.network_is_nhwc) axis = last;
+  }
   if (!axis && !shape.empty()) {
     const bool at_first = shape[0] == channels;
     const bool at_last = shape[last] == channels;
@@ -155,7 +167,7 @@ absl::StatusOr<size_t> ChannelAxis(const LayoutQuestion& question,
 std::vector<int64_t> Sources(const Shape& stored, int64_t elements,
                              Change change) {
   std::vector<int64_t> source(static_cast<size_t>(elements));
-  if (change == Change::kAsStored) {
+  if (change == Change::kAsStored || elements == 0) {
     for (int64_t i = 0; i < elements; ++i) source[static_cast<size_t>(i)] = i;
     return source;
   }
@@ -188,17 +200,28 @@ std::vector<int64_t> SampleShape(const v1::TensorType& input) {
   return shape;
 }
 
-absl::Status CheckSampleSize(const std::string& input,
+absl::Status CheckStoredSize(const std::string& input,
                              absl::Span<const int64_t> stored_shape,
                              absl::Span<const int64_t> network_shape) {
-  const auto elements = CheckedProduct(stored_shape);
-  if (elements && elements == CheckedProduct(network_shape)) {
-    return absl::OkStatus();
-  }
-  return WrongShape(input, stored_shape, network_shape);
+  const absl::Span<const int64_t> sample = stored_shape.subspan(1);
+  const auto elements = CheckedProduct(network_shape);
+  if (elements && elements == CheckedProduct(sample)) return absl::OkStatus();
+  // One sample, stored as the network reads it.
+  const bool no_axis =
+      stored_shape == network_shape && CheckedProduct(sample) != elements;
+  return WrongShape(input, sample, network_shape,
+                    no_axis ? "samples lie along the first axis: store a "
+                              "single one as array[None]"
+                            : kOtherData);
 }
 
-absl::StatusOr<SampleLayout> ResolveLayout(const LayoutQuestion& question) {
+absl::StatusOr<SampleLayout> ResolveLayout(const LayoutQuestion& asked) {
+  LayoutQuestion question = asked;
+  // Samples that were stored with the batch of 1 that the model declares.
+  if (question.stored_shape.size() == question.network_shape.size() + 1 &&
+      question.stored_shape.size() > 2 && question.stored_shape[0] == 1) {
+    question.stored_shape.erase(question.stored_shape.begin());
+  }
   EK_ASSIGN_OR_RETURN(const Change change, FindChange(question), "data layout");
   const Shape& stored = question.stored_shape;
   const auto elements = CheckedProduct(stored);

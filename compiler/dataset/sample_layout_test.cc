@@ -100,7 +100,19 @@ const Case kCases[] = {
      {3, 1, 2},
      "0 3 1 4 2 5",
      Transform::NHWC},
-    {"CubeIsAmbiguous", {2, 2, 2}, {2, 2, 2}, "DATA_LAYOUT_AMBIGUOUS"},
+    {"CubeIsTakenAsStored", {2, 2, 2}, {2, 2, 2}, "0 1 2 3 4 5 6 7"},
+    {"CubeOfAnNchwNetwork",
+     {2, 2, 2},
+     {2, 2, 2},
+     "0 1 2 3 4 5 6 7",
+     Transform::LAYOUT_UNSPECIFIED,
+     Transform::CHANNEL_ORDER_UNSPECIFIED,
+     true},
+    {"BatchOfOne", {1, 1, 2, 3}, {1, 2, 3}, "0 1 2 3 4 5"},
+    {"BatchOfOneAndTurned", {1, 1, 2, 3}, {3, 1, 2}, "0 3 1 4 2 5"},
+    {"BatchOfTwoIsAnotherShape", {2, 1, 2, 3}, {1, 2, 3}, "DATA_SHAPE"},
+    {"NoElements", {0, 2, 3}, {0, 2, 3}, ""},
+    {"NoElementsTurned", {2, 3, 0}, {0, 2, 3}, ""},
     {"CubeNhwc", {2, 2, 2}, {2, 2, 2}, "0 1 2 3 4 5 6 7", Transform::NHWC},
     {"CubeNchwToNhwc",
      {2, 2, 2},
@@ -152,6 +164,21 @@ const Case kCases[] = {
      "DATA_LAYOUT_AMBIGUOUS",
      Transform::LAYOUT_UNSPECIFIED,
      Transform::BGR},
+    {"BgrOfAnNchwNetwork",
+     {3, 1, 3},
+     {3, 1, 3},
+     "6 7 8 3 4 5 0 1 2",
+     Transform::LAYOUT_UNSPECIFIED,
+     Transform::BGR,
+     true},
+    {"BgrOfAnNhwcNetwork",
+     {3, 1, 3},
+     {3, 1, 3},
+     "2 1 0 5 4 3 8 7 6",
+     Transform::LAYOUT_UNSPECIFIED,
+     Transform::BGR,
+     false,
+     true},
     {"BgrWithLayout",
      {3, 1, 3},
      {3, 1, 3},
@@ -188,6 +215,58 @@ TEST(SampleLayoutTest, LayoutErrorNamesBothShapes) {
   EXPECT_NE(message.find("3x28x30"), std::string::npos) << message;
   EXPECT_NE(message.find("28x30x3"), std::string::npos) << message;
   EXPECT_NE(message.find("'in'"), std::string::npos) << message;
+}
+
+TEST(SampleLayoutTest, FixesAreWholeOptions) {
+  const struct {
+    std::string stored;
+    Transform given;
+    std::vector<int64_t> network;
+    std::string want;
+  } cases[] = {
+      {"bgr of 3x1x3",
+       [] {
+         Transform t;
+         t.set_order(Transform::BGR);
+         t.add_scale(0.5);
+         return t;
+       }(),
+       {3, 1, 3},
+       "replace --input 'scale=0.5,order=bgr' by --input "
+       "'in:scale=0.5,order=bgr,layout=nhwc', or layout=nchw"},
+      {"layout against shapes",
+       [] {
+         Transform t;
+         t.set_input("in");
+         t.add_offset(-1);
+         t.set_layout(Transform::NHWC);
+         return t;
+       }(),
+       {1, 3, 3},
+       "replace --input 'in:offset=-1,layout=nhwc' by --input 'in:offset=-1': "
+       "these shapes tell it"},
+      {"layout alone",
+       [] {
+         Transform t;
+         t.set_layout(Transform::NHWC);
+         return t;
+       }(),
+       {1, 3, 3},
+       "leave out --input 'layout=nhwc': these shapes tell it"},
+  };
+  for (const auto& c : cases) {
+    LayoutQuestion question;
+    question.input = "in";
+    question.stored_shape = {3, 1, 3};
+    question.network_shape = c.network;
+    question.layout = c.given.layout();
+    question.order = c.given.order();
+    question.given = &c.given;
+    const auto layout = ResolveLayout(question);
+    EXPECT_EQ(GetErrorDetail(layout.status()).value_or(ErrorDetail{}).fix,
+              c.want)
+        << c.stored;
+  }
 }
 
 TEST(SampleLayoutTest, FactorsOfTheDataFollowTheStoredChannel) {

@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "base/status_macros.h"
 #include "compiler/dataset/convert.h"
+#include "compiler/dataset/data_set.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/element_writer.h"
 #include "compiler/dataset/little_endian.h"
@@ -21,6 +22,7 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int64_t kMaxSampleBytes = int64_t{1} << 30;
+constexpr int64_t kMaxBytes = int64_t{1} << 30;  // Of all samples.
 
 void Fill(NpyType type, bool quantized, Rng& rng, char* out) {
   switch (type) {
@@ -73,37 +75,62 @@ absl::StatusOr<int64_t> SampleElements(const v1::TensorType& type,
   return *elements;
 }
 
+absl::Status TooMany(int64_t samples, const std::string& limit) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "BAD_LIMIT",
+                    .what = absl::StrCat(samples, " synthetic samples"),
+                    .where = "--limit",
+                    .limit = limit,
+                    .fix = "use a smaller --limit, or give --data"});
+}
+
+// As many as asked for, if they fit.
+absl::StatusOr<int64_t> SampleCount(int64_t wanted,
+                                    absl::Span<const v1::TensorType> inputs) {
+  const int64_t samples = wanted > 0       ? wanted
+                          : inputs.empty() ? 1
+                                           : kSyntheticSamples;
+  if (samples > kMaxEmptySamples) {
+    return TooMany(samples, absl::StrCat(kMaxEmptySamples, " samples"));
+  }
+  int64_t bytes = 0;  // Of one sample.
+  for (const v1::TensorType& type : inputs) {
+    const std::optional<NpyType> element = NpyTypeOf(type.element_type());
+    if (!element) return absl::InternalError("model input without a type");
+    EK_ASSIGN_OR_RETURN(const int64_t elements, SampleElements(type, *element),
+                        "synthetic data");
+    bytes += elements * NpyTypeBytes(*element);
+    // The default is for any model that runs at all.
+    if (wanted > kSyntheticSamples && bytes > kMaxBytes / samples) {
+      return TooMany(
+          samples, absl::StrCat(kMaxBytes, " bytes of input, at least ", bytes,
+                                " for each sample"));
+    }
+  }
+  return samples;
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
     absl::Span<const v1::TensorType> inputs) {
-  if (options.samples() <= 0 || options.chunk_samples() <= 0) {
+  if (options.samples() < 0 || options.chunk_samples() <= 0) {
     return absl::InternalError("samples or chunk_samples of synthetic data");
   }
-  const int64_t step = ChunkSamples(inputs, options.chunk_samples());
-  std::vector<v1::Chunk> chunks;
-  for (int64_t first = 0; first < options.samples(); first += step) {
-    v1::Chunk& chunk = chunks.emplace_back();
-    chunk.set_first_sample(first);
-    chunk.set_samples(std::min(step, options.samples() - first));
-  }
+  EK_ASSIGN_OR_RETURN(const int64_t samples,
+                      SampleCount(options.samples(), inputs));
+  std::vector<v1::Chunk> chunks =
+      EmptyChunks(inputs, samples, options.chunk_samples());
   // One stream per sample and input: SplitMix64 keeps neighbours apart.
   SplitMix64 spread(options.seed());
   const uint64_t base = spread.Next();
   uint64_t input_number = 0;
   for (const v1::TensorType& type : inputs) {
-    const std::optional<NpyType> element = NpyTypeOf(type.element_type());
-    if (!element) {
-      return MakeError(absl::StatusCode::kUnimplemented,
-                       {.reason = "INPUT_UNSUPPORTED",
-                        .what = "no synthetic data for this element type",
-                        .where = type.name(),
-                        .fix = "give --data"});
-    }
-    EK_ASSIGN_OR_RETURN(const int64_t elements, SampleElements(type, *element),
+    const NpyType element = *NpyTypeOf(type.element_type());
+    EK_ASSIGN_OR_RETURN(const int64_t elements, SampleElements(type, element),
                         "synthetic data");
-    const size_t bytes = static_cast<size_t>(NpyTypeBytes(*element));
+    const size_t bytes = static_cast<size_t>(NpyTypeBytes(element));
     const bool quantized = type.quantization().scale_size() > 0;
     for (v1::Chunk& chunk : chunks) {
       v1::Chunk::Array& array = *chunk.add_arrays();
@@ -117,7 +144,7 @@ absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
                     inputs.size() +
                 input_number);
         for (int64_t i = 0; i < elements; ++i, to += bytes) {
-          Fill(*element, quantized, rng, to);
+          Fill(element, quantized, rng, to);
         }
       }
     }

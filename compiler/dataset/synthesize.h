@@ -4,6 +4,7 @@
 // Inputs for when there is no data: reproducible, and not meant to look like
 // anything.
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,12 +14,15 @@
 
 namespace edgekiln::compiler {
 
+inline constexpr int64_t kSyntheticSamples = 16;
+
 // Uniform over the whole range of 8- and 16-bit types, -1 .. 1 (not included)
 // for floats, 0 and 1 for bool, -128 .. 127 for wider integers with a scale.
 // Those without one are tokens, indices and masks: 0 and 1, which any model
 // takes. A sample depends on the seed and its own number only, not on how
-// samples are chunked.
-// Errors: UNIMPLEMENTED (uint32, uint64), INVALID_ARGUMENT (sizes).
+// samples are chunked. 0 samples: the default, kSyntheticSamples, or 1 for a
+// model without inputs, which computes the same each time.
+// Errors: INVALID_ARGUMENT (sizes, too many samples).
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
     absl::Span<const v1::TensorType> inputs);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/little_endian.h"
 #include "compiler/dataset/test_data.h"
@@ -30,6 +32,38 @@ TEST(SynthesizeTest, DoesNotDependOnChunks) {
             parts->front().arrays(0).data());
 }
 
+TEST(SynthesizeTest, MakesAsManyAsAskedFor) {
+  const v1::TensorType type = Type(v1::INT8, {1, 2}, 1, 0);
+  const v1::TensorType large = Type(v1::FLOAT32, {1, 1 << 22});
+  const struct {
+    int64_t samples;
+    std::vector<v1::TensorType> inputs;
+    std::string want;
+  } cases[] = {
+      {0, {type}, "16"},
+      {1, {type}, "1"},
+      {100, {type}, "100"},
+      {0, {}, "1"},
+      {3, {}, "3"},
+      {65537, {}, "BAD_LIMIT"},
+      {65, {large}, "BAD_LIMIT"},
+      {65537, {type}, "BAD_LIMIT"},
+  };
+  for (const auto& c : cases) {
+    v1::SynthesizeDataOptions options;
+    options.set_samples(c.samples);
+    options.set_chunk_samples(16);
+    const auto chunks = SynthesizeData(options, c.inputs);
+    int64_t samples = 0;
+    for (const v1::Chunk& chunk : chunks.value_or(std::vector<v1::Chunk>{})) {
+      EXPECT_EQ(chunk.first_sample(), samples);
+      samples += chunk.samples();
+    }
+    EXPECT_EQ(chunks.ok() ? absl::StrCat(samples) : Reason(chunks.status()),
+              c.want);
+  }
+}
+
 TEST(SynthesizeTest, FloatsFillTheirRange) {
   v1::SynthesizeDataOptions options;
   options.set_samples(1);
@@ -55,7 +89,7 @@ TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
   options.set_chunk_samples(1);
   for (const v1::ElementType type :
        {v1::FLOAT16, v1::FLOAT32, v1::FLOAT64, v1::BOOL, v1::INT8, v1::UINT8,
-        v1::INT16, v1::UINT16, v1::INT32, v1::INT64}) {
+        v1::INT16, v1::UINT16, v1::INT32, v1::INT64, v1::UINT32, v1::UINT64}) {
     const auto chunks = SynthesizeData(options, {Type(type, {1, 100})});
     ASSERT_TRUE(chunks.ok()) << chunks.status();
     const NpyArray values{
@@ -70,7 +104,8 @@ TEST(SynthesizeTest, KnowsEveryTypeThatDataMayHave) {
     const bool real =
         type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
     EXPECT_TRUE(!real || (low >= -1 && high < 1)) << type;
-    const bool index = type == v1::INT32 || type == v1::INT64;
+    const bool index = type == v1::INT32 || type == v1::INT64 ||
+                       type == v1::UINT32 || type == v1::UINT64;
     EXPECT_TRUE(!index || (low == 0 && high == 1)) << type;
   }
 }

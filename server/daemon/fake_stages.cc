@@ -141,12 +141,19 @@ class FakeStage {
         if (absl::StrContains(Input("data"), "warns")) {
           result_.add_warnings("pixels are dark");
         }
+        if (Input("data").empty()) {
+          if (!absl::StrContains(all_, "no inputs"))
+            return UserError("no data");
+          return Chunks(1, 0, 16);
+        }
         return Chunks(Number(Input("data"), "samples"),
                       Number(Input("data"), "labelled"),
                       options_.convert_data().chunk_samples());
       case v1::StageOptions::kSynthesizeData:
-        return Chunks(options_.synthesize_data().samples(), 0,
-                      options_.synthesize_data().chunk_samples());
+        return Chunks(options_.synthesize_data().samples() == 0
+                          ? 16
+                          : options_.synthesize_data().samples(),
+                      0, options_.synthesize_data().chunk_samples());
       case v1::StageOptions::kTile:
         if (absl::StrContains(Input("machine"), "tiny")) {
           return UserError("does not fit");

@@ -237,6 +237,16 @@ TEST(StageTableTest, SynthesizesAsManyAsAsked) {
   EXPECT_EQ(bench.Count("chunk"), 3u);
 }
 
+TEST(StageTableTest, SynthesizesOneSampleWithoutInputs) {
+  Bench bench;
+  v1::Graph graph = ClipGraph();
+  graph.clear_inputs();
+  bench.Put("graph", graph.SerializeAsString());
+  v1::StageOptions options;
+  options.mutable_synthesize_data()->set_chunk_samples(16);
+  EXPECT_EQ(bench.Run(options, {"graph"}).data().samples(), 1);
+}
+
 TEST(StageTableTest, ResolvesEveryBuiltinTarget) {
   for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
     Bench bench;
@@ -315,6 +325,43 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
     EXPECT_EQ(simulated.samples().labelled(), GetParam().samples);
     EXPECT_EQ(simulated.samples().correct(), GetParam().correct);
   }
+}
+
+// Constants in, and nothing else.
+TEST(StageTableTest, AModelWithoutInputsRuns) {
+  Bench bench;
+  v1::Graph graph = ClipGraph();
+  graph.clear_inputs();
+  graph.mutable_tensors(0)->set_data("\x7f\x05");
+  bench.Put("graph", graph.SerializeAsString());
+  bench.Put("target", target::BuiltinTargets()[0].text);
+  v1::StageOptions convert = Convert(true, 16);
+  convert.mutable_convert_data()->set_limit(3);
+  EXPECT_EQ(bench.Run(convert, {"graph"}).data().samples(), 3);
+  const std::string chunk = bench.Get("chunk");
+  const auto interpreted = bench.Run(
+      Stage([](auto& o) { o.mutable_interpret(); }), {"graph", "chunk"});
+  EXPECT_EQ(interpreted.samples().samples(), 3);
+  bench.Run(Stage([](auto& o) { o.mutable_pack_outputs(); }), {"chunk"});
+  const std::string packed = bench.Get("npz");
+  const auto out = compiler::NpzFile::Open(packed)->Read("out");
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->data, "\x64\x05\x64\x05\x64\x05");
+
+  bench.Drop("chunk");
+  bench.Put("chunk", chunk);
+  bench.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
+  bench.Run(Stage([](auto& o) { o.mutable_partition(); }),
+            {"graph", "capabilities"});
+  bench.Run(Stage([](auto& o) { o.mutable_tile(); }), {"partition", "machine"});
+  bench.Run(Stage([](auto& o) { o.mutable_emit(); }),
+            {"partition", "tiling", "machine"});
+  const auto simulated = bench.Run(
+      Stage([](auto& o) { o.mutable_simulate()->set_compare_layers(true); }),
+      {"program", "constants", "machine", "graph", "chunk"});
+  EXPECT_EQ(simulated.samples().samples(), 3);
+  EXPECT_GE(simulated.samples().outputs_compared(), 6);
+  EXPECT_EQ(simulated.samples().mismatches(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -44,8 +44,12 @@ v1::ElementType TypeOfNpy(NpyType type) {
       return v1::UINT16;
     case NpyType::kInt32:
       return v1::INT32;
+    case NpyType::kUint32:
+      return v1::UINT32;
     case NpyType::kInt64:
       return v1::INT64;
+    case NpyType::kUint64:
+      return v1::UINT64;
     case NpyType::kFloat16:
       return v1::FLOAT16;
     case NpyType::kFloat32:

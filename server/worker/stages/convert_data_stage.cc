@@ -13,6 +13,7 @@ absl::StatusOr<StageOutput> RunConvertData(
                       compiler::ConvertDataSet(options, files, model));
   StageOutput output;
   AddChunks(data.chunks, output);
+  output.warnings = data.warnings;
   if (data.labels) output.Add("labels", *data.labels);
   v1::StageSummary::Data& summary = *output.summary.mutable_data();
   summary.set_samples(data.samples);

@@ -1,3 +1,5 @@
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -15,12 +17,9 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
   const compiler::Graph& graph = *read;
   const std::vector<v1::TensorType> in = TypesOf(graph, graph.inputs);
   const std::vector<v1::TensorType> out = TypesOf(graph, graph.outputs);
-  if (in.empty() || out.empty()) {
-    return absl::InvalidArgumentError("model without inputs or outputs");
-  }
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
-  EK_ASSIGN_OR_RETURN(Top1Counter top1,
-                      Top1Counter::Create(inputs, in[0], out[0], chunk));
+  EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
+                      AccuracyCounter::Create(inputs, in, out, chunk));
   EK_ASSIGN_OR_RETURN(
       const auto interpreter,
       ReferenceOf(inputs, graph, compiler::InterpreterOptions::Keep::kOutputs),
@@ -36,7 +35,7 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
     for (const compiler::TensorId output : graph.outputs) {
       values.push_back(interpreter->value(output));
     }
-    top1.Count(i, values[0]);
+    if (!values.empty()) accuracy.Count(i, values[0]);
     writer.Append(values);
     state.set_done(i + 1);
     progress(state);
@@ -45,8 +44,10 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
   output.Add("chunk", writer.chunk());
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
-  summary.set_labelled(top1.labelled());
-  summary.set_correct(top1.correct());
+  accuracy.AddTo(summary);
+  for (std::string& warning : accuracy.Warnings()) {
+    output.warnings.push_back(std::move(warning));
+  }
   return output;
 }
 

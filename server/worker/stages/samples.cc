@@ -1,7 +1,9 @@
 #include "server/worker/stages/samples.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
+#include <numeric>
 
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
@@ -13,6 +15,9 @@
 
 namespace edgekiln::server {
 namespace {
+
+// Fewer say little about the five largest scores, or about shifted labels.
+constexpr int64_t kManyClasses = 10;
 
 using compiler::NpyTypeBytes;
 using compiler::NpyTypeOf;
@@ -26,12 +31,42 @@ std::optional<int64_t> SampleBytes(const v1::TensorType& type) {
 }
 
 // Number of classes, or 0 if the output is no vector of scores.
-int64_t Classes(const v1::TensorType& input, const v1::TensorType& output) {
+int64_t Classes(absl::Span<const v1::TensorType> inputs,
+                const v1::TensorType& output) {
   const std::vector<int64_t> shape = SampleShape(output);
   const int64_t elements = CheckedProduct(shape).value_or(0);
-  if (elements < 2 || shape == SampleShape(input)) return 0;
+  if (elements < 2) return 0;
+  if (!inputs.empty() && shape == SampleShape(inputs[0])) return 0;
   const int64_t largest = *std::max_element(shape.begin(), shape.end());
   return largest == elements ? elements : 0;
+}
+
+// `labels` has one at `sample` that is no class.
+absl::Status BeyondClasses(const v1::Labels& labels, int64_t sample,
+                           int64_t classes, const std::string& output) {
+  int64_t smallest = labels.label(static_cast<int>(sample));
+  int64_t largest = smallest;
+  for (const int32_t label : labels.label()) {
+    if (label < 0) continue;
+    smallest = std::min<int64_t>(smallest, label);
+    largest = std::max<int64_t>(largest, label);
+  }
+  // Labels from 1, or an offset that should not have been given.
+  const bool shifted = largest - smallest < classes && largest == classes;
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "LABEL_OUT_OF_RANGE",
+       .what = absl::StrCat("label ", labels.label(static_cast<int>(sample)),
+                            " of sample ", sample),
+       .where = output,
+       .limit =
+           absl::StrCat("the network has ", classes,
+                        " classes; the labels are ", smallest, " to ", largest),
+       .need = "class indices from 0",
+       .fix = shifted ? "all labels fit if they are one less: add -1 to "
+                        "--label-offset (0 if it was not given)"
+                      : "use the data set of this network's task, or -1 for "
+                        "samples without a label"});
 }
 
 }  // namespace
@@ -71,12 +106,17 @@ ChunkWriter::ChunkWriter(absl::Span<const v1::TensorType> outputs,
   }
 }
 
-absl::StatusOr<Top1Counter> Top1Counter::Create(
-    const StageInputs& inputs, const v1::TensorType& first_input,
-    const v1::TensorType& first_output, const ChunkReader& chunk) {
-  Top1Counter counter(first_output.element_type());
-  const int64_t classes = Classes(first_input, first_output);
-  if (!inputs.Has("labels") || classes == 0) return counter;
+absl::StatusOr<AccuracyCounter> AccuracyCounter::Create(
+    const StageInputs& inputs, absl::Span<const v1::TensorType> network_inputs,
+    absl::Span<const v1::TensorType> network_outputs,
+    const ChunkReader& chunk) {
+  if (network_outputs.empty()) {
+    return AccuracyCounter(v1::ELEMENT_TYPE_UNSPECIFIED);
+  }
+  const v1::TensorType& scores = network_outputs[0];
+  AccuracyCounter counter(scores.element_type());
+  counter.classes_ = Classes(network_inputs, scores);
+  if (!inputs.Has("labels") || counter.classes_ == 0) return counter;
   // Those of all samples: the same blob for every chunk.
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<v1::Labels>> {
     EK_ASSIGN_OR_RETURN(v1::Labels all, inputs.Parse<v1::Labels>("labels"));
@@ -92,43 +132,76 @@ absl::StatusOr<Top1Counter> Top1Counter::Create(
   }
   for (int64_t i = first; i < *end; ++i) {
     const int32_t label = labels.label(static_cast<int>(i));
-    if (label >= classes) {
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.reason = "LABEL_OUT_OF_RANGE",
-           .what = absl::StrCat("label ", label, " of sample ", i),
-           .where = first_output.name(),
-           .limit = absl::StrCat("the network has ", classes, " classes"),
-           .need = "class indices from 0",
-           .fix = "use the data set of this network's task, or -1 for samples "
-                  "without a label"});
+    if (label >= counter.classes_) {
+      return BeyondClasses(labels, i, counter.classes_, scores.name());
     }
     counter.labels_.push_back(label);
   }
   return counter;
 }
 
-void Top1Counter::Count(int64_t index, absl::string_view output) {
+void AccuracyCounter::Count(int64_t index, absl::string_view output) {
   if (labels_.empty()) return;
   const int32_t label = labels_[static_cast<size_t>(index)];
   if (label < 0) return;
   ++labelled_;
-  correct_ += ArgMax(type_, output) == label;
+  seen_labels_.insert(label);
+  const std::vector<int64_t> best = Largest(type_, output, 5);
+  if (best.empty()) return;
+  correct_ += best[0] == label;
+  one_above_ += best[0] == label + 1;
+  one_below_ += best[0] == label - 1;
+  correct_top5_ += std::count(best.begin(), best.end(), label);
 }
 
-int64_t ArgMax(v1::ElementType type, absl::string_view values) {
+void AccuracyCounter::AddTo(v1::StageSummary::Samples& summary) const {
+  summary.set_labelled(labelled_);
+  summary.set_correct(correct_);
+  summary.set_classes(classes_);
+  if (classes_ >= kManyClasses) summary.set_correct_top5(correct_top5_);
+}
+
+bool AccuracyCounter::Suspicious(int64_t matches) const {
+  // With few classes, or one label only, a bad network can look like that.
+  return classes_ >= kManyClasses && seen_labels_.size() > 1 &&
+         2 * matches >= labelled_ && matches > 4 * correct_;
+}
+
+std::vector<std::string> AccuracyCounter::Warnings() const {
+  const auto text = [](absl::string_view direction, int offset) {
+    return absl::StrCat(
+        "labels seem to be numbered otherwise than the network's classes: most "
+        "samples are right if every label is one ",
+        direction, "; add ", offset, " to --label-offset");
+  };
+  if (Suspicious(one_above_)) return {text("larger", 1)};
+  if (Suspicious(one_below_)) return {text("smaller", -1)};
+  return {};
+}
+
+std::vector<int64_t> Largest(v1::ElementType type, absl::string_view scores,
+                             size_t count) {
   const auto element = NpyTypeOf(type);
-  if (!element) return 0;
-  const compiler::NpyArray array{*element, {}, std::string(values)};
-  int64_t best = 0;
-  double largest = array.elements() > 0 ? NpyValue(array, 0) : 0;
-  for (int64_t i = 1; i < array.elements(); ++i) {
-    const double value = NpyValue(array, i);
-    if (!(value > largest)) continue;
-    best = i;
-    largest = value;
+  if (!element) return {};
+  const compiler::NpyArray array{*element, {}, std::string(scores)};
+  std::vector<double> values;
+  for (int64_t i = 0; i < array.elements(); ++i) {
+    values.push_back(NpyValue(array, i));
   }
-  return best;
+  std::vector<int64_t> order(values.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto before = [&](int64_t a, int64_t b) {
+    const double x = values[static_cast<size_t>(a)];
+    const double y = values[static_cast<size_t>(b)];
+    if (std::isnan(x) != std::isnan(y)) return std::isnan(y);
+    if (x > y || x < y) return x > y;
+    return a < b;
+  };
+  count = std::min(count, order.size());
+  const auto middle = order.begin() + static_cast<int64_t>(count);
+  std::partial_sort(order.begin(), middle, order.end(), before);
+  order.resize(count);
+  return order;
 }
 
 }  // namespace edgekiln::server

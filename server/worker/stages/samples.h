@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,39 +57,53 @@ class ChunkWriter {
   v1::Chunk chunk_;
 };
 
-// Counts samples whose first output is largest at their label; of several
-// largest values the first counts.
+// Counts samples whose label is the class with the largest score in the first
+// output, or one of the five with the largest; of equal scores the first
+// counts, and NaN is smaller than every number.
 //
 // Labels count only where that means something: the first output is a vector of
 // at least two values per sample and has another shape than the first input
 // (the reconstruction of an auto-encoder is no class). Nothing is labelled
 // otherwise.
-class Top1Counter {
+class AccuracyCounter {
  public:
   // Reads the input "labels", if there is one. INVALID_ARGUMENT for a label
   // beyond the number of classes.
-  static absl::StatusOr<Top1Counter> Create(const StageInputs& inputs,
-                                            const v1::TensorType& first_input,
-                                            const v1::TensorType& first_output,
-                                            const ChunkReader& chunk);
+  static absl::StatusOr<AccuracyCounter> Create(
+      const StageInputs& inputs,
+      absl::Span<const v1::TensorType> network_inputs,
+      absl::Span<const v1::TensorType> network_outputs,
+      const ChunkReader& chunk);
 
   // Sample `index` of the chunk gave `output`.
   void Count(int64_t index, absl::string_view output);
 
-  int64_t labelled() const { return labelled_; }
-  int64_t correct() const { return correct_; }
+  void AddTo(v1::StageSummary::Samples& summary) const;
+
+  // That the labels seem to be numbered otherwise than the classes: far more
+  // samples are right one class further on, or back. Free of figures, so that
+  // every chunk says the same.
+  std::vector<std::string> Warnings() const;
 
  private:
-  explicit Top1Counter(v1::ElementType type) : type_(type) {}
+  explicit AccuracyCounter(v1::ElementType type) : type_(type) {}
+  bool Suspicious(int64_t matches) const;
 
   v1::ElementType type_;
+  int64_t classes_ = 0;
   std::vector<int32_t> labels_;  // Of the chunk's samples; empty: none.
   int64_t labelled_ = 0;
   int64_t correct_ = 0;
+  int64_t correct_top5_ = 0;
+  // Samples of which the best class was label + 1, or label - 1.
+  int64_t one_above_ = 0;
+  int64_t one_below_ = 0;
+  std::set<int32_t> seen_labels_;
 };
 
-// Index of the first largest element.
-int64_t ArgMax(v1::ElementType type, absl::string_view values);
+// The classes with the `count` largest scores, in falling order.
+std::vector<int64_t> Largest(v1::ElementType type, absl::string_view scores,
+                             size_t count);
 
 }  // namespace edgekiln::server
 

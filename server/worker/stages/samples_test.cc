@@ -2,6 +2,7 @@
 
 #include "server/worker/stages/samples.h"
 
+#include <cmath>
 #include <string>
 
 #include "gtest/gtest.h"
@@ -50,7 +51,7 @@ TEST(ChunkReaderTest, RefusesOtherInputs) {
   EXPECT_FALSE(ChunkReader::Create(StageInputs(), {type}).ok()) << "none";
 }
 
-struct Top1Case {
+struct AccuracyCase {
   std::string name;
   std::vector<int32_t> labels;
   std::vector<int64_t> input = {1, 4};
@@ -60,10 +61,10 @@ struct Top1Case {
   bool error = false;
 };
 
-class Top1Test : public testing::TestWithParam<Top1Case> {};
+class AccuracyTest : public testing::TestWithParam<AccuracyCase> {};
 
-TEST_P(Top1Test, Counts) {
-  const Top1Case& c = GetParam();
+TEST_P(AccuracyTest, Counts) {
+  const AccuracyCase& c = GetParam();
   const v1::TensorType in = Type(v1::INT8, c.input);
   int64_t size = 1;
   for (const int64_t extent : c.input) size *= extent;
@@ -78,44 +79,189 @@ TEST_P(Top1Test, Counts) {
   if (!c.labels.empty()) inputs.Add("labels", label_bytes);
   const auto chunk = ChunkReader::Create(inputs, {in});
   ASSERT_TRUE(chunk.ok()) << chunk.status();
-  auto top1 = Top1Counter::Create(inputs, in, Type(v1::INT8, c.output), *chunk);
-  ASSERT_EQ(top1.ok(), !c.error) << top1.status();
+  auto counter =
+      AccuracyCounter::Create(inputs, {in}, {Type(v1::INT8, c.output)}, *chunk);
+  ASSERT_EQ(counter.ok(), !c.error) << counter.status();
   if (c.error) return;
-  top1->Count(0, "\x01\x05\x05");  // 1: the first of two maxima.
-  top1->Count(1, "\xff\xfe\xfd");  // 0: int8 is signed.
-  EXPECT_EQ(top1->labelled(), c.labelled);
-  EXPECT_EQ(top1->correct(), c.correct);
+  counter->Count(0, "\x01\x05\x05");  // 1: the first of two maxima.
+  counter->Count(1, "\xff\xfe\xfd");  // 0: int8 is signed.
+  v1::StageSummary::Samples summary;
+  counter->AddTo(summary);
+  EXPECT_EQ(summary.labelled(), c.labelled);
+  EXPECT_EQ(summary.correct(), c.correct);
+  EXPECT_EQ(summary.correct_top5(), 0);
 }
 
 // The chunk begins at sample 1: the first label is not its own.
 INSTANTIATE_TEST_SUITE_P(
-    All, Top1Test,
+    All, AccuracyTest,
     testing::Values(
-        Top1Case{.name = "BothRight",
-                 .labels = {9, 1, 0},
-                 .labelled = 2,
-                 .correct = 2},
-        Top1Case{.name = "TieCountsForTheFirst",
-                 .labels = {0, 2, 0},
-                 .labelled = 2,
-                 .correct = 1},
-        Top1Case{.name = "NoLabelOnOne", .labels = {0, -1, 1}, .labelled = 1},
-        Top1Case{.name = "NoLabels", .labels = {}},
-        Top1Case{.name = "TooFewLabels", .labels = {0, 1}, .error = true},
-        Top1Case{
+        AccuracyCase{.name = "BothRight",
+                     .labels = {9, 1, 0},
+                     .labelled = 2,
+                     .correct = 2},
+        AccuracyCase{.name = "TieCountsForTheFirst",
+                     .labels = {0, 2, 0},
+                     .labelled = 2,
+                     .correct = 1},
+        AccuracyCase{
+            .name = "NoLabelOnOne", .labels = {0, -1, 1}, .labelled = 1},
+        AccuracyCase{.name = "NoLabels", .labels = {}},
+        AccuracyCase{.name = "TooFewLabels", .labels = {0, 1}, .error = true},
+        AccuracyCase{
             .name = "LabelBeyondClasses", .labels = {0, 3, 0}, .error = true},
-        Top1Case{.name = "ReconstructionIsNoClass",
-                 .labels = {0, 1, 0},
-                 .input = {1, 3}},
-        Top1Case{.name = "PictureIsNoClass",
-                 .labels = {0, 1, 0},
-                 .output = {1, 3, 2}},
-        Top1Case{.name = "UnitExtentsDoNotMatter",
-                 .labels = {0, 1, 0},
-                 .output = {1, 1, 1, 3},
-                 .labelled = 2,
-                 .correct = 2}),
+        AccuracyCase{.name = "ReconstructionIsNoClass",
+                     .labels = {0, 1, 0},
+                     .input = {1, 3}},
+        AccuracyCase{.name = "PictureIsNoClass",
+                     .labels = {0, 1, 0},
+                     .output = {1, 3, 2}},
+        AccuracyCase{.name = "UnitExtentsDoNotMatter",
+                     .labels = {0, 1, 0},
+                     .output = {1, 1, 1, 3},
+                     .labelled = 2,
+                     .correct = 2}),
     [](const auto& info) { return info.param.name; });
+
+TEST(ChunkReaderTest, TakesSamplesWithoutBytesOrInputs) {
+  v1::Chunk chunk = Chunk(Type(v1::FLOAT32, {1, 0, 3}), "", 2, 0);
+  const std::string empty = chunk.SerializeAsString();
+  chunk.clear_arrays();
+  const std::string none = chunk.SerializeAsString();
+  StageInputs inputs;
+  inputs.Add("chunk", empty);
+  const auto reader =
+      ChunkReader::Create(inputs, {Type(v1::FLOAT32, {1, 0, 3})});
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ(reader->Sample(1)[0], "");
+  StageInputs no_inputs;
+  no_inputs.Add("chunk", none);
+  const auto nothing = ChunkReader::Create(no_inputs, {});
+  ASSERT_TRUE(nothing.ok()) << nothing.status();
+  EXPECT_EQ(nothing->samples(), 2);
+  EXPECT_TRUE(nothing->Sample(1).empty());
+}
+
+// What the counter finds for one sample per label; `scores` are used again from
+// their start on where they end. An error becomes the only warning.
+v1::StageSummary::Samples Counted(const std::vector<int32_t>& labels,
+                                  int64_t classes,
+                                  const std::vector<float>& scores,
+                                  std::vector<std::string>* warnings) {
+  const v1::TensorType in = Type(v1::INT8, {1, 1});
+  const auto samples = static_cast<int64_t>(labels.size());
+  const std::string chunk_bytes =
+      Chunk(in, std::string(labels.size(), 'x'), samples, 0)
+          .SerializeAsString();
+  v1::Labels all;
+  for (const int32_t label : labels) all.add_label(label);
+  const std::string label_bytes = all.SerializeAsString();
+  StageInputs inputs;
+  inputs.Add("chunk", chunk_bytes);
+  inputs.Add("labels", label_bytes);
+  const auto chunk = ChunkReader::Create(inputs, {in});
+  auto counter = AccuracyCounter::Create(
+      inputs, {in}, {Type(v1::FLOAT32, {1, classes})}, *chunk);
+  v1::StageSummary::Samples summary;
+  if (!counter.ok()) {
+    *warnings = {std::string(counter.status().message())};
+    return summary;
+  }
+  const auto per_sample = static_cast<size_t>(classes);
+  for (int64_t s = 0; s < samples; ++s) {
+    const size_t at = static_cast<size_t>(s) * per_sample % scores.size();
+    counter->Count(s,
+                   absl::string_view(reinterpret_cast<const char*>(&scores[at]),
+                                     per_sample * sizeof(float)));
+  }
+  counter->AddTo(summary);
+  *warnings = counter->Warnings();
+  return summary;
+}
+
+TEST(AccuracyTest, TheFiveLargestCountTiesForTheFirst) {
+  const float nan = std::nanf("");
+  const std::vector<float> scores = {9, 8, 7, 7, 7, 7, 1, nan, 0, 0, 0, 0};
+  const std::vector<float> nothing(12, nan);
+  const struct {
+    std::string name;
+    std::vector<int32_t> labels;
+    std::vector<float> scores;
+    int64_t top1;
+    int64_t top5;
+  } cases[] = {
+      {"the best five", {0, 1, 2, 3, 4}, scores, 1, 5},
+      {"the sixth is as large as the fifth", {5}, scores, 0, 0},
+      {"NaN is no large score", {7}, scores, 0, 0},
+      {"NaN first", {0, 1}, {nan, 3, 2, 1, 1, 1, 0, 0, 0, 0, 0, 0}, 1, 1},
+      {"nothing but NaN: the first ones", {0, 4, 5}, nothing, 1, 2},
+      {"without labels", {-1, -1}, scores, 0, 0},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> warnings;
+    const auto summary = Counted(c.labels, 12, c.scores, &warnings);
+    EXPECT_EQ(summary.correct(), c.top1) << c.name;
+    EXPECT_EQ(summary.correct_top5(), c.top5) << c.name;
+    EXPECT_EQ(summary.classes(), 12) << c.name;
+  }
+}
+
+// Scores of one sample per entry, of which that class is the best.
+std::vector<float> Best(const std::vector<size_t>& best, size_t classes) {
+  std::vector<float> scores(best.size() * classes, 0);
+  for (size_t s = 0; s < best.size(); ++s) scores[s * classes + best[s]] = 1;
+  return scores;
+}
+
+TEST(AccuracyTest, NoticesLabelsThatAreNumberedOtherwise) {
+  const struct {
+    std::string name;
+    std::vector<int32_t> labels;
+    std::vector<size_t> best;
+    size_t classes;
+    std::string want;  // Part of the only warning; "": none.
+  } cases[] = {
+      {"background class",
+       {0, 3, 5, 9},
+       {1, 4, 6, 2},
+       12,
+       "one larger; add 1 to --label-offset"},
+      {"counted from 1",
+       {1, 3, 5, 9},
+       {0, 2, 4, 8},
+       12,
+       "one smaller; add -1 to --label-offset"},
+      {"right", {0, 3, 5, 9}, {0, 3, 5, 9}, 12, ""},
+      {"bad at one class", {3, 3, 3, 3}, {4, 4, 4, 4}, 12, ""},
+      {"few classes", {0, 1, 0, 1}, {1, 2, 1, 2}, 3, ""},
+      {"half of them right", {0, 3, 5, 9}, {0, 3, 6, 10}, 12, ""},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> warnings;
+    Counted(c.labels, static_cast<int64_t>(c.classes), Best(c.best, c.classes),
+            &warnings);
+    ASSERT_EQ(warnings.size(), c.want.empty() ? 0u : 1u) << c.name;
+    if (c.want.empty()) continue;
+    EXPECT_NE(warnings[0].find(c.want), std::string::npos) << warnings[0];
+  }
+}
+
+TEST(AccuracyTest, ALabelTooLargeNamesTheOffsetThatFits) {
+  const struct {
+    std::vector<int32_t> labels;
+    std::string want;
+  } cases[] = {
+      {{1, 12, -1}, "one less: add -1 to --label-offset"},
+      {{1, 14}, "use the data set of this network's task"},
+      {{0, 12}, "use the data set of this network's task"},
+  };
+  for (const auto& c : cases) {
+    std::vector<std::string> messages;
+    Counted(c.labels, 12, std::vector<float>(12, 0), &messages);
+    ASSERT_EQ(messages.size(), 1u);
+    EXPECT_NE(messages[0].find(c.want), std::string::npos) << messages[0];
+  }
+}
 
 TEST(ComparisonTest, FindsEveryDifferenceAndNamesTheFirst) {
   compiler::Tensor tensor;

@@ -146,12 +146,9 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   const Graph& graph = *read;
   const std::vector<v1::TensorType> in = TypesOf(graph, graph.inputs);
   const std::vector<v1::TensorType> out = TypesOf(graph, graph.outputs);
-  if (in.empty() || out.empty()) {
-    return absl::InvalidArgumentError("model without inputs or outputs");
-  }
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
-  EK_ASSIGN_OR_RETURN(Top1Counter top1,
-                      Top1Counter::Create(inputs, in[0], out[0], chunk));
+  EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
+                      AccuracyCounter::Create(inputs, in, out, chunk));
   EK_ASSIGN_OR_RETURN(
       SideBySide both,
       SideBySide::Create(inputs, graph, options.compare_layers()));
@@ -163,7 +160,7 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
     std::vector<std::string> outputs;
     EK_RETURN_IF_ERROR(
         both.Run(chunk.Sample(i), chunk.first_sample() + i, outputs));
-    top1.Count(i, outputs[0]);
+    if (!outputs.empty()) accuracy.Count(i, outputs[0]);
     writer.Append(outputs);
     state.set_done(i + 1);
     progress(state);
@@ -172,8 +169,10 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   output.Add("chunk", writer.chunk());
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
-  summary.set_labelled(top1.labelled());
-  summary.set_correct(top1.correct());
+  accuracy.AddTo(summary);
+  for (std::string& warning : accuracy.Warnings()) {
+    output.warnings.push_back(std::move(warning));
+  }
   summary.set_outputs_compared(both.comparison().compared());
   summary.set_mismatches(both.comparison().mismatches());
   summary.set_first_mismatch(both.comparison().first_mismatch());

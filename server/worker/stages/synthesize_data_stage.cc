@@ -14,7 +14,9 @@ absl::StatusOr<StageOutput> RunSynthesizeData(
                       compiler::SynthesizeData(options, model.types));
   StageOutput output;
   AddChunks(chunks, output);
-  output.summary.mutable_data()->set_samples(options.samples());
+  int64_t samples = 0;
+  for (const v1::Chunk& chunk : chunks) samples += chunk.samples();
+  output.summary.mutable_data()->set_samples(samples);
   return output;
 }
 
