@@ -12,6 +12,7 @@
 #include "client/option_definitions.h"
 #include "client/option_values.h"
 #include "client/parse_error.h"
+#include "client/text_arguments.h"
 
 namespace edgekiln::client {
 namespace {
@@ -167,6 +168,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckGateValues(line));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
+  EK_RETURN_IF_ERROR(CheckNamesAreText(line));
   return std::move(line);
 }
 

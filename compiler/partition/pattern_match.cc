@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/error.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -40,10 +41,11 @@ std::string TypeName(v1::ElementType type) {
   return absl::AsciiStrToLower(v1::ElementType_Name(type));
 }
 
-// Exporters join the names of fused ops: the first words tell enough.
+// Exporters join the names of fused ops: the first words tell enough. Cuts
+// between characters, so that what is UTF-8 stays so.
 std::string Short(const std::string& name) {
   constexpr size_t kMost = 40;
-  return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+  return name.size() <= kMost ? name : SanitizeText(name, kMost + 3);
 }
 
 // Kernel extents and window of the ops that have one.
