@@ -15,6 +15,7 @@
 #include "client/option_values.h"
 #include "client/parse_error.h"
 #include "client/quantity.h"
+#include "client/text_arguments.h"
 
 namespace edgekiln::client {
 namespace {
@@ -208,6 +209,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   if (line.command == Command::kReportBaseline) line.names = {raw.a};
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
+  EK_RETURN_IF_ERROR(CheckNamesAreText(line));
   return std::move(line);
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "client/text_arguments.h"
 #include "google/protobuf/util/time_util.h"
 
 namespace edgekiln::client {
@@ -31,7 +32,7 @@ std::string TargetFileName(const std::string& path) {
   for (const char* suffix : {".txtpb", ".textproto"}) {
     name = absl::StripSuffix(name, suffix);
   }
-  return std::string(name);
+  return ShownFileName(std::string(name));
 }
 
 // Two files of the same name must not share a heading or an output folder.
@@ -97,11 +98,6 @@ absl::Status AddDataSet(const std::string& argument, absl::string_view option,
 }
 
 }  // namespace
-
-std::string FileName(const std::string& path) {
-  const size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
 
 bool NamesTargetFile(FileSystem& files, const std::string& target) {
   return target.find('/') != std::string::npos ||
@@ -171,7 +167,7 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
   const CommandLine& line = context.line;
   v1::CreateJobRequest request;
   request.set_request_id(NewRequestId());
-  request.set_model_name(FileName(line.model));
+  request.set_model_name(ShownFileName(line.model));
   request.add_goals(goal);
   SetOptions(line, request);
   // All files are looked at before the daemon is asked for anything.

@@ -14,9 +14,6 @@
 
 namespace edgekiln::client {
 
-// The last part of a path: "net.tflite" of "models/net.tflite".
-std::string FileName(const std::string& path);
-
 // Whether a --target names a file: it contains "/", ends in ".txtpb" or
 // ".textproto", or is an existing file.
 bool NamesTargetFile(FileSystem& files, const std::string& target);

@@ -25,7 +25,7 @@ constexpr absl::string_view kMemoryPrefix = "memory.";
 v1::ReportDiff::Side SideOf(const v1::Report& report,
                             absl::string_view source) {
   v1::ReportDiff::Side side;
-  side.set_source(std::string(source));
+  side.set_source(SanitizeText(std::string(source), 1024));
   side.set_job_id(report.job_id());
   side.set_model_name(report.model_name());
   if (report.has_model()) *side.mutable_model() = report.model();

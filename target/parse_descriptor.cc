@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +17,15 @@ namespace edgekiln::target {
 namespace {
 
 constexpr int kMaxNesting = 16;
+
+// Whether protobuf carries it as a string. Lines may end and be indented.
+bool IsUtf8(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(),
+      [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F; },
+      ' ');
+  return SanitizeText(text, static_cast<int>(text.size())) == text;
+}
 
 // Keeps the first error; later ones are usually its echo.
 class FirstError : public google::protobuf::io::ErrorCollector {
@@ -54,6 +64,35 @@ std::optional<UnknownKey> AsUnknownKey(const std::string& message) {
     return std::nullopt;
   }
   return UnknownKey{parts[1], parts[3]};
+}
+
+// The first string in the message that is not UTF-8, as "memories.name"; empty
+// if there is none. The text form does not look: "\377" is a string to it.
+std::string FindBadText(const google::protobuf::Message& message) {
+  const google::protobuf::Reflection& reflection = *message.GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const auto* field : fields) {
+    const int count =
+        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      if (field->type() == google::protobuf::FieldDescriptor::TYPE_STRING) {
+        const std::string text =
+            field->is_repeated()
+                ? reflection.GetRepeatedString(message, field, i)
+                : reflection.GetString(message, field);
+        if (!IsUtf8(text)) return field->name();
+      } else if (field->cpp_type() ==
+                 google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE) {
+        const std::string bad =
+            FindBadText(field->is_repeated()
+                            ? reflection.GetRepeatedMessage(message, field, i)
+                            : reflection.GetMessage(message, field));
+        if (!bad.empty()) return absl::StrCat(field->name(), ".", bad);
+      }
+    }
+  }
+  return "";
 }
 
 absl::Status ParseError(const FirstError& error) {
@@ -101,6 +140,15 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text) {
   parser.SetRecursionLimit(kMaxNesting);
   if (!parser.ParseFromString(std::string(text), &descriptor)) {
     return ParseError(error);
+  }
+  if (const std::string bad = FindBadText(descriptor); !bad.empty()) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "TARGET_INVALID",
+                      .what = "a text is not UTF-8",
+                      .where = bad,
+                      .need = "UTF-8",
+                      .fix = "save the file as UTF-8, or write the text in "
+                             "ASCII"});
   }
   return descriptor;
 }

@@ -6,6 +6,7 @@
 #include "client/job_request.h"
 #include "client/render/json.h"
 #include "client/render/model.h"
+#include "client/text_arguments.h"
 
 namespace edgekiln::client {
 
@@ -16,7 +17,7 @@ absl::Status RunInspect(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(blobs[0],
                       OpenLocalBlob(context.files, line.model, "MODEL"));
   *request.mutable_model() = ToProto(blobs[0].digest);
-  request.set_model_name(FileName(line.model));
+  request.set_model_name(ShownFileName(line.model));
   EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
                       OpenBindings(context, blobs));
   if (!line.targets.empty()) {

@@ -11,6 +11,7 @@
 #include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/engines/dla/subgraph.h"
+#include "compiler/ir/image_extent.h"
 #include "target/host_cost.h"
 
 namespace edgekiln::compiler {
@@ -259,20 +260,14 @@ class Emitter {
   void TapWhole(TensorId id) {
     if (program_.steps_size() == 0) return;
     const Tensor& tensor = graph_.tensors[id];
-    const dla::Extent extent = dla::ExtentOf(tensor);
-    const int64_t element = ElementBytes(tensor.type);
-    const bool flat = tensor.shape.size() != 4 || tensor.shape[0] != 1;
+    const ImageExtent extent = ImageExtentOf(tensor.shape);
     v1::Program::Tap* tap = program_.add_taps();
     tap->set_stream(-1);
     tap->set_step(program_.steps_size() - 1);
     tap->set_tensor(id);
-    tap->mutable_slice()->set_h_end(flat ? 1 : extent.h);
-    tap->mutable_slice()->set_w_end(flat ? extent.h : extent.w);
-    tap->mutable_slice()->set_c_end(extent.c);
+    *tap->mutable_slice() = WholeSlice(extent);
+    *tap->mutable_layout() = DenseLayout(extent, ElementBytes(tensor.type));
     *tap->mutable_location() = LocationOf(id);
-    tap->mutable_layout()->set_pixel_pitch_bytes(extent.c * element);
-    tap->mutable_layout()->set_row_pitch_bytes((flat ? extent.h : extent.w) *
-                                               extent.c * element);
   }
 
   // Reshapes at the head of a subgraph show what was there before it began.

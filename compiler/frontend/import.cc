@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/onnx_import.h"
 #include "compiler/frontend/tflite/tflite_import.h"
+#include "compiler/ir/valid_names.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -113,6 +114,7 @@ absl::Status CheckConstantsAreFinite(const Graph& graph) {
 
 absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph) {
   if (!graph.ok()) return ForModelFile(graph.status());
+  MakeNamesValid(*graph);
   EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph), "importing the model");
   return graph;
 }

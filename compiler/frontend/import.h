@@ -17,7 +17,8 @@ ModelFormat SniffFormat(absl::string_view bytes);
 // Reads a model of either format into a verified graph. `bytes` are hostile.
 // INVALID_ARGUMENT or UNIMPLEMENTED made with MakeError(): what, where, limit,
 // need, fix. So is a model with NaN or infinite constants, but for infinities
-// that are only added. Options are for ONNX.
+// that are only added. All names of the graph are valid UTF-8; see ValidName().
+// Options are for ONNX.
 absl::StatusOr<Graph> ImportModel(absl::string_view bytes,
                                   const ImportOptions& options = {});
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/tflite/test_model.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"
 
@@ -123,6 +124,63 @@ TEST(ImportModelTest, InfinityMasksAndLimitsButNanDoesNot) {
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->reason, "MODEL_NOT_FINITE");
   EXPECT_NE(detail->where.find("'mask'"), std::string::npos);
+}
+
+// Files hold bytes, graphs hold UTF-8: whatever was in the file, each name that
+// is made of it can be sent.
+void ExpectNamesAreText(const Graph& graph) {
+  const auto expect_text = [](const std::string& name) {
+    EXPECT_EQ(name, SanitizeText(name, 1 << 20));
+  };
+  expect_text(graph.name);
+  for (const Tensor& tensor : graph.tensors) expect_text(tensor.name);
+  for (const Op& op : graph.ops) {
+    expect_text(op.name);
+    expect_text(op.id);
+  }
+}
+
+TEST(ImportModelTest, OnnxNamesNeedNotBeText) {
+  const std::string model = onnx_import::TestModel()
+                                .Input("x\xE9", {1, 2})
+                                .Floats("k\xFF", {2}, {1, 2})
+                                .Node("Add", {"x\xE9", "k\xFF"}, {"a\n"})
+                                .Name("node\x80")
+                                .Node("Relu", {"a\n"}, {"y\xC3"})
+                                .Output("y\xC3")
+                                .bytes();
+  const auto graph = ImportModel(model);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ExpectNamesAreText(*graph);
+  EXPECT_EQ(graph->tensors[graph->inputs[0]].name, "x\\xE9");
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "y\\xC3");
+  EXPECT_EQ(graph->ops[0].name, "node\\x80");
+  // Options name inputs as the graph does.
+  const std::string value = onnx_import::TestModel()
+                                .Floats("", {1, 2}, {3, 4})
+                                .proto()
+                                .graph()
+                                .initializer(0)
+                                .SerializeAsString();
+  const auto bound = ImportModel(model, {.bound_inputs = {{"x\\xE9", value}}});
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_TRUE(bound->inputs.empty());
+}
+
+TEST(ImportModelTest, TfliteNamesNeedNotBeText) {
+  TestModel model;
+  const int32_t x = model.Tensor("x\xE9", {1, 2}, tflite::TensorType::FLOAT32);
+  const int32_t y = model.Tensor("x\xE9", {1, 2}, tflite::TensorType::FLOAT32);
+  const int32_t z =
+      model.Tensor("z\xFF\n", {1, 2}, tflite::TensorType::FLOAT32);
+  model.Operator(tflite::BuiltinOperator::NEG, {x}, {y});
+  model.Operator(tflite::BuiltinOperator::ABS, {y}, {z});
+  model.AddSubgraph({x}, {z});
+  const auto graph = ImportModel(model.Finish());
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  ExpectNamesAreText(*graph);
+  EXPECT_EQ(graph->tensors[graph->inputs[0]].name, "x\\xE9");
+  EXPECT_EQ(graph->tensors[graph->outputs[0]].name, "z\\xFF\\x0A");
 }
 
 TEST(ImportModelTest, BothFormatsArrive) {

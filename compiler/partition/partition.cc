@@ -54,6 +54,28 @@ bool IsReshape(const Op& op) {
   return op.attributes.op_case() == v1::OpAttributes::kReshape;
 }
 
+// Engines read activations from RAM, where a constant is not, under whatever
+// shape.
+void PlaceReadersOfReshapedConstants(const Graph& graph,
+                                     std::vector<Choice>& choices) {
+  std::vector<bool> reshaped(graph.tensors.size(), false);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i];
+    if (IsReshape(op)) {
+      const TensorId input = op.inputs[0];
+      reshaped[op.outputs[0]] =
+          reshaped[input] || graph.tensors[input].is_constant();
+      continue;
+    }
+    if (choices[i].engine == kHost) continue;
+    for (const TensorId input : op.inputs) {
+      if (input == kNoTensor || !reshaped[input]) continue;
+      choices[i] = {kHost, "an operand is a constant under another shape"};
+      break;
+    }
+  }
+}
+
 // A reshape moves no bytes. It follows its producer, so that it never cuts a
 // subgraph in two.
 void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
@@ -122,6 +144,7 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   for (const Op& op : graph.ops) {
     choices.push_back(ChooseEngine(graph, op, capabilities));
   }
+  PlaceReadersOfReshapedConstants(graph, choices);
   PlaceReshapes(graph, choices);
   PlaceLoneReshapes(graph, choices);
   ExplainHostOps(graph, choices);

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/error.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -50,12 +51,13 @@ std::string TypeNames(const v1::OpPattern& pattern) {
   return absl::StrJoin(names, " or ");
 }
 
-// Exporters join the names of fused ops: the first words tell enough. Without
-// parentheses, which end what is said of one layer.
+// Exporters join the names of fused ops: the first words tell enough. Cuts
+// between characters, so that what is UTF-8 stays so. Without parentheses,
+// which end what is said of one layer.
 std::string Short(const std::string& name) {
   constexpr size_t kMost = 40;
   std::string text =
-      name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+      name.size() <= kMost ? name : SanitizeText(name, kMost + 3);
   std::replace(text.begin(), text.end(), '(', '[');
   std::replace(text.begin(), text.end(), ')', ']');
   return text;

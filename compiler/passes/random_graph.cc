@@ -222,10 +222,23 @@ void RandomGraph::AddFullyConnected(TensorId x) {
 
 void RandomGraph::AddReshape(TensorId x) {
   std::vector<int64_t> shape = Shape(x);
-  if (Below(2) == 0) {
-    std::swap(shape.front(), shape.back());
-  } else {
-    shape = {1, 1, 1, graph_.tensors[x].num_elements()};
+  switch (Below(3)) {
+    case 0:
+      std::swap(shape.front(), shape.back());
+      break;
+    case 1:
+      shape = {1, 1, 1, graph_.tensors[x].num_elements()};
+      break;
+    default: {
+      // Any number of dimensions, each factor in any of them.
+      int64_t elements = graph_.tensors[x].num_elements();
+      shape.assign(static_cast<size_t>(1 + Below(6)), 1);
+      for (int64_t factor = 2; elements > 1; ++factor) {
+        for (; elements % factor == 0; elements /= factor) {
+          shape[static_cast<size_t>(Below(std::ssize(shape)))] *= factor;
+        }
+      }
+    }
   }
   EmitTo(ReshapeAttributes(), {x}, std::move(shape), true);
 }

@@ -1,5 +1,6 @@
 #include "tests/dla/graph_builder.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <memory>
@@ -198,6 +199,14 @@ TensorId QuantizedGraphBuilder::Reshape(TensorId x,
   return AddOp(attributes, {x}, output);
 }
 
+TensorId QuantizedGraphBuilder::Constant(std::vector<int64_t> shape) {
+  const TensorId constant = Activation(std::move(shape));
+  std::string data(graph_.tensors[constant].num_elements(), '\0');
+  for (char& value : data) value = static_cast<char>(rng_.InRange(-128, 127));
+  graph_.tensors[constant].data = compiler::ConstantData(std::move(data));
+  return constant;
+}
+
 compiler::Graph QuantizedGraphBuilder::Finish(std::vector<TensorId> outputs) {
   graph_.name = "test";
   graph_.outputs = std::move(outputs);
@@ -208,6 +217,85 @@ std::string QuantizedGraphBuilder::Sample() {
   std::string sample(graph_.tensors[graph_.inputs[0]].num_elements(), '\0');
   for (char& value : sample) value = static_cast<char>(rng_.InRange(-128, 127));
   return sample;
+}
+
+std::vector<int64_t> RandomShape(Rng& rng, int64_t elements) {
+  std::vector<int64_t> shape(rng.InRange(elements == 1 ? 0 : 1, 7), 1);
+  if (shape.empty()) return shape;
+  const bool one = shape.size() > 1 && rng.Below(2) == 0;
+  const auto at = [&]() -> int64_t& {
+    return shape[rng.InRange(one ? 1 : 0,
+                             static_cast<int64_t>(shape.size()) - 1)];
+  };
+  for (int64_t factor = 2; elements > 1; ++factor) {
+    for (; elements % factor == 0; elements /= factor) at() *= factor;
+  }
+  return shape;
+}
+
+namespace {
+
+// An image of batch one with what `x` holds: what convolutions read.
+TensorId AsImage(QuantizedGraphBuilder& builder, TensorId x) {
+  Rng& rng = builder.rng();
+  std::vector<int64_t> shape = RandomShape(rng, builder.num_elements(x));
+  shape.resize(3, 1);
+  shape.insert(shape.begin(), 1);
+  int64_t kept = 1;
+  for (const int64_t extent : shape) kept *= extent;
+  shape[rng.InRange(1, 3)] *= builder.num_elements(x) / kept;
+  return builder.Reshape(x, shape);
+}
+
+// A layer that reads `x` or an image of it.
+TensorId RandomLayer(QuantizedGraphBuilder& builder, TensorId x) {
+  Rng& rng = builder.rng();
+  switch (rng.Below(5)) {
+    case 0: {
+      const TensorId image = AsImage(builder, x);
+      return builder.Conv(image, rng.InRange(1, 12), {}, rng.Below(2) == 0);
+    }
+    case 1: {
+      const TensorId image = AsImage(builder, x);
+      WindowCase window;
+      window.kernel[0] = std::min<int64_t>(2, builder.shape(image)[1]);
+      return builder.MaxPool(image, window);
+    }
+    case 2:
+      return builder.Add(x, x);
+    case 3:
+      return builder.Add(
+          builder.Reshape(builder.Constant({builder.num_elements(x)}),
+                          builder.shape(x)),
+          x);
+    default:
+      if (builder.shape(x).empty()) return builder.Add(x, x);
+      return builder.FullyConnected(x, rng.InRange(1, 16));
+  }
+}
+
+}  // namespace
+
+compiler::Graph RandomReshapeNet(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const TensorId input =
+      builder.Input({rng.InRange(1, 8), 6 * rng.InRange(1, 8)});
+  std::vector<TensorId> outputs;
+  const auto reshaped = [&](TensorId x) {
+    for (int64_t i = rng.InRange(0, 3); i > 0; --i) {
+      x = builder.Reshape(x, RandomShape(rng, builder.num_elements(x)));
+      if (rng.Below(4) == 0) outputs.push_back(x);
+    }
+    return x;
+  };
+  // One layer at least is the engine's.
+  TensorId x = builder.FullyConnected(input, rng.InRange(1, 16));
+  reshaped(input);
+  for (int64_t layers = rng.InRange(1, 4); layers > 0; --layers) {
+    x = RandomLayer(builder, reshaped(x));
+  }
+  outputs.push_back(reshaped(x));
+  return builder.Finish(std::move(outputs));
 }
 
 WindowCase RandomWindow(Rng& rng, int64_t h, int64_t w, bool dilate) {

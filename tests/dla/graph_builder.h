@@ -39,12 +39,17 @@ class QuantizedGraphBuilder {
                                  const WindowCase& window);
   compiler::TensorId MaxPool(compiler::TensorId x, const WindowCase& window);
   compiler::TensorId Reshape(compiler::TensorId x, std::vector<int64_t> shape);
+  // Random values with one scale.
+  compiler::TensorId Constant(std::vector<int64_t> shape);
 
   compiler::Graph Finish(std::vector<compiler::TensorId> outputs);
   // One random sample for the only input.
   std::string Sample();
 
   Rng& rng() { return rng_; }
+  int64_t num_elements(compiler::TensorId tensor) const {
+    return graph_.tensors[tensor].num_elements();
+  }
   const std::vector<int64_t>& shape(compiler::TensorId tensor) const {
     return graph_.tensors[tensor].shape;
   }
@@ -67,6 +72,15 @@ class QuantizedGraphBuilder {
   v1::Rounding rounding_ = v1::HALF_UP;
   compiler::Graph graph_;
 };
+
+// A shape of that many elements with any number of dimensions up to seven, the
+// first of them 1 about as often as not.
+std::vector<int64_t> RandomShape(Rng& rng, int64_t elements);
+
+// Convolutions, additions, pools and matrix products with reshapes to any shape
+// in front of, between and behind them, some in a row; some reshapes of the
+// input, of a constant and of what layers make are outputs.
+compiler::Graph RandomReshapeNet(QuantizedGraphBuilder& builder);
 
 // A window that fits an image of h x w: random kernel, stride, dilation,
 // padding smaller than the dilated kernel.

@@ -78,6 +78,70 @@ return %y, %r, %d
 %y : int8[1,1,1,4] scale 4 zero 1 = conv2d(%c, %v, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 4} id y
 return %y
 )"},
+    // What an engine makes, under four dimensions of a batch.
+    {"AReshapeToABatch", R"(
+%x : int8[2,2] scale 0.5 zero 3 = input
+%w : int8[6,2] scale 0.25 zero 0 = constant [1, -2, 3, -4, 5, -6, 7, -8, 9, 1, 2, 3]
+%f : int8[2,6] scale 0.5 zero 1 = fully_connected(%x, %w) id f
+%y : int8[2,3,2,1] scale 0.5 zero 1 = reshape(%f) id y
+return %y
+)"},
+    {"ReshapesInARow", R"(
+%x : int8[2,2] scale 0.5 zero 3 = input
+%w : int8[6,2] scale 0.25 zero 0 = constant [1, -2, 3, -4, 5, -6, 7, -8, 9, 1, 2, 3]
+%f : int8[2,6] scale 0.5 zero 1 = fully_connected(%x, %w) id f
+%a : int8[3,2,2,1] scale 0.5 zero 1 = reshape(%f) id a
+%b : int8[2,1,3,1,2,1] scale 0.5 zero 1 = reshape(%a) id b
+%c : int8[12] scale 0.5 zero 1 = reshape(%b) id c
+%d : int8[1,2,2,3] scale 0.5 zero 1 = reshape(%c) id d
+%y : int8[1,2,2,3] scale 1 zero 0 = add(%d, %d) id y
+return %y, %b
+)"},
+    {"AReshapeToAScalar", R"(
+%x : int8[1,4] scale 0.5 zero 3 = input
+%w : int8[1,4] scale 0.25 zero 0 = constant [1, -2, 3, -4]
+%f : int8[1,1] scale 0.5 zero 1 = fully_connected(%x, %w) id f
+%y : int8[] scale 0.5 zero 1 = reshape(%f) id y
+return %y
+)"},
+    {"TheInputUnderABatchIsRead", R"(
+%x : int8[4] scale 0.5 zero 3 = input
+%r : int8[2,1,1,2] scale 0.5 zero 3 = reshape(%x) id r
+%s : int8[1,2,1,2] scale 0.5 zero 3 = reshape(%r) id s
+%y : int8[1,2,1,2] scale 1 zero 0 = add(%s, %s) id y
+return %y, %r
+)"},
+    // The engine reads what a host op left, under another shape.
+    {"AReshapeAtTheHeadOfASubgraph", R"(
+%x : int8[4] scale 0.5 zero 3 = input
+%h : int8[4] scale 0.5 zero 3 = clip(%x) {clamp {min 0}} id h
+%r : int8[2,2,1,1] scale 0.5 zero 3 = reshape(%h) id r
+%s : int8[1,2,1,2] scale 0.5 zero 3 = reshape(%r) id s
+%y : int8[1,2,1,2] scale 1 zero 0 = add(%s, %s) id y
+return %y
+)"},
+    {"AReshapeBehindASubgraphIsTheHosts", R"(
+%x : int8[1,2,1,2] scale 0.5 zero 3 = input
+%a : int8[1,2,1,2] scale 1 zero 0 = add(%x, %x) id a
+%r : int8[4,1,1,1] scale 1 zero 0 = reshape(%a) id r
+%y : int8[4,1,1,1] scale 1 zero 0 = clip(%r) {clamp {min 0}} id y
+%s : int8[2,2,1,1] scale 1 zero 0 = reshape(%y) id s
+return %s
+)"},
+    // There is no place in RAM for what an engine would have to read.
+    {"AConstantUnderAnotherShapeIsAdded", R"(
+%x : int8[1,2,1,2] scale 0.5 zero 3 = input
+%a : int8[1,2,1,2] scale 1 zero 0 = add(%x, %x) id a
+%k : int8[4] scale 1 zero 0 = constant [1, -2, 3, 4]
+%r : int8[1,2,1,2] scale 1 zero 0 = reshape(%k) id r
+%y : int8[1,2,1,2] scale 1 zero 0 = add(%a, %r) id y
+return %y
+)"},
+    {"AHostLayerOfABatch", R"(
+%x : int8[2,1,2,1] scale 0.5 zero 3 = input
+%y : int8[2,1,2,1] scale 1 zero 0 = add(%x, %x) id y
+return %y
+)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, OddGraphTest, testing::ValuesIn(kGraphs),

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "gtest/gtest.h"
 #include "tests/dla/pipeline.h"
+#include "tests/pipeline/byte_damage.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
@@ -18,40 +19,6 @@ namespace {
 
 constexpr int kMutants = 400;
 
-// Where a model is structure rather than weights: TensorFlow Lite keeps it at
-// both ends, ONNX between the weights of its layers.
-int64_t Position(Rng& rng, int64_t size) {
-  switch (rng.InRange(0, 2)) {
-    case 0:
-      return rng.InRange(0, size - 1);
-    case 1:
-      return rng.InRange(0, size / 16);
-    default:
-      return rng.InRange(size - 1 - size / 8, size - 1);
-  }
-}
-
-void Damage(Rng& rng, std::string& bytes) {
-  for (int64_t i = rng.InRange(1, 4); i > 0; --i) {
-    char& byte = bytes[Position(rng, static_cast<int64_t>(bytes.size()))];
-    // Small numbers, the sign and single bits do more than random bytes.
-    switch (rng.InRange(0, 3)) {
-      case 0:
-        byte = static_cast<char>(rng.InRange(-128, 127));
-        break;
-      case 1:
-        byte = static_cast<char>(rng.InRange(-1, 4));
-        break;
-      case 2:
-        byte = static_cast<char>(byte ^ 1 << rng.InRange(0, 7));
-        break;
-      default:
-        byte = static_cast<char>(byte + rng.InRange(-2, 2));
-        break;
-    }
-  }
-}
-
 void CompileDamaged(const std::string& whole) {
   const v1::ResolvedTarget target = DlaTarget(64, true, 512 << 10);
   Rng rng(21);
@@ -60,7 +27,7 @@ void CompileDamaged(const std::string& whole) {
   for (int i = 0; i < kMutants; ++i) {
     SCOPED_TRACE(i);
     std::string bytes = whole;
-    Damage(rng, bytes);
+    DamageBytes(rng, bytes);
     const auto graph = SimplifiedGraph(bytes);
     if (!graph.ok()) {
       ExpectUserError(graph.status());

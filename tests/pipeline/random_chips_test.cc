@@ -12,9 +12,11 @@
 #include "base/rng.h"
 #include "gtest/gtest.h"
 #include "target/resolve.h"
+#include "tests/dla/graph_builder.h"
 #include "tests/dla/pipeline.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -95,6 +97,40 @@ TEST_P(RandomChipsTest, FitsExactlyOrNamesASize) {
   // Both happen, else this test has lost its point.
   EXPECT_GT(fitting, 2);
   EXPECT_GT(refused, 2);
+}
+
+// Networks of small layers between reshapes to any shape, on any chip.
+TEST(RandomChipsReshapeTest, FitsExactlyOrNamesASize) {
+  Rng rng(6);
+  int fitting = 0;
+  int with_batch = 0;
+  for (int i = 0; i < kChips * 4; ++i) {
+    QuantizedGraphBuilder builder(static_cast<uint64_t>(7000 + i));
+    const compiler::Graph graph = RandomReshapeNet(builder);
+    const std::string chip = RandomChip(rng);
+    SCOPED_TRACE(absl::StrCat("network ", i, " on ", chip));
+    const auto target = target::ResolveTarget(chip);
+    ASSERT_TRUE(target.ok()) << target.status();
+    const auto compiled = CompileQuantized(graph, *target);
+    if (!compiled.ok()) {
+      ExpectUserError(compiled.status());
+      continue;
+    }
+    const auto result =
+        CompareWithInterpreter(graph, *target, *compiled, {builder.Sample()});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->mismatches, 0) << result->first_mismatch;
+    EXPECT_EQ(result->uncovered, 0);
+    EXPECT_EQ(compiled->program.predicted_cycles(), result->report.cycles());
+    ++fitting;
+    for (const compiler::Tensor& tensor : graph.tensors) {
+      if (tensor.shape.size() != 4 || tensor.shape[0] == 1) continue;
+      ++with_batch;
+      break;
+    }
+  }
+  EXPECT_GT(fitting, kChips);
+  EXPECT_GT(with_batch, 10);
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, RandomChipsTest,

@@ -148,13 +148,13 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
 
 }  // namespace
 
-Placement DensePlacement(const Extent& tensor, const Slice& slice) {
+Placement DensePlacement(const ImageExtent& tensor, const Slice& slice) {
   return {0, tensor.w * slice.channels(), slice.channels()};
 }
 
-Placement WholePlacement(const Extent& tensor, const Slice& slice) {
-  return {slice.h_begin * tensor.row_bytes() + slice.c_begin,
-          tensor.row_bytes(), tensor.c};
+Placement WholePlacement(const ImageExtent& tensor, const Slice& slice) {
+  return {slice.h_begin * tensor.row_elements() + slice.c_begin,
+          tensor.row_elements(), tensor.c};
 }
 
 ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,

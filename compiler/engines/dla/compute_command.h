@@ -15,9 +15,9 @@ struct Placement {
 };
 
 // A slice packed densely into a buffer of its own.
-Placement DensePlacement(const Extent& tensor, const Slice& slice);
+Placement DensePlacement(const ImageExtent& tensor, const Slice& slice);
 // A slice of a tensor that lies in its buffer as a whole.
-Placement WholePlacement(const Extent& tensor, const Slice& slice);
+Placement WholePlacement(const ImageExtent& tensor, const Slice& slice);
 
 // Buffer-relative addresses of one tile.
 struct TileOperands {

@@ -123,23 +123,15 @@ int32_t BiasAt(const Graph& graph, const Layer& layer, int64_t channel) {
 
 }  // namespace
 
-Extent ExtentOf(const Tensor& tensor) {
-  const std::vector<int64_t>& shape = tensor.shape;
-  if (shape.size() == 4 && shape[0] == 1) return {shape[1], shape[2], shape[3]};
-  const int64_t last = shape.empty() ? 1 : shape.back();
-  return {last == 0 ? 0 : tensor.num_elements() / last, 1, last};
-}
-
 absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
   const Op& op = graph.ops[op_index];
   Layer layer;
   layer.op_index = op_index;
   layer.input = op.inputs[0];
   layer.output = op.outputs[0];
-  layer.in = ExtentOf(graph.tensors[layer.input]);
-  layer.out = ExtentOf(graph.tensors[layer.output]);
+  layer.in = ImageExtentOf(graph.tensors[layer.input].shape);
+  layer.out = ImageExtentOf(graph.tensors[layer.output].shape);
   layer.half_even = op.attributes.rounding() == v1::HALF_EVEN;
-  layer.flat = graph.tensors[layer.output].shape.size() != 4;
   EK_RETURN_IF_ERROR(SetOp(graph, op, layer), absl::StrCat("op ", op.id));
   return layer;
 }

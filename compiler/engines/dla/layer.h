@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/image_extent.h"
 #include "ops/quantized_parameters.h"
 
 // One op as the DLA sees it: images, a window, integer parameters. Everything
@@ -21,19 +22,6 @@ enum class LayerOp {
   kAdd,
   kAlias,  // Reshape: no command, the same bytes.
 };
-
-// Rows, columns, channels of a tensor with batch 1. A tensor that is not
-// four-dimensional is a column of rows: {rows, 1, last extent}.
-struct Extent {
-  int64_t h = 1;
-  int64_t w = 1;
-  int64_t c = 1;
-  int64_t row_bytes() const { return w * c; }
-  int64_t bytes() const { return h * w * c; }
-  bool operator==(const Extent&) const = default;
-};
-
-Extent ExtentOf(const Tensor& tensor);
 
 // One axis of a sliding window.
 struct Axis {
@@ -53,13 +41,12 @@ struct Layer {
   TensorId input = kNoTensor;
   TensorId input2 = kNoTensor;  // kAdd only.
   TensorId output = kNoTensor;
-  Extent in;
-  Extent out;
+  ImageExtent in;  // Elements are bytes: all activations are int8.
+  ImageExtent out;
   Axis vertical;
   Axis horizontal;
   int64_t depth_multiplier = 1;
   bool counts_padding = false;  // kAveragePool.
-  bool flat = false;            // The output is not four-dimensional.
   bool half_even = false;       // How results are rounded; else half up.
 
   // kConv, kDepthwise, kMatMul.

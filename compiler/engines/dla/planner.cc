@@ -31,7 +31,7 @@ absl::Status CheckSmallestSram(const Chip& chip, const SubgraphInput& input) {
   }
   if (need <= chip.sram_bytes()) return absl::OkStatus();
   const Op& op = input.graph->ops[largest->op_index];
-  const Extent& in = largest->in;
+  const ImageExtent& in = largest->in;
   return MakeError(
       absl::StatusCode::kResourceExhausted,
       {.reason = "SRAM_TOO_SMALL",

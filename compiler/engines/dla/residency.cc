@@ -33,7 +33,7 @@ std::vector<Candidate> CandidatesOf(const SubgraphInput& input) {
       if (it != made.end()) it->second.last_layer = index;
     }
     const TensorId output = input.storage[layer.output];
-    made[output] = {output, index, index, layer.out.bytes()};
+    made[output] = {output, index, index, layer.out.elements()};
     order.push_back(output);
   }
   std::vector<Candidate> candidates;

@@ -92,13 +92,13 @@ class Builder {
     if (load.storage == kNoTensor) return missing;
     const auto producer = made_.producers.find(load.storage);
     if (producer == made_.producers.end()) return missing;
-    const int64_t row = plan_.layers[load.layer].in.row_bytes();
+    const int64_t row = plan_.layers[load.layer].in.row_elements();
     const int64_t begin = load.slice.h_begin * row;
     const int64_t end = load.slice.h_end * row;
     for (int32_t t = producer->second.first; t <= producer->second.second;
          ++t) {
       const Tile& tile = made_.tiles[t];
-      const int64_t out_row = plan_.layers[tile.layer].out.row_bytes();
+      const int64_t out_row = plan_.layers[tile.layer].out.row_elements();
       if (!stored_[t] && tile.output.h_begin * out_row < end &&
           begin < tile.output.h_end * out_row) {
         missing.push_back(t);
@@ -150,13 +150,13 @@ class Builder {
   }
 
   // Address, row bytes, rows and pitch of a slice in system memory.
-  void SetSystemSide(TensorId storage, const Extent& extent, const Slice& slice,
-                     RegisterFile& r) const {
+  void SetSystemSide(TensorId storage, const ImageExtent& extent,
+                     const Slice& slice, RegisterFile& r) const {
     const uint64_t base = system_.tensors.at(storage);
     const Placement place = WholePlacement(extent, slice);
     r.Set(R::kDmaSystemAddr, static_cast<int64_t>(base) + place.offset);
     if (slice.channels() == extent.c) {
-      r.Set(R::kDmaRowBytes, slice.rows() * extent.row_bytes());
+      r.Set(R::kDmaRowBytes, slice.rows() * extent.row_elements());
       r.Set(R::kDmaRows, 1);
     } else {
       r.Set(R::kDmaRowBytes, slice.channels());
@@ -198,7 +198,7 @@ class Builder {
     return resident_buffers_.contains(output) ||
                    made_.producers.at(output).first != index
                ? 0
-               : layer.out.bytes();
+               : layer.out.elements();
   }
 
   void ReleaseLoads(int32_t tile) {
@@ -223,8 +223,8 @@ class Builder {
     } else {
       buffer = resident_buffers_.at(storage_[tensor]);
       place = WholePlacement(layer.in, slice);
-      begin = slice.h_begin * layer.in.row_bytes();
-      end = slice.h_end * layer.in.row_bytes();
+      begin = slice.h_begin * layer.in.row_elements();
+      end = slice.h_end * layer.in.row_elements();
     }
     command.bases.push_back({reg, buffer});
     command.accesses.push_back({buffer, begin, end, false});
@@ -270,12 +270,12 @@ class Builder {
     if (resident(layer.output)) {
       const TensorId output = storage_[layer.output];
       if (!resident_buffers_.contains(output)) {
-        resident_buffers_[output] = NewBuffer(layer.out.bytes(), 1);
+        resident_buffers_[output] = NewBuffer(layer.out.elements(), 1);
       }
       buffer = resident_buffers_[output];
       place = WholePlacement(layer.out, tile.output);
-      begin = tile.output.h_begin * layer.out.row_bytes();
-      end = tile.output.h_end * layer.out.row_bytes();
+      begin = tile.output.h_begin * layer.out.row_elements();
+      end = tile.output.h_end * layer.out.row_elements();
     } else {
       place = DensePlacement(layer.out, tile.output);
       end = tile.output.rows() * layer.out.w * tile.output.channels();
@@ -305,9 +305,9 @@ class Builder {
     r.Set(R::kDmaSramAddr, place.offset);
     command.bases.push_back({R::kDmaSramAddr, output_buffers_[index]});
     const int64_t begin =
-        whole ? tile.output.h_begin * layer.out.row_bytes() : 0;
+        whole ? tile.output.h_begin * layer.out.row_elements() : 0;
     const int64_t end =
-        whole ? tile.output.h_end * layer.out.row_bytes()
+        whole ? tile.output.h_end * layer.out.row_elements()
               : tile.output.rows() * layer.out.w * tile.output.channels();
     command.accesses.push_back({output_buffers_[index], begin, end, false});
     Append(std::move(command));

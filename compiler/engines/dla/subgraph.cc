@@ -14,23 +14,20 @@ namespace edgekiln::compiler::dla {
 namespace {
 
 // A tile of a tensor as a tap sees it.
-v1::TensorSlice TapSlice(const Slice& slice, const Extent& extent, bool flat) {
+v1::TensorSlice TapSlice(const Slice& slice, const ImageExtent& extent) {
   v1::TensorSlice tap;
-  tap.set_h_begin(flat ? 0 : slice.h_begin);
-  tap.set_h_end(flat ? 1 : slice.h_end);
-  tap.set_w_begin(flat ? slice.h_begin : 0);
-  tap.set_w_end(flat ? slice.h_end : extent.w);
+  tap.set_h_begin(slice.h_begin);
+  tap.set_h_end(slice.h_end);
+  tap.set_w_end(extent.w);
   tap.set_c_begin(slice.c_begin);
   tap.set_c_end(slice.c_end);
   return tap;
 }
 
-v1::SliceLayout TapLayout(const Placement& place, const Slice& slice,
-                          bool flat) {
+v1::SliceLayout TapLayout(const Placement& place) {
   v1::SliceLayout layout;
-  layout.set_pixel_pitch_bytes(flat ? place.row_pitch : place.pixel_pitch);
-  layout.set_row_pitch_bytes(flat ? place.row_pitch * slice.rows()
-                                  : place.row_pitch);
+  layout.set_pixel_pitch_bytes(place.pixel_pitch);
+  layout.set_row_pitch_bytes(place.row_pitch);
   return layout;
 }
 
@@ -77,11 +74,11 @@ class Emitter {
       v1::Program::Tap tap;
       tap.set_command(stream_.command_word[i]);
       tap.set_tensor(layer.output);
-      *tap.mutable_slice() = TapSlice(tile.slice, layer.out, layer.flat);
+      *tap.mutable_slice() = TapSlice(tile.slice, layer.out);
       tap.mutable_location()->set_memory(chip_.sram_memory());
       tap.mutable_location()->set_address(static_cast<uint64_t>(
           offsets_.offsets[tile.buffer] + tile.placement.offset));
-      *tap.mutable_layout() = TapLayout(tile.placement, tile.slice, layer.flat);
+      *tap.mutable_layout() = TapLayout(tile.placement);
       result_.taps.push_back(std::move(tap));
     }
   }
@@ -96,13 +93,11 @@ class Emitter {
       const bool resident = plan_.resident.contains(storage);
       const int64_t last = LastWriter(storage, resident);
       if (last < 0) continue;  // Made outside: the caller's to show.
-      const Slice whole = {0, layer.out.h, 0, layer.out.c};
       v1::Program::Tap tap;
       tap.set_command(stream_.command_word[last]);
       tap.set_tensor(layer.output);
-      *tap.mutable_slice() = TapSlice(whole, layer.out, layer.flat);
-      *tap.mutable_layout() =
-          TapLayout(WholePlacement(layer.out, whole), whole, layer.flat);
+      *tap.mutable_slice() = WholeSlice(layer.out);
+      *tap.mutable_layout() = DenseLayout(layer.out, 1);
       v1::Location& location = *tap.mutable_location();
       if (resident) {
         const int32_t buffer = schedule_.commands[last].tap->buffer;

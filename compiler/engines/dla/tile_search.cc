@@ -133,7 +133,7 @@ class CostModel {
           DmaCycles(chip_, 1, BlockBytes(layer_, tiling.channels)) / 4;
     }
     if (!residency_.output) {
-      bytes += layer_.out.bytes();
+      bytes += layer_.out.elements();
       transfers += row_tiles * channel_tiles;
       work.exposed_cycles +=
           DmaCycles(chip_, 1, SliceBytes(FirstTile(tiling), layer_.out.w));
@@ -154,7 +154,7 @@ class CostModel {
                           layer_.out.c};
       rows += InputOf(layer_, tile).slice.rows();
     }
-    return rows * layer_.in.row_bytes();
+    return rows * layer_.in.row_elements();
   }
 
   const Chip& chip_;

@@ -16,6 +16,7 @@
 #include "compiler/dataset/npy.h"
 #include "compiler/frontend/onnx/model_error.h"
 #include "compiler/frontend/onnx/tensor_data.h"
+#include "compiler/ir/valid_names.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
@@ -23,7 +24,7 @@ namespace {
 using Dimension = onnx::TensorShapeProto::Dimension;
 
 std::string PlaceOf(const std::string& input) {
-  return absl::StrCat("graph input '", input, "'");
+  return absl::StrCat("graph input '", ValidName(input), "'");
 }
 
 std::string BindInputFix(const std::string& input) {
@@ -96,10 +97,11 @@ std::set<std::string> BatchSymbols(const onnx::GraphProto& graph) {
   return symbols;
 }
 
-// What people call a dimension.
+// What people call a dimension: options name inputs and dimensions as the graph
+// and its errors do.
 std::string NameOf(const std::string& input, int index, const Dimension& dim) {
-  return dim.has_dim_param() ? dim.dim_param()
-                             : absl::StrCat(input, ":", index);
+  return ValidName(dim.has_dim_param() ? dim.dim_param()
+                                       : absl::StrCat(input, ":", index));
 }
 
 bool IsFixed(const Dimension& dim) {
@@ -116,7 +118,7 @@ absl::Status CheckBindsAreOfOpenDimensions(const onnx::GraphProto& graph,
     const auto& dims = input.type().tensor_type().shape().dim();
     for (int i = 0; i < dims.size(); ++i) {
       if (IsFixed(dims[i])) continue;
-      known.insert(absl::StrCat(input.name(), ":", i));
+      known.insert(ValidName(absl::StrCat(input.name(), ":", i)));
       const std::string name = NameOf(input.name(), i, dims[i]);
       if (dims[i].has_dim_param() && !known.insert(name).second) continue;
       names.push_back(name);
@@ -138,9 +140,9 @@ absl::Status CheckBindsAreOfOpenDimensions(const onnx::GraphProto& graph,
 std::optional<int64_t> Bound(const ImportOptions& options,
                              const std::string& input, int index,
                              const Dimension& dim) {
-  auto found = options.binds.find(absl::StrCat(input, ":", index));
+  auto found = options.binds.find(ValidName(absl::StrCat(input, ":", index)));
   if (found == options.binds.end() && dim.has_dim_param()) {
-    found = options.binds.find(dim.dim_param());
+    found = options.binds.find(NameOf(input, index, dim));
   }
   if (found == options.binds.end()) return std::nullopt;
   return found->second;
@@ -236,7 +238,7 @@ absl::Status AddGraphInput(const onnx::ValueInfoProto& input,
         "tensors of FLOAT16, FLOAT, DOUBLE, integers of 8 to 64 bits or BOOL",
         "export with tensors of numbers as inputs");
   }
-  const auto bound = options.bound_inputs.find(input.name());
+  const auto bound = options.bound_inputs.find(ValidName(input.name()));
   if (bound == options.bound_inputs.end()) {
     EK_ASSIGN_OR_RETURN(std::vector<int64_t> shape,
                         InputShape(input, options, batch));
@@ -258,7 +260,7 @@ absl::Status AddGraphInputs(const onnx::GraphProto& graph,
   for (const onnx::ValueInfoProto& input : graph.input()) {
     // Before IR version 4 initializers are graph inputs, too.
     if (builder.HasValue(input.name())) continue;
-    names.push_back(input.name());
+    names.push_back(ValidName(input.name()));
     EK_RETURN_IF_ERROR(AddGraphInput(input, options, batch, builder));
   }
   for (const auto& [name, bytes] : options.bound_inputs) {

@@ -8,62 +8,12 @@
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/converters.h"
 #include "compiler/frontend/onnx/model_error.h"
-#include "compiler/frontend/onnx/onnx_import.h"
+#include "compiler/frontend/onnx/needed_nodes.h"
+#include "compiler/frontend/onnx/operator_check.h"
+#include "compiler/frontend/onnx/type_check.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
-
-bool IsDefaultDomain(const std::string& domain) {
-  return domain.empty() || domain == "ai.onnx";
-}
-
-// Calls `use` with every value that a node reads, also from inside the graphs
-// in its attributes.
-template <typename Use>
-void ForEachInput(const onnx::NodeProto& node, const Use& use) {
-  for (const std::string& input : node.input()) use(input);
-  for (const onnx::AttributeProto& attribute : node.attribute()) {
-    if (!attribute.has_g()) continue;
-    for (const auto& output : attribute.g().output()) use(output.name());
-    for (const onnx::NodeProto& inner : attribute.g().node()) {
-      ForEachInput(inner, use);
-    }
-  }
-}
-
-// Which of the nodes some output needs.
-template <typename Nodes>
-std::vector<bool> NeededNodes(const Nodes& nodes,
-                              const std::vector<std::string>& outputs) {
-  std::map<std::string, int> producer;
-  for (int i = 0; i < nodes.size(); ++i) {
-    for (const std::string& output : nodes.Get(i).output()) {
-      if (!output.empty()) producer.emplace(output, i);
-    }
-  }
-  std::vector<bool> needed(static_cast<size_t>(nodes.size()), false);
-  std::vector<int> pending;
-  const auto need = [&](const std::string& value) {
-    const auto found = producer.find(value);
-    if (found == producer.end() || needed[found->second]) return;
-    needed[found->second] = true;
-    pending.push_back(found->second);
-  };
-  for (const std::string& output : outputs) need(output);
-  while (!pending.empty()) {
-    const int i = pending.back();
-    pending.pop_back();
-    ForEachInput(nodes.Get(i), need);
-  }
-  return needed;
-}
-
-template <typename Outputs>
-std::vector<std::string> OutputNames(const Outputs& outputs) {
-  std::vector<std::string> names;
-  for (const auto& output : outputs) names.push_back(output.name());
-  return names;
-}
 
 using Attributes = std::map<absl::string_view, const onnx::AttributeProto*>;
 
@@ -114,19 +64,6 @@ void Substitute(const Attributes& call, const std::set<std::string>& absent,
       attribute.set_name(name);
     }
   }
-}
-
-absl::Status TooOld(const Node& node, const OperatorEntry& entry) {
-  return UnsupportedModel(
-      "OPSET_UNSUPPORTED",
-      absl::StrCat(node.op_type(), " of op set ", node.opset(),
-                   " is another operator than the one supported"),
-      node.Label(),
-      absl::StrCat("op sets ", kMinOnnxOpset, " to ", kMaxOnnxOpset, "; ",
-                   node.op_type(), " from op set ", entry.first_opset, " on"),
-      "convert it: onnx.version_converter.convert_version(model, 13), or "
-      "export "
-      "it again");
 }
 
 absl::Status CheckMadeConstants(const Node& node, const Builder& builder,
@@ -191,24 +128,19 @@ absl::Status GraphWalk::ConvertNode(const onnx::NodeProto& proto, int opset) {
 
 absl::Status GraphWalk::ConvertOperator(const Node& node) {
   const std::string& domain = node.proto().domain();
-  if (!IsDefaultDomain(domain) && domain != kMicrosoftDomain) {
-    return node.Unsupported(
-        absl::StrCat("unknown op set domain '", domain, "'"),
-        absl::StrCat("the default domain ai.onnx, ", kMicrosoftDomain,
-                     ", functions that the model defines"),
-        "export with standard ONNX operators only");
+  const bool standard = IsDefaultDomain(domain);
+  const OperatorEntry* entry =
+      standard || domain == kMicrosoftDomain
+          ? FindOperator(standard ? absl::string_view() : domain,
+                         node.op_type())
+          : nullptr;
+  if (entry == nullptr || node.opset() < entry->first_opset) {
+    // In the body of an If or Loop: elsewhere it was found at the beginning.
+    EK_RETURN_IF_ERROR(CheckOperators(model_, opset_, Bodies::kInclude));
+    return node.Invalid("operator is not supported");
   }
-  const absl::string_view known =
-      IsDefaultDomain(domain) ? absl::string_view() : domain;
-  const OperatorEntry* entry = FindOperator(known, node.op_type());
-  if (entry == nullptr) {
-    return node.Unsupported(
-        "operator is not supported",
-        absl::StrCat("supported: ", OperatorNames(known)),
-        "replace it by supported operators before exporting");
-  }
-  if (node.opset() < entry->first_opset) return TooOld(node, *entry);
   EK_RETURN_IF_ERROR(node.CheckAttributes(entry->attributes));
+  EK_RETURN_IF_ERROR(CheckTypes(node, builder_));
   return entry->convert(node, builder_);
 }
 

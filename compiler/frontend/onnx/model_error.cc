@@ -8,7 +8,7 @@
 namespace edgekiln::compiler::onnx_import {
 namespace {
 
-constexpr int kMaxNameBytes = 4096;
+constexpr size_t kMaxNameBytes = 4096;
 
 absl::Status ModelError(absl::StatusCode code, std::string reason,
                         std::string what, std::string where, std::string limit,
@@ -77,10 +77,10 @@ std::string OneOf(const std::vector<std::string>& names) {
 }
 
 absl::Status CheckName(const std::string& name) {
-  if (SanitizeText(name, kMaxNameBytes) == name) return absl::OkStatus();
-  return InvalidModel(absl::StrCat("a name is longer than ", kMaxNameBytes,
-                                   " bytes or no printable UTF-8"),
-                      absl::StrCat("name '", name, "'"));
+  if (name.size() <= kMaxNameBytes) return absl::OkStatus();
+  return InvalidModel(
+      absl::StrCat("a name is longer than ", kMaxNameBytes, " bytes"),
+      absl::StrCat("name '", name, "'"));
 }
 
 }  // namespace edgekiln::compiler::onnx_import

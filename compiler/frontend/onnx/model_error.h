@@ -33,7 +33,7 @@ absl::Status BadBinding(std::string what, std::string where, std::string need,
 // "one of 'N', 'x:2'"; as many as a person reads.
 std::string OneOf(const std::vector<std::string>& names);
 
-// Names travel in proto3 strings and in messages.
+// INVALID_ARGUMENT for a name that is too long to travel in messages.
 absl::Status CheckName(const std::string& name);
 
 }  // namespace edgekiln::compiler::onnx_import

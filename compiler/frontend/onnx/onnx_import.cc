@@ -13,6 +13,7 @@
 #include "compiler/frontend/onnx/graph_walk.h"
 #include "compiler/frontend/onnx/model_error.h"
 #include "compiler/frontend/onnx/model_file.h"
+#include "compiler/frontend/onnx/operator_check.h"
 #include "onnx/onnx_pb.h"
 
 namespace edgekiln::compiler {
@@ -78,6 +79,8 @@ absl::StatusOr<Graph> ImportOnnx(absl::string_view bytes,
   EK_ASSIGN_OR_RETURN(const int opset, DefaultOpset(file.model));
   const onnx::GraphProto& graph = file.model.graph();
   EK_RETURN_IF_ERROR(CheckOneProducer(graph));
+  EK_RETURN_IF_ERROR(onnx_import::CheckOperators(file.model, opset,
+                                                 onnx_import::Bodies::kSkip));
   Builder builder(SanitizeText(graph.name(), 128), ValueNames(graph),
                   static_cast<int64_t>(bytes.size()));
   onnx_import::ExternalData files(options.external_files);

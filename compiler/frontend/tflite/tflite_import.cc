@@ -8,13 +8,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/tflite/conversion.h"
 #include "compiler/frontend/tflite/converters.h"
 #include "compiler/frontend/tflite/graph_builder.h"
 #include "compiler/frontend/tflite/model_reader.h"
+#include "compiler/frontend/tflite/replacements.h"
+#include "compiler/frontend/unsupported_operators.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -23,32 +24,25 @@ using tflite_import::Conversion;
 using tflite_import::ConverterOf;
 using tflite_import::GraphBuilder;
 
-// Names of unsupported ops in one error.
-constexpr size_t kMaxNamesInError = 8;
-
 // All unsupported ops at once: fixing them one error at a time is a nuisance.
 absl::Status CheckOperators(const TfliteModelReader& reader) {
-  std::vector<std::string> refused;
+  UnsupportedOperators refused;
   for (int64_t i = 0; i < reader.num_operators(); ++i) {
     const tflite::Operator& op = reader.op(i);
     EK_ASSIGN_OR_RETURN(const tflite::BuiltinOperator code,
                         reader.OperatorCodeOf(op));
     if (ConverterOf(code) != nullptr) continue;
-    if (refused.size() == kMaxNamesInError) {
-      refused.emplace_back("...");
-      break;
-    }
     const bool custom = code == tflite::BuiltinOperator::CUSTOM;
-    refused.push_back(absl::StrCat(custom ? "custom op " : "",
-                                   reader.NameOf(op), " (op ", i, ")"));
+    const std::string name = reader.NameOf(op);
+    refused.Add(absl::StrCat(custom ? "custom op " : "", name),
+                OperatorPlace(static_cast<size_t>(i), name),
+                std::string(tflite_import::FindReplacement(name, custom)));
   }
   if (refused.empty()) return absl::OkStatus();
   return TfliteUnsupported(
-      absl::StrCat("unsupported TensorFlow Lite ops: ",
-                   absl::StrJoin(refused, ", ")),
-      "subgraph 0",
-      "the built-in ops listed in docs/tflite_coverage.md; no custom ops",
-      "export the model without these ops");
+      refused.What("op"), refused.Where("op"),
+      "the built-in ops of docs/tflite_coverage.md; no custom ops",
+      refused.Fix("export the model without these ops"));
 }
 
 absl::Status ImportOperator(int64_t index, GraphBuilder& builder) {

@@ -97,13 +97,14 @@ TEST(ImportTfliteTest, RefusalsNameOpLimitAndFix) {
        {"not a well-formed", "file of 100 bytes: "}},
       {"unknown ops",
        Plain(BuiltinOperator::LSTM),
-       {"unsupported TensorFlow Lite ops", "LSTM (op 0)", "fix:"}},
+       {"LSTM: operator is not supported", "where: op 0 (LSTM)",
+        "fix: LSTM: use UNIDIRECTIONAL_SEQUENCE_LSTM"}},
       {"new op",
        Plain(static_cast<BuiltinOperator>(250)),
-       {"builtin 250 (op 0)"}},
+       {"builtin 250: operator", "where: op 0 (builtin 250)"}},
       {"custom op",
        Plain(BuiltinOperator::CUSTOM, "Frob\n"),
-       {"custom op Frob? (op 0)", "fix:"}},
+       {"custom op Frob?: operator is not supported", "fix:"}},
       {"version", OneOp(none, 2), {"schema version 2", "limit: version 3"}},
       {"subgraphs", OneOp(none, 3, 2), {"2 subgraphs"}},
       {"no op", OneOp(none), {"used before it is defined", "'y'"}},
@@ -217,7 +218,7 @@ struct SharedCase {
 TEST(ImportTfliteTest, PublishedModelsThatMustBeRefused) {
   const SharedCase cases[] = {
       {"models/reject/custom_op.tflite",
-       {"custom op Complex (op ", "custom op Imag (op ", "fix:"}},
+       {"custom op Complex", "custom op Imag", "where: op ", "fix:"}},
   };
   for (const SharedCase& c : cases) {
     EK_REQUIRE_SHARED(c.file);

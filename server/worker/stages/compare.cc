@@ -1,34 +1,14 @@
 #include "server/worker/stages/compare.h"
 
-#include <array>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "base/checked_math.h"
-#include "base/status_macros.h"
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/npy.h"
+#include "compiler/ir/image_extent.h"
 
 namespace edgekiln::server {
 namespace {
-
-// Height, width and channels as TensorSlice sees a tensor.
-absl::StatusOr<std::array<int64_t, 3>> ImageShape(
-    const compiler::Tensor& tensor) {
-  const std::vector<int64_t>& shape = tensor.shape;
-  if (shape.size() == 4 && shape[0] == 1) {
-    return std::array<int64_t, 3>{shape[1], shape[2], shape[3]};
-  }
-  if (shape.empty()) return std::array<int64_t, 3>{1, 1, 1};
-  const auto rows =
-      CheckedProduct(absl::MakeConstSpan(shape).first(shape.size() - 1));
-  if (!rows) return absl::InternalError("tensor is too large to compare");
-  return std::array<int64_t, 3>{1, *rows, shape.back()};
-}
-
-bool Inside(int64_t begin, int64_t end, int64_t extent) {
-  return begin >= 0 && begin <= end && end <= extent;
-}
 
 std::string ValueText(compiler::NpyType type, const char* at) {
   const compiler::NpyArray one{
@@ -43,24 +23,19 @@ absl::Status Comparison::Add(const compiler::Tensor& tensor,
                              const v1::TensorSlice& slice,
                              absl::string_view got, absl::string_view layer,
                              int64_t sample) {
-  EK_ASSIGN_OR_RETURN(const auto shape, ImageShape(tensor));
+  const compiler::ImageExtent extent = compiler::ImageExtentOf(tensor.shape);
   const auto type = compiler::NpyTypeOf(tensor.type);
   const auto misfit = [&] {
     return absl::InternalError(absl::StrCat("layer ", layer, ": a tap of '",
                                             tensor.name,
                                             "' does not fit the tensor"));
   };
-  if (!type || !Inside(slice.h_begin(), slice.h_end(), shape[0]) ||
-      !Inside(slice.w_begin(), slice.w_end(), shape[1]) ||
-      !Inside(slice.c_begin(), slice.c_end(), shape[2])) {
-    return misfit();
-  }
+  if (!type || !compiler::Contains(extent, slice)) return misfit();
   const int64_t bytes = NpyTypeBytes(*type);
   const int64_t channels = slice.c_end() - slice.c_begin();
   const int64_t elements = (slice.h_end() - slice.h_begin()) *
                            (slice.w_end() - slice.w_begin()) * channels;
-  if (static_cast<int64_t>(want.size()) !=
-          shape[0] * shape[1] * shape[2] * bytes ||
+  if (static_cast<int64_t>(want.size()) != extent.elements() * bytes ||
       static_cast<int64_t>(got.size()) != elements * bytes) {
     return misfit();
   }
@@ -68,7 +43,7 @@ absl::Status Comparison::Add(const compiler::Tensor& tensor,
   const size_t run = static_cast<size_t>(channels * bytes);
   for (int64_t h = slice.h_begin(); h < slice.h_end(); ++h) {
     for (int64_t w = slice.w_begin(); w < slice.w_end(); ++w, is += run) {
-      const int64_t first = (h * shape[1] + w) * shape[2] + slice.c_begin();
+      const int64_t first = (h * extent.w + w) * extent.c + slice.c_begin();
       const char* should = want.data() + first * bytes;
       if (std::memcmp(is, should, run) == 0) continue;
       for (int64_t c = 0; c < channels; ++c) {
@@ -93,11 +68,8 @@ absl::Status Comparison::Add(const compiler::Tensor& tensor,
 absl::Status Comparison::AddWhole(const compiler::Tensor& tensor,
                                   absl::string_view want, absl::string_view got,
                                   absl::string_view layer, int64_t sample) {
-  EK_ASSIGN_OR_RETURN(const auto shape, ImageShape(tensor));
-  v1::TensorSlice whole;
-  whole.set_h_end(shape[0]);
-  whole.set_w_end(shape[1]);
-  whole.set_c_end(shape[2]);
+  const auto whole =
+      compiler::WholeSlice(compiler::ImageExtentOf(tensor.shape));
   return Add(tensor, want, whole, got, layer, sample);
 }
 

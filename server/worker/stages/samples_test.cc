@@ -302,7 +302,7 @@ TEST(ComparisonTest, OtherRanksAreRows) {
   ASSERT_TRUE(comparison.AddWhole(tensor, values, other, "fc", 0).ok());
   EXPECT_EQ(comparison.compared(), 4);
   EXPECT_EQ(comparison.mismatches(), 1);
-  EXPECT_NE(comparison.first_mismatch().find("column 1, channel 1"),
+  EXPECT_NE(comparison.first_mismatch().find("row 1, column 0, channel 1"),
             std::string::npos);
 }
 
