@@ -18,7 +18,10 @@ absl::Status NoFile(const std::string& path) {
 class CrashingFileSystem::File : public WritableFile {
  public:
   File(CrashingFileSystem& owner, std::shared_ptr<Contents> contents)
-      : owner_(owner), contents_(std::move(contents)) {}
+      : owner_(owner), contents_(std::move(contents)) {
+    ++owner_.open_files_;
+  }
+  ~File() override { --owner_.open_files_; }
 
   absl::Status Append(absl::string_view bytes) override {
     std::lock_guard lock(owner_.mutex_);

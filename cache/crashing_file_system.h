@@ -4,6 +4,7 @@
 // For tests: files in memory that forget, at a crash, what was not synced, and
 // that can stop working at any operation. Thread-safe.
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -26,6 +27,8 @@ class CrashingFileSystem : public FileSystem {
   void Crash();
   // Changes asked for so far, including failed ones.
   int64_t changes();
+  // Files open for writing.
+  int open_files() const { return open_files_; }
 
   // The time at which files opened from now on are written; 1970 at first.
   void SetTime(absl::Time now);
@@ -62,6 +65,7 @@ class CrashingFileSystem : public FileSystem {
   // Counts a change; non-OK if it is to fail. Call with the lock held.
   absl::Status Change();
 
+  std::atomic<int> open_files_{0};
   std::mutex mutex_;
   // All guarded by mutex_.
   Names names_;

@@ -1,10 +1,13 @@
 #include "cache/upload_store.h"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
+#include <limits>
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -19,8 +22,6 @@ constexpr int64_t kPieceBytes = 1 << 20;
 // Taken, but not yet hashed and written.
 constexpr int64_t kMaxQueuedBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
-// Uploads whose hash state stays in memory; others are hashed again from disk.
-constexpr size_t kMaxKept = 128;
 
 absl::Status TakenOver(const Digest& digest) {
   return MakeError(absl::StatusCode::kAborted,
@@ -33,6 +34,13 @@ absl::Status TakenOver(const Digest& digest) {
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
 struct Partial {
+  void Touch(Clock& clock) {
+    last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
+  }
+
+  std::atomic<int64_t> received_bytes{0};
+  std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
+  std::atomic<bool> dropped{false};      // Its file has been removed.
   std::mutex mutex;
   // All guarded by mutex.
   std::string path;
@@ -40,7 +48,8 @@ struct Partial {
   uint64_t owner = 0;  // The handle that may write.
   bool loaded = false;
   bool over = false;
-  // These two belong to the appender until it is drained.
+  // These two belong to the appender until it is drained. The file is open
+  // only while a stream holds the upload.
   Sha256 hash;
   std::unique_ptr<WritableFile> file;
   // While a stream holds the upload.
@@ -52,6 +61,7 @@ struct Partial {
     if (appender == nullptr) return;
     if (!appender->Drain().ok()) loaded = false;
     appender.reset();
+    file.reset();
   }
 };
 
@@ -59,12 +69,13 @@ class UploadImpl : public Upload {
  public:
   UploadImpl(FileSystem& files, BlobStore& blobs,
              std::shared_ptr<Partial> partial, uint64_t owner,
-             int64_t committed, std::function<void()> forget)
+             int64_t committed, Clock& clock, std::function<void()> forget)
       : files_(files),
         blobs_(blobs),
         partial_(std::move(partial)),
         owner_(owner),
         committed_(committed),
+        clock_(clock),
         forget_(std::move(forget)) {}
 
   ~UploadImpl() override {
@@ -77,9 +88,7 @@ class UploadImpl : public Upload {
   absl::Status Append(std::string bytes) override {
     std::lock_guard lock(partial_->mutex);
     Partial& partial = *partial_;
-    if (partial.owner != owner_ || partial.over) {
-      return TakenOver(partial.digest);
-    }
+    EK_RETURN_IF_ERROR(CheckHeld(partial));
     const auto size = static_cast<int64_t>(bytes.size());
     if (size > partial.digest.size_bytes - committed_) {
       return MakeError(
@@ -93,15 +102,15 @@ class UploadImpl : public Upload {
     }
     EK_RETURN_IF_ERROR(Check(partial.appender->Append(std::move(bytes))));
     committed_ += size;
+    partial.received_bytes = committed_;
+    partial.Touch(clock_);
     return absl::OkStatus();
   }
 
   absl::Status Finish() override {
     std::lock_guard lock(partial_->mutex);
     Partial& partial = *partial_;
-    if (partial.owner != owner_ || partial.over) {
-      return TakenOver(partial.digest);
-    }
+    EK_RETURN_IF_ERROR(CheckHeld(partial));
     if (committed_ < partial.digest.size_bytes) {
       return MakeError(
           absl::StatusCode::kInvalidArgument,
@@ -134,6 +143,22 @@ class UploadImpl : public Upload {
   }
 
  private:
+  absl::Status CheckHeld(const Partial& partial) const {
+    if (partial.dropped) {
+      return MakeError(absl::StatusCode::kAborted,
+                       {.fault = Fault::kUser,
+                        .reason = "UPLOAD_EXPIRED",
+                        .what = "the upload was idle for too long and gave way "
+                                "to others",
+                        .where = partial.digest.ToString(),
+                        .fix = "start it again"});
+    }
+    if (partial.owner != owner_ || partial.over) {
+      return TakenOver(partial.digest);
+    }
+    return absl::OkStatus();
+  }
+
   // After a failure this stream is over; another may go on.
   absl::Status Check(const absl::Status& status) {
     if (status.ok()) return status;
@@ -147,24 +172,42 @@ class UploadImpl : public Upload {
   const std::shared_ptr<Partial> partial_;
   const uint64_t owner_;
   int64_t committed_;
+  Clock& clock_;
   const std::function<void()> forget_;
 };
 
 class UploadStoreImpl : public UploadStore {
  public:
-  UploadStoreImpl(FileSystem& files, std::string root, BlobStore& blobs)
-      : files_(files), root_(std::move(root)), blobs_(blobs) {}
+  UploadStoreImpl(FileSystem& files, std::string root, BlobStore& blobs,
+                  DiskSpace& space, const UploadLimits& limits, Clock& clock)
+      : files_(files),
+        root_(std::move(root)),
+        blobs_(blobs),
+        space_(space),
+        limits_(limits),
+        clock_(clock) {}
 
-  absl::Status Open(absl::Time now) {
+  // Files of the process before this one count like any other.
+  absl::Status Open() {
     EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files_.List(root_));
+    const absl::Time now = clock_.Now();
     for (const std::string& name : names) {
       const std::string path = JoinPath(root_, name);
       const absl::StatusOr<FileInfo> info = files_.Stat(path);
-      if (info.ok() && now - info->modified > absl::Hours(24)) {
+      if (!info.ok()) continue;
+      const absl::Duration idle =
+          std::max(now - info->modified, absl::ZeroDuration());
+      if (idle > limits_.expiry) {
         files_.Remove(path).IgnoreError();
+        continue;
       }
+      Entry& entry = entries_[name];
+      entry = {.partial = NewPartial(name, {}),
+               .announced_bytes = info->size_bytes};
+      entry.partial->last_used_ns =
+          absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
     }
     return absl::OkStatus();
   }
@@ -172,10 +215,12 @@ class UploadStoreImpl : public UploadStore {
   absl::StatusOr<std::unique_ptr<Upload>> Resume(
       const std::string& id, const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
-    const std::shared_ptr<Partial> partial = FindOrAdd(name, digest);
+    EK_ASSIGN_OR_RETURN(const std::shared_ptr<Partial> partial,
+                        FindOrAdd(name, digest));
     std::lock_guard lock(partial->mutex);
-    if (partial->over) return TakenOver(digest);
+    if (partial->over || partial->dropped) return TakenOver(digest);
     partial->Settle();
+    partial->digest = digest;
     EK_RETURN_IF_ERROR(Load(*partial));
     partial->owner = ++last_owner_;
     partial->appender = std::make_unique<BackgroundAppender>(
@@ -186,7 +231,7 @@ class UploadStoreImpl : public UploadStore {
         },
         kMaxQueuedBytes);
     return std::make_unique<UploadImpl>(files_, blobs_, partial, partial->owner,
-                                        partial->hash.size_bytes(),
+                                        partial->hash.size_bytes(), clock_,
                                         [this, name] { Forget(name); });
   }
 
@@ -203,7 +248,17 @@ class UploadStoreImpl : public UploadStore {
     return info.size_bytes;
   }
 
+  void RemoveExpired() override {
+    std::lock_guard lock(mutex_);
+    DropIdle(limits_.expiry, std::numeric_limits<size_t>::max());
+  }
+
  private:
+  struct Entry {
+    std::shared_ptr<Partial> partial;
+    int64_t announced_bytes = 0;
+  };
+
   // A file name of our own making: ids come from outside.
   static absl::StatusOr<std::string> NameOf(const std::string& id,
                                             const Digest& digest) {
@@ -220,45 +275,119 @@ class UploadStoreImpl : public UploadStore {
     return DigestOf(absl::StrCat(digest.ToString(), "/", id)).hash;
   }
 
-  std::shared_ptr<Partial> FindOrAdd(const std::string& name,
-                                     const Digest& digest) {
+  std::shared_ptr<Partial> NewPartial(const std::string& name,
+                                      const Digest& digest) const {
+    auto partial = std::make_shared<Partial>();
+    partial->path = JoinPath(root_, name);
+    partial->digest = digest;
+    partial->Touch(clock_);
+    return partial;
+  }
+
+  absl::StatusOr<std::shared_ptr<Partial>> FindOrAdd(const std::string& name,
+                                                     const Digest& digest) {
     std::lock_guard lock(mutex_);
-    std::shared_ptr<Partial>& entry = partials_[name];
-    if (entry == nullptr) {
-      entry = std::make_shared<Partial>();
-      entry->path = JoinPath(root_, name);
-      entry->digest = digest;
+    if (const auto it = entries_.find(name); it != entries_.end()) {
+      it->second.announced_bytes = digest.size_bytes;
+      it->second.partial->Touch(clock_);
+      return it->second.partial;
     }
-    const std::shared_ptr<Partial> found = entry;
-    // Any one that no stream holds may go; its file stays.
-    for (auto it = partials_.begin();
-         partials_.size() > kMaxKept && it != partials_.end();) {
-      it = it->second.use_count() == 1 ? partials_.erase(it) : std::next(it);
+    EK_RETURN_IF_ERROR(MakeRoom(digest.size_bytes));
+    Entry& entry = entries_[name];
+    entry = {.partial = NewPartial(name, digest),
+             .announced_bytes = digest.size_bytes};
+    return entry.partial;
+  }
+
+  // The functions below want mutex_ held. Removing a file under it keeps a new
+  // upload of the same name from losing its file.
+
+  bool Fits(int64_t bytes) const {
+    int64_t announced = 0;
+    for (const auto& [name, entry] : entries_) {
+      announced += std::min(entry.announced_bytes, limits_.max_bytes);
     }
-    return found;
+    return entries_.size() < static_cast<size_t>(limits_.max_uploads) &&
+           bytes <= limits_.max_bytes - std::min(announced, limits_.max_bytes);
+  }
+
+  // What announced bytes will still take on the disk.
+  int64_t OutstandingBytes() const {
+    int64_t bytes = 0;
+    for (const auto& [name, entry] : entries_) {
+      bytes += std::max<int64_t>(
+          0, entry.announced_bytes - entry.partial->received_bytes);
+    }
+    return bytes;
+  }
+
+  absl::Status MakeRoom(int64_t bytes) {
+    while (!Fits(bytes) && DropIdle(limits_.grace, 1)) {
+    }
+    if (!Fits(bytes)) {
+      return MakeError(
+          absl::StatusCode::kResourceExhausted,
+          {.fault = Fault::kQuota,
+           .reason = "UPLOADS_FULL",
+           .what = "too many unfinished uploads",
+           .limit = absl::StrCat(limits_.max_uploads, " uploads of ",
+                                 limits_.max_bytes, " bytes together"),
+           .need = absl::StrCat("one more, of ", bytes, " bytes"),
+           .fix = absl::StrCat(
+               "finish the others; those that nobody continues for ",
+               absl::FormatDuration(limits_.grace), " give way")});
+    }
+    absl::Status room = space_.Admit(OutstandingBytes() + bytes, "an upload");
+    while (!room.ok() && DropIdle(limits_.grace, 1)) {
+      room = space_.Admit(OutstandingBytes() + bytes, "an upload");
+    }
+    return room;
+  }
+
+  // Removes up to `most` uploads that got nothing for longer than `idle`, the
+  // longest idle first: whether a stream still holds them makes no difference,
+  // since an idle stream is as good as a broken one. False if there was none.
+  bool DropIdle(absl::Duration idle, size_t most) {
+    std::vector<std::pair<int64_t, std::string>> old;
+    const int64_t until = absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
+    for (const auto& [name, entry] : entries_) {
+      const int64_t used = entry.partial->last_used_ns;
+      if (used < until) old.emplace_back(used, name);
+    }
+    std::sort(old.begin(), old.end());
+    if (old.size() > most) old.resize(most);
+    for (const auto& [used, name] : old) {
+      entries_.at(name).partial->dropped = true;
+      files_.Remove(JoinPath(root_, name)).IgnoreError();
+      entries_.erase(name);
+    }
+    return !old.empty();
   }
 
   std::shared_ptr<Partial> Find(const std::string& name) {
     std::lock_guard lock(mutex_);
-    const auto it = partials_.find(name);
-    return it == partials_.end() ? nullptr : it->second;
+    const auto it = entries_.find(name);
+    return it == entries_.end() ? nullptr : it->second.partial;
   }
 
   void Forget(const std::string& name) {
     std::lock_guard lock(mutex_);
-    partials_.erase(name);
+    entries_.erase(name);
   }
 
-  // Brings hash and file handle up to what the file holds.
+  // Brings hash and file handle up to what the file holds. Wants the mutex of
+  // `partial`.
   absl::Status Load(Partial& partial) {
-    if (partial.loaded) return absl::OkStatus();
-    partial.hash = Sha256();
-    partial.file.reset();
     const absl::StatusOr<FileInfo> info = files_.Stat(partial.path);
-    if (info.ok() && info->size_bytes > partial.digest.size_bytes) {
+    if (!info.ok() && !absl::IsNotFound(info.status())) return info.status();
+    int64_t size = info.ok() ? info->size_bytes : 0;
+    if (size > partial.digest.size_bytes) {
       EK_RETURN_IF_ERROR(files_.Remove(partial.path));
-    } else if (info.ok()) {
-      while (partial.hash.size_bytes() < info->size_bytes) {
+      size = 0;
+    }
+    if (!partial.loaded || partial.hash.size_bytes() != size) {
+      partial.hash = Sha256();
+      while (partial.hash.size_bytes() < size) {
         EK_ASSIGN_OR_RETURN(
             const std::string piece,
             files_.ReadRange(partial.path, partial.hash.size_bytes(),
@@ -266,11 +395,10 @@ class UploadStoreImpl : public UploadStore {
         if (piece.empty()) break;
         partial.hash.Update(piece);
       }
-    } else if (!absl::IsNotFound(info.status())) {
-      return info.status();
     }
     EK_ASSIGN_OR_RETURN(partial.file,
                         files_.Open(partial.path, OpenMode::kAppend));
+    partial.received_bytes = partial.hash.size_bytes();
     partial.loaded = true;
     return absl::OkStatus();
   }
@@ -278,18 +406,22 @@ class UploadStoreImpl : public UploadStore {
   FileSystem& files_;
   const std::string root_;
   BlobStore& blobs_;
+  DiskSpace& space_;
+  const UploadLimits limits_;
+  Clock& clock_;
   std::atomic<uint64_t> last_owner_{0};
   std::mutex mutex_;
-  std::map<std::string, std::shared_ptr<Partial>> partials_;  // By mutex_.
+  std::map<std::string, Entry> entries_;  // Guarded by mutex_.
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UploadStore>> OpenUploadStore(
     FileSystem& files, const std::string& root, BlobStore& blobs,
-    absl::Time now) {
-  auto store = std::make_unique<UploadStoreImpl>(files, root, blobs);
-  EK_RETURN_IF_ERROR(store->Open(now), "opening the upload folder");
+    DiskSpace& space, const UploadLimits& limits, Clock& clock) {
+  auto store = std::make_unique<UploadStoreImpl>(files, root, blobs, space,
+                                                 limits, clock);
+  EK_RETURN_IF_ERROR(store->Open(), "opening the upload folder");
   return store;
 }
 

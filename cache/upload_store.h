@@ -13,9 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
 #include "cache/blob_store.h"
+#include "cache/disk_space.h"
 
 namespace edgekiln::cache {
 
@@ -29,31 +31,46 @@ class Upload {
   // continues the upload or asks for its size.
   virtual int64_t committed_bytes() const = 0;
   // Does not wait for hash and disk, whose errors come with a later call.
-  // Errors: ABORTED (taken over), INVALID_ARGUMENT (more than the digest says).
+  // Errors: ABORTED (taken over, or expired), INVALID_ARGUMENT (more than the
+  // digest says).
   virtual absl::Status Append(std::string bytes) = 0;
   // Verifies and stores. INVALID_ARGUMENT with reason DIGEST_MISMATCH, or
   // UPLOAD_INCOMPLETE; the former drops what was received.
   virtual absl::Status Finish() = 0;
 };
 
+// Bounds on unfinished uploads, abandoned ones included.
+struct UploadLimits {
+  int max_uploads = 256;
+  int64_t max_bytes = int64_t{64} << 30;  // As announced, of all together.
+  // An upload that has got no bytes for this long is removed.
+  absl::Duration expiry = absl::Hours(6);
+  // One that has got none for this long gives way to a new one where a bound is
+  // reached.
+  absl::Duration grace = absl::Minutes(2);
+};
+
 // Thread-safe.
 class UploadStore {
  public:
   virtual ~UploadStore() = default;
-  // Starts an upload, or continues it where it stopped.
+  // Starts an upload, or continues it where it stopped. RESOURCE_EXHAUSTED with
+  // reason UPLOADS_FULL (Fault::kQuota) or DISK_FULL if a new one finds no
+  // room.
   virtual absl::StatusOr<std::unique_ptr<Upload>> Resume(
       const std::string& id, const Digest& digest) = 0;
   // NOT_FOUND for an upload that was never begun or is over.
   virtual absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
                                                  const Digest& digest) = 0;
+  // Removes expired uploads. To be called now and then.
+  virtual void RemoveExpired() = 0;
 };
 
-// Partial uploads are files in `root`, on the file system of `blobs`. Those not
-// touched for a day are removed when the store is opened. `files` and `blobs`
-// must outlive the store.
+// Partial uploads are files in `root`, on the file system of `blobs` and
+// `space`. The references must outlive the store.
 absl::StatusOr<std::unique_ptr<UploadStore>> OpenUploadStore(
     FileSystem& files, const std::string& root, BlobStore& blobs,
-    absl::Time now);
+    DiskSpace& space, const UploadLimits& limits, Clock& clock);
 
 }  // namespace edgekiln::cache
 

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
@@ -19,7 +21,14 @@ class UploadStoreTest : public testing::Test {
   void Reopen() {
     uploads_.reset();
     blobs_ = *OpenDiskBlobStore(files_, "/s");
-    uploads_ = *OpenUploadStore(files_, "/u", *blobs_, absl::UnixEpoch());
+    uploads_ =
+        *OpenUploadStore(files_, "/u", *blobs_, *space_, limits_, clock_);
+  }
+
+  // The reason of the refusal, or "".
+  std::string Refusal(const std::string& id, const std::string& bytes) {
+    const absl::Status status = uploads_->Resume(id, DigestOf(bytes)).status();
+    return status.ok() ? "" : GetErrorDetail(status)->reason;
   }
 
   std::unique_ptr<Upload> Resume(const std::string& id = "id") {
@@ -32,6 +41,11 @@ class UploadStoreTest : public testing::Test {
   const std::string bytes_ = "0123456789";
   const Digest digest_ = DigestOf(bytes_);
   CrashingFileSystem files_;
+  FakeClock clock_;
+  UploadLimits limits_;
+  int64_t free_bytes_ = 1 << 30;
+  const std::unique_ptr<DiskSpace> space_ =
+      NewDiskSpace("/u", 0, [this] { return free_bytes_; });
   std::unique_ptr<BlobStore> blobs_;
   std::unique_ptr<UploadStore> uploads_;
 };
@@ -154,12 +168,89 @@ TEST_F(UploadStoreTest, APowerFailureCostsUnsyncedBytesOnly) {
   EXPECT_EQ(*blobs_->Get(digest_), bytes_);
 }
 
-TEST_F(UploadStoreTest, ForgetsOldPartsWhenOpened) {
-  ASSERT_TRUE(Resume()->Append("0123").ok());
-  uploads_ = *OpenUploadStore(files_, "/u", *blobs_,
-                              absl::UnixEpoch() + absl::Hours(25));
-  EXPECT_TRUE(
-      absl::IsNotFound(uploads_->CommittedBytes("id", digest_).status()));
+TEST_F(UploadStoreTest, RemovesExpiredUploadsWhileRunningAndWhenOpened) {
+  for (const bool reopens : {false, true}) {
+    SCOPED_TRACE(reopens);
+    ASSERT_TRUE(Resume()->Append("0123").ok());
+    clock_.Advance(limits_.expiry);
+    uploads_->RemoveExpired();
+    EXPECT_EQ(*uploads_->CommittedBytes("id", digest_), 4);
+    clock_.Advance(absl::Seconds(1));
+    if (reopens) {
+      Reopen();
+    } else {
+      uploads_->RemoveExpired();
+    }
+    EXPECT_TRUE(
+        absl::IsNotFound(uploads_->CommittedBytes("id", digest_).status()));
+  }
+}
+
+TEST_F(UploadStoreTest, AnExpiredStreamIsTold) {
+  const auto idle = Resume();
+  clock_.Advance(limits_.expiry + absl::Seconds(1));
+  uploads_->RemoveExpired();
+  EXPECT_EQ(GetErrorDetail(idle->Append(bytes_))->reason, "UPLOAD_EXPIRED");
+  EXPECT_EQ(GetErrorDetail(idle->Finish())->reason, "UPLOAD_EXPIRED");
+  const auto again = Resume();
+  EXPECT_EQ(again->committed_bytes(), 0);
+  ASSERT_TRUE(again->Append(bytes_).ok());
+  EXPECT_TRUE(again->Finish().ok());
+}
+
+TEST_F(UploadStoreTest, BoundsTheNumberOfUploads) {
+  limits_.max_uploads = 2;
+  Reopen();
+  ASSERT_TRUE(Resume("a")->Append("0").ok());
+  ASSERT_TRUE(Resume("b")->Append("0").ok());
+  EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL");
+  // Those that are there may go on; after a restart they still count.
+  EXPECT_EQ(Resume("a")->committed_bytes(), 1);
+  Reopen();
+  EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL");
+  // The longest idle one gives way, whether a stream holds it or not.
+  const auto held = Resume("b");
+  clock_.Advance(limits_.grace / 2);
+  const auto steady = Resume("a");
+  clock_.Advance(limits_.grace / 2 + absl::Seconds(1));
+  EXPECT_EQ(Refusal("c", bytes_), "");
+  EXPECT_EQ(GetErrorDetail(held->Append("1"))->reason, "UPLOAD_EXPIRED");
+  EXPECT_TRUE(steady->Append("123456789").ok());
+  EXPECT_TRUE(steady->Finish().ok());
+}
+
+TEST_F(UploadStoreTest, BoundsTheirBytesTogether) {
+  limits_.max_bytes = 25;
+  Reopen();
+  const auto first = Resume("a");
+  const auto second = Resume("b");
+  EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL");
+  EXPECT_EQ(Refusal("c", "01234"), "");
+  ASSERT_TRUE(first->Append(bytes_).ok());
+  ASSERT_TRUE(first->Finish().ok());
+  EXPECT_EQ(Refusal("d", bytes_), "");
+}
+
+TEST_F(UploadStoreTest, RefusesWhatTheDiskCannotTake) {
+  free_bytes_ = 15;
+  const auto upload = Resume("a");
+  // What was announced but has not come yet takes room as well.
+  EXPECT_EQ(Refusal("b", bytes_), "DISK_FULL");
+  ASSERT_TRUE(upload->Append("012345678").ok());
+  free_bytes_ = 15 - 9;
+  EXPECT_EQ(Refusal("b", bytes_), "DISK_FULL");
+  free_bytes_ = 11;
+  EXPECT_EQ(Refusal("b", bytes_), "");
+}
+
+TEST_F(UploadStoreTest, OnlyHeldUploadsKeepTheirFileOpen) {
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(Resume(absl::StrCat("id", i))->Append("0").ok());
+  }
+  EXPECT_EQ(files_.open_files(), 0);
+  const auto held = Resume("id7");
+  EXPECT_EQ(held->committed_bytes(), 1);
+  EXPECT_EQ(files_.open_files(), 1);
 }
 
 }  // namespace

@@ -28,6 +28,7 @@
 #include "google/protobuf/text_format.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/launcher.h"
+#include "server/daemon/listen_address.h"
 #include "server/daemon/local_instance.h"
 #include "server/version.h"
 
@@ -44,12 +45,13 @@ constexpr char kHelp[] =
     "what was computed, and gives work to edgekiln-worker processes.\n"
     "\n"
     "  edgekilnd --workers 2           serve this machine with two workers\n"
-    "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434\n"
-    "                                  serve a farm; on each machine of it:\n"
+    "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434 \\\n"
+    "            --insecure-network    serve a farm; on each machine of it:\n"
     "  edgekiln-worker --connect HOST:7434\n"
     "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
     "\n"
-    "Neither port asks for a password: open them to people you trust only.\n"
+    "Neither port asks for a password: --insecure-network says that you trust\n"
+    "everybody who reaches them.\n"
     "Without --server, `edgekiln` starts `edgekilnd --local` by itself.\n"
     "That one keeps nothing that cannot be made again, hence its state is a\n"
     "cache: $XDG_CACHE_HOME/edgekiln.";
@@ -57,6 +59,7 @@ constexpr char kHelp[] =
 struct Flags {
   std::string listen;
   std::string workers_listen;
+  bool insecure_network = false;
   std::string state;
   std::string ready_file;
   std::string config;
@@ -78,6 +81,9 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_option("--workers-listen", flags.workers_listen,
                  "For workers (default 127.0.0.1:7434)")
       ->type_name("ADDRESS");
+  app.add_flag("--insecure-network", flags.insecure_network,
+               "Allow addresses that other machines reach, although nobody is "
+               "asked who they are");
   app.add_option("--state", flags.state,
                  "Folder of jobs, blobs and results; one daemon at a time "
                  "(default $XDG_STATE_HOME/edgekiln, or ~/.local/state/; with "
@@ -199,6 +205,13 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   if (!flags.workers_listen.empty()) {
     setup.daemon.workers_listen = flags.workers_listen;
   }
+  if (flags.insecure_network) setup.daemon.insecure_network = true;
+  for (const auto& [option, address] :
+       {std::pair("--listen", setup.daemon.listen),
+        std::pair("--workers-listen", setup.daemon.workers_listen)}) {
+    EK_RETURN_IF_ERROR(
+        CheckExposure(option, address, setup.daemon.insecure_network));
+  }
   if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
   if (flags.cache_limit_bytes >= 0) {
     setup.daemon.cache_limit_bytes = flags.cache_limit_bytes;
@@ -217,14 +230,6 @@ std::string ProgramFolder() {
   const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
   path.resize(length > 0 ? static_cast<size_t>(length) : 0);
   return ParentPath(path);
-}
-
-// Whether only this machine reaches the address.
-bool IsLoopback(absl::string_view address) {
-  for (const char* start : {"unix:", "127.", "localhost:", "[::1]:"}) {
-    if (absl::StartsWith(address, start)) return true;
-  }
-  return false;
 }
 
 // gRPC tells in its own words what our errors say already.
@@ -261,10 +266,12 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
       {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
-  if (!IsLoopback(daemon->worker_address())) {
-    log->Warning("any host that reaches ", daemon->worker_address(),
-                 " can be a worker, which is handed models and makes results: "
-                 "there is no authentication");
+  for (const std::string& address :
+       {daemon->client_address(), daemon->worker_address()}) {
+    if (IsLoopback(address)) continue;
+    log->Warning("every host that reaches ", address,
+                 " can read and cancel jobs or be a worker: there is no "
+                 "authentication (--insecure-network)");
   }
   if (setup.workers > 0) {
     EK_RETURN_IF_ERROR(

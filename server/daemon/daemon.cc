@@ -15,21 +15,23 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "cache/disk_blob_store.h"
+#include "cache/disk_space.h"
 #include "cache/stage_result_store.h"
 #include "cache/upload_store.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/blob_services.h"
+#include "server/daemon/disk_reserve.h"
 #include "server/daemon/dispatcher.h"
 #include "server/daemon/job_journal.h"
 #include "server/daemon/job_manager.h"
 #include "server/daemon/job_services.h"
 #include "server/daemon/job_store.h"
+#include "server/daemon/listen_address.h"
 #include "server/daemon/local_instance.h"
 #include "server/daemon/question_services.h"
 #include "server/daemon/stage_runner.h"
@@ -68,29 +70,8 @@ struct Listener {
   std::string address;
 };
 
-// gRPC would take what is left of a port above 65535.
-absl::Status CheckAddress(const std::string& address) {
-  if (absl::StartsWith(address, "unix:")) return absl::OkStatus();
-  const size_t colon = address.rfind(':');
-  int port = -1;
-  if (colon != std::string::npos &&
-      absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 0 &&
-      port <= 65535) {
-    return absl::OkStatus();
-  }
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "BAD_ADDRESS",
-                    .what = "that is no address to listen on",
-                    .where = address,
-                    .need = "HOST:PORT with a port from 0 to 65535, or "
-                            "unix:/PATH",
-                    .fix = "write for example 127.0.0.1:7433; port 0 picks "
-                           "one"});
-}
-
 absl::Status Listen(const std::string& address, Listener& listener) {
-  EK_RETURN_IF_ERROR(CheckAddress(address));
+  EK_RETURN_IF_ERROR(CheckListenAddress(address));
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
@@ -162,16 +143,21 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(FileLock lock,
                         FileLock::Acquire(JoinPath(state, "lock")));
     lock_.emplace(std::move(lock));
+    space_ = cache::NewDiskSpace(state, options_.disk_reserve_bytes,
+                                 [state] { return cache::FreeBytes(state); });
     EK_ASSIGN_OR_RETURN(
         std::unique_ptr<cache::BlobStore> disk,
         cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs"), &evictor_));
-    blobs_ = cache::NewMemoryCachedBlobStore(std::move(disk), {});
+    blobs_ = cache::NewMemoryCachedBlobStore(
+        cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {});
     EK_ASSIGN_OR_RETURN(
-        uploads_, cache::OpenUploadStore(*files_, JoinPath(state, "uploads"),
-                                         *blobs_, clock_.Now()));
+        uploads_,
+        cache::OpenUploadStore(*files_, JoinPath(state, "uploads"), *blobs_,
+                               *space_, options_.uploads, clock_));
     EK_ASSIGN_OR_RETURN(
         results_, cache::OpenDiskStageResultStore(
                       *files_, JoinPath(state, "results"), *blobs_, &evictor_));
+    PrepareDiskReserve(state, options_.disk_reserve_bytes / 4, log_);
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
     if (options_.cache_limit_bytes > 0) StartEvicting();
     DispatcherOptions dispatching;
@@ -188,8 +174,8 @@ class DaemonImpl : public Daemon {
     managing.retention.max_jobs = options_.keep_jobs;
     managing.retention.max_age = options_.keep_jobs_for;
     managing.seed = NewSeed();
-    manager_ = std::make_unique<JobManager>(managing, *store_, *journal_,
-                                            *stages_, *blobs_, clock_, log_);
+    manager_ = std::make_unique<JobManager>(
+        managing, *store_, *journal_, *stages_, *blobs_, *space_, clock_, log_);
     return absl::OkStatus();
   }
 
@@ -272,6 +258,7 @@ class DaemonImpl : public Daemon {
       lock.unlock();
       dispatcher_->Tick();
       manager_->Tick();
+      uploads_->RemoveExpired();
       const bool busy = manager_->Busy();
       lock.lock();
       if (busy) last_busy_ = clock_.Monotonic();
@@ -288,6 +275,7 @@ class DaemonImpl : public Daemon {
   Activity worker_activity_;
   // In order of creation; destroyed the other way round.
   std::optional<FileLock> lock_;
+  std::unique_ptr<cache::DiskSpace> space_;
   std::unique_ptr<cache::BlobStore> blobs_;
   std::unique_ptr<cache::UploadStore> uploads_;
   std::unique_ptr<cache::StageResultStore> results_;
@@ -328,6 +316,7 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   if (!config.workers_listen().empty()) {
     options.workers_listen = config.workers_listen();
   }
+  if (config.insecure_network()) options.insecure_network = true;
   if (!config.state_dir().empty()) options.state_folder = config.state_dir();
   int64_t lease_ms = absl::ToInt64Milliseconds(options.lease_timeout);
   int64_t heartbeat_ms = absl::ToInt64Milliseconds(options.heartbeat);
@@ -346,6 +335,16 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   EK_RETURN_IF_ERROR(Take("keep_jobs", config.keep_jobs(), options.keep_jobs));
   EK_RETURN_IF_ERROR(
       Take("keep_job_hours", config.keep_job_hours(), keep_hours));
+  EK_RETURN_IF_ERROR(
+      Take("max_uploads", config.max_uploads(), options.uploads.max_uploads));
+  EK_RETURN_IF_ERROR(Take("max_upload_bytes", config.max_upload_bytes(),
+                          options.uploads.max_bytes));
+  EK_RETURN_IF_ERROR(Take("disk_reserve_bytes", config.disk_reserve_bytes(),
+                          options.disk_reserve_bytes));
+  int64_t expiry_minutes = absl::ToInt64Minutes(options.uploads.expiry);
+  EK_RETURN_IF_ERROR(Take("upload_expiry_minutes",
+                          config.upload_expiry_minutes(), expiry_minutes));
+  options.uploads.expiry = absl::Minutes(expiry_minutes);
   int local_workers = 0;
   EK_RETURN_IF_ERROR(
       Take("local_workers", config.local_workers(), local_workers));

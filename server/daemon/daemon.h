@@ -11,6 +11,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "cache/upload_store.h"
 #include "edgekiln/v1/config.pb.h"
 
 namespace edgekiln::server {
@@ -19,9 +20,14 @@ struct DaemonOptions {
   // Addresses as gRPC names them: "host:port", "unix:/path". Port 0 picks one.
   std::string listen = "127.0.0.1:7433";
   std::string workers_listen = "127.0.0.1:7434";
+  // Whether other machines may reach the addresses above.
+  bool insecure_network = false;
   std::string state_folder;
   int64_t max_blob_bytes = int64_t{2} << 30;
   int64_t cache_limit_bytes = 0;  // Of blobs and stage results; 0: none.
+  cache::UploadLimits uploads;
+  // Stays free for the job database: what would need it is refused before.
+  int64_t disk_reserve_bytes = int64_t{64} << 20;
   int max_running_jobs = 16;
   int max_queued_jobs = 1000;
   // Finished ones, with events and reports.

@@ -70,12 +70,14 @@ struct JobManager::Creation {
 
 JobManager::JobManager(JobManagerOptions options, JobStore& store,
                        JobJournal& journal, StageRunner& stages,
-                       cache::BlobStore& blobs, Clock& clock, Logger& log)
+                       cache::BlobStore& blobs, cache::DiskSpace& space,
+                       Clock& clock, Logger& log)
     : options_(options),
       store_(store),
       journal_(journal),
       stages_(stages),
       blobs_(blobs),
+      space_(space),
       clock_(clock),
       log_(log),
       ids_(options.seed) {}
@@ -145,7 +147,7 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
     if (*answered) return;
   }
   absl::Status status = CheckBlobs(request, blobs_);
-  if (status.ok()) status = Reserve();
+  if (status.ok()) status = Reserve(creation->request);
   if (!status.ok()) return Answer(creation, status);
   Store(creation);
 }
@@ -161,7 +163,9 @@ absl::StatusOr<bool> JobManager::AnswerRepeated(const CreationPtr& creation) {
   return true;
 }
 
-absl::Status JobManager::Reserve() {
+absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
+  EK_RETURN_IF_ERROR(
+      space_.Admit(static_cast<int64_t>(request.ByteSizeLong()), "a job"));
   std::lock_guard lock(mutex_);
   if (stopping_) return ShuttingDown();
   if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {

@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/rng.h"
 #include "cache/blob_store.h"
+#include "cache/disk_space.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/compile_job.h"
 #include "server/daemon/active_job.h"
@@ -43,8 +44,8 @@ class JobManager {
  public:
   // All must outlive the manager. Stop() ends the journal.
   JobManager(JobManagerOptions options, JobStore& store, JobJournal& journal,
-             StageRunner& stages, cache::BlobStore& blobs, Clock& clock,
-             Logger& log);
+             StageRunner& stages, cache::BlobStore& blobs,
+             cache::DiskSpace& space, Clock& clock, Logger& log);
   ~JobManager();  // As Stop().
 
   // Queues what the last daemon left and starts running.
@@ -76,7 +77,7 @@ class JobManager {
   using CreationPtr = std::shared_ptr<Creation>;
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
-  absl::Status Reserve();
+  absl::Status Reserve(const v1::CreateJobRequest& request);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
   void Store(const CreationPtr& creation);
   void OnStored(const CreationPtr& creation, const v1::Job& job,
@@ -99,6 +100,7 @@ class JobManager {
   JobJournal& journal_;
   StageRunner& stages_;
   cache::BlobStore& blobs_;
+  cache::DiskSpace& space_;
   Clock& clock_;
   Logger& log_;
   absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.

@@ -38,8 +38,9 @@ class JobManagerTest : public testing::Test {
   void NewManager() {
     manager_.reset();
     journal_ = std::make_unique<JobJournal>(*store_, clock_, *log_);
-    manager_ = std::make_unique<JobManager>(options_, *store_, *journal_,
-                                            *stages_, *blobs_, clock_, *log_);
+    manager_ =
+        std::make_unique<JobManager>(options_, *store_, *journal_, *stages_,
+                                     *blobs_, *space_, clock_, *log_);
   }
 
   v1::CreateJobRequest Request(const std::string& model = "int8 net") {
@@ -100,6 +101,9 @@ class JobManagerTest : public testing::Test {
   const std::unique_ptr<Logger> log_ = NewNullLogger();
   FakeClock clock_;
   JobManagerOptions options_;
+  int64_t free_bytes_ = 1 << 30;
+  const std::unique_ptr<cache::DiskSpace> space_ =
+      cache::NewDiskSpace(folder_, 0, [this] { return free_bytes_; });
   std::unique_ptr<cache::BlobStore> blobs_;
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<FakeLeases> leases_;
@@ -108,6 +112,16 @@ class JobManagerTest : public testing::Test {
   std::unique_ptr<JobJournal> journal_;
   std::unique_ptr<JobManager> manager_;
 };
+
+TEST_F(JobManagerTest, RefusesJobsWhileTheDiskIsFull) {
+  ASSERT_TRUE(manager_->Start().ok());
+  free_bytes_ = 0;
+  const absl::Status refused = Create(Request()).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(refused));
+  EXPECT_EQ(GetErrorDetail(refused)->reason, "DISK_FULL");
+  free_bytes_ = 1 << 30;
+  EXPECT_TRUE(Create(Request()).ok());
+}
 
 TEST_F(JobManagerTest, RunsAJobToItsEnd) {
   ASSERT_TRUE(manager_->Start().ok());

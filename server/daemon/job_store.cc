@@ -103,6 +103,8 @@ absl::Status JobStore::Migrate() {
          .fix = "use the newer edgekilnd, or another --state folder"});
   }
   EK_RETURN_IF_ERROR(writer_.Execute(kSchema));
+  // Opening an existing store writes nothing: the disk may be full.
+  if (version == kSchemaVersion) return absl::OkStatus();
   return writer_.Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion));
 }
 

@@ -72,7 +72,11 @@ TEST_F(DaemonFlagsTest, BadOnesAreOneLine) {
       {{"--listen", "foo"}, 2, "where: foo;"},
       {{"--listen", "foo:x"}, 2, "where: foo:x;"},
       {{"--listen", "127.0.0.1:65536"}, 2, "where: 127.0.0.1:65536;"},
-      {{"--listen", "no.such.host.:0"}, 4, "where: no.such.host.:0;"},
+      {{"--listen", "no.such.host.:0", "--insecure-network"},
+       4,
+       "where: no.such.host.:0;"},
+      {{"--listen", "0.0.0.0:0"}, 2, "where: --listen 0.0.0.0:0;"},
+      {{"--listen", "127.0.0.1.example.org:0"}, 2, "add --insecure-network"},
   };
   for (const auto& c : cases) {
     std::vector<std::string> flags = c.flags;
@@ -87,13 +91,14 @@ TEST_F(DaemonFlagsTest, BadOnesAreOneLine) {
   }
 }
 
-TEST_F(DaemonFlagsTest, WarnsOfWorkersFromAnywhere) {
+TEST_F(DaemonFlagsTest, WarnsOfAddressesThatOthersReach) {
   constexpr char kWarning[] = "there is no authentication";
   const std::vector<std::string> clients = {"--listen", "127.0.0.1:0",
                                             "--workers-listen"};
   for (const char* open : {"0.0.0.0:0", "[::]:0"}) {
     std::vector<std::string> flags = clients;
     flags.push_back(open);
+    flags.push_back("--insecure-network");
     const std::string log = LogOfServing(flags);
     EXPECT_TRUE(absl::StrContains(log, kWarning)) << open << ": " << log;
   }

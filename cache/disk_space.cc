@@ -1,0 +1,111 @@
+#include "cache/disk_space.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::cache {
+namespace {
+
+class ReservedDiskSpace : public DiskSpace {
+ public:
+  ReservedDiskSpace(std::string folder, int64_t reserve_bytes,
+                    std::function<absl::StatusOr<int64_t>()> free_bytes)
+      : folder_(std::move(folder)),
+        reserve_bytes_(reserve_bytes),
+        free_bytes_(std::move(free_bytes)) {}
+
+  absl::Status Admit(int64_t bytes, absl::string_view what) override {
+    const absl::StatusOr<int64_t> free = free_bytes_();
+    if (!free.ok()) return absl::OkStatus();
+    const int64_t room = std::max<int64_t>(0, *free - reserve_bytes_);
+    if (bytes <= room) return absl::OkStatus();
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kInfra,
+         .reason = "DISK_FULL",
+         .what = absl::StrCat("the server's disk has no room for ", what),
+         .where = folder_,
+         .limit = absl::StrCat(room, " bytes free beyond a reserve of ",
+                               reserve_bytes_),
+         .need = absl::StrCat(bytes, " bytes"),
+         .fix = "free disk space, or lower --cache-limit; nothing has to be "
+                "restarted"});
+  }
+
+ private:
+  const std::string folder_;
+  const int64_t reserve_bytes_;
+  const std::function<absl::StatusOr<int64_t>()> free_bytes_;
+};
+
+class SpaceCheckingBlobStore : public BlobStore {
+ public:
+  SpaceCheckingBlobStore(std::unique_ptr<BlobStore> inner, DiskSpace& space)
+      : inner_(std::move(inner)), space_(space) {}
+
+  absl::StatusOr<bool> Contains(const Digest& digest) override {
+    return inner_->Contains(digest);
+  }
+  absl::StatusOr<std::string> Get(const Digest& digest) override {
+    return inner_->Get(digest);
+  }
+  absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
+      const Digest& digest) override {
+    return inner_->OpenReader(digest);
+  }
+  absl::Status Put(const Digest& digest, absl::string_view bytes) override {
+    EK_RETURN_IF_ERROR(
+        space_.Admit(static_cast<int64_t>(bytes.size()), "a blob"));
+    return inner_->Put(digest, bytes);
+  }
+  // The file is on the disk already: a rename takes no room.
+  absl::Status Adopt(const Digest& digest, const std::string& path) override {
+    return inner_->Adopt(digest, path);
+  }
+
+ private:
+  const std::unique_ptr<BlobStore> inner_;
+  DiskSpace& space_;
+};
+
+}  // namespace
+
+absl::StatusOr<int64_t> FreeBytes(const std::string& path) {
+  struct statvfs info = {};
+  if (statvfs(path.c_str(), &info) != 0) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = "FILE_SYSTEM",
+                      .what = absl::StrCat("the free disk space is not known: ",
+                                           strerror(errno)),
+                      .where = path,
+                      .fix = "check the state folder"});
+  }
+  return CheckedMul(static_cast<int64_t>(info.f_bavail),
+                    static_cast<int64_t>(info.f_frsize))
+      .value_or(std::numeric_limits<int64_t>::max());
+}
+
+std::unique_ptr<DiskSpace> NewDiskSpace(
+    std::string folder, int64_t reserve_bytes,
+    std::function<absl::StatusOr<int64_t>()> free_bytes) {
+  return std::make_unique<ReservedDiskSpace>(std::move(folder), reserve_bytes,
+                                             std::move(free_bytes));
+}
+
+std::unique_ptr<BlobStore> NewSpaceCheckingBlobStore(
+    std::unique_ptr<BlobStore> inner, DiskSpace& space) {
+  return std::make_unique<SpaceCheckingBlobStore>(std::move(inner), space);
+}
+
+}  // namespace edgekiln::cache
