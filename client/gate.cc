@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/option_values.h"
 #include "client/render/gate.h"
 #include "client/render/text.h"
 
@@ -155,11 +156,14 @@ absl::Status CheckMemoryNames(const Gates& gates,
   }
   for (const MemoryLimit& limit : gates.max_memory) {
     if (known.contains(limit.memory)) continue;
+    const std::string nearest =
+        NearestOf(limit.memory, {known.begin(), known.end()});
     return UsageError(
         absl::StrCat("no target has a memory '", limit.memory, "'"),
         absl::StrCat("--max-memory ", limit.memory, "=", limit.bytes),
         absl::StrCat("a memory of the target: ", absl::StrJoin(told, "; ")),
-        absl::StrCat("write for example --max-memory ", *known.begin(), "=",
+        absl::StrCat("write for example --max-memory ",
+                     nearest.empty() ? *known.begin() : nearest, "=",
                      limit.bytes));
   }
   return absl::OkStatus();

@@ -203,6 +203,8 @@ TEST(GateTest, AMemoryCountsWhereATargetHasIt) {
   EXPECT_EQ(detail.need,
             "a memory of the target: a: flash, dtcm, sram; b: flash, ram, "
             "sram");
+  const absl::Status typo = ApplyGates({.max_memory = {{"dtcn", 1}}}, reports);
+  EXPECT_TRUE(absl::StrContains(GetErrorDetail(typo)->fix, "dtcm=1")) << typo;
 }
 
 // A failed target may be the one that has it, and gets no gates.

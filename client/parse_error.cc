@@ -35,6 +35,33 @@ std::vector<std::string> CommandNames(const CLI::App& app) {
   return names;
 }
 
+// The commands below `app` that have that option, "edgekiln validate".
+std::vector<std::string> CommandsWith(const CLI::App& app,
+                                      const std::string& option) {
+  std::vector<std::string> commands;
+  for (const CLI::App* sub :
+       app.get_subcommands(std::function<bool(const CLI::App*)>{})) {
+    if (sub->get_option_no_throw(option) != nullptr) {
+      commands.push_back(FullName(sub));
+    }
+    for (std::string& below : CommandsWith(*sub, option)) {
+      commands.push_back(std::move(below));
+    }
+  }
+  return commands;
+}
+
+// What an option that `app` does not have may have been.
+std::string OptionHint(const CLI::App& app, const std::string& option) {
+  const std::string nearest = NearestOf(option, OptionNames(app));
+  if (!nearest.empty()) return absl::StrCat("did you mean ", nearest, "? ");
+  const CLI::App* root = &app;
+  while (root->get_parent() != nullptr) root = root->get_parent();
+  const std::vector<std::string> others = CommandsWith(*root, option);
+  if (others.empty()) return "";
+  return absl::StrCat("it is an option of ", absl::StrJoin(others, ", "), "; ");
+}
+
 }  // namespace
 
 const CLI::App* Reached(const CLI::App* app) {
@@ -55,11 +82,9 @@ absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
   const std::string bare = argument.substr(0, argument.find('='));
   const std::string help = absl::StrCat("see ", FullName(&app), " --help");
   if (is_option) {
-    const std::string nearest = NearestOf(bare, OptionNames(app));
-    return UsageError(
-        absl::StrCat("unknown option '", bare, "'"), FullName(&app), "",
-        nearest.empty() ? help
-                        : absl::StrCat("did you mean ", nearest, "? ", help));
+    return UsageError(absl::StrCat("unknown option '", bare, "'"),
+                      FullName(&app), "",
+                      absl::StrCat(OptionHint(app, bare), help));
   }
   const std::vector<std::string> commands = CommandNames(app);
   const std::string nearest = NearestOf(argument, commands);
