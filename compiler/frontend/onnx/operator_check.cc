@@ -104,9 +104,7 @@ class Check {
     if (!standard && node.domain() != kMicrosoftDomain) {
       return Verdict::kUnknown;
     }
-    if (standard && (node.op_type() == "If" || node.op_type() == "Loop")) {
-      return Verdict::kFine;
-    }
+    if (standard && IsControlFlow(node.op_type())) return Verdict::kFine;
     const auto [known, added] =
         verdicts_.try_emplace({node.op_type(), standard ? opset : 0});
     if (added) {
