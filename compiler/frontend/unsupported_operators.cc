@@ -1,8 +1,5 @@
 #include "compiler/frontend/unsupported_operators.h"
 
-#include <algorithm>
-#include <utility>
-
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -14,7 +11,7 @@ constexpr size_t kMaxNamed = 20;
 constexpr int kMaxNameBytes = 64;
 // Room for the words around a list, within kMaxErrorFieldBytes.
 constexpr size_t kMaxListBytes = kMaxErrorFieldBytes - 96;
-// A model with one name per node must not cost the square of that.
+// Enough to be counted.
 constexpr size_t kMaxKinds = 1000;
 
 std::string Counted(int64_t count, absl::string_view unit) {
@@ -36,17 +33,19 @@ absl::string_view FindAdvice(absl::Span<const Replacement> rows,
   return "";
 }
 
-void UnsupportedOperators::Add(const std::string& name, std::string place,
-                               std::string advice) {
-  if (count_++ == 0) first_place_ = std::move(place);
+void UnsupportedOperators::Add(const std::string& name,
+                               absl::FunctionRef<std::string()> place,
+                               absl::FunctionRef<std::string()> advice) {
+  if (count_++ == 0) first_place_ = place();
   const std::string shown = SanitizeText(name, kMaxNameBytes);
-  auto kind = std::find_if(kinds_.begin(), kinds_.end(),
-                           [&](const Kind& k) { return k.name == shown; });
-  if (kind == kinds_.end()) {
-    if (kinds_.size() == kMaxKinds) return;
-    kind = kinds_.insert(kinds_.end(), {shown, std::move(advice), 0});
+  const auto known = index_.find(shown);
+  if (known != index_.end()) {
+    ++kinds_[known->second].count;
+  } else if (kinds_.size() < kMaxKinds) {
+    index_.emplace(shown, kinds_.size());
+    kinds_.push_back(
+        {shown, kinds_.size() < kMaxNamed ? advice() : std::string(), 1});
   }
-  ++kind->count;
 }
 
 std::string UnsupportedOperators::What(absl::string_view unit) const {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 
@@ -26,8 +28,11 @@ absl::string_view FindAdvice(absl::Span<const Replacement> rows,
 // kMaxErrorFieldBytes.
 class UnsupportedOperators {
  public:
-  // One node or op of the model. `place` says which one.
-  void Add(const std::string& name, std::string place, std::string advice);
+  // One node or op of the model. `place` says which one, `advice` what to use
+  // instead, perhaps nothing; neither is asked more often than it is needed: a
+  // hostile model has a hundred thousand operators.
+  void Add(const std::string& name, absl::FunctionRef<std::string()> place,
+           absl::FunctionRef<std::string()> advice);
 
   bool empty() const { return kinds_.empty(); }
 
@@ -46,6 +51,7 @@ class UnsupportedOperators {
     int64_t count = 0;
   };
   std::vector<Kind> kinds_;  // In order of their first node.
+  absl::flat_hash_map<std::string, size_t> index_;  // Into kinds_, by name.
   std::string first_place_;
   int64_t count_ = 0;
 };

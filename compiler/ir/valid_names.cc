@@ -36,12 +36,13 @@ std::string ValidName(const std::string& name) {
 
 void MakeNamesValid(Graph& graph) {
   graph.name = ValidName(graph.name);
-  for (Op& op : graph.ops) op.name = ValidName(op.name);
-  const bool valid = std::all_of(
-      graph.tensors.begin(), graph.tensors.end(), [](const Tensor& tensor) {
-        return IsPlain(tensor.name) || ValidName(tensor.name) == tensor.name;
-      });
-  if (valid) return;
+  for (Op& op : graph.ops) {
+    if (!IsPlain(op.name)) op.name = ValidName(op.name);
+  }
+  if (std::all_of(graph.tensors.begin(), graph.tensors.end(),
+                  [](const Tensor& tensor) { return IsPlain(tensor.name); })) {
+    return;
+  }
   absl::flat_hash_set<std::string> taken;
   for (const Tensor& tensor : graph.tensors) taken.insert(tensor.name);
   for (Tensor& tensor : graph.tensors) {

@@ -10,6 +10,7 @@
 #include "compiler/frontend/onnx/model_error.h"
 #include "compiler/frontend/onnx/needed_nodes.h"
 #include "compiler/frontend/onnx/operator_check.h"
+#include "compiler/frontend/onnx/replacements.h"
 #include "compiler/frontend/onnx/type_check.h"
 
 namespace edgekiln::compiler::onnx_import {
@@ -135,9 +136,11 @@ absl::Status GraphWalk::ConvertOperator(const Node& node) {
                          node.op_type())
           : nullptr;
   if (entry == nullptr || node.opset() < entry->first_opset) {
-    // In the body of an If or Loop: elsewhere it was found at the beginning.
+    // In a body of control flow: elsewhere it was found at the beginning.
     EK_RETURN_IF_ERROR(CheckOperators(model_, opset_, Bodies::kInclude));
-    return node.Invalid("operator is not supported");
+    return node.Unsupported("operator is not supported",
+                            "the operators of docs/onnx_coverage.md",
+                            FindReplacement("", node.op_type()));
   }
   EK_RETURN_IF_ERROR(node.CheckAttributes(entry->attributes));
   EK_RETURN_IF_ERROR(CheckTypes(node, builder_));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "onnx/onnx_pb.h"
 
 // Which nodes of a graph or function count: the rest is not converted.
@@ -12,6 +13,12 @@ namespace edgekiln::compiler::onnx_import {
 
 inline bool IsDefaultDomain(const std::string& domain) {
   return domain.empty() || domain == "ai.onnx";
+}
+
+// Operators of the default domain that GraphWalk itself puts other nodes in
+// place of; they have no converter.
+inline bool IsControlFlow(absl::string_view op_type) {
+  return op_type == "If" || op_type == "Loop" || op_type == "Scan";
 }
 
 // Calls `use` with every value that a node reads, also from inside the graphs

@@ -104,9 +104,7 @@ class Check {
     if (!standard && node.domain() != kMicrosoftDomain) {
       return Verdict::kUnknown;
     }
-    if (standard && (node.op_type() == "If" || node.op_type() == "Loop")) {
-      return Verdict::kFine;
-    }
+    if (standard && IsControlFlow(node.op_type())) return Verdict::kFine;
     const auto [known, added] =
         verdicts_.try_emplace({node.op_type(), standard ? opset : 0});
     if (added) {
@@ -124,18 +122,17 @@ class Check {
     std::string name = standard
                            ? node.op_type()
                            : absl::StrCat(node.domain(), ".", node.op_type());
-    std::string advice;
-    if (verdict == Verdict::kTooOld) {
-      absl::StrAppend(&name, " of op set ", opset);
-      advice =
-          "it is another operator than today's; convert the model with "
-          "onnx.version_converter.convert_version(model, 13), or export it "
-          "again";
-    } else {
-      only_old_ = false;
-      advice = AdviceFor(node);
-    }
-    found_.Add(name, Node(node, opset).Label(), std::move(advice));
+    const bool old = verdict == Verdict::kTooOld;
+    if (old) absl::StrAppend(&name, " of op set ", opset);
+    only_old_ = only_old_ && old;
+    found_.Add(
+        name, [&] { return Node(node, opset).Label(); },
+        [&]() -> std::string {
+          if (!old) return AdviceFor(node);
+          return "it is another operator than today's; convert the model with "
+                 "onnx.version_converter.convert_version(model, 13), or export "
+                 "it again";
+        });
   }
 
   static std::string AdviceFor(const onnx::NodeProto& node) {

@@ -1,10 +1,11 @@
 #include "compiler/frontend/onnx/type_check.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
+#include "compiler/frontend/onnx/needed_nodes.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
@@ -47,6 +48,7 @@ constexpr absl::string_view kMakeFloat =
 constexpr absl::string_view kQuantize =
     "put a QuantizeLinear before it, or use the operator for floats";
 
+// Sorted by operator.
 constexpr Rule kRules[] = {
     {"Add", kAny, "*", true, ""},
     {"AveragePool", kFloat, "0", false,
@@ -117,6 +119,14 @@ constexpr Rule kRules[] = {
     {"Where", kAny, "12", true, ""},
 };
 
+constexpr bool IsSorted() {
+  for (size_t i = 1; i < std::size(kRules); ++i) {
+    if (!(kRules[i - 1].op_type < kRules[i].op_type)) return false;
+  }
+  return true;
+}
+static_assert(IsSorted());
+
 std::string NamesOf(int kinds) {
   std::string names;
   const auto add = [&](int kind, absl::string_view name) {
@@ -142,29 +152,33 @@ int Family(int kind) { return kind == kWide ? kByte : kind; }
 }  // namespace
 
 absl::Status CheckTypes(const Node& node, const Builder& builder) {
-  if (!node.proto().domain().empty() && node.proto().domain() != "ai.onnx") {
+  const auto* rule =
+      std::lower_bound(std::begin(kRules), std::end(kRules), node.op_type(),
+                       [](const Rule& r, absl::string_view op_type) {
+                         return r.op_type < op_type;
+                       });
+  if (rule == std::end(kRules) || rule->op_type != node.op_type() ||
+      !IsDefaultDomain(node.proto().domain())) {
     return absl::OkStatus();
   }
-  const auto* rule =
-      std::find_if(std::begin(kRules), std::end(kRules),
-                   [&](const Rule& r) { return r.op_type == node.op_type(); });
-  if (rule == std::end(kRules)) return absl::OkStatus();
+  const auto input = [&](int index, v1::ElementType type) {
+    return absl::StrCat("input ", index, " '", node.input(index), "' is ",
+                        v1::ElementType_Name(type));
+  };
   int first = -1;
+  v1::ElementType wanted = v1::ELEMENT_TYPE_UNSPECIFIED;
   for (int i = 0; i < node.num_inputs(); ++i) {
     if (!Covers(*rule, i) || !node.has_input(i)) continue;
     const TensorId id = builder.value(node.input(i));
     if (id == kNoTensor) continue;
     const v1::ElementType type = builder.tensor(id).type;
-    const auto input = [&](int index, v1::ElementType of) {
-      return absl::StrCat("input ", index, " '", node.input(index), "' is ",
-                          v1::ElementType_Name(of));
-    };
     if ((KindOf(type) & rule->kinds) == 0) {
       return node.Unsupported(input(i, type), NamesOf(rule->kinds), rule->fix);
     }
-    if (first < 0) first = i;
-    const v1::ElementType wanted =
-        builder.tensor(builder.value(node.input(first))).type;
+    if (first < 0) {
+      first = i;
+      wanted = type;
+    }
     if (rule->same && Family(KindOf(type)) != Family(KindOf(wanted))) {
       return node.Unsupported(
           absl::StrCat(input(i, type), ", ", input(first, wanted)),

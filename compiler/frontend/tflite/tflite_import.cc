@@ -34,9 +34,12 @@ absl::Status CheckOperators(const TfliteModelReader& reader) {
     if (ConverterOf(code) != nullptr) continue;
     const bool custom = code == tflite::BuiltinOperator::CUSTOM;
     const std::string name = reader.NameOf(op);
-    refused.Add(absl::StrCat(custom ? "custom op " : "", name),
-                OperatorPlace(static_cast<size_t>(i), name),
-                std::string(tflite_import::FindReplacement(name, custom)));
+    refused.Add(
+        absl::StrCat(custom ? "custom op " : "", name),
+        [&] { return OperatorPlace(static_cast<size_t>(i), name); },
+        [&] {
+          return std::string(tflite_import::FindReplacement(name, custom));
+        });
   }
   if (refused.empty()) return absl::OkStatus();
   return TfliteUnsupported(
