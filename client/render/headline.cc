@@ -77,9 +77,12 @@ class Groups {
 
 std::string LittleOnEngines(absl::string_view target, int64_t engine_macs,
                             int64_t macs, const std::string& reason) {
+  const std::string share = engine_macs == 0 ? "none"
+                            : engine_macs < macs / 100
+                                ? "less than 1 %"
+                                : Groups::Share(engine_macs, macs);
   return absl::StrCat(
-      target, " runs ",
-      engine_macs == 0 ? "none" : Groups::Share(engine_macs, macs),
+      target, " runs ", share,
       " of this network's MACs; the host does the rest: ", reason);
 }
 

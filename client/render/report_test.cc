@@ -146,6 +146,28 @@ memory      flash 96.1 KiB   RAM 2.0 KiB   SRAM peak 17 B
 )");
 }
 
+// One line for all layers that share a reason, however many there are.
+TEST(RenderReportTest, GroupsHostLayersByWhatTheirReasonsShare) {
+  auto report = Parse<v1::Report>(R"pb(
+    engines { name: "dla" }
+    engines { name: "host" host: true }
+    layers { id: "t" op: "tanh" engine: "host" reason: "no engine has tanh" }
+  )pb");
+  for (int i = 0; i < 9; ++i) {
+    auto& layer = *report.add_layers();
+    layer.set_id("c" + std::to_string(i));
+    layer.set_op("conv2d");
+    layer.set_engine("host");
+    layer.set_reason("dla needs batch 1 (here " + std::to_string(i + 2) + ")");
+  }
+  const std::string text = RenderReport(report, Style::Plain());
+  EXPECT_NE(text.find("on host     t: no engine has tanh\n"
+                      "on host     c0, c1, c2, c3, c4 and 4 more: dla needs "
+                      "batch 1\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
   const auto report = Parse<v1::Report>(R"pb(
     model_name: "net.onnx"

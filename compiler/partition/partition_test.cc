@@ -1,7 +1,10 @@
 #include "compiler/partition/partition.h"
 
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/error.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
@@ -57,6 +60,54 @@ return %y
   ASSERT_TRUE(detail.has_value()) << partition.status();
   EXPECT_EQ(detail->where, "tensor 'e'");
   EXPECT_EQ(detail->what, "a tensor of shape [1,0]");
+}
+
+// What is of one layer stands in parentheses: reports count by the rest.
+TEST(PartitionTest, ReasonsSayWhatTheEngineNeeds) {
+  const struct {
+    const char* x;
+    const char* weights;
+    int stride;
+    const char* y;
+    const char* reason;
+  } kCases[] = {
+      {"int8[1,4,4,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 1,
+       "int8[1,4,3,1] Q", "e runs conv2d"},
+      {"int8[1,4,4,1] Q", "int8[1,1,2,1] scale 1 zero 3 = constant [1, 2]", 1,
+       "int8[1,4,3,1] Q", "e needs symmetric weights"},
+      {"int8[1,4,4,1] Q",
+       "int8[2,1,1,1] axis 0 scale [1, 2] zero [0, 3] = constant [1, 2]", 1,
+       "int8[1,4,4,2] Q", "e needs symmetric weights"},
+      {"uint8[1,4,4,1] Q", "uint8[1,1,2,1] Q = constant [1, 2]", 1,
+       "uint8[1,4,3,1] Q", "e needs int8 tensors (x is uint8)"},
+      {"int8[1,4,4,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 2,
+       "int8[1,2,2,1] Q", "e needs strides up to 1 (here 2)"},
+      {"int8[1,4,9,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 1,
+       "int8[1,4,8,1] Q", "e needs extents up to 8 (x has 9)"},
+      {"int8[2,4,4,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 1,
+       "int8[2,4,3,1] Q", "e needs batch 1 (here 2)"},
+      {"int8[1,4,4,1] Q", "int8[1,1,4,1] Q = constant [1, 2, 3, 4]", 1,
+       "int8[1,4,1,1] Q", "e needs kernels up to 3 (here 1x4)"},
+  };
+  v1::Capabilities engine = PoolingEngine(v1::OpPattern::CONV2D);
+  v1::OpPattern& pattern = *engine.mutable_engines(0)->mutable_patterns(0);
+  pattern.set_max_kernel(3);
+  pattern.set_max_stride(1);
+  pattern.set_max_extent(8);
+  pattern.set_per_channel(true);
+  for (const auto& test : kCases) {
+    const std::string text = absl::StrReplaceAll(
+        absl::StrCat("%x : ", test.x, " = input\n%w : ", test.weights,
+                     "\n%y : ", test.y,
+                     " = conv2d(%x, %w) {window {stride_h S stride_w S "
+                     "dilation_h 1 dilation_w 1}} id y\nreturn %y\n"),
+        {{" Q", " scale 1 zero 0"}, {" S", absl::StrCat(" ", test.stride)}});
+    const auto graph = ParseGraph(text);
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    const auto partition = PartitionGraph(*graph, engine);
+    ASSERT_TRUE(partition.ok()) << partition.status();
+    EXPECT_EQ(partition->placements(0).reason(), test.reason);
+  }
 }
 
 TEST(PartitionTest, ARoundingThatTheEngineLacksIsTheHosts) {

@@ -103,11 +103,17 @@ std::string TextOf(const v1::ErrorDetail& error) {
 void ExpectConsistent(const v1::Report& report) {
   int64_t cycles = 0;
   int64_t macs = 0;
+  int64_t host_cycles = 0;
+  int64_t host_macs = 0;
   ASSERT_GT(report.layers_size(), 0);
   for (const v1::Report::Layer& layer : report.layers()) {
     SCOPED_TRACE(layer.id());
     cycles += layer.cycles();
     macs += layer.macs();
+    if (layer.engine() == "host") {
+      host_cycles += layer.cycles();
+      host_macs += layer.macs();
+    }
     EXPECT_FALSE(layer.id().empty());
     EXPECT_FALSE(layer.op().empty());
     EXPECT_FALSE(layer.engine().empty());
@@ -122,6 +128,8 @@ void ExpectConsistent(const v1::Report& report) {
   EXPECT_GT(totals.cycles(), 0);
   EXPECT_EQ(cycles, totals.cycles());
   EXPECT_EQ(macs, totals.macs());
+  EXPECT_EQ(host_cycles, totals.host_cycles());
+  EXPECT_EQ(macs - host_macs, totals.engine_macs());
   EXPECT_GT(totals.latency_ms(), 0);
   EXPECT_GT(totals.dma_bytes_read(), 0);
   EXPECT_GT(totals.dma_bytes_written(), 0);

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 #include "tests/e2e/networks.h"
@@ -123,6 +124,38 @@ TEST_F(StageCacheTest, AnotherSramRunsOnlyWhatFollowsTiling) {
             (std::vector<std::string>{"import", "partition", "set_io",
                                       "simplify", "synthesize_data"}));
   EXPECT_LE(other.memory().sram_peak_bytes(), 90'000);
+}
+
+class HostShareTest : public ClusterTest {};
+
+// Asymmetric weights: what the target lacks is the first thing one reads.
+TEST_F(HostShareTest, AUint8NetworkSaysWhatTheTargetLacks) {
+  constexpr char kModel[] = "models/mobilenet_v1_0.25_128_uint8.tflite";
+  EK_REQUIRE_SHARED(kModel);
+  const std::string model = SharedPath(kModel);
+  constexpr char kTarget[] = "dla-64-o-512k";
+  const v1::Report report = ReportOf(cluster().Cli(
+      {"profile", model, "--target", kTarget, "--json", "--quiet"}));
+  ExpectConsistent(report);
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+  int convolutions = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    if (layer.engine() != "host" || layer.macs() == 0) continue;
+    EXPECT_EQ(layer.reason(), "dla needs symmetric weights") << layer.id();
+    ++convolutions;
+  }
+  EXPECT_EQ(convolutions, 28);
+  for (const char* command : {"profile", "inspect"}) {
+    const Outcome outcome =
+        cluster().Cli({command, model, "--target", kTarget});
+    EXPECT_TRUE(absl::StartsWith(
+        outcome.out,
+        "dla-64-o-512k runs less than 1 % of this network's MACs; the host "
+        "does the "
+        "rest: dla needs symmetric weights (conv2d, depthwise_conv2d: 28 "
+        "layers, "))
+        << outcome;
+  }
 }
 
 }  // namespace
