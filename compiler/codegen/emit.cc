@@ -370,7 +370,7 @@ class Emitter {
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
                                        const v1::TilingPlan& plan,
                                        const v1::Machine& machine) {
-  EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
+  EK_ASSIGN_OR_RETURN(Graph graph, GraphFromProto(partition.graph()));
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
@@ -378,7 +378,7 @@ absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
   EK_ASSIGN_OR_RETURN(EmitResult result,
                       Emitter(graph, partition, plan, machine, memories).Run());
   EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
-                      IoConversionCycles(graph, machine));
+                      IoConversionCycles(std::move(graph), machine));
   return result;
 }
 

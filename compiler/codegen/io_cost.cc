@@ -28,23 +28,22 @@ absl::StatusOr<int64_t> CyclesOf(const std::vector<v1::OpAttributes>& ops,
 
 }  // namespace
 
-absl::StatusOr<int64_t> IoConversionCycles(const Graph& graph,
+absl::StatusOr<int64_t> IoConversionCycles(Graph graph,
                                            const v1::Machine& machine) {
-  Graph integer = graph;  // Constants stay shared.
-  UseIntegerPorts(integer);
+  UseIntegerPorts(graph);
   int64_t sum = 0;
-  for (const ConvertedPort& port : integer.converted_inputs) {
-    const Tensor& tensor = integer.tensors[integer.inputs[port.port]];
+  for (const ConvertedPort& port : graph.converted_inputs) {
+    const Tensor& tensor = graph.tensors[graph.inputs[port.port]];
     EK_ASSIGN_OR_RETURN(const int64_t cycles,
                         CyclesOf(InputConversions(tensor, port),
                                  tensor.num_elements(), machine));
     sum += cycles;
   }
   std::set<TensorId> counted;  // A tensor may be several outputs.
-  for (const ConvertedPort& port : integer.converted_outputs) {
-    const TensorId id = integer.outputs[port.port];
+  for (const ConvertedPort& port : graph.converted_outputs) {
+    const TensorId id = graph.outputs[port.port];
     if (!counted.insert(id).second) continue;
-    const Tensor& tensor = integer.tensors[id];
+    const Tensor& tensor = graph.tensors[id];
     EK_ASSIGN_OR_RETURN(const int64_t cycles,
                         CyclesOf(OutputConversions(tensor, port),
                                  tensor.num_elements(), machine));

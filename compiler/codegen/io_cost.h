@@ -13,7 +13,7 @@ namespace edgekiln::compiler {
 // IO_FLOAT, in cycles of Machine.clock_hz, whichever form the graph has. Host
 // and engines take turns, so that the cycles of the two forms of a network
 // differ by exactly this.
-absl::StatusOr<int64_t> IoConversionCycles(const Graph& graph,
+absl::StatusOr<int64_t> IoConversionCycles(Graph graph,
                                            const v1::Machine& machine);
 
 }  // namespace edgekiln::compiler

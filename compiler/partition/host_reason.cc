@@ -1,10 +1,10 @@
 #include "compiler/partition/host_reason.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "compiler/passes/op_traits.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -71,20 +71,31 @@ std::string HostReasons::ForTranspose(const Op& op) const {
 }
 
 std::string HostReasons::ForQuantize(const Op& op) const {
-  const Tensor& read = graph_.tensors[op.inputs[0]];
-  const int32_t producer = producers_[op.inputs[0]];
-  if (IsInput(op.inputs[0])) {
-    for (const int32_t reader : readers_[op.inputs[0]]) {
-      const Op& other = graph_.ops[reader];
-      if (other.attributes.has_quantize()) continue;
-      return absl::StrCat("the input stays ", TypeName(read.type),
-                          ": a layer reads its real values (", other.id, ")");
-    }
-    return absl::StrCat("converts the model's input (", read.name, ")");
+  TensorId from = op.inputs[0];
+  while (producers_[from] >= 0 && ChoosesValues(graph_.ops[producers_[from]])) {
+    from = graph_.ops[producers_[from]].inputs[0];
   }
-  if (producer < 0 || read.quantization.has_value()) return "";
-  return absl::StrCat("converts what a layer computes as real values (",
-                      graph_.ops[producer].id, ")");
+  const Tensor& read = graph_.tensors[from];
+  if (!IsInput(from)) {
+    if (producers_[from] < 0 || read.quantization.has_value()) return "";
+    return absl::StrCat("converts what a layer computes as real values (",
+                        graph_.ops[producers_[from]].id, ")");
+  }
+  const std::string stays =
+      absl::StrCat("the input stays ", TypeName(read.type), ": ");
+  for (const int32_t reader : readers_[from]) {
+    const Op& other = graph_.ops[reader];
+    if (!other.attributes.has_quantize() && !other.attributes.has_cast() &&
+        !ChoosesValues(other)) {
+      return absl::StrCat(stays, "a layer reads its real values (", other.id,
+                          ")");
+    }
+  }
+  if (readers_[from].size() > 1) {
+    return absl::StrCat(stays, "layers round it in several ways (", read.name,
+                        ")");
+  }
+  return absl::StrCat("converts the model's input (", read.name, ")");
 }
 
 std::string HostReasons::ForDequantize(const Op& op) const {

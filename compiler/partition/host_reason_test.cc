@@ -58,6 +58,23 @@ return %y
 return %q, %s
 )",
      "q", "the input stays float32: a layer reads its real values (s)"},
+    {"InputBehindMoves",
+     R"(
+%x : float32[2] = input
+%r : float32[1,2] = reshape(%x) id r
+%q : int8[1,2] scale 1 zero 0 = quantize(%r) id q
+%s : float32[2] = softmax(%x) {beta 1} id s
+return %q, %s
+)",
+     "q", "the input stays float32: a layer reads its real values (s)"},
+    {"InputOfSeveralRoundings",
+     R"(
+%x : float32[2] = input
+%q : int8[2] scale 1 zero 0 = quantize(%x) id q
+%p : int8[2] scale 2 zero 0 = quantize(%x) id p
+return %q, %p
+)",
+     "q", "the input stays float32: layers round it in several ways (x)"},
     {"InputThatTheHostConverts",
      R"(
 %x : float32[2] = input
@@ -90,7 +107,8 @@ return %d
 )",
      "d", "converts the model's output (d)"},
     {"OtherOps",
-     "%x : float32[2] = input %s : float32[2] = softmax(%x) {beta 1} id s return %s",
+     "%x : float32[2] = input %s : float32[2] = softmax(%x) {beta 1} id s "
+     "return %s",
      "s", ""},
 };
 

@@ -118,9 +118,7 @@ absl::Status AddPlacements(const compiler::Graph& deployed,
     if (found == placed.end()) {
       // The only layers that compiling removes.
       layer.set_engine("caller");
-      layer.set_reason(
-          "converts an input or output: no work of the chip "
-          "unless --io float");
+      layer.set_reason("the caller converts (with --io float: the host)");
       continue;
     }
     const v1::Partition::Placement& placement = *found->second;

@@ -10,15 +10,20 @@ namespace edgekiln::server {
 using compiler::Graph;
 using compiler::InterpreterOptions;
 
+absl::StatusOr<Graph> GraphOf(const v1::Graph& stored) {
+  absl::StatusOr<Graph> graph = compiler::GraphFromProto(stored);
+  if (graph.ok()) return graph;
+  return absl::InternalError(absl::StrCat("a stage was handed a bad graph: ",
+                                          graph.status().message()));
+}
+
 absl::StatusOr<std::shared_ptr<const Graph>> GraphInput(
     const StageInputs& inputs) {
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<Graph>> {
     EK_ASSIGN_OR_RETURN(const v1::Graph proto,
                         inputs.Parse<v1::Graph>("graph"));
-    absl::StatusOr<Graph> graph = compiler::GraphFromProto(proto);
-    if (graph.ok()) return std::make_shared<Graph>(*std::move(graph));
-    return absl::InternalError(absl::StrCat("a stage was handed a bad graph: ",
-                                            graph.status().message()));
+    EK_ASSIGN_OR_RETURN(Graph graph, GraphOf(proto));
+    return std::make_shared<Graph>(std::move(graph));
   };
   return inputs.Prepared<Graph>({"graph"}, "", read);
 }

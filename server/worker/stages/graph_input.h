@@ -20,6 +20,9 @@ namespace edgekiln::server {
 absl::StatusOr<std::shared_ptr<const compiler::Graph>> GraphInput(
     const StageInputs& inputs);
 
+// The same of what was read. INTERNAL for a bad graph.
+absl::StatusOr<compiler::Graph> GraphOf(const v1::Graph& stored);
+
 // The reference, ready to compute `graph`, which is the input "graph".
 absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
     const StageInputs& inputs, const compiler::Graph& graph,

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "base/status_macros.h"
@@ -6,20 +7,34 @@
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {
+namespace {
+
+// Without such an op, as in every integer model, there is nothing to look for.
+bool HasConversions(const v1::Graph& graph) {
+  return std::any_of(graph.ops().begin(), graph.ops().end(),
+                     [](const v1::Op& op) {
+                       return op.attributes().has_quantize() ||
+                              op.attributes().has_dequantize();
+                     });
+}
+
+}  // namespace
 
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
-  compiler::Graph graph = *read;  // Constants stay shared.
+  EK_ASSIGN_OR_RETURN(const v1::Graph stored, inputs.Parse<v1::Graph>("graph"));
   StageOutput output;
-  if (!compiler::SetIoForm(options.io(), graph)) {
-    // The same bytes: what follows finds its results under the same keys.
-    EK_ASSIGN_OR_RETURN(const absl::string_view same, inputs.One("graph"));
-    output.Add("graph", std::string(same));
-    return output;
+  if (HasConversions(stored)) {
+    EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphOf(stored));
+    if (compiler::SetIoForm(options.io(), graph)) {
+      EK_RETURN_IF_ERROR(compiler::VerifyGraph(graph), "inputs and outputs");
+      output.Add("graph", compiler::GraphToProto(graph));
+      return output;
+    }
   }
-  EK_RETURN_IF_ERROR(compiler::VerifyGraph(graph), "inputs and outputs");
-  output.Add("graph", compiler::GraphToProto(graph));
+  // The same bytes: what follows finds its results under the same keys.
+  EK_ASSIGN_OR_RETURN(const absl::string_view same, inputs.One("graph"));
+  output.Add("graph", std::string(same));
   return output;
 }
 
