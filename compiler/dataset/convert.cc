@@ -37,8 +37,9 @@ absl::StatusOr<std::vector<const v1::InputTransform*>> MatchTransforms(
   std::vector<std::string> names;
   for (const v1::TensorType& type : inputs.types) names.push_back(type.name());
   for (const v1::InputTransform& transform : options.transforms()) {
-    size_t index = 0;
-    if (!transform.input().empty() || names.size() != 1) {
+    const auto only = OnlyInput(names, inputs.is_state);
+    size_t index = only.value_or(0);
+    if (!transform.input().empty() || !only) {
       index = static_cast<size_t>(
           std::find(names.begin(), names.end(), transform.input()) -
           names.begin());
@@ -131,6 +132,16 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   }
   job.type = job.conversion ? job.conversion->source() : inputs.types[input];
   const v1::TensorType& type = job.type;
+  if (stored.name.empty()) {
+    const auto elements = CheckedProduct(SampleShape(type));
+    const auto element = NpyTypeOf(type.element_type());
+    const auto bytes = elements && element
+                           ? CheckedMul(*elements, NpyTypeBytes(*element))
+                           : std::nullopt;
+    if (!bytes) return absl::InternalError("size of a state");
+    job.sample_bytes = *bytes;
+    return job;
+  }
   LayoutQuestion question;
   question.input = type.name();
   question.stored_shape.assign(stored.values.shape.begin() + 1,
@@ -187,6 +198,12 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
   const NpyArray& values = job.stored->values;
   const int64_t bytes = NpyTypeBytes(values.type);
   char* to = out.data();
+  if (job.stored->name.empty()) {
+    for (; to < out.data() + out.size(); to += writer->element_bytes()) {
+      EK_RETURN_IF_ERROR(writer->Write(0, to), "state");
+    }
+    return absl::OkStatus();
+  }
   for (int64_t s = first; s < first + count; ++s) {
     const int64_t base = s * job.stored_elements;
     for (size_t i = 0; i < job.layout.source.size(); ++i) {
@@ -393,6 +410,9 @@ ModelInputs InputsOf(const v1::Graph& graph) {
   ModelInputs inputs;
   for (int port = 0; port < graph.inputs_size(); ++port) {
     const int32_t input = graph.inputs(port);
+    inputs.is_state.push_back(
+        std::any_of(graph.states().begin(), graph.states().end(),
+                    [&](const v1::State& s) { return s.input() == input; }));
     inputs.grids.push_back(GridOfInput(graph, port));
     inputs.types.push_back(graph.tensors(input).type());
     inputs.is_nchw.push_back(AllReaders(graph, input, TurnsToNhwc));
@@ -415,10 +435,11 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
     question.input_names.push_back(type.name());
     question.network_shapes.push_back(SampleShape(type));
   }
+  question.is_state = inputs.is_state;
+  const auto only = OnlyInput(question.input_names, inputs.is_state);
   question.labels_optional = options.raw();
-  question.input_was_named = transforms.size() == 1 &&
-                             transforms[0] != nullptr &&
-                             !transforms[0]->input().empty();
+  question.input_was_named = only && transforms[*only] != nullptr &&
+                             !transforms[*only]->input().empty();
   EK_ASSIGN_OR_RETURN(const DataSet set, LoadDataSet(files, question),
                       "converting data");
   ConvertedData out;

@@ -422,6 +422,26 @@ TEST(ConvertTest, InputsAndDataNeedEachOther) {
       "DATA_INVALID");
 }
 
+TEST(ConvertTest, StatesBeginAsZero) {
+  v1::TensorType state = Type(v1::INT8, {1, 2}, 0.5f, 3);
+  state.set_name("h");
+  const ModelInputs inputs{.types = {state, Type(v1::FLOAT32, {1, 1})},
+                           .is_nchw = {false, false},
+                           .is_state = {true, false}};
+  const std::string npz = Npz({{"x", F32({2, 1}, {4, 5})}});
+  for (const bool raw : {false, true}) {
+    v1::ConvertDataOptions options;
+    options.set_chunk_samples(16);
+    options.set_raw(raw);
+    // Without a name: the only input that is no state.
+    if (!raw) options.add_transforms()->add_scale(1);
+    const auto data = ConvertDataSet(options, {absl::string_view(npz)}, inputs);
+    ASSERT_TRUE(data.ok()) << data.status();
+    EXPECT_EQ(data->chunks[0].arrays(0).data(), "\x03\x03\x03\x03");
+    EXPECT_EQ(data->chunks[0].arrays(1).data().size(), 8u);
+  }
+}
+
 TEST(ConvertTest, NoLabelsIfNoSampleHasOne) {
   v1::ConvertDataOptions options;
   options.set_chunk_samples(2);

@@ -25,6 +25,10 @@ constexpr char kSamples[] = "x";
 constexpr char kLabels[] = "y";
 constexpr char kUnnamed[] = "arr_0";
 
+bool IsState(const std::vector<bool>& is_state, size_t input) {
+  return input < is_state.size() && is_state[input];
+}
+
 absl::Status Bad(ErrorDetail detail) {
   if (detail.reason.empty()) detail.reason = "DATA_INVALID";
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
@@ -152,6 +156,7 @@ class NpzLoader {
   absl::StatusOr<DataSet> Load() {
     EK_RETURN_IF_ERROR(Inspect(), "data set");
     for (StoredArray& array : set_.arrays) {
+      if (array.name.empty()) continue;
       EK_ASSIGN_OR_RETURN(array.scale, Factors(array.name, "_scale", 1),
                           "data set");
       EK_ASSIGN_OR_RETURN(array.offset, Factors(array.name, "_offset", 0),
@@ -172,13 +177,19 @@ class NpzLoader {
   // headers.
   absl::Status Inspect() {
     const absl::Span<const std::string> names = question_.input_names;
+    const auto only = OnlyInput(names, question_.is_state);
     for (size_t i = 0; i < names.size(); ++i) {
       StoredArray array;
       array.name = names[i];
-      if (names.size() == 1) {
-        EK_ASSIGN_OR_RETURN(array.name, ArrayOfOnlyInput(names[i]), "data set");
+      if (only == i) {
+        EK_ASSIGN_OR_RETURN(array.name, ArrayOfOnlyInput(names[i], i),
+                            "data set");
       } else if (!file_.Has(array.name)) {
-        return Missing(names[i], absl::StrCat("an array '", names[i], "'"));
+        if (!IsState(question_.is_state, i)) {
+          return Missing(names[i], absl::StrCat("an array '", names[i], "'"));
+        }
+        set_.arrays.emplace_back();
+        continue;
       }
       EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(array.name),
                           "data set");
@@ -190,6 +201,9 @@ class NpzLoader {
             absl::StrCat("array ", array.name));
       }
       set_.arrays.push_back(std::move(array));
+    }
+    if (set_.samples == 0) {
+      return Missing(names[0], "an array for at least one input");
     }
     return InspectLabels();
   }
@@ -222,11 +236,12 @@ class NpzLoader {
 
   // The array of the input's name if it fits, then `x`, then what numpy calls
   // an array that was given no name.
-  absl::StatusOr<std::string> ArrayOfOnlyInput(const std::string& input) const {
+  absl::StatusOr<std::string> ArrayOfOnlyInput(const std::string& input,
+                                               size_t index) const {
     const bool named = file_.Has(input);
     const bool other = file_.Has(kSamples) && input != kSamples;
-    if (named && (!other || !Fits(kSamples))) return input;
-    if (named && Fits(input)) {
+    if (named && (!other || !Fits(kSamples, index))) return input;
+    if (named && Fits(input, index)) {
       if (GoesWithSamples(input) && !question_.input_was_named) {
         return Ambiguous(input);
       }
@@ -238,12 +253,13 @@ class NpzLoader {
     return Missing(input, absl::StrCat("an array 'x' or '", input, "'"));
   }
 
-  // Whether samples of the array could be the only input's.
-  bool Fits(const std::string& name) const {
+  // Whether samples of the array could be those of input `index`.
+  bool Fits(const std::string& name, size_t index) const {
     const absl::StatusOr<NpyInfo> info = file_.Inspect(name);
     if (!info.ok() || info->shape.empty() || info->shape[0] == 0) return false;
     return question_.network_shapes.empty() ||
-           CheckStoredSize(name, info->shape, question_.network_shapes[0]).ok();
+           CheckStoredSize(name, info->shape, question_.network_shapes[index])
+               .ok();
   }
 
   // Whether the array could be the labels or a factor of the array `x`.
@@ -298,10 +314,20 @@ absl::StatusOr<DataSet> LoadNpz(absl::string_view bytes,
   return NpzLoader(file, question).Load();
 }
 
-// As InspectNpz(), of IDX files.
+// The input that a file of one array feeds.
+absl::StatusOr<size_t> InputOfOneArray(const DataSetQuestion& question) {
+  const auto only = OnlyInput(question.input_names, question.is_state);
+  if (only) return *only;
+  return Bad({.what = absl::StrCat("model has ", question.input_names.size(),
+                                   " inputs, such a file feeds one"),
+              .fix = "use an .npz with one array per input"});
+}
+
+// By the headers, as NpzLoader::Inspect().
 absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
-                             const DataSetQuestion& question, DataSet& set) {
-  const StoredArray& images = set.arrays[0];
+                             const DataSetQuestion& question, size_t input,
+                             DataSet& set) {
+  const StoredArray& images = set.arrays[input];
   EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(files[0], images.name));
   if (info.shape.size() == 1 && files.size() == 2) {
     return Bad({.what = "the first IDX file holds labels",
@@ -310,8 +336,8 @@ absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
   }
   EK_RETURN_IF_ERROR(CheckSamples(images.name, info.shape, set.samples));
   if (!question.network_shapes.empty()) {
-    EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[0], info.shape,
-                                       question.network_shapes[0]));
+    EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[input], info.shape,
+                                       question.network_shapes[input]));
   }
   if (files.size() != 2) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const NpyInfo labels, InspectIdx(files[1], kIdxLabels));
@@ -320,16 +346,12 @@ absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
 
 absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
                                 const DataSetQuestion& question) {
-  if (question.input_names.size() != 1) {
-    return Bad({.what = absl::StrCat("model has ", question.input_names.size(),
-                                     " inputs, an IDX pair feeds one"),
-                .fix = "use an .npz with one array per input"});
-  }
+  EK_ASSIGN_OR_RETURN(const size_t input, InputOfOneArray(question));
   DataSet set;
-  set.arrays.emplace_back();
-  StoredArray& images = set.arrays[0];
+  set.arrays.resize(question.input_names.size());
+  StoredArray& images = set.arrays[input];
   images.name = "IDX images";
-  EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, set), "data set");
+  EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, input, set), "data set");
   EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name),
                       "data set");
   if (files.size() == 2) {
@@ -344,21 +366,18 @@ absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
 // A file of samples and perhaps one of labels.
 absl::StatusOr<DataSet> LoadNpy(absl::Span<const absl::string_view> files,
                                 const DataSetQuestion& question) {
-  if (question.input_names.size() != 1) {
-    return Bad({.what = absl::StrCat("model has ", question.input_names.size(),
-                                     " inputs, an .npy file feeds one"),
-                .fix = "use an .npz with one array per input"});
-  }
+  EK_ASSIGN_OR_RETURN(const size_t input, InputOfOneArray(question));
   DataSet set;
-  StoredArray& array = set.arrays.emplace_back();
+  set.arrays.resize(question.input_names.size());
+  StoredArray& array = set.arrays[input];
   array.name = kSamples;
   EK_ASSIGN_OR_RETURN(array.values, ParseNpy(files[0], array.name), "data set");
   EK_RETURN_IF_ERROR(CheckSamples(array.name, array.values.shape, set.samples),
                      "data set");
   if (!question.network_shapes.empty()) {
     EK_RETURN_IF_ERROR(
-        CheckStoredSize(question.input_names[0], array.values.shape,
-                        question.network_shapes[0]),
+        CheckStoredSize(question.input_names[input], array.values.shape,
+                        question.network_shapes[input]),
         "data set");
   }
   if (files.size() == 1) return set;
@@ -370,6 +389,17 @@ absl::StatusOr<DataSet> LoadNpy(absl::Span<const absl::string_view> files,
 }
 
 }  // namespace
+
+std::optional<size_t> OnlyInput(absl::Span<const std::string> input_names,
+                                const std::vector<bool>& is_state) {
+  std::optional<size_t> only;
+  for (size_t i = 0; i < input_names.size(); ++i) {
+    if (IsState(is_state, i)) continue;
+    if (only) return std::nullopt;
+    only = i;
+  }
+  return only;
+}
 
 absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
                                     const DataSetQuestion& question) {

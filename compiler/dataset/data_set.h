@@ -18,7 +18,7 @@ namespace edgekiln::compiler {
 
 // real = value * scale[c] + offset[c], where c is the channel as stored.
 struct StoredArray {
-  std::string name;
+  std::string name;                  // Empty: nothing was stored for a state.
   NpyArray values;                   // At least one dimension and one sample.
   std::vector<double> scale = {1};   // 1 or C values, finite.
   std::vector<double> offset = {0};  // 1 or C values, finite.
@@ -37,6 +37,9 @@ inline constexpr int64_t kMaxEmptySamples = int64_t{1} << 16;
 // What a data set is read for.
 struct DataSetQuestion {
   std::vector<std::string> input_names;
+  // Inputs that may be without an array: states, which begin as zero. Empty:
+  // none.
+  std::vector<bool> is_state = {};
   // SampleShape() of each input, or empty: not known. A data set whose samples
   // cannot have come from them is refused before any values are unpacked.
   std::vector<std::vector<int64_t>> network_shapes = {};
@@ -45,6 +48,10 @@ struct DataSetQuestion {
   // An array "y" that cannot be labels is left alone.
   bool labels_optional = false;
 };
+
+// Index of the only input that is no state; empty if there are several or none.
+std::optional<size_t> OnlyInput(absl::Span<const std::string> input_names,
+                                const std::vector<bool>& is_state);
 
 // Reads one .npz, or samples optionally followed by labels, both as .npy or
 // both as IDX (also gzip).

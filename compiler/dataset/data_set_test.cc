@@ -19,6 +19,7 @@ struct SetCase {
   std::vector<std::vector<int64_t>> shapes = {};
   bool input_was_named = false;
   bool labels_optional = false;
+  std::vector<bool> is_state = {};
 };
 
 std::string DescribeSet(const absl::StatusOr<DataSet>& set) {
@@ -40,6 +41,7 @@ TEST_P(DataSetTest, Gives) {
                                              GetParam().files.end());
   EXPECT_EQ(DescribeSet(LoadDataSet(
                 files, {.input_names = GetParam().inputs,
+                        .is_state = GetParam().is_state,
                         .network_shapes = GetParam().shapes,
                         .input_was_named = GetParam().input_was_named,
                         .labels_optional = GetParam().labels_optional})),
@@ -206,6 +208,47 @@ const SetCase kSetCases[] = {
      {{1}},
      false,
      true},
+    // States begin as zero where nothing is stored.
+    {"XBesideAState",
+     {Npz({{"x", kX}, {"y", kX}})},
+     {"h", "in"},
+     "2 samples;  *1 +0 x *1 +0 y97 y98",
+     {{5}, {1}},
+     false,
+     false,
+     {true, false}},
+    {"StateThatIsStored",
+     {Npz({{"x", kX}, {"h", kX}})},
+     {"h", "in"},
+     "2 samples; h *1 +0 x *1 +0",
+     {{1}, {1}},
+     false,
+     false,
+     {true, false}},
+    {"IdxBesideAState",
+     {IdxImages()},
+     {"h", "in"},
+     "2 samples;  *1 +0 IDX images *1 +0",
+     {{5}, {1, 2}},
+     false,
+     false,
+     {true, false}},
+    {"NpyBesideAState",
+     {EncodeNpy(kX)},
+     {"in", "h"},
+     "2 samples; x *1 +0  *1 +0",
+     {{1}, {5}},
+     false,
+     false,
+     {false, true}},
+    {"NothingButStates",
+     {Npz({{"x", kX}})},
+     {"h"},
+     "DATA_ARRAY_MISSING",
+     {{1}},
+     false,
+     false,
+     {true}},
     // Extents of 0.
     {"SamplesWithoutElements",
      {Npz({{"x", Bytes({3, 0}, "")}})},
