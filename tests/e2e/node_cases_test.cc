@@ -45,7 +45,10 @@ NpyArray Sample(const Tensor& tensor) {
     if (dtype.type == tensor.type) array.dtype = dtype.name;
   }
   array.shape = tensor.shape;
-  array.shape.insert(array.shape.begin(), 1);
+  // A batch of 1 is the axis of samples; else that comes in front.
+  if (array.shape.size() < 2 || array.shape[0] != 1) {
+    array.shape.insert(array.shape.begin(), 1);
+  }
   array.data = std::string(*tensor.data);
   return array;
 }
