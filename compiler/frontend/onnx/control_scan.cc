@@ -112,6 +112,8 @@ absl::Status GraphWalk::ConvertScan(const Node& node) {
   EK_RETURN_IF_ERROR(CheckOutputs(node, scans.size()));
   const int64_t rounds = builder_.shape(scanned[0].x)[scanned[0].axis];
   for (int64_t round = 0; round < rounds; ++round) {
+    EK_RETURN_IF_ERROR(
+        CountInlined(node, 0, static_cast<int64_t>(scanned.size())));
     std::vector<TensorId> inputs = carried;
     for (size_t i = 0; i < scanned.size(); ++i) {
       EK_ASSIGN_OR_RETURN(const TensorId slice,
