@@ -54,17 +54,39 @@ T Quotient(T a, T b) {
   }
 }
 
+// The remainder has the sign of `a`.
+template <typename T>
+T TruncRemainder(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::fmod(a, b);  // Exact by IEEE 754.
+  } else {
+    if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
+    return static_cast<T>(a % b);
+  }
+}
+
 // The remainder has the sign of `b`.
 template <typename T>
 T FloorRemainder(T a, T b) {
-  T rest = 0;
-  if constexpr (std::is_floating_point_v<T>) {
-    rest = std::fmod(a, b);  // Exact by IEEE 754.
-  } else {
-    if (b == 0 || (std::is_signed_v<T> && b == static_cast<T>(-1))) return 0;
-    rest = static_cast<T>(a % b);
-  }
+  const T rest = TruncRemainder(a, b);
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
+}
+
+// `a` moved left or right by `bits`, which count as unsigned; beyond the width
+// nothing is left but the sign.
+template <typename T>
+T ShiftedLeft(T a, T bits) {
+  constexpr auto kWidth = 8 * sizeof(T);
+  const auto by = static_cast<uint64_t>(bits);
+  return by < kWidth ? static_cast<T>(static_cast<uint64_t>(a) << by) : T{0};
+}
+
+template <typename T>
+T ShiftedRight(T a, T bits) {
+  constexpr auto kWidth = 8 * sizeof(T);
+  const auto by = static_cast<uint64_t>(bits);
+  return static_cast<T>(a >> (by < kWidth ? by : kWidth - 1) >>
+                        (by < kWidth ? 0 : 1));
 }
 
 template <typename T>

@@ -19,6 +19,25 @@ absl::Status Apply(Inputs inputs, const MutableTensorView& output, const F& f) {
   return absl::OkStatus();
 }
 
+// Functions of the bits of integers.
+template <typename T>
+absl::Status Bits(const B& op, Inputs inputs, const MutableTensorView& output) {
+  switch (op.function()) {
+    case B::BITWISE_AND:
+      return Apply<T, T>(inputs, output, [](T a, T b) { return T(a & b); });
+    case B::BITWISE_OR:
+      return Apply<T, T>(inputs, output, [](T a, T b) { return T(a | b); });
+    case B::BITWISE_XOR:
+      return Apply<T, T>(inputs, output, [](T a, T b) { return T(a ^ b); });
+    case B::SHIFT_LEFT:
+      return Apply<T, T>(inputs, output,
+                         [](T a, T b) { return ShiftedLeft(a, b); });
+    default:
+      return Apply<T, T>(inputs, output,
+                         [](T a, T b) { return ShiftedRight(a, b); });
+  }
+}
+
 template <typename T>
 absl::Status Arithmetic(const B& op, Inputs inputs,
                         const MutableTensorView& output) {
@@ -52,7 +71,11 @@ absl::Status Arithmetic(const B& op, Inputs inputs,
     case B::FLOOR_MOD:
       return Apply<T, T>(inputs, output,
                          [](T a, T b) { return FloorRemainder(a, b); });
+    case B::TRUNC_MOD:
+      return Apply<T, T>(inputs, output,
+                         [](T a, T b) { return TruncRemainder(a, b); });
     default:
+      if constexpr (std::is_integral_v<T>) return Bits<T>(op, inputs, output);
       return absl::UnimplementedError("binary function without a kernel");
   }
 }

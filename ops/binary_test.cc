@@ -44,6 +44,12 @@ TEST(BinaryTest, Integers) {
       {B::DIV, {3, -3, -3, 3, -128, 0, -1, 2}},
       {B::FLOOR_DIV, {3, -4, -4, 3, -128, 0, -2, 2}},
       {B::FLOOR_MOD, {1, 1, -1, -1, 0, 0, 126, 0}},
+      {B::TRUNC_MOD, {1, -1, 1, -1, 0, 0, -1, 0}},
+      {B::BITWISE_AND, {2, 0, 6, -8, -128, 0, 0, 2}},
+      {B::BITWISE_OR, {7, -5, -1, -1, -1, 5, -1, 7}},
+      {B::BITWISE_XOR, {5, -5, -7, 7, 127, 5, -1, 5}},
+      {B::SHIFT_LEFT, {28, -28, 0, 0, 0, 5, 0, 48}},
+      {B::SHIFT_RIGHT, {1, -2, 0, -1, -1, 5, -1, 0}},
       {B::MINIMUM, {2, -7, -2, -7, -128, 0, -128, 3}},
       {B::MAXIMUM, {7, 2, 7, -2, -1, 5, 127, 6}},
       {B::SQUARED_DIFFERENCE, {25, 81, 81, 25, 1, 25, 1, 9}},
@@ -54,6 +60,10 @@ TEST(BinaryTest, Integers) {
     EXPECT_EQ(BinaryOf<int8_t>(c.function, a, b), c.want)
         << B::Function_Name(c.function);
   }
+  EXPECT_EQ((BinaryOf<uint64_t>(B::SHIFT_LEFT, {3, 3, 3}, {63, 64, 1})),
+            (std::vector<uint64_t>{uint64_t{1} << 63, 0, 6}));
+  EXPECT_EQ((BinaryOf<uint8_t>(B::SHIFT_RIGHT, {200, 200, 200}, {3, 8, 255})),
+            (std::vector<uint8_t>{25, 0, 0}));
   EXPECT_EQ((BinaryOf<uint64_t>(B::DIV, {~uint64_t{0}, 5}, {2, ~uint64_t{0}})),
             (std::vector<uint64_t>{~uint64_t{0} / 2, 0}));
   EXPECT_EQ((BinaryOf<int64_t>(B::MAXIMUM, {(int64_t{1} << 53) + 1},
@@ -69,6 +79,7 @@ TEST(BinaryTest, Floats) {
   EXPECT_EQ(BinaryOf(B::DIV, a, b)[3], -std::numeric_limits<float>::infinity());
   EXPECT_EQ(BinaryOf(B::FLOOR_DIV, a, b)[1], -4);
   EXPECT_EQ(BinaryOf(B::FLOOR_MOD, a, b)[1], 0.5f);
+  EXPECT_EQ(BinaryOf(B::TRUNC_MOD, a, b)[1], -1.5f);
   EXPECT_EQ(BinaryOf(B::PRELU, a, b), (std::vector<float>{7.5f, -15, 2, 0}));
   EXPECT_EQ(BinaryOf(B::POW, a, b)[2], 0.707106781f);
   const float nan = std::numeric_limits<float>::quiet_NaN();

@@ -9,7 +9,7 @@
 #include "ops/kernels.h"
 #include "ops/unary_function.h"
 
-// What LSTM and GRU share. Element type T is float or double: matrices are
+// What LSTM, GRU and RNN share. Element type T is float or double: matrices are
 // multiplied in T, functions evaluated in double, and every gate and state
 // rounds to T.
 namespace edgekiln::ops {

@@ -56,6 +56,13 @@ absl::Status CheckClamped(const v1::Clamp& clamp, size_t count, Views inputs,
   return WantClampable(clamp, output);
 }
 
+// Integers that are not quantized.
+absl::Status WantBits(const TensorView& output, absl::string_view function) {
+  if (IsIntegerType(output.type)) return WantNotQuantized(output, "output");
+  return BadType(absl::StrCat(function, " of ", TypeName(output.type)),
+                 "integers");
+}
+
 absl::Status CheckUnary(const U& op, Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
   switch (op.function()) {
@@ -64,6 +71,17 @@ absl::Status CheckUnary(const U& op, Views inputs, const TensorView& output) {
     case U::SIGN:
     case U::SQUARE:
       return WantArithmetic(inputs.first(1), output);
+    case U::IS_NAN:
+    case U::IS_INF:
+      if (!IsFloatType(inputs[0].type)) {
+        return BadType(absl::StrCat(U::Function_Name(op.function()), " of ",
+                                    TypeName(inputs[0].type)),
+                       "a float type");
+      }
+      return WantType(output, "output", v1::BOOL);
+    case U::BITWISE_NOT:
+      EK_RETURN_IF_ERROR(WantBits(output, U::Function_Name(op.function())));
+      return CheckMove(inputs[0], output);
     case U::NOT:
       EK_RETURN_IF_ERROR(WantType(inputs[0], "input 0", v1::BOOL));
       return CheckMove(inputs[0], output);
@@ -135,8 +153,16 @@ absl::Status CheckBinary(const B& op, Views inputs, const TensorView& output) {
       return CheckComparison(op, inputs, output);
     case B::POW:
       return CheckPow(inputs, output);
+    case B::BITWISE_AND:
+    case B::BITWISE_OR:
+    case B::BITWISE_XOR:
+    case B::SHIFT_LEFT:
+    case B::SHIFT_RIGHT:
+      EK_RETURN_IF_ERROR(WantBits(output, B::Function_Name(op.function())));
+      return WantArithmetic(inputs, output);
     case B::FLOOR_DIV:
     case B::FLOOR_MOD:
+    case B::TRUNC_MOD:
       EK_RETURN_IF_ERROR(WantNotQuantized(output, "output"));
       [[fallthrough]];
     case B::MINIMUM:

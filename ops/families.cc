@@ -43,6 +43,7 @@ OpFamily KindOf(const v1::OpAttributes& op) {
       return {InferResampling, CheckResampling, ComputeResampling};
     case v1::OpAttributes::kLstm:
     case v1::OpAttributes::kGru:
+    case v1::OpAttributes::kRnn:
     case v1::OpAttributes::kSvdf:
       return {InferRecurrent, CheckRecurrent, ComputeRecurrent};
     case v1::OpAttributes::kAdd:
@@ -71,12 +72,12 @@ OpFamily KindOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kCumSum:
     case v1::OpAttributes::kTopK:
       return {InferReduction, CheckReduction, ComputeReduction};
-    case v1::OpAttributes::kRnn:
     case v1::OpAttributes::kGatherNd:
     case v1::OpAttributes::kScatterElements:
     case v1::OpAttributes::kScatterNd:
     case v1::OpAttributes::kReverseSequence:
     case v1::OpAttributes::kGridSample:
+      return {InferIndexed, CheckIndexed, ComputeIndexed};
     case v1::OpAttributes::OP_NOT_SET:
       break;
   }

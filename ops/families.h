@@ -76,6 +76,13 @@ absl::Status CheckRecurrent(const v1::OpAttributes& op, Views inputs,
                             Views outputs);
 absl::Status ComputeRecurrent(const v1::OpAttributes& op, Inputs inputs,
                               Outputs outputs, CpuPath path);
+// indexed_family.cc
+absl::StatusOr<std::vector<Shape>> InferIndexed(const v1::OpAttributes& op,
+                                                Views inputs);
+absl::Status CheckIndexed(const v1::OpAttributes& op, Views inputs,
+                          Views outputs);
+absl::Status ComputeIndexed(const v1::OpAttributes& op, Inputs inputs,
+                            Outputs outputs, CpuPath path);
 // elementwise_family.cc
 absl::StatusOr<std::vector<Shape>> InferElementwise(const v1::OpAttributes& op,
                                                     Views inputs);

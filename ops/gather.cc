@@ -1,34 +1,12 @@
 #include <cstring>
+#include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "base/error.h"
 #include "base/status_macros.h"
-#include "ops/element_types.h"
+#include "ops/index_values.h"
 #include "ops/kernels.h"
 #include "ops/strided_copy.h"
 
 namespace edgekiln::ops {
-namespace {
-
-// Index `i` of an index tensor as a position along an axis.
-absl::StatusOr<int64_t> PositionAt(const TensorView& indices, int64_t i,
-                                   int64_t extent) {
-  const int64_t index = indices.type == v1::INT32
-                            ? int64_t{indices.as<int32_t>()[i]}
-                            : indices.as<int64_t>()[i];
-  if (index >= -extent && index < extent) {
-    return index < 0 ? index + extent : index;
-  }
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "INDEX_RANGE",
-                    .what = absl::StrCat("index ", index),
-                    .need = absl::StrCat(-extent, " to ", extent - 1),
-                    .fix = "give data whose indices lie in that range"});
-}
-
-}  // namespace
-
 absl::Status Gather(const v1::Gather& op, Inputs inputs,
                     const MutableTensorView& output) {
   const TensorView& x = inputs[0];
@@ -70,10 +48,7 @@ absl::Status GatherElements(const v1::GatherElements& op, Inputs inputs,
     }
     std::memcpy(output.as<char>() + i * bytes, x.as<char>() + at * bytes,
                 bytes);
-    for (int64_t d = std::ssize(position) - 1; d >= 0; --d) {
-      if (++position[d] < output.shape[d]) break;
-      position[d] = 0;
-    }
+    Advance(output.shape, position);
   }
   return absl::OkStatus();
 }

@@ -96,10 +96,12 @@ absl::Status LogSoftmax(const v1::LogSoftmax& op, const TensorView& input,
 // resize.cc
 absl::Status Resize(const v1::Resize& op, const TensorView& input,
                     const MutableTensorView& output);
-// lstm.cc, gru.cc, svdf.cc
+// lstm.cc, gru.cc, rnn.cc, svdf.cc
 absl::Status Lstm(const v1::Lstm& op, Inputs inputs, Outputs outputs,
                   CpuPath path);
 absl::Status Gru(const v1::Gru& op, Inputs inputs, Outputs outputs,
+                 CpuPath path);
+absl::Status Rnn(const v1::Rnn& op, Inputs inputs, Outputs outputs,
                  CpuPath path);
 absl::Status Svdf(const v1::Svdf& op, Inputs inputs, Outputs outputs,
                   CpuPath path);
@@ -122,6 +124,19 @@ absl::Status Gather(const v1::Gather& op, Inputs inputs,
                     const MutableTensorView& output);
 absl::Status GatherElements(const v1::GatherElements& op, Inputs inputs,
                             const MutableTensorView& output);
+// gather_nd.cc, scatter.cc
+absl::Status GatherNd(const v1::GatherNd& op, Inputs inputs,
+                      const MutableTensorView& output);
+absl::Status ScatterElements(const v1::ScatterElements& op, Inputs inputs,
+                             const MutableTensorView& output);
+absl::Status ScatterNd(const v1::ScatterNd& op, Inputs inputs,
+                       const MutableTensorView& output);
+// reverse_sequence.cc
+absl::Status ReverseSequence(const v1::ReverseSequence& op, Inputs inputs,
+                             const MutableTensorView& output);
+// grid_sample.cc
+absl::Status GridSample(const v1::GridSample& op, Inputs inputs,
+                        const MutableTensorView& output);
 // slice.cc
 absl::Status Slice(const v1::Slice& op, const TensorView& input,
                    const MutableTensorView& output);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "ops/dot_output.h"
 #include "ops/kernels.h"
 #include "ops/quantized_parameters.h"
+#include "ops/real_math.h"
 #include "ops/window.h"
 
 // Pooling: all channels of one output pixel side by side, window positions
@@ -138,6 +140,35 @@ void Average(const Problem& problem, const TensorView& input,
                                  zero_point, problem.rounding));
         }
         std::fill(columns.begin(), columns.end(), 0);
+      });
+}
+
+// (sum of |x|^p)^(1/p), summed in double from the first position to the last.
+template <typename T>
+void Norm(const Problem& problem, int32_t p, const TensorView& input,
+          const MutableTensorView& output) {
+  const WindowGeometry& g = problem.geometry;
+  const int64_t channels = g.in_c;
+  const Limit<T> limit(problem, output);
+  const T* image = nullptr;
+  std::vector<double> sums(channels, 0);
+  ForEachWindow(
+      g,
+      [&](int64_t i) {
+        image = input.as<T>() + i * g.input_pixels() * channels;
+      },
+      [&](int64_t pixel, int64_t) {
+        const T* x = image + pixel * channels;
+        for (int64_t c = 0; c < channels; ++c) {
+          sums[c] += Pow(std::fabs(double{x[c]}), p);
+        }
+      },
+      [&](int64_t pixel, int64_t) {
+        T* out = output.as<T>() + pixel * channels;
+        for (int64_t c = 0; c < channels; ++c) {
+          out[c] = limit(static_cast<T>(Pow(sums[c], 1.0 / p)));
+        }
+        std::fill(sums.begin(), sums.end(), 0);
       });
 }
 
@@ -289,6 +320,14 @@ absl::Status Pool(const v1::Pool& op, v1::Rounding rounding,
       op.clamp(), rounding, op.count_include_pad(), op.column_major()};
   if (op.function() == v1::Pool::AVERAGE) {
     return AverageOf(problem, input, outputs[0]);
+  }
+  if (op.function() == v1::Pool::LP_NORM) {
+    if (outputs[0].type == v1::FLOAT64) {
+      Norm<double>(problem, op.p(), input, outputs[0]);
+    } else {
+      Norm<float>(problem, op.p(), input, outputs[0]);
+    }
+    return absl::OkStatus();
   }
   int64_t* const indices =
       outputs.size() > 1 ? outputs[1].as<int64_t>() : nullptr;

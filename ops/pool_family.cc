@@ -23,6 +23,7 @@ struct Pooling {
   const v1::Clamp* clamp = nullptr;
   bool average = false;
   bool indices = false;  // There may be a second output.
+  bool norm = false;
 };
 
 template <typename Op>
@@ -45,16 +46,19 @@ absl::StatusOr<Pooling> PoolingOf(const v1::OpAttributes& op) {
       return NoSuchOp(op);
   }
   const v1::Pool& pool = op.pool();
-  if (pool.function() != v1::Pool::AVERAGE &&
-      pool.function() != v1::Pool::MAXIMUM) {
-    return BadShape("pooling without a function", "AVERAGE or MAXIMUM");
-  }
   const bool average = pool.function() == v1::Pool::AVERAGE;
-  return Pooling{pool.window(),
-                 {pool.kernel().begin(), pool.kernel().end()},
-                 &pool.clamp(),
-                 average,
-                 !average};
+  const bool norm = pool.function() == v1::Pool::LP_NORM;
+  if (!average && !norm && pool.function() != v1::Pool::MAXIMUM) {
+    return BadShape("pooling without a function",
+                    "AVERAGE, MAXIMUM or LP_NORM");
+  }
+  if (norm && pool.p() < 1) {
+    return BadShape(absl::StrCat("a norm of order ", pool.p()), "1 or more");
+  }
+  return Pooling{
+      pool.window(),     {pool.kernel().begin(), pool.kernel().end()},
+      &pool.clamp(),     average,
+      !average && !norm, norm};
 }
 
 // A window of padding only has nothing to average or compare.
@@ -79,6 +83,10 @@ absl::Status CheckValues(const Pooling& pooling, const TensorView& input) {
   const bool is_float = input.type == v1::FLOAT16 ||
                         input.type == v1::FLOAT32 || input.type == v1::FLOAT64;
   if (is_float) return absl::OkStatus();
+  if (pooling.norm) {
+    return BadType(absl::StrCat("norm of ", TypeName(input.type)),
+                   "a float type");
+  }
   if (input.quantization.present()) {
     const bool known = IsQuantizedType(input.type) || input.type == v1::INT16;
     if (!known) {

@@ -83,6 +83,35 @@ TEST(AveragePoolTest, WindowMayBeWiderThanTheImage) {
   EXPECT_EQ(y.values, (std::vector<float>{2.5f, 25}));
 }
 
+TEST(PoolTest, NormOfTheWindow) {
+  v1::OpAttributes op;
+  v1::Pool& pool = *op.mutable_pool();
+  pool.set_function(v1::Pool::LP_NORM);
+  pool.add_kernel(2);
+  pool.mutable_window()->add_stride(1);
+  pool.mutable_window()->add_dilation(1);
+  pool.mutable_window()->add_pad_before(1);
+  pool.mutable_window()->add_pad_after(0);
+  TestTensor<float> x{{1, 3, 1}, {3, -4, 12}}, y{{1, 3, 1}};
+  const struct {
+    int32_t p;
+    std::vector<float> want;
+  } cases[] = {{1, {3, 7, 16}},
+               {2, {3, 5, 12.649110640673518f}},
+               {3, {3, 4.497941445275415f, 12.146355887502649f}}};
+  for (const auto& c : cases) {
+    pool.set_p(c.p);
+    const absl::Status status = Compute(op, {x.view()}, y);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(y.values, c.want) << c.p;
+  }
+  pool.set_p(0);
+  EXPECT_FALSE(Compute(op, {x.view()}, y).ok());
+  pool.set_p(2);
+  TestTensor<int8_t> q{{1, 3, 1}, {3, -4, 12}, {1}, {0}}, out = q;
+  EXPECT_FALSE(Compute(op, {q.view()}, out).ok());
+}
+
 TEST(PoolTest, WindowOfPaddingOnlyIsRefused) {
   v1::OpAttributes op;
   SetWindow(*op.mutable_average_pool2d(), 1, 1, 1, 0);

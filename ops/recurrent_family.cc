@@ -27,7 +27,7 @@ absl::Status WantShape(Views inputs, size_t index, const Shape& shape,
       ShapeText(shape));
 }
 
-// Extents of an LSTM or GRU, from x [T,N,I] and its initial states.
+// Extents of an LSTM, GRU or RNN, from x [T,N,I] and its initial states.
 struct CellShape {
   int64_t steps, batch, input, hidden, outputs;
 };
@@ -74,6 +74,14 @@ absl::StatusOr<std::vector<Shape>> GruShapes(Views inputs) {
   return std::vector<Shape>{{s.steps, s.batch, s.hidden}, {s.batch, s.hidden}};
 }
 
+absl::StatusOr<std::vector<Shape>> RnnShapes(Views inputs) {
+  EK_ASSIGN_OR_RETURN(const CellShape s, CellShapeOf(inputs, 6, 6, 1));
+  EK_RETURN_IF_ERROR(WantShape(inputs, 3, {s.hidden}, true));
+  EK_RETURN_IF_ERROR(WantShape(inputs, 4, {s.hidden}, true));
+  EK_RETURN_IF_ERROR(WantShape(inputs, 5, {s.batch}, true));
+  return std::vector<Shape>{{s.steps, s.batch, s.hidden}, {s.batch, s.hidden}};
+}
+
 absl::StatusOr<std::vector<Shape>> SvdfShapes(const v1::Svdf& op,
                                               Views inputs) {
   EK_RETURN_IF_ERROR(WantInputs(inputs, 3));
@@ -106,6 +114,8 @@ absl::StatusOr<std::vector<Shape>> InferRecurrent(const v1::OpAttributes& op,
       return LstmShapes(inputs);
     case v1::OpAttributes::kGru:
       return GruShapes(inputs);
+    case v1::OpAttributes::kRnn:
+      return RnnShapes(inputs);
     case v1::OpAttributes::kSvdf:
       return SvdfShapes(op.svdf(), inputs);
     default:
@@ -131,6 +141,8 @@ absl::Status ComputeRecurrent(const v1::OpAttributes& op, Inputs inputs,
       return Lstm(op.lstm(), inputs, outputs, path);
     case v1::OpAttributes::kGru:
       return Gru(op.gru(), inputs, outputs, path);
+    case v1::OpAttributes::kRnn:
+      return Rnn(op.rnn(), inputs, outputs, path);
     case v1::OpAttributes::kSvdf:
       if (outputs[0].type == v1::INT8) {
         return SvdfInteger(op.svdf(), inputs, outputs);

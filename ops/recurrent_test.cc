@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "ops/test_tensor.h"
 
-// LSTM, GRU and SVDF against their equations, one element at a time.
+// LSTM, GRU, RNN and SVDF against their equations, one element at a time.
 namespace edgekiln::ops {
 namespace {
 
@@ -226,6 +226,62 @@ TEST_P(GruTest, FollowsItsEquations) {
     }
   }
 }
+
+class RnnTest : public testing::TestWithParam<bool> {};
+
+TEST_P(RnnTest, FollowsItsEquations) {
+  TestTensor<float> x{{kSteps, kBatch, kInput}}, w{{kHidden, kInput}},
+      r{{kHidden, kHidden}}, wb{{kHidden}}, rb{{kHidden}},
+      h0{{kBatch, kHidden}};
+  TestTensor<int32_t> lengths{{kBatch}, {4, 2}};
+  TestRandom random(5);
+  for (TestTensor<float>* tensor : {&x, &w, &r, &wb, &rb, &h0}) {
+    random.Fill(*tensor);
+  }
+  v1::OpAttributes op;
+  op.mutable_rnn()->set_reverse(GetParam());
+  op.mutable_rnn()->set_clip(GetParam() ? 0.75f : 0);
+  TestTensor<float> all{{kSteps, kBatch, kHidden}}, last{{kBatch, kHidden}};
+  const absl::Status status =
+      Evaluate(op,
+               {x.view(), w.view(), r.view(), wb.view(), rb.view(),
+                lengths.view(), h0.view()},
+               {all.mutable_view(), last.mutable_view()});
+  ASSERT_TRUE(status.ok()) << status;
+  for (int64_t n = 0; n < kBatch; ++n) {
+    std::vector<double> state(h0.values.begin() + n * kHidden,
+                              h0.values.begin() + (n + 1) * kHidden);
+    const int64_t length = lengths.values[n];
+    for (int64_t i = 0; i < length; ++i) {
+      const int64_t t = GetParam() ? length - 1 - i : i;
+      std::vector<double> next(kHidden);
+      for (int64_t u = 0; u < kHidden; ++u) {
+        double sum = double{wb.values[u]} + rb.values[u];
+        for (int64_t k = 0; k < kInput; ++k) {
+          sum += double{w.values[u * kInput + k]} *
+                 x.values[(t * kBatch + n) * kInput + k];
+        }
+        for (int64_t k = 0; k < kHidden; ++k) {
+          sum += double{r.values[u * kHidden + k]} * state[k];
+        }
+        if (GetParam()) sum = std::clamp(sum, -0.75, 0.75);
+        next[u] = std::tanh(sum);
+      }
+      state = next;
+      for (int64_t u = 0; u < kHidden; ++u) {
+        ASSERT_NEAR(all.values[(t * kBatch + n) * kHidden + u], state[u], 1e-5);
+      }
+    }
+    for (int64_t t = length; t < kSteps; ++t) {
+      ASSERT_EQ(all.values[(t * kBatch + n) * kHidden], 0);
+    }
+    for (int64_t u = 0; u < kHidden; ++u) {
+      ASSERT_NEAR(last.values[n * kHidden + u], state[u], 1e-5);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Directions, RnnTest, testing::Bool());
 
 INSTANTIATE_TEST_SUITE_P(Resets, GruTest, testing::Bool());
 

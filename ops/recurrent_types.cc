@@ -249,6 +249,10 @@ absl::Status CheckRecurrent(const v1::OpAttributes& op, Views inputs,
       EK_RETURN_IF_ERROR(WantCount(inputs, 3, 7));
       EK_RETURN_IF_ERROR(CheckBound(op.gru().clip(), "clip"));
       return WantFloats(inputs, outputs, 5);
+    case v1::OpAttributes::kRnn:
+      EK_RETURN_IF_ERROR(WantCount(inputs, 3, 7));
+      EK_RETURN_IF_ERROR(CheckBound(op.rnn().clip(), "clip"));
+      return WantFloats(inputs, outputs, 5);
     case v1::OpAttributes::kSvdf:
       EK_RETURN_IF_ERROR(WantCount(inputs, 3, 5));
       EK_RETURN_IF_ERROR(CheckClamp(op.svdf().clamp()));

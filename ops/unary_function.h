@@ -7,6 +7,7 @@
 #include "edgekiln/v1/graph.pb.h"
 #include "ops/exp.h"
 #include "ops/real_math.h"
+#include "ops/trigonometry.h"
 
 // The functions of v1::Unary on real numbers, in double.
 namespace edgekiln::ops {
@@ -63,8 +64,47 @@ auto VisitActivation(const v1::Unary& op, const Visit& visit) {
         constexpr double kSqrt2ByPi = 0x1.9884533d43651p-1;
         return x / 2 * (1 + Tanh(kSqrt2ByPi * (x + 0.044715 * (x * x * x))));
       });
+    case U::CELU:
+      return visit(
+          [=](double x) { return x > 0 ? x : alpha * Expm1(x / alpha); });
+    case U::SHRINK:
+      return visit([=](double x) {
+        return x < -alpha ? x + beta : x > alpha ? x - beta : 0;
+      });
     default:
       return visit([](double x) { return x; });
+  }
+}
+
+// VisitUnary() for circular and hyperbolic functions.
+template <typename Visit>
+auto VisitTrigonometric(const v1::Unary& op, const Visit& visit) {
+  using U = v1::Unary;
+  switch (op.function()) {
+    case U::SIN:
+      return visit([](double x) { return Sin(x); });
+    case U::COS:
+      return visit([](double x) { return Cos(x); });
+    case U::TAN:
+      return visit([](double x) { return Tan(x); });
+    case U::ASIN:
+      return visit([](double x) { return Asin(x); });
+    case U::ACOS:
+      return visit([](double x) { return Acos(x); });
+    case U::ATAN:
+      return visit([](double x) { return Atan(x); });
+    case U::SINH:
+      return visit([](double x) { return Sinh(x); });
+    case U::COSH:
+      return visit([](double x) { return Cosh(x); });
+    case U::ASINH:
+      return visit([](double x) { return Asinh(x); });
+    case U::ACOSH:
+      return visit([](double x) { return Acosh(x); });
+    case U::ATANH:
+      return visit([](double x) { return Atanh(x); });
+    default:
+      return VisitActivation(op, visit);
   }
 }
 
@@ -99,7 +139,7 @@ auto VisitUnary(const v1::Unary& op, const Visit& visit) {
     case U::LOG:
       return visit([](double x) { return Log(x); });
     default:
-      return VisitActivation(op, visit);
+      return VisitTrigonometric(op, visit);
   }
 }
 

@@ -64,6 +64,23 @@ std::vector<Function> RealFunctions() {
       {U::SCALED_TANH, 1.5f, 0.25f,
        [](double x) { return 1.5 * std::tanh(x / 4); }},
       {U::THRESHOLDED_RELU, 2.5f, 0, [](double x) { return x < 2.5 ? 0 : x; }},
+      {U::SIN, 0, 0, [](double x) { return std::sin(x); }},
+      {U::COS, 0, 0, [](double x) { return std::cos(x); }},
+      {U::TAN, 0, 0, [](double x) { return std::tan(x); }},
+      {U::ASIN, 0, 0, [](double x) { return std::asin(x); }},
+      {U::ACOS, 0, 0, [](double x) { return std::acos(x); }},
+      {U::ATAN, 0, 0, [](double x) { return std::atan(x); }},
+      {U::SINH, 0, 0, [](double x) { return std::sinh(x); }},
+      {U::COSH, 0, 0, [](double x) { return std::cosh(x); }},
+      {U::ASINH, 0, 0, [](double x) { return std::asinh(x); }},
+      {U::ACOSH, 0, 0, [](double x) { return std::acosh(x); }},
+      {U::ATANH, 0, 0, [](double x) { return std::atanh(x); }},
+      {U::CELU, 2, 0,
+       [](double x) { return x > 0 ? x : 2 * std::expm1(x / 2); }},
+      {U::SHRINK, 1, 0.5f,
+       [](double x) { return x < -1  ? x + 0.5
+                             : x > 1 ? x - 0.5
+                                     : 0; }},
   };
 }
 
@@ -87,7 +104,7 @@ void ExpectCloseToExact(double relative) {
     for (int i = 0; i < 15; ++i) {
       const double exact = f.exact(static_cast<double>(x.values[i]));
       const auto got = static_cast<double>(y.values[i]);
-      if (std::isnan(exact) || std::isinf(exact)) {
+      if (std::isnan(exact) || std::isinf(static_cast<T>(exact))) {
         EXPECT_EQ(std::isnan(got), std::isnan(exact));
         continue;
       }
@@ -126,12 +143,41 @@ TEST(UnaryTest, IntegersWrap) {
       {U::NEG, {-128, 3, 0, -5, -127}},
       {U::SIGN, {-1, -1, 0, 1, 1}},
       {U::SQUARE, {0, 9, 0, 25, 1}},
+      {U::BITWISE_NOT, {127, 2, -1, -6, -128}},
   };
   for (const auto& c : cases) {
     ASSERT_TRUE(Compute(OpOf({c.function, 0, 0, {}}), {x.view()}, y).ok());
     EXPECT_EQ(y.values, c.want) << U::Function_Name(c.function);
   }
   EXPECT_FALSE(Compute(OpOf({U::EXP, 0, 0, {}}), {x.view()}, y).ok());
+}
+
+TEST(UnaryTest, TellsNumbersFromOthers) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const auto check = [&](auto tag) {
+    using T = decltype(tag);
+    TestTensor<T> x{{5}, {T(1), T(inf), T(-inf), T(std::nan("")), T(0)}};
+    TestTensor<char> y{{5}};
+    const struct {
+      Function f;
+      std::vector<char> want;
+    } cases[] = {
+        {{U::IS_NAN, 0, 0, {}}, {0, 0, 0, 1, 0}},
+        {{U::IS_INF, 1, 1, {}}, {0, 1, 1, 0, 0}},
+        {{U::IS_INF, 1, 0, {}}, {0, 1, 0, 0, 0}},
+        {{U::IS_INF, 0, 1, {}}, {0, 0, 1, 0, 0}},
+    };
+    for (const auto& c : cases) {
+      ASSERT_TRUE(Compute(OpOf(c.f), {x.view()}, y).ok());
+      EXPECT_EQ(y.values, c.want);
+    }
+  };
+  check(float());
+  check(double());
+  check(_Float16());
+  TestTensor<int32_t> x{{1}, {1}};
+  TestTensor<char> y{{1}};
+  EXPECT_FALSE(Compute(OpOf({U::IS_NAN, 0, 0, {}}), {x.view()}, y).ok());
 }
 
 TEST(UnaryTest, NotTakesAnyByteForTrue) {

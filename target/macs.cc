@@ -65,6 +65,7 @@ Count MultiplyAccumulates(const v1::OpAttributes& attributes,
           CheckedProduct(x.first(std::min<size_t>(x.size(), 2))), inputs, 1, 2,
           8);
     case v1::OpAttributes::kGru:
+    case v1::OpAttributes::kRnn:
       return MatricesPerStep(
           CheckedProduct(x.first(std::min<size_t>(x.size(), 2))), inputs, 1, 2,
           inputs.size());

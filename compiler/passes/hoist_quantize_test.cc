@@ -21,6 +21,25 @@ return %y
 %y : int8[2] scale 0.25 zero 3 = reshape(%p.quantized) id r
 return %y
 )"},
+    {"AboveGatherNdAndReverseSequence",
+     R"(
+%x : float32[2,2] = input
+%n : int64[2] = constant [2, 1]
+%i : int32[1,1] = constant [1]
+%v : float32[2,2] = reverse_sequence(%x, %n) {batch_axis 1} id v
+%g : float32[1,2] = gather_nd(%v, %i) id g
+%y : int8[1,2] scale 0.25 zero 3 = quantize(%g) {rounding HALF_EVEN} id y
+return %y
+)",
+     R"(
+%x : float32[2,2] = input
+%n : int64[2] = constant [2, 1]
+%i : int32[1,1] = constant [1]
+%x.quantized : int8[2,2] scale 0.25 zero 3 = quantize(%x) {rounding HALF_EVEN} id y
+%v.quantized : int8[2,2] scale 0.25 zero 3 = reverse_sequence(%x.quantized, %n) {batch_axis 1} id v
+%y : int8[1,2] scale 0.25 zero 3 = gather_nd(%v.quantized, %i) id g
+return %y
+)"},
     {"NotAboveWhatIsReadTwice",
      R"(
 %x : float32[2,2] = input

@@ -15,6 +15,8 @@ bool MovesValues(const Op& op) {
     case v1::OpAttributes::kTile:
     case v1::OpAttributes::kGather:
     case v1::OpAttributes::kGatherElements:
+    case v1::OpAttributes::kGatherNd:
+    case v1::OpAttributes::kReverseSequence:
       return true;
     case v1::OpAttributes::kPad:
       return attributes.pad().mode() != v1::Pad::CONSTANT ||
@@ -57,13 +59,21 @@ bool HasIntegerMeaning(const Op& op) {
     case v1::OpAttributes::kMatMul:
     case v1::OpAttributes::kReduceMean:
     case v1::OpAttributes::kConcat:
-    case v1::OpAttributes::kUnary:
     case v1::OpAttributes::kAveragePool2D:
     case v1::OpAttributes::kTransposedConv:
     case v1::OpAttributes::kConv3D:
     case v1::OpAttributes::kPad:
     case v1::OpAttributes::kResize:
       return true;
+    case v1::OpAttributes::kUnary:
+      switch (op.attributes.unary().function()) {
+        case v1::Unary::IS_NAN:
+        case v1::Unary::IS_INF:
+        case v1::Unary::BITWISE_NOT:
+          return false;
+        default:
+          return true;
+      }
     case v1::OpAttributes::kReduce:
       return op.attributes.reduce().function() == v1::Reduce::SUM;
     case v1::OpAttributes::kBinary:

@@ -18,6 +18,7 @@
 #include "compiler/frontend/onnx/tensor_data.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/passes/pipeline.h"
+#include "ops/shape_inference.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -63,20 +64,13 @@ absl::StatusOr<Tensor> ParseTensor(const std::string& file) {
 
 // The inputs whose binding the error asks for.
 std::set<std::string> AskedFor(const absl::Status& status) {
-  std::set<std::string> names;
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
-  if (!detail.has_value()) return names;
-  const std::string flag = "--bind-input '";
-  for (size_t at = detail->fix.find(flag); at != std::string::npos;
-       at = detail->fix.find(flag, at)) {
-    at += flag.size();
-    names.insert(detail->fix.substr(at, detail->fix.find('=', at) - at));
-  }
-  return names;
+  if (!detail.has_value()) return {};
+  return InputsToBind(detail->fix);
 }
 
-absl::StatusOr<Graph> Import(const std::string& model, const DataSet& set) {
-  ImportOptions options;
+absl::StatusOr<Graph> Import(const std::string& model, const DataSet& set,
+                             ImportOptions options = {}) {
   while (true) {
     absl::StatusOr<Graph> graph = compiler::ImportModel(model, options);
     if (graph.ok()) return graph;
@@ -98,27 +92,7 @@ bool Close(double value, double expected) {
 
 absl::Status Compare(const Tensor& actual, const std::string& file) {
   EK_ASSIGN_OR_RETURN(const Tensor expected, ParseTensor(file));
-  if (actual.type != expected.type || actual.shape != expected.shape) {
-    return absl::InternalError(
-        absl::StrCat("output is ", v1::ElementType_Name(actual.type), "[",
-                     absl::StrJoin(actual.shape, ","), "], expected ",
-                     v1::ElementType_Name(expected.type), "[",
-                     absl::StrJoin(expected.shape, ","), "]"));
-  }
-  EK_ASSIGN_OR_RETURN(const std::vector<double> y,
-                      compiler::onnx_import::Numbers(actual));
-  EK_ASSIGN_OR_RETURN(const std::vector<double> want,
-                      compiler::onnx_import::Numbers(expected));
-  if (y.size() != want.size()) {
-    return absl::InternalError("values cannot be compared");
-  }
-  for (size_t i = 0; i < y.size(); ++i) {
-    if (!Close(y[i], want[i])) {
-      return absl::InternalError(
-          absl::StrCat("element ", i, " is ", y[i], ", expected ", want[i]));
-    }
-  }
-  return absl::OkStatus();
+  return CompareValues(actual, expected);
 }
 
 absl::Status RunDataSet(const onnx::ModelProto& model, const DataSet& set,
@@ -162,6 +136,93 @@ absl::StatusOr<onnx::ModelProto> ReadCaseModel(const std::string& folder) {
   onnx::ModelProto model;
   if (model.ParseFromString(bytes)) return model;
   return absl::InvalidArgumentError("the model does not parse");
+}
+
+std::set<std::string> InputsToBind(const std::string& text) {
+  std::set<std::string> names;
+  const std::string flag = "--bind-input '";
+  for (size_t at = text.find(flag); at != std::string::npos;
+       at = text.find(flag, at)) {
+    at += flag.size();
+    names.insert(text.substr(at, text.find('=', at) - at));
+  }
+  return names;
+}
+
+absl::Status CompareValues(const Tensor& actual, const Tensor& expected) {
+  if (actual.type != expected.type || actual.shape != expected.shape) {
+    return absl::InternalError(
+        absl::StrCat("output is ", v1::ElementType_Name(actual.type), "[",
+                     absl::StrJoin(actual.shape, ","), "], expected ",
+                     v1::ElementType_Name(expected.type), "[",
+                     absl::StrJoin(expected.shape, ","), "]"));
+  }
+  EK_ASSIGN_OR_RETURN(const std::vector<double> y,
+                      compiler::onnx_import::Numbers(actual));
+  EK_ASSIGN_OR_RETURN(const std::vector<double> want,
+                      compiler::onnx_import::Numbers(expected));
+  if (y.size() != want.size()) {
+    return absl::InternalError("values cannot be compared");
+  }
+  for (size_t i = 0; i < y.size(); ++i) {
+    if (!Close(y[i], want[i])) {
+      return absl::InternalError(
+          absl::StrCat("element ", i, " is ", y[i], ", expected ", want[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CaseValues> ReadCaseValues(const std::string& folder) {
+  EK_ASSIGN_OR_RETURN(const onnx::ModelProto model, ReadCaseModel(folder));
+  CaseValues values;
+  const auto read = [&](absl::string_view kind, int index,
+                        const std::string& name,
+                        std::vector<CaseValues::Value>& list) {
+    CaseValues::Value value;
+    value.name = name;
+    value.file =
+        absl::StrCat(folder, "/test_data_set_0/", kind, "_", index, ".pb");
+    const auto file = ReadFile(value.file);
+    if (!file.ok()) return absl::OkStatus();
+    EK_ASSIGN_OR_RETURN(value.tensor, ParseTensor(*file));
+    list.push_back(std::move(value));
+    return absl::OkStatus();
+  };
+  for (int i = 0; i < model.graph().input_size(); ++i) {
+    EK_RETURN_IF_ERROR(
+        read("input", i, model.graph().input(i).name(), values.inputs));
+  }
+  for (int i = 0; i < model.graph().output_size(); ++i) {
+    EK_RETURN_IF_ERROR(
+        read("output", i, model.graph().output(i).name(), values.outputs));
+  }
+  return values;
+}
+
+absl::StatusOr<std::set<std::string>> CaseOpKinds(const std::string& folder) {
+  EK_ASSIGN_OR_RETURN(const onnx::ModelProto model, ReadCaseModel(folder));
+  EK_ASSIGN_OR_RETURN(
+      const DataSet set,
+      ReadDataSet(model.graph(), absl::StrCat(folder, "/test_data_set_0")));
+  ImportOptions options;
+  for (int i = 1; i < model.graph().input_size(); ++i) {
+    const auto file = set.inputs.find(model.graph().input(i).name());
+    if (file != set.inputs.end()) options.bound_inputs.insert(*file);
+  }
+  EK_ASSIGN_OR_RETURN(Graph graph,
+                      Import(model.SerializeAsString(), set, options));
+  EK_RETURN_IF_ERROR(compiler::Simplify(graph));
+  std::set<std::string> kinds;
+  for (const compiler::Op& op : graph.ops) {
+    const Tensor& output = graph.tensors[op.outputs[0]];
+    const bool real = output.quantization.has_value() ||
+                      output.type == v1::FLOAT32 ||
+                      output.type == v1::FLOAT16 || output.type == v1::FLOAT64;
+    kinds.insert(absl::StrCat(ops::OpKind(op.attributes),
+                              real ? "" : " of plain integers"));
+  }
+  return kinds;
 }
 
 absl::Status RunCase(const std::string& folder, bool simplify) {

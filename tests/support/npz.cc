@@ -121,9 +121,9 @@ absl::StatusOr<std::string> HeaderValue(absl::string_view header,
 
 int64_t ElementBytes(absl::string_view dtype) {
   if (dtype == "|i1" || dtype == "|u1" || dtype == "|b1") return 1;
-  if (dtype == "<i2") return 2;
-  if (dtype == "<i4" || dtype == "<f4") return 4;
-  if (dtype == "<i8" || dtype == "<f8") return 8;
+  if (dtype == "<i2" || dtype == "<u2" || dtype == "<f2") return 2;
+  if (dtype == "<i4" || dtype == "<u4" || dtype == "<f4") return 4;
+  if (dtype == "<i8" || dtype == "<u8" || dtype == "<f8") return 8;
   return 0;
 }
 

@@ -30,7 +30,7 @@ struct NpyArray {
     for (int64_t i = 0; i < size(); ++i) out.push_back(At<T>(i));
     return out;
   }
-  // Element `i` in C order, converted to T.
+  // Element `i` in C order, converted to T; "<f2" stays in `data`.
   template <typename T>
   T At(int64_t i) const {
     const char* at = data.data() + i * element_bytes();
@@ -40,6 +40,9 @@ struct NpyArray {
     if (dtype == "<i2") return static_cast<T>(Load<int16_t>(at));
     if (dtype == "<i4") return static_cast<T>(Load<int32_t>(at));
     if (dtype == "<i8") return static_cast<T>(Load<int64_t>(at));
+    if (dtype == "<u2") return static_cast<T>(Load<uint16_t>(at));
+    if (dtype == "<u4") return static_cast<T>(Load<uint32_t>(at));
+    if (dtype == "<u8") return static_cast<T>(Load<uint64_t>(at));
     return static_cast<T>(Load<uint8_t>(at));  // "|u1", "|b1"; see ParseNpy.
   }
 

@@ -24,6 +24,7 @@ def gelu_tanh(x):
 UNARY = [
     ("ABS", np.abs, -2, 2, None, None, ""),
     ("CEIL", np.ceil, -3, 3, None, None, ""),
+    ("COS", np.cos, -7, 7, None, None, ""),
     ("ELU", lambda x: np.where(x > 0, x, np.expm1(x)), -3, 3, None, None, ""),
     ("EXP", np.exp, -2, 1, None, None, ""),
     ("FLOOR", np.floor, -3, 3, None, None, ""),
@@ -42,6 +43,7 @@ UNARY = [
     ("ROUND", np.rint, -3, 3, None, None, ""),
     ("RSQRT", lambda x: 1 / np.sqrt(x), 0.3, 4, None, None, ""),
     ("SIGN", np.sign, -2, 2, None, None, ""),
+    ("SIN", np.sin, -7, 7, None, None, ""),
     ("SQRT", np.sqrt, 0, 4, None, None, ""),
     ("SQUARE", np.square, -2, 2, None, None, ""),
     ("TANH", np.tanh, -3, 3, None,
@@ -53,6 +55,7 @@ UNARY = [
 ]
 # Functions that jump: a rounding of the input decides.
 JUMPS = ("CEIL", "FLOOR", "ROUND", "SIGN")
+FLOAT_ONLY = JUMPS + ("COS", "SIN")
 POSITIVE = ("LOG", "RSQRT")
 
 
@@ -72,7 +75,7 @@ def approximated(builtin, x, y):
 def unary():
     for builtin, f, low, high, options, fixed, note in UNARY:
         for etype in REAL:
-            if builtin in JUMPS and etype != "float32":
+            if builtin in FLOAT_ONLY and etype != "float32":
                 continue
             x = act(etype, (1, 4, 5, 3), low, high)
             if builtin in POSITIVE and etype != "float32":

@@ -161,6 +161,37 @@ def shapes():
                    [like(value, np.full((2, 3), value.real))])
 
 
+def indexed():
+    for etype in ALL:
+        x = any_act(etype, (3, 4, 2))
+        at = Tensor("int32", [[2, 0], [0, 3], [1, 1]])
+        yield Case("GATHER_ND", etype, [x, at],
+                   [like(x, x.real[[2, 0, 1], [0, 3, 1]])])
+        lengths = Tensor("int32", [4, 0, 3])
+        want = x.real.copy()
+        want[0] = want[0, ::-1]
+        want[2, :3] = want[2, 2::-1]
+        yield Case("REVERSE_SEQUENCE", etype, [x, lengths], [like(x, want)],
+                   (87, {0: I32(1), 1: I32(0)}))
+        if etype in QUANTIZED or etype == "bool":
+            continue
+        rows = any_act(etype, (3, 2))
+        want = np.zeros((4, 2))
+        for place, row in zip((1, 3, 1), rows.real):
+            want[place] += row
+        place = Tensor("int32", [[1], [3], [1]])
+        yield Case("SCATTER_ND", etype, [place, rows, ints([4, 2])],
+                   [like(rows, want)])
+    for etype in ALL:
+        on, off = any_act(etype, (1,), 1), any_act(etype, (1,), 2)
+        off.scale, off.zero = on.scale, on.zero
+        at = Tensor("int64", [[1, -1], [3, 0]])
+        hit = np.expand_dims(at.data, 1) == np.arange(3).reshape(1, 3, 1)
+        yield Case("ONE_HOT", etype, [at, ints(3), on, off],
+                   [like(on, np.where(hit, on.real, off.real))],
+                   (61, {0: I32(1)}))
+
+
 def cases():
-    for family in (simple, strided_slice, several, padv2, space, shapes):
+    for family in (simple, indexed, strided_slice, several, padv2, space, shapes):
         yield from family()

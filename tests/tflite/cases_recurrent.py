@@ -244,7 +244,45 @@ def svdf():
                    (6, {0: I32(rank), 1: I8(1)}), note, samples=samples)
 
 
+def rnn():
+    """h = f(w x + r h + bias), over sequences and one step at a time."""
+    functions = {0: lambda v: v, 1: lambda v: np.maximum(v, 0), TANH: np.tanh}
+    for note, f, kind, time_major in (
+            ("", TANH, "float32", True), ("batch_major", 1, "float32", False),
+            ("linear", 0, "float32", True),
+            ("int8_weights", TANH, "int8", True)):
+        w = constant(kind, (UNITS, INPUTS), 60)
+        r = constant(kind, (UNITS, UNITS), 61)
+        bias = constant("float32", (UNITS,), 62)
+        x = act("float32", (SAMPLES * STEPS, BATCH, INPUTS)).data
+        h, want = np.zeros((BATCH, UNITS)), []
+        for step in x.astype(np.float64):
+            h = functions[f](step @ w.real.T + h @ r.real.T + bias.real)
+            want.append(h)
+        want = np.stack(want)
+
+        def state():
+            return Tensor("float32", np.zeros((BATCH, UNITS)), variable=True)
+
+        def ordered(values):
+            parts = values.reshape(SAMPLES, STEPS, BATCH, -1)
+            if not time_major:
+                parts = parts.swapaxes(1, 2)
+            return parts.reshape(-1, *parts.shape[2:])
+        yield Case("UNIDIRECTIONAL_SEQUENCE_RNN", "float32",
+                   [Tensor("float32", ordered(x)), w, r, bias, state()],
+                   [out("float32", ordered(want))],
+                   (31, {0: Bool(time_major), 1: I8(f)}), note,
+                   samples=SAMPLES)
+        yield Case("RNN", "float32",
+                   [Tensor("float32", x.reshape(-1, INPUTS)), w, r, bias,
+                    state()],
+                   [out("float32", want.reshape(-1, UNITS))],
+                   (7, {0: I8(f)}), note, samples=SAMPLES * STEPS)
+
+
 def cases():
+    yield from rnn()
     yield from float_lstm()
     yield from integer_lstm()
     yield from int16_lstm()

@@ -23,8 +23,9 @@ _INTEGERS = ("int8", "uint8", "int16")
 
 def _reasons():
     reasons = {}
-    for builtin in ("ADD_N", "CEIL", "CUMSUM", "FLOOR",
-                    "LOCAL_RESPONSE_NORMALIZATION", "POW", "ROUND", "SIGN"):
+    for builtin in ("ADD_N", "CEIL", "COS", "CUMSUM", "FLOOR",
+                    "LOCAL_RESPONSE_NORMALIZATION", "POW", "RNN", "ROUND",
+                    "SIGN", "SIN", "UNIDIRECTIONAL_SEQUENCE_RNN"):
         for column in _INTEGERS:
             reasons[builtin, column] = _NO_FORM
     for builtin in ("LOGICAL_AND", "LOGICAL_NOT", "LOGICAL_OR", "REDUCE_ALL",
@@ -34,6 +35,8 @@ def _reasons():
     for column in ("int8", "int16"):
         reasons["REDUCE_PROD", column] = "refused, by name"
     reasons["REDUCE_PROD", "uint8"] = _NO_FORM
+    for column in _INTEGERS:
+        reasons["SCATTER_ND", column] = "refused, by name"
     reasons["DEQUANTIZE", "float32"] = "nothing to dequantize"
     for builtin in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
         reasons[builtin, "uint8"] = _NO_FORM

@@ -46,6 +46,8 @@ bool OnlyMoves(const v1::OpAttributes& op) {
     case v1::OpAttributes::kConcat:
     case v1::OpAttributes::kGather:
     case v1::OpAttributes::kGatherElements:
+    case v1::OpAttributes::kGatherNd:
+    case v1::OpAttributes::kReverseSequence:
     case v1::OpAttributes::kSlice:
     case v1::OpAttributes::kBroadcastTo:
     case v1::OpAttributes::kTile:
@@ -64,6 +66,10 @@ ResultType TypeOfResult(const v1::OpAttributes& op,
                         absl::Span<const Tensor* const> inputs) {
   const Tensor& first = *inputs[0];
   if (op.has_binary() && IsComparison(op.binary().function())) {
+    return {v1::BOOL};
+  }
+  if (op.unary().function() == v1::Unary::IS_NAN ||
+      op.unary().function() == v1::Unary::IS_INF) {
     return {v1::BOOL};
   }
   if (op.has_select()) return {inputs[1]->type};

@@ -12,6 +12,7 @@
 #include "compiler/frontend/onnx/converters.h"
 #include "compiler/frontend/onnx/ir_ops.h"
 #include "compiler/frontend/onnx/tensor_data.h"
+#include "compiler/frontend/onnx/type_attribute.h"
 
 namespace edgekiln::compiler::onnx_import {
 namespace {
@@ -22,11 +23,22 @@ struct UnaryEntry {
   float alpha = 0;  // Where the node does not say.
   float beta = 0;
   absl::string_view beta_attribute = "beta";
+  absl::string_view alpha_attribute = "alpha";
 };
 
 constexpr UnaryEntry kUnary[] = {
     {"Abs", v1::Unary::ABS},
+    {"Acos", v1::Unary::ACOS},
+    {"Acosh", v1::Unary::ACOSH},
+    {"Asin", v1::Unary::ASIN},
+    {"Asinh", v1::Unary::ASINH},
+    {"Atan", v1::Unary::ATAN},
+    {"Atanh", v1::Unary::ATANH},
+    {"BitwiseNot", v1::Unary::BITWISE_NOT},
     {"Ceil", v1::Unary::CEIL},
+    {"Celu", v1::Unary::CELU, 1.0f},
+    {"Cos", v1::Unary::COS},
+    {"Cosh", v1::Unary::COSH},
     {"Elu", v1::Unary::ELU, 1.0f},
     {"Erf", v1::Unary::ERF},
     {"Exp", v1::Unary::EXP},
@@ -42,10 +54,14 @@ constexpr UnaryEntry kUnary[] = {
     {"Selu", v1::Unary::SELU, 1.67326319217681884765625f,
      1.05070102214813232421875f, "gamma"},
     {"Sigmoid", v1::Unary::SIGMOID},
+    {"Shrink", v1::Unary::SHRINK, 0.5f, 0, "bias", "lambd"},
     {"Sign", v1::Unary::SIGN},
+    {"Sin", v1::Unary::SIN},
+    {"Sinh", v1::Unary::SINH},
     {"Softplus", v1::Unary::SOFTPLUS},
     {"Softsign", v1::Unary::SOFTSIGN},
     {"Sqrt", v1::Unary::SQRT},
+    {"Tan", v1::Unary::TAN},
     {"Tanh", v1::Unary::TANH},
 };
 
@@ -56,6 +72,9 @@ struct BinaryEntry {
 
 constexpr BinaryEntry kBinary[] = {
     {"And", v1::Binary::AND},
+    {"BitwiseAnd", v1::Binary::BITWISE_AND},
+    {"BitwiseOr", v1::Binary::BITWISE_OR},
+    {"BitwiseXor", v1::Binary::BITWISE_XOR},
     {"Div", v1::Binary::DIV},
     {"Equal", v1::Binary::EQUAL},
     {"Greater", v1::Binary::GREATER},
@@ -185,7 +204,8 @@ absl::Status ConvertUnary(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const TensorId x, builder.PlainInput(node, 0));
   for (const UnaryEntry& entry : kUnary) {
     if (entry.op_type != node.op_type()) continue;
-    EK_ASSIGN_OR_RETURN(const float alpha, node.Float("alpha", entry.alpha));
+    EK_ASSIGN_OR_RETURN(const float alpha,
+                        node.Float(entry.alpha_attribute, entry.alpha));
     EK_ASSIGN_OR_RETURN(const float beta,
                         node.Float(entry.beta_attribute, entry.beta));
     EK_ASSIGN_OR_RETURN(
@@ -354,16 +374,7 @@ absl::Status ConvertWhere(const Node& node, Builder& builder) {
 }
 
 absl::Status ConvertCast(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(const int64_t to, node.Int("to", 0));
-  const v1::ElementType type = to >= 0 && to < 64
-                                   ? ElementTypeOf(static_cast<int32_t>(to))
-                                   : v1::ELEMENT_TYPE_UNSPECIFIED;
-  if (type == v1::ELEMENT_TYPE_UNSPECIFIED) {
-    return node.Unsupported(
-        absl::StrCat("to ", OnnxTypeName(static_cast<int32_t>(to))),
-        "float16, float32, float64, integers of 8 to 64 bits, bool",
-        "export with one of these types");
-  }
+  EK_ASSIGN_OR_RETURN(const v1::ElementType type, TypeAttribute(node, "to"));
   EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
   if (builder.tensor(x).type == type) return builder.Bind(node, 0, x);
   EK_ASSIGN_OR_RETURN(const TensorId bare, builder.PlainInput(node, 0));

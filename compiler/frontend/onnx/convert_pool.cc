@@ -97,6 +97,13 @@ WindowLists WholeWindow(const SpatialInput& input) {
   return {input.extents, ones, ones, zeros, zeros};
 }
 
+// The order of LpPool's norm.
+absl::StatusOr<int32_t> NormOrder(const Node& node) {
+  EK_ASSIGN_OR_RETURN(const int64_t p, node.Int("p", 2));
+  if (p >= 1 && p <= 1 << 16) return static_cast<int32_t>(p);
+  return node.Invalid(absl::StrCat("p is ", p, ", not 1 or more"));
+}
+
 }  // namespace
 
 absl::StatusOr<TensorId> EmitAveragePool(const Node& node, Builder& builder,
@@ -206,6 +213,39 @@ absl::Status ConvertGlobalMaxPool(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
   v1::OpAttributes attributes;
   Fill2d(WholeWindow(input), attributes.mutable_max_pool2d());
+  EK_ASSIGN_OR_RETURN(TensorId y,
+                      builder.Emit(node, "", std::move(attributes), {x}));
+  EK_ASSIGN_OR_RETURN(
+      y, ToChannelsFirst(node, builder, "to-nchw", y, input.given_rank));
+  return builder.Bind(node, 0, y);
+}
+
+absl::Status ConvertLpPool(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(TensorId x, builder.FloatInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const SpatialInput input, ReadSpatial(node, builder, x));
+  EK_ASSIGN_OR_RETURN(WindowLists window, PoolWindow(node, input));
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> overhang,
+                      Overhang(node, input, window));
+  Grow(overhang, window);
+  EK_ASSIGN_OR_RETURN(const int32_t p, NormOrder(node));
+  EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
+  v1::OpAttributes attributes = PoolOp(v1::Pool::LP_NORM, window, false);
+  attributes.mutable_pool()->set_p(p);
+  EK_ASSIGN_OR_RETURN(TensorId y,
+                      builder.Emit(node, "", std::move(attributes), {x}));
+  EK_ASSIGN_OR_RETURN(
+      y, ToChannelsFirst(node, builder, "to-nchw", y, input.given_rank));
+  return builder.Bind(node, 0, y);
+}
+
+absl::Status ConvertGlobalLpPool(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(TensorId x, builder.FloatInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const SpatialInput input, ReadSpatial(node, builder, x));
+  EK_ASSIGN_OR_RETURN(const int32_t p, NormOrder(node));
+  EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
+  v1::OpAttributes attributes =
+      PoolOp(v1::Pool::LP_NORM, WholeWindow(input), false);
+  attributes.mutable_pool()->set_p(p);
   EK_ASSIGN_OR_RETURN(TensorId y,
                       builder.Emit(node, "", std::move(attributes), {x}));
   EK_ASSIGN_OR_RETURN(

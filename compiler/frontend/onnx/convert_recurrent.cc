@@ -1,4 +1,4 @@
-// LSTM and GRU: one IR op per direction.
+// LSTM, GRU and RNN: one IR op per direction.
 
 #include <optional>
 #include <string>
@@ -50,7 +50,7 @@ struct Parameters {
   std::vector<float> alphas, betas;
 };
 
-// What LSTM and GRU have in common, checked.
+// What LSTM, GRU and RNN have in common, checked.
 struct Recurrence {
   int64_t directions = 1;
   bool first_is_reverse = false;
@@ -332,6 +332,29 @@ absl::StatusOr<std::vector<TensorId>> GruDirection(const Node& node,
                          {r.x, w, rw, wb, rb, r.lengths, h0}, {type, type});
 }
 
+absl::StatusOr<std::vector<TensorId>> RnnDirection(const Node& node,
+                                                   Builder& builder,
+                                                   const Recurrence& r,
+                                                   int64_t d) {
+  const int64_t h = r.hidden;
+  EK_ASSIGN_OR_RETURN(const TensorId w,
+                      Weights(node, builder, r, 1, d, h, r.features));
+  EK_ASSIGN_OR_RETURN(const TensorId rw, Weights(node, builder, r, 2, d, h, h));
+  EK_ASSIGN_OR_RETURN(const TensorId wb,
+                      OptionalPart(node, builder, "wb", r, 3, d, 0, h, 2 * h));
+  EK_ASSIGN_OR_RETURN(const TensorId rb,
+                      OptionalPart(node, builder, "rb", r, 3, d, h, h, 2 * h));
+  EK_ASSIGN_OR_RETURN(const TensorId h0, InitialState(node, builder, r, 5, d));
+  v1::OpAttributes attributes;
+  v1::Rnn* op = attributes.mutable_rnn();
+  op->set_reverse(r.reverse(d));
+  op->set_clip(r.clip);
+  *op->mutable_hidden() = r.activations[d];
+  const ResultType type = {builder.tensor(r.x).type};
+  return builder.EmitAll(node, d == 0 ? "" : "second", std::move(attributes),
+                         {r.x, w, rw, wb, rb, r.lengths, h0}, {type, type});
+}
+
 template <typename Direction>
 absl::Status ConvertDirections(const Node& node, Builder& builder,
                                const Recurrence& r, Direction direction) {
@@ -364,6 +387,12 @@ absl::Status ConvertGru(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const Recurrence r,
                       ReadRecurrence(node, builder, {"Sigmoid", "Tanh"}));
   return ConvertDirections(node, builder, r, GruDirection);
+}
+
+absl::Status ConvertRnn(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const Recurrence r,
+                      ReadRecurrence(node, builder, {"Tanh"}));
+  return ConvertDirections(node, builder, r, RnnDirection);
 }
 
 }  // namespace edgekiln::compiler::onnx_import

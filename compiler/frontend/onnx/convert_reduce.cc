@@ -1,5 +1,6 @@
 // Many values to one along axes, and what is ordered or summed along one.
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -12,20 +13,82 @@
 namespace edgekiln::compiler::onnx_import {
 namespace {
 
+// What is done to the values before they are summed, or to the sum.
+enum class Around { kNothing, kSquaresBefore, kLogBehind, kExpAndLog };
+
 struct Reduction {
   absl::string_view op_type;
   v1::Reduce::Function function;  // Unspecified: the mean.
+  Around around = Around::kNothing;
 };
 
 constexpr Reduction kReductions[] = {
     {"ReduceL1", v1::Reduce::L1},
     {"ReduceL2", v1::Reduce::L2},
+    {"ReduceLogSum", v1::Reduce::SUM, Around::kLogBehind},
+    {"ReduceLogSumExp", v1::Reduce::SUM, Around::kExpAndLog},
     {"ReduceMax", v1::Reduce::MAX},
     {"ReduceMean", v1::Reduce::FUNCTION_UNSPECIFIED},
     {"ReduceMin", v1::Reduce::MIN},
     {"ReduceProd", v1::Reduce::PRODUCT},
     {"ReduceSum", v1::Reduce::SUM},
+    {"ReduceSumSquare", v1::Reduce::SUM, Around::kSquaresBefore},
 };
+
+// log(sum(exp(x))) with the largest value taken off, which keeps the powers
+// finite; an infinite one is not.
+absl::StatusOr<TensorId> LogSumExp(const Node& node, Builder& builder,
+                                   TensorId x, const std::vector<int32_t>& axes,
+                                   bool keep) {
+  v1::Clamp finite;
+  finite.set_min(std::numeric_limits<float>::lowest());
+  finite.set_max(std::numeric_limits<float>::max());
+  EK_ASSIGN_OR_RETURN(
+      TensorId largest,
+      builder.Emit(node, "max", ReduceOp(v1::Reduce::MAX, axes, true), {x}));
+  EK_ASSIGN_OR_RETURN(largest,
+                      builder.Emit(node, "finite", ClipOp(finite), {largest}));
+  EK_ASSIGN_OR_RETURN(
+      TensorId y,
+      builder.Emit(node, "less", BinaryOp(v1::Binary::SUB), {x, largest}));
+  EK_ASSIGN_OR_RETURN(y,
+                      builder.Emit(node, "exp", UnaryOp(v1::Unary::EXP), {y}));
+  EK_ASSIGN_OR_RETURN(
+      y, builder.Emit(node, "sum", ReduceOp(v1::Reduce::SUM, axes, keep), {y}));
+  EK_ASSIGN_OR_RETURN(y,
+                      builder.Emit(node, "log", UnaryOp(v1::Unary::LOG), {y}));
+  EK_ASSIGN_OR_RETURN(
+      largest, builder.Reshape(node, "max-shaped", largest, builder.shape(y)));
+  return builder.Emit(node, "", AddOp(), {y, largest});
+}
+
+absl::StatusOr<TensorId> Reduced(const Node& node, Builder& builder,
+                                 const Reduction& reduction, TensorId x,
+                                 const std::vector<int32_t>& axes, bool keep) {
+  if (reduction.function == v1::Reduce::FUNCTION_UNSPECIFIED) {
+    return builder.Emit(node, "", MeanOp(axes, keep), {x});
+  }
+  const v1::OpAttributes op = ReduceOp(reduction.function, axes, keep);
+  switch (reduction.around) {
+    case Around::kSquaresBefore: {
+      EK_ASSIGN_OR_RETURN(
+          x, builder.Emit(node, "squares", UnaryOp(v1::Unary::SQUARE), {x}));
+      return builder.Emit(node, "", op, {x});
+    }
+    case Around::kLogBehind: {
+      EK_ASSIGN_OR_RETURN(x, builder.FloatInput(node, 0));
+      EK_ASSIGN_OR_RETURN(x, builder.Emit(node, "sum", op, {x}));
+      return builder.Emit(node, "", UnaryOp(v1::Unary::LOG), {x});
+    }
+    case Around::kExpAndLog: {
+      EK_ASSIGN_OR_RETURN(x, builder.FloatInput(node, 0));
+      return LogSumExp(node, builder, x, axes, keep);
+    }
+    case Around::kNothing:
+      break;
+  }
+  return builder.Emit(node, "", op, {x});
+}
 
 absl::Status ConvertArgReduce(const Node& node, Builder& builder,
                               v1::ArgReduce::Function function) {
@@ -52,8 +115,7 @@ absl::Status ConvertReduce(const Node& node, Builder& builder) {
   while (reduction->op_type != node.op_type()) ++reduction;
   EK_ASSIGN_OR_RETURN(const TensorId x, builder.PlainInput(node, 0));
   const int64_t rank = builder.rank(x);
-  const int first_input_opset =
-      reduction->function == v1::Reduce::SUM ? 13 : 18;
+  const int first_input_opset = node.op_type() == "ReduceSum" ? 13 : 18;
   EK_ASSIGN_OR_RETURN(std::vector<int32_t> axes,
                       AxesArgument(node, builder, 1, first_input_opset, rank));
   EK_ASSIGN_OR_RETURN(const bool noop,
@@ -63,13 +125,8 @@ absl::Status ConvertReduce(const Node& node, Builder& builder) {
     if (noop) return builder.Bind(node, 0, x);
     for (int32_t i = 0; i < rank; ++i) axes.push_back(i);
   }
-  EK_ASSIGN_OR_RETURN(
-      const TensorId y,
-      builder.Emit(node, "",
-                   reduction->function == v1::Reduce::FUNCTION_UNSPECIFIED
-                       ? MeanOp(axes, keep)
-                       : ReduceOp(reduction->function, axes, keep),
-                   {x}));
+  EK_ASSIGN_OR_RETURN(const TensorId y,
+                      Reduced(node, builder, *reduction, x, axes, keep));
   return builder.Bind(node, 0, y);
 }
 

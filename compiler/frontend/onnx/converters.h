@@ -56,6 +56,34 @@ absl::Status ConvertClip(const Node& node, Builder& builder);
 absl::Status ConvertWhere(const Node& node, Builder& builder);
 absl::Status ConvertCast(const Node& node, Builder& builder);
 
+// convert_functions.cc
+absl::Status ConvertIsNan(const Node& node, Builder& builder);
+absl::Status ConvertIsInf(const Node& node, Builder& builder);
+absl::Status ConvertThresholdedRelu(const Node& node, Builder& builder);
+absl::Status ConvertMish(const Node& node, Builder& builder);
+absl::Status ConvertMod(const Node& node, Builder& builder);
+absl::Status ConvertBitShift(const Node& node, Builder& builder);
+absl::Status ConvertCastLike(const Node& node, Builder& builder);
+
+// convert_grid_sample.cc
+absl::Status ConvertGridSample(const Node& node, Builder& builder);
+
+// convert_known.cc
+absl::Status ConvertCompress(const Node& node, Builder& builder);
+absl::Status ConvertNonZero(const Node& node, Builder& builder);
+absl::Status ConvertUnique(const Node& node, Builder& builder);
+
+// convert_loss.cc
+absl::Status ConvertNegativeLogLikelihoodLoss(const Node& node,
+                                              Builder& builder);
+absl::Status ConvertSoftmaxCrossEntropyLoss(const Node& node, Builder& builder);
+
+// convert_masks.cc
+absl::Status ConvertTrilu(const Node& node, Builder& builder);
+absl::Status ConvertEyeLike(const Node& node, Builder& builder);
+absl::Status ConvertOneHot(const Node& node, Builder& builder);
+absl::Status ConvertHardmax(const Node& node, Builder& builder);
+
 // convert_matmul.cc
 absl::Status ConvertGemm(const Node& node, Builder& builder);
 absl::Status ConvertMatMul(const Node& node, Builder& builder);
@@ -87,6 +115,8 @@ absl::Status ConvertAveragePool(const Node& node, Builder& builder);
 absl::Status ConvertMaxPool(const Node& node, Builder& builder);
 absl::Status ConvertGlobalAveragePool(const Node& node, Builder& builder);
 absl::Status ConvertGlobalMaxPool(const Node& node, Builder& builder);
+absl::Status ConvertLpPool(const Node& node, Builder& builder);
+absl::Status ConvertGlobalLpPool(const Node& node, Builder& builder);
 
 // convert_qlinear.cc
 absl::Status ConvertQLinearConv(const Node& node, Builder& builder);
@@ -109,6 +139,7 @@ absl::Status ConvertDynamicQuantizeLinear(const Node& node, Builder& builder);
 // convert_recurrent.cc
 absl::Status ConvertLstm(const Node& node, Builder& builder);
 absl::Status ConvertGru(const Node& node, Builder& builder);
+absl::Status ConvertRnn(const Node& node, Builder& builder);
 
 // convert_reduce.cc: Reduce* are told by op type
 absl::Status ConvertReduce(const Node& node, Builder& builder);
@@ -120,6 +151,13 @@ absl::Status ConvertTopK(const Node& node, Builder& builder);
 // convert_resize.cc
 absl::Status ConvertResize(const Node& node, Builder& builder);
 absl::Status ConvertUpsample(const Node& node, Builder& builder);
+
+// convert_scatter.cc
+absl::Status ConvertScatterElements(const Node& node, Builder& builder);
+absl::Status ConvertScatterNd(const Node& node, Builder& builder);
+absl::Status ConvertGatherNd(const Node& node, Builder& builder);
+absl::Status ConvertReverseSequence(const Node& node, Builder& builder);
+absl::Status ConvertMaxUnpool(const Node& node, Builder& builder);
 
 // convert_shape.cc
 absl::Status ConvertReshape(const Node& node, Builder& builder);
@@ -134,6 +172,20 @@ absl::Status ConvertExpand(const Node& node, Builder& builder);
 absl::Status ConvertConstant(const Node& node, Builder& builder);
 absl::Status ConvertConstantOfShape(const Node& node, Builder& builder);
 absl::Status ConvertRange(const Node& node, Builder& builder);
+
+// convert_signal.cc
+absl::Status ConvertDft(const Node& node, Builder& builder);
+absl::Status ConvertStft(const Node& node, Builder& builder);
+absl::Status ConvertHannWindow(const Node& node, Builder& builder);
+absl::Status ConvertHammingWindow(const Node& node, Builder& builder);
+absl::Status ConvertBlackmanWindow(const Node& node, Builder& builder);
+absl::Status ConvertMelWeightMatrix(const Node& node, Builder& builder);
+
+// convert_statistics.cc
+absl::Status ConvertMeanVarianceNormalization(const Node& node,
+                                              Builder& builder);
+absl::Status ConvertLpNormalization(const Node& node, Builder& builder);
+absl::Status ConvertGroupNormalization(const Node& node, Builder& builder);
 
 }  // namespace edgekiln::compiler::onnx_import
 

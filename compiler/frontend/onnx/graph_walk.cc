@@ -122,6 +122,7 @@ absl::Status GraphWalk::ConvertNode(const onnx::NodeProto& proto, int opset) {
   if (IsDefaultDomain(proto.domain())) {
     if (node.op_type() == "If") return ConvertIf(node);
     if (node.op_type() == "Loop") return ConvertLoop(node);
+    if (node.op_type() == "Scan") return ConvertScan(node);
   }
   EK_RETURN_IF_ERROR(ConvertOperator(node));
   return CheckMadeConstants(node, builder_, model_bytes_);

@@ -19,8 +19,8 @@ namespace edgekiln::compiler::onnx_import {
 
 // Hands the nodes of a graph to their converters, one after the other. What
 // stands for other nodes is put in their place: functions of the model, the
-// branch of an If and the rounds of a Loop that constants decide. Depth and
-// size of what is inlined are bounded.
+// branch of an If, the rounds of a Loop and of a Scan that constants decide.
+// Depth and size of what is inlined are bounded.
 //
 // Borrows all it is made with.
 class GraphWalk {
@@ -41,6 +41,7 @@ class GraphWalk {
                                const onnx::FunctionProto& function);
   absl::Status ConvertIf(const Node& node);
   absl::Status ConvertLoop(const Node& node);
+  absl::Status ConvertScan(const Node& node);
   // One round: `state` is the body's inputs behind the condition, then its
   // outputs behind the condition. Returns whether there is another round.
   absl::StatusOr<bool> LoopRound(const Node& node, const onnx::GraphProto& body,

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 
+#include "compiler/frontend/onnx/seed_models_lowered.h"
 #include "compiler/frontend/onnx/test_model.h"
 
 namespace edgekiln::compiler::onnx_import {
@@ -407,6 +408,7 @@ std::vector<std::string> SeedModels() {
   AddRecurrence(models);
   AddQuantized(models);
   AddInlined(models);
+  AddLoweredSeeds(models);
   std::vector<std::string> bytes;
   for (const TestModel& model : models) bytes.push_back(model.bytes());
   return bytes;

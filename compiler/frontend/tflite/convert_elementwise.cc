@@ -19,6 +19,8 @@ v1::Unary::Function UnaryOf(Code code) {
       return v1::Unary::ABS;
     case Code::CEIL:
       return v1::Unary::CEIL;
+    case Code::COS:
+      return v1::Unary::COS;
     case Code::ELU:
       return v1::Unary::ELU;
     case Code::EXP:
@@ -45,6 +47,8 @@ v1::Unary::Function UnaryOf(Code code) {
       return v1::Unary::RSQRT;
     case Code::SIGN:
       return v1::Unary::SIGN;
+    case Code::SIN:
+      return v1::Unary::SIN;
     case Code::SQRT:
       return v1::Unary::SQRT;
     case Code::SQUARE:

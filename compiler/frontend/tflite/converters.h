@@ -68,6 +68,14 @@ absl::Status ConvertSpaceToDepth(Conversion& c);
 absl::Status ConvertDepthToSpace(Conversion& c);
 absl::Status ConvertSpaceToBatch(Conversion& c);
 absl::Status ConvertBatchToSpace(Conversion& c);
+// convert_indexed.cc
+absl::Status ConvertGatherNd(Conversion& c);
+absl::Status ConvertReverseSequence(Conversion& c);
+absl::Status ConvertScatterNd(Conversion& c);
+absl::Status ConvertOneHot(Conversion& c);
+// convert_rnn.cc
+absl::Status ConvertSequenceRnn(Conversion& c);
+absl::Status ConvertRnn(Conversion& c);
 // convert_recurrent.cc
 absl::Status ConvertLstm(Conversion& c);
 absl::Status ConvertSvdf(Conversion& c);
