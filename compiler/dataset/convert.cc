@@ -122,6 +122,15 @@ absl::Status CheckFactors(const std::vector<double>& a,
        .need = "one for all channels, or one per channel"});
 }
 
+absl::StatusOr<int64_t> SampleBytes(const v1::TensorType& type) {
+  const auto element = NpyTypeOf(type.element_type());
+  const auto elements = CheckedProduct(SampleShape(type));
+  if (!element || !elements) return absl::InternalError("size of a state");
+  const auto bytes = CheckedMul(*elements, NpyTypeBytes(*element));
+  if (!bytes) return absl::InternalError("size of a state");
+  return *bytes;
+}
+
 absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
                                const ModelInputs& inputs, size_t input,
                                const v1::InputTransform* transform, bool raw) {
@@ -133,13 +142,7 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   job.type = job.conversion ? job.conversion->source() : inputs.types[input];
   const v1::TensorType& type = job.type;
   if (stored.name.empty()) {
-    const auto elements = CheckedProduct(SampleShape(type));
-    const auto element = NpyTypeOf(type.element_type());
-    const auto bytes = elements && element
-                           ? CheckedMul(*elements, NpyTypeBytes(*element))
-                           : std::nullopt;
-    if (!bytes) return absl::InternalError("size of a state");
-    job.sample_bytes = *bytes;
+    EK_ASSIGN_OR_RETURN(job.sample_bytes, SampleBytes(type));
     return job;
   }
   LayoutQuestion question;
@@ -178,8 +181,9 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   EK_ASSIGN_OR_RETURN(job.layout, ResolveLayout(question),
                       absl::StrCat("model input '", type.name(), "'"));
   // After the shape: data of another model is the likelier mistake.
-  if (job.copy)
+  if (job.copy) {
     EK_RETURN_IF_ERROR(CheckRawType(stored, type, *element, transform));
+  }
   job.stored_elements = static_cast<int64_t>(job.layout.source.size());
   job.sample_bytes = job.stored_elements * NpyTypeBytes(*element);
   return job;

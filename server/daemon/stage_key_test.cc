@@ -43,7 +43,7 @@ TEST(StageKeyTest, IsStable) {
   transform.set_order(v1::InputTransform::BGR);
   convert.mutable_convert_data()->set_chunk_samples(16);
   EXPECT_EQ(Key(convert, {Blob("data", 'c')}),
-            "fd2045e90556632e1f127ded794d44a0eb9af9c4a19ea4aed7f758a11453ff43");
+            "82c6e57047dd84b7e38c8a653d1eb7e5b6b73166eff287b0da262677db6095a2");
 }
 
 TEST(StageKeyTest, EveryPartCounts) {
