@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "server/model_stages.h"
 #include "server/proto_convert.h"
@@ -19,10 +20,13 @@
 #include "server/target_stages.h"
 #include "server/validate_request.h"
 #include "server/version.h"
+#include "server/worker_limits.h"
 
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
 //   model ─ import ─ simplify ─ graph ───────────┬─ describe (INSPECT)
+//             │                                  │
+//             ├─ check_fit (with each target)    │
 //             │ float model only                 │
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
@@ -60,6 +64,8 @@ class CompileJob {
   std::vector<TargetRun> ResolveTargets();
   absl::Status PrepareModel();
   absl::Status DescribeAll();
+  void StartFitChecks();
+  bool AwaitFitChecks();
   absl::Status RunOne(TargetRun& run);
   v1::Report NewReport(int target) const;
   JobResult Finish();
@@ -71,6 +77,16 @@ class CompileJob {
   std::vector<TargetRun> runs_;  // One even if there is no target.
   JobResult result_;
 };
+
+// The user's error if the check found that the network cannot fit. It is there
+// to save time: where it could not be made, later stages find out themselves.
+absl::Status RefusalOf(const TargetRun& run) {
+  if (run.check_fit == nullptr) return absl::OkStatus();
+  const absl::Status fits = run.check_fit->Wait().status();
+  const auto detail = GetErrorDetail(fits);
+  const bool users = detail && detail->fault == Fault::kUser;
+  return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
+}
 
 // With several targets the description is that of the first.
 absl::Status CompileJob::DescribeAll() {
@@ -94,16 +110,49 @@ absl::Status CompileJob::DescribeAll() {
     for (const std::string& warning : model_.import_warnings()) {
       description.add_warnings(warning);
     }
+    if (const absl::Status refusal = RefusalOf(run); !refusal.ok()) {
+      *description.add_problems() = ErrorToProto(refusal);
+    }
   }
   return absl::OkStatus();
+}
+
+void CompileJob::StartFitChecks() {
+  for (TargetRun& run : runs_) {
+    if (run.resolve == nullptr) continue;
+    const absl::StatusOr<v1::StageResult> resolved = run.resolve->Wait();
+    if (!resolved.ok()) continue;  // That target's own failure.
+    const auto capabilities = Only(*resolved, "capabilities");
+    const auto machine = Only(*resolved, "machine");
+    if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
+    v1::StageOptions options;
+    options.mutable_check_fit();
+    run.check_fit = run.stages.Start(
+        "check_fit", options, {model_.outline(), *capabilities, *machine});
+  }
+}
+
+// False if no target is left that can get a program.
+bool CompileJob::AwaitFitChecks() {
+  bool any = false;
+  for (TargetRun& run : runs_) {
+    run.status = run.resolve->Wait().status();
+    if (run.status.ok()) run.status = RefusalOf(run);
+    any = any || run.status.ok();
+  }
+  return any;
 }
 
 // Everything before the targets part ways.
 absl::Status CompileJob::PrepareModel() {
   EK_RETURN_IF_ERROR(model_.Import());
+  StartFitChecks();
   if (Wants(request_, v1::INSPECT)) EK_RETURN_IF_ERROR(DescribeAll());
-  if (WantsProgram(request_) && !model_.import().quantized()) {
-    EK_RETURN_IF_ERROR(model_.Quantize());
+  if (WantsProgram(request_)) {
+    const bool quantize = !model_.import().quantized();
+    if (quantize) model_.StartCalibrationData();
+    if (!AwaitFitChecks()) return absl::OkStatus();
+    if (quantize) EK_RETURN_IF_ERROR(model_.Quantize());
   }
   if (!WantsSamples(request_)) return absl::OkStatus();
   model_.StartData();
@@ -197,6 +246,7 @@ JobResult CompileJob::Run() {
   runs_ = ResolveTargets();
   const absl::Status prepared = PrepareModel();
   const auto run_one = [&](TargetRun& run) {
+    if (!run.status.ok()) return;  // Refused.
     run.status = prepared.ok() ? RunOne(run) : prepared;
   };
   std::vector<std::thread> threads;

@@ -21,6 +21,7 @@
 namespace edgekiln::server {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -77,9 +78,9 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
       Run(Request("int8 net", {"conv;sram=64"}, {v1::PROFILE}));
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "simplify", "simulate[0]",
-                          "synthesize_data", "tile"));
+              ElementsAre("check_fit", "count_cycles", "emit", "import",
+                          "partition", "resolve_target", "simplify",
+                          "simulate[0]", "synthesize_data", "tile"));
   ASSERT_EQ(result.reports.size(), 1u);
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.totals().cycles(), 200);
@@ -92,7 +93,7 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   EXPECT_EQ(report.bit_exact().outputs_compared(), 160);
   EXPECT_FALSE(report.has_accuracy());
   EXPECT_EQ(report.calibration(), "");
-  EXPECT_EQ(report.stages_size(), 9);
+  EXPECT_EQ(report.stages_size(), 10);
   EXPECT_EQ(report.stages(0).cache(), v1::Report::Stage::MISS);
 }
 
@@ -125,7 +126,7 @@ TEST_F(CompileJobTest, AnotherSramSizeRunsAgainFromTilingOn) {
   ASSERT_TRUE(
       Run(Request("float net", {"conv;sram=32"}, {v1::PROFILE})).status.ok());
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "resolve_target",
+              ElementsAre("check_fit", "count_cycles", "emit", "resolve_target",
                           "simulate[0]", "tile"));
 }
 
@@ -134,12 +135,13 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
                   "samples=40 labelled=40", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("calibrate", "convert_calibration", "convert_data",
-                          "convert_reference", "count_cycles", "emit", "import",
-                          "interpret[0]", "interpret[1]", "interpret[2]",
-                          "partition", "quantize", "resolve_target", "simplify",
-                          "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("calibrate", "check_fit", "convert_calibration",
+                  "convert_data", "convert_reference", "count_cycles", "emit",
+                  "import", "interpret[0]", "interpret[1]", "interpret[2]",
+                  "partition", "quantize", "resolve_target", "simplify",
+                  "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "DATA");
   EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
@@ -175,8 +177,8 @@ TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
   const JobResult result = Run(request);
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "simplify", "tile"));
+              ElementsAre("check_fit", "count_cycles", "emit", "import",
+                          "partition", "resolve_target", "simplify", "tile"));
   EXPECT_EQ(result.reports[0].totals().cycles(), 200);
   EXPECT_FALSE(result.reports[0].has_bit_exact());
 }
@@ -227,6 +229,59 @@ TEST_F(CompileJobTest, AFailedTargetDoesNotStopTheOthers) {
   EXPECT_EQ(result.artifacts[0].target(), 1);
 }
 
+TEST_F(CompileJobTest, WhatCannotFitIsRefusedBeforeItIsCalibrated) {
+  const v1::CreateJobRequest request =
+      Request("float net", {"conv;dwarf"}, {v1::COMPILE, v1::VALIDATE},
+              "samples=40 labelled=40", "samples=20");
+  const JobResult result = Run(request);
+  EXPECT_EQ(result.status.message(), "check_fit: cannot fit");
+  ASSERT_EQ(result.reports.size(), 1u);
+  EXPECT_EQ(result.reports[0].error().fault(), v1::ErrorDetail::USER);
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("check_fit", "convert_calibration", "import",
+                          "resolve_target", "simplify"));
+  EXPECT_EQ(Run(request).status.message(), "check_fit: cannot fit");
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
+// What the refused job has started ends with it.
+TEST_F(CompileJobTest, ARefusalDoesNotWaitForTheDataOfCalibration) {
+  leases_->Block("synthesize_calibration");
+  EXPECT_EQ(
+      Run(Request("float net", {"conv;dwarf"}, {v1::PROFILE})).status.message(),
+      "check_fit: cannot fit");
+  EXPECT_FALSE(leases_->Blocks());
+}
+
+TEST_F(CompileJobTest, OtherTargetsGoOnWhenOneCannotFit) {
+  const JobResult result = Run(Request(
+      "float net", {"conv;dwarf", "none", "conv;sram=64"}, {v1::PROFILE}));
+  ASSERT_EQ(result.reports.size(), 3u);
+  EXPECT_EQ(result.status.message(), "check_fit: cannot fit");
+  EXPECT_EQ(result.reports[0].error().message(), "check_fit: cannot fit");
+  EXPECT_EQ(result.reports[1].error().message(),
+            "resolve_target: not a target");
+  EXPECT_FALSE(result.reports[2].has_error());
+  EXPECT_EQ(result.reports[2].totals().cycles(), 200);
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("partition").Times(1));
+}
+
+// It saves time; nothing depends on it.
+TEST_F(CompileJobTest, ACheckThatFailsOnOurSideRefusesNothing) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;sram=64 unchecked"}, {v1::PROFILE}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.reports[0].totals().cycles(), 200);
+}
+
+TEST_F(CompileJobTest, InspectTellsWhatCannotFit) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;dwarf"}, {v1::INSPECT}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.description.problems_size(), 1);
+  EXPECT_EQ(result.description.problems(0).message(), "check_fit: cannot fit");
+}
+
 TEST_F(CompileJobTest, UserErrorsAreRemembered) {
   const v1::CreateJobRequest request =
       Request("bad net", {"conv;sram=64"}, {v1::COMPILE});
@@ -245,8 +300,8 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
     if (stage == "partition") ++partitions;
   }
   EXPECT_EQ(partitions, 1);
-  EXPECT_EQ(result.reports[0].stages_size(), 9);
-  EXPECT_EQ(result.reports[1].stages_size(), 9);
+  EXPECT_EQ(result.reports[0].stages_size(), 10);
+  EXPECT_EQ(result.reports[1].stages_size(), 10);
 }
 
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {

@@ -42,9 +42,10 @@ class ModelStages {
 
   // To be called in this order; the last ones where they are needed.
   absl::Status Import();
-  absl::Status Quantize();  // A float model, for a chip.
-  void StartData();         // Chunks for deployed().
-  void StartReference();    // On the same data.
+  void StartCalibrationData();  // For Quantize().
+  absl::Status Quantize();      // A float model, for a chip.
+  void StartData();             // Chunks for deployed().
+  void StartReference();        // On the same data.
 
   const v1::StageSummary::Import& import() const { return import_; }
   const std::vector<std::string>& import_warnings() const {
@@ -52,6 +53,8 @@ class ModelStages {
   }
   // Simplified, element types as in the model.
   const v1::BlobRef& imported() const { return imported_; }
+  // The same without the bytes of constants.
+  const v1::BlobRef& outline() const { return outline_; }
   // What targets get: quantized.
   const v1::BlobRef& deployed() const { return deployed_; }
   // As Report.calibration; empty if there was none.
@@ -79,8 +82,10 @@ class ModelStages {
   v1::StageSummary::Import import_;
   std::vector<std::string> import_warnings_;
   v1::BlobRef imported_;
+  v1::BlobRef outline_;
   v1::BlobRef deployed_;
   std::string calibration_;
+  std::shared_ptr<PendingStage> calibration_data_;
   std::shared_ptr<PendingStage> data_;
   std::shared_future<absl::StatusOr<Reference>> reference_;
 };

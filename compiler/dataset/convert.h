@@ -5,9 +5,11 @@
 // layout.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -25,6 +27,11 @@ inline constexpr int64_t kUsefulChunks = 128;
 
 // Samples per chunk: as many as asked for and kMaxChunkBytes allow, at least 1.
 int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
+
+// Bytes of that many samples of all inputs; empty if no number holds them, or
+// for element types that samples cannot have.
+std::optional<int64_t> BytesOfSamples(absl::Span<const v1::TensorType> inputs,
+                                      int64_t samples);
 
 // The inputs of a model, as the stages that make data need them.
 struct ModelInputs {
@@ -53,10 +60,14 @@ struct ConvertedData {
 // than 8 times its span, or many whole numbers collapse into 2 steps of it. The
 // error says which --input option would map the stored values on to the grid.
 //
-// Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array.
+// Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array. Those
+// of `admit`, if there is one: it is told how many bytes the converted samples
+// will be, before any is.
+using AdmitBytes = std::function<absl::Status(std::optional<int64_t> bytes)>;
 absl::StatusOr<ConvertedData> ConvertDataSet(
     const v1::ConvertDataOptions& options,
-    absl::Span<const absl::string_view> files, const ModelInputs& inputs);
+    absl::Span<const absl::string_view> files, const ModelInputs& inputs,
+    const AdmitBytes& admit = nullptr);
 
 }  // namespace edgekiln::compiler
 

@@ -96,9 +96,10 @@ TEST(StageTableTest, WithoutInputsEveryStageBlamesUs) {
 TEST(StageTableTest, NoiseIsAnErrorEverywhere) {
   StageInputs inputs;
   const std::string noise = "\xff\xfe noise \x01\x02";
-  for (const char* role : {"model", "graph", "target", "data", "chunk",
-                           "labels", "statistics", "capabilities", "machine",
-                           "partition", "tiling", "program", "constants"}) {
+  for (const char* role :
+       {"model", "graph", "outline", "target", "data", "chunk", "labels",
+        "statistics", "capabilities", "machine", "partition", "tiling",
+        "program", "constants"}) {
     inputs.Add(role, noise);
   }
   for (const v1::StageOptions& options : AllStages()) {

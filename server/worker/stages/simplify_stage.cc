@@ -1,4 +1,5 @@
 #include "base/status_macros.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/passes/pipeline.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
@@ -12,6 +13,8 @@ absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions&,
   EK_RETURN_IF_ERROR(compiler::Simplify(graph), "simplifying the model");
   StageOutput output;
   output.Add("graph", compiler::GraphToProto(graph));
+  // For check_fit, which is not to wait for megabytes of weights.
+  output.Add("outline", compiler::OutlineOf(graph));
   return output;
 }
 
