@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "server/model_stages.h"
 #include "server/proto_convert.h"
@@ -20,10 +21,13 @@
 #include "server/target_stages.h"
 #include "server/validate_request.h"
 #include "server/version.h"
+#include "server/worker_limits.h"
 
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
 //   model ─ import ─ simplify ─ graph ───────────┬─ describe (INSPECT)
+//             │                                  │
+//             ├─ check_fit (with each target)    │
 //             │ float model only, as float32     │
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
@@ -63,6 +67,8 @@ class CompileJob {
   std::vector<TargetRun> ResolveTargets();
   absl::Status PrepareModel();
   absl::Status DescribeAll();
+  void StartFitChecks();
+  bool AwaitFitChecks();
   absl::Status RunOne(TargetRun& run);
   v1::Report NewReport(int target) const;
   JobResult Finish();
@@ -74,6 +80,16 @@ class CompileJob {
   std::vector<TargetRun> runs_;  // One even if there is no target.
   JobResult result_;
 };
+
+// The user's error if the check found that the network cannot fit. It is there
+// to save time: where it could not be made, later stages find out themselves.
+absl::Status RefusalOf(const TargetRun& run) {
+  if (run.check_fit == nullptr) return absl::OkStatus();
+  const absl::Status fits = run.check_fit->Wait().status();
+  const auto detail = GetErrorDetail(fits);
+  const bool users = detail && detail->fault == Fault::kUser;
+  return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
+}
 
 // With several targets the description is that of the first.
 absl::Status CompileJob::DescribeAll() {
@@ -102,17 +118,50 @@ absl::Status CompileJob::DescribeAll() {
           "the model computes in float16 or float64; its layers are shown in "
           "float32, the form that is quantized");
     }
+    if (const absl::Status refusal = RefusalOf(run); !refusal.ok()) {
+      *description.add_problems() = ErrorToProto(refusal);
+    }
   }
   return absl::OkStatus();
+}
+
+void CompileJob::StartFitChecks() {
+  for (TargetRun& run : runs_) {
+    if (run.resolve == nullptr) continue;
+    const absl::StatusOr<v1::StageResult> resolved = run.resolve->Wait();
+    if (!resolved.ok()) continue;  // That target's own failure.
+    const auto capabilities = Only(*resolved, "capabilities");
+    const auto machine = Only(*resolved, "machine");
+    if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
+    v1::StageOptions options;
+    options.mutable_check_fit();
+    run.check_fit = run.stages.Start(
+        "check_fit", options, {model_.outline(), *capabilities, *machine});
+  }
+}
+
+// False if no target is left that can get a program.
+bool CompileJob::AwaitFitChecks() {
+  bool any = false;
+  for (TargetRun& run : runs_) {
+    run.status = run.resolve->Wait().status();
+    if (run.status.ok()) run.status = RefusalOf(run);
+    any = any || run.status.ok();
+  }
+  return any;
 }
 
 // Everything before the targets part ways.
 absl::Status CompileJob::PrepareModel() {
   EK_RETURN_IF_ERROR(model_.Import());
+  StartFitChecks();
   if (Wants(request_, v1::INSPECT)) EK_RETURN_IF_ERROR(DescribeAll());
   EK_RETURN_IF_ERROR(model_.CheckHasData());
   if (WantsProgram(request_)) {
-    if (!model_.import().quantized()) EK_RETURN_IF_ERROR(model_.Quantize());
+    const bool quantize = !model_.import().quantized();
+    if (quantize) model_.StartCalibrationData();
+    if (!AwaitFitChecks()) return absl::OkStatus();
+    if (quantize) EK_RETURN_IF_ERROR(model_.Quantize());
     EK_RETURN_IF_ERROR(model_.SetIo());
   }
   if (!WantsSamples(request_)) return absl::OkStatus();
@@ -229,6 +278,7 @@ JobResult CompileJob::Run() {
   runs_ = ResolveTargets();
   const absl::Status prepared = PrepareModel();
   const auto run_one = [&](TargetRun& run) {
+    if (!run.status.ok()) return;  // Refused.
     run.status = prepared.ok() ? RunOne(run) : prepared;
   };
   std::vector<std::thread> threads;

@@ -24,6 +24,7 @@ namespace edgekiln::server {
 namespace {
 
 using testing::AllOf;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -81,9 +82,9 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
       Run(Request("int8 net", {"conv;sram=64"}, {v1::PROFILE}));
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "set_io", "simplify", "simulate[0]",
-                          "synthesize_data", "tile"));
+              ElementsAre("check_fit", "count_cycles", "emit", "import",
+                          "partition", "resolve_target", "set_io", "simplify",
+                          "simulate[0]", "synthesize_data", "tile"));
   ASSERT_EQ(result.reports.size(), 1u);
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.totals().cycles(), 200);
@@ -129,7 +130,7 @@ TEST_F(CompileJobTest, AnotherSramSizeRunsAgainFromTilingOn) {
   ASSERT_TRUE(
       Run(Request("float net", {"conv;sram=32"}, {v1::PROFILE})).status.ok());
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "resolve_target",
+              ElementsAre("check_fit", "count_cycles", "emit", "resolve_target",
                           "simulate[0]", "tile"));
 }
 
@@ -140,10 +141,11 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(
       leases_->TakeExecuted(),
-      ElementsAre("calibrate", "convert_calibration", "convert_data",
-                  "convert_reference", "count_cycles", "emit", "import",
-                  "interpret[0]", "interpret[1]", "interpret[2]", "partition",
-                  "quantize", "resolve_target", "set_io", "simplify",
+      ElementsAre("calibrate", "check_fit", "convert_calibration",
+                  "convert_data", "convert_reference", "count_cycles", "emit",
+                  "import", "interpret[0]", "interpret[1]", "interpret[2]",
+                  "partition", "quantize", "resolve_target", "set_io",
+                  "simplify",
                   "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "DATA");
@@ -257,8 +259,9 @@ TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
   const JobResult result = Run(request);
   ASSERT_TRUE(result.status.ok()) << result.status;
   EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("count_cycles", "emit", "import", "partition",
-                          "resolve_target", "set_io", "simplify", "tile"));
+              ElementsAre("check_fit", "count_cycles", "emit", "import",
+                          "partition", "resolve_target", "set_io", "simplify",
+                          "tile"));
   EXPECT_EQ(result.reports[0].totals().cycles(), 200);
   EXPECT_FALSE(result.reports[0].has_bit_exact());
 }
@@ -341,6 +344,59 @@ TEST_F(CompileJobTest, AFailedTargetDoesNotStopTheOthers) {
   ASSERT_EQ(result.artifacts.size(), 1u);
   EXPECT_EQ(result.artifacts[0].path(), "manifest.json");
   EXPECT_EQ(result.artifacts[0].target(), 1);
+}
+
+TEST_F(CompileJobTest, WhatCannotFitIsRefusedBeforeItIsCalibrated) {
+  const v1::CreateJobRequest request =
+      Request("float net", {"conv;dwarf"}, {v1::COMPILE, v1::VALIDATE},
+              "samples=40 labelled=40", "samples=20");
+  const JobResult result = Run(request);
+  EXPECT_EQ(result.status.message(), "check_fit: cannot fit");
+  ASSERT_EQ(result.reports.size(), 1u);
+  EXPECT_EQ(result.reports[0].error().fault(), v1::ErrorDetail::USER);
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("check_fit", "convert_calibration", "import",
+                          "resolve_target", "simplify"));
+  EXPECT_EQ(Run(request).status.message(), "check_fit: cannot fit");
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
+// What the refused job has started ends with it.
+TEST_F(CompileJobTest, ARefusalDoesNotWaitForTheDataOfCalibration) {
+  leases_->Block("synthesize_calibration");
+  EXPECT_EQ(
+      Run(Request("float net", {"conv;dwarf"}, {v1::PROFILE})).status.message(),
+      "check_fit: cannot fit");
+  EXPECT_FALSE(leases_->Blocks());
+}
+
+TEST_F(CompileJobTest, OtherTargetsGoOnWhenOneCannotFit) {
+  const JobResult result = Run(Request(
+      "float net", {"conv;dwarf", "none", "conv;sram=64"}, {v1::PROFILE}));
+  ASSERT_EQ(result.reports.size(), 3u);
+  EXPECT_EQ(result.status.message(), "check_fit: cannot fit");
+  EXPECT_EQ(result.reports[0].error().message(), "check_fit: cannot fit");
+  EXPECT_EQ(result.reports[1].error().message(),
+            "resolve_target: not a target");
+  EXPECT_FALSE(result.reports[2].has_error());
+  EXPECT_EQ(result.reports[2].totals().cycles(), 200);
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("partition").Times(1));
+}
+
+// It saves time; nothing depends on it.
+TEST_F(CompileJobTest, ACheckThatFailsOnOurSideRefusesNothing) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;sram=64 unchecked"}, {v1::PROFILE}));
+  EXPECT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(result.reports[0].totals().cycles(), 200);
+}
+
+TEST_F(CompileJobTest, InspectTellsWhatCannotFit) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;dwarf"}, {v1::INSPECT}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  ASSERT_EQ(result.description.problems_size(), 1);
+  EXPECT_EQ(result.description.problems(0).message(), "check_fit: cannot fit");
 }
 
 TEST_F(CompileJobTest, UserErrorsAreRemembered) {

@@ -50,6 +50,7 @@ absl::Status ModelStages::Import() {
   EK_ASSIGN_OR_RETURN(const v1::StageResult simplified,
                       stages_.Do("simplify", simplify, {graph}));
   EK_ASSIGN_OR_RETURN(imported_, Only(simplified, "graph"));
+  EK_ASSIGN_OR_RETURN(outline_, Only(simplified, "outline"));
   compiled_ = imported_;
   const std::vector<v1::Digest> float32 = All(simplified, "float32_graph");
   if (!float32.empty()) compiled_ = As("graph", float32[0]);
@@ -87,14 +88,17 @@ std::shared_ptr<PendingStage> ModelStages::StartConversion(
   return stages.Start("convert_" + suffix, options, std::move(inputs));
 }
 
-absl::Status ModelStages::Quantize() {
+void ModelStages::StartCalibrationData() {
   const bool synthetic = request_.calibration().files_size() == 0;
   calibration_ = std::string(synthetic ? kSyntheticCalibration : "DATA");
-  EK_ASSIGN_OR_RETURN(
-      const v1::StageResult converted,
+  calibration_data_ =
       StartConversion(kCalibration, request_.calibration(), compiled_,
-                      /*raw=*/false, /*limit=*/0, stages_)
-          ->Wait());
+                      /*raw=*/false, /*limit=*/0, stages_);
+}
+
+absl::Status ModelStages::Quantize() {
+  EK_ASSIGN_OR_RETURN(const v1::StageResult converted,
+                      calibration_data_->Wait());
   EK_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
 
   v1::StageOptions calibrate;

@@ -45,10 +45,11 @@ class ModelStages {
   // Whoever wants accuracy or outputs must give data, unless the model has no
   // inputs.
   absl::Status CheckHasData();
-  absl::Status Quantize();  // A float model, for a chip.
-  absl::Status SetIo();     // For a chip.
-  void StartData();         // Chunks for deployed().
-  void StartReference();    // On the same data.
+  void StartCalibrationData();  // For Quantize().
+  absl::Status Quantize();      // A float model, for a chip.
+  absl::Status SetIo();         // For a chip.
+  void StartData();             // Chunks for deployed().
+  void StartReference();        // On the same data.
 
   bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }
@@ -63,6 +64,8 @@ class ModelStages {
   bool has_other_floats() const {
     return compiled_.digest().hash() != imported_.digest().hash();
   }
+  // compiled() without the bytes of constants.
+  const v1::BlobRef& outline() const { return outline_; }
   // What targets get: quantized, inputs and outputs in the form asked for.
   const v1::BlobRef& deployed() const { return deployed_; }
   // As Report.calibration; empty if there was none.
@@ -91,8 +94,10 @@ class ModelStages {
   std::vector<std::string> import_warnings_;
   v1::BlobRef imported_;
   v1::BlobRef compiled_;
+  v1::BlobRef outline_;
   v1::BlobRef deployed_;
   std::string calibration_;
+  std::shared_ptr<PendingStage> calibration_data_;
   std::shared_ptr<PendingStage> data_;
   std::shared_future<absl::StatusOr<Reference>> reference_;
 };

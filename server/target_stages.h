@@ -19,6 +19,8 @@ namespace edgekiln::server {
 struct TargetRun {
   StageSequence stages;  // Its target is an index into those of the request.
   std::shared_ptr<PendingStage> resolve = {};  // Null without a target.
+  // Null without a target that could be resolved.
+  std::shared_ptr<PendingStage> check_fit = {};
   v1::Report report;
   std::vector<v1::Artifact> artifacts = {};
   absl::Status status = {};

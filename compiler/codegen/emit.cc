@@ -108,29 +108,21 @@ class Emitter {
 
   // RAM for whatever passes between host and engines, or does not stay in SRAM.
   absl::Status PlaceTensors() {
-    std::vector<bool> in_ram(graph_.tensors.size(), false);
-    const auto need = [&](TensorId tensor) {
-      if (tensor != kNoTensor && !IsConstant(tensor)) {
-        in_ram[storage_[tensor]] = true;
-      }
-    };
-    for (const TensorId tensor : graph_.inputs) need(tensor);
-    for (const TensorId tensor : graph_.outputs) need(tensor);
-    for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (partition_.placements(static_cast<int>(i)).engine() != kHost)
-        continue;
-      for (const TensorId tensor : graph_.ops[i].inputs) need(tensor);
-      for (const TensorId tensor : graph_.ops[i].outputs) need(tensor);
+    std::vector<bool> on_host;
+    for (const auto& placement : partition_.placements()) {
+      on_host.push_back(placement.engine() == kHost);
     }
+    std::vector<bool> in_ram = TensorsOfHost(graph_, storage_, on_host);
     for (const auto& [op, subgraph] : subgraphs_) {
       for (const dla::Layer& layer : subgraph.plan.layers) {
         for (const TensorId tensor :
              {layer.input, layer.input2, layer.output}) {
           if (tensor == kNoTensor) continue;
           const TensorId stored = storage_[tensor];
+          if (IsConstant(stored)) continue;
           if (!subgraph.plan.resident.contains(stored) ||
               subgraph.plan.external.contains(stored)) {
-            need(tensor);
+            in_ram[stored] = true;
           }
         }
       }
@@ -323,7 +315,7 @@ class Emitter {
   }
 
   absl::StatusOr<EmitResult> Finish() {
-    EK_RETURN_IF_ERROR(flash_.Check());
+    EK_RETURN_IF_ERROR(flash_.Check(graph_));
     const std::string& constants = flash_.bytes();
     if (!constants.empty()) {
       v1::Program::Segment* segment = program_.add_segments();

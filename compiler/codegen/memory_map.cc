@@ -1,10 +1,12 @@
 #include "compiler/codegen/memory_map.h"
 
 #include <algorithm>
+#include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
-#include "compiler/planning/offset_allocator.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -12,19 +14,44 @@ namespace {
 // Host kernels read whole elements.
 constexpr int64_t kTensorAlignment = 16;
 
-absl::Status TooSmall(const v1::ResolvedMemory& memory, int64_t need,
-                      absl::string_view what) {
+// Exporters join the names of fused ops: the first words tell enough.
+std::string Short(const std::string& name) {
+  constexpr size_t kMost = 40;
+  return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
+}
+
+int64_t BytesOf(const Tensor& tensor) {
+  return tensor.num_elements() * ElementBytes(tensor.type);
+}
+
+}  // namespace
+
+absl::Status MemoryTooSmall(const v1::ResolvedMemory& memory,
+                            absl::string_view what, absl::string_view need,
+                            absl::string_view largest) {
   return MakeError(
       absl::StatusCode::kResourceExhausted,
       {.reason = "MEMORY_TOO_SMALL",
        .what = absl::StrCat("the model's ", what, " do not fit"),
-       .where = absl::StrCat("memory ", memory.name()),
+       .where = absl::StrCat("memory ", memory.name(), "; ", largest),
        .limit = absl::StrCat(memory.capacity_bytes(), " bytes"),
-       .need = absl::StrCat(need, " bytes"),
+       .need = std::string(need),
        .fix = "use a target with more of this memory, or a smaller model"});
 }
 
-}  // namespace
+std::string Largest(const Graph& graph, std::vector<TensorId> tensors) {
+  std::stable_sort(tensors.begin(), tensors.end(), [&](TensorId a, TensorId b) {
+    return BytesOf(graph.tensors[a]) > BytesOf(graph.tensors[b]);
+  });
+  if (tensors.size() > 3) tensors.resize(3);
+  return absl::StrCat(
+      "largest: ",
+      absl::StrJoin(tensors, ", ", [&](std::string* out, TensorId id) {
+        const Tensor& tensor = graph.tensors[id];
+        absl::StrAppend(out, "'", Short(tensor.name), "' (", BytesOf(tensor),
+                        " bytes)");
+      }));
+}
 
 absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
   SystemMemories found;
@@ -44,21 +71,40 @@ absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
                     .fix = "add it to the descriptor"});
 }
 
-absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
+std::vector<bool> TensorsOfHost(const Graph& graph,
                                 const std::vector<TensorId>& storage,
-                                const std::vector<bool>& in_ram,
-                                const v1::ResolvedMemory& ram) {
+                                const std::vector<bool>& on_host) {
+  std::vector<bool> in_ram(graph.tensors.size(), false);
+  const auto need = [&](const std::vector<TensorId>& tensors) {
+    for (const TensorId tensor : tensors) {
+      if (tensor == kNoTensor) continue;
+      const TensorId stored = storage[tensor];
+      if (!graph.tensors[stored].is_constant()) in_ram[stored] = true;
+    }
+  };
+  need(graph.inputs);
+  need(graph.outputs);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (!on_host[i]) continue;
+    need(graph.ops[i].inputs);
+    need(graph.ops[i].outputs);
+  }
+  return in_ram;
+}
+
+TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
+                    const std::vector<bool>& in_ram) {
   const auto ops = static_cast<int64_t>(graph.ops.size());
-  std::vector<TensorId> tensors;
-  std::vector<BufferLife> lives;
+  TensorLives result;
+  std::vector<TensorId>& tensors = result.tensors;
+  std::vector<BufferLife>& lives = result.lives;
   std::vector<int32_t> slot(graph.tensors.size(), -1);
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     if (!in_ram[t]) continue;
     const Tensor& tensor = graph.tensors[t];
     slot[t] = static_cast<int32_t>(lives.size());
     tensors.push_back(static_cast<TensorId>(t));
-    lives.push_back({.size_bytes = std::max<int64_t>(
-                         tensor.num_elements() * ElementBytes(tensor.type), 1),
+    lives.push_back({.size_bytes = std::max<int64_t>(BytesOf(tensor), 1),
                      .alignment_bytes = kTensorAlignment,
                      .begin = ops,
                      .end = -1});
@@ -75,14 +121,55 @@ absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
     for (const TensorId tensor : graph.ops[i].outputs) touch(tensor, i);
   }
   for (const TensorId output : graph.outputs) touch(output, ops);
-  const OffsetPlan offsets = AllocateOffsets(lives);
+  return result;
+}
+
+std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t ops) {
+  // Changes at each instant; wide, as any shape may come here.
+  std::vector<__int128> change(static_cast<size_t>(ops) + 3, 0);
+  for (const BufferLife& life : all.lives) {
+    if (life.end < life.begin) continue;
+    change[static_cast<size_t>(life.begin + 1)] += life.size_bytes;
+    change[static_cast<size_t>(life.end + 2)] -= life.size_bytes;
+  }
+  constexpr auto kMax = std::numeric_limits<int64_t>::max();
+  std::vector<int64_t> alive;
+  __int128 sum = 0;
+  for (int64_t instant = -1; instant <= ops; ++instant) {
+    sum += change[static_cast<size_t>(instant + 1)];
+    alive.push_back(sum > kMax ? kMax : static_cast<int64_t>(sum));
+  }
+  return alive;
+}
+
+std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant) {
+  std::vector<TensorId> alive;
+  for (size_t i = 0; i < all.tensors.size(); ++i) {
+    if (all.lives[i].begin <= instant && instant <= all.lives[i].end) {
+      alive.push_back(all.tensors[i]);
+    }
+  }
+  return alive;
+}
+
+absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
+                                const std::vector<TensorId>& storage,
+                                const std::vector<bool>& in_ram,
+                                const v1::ResolvedMemory& ram) {
+  const TensorLives all = LivesOf(graph, storage, in_ram);
+  const OffsetPlan offsets = AllocateOffsets(all.lives);
   RamPlan plan;
   plan.bytes = offsets.peak_bytes;
   if (plan.bytes > ram.capacity_bytes()) {
-    return TooSmall(ram, plan.bytes, "activations");
+    const std::vector<int64_t> alive =
+        AliveBytes(all, static_cast<int64_t>(graph.ops.size()));
+    const auto peak = std::max_element(alive.begin(), alive.end());
+    return MemoryTooSmall(
+        ram, "activations", absl::StrCat(plan.bytes, " bytes"),
+        Largest(graph, AliveAt(all, peak - alive.begin() - 1)));
   }
-  for (size_t i = 0; i < tensors.size(); ++i) {
-    plan.address[tensors[i]] =
+  for (size_t i = 0; i < all.tensors.size(); ++i) {
+    plan.address[all.tensors[i]] =
         ram.base_address() + static_cast<uint64_t>(offsets.offsets[i]);
   }
   return plan;
@@ -101,10 +188,17 @@ uint64_t FlashImage::Append(absl::string_view bytes) {
   return address;
 }
 
-absl::Status FlashImage::Check() const {
+absl::Status FlashImage::Check(const Graph& graph) const {
   const auto bytes = static_cast<int64_t>(bytes_.size());
   if (bytes <= flash_.capacity_bytes()) return absl::OkStatus();
-  return TooSmall(flash_, bytes, "weights and constants");
+  std::vector<TensorId> constants;
+  for (size_t t = 0; t < graph.tensors.size(); ++t) {
+    if (!graph.tensors[t].is_constant()) continue;
+    constants.push_back(static_cast<TensorId>(t));
+  }
+  return MemoryTooSmall(flash_, "weights and constants",
+                        absl::StrCat(bytes, " bytes"),
+                        Largest(graph, std::move(constants)));
 }
 
 }  // namespace edgekiln::compiler

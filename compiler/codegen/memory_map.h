@@ -10,9 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "compiler/ir/graph.h"
+#include "compiler/planning/offset_allocator.h"
 #include "edgekiln/v1/target.pb.h"
 
-// Who lies where in system memory.
+// Address assignment in system memory.
 namespace edgekiln::compiler {
 
 // The two kinds of system memory of a machine, as indices into its memories.
@@ -23,15 +24,46 @@ struct SystemMemories {
 // INVALID_ARGUMENT if the machine lacks one.
 absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine);
 
+// RESOURCE_EXHAUSTED: "the model's `what` do not fit" `memory`. `need` is in
+// words; `largest` names what takes the most (Largest()).
+absl::Status MemoryTooSmall(const v1::ResolvedMemory& memory,
+                            absl::string_view what, absl::string_view need,
+                            absl::string_view largest);
+
+// "largest: 'a' (9 bytes), 'b' (7 bytes)", of at most three tensors.
+std::string Largest(const Graph& graph, std::vector<TensorId> tensors);
+
+// Tensors, by storage, that lie in RAM whatever engines keep in memories of
+// their own: graph inputs and outputs, and all that ops on the host read and
+// make.
+std::vector<bool> TensorsOfHost(const Graph& graph,
+                                const std::vector<TensorId>& storage,
+                                const std::vector<bool>& on_host);
+
+// The lives of the tensors of `in_ram` (by storage), in instants that are
+// indices of ops. A tensor lives from the op that produces it (graph inputs:
+// -1) to its last reader (graph outputs: the number of ops).
+struct TensorLives {
+  std::vector<TensorId> tensors;  // Ascending, by storage.
+  std::vector<BufferLife> lives;  // One per tensor.
+};
+TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
+                    const std::vector<bool>& in_ram);
+
+// Bytes alive at the instants -1 to `ops`; the first entry is that of -1.
+// Saturates.
+std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t ops);
+// The tensors alive at `instant`.
+std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant);
+
 // Tensors by storage that live in RAM, with the ops between which they do.
 struct RamPlan {
   absl::flat_hash_map<TensorId, uint64_t> address;  // In the memory's space.
   int64_t bytes = 0;
 };
 
-// Places the tensors of `in_ram` (by storage). A tensor lives from the op that
-// produces it (graph inputs: from the start) to its last reader (graph outputs:
-// to the end). RESOURCE_EXHAUSTED names the need.
+// Places the tensors of `in_ram` (by storage) for their lives.
+// RESOURCE_EXHAUSTED names the need.
 absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& in_ram,
@@ -45,8 +77,8 @@ class FlashImage {
   uint64_t Align(int64_t alignment_bytes);
   uint64_t Append(absl::string_view bytes);
   const std::string& bytes() const { return bytes_; }
-  // RESOURCE_EXHAUSTED if it outgrew the memory.
-  absl::Status Check() const;
+  // RESOURCE_EXHAUSTED if it outgrew the memory; names constants of `graph`.
+  absl::Status Check(const Graph& graph) const;
 
  private:
   const v1::ResolvedMemory& flash_;

@@ -410,6 +410,21 @@ int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted) {
   return std::max<int64_t>(1, std::min(wanted, fit));
 }
 
+std::optional<int64_t> BytesOfSamples(absl::Span<const v1::TensorType> inputs,
+                                      int64_t samples) {
+  std::optional<int64_t> sum = 0;
+  for (const v1::TensorType& type : inputs) {
+    const auto element = NpyTypeOf(type.element_type());
+    auto bytes = CheckedProduct(SampleShape(type));
+    if (!element || !bytes) return std::nullopt;
+    bytes = CheckedMul(*bytes, NpyTypeBytes(*element));
+    if (bytes) bytes = CheckedMul(*bytes, samples);
+    if (bytes) sum = CheckedAdd(*sum, *bytes);
+    if (!bytes || !sum) return std::nullopt;
+  }
+  return sum;
+}
+
 ModelInputs InputsOf(const v1::Graph& graph) {
   ModelInputs inputs;
   for (int port = 0; port < graph.inputs_size(); ++port) {
@@ -427,7 +442,8 @@ ModelInputs InputsOf(const v1::Graph& graph) {
 
 absl::StatusOr<ConvertedData> ConvertDataSet(
     const v1::ConvertDataOptions& options,
-    absl::Span<const absl::string_view> files, const ModelInputs& inputs) {
+    absl::Span<const absl::string_view> files, const ModelInputs& inputs,
+    const AdmitBytes& admit) {
   if (options.chunk_samples() <= 0 || options.limit() < 0) {
     return absl::InternalError("chunk_samples or limit of a conversion");
   }
@@ -449,6 +465,9 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples
                                      : std::min(set.samples, options.limit());
+  if (admit) {
+    EK_RETURN_IF_ERROR(admit(BytesOfSamples(inputs.types, out.samples)));
+  }
   out.chunks = EmptyChunks(inputs.types, out.samples, options.chunk_samples());
   for (size_t i = 0; i < inputs.types.size(); ++i) {
     EK_ASSIGN_OR_RETURN(

@@ -5,10 +5,12 @@
 // layout.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
@@ -33,6 +35,10 @@ int64_t ChunkSamples(absl::Span<const v1::TensorType> inputs, int64_t wanted);
 // each, more if they were too many, fewer if they were too large.
 std::vector<v1::Chunk> EmptyChunks(absl::Span<const v1::TensorType> inputs,
                                    int64_t samples, int64_t chunk_samples);
+// Bytes of that many samples of all inputs; empty if no number holds them, or
+// for element types that samples cannot have.
+std::optional<int64_t> BytesOfSamples(absl::Span<const v1::TensorType> inputs,
+                                      int64_t samples);
 
 // The inputs of a model, as the stages that make data need them.
 struct ModelInputs {
@@ -75,10 +81,14 @@ struct ConvertedData {
 // Without files, for a model without inputs, there are as many samples as the
 // limit says, or one.
 //
-// Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array.
+// Errors: INVALID_ARGUMENT, UNIMPLEMENTED; each names the input or array. Those
+// of `admit`, if there is one: it is told how many bytes the converted samples
+// will be, before any is.
+using AdmitBytes = std::function<absl::Status(std::optional<int64_t> bytes)>;
 absl::StatusOr<ConvertedData> ConvertDataSet(
     const v1::ConvertDataOptions& options,
-    absl::Span<const absl::string_view> files, const ModelInputs& inputs);
+    absl::Span<const absl::string_view> files, const ModelInputs& inputs,
+    const AdmitBytes& admit = nullptr);
 
 }  // namespace edgekiln::compiler
 

@@ -1,6 +1,14 @@
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <memory>
+#include <new>
+
+#include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/ir/graph.h"
+#include "compiler/ir/graph_outline.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -87,7 +95,10 @@ v1::Graph GraphToProto(const Graph& graph) {
   return proto;
 }
 
-absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
+namespace {
+
+// Not verified.
+Graph ReadGraph(const v1::Graph& proto) {
   Graph graph;
   graph.name = proto.name();
   graph.tensors.reserve(proto.tensors_size());
@@ -113,7 +124,49 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
   for (const v1::ConvertedPort& port : proto.converted_outputs()) {
     graph.converted_outputs.push_back(PortFromProto(port));
   }
+  return graph;
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
+  Graph graph = ReadGraph(proto);
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored graph");
+  return graph;
+}
+
+v1::Graph OutlineOf(const Graph& graph) {
+  Graph outline = graph;  // Constants stay shared.
+  for (Tensor& tensor : outline.tensors) {
+    if (tensor.is_constant()) tensor.data = ConstantData(std::string());
+  }
+  return GraphToProto(outline);
+}
+
+absl::StatusOr<Graph> GraphFromOutline(const v1::Graph& outline) {
+  Graph graph = ReadGraph(outline);
+  // VerifyGraph has not checked the products yet.
+  constexpr int64_t kMaxBytes = std::numeric_limits<int32_t>::max();
+  const auto bytes_of = [](const Tensor& tensor) {
+    const auto elements = CheckedProduct(tensor.shape);
+    const auto bytes =
+        elements ? CheckedMul(*elements, ElementBytes(tensor.type)) : elements;
+    return bytes && *bytes >= 0 && *bytes <= kMaxBytes ? *bytes : 0;
+  };
+  int64_t most = 1;
+  for (const Tensor& tensor : graph.tensors) {
+    if (tensor.is_constant()) most = std::max(most, bytes_of(tensor));
+  }
+  // Large ones are mapped, not filled.
+  const std::shared_ptr<char> zeros(
+      static_cast<char*>(std::calloc(static_cast<size_t>(most), 1)), std::free);
+  if (zeros == nullptr) throw std::bad_alloc();
+  for (Tensor& tensor : graph.tensors) {
+    if (!tensor.is_constant()) continue;
+    const auto bytes = static_cast<size_t>(bytes_of(tensor));
+    tensor.data = ConstantData(zeros, absl::string_view(zeros.get(), bytes));
+  }
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored outline of a graph");
   return graph;
 }
 

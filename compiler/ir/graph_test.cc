@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
@@ -56,6 +57,39 @@ struct InvalidCase {
   std::function<void(Graph&)> damage;
   const char* message;
 };
+
+// All but the values, in a message that does not grow with them.
+TEST(GraphOutlineTest, KeepsAllButConstants) {
+  const absl::StatusOr<Graph> graph = ParseGraph(R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [1, 2, 3, 4]
+%e : float32[0] = constant []
+%y : float32[1,2] = fully_connected(%x, %w) id f
+return %y, %e
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const v1::Graph proto = OutlineOf(*graph);
+  EXPECT_TRUE(proto.tensors(1).has_data());
+  EXPECT_EQ(proto.tensors(1).data(), "");
+  const absl::StatusOr<Graph> outline = GraphFromOutline(proto);
+  ASSERT_TRUE(outline.ok()) << outline.status();
+  Graph zeros = *graph;
+  zeros.tensors[1].data = ConstantData(std::string(16, '\0'));
+  EXPECT_EQ(PrintGraph(*outline), PrintGraph(zeros));
+}
+
+TEST(GraphOutlineTest, HostileShapesAreErrors) {
+  for (const int64_t extent : {int64_t{-1}, int64_t{1} << 40}) {
+    v1::Graph proto;
+    proto.add_tensors()->set_data("");
+    v1::TensorType& type = *proto.mutable_tensors(0)->mutable_type();
+    type.set_name("w");
+    type.set_element_type(v1::FLOAT32);
+    type.add_shape(extent);
+    EXPECT_EQ(GraphFromOutline(proto).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
 
 TEST(VerifyGraphTest, RefusesWhatBreaksAnInvariant) {
   const InvalidCase cases[] = {

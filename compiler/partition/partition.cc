@@ -131,14 +131,8 @@ absl::Status CheckAllHaveElements(const Graph& graph) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-absl::StatusOr<v1::Partition> PartitionGraph(
-    const Graph& source, const v1::Capabilities& capabilities) {
-  EK_RETURN_IF_ERROR(VerifyGraph(source), "partition");
-  EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
-  Graph graph = source;  // Constants stay shared.
-  if (HasConvolution(capabilities)) UngroupConvolutions(graph);
+std::vector<Choice> ChoiceOfOps(const Graph& graph,
+                                const v1::Capabilities& capabilities) {
   std::vector<Choice> choices;
   choices.reserve(graph.ops.size());
   for (const Op& op : graph.ops) {
@@ -148,6 +142,27 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   PlaceReshapes(graph, choices);
   PlaceLoneReshapes(graph, choices);
   ExplainHostOps(graph, choices);
+  return choices;
+}
+
+}  // namespace
+
+std::vector<int32_t> EnginesOf(const Graph& graph,
+                               const v1::Capabilities& capabilities) {
+  std::vector<int32_t> engines;
+  for (const Choice& choice : ChoiceOfOps(graph, capabilities)) {
+    engines.push_back(choice.engine);
+  }
+  return engines;
+}
+
+absl::StatusOr<v1::Partition> PartitionGraph(
+    const Graph& source, const v1::Capabilities& capabilities) {
+  EK_RETURN_IF_ERROR(VerifyGraph(source), "partition");
+  EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
+  Graph graph = source;  // Constants stay shared.
+  if (HasConvolution(capabilities)) UngroupConvolutions(graph);
+  const std::vector<Choice> choices = ChoiceOfOps(graph, capabilities);
   v1::Partition partition;
   *partition.mutable_graph() = GraphToProto(graph);
   int32_t subgraph = -1;

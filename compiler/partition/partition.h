@@ -1,6 +1,9 @@
 #ifndef EK_COMPILER_PARTITION_PARTITION_H_
 #define EK_COMPILER_PARTITION_PARTITION_H_
 
+#include <cstdint>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/program.pb.h"
@@ -19,6 +22,11 @@ namespace edgekiln::compiler {
 // (ungroup.h). INVALID_ARGUMENT if the graph does not verify.
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities);
+
+// The engine of each op, -1 for the host, as PartitionGraph places it; `graph`
+// as it is, convolutions in groups included. Reads no constant.
+std::vector<int32_t> EnginesOf(const Graph& graph,
+                               const v1::Capabilities& capabilities);
 
 }  // namespace edgekiln::compiler
 

@@ -105,16 +105,27 @@ class Groups {
   std::vector<TensorId> parent_;
 };
 
+// The first bytes of `data`, as many as `elements` have of one byte each.
+ConstantData FormOf(const ConstantData& data, int64_t elements) {
+  return ConstantData::Borrowed(data->substr(0, elements));
+}
+
 class Quantizer {
  public:
-  Quantizer(const Graph& graph, const v1::CalibrationStatistics& statistics)
+  // Without statistics only the form is made.
+  Quantizer(const Graph& graph, const v1::CalibrationStatistics* statistics)
       : source_(graph),
-        integer_(ChooseIntegerOps(graph, UnboundedTensors(graph, statistics))),
+        form_only_(statistics == nullptr),
+        integer_(ChooseIntegerOps(
+            graph, form_only_ ? std::vector<bool>(graph.tensors.size(), false)
+                              : UnboundedTensors(graph, *statistics))),
         groups_(graph, integer_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
-    for (const auto& range : statistics.ranges()) {
-      statistics_[range.tensor()] = &range;
+    if (!form_only_) {
+      for (const auto& range : statistics->ranges()) {
+        statistics_[range.tensor()] = &range;
+      }
     }
     result_.name = graph.name;
     result_.tensors = graph.tensors;
@@ -149,6 +160,7 @@ class Quantizer {
     for (const TensorId output : source_.outputs) Real(output);
     RemoveUnusedTensors(result_);
     MergeFloat16Casts(result_);
+    if (form_only_) return std::move(result_);
     EK_RETURN_IF_ERROR(VerifyGraph(result_), "after quantization");
     return std::move(result_);
   }
@@ -156,6 +168,7 @@ class Quantizer {
  private:
   absl::StatusOr<RealRange> RangeOf(TensorId id) const {
     const Tensor& tensor = source_.tensors[id];
+    if (form_only_) return RealRange{-1, 1};
     RealRange range;
     if (tensor.is_constant()) {
       const std::vector<float> values = *FloatConstantValues(tensor);
@@ -268,7 +281,9 @@ class Quantizer {
     Tensor tensor = source_.tensors[id];
     tensor.type = v1::INT8;
     tensor.quantization = QuantizationOf(id);
-    if (tensor.is_constant()) {
+    if (tensor.is_constant() && form_only_) {
+      tensor.data = FormOf(tensor.data, tensor.num_elements());
+    } else if (tensor.is_constant()) {
       tensor.data = ConstantData(QuantizedValues(
           *FloatConstantValues(source_.tensors[id]), *tensor.quantization));
     }
@@ -340,9 +355,15 @@ class Quantizer {
   // scale of its input, so they are not shared between ops.
   absl::Status SetWeights(const Op& op, int axis, Op& quantized) {
     const Tensor& weights = source_.tensors[op.inputs[1]];
+    const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+    if (form_only_) {
+      SetWeightForm(weights, axis,
+                    has_bias ? &source_.tensors[op.inputs[2]] : nullptr,
+                    quantized);
+      return absl::OkStatus();
+    }
     const std::vector<float> values = *FloatConstantValues(weights);
     std::vector<float> bias;
-    const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
     if (has_bias) bias = *FloatConstantValues(source_.tensors[op.inputs[2]]);
     if (!AllFinite(values) || !AllFinite(bias)) {
       return Unsupported(op, "weights or bias hold what is no finite number",
@@ -357,26 +378,43 @@ class Quantizer {
                         QuantizationOf(op.inputs[0]).scale[0], axis);
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
-                    std::move(integers.weight_data));
+                    ConstantData(std::move(integers.weight_data)));
     if (has_bias) {
-      quantized.inputs[2] =
-          AddConstant(source_.tensors[op.inputs[2]], v1::INT32,
-                      std::move(integers.bias), std::move(integers.bias_data));
+      quantized.inputs[2] = AddConstant(
+          source_.tensors[op.inputs[2]], v1::INT32, std::move(integers.bias),
+          ConstantData(std::move(integers.bias_data)));
     }
     return absl::OkStatus();
   }
 
+  void SetWeightForm(const Tensor& weights, int axis, const Tensor* bias,
+                     Op& quantized) {
+    const auto channels = static_cast<size_t>(weights.shape[axis]);
+    Quantization scales = {.scale = std::vector<float>(channels, 1.0f / 128),
+                           .zero_point = std::vector<int32_t>(channels, 0),
+                           .axis = axis};
+    quantized.inputs[1] =
+        AddConstant(weights, v1::INT8, scales,
+                    FormOf(weights.data, weights.num_elements()));
+    if (bias == nullptr) return;
+    scales.axis = 0;
+    quantized.inputs[2] =
+        AddConstant(*bias, v1::INT32, std::move(scales),
+                    FormOf(bias->data, 4 * bias->num_elements()));
+  }
+
   TensorId AddConstant(const Tensor& like, v1::ElementType type,
-                       Quantization quantization, std::string data) {
+                       Quantization quantization, ConstantData data) {
     Tensor tensor = like;
     tensor.name = names_.TensorName(absl::StrCat(like.name, ".int"));
     tensor.type = type;
     tensor.quantization = std::move(quantization);
-    tensor.data = ConstantData(std::move(data));
+    tensor.data = std::move(data);
     return AddTensor(std::move(tensor));
   }
 
   const Graph& source_;
+  const bool form_only_;
   const std::vector<bool> integer_;  // By op.
   Groups groups_;
   FreshNames names_;
@@ -393,7 +431,11 @@ class Quantizer {
 
 absl::StatusOr<Graph> QuantizeGraph(
     const Graph& float_graph, const v1::CalibrationStatistics& statistics) {
-  return Quantizer(float_graph, statistics).Run();
+  return Quantizer(float_graph, &statistics).Run();
+}
+
+absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph) {
+  return Quantizer(float_graph, nullptr).Run();
 }
 
 }  // namespace edgekiln::compiler

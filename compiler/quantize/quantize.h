@@ -25,6 +25,14 @@ namespace edgekiln::compiler {
 absl::StatusOr<Graph> QuantizeGraph(
     const Graph& float_graph, const v1::CalibrationStatistics& statistics);
 
+// What QuantizeGraph makes of the graph, before anything is calibrated: the
+// same ops, tensors, shapes and element types, with made-up scales, and
+// constants of the right size whose bytes mean nothing. They are borrowed from
+// `float_graph`, which must outlive the result; no weight is read. Where
+// constants or the calibration data hold what no scale spans (masks),
+// QuantizeGraph leaves more ops float.
+absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_QUANTIZE_QUANTIZE_H_

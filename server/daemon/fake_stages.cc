@@ -154,6 +154,15 @@ class FakeStage {
                           ? 16
                           : options_.synthesize_data().samples(),
                       0, options_.synthesize_data().chunk_samples());
+      case v1::StageOptions::kCheckFit:
+        if (absl::StrContains(Input("machine"), "dwarf")) {
+          return UserError("cannot fit");
+        }
+        if (absl::StrContains(Input("machine"), "unchecked")) {
+          UserError("we cannot tell");
+          result_.mutable_error()->set_fault(v1::ErrorDetail::INFRA);
+        }
+        return;
       case v1::StageOptions::kTile:
         if (absl::StrContains(Input("machine"), "tiny")) {
           return UserError("does not fit");
@@ -190,6 +199,7 @@ class FakeStage {
       case v1::StageOptions::kPackOutputs:
         return Output("npz", absl::StrCat("npz ", all_));
       case v1::StageOptions::kSimplify:
+        Output("outline", absl::StrCat("outline ", all_));
         if (absl::StrContains(all_, "model<half")) {
           Output("float32_graph", absl::StrCat("float32 ", all_));
         }

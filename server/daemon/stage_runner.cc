@@ -12,6 +12,7 @@
 #include "server/daemon/stage_key.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 
@@ -270,6 +271,10 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
     }
   }
   if (outcome.ok()) {
+    if (IsOverWorkerLimit(outcome->result.error())) {
+      Land(flight, outcome, /*hit=*/false);
+      return;
+    }
     const absl::Status stored = results_.Put(flight->key, outcome->result);
     // The result is right all the same; it will be computed again some day.
     if (!stored.ok()) log_.Error("storing a result: ", stored.message());

@@ -3,7 +3,9 @@
 
 // Gets the result of a stage: from the store, from a lease that another job
 // already waits for, or by a lease of its own. Successes and user errors are
-// stored; failures of ours are not. Thread-safe.
+// stored; failures of ours are not, and neither are errors that tell of the
+// limits of one worker (worker_limits.h): no key knows those, and a worker with
+// higher ones must get its chance. Thread-safe.
 
 #include <functional>
 #include <map>

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
@@ -14,6 +15,7 @@
 #include "server/daemon/fake_stages.h"
 #include "server/daemon/stage_group.h"
 #include "server/proto_convert.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 namespace {
@@ -146,6 +148,25 @@ TEST_F(StageRunnerTest, UserErrorsAre) {
   EXPECT_EQ(second->Wait().status().message(), "tile: does not fit");
   EXPECT_EQ(second->Record().cache(), v1::Report::Stage::HIT);
   EXPECT_EQ(leases_.requests.size(), 1u);
+}
+
+// Another worker may have more memory.
+TEST_F(StageRunnerTest, LimitsOfAWorkerAreNotRemembered) {
+  for (const absl::Status& error :
+       {OverMemoryLimit("stage tile", 1 << 20, 2 << 20),
+        OverStackLimit("stage tile", 1 << 20)}) {
+    leases_.requests.clear();
+    const auto first = runner_->Start(Tile(), {});
+    LeaseOutcome outcome;
+    *outcome.result.mutable_error() = ErrorToProto(error);
+    leases_.End(1, outcome);
+    const absl::Status status = first->Wait().status();
+    EXPECT_EQ(status.message(), absl::StrCat("tile: ", error.message()));
+    EXPECT_EQ(GetErrorDetail(status)->fault, Fault::kUser);
+    EXPECT_EQ(first->Record().cache(), v1::Report::Stage::MISS);
+    const auto second = runner_->Start(Tile(), {});
+    EXPECT_EQ(leases_.requests.size(), 2u);
+  }
 }
 
 TEST_F(StageRunnerTest, AResultWithoutItsBlobsIsNone) {

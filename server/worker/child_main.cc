@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -14,13 +15,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/worker_child.pb.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/child_process.h"
+#include "server/worker/failed_allocation.h"
+#include "server/worker/fatal_limits.h"
 #include "server/worker/message_channel.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 namespace {
@@ -57,21 +62,47 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
+// Address space that the allocator takes beyond what it is asked for.
+constexpr int64_t kAllocatorSlackBytes = int64_t{2} << 20;
+
+// Whose fault it is that memory ran out. The machine's own shortage shows below
+// the limit; a size that no container holds is never the machine's.
 absl::Status OutOfMemory(const ChildMainOptions& options,
-                         absl::string_view stage) {
-  return MakeError(
-      absl::StatusCode::kResourceExhausted,
-      {.fault = Fault::kQuota,
-       .reason = "STAGE_OUT_OF_MEMORY",
-       .what = "a stage needs more memory than its worker allows",
-       .where = absl::StrCat("stage ", stage),
-       .limit = absl::StrCat(options.memory_limit_bytes >> 20, " MiB"),
-       .fix = "use a smaller model or data set, or a worker with a higher "
-              "--memory-limit-mb"});
+                         absl::string_view stage,
+                         const std::optional<FailedAllocation>& failed) {
+  const std::string where = absl::StrCat("stage ", stage);
+  const int64_t limit = options.memory_limit_bytes;
+  if (!failed) return OverMemoryLimit(where, limit, std::nullopt);
+  const int64_t need = CheckedAdd(failed->in_use_bytes, failed->asked_bytes)
+                           .value_or(failed->asked_bytes);
+  const bool limited = kLimitsAddressSpace && limit > 0;
+  if (!limited || need + kAllocatorSlackBytes <= limit) {
+    return MachineOutOfMemory(where, failed->asked_bytes);
+  }
+  return OverMemoryLimit(where, limit, std::max(need, limit + 1));
 }
 
-v1::ChildReply::Result ResultOf(absl::StatusOr<StageOutput> output) {
+// What a stage makes travels in one message, with room for all but the blobs.
+constexpr int64_t kMaxOutputBytes = (int64_t{2} << 30) - (int64_t{64} << 20);
+
+absl::Status OutputTooLarge(absl::string_view stage, int64_t bytes) {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kUser,
+       .reason = "STAGE_OUTPUT_TOO_LARGE",
+       .what = "the model or its data are too large to be handed on",
+       .where = absl::StrCat("output of stage ", stage),
+       .limit = absl::StrCat(kMaxOutputBytes, " bytes"),
+       .need = absl::StrCat(bytes, " bytes"),
+       .fix = "use a smaller model, input or data set"});
+}
+
+v1::ChildReply::Result ResultOf(absl::StatusOr<StageOutput> output,
+                                absl::string_view stage) {
   v1::ChildReply::Result result;
+  if (output.ok() && output->added_bytes > kMaxOutputBytes) {
+    output = OutputTooLarge(stage, output->added_bytes);
+  }
   if (!output.ok()) {
     v1::ErrorDetail error = ErrorToProto(output.status());
     const bool users = error.fault() == v1::ErrorDetail::USER;
@@ -141,16 +172,20 @@ class ChannelSource : public InputSource {
   std::vector<std::optional<std::string>> bytes_;
 };
 
-// Empty if memory ran out.
+// Empty if memory ran out; `failed` tells of what then.
 std::optional<absl::StatusOr<StageOutput>> TryStage(
     const StageFunction& run_stage, const v1::StageOptions& options,
-    const StageInputs& inputs, const ProgressSink& progress) {
+    const StageInputs& inputs, const ProgressSink& progress,
+    std::optional<FailedAllocation>& failed) {
+  TakeFailedAllocation();  // Of one that a stage survived.
   try {
     return run_stage(options, inputs, progress);
   } catch (const std::bad_alloc&) {
+    failed = TakeFailedAllocation();
     return std::nullopt;
   } catch (const std::length_error&) {
     // A container of a size that no memory holds.
+    failed = std::nullopt;
     return std::nullopt;
   }
 }
@@ -164,7 +199,7 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
   const absl::string_view stage = StageName(request.options().options_case());
   if (!options.crash_stage.empty() && stage == options.crash_stage) abort();
   ChannelSource source(request, channel);
-  StageInputs inputs(&source, &warm);
+  StageInputs inputs(&source, &warm, options.memory_limit_bytes);
   for (const v1::BlobRef& input : request.inputs()) {
     inputs.Add(input.role(), Digest{.hash = input.digest().hash(),
                                     .size_bytes = input.digest().size_bytes()});
@@ -180,15 +215,17 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
     channel.Send(reply, {}).IgnoreError();
   };
   const double cpu = CpuSeconds();
-  auto output = TryStage(run_stage, request.options(), inputs, progress);
+  std::optional<FailedAllocation> failed;
+  auto output =
+      TryStage(run_stage, request.options(), inputs, progress, failed);
   if (!output && warm.bytes() > 0) {
     // What earlier stages left behind must not make this one fail.
     warm.Clear();
-    output = TryStage(run_stage, request.options(), inputs, progress);
+    output = TryStage(run_stage, request.options(), inputs, progress, failed);
   }
   spent = !output;
-  v1::ChildReply::Result result =
-      ResultOf(output ? *std::move(output) : OutOfMemory(options, stage));
+  v1::ChildReply::Result result = ResultOf(
+      output ? *std::move(output) : OutOfMemory(options, stage, failed), stage);
   result.set_cpu_seconds(CpuSeconds() - cpu);
   return result;
 }
@@ -198,6 +235,7 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
 int ServeChild(const ChildMainOptions& options,
                const StageFunction& run_stage) {
   Confine(options);
+  if (kLimitsAddressSpace) ExitAtFatalLimits(kMemoryExit, kStackExit);
   MessageChannel channel(kChildChannelFd);
   WarmCache warm(options.warm_bytes);
   while (true) {

@@ -10,23 +10,12 @@
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "server/worker/sanitized.h"
 #include "server/worker/stage_io.h"
 
 namespace edgekiln::server {
 
-// Sanitizers reserve terabytes of address space for their shadow memory.
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define EK_SANITIZED_
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
-    defined(EK_SANITIZED_)
-inline constexpr bool kLimitsAddressSpace = false;
-#else
-inline constexpr bool kLimitsAddressSpace = true;
-#endif
-#undef EK_SANITIZED_
+inline constexpr bool kLimitsAddressSpace = !EK_SANITIZED;
 
 struct ChildMainOptions {
   int64_t memory_limit_bytes = 0;  // Address space; 0 = unlimited; see above.
@@ -42,12 +31,17 @@ using StageFunction = std::function<absl::StatusOr<StageOutput>(
     const v1::StageOptions&, const StageInputs&, const ProgressSink&)>;
 
 // What stages keep never makes one fail: if memory runs out, all of it is
-// dropped and the stage starts again.
+// dropped and the stage starts again. Running out of memory or stack after that
+// is the user's error if the stage went beyond the limits of this process, and
+// ours if the machine had less than that.
 //
 // Limits this process (address space, no core files, no inherited descriptors
 // but stdio and the channel, dies with its parent), then serves. Returns the
 // process's exit code: 0 once the channel is closed, 1 after a broken message,
-// 3 after running out of memory.
+// 3 after an answer that tells of memory that ran out. kMemoryExit or
+// kStackExit: it ended in the midst of a stage that went beyond the limit.
+inline constexpr int kMemoryExit = 4;
+inline constexpr int kStackExit = 5;
 int ServeChild(const ChildMainOptions& options, const StageFunction& run_stage);
 
 }  // namespace edgekiln::server

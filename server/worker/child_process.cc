@@ -3,22 +3,34 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/proto_convert.h"
+#include "server/worker/child_main.h"
+#include "server/worker_limits.h"
 
 extern char** environ;
 
 namespace edgekiln::server {
 namespace {
+
+// Children inherit it.
+int64_t StackLimitBytes() {
+  rlimit limit = {};
+  getrlimit(RLIMIT_STACK, &limit);
+  return static_cast<int64_t>(limit.rlim_cur);
+}
 
 absl::Status NoProcess(absl::string_view call, int error) {
   return MakeError(absl::StatusCode::kUnavailable,
@@ -64,17 +76,16 @@ absl::Status ChildProcess::Start() {
   return absl::OkStatus();
 }
 
-std::string ChildProcess::Reap() {
+ChildProcess::End ChildProcess::Reap() {
   int status = 0;
-  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  rusage usage = {};
+  while (wait4(pid_, &status, 0, &usage) < 0 && errno == EINTR) {
   }
   pid_ = 0;
   channel_.reset();
-  if (WIFSIGNALED(status)) {
-    return absl::StrCat("signal ", WTERMSIG(status), " (",
-                        strsignal(WTERMSIG(status)), ")");
-  }
-  return absl::StrCat("exit code ", WEXITSTATUS(status));
+  return {.exit_code = WEXITSTATUS(status),
+          .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
+          .peak_bytes = int64_t{usage.ru_maxrss} << 10};
 }
 
 void ChildProcess::Kill() {
@@ -83,22 +94,47 @@ void ChildProcess::Kill() {
   Reap();
 }
 
-absl::Status ChildProcess::Fail(const absl::Status& why,
-                                absl::string_view stage,
-                                absl::Duration timeout) {
+absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
+    absl::string_view stage) {
+  // Its own end tells more than that of the channel.
+  const End end = Reap();
   const std::string where = absl::StrCat("stage ", stage);
-  if (why.code() == absl::StatusCode::kUnavailable) {
-    // The channel closed, so the child is dying: its own end tells more than
-    // ours would.
-    const std::string end = Reap();
-    return MakeError(
-        absl::StatusCode::kInternal,
-        {.fault = Fault::kInfra,
-         .reason = "STAGE_CRASHED",
-         .what = absl::StrCat("the process executing a stage died of ", end),
-         .where = where,
-         .fix = "report this together with the model"});
+  if (end.signal == 0 &&
+      (end.exit_code == kMemoryExit || end.exit_code == kStackExit)) {
+    v1::ChildReply::Result result;
+    *result.mutable_result()->mutable_error() = ErrorToProto(
+        end.exit_code == kMemoryExit
+            ? OverMemoryLimit(where, options_.memory_limit_bytes, std::nullopt)
+            : OverStackLimit(where, StackLimitBytes()));
+    return result;
   }
+  std::string what = "the process executing a stage died of ";
+  std::string fix = "report this together with the model";
+  if (end.signal == 0) {
+    absl::StrAppend(&what, "exit code ", end.exit_code);
+  } else {
+    absl::StrAppend(&what, "signal ", end.signal, " (", strsignal(end.signal),
+                    ")");
+  }
+  if (end.signal == SIGKILL) {
+    // Within its limit: the machine could not keep what the limit promises.
+    absl::StrAppend(&what, " with ", end.peak_bytes >> 20,
+                    " MiB of memory in use");
+    fix =
+        "if the system's log tells of memory that ran out, start workers there "
+        "with fewer --slots or a lower --memory-limit-mb";
+  }
+  return MakeError(absl::StatusCode::kInternal, {.fault = Fault::kInfra,
+                                                 .reason = "STAGE_CRASHED",
+                                                 .what = std::move(what),
+                                                 .where = where,
+                                                 .fix = std::move(fix)});
+}
+
+absl::StatusOr<v1::ChildReply::Result> ChildProcess::Fail(
+    const absl::Status& why, absl::string_view stage, absl::Duration timeout) {
+  if (why.code() == absl::StatusCode::kUnavailable) return Died(stage);
+  const std::string where = absl::StrCat("stage ", stage);
   Kill();
   if (why.code() == absl::StatusCode::kDeadlineExceeded) {
     return MakeError(why.code(),
@@ -169,8 +205,12 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   absl::StatusOr<v1::ChildReply::Result> result =
       Converse(request, limits, handlers);
   if (result.ok()) {
-    // Whatever our own failure was, the next stage gets a fresh process.
-    if (result->has_infra_error()) Kill();
+    // Whatever our own failure was, the next stage gets a fresh process; one
+    // that ran out of memory is about to end.
+    if (result->has_infra_error() ||
+        IsOverWorkerLimit(result->result().error())) {
+      Kill();
+    }
     return result;
   }
   if (!unsupplied_.ok()) {

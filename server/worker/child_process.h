@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -24,6 +25,7 @@ struct ChildOptions {
   std::string binary;  // Run with `arguments`, the channel on fd 3.
   std::string name = "edgekiln-worker";  // For process lists.
   std::vector<std::string> arguments;
+  int64_t memory_limit_bytes = 0;  // That the child sets itself; for errors.
 };
 
 // Bytes of the inputs at these positions of a request, in order.
@@ -51,10 +53,12 @@ class ChildProcess {
     std::function<void(const v1::StageProgress&)> progress;  // May be empty.
   };
 
-  // Returns the result as the child gave it; after an infra_error in it the
-  // child is replaced, too. `stage` is for errors. Errors, all
-  // of them Fault::kInfra and after the child is dead: INTERNAL (it crashed;
-  // names stage and signal), CANCELLED (`limits.cancel_fd` became readable),
+  // Returns the result as the child gave it, or, if the child ended because the
+  // stage went beyond its memory or stack, a result with that user error. After
+  // either, and after an infra_error, the child is replaced. `stage` is for
+  // errors. Errors, all of them Fault::kInfra and after the child is dead:
+  // INTERNAL (it crashed; names stage and signal), CANCELLED
+  // (`limits.cancel_fd` became readable),
   // DEADLINE_EXCEEDED (`limits.deadline` passed), UNAVAILABLE (no process).
   // Also those of `handlers.supply`, as they are.
   absl::StatusOr<v1::ChildReply::Result> Execute(
@@ -67,10 +71,18 @@ class ChildProcess {
  private:
   absl::Status Start();
   void Kill();
-  // How the dead child ended: "signal 6 (Aborted)".
-  std::string Reap();
-  absl::Status Fail(const absl::Status& why, absl::string_view stage,
-                    absl::Duration timeout);
+  // How a child ended.
+  struct End {
+    int exit_code = 0;  // If `signal` is 0.
+    int signal = 0;
+    int64_t peak_bytes = 0;  // Of physical memory.
+  };
+  End Reap();
+  absl::StatusOr<v1::ChildReply::Result> Fail(const absl::Status& why,
+                                              absl::string_view stage,
+                                              absl::Duration timeout);
+  // The child closed its end of the channel.
+  absl::StatusOr<v1::ChildReply::Result> Died(absl::string_view stage);
   absl::Status Supply(const v1::ChildReply::Need& need, int inputs,
                       const MessageChannel::Limits& limits,
                       const InputSupply& supply);

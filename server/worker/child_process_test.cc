@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
@@ -155,10 +156,69 @@ TEST(ChildProcessTest, MemoryIsLimited) {
   ChildProcess child(TestChild());
   const auto result = Do(child, Request([](auto& o) { o.mutable_tile(); }));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->infra_error().reason(), "STAGE_OUT_OF_MEMORY");
-  EXPECT_EQ(result->infra_error().limit(), "1024 MiB");
+  EXPECT_FALSE(result->has_infra_error());
+  const v1::ErrorDetail& error = result->result().error();
+  EXPECT_EQ(error.fault(), v1::ErrorDetail::USER);
+  EXPECT_EQ(error.reason(), "STAGE_OUT_OF_MEMORY");
+  EXPECT_EQ(error.where(), "stage tile");
+  EXPECT_EQ(error.limit(), "1024 MiB (edgekiln-worker --memory-limit-mb)");
+  // Little more: it took its memory piece by piece.
+  int64_t need = 0;
+  ASSERT_EQ(std::sscanf(error.need().c_str(), "at least %ld MiB", &need), 1);
+  EXPECT_GT(need, 1024);
+  EXPECT_LT(need, 1024 + 128);
+  EXPECT_EQ(child.pid(), 0) << "the child must be replaced";
   EXPECT_TRUE(Do(child, Import("a")).ok());
 }
+
+struct RunOutCase {
+  std::string name;
+  RunOut how;
+  bool users;
+  std::string reason;
+  std::string need;  // A part of it.
+};
+
+class RunOutTest : public testing::TestWithParam<RunOutCase> {};
+
+TEST_P(RunOutTest, TellsWhoseFaultItIs) {
+  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  ChildProcess child(TestChild());
+  Work work = Request([](auto& o) { o.mutable_convert_data(); });
+  work.request.mutable_options()->mutable_convert_data()->set_limit(
+      static_cast<int64_t>(GetParam().how));
+  const auto result = Do(child, work);
+  v1::ErrorDetail error;
+  if (!result.ok()) {
+    error = ErrorToProto(result.status());
+  } else {
+    EXPECT_NE(result->has_infra_error(), result->result().has_error());
+    error = result->has_infra_error() ? result->infra_error()
+                                      : result->result().error();
+  }
+  EXPECT_EQ(error.fault(),
+            GetParam().users ? v1::ErrorDetail::USER : v1::ErrorDetail::INFRA);
+  EXPECT_EQ(error.reason(), GetParam().reason);
+  EXPECT_NE(error.need().find(GetParam().need), std::string::npos)
+      << error.need();
+  EXPECT_NE(error.where().find("stage "), std::string::npos);
+  EXPECT_EQ(child.pid(), 0) << "the child must be replaced";
+  EXPECT_TRUE(Do(child, Import("a")).ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RunOutTest,
+    testing::Values(
+        RunOutCase{"Machine", RunOut::kMachine, false, "WORKER_OUT_OF_MEMORY",
+                   "65 MiB more"},
+        RunOutCase{"AtOnce", RunOut::kAtOnce, true, "STAGE_OUT_OF_MEMORY",
+                   "at least 82"},
+        RunOutCase{"Noexcept", RunOut::kNoexcept, true, "STAGE_OUT_OF_MEMORY",
+                   ""},
+        RunOutCase{"Length", RunOut::kLength, true, "STAGE_OUT_OF_MEMORY", ""},
+        RunOutCase{"Stack", RunOut::kStack, true, "STAGE_OUT_OF_STACK", ""},
+        RunOutCase{"Nothing", RunOut::kNothing, false, "STAGE_CRASHED", ""}),
+    [](const auto& info) { return info.param.name; });
 
 TEST(ChildProcessTest, CancelKillsAtOnce) {
   ChildProcess child(TestChild());
@@ -279,7 +339,7 @@ TEST(ChildProcessTest, OutOfMemoryWithNothingKeptIsOne) {
   const auto result =
       Do(child, Request([](auto& o) { o.mutable_pack_outputs(); }));
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(result->infra_error().reason(), "STAGE_OUT_OF_MEMORY");
+  EXPECT_EQ(result->result().error().reason(), "STAGE_OUT_OF_MEMORY");
 }
 
 TEST(ChildProcessTest, InheritsNoDescriptors) {

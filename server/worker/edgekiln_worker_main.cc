@@ -93,6 +93,7 @@ ChildOptions ChildOf(const Flags& flags) {
   child.arguments = {"--child", "--memory-limit-mb",
                      std::to_string(flags.memory_limit_mb), "--warm-mb",
                      std::to_string(flags.warm_mb)};
+  child.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20;
   if (!flags.test_crash_stage.empty()) {
     child.arguments.emplace_back("--test-crash-stage");
     child.arguments.push_back(flags.test_crash_stage);

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/worker_limits.h"
+
 namespace edgekiln::server {
 
 bool StageInputs::Has(absl::string_view role) const {
@@ -40,6 +42,13 @@ absl::StatusOr<std::vector<absl::string_view>> StageInputs::All(
   if (!fetched.ok()) return fetched.status();
   for (size_t i = 0; i < place.size(); ++i) all[place[i]] = (*fetched)[i];
   return all;
+}
+
+absl::Status StageInputs::CheckMemory(std::optional<int64_t> need_bytes,
+                                      absl::string_view what) const {
+  if (memory_limit_bytes_ == 0) return absl::OkStatus();
+  if (need_bytes && *need_bytes <= memory_limit_bytes_) return absl::OkStatus();
+  return OverMemoryLimit(what, memory_limit_bytes_, need_bytes);
 }
 
 void StageInputs::AppendName(absl::string_view role, std::string& key,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,9 +40,11 @@ class StageInputs {
  public:
   StageInputs() = default;
   // For inputs that are added by name. `source` and `warm` must outlive this;
-  // without `warm`, nothing that stages prepare is kept.
-  StageInputs(InputSource* source, WarmCache* warm)
-      : source_(source), warm_(warm) {}
+  // without `warm`, nothing that stages prepare is kept. The stage may use
+  // `memory_limit_bytes`; 0 = unlimited.
+  StageInputs(InputSource* source, WarmCache* warm,
+              int64_t memory_limit_bytes = 0)
+      : source_(source), warm_(warm), memory_limit_bytes_(memory_limit_bytes) {}
 
   // The next input of the lease, by value; borrowed.
   void Add(std::string role, absl::string_view bytes) {
@@ -78,6 +81,13 @@ class StageInputs {
     }
     return messages;
   }
+
+  // The user's error (worker_limits.h) if `need_bytes`, which `what` surely
+  // takes at one time, are more than the stage may use: said before the memory
+  // is filled.
+  absl::Status CheckMemory(std::optional<int64_t> need_bytes,
+                           absl::string_view what) const;
+  int64_t memory_limit_bytes() const { return memory_limit_bytes_; }
 
   // What `make` returns, an absl::StatusOr<std::shared_ptr<T>>, or what it
   // returned to an earlier stage, which may have used it since: a memo of
@@ -118,6 +128,7 @@ class StageInputs {
 
   InputSource* source_ = nullptr;
   WarmCache* warm_ = nullptr;
+  int64_t memory_limit_bytes_ = 0;
   std::vector<Blob> blobs_;
 };
 
@@ -125,12 +136,19 @@ struct StageOutput {
   std::vector<std::pair<std::string, std::string>> blobs;  // Role, bytes.
   v1::StageSummary summary;
   std::vector<std::string> warnings;
+  // Sizes of all that was added, also of messages that are too large to be.
+  int64_t added_bytes = 0;
 
   void Add(std::string role, std::string bytes) {
+    added_bytes += static_cast<int64_t>(bytes.size());
     blobs.emplace_back(std::move(role), std::move(bytes));
   }
   void Add(std::string role, const google::protobuf::MessageLite& message) {
-    blobs.emplace_back(std::move(role), message.SerializeAsString());
+    const size_t size = message.ByteSizeLong();
+    if (size <= std::numeric_limits<int32_t>::max()) {
+      return Add(std::move(role), message.SerializeAsString());
+    }
+    added_bytes += static_cast<int64_t>(size);
   }
 };
 

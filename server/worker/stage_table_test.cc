@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "compiler/dataset/npz.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/target.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
+#include "server/worker_limits.h"
 #include "target/builtin.h"
 #include "tests/support/shared_data.h"
 
@@ -77,6 +79,12 @@ std::vector<v1::StageOptions> AllStages() {
   return stages;
 }
 
+v1::StageOptions Stage(void (*choose)(v1::StageOptions&)) {
+  v1::StageOptions options;
+  choose(options);
+  return options;
+}
+
 TEST(StageTableTest, NoOptionsIsABug) {
   EXPECT_EQ(RunStage({}, {}, Ignore).status().code(),
             absl::StatusCode::kInternal);
@@ -96,9 +104,10 @@ TEST(StageTableTest, WithoutInputsEveryStageBlamesUs) {
 TEST(StageTableTest, NoiseIsAnErrorEverywhere) {
   StageInputs inputs;
   const std::string noise = "\xff\xfe noise \x01\x02";
-  for (const char* role : {"model", "graph", "target", "data", "chunk",
-                           "labels", "statistics", "capabilities", "machine",
-                           "partition", "tiling", "program", "constants"}) {
+  for (const char* role :
+       {"model", "graph", "outline", "target", "data", "chunk", "labels",
+        "statistics", "capabilities", "machine", "partition", "tiling",
+        "program", "constants"}) {
     inputs.Add(role, noise);
   }
   for (const v1::StageOptions& options : AllStages()) {
@@ -247,6 +256,55 @@ TEST(StageTableTest, SynthesizesOneSampleWithoutInputs) {
   EXPECT_EQ(bench.Run(options, {"graph"}).data().samples(), 1);
 }
 
+// 2 bytes a sample, twice: as they are made and as they are handed on.
+TEST(StageTableTest, SamplesBeyondTheMemoryLimitAreNotMade) {
+  const std::string graph = ClipGraph().SerializeAsString();
+  const auto npz = compiler::WriteNpz(
+      {{"x", NpyArray{NpyType::kInt8, {100, 2}, std::string(200, 'x')}}});
+  ASSERT_TRUE(npz.ok());
+  v1::StageOptions synthesize;
+  synthesize.mutable_synthesize_data()->set_samples(100);
+  synthesize.mutable_synthesize_data()->set_chunk_samples(16);
+  for (const v1::StageOptions& options : {synthesize, Convert(true, 16)}) {
+    for (const int64_t limit : {399, 400}) {
+      StageInputs inputs(nullptr, nullptr, limit);
+      inputs.Add("graph", graph);
+      inputs.Add("data", *npz);
+      const absl::Status status = RunStage(options, inputs, Ignore).status();
+      EXPECT_EQ(IsOverWorkerLimit(status), limit < 400) << status;
+      EXPECT_EQ(status.ok(), limit >= 400) << status;
+    }
+  }
+}
+
+// The check asks for the outline, and for nothing as large as the graph.
+TEST(StageTableTest, ChecksTheFitOfAnOutline) {
+  Bench bench;
+  bench.Put("graph", ClipGraph().SerializeAsString());
+  bench.Put("target", target::BuiltinTargets()[0].text);
+  bench.Run(Stage([](auto& o) { o.mutable_simplify(); }), {"graph"});
+  bench.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
+  bench.Run(Stage([](auto& o) { o.mutable_check_fit(); }),
+            {"outline", "capabilities", "machine"});
+  v1::Machine machine;
+  ASSERT_TRUE(machine.ParseFromString(bench.Get("machine")));
+  for (auto& memory : *machine.mutable_memories()) {
+    memory.set_capacity_bytes(3);
+  }
+  const std::string small = machine.SerializeAsString();
+  const std::string outline = bench.Get("outline");
+  const std::string capabilities = bench.Get("capabilities");
+  StageInputs inputs;
+  inputs.Add("outline", outline);
+  inputs.Add("capabilities", capabilities);
+  inputs.Add("machine", small);
+  const auto refused =
+      RunStage(Stage([](auto& o) { o.mutable_check_fit(); }), inputs, Ignore);
+  ASSERT_TRUE(GetErrorDetail(refused.status()).has_value());
+  EXPECT_EQ(GetErrorDetail(refused.status())->reason, "MEMORY_TOO_SMALL");
+  EXPECT_EQ(GetErrorDetail(refused.status())->need, "4 bytes at least");
+}
+
 TEST(StageTableTest, ResolvesEveryBuiltinTarget) {
   for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
     Bench bench;
@@ -270,12 +328,6 @@ struct JobCase {
 };
 
 class JobTest : public testing::TestWithParam<JobCase> {};
-
-v1::StageOptions Stage(void (*choose)(v1::StageOptions&)) {
-  v1::StageOptions options;
-  choose(options);
-  return options;
-}
 
 // What compile_job.cc orders, one stage after the other.
 TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {

@@ -9,10 +9,21 @@
 
 namespace edgekiln::server {
 
+// How the stage convert_data of a test child runs out, by its option `limit`.
+enum class RunOut {
+  kMachine,   // Of memory, within its limit.
+  kAtOnce,    // Of memory, with one allocation.
+  kNoexcept,  // The same where it cannot be caught.
+  kLength,    // Of what a container counts.
+  kStack,
+  kNothing,  // It reads where nothing is.
+};
+
 inline ChildOptions TestChild() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   ChildOptions options;
   options.binary = self.parent_path() / "worker_test_child";
+  options.memory_limit_bytes = int64_t{1} << 30;  // As it sets itself.
   return options;
 }
 

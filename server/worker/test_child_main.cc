@@ -2,6 +2,7 @@
 // are only labels here.
 
 #include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
 #include "server/worker/message_channel.h"
+#include "server/worker/test_child.h"
 
 namespace edgekiln::server {
 namespace {
@@ -33,6 +35,45 @@ std::string OpenDescriptors() {
 void Exhaust() {
   std::vector<std::unique_ptr<std::string>> blocks;
   while (true) blocks.push_back(std::make_unique<std::string>(64 << 20, 'x'));
+}
+
+void AllocateAtOnce() { std::string(size_t{8} << 30, 'x'); }
+void AllocateUncaught() noexcept { AllocateAtOnce(); }
+
+// Not tail recursive, in spite of optimization.
+int64_t Recurse(volatile int64_t* depth) {
+  volatile int64_t frame[64];
+  frame[0] = *depth + 1;
+  return frame[0] < 0 ? 0 : Recurse(frame) + frame[0];
+}
+
+void End(RunOut how) {
+  switch (how) {
+    case RunOut::kMachine: {
+      // What the machine has is less than what the options promise.
+      rlimit less = {};
+      getrlimit(RLIMIT_AS, &less);
+      less.rlim_cur = size_t{512} << 20;
+      setrlimit(RLIMIT_AS, &less);
+      return Exhaust();
+    }
+    case RunOut::kAtOnce:
+      return AllocateAtOnce();
+    case RunOut::kNoexcept:
+      return AllocateUncaught();
+    case RunOut::kLength:
+      return std::vector<int64_t>().resize(~size_t{0});
+    case RunOut::kStack: {
+      volatile int64_t start = 0;
+      Recurse(&start);
+      return;
+    }
+    case RunOut::kNothing: {
+      volatile int* volatile nowhere = nullptr;
+      *nowhere = 1;
+      return;
+    }
+  }
 }
 
 absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
@@ -64,6 +105,9 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
       return output;
     case v1::StageOptions::kPartition:
       while (true) pause();
+    case v1::StageOptions::kConvertData:
+      End(static_cast<RunOut>(options.convert_data().limit()));
+      return output;
     case v1::StageOptions::kCalibrate:
       for (int i = 1; i <= 3; ++i) {
         usleep(150 * 1000);

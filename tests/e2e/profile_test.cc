@@ -118,8 +118,8 @@ TEST_F(StageCacheTest, AnotherSramRunsOnlyWhatFollowsTiling) {
   const v1::Report other = Profile(Chip(90'000));
   // The new descriptor itself has to be read.
   EXPECT_EQ(StagesWith(other, v1::Report::Stage::MISS),
-            (std::vector<std::string>{"count_cycles", "emit", "resolve_target",
-                                      "simulate", "tile"}));
+            (std::vector<std::string>{"check_fit", "count_cycles", "emit",
+                                      "resolve_target", "simulate", "tile"}));
   EXPECT_EQ(StagesWith(other, v1::Report::Stage::HIT),
             (std::vector<std::string>{"import", "partition", "set_io",
                                       "simplify", "synthesize_data"}));

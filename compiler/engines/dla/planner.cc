@@ -20,35 +20,6 @@ namespace {
 constexpr int kShares[] = {100, 85, 70, 50};
 constexpr int kLookaheads[] = {32, 4, 1};
 
-absl::Status CheckSmallestSram(const Chip& chip, const SubgraphInput& input) {
-  const Layer* largest = nullptr;
-  int64_t need = 0;
-  for (const Layer& layer : input.layers) {
-    if (const int64_t bytes = SmallestSram(layer); bytes > need) {
-      need = bytes;
-      largest = &layer;
-    }
-  }
-  if (need <= chip.sram_bytes()) return absl::OkStatus();
-  const Op& op = input.graph->ops[largest->op_index];
-  const ImageExtent& in = largest->in;
-  return MakeError(
-      absl::StatusCode::kResourceExhausted,
-      {.reason = "SRAM_TOO_SMALL",
-       .what = "the model does not fit the accelerator's SRAM, even tile by "
-               "tile",
-       .where = absl::StrCat("op ", op.id, " (", op.kind(), "), tensor ",
-                             input.graph->tensors[largest->input].name, " ",
-                             in.h, "x", in.w, "x", in.c),
-       .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
-       .need = absl::StrCat(need,
-                            " bytes: one output row of one channel with its "
-                            "input rows and weights"),
-       .fix = absl::StrCat("use a target with at least ", need,
-                           " bytes of SRAM, or a model with narrower rows or "
-                           "fewer channels there")});
-}
-
 // The schedule's cycles, or nothing if its buffers do not fit.
 absl::StatusOr<std::optional<int64_t>> CyclesIfFits(const Chip& chip,
                                                     const SubgraphInput& input,
@@ -89,9 +60,41 @@ absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
 
 }  // namespace
 
+absl::Status CheckSmallestSram(const Graph& graph,
+                               const std::vector<Layer>& layers,
+                               int64_t sram_bytes) {
+  const Layer* largest = nullptr;
+  int64_t need = 0;
+  for (const Layer& layer : layers) {
+    if (const int64_t bytes = SmallestSram(layer); bytes > need) {
+      need = bytes;
+      largest = &layer;
+    }
+  }
+  if (need <= sram_bytes) return absl::OkStatus();
+  const Op& op = graph.ops[largest->op_index];
+  const Extent& in = largest->in;
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.reason = "SRAM_TOO_SMALL",
+       .what = "the model does not fit the accelerator's SRAM, even tile by "
+               "tile",
+       .where = absl::StrCat("op ", op.id, " (", op.kind(), "), tensor ",
+                             graph.tensors[largest->input].name, " ", in.h, "x",
+                             in.w, "x", in.c),
+       .limit = absl::StrCat(sram_bytes, " bytes of SRAM"),
+       .need = absl::StrCat(need,
+                            " bytes: one output row of one channel with its "
+                            "input rows and weights"),
+       .fix = absl::StrCat("use a target with at least ", need,
+                           " bytes of SRAM, or a model with narrower rows or "
+                           "fewer channels there")});
+}
+
 absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
                                           const SubgraphInput& input) {
-  EK_RETURN_IF_ERROR(CheckSmallestSram(chip, input));
+  EK_RETURN_IF_ERROR(
+      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
   for (const int share : kShares) {
     EK_ASSIGN_OR_RETURN(
         std::optional<SubgraphPlan> plan,

@@ -1,9 +1,11 @@
 #ifndef EK_COMPILER_ENGINES_DLA_PLANNER_H_
 #define EK_COMPILER_ENGINES_DLA_PLANNER_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/schedule.h"
@@ -17,6 +19,13 @@ struct SubgraphInput {
   std::vector<TensorId> storage;           // StorageOf(*graph).
   absl::flat_hash_set<TensorId> external;  // By storage.
 };
+
+// RESOURCE_EXHAUSTED if one of these layers of `graph` needs more than
+// `sram_bytes` even for a single row of a single channel; names the layer that
+// needs the most and the smallest sufficient SRAM.
+absl::Status CheckSmallestSram(const Graph& graph,
+                               const std::vector<Layer>& layers,
+                               int64_t sram_bytes);
 
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
 // few cycles. Plans are tried by building and timing them, from the most

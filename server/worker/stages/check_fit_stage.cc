@@ -1,4 +1,7 @@
 #include "base/status_macros.h"
+#include "compiler/codegen/check_fit.h"
+#include "compiler/ir/graph_outline.h"
+#include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
@@ -7,8 +10,21 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions&,
                                         const StageInputs& inputs) {
-  EK_RETURN_IF_ERROR(GraphInput(inputs).status());
-  EK_RETURN_IF_ERROR(inputs.Parse<v1::Machine>("machine").status());
+  EK_ASSIGN_OR_RETURN(const v1::Graph outline,
+                      inputs.Parse<v1::Graph>("outline"));
+  const auto graph = compiler::GraphFromOutline(outline);
+  if (!graph.ok()) return absl::InternalError(graph.status().message());
+  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
+                      inputs.Parse<v1::Capabilities>("capabilities"));
+  EK_ASSIGN_OR_RETURN(const v1::Machine machine,
+                      inputs.Parse<v1::Machine>("machine"));
+  absl::Status fits;
+  if (IsQuantized(*graph)) {
+    fits = compiler::CheckFits(*graph, capabilities, machine);
+  } else if (const auto form = compiler::QuantizedForm(*graph); form.ok()) {
+    fits = compiler::CheckFits(*form, capabilities, machine);
+  }  // Else quantizing will say what is wrong with it.
+  EK_RETURN_IF_ERROR(fits, "before compiling");
   return StageOutput();
 }
 

@@ -1,3 +1,5 @@
+#include <optional>
+
 #include "base/status_macros.h"
 #include "compiler/dataset/convert.h"
 #include "server/worker/stages/data_io.h"
@@ -9,8 +11,12 @@ absl::StatusOr<StageOutput> RunConvertData(
     const v1::ConvertDataOptions& options, const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const compiler::ModelInputs model, ModelInputsOf(inputs));
   EK_ASSIGN_OR_RETURN(const auto files, inputs.All("data"));
-  EK_ASSIGN_OR_RETURN(const compiler::ConvertedData data,
-                      compiler::ConvertDataSet(options, files, model));
+  EK_ASSIGN_OR_RETURN(
+      const compiler::ConvertedData data,
+      compiler::ConvertDataSet(options, files, model,
+                               [&](std::optional<int64_t> bytes) {
+                                 return CheckSampleBytes(inputs, bytes);
+                               }));
   StageOutput output;
   AddChunks(data.chunks, output);
   output.warnings = data.warnings;

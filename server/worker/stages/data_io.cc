@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/checked_math.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -19,6 +20,15 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs) {
   compiler::ModelInputs model = compiler::InputsOf(graph);
   EK_ASSIGN_OR_RETURN(model.conversions, compiler::InputConversionsOf(graph));
   return model;
+}
+
+absl::Status CheckSampleBytes(const StageInputs& inputs,
+                              std::optional<int64_t> bytes) {
+  // What is not known to be large is left to those who know why.
+  if (!bytes) return absl::OkStatus();
+  // The samples, and the message that takes them to the worker.
+  return inputs.CheckMemory(CheckedMul(*bytes, 2),
+                            "samples for the model's inputs");
 }
 
 void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output) {

@@ -3,8 +3,11 @@
 
 // What the stages that make chunks share.
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compiler/dataset/convert.h"
 #include "edgekiln/v1/graph.pb.h"
@@ -14,6 +17,11 @@ namespace edgekiln::server {
 
 // Of the input "graph". INTERNAL if that is none.
 absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs);
+
+// The user's error if that many bytes of samples cannot be made and handed on
+// with the memory that the stage may use.
+absl::Status CheckSampleBytes(const StageInputs& inputs,
+                              std::optional<int64_t> bytes);
 
 // One output "chunk" each, in order.
 void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output);

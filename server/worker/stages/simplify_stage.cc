@@ -1,4 +1,5 @@
 #include "base/status_macros.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/pipeline.h"
 #include "server/worker/stages/graph_input.h"
@@ -15,10 +16,12 @@ absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions&,
   output.Add("graph", compiler::GraphToProto(graph));
   // Also what a model in other floats becomes for a chip.
   if (compiler::HasOtherFloats(graph)) {
-    EK_ASSIGN_OR_RETURN(const compiler::Graph float32,
-                        compiler::Float32Form(*read), "simplifying the model");
-    output.Add("float32_graph", compiler::GraphToProto(float32));
+    EK_ASSIGN_OR_RETURN(graph, compiler::Float32Form(*read),
+                        "simplifying the model");
+    output.Add("float32_graph", compiler::GraphToProto(graph));
   }
+  // For check_fit, which is not to wait for megabytes of weights.
+  output.Add("outline", compiler::OutlineOf(graph));
   return output;
 }
 

@@ -10,6 +10,8 @@ namespace edgekiln::server {
 absl::StatusOr<StageOutput> RunSynthesizeData(
     const v1::SynthesizeDataOptions& options, const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const compiler::ModelInputs model, ModelInputsOf(inputs));
+  EK_RETURN_IF_ERROR(CheckSampleBytes(
+      inputs, compiler::BytesOfSamples(model.types, options.samples())));
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       compiler::SynthesizeData(options, model.types));
   StageOutput output;

@@ -1,0 +1,212 @@
+#include "compiler/codegen/check_fit.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/memory_map.h"
+#include "compiler/engines/dla/layer.h"
+#include "compiler/engines/dla/planner.h"
+#include "compiler/partition/partition.h"
+#include "compiler/passes/integer_io.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int32_t kHost = -1;
+// A convolution in groups: an engine may get it in another form.
+constexpr int32_t kUndecided = -2;
+
+bool IsReshape(const Op& op) {
+  return op.attributes.op_case() == v1::OpAttributes::kReshape;
+}
+
+class FitChecker {
+ public:
+  FitChecker(const Graph& graph, const std::vector<int32_t>& engines,
+             const v1::Machine& machine, SystemMemories memories)
+      : graph_(graph),
+        engines_(engines),
+        machine_(machine),
+        memories_(memories),
+        storage_(dla::StorageOf(graph)) {}
+
+  // Smallest tiles of every run of ops on one engine, as they will be planned.
+  absl::Status CheckSram() const {
+    for (size_t first = 0; first < engines_.size();) {
+      size_t end = first;
+      std::vector<dla::Layer> layers;
+      for (; end < engines_.size() && engines_[end] == engines_[first]; ++end) {
+        if (engines_[first] < 0) continue;
+        const auto layer = dla::LayerOf(graph_, static_cast<int32_t>(end));
+        // Made-up scales may not go together.
+        if (layer.ok()) layers.push_back(*layer);
+      }
+      if (engines_[first] >= 0) {
+        EK_RETURN_IF_ERROR(dla::CheckSmallestSram(
+            graph_, layers, ScratchpadBytes(engines_[first])));
+      }
+      first = end;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckRam() const {
+    const std::vector<bool> certain = TensorsInRam();
+    // The rest lies in RAM as far as engines have no room for it.
+    std::vector<bool> movable(graph_.tensors.size(), false);
+    for (const Op& op : graph_.ops) {
+      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+        for (const TensorId tensor : *tensors) {
+          if (tensor == kNoTensor || IsConstant(tensor)) continue;
+          movable[storage_[tensor]] = !certain[storage_[tensor]];
+        }
+      }
+    }
+    const TensorLives in_ram = LivesOf(graph_, storage_, certain);
+    const TensorLives moved = LivesOf(graph_, storage_, movable);
+    const auto ops = static_cast<int64_t>(graph_.ops.size());
+    std::vector<int64_t> need = AliveBytes(in_ram, ops);
+    const std::vector<int64_t> beside = AliveBytes(moved, ops);
+    const int64_t scratchpads = AllScratchpadBytes();
+    for (int64_t i = 0; i < ops; ++i) {
+      // All of these are alive together only while something is computed.
+      if (IsReshape(graph_.ops[i])) continue;
+      const int64_t rest = std::max<int64_t>(beside[i + 1] - scratchpads, 0);
+      need[i + 1] += std::min(rest, kMaxBytes - need[i + 1]);
+    }
+    const auto peak = std::max_element(need.begin(), need.end());
+    const v1::ResolvedMemory& ram = machine_.memories(memories_.ram);
+    if (*peak <= ram.capacity_bytes()) return absl::OkStatus();
+    const int64_t instant = peak - need.begin() - 1;
+    std::vector<TensorId> alive = AliveAt(in_ram, instant);
+    const std::vector<TensorId> others = AliveAt(moved, instant);
+    alive.insert(alive.end(), others.begin(), others.end());
+    return MemoryTooSmall(ram, "activations", AtLeast(*peak),
+                          Largest(graph_, std::move(alive)));
+  }
+
+  absl::Status CheckFlash() const {
+    std::set<TensorId> counted;
+    int64_t need = 0;
+    const auto add = [&](int64_t bytes) {
+      need += std::min(bytes, kMaxBytes - need);
+    };
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      // Moves no bytes, so that constants behind it are its readers'.
+      if (IsReshape(op)) continue;
+      if (engines_[i] >= 0) add(TableBytes(op));
+      for (size_t n = 0; n < op.inputs.size(); ++n) {
+        if (op.inputs[n] == kNoTensor || !IsConstant(op.inputs[n])) continue;
+        // An engine has a table in place of the bias.
+        if (engines_[i] != kHost && n > 1) continue;
+        const TensorId constant = storage_[op.inputs[n]];
+        if (!counted.insert(constant).second) continue;
+        const Tensor& tensor = graph_.tensors[constant];
+        add(tensor.num_elements() * ElementBytes(tensor.type));
+      }
+    }
+    const v1::ResolvedMemory& flash = machine_.memories(memories_.flash);
+    if (need <= flash.capacity_bytes()) return absl::OkStatus();
+    return MemoryTooSmall(flash, "weights and constants", AtLeast(need),
+                          Largest(graph_, {counted.begin(), counted.end()}));
+  }
+
+ private:
+  static constexpr int64_t kMaxBytes = std::numeric_limits<int64_t>::max();
+
+  static std::string AtLeast(int64_t bytes) {
+    return absl::StrCat(bytes, " bytes at least");
+  }
+
+  bool IsConstant(TensorId tensor) const {
+    return graph_.tensors[storage_[tensor]].is_constant();
+  }
+
+  // Of the entries that an engine has for each channel in place of the bias;
+  // not more than the weights would grow if the op stayed float after all.
+  int64_t TableBytes(const Op& op) const {
+    if (op.inputs.size() < 2 || !IsConstant(op.inputs[1])) return 0;
+    const int64_t channels = graph_.tensors[op.outputs[0]].shape.back();
+    const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
+    return std::min(channels * dla::kTableEntryBytes, 3 * weights);
+  }
+
+  int64_t ScratchpadBytes(int32_t engine) const {
+    const int32_t memory = machine_.engines(engine).scratchpad();
+    return machine_.memories(memory).capacity_bytes();
+  }
+
+  int64_t AllScratchpadBytes() const {
+    int64_t bytes = 0;
+    for (int32_t e = 0; e < machine_.engines_size(); ++e) {
+      bytes += ScratchpadBytes(e);
+    }
+    return bytes;
+  }
+
+  // Those of the host, and those that pass from one program of an engine to
+  // another: what the host does between ends the first.
+  std::vector<bool> TensorsInRam() const {
+    std::vector<bool> on_host;
+    for (const int32_t engine : engines_) on_host.push_back(engine == kHost);
+    std::vector<bool> in_ram = TensorsOfHost(graph_, storage_, on_host);
+    std::vector<int32_t> made_in(graph_.tensors.size(), -1);
+    int32_t part = 0;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (on_host[i]) {
+        ++part;
+        continue;
+      }
+      for (const TensorId tensor : graph_.ops[i].inputs) {
+        if (tensor == kNoTensor || IsConstant(tensor)) continue;
+        const TensorId stored = storage_[tensor];
+        if (made_in[stored] != part) in_ram[stored] = true;
+      }
+      for (const TensorId tensor : graph_.ops[i].outputs) {
+        if (!IsReshape(graph_.ops[i])) made_in[storage_[tensor]] = part;
+      }
+    }
+    return in_ram;
+  }
+
+  const Graph& graph_;
+  const std::vector<int32_t>& engines_;
+  const v1::Machine& machine_;
+  const SystemMemories memories_;
+  const std::vector<TensorId> storage_;
+};
+
+}  // namespace
+
+absl::Status CheckFits(const Graph& deployed,
+                       const v1::Capabilities& capabilities,
+                       const v1::Machine& machine) {
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
+  // Real numbers at inputs and outputs take more than the integers they stand
+  // for: what holds of those holds of either form.
+  Graph integer = deployed;  // Constants stay shared.
+  UseIntegerPorts(integer);
+  std::vector<int32_t> engines = EnginesOf(integer, capabilities);
+  for (size_t i = 0; i < engines.size(); ++i) {
+    const Op& op = integer.ops[i];
+    if (op.attributes.conv2d().groups() > 1) engines[i] = kUndecided;
+    if (engines[i] >= machine.engines_size()) {
+      return absl::InternalError("capabilities and machine of two targets");
+    }
+  }
+  const FitChecker checker(integer, engines, machine, memories);
+  EK_RETURN_IF_ERROR(checker.CheckSram());
+  EK_RETURN_IF_ERROR(checker.CheckRam());
+  return checker.CheckFlash();
+}
+
+}  // namespace edgekiln::compiler

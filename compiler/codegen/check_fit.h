@@ -1,0 +1,26 @@
+#ifndef EK_COMPILER_CODEGEN_CHECK_FIT_H_
+#define EK_COMPILER_CODEGEN_CHECK_FIT_H_
+
+#include "absl/status/status.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+// Refuses what TilePartition or EmitProgram would refuse for lack of memory,
+// long before them: with their RESOURCE_EXHAUSTED, from sizes alone, in time
+// that grows with the number of ops. `deployed` is the graph that will be
+// compiled, or its QuantizedForm().
+//
+// What compiles is never refused: needs are lower bounds, which hold whether
+// inputs and outputs become integers or stay real, wherever engines keep
+// tensors, and whatever calibration finds. (One exception: a layer whose
+// activations reach 1e30 stays float, on the host, where no SRAM limits it.)
+// What is accepted may still turn out not to fit.
+absl::Status CheckFits(const Graph& deployed,
+                       const v1::Capabilities& capabilities,
+                       const v1::Machine& machine);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_CHECK_FIT_H_

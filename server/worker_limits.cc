@@ -1,0 +1,78 @@
+#include "server/worker_limits.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr absl::string_view kMemory = "STAGE_OUT_OF_MEMORY";
+constexpr absl::string_view kStack = "STAGE_OUT_OF_STACK";
+
+// Rounded up: 1 byte more than the limit is not the limit.
+std::string Mebibytes(int64_t bytes) {
+  constexpr int64_t kMebibyte = int64_t{1} << 20;
+  return absl::StrCat(bytes / kMebibyte + (bytes % kMebibyte != 0), " MiB");
+}
+
+bool IsLimit(absl::string_view reason) {
+  return reason == kMemory || reason == kStack;
+}
+
+}  // namespace
+
+absl::Status OverMemoryLimit(absl::string_view where, int64_t limit_bytes,
+                             std::optional<int64_t> need_bytes) {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kUser,
+       .reason = std::string(kMemory),
+       .what = "the model or its data need more memory than a worker may use",
+       .where = std::string(where),
+       .limit = limit_bytes == 0
+                    ? ""
+                    : absl::StrCat(Mebibytes(limit_bytes),
+                                   " (edgekiln-worker --memory-limit-mb)"),
+       .need =
+           need_bytes ? absl::StrCat("at least ", Mebibytes(*need_bytes)) : "",
+       .fix =
+           "use a smaller model, input or data set, or connect a worker with "
+           "a higher --memory-limit-mb"});
+}
+
+absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes) {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kUser,
+       .reason = std::string(kStack),
+       .what = "the model is nested too deeply",
+       .where = std::string(where),
+       .limit = absl::StrCat(Mebibytes(limit_bytes), " of stack"),
+       .fix = "simplify the model, or start the worker under a higher "
+              "`ulimit -s`"});
+}
+
+absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes) {
+  return MakeError(
+      absl::StatusCode::kUnavailable,
+      {.fault = Fault::kInfra,
+       .reason = "WORKER_OUT_OF_MEMORY",
+       .what = "the machine of a worker is out of memory",
+       .where = std::string(where),
+       .need = absl::StrCat(Mebibytes(asked_bytes), " more"),
+       .fix = "free memory there, or start its workers with fewer --slots or a "
+              "lower --memory-limit-mb"});
+}
+
+bool IsOverWorkerLimit(const v1::ErrorDetail& error) {
+  return error.fault() == v1::ErrorDetail::USER && IsLimit(error.reason());
+}
+
+bool IsOverWorkerLimit(const absl::Status& status) {
+  const auto detail = GetErrorDetail(status);
+  return detail && detail->fault == Fault::kUser && IsLimit(detail->reason);
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,37 @@
+#ifndef EK_SERVER_WORKER_LIMITS_H_
+#define EK_SERVER_WORKER_LIMITS_H_
+
+// Errors of stages that need more than a worker grants. They are the user's:
+// the model or the data asks for it, and trying again asks for the same. They
+// are also of that worker: one with a higher limit may succeed, so that nobody
+// stores them as what a stage says of its inputs.
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/error.pb.h"
+
+namespace edgekiln::server {
+
+// The stage `where` would take more than the `limit_bytes` of memory that its
+// process may use (0: unlimited, and still not enough). `need_bytes` is a lower
+// bound; empty: unknown.
+absl::Status OverMemoryLimit(absl::string_view where, int64_t limit_bytes,
+                             std::optional<int64_t> need_bytes);
+
+// The stage `where` recursed beyond the `limit_bytes` of its stack.
+absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes);
+
+// Memory ran out although the stage kept within its limit: our fault, and worth
+// another attempt. `asked_bytes` is the allocation that failed.
+absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes);
+
+// Whether `error` is one of the first two.
+bool IsOverWorkerLimit(const v1::ErrorDetail& error);
+bool IsOverWorkerLimit(const absl::Status& status);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_LIMITS_H_
