@@ -79,7 +79,7 @@ class SideBySide {
   std::vector<std::string> Unseen(int64_t samples) const {
     std::vector<std::string> layers;
     for (size_t i = 0; layers_ && i < graph_.tensors.size(); ++i) {
-      if (producers_[i] < 0) continue;
+      if (IsInputItself(static_cast<TensorId>(i))) continue;
       if (tapped_[i] >= graph_.tensors[i].num_elements() * samples) continue;
       layers.push_back(LayerOf(static_cast<TensorId>(i)));
     }
@@ -95,6 +95,17 @@ class SideBySide {
 
   const compiler::Tensor& At(TensorId tensor) const {
     return graph_.tensors[static_cast<size_t>(tensor)];
+  }
+
+  // Under whatever shape: nothing was computed that could be compared.
+  bool IsInputItself(TensorId tensor) const {
+    int32_t op = producers_[static_cast<size_t>(tensor)];
+    while (op >= 0 &&
+           graph_.ops[static_cast<size_t>(op)].attributes.has_reshape()) {
+      tensor = graph_.ops[static_cast<size_t>(op)].inputs[0];
+      op = producers_[static_cast<size_t>(tensor)];
+    }
+    return op < 0;
   }
 
   std::string LayerOf(TensorId tensor) const {
