@@ -6,7 +6,8 @@
 
 namespace edgekiln::compiler::onnx_import {
 
-// Bodies of If, Loop and Scan count only where they run, which converting finds out.
+// Bodies of If, Loop and Scan count only where they run, which converting finds
+// out.
 enum class Bodies { kSkip, kInclude };
 
 // UNIMPLEMENTED if nodes that the outputs need, also inside functions that they
