@@ -72,19 +72,19 @@ T FloorRemainder(T a, T b) {
   return rest != 0 && (rest < 0) != (b < 0) ? static_cast<T>(rest + b) : rest;
 }
 
-// `a` moved left or right by `bits`, which count as unsigned; beyond the width
-// nothing is left but the sign.
+// `a` moved left or right by `bits`, not at all if that is negative; beyond the
+// width nothing is left but the sign.
 template <typename T>
 T ShiftedLeft(T a, T bits) {
   constexpr auto kWidth = 8 * sizeof(T);
-  const auto by = static_cast<uint64_t>(bits);
+  const auto by = static_cast<uint64_t>(bits < 0 ? T{0} : bits);
   return by < kWidth ? static_cast<T>(static_cast<uint64_t>(a) << by) : T{0};
 }
 
 template <typename T>
 T ShiftedRight(T a, T bits) {
   constexpr auto kWidth = 8 * sizeof(T);
-  const auto by = static_cast<uint64_t>(bits);
+  const auto by = static_cast<uint64_t>(bits < 0 ? T{0} : bits);
   return static_cast<T>(a >> (by < kWidth ? by : kWidth - 1) >>
                         (by < kWidth ? 0 : 1));
 }

@@ -263,6 +263,18 @@ def quantize():
     yield Case("DEQUANTIZE", "float16", [half], [out("float32", half.real)])
 
 
+def bits():
+    for etype in ("int8", "uint8", "int16", "int32"):
+        low, high = np.iinfo(etype).min, np.iinfo(etype).max
+        a = np.array([low, -7 if low else 7, 0, 9, high], etype)
+        b = np.array([3, 1, 5, 0, high], etype)
+        x, y = Tensor(etype, a), Tensor(etype, b)
+        yield Case("BITWISE_XOR", etype, [x, y], [Output(etype, a ^ b, 0)])
+        by = Tensor(etype, np.minimum(b, 100))
+        wide = a.astype(np.int64) >> np.minimum(b.astype(np.int64), 63)
+        yield Case("RIGHT_SHIFT", etype, [x, by], [Output(etype, wide, 0)])
+
+
 def cases():
-    for family in (unary, arithmetic, compare, prelu, select, cast, quantize):
+    for family in (unary, bits, arithmetic, compare, prelu, select, cast, quantize):
         yield from family()

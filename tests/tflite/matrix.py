@@ -37,6 +37,8 @@ def _reasons():
     reasons["REDUCE_PROD", "uint8"] = _NO_FORM
     for column in _INTEGERS:
         reasons["SCATTER_ND", column] = "refused, by name"
+    for builtin in ("BITWISE_XOR", "RIGHT_SHIFT"):
+        reasons[builtin, "float32"] = _NO_FORM
     reasons["DEQUANTIZE", "float32"] = "nothing to dequantize"
     for builtin in ("SVDF", "UNIDIRECTIONAL_SEQUENCE_LSTM"):
         reasons[builtin, "uint8"] = _NO_FORM

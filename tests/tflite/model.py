@@ -30,7 +30,8 @@ CODES = {name: code for code, name in enumerate("""
     NON_MAX_SUPPRESSION_V4 NON_MAX_SUPPRESSION_V5 SCATTER_ND SELECT_V2 DENSIFY
     SEGMENT_SUM BATCH_MATMUL PLACEHOLDER CUMSUM CALL_ONCE BROADCAST_TO
     """.split())}
-CODES.update(REDUCE_ALL=140, GELU=150, SIGN=158)
+CODES.update(REDUCE_ALL=140, GELU=150, SIGN=158, BITWISE_XOR=160,
+             RIGHT_SHIFT=161)
 
 LIMITS = {"int4": (-8, 7), "int8": (-128, 127), "uint8": (0, 255),
           "int16": (-32768, 32767), "int32": (-2**31, 2**31 - 1)}

@@ -62,6 +62,8 @@ v1::Unary::Function UnaryOf(Code code) {
 
 v1::Binary::Function BinaryOf(Code code) {
   switch (code) {
+    case Code::BITWISE_XOR:
+      return v1::Binary::BITWISE_XOR;
     case Code::DIV:
       return v1::Binary::DIV;
     case Code::EQUAL:
@@ -92,6 +94,8 @@ v1::Binary::Function BinaryOf(Code code) {
       return v1::Binary::POW;
     case Code::PRELU:
       return v1::Binary::PRELU;
+    case Code::RIGHT_SHIFT:
+      return v1::Binary::SHIFT_RIGHT;
     case Code::SQUARED_DIFFERENCE:
       return v1::Binary::SQUARED_DIFFERENCE;
     case Code::SUB:
