@@ -15,7 +15,11 @@ bool Permutes(const Op& op, const std::vector<int32_t>& order) {
                     order.end());
 }
 
-bool IsReshape(const Op& op) { return op.attributes.has_reshape(); }
+// What may stand between a transpose and the border.
+bool KeepsOrder(const Op& op) {
+  return op.attributes.has_reshape() || op.attributes.has_quantize() ||
+         op.attributes.has_dequantize() || op.attributes.has_cast();
+}
 
 std::string TypeName(v1::ElementType type) {
   return absl::AsciiStrToLower(v1::ElementType_Name(type));
@@ -45,7 +49,7 @@ std::string HostReasons::For(const Op& op) const {
 
 std::string HostReasons::ForTranspose(const Op& op) const {
   TensorId from = op.inputs[0];
-  while (producers_[from] >= 0 && IsReshape(graph_.ops[producers_[from]])) {
+  while (producers_[from] >= 0 && KeepsOrder(graph_.ops[producers_[from]])) {
     from = graph_.ops[producers_[from]].inputs[0];
   }
   if (IsInput(from)) {
@@ -57,7 +61,7 @@ std::string HostReasons::ForTranspose(const Op& op) const {
   }
   TensorId to = op.outputs[0];
   while (!IsOutput(to) && readers_[to].size() == 1 &&
-         IsReshape(graph_.ops[readers_[to][0]])) {
+         KeepsOrder(graph_.ops[readers_[to][0]])) {
     to = graph_.ops[readers_[to][0]].outputs[0];
   }
   if (IsOutput(to)) {

@@ -34,6 +34,15 @@ return %y
 return %y
 )",
      "t", "the model's output is NCHW, engines write NHWC (y)"},
+    {"LayoutsOfFloatPorts",
+     R"(
+%x : float32[1,2,3,1] = input
+%q : int8[1,2,3,1] scale 1 zero 0 = quantize(%x) id q
+%t : int8[1,3,1,2] scale 1 zero 0 = transpose(%q) {permutation [0, 2, 3, 1]} id t
+%y : int8[1,3,1,2] scale 1 zero 0 = clip(%t) id y
+return %y
+)",
+     "t", "the model's input is NCHW, engines read NHWC (x)"},
     {"AnotherOrder",
      R"(
 %x : int8[2,3] scale 1 zero 0 = input
