@@ -73,7 +73,7 @@ absl::Status CheckSmallestSram(const Graph& graph,
   }
   if (need <= sram_bytes) return absl::OkStatus();
   const Op& op = graph.ops[largest->op_index];
-  const Extent& in = largest->in;
+  const ImageExtent& in = largest->in;
   return MakeError(
       absl::StatusCode::kResourceExhausted,
       {.reason = "SRAM_TOO_SMALL",
