@@ -172,13 +172,21 @@ class Emitter {
     return graph_.tensors[storage_[tensor]].is_constant();
   }
 
+  // In flash once, however many ops of the host read it.
+  uint64_t AddressOfConstant(TensorId constant) {
+    const auto [place, is_new] = constant_address_.try_emplace(constant, 0);
+    if (is_new) {
+      flash_.Align(kConstantAlignment);
+      place->second = flash_.Append(*graph_.tensors[constant].data);
+    }
+    return place->second;
+  }
+
   v1::Location LocationOf(TensorId tensor) {
     v1::Location location;
     if (IsConstant(tensor)) {
-      flash_.Align(kConstantAlignment);
       location.set_memory(memories_.flash);
-      location.set_address(
-          flash_.Append(*graph_.tensors[storage_[tensor]].data));
+      location.set_address(AddressOfConstant(storage_[tensor]));
     } else {
       location.set_memory(memories_.ram);
       location.set_address(ram_.address.at(storage_[tensor]));
@@ -315,7 +323,11 @@ class Emitter {
   }
 
   absl::StatusOr<EmitResult> Finish() {
-    EK_RETURN_IF_ERROR(flash_.Check(graph_));
+    int64_t code_bytes = 0;
+    for (const auto& stream : program_.streams()) {
+      code_bytes += static_cast<int64_t>(stream.code().size());
+    }
+    EK_RETURN_IF_ERROR(flash_.Check(graph_, code_bytes));
     const std::string& constants = flash_.bytes();
     if (!constants.empty()) {
       v1::Program::Segment* segment = program_.add_segments();
@@ -327,10 +339,8 @@ class Emitter {
       segment->mutable_digest()->set_size_bytes(digest.size_bytes);
       segment->set_size_bytes(digest.size_bytes);
     }
-    int64_t flash_bytes = static_cast<int64_t>(constants.size());
-    for (const auto& stream : program_.streams()) {
-      flash_bytes += static_cast<int64_t>(stream.code().size());
-    }
+    const int64_t flash_bytes =
+        static_cast<int64_t>(constants.size()) + code_bytes;
     program_.set_flash_bytes(flash_bytes);
     program_.set_ram_bytes(ram_.bytes);
     program_.set_predicted_cycles(predicted_);
@@ -351,6 +361,7 @@ class Emitter {
   const std::vector<TensorId> storage_;
   std::vector<int64_t> memory_bytes_;  // Of each memory of the machine.
   FlashImage flash_;
+  std::map<TensorId, uint64_t> constant_address_;  // By storage.
   RamPlan ram_;
   std::map<int32_t, Subgraph> subgraphs_;
   int64_t predicted_ = 0;

@@ -188,15 +188,15 @@ uint64_t FlashImage::Append(absl::string_view bytes) {
   return address;
 }
 
-absl::Status FlashImage::Check(const Graph& graph) const {
-  const auto bytes = static_cast<int64_t>(bytes_.size());
+absl::Status FlashImage::Check(const Graph& graph, int64_t code_bytes) const {
+  const int64_t bytes = static_cast<int64_t>(bytes_.size()) + code_bytes;
   if (bytes <= flash_.capacity_bytes()) return absl::OkStatus();
   std::vector<TensorId> constants;
   for (size_t t = 0; t < graph.tensors.size(); ++t) {
     if (!graph.tensors[t].is_constant()) continue;
     constants.push_back(static_cast<TensorId>(t));
   }
-  return MemoryTooSmall(flash_, "weights and constants",
+  return MemoryTooSmall(flash_, "weights, constants and command streams",
                         absl::StrCat(bytes, " bytes"),
                         Largest(graph, std::move(constants)));
 }

@@ -77,8 +77,9 @@ class FlashImage {
   uint64_t Align(int64_t alignment_bytes);
   uint64_t Append(absl::string_view bytes);
   const std::string& bytes() const { return bytes_; }
-  // RESOURCE_EXHAUSTED if it outgrew the memory; names constants of `graph`.
-  absl::Status Check(const Graph& graph) const;
+  // RESOURCE_EXHAUSTED if it outgrew the memory, together with `code_bytes` of
+  // command streams; names constants of `graph`.
+  absl::Status Check(const Graph& graph, int64_t code_bytes) const;
 
  private:
   const v1::ResolvedMemory& flash_;
