@@ -97,7 +97,7 @@ TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
   EXPECT_EQ(report.bit_exact().outputs_compared(), 160);
   EXPECT_FALSE(report.has_accuracy());
   EXPECT_EQ(report.calibration(), "");
-  EXPECT_EQ(report.stages_size(), 10);
+  EXPECT_EQ(report.stages_size(), 11);
   EXPECT_EQ(report.stages(0).cache(), v1::Report::Stage::MISS);
 }
 
@@ -139,14 +139,13 @@ TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
                   "samples=40 labelled=40", "samples=20"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(
-      leases_->TakeExecuted(),
-      ElementsAre("calibrate", "check_fit", "convert_calibration",
-                  "convert_data", "convert_reference", "count_cycles", "emit",
-                  "import", "interpret[0]", "interpret[1]", "interpret[2]",
-                  "partition", "quantize", "resolve_target", "set_io",
-                  "simplify",
-                  "simulate[0]", "simulate[1]", "simulate[2]", "tile"));
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("calibrate", "check_fit", "convert_calibration",
+                          "convert_data", "convert_reference", "count_cycles",
+                          "emit", "import", "interpret[0]", "interpret[1]",
+                          "interpret[2]", "partition", "quantize",
+                          "resolve_target", "set_io", "simplify", "simulate[0]",
+                          "simulate[1]", "simulate[2]", "tile"));
   const v1::Report& report = result.reports[0];
   EXPECT_EQ(report.calibration(), "DATA");
   EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
@@ -258,10 +257,10 @@ TEST_F(CompileJobTest, TimingOnlyComputesNothing) {
   request.mutable_options()->set_timing_only(true);
   const JobResult result = Run(request);
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("check_fit", "count_cycles", "emit", "import",
-                          "partition", "resolve_target", "set_io", "simplify",
-                          "tile"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("check_fit", "count_cycles", "emit", "import", "partition",
+                  "resolve_target", "set_io", "simplify", "tile"));
   EXPECT_EQ(result.reports[0].totals().cycles(), 200);
   EXPECT_FALSE(result.reports[0].has_bit_exact());
 }
@@ -292,10 +291,11 @@ TEST_F(CompileJobTest, AQuantizedModelIsMeasuredOnTheSameChunks) {
   const JobResult result = Run(Request("int8 net", {"conv;sram=64"},
                                        {v1::VALIDATE}, "samples=4 labelled=4"));
   ASSERT_TRUE(result.status.ok()) << result.status;
-  EXPECT_THAT(leases_->TakeExecuted(),
-              ElementsAre("convert_data", "count_cycles", "emit", "import",
-                          "interpret[0]", "partition", "resolve_target",
-                          "set_io", "simplify", "simulate[0]", "tile"));
+  EXPECT_THAT(
+      leases_->TakeExecuted(),
+      ElementsAre("check_fit", "convert_data", "count_cycles", "emit", "import",
+                  "interpret[0]", "partition", "resolve_target", "set_io",
+                  "simplify", "simulate[0]", "tile"));
   EXPECT_EQ(result.reports[0].accuracy().reference(),
             v1::Report::Accuracy::SOURCE_INT8);
 }
@@ -417,8 +417,8 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
     if (stage == "partition") ++partitions;
   }
   EXPECT_EQ(partitions, 1);
-  EXPECT_EQ(result.reports[0].stages_size(), 10);
-  EXPECT_EQ(result.reports[1].stages_size(), 10);
+  EXPECT_EQ(result.reports[0].stages_size(), 11);
+  EXPECT_EQ(result.reports[1].stages_size(), 11);
 }
 
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {

@@ -394,7 +394,8 @@ TEST(StageTableTest, AModelWithoutInputsRuns) {
   const auto interpreted = bench.Run(
       Stage([](auto& o) { o.mutable_interpret(); }), {"graph", "chunk"});
   EXPECT_EQ(interpreted.samples().samples(), 3);
-  bench.Run(Stage([](auto& o) { o.mutable_pack_outputs(); }), {"chunk"});
+  bench.Run(Stage([](auto& o) { o.mutable_pack_outputs(); }),
+            {"graph", "chunk"});
   const std::string packed = bench.Get("npz");
   const auto out = compiler::NpzFile::Open(packed)->Read("out");
   ASSERT_TRUE(out.ok()) << out.status();

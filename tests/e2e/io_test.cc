@@ -29,9 +29,9 @@ class IoTest : public ClusterTest {
   }
   static v1::Report ValidateDigits(const std::string& io) {
     std::vector<std::string> arguments = Digits("validate", io);
-    arguments.insert(arguments.end(),
-                     {"--data", SourcePath("docs/example/digits_test.npz"),
-                      "--json"});
+    arguments.insert(
+        arguments.end(),
+        {"--data", SourcePath("docs/example/digits_test.npz"), "--json"});
     return ReportOf(cluster().Cli(arguments));
   }
 };
@@ -97,8 +97,8 @@ TEST_F(IoTest, OutputsOfTheChipAreConvertedBack) {
   const std::string in = sandbox().Path("ad.npz");
   const std::string out = sandbox().Path("ad_out.npz");
   WriteGoldenInputs(values, in);
-  const Outcome outcome = cluster().Cli({"run", SharedPath(model), "--target",
-                                         kTarget, "--data", in, "-o", out});
+  const Outcome outcome = cluster().Cli(
+      {"run", SharedPath(model), "--target", kTarget, "--data", in, "-o", out});
   ASSERT_EQ(outcome.exit_code, 0) << outcome;
   ExpectGoldenOutputs(values, out, 0);
 }
