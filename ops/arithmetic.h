@@ -77,14 +77,14 @@ T FloorRemainder(T a, T b) {
 template <typename T>
 T ShiftedLeft(T a, T bits) {
   constexpr auto kWidth = 8 * sizeof(T);
-  const auto by = static_cast<uint64_t>(bits < 0 ? T{0} : bits);
+  const auto by = static_cast<std::make_unsigned_t<T>>(bits < 0 ? T{0} : bits);
   return by < kWidth ? static_cast<T>(static_cast<uint64_t>(a) << by) : T{0};
 }
 
 template <typename T>
 T ShiftedRight(T a, T bits) {
   constexpr auto kWidth = 8 * sizeof(T);
-  const auto by = static_cast<uint64_t>(bits < 0 ? T{0} : bits);
+  const auto by = static_cast<std::make_unsigned_t<T>>(bits < 0 ? T{0} : bits);
   return static_cast<T>(a >> (by < kWidth ? by : kWidth - 1) >>
                         (by < kWidth ? 0 : 1));
 }

@@ -75,7 +75,7 @@ class NodeCasesTest : public ClusterTest {
       std::map<std::string, NpyArray> arrays;
       for (const CaseValues::Value& input : values.inputs) {
         if (bound.contains(input.name)) {
-          arguments.push_back("--bind-input");
+          arguments.emplace_back("--bind-input");
           arguments.push_back(absl::StrCat(input.name, "=", input.file));
         } else {
           arrays[input.name] = Sample(input.tensor);
@@ -104,7 +104,7 @@ class NodeCasesTest : public ClusterTest {
         return absl::InternalError(
             absl::StrCat(found->second.size(), " values of ", output.name));
       }
-      const absl::Status same = CompareValues(
+      absl::Status same = CompareValues(
           TensorOf(found->second, output.tensor.shape), output.tensor);
       if (!same.ok()) return same;
     }

@@ -1,6 +1,7 @@
 // Losses, as exports of networks in training hold them: values of the labels'
 // classes, weighed and averaged.
 
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -15,8 +16,8 @@ namespace edgekiln::compiler::onnx_import {
 namespace {
 
 std::vector<int32_t> AllAxes(int64_t rank) {
-  std::vector<int32_t> axes;
-  for (int32_t i = 0; i < rank; ++i) axes.push_back(i);
+  std::vector<int32_t> axes(static_cast<size_t>(rank));
+  std::iota(axes.begin(), axes.end(), 0);
   return axes;
 }
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -152,6 +152,7 @@ std::vector<int64_t> MelBins(int64_t bands, int64_t length, double rate,
   const double high = 2595 * ops::Log(1 + high_hertz / 700) / ln10;
   const double step = (high - low) / static_cast<double>(bands + 2);
   std::vector<int64_t> bins;
+  bins.reserve(static_cast<size_t>(bands + 2));
   for (int64_t i = 0; i < bands + 2; ++i) {
     const double mel = static_cast<double>(i) * step + low;
     const double hertz = 700 * (ops::Exp(mel / 2595 * ln10) - 1);
@@ -189,8 +190,8 @@ absl::Status ConvertDft(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(t.length, Extent(node, builder, 1, "length"));
   }
   if (t.length < 1) return node.Invalid("the input is empty");
-  std::vector<int32_t> order;
-  for (int32_t i = 0; i < rank; ++i) order.push_back(i);
+  std::vector<int32_t> order(static_cast<size_t>(rank));
+  std::iota(order.begin(), order.end(), 0);
   std::swap(order[axis], order[rank - 2]);  // Its own inverse.
   EK_ASSIGN_OR_RETURN(x, builder.Transpose(node, "turned", x, order));
   EK_ASSIGN_OR_RETURN(TensorId y, Transformed(node, builder, t, x));
