@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "base/error.h"
 #include "compiler/ir/text.h"
 #include "compiler/quantize/quantize.h"
@@ -88,7 +89,7 @@ constexpr FitCase kCases[] = {
 %y : float32[1,2] = fully_connected(%x, %w, %b) id fc
 return %y
 )",
-     32, 6, "'w.int' (8 bytes)", "'x.int8' (4 bytes), 'y.int8' (2 bytes)"},
+     32, 6, "'w.int' (8 bytes)", "'x' (4 bytes), 'y' (2 bytes)"},
     // The same on the host, as it came: the bias counts.
     {"HostLayer",
      R"(
@@ -149,25 +150,36 @@ return %z
 }
 
 // An output counts as what it is made of, an input as what is made of it, in
-// whichever form they come; of several of those only what is read then.
+// whichever form they come. An input that is rounded in two ways stays real.
 TEST(CheckFitTest, ConversionsAtPortsDoNotCount) {
-  const auto graph = ParseGraph(R"(
+  constexpr char kGraph[] = R"(
 %x : float32[1,1,4,4] = input
 %t : float32[1,4,4,1] = transpose(%x) {permutation [0, 2, 3, 1]} id t
 %q : int8[1,4,4,1] scale 1 zero 0 = quantize(%t) id q
-%r : int8[1,4,4,1] scale 2 zero 0 = quantize(%t) id r
+%r : int8[1,4,4,1] scale SCALE zero 0 = quantize(%t) id r
 %a : int8[1,4,4,1] scale 1 zero 0 = clip(%q) {clamp {min 0}} id a
-%b : int8[1,4,4,1] scale 2 zero 0 = clip(%r) {clamp {min 0}} id b
+%b : int8[1,4,4,1] scale SCALE zero 0 = clip(%r) {clamp {min 0}} id b
 %c : int8[1,4,4,1] scale 1 zero 0 = add(%a, %b) id c
 %y : float32[1,4,4,1] = dequantize(%c) id y
 return %y
-)");
-  ASSERT_TRUE(graph.ok()) << graph.status();
-  // The three operands of the sum.
-  for (const auto& [ram, fits] : {std::pair(48, true), std::pair(47, false)}) {
-    const v1::ResolvedTarget target = Target(kMuch, ram, kMuch);
-    v1::Capabilities host;
-    EXPECT_EQ(CheckFits(*graph, host, target.machine()).ok(), fits) << ram;
+)";
+  const struct {
+    const char* scale;
+    int64_t ram;
+  } cases[] = {
+      {"1", 48},   // The three operands of the sum.
+      {"2", 128},  // The real input and its transpose.
+  };
+  for (const auto& row : cases) {
+    const auto graph =
+        ParseGraph(absl::StrReplaceAll(kGraph, {{"SCALE", row.scale}}));
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    for (const int64_t ram : {row.ram, row.ram - 1}) {
+      const v1::ResolvedTarget target = Target(kMuch, ram, kMuch);
+      const v1::Capabilities host;
+      EXPECT_EQ(CheckFits(*graph, host, target.machine()).ok(), ram == row.ram)
+          << row.scale << " " << ram;
+    }
   }
 }
 

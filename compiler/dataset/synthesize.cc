@@ -114,12 +114,13 @@ absl::StatusOr<int64_t> SampleCount(int64_t wanted,
 
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
-    absl::Span<const v1::TensorType> inputs) {
+    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit) {
   if (options.samples() < 0 || options.chunk_samples() <= 0) {
     return absl::InternalError("samples or chunk_samples of synthetic data");
   }
   EK_ASSIGN_OR_RETURN(const int64_t samples,
                       SampleCount(options.samples(), inputs));
+  if (admit) EK_RETURN_IF_ERROR(admit(BytesOfSamples(inputs, samples)));
   std::vector<v1::Chunk> chunks =
       EmptyChunks(inputs, samples, options.chunk_samples());
   // One stream per sample and input: SplitMix64 keeps neighbours apart.

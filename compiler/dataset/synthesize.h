@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "compiler/dataset/convert.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -22,10 +23,11 @@ inline constexpr int64_t kSyntheticSamples = 16;
 // takes. A sample depends on the seed and its own number only, not on how
 // samples are chunked. 0 samples: the default, kSyntheticSamples, or 1 for a
 // model without inputs, which computes the same each time.
-// Errors: INVALID_ARGUMENT (sizes, too many samples).
+// Errors: INVALID_ARGUMENT (sizes, too many samples); those of `admit`, as in
+// ConvertDataSet().
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
-    absl::Span<const v1::TensorType> inputs);
+    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit = nullptr);
 
 }  // namespace edgekiln::compiler
 

@@ -171,7 +171,7 @@ TEST_F(GatesTest, AChipOfOnesOwnHasItsOwnNames) {
   const Outcome outcome = cluster().Cli(
       Join(Targets{{chip, kTarget}}.Of({"compile", Digits()}),
            {"--max-memory", "mram=1KiB", "--max-memory", "l1=1MiB",
-            "--max-memory", "sram=1KiB", "--max-ram", "1KiB"}));
+            "--max-memory", "sram=1KiB", "--max-ram", "0.5KiB"}));
   EXPECT_EQ(outcome.exit_code, 3) << outcome;
   std::vector<std::string> gates;
   for (const Json& report : Json::parse(outcome.out)) {

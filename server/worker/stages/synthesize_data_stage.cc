@@ -1,3 +1,5 @@
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/status_macros.h"
@@ -10,10 +12,12 @@ namespace edgekiln::server {
 absl::StatusOr<StageOutput> RunSynthesizeData(
     const v1::SynthesizeDataOptions& options, const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const compiler::ModelInputs model, ModelInputsOf(inputs));
-  EK_RETURN_IF_ERROR(CheckSampleBytes(
-      inputs, compiler::BytesOfSamples(model.types, options.samples())));
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
-                      compiler::SynthesizeData(options, model.types));
+  EK_ASSIGN_OR_RETURN(
+      const std::vector<v1::Chunk> chunks,
+      compiler::SynthesizeData(options, model.types,
+                               [&](std::optional<int64_t> bytes) {
+                                 return CheckSampleBytes(inputs, bytes);
+                               }));
   StageOutput output;
   AddChunks(chunks, output);
   int64_t samples = 0;
