@@ -49,7 +49,9 @@ std::optional<double> ScalarValue(const Tensor& tensor) {
 }
 
 bool IsAbout(double value, double wanted) {
-  return std::abs(value - wanted) <= 1e-4 * std::abs(wanted);
+  // As far as float16 rounds.
+  constexpr double kTolerance = 0x1p-11;
+  return std::abs(value - wanted) <= kTolerance * std::abs(wanted);
 }
 
 const Op* UnaryOf(GraphEditor& editor, TensorId id,

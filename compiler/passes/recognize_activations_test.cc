@@ -1,6 +1,8 @@
 #include "compiler/passes/pass.h"
+#include "compiler/passes/pattern.h"
 #include "compiler/passes/rewrite_case.h"
 #include "gtest/gtest.h"
+#include "ops/float16.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -121,6 +123,19 @@ INSTANTIATE_TEST_SUITE_P(All, RecognizeActivationsTest,
                          testing::ValuesIn(kCases), [](const auto& info) {
                            return std::string(info.param.name);
                          });
+
+// Those of float16 exports are rounded before they are widened.
+TEST(IsAboutTest, TakesConstantsOfFormulasAsExportersRoundThem) {
+  const double wanted[] = {1.4142135623730951, 0.70710678118654752,
+                           0.79788456080286536, 0.044715, 1.0 / 6};
+  for (const double value : wanted) {
+    const float half =
+        ops::FloatFromHalf(ops::HalfFromFloat(static_cast<float>(value)));
+    EXPECT_TRUE(IsAbout(half, value)) << value;
+    EXPECT_TRUE(IsAbout(static_cast<float>(value), value)) << value;
+    EXPECT_FALSE(IsAbout(value * 1.001, value)) << value;
+  }
+}
 
 }  // namespace
 }  // namespace edgekiln::compiler
