@@ -1,6 +1,7 @@
 #include "client/regression.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -30,11 +31,13 @@ struct Regression {
   const v1::ReportDiff* diff;
   std::string what;
   std::string limit;
+  bool not_measured = false;  // Nothing changed: there is nothing to compare.
 };
 
-std::string SidesText(const v1::ReportDiff& diff) {
+// "main.json to new.json, my_chip"; without the target where lines name it.
+std::string SidesText(const v1::ReportDiff& diff, bool with_target) {
   std::string text = absl::StrCat(diff.a().source(), " to ", diff.b().source());
-  if (!diff.b().target_name().empty()) {
+  if (with_target && !diff.b().target_name().empty()) {
     absl::StrAppend(&text, ", ", diff.b().target_name());
   }
   return text;
@@ -87,8 +90,9 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
 void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                      std::vector<Regression>& found) {
   const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
+  const bool not_measured = !accuracy.has_a() || !accuracy.has_b();
   std::string what;
-  if (!accuracy.has_a() || !accuracy.has_b()) {
+  if (not_measured) {
     what = absl::StrCat(
         "no accuracy in ",
         accuracy.has_a() ? diff.b().source()
@@ -103,7 +107,24 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
   }
   if (what.empty()) return;
   found.push_back({&diff, std::move(what),
-                   absl::StrFormat("--max-accuracy-drop %g", max_points)});
+                   absl::StrFormat("--max-accuracy-drop %g", max_points),
+                   not_measured});
+}
+
+// A table of layers does not help where nothing was measured.
+std::string Fix(const std::vector<Regression>& found) {
+  constexpr absl::string_view kMeasure =
+      "write both reports with edgekiln validate and labelled data; a float "
+      "model needs --calibration, too";
+  constexpr absl::string_view kLook =
+      "look at the first layers of the table; if the change is wanted, write "
+      "a new baseline: edgekiln report baseline";
+  const auto not_measured =
+      std::count_if(found.begin(), found.end(),
+                    [](const Regression& one) { return one.not_measured; });
+  if (not_measured == 0) return std::string(kLook);
+  if (not_measured == std::ssize(found)) return std::string(kMeasure);
+  return absl::StrCat(kLook, "; for accuracy, ", kMeasure);
 }
 
 }  // namespace
@@ -123,18 +144,13 @@ absl::Status CheckRegression(const std::vector<v1::ReportDiff>& diffs,
   ErrorDetail detail{.fault = Fault::kUser,
                      .reason = kReasonGate,
                      .what = found.front().what,
-                     .where = SidesText(*found.front().diff),
+                     .where = SidesText(*found.front().diff, found.size() == 1),
                      .limit = found.front().limit,
-                     .fix =
-                         "look at the first layers of the table; if the "
-                         "change is wanted, write a new baseline: edgekiln "
-                         "report baseline"};
+                     .fix = Fix(found)};
   if (found.size() == 1) {
     return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
   }
-  detail.what = absl::StrCat(found.size(),
-                             " quantities got worse by more than "
-                             "allowed");
+  detail.what = absl::StrCat(found.size(), " limits are broken");
   std::set<std::string> allowed;
   std::vector<std::string> lines;
   for (const Regression& one : found) {

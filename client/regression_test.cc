@@ -121,8 +121,37 @@ TEST(RegressionTest, EveryBrokenQuantityOfEveryTargetIsALine) {
   EXPECT_EQ(lines[3],
             "chip: accuracy fell from 90.00 % to 80.00 % (-10.00 points)");
   EXPECT_EQ(lines[6], "other: memory.dtcm grew from 50 to 60 (+20.00 %)");
-  EXPECT_EQ(GetErrorDetail(status)->limit,
-            "--max-accuracy-drop 1, --max-regression 2 %");
+  const ErrorDetail detail = *GetErrorDetail(status);
+  EXPECT_EQ(detail.limit, "--max-accuracy-drop 1, --max-regression 2 %");
+  EXPECT_EQ(detail.what, "8 limits are broken");
+  // The lines name the targets.
+  EXPECT_EQ(detail.where, "a to b");
+}
+
+TEST(RegressionTest, TheFixMatchesWhatIsMissing) {
+  const std::string accuracy = "accuracy { value: 0.9 }";
+  const std::string slower = "totals { cycles: 900 }";
+  const struct {
+    std::string a;
+    std::string b;
+    bool table;    // Look at the table of layers.
+    bool measure;  // Measure accuracy.
+  } kCases[] = {
+      {accuracy, accuracy + slower, true, false},
+      {accuracy, "", false, true},
+      {"", "", false, true},
+      {"", slower, true, true},
+  };
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.a + " | " + test.b);
+    const absl::Status status =
+        Check(Report(test.a), Report(test.b),
+              {.max_percent = 2, .max_accuracy_drop = 1});
+    ASSERT_FALSE(status.ok());
+    const std::string fix = GetErrorDetail(status)->fix;
+    EXPECT_EQ(absl::StrContains(fix, "table"), test.table) << fix;
+    EXPECT_EQ(absl::StrContains(fix, "edgekiln validate"), test.measure) << fix;
+  }
 }
 
 }  // namespace
