@@ -1,10 +1,10 @@
 #include "client/regression.h"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -28,10 +28,11 @@ constexpr double kPointsSlack = 1e-7;
 
 // One quantity that got worse by more than its limit.
 struct Regression {
+  enum Kind { kGrowth, kLessAccurate, kNotMeasured };
+  Kind kind;
   const v1::ReportDiff* diff;
   std::string what;
   std::string limit;
-  bool not_measured = false;  // Nothing changed: there is nothing to compare.
 };
 
 // "main.json to new.json, my_chip"; without the target where lines name it.
@@ -82,7 +83,7 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
       absl::StrAppendFormat(&what, " (%+.2f %%)", total.percent());
     }
     if (total.name() == "cycles") what += SlowerLayer(diff);
-    found.push_back({&diff, std::move(what),
+    found.push_back({Regression::kGrowth, &diff, std::move(what),
                      absl::StrFormat("--max-regression %g %%", max_percent)});
   }
 }
@@ -106,25 +107,37 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                         absl::StrFormat(" (%+.2f points)", accuracy.points()));
   }
   if (what.empty()) return;
-  found.push_back({&diff, std::move(what),
-                   absl::StrFormat("--max-accuracy-drop %g", max_points),
-                   not_measured});
+  found.push_back(
+      {not_measured ? Regression::kNotMeasured : Regression::kLessAccurate,
+       &diff, std::move(what),
+       absl::StrFormat("--max-accuracy-drop %g", max_points)});
 }
 
-// A table of layers does not help where nothing was measured.
+// What helps depends on what got worse: a table of layers knows no accuracy.
 std::string Fix(const std::vector<Regression>& found) {
-  constexpr absl::string_view kMeasure =
-      "write both reports with edgekiln validate and labelled data; a float "
-      "model needs --calibration, too";
-  constexpr absl::string_view kLook =
-      "look at the first layers of the table; if the change is wanted, write "
-      "a new baseline: edgekiln report baseline";
-  const auto not_measured =
-      std::count_if(found.begin(), found.end(),
-                    [](const Regression& one) { return one.not_measured; });
-  if (not_measured == 0) return std::string(kLook);
-  if (not_measured == std::ssize(found)) return std::string(kMeasure);
-  return absl::StrCat(kLook, "; for accuracy, ", kMeasure);
+  const auto has = [&](Regression::Kind kind) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const Regression& one) { return one.kind == kind; });
+  };
+  std::vector<std::string> steps;
+  if (has(Regression::kGrowth)) {
+    steps.push_back("look at the first layers of the table");
+  }
+  if (has(Regression::kLessAccurate)) {
+    steps.push_back(
+        "check that both were validated on the same data and calibration");
+  }
+  if (has(Regression::kNotMeasured)) {
+    steps.push_back(
+        "write both reports with edgekiln validate and labelled data (a float "
+        "model needs --calibration, too)");
+  }
+  if (has(Regression::kGrowth) || has(Regression::kLessAccurate)) {
+    steps.push_back(
+        "if the change is wanted, write a new baseline: edgekiln report "
+        "baseline");
+  }
+  return absl::StrJoin(steps, "; ");
 }
 
 }  // namespace
