@@ -86,10 +86,9 @@ constexpr char kValidate[] = R"(Examples:
   edgekiln validate net.tflite --target chip.txtpb --data test.npz \
       --min-accuracy 95% --max-cycles 1.5M
       In CI: exit code 3 if a limit is broken, after the report was printed.
-
   edgekiln validate mobilenet.tflite --target dla-64-o-512k \
       --data imagenet.npz --label-offset 1
-      The network's classes begin with one for the background.
+      Class 0 of the network is the background; labels count from 0 without it.
 
 DATA is a .npz with x, y and optionally x_scale, x_offset; or an .npy or IDX
 pair, SAMPLES,LABELS. An array named like a model input feeds that input.

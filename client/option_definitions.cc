@@ -241,7 +241,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,
-          "The labelled data set. Only a model without inputs does without");
+          "The labelled data set. Required, unless the model has no inputs");
   AddLimit(*app, raw, "Use at most N samples");
   app->add_option("--label-offset", raw.label_offset,
                   WrapHelp("Class that the network gives to label 0: 1 for "
@@ -259,8 +259,8 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,
-          "A .npz with one array per input, named like it (or x). Only a model "
-          "without inputs does without");
+          "A .npz with one array per input, named like it (or x). Required, "
+          "unless the model has no inputs");
   AddOutput(*app, raw, true, "OUT.npz",
             "Where to put the outputs, one array per output");
   AddLimit(*app, raw, "Use at most N samples");

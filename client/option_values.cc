@@ -198,11 +198,13 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
 absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text) {
   if (text == "int") return v1::IO_INTEGER;
   if (text == "float") return v1::IO_FLOAT;
-  return UsageError(absl::StrCat("'", text,
-                                 "' is not a form of inputs and "
-                                 "outputs"),
-                    "--io", "int or float",
-                    "write --io float to have the host convert on the clock");
+  return UsageError(
+      absl::StrCat("'", text,
+                   "' is not a form of inputs and "
+                   "outputs"),
+      "--io", "int or float",
+      "leave it out for integers, or write --io float to have the "
+      "host convert on the clock");
 }
 
 absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(

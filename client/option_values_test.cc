@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "client/exit_code.h"
 
 namespace edgekiln::client {
@@ -42,6 +43,10 @@ TEST(ParseIoFormTest, Table) {
   for (const char* text : {"", "INT", "int8", "IO_FLOAT"}) {
     EXPECT_EQ(ExitCodeFor(ParseIoForm(text).status()), ExitCode::kUsage);
   }
+  // Both forms are offered: "integer" is meant to be the other one.
+  const absl::Status status = ParseIoForm("integer").status();
+  EXPECT_TRUE(absl::StrContains(status.message(), "leave it out for integers"))
+      << status;
 }
 
 TEST(ParseDimensionBindingTest, Table) {

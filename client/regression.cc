@@ -4,6 +4,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -27,14 +28,17 @@ constexpr double kPointsSlack = 1e-7;
 
 // One quantity that got worse by more than its limit.
 struct Regression {
+  enum Kind { kGrowth, kLessAccurate, kNotMeasured };
+  Kind kind;
   const v1::ReportDiff* diff;
   std::string what;
   std::string limit;
 };
 
-std::string SidesText(const v1::ReportDiff& diff) {
+// "main.json to new.json, my_chip"; without the target where lines name it.
+std::string SidesText(const v1::ReportDiff& diff, bool with_target) {
   std::string text = absl::StrCat(diff.a().source(), " to ", diff.b().source());
-  if (!diff.b().target_name().empty()) {
+  if (with_target && !diff.b().target_name().empty()) {
     absl::StrAppend(&text, ", ", diff.b().target_name());
   }
   return text;
@@ -79,7 +83,7 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
       absl::StrAppendFormat(&what, " (%+.2f %%)", total.percent());
     }
     if (total.name() == "cycles") what += SlowerLayer(diff);
-    found.push_back({&diff, std::move(what),
+    found.push_back({Regression::kGrowth, &diff, std::move(what),
                      absl::StrFormat("--max-regression %g %%", max_percent)});
   }
 }
@@ -87,8 +91,9 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
 void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                      std::vector<Regression>& found) {
   const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
+  const bool not_measured = !accuracy.has_a() || !accuracy.has_b();
   std::string what;
-  if (!accuracy.has_a() || !accuracy.has_b()) {
+  if (not_measured) {
     what = absl::StrCat(
         "no accuracy in ",
         accuracy.has_a() ? diff.b().source()
@@ -102,8 +107,37 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                         absl::StrFormat(" (%+.2f points)", accuracy.points()));
   }
   if (what.empty()) return;
-  found.push_back({&diff, std::move(what),
-                   absl::StrFormat("--max-accuracy-drop %g", max_points)});
+  found.push_back(
+      {not_measured ? Regression::kNotMeasured : Regression::kLessAccurate,
+       &diff, std::move(what),
+       absl::StrFormat("--max-accuracy-drop %g", max_points)});
+}
+
+// What helps depends on what got worse: a table of layers knows no accuracy.
+std::string Fix(const std::vector<Regression>& found) {
+  const auto has = [&](Regression::Kind kind) {
+    return std::any_of(found.begin(), found.end(),
+                       [&](const Regression& one) { return one.kind == kind; });
+  };
+  std::vector<std::string> steps;
+  if (has(Regression::kGrowth)) {
+    steps.push_back("look at the first layers of the table");
+  }
+  if (has(Regression::kLessAccurate)) {
+    steps.push_back(
+        "check that both were validated on the same data and calibration");
+  }
+  if (has(Regression::kNotMeasured)) {
+    steps.push_back(
+        "write both reports with edgekiln validate and labelled data (a float "
+        "model needs --calibration, too)");
+  }
+  if (has(Regression::kGrowth) || has(Regression::kLessAccurate)) {
+    steps.push_back(
+        "if the change is wanted, write a new baseline: edgekiln report "
+        "baseline");
+  }
+  return absl::StrJoin(steps, "; ");
 }
 
 }  // namespace
@@ -123,18 +157,13 @@ absl::Status CheckRegression(const std::vector<v1::ReportDiff>& diffs,
   ErrorDetail detail{.fault = Fault::kUser,
                      .reason = kReasonGate,
                      .what = found.front().what,
-                     .where = SidesText(*found.front().diff),
+                     .where = SidesText(*found.front().diff, found.size() == 1),
                      .limit = found.front().limit,
-                     .fix =
-                         "look at the first layers of the table; if the "
-                         "change is wanted, write a new baseline: edgekiln "
-                         "report baseline"};
+                     .fix = Fix(found)};
   if (found.size() == 1) {
     return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
   }
-  detail.what = absl::StrCat(found.size(),
-                             " quantities got worse by more than "
-                             "allowed");
+  detail.what = absl::StrCat(found.size(), " limits are broken");
   std::set<std::string> allowed;
   std::vector<std::string> lines;
   for (const Regression& one : found) {

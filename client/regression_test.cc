@@ -3,6 +3,7 @@
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -121,8 +122,45 @@ TEST(RegressionTest, EveryBrokenQuantityOfEveryTargetIsALine) {
   EXPECT_EQ(lines[3],
             "chip: accuracy fell from 90.00 % to 80.00 % (-10.00 points)");
   EXPECT_EQ(lines[6], "other: memory.dtcm grew from 50 to 60 (+20.00 %)");
-  EXPECT_EQ(GetErrorDetail(status)->limit,
-            "--max-accuracy-drop 1, --max-regression 2 %");
+  const ErrorDetail detail = *GetErrorDetail(status);
+  EXPECT_EQ(detail.limit, "--max-accuracy-drop 1, --max-regression 2 %");
+  EXPECT_EQ(detail.what, "8 limits are broken");
+  // The lines name the targets.
+  EXPECT_EQ(detail.where, "a to b");
+}
+
+TEST(RegressionTest, TheFixMatchesWhatGotWorse) {
+  const std::string accuracy = "accuracy { value: 0.9 }";
+  const std::string worse = "accuracy { value: 0.5 }";
+  const std::string slower = "totals { cycles: 900 }";
+  constexpr char kTable[] = "layers of the table";
+  constexpr char kSame[] = "same data and calibration";
+  constexpr char kMeasure[] = "edgekiln validate";
+  constexpr char kAccept[] = "report baseline";
+  const struct {
+    std::string a;
+    std::string b;
+    std::set<std::string> parts;
+  } kCases[] = {
+      {accuracy, accuracy + slower, {kTable, kAccept}},
+      {accuracy, worse, {kSame, kAccept}},
+      {accuracy, worse + slower, {kTable, kSame, kAccept}},
+      {accuracy, "", {kMeasure}},
+      {"", "", {kMeasure}},
+      {"", slower, {kTable, kMeasure, kAccept}},
+  };
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.a + " | " + test.b);
+    const absl::Status status =
+        Check(Report(test.a), Report(test.b),
+              {.max_percent = 2, .max_accuracy_drop = 1});
+    ASSERT_FALSE(status.ok());
+    const std::string fix = GetErrorDetail(status)->fix;
+    for (const char* part : {kTable, kSame, kMeasure, kAccept}) {
+      EXPECT_EQ(absl::StrContains(fix, part), test.parts.count(part) > 0)
+          << part << " in: " << fix;
+    }
+  }
 }
 
 }  // namespace

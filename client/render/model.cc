@@ -9,12 +9,15 @@
 #include "absl/strings/str_join.h"
 #include "client/render/error_block.h"
 #include "client/render/headline.h"
+#include "client/render/host_layers.h"
 
 namespace edgekiln::client {
 namespace {
 
 constexpr int kMaxNameWidth = 48;
 constexpr int kMaxReasonWidth = 60;
+// As `describe` names it.
+constexpr char kHost[] = "host";
 
 template <typename Shape>
 std::string ShapeText(const Shape& shape) {
@@ -112,6 +115,21 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   return table.Render(style);
 }
 
+// The reasons whole: columns are clipped in narrow terminals.
+std::string HostLines(const v1::ModelDescription& model, const Style& style) {
+  HostLayers layers;
+  for (const v1::ModelDescription::Layer& layer : model.layers()) {
+    if (layer.engine() != kHost || layer.reason().empty()) continue;
+    layers.Add(layer.id(), layer.reason());
+  }
+  std::string out;
+  for (const std::string& line : layers.Lines()) {
+    absl::StrAppend(&out, out.empty() ? "\n" : "", style.Bold("on host"), "  ",
+                    line, "\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string RenderModel(const v1::ModelDescription& model,
@@ -127,7 +145,8 @@ std::string RenderModel(const v1::ModelDescription& model,
   std::string out =
       absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
                    style.Bold(title), "\n\n");
-  absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style));
+  absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style),
+                  HostLines(model, style));
   for (const std::string& warning : model.warnings()) {
     absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),
                     "\n");

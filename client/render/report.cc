@@ -16,6 +16,7 @@
 #include "absl/time/time.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
+#include "client/render/host_layers.h"
 
 namespace edgekiln::client {
 namespace {
@@ -228,47 +229,35 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
   return out;
 }
 
-// Layers that no accelerator took, grouped by the reason.
-std::string HostLayers(const v1::Report& report, const Style& style) {
+// Layers that no engine took, grouped by the reason.
+std::string HostLines(const v1::Report& report, const Style& style) {
   std::set<std::string> hosts;
   for (const v1::Report::Engine& engine : report.engines()) {
     if (engine.host()) hosts.insert(engine.name());
   }
-  std::vector<std::pair<std::string, std::vector<std::string>>> groups;
+  HostLayers layers;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
-    const std::string reason = CleanText(CommonReason(layer.reason()));
-    auto group = std::find_if(groups.begin(), groups.end(),
-                              [&](const auto& g) { return g.first == reason; });
-    if (group == groups.end()) {
-      groups.push_back({reason, {}});
-      group = groups.end() - 1;
-    }
-    group->second.push_back(ClipMiddle(CleanText(layer.id()), kMaxNameWidth));
+    layers.Add(layer.id(), layer.reason());
   }
   std::string out;
-  for (const auto& [reason, ids] : groups) {
-    // All of them are in the table above.
-    constexpr size_t kMostIds = 6;
-    const size_t shown = ids.size() > kMostIds ? kMostIds - 1 : ids.size();
-    std::string text = absl::StrJoin(ids.begin(), ids.begin() + shown, ", ");
-    if (shown < ids.size()) {
-      absl::StrAppend(&text, " and ", ids.size() - shown, " more");
-    }
-    out += Line("on host", absl::StrCat(text, ": ", reason), style);
+  for (const std::string& line : layers.Lines()) {
+    out += Line("on host", line, style);
   }
   return out;
 }
 
 std::string Notes(const v1::Report& report, const Style& style) {
   std::string out;
-  if (report.calibration() == "SYNTHETIC") {
+  // A target that was refused has no layers: its ranges were never used.
+  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
+  if (report.calibration() == "SYNTHETIC" && !refused) {
     out += Line("SYNTHETIC",
                 style.Yellow("activation ranges were learned from seeded "
                              "random inputs, so no accuracy is given; use "
                              "--calibration DATA"),
                 style);
-  } else if (!report.calibration().empty()) {
+  } else if (!report.calibration().empty() && !refused) {
     out += Line("calibration", CleanText(report.calibration()), style);
   }
   for (const std::string& warning : report.warnings()) {
@@ -344,7 +333,7 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   if (report.has_accuracy()) out += AccuracyLine(report.accuracy(), style);
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
   out += GateLines(report, style);
-  out += HostLayers(report, style);
+  out += HostLines(report, style);
   out += Notes(report, style);
   if (report.stages_size() > 0) {
     absl::StrAppend(&out, "\n", RenderStages(report.stages(), style));

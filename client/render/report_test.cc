@@ -186,6 +186,15 @@ SYNTHETIC   activation ranges were learned from seeded random inputs, so no accu
 )");
 }
 
+TEST(RenderReportTest, ARefusedTargetIsNotToldAboutItsCalibration) {
+  for (const char* calibration : {"SYNTHETIC", "DATA"}) {
+    v1::Report report;
+    report.set_model_name("net.onnx");
+    report.set_calibration(calibration);
+    EXPECT_EQ(RenderReport(report, Style::Plain()), "net.onnx\n");
+  }
+}
+
 TEST(RenderReportTest, ColoursOnlyWhenAsked) {
   v1::Report report;
   report.set_model_name("\x1b[2Jm");
@@ -254,6 +263,25 @@ problem: op Foo
   fix:   remove it
   (reason OP, fault USER)
 )");
+}
+
+TEST(RenderModelTest, ReasonsForTheHostAreNotClipped) {
+  const std::string reason =
+      "dla needs operands that are activations, which this one is not "
+      "(operand 1 is constant)";
+  v1::ModelDescription model;
+  for (const char* id : {"add_1", "add_2"}) {
+    auto& layer = *model.add_layers();
+    layer.set_id(id);
+    layer.set_op("add");
+    layer.set_engine("host");
+    layer.set_reason(reason);
+  }
+  const std::string text = RenderModel(model, "net.onnx", Style::Plain());
+  EXPECT_NE(text.find("\n\non host  add_1, add_2: dla needs operands that are "
+                      "activations, which this one is not\n"),
+            std::string::npos)
+      << text;
 }
 
 TEST(RenderErrorTest, AllFields) {

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/memory_map.h"
 #include "compiler/engines/dla/disassembler.h"
 #include "compiler/ir/text_scanner.h"
 #include "google/protobuf/io/coded_stream.h"
@@ -59,6 +61,12 @@ bool IsFloat(v1::ElementType type) {
   return type == v1::FLOAT32 || type == v1::FLOAT16 || type == v1::FLOAT64;
 }
 
+// How reals become steps. Where it computes in floats, HALF_UP rounds ties away
+// from 0; nobody should have to know that.
+absl::string_view RoundingName(v1::Rounding rounding) {
+  return rounding == v1::HALF_EVEN ? "HALF_EVEN" : "HALF_AWAY";
+}
+
 // "; from FLOAT32: round_half_even(x / scale) + zero, saturated".
 std::string ConversionText(const v1::ConvertedPort& conversion, bool input) {
   const std::string type = v1::ElementType_Name(conversion.element_type());
@@ -71,9 +79,10 @@ std::string ConversionText(const v1::ConvertedPort& conversion, bool input) {
                         "half of the type's range");
   }
   if (!input) return absl::StrCat(direction, type, ": scale * (x - zero)");
-  return absl::StrCat(direction, type, ": round_half_",
-                      conversion.rounding() == v1::HALF_EVEN ? "even" : "away",
-                      "(x / scale) + zero, saturated");
+  return absl::StrCat(
+      direction, type, ": round_",
+      absl::AsciiStrToLower(RoundingName(conversion.rounding())),
+      "(x / scale) + zero, saturated");
 }
 
 void AppendBindings(absl::string_view role, const Bindings& bindings,
@@ -119,9 +128,10 @@ std::string BindingList(const Bindings& bindings,
       absl::StrAppend(&object, ", \"source_type\": \"",
                       v1::ElementType_Name(conversion->element_type()), "\"");
     }
-    if (conversion != nullptr && inputs) {
+    if (conversion != nullptr && inputs &&
+        IsFloat(conversion->element_type())) {
       absl::StrAppend(&object, ", \"rounding\": \"",
-                      v1::Rounding_Name(conversion->rounding()), "\"");
+                      RoundingName(conversion->rounding()), "\"");
     }
     objects.push_back(absl::StrCat(object, "}"));
   }
@@ -129,8 +139,14 @@ std::string BindingList(const Bindings& bindings,
   return absl::StrCat("[\n", absl::StrJoin(objects, ",\n"), "\n  ]");
 }
 
-std::string MemoryMap(const v1::Program& program, const v1::Graph& graph,
-                      const v1::Machine& machine) {
+std::string StreamStem(int stream) {
+  return absl::StrFormat("streams/%03d", stream);
+}
+
+absl::StatusOr<std::string> MemoryMap(const v1::Program& program,
+                                      const v1::Graph& graph,
+                                      const v1::Machine& machine) {
+  EK_ASSIGN_OR_RETURN(const SystemMemories system, SystemMemoriesOf(machine));
   std::string out;
   for (const v1::ResolvedMemory& memory : machine.memories()) {
     absl::StrAppendFormat(&out, "memory  %-8s 0x%08x  %d bytes\n",
@@ -142,6 +158,12 @@ std::string MemoryMap(const v1::Program& program, const v1::Graph& graph,
                           "segment %-8s 0x%08x  constants.bin, %d bytes\n",
                           machine.memories(segment.location().memory()).name(),
                           segment.location().address(), segment.size_bytes());
+  }
+  // In that memory, wherever the firmware's linker puts them.
+  for (int i = 0; i < program.streams_size(); ++i) {
+    absl::StrAppendFormat(&out, "stream  %-8s -           %s.bin, %d bytes\n",
+                          machine.memories(system.flash).name(), StreamStem(i),
+                          program.streams(i).code().size());
   }
   AppendBindings("input", program.inputs(), graph.converted_inputs(), machine,
                  out);
@@ -193,7 +215,8 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const BundleOrigin& origin) {
   std::vector<BundleFile> files;
   files.push_back({"constants.bin", std::string(constants)});
-  files.push_back({"memory_map.txt", MemoryMap(program, graph, machine)});
+  EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));
+  files.push_back({"memory_map.txt", std::move(map)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
   for (int i = 0; i < program.streams_size(); ++i) {
     const v1::Program::Stream& stream = program.streams(i);
@@ -202,7 +225,7 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
                         target::IsaView::Create(engine.isa()));
     EK_ASSIGN_OR_RETURN(std::string text, dla::Disassemble(isa, stream.code()),
                         absl::StrCat("stream ", i));
-    const std::string stem = absl::StrFormat("streams/%03d", i);
+    const std::string stem = StreamStem(i);
     files.push_back({absl::StrCat(stem, ".bin"), stream.code()});
     files.push_back({absl::StrCat(stem, ".txt"), std::move(text)});
   }

@@ -338,7 +338,7 @@ absl::StatusOr<ConvertedData> SamplesOfNothing(
          .what = "no data to feed the model with",
          .where = inputs.types[0].name(),
          .need = "samples for every model input",
-         .fix = "give --data; only a model without inputs does without"});
+         .fix = "give --data with an array for each input"});
   }
   ConvertedData out;
   out.samples = std::max<int64_t>(1, options.limit());
@@ -461,7 +461,7 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   question.input_was_named = only && transforms[*only] != nullptr &&
                              !transforms[*only]->input().empty();
   EK_ASSIGN_OR_RETURN(const DataSet set, LoadDataSet(files, question),
-                      "converting data");
+                      "data set");
   ConvertedData out;
   out.samples = options.limit() == 0 ? set.samples
                                      : std::min(set.samples, options.limit());

@@ -39,7 +39,7 @@ absl::StatusOr<std::vector<double>> ReadFactors(const NpzFile& file,
                                                 const std::string& name,
                                                 double otherwise) {
   if (!file.Has(name)) return std::vector<double>{otherwise};
-  EK_ASSIGN_OR_RETURN(const NpyInfo info, file.Inspect(name), "data set");
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, file.Inspect(name));
   if (info.shape.size() > 1 ||
       (info.shape.size() == 1 &&
        (info.shape[0] == 0 || info.shape[0] > kMaxChannels))) {
@@ -50,7 +50,7 @@ absl::StatusOr<std::vector<double>> ReadFactors(const NpzFile& file,
                 .need = "a scalar, or one value per channel",
                 .fix = absl::StrCat("store ", name, " as one number")});
   }
-  EK_ASSIGN_OR_RETURN(const NpyArray array, file.Read(name), "data set");
+  EK_ASSIGN_OR_RETURN(const NpyArray array, file.Read(name));
   std::vector<double> factors;
   for (int64_t i = 0; i < array.elements(); ++i) {
     factors.push_back(NpyValue(array, i));
@@ -91,7 +91,7 @@ absl::Status CheckLabelShape(absl::Span<const int64_t> shape, int64_t samples,
 absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
                                               int64_t samples,
                                               const std::string& name) {
-  EK_RETURN_IF_ERROR(CheckLabelShape(array.shape, samples, name), "data set");
+  EK_RETURN_IF_ERROR(CheckLabelShape(array.shape, samples, name));
   if (IsFloat(array.type)) {
     return Bad({.what = absl::StrCat("labels are ", NpyTypeName(array.type)),
                 .where = name,
@@ -154,20 +154,16 @@ class NpzLoader {
       : file_(file), question_(question) {}
 
   absl::StatusOr<DataSet> Load() {
-    EK_RETURN_IF_ERROR(Inspect(), "data set");
+    EK_RETURN_IF_ERROR(Inspect());
     for (StoredArray& array : set_.arrays) {
       if (array.name.empty()) continue;
-      EK_ASSIGN_OR_RETURN(array.scale, Factors(array.name, "_scale", 1),
-                          "data set");
-      EK_ASSIGN_OR_RETURN(array.offset, Factors(array.name, "_offset", 0),
-                          "data set");
-      EK_ASSIGN_OR_RETURN(array.values, file_.Read(array.name), "data set");
+      EK_ASSIGN_OR_RETURN(array.scale, Factors(array.name, "_scale", 1));
+      EK_ASSIGN_OR_RETURN(array.offset, Factors(array.name, "_offset", 0));
+      EK_ASSIGN_OR_RETURN(array.values, file_.Read(array.name));
     }
     if (labelled_) {
-      EK_ASSIGN_OR_RETURN(const NpyArray labels, file_.Read(kLabels),
-                          "data set");
-      EK_ASSIGN_OR_RETURN(set_.labels, LabelsOf(labels, set_.samples, kLabels),
-                          "data set");
+      EK_ASSIGN_OR_RETURN(const NpyArray labels, file_.Read(kLabels));
+      EK_ASSIGN_OR_RETURN(set_.labels, LabelsOf(labels, set_.samples, kLabels));
     }
     return std::move(set_);
   }
@@ -182,8 +178,7 @@ class NpzLoader {
       StoredArray array;
       array.name = names[i];
       if (only == i) {
-        EK_ASSIGN_OR_RETURN(array.name, ArrayOfOnlyInput(names[i], i),
-                            "data set");
+        EK_ASSIGN_OR_RETURN(array.name, ArrayOfOnlyInput(names[i], i));
       } else if (!file_.Has(array.name)) {
         if (!IsState(question_.is_state, i)) {
           return Missing(names[i], absl::StrCat("an array '", names[i], "'"));
@@ -191,10 +186,8 @@ class NpzLoader {
         set_.arrays.emplace_back();
         continue;
       }
-      EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(array.name),
-                          "data set");
-      EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set_.samples),
-                         "data set");
+      EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(array.name));
+      EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set_.samples));
       if (i < question_.network_shapes.size()) {
         EK_RETURN_IF_ERROR(
             CheckStoredSize(names[i], info.shape, question_.network_shapes[i]),
@@ -216,7 +209,7 @@ class NpzLoader {
         !question_.labels_optional || (info.ok() && !IsFloat(info->type) &&
                                        IsLabelShape(info->shape, set_.samples));
     if (!labelled_) return absl::OkStatus();
-    EK_RETURN_IF_ERROR(info.status(), "data set");
+    EK_RETURN_IF_ERROR(info.status());
     return CheckLabelShape(info->shape, set_.samples, kLabels);
   }
 
@@ -310,7 +303,7 @@ class NpzLoader {
 
 absl::StatusOr<DataSet> LoadNpz(absl::string_view bytes,
                                 const DataSetQuestion& question) {
-  EK_ASSIGN_OR_RETURN(const NpzFile file, NpzFile::Open(bytes), "data set");
+  EK_ASSIGN_OR_RETURN(const NpzFile file, NpzFile::Open(bytes));
   return NpzLoader(file, question).Load();
 }
 
@@ -351,14 +344,11 @@ absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
   set.arrays.resize(question.input_names.size());
   StoredArray& images = set.arrays[input];
   images.name = "IDX images";
-  EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, input, set), "data set");
-  EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name),
-                      "data set");
+  EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, input, set));
+  EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name));
   if (files.size() == 2) {
-    EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], kIdxLabels),
-                        "data set");
-    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kIdxLabels),
-                        "data set");
+    EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], kIdxLabels));
+    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kIdxLabels));
   }
   return set;
 }
@@ -371,20 +361,16 @@ absl::StatusOr<DataSet> LoadNpy(absl::Span<const absl::string_view> files,
   set.arrays.resize(question.input_names.size());
   StoredArray& array = set.arrays[input];
   array.name = kSamples;
-  EK_ASSIGN_OR_RETURN(array.values, ParseNpy(files[0], array.name), "data set");
-  EK_RETURN_IF_ERROR(CheckSamples(array.name, array.values.shape, set.samples),
-                     "data set");
+  EK_ASSIGN_OR_RETURN(array.values, ParseNpy(files[0], array.name));
+  EK_RETURN_IF_ERROR(CheckSamples(array.name, array.values.shape, set.samples));
   if (!question.network_shapes.empty()) {
-    EK_RETURN_IF_ERROR(
-        CheckStoredSize(question.input_names[input], array.values.shape,
-                        question.network_shapes[input]),
-        "data set");
+    EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[input],
+                                       array.values.shape,
+                                       question.network_shapes[input]));
   }
   if (files.size() == 1) return set;
-  EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseNpy(files[1], kLabels),
-                      "data set");
-  EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kLabels),
-                      "data set");
+  EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseNpy(files[1], kLabels));
+  EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kLabels));
   return set;
 }
 
@@ -404,8 +390,8 @@ std::optional<size_t> OnlyInput(absl::Span<const std::string> input_names,
 absl::StatusOr<DataSet> LoadDataSet(absl::Span<const absl::string_view> files,
                                     const DataSetQuestion& question) {
   if (question.input_names.empty()) {
-    return Bad(
-        {.what = "the model has no inputs to feed", .fix = "leave --data out"});
+    return Bad({.what = "the model has no inputs to feed",
+                .fix = "leave --data and --calibration out"});
   }
   if (files.size() == 1 && IsNpz(files[0])) return LoadNpz(files[0], question);
   if (files.size() == 1 || files.size() == 2) {

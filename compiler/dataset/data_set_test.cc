@@ -68,6 +68,22 @@ TEST(LoadDataSetTest, RefusesByTheHeaderBeforeUnpacking) {
   EXPECT_NE(refused.status().message().find("30000"), absl::string_view::npos);
 }
 
+// The caller says that it reads a data set, once.
+TEST(LoadDataSetTest, ErrorsDoNotRepeatTheirContext) {
+  const std::vector<std::string> inputs = {"in"};
+  const NpyArray x = Bytes({2, 1}, "ab");
+  for (const std::string& npz :
+       {Npz({{"x", Bytes({0, 1}, "")}}), Npz({{"other", x}}),
+        Npz({{"x", x}, {"y", Bytes({3}, "abc")}}),
+        Npz({{"x", x}, {"x_scale", Bytes({1, 1}, "a")}})}) {
+    const std::vector<absl::string_view> files = {npz};
+    const auto set = LoadDataSet(files, {.input_names = inputs});
+    ASSERT_FALSE(set.ok());
+    EXPECT_EQ(set.status().message().find("data set:"), absl::string_view::npos)
+        << set.status();
+  }
+}
+
 TEST(LoadDataSetTest, FactorsAndLabelsAreBoundedByTheirHeaders) {
   const NpyArray x = Bytes({2, 1}, "ab");
   const NpyArray much = Bytes({3000000}, std::string(3000000, 'a'));

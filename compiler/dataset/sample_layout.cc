@@ -158,7 +158,8 @@ absl::StatusOr<size_t> ChannelAxis(const LayoutQuestion& question,
          .where = question.input,
          .need =
              "as many scales and offsets as channels; 3 channels for order=bgr",
-         .fix = "give one scale and offset for all channels"});
+         .fix = "give one value for all channels; \"/\" separates channels, "
+                "so write fractions as decimals"});
   }
   return *axis;
 }

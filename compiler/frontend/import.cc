@@ -106,8 +106,12 @@ absl::Status CheckConstantsAreFinite(const Graph& graph) {
                               " values of a constant are NaN or infinite"),
          .where = PlaceOf(tensor.name),
          .need = "finite weights and constants",
-         .fix = "train the model again, or from the last checkpoint whose "
-                "weights are finite, and export it again"});
+         .fix = tensor.type == v1::FLOAT16
+                    ? "float16 ends at 65504: keep this constant in float32 "
+                      "when converting the model, or make it smaller; if "
+                      "training diverged, export an earlier checkpoint"
+                    : "train the model again, or from the last checkpoint "
+                      "whose weights are finite, and export it again"});
   }
   return absl::OkStatus();
 }
@@ -115,7 +119,7 @@ absl::Status CheckConstantsAreFinite(const Graph& graph) {
 absl::StatusOr<Graph> Checked(absl::StatusOr<Graph> graph) {
   if (!graph.ok()) return ForModelFile(graph.status());
   MakeNamesValid(*graph);
-  EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph), "importing the model");
+  EK_RETURN_IF_ERROR(CheckConstantsAreFinite(*graph));
   return graph;
 }
 

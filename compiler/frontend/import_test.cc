@@ -114,6 +114,23 @@ TEST(ImportModelTest, WeightsThatAreNotFiniteAreRefusedByName) {
   EXPECT_FALSE(detail->fix.empty());
 }
 
+TEST(ImportModelTest, ConstantsThatFloat16CannotHoldAreNoMatterOfTraining) {
+  const auto detail = GetErrorDetail(
+      ImportModel(onnx_import::TestModel()
+                      .TypedInput("x", onnx::TensorProto::FLOAT16, {1, 2})
+                      // 1 and minus infinity.
+                      .Bytes("mask", onnx::TensorProto::FLOAT16, {2},
+                             {0x00, 0x3c, 0x00, 0xfc})
+                      .Node("Mul", {"x", "mask"}, {"y"})
+                      .Output("y")
+                      .bytes())
+          .status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "MODEL_NOT_FINITE");
+  EXPECT_NE(detail->what.find("1 of 2 values"), std::string::npos);
+  EXPECT_NE(detail->fix.find("65504"), std::string::npos) << detail->fix;
+}
+
 TEST(ImportModelTest, InfinityMasksAndLimitsButNanDoesNot) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float inf = std::numeric_limits<float>::infinity();

@@ -115,6 +115,15 @@ TEST_F(IoTest, TheBundleTellsWhatTheCallerConverts) {
   const std::string integer = compile("int");
   const std::string map = ReadWholeFile(integer + "/memory_map.txt");
   EXPECT_TRUE(absl::StrContains(map, " INT8[")) << map;
+  // Constants and streams are what flash is used for.
+  EXPECT_TRUE(absl::StrContains(map, "\nstream  flash ")) << map;
+  const auto size = [&](const std::string& file) {
+    return ReadWholeFile(integer + "/" + file).size();
+  };
+  const size_t flash = size("constants.bin") + size("streams/000.bin");
+  EXPECT_TRUE(
+      absl::StrContains(map, absl::StrCat("\nuse     flash ", flash, " bytes")))
+      << map;
   EXPECT_TRUE(absl::StrContains(map, "; from FLOAT32: round_half_")) << map;
   EXPECT_TRUE(absl::StrContains(map, "; to FLOAT32: scale * (x - zero)"))
       << map;
@@ -125,7 +134,7 @@ TEST_F(IoTest, TheBundleTellsWhatTheCallerConverts) {
   EXPECT_EQ(input.at("source_type"), "FLOAT32");
   EXPECT_TRUE(input.at("scale").is_number());
   EXPECT_TRUE(input.at("zero_point").is_number_integer());
-  EXPECT_EQ(input.at("rounding"), "HALF_UP");
+  EXPECT_EQ(input.at("rounding"), "HALF_AWAY");
   EXPECT_EQ(manifest.at("outputs").at(0).at("source_type"), "FLOAT32");
 
   const auto floats =

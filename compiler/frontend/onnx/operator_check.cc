@@ -129,7 +129,7 @@ class Check {
         name, [&] { return Node(node, opset).Label(); },
         [&]() -> std::string {
           if (!old) return AdviceFor(node);
-          return "it is another operator than today's; convert the model with "
+          return "this form is no longer supported; convert the model with "
                  "onnx.version_converter.convert_version(model, 13), or export "
                  "it again";
         });

@@ -58,13 +58,13 @@ absl::Status BeyondClasses(const v1::Labels& labels, int64_t sample,
       {.reason = "LABEL_OUT_OF_RANGE",
        .what = absl::StrCat("label ", labels.label(static_cast<int>(sample)),
                             " of sample ", sample),
-       .where = output,
+       .where = absl::StrCat("output '", output, "'"),
        .limit =
            absl::StrCat("the network has ", classes,
                         " classes; the labels are ", smallest, " to ", largest),
        .need = "class indices from 0",
-       .fix = shifted ? "all labels fit if they are one less: add -1 to "
-                        "--label-offset (0 if it was not given)"
+       .fix = shifted ? "all labels fit if they are one less: lower "
+                        "--label-offset by 1 (to -1 if it was not given)"
                       : "use the data set of this network's task, or -1 for "
                         "samples without a label"});
 }
@@ -172,7 +172,8 @@ std::vector<std::string> AccuracyCounter::Warnings() const {
     return absl::StrCat(
         "labels seem to be numbered otherwise than the network's classes: most "
         "samples are right if every label is one ",
-        direction, "; add ", offset, " to --label-offset");
+        direction, ": ", offset > 0 ? "raise" : "lower",
+        " --label-offset by 1 (to ", offset, " if it was not given)");
   };
   if (Suspicious(one_above_)) return {text("larger", 1)};
   if (Suspicious(one_below_)) return {text("smaller", -1)};

@@ -225,12 +225,12 @@ TEST(AccuracyTest, NoticesLabelsThatAreNumberedOtherwise) {
        {0, 3, 5, 9},
        {1, 4, 6, 2},
        12,
-       "one larger; add 1 to --label-offset"},
+       "one larger: raise --label-offset by 1 (to 1 if it was not given)"},
       {"counted from 1",
        {1, 3, 5, 9},
        {0, 2, 4, 8},
        12,
-       "one smaller; add -1 to --label-offset"},
+       "one smaller: lower --label-offset by 1 (to -1 if it was not given)"},
       {"right", {0, 3, 5, 9}, {0, 3, 5, 9}, 12, ""},
       {"bad at one class", {3, 3, 3, 3}, {4, 4, 4, 4}, 12, ""},
       {"few classes", {0, 1, 0, 1}, {1, 2, 1, 2}, 3, ""},
@@ -251,7 +251,7 @@ TEST(AccuracyTest, ALabelTooLargeNamesTheOffsetThatFits) {
     std::vector<int32_t> labels;
     std::string want;
   } cases[] = {
-      {{1, 12, -1}, "one less: add -1 to --label-offset"},
+      {{1, 12, -1}, "one less: lower --label-offset by 1"},
       {{1, 14}, "use the data set of this network's task"},
       {{0, 12}, "use the data set of this network's task"},
   };
