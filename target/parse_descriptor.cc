@@ -66,6 +66,13 @@ std::optional<UnknownKey> AsUnknownKey(const std::string& message) {
   return UnknownKey{parts[1], parts[3]};
 }
 
+// Nearly all files: a text of them can only be ASCII.
+bool HasOnlyPlainTexts(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80 && c != '\\';
+  });
+}
+
 // The first string in the message that is not UTF-8, as "memories.name"; empty
 // if there is none. The text form does not look: "\377" is a string to it.
 std::string FindBadText(const google::protobuf::Message& message) {
@@ -141,6 +148,7 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text) {
   if (!parser.ParseFromString(std::string(text), &descriptor)) {
     return ParseError(error);
   }
+  if (HasOnlyPlainTexts(text)) return descriptor;
   if (const std::string bad = FindBadText(descriptor); !bad.empty()) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.reason = "TARGET_INVALID",

@@ -60,16 +60,18 @@ ConvertedPort PortFromProto(const v1::ConvertedPort& proto) {
   return {proto.port(), proto.element_type(), proto.rounding()};
 }
 
-}  // namespace
+enum class Values { kKeep, kLeaveOut };
 
-v1::Graph GraphToProto(const Graph& graph) {
+// `values`: of constants.
+v1::Graph ToProto(const Graph& graph, Values values) {
   v1::Graph proto;
   proto.set_name(graph.name);
   for (const Tensor& tensor : graph.tensors) {
     v1::Tensor& out = *proto.add_tensors();
     *out.mutable_type() = TypeToProto(tensor);
-    if (tensor.is_constant())
-      out.set_data(tensor.data->data(), tensor.data->size());
+    if (!tensor.is_constant()) continue;
+    out.set_data(tensor.data->data(),
+                 values == Values::kKeep ? tensor.data->size() : 0);
   }
   for (const Op& op : graph.ops) {
     v1::Op& out = *proto.add_ops();
@@ -94,8 +96,6 @@ v1::Graph GraphToProto(const Graph& graph) {
   }
   return proto;
 }
-
-namespace {
 
 // Not verified.
 Graph ReadGraph(const v1::Graph& proto) {
@@ -129,6 +129,10 @@ Graph ReadGraph(const v1::Graph& proto) {
 
 }  // namespace
 
+v1::Graph GraphToProto(const Graph& graph) {
+  return ToProto(graph, Values::kKeep);
+}
+
 absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
   Graph graph = ReadGraph(proto);
   EK_RETURN_IF_ERROR(VerifyGraph(graph), "stored graph");
@@ -136,11 +140,7 @@ absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto) {
 }
 
 v1::Graph OutlineOf(const Graph& graph) {
-  Graph outline = graph;  // Constants stay shared.
-  for (Tensor& tensor : outline.tensors) {
-    if (tensor.is_constant()) tensor.data = ConstantData(std::string());
-  }
-  return GraphToProto(outline);
+  return ToProto(graph, Values::kLeaveOut);
 }
 
 absl::StatusOr<Graph> GraphFromOutline(const v1::Graph& outline) {

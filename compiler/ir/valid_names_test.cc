@@ -1,5 +1,6 @@
 #include "compiler/ir/valid_names.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,34 @@ TEST(ValidNamesTest, EscapesWhatIsNoText) {
       {"a\\xE9", "a\\xE9"},
   };
   for (const auto& row : kCases) EXPECT_EQ(ValidName(row.name), row.valid);
+}
+
+// Every byte at every place of a name that is looked at eight bytes at a time.
+TEST(ValidNamesTest, LooksAtEveryByte) {
+  for (size_t at = 0; at < 19; ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string name(19, 'a');
+      name[at] = static_cast<char>(byte);
+      const bool plain = byte >= 0x20 && byte < 0x7F;
+      EXPECT_EQ(ValidName(name) == name, plain) << at << " " << byte;
+    }
+  }
+}
+
+// 4096 names that would all become one.
+TEST(ValidNamesTest, ManyNamesStayApart) {
+  Graph graph;
+  for (int bits = 0; bits < 4096; ++bits) {
+    std::string name;
+    for (int i = 0; i < 12; ++i)
+      name += (bits >> i & 1) != 0 ? "\xE9" : "\\xE9";
+    graph.tensors.emplace_back().name = name;
+  }
+  MakeNamesValid(graph);
+  std::set<std::string> names;
+  for (const Tensor& tensor : graph.tensors) names.insert(tensor.name);
+  EXPECT_EQ(names.size(), 4096u);
+  EXPECT_TRUE(names.contains(graph.tensors[0].name + "#4095"));
 }
 
 TEST(ValidNamesTest, NamesStayApart) {

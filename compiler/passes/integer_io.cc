@@ -44,12 +44,16 @@ void RemoveOps(const std::vector<bool>& removed, Graph& graph) {
   RemoveUnusedTensors(graph);
 }
 
-void Record(ConvertedPort port, std::vector<ConvertedPort>& ports) {
-  const auto behind = [](const ConvertedPort& a, const ConvertedPort& b) {
+// That the caller converts a port between the source model's type and `to`. Of
+// a port that it converts already, only the integers change, by a shift.
+void Record(ConvertedPort port, v1::ElementType to,
+            std::vector<ConvertedPort>& ports) {
+  const auto before = [](const ConvertedPort& a, const ConvertedPort& b) {
     return a.port < b.port;
   };
-  ports.insert(std::upper_bound(ports.begin(), ports.end(), port, behind),
-               port);
+  auto at = std::lower_bound(ports.begin(), ports.end(), port, before);
+  if (at == ports.end() || at->port != port.port) at = ports.insert(at, port);
+  if (at->type == to) ports.erase(at);  // Shifted back.
 }
 
 // From the inputs down to what rounds them.
@@ -132,7 +136,7 @@ class InputSide {
   void Convert(int32_t port, const Region& region) {
     const TensorId input = graph_.inputs[port];
     Record({port, graph_.tensors[input].type, region.form.rounding},
-           graph_.converted_inputs);
+           region.form.type, graph_.converted_inputs);
     SetForm(region.form, graph_.tensors[input]);
     for (const int32_t mover : region.movers) {
       SetForm(region.form, graph_.tensors[graph_.ops[mover].outputs[0]]);
@@ -188,7 +192,7 @@ class OutputSide {
     for (size_t i = 0; i < converted_.size(); ++i) {
       if (!converted_[i]) continue;
       Record({static_cast<int32_t>(i), source_types_[i], v1::HALF_UP},
-             graph_.converted_outputs);
+             graph_.tensors[graph_.outputs[i]].type, graph_.converted_outputs);
     }
     RemoveOps(removed_, graph_);
     return true;
@@ -326,9 +330,14 @@ class OutputSide {
 }  // namespace
 
 bool UseIntegerPorts(Graph& graph) {
-  const bool inputs = InputSide(graph).Run();
-  const bool outputs = OutputSide(graph).Run();
-  return inputs || outputs;
+  // Behind one conversion there may be another: float32 to uint8 to int8. A
+  // chain of more is nobody's network.
+  constexpr int kMost = 2;
+  int inputs = 0;
+  int outputs = 0;
+  while (inputs < kMost && InputSide(graph).Run()) ++inputs;
+  while (outputs < kMost && OutputSide(graph).Run()) ++outputs;
+  return inputs + outputs > 0;
 }
 
 bool SetIoForm(v1::IoForm form, Graph& graph) {

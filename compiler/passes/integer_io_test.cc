@@ -150,6 +150,36 @@ return %y
 %y : int8[4] scale 0.5 zero 3 = clip(%x) id c
 return %y converted uint8 HALF_UP
 )"},
+    {"RealsThroughUint8",
+     R"(
+%x : float32[4] = input
+%u : uint8[4] scale 0.5 zero 131 = quantize(%x) {rounding HALF_EVEN} id u
+%q : int8[4] scale 0.5 zero 3 = quantize(%u) id q
+%c : int8[4] scale 0.5 zero 3 = clip(%q) id c
+%v : uint8[4] scale 0.5 zero 131 = quantize(%c) id v
+%y : float32[4] = dequantize(%v) id y
+return %y
+)",
+     R"(
+%x : int8[4] scale 0.5 zero 3 = input converted float32 HALF_EVEN
+%y : int8[4] scale 0.5 zero 3 = clip(%x) id c
+return %y converted float32 HALF_UP
+)"},
+    {"ShiftedBothWays",
+     R"(
+%x : uint8[4] scale 0.5 zero 131 = input
+%a : int8[4] scale 0.5 zero 3 = quantize(%x) id a
+%b : uint8[4] scale 0.5 zero 131 = quantize(%a) id b
+%c : uint8[4] scale 0.5 zero 131 = clip(%b) id c
+%d : int8[4] scale 0.5 zero 3 = quantize(%c) id d
+%y : uint8[4] scale 0.5 zero 131 = quantize(%d) id y
+return %y
+)",
+     R"(
+%x : uint8[4] scale 0.5 zero 131 = input
+%y : uint8[4] scale 0.5 zero 131 = clip(%x) id c
+return %y
+)"},
     {"NotUint8ThatIsRounded",
      R"(
 %x : uint8[4] scale 0.5 zero 131 = input

@@ -240,6 +240,17 @@ const ExactCase kExact[] = {
      "binary(%x, %z) {function MINIMUM}"},
     {"SquaredDifference", "uint8[1,16,16,2] scale 4 zero 0",
      "binary(%x, %z) {function SQUARED_DIFFERENCE}"},
+    {"TransposedConv", "uint8[1,17,16,1] scale 7 zero 90",
+     "transposed_conv(%x, %t) {window {stride [1, 1] dilation [1, 1] "
+     "pad_before [0, 0] pad_after [0, 0]}}"},
+    {"MatMul", "uint8[1,16,16,3] scale 9 zero 90", "mat_mul(%x, %m)"},
+    {"PadOfZero", "uint8[1,17,17,2] scale 0.25 zero 77",
+     "pad(%x) {before [0, 1, 0, 0] after [0, 0, 1, 0]}"},
+    {"TopK", "uint8[1,16,16,1] scale 0.25 zero 77, %i : int64[1,16,16,1]",
+     "top_k(%x) {k 1 axis 3}"},
+    {"Neg", "uint8[1,16,16,2] scale 0.25 zero 100", "unary(%x) {function NEG}"},
+    {"Sine", "uint8[1,16,16,2] scale 0.0078125 zero 128",
+     "unary(%x) {function SIN}"},
     {"Less", "bool[1,16,16,2]", "binary(%x, %z) {function LESS}"},
     {"ArgMax", "int64[1,16,16]", "arg_reduce(%x) {function MAX axis 3}"},
 };
@@ -256,6 +267,8 @@ TEST_P(ExactShiftTest, ComputesTheSame) {
 %d : uint8[1,2,1,2] scale 0.5 zero 131 = constant [0, 255, 130, 7]
 %f : uint8[1,2] scale 0.5 zero 131 = constant [3, 255]
 %b : int32[2] scale 0.125 zero 0 = constant [-1000, 2000]
+%t : uint8[1,2,1,2] scale 0.5 zero 131 = constant [0, 255, 130, 7]
+%m : uint8[2,3] scale 0.5 zero 131 = constant [0, 255, 130, 7, 131, 132]
 %y : )",
                    GetParam().y, " = ", GetParam().op, " id y\nreturn %y\n"),
       {{"WINDOW", kWindow}});

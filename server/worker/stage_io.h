@@ -145,10 +145,14 @@ struct StageOutput {
   }
   void Add(std::string role, const google::protobuf::MessageLite& message) {
     const size_t size = message.ByteSizeLong();
-    if (size <= std::numeric_limits<int32_t>::max()) {
-      return Add(std::move(role), message.SerializeAsString());
+    if (size > std::numeric_limits<int32_t>::max()) {
+      added_bytes += static_cast<int64_t>(size);
+      return;
     }
-    added_bytes += static_cast<int64_t>(size);
+    std::string bytes(size, '\0');
+    message.SerializeWithCachedSizesToArray(
+        reinterpret_cast<uint8_t*>(bytes.data()));
+    Add(std::move(role), std::move(bytes));
   }
 };
 

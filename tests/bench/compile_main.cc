@@ -66,6 +66,14 @@ class Compilation {
            return Stage(RunSimplify, v1::SimplifyOptions(),
                         {{"graph", "imported.graph"}}, "");
          }},
+        {"check_fit",
+         [this] {
+           return Stage(RunCheckFit, v1::CheckFitOptions(),
+                        {{"outline", "outline"},
+                         {"capabilities", "capabilities"},
+                         {"machine", "machine"}},
+                        "");
+         }},
         {"set_io",
          [this] {
            return Stage(RunSetIo, v1::SetIoOptions(), {{"graph", "graph"}}, "");

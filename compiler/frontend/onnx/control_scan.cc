@@ -19,28 +19,38 @@ struct Scanned {
   bool backwards = false;
 };
 
-// Element `index` of a list attribute; 0 if the list is absent.
-absl::StatusOr<int64_t> Listed(const Node& node, absl::string_view attribute,
-                               size_t index) {
-  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> values, node.Ints(attribute));
-  if (values.empty()) return 0;
-  if (index < values.size()) return values[index];
+// A list attribute of one value each; zeros if it is absent.
+absl::StatusOr<std::vector<int64_t>> Listed(const Node& node,
+                                            absl::string_view attribute,
+                                            size_t count) {
+  EK_ASSIGN_OR_RETURN(std::vector<int64_t> values, node.Ints(attribute));
+  if (values.empty()) values.resize(count, 0);
+  if (values.size() >= count) return values;
   return node.Invalid(absl::StrCat(attribute, " has too few values"));
 }
 
-absl::StatusOr<Scanned> ReadScanned(const Node& node, const Builder& builder,
-                                    int first, size_t index) {
-  Scanned scanned;
-  EK_ASSIGN_OR_RETURN(scanned.x,
-                      builder.Input(node, first + static_cast<int>(index)));
-  EK_ASSIGN_OR_RETURN(const int64_t axis,
-                      Listed(node, "scan_input_axes", index));
-  EK_ASSIGN_OR_RETURN(scanned.axis,
-                      CheckedAxis(node, axis, builder.rank(scanned.x)));
-  EK_ASSIGN_OR_RETURN(const int64_t direction,
-                      Listed(node, "scan_input_directions", index));
-  scanned.backwards = direction != 0;
-  return scanned;
+// The last `count` inputs.
+absl::StatusOr<std::vector<Scanned>> ReadScanned(const Node& node,
+                                                 const Builder& builder,
+                                                 size_t count) {
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> axes,
+                      Listed(node, "scan_input_axes", count));
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> directions,
+                      Listed(node, "scan_input_directions", count));
+  const int first = node.num_inputs() - static_cast<int>(count);
+  std::vector<Scanned> all(count);
+  for (size_t i = 0; i < count; ++i) {
+    EK_ASSIGN_OR_RETURN(all[i].x,
+                        builder.Input(node, first + static_cast<int>(i)));
+    EK_ASSIGN_OR_RETURN(all[i].axis,
+                        CheckedAxis(node, axes[i], builder.rank(all[i].x)));
+    all[i].backwards = directions[i] != 0;
+    if (builder.shape(all[i].x)[all[i].axis] !=
+        builder.shape(all[0].x)[all[0].axis]) {
+      return node.Invalid("its inputs have slices of different number");
+    }
+  }
+  return all;
 }
 
 absl::StatusOr<TensorId> SliceAt(const Node& node, Builder& builder,
@@ -62,12 +72,12 @@ absl::StatusOr<TensorId> SliceAt(const Node& node, Builder& builder,
 }
 
 absl::Status CheckOutputs(const Node& node, size_t scans) {
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> axes,
+                      Listed(node, "scan_output_axes", scans));
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> directions,
+                      Listed(node, "scan_output_directions", scans));
   for (size_t i = 0; i < scans; ++i) {
-    EK_ASSIGN_OR_RETURN(const int64_t axis,
-                        Listed(node, "scan_output_axes", i));
-    EK_ASSIGN_OR_RETURN(const int64_t direction,
-                        Listed(node, "scan_output_directions", i));
-    if (axis == 0 && direction == 0) continue;
+    if (axes[i] == 0 && directions[i] == 0) continue;
     return node.Unsupported("outputs along other axes or backwards",
                             "outputs along axis 0, in the order of the rounds",
                             "export with the loop unrolled");
@@ -97,16 +107,8 @@ absl::Status GraphWalk::ConvertScan(const Node& node) {
     EK_ASSIGN_OR_RETURN(const TensorId state, builder_.Input(node, i));
     carried.push_back(state);
   }
-  std::vector<Scanned> scanned;
-  for (size_t i = 0; i < static_cast<size_t>(count); ++i) {
-    EK_ASSIGN_OR_RETURN(const Scanned next,
-                        ReadScanned(node, builder_, states, i));
-    scanned.push_back(next);
-    if (builder_.shape(next.x)[next.axis] !=
-        builder_.shape(scanned[0].x)[scanned[0].axis]) {
-      return node.Invalid("its inputs have slices of different number");
-    }
-  }
+  EK_ASSIGN_OR_RETURN(const std::vector<Scanned> scanned,
+                      ReadScanned(node, builder_, static_cast<size_t>(count)));
   std::vector<std::vector<TensorId>> scans(
       static_cast<size_t>(node.num_outputs() - states));
   EK_RETURN_IF_ERROR(CheckOutputs(node, scans.size()));

@@ -1,6 +1,7 @@
 // Values that index tensors pick by tuples, or place.
 
-#include <numeric>
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -165,19 +166,18 @@ absl::Status ConvertMaxUnpool(const Node& node, Builder& builder) {
   if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const std::vector<int64_t> wanted,
                         builder.ConstantIntegers(node, 2));
-    std::vector<int64_t> after;
-    for (size_t i = 0; i < shape.size() && i < wanted.size(); ++i) {
-      after.push_back(wanted[i] - shape[i]);
-      if (after[i] < 0) break;
-    }
-    if (after.size() != wanted.size() || wanted.size() != shape.size() ||
-        after.back() < 0) {
+    if (wanted.size() != shape.size() ||
+        !std::equal(shape.begin(), shape.end(), wanted.begin(),
+                    std::less_equal<>())) {
       return node.Unsupported(
           absl::StrCat("output shape [", absl::StrJoin(wanted, ","), "]"),
           absl::StrCat("at least [", absl::StrJoin(shape, ","), "]"),
           "crop the result by a Slice");
     }
     const std::vector<int64_t> before(shape.size(), 0);
+    std::vector<int64_t> after(shape.size());
+    std::transform(wanted.begin(), wanted.end(), shape.begin(), after.begin(),
+                   std::minus<>());
     EK_ASSIGN_OR_RETURN(
         y, builder.Emit(node, "padded", PadOp(before, after), {y}));
   }

@@ -173,8 +173,10 @@ absl::Status ConvertDft(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(given, node.Int("axis", 1));
   } else if (node.has_input(2)) {
     EK_ASSIGN_OR_RETURN(const double number, builder.ConstantNumber(node, 2));
-    given = static_cast<int64_t>(
-        std::clamp(number, -double{1 << 20}, double{1 << 20}));
+    if (!(std::fabs(number) <= kMaxExtent)) {
+      return node.Invalid(absl::StrCat("axis ", number));
+    }
+    given = static_cast<int64_t>(number);
   }
   EK_ASSIGN_OR_RETURN(const int32_t axis, CheckedAxis(node, given, rank));
   if (axis == rank - 1) return node.Invalid("the axis is that of the parts");
@@ -190,6 +192,9 @@ absl::Status ConvertDft(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(t.length, Extent(node, builder, 1, "length"));
   }
   if (t.length < 1) return node.Invalid("the input is empty");
+  if (t.length > kMaxExtent) {
+    return node.TooLarge(absl::StrCat("a transform of length ", t.length));
+  }
   std::vector<int32_t> order(static_cast<size_t>(rank));
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[axis], order[rank - 2]);  // Its own inverse.

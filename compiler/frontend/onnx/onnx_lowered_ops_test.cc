@@ -235,6 +235,22 @@ TEST(OnnxLoweredOpsTest, HostileSizesAreRefused) {
   ErrorOf(unpool);
 }
 
+TEST(OnnxLoweredOpsTest, OutputShapesOfAnUnpool) {
+  const std::vector<int64_t> shapes[] = {
+      {1, 1, 4, 3}, {1, 1, 4}, {1, 1, 4, INT64_MIN}, {-1, 1, 4, 4}};
+  for (const std::vector<int64_t>& shape : shapes) {
+    TestModel model = Unary({1, 1, 2, 2})
+                          .Integers("flat", {0, 1, 2, 3})
+                          .Integers("four", {1, 1, 2, 2})
+                          .Integers("wanted", shape)
+                          .Node("Reshape", {"flat", "four"}, {"i"})
+                          .Node("MaxUnpool", {"x", "i", "wanted"}, {"y"})
+                          .Ints("kernel_shape", {2, 2})
+                          .Ints("strides", {2, 2});
+    ExpectSays(ErrorOf(model), "at least [1,1,4,4]");
+  }
+}
+
 TEST(OnnxLoweredOpsTest, RandomValuesAreRefused) {
   TestModel model = Unary({3}, 15).Node("Bernoulli", {"x"}, {"y"});
   ExpectSays(ErrorOf(model), "Bernoulli");

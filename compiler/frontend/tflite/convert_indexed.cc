@@ -88,9 +88,9 @@ absl::Status ConvertOneHot(Conversion& c) {
   EK_ASSIGN_OR_RETURN(const TensorId off, c.Input(3));
   const v1::ElementType type = c.tensor(at).type;
   constexpr int64_t kMaxDepth = 1 << 24;
-  const int64_t bytes = depth * ElementBytes(type);
   if ((type != v1::INT32 && type != v1::INT64) || depth < 0 ||
-      depth > kMaxDepth || !c.builder().reader().CanSpend(bytes)) {
+      depth > kMaxDepth ||
+      !c.builder().reader().CanSpend(depth * ElementBytes(type))) {
     return TfliteUnsupported(absl::StrCat("ONE_HOT of depth ", depth), "",
                              "INT32 or INT64 indices, a depth that fits the "
                              "size of the model",

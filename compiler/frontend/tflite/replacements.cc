@@ -17,8 +17,6 @@ constexpr absl::string_view kRandom =
     "random values; convert in inference mode, or make them an input";
 constexpr absl::string_view kTables =
     "turn text into numbers before the network";
-constexpr absl::string_view kPositions =
-    "if it is computed from positions, convert it as a constant";
 constexpr absl::string_view kBuiltins =
     "convert with TFLITE_BUILTINS or TFLITE_BUILTINS_INT8 alone";
 
@@ -33,13 +31,11 @@ constexpr Replacement kBuiltin[] = {
     {"COMPLEX_ABS", kFeatures},
     {"CONCAT_EMBEDDINGS", "use GATHER and CONCATENATION"},
     {"CONV_3D*", "use CONV_2D"},
-    {"COS", kPositions},
     {"DELEGATE",
      "use the model as it was before it was compiled for a delegate"},
     {"DYNAMIC_UPDATE_SLICE", "use SLICE and CONCATENATION"},
     {"EMBEDDING_LOOKUP*", "use GATHER"},
     {"FAKE_QUANT", "convert to full integer int8"},
-    {"GATHER_ND", "use RESHAPE and GATHER"},
     {"HASHTABLE*", kTables},
     {"IF", kControl},
     {"IMAG", kFeatures},
@@ -49,21 +45,15 @@ constexpr Replacement kBuiltin[] = {
     {"MATRIX_*", "use MUL with a constant mask"},
     {"MULTINOMIAL", kRandom},
     {"NON_MAX_SUPPRESSION*", kAfterwards},
-    {"ONE_HOT", "use GATHER from a constant identity matrix"},
     {"RANDOM_*", kRandom},
     {"RANGE", "use a constant"},
     {"READ_VARIABLE", kVariables},
     {"REAL", kFeatures},
-    {"REVERSE_SEQUENCE", "use REVERSE_V2, if all sequences are of one length"},
     {"RFFT*", kFeatures},
-    {"RNN", kLstm},
-    {"SCATTER_ND", "use SELECT_V2 with a constant mask"},
     {"SEGMENT_SUM", "use SUM"},
-    {"SIN", kPositions},
     {"SKIP_GRAM", kTables},
     {"SPARSE_TO_DENSE", "use a dense constant"},
     {"STABLEHLO_*", kBuiltins},
-    {"UNIDIRECTIONAL_SEQUENCE_RNN", kLstm},
     {"UNIQUE", "compute it outside the network"},
     {"UNSORTED_SEGMENT_*", "use SUM or REDUCE_MAX"},
     {"VAR_HANDLE", kVariables},

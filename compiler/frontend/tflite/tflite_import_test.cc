@@ -4,6 +4,8 @@
 #include <string>
 
 #include "base/error.h"
+#include "compiler/frontend/tflite/converters.h"
+#include "compiler/frontend/tflite/replacements.h"
 #include "compiler/frontend/tflite/test_model.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
@@ -35,6 +37,14 @@ TEST(ImportTfliteTest, ReadsEveryPartOfASmallModel) {
 %Identity : int8[1,3] scale 0.00390625 zero -128 = softmax(%logits) {beta 1 axis 1} id identity name "Identity"
 return %Identity
 )");
+}
+
+// A row of an operator that has a converter by now would never be read.
+TEST(ImportTfliteTest, NoAdviceForWhatIsSupported) {
+  for (const BuiltinOperator code : tflite_import::ConvertibleOperators()) {
+    const std::string name = tflite::EnumNameBuiltinOperator(code);
+    EXPECT_EQ(tflite_import::FindReplacement(name, false), "") << name;
+  }
 }
 
 TEST(ImportTfliteTest, NeedsNoAlignment) {
