@@ -31,6 +31,16 @@ absl::Status TakenOver(const Digest& digest) {
                     .where = digest.ToString()});
 }
 
+absl::Status Expired(const Digest& digest) {
+  return MakeError(absl::StatusCode::kAborted,
+                   {.fault = Fault::kUser,
+                    .reason = "UPLOAD_EXPIRED",
+                    .what = "the upload was idle for too long and gave way "
+                            "to others",
+                    .where = digest.ToString(),
+                    .fix = "start it again"});
+}
+
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
 struct Partial {
@@ -69,14 +79,14 @@ class UploadImpl : public Upload {
  public:
   UploadImpl(FileSystem& files, BlobStore& blobs,
              std::shared_ptr<Partial> partial, uint64_t owner,
-             int64_t committed, Clock& clock, std::function<void()> forget)
+             int64_t committed, Clock& clock, std::function<bool()> release)
       : files_(files),
         blobs_(blobs),
         partial_(std::move(partial)),
         owner_(owner),
         committed_(committed),
         clock_(clock),
-        forget_(std::move(forget)) {}
+        release_(std::move(release)) {}
 
   ~UploadImpl() override {
     std::lock_guard lock(partial_->mutex);
@@ -126,8 +136,10 @@ class UploadImpl : public Upload {
     EK_RETURN_IF_ERROR(partial.file->Sync());
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
+    // From here on the path is this stream's; until then the upload may have
+    // been dropped, and the path may be that of another one.
+    if (!release_()) return Expired(partial.digest);
     partial.over = true;
-    forget_();
     if (const Digest actual = partial.hash.Finish(); actual != partial.digest) {
       files_.Remove(partial.path).IgnoreError();
       return MakeError(
@@ -144,15 +156,7 @@ class UploadImpl : public Upload {
 
  private:
   absl::Status CheckHeld(const Partial& partial) const {
-    if (partial.dropped) {
-      return MakeError(absl::StatusCode::kAborted,
-                       {.fault = Fault::kUser,
-                        .reason = "UPLOAD_EXPIRED",
-                        .what = "the upload was idle for too long and gave way "
-                                "to others",
-                        .where = partial.digest.ToString(),
-                        .fix = "start it again"});
-    }
+    if (partial.dropped) return Expired(partial.digest);
     if (partial.owner != owner_ || partial.over) {
       return TakenOver(partial.digest);
     }
@@ -173,7 +177,7 @@ class UploadImpl : public Upload {
   const uint64_t owner_;
   int64_t committed_;
   Clock& clock_;
-  const std::function<void()> forget_;
+  const std::function<bool()> release_;
 };
 
 class UploadStoreImpl : public UploadStore {
@@ -206,6 +210,7 @@ class UploadStoreImpl : public UploadStore {
       Entry& entry = entries_[name];
       entry = {.partial = NewPartial(name, {}),
                .announced_bytes = info->size_bytes};
+      entry.partial->received_bytes = info->size_bytes;
       entry.partial->last_used_ns =
           absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
     }
@@ -218,7 +223,8 @@ class UploadStoreImpl : public UploadStore {
     EK_ASSIGN_OR_RETURN(const std::shared_ptr<Partial> partial,
                         FindOrAdd(name, digest));
     std::lock_guard lock(partial->mutex);
-    if (partial->over || partial->dropped) return TakenOver(digest);
+    if (partial->dropped) return Expired(digest);
+    if (partial->over) return TakenOver(digest);
     partial->Settle();
     partial->digest = digest;
     EK_RETURN_IF_ERROR(Load(*partial));
@@ -230,9 +236,10 @@ class UploadStoreImpl : public UploadStore {
           return absl::OkStatus();
         },
         kMaxQueuedBytes);
-    return std::make_unique<UploadImpl>(files_, blobs_, partial, partial->owner,
-                                        partial->hash.size_bytes(), clock_,
-                                        [this, name] { Forget(name); });
+    return std::make_unique<UploadImpl>(
+        files_, blobs_, partial, partial->owner, partial->hash.size_bytes(),
+        clock_,
+        [this, name, state = partial.get()] { return Release(name, *state); });
   }
 
   absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
@@ -370,9 +377,16 @@ class UploadStoreImpl : public UploadStore {
     return it == entries_.end() ? nullptr : it->second.partial;
   }
 
-  void Forget(const std::string& name) {
+  // Forgets the upload, so that nothing removes its file any more. False if it
+  // has been dropped.
+  bool Release(const std::string& name, const Partial& partial) {
     std::lock_guard lock(mutex_);
-    entries_.erase(name);
+    const auto it = entries_.find(name);
+    if (it == entries_.end() || it->second.partial.get() != &partial) {
+      return false;
+    }
+    entries_.erase(it);
+    return true;
   }
 
   // Brings hash and file handle up to what the file holds. Wants the mutex of
