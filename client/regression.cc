@@ -30,7 +30,15 @@ struct Regression {
   const v1::ReportDiff* diff;
   std::string what;
   std::string limit;
+  std::string fix;
 };
+
+constexpr char kCompareLayers[] =
+    "look at the first layers of the table; if the change is wanted, write a "
+    "new baseline: edgekiln report baseline";
+constexpr char kMeasureBoth[] =
+    "compare reports of `edgekiln validate` with labelled data, and with "
+    "--calibration if the model is float";
 
 std::string SidesText(const v1::ReportDiff& diff) {
   std::string text = absl::StrCat(diff.a().source(), " to ", diff.b().source());
@@ -80,7 +88,8 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
     }
     if (total.name() == "cycles") what += SlowerLayer(diff);
     found.push_back({&diff, std::move(what),
-                     absl::StrFormat("--max-regression %g %%", max_percent)});
+                     absl::StrFormat("--max-regression %g %%", max_percent),
+                     kCompareLayers});
   }
 }
 
@@ -88,7 +97,8 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                      std::vector<Regression>& found) {
   const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
   std::string what;
-  if (!accuracy.has_a() || !accuracy.has_b()) {
+  const bool measured = accuracy.has_a() && accuracy.has_b();
+  if (!measured) {
     what = absl::StrCat(
         "no accuracy in ",
         accuracy.has_a() ? diff.b().source()
@@ -103,7 +113,8 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
   }
   if (what.empty()) return;
   found.push_back({&diff, std::move(what),
-                   absl::StrFormat("--max-accuracy-drop %g", max_points)});
+                   absl::StrFormat("--max-accuracy-drop %g", max_points),
+                   measured ? kCompareLayers : kMeasureBoth});
 }
 
 }  // namespace
@@ -125,10 +136,7 @@ absl::Status CheckRegression(const std::vector<v1::ReportDiff>& diffs,
                      .what = found.front().what,
                      .where = SidesText(*found.front().diff),
                      .limit = found.front().limit,
-                     .fix =
-                         "look at the first layers of the table; if the "
-                         "change is wanted, write a new baseline: edgekiln "
-                         "report baseline"};
+                     .fix = found.front().fix};
   if (found.size() == 1) {
     return MakeError(absl::StatusCode::kFailedPrecondition, std::move(detail));
   }
