@@ -33,6 +33,7 @@ class CrashingFileSystem::File : public WritableFile {
   }
 
   absl::Status Sync() override {
+    if (owner_.on_sync_) owner_.on_sync_();
     std::lock_guard lock(owner_.mutex_);
     const absl::Status failed = owner_.Change();
     if (failed.ok()) contents_->synced = contents_->now;

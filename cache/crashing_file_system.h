@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,6 +28,8 @@ class CrashingFileSystem : public FileSystem {
   void Crash();
   // Changes asked for so far, including failed ones.
   int64_t changes();
+  // Is called before each Sync() of a file, without a lock. May be empty.
+  void OnSync(std::function<void()> hook) { on_sync_ = std::move(hook); }
   // Files open for writing.
   int open_files() const { return open_files_; }
 
@@ -66,6 +69,7 @@ class CrashingFileSystem : public FileSystem {
   absl::Status Change();
 
   std::atomic<int> open_files_{0};
+  std::function<void()> on_sync_;
   std::mutex mutex_;
   // All guarded by mutex_.
   Names names_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 #include <limits>
 #include <map>
 #include <mutex>
@@ -13,7 +12,7 @@
 #include "absl/time/time.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "cache/background_appender.h"
+#include "cache/partial_upload.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -22,159 +21,6 @@ constexpr int64_t kPieceBytes = 1 << 20;
 // Taken, but not yet hashed and written.
 constexpr int64_t kMaxQueuedBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
-
-absl::Status TakenOver(const Digest& digest) {
-  return MakeError(absl::StatusCode::kAborted,
-                   {.fault = Fault::kUser,
-                    .reason = "UPLOAD_TAKEN_OVER",
-                    .what = "another stream continued this upload",
-                    .where = digest.ToString()});
-}
-
-// What is known of one upload. The mutex is held while a stream waits for its
-// appender: only streams of this very upload wait for it.
-struct Partial {
-  void Touch(Clock& clock) {
-    last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
-  }
-
-  std::atomic<int64_t> received_bytes{0};
-  std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
-  std::atomic<bool> dropped{false};      // Its file has been removed.
-  std::mutex mutex;
-  // All guarded by mutex.
-  std::string path;
-  Digest digest;
-  uint64_t owner = 0;  // The handle that may write.
-  bool loaded = false;
-  bool over = false;
-  // These two belong to the appender until it is drained. The file is open
-  // only while a stream holds the upload.
-  Sha256 hash;
-  std::unique_ptr<WritableFile> file;
-  // While a stream holds the upload.
-  std::unique_ptr<BackgroundAppender> appender;
-
-  // Ends the last stream's writing. How much of a failed write reached the
-  // file is unknown: the next stream looks.
-  void Settle() {
-    if (appender == nullptr) return;
-    if (!appender->Drain().ok()) loaded = false;
-    appender.reset();
-    file.reset();
-  }
-};
-
-class UploadImpl : public Upload {
- public:
-  UploadImpl(FileSystem& files, BlobStore& blobs,
-             std::shared_ptr<Partial> partial, uint64_t owner,
-             int64_t committed, Clock& clock, std::function<void()> forget)
-      : files_(files),
-        blobs_(blobs),
-        partial_(std::move(partial)),
-        owner_(owner),
-        committed_(committed),
-        clock_(clock),
-        forget_(std::move(forget)) {}
-
-  ~UploadImpl() override {
-    std::lock_guard lock(partial_->mutex);
-    if (partial_->owner == owner_) partial_->Settle();
-  }
-
-  int64_t committed_bytes() const override { return committed_; }
-
-  absl::Status Append(std::string bytes) override {
-    std::lock_guard lock(partial_->mutex);
-    Partial& partial = *partial_;
-    EK_RETURN_IF_ERROR(CheckHeld(partial));
-    const auto size = static_cast<int64_t>(bytes.size());
-    if (size > partial.digest.size_bytes - committed_) {
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "UPLOAD_TOO_LONG",
-           .what = "more bytes were sent than the digest announces",
-           .where = partial.digest.ToString(),
-           .limit = absl::StrCat(partial.digest.size_bytes, " bytes"),
-           .fix = "send exactly the announced bytes"});
-    }
-    EK_RETURN_IF_ERROR(Check(partial.appender->Append(std::move(bytes))));
-    committed_ += size;
-    partial.received_bytes = committed_;
-    partial.Touch(clock_);
-    return absl::OkStatus();
-  }
-
-  absl::Status Finish() override {
-    std::lock_guard lock(partial_->mutex);
-    Partial& partial = *partial_;
-    EK_RETURN_IF_ERROR(CheckHeld(partial));
-    if (committed_ < partial.digest.size_bytes) {
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "UPLOAD_INCOMPLETE",
-           .what = "finish_write came before the last byte",
-           .where = partial.digest.ToString(),
-           .limit = absl::StrCat(committed_, " bytes received"),
-           .need = absl::StrCat(partial.digest.size_bytes, " bytes"),
-           .fix = "continue at the committed size"});
-    }
-    EK_RETURN_IF_ERROR(Check(partial.appender->Drain()));
-    EK_RETURN_IF_ERROR(partial.file->Sync());
-    EK_RETURN_IF_ERROR(partial.file->Close());
-    partial.file.reset();
-    partial.over = true;
-    forget_();
-    if (const Digest actual = partial.hash.Finish(); actual != partial.digest) {
-      files_.Remove(partial.path).IgnoreError();
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "DIGEST_MISMATCH",
-           .what = "the uploaded bytes are not what their digest says",
-           .where = partial.digest.ToString(),
-           .need = absl::StrCat("the bytes have ", actual.ToString()),
-           .fix = "upload the bytes that were hashed, under a new id"});
-    }
-    return blobs_.Adopt(partial.digest, partial.path);
-  }
-
- private:
-  absl::Status CheckHeld(const Partial& partial) const {
-    if (partial.dropped) {
-      return MakeError(absl::StatusCode::kAborted,
-                       {.fault = Fault::kUser,
-                        .reason = "UPLOAD_EXPIRED",
-                        .what = "the upload was idle for too long and gave way "
-                                "to others",
-                        .where = partial.digest.ToString(),
-                        .fix = "start it again"});
-    }
-    if (partial.owner != owner_ || partial.over) {
-      return TakenOver(partial.digest);
-    }
-    return absl::OkStatus();
-  }
-
-  // After a failure this stream is over; another may go on.
-  absl::Status Check(const absl::Status& status) {
-    if (status.ok()) return status;
-    partial_->Settle();
-    partial_->owner = 0;
-    return status;
-  }
-
-  FileSystem& files_;
-  BlobStore& blobs_;
-  const std::shared_ptr<Partial> partial_;
-  const uint64_t owner_;
-  int64_t committed_;
-  Clock& clock_;
-  const std::function<void()> forget_;
-};
 
 class UploadStoreImpl : public UploadStore {
  public:
@@ -206,6 +52,7 @@ class UploadStoreImpl : public UploadStore {
       Entry& entry = entries_[name];
       entry = {.partial = NewPartial(name, {}),
                .announced_bytes = info->size_bytes};
+      entry.partial->received_bytes = info->size_bytes;
       entry.partial->last_used_ns =
           absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
     }
@@ -215,10 +62,11 @@ class UploadStoreImpl : public UploadStore {
   absl::StatusOr<std::unique_ptr<Upload>> Resume(
       const std::string& id, const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
-    EK_ASSIGN_OR_RETURN(const std::shared_ptr<Partial> partial,
+    EK_ASSIGN_OR_RETURN(const std::shared_ptr<PartialUpload> partial,
                         FindOrAdd(name, digest));
     std::lock_guard lock(partial->mutex);
-    if (partial->over || partial->dropped) return TakenOver(digest);
+    if (partial->dropped) return UploadExpired(digest);
+    if (partial->over) return UploadTakenOver(digest);
     partial->Settle();
     partial->digest = digest;
     EK_RETURN_IF_ERROR(Load(*partial));
@@ -230,15 +78,16 @@ class UploadStoreImpl : public UploadStore {
           return absl::OkStatus();
         },
         kMaxQueuedBytes);
-    return std::make_unique<UploadImpl>(files_, blobs_, partial, partial->owner,
-                                        partial->hash.size_bytes(), clock_,
-                                        [this, name] { Forget(name); });
+    return NewUpload(
+        files_, blobs_, partial, partial->owner, partial->hash.size_bytes(),
+        clock_,
+        [this, name, state = partial.get()] { return Release(name, *state); });
   }
 
   absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
                                          const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
-    if (const std::shared_ptr<Partial> partial = Find(name)) {
+    if (const std::shared_ptr<PartialUpload> partial = Find(name)) {
       std::lock_guard lock(partial->mutex);
       // An error is for the stream to tell.
       if (partial->appender) partial->appender->Drain().IgnoreError();
@@ -255,7 +104,7 @@ class UploadStoreImpl : public UploadStore {
 
  private:
   struct Entry {
-    std::shared_ptr<Partial> partial;
+    std::shared_ptr<PartialUpload> partial;
     int64_t announced_bytes = 0;
   };
 
@@ -275,17 +124,17 @@ class UploadStoreImpl : public UploadStore {
     return DigestOf(absl::StrCat(digest.ToString(), "/", id)).hash;
   }
 
-  std::shared_ptr<Partial> NewPartial(const std::string& name,
-                                      const Digest& digest) const {
-    auto partial = std::make_shared<Partial>();
+  std::shared_ptr<PartialUpload> NewPartial(const std::string& name,
+                                            const Digest& digest) const {
+    auto partial = std::make_shared<PartialUpload>();
     partial->path = JoinPath(root_, name);
     partial->digest = digest;
     partial->Touch(clock_);
     return partial;
   }
 
-  absl::StatusOr<std::shared_ptr<Partial>> FindOrAdd(const std::string& name,
-                                                     const Digest& digest) {
+  absl::StatusOr<std::shared_ptr<PartialUpload>> FindOrAdd(
+      const std::string& name, const Digest& digest) {
     std::lock_guard lock(mutex_);
     if (const auto it = entries_.find(name); it != entries_.end()) {
       it->second.announced_bytes = digest.size_bytes;
@@ -364,20 +213,27 @@ class UploadStoreImpl : public UploadStore {
     return !old.empty();
   }
 
-  std::shared_ptr<Partial> Find(const std::string& name) {
+  std::shared_ptr<PartialUpload> Find(const std::string& name) {
     std::lock_guard lock(mutex_);
     const auto it = entries_.find(name);
     return it == entries_.end() ? nullptr : it->second.partial;
   }
 
-  void Forget(const std::string& name) {
+  // Forgets the upload, so that nothing removes its file any more. False if it
+  // has been dropped.
+  bool Release(const std::string& name, const PartialUpload& partial) {
     std::lock_guard lock(mutex_);
-    entries_.erase(name);
+    const auto it = entries_.find(name);
+    if (it == entries_.end() || it->second.partial.get() != &partial) {
+      return false;
+    }
+    entries_.erase(it);
+    return true;
   }
 
   // Brings hash and file handle up to what the file holds. Wants the mutex of
   // `partial`.
-  absl::Status Load(Partial& partial) {
+  absl::Status Load(PartialUpload& partial) {
     const absl::StatusOr<FileInfo> info = files_.Stat(partial.path);
     if (!info.ok() && !absl::IsNotFound(info.status())) return info.status();
     int64_t size = info.ok() ? info->size_bytes : 0;

@@ -243,6 +243,33 @@ TEST_F(UploadStoreTest, RefusesWhatTheDiskCannotTake) {
   EXPECT_EQ(Refusal("b", bytes_), "");
 }
 
+TEST_F(UploadStoreTest, WhatTheLastProcessGotTakesNoMoreRoom) {
+  ASSERT_TRUE(Resume("a")->Append("012345678").ok());
+  Reopen();
+  free_bytes_ = 10;
+  EXPECT_EQ(Refusal("b", bytes_), "");
+}
+
+// Its path is already that of the upload that came after it.
+TEST_F(UploadStoreTest, AStreamThatExpiresWhileItEndsTakesNoOthersBytes) {
+  const auto slow = Resume();
+  ASSERT_TRUE(slow->Append(bytes_).ok());
+  std::unique_ptr<Upload> next;
+  files_.OnSync([&] {
+    clock_.Advance(limits_.expiry + absl::Seconds(1));
+    uploads_->RemoveExpired();
+    next = Resume();
+    EXPECT_TRUE(next->Append("01234").ok());
+    EXPECT_EQ(*uploads_->CommittedBytes("id", digest_), 5);
+  });
+  EXPECT_EQ(GetErrorDetail(slow->Finish())->reason, "UPLOAD_EXPIRED");
+  files_.OnSync({});
+  EXPECT_FALSE(*blobs_->Contains(digest_));
+  ASSERT_TRUE(next->Append("56789").ok());
+  ASSERT_TRUE(next->Finish().ok());
+  EXPECT_EQ(*blobs_->Get(digest_), bytes_);
+}
+
 TEST_F(UploadStoreTest, OnlyHeldUploadsKeepTheirFileOpen) {
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(Resume(absl::StrCat("id", i))->Append("0").ok());

@@ -1,7 +1,6 @@
 #include "client/command_line.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <functional>
 #include <set>
 #include <utility>
@@ -197,7 +196,8 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     }
     line.limit = raw.limit;
   }
-  if (std::abs(raw.label_offset) > kMaxLabelOffset) {
+  if (raw.label_offset < -kMaxLabelOffset ||
+      raw.label_offset > kMaxLabelOffset) {
     return UsageError(
         absl::StrCat("an offset of ", raw.label_offset, " is out of range"),
         "--label-offset",

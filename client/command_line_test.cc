@@ -233,6 +233,8 @@ TEST(ParseCommandLineTest, Refuses) {
        "95%"},
       {"validate m --target t --data d --label-offset 9999999",
        "an offset of 9999999 is out of range", "ImageNet"},
+      {"validate m --target t --data d --label-offset -9223372036854775808",
+       "an offset of -9223372036854775808 is out of range", "ImageNet"},
       {"validate m --target t --data d --label-offset x",
        "'x' is not a whole number", ""},
       {"profile m --target t --label-offset 1", "unknown option", ""},

@@ -251,9 +251,12 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
       ->check(WholeNumber());
   AddGates(*app, raw, /*accuracy=*/true);
   AddJob(*app, raw);
+}
 
-  app = AddCommand(root, raw, Command::kRun, "run",
-                   "Outputs of the reference, or of the simulated chip");
+void AddRunCommand(CLI::App& root, RawOptions& raw) {
+  CLI::App* app =
+      AddCommand(root, raw, Command::kRun, "run",
+                 "Outputs of the reference, or of the simulated chip");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddQuantization(*app, raw);
@@ -343,6 +346,7 @@ void DefineCommands(CLI::App& root, RawOptions& raw) {
   root.get_formatter()->label("Subcommands", "Commands");
   AddCommon(root, raw);
   AddModelCommands(root, raw);
+  AddRunCommand(root, raw);
   AddTargetCommands(root, raw);
   AddJobCommands(root, raw);
   AddReportCommands(root, raw);

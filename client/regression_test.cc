@@ -102,6 +102,11 @@ TEST(RegressionTest, Table) {
     const ErrorDetail detail = *GetErrorDetail(status);
     EXPECT_EQ(detail.what, test.broken);
     EXPECT_EQ(detail.where, "a.json to b.json, chip");
+    // What was not measured is in no table.
+    const bool measured = detail.what.find("no accuracy") == std::string::npos;
+    EXPECT_EQ(detail.fix.find("edgekiln validate") == std::string::npos,
+              measured)
+        << detail.fix;
     EXPECT_TRUE(LinesOf(status).empty());
   }
 }

@@ -48,7 +48,8 @@ absl::Status CheckNamesAreText(const CommandLine& line) {
     }
   }
   const bool files = line.command == Command::kTargetsCheck ||
-                     line.command == Command::kReportDiff;
+                     line.command == Command::kReportDiff ||
+                     line.command == Command::kReportBaseline;
   for (const std::string& name : line.names) {
     if (!files) EK_RETURN_IF_ERROR(CheckIsText(name, "NAME"));
   }

@@ -46,6 +46,7 @@ TEST(TextArgumentsTest, PathsMayBeAnyBytes) {
       {"run", "m", "--data", "d", "-o", bad},
       {"targets", "check", bad},
       {"report", "diff", bad, "b.json"},
+      {"report", "baseline", bad, "-o", bad},
       {"profile", "m", "--target", "caf\xC3\xA9"},
   };
   for (const std::vector<std::string>& args : cases) {

@@ -116,7 +116,7 @@ absl::Status CompileJob::DescribeAll() {
     if (model_.has_other_floats()) {
       description.add_warnings(
           "the model computes in float16 or float64; its layers are shown in "
-          "float32, the form that is quantized");
+          "float32, the form that is compiled");
     }
     if (const absl::Status refusal = RefusalOf(run); !refusal.ok()) {
       *description.add_problems() = ErrorToProto(refusal);

@@ -49,9 +49,13 @@ absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes) {
        .reason = std::string(kStack),
        .what = "the model is nested too deeply",
        .where = std::string(where),
-       .limit = absl::StrCat(Mebibytes(limit_bytes), " of stack"),
-       .fix = "simplify the model, or start the worker under a higher "
-              "`ulimit -s`"});
+       .limit = limit_bytes == 0
+                    ? ""
+                    : absl::StrCat(Mebibytes(limit_bytes), " of stack"),
+       .fix = limit_bytes == 0
+                  ? "simplify the model"
+                  : "simplify the model, or start the worker under a higher "
+                    "`ulimit -s`"});
 }
 
 absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes) {

@@ -21,7 +21,8 @@ namespace edgekiln::server {
 absl::Status OverMemoryLimit(absl::string_view where, int64_t limit_bytes,
                              std::optional<int64_t> need_bytes);
 
-// The stage `where` recursed beyond the `limit_bytes` of its stack.
+// The stage `where` recursed beyond the `limit_bytes` of its stack (0: which is
+// unlimited but for the memory).
 absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes);
 
 // Memory ran out although the stage kept within its limit: our fault, and worth

@@ -15,6 +15,7 @@ namespace {
 
 // As `describe` names it.
 constexpr char kHost[] = "host";
+constexpr char kCaller[] = "caller";  // On no processor of the target.
 
 // Layers on the host for one reason.
 struct Group {
@@ -106,6 +107,8 @@ std::string CommonReason(absl::string_view reason) {
 }
 
 std::string Headline(const v1::Report& report) {
+  // A stored report of an older daemon has no shares of engines and host.
+  if (report.totals().io() == v1::IO_FORM_UNSPECIFIED) return "";
   std::set<std::string> hosts;
   for (const v1::Report::Engine& engine : report.engines()) {
     if (engine.host()) hosts.insert(engine.name());
@@ -142,7 +145,7 @@ std::string Headline(const v1::ModelDescription& model,
   int64_t placed = 0;
   int64_t engine_layers = 0;
   for (const v1::ModelDescription::Layer& layer : model.layers()) {
-    if (layer.engine().empty()) continue;
+    if (layer.engine().empty() || layer.engine() == kCaller) continue;
     ++placed;
     if (layer.engine() == kHost) {
       groups.Add(layer.reason(), layer.op(),

@@ -63,7 +63,7 @@ v1::Report Report(int engine_macs, int host_cycles) {
       reason: "no engine of this target has softmax"
     }
     layers { op: "max_pool2d" engine: "dla" cycles: 100 reason: "dla runs" }
-    totals { cycles: 1000 macs: 100 }
+    totals { cycles: 1000 macs: 100 io: IO_INTEGER }
   )pb");
   report.mutable_totals()->set_engine_macs(engine_macs);
   report.mutable_totals()->set_host_cycles(host_cycles);
@@ -93,6 +93,14 @@ TEST(HeadlineTest, IsTheFirstLineOfTheReport) {
   EXPECT_NE(text.find("host share  90.0 % of cycles   97.0 % of MACs\n"),
             std::string::npos)
       << text;
+}
+
+TEST(HeadlineTest, ReportsOfOlderDaemonsDoNotTell) {
+  auto report = Report(0, 0);
+  report.mutable_totals()->clear_io();
+  EXPECT_EQ(Headline(report), "");
+  const std::string text = RenderReport(report, Style::Plain());
+  EXPECT_EQ(text.find("host share"), std::string::npos) << text;
 }
 
 TEST(HeadlineTest, ATargetWithoutEnginesIsNoNews) {
@@ -128,6 +136,9 @@ TEST(HeadlineTest, OfAPlacedModelCountsMacsOrLayers) {
   EXPECT_EQ(Headline(model, ""),
             "the target runs 1 of 3 layers; the host does the rest: dla needs "
             "symmetric weights (conv2d: 1 layer)");
+  // What the caller does is no work of the target.
+  for (int i = 0; i < 3; ++i) model.add_layers()->set_engine("caller");
+  EXPECT_EQ(Headline(model, "").substr(0, 29), "the target runs 1 of 3 layers");
   for (auto& layer : *model.mutable_layers()) layer.clear_engine();
   EXPECT_EQ(Headline(model, ""), "");
 }

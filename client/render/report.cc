@@ -153,7 +153,9 @@ std::string Totals(const v1::Report& report, const Style& style) {
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
     out += Line("engine", text, style);
   }
-  if (totals.cycles() > 0 && report.layers_size() > 0) {
+  // Reports of older daemons have neither the form nor these shares.
+  if (totals.cycles() > 0 && report.layers_size() > 0 &&
+      totals.io() != v1::IO_FORM_UNSPECIFIED) {
     const auto share = [](int64_t part, int64_t whole) {
       return FormatPercent(
           static_cast<double>(part) / static_cast<double>(whole), 1);

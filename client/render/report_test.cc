@@ -48,6 +48,7 @@ TEST(RenderReportTest, Full) {
     totals {
       cycles: 2000
       macs: 98304
+      io: IO_INTEGER
       engine_macs: 98304
       host_cycles: 500
       latency_ms: 0.02

@@ -25,11 +25,12 @@ extern char** environ;
 namespace edgekiln::server {
 namespace {
 
-// Children inherit it.
+// 0 = unlimited. Children inherit it.
 int64_t StackLimitBytes() {
   rlimit limit = {};
   getrlimit(RLIMIT_STACK, &limit);
-  return static_cast<int64_t>(limit.rlim_cur);
+  return limit.rlim_cur == RLIM_INFINITY ? 0
+                                         : static_cast<int64_t>(limit.rlim_cur);
 }
 
 absl::Status NoProcess(absl::string_view call, int error) {

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,15 +180,19 @@ struct RunOutCase {
   std::string need;  // A part of it.
 };
 
+Work RunsOut(RunOut how) {
+  Work work = Request([](auto& o) { o.mutable_convert_data(); });
+  work.request.mutable_options()->mutable_convert_data()->set_limit(
+      static_cast<int64_t>(how));
+  return work;
+}
+
 class RunOutTest : public testing::TestWithParam<RunOutCase> {};
 
 TEST_P(RunOutTest, TellsWhoseFaultItIs) {
   if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
   ChildProcess child(TestChild());
-  Work work = Request([](auto& o) { o.mutable_convert_data(); });
-  work.request.mutable_options()->mutable_convert_data()->set_limit(
-      static_cast<int64_t>(GetParam().how));
-  const auto result = Do(child, work);
+  const auto result = Do(child, RunsOut(GetParam().how));
   v1::ErrorDetail error;
   if (!result.ok()) {
     error = ErrorToProto(result.status());
@@ -219,6 +224,25 @@ INSTANTIATE_TEST_SUITE_P(
         RunOutCase{"Stack", RunOut::kStack, true, "STAGE_OUT_OF_STACK", ""},
         RunOutCase{"Nothing", RunOut::kNothing, false, "STAGE_CRASHED", ""}),
     [](const auto& info) { return info.param.name; });
+
+TEST(ChildProcessTest, AnUnlimitedStackHasNoLimitToTell) {
+  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  rlimit before = {};
+  getrlimit(RLIMIT_STACK, &before);
+  rlimit unlimited = before;
+  unlimited.rlim_cur = RLIM_INFINITY;
+  if (setrlimit(RLIMIT_STACK, &unlimited) != 0) {
+    GTEST_SKIP() << "the stack cannot be unlimited here";
+  }
+  ChildProcess child(TestChild());
+  const auto result = Do(child, RunsOut(RunOut::kStack));
+  setrlimit(RLIMIT_STACK, &before);
+  ASSERT_TRUE(result.ok()) << result.status();
+  const v1::ErrorDetail& error = result->result().error();
+  EXPECT_EQ(error.reason(), "STAGE_OUT_OF_STACK");
+  EXPECT_EQ(error.limit(), "");
+  EXPECT_EQ(error.fix().find("ulimit"), std::string::npos) << error.fix();
+}
 
 TEST(ChildProcessTest, CancelKillsAtOnce) {
   ChildProcess child(TestChild());

@@ -1,0 +1,145 @@
+#include "cache/partial_upload.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::cache {
+namespace {
+
+class UploadImpl : public Upload {
+ public:
+  UploadImpl(FileSystem& files, BlobStore& blobs,
+             std::shared_ptr<PartialUpload> partial, uint64_t owner,
+             int64_t committed, Clock& clock, std::function<bool()> release)
+      : files_(files),
+        blobs_(blobs),
+        partial_(std::move(partial)),
+        owner_(owner),
+        committed_(committed),
+        clock_(clock),
+        release_(std::move(release)) {}
+
+  ~UploadImpl() override {
+    std::lock_guard lock(partial_->mutex);
+    if (partial_->owner == owner_) partial_->Settle();
+  }
+
+  int64_t committed_bytes() const override { return committed_; }
+
+  absl::Status Append(std::string bytes) override {
+    std::lock_guard lock(partial_->mutex);
+    PartialUpload& partial = *partial_;
+    EK_RETURN_IF_ERROR(CheckHeld(partial));
+    const auto size = static_cast<int64_t>(bytes.size());
+    if (size > partial.digest.size_bytes - committed_) {
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.fault = Fault::kUser,
+           .reason = "UPLOAD_TOO_LONG",
+           .what = "more bytes were sent than the digest announces",
+           .where = partial.digest.ToString(),
+           .limit = absl::StrCat(partial.digest.size_bytes, " bytes"),
+           .fix = "send exactly the announced bytes"});
+    }
+    EK_RETURN_IF_ERROR(Check(partial.appender->Append(std::move(bytes))));
+    committed_ += size;
+    partial.received_bytes = committed_;
+    partial.Touch(clock_);
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() override {
+    std::lock_guard lock(partial_->mutex);
+    PartialUpload& partial = *partial_;
+    EK_RETURN_IF_ERROR(CheckHeld(partial));
+    if (committed_ < partial.digest.size_bytes) {
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.fault = Fault::kUser,
+           .reason = "UPLOAD_INCOMPLETE",
+           .what = "finish_write came before the last byte",
+           .where = partial.digest.ToString(),
+           .limit = absl::StrCat(committed_, " bytes received"),
+           .need = absl::StrCat(partial.digest.size_bytes, " bytes"),
+           .fix = "continue at the committed size"});
+    }
+    EK_RETURN_IF_ERROR(Check(partial.appender->Drain()));
+    EK_RETURN_IF_ERROR(partial.file->Sync());
+    EK_RETURN_IF_ERROR(partial.file->Close());
+    partial.file.reset();
+    // From here on the path is this stream's; until then the upload may have
+    // been dropped, and the path may be that of another one.
+    if (!release_()) return UploadExpired(partial.digest);
+    partial.over = true;
+    if (const Digest actual = partial.hash.Finish(); actual != partial.digest) {
+      files_.Remove(partial.path).IgnoreError();
+      return MakeError(
+          absl::StatusCode::kInvalidArgument,
+          {.fault = Fault::kUser,
+           .reason = "DIGEST_MISMATCH",
+           .what = "the uploaded bytes are not what their digest says",
+           .where = partial.digest.ToString(),
+           .need = absl::StrCat("the bytes have ", actual.ToString()),
+           .fix = "upload the bytes that were hashed, under a new id"});
+    }
+    return blobs_.Adopt(partial.digest, partial.path);
+  }
+
+ private:
+  absl::Status CheckHeld(const PartialUpload& partial) const {
+    if (partial.dropped) return UploadExpired(partial.digest);
+    if (partial.owner != owner_ || partial.over) {
+      return UploadTakenOver(partial.digest);
+    }
+    return absl::OkStatus();
+  }
+
+  // After a failure this stream is over; another may go on.
+  absl::Status Check(const absl::Status& status) {
+    if (status.ok()) return status;
+    partial_->Settle();
+    partial_->owner = 0;
+    return status;
+  }
+
+  FileSystem& files_;
+  BlobStore& blobs_;
+  const std::shared_ptr<PartialUpload> partial_;
+  const uint64_t owner_;
+  int64_t committed_;
+  Clock& clock_;
+  const std::function<bool()> release_;
+};
+
+}  // namespace
+
+absl::Status UploadTakenOver(const Digest& digest) {
+  return MakeError(absl::StatusCode::kAborted,
+                   {.fault = Fault::kUser,
+                    .reason = "UPLOAD_TAKEN_OVER",
+                    .what = "another stream continued this upload",
+                    .where = digest.ToString()});
+}
+
+absl::Status UploadExpired(const Digest& digest) {
+  return MakeError(absl::StatusCode::kAborted,
+                   {.fault = Fault::kUser,
+                    .reason = "UPLOAD_EXPIRED",
+                    .what = "the upload was idle for too long and gave way "
+                            "to others",
+                    .where = digest.ToString(),
+                    .fix = "start it again"});
+}
+
+std::unique_ptr<Upload> NewUpload(FileSystem& files, BlobStore& blobs,
+                                  std::shared_ptr<PartialUpload> partial,
+                                  uint64_t owner, int64_t committed,
+                                  Clock& clock, std::function<bool()> release) {
+  return std::make_unique<UploadImpl>(files, blobs, std::move(partial), owner,
+                                      committed, clock, std::move(release));
+}
+
+}  // namespace edgekiln::cache

@@ -1,0 +1,73 @@
+#ifndef EK_CACHE_PARTIAL_UPLOAD_H_
+#define EK_CACHE_PARTIAL_UPLOAD_H_
+
+// An upload between its first byte and its last: what the store knows of it,
+// and the stream that writes it.
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/clock.h"
+#include "base/digest.h"
+#include "base/file.h"
+#include "cache/background_appender.h"
+#include "cache/blob_store.h"
+#include "cache/upload_store.h"
+
+namespace edgekiln::cache {
+
+// What is known of one upload. The mutex is held while a stream waits for its
+// appender: only streams of this very upload wait for it.
+struct PartialUpload {
+  void Touch(Clock& clock) {
+    last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
+  }
+
+  std::atomic<int64_t> received_bytes{0};
+  std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
+  std::atomic<bool> dropped{false};      // Its file has been removed.
+  std::mutex mutex;
+  // All guarded by mutex.
+  std::string path;
+  Digest digest;
+  uint64_t owner = 0;  // The handle that may write.
+  bool loaded = false;
+  bool over = false;
+  // These two belong to the appender until it is drained. The file is open
+  // only while a stream holds the upload.
+  Sha256 hash;
+  std::unique_ptr<WritableFile> file;
+  // While a stream holds the upload.
+  std::unique_ptr<BackgroundAppender> appender;
+
+  // Ends the last stream's writing. How much of a failed write reached the
+  // file is unknown: the next stream looks.
+  void Settle() {
+    if (appender == nullptr) return;
+    if (!appender->Drain().ok()) loaded = false;
+    appender.reset();
+    file.reset();
+  }
+};
+
+// ABORTED: why a stream may write no more.
+absl::Status UploadTakenOver(const Digest& digest);
+absl::Status UploadExpired(const Digest& digest);
+
+// A stream that holds `partial` as `owner` and goes on at `committed`. Before
+// the file becomes a blob, `release` takes the upload from the store, so that
+// nothing removes the file any more; it returns false if that has happened. The
+// references must outlive the stream.
+std::unique_ptr<Upload> NewUpload(FileSystem& files, BlobStore& blobs,
+                                  std::shared_ptr<PartialUpload> partial,
+                                  uint64_t owner, int64_t committed,
+                                  Clock& clock, std::function<bool()> release);
+
+}  // namespace edgekiln::cache
+
+#endif  // EK_CACHE_PARTIAL_UPLOAD_H_
