@@ -127,22 +127,31 @@ class UploadImpl : public Upload {
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
     partial.over = true;
+    const absl::Status stored = Store(partial);
+    // Not earlier: whoever begins again under the same id would find the file
+    // while it goes.
     forget_();
-    if (const Digest actual = partial.hash.Finish(); actual != partial.digest) {
-      files_.Remove(partial.path).IgnoreError();
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "DIGEST_MISMATCH",
-           .what = "the uploaded bytes are not what their digest says",
-           .where = partial.digest.ToString(),
-           .need = absl::StrCat("the bytes have ", actual.ToString()),
-           .fix = "upload the bytes that were hashed, under a new id"});
-    }
-    return blobs_.Adopt(partial.digest, partial.path);
+    return stored;
   }
 
  private:
+  // The complete file becomes a blob, or is removed.
+  absl::Status Store(Partial& partial) {
+    const Digest actual = partial.hash.Finish();
+    if (actual == partial.digest) {
+      return blobs_.Adopt(partial.digest, partial.path);
+    }
+    files_.Remove(partial.path).IgnoreError();
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "DIGEST_MISMATCH",
+         .what = "the uploaded bytes are not what their digest says",
+         .where = partial.digest.ToString(),
+         .need = absl::StrCat("the bytes have ", actual.ToString()),
+         .fix = "upload the bytes that were hashed, under a new id"});
+  }
+
   absl::Status CheckHeld(const Partial& partial) const {
     if (partial.dropped) {
       return MakeError(absl::StatusCode::kAborted,
