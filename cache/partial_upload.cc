@@ -13,14 +13,14 @@ class UploadImpl : public Upload {
  public:
   UploadImpl(FileSystem& files, BlobStore& blobs,
              std::shared_ptr<PartialUpload> partial, uint64_t owner,
-             int64_t committed, Clock& clock, std::function<bool()> release)
+             int64_t committed, Clock& clock, UploadEnd end)
       : files_(files),
         blobs_(blobs),
         partial_(std::move(partial)),
         owner_(owner),
         committed_(committed),
         clock_(clock),
-        release_(std::move(release)) {}
+        end_(std::move(end)) {}
 
   ~UploadImpl() override {
     std::lock_guard lock(partial_->mutex);
@@ -70,25 +70,33 @@ class UploadImpl : public Upload {
     EK_RETURN_IF_ERROR(partial.file->Sync());
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
-    // From here on the path is this stream's; until then the upload may have
-    // been dropped, and the path may be that of another one.
-    if (!release_()) return UploadExpired(partial.digest);
+    // Until here the upload may have been dropped, and the path be that of
+    // another one.
+    if (!end_.claim()) return UploadExpired(partial.digest);
     partial.over = true;
-    if (const Digest actual = partial.hash.Finish(); actual != partial.digest) {
-      files_.Remove(partial.path).IgnoreError();
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "DIGEST_MISMATCH",
-           .what = "the uploaded bytes are not what their digest says",
-           .where = partial.digest.ToString(),
-           .need = absl::StrCat("the bytes have ", actual.ToString()),
-           .fix = "upload the bytes that were hashed, under a new id"});
-    }
-    return blobs_.Adopt(partial.digest, partial.path);
+    const absl::Status stored = Store(partial);
+    end_.forget();
+    return stored;
   }
 
  private:
+  // The complete file becomes a blob, or is removed.
+  absl::Status Store(PartialUpload& partial) {
+    const Digest actual = partial.hash.Finish();
+    if (actual == partial.digest) {
+      return blobs_.Adopt(partial.digest, partial.path);
+    }
+    files_.Remove(partial.path).IgnoreError();
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "DIGEST_MISMATCH",
+         .what = "the uploaded bytes are not what their digest says",
+         .where = partial.digest.ToString(),
+         .need = absl::StrCat("the bytes have ", actual.ToString()),
+         .fix = "upload the bytes that were hashed, under a new id"});
+  }
+
   absl::Status CheckHeld(const PartialUpload& partial) const {
     if (partial.dropped) return UploadExpired(partial.digest);
     if (partial.owner != owner_ || partial.over) {
@@ -111,7 +119,7 @@ class UploadImpl : public Upload {
   const uint64_t owner_;
   int64_t committed_;
   Clock& clock_;
-  const std::function<bool()> release_;
+  const UploadEnd end_;
 };
 
 }  // namespace
@@ -137,9 +145,9 @@ absl::Status UploadExpired(const Digest& digest) {
 std::unique_ptr<Upload> NewUpload(FileSystem& files, BlobStore& blobs,
                                   std::shared_ptr<PartialUpload> partial,
                                   uint64_t owner, int64_t committed,
-                                  Clock& clock, std::function<bool()> release) {
+                                  Clock& clock, UploadEnd end) {
   return std::make_unique<UploadImpl>(files, blobs, std::move(partial), owner,
-                                      committed, clock, std::move(release));
+                                      committed, clock, std::move(end));
 }
 
 }  // namespace edgekiln::cache

@@ -31,6 +31,7 @@ struct PartialUpload {
   std::atomic<int64_t> received_bytes{0};
   std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
   std::atomic<bool> dropped{false};      // Its file has been removed.
+  std::atomic<bool> claimed{false};      // Its file becomes a blob.
   std::mutex mutex;
   // All guarded by mutex.
   std::string path;
@@ -59,14 +60,19 @@ struct PartialUpload {
 absl::Status UploadTakenOver(const Digest& digest);
 absl::Status UploadExpired(const Digest& digest);
 
-// A stream that holds `partial` as `owner` and goes on at `committed`. Before
-// the file becomes a blob, `release` takes the upload from the store, so that
-// nothing removes the file any more; it returns false if that has happened. The
+// What the end of an upload does in the store, which must not remove the file
+// while it becomes a blob, nor give it to another stream.
+struct UploadEnd {
+  std::function<bool()> claim;   // False if the file has been removed.
+  std::function<void()> forget;  // The file is gone.
+};
+
+// A stream that holds `partial` as `owner` and goes on at `committed`. The
 // references must outlive the stream.
 std::unique_ptr<Upload> NewUpload(FileSystem& files, BlobStore& blobs,
                                   std::shared_ptr<PartialUpload> partial,
                                   uint64_t owner, int64_t committed,
-                                  Clock& clock, std::function<bool()> release);
+                                  Clock& clock, UploadEnd end);
 
 }  // namespace edgekiln::cache
 

@@ -81,7 +81,9 @@ class UploadStoreImpl : public UploadStore {
     return NewUpload(
         files_, blobs_, partial, partial->owner, partial->hash.size_bytes(),
         clock_,
-        [this, name, state = partial.get()] { return Release(name, *state); });
+        UploadEnd{
+            .claim = [this, state = partial.get()] { return Claim(*state); },
+            .forget = [this, name] { Forget(name); }});
   }
 
   absl::StatusOr<int64_t> CommittedBytes(const std::string& id,
@@ -201,7 +203,7 @@ class UploadStoreImpl : public UploadStore {
     const int64_t until = absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
     for (const auto& [name, entry] : entries_) {
       const int64_t used = entry.partial->last_used_ns;
-      if (used < until) old.emplace_back(used, name);
+      if (used < until && !entry.partial->claimed) old.emplace_back(used, name);
     }
     std::sort(old.begin(), old.end());
     if (old.size() > most) old.resize(most);
@@ -219,16 +221,18 @@ class UploadStoreImpl : public UploadStore {
     return it == entries_.end() ? nullptr : it->second.partial;
   }
 
-  // Forgets the upload, so that nothing removes its file any more. False if it
-  // has been dropped.
-  bool Release(const std::string& name, const PartialUpload& partial) {
+  // Nothing removes its file from here on, and nobody else gets it before
+  // Forget(). False if it has been dropped.
+  bool Claim(PartialUpload& partial) {
     std::lock_guard lock(mutex_);
-    const auto it = entries_.find(name);
-    if (it == entries_.end() || it->second.partial.get() != &partial) {
-      return false;
-    }
-    entries_.erase(it);
+    if (partial.dropped) return false;
+    partial.claimed = true;
     return true;
+  }
+
+  void Forget(const std::string& name) {
+    std::lock_guard lock(mutex_);
+    entries_.erase(name);
   }
 
   // Brings hash and file handle up to what the file holds. Wants the mutex of

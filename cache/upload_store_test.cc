@@ -1,7 +1,12 @@
 #include "cache/upload_store.h"
 
+#include <chrono>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -278,6 +283,52 @@ TEST_F(UploadStoreTest, OnlyHeldUploadsKeepTheirFileOpen) {
   const auto held = Resume("id7");
   EXPECT_EQ(held->committed_bytes(), 1);
   EXPECT_EQ(files_.open_files(), 1);
+}
+
+class HookedFileSystem : public CrashingFileSystem {
+ public:
+  // Called once, before the next file is renamed.
+  std::function<void()> before_rename;
+
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    if (const auto hook = std::exchange(before_rename, nullptr)) hook();
+    return CrashingFileSystem::Rename(from, to);
+  }
+};
+
+// Else it would continue a file that goes, and might store an empty one.
+TEST(UploadStoreRaceTest, NobodyContinuesWhatIsBecomingABlob) {
+  const std::string bytes = "0123456789";
+  const Digest digest = DigestOf(bytes);
+  HookedFileSystem files;
+  FakeClock clock;
+  const auto space = NewDiskSpace("/u", 0, [] { return 1 << 30; });
+  const auto blobs = *OpenDiskBlobStore(files, "/s");
+  const auto uploads = *OpenUploadStore(files, "/u", *blobs, *space, {}, clock);
+  const auto upload = *uploads->Resume("id", digest);
+  ASSERT_TRUE(upload->Append(bytes).ok());
+  absl::StatusOr<std::unique_ptr<Upload>> second;
+  std::thread other;
+  files.before_rename = [&] {
+    std::promise<void> resumed;
+    std::future<void> done = resumed.get_future();
+    other = std::thread(
+        [&second, &uploads, &digest, resumed = std::move(resumed)]() mutable {
+          second = uploads->Resume("id", digest);
+          resumed.set_value();
+        });
+    // It waits for us, or is wrong by then.
+    done.wait_for(std::chrono::milliseconds(100));
+  };
+  EXPECT_TRUE(upload->Finish().ok());
+  ASSERT_TRUE(other.joinable());
+  other.join();
+  if (second.ok()) {
+    EXPECT_EQ((*second)->committed_bytes(), 0);
+  } else {
+    EXPECT_TRUE(absl::IsAborted(second.status())) << second.status();
+  }
+  EXPECT_EQ(*blobs->Get(digest), bytes);
 }
 
 }  // namespace
