@@ -187,23 +187,21 @@ class FitChecker {
 
 }  // namespace
 
-absl::Status CheckFits(const Graph& deployed,
-                       const v1::Capabilities& capabilities,
+absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
                        const v1::Machine& machine) {
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
   // Real numbers at inputs and outputs take more than the integers they stand
   // for: what holds of those holds of either form.
-  Graph integer = deployed;  // Constants stay shared.
-  UseIntegerPorts(integer);
-  std::vector<int32_t> engines = EnginesOf(integer, capabilities);
+  UseIntegerPorts(deployed);
+  std::vector<int32_t> engines = EnginesOf(deployed, capabilities);
   for (size_t i = 0; i < engines.size(); ++i) {
-    const Op& op = integer.ops[i];
+    const Op& op = deployed.ops[i];
     if (op.attributes.conv2d().groups() > 1) engines[i] = kUndecided;
     if (engines[i] >= machine.engines_size()) {
       return absl::InternalError("capabilities and machine of two targets");
     }
   }
-  const FitChecker checker(integer, engines, machine, memories);
+  const FitChecker checker(deployed, engines, machine, memories);
   EK_RETURN_IF_ERROR(checker.CheckSram());
   EK_RETURN_IF_ERROR(checker.CheckRam());
   return checker.CheckFlash();

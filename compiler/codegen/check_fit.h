@@ -17,8 +17,7 @@ namespace edgekiln::compiler {
 // tensors, and whatever calibration finds. (One exception: a layer whose
 // activations reach 1e30 stays float, on the host, where no SRAM limits it.)
 // What is accepted may still turn out not to fit.
-absl::Status CheckFits(const Graph& deployed,
-                       const v1::Capabilities& capabilities,
+absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
                        const v1::Machine& machine);
 
 }  // namespace edgekiln::compiler

@@ -19,6 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "base/digest.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "google/protobuf/arena.h"
 #include "server/worker/warm_cache.h"
 
 namespace edgekiln::server {
@@ -69,6 +70,23 @@ class StageInputs {
     if (!bytes.ok()) return bytes.status();
     return ParseBytes<Message>(role, *bytes);
   }
+  // The same of a message of many parts, which are made and dropped at once.
+  template <typename Message>
+  absl::StatusOr<std::shared_ptr<const Message>> ParseLarge(
+      absl::string_view role) const {
+    const absl::StatusOr<absl::string_view> bytes = One(role);
+    if (!bytes.ok()) return bytes.status();
+    google::protobuf::ArenaOptions options;
+    options.max_block_size = size_t{1} << 16;
+    auto arena = std::make_shared<google::protobuf::Arena>(options);
+    auto* const message =
+        google::protobuf::Arena::CreateMessage<Message>(arena.get());
+    if (!message->ParseFromArray(bytes->data(),
+                                 static_cast<int>(bytes->size()))) {
+      return DoesNotParse(role);
+    }
+    return std::shared_ptr<const Message>(std::move(arena), message);
+  }
   template <typename Message>
   absl::StatusOr<std::vector<Message>> ParseAll(absl::string_view role) const {
     const absl::StatusOr<std::vector<absl::string_view>> all = All(role);
@@ -116,10 +134,13 @@ class StageInputs {
                                             absl::string_view bytes) {
     Message message;
     if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-      return absl::InternalError(
-          absl::StrCat("stage input '", role, "' does not parse"));
+      return DoesNotParse(role);
     }
     return message;
+  }
+  static absl::Status DoesNotParse(absl::string_view role) {
+    return absl::InternalError(
+        absl::StrCat("stage input '", role, "' does not parse"));
   }
   // Adds role and digests of all blobs with that role to `key`, and their sizes
   // to `bytes`.

@@ -17,7 +17,7 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                                       const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
-  EK_ASSIGN_OR_RETURN(const v1::Graph graph, inputs.Parse<v1::Graph>("graph"));
+  EK_ASSIGN_OR_RETURN(const auto graph, inputs.ParseLarge<v1::Graph>("graph"));
   EK_ASSIGN_OR_RETURN(const absl::string_view constants,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
@@ -28,7 +28,7 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                       inputs.One("machine"));
   EK_ASSIGN_OR_RETURN(
       std::vector<compiler::BundleFile> files,
-      compiler::BundleFiles(program, graph, constants, machine,
+      compiler::BundleFiles(program, *graph, constants, machine,
                             {.model_name = options.model_name(),
                              .target_name = options.target_name(),
                              .model = DigestOf(model),

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "base/status_macros.h"
 #include "compiler/codegen/check_fit.h"
 #include "compiler/ir/graph_outline.h"
@@ -10,9 +12,9 @@ namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions&,
                                         const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const v1::Graph outline,
-                      inputs.Parse<v1::Graph>("outline"));
-  const auto graph = compiler::GraphFromOutline(outline);
+  EK_ASSIGN_OR_RETURN(const auto outline,
+                      inputs.ParseLarge<v1::Graph>("outline"));
+  auto graph = compiler::GraphFromOutline(*outline);
   if (!graph.ok()) return absl::InternalError(graph.status().message());
   EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
                       inputs.Parse<v1::Capabilities>("capabilities"));
@@ -20,9 +22,9 @@ absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions&,
                       inputs.Parse<v1::Machine>("machine"));
   absl::Status fits;
   if (IsQuantized(*graph)) {
-    fits = compiler::CheckFits(*graph, capabilities, machine);
-  } else if (const auto form = compiler::QuantizedForm(*graph); form.ok()) {
-    fits = compiler::CheckFits(*form, capabilities, machine);
+    fits = compiler::CheckFits(*std::move(graph), capabilities, machine);
+  } else if (auto form = compiler::QuantizedForm(*graph); form.ok()) {
+    fits = compiler::CheckFits(*std::move(form), capabilities, machine);
   }  // Else quantizing will say what is wrong with it.
   EK_RETURN_IF_ERROR(fits, "before compiling");
   return StageOutput();

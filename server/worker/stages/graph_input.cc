@@ -20,9 +20,9 @@ absl::StatusOr<Graph> GraphOf(const v1::Graph& stored) {
 absl::StatusOr<std::shared_ptr<const Graph>> GraphInput(
     const StageInputs& inputs) {
   const auto read = [&]() -> absl::StatusOr<std::shared_ptr<Graph>> {
-    EK_ASSIGN_OR_RETURN(const v1::Graph proto,
-                        inputs.Parse<v1::Graph>("graph"));
-    EK_ASSIGN_OR_RETURN(Graph graph, GraphOf(proto));
+    EK_ASSIGN_OR_RETURN(const auto stored,
+                        inputs.ParseLarge<v1::Graph>("graph"));
+    EK_ASSIGN_OR_RETURN(Graph graph, GraphOf(*stored));
     return std::make_shared<Graph>(std::move(graph));
   };
   return inputs.Prepared<Graph>({"graph"}, "", read);

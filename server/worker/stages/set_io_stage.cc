@@ -22,10 +22,10 @@ bool HasConversions(const v1::Graph& graph) {
 
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(const v1::Graph stored, inputs.Parse<v1::Graph>("graph"));
+  EK_ASSIGN_OR_RETURN(const auto stored, inputs.ParseLarge<v1::Graph>("graph"));
   StageOutput output;
-  if (HasConversions(stored)) {
-    EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphOf(stored));
+  if (HasConversions(*stored)) {
+    EK_ASSIGN_OR_RETURN(compiler::Graph graph, GraphOf(*stored));
     if (compiler::SetIoForm(options.io(), graph)) {
       EK_RETURN_IF_ERROR(compiler::VerifyGraph(graph), "inputs and outputs");
       output.Add("graph", compiler::GraphToProto(graph));
