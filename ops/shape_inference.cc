@@ -12,13 +12,6 @@
 
 namespace edgekiln::ops {
 
-absl::string_view OpKind(const v1::OpAttributes& attributes) {
-  if (attributes.op_case() == v1::OpAttributes::OP_NOT_SET) return "";
-  return v1::OpAttributes::descriptor()
-      ->FindFieldByNumber(attributes.op_case())
-      ->name();
-}
-
 int64_t WindowOutputExtent(int64_t in, int64_t kernel, int64_t stride,
                            int64_t dilation, int64_t pad_before,
                            int64_t pad_after) {
