@@ -218,6 +218,26 @@ uint64_t Magnitude(int64_t value) {
                    : static_cast<uint64_t>(value);
 }
 
+// Files are edited by hand and damaged: against such numbers no limit is ever
+// broken, and their differences overflow.
+bool IsPossible(const v1::Report& report) {
+  const v1::Report::Memory& memory = report.memory();
+  const v1::Report::Totals& totals = report.totals();
+  int64_t least = std::min({totals.cycles(), totals.cycles_other_io(),
+                            totals.macs(), totals.dma_bytes_read(),
+                            totals.dma_bytes_written(), memory.flash_bytes(),
+                            memory.ram_bytes(), memory.sram_peak_bytes()});
+  for (const auto& use : memory.memories()) {
+    least = std::min(least, use.used_bytes());
+  }
+  for (const auto& layer : report.layers()) {
+    least = std::min({least, layer.cycles(), layer.sram_bytes()});
+  }
+  // NaN is in no range.
+  const double accuracy = report.accuracy().value();
+  return least >= 0 && accuracy >= 0 && accuracy <= 1;
+}
+
 absl::Status NotAReport(absl::string_view source, std::string why) {
   return UsageError(absl::StrCat("'", source, "' holds no report: ", why),
                     source, "what `edgekiln profile --json` prints",
@@ -271,6 +291,11 @@ absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,
     if (report.layers_size() == 0 && !report.has_totals() &&
         !report.has_error()) {
       return NotAReport(source, "it has neither layers nor totals");
+    }
+    if (!IsPossible(report)) {
+      return NotAReport(source,
+                        "it has a count below 0, or an accuracy that "
+                        "is not 0 to 1");
     }
     reports.push_back(std::move(report));
   }

@@ -231,7 +231,12 @@ TEST(ReportDiffTest, RefusesWhatIsNoReport) {
   for (const std::string json :
        {"", "[]", "{}", "null", "7", "{\"layers\": 3}", "{\"layers\": [",
         "[{}]", "not json", "{\"totals\": {\"cycles\": \"many\"}}", "]}",
-        "{}]}"}) {
+        "{}]}", "{\"totals\": {\"cycles\": \"-9223372036854775808\"}}",
+        "{\"totals\": {}, \"memory\": {\"ramBytes\": -1}}",
+        "{\"totals\": {}, \"memory\": {\"memories\": [{\"usedBytes\": -1}]}}",
+        "{\"layers\": [{\"cycles\": -1}]}",
+        "{\"totals\": {}, \"accuracy\": {\"value\": \"NaN\"}}",
+        "{\"totals\": {}, \"accuracy\": {\"value\": 1.5}}"}) {
     const auto reports = ParseReports(json, "file.json");
     ASSERT_FALSE(reports.ok()) << json;
     EXPECT_EQ(ExitCodeFor(reports.status()), ExitCode::kUsage) << json;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -99,11 +100,11 @@ class FitChecker {
     const auto add = [&](int64_t bytes) {
       need += std::min(bytes, kMaxBytes - need);
     };
+    for (const auto& [weights, bytes] : TableBytes()) add(bytes);
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       // Moves no bytes, so that constants behind it are its readers'.
       if (IsReshape(op)) continue;
-      if (engines_[i] >= 0) add(TableBytes(op));
       for (size_t n = 0; n < op.inputs.size(); ++n) {
         if (op.inputs[n] == kNoTensor || !IsConstant(op.inputs[n])) continue;
         // An engine has a table in place of the bias.
@@ -131,13 +132,23 @@ class FitChecker {
     return graph_.tensors[storage_[tensor]].is_constant();
   }
 
-  // Of the entries that an engine has for each channel in place of the bias;
-  // not more than the weights would grow if the op stayed float after all.
-  int64_t TableBytes(const Op& op) const {
-    if (op.inputs.size() < 2 || !IsConstant(op.inputs[1])) return 0;
-    const int64_t channels = graph_.tensors[op.outputs[0]].shape.back();
-    const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
-    return std::min(channels * dla::kTableEntryBytes, 3 * weights);
+  // Of the entries that engines have for each channel in place of the biases,
+  // by weights; not more than these would grow if what reads them stayed float
+  // after all.
+  std::map<TensorId, int64_t> TableBytes() const {
+    std::map<TensorId, int64_t> tables;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      const Op& op = graph_.ops[i];
+      if (engines_[i] < 0 || op.inputs.size() < 2 ||
+          !IsConstant(op.inputs[1])) {
+        continue;
+      }
+      const int64_t channels = graph_.tensors[op.outputs[0]].shape.back();
+      const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
+      int64_t& bytes = tables[storage_[op.inputs[1]]];
+      bytes = std::min(bytes + channels * dla::kTableEntryBytes, 3 * weights);
+    }
+    return tables;
   }
 
   int64_t ScratchpadBytes(int32_t engine) const {

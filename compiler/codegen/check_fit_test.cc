@@ -118,6 +118,17 @@ return %y
 return %z
 )",
      4, 8, "'c' (4 bytes)", "'x' (4 bytes), 'y' (4 bytes)"},
+    // Should a mask keep both float, the weights lie in flash once, as 16
+    // bytes.
+    {"SharedWeights",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [1, 1, 1, 1]
+%h : float32[1,2] = fully_connected(%x, %w) id a
+%y : float32[1,2] = fully_connected(%h, %w) id b
+return %y
+)",
+     16, 2, "'w.int' (4 bytes)", "'x' (2 bytes)"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, CheckFitTest, testing::ValuesIn(kCases),

@@ -61,9 +61,15 @@ absl::StatusOr<std::vector<double>> ReadFactors(const NpzFile& file,
   return factors;
 }
 
+// What no int64 holds becomes the largest.
 int64_t IntegerValue(const NpyArray& array, int64_t index) {
   if (array.type == NpyType::kInt64) {
     return LoadAs<int64_t>(array.data.data() + index * 8);
+  }
+  if (array.type == NpyType::kUint64) {
+    constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
+    const auto value = LoadAs<uint64_t>(array.data.data() + index * 8);
+    return static_cast<int64_t>(std::min(value, kMax));
   }
   return static_cast<int64_t>(NpyValue(array, index));
 }

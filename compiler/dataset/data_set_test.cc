@@ -334,6 +334,16 @@ TEST(DataSetErrorTest, SaysWhatBothReadingsAre) {
   EXPECT_NE(detail->fix.find("add --input 'y:scale=1'"), std::string::npos);
 }
 
+TEST(DataSetErrorTest, LabelsBeyondInt64StayLarge) {
+  const std::string npz =
+      Npz({{"x", Bytes({1, 1}, "a")},
+           {"y", {NpyType::kUint64, {1}, std::string(8, '\xff')}}});
+  const auto set = LoadDataSet({npz}, {.input_names = {"in"}});
+  const auto detail = GetErrorDetail(set.status());
+  ASSERT_TRUE(detail.has_value()) << set.status();
+  EXPECT_EQ(detail->what, "label 9223372036854775807 of sample 0");
+}
+
 TEST(DataSetErrorTest, ASampleWithoutItsAxisIsRecognized) {
   const std::string npz = Npz({{"x", Bytes({2, 3}, "abcdef")}});
   const auto set =

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -387,20 +388,30 @@ class Quantizer {
     return absl::OkStatus();
   }
 
+  // Ops with the same weights share their form: should a mask keep them all
+  // float, they have one constant, too.
   void SetWeightForm(const Tensor& weights, int axis, const Tensor* bias,
                      Op& quantized) {
     const auto channels = static_cast<size_t>(weights.shape[axis]);
     Quantization scales = {.scale = std::vector<float>(channels, 1.0f / 128),
                            .zero_point = std::vector<int32_t>(channels, 0),
                            .axis = axis};
-    quantized.inputs[1] =
-        AddConstant(weights, v1::INT8, scales,
-                    FormOf(weights.data, weights.num_elements()));
+    quantized.inputs[1] = ConstantForm(weights, v1::INT8, scales, 1);
     if (bias == nullptr) return;
     scales.axis = 0;
-    quantized.inputs[2] =
-        AddConstant(*bias, v1::INT32, std::move(scales),
-                    FormOf(bias->data, 4 * bias->num_elements()));
+    quantized.inputs[2] = ConstantForm(*bias, v1::INT32, std::move(scales), 4);
+  }
+
+  TensorId ConstantForm(const Tensor& source, v1::ElementType type,
+                        Quantization scales, int64_t element_bytes) {
+    const auto [form, is_new] =
+        forms_.try_emplace({source.name, type, scales.axis}, kNoTensor);
+    if (is_new) {
+      form->second = AddConstant(
+          source, type, std::move(scales),
+          FormOf(source.data, element_bytes * source.num_elements()));
+    }
+    return form->second;
   }
 
   TensorId AddConstant(const Tensor& like, v1::ElementType type,
@@ -424,6 +435,8 @@ class Quantizer {
       statistics_;
   std::map<TensorId, Quantization> quantization_;  // By group.
   std::map<TensorId, TensorId> quantized_;  // Float tensor -> int8 tensor.
+  // By float tensor, type and axis; of weights and biases.
+  std::map<std::tuple<std::string, v1::ElementType, int32_t>, TensorId> forms_;
   Graph result_;
 };
 

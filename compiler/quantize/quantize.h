@@ -30,7 +30,8 @@ absl::StatusOr<Graph> QuantizeGraph(
 // constants of the right size whose bytes mean nothing. They are borrowed from
 // `float_graph`, which must outlive the result; no weight is read. Where
 // constants or the calibration data hold what no scale spans (masks),
-// QuantizeGraph leaves more ops float.
+// QuantizeGraph leaves more ops float. Ops that share weights or a bias still
+// do here, as they would then.
 absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph);
 
 }  // namespace edgekiln::compiler

@@ -37,8 +37,8 @@ void PrepareDiskReserve(const std::string& state_folder, int64_t bytes,
   if (!free.ok() || bytes <= 0) return;
   if (*free < bytes) {
     log.Warning("the disk of ", state_folder, " has ", *free,
-                " bytes free: jobs and uploads are refused until there are ",
-                bytes, "; what is finished can be read");
+                " bytes free: jobs and uploads are refused until there are "
+                "more; what is finished can be read");
     unlink(path.c_str());
     return;
   }
