@@ -83,9 +83,9 @@ TEST_F(FitTest, ConstantsAreComparedWithFlashBeforeCalibration) {
   const int64_t all = std::atoll(later.need().c_str());
   EXPECT_GT(all, need);
   // With that much it fits, with a byte less it does not.
-  const Outcome fits = cluster().Cli(
-      {"compile", sandbox().Path("net.onnx"), "--target",
-       Chip(sandbox(), "flash", all), "-o", sandbox().Path("out")});
+  const Outcome fits = cluster().Cli({"compile", sandbox().Path("net.onnx"),
+                                      "--target", Chip(sandbox(), "flash", all),
+                                      "-o", sandbox().Path("out")});
   EXPECT_EQ(fits.exit_code, 0) << fits;
   EXPECT_EQ(std::atoll(Fails(Perceptron(), "flash", all - 1).need().c_str()),
             all);
