@@ -74,7 +74,7 @@ class UploadImpl : public Upload {
     // another one.
     if (!end_.claim()) return UploadExpired(partial.digest);
     partial.over = true;
-    const absl::Status stored = Store(partial);
+    absl::Status stored = Store(partial);
     end_.forget();
     return stored;
   }

@@ -332,13 +332,12 @@ bool AllReaders(const v1::Graph& graph, int32_t tensor,
 absl::StatusOr<ConvertedData> SamplesOfNothing(
     const v1::ConvertDataOptions& options, const ModelInputs& inputs) {
   if (!inputs.types.empty()) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.reason = "NO_DATA",
-         .what = "no data to feed the model with",
-         .where = inputs.types[0].name(),
-         .need = "samples for every model input",
-         .fix = "give --data with an array for each input"});
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "NO_DATA",
+                      .what = "no data to feed the model with",
+                      .where = inputs.types[0].name(),
+                      .need = "samples for every model input",
+                      .fix = "give --data with an array for each input"});
   }
   ConvertedData out;
   out.samples = std::max<int64_t>(1, options.limit());

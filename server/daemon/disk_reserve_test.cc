@@ -18,7 +18,8 @@ constexpr int64_t kReserve = 1 << 20;
 class DiskReserveTest : public testing::Test {
  protected:
   DiskReserveTest()
-      : clock_(NewRealClock()), log_(NewStderrLogger(LogLevel::kError, *clock_)) {
+      : clock_(NewRealClock()),
+        log_(NewStderrLogger(LogLevel::kError, *clock_)) {
     std::string folder = testing::TempDir() + "disk_reserve_XXXXXX";
     folder_ = mkdtemp(folder.data());
   }

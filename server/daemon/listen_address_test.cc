@@ -7,7 +7,8 @@ namespace edgekiln::server {
 namespace {
 
 TEST(ListenAddressTest, IsHostAndPortOrASocket) {
-  for (const char* good : {"127.0.0.1:0", "host:65535", "[::1]:80", "unix:/s"}) {
+  for (const char* good :
+       {"127.0.0.1:0", "host:65535", "[::1]:80", "unix:/s"}) {
     EXPECT_TRUE(CheckListenAddress(good).ok()) << good;
   }
   for (const char* bad : {"", "host", "host:", "host:65536", "host:-1", ":x"}) {
@@ -17,9 +18,8 @@ TEST(ListenAddressTest, IsHostAndPortOrASocket) {
 }
 
 TEST(ListenAddressTest, TellsLoopbackFromTheRest) {
-  for (const char* near :
-       {"127.0.0.1:1", "127.9.9.9:1", "localhost:1", "[::1]:1", "unix:/s",
-        "[0:0:0:0:0:0:0:1]:1"}) {
+  for (const char* near : {"127.0.0.1:1", "127.9.9.9:1", "localhost:1",
+                           "[::1]:1", "unix:/s", "[0:0:0:0:0:0:0:1]:1"}) {
     EXPECT_TRUE(IsLoopback(near)) << near;
   }
   for (const char* far :

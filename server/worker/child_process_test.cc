@@ -8,12 +8,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "base/error.h"
 #include "gtest/gtest.h"
 #include "server/proto_convert.h"
@@ -165,7 +167,11 @@ TEST(ChildProcessTest, MemoryIsLimited) {
   EXPECT_EQ(error.limit(), "1024 MiB (edgekiln-worker --memory-limit-mb)");
   // Little more: it took its memory piece by piece.
   int64_t need = 0;
-  ASSERT_EQ(std::sscanf(error.need().c_str(), "at least %ld MiB", &need), 1);
+  absl::string_view text = error.need();
+  ASSERT_TRUE(absl::ConsumePrefix(&text, "at least ") &&
+              absl::ConsumeSuffix(&text, " MiB") &&
+              absl::SimpleAtoi(text, &need))
+      << error.need();
   EXPECT_GT(need, 1024);
   EXPECT_LT(need, 1024 + 128);
   EXPECT_EQ(child.pid(), 0) << "the child must be replaced";

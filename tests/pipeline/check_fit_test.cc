@@ -87,13 +87,15 @@ class CheckFitPipelineTest : public testing::TestWithParam<ModelCase> {
       if (!tight) continue;
       // All but alignment and copies of shared constants.
       SetCapacity(target, "flash", 0);
-      const int64_t least_flash = std::atoll(DetailOf(fits()).need.c_str());
+      const int64_t least_flash =
+          std::strtoll(DetailOf(fits()).need.c_str(), nullptr, 10);
       EXPECT_GE(least_flash, flash * 8 / 10) << flash;
       SetCapacity(target, "flash", flash);
       // Values at ports count as int8, and what is between engine layers may be
       // in SRAM.
       SetCapacity(target, "ram", 0);
-      const int64_t least_ram = std::atoll(DetailOf(fits()).need.c_str());
+      const int64_t least_ram =
+          std::strtoll(DetailOf(fits()).need.c_str(), nullptr, 10);
       EXPECT_GE(least_ram, ram / 20) << ram;
     }
   }
