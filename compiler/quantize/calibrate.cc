@@ -84,11 +84,14 @@ absl::Status Observe(const Graph& graph, absl::string_view bytes,
   for (const float value : values) {
     if (std::isnan(value) || (is_input && std::isinf(value))) {
       return Invalid(
-          absl::StrCat("it takes the value ", value),
+          absl::StrCat("a tensor of the network becomes ",
+                       std::isnan(value) ? "NaN" : "infinite",
+                       " during calibration"),
           absl::StrCat("tensor '", graph.tensors[observed.tensor].name, "'"),
           "finite values",
-          "check the model's weights, the calibration data and its "
-          "input transform");
+          "give real samples with --calibration (random ones are between -1 "
+          "and 1, and a logarithm or square root needs more than that); if "
+          "you did, check them, their --input option and the model's weights");
     }
     if (!observed.any) observed.min = observed.max = value;
     observed.any = true;
