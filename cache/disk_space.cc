@@ -64,8 +64,10 @@ class SpaceCheckingBlobStore : public BlobStore {
     return inner_->OpenReader(digest);
   }
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
-    EK_RETURN_IF_ERROR(
-        space_.Admit(static_cast<int64_t>(bytes.size()), "a blob"));
+    const absl::Status room =
+        space_.Admit(static_cast<int64_t>(bytes.size()), "a blob");
+    // What is there already needs none.
+    if (!room.ok() && !inner_->Contains(digest).value_or(false)) return room;
     return inner_->Put(digest, bytes);
   }
   // The file is on the disk already: a rename takes no room.

@@ -54,6 +54,7 @@ TEST_F(DiskSpaceTest, BlobsAreRefusedAndReadsGoOn) {
   free_ = 0;
   EXPECT_EQ(GetErrorDetail(blobs->Put(DigestOf("more"), "more"))->reason,
             "DISK_FULL");
+  EXPECT_TRUE(blobs->Put(DigestOf(bytes), bytes).ok());
   EXPECT_EQ(*blobs->Get(DigestOf(bytes)), bytes);
   EXPECT_TRUE(*blobs->Contains(DigestOf(bytes)));
   EXPECT_TRUE(blobs->OpenReader(DigestOf(bytes)).ok());

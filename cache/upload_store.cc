@@ -139,6 +139,12 @@ class UploadStoreImpl : public UploadStore {
       const std::string& name, const Digest& digest) {
     std::lock_guard lock(mutex_);
     if (const auto it = entries_.find(name); it != entries_.end()) {
+      // Of an upload that an earlier process began only its file was known.
+      const int64_t more = digest.size_bytes - it->second.announced_bytes;
+      if (more > 0) {
+        EK_RETURN_IF_ERROR(
+            space_.Admit(OutstandingBytes() + more, "an upload"));
+      }
       it->second.announced_bytes = digest.size_bytes;
       it->second.partial->Touch(clock_);
       return it->second.partial;

@@ -275,6 +275,15 @@ TEST_F(UploadStoreTest, AStreamThatExpiresWhileItEndsTakesNoOthersBytes) {
   EXPECT_EQ(*blobs_->Get(digest_), bytes_);
 }
 
+TEST_F(UploadStoreTest, AsksForRoomAgainAfterARestart) {
+  ASSERT_TRUE(Resume("a")->Append("012").ok());
+  Reopen();
+  free_bytes_ = 6;
+  EXPECT_EQ(Refusal("a", bytes_), "DISK_FULL");
+  free_bytes_ = 7;
+  EXPECT_EQ(Refusal("a", bytes_), "");
+}
+
 TEST_F(UploadStoreTest, OnlyHeldUploadsKeepTheirFileOpen) {
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(Resume(absl::StrCat("id", i))->Append("0").ok());

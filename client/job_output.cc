@@ -198,7 +198,9 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   if (!outcome.ok() && job.request().targets_size() < 2) return outcome;
   EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports,
                       FetchReports(job, context));
-  EK_RETURN_IF_ERROR(ApplyGates(context.line.gates, reports));
+  // A limit that names no memory of any target: the reports are there all the
+  // same.
+  const absl::Status applied = ApplyGates(context.line.gates, reports);
   context.progress.Clear();
   if (context.line.json) {
     PrintJson(reports, context);
@@ -206,6 +208,7 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
     PrintText(reports, context);
   }
   EK_RETURN_IF_ERROR(outcome);
+  EK_RETURN_IF_ERROR(applied);
   return CheckGates(reports);
 }
 

@@ -20,13 +20,14 @@ using compiler::onnx_import::TestModel;
 
 constexpr int64_t kWidth = 1024;
 
-// Two float layers of kWidth x kWidth weights.
+// Two float layers of kWidth x kWidth weights each.
 std::string Perceptron() {
-  const std::vector<float> weights(kWidth * kWidth, 0.001f);
+  const std::vector<float> first(kWidth * kWidth, 0.001f);
+  const std::vector<float> second(kWidth * kWidth, 0.002f);
   return TestModel()
       .Input("x", {1, kWidth})
-      .Floats("first", {kWidth, kWidth}, weights)
-      .Floats("second", {kWidth, kWidth}, weights)
+      .Floats("first", {kWidth, kWidth}, first)
+      .Floats("second", {kWidth, kWidth}, second)
       .Output("y")
       .Node("MatMul", {"x", "first"}, {"h"})
       .Node("Relu", {"h"}, {"r"})

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/axes.h"
 #include "compiler/frontend/onnx/converters.h"
@@ -108,10 +109,10 @@ absl::Status ConvertOneHot(const Node& node, Builder& builder) {
   constexpr double kMaxDepth = 1 << 24;
   if (!(given >= 1 && given <= kMaxDepth) ||
       !builder.MayMake(static_cast<int64_t>(given) * 8)) {
-    return node.Unsupported(absl::StrCat("depth ", given),
-                            absl::StrCat("1 to ", kMaxDepth,
-                                         ", and no more than the model's size "
-                                         "allows"),
+    return node.Unsupported(absl::StrFormat("depth %.17g", given),
+                            absl::StrFormat("1 to %.0f, and no more than the "
+                                            "model's size allows",
+                                            kMaxDepth),
                             "replace it by a Gather from an identity matrix");
   }
   const auto depth = static_cast<int64_t>(given);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/axes.h"
 #include "compiler/frontend/onnx/converters.h"
@@ -48,7 +49,7 @@ absl::StatusOr<int64_t> Extent(const Node& node, const Builder& builder,
   if (given >= 1 && given <= kMaxExtent && std::floor(given) == given) {
     return static_cast<int64_t>(given);
   }
-  return node.Unsupported(absl::StrCat(what, " ", given),
+  return node.Unsupported(absl::StrFormat("%s %.17g", what, given),
                           absl::StrCat("1 to ", kMaxExtent),
                           "check what it is computed from");
 }
