@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
@@ -21,6 +22,21 @@ struct Choice {
   std::string reason;
 };
 
+// What the op computes: "sqrt" says more than "unary".
+std::string Computes(const Op& op) {
+  const v1::OpAttributes& attributes = op.attributes;
+  std::string name(op.kind());
+  if (attributes.has_unary()) {
+    name = v1::Unary::Function_Name(attributes.unary().function());
+  } else if (attributes.has_binary()) {
+    name = v1::Binary::Function_Name(attributes.binary().function());
+  } else if (attributes.has_reduce()) {
+    name = absl::StrCat(
+        "reduce ", v1::Reduce::Function_Name(attributes.reduce().function()));
+  }
+  return absl::AsciiStrToLower(name);
+}
+
 Choice ChooseEngine(const Graph& graph, const Op& op,
                     const v1::Capabilities& capabilities) {
   std::string refusals;
@@ -37,7 +53,7 @@ Choice ChooseEngine(const Graph& graph, const Op& op,
     }
   }
   if (!refusals.empty()) return {kHost, refusals};
-  return {kHost, absl::StrCat("no engine of this target has ", op.kind())};
+  return {kHost, absl::StrCat("no engine of this target has ", Computes(op))};
 }
 
 // Whether an engine of the target convolves; none does so in groups.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "base/error.h"
@@ -107,6 +108,28 @@ TEST(PartitionTest, ReasonsSayWhatTheEngineNeeds) {
     const auto partition = PartitionGraph(*graph, engine);
     ASSERT_TRUE(partition.ok()) << partition.status();
     EXPECT_EQ(partition->placements(0).reason(), test.reason);
+  }
+}
+
+TEST(PartitionTest, ReasonsSayWhatTheOpComputes) {
+  const auto graph = ParseGraph(R"(
+%x : float32[4] = input
+%a : float32[4] = unary(%x) {function SQRT} id a
+%b : float32[4] = binary(%a, %x) {function SUB} id b
+%c : float32[] = reduce(%b) {function MAX axes 0} id c
+%d : float32[4] = softmax(%b) {beta 1} id d
+return %c, %d
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const auto partition =
+      PartitionGraph(*graph, PoolingEngine(v1::OpPattern::CONV2D));
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  const char* computes[] = {"sqrt", "sub", "reduce max", "softmax"};
+  for (int i = 0; i < 4; ++i) {
+    const std::string& reason = partition->placements(i).reason();
+    EXPECT_TRUE(absl::StartsWith(
+        reason, absl::StrCat("no engine of this target has ", computes[i])))
+        << reason;
   }
 }
 
