@@ -116,7 +116,7 @@ TEST(PartitionTest, ReasonsSayWhatTheOpComputes) {
 %x : float32[4] = input
 %a : float32[4] = unary(%x) {function SQRT} id a
 %b : float32[4] = binary(%a, %x) {function SUB} id b
-%c : float32[] = reduce(%b) {function MAX axes 0} id c
+%c : float32[] = reduce(%b) {function MAX axes [0]} id c
 %d : float32[4] = softmax(%b) {beta 1} id d
 return %c, %d
 )");
