@@ -14,8 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "compiler/dataset/input_grid.h"
-#include "compiler/dataset/port_conversion.h"
+#include "compiler/dataset/model_inputs.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
@@ -39,22 +38,6 @@ std::vector<v1::Chunk> EmptyChunks(absl::Span<const v1::TensorType> inputs,
 // for element types that samples cannot have.
 std::optional<int64_t> BytesOfSamples(absl::Span<const v1::TensorType> inputs,
                                       int64_t samples);
-
-// The inputs of a model, as the stages that make data need them.
-struct ModelInputs {
-  std::vector<v1::TensorType> types;
-  std::vector<bool>
-      is_nchw;  // The model reads it as NCHW; see sample_layout.h.
-  std::vector<bool> is_nhwc{};  // Surely as NHWC; empty: not known of any.
-  // Zero where the data has no array for it; empty: of none.
-  std::vector<bool> is_state{};
-  // What the values become; empty: as `types` say.
-  std::vector<std::optional<InputGrid>> grids{};
-  // Of inputs that stand for another type of the source model; empty: of none.
-  std::vector<std::optional<PortConversion>> conversions{};
-};
-// Without conversions. `graph` has been verified (GraphFromProto).
-ModelInputs InputsOf(const v1::Graph& graph);
 
 struct ConvertedData {
   std::vector<v1::Chunk> chunks;
