@@ -15,9 +15,9 @@
 #include "cache/stage_result_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/daemon/fake_stages.h"
-#include "server/daemon/stage_group.h"
-#include "server/daemon/stage_runner.h"
+#include "server/daemon/stages/fake_stages.h"
+#include "server/daemon/stages/stage_group.h"
+#include "server/daemon/stages/stage_runner.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {

@@ -27,7 +27,7 @@
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
 #include "server/daemon/daemon.h"
-#include "server/daemon/launcher.h"
+#include "server/daemon/farm/launcher.h"
 #include "server/daemon/listen_address.h"
 #include "server/daemon/local_instance.h"
 #include "server/version.h"

@@ -17,7 +17,7 @@
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "gtest/gtest.h"
 #include "server/daemon/daemon.h"
-#include "server/daemon/fake_worker.h"
+#include "server/daemon/farm/fake_worker.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {

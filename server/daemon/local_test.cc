@@ -21,7 +21,7 @@
 #include "base/error.h"
 #include "base/log.h"
 #include "gtest/gtest.h"
-#include "server/daemon/launcher.h"
+#include "server/daemon/farm/launcher.h"
 #include "server/daemon/local_instance.h"
 
 namespace edgekiln::server {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/digest.h"
-#include "server/worker/sized_lru.h"
+#include "base/sized_lru.h"
 
 namespace edgekiln::server {
 

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "server/worker/sized_lru.h"
+#include "base/sized_lru.h"
 
 namespace edgekiln::server {
 

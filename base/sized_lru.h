@@ -1,0 +1,74 @@
+#ifndef EK_BASE_SIZED_LRU_H_
+#define EK_BASE_SIZED_LRU_H_
+
+// Things of known size, of which those used last are kept.
+
+#include <cstdint>
+#include <list>
+#include <map>
+#include <utility>
+
+namespace edgekiln {
+
+// Value is a pointer of some kind; an empty one stands for nothing. Not
+// thread-safe.
+template <typename Key, typename Value>
+class SizedLru {
+ public:
+  explicit SizedLru(int64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // Empty if it is not there.
+  Value Get(const Key& key) {
+    const auto it = index_.find(key);
+    if (it == index_.end()) return Value();
+    entries_.splice(entries_.begin(), entries_, it->second);
+    return it->second->value;
+  }
+
+  // Drops what was used longest ago until this fits; what never fits is not
+  // kept. Something kept under that key stays.
+  void Put(const Key& key, Value value, int64_t bytes) {
+    if (bytes > max_bytes_ || index_.count(key) > 0) return;
+    while (bytes_ + bytes > max_bytes_) {
+      bytes_ -= entries_.back().bytes;
+      index_.erase(entries_.back().key);
+      entries_.pop_back();
+    }
+    entries_.push_front({key, std::move(value), bytes});
+    index_[key] = entries_.begin();
+    bytes_ += bytes;
+  }
+
+  void Erase(const Key& key) {
+    const auto it = index_.find(key);
+    if (it == index_.end()) return;
+    bytes_ -= it->second->bytes;
+    entries_.erase(it->second);
+    index_.erase(it);
+  }
+
+  void Clear() {
+    index_.clear();
+    entries_.clear();
+    bytes_ = 0;
+  }
+
+  // Of all that is kept.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  struct Entry {
+    Key key;
+    Value value;
+    int64_t bytes = 0;
+  };
+
+  const int64_t max_bytes_;
+  int64_t bytes_ = 0;
+  std::list<Entry> entries_;  // Used last in front.
+  std::map<Key, typename std::list<Entry>::iterator> index_;
+};
+
+}  // namespace edgekiln
+
+#endif  // EK_BASE_SIZED_LRU_H_

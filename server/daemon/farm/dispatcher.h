@@ -1,0 +1,149 @@
+#ifndef EK_SERVER_DAEMON_FARM_DISPATCHER_H_
+#define EK_SERVER_DAEMON_FARM_DISPATCHER_H_
+
+// Gives stages to connected workers. A lease belongs to one worker at a time,
+// under a fencing token that changes with every attempt; what comes back under
+// another token is refused. A lost worker's leases go back to the head of the
+// queue. Knows workers by their messages only; the stream is a WorkerLink.
+//
+// Thread-safe. Callbacks are called without locks held; links under the lock,
+// they must not call back.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "edgekiln/v1/workers.pb.h"
+#include "server/daemon/stages/lease_source.h"
+#include "server/daemon/farm/worker_hello.h"
+
+namespace edgekiln::server {
+
+// The way to one worker. Thread-safe.
+class WorkerLink {
+ public:
+  virtual ~WorkerLink() = default;
+  // Queues; never blocks.
+  virtual void Send(const v1::DaemonMessage& message) = 0;
+  // Ends the stream with `why`.
+  virtual void Close(const absl::Status& why) = 0;
+};
+
+struct DispatcherOptions {
+  std::string build_digest;     // Of this daemon; workers must have the same.
+  std::string workers_address;  // For the advice when no worker is there.
+  absl::Duration heartbeat = absl::Seconds(2);
+  int missed_heartbeats = 5;  // Silent for that many: lost.
+  absl::Duration lease_timeout = absl::Minutes(10);
+  // A lease waits this long for a worker before it complains.
+  absl::Duration waiting_grace = absl::Seconds(1);
+  // Not more often it says how many are before it.
+  absl::Duration position_interval = absl::Seconds(5);
+  // A stage that fails on our side so often is given up.
+  int max_infra_errors = 3;
+  // So often a stage may lose its worker. More than above: a worker may die of
+  // its neighbour's lease, or of its administrator.
+  int max_losses = 6;
+  // Until a cancelled lease's slot is used again without an answer.
+  absl::Duration cancel_grace = absl::Seconds(3);
+};
+
+class Dispatcher : public LeaseSource {
+ public:
+  Dispatcher(DispatcherOptions options, Clock& clock, Logger& log);
+  // Every lease must be over.
+  ~Dispatcher() override = default;
+
+  uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override;
+  void Cancel(uint64_t lease_id) override;
+
+  // A worker introduced itself; the answer is its handle. `link` must outlive
+  // Disconnect(). Errors: FAILED_PRECONDITION (another build),
+  // INVALID_ARGUMENT (no role or no slot).
+  absl::StatusOr<uint64_t> Connect(const v1::WorkerMessage::Hello& hello,
+                                   WorkerLink* link);
+  void Receive(uint64_t worker, const v1::WorkerMessage& message);
+  // Idempotent. Its leases are queued again.
+  void Disconnect(uint64_t worker);
+
+  // Looks for silent workers, overdue leases and reasons to complain. To be
+  // called about once a heartbeat, or more often.
+  void Tick();
+
+  // Fails all leases with UNAVAILABLE, refuses new ones and closes all links.
+  void Shutdown();
+
+  void SetWorkersAddress(const std::string& address);
+  int WorkerCount(v1::WorkerRole role);
+  // Results that came too late or from the wrong worker.
+  int64_t refused_results();
+
+ private:
+  struct Lease {
+    LeaseRequest request;
+    LeaseCallbacks callbacks;
+    absl::Duration queued;       // Since when it has been without a worker.
+    v1::JobEvent::Waiting told;  // Its last complaint.
+    absl::Duration told_at;
+    int infra_errors = 0;
+    int losses = 0;
+    uint64_t worker = 0;  // 0: queued.
+    uint64_t token = 0;
+    absl::Duration leased;
+  };
+  struct Worker {
+    WorkerLink* link = nullptr;
+    std::string name;
+    std::vector<v1::WorkerRole> roles;
+    int free_slots = 0;
+    absl::Duration last_heard;
+    // Cancelled leases it has not answered for yet, and since when.
+    std::map<uint64_t, absl::Duration> draining;
+    std::map<uint64_t, uint64_t> leases;  // Id to token.
+  };
+  // What is to be done once the lock is released.
+  using Actions = std::vector<std::function<void()>>;
+
+  void Assign(Actions& actions);
+  // 0 if none with that role has a free slot.
+  uint64_t FindWorker(v1::WorkerRole role) const;
+  void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id, Worker& worker,
+            Actions& actions);
+  void OnResult(uint64_t worker_id, Worker& worker,
+                const v1::WorkerMessage::Result& result, Actions& actions);
+  void Retry(uint64_t lease_id, const absl::Status& why, bool lost,
+             Actions& actions);
+  void Lose(uint64_t worker_id, const absl::Status& why, bool close,
+            Actions& actions);
+  void Complete(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome,
+                Actions& actions);
+  void Complain(Actions& actions);
+  bool HasRole(v1::WorkerRole role) const;
+
+  DispatcherOptions options_;
+  Clock& clock_;
+  Logger& log_;
+  std::mutex mutex_;
+  // All guarded by mutex_.
+  std::map<uint64_t, Lease> leases_;
+  std::map<uint64_t, Worker> workers_;
+  std::deque<uint64_t> queue_;  // Leases without a worker, oldest first.
+  WorkerShortage shortage_;
+  uint64_t next_id_ = 1;
+  uint64_t next_token_;
+  int64_t refused_ = 0;
+  bool stopped_ = false;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_FARM_DISPATCHER_H_

@@ -1,0 +1,273 @@
+#include "server/daemon/jobs/active_job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "google/protobuf/util/time_util.h"
+#include "server/proto_convert.h"
+
+namespace edgekiln::server {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+constexpr absl::Duration kProgressInterval = absl::Milliseconds(200);
+// How often a job says that its place in a queue has changed.
+constexpr absl::Duration kPositionInterval = absl::Seconds(5);
+// A wait that is shorter is none.
+constexpr absl::Duration kPositionGrace = absl::Seconds(1);
+
+google::protobuf::Timestamp Timestamp(absl::Time time) {
+  return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
+}
+
+// Infinite without a deadline.
+absl::Duration DurationOf(const v1::JobOptions& options,
+                          bool (v1::JobOptions::*has)() const,
+                          const google::protobuf::Duration& value) {
+  if (!(options.*has)()) return absl::InfiniteDuration();
+  return absl::Microseconds(TimeUtil::DurationToMicroseconds(value));
+}
+
+// `told`: what the job waits for; empty if it does not.
+absl::Status RunDeadlinePassed(absl::Duration limit,
+                               const v1::JobEvent::Waiting& told) {
+  return MakeError(absl::StatusCode::kDeadlineExceeded,
+                   {.fault = Fault::kQuota,
+                    .reason = "RUN_DEADLINE",
+                    .what = "the job's run deadline has passed",
+                    .where = told.reason(),
+                    .limit = absl::FormatDuration(limit),
+                    .fix = "give it more time; what is finished is not "
+                           "computed again"});
+}
+
+absl::Status QueueDeadlinePassed(absl::Duration limit,
+                                 const v1::JobEvent::Waiting& told) {
+  return MakeError(
+      absl::StatusCode::kDeadlineExceeded,
+      {.fault = Fault::kQuota,
+       .reason = "QUEUE_DEADLINE",
+       .what = "no worker took the job's next stage before its queue deadline",
+       .where = told.reason(),
+       .limit = absl::FormatDuration(limit),
+       .fix = "start edgekiln-worker, or give the job more time to wait"});
+}
+
+v1::JobEvent StateEvent(v1::JobState state) {
+  v1::JobEvent event;
+  event.set_state(state);
+  return event;
+}
+
+}  // namespace
+
+ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
+    : id_(job.id()),
+      request_(job.request()),
+      journal_(journal),
+      clock_(clock),
+      queued_at_(clock.Monotonic()),
+      queue_deadline_(DurationOf(request_.options(),
+                                 &v1::JobOptions::has_queue_deadline,
+                                 request_.options().queue_deadline())),
+      run_deadline_(DurationOf(request_.options(),
+                               &v1::JobOptions::has_run_deadline,
+                               request_.options().run_deadline())),
+      job_(job),
+      waits_since_(queued_at_) {}
+
+std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
+                                          StageRunner& runner,
+                                          JobJournal& journal, Clock& clock) {
+  std::shared_ptr<ActiveJob> made(new ActiveJob(job, journal, clock));
+  made->stages_ = std::make_unique<StageGroup>(runner, made->Hooks());
+  return made;
+}
+
+// Calls fill(event) unless the job is over; if it says so, tells the event.
+template <typename Fill>
+void ActiveJob::Tell(const Fill& fill) {
+  std::lock_guard lock(mutex_);
+  if (over_) return;
+  v1::JobEvent event;
+  if (fill(event)) journal_.Append(id_, std::move(event));
+}
+
+// With the lock held: the first stage that is found or taken.
+void ActiveJob::StartRunning() {
+  if (job_.state() != v1::QUEUED) return;
+  job_.set_state(v1::RUNNING);
+  *job_.mutable_started() = Timestamp(clock_.Now());
+  journal_.Save(job_);
+  journal_.Append(id_, StateEvent(v1::RUNNING));
+}
+
+// With the lock held: a worker took a stage, or is done with it.
+void ActiveJob::TookWorker() {
+  StartRunning();
+  told_.Clear();
+  waits_since_ = clock_.Monotonic();
+  leased_at_ = std::min(leased_at_, waits_since_);
+}
+
+// With the lock held. Whether it is worth an event.
+bool ActiveJob::TellWaiting(const v1::JobEvent::Waiting& why) {
+  const absl::Duration now = clock_.Monotonic();
+  if (told_.reason() == why.reason()) return false;
+  if (told_.cause() == why.cause() && now - told_at_ < kPositionInterval) {
+    return false;
+  }
+  told_ = why;
+  told_at_ = now;
+  return true;
+}
+
+StageGroupHooks ActiveJob::Hooks() {
+  StageGroupHooks hooks;
+  // Hooks outlive the job; what they say then is dropped.
+  const auto tell = [weak = weak_from_this()](const auto& fill) {
+    const std::shared_ptr<ActiveJob> self = weak.lock();
+    if (self == nullptr) return;
+    self->Tell([&](v1::JobEvent& event) { return fill(*self, event); });
+  };
+  hooks.started = [tell](const StageId& stage) {
+    tell([&](ActiveJob& self, v1::JobEvent& event) {
+      self.TookWorker();
+      self.at_workers_.insert(stage);
+      event.mutable_stage_started()->set_name(stage.name);
+      event.mutable_stage_started()->set_target(stage.target);
+      return true;
+    });
+  };
+  hooks.progress = [tell](const StageId& stage,
+                          const v1::StageProgress& progress) {
+    tell([&](ActiveJob& self, v1::JobEvent& event) {
+      const absl::Duration now = self.clock_.Monotonic();
+      if (now - self.last_progress_ < kProgressInterval) return false;
+      self.last_progress_ = now;
+      event.mutable_progress()->set_stage(stage.name);
+      *event.mutable_progress()->mutable_progress() = progress;
+      return true;
+    });
+  };
+  hooks.waiting = [tell](const StageId& stage,
+                         const v1::JobEvent::Waiting& why) {
+    tell([&](ActiveJob& self, v1::JobEvent& event) {
+      // Either it never was at a worker, or that one was lost.
+      if (self.at_workers_.erase(stage) > 0) {
+        self.waits_since_ = self.clock_.Monotonic();
+      }
+      if (!self.at_workers_.empty() || !self.TellWaiting(why)) return false;
+      *event.mutable_waiting() = why;
+      return true;
+    });
+  };
+  hooks.finished = [tell](const StageId& stage,
+                          const v1::Report::Stage& record) {
+    tell([&](ActiveJob& self, v1::JobEvent& event) {
+      self.StartRunning();
+      if (record.cache() != v1::Report::Stage::HIT) self.TookWorker();
+      self.at_workers_.erase(stage);
+      *self.job_.add_stages() = record;
+      *event.mutable_stage_finished() = record;
+      return true;
+    });
+  };
+  hooks.samples = [tell](const v1::JobEvent::Samples& samples) {
+    tell([&](ActiveJob&, v1::JobEvent& event) {
+      *event.mutable_samples() = samples;
+      return true;
+    });
+  };
+  return hooks;
+}
+
+bool ActiveJob::Stop(const absl::Status& why,
+                     const std::string& superseded_by) {
+  {
+    std::lock_guard lock(mutex_);
+    if (over_ || !stop_reason_.ok()) return false;
+    stop_reason_ = why;
+    job_.set_superseded_by(superseded_by);
+  }
+  stages_->Cancel(why);
+  return true;
+}
+
+absl::Status ActiveJob::stop_reason() {
+  std::lock_guard lock(mutex_);
+  return stop_reason_;
+}
+
+absl::Status ActiveJob::Overdue() {
+  const absl::Duration now = clock_.Monotonic();
+  std::lock_guard lock(mutex_);
+  if (over_) return absl::OkStatus();
+  if (leased_at_ != absl::InfiniteDuration() &&
+      now - leased_at_ > run_deadline_) {
+    return RunDeadlinePassed(run_deadline_, told_);
+  }
+  // Between two stages it waits as well: for the worker of the next one.
+  return at_workers_.empty() && now - waits_since_ > queue_deadline_
+             ? QueueDeadlinePassed(queue_deadline_, told_)
+             : absl::OkStatus();
+}
+
+void ActiveJob::TellPosition(int64_t position, int max_running) {
+  if (clock_.Monotonic() - queued_at_ < kPositionGrace) return;
+  v1::JobEvent::Waiting why;
+  why.set_cause(v1::JobEvent::Waiting::JOBS_AHEAD);
+  why.set_position(position);
+  why.set_reason(absl::StrCat("the daemon runs ", max_running,
+                              " jobs at once; number ", position,
+                              " of those that wait"));
+  Tell([&](v1::JobEvent& event) {
+    if (!TellWaiting(why)) return false;
+    *event.mutable_waiting() = why;
+    return true;
+  });
+}
+
+v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
+  std::lock_guard lock(mutex_);
+  // Whatever the stages said when they were stopped, this is why.
+  if (!stop_reason_.ok() && !result.status.ok()) {
+    result.status = stop_reason_;
+  } else {
+    job_.clear_superseded_by();
+  }
+  v1::JobState state = v1::SUCCEEDED;
+  if (!result.status.ok()) {
+    state = absl::IsCancelled(result.status) ? v1::CANCELLED : v1::FAILED;
+    *job_.mutable_error() = ErrorToProto(result.status);
+    v1::JobEvent event;
+    *event.mutable_error() = job_.error();
+    journal_.Append(id_, std::move(event));
+  }
+  over_ = true;
+  job_.set_state(state);
+  *job_.mutable_finished() = Timestamp(clock_.Now());
+  if (state == v1::CANCELLED) result.reports.clear();
+  job_.clear_artifacts();
+  for (v1::Artifact& artifact : result.artifacts) {
+    *job_.add_artifacts() = std::move(artifact);
+  }
+  if (result.description.inputs_size() + result.description.layers_size() > 0) {
+    *job_.mutable_description() = std::move(result.description);
+  }
+  job_.set_reports(static_cast<int>(result.reports.size()));
+  journal_.Finish(job_, std::move(result.reports), StateEvent(state),
+                  std::move(done));
+  return job_;
+}
+
+void ActiveJob::CopyStages(v1::Job& job) {
+  std::lock_guard lock(mutex_);
+  if (over_) return;  // The end is on its way to the disk.
+  *job.mutable_stages() = job_.stages();
+}
+
+}  // namespace edgekiln::server

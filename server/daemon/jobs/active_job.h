@@ -1,0 +1,88 @@
+#ifndef EK_SERVER_DAEMON_JOBS_ACTIVE_JOB_H_
+#define EK_SERVER_DAEMON_JOBS_ACTIVE_JOB_H_
+
+// A job that is queued or runs: what it is doing, what it tells the journal,
+// and until when it may. Thread-safe.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "server/compile_job.h"
+#include "server/daemon/jobs/job_journal.h"
+#include "server/daemon/stages/stage_group.h"
+#include "server/daemon/stages/stage_runner.h"
+
+namespace edgekiln::server {
+
+class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
+ public:
+  // `job` is QUEUED, and the journal knows it. The rest must outlive the job.
+  static std::shared_ptr<ActiveJob> New(const v1::Job& job, StageRunner& runner,
+                                        JobJournal& journal, Clock& clock);
+
+  const std::string& id() const { return id_; }
+  const v1::CreateJobRequest& request() const { return request_; }
+  StageGroup& stages() { return *stages_; }
+
+  // Makes the job end with `why`; its stages are cancelled. False if it is over
+  // or was told before. `superseded_by` is the newer job, if that is why.
+  bool Stop(const absl::Status& why, const std::string& superseded_by = "");
+  // What Stop() was given first; OK if it was not called.
+  absl::Status stop_reason();
+  // Non-OK once a deadline has passed.
+  absl::Status Overdue();
+
+  // `position` jobs must end before this one is begun, the last one included.
+  void TellPosition(int64_t position, int max_running);
+
+  // Writes how it ended; nothing is told afterwards. `done` is called once that
+  // is durable. Returns the job as it is now.
+  v1::Job Finish(JobResult result, JobJournal::Done done);
+
+  // The stages that are over so far, into a copy of this job that is not over.
+  void CopyStages(v1::Job& job);
+
+ private:
+  ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock);
+
+  // What the job's stages tell becomes its events.
+  StageGroupHooks Hooks();
+  template <typename Fill>
+  void Tell(const Fill& fill);
+  void StartRunning();
+  void TookWorker();
+  bool TellWaiting(const v1::JobEvent::Waiting& why);
+
+  const std::string id_;
+  const v1::CreateJobRequest request_;
+  JobJournal& journal_;
+  Clock& clock_;
+  const absl::Duration queued_at_;
+  const absl::Duration queue_deadline_;
+  const absl::Duration run_deadline_;
+  std::unique_ptr<StageGroup> stages_;
+
+  std::mutex mutex_;
+  // All guarded by mutex_.
+  v1::Job job_;
+  absl::Duration leased_at_ = absl::InfiniteDuration();  // The first stage.
+  std::set<StageId> at_workers_;
+  absl::Duration waits_since_;  // Unless there are some of them.
+  absl::Status stop_reason_;
+  bool over_ = false;
+  absl::Duration last_progress_ = -absl::InfiniteDuration();
+  v1::JobEvent::Waiting told_;  // Empty unless it waits.
+  absl::Duration told_at_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_ACTIVE_JOB_H_

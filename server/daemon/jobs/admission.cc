@@ -1,0 +1,108 @@
+#include "server/daemon/jobs/admission.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "server/proto_convert.h"
+#include "server/validate_request.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr size_t kMaxNameBytes = 128;
+
+absl::Status BadSlot(absl::string_view what) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BAD_SLOT",
+                    .what = std::string(what),
+                    .where = "CreateJobRequest.slot",
+                    .limit = absl::StrCat(kMaxNameBytes, " bytes each"),
+                    .fix = "give the slot a short name, or leave it out"});
+}
+
+}  // namespace
+
+absl::Status CheckRequest(const v1::CreateJobRequest& request,
+                          int max_targets) {
+  EK_RETURN_IF_ERROR(ValidateRequest(request));
+  if (request.request_id().size() > kMaxNameBytes ||
+      request.targets_size() > max_targets) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "REQUEST_TOO_LARGE",
+         .what = "the request has too long an id or too many targets",
+         .limit =
+             absl::StrCat(kMaxNameBytes, " bytes, ", max_targets, " targets"),
+         .need = absl::StrCat(request.request_id().size(), " bytes, ",
+                              request.targets_size(), " targets"),
+         .fix = "split the job"});
+  }
+  if (!request.has_slot()) return absl::OkStatus();
+  if (request.slot().name().empty()) return BadSlot("the slot has no name");
+  if (request.slot().name().size() > kMaxNameBytes ||
+      request.slot().client().size() > kMaxNameBytes) {
+    return BadSlot("the names of the slot are too long");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
+                       cache::BlobStore& blobs) {
+  EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
+  EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
+  if (present) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition,
+      {.fault = Fault::kUser,
+       .reason = "BLOB_MISSING",
+       .what = absl::StrCat("the ", what, " blob is not on this server"),
+       .where = digest.ToString(),
+       .fix = "upload it first"});
+}
+
+absl::Status CheckBlobs(const v1::CreateJobRequest& request,
+                        cache::BlobStore& blobs) {
+  std::vector<std::pair<std::string, v1::Digest>> named = {
+      {"model", request.model()}};
+  for (const v1::TargetRef& target : request.targets()) {
+    named.emplace_back(absl::StrCat("target ", target.name()), target.digest());
+  }
+  for (const v1::Digest& file : request.calibration().files()) {
+    named.emplace_back("calibration", file);
+  }
+  for (const v1::Digest& file : request.data().files()) {
+    named.emplace_back("data", file);
+  }
+  for (const v1::NamedBlob& input : request.bindings().inputs()) {
+    named.emplace_back(absl::StrCat("input ", input.name()), input.digest());
+  }
+  for (const v1::NamedBlob& file : request.bindings().external_data()) {
+    named.emplace_back(absl::StrCat("external data ", file.name()),
+                       file.digest());
+  }
+  for (const auto& [what, proto] : named) {
+    EK_RETURN_IF_ERROR(CheckBlob(what, proto, blobs));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckSameRequest(const v1::Job& job,
+                              const v1::CreateJobRequest& request) {
+  if (job.request().SerializeAsString() == request.SerializeAsString()) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "REQUEST_ID_REUSED",
+                    .what = "this request_id belongs to another request",
+                    .where = absl::StrCat("job ", job.id()),
+                    .fix = "choose a new request_id for a new request"});
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,33 @@
+#ifndef EK_SERVER_DAEMON_JOBS_ADMISSION_H_
+#define EK_SERVER_DAEMON_JOBS_ADMISSION_H_
+
+// What a request must fulfil to become a job.
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "cache/blob_store.h"
+#include "edgekiln/v1/jobs.pb.h"
+
+namespace edgekiln::server {
+
+// Without a look at the store. INVALID_ARGUMENT; see validate_request.h, and
+// for too long a name or too many targets.
+absl::Status CheckRequest(const v1::CreateJobRequest& request, int max_targets);
+
+// FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has it; `what` is
+// its part in the request.
+absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
+                       cache::BlobStore& blobs);
+
+// The same for all that the request names.
+absl::Status CheckBlobs(const v1::CreateJobRequest& request,
+                        cache::BlobStore& blobs);
+
+// INVALID_ARGUMENT with reason REQUEST_ID_REUSED unless `job` came from this
+// very request, which has the same request_id.
+absl::Status CheckSameRequest(const v1::Job& job,
+                              const v1::CreateJobRequest& request);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_ADMISSION_H_

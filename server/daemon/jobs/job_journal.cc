@@ -1,0 +1,230 @@
+#include "server/daemon/jobs/job_journal.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "google/protobuf/util/time_util.h"
+#include "server/daemon/shutting_down.h"
+
+namespace edgekiln::server {
+namespace {
+
+// Between attempts when the disk is full or failing.
+constexpr auto kRetryPause = std::chrono::seconds(1);
+constexpr int kShutdownAttempts = 3;
+// What nobody waits for is written this much later at most: a job whose stages
+// are all in the cache is over by then, and costs one transaction.
+constexpr auto kGather = std::chrono::milliseconds(10);
+
+}  // namespace
+
+JobJournal::JobJournal(JobStore& store, Clock& clock, Logger& log)
+    : store_(store),
+      clock_(clock),
+      log_(log),
+      writer_([this] { WriteLoop(); }) {}
+
+JobJournal::~JobJournal() { Stop(); }
+
+void JobJournal::Stop() {
+  {
+    std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  work_.notify_all();
+  if (writer_.joinable()) writer_.join();
+}
+
+// With the lock held. False if nobody writes any more.
+bool JobJournal::Push(Entry& entry, bool urgent) {
+  if (stopped_) return false;
+  ++queued_;
+  // The writer sleeps through what can wait.
+  const bool wake = queue_.empty() || (urgent && !urgent_);
+  queue_.push_back(std::move(entry));
+  urgent_ |= urgent;
+  if (wake) work_.notify_one();
+  return true;
+}
+
+// False for a job that has told its end.
+bool JobJournal::Number(const std::string& job_id, v1::JobEvent& event) {
+  const auto it = sequences_.find(job_id);
+  if (it == sequences_.end() || it->second.finished) return false;
+  event.set_sequence(++it->second.queued);
+  *event.mutable_time() =
+      google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
+          absl::ToUnixMicros(clock_.Now()));
+  return true;
+}
+
+void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
+  Entry entry{.update = {}, .done = std::move(done)};
+  entry.update.job_id = job.id();
+  entry.update.is_new = true;
+  entry.update.has_job = true;
+  entry.update.job = job;
+  bool taken = false;
+  {
+    std::lock_guard lock(mutex_);
+    sequences_[job.id()] = Sequences();
+    Number(job.id(), event);
+    entry.update.events.push_back(std::move(event));
+    taken = Push(entry, /*urgent=*/true);
+  }
+  if (!taken) entry.done(ShuttingDown());
+}
+
+void JobJournal::Track(const std::string& job_id, int64_t last_sequence) {
+  std::lock_guard lock(mutex_);
+  sequences_[job_id] = {.queued = last_sequence, .durable = last_sequence};
+}
+
+void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
+  std::lock_guard lock(mutex_);
+  if (!Number(job_id, event)) return;
+  Entry entry;
+  entry.update.job_id = job_id;
+  entry.update.events.push_back(std::move(event));
+  Push(entry, /*urgent=*/false);
+}
+
+void JobJournal::Save(const v1::Job& job) {
+  Entry entry;
+  entry.update.job_id = job.id();
+  entry.update.has_job = true;
+  entry.update.job = job;
+  std::lock_guard lock(mutex_);
+  Push(entry, /*urgent=*/false);
+}
+
+void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
+                        v1::JobEvent last_event, Done done) {
+  Entry entry{.update = {}, .done = std::move(done)};
+  entry.update.job_id = job.id();
+  entry.update.has_job = true;
+  entry.update.job = job;
+  entry.update.reports = std::move(reports);
+  bool taken = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (Number(job.id(), last_event)) {
+      entry.update.events.push_back(std::move(last_event));
+      sequences_[job.id()].finished = true;
+    }
+    taken = Push(entry, /*urgent=*/true);
+  }
+  if (!taken && entry.done) entry.done(ShuttingDown());
+}
+
+void JobJournal::Flush() {
+  std::unique_lock lock(mutex_);
+  const uint64_t wanted = queued_;
+  urgent_ |= !queue_.empty();
+  work_.notify_one();
+  written_.wait(lock, [&] { return stopped_ || done_ >= wanted; });
+}
+
+JobJournal::News JobJournal::WaitForEvents(const std::string& job_id,
+                                           int64_t after_sequence,
+                                           absl::Duration timeout) {
+  News news = News::kNone;
+  std::unique_lock lock(mutex_);
+  written_.wait_for(lock, absl::ToChronoMilliseconds(timeout), [&] {
+    const auto it = sequences_.find(job_id);
+    if (it == sequences_.end()) {
+      news = News::kEnded;
+    } else if (it->second.durable > after_sequence) {
+      news = News::kEvents;
+    }
+    return news != News::kNone;
+  });
+  return news;
+}
+
+std::vector<JobJournal::Entry> JobJournal::NextBatch() {
+  std::unique_lock lock(mutex_);
+  work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+  work_.wait_for(lock, kGather, [&] { return stopping_ || urgent_; });
+  urgent_ = false;
+  std::vector<Entry> batch;
+  batch.swap(queue_);
+  return batch;
+}
+
+bool JobJournal::GiveUp(int attempt) {
+  std::lock_guard lock(mutex_);
+  return stopping_ && attempt >= kShutdownAttempts;
+}
+
+// Until it succeeds. New jobs are refused at the first failure: somebody waits
+// for the answer.
+void JobJournal::Write(std::vector<Entry>& batch) {
+  for (int attempt = 1; !batch.empty(); ++attempt) {
+    std::vector<JobUpdate> updates;
+    for (const Entry& entry : batch) updates.push_back(entry.update);
+    const absl::Status status = store_.Apply(updates);
+    if (status.ok()) return;
+    log_.Error("cannot write job events, will try again: ", status.message());
+    const auto refused =
+        std::stable_partition(batch.begin(), batch.end(),
+                              [](const Entry& e) { return !e.update.is_new; });
+    const bool had_new = refused != batch.end();
+    for (auto it = refused; it != batch.end(); ++it) {
+      {
+        std::lock_guard lock(mutex_);
+        sequences_.erase(it->update.job_id);
+      }
+      it->done(status);
+    }
+    {
+      std::lock_guard lock(mutex_);
+      done_ += static_cast<uint64_t>(batch.end() - refused);
+    }
+    batch.erase(refused, batch.end());
+    if (had_new) continue;
+    if (GiveUp(attempt)) return;
+    std::this_thread::sleep_for(kRetryPause);
+  }
+}
+
+void JobJournal::Publish(const std::vector<Entry>& batch) {
+  {
+    std::lock_guard lock(mutex_);
+    for (const Entry& entry : batch) {
+      const auto it = sequences_.find(entry.update.job_id);
+      if (it == sequences_.end() || entry.update.events.empty()) continue;
+      it->second.durable = entry.update.events.back().sequence();
+      if (it->second.finished && it->second.durable == it->second.queued) {
+        sequences_.erase(it);
+      }
+    }
+  }
+  written_.notify_all();
+  for (const Entry& entry : batch) {
+    if (entry.done) entry.done(absl::OkStatus());
+  }
+  {
+    std::lock_guard lock(mutex_);
+    done_ += batch.size();
+  }
+  written_.notify_all();
+}
+
+void JobJournal::WriteLoop() {
+  while (true) {
+    std::vector<Entry> batch = NextBatch();
+    if (batch.empty()) {
+      std::lock_guard lock(mutex_);
+      stopped_ = stopping_ && queue_.empty();
+      if (!stopped_) continue;
+      written_.notify_all();
+      return;
+    }
+    Write(batch);
+    Publish(batch);
+  }
+}
+
+}  // namespace edgekiln::server

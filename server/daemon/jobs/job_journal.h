@@ -1,0 +1,104 @@
+#ifndef EK_SERVER_DAEMON_JOBS_JOB_JOURNAL_H_
+#define EK_SERVER_DAEMON_JOBS_JOB_JOURNAL_H_
+
+// Writes what jobs say, in order, in as few transactions as the disk allows:
+// while one is being made durable, the next collects, and what nobody waits
+// for lets others join it. Nobody sees an event before it is durable, so that a
+// watcher who resumes after a crash never meets a sequence number twice with
+// different contents. Thread-safe.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "server/daemon/jobs/job_store.h"
+
+namespace edgekiln::server {
+
+class JobJournal {
+ public:
+  // Called without locks held, by the journal's thread; must not block.
+  using Done = std::function<void(const absl::Status&)>;
+
+  // All must outlive the journal.
+  JobJournal(JobStore& store, Clock& clock, Logger& log);
+  ~JobJournal();  // As Stop().
+
+  // Queues a new job with its first event. Not OK: it was not stored, and is
+  // not known here any more.
+  void Create(const v1::Job& job, v1::JobEvent event, Done done);
+  // Announces a job whose stored events end at `last_sequence`.
+  void Track(const std::string& job_id, int64_t last_sequence);
+  // Gives the event its sequence and time, and queues it. Unknown jobs are
+  // ignored: their last event was written.
+  void Append(const std::string& job_id, v1::JobEvent event);
+  // Queues a new state of the job, after what was appended before.
+  void Save(const v1::Job& job);
+  // Queues the end of a job: reports, final state and last event become
+  // visible at once. The job is forgotten here.
+  void Finish(const v1::Job& job, std::vector<v1::Report> reports,
+              v1::JobEvent last_event, Done done);
+
+  // Blocks until everything queued before this call is durable and its Done
+  // has returned.
+  void Flush();
+  // Writes what was queued and ends. Idempotent. If the disk keeps failing,
+  // what is left is dropped, as by a crash; Done is called all the same.
+  void Stop();
+
+  enum class News { kNone, kEvents, kEnded };
+  // Blocks until the store has events of the job after that sequence, or will
+  // never have: the job's last event is stored, or nobody has announced it.
+  // kNone after the timeout.
+  News WaitForEvents(const std::string& job_id, int64_t after_sequence,
+                     absl::Duration timeout);
+
+ private:
+  struct Sequences {
+    int64_t queued = 0;
+    int64_t durable = 0;
+    bool finished = false;  // Its end is queued.
+  };
+  struct Entry {
+    JobUpdate update;
+    Done done;
+  };
+
+  bool Push(Entry& entry, bool urgent);
+  bool Number(const std::string& job_id, v1::JobEvent& event);
+  void WriteLoop();
+  std::vector<Entry> NextBatch();
+  void Write(std::vector<Entry>& batch);
+  void Publish(const std::vector<Entry>& batch);
+  bool GiveUp(int attempt);
+
+  JobStore& store_;
+  Clock& clock_;
+  Logger& log_;
+  std::mutex mutex_;
+  std::condition_variable work_;     // Something was queued, or stop.
+  std::condition_variable written_;  // Something became durable, or is done.
+  // All guarded by mutex_.
+  std::map<std::string, Sequences> sequences_;
+  std::vector<Entry> queue_;
+  bool urgent_ = false;  // Somebody waits for what is queued.
+  bool stopping_ = false;
+  bool stopped_ = false;  // The writer has ended.
+  uint64_t queued_ = 0;   // Entries ever queued.
+  uint64_t done_ = 0;     // Of them, how many are durable and told.
+  std::thread writer_;    // Last: uses the rest.
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_JOB_JOURNAL_H_

@@ -1,0 +1,121 @@
+#ifndef EK_SERVER_DAEMON_JOBS_JOB_MANAGER_H_
+#define EK_SERVER_DAEMON_JOBS_JOB_MANAGER_H_
+
+// Accepts jobs, runs them, and knows how they are. A job that was accepted is
+// durable; one that was not over when the daemon died is run again, and finds
+// in the cache what it had got. Thread-safe.
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/rng.h"
+#include "cache/blob_store.h"
+#include "cache/disk_space.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "server/compile_job.h"
+#include "server/daemon/jobs/active_job.h"
+#include "server/daemon/jobs/job_journal.h"
+#include "server/daemon/jobs/job_store.h"
+#include "server/daemon/stages/stage_runner.h"
+
+namespace edgekiln::server {
+
+struct JobManagerOptions {
+  int max_running = 16;   // Jobs at once; each has a thread of its own.
+  int max_queued = 1000;  // More are refused with RESOURCE_EXHAUSTED.
+  int max_targets = 256;  // Of one job; each has a thread while it runs.
+  Retention retention;
+  uint64_t seed = 0;  // Of job ids. Another one in every life of the daemon.
+};
+
+class JobManager {
+ public:
+  // All must outlive the manager. Stop() ends the journal.
+  JobManager(JobManagerOptions options, JobStore& store, JobJournal& journal,
+             StageRunner& stages, cache::BlobStore& blobs,
+             cache::DiskSpace& space, Clock& clock, Logger& log);
+  ~JobManager();  // As Stop().
+
+  // Queues what the last daemon left and starts running.
+  absl::Status Start();
+
+  // Interrupts running jobs without ending them: the next daemon runs them
+  // again. Idempotent. Afterwards Create() and Cancel() answer SHUTTING_DOWN.
+  // To be called while workers and blobs still work: a stage that fails because
+  // they no longer do would fail its job for good.
+  void Stop();
+
+  // Errors: those of Jobs.CreateJob.
+  using Created = std::function<void(absl::StatusOr<v1::Job>)>;
+  // Calls `created` exactly once, when the job is durable or the request has
+  // failed: from within or later, by another thread. It must not block.
+  void Create(const v1::CreateJobRequest& request, Created created);
+  absl::StatusOr<v1::Job> Get(const std::string& id);
+  // Errors: NOT_FOUND.
+  absl::StatusOr<v1::Job> Cancel(const std::string& id);
+
+  // Ends jobs whose deadline has passed, tells those that wait, forgets old
+  // ones. To be called several times a second.
+  void Tick();
+  // Whether any job is queued or running.
+  bool Busy();
+
+ private:
+  struct Creation;
+  using CreationPtr = std::shared_ptr<Creation>;
+  using ActivePtr = std::shared_ptr<ActiveJob>;
+
+  absl::Status Reserve(const v1::CreateJobRequest& request);
+  absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
+  void Store(const CreationPtr& creation);
+  void OnStored(const CreationPtr& creation, const v1::Job& job,
+                const absl::Status& stored);
+  void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
+  void Supersede(const v1::Job& newer);
+  void Enqueue(const v1::Job& job);
+  void RunLoop();
+  void Run(const ActivePtr& active);
+  bool Interrupted(const ActivePtr& active);
+  JobResult RunStages(const ActivePtr& active);
+  void Finish(const ActivePtr& active, JobResult result);
+  void End(const ActivePtr& active, const absl::Status& why,
+           const std::string& superseded_by = "");
+  void ForgetOldJobs();
+  ActivePtr Find(const std::string& id);
+
+  const JobManagerOptions options_;
+  JobStore& store_;
+  JobJournal& journal_;
+  StageRunner& stages_;
+  cache::BlobStore& blobs_;
+  cache::DiskSpace& space_;
+  Clock& clock_;
+  Logger& log_;
+  absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
+  std::mutex mutex_;
+  std::condition_variable work_;
+  // All guarded by mutex_.
+  Rng ids_;
+  std::map<std::string, ActivePtr> active_;  // Queued or running.
+  std::deque<ActivePtr> queue_;
+  std::map<std::string, CreationPtr> creations_;  // By request_id.
+  int storing_ = 0;  // Jobs on their way to the disk.
+  bool stopping_ = false;
+  std::vector<std::thread> runners_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_JOB_MANAGER_H_

@@ -1,0 +1,232 @@
+#include "server/daemon/jobs/job_services.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "edgekiln/v1/jobs.grpc.pb.h"
+#include "server/daemon/jobs/answer_cache.h"
+#include "server/daemon/raw_call.h"
+#include "server/daemon/rpc_status.h"
+#include "server/daemon/shutting_down.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kDefaultPage = 50;
+constexpr int kMaxPage = 1000;
+constexpr int kEventsAtOnce = 256;
+// Requests larger than this are parsed each time.
+constexpr size_t kMaxKnownBytes = 16 << 10;
+// How soon a watcher that has gone away is noticed.
+constexpr absl::Duration kWatchPoll = absl::Milliseconds(200);
+
+// Methods that editors and CI call all the time answer from memory.
+using HotJobs = v1::Jobs::WithRawCallbackMethod_CreateJob<
+    v1::Jobs::WithRawCallbackMethod_GetJob<v1::Jobs::Service>>;
+using HotReports =
+    v1::Reports::WithRawCallbackMethod_GetReport<v1::Reports::Service>;
+
+class JobsService final : public HotJobs {
+ public:
+  JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
+              const std::atomic<bool>& stopping, Activity& activity)
+      : jobs_(jobs),
+        store_(store),
+        journal_(journal),
+        stopping_(stopping),
+        activity_(activity) {}
+
+  grpc::ServerUnaryReactor* CreateJob(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    const auto call =
+        std::make_shared<RawCall>(*context, activity_, *request, *response);
+    grpc::ServerUnaryReactor* const reactor = call->reactor();
+    Create(call);
+    return reactor;
+  }
+
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext* context,
+                                   const grpc::ByteBuffer* request,
+                                   grpc::ByteBuffer* response) override {
+    return AnswerOrFail(RawCall(*context, activity_, *request, *response),
+                        [this](RawCall& call) -> absl::Status {
+                          v1::GetJobRequest wanted;
+                          EK_RETURN_IF_ERROR(call.Parse(wanted));
+                          return AnswerWith(wanted.id(), call);
+                        });
+  }
+
+  grpc::Status ListJobs(grpc::ServerContext*,
+                        const v1::ListJobsRequest* request,
+                        v1::ListJobsResponse* response) override {
+    const Activity::Call call(activity_);
+    return ToGrpc(List(*request, *response));
+  }
+
+  grpc::Status CancelJob(grpc::ServerContext*,
+                         const v1::CancelJobRequest* request,
+                         v1::Job* response) override {
+    const Activity::Call call(activity_);
+    absl::StatusOr<v1::Job> job = jobs_.Cancel(request->id());
+    if (job.ok()) *response = *std::move(job);
+    return ToGrpc(job.status());
+  }
+
+  grpc::Status WatchJob(grpc::ServerContext* context,
+                        const v1::WatchJobRequest* request,
+                        grpc::ServerWriter<v1::JobEvent>* writer) override {
+    const Activity::Call call(activity_);
+    return ToGrpc(Watch(*context, *request, *writer));
+  }
+
+ private:
+  // Answers with the job as it is. Errors: NOT_FOUND.
+  absl::Status AnswerWith(const std::string& id, RawCall& call) {
+    EK_ASSIGN_OR_RETURN(const Answer finished, store_.FinishedJob(id));
+    if (finished != nullptr) {
+      call.Answer(*finished);
+      return absl::OkStatus();
+    }
+    EK_ASSIGN_OR_RETURN(const v1::Job job, jobs_.Get(id));
+    call.Answer(job);
+    return absl::OkStatus();
+  }
+
+  void Create(const std::shared_ptr<RawCall>& call) {
+    // The very same bytes are the same request.
+    std::string bytes(call->bytes());
+    if (const Answer id = known_.Find(bytes)) {
+      // Unless the job was forgotten meanwhile.
+      if (AnswerWith(*id, *call).ok()) return;
+      known_.Forget(bytes);
+    }
+    v1::CreateJobRequest request;
+    if (absl::Status bad = call->Parse(request); !bad.ok()) {
+      return call->Fail(bad);
+    }
+    const bool keep =
+        !request.request_id().empty() && bytes.size() <= kMaxKnownBytes;
+    if (!keep) bytes.clear();
+    jobs_.Create(request, [this, call, bytes = std::move(bytes)](
+                              const absl::StatusOr<v1::Job>& job) {
+      if (!job.ok()) return call->Fail(job.status());
+      if (!bytes.empty()) known_.Keep(bytes, job->id());
+      call->Answer(*job);
+    });
+  }
+
+  absl::Status List(const v1::ListJobsRequest& request,
+                    v1::ListJobsResponse& response) {
+    int64_t before = 0;
+    const bool good_token =
+        request.page_token().empty() ||
+        (absl::SimpleAtoi(request.page_token(), &before) && before > 0);
+    if (!good_token || request.page_size() < 0 ||
+        request.page_size() > kMaxPage) {
+      return MakeError(absl::StatusCode::kInvalidArgument,
+                       {.fault = Fault::kUser,
+                        .reason = "BAD_PAGE",
+                        .what = "bad page token or size",
+                        .where = "ListJobsRequest",
+                        .limit = absl::StrCat("0 to ", kMaxPage, " jobs"),
+                        .fix = "hand back next_page_token as it came"});
+    }
+    const int size =
+        request.page_size() == 0 ? kDefaultPage : request.page_size();
+    EK_ASSIGN_OR_RETURN(JobPage page, store_.List(size, before));
+    for (v1::Job& job : page.jobs) {
+      // A page of jobs with thousands of stages each would not fit a message.
+      job.clear_stages();
+      job.clear_description();
+      *response.add_jobs() = std::move(job);
+    }
+    if (page.next > 0) response.set_next_page_token(absl::StrCat(page.next));
+    return absl::OkStatus();
+  }
+
+  // What is stored is all there is: a watch is a query that waits.
+  absl::Status Watch(grpc::ServerContext& context,
+                     const v1::WatchJobRequest& request,
+                     grpc::ServerWriter<v1::JobEvent>& writer) {
+    EK_RETURN_IF_ERROR(store_.Get(request.id()).status());
+    int64_t after = request.after_sequence();
+    while (!context.IsCancelled()) {
+      const JobJournal::News news =
+          journal_.WaitForEvents(request.id(), after, kWatchPoll);
+      if (news == JobJournal::News::kNone) {
+        if (stopping_) return ShuttingDown();
+        continue;
+      }
+      EK_ASSIGN_OR_RETURN(const std::vector<v1::JobEvent> events,
+                          store_.Events(request.id(), after, kEventsAtOnce));
+      for (const v1::JobEvent& event : events) {
+        if (!writer.Write(event)) return absl::CancelledError("watcher left");
+        after = event.sequence();
+        if (event.event_case() == v1::JobEvent::kState &&
+            event.state() >= v1::SUCCEEDED) {
+          return absl::OkStatus();
+        }
+      }
+      if (events.empty() && news == JobJournal::News::kEnded) {
+        return absl::OkStatus();
+      }
+    }
+    return absl::CancelledError("watcher left");
+  }
+
+  JobManager& jobs_;
+  JobStore& store_;
+  JobJournal& journal_;
+  const std::atomic<bool>& stopping_;
+  Activity& activity_;
+  AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
+};
+
+class ReportsService final : public HotReports {
+ public:
+  ReportsService(JobStore& store, Activity& activity)
+      : store_(store), activity_(activity) {}
+
+  grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext* context,
+                                      const grpc::ByteBuffer* request,
+                                      grpc::ByteBuffer* response) override {
+    return AnswerOrFail(RawCall(*context, activity_, *request, *response),
+                        [this](RawCall& call) { return AnswerWith(call); });
+  }
+
+ private:
+  absl::Status AnswerWith(RawCall& call) {
+    v1::GetReportRequest wanted;
+    EK_RETURN_IF_ERROR(call.Parse(wanted));
+    EK_ASSIGN_OR_RETURN(const Answer report,
+                        store_.GetReport(wanted.job_id(), wanted.target()));
+    call.Answer(*report);
+    return absl::OkStatus();
+  }
+
+  JobStore& store_;
+  Activity& activity_;
+};
+
+}  // namespace
+
+std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
+                                              JobJournal& journal,
+                                              const std::atomic<bool>& stopping,
+                                              Activity& activity) {
+  return std::make_unique<JobsService>(jobs, store, journal, stopping,
+                                       activity);
+}
+
+std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
+                                                 Activity& activity) {
+  return std::make_unique<ReportsService>(store, activity);
+}
+
+}  // namespace edgekiln::server

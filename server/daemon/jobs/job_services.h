@@ -1,0 +1,29 @@
+#ifndef EK_SERVER_DAEMON_JOBS_JOB_SERVICES_H_
+#define EK_SERVER_DAEMON_JOBS_JOB_SERVICES_H_
+
+// Jobs and Reports over the network. Arguments must outlive the services; a
+// service belongs to one server.
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <atomic>
+#include <memory>
+
+#include "server/daemon/activity.h"
+#include "server/daemon/jobs/job_journal.h"
+#include "server/daemon/jobs/job_manager.h"
+#include "server/daemon/jobs/job_store.h"
+
+namespace edgekiln::server {
+
+// `stopping` ends watches when the daemon shuts down.
+std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
+                                              JobJournal& journal,
+                                              const std::atomic<bool>& stopping,
+                                              Activity& activity);
+std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
+                                                 Activity& activity);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_JOB_SERVICES_H_

@@ -1,0 +1,28 @@
+#ifndef EK_SERVER_DAEMON_JOBS_QUESTION_SERVICES_H_
+#define EK_SERVER_DAEMON_JOBS_QUESTION_SERVICES_H_
+
+// Models and Targets over the network: answers that need no job. Arguments must
+// outlive the services; a service belongs to one server.
+
+#include <grpcpp/impl/codegen/service_type.h>
+
+#include <atomic>
+#include <memory>
+
+#include "cache/blob_store.h"
+#include "server/daemon/activity.h"
+#include "server/daemon/stages/stage_runner.h"
+
+namespace edgekiln::server {
+
+// `stopping` ends questions when the daemon shuts down.
+std::unique_ptr<grpc::Service> NewModelsService(
+    StageRunner& stages, cache::BlobStore& blobs,
+    const std::atomic<bool>& stopping, Activity& activity);
+std::unique_ptr<grpc::Service> NewTargetsService(
+    StageRunner& stages, cache::BlobStore& blobs,
+    const std::atomic<bool>& stopping, Activity& activity);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_QUESTION_SERVICES_H_

@@ -1,0 +1,55 @@
+#ifndef EK_SERVER_DAEMON_STAGES_LEASE_SOURCE_H_
+#define EK_SERVER_DAEMON_STAGES_LEASE_SOURCE_H_
+
+// Where stages are executed, as those who need one executed see it.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "edgekiln/v1/workers.pb.h"
+
+namespace edgekiln::server {
+
+struct LeaseRequest {
+  std::string stage;  // For people: "tile".
+  v1::WorkerRole role = v1::COMPILE_ROLE;
+  v1::StageOptions options;
+  std::vector<v1::BlobRef> inputs;
+};
+
+struct LeaseOutcome {
+  v1::StageResult result;  // A success, or a user error.
+  absl::Duration elapsed;  // From lease to result.
+  double cpu_seconds = 0;
+};
+
+// Called from any thread, without locks held.
+struct LeaseCallbacks {
+  // Exactly once. Non-OK: CANCELLED, or an infrastructure failure.
+  std::function<void(absl::StatusOr<LeaseOutcome>)> done;
+  // A worker has taken it; again after one was lost.
+  std::function<void()> leased;
+  std::function<void(const v1::StageProgress&)> progress;
+  // Why no worker takes it; again when that changes.
+  std::function<void(const v1::JobEvent::Waiting&)> waiting;
+};
+
+// Thread-safe.
+class LeaseSource {
+ public:
+  virtual ~LeaseSource() = default;
+  // Queues; `done` may be called before this returns. The id is > 0.
+  virtual uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) = 0;
+  // Ends the lease with CANCELLED unless it is over.
+  virtual void Cancel(uint64_t lease_id) = 0;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_STAGES_LEASE_SOURCE_H_

@@ -1,0 +1,64 @@
+#include "server/daemon/stages/stage_group.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace edgekiln::server {
+namespace {
+
+// `hook` for that stage; empty if it is.
+template <typename News>
+std::function<void(const News&)> About(
+    const StageId& id,
+    const std::function<void(const StageId&, const News&)>& hook) {
+  if (!hook) return nullptr;
+  return [hook, id](const News& news) { hook(id, news); };
+}
+
+}  // namespace
+
+std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
+  const StageId id = {.name = call.name, .target = call.target};
+  StageEvents events;
+  if (hooks_.started) {
+    events.started = [hook = hooks_.started, id] { hook(id); };
+  }
+  events.progress = About(id, hooks_.progress);
+  events.waiting = About(id, hooks_.waiting);
+  events.finished = About(id, hooks_.finished);
+  std::shared_ptr<StageTicket> ticket =
+      runner_.Start(std::move(call), std::move(events));
+  absl::Status cancelled;
+  {
+    std::lock_guard lock(mutex_);
+    cancelled = cancelled_;
+    if (tickets_.size() >= sweep_at_) {
+      tickets_.erase(std::remove_if(tickets_.begin(), tickets_.end(),
+                                    [](const auto& t) { return t.expired(); }),
+                     tickets_.end());
+      sweep_at_ = std::max<size_t>(64, 2 * tickets_.size());
+    }
+    tickets_.push_back(ticket);
+  }
+  if (!cancelled.ok()) ticket->Cancel(cancelled);
+  return ticket;
+}
+
+void StageGroup::OnSamples(const v1::JobEvent::Samples& samples) {
+  if (hooks_.samples) hooks_.samples(samples);
+}
+
+void StageGroup::Cancel(const absl::Status& why) {
+  std::vector<std::shared_ptr<StageTicket>> live;
+  {
+    std::lock_guard lock(mutex_);
+    if (!cancelled_.ok()) return;
+    cancelled_ = why;
+    for (const auto& weak : tickets_) {
+      if (auto ticket = weak.lock()) live.push_back(std::move(ticket));
+    }
+  }
+  for (const auto& ticket : live) ticket->Cancel(why);
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,64 @@
+#ifndef EK_SERVER_DAEMON_STAGES_STAGE_GROUP_H_
+#define EK_SERVER_DAEMON_STAGES_STAGE_GROUP_H_
+
+// The stages of one request: started together, cancelled together. Thread-safe.
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/daemon/stages/stage_runner.h"
+#include "server/job_context.h"
+
+namespace edgekiln::server {
+
+// One of the group's stages; those of two targets may share a name.
+struct StageId {
+  std::string name;
+  int target = -1;  // As StageCall.target.
+
+  bool operator<(const StageId& other) const {
+    return std::tie(name, target) < std::tie(other.name, other.target);
+  }
+};
+
+// What the group tells its owner. Called from any thread; any may be empty.
+// They are copied into callbacks that may outlive the group.
+struct StageGroupHooks {
+  std::function<void(const StageId&)> started;
+  std::function<void(const StageId&, const v1::StageProgress&)> progress;
+  std::function<void(const StageId&, const v1::JobEvent::Waiting&)> waiting;
+  std::function<void(const StageId&, const v1::Report::Stage&)> finished;
+  std::function<void(const v1::JobEvent::Samples&)> samples;
+};
+
+class StageGroup : public JobContext {
+ public:
+  // `runner` must outlive the group.
+  StageGroup(StageRunner& runner, StageGroupHooks hooks)
+      : runner_(runner), hooks_(std::move(hooks)) {}
+
+  std::shared_ptr<PendingStage> Start(StageCall call) override;
+  void OnSamples(const v1::JobEvent::Samples& samples) override;
+
+  // Every stage that is not over, and every later one, ends with `why`. The
+  // first call counts.
+  void Cancel(const absl::Status& why);
+
+ private:
+  StageRunner& runner_;
+  const StageGroupHooks hooks_;
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  absl::Status cancelled_;
+  std::vector<std::weak_ptr<StageTicket>> tickets_;
+  size_t sweep_at_ = 64;  // Forget dead tickets at that many.
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_STAGES_STAGE_GROUP_H_

@@ -1,0 +1,153 @@
+#include "server/daemon/stages/stage_key.h"
+
+#include <bit>
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "base/canonical_encoder.h"
+#include "base/status_macros.h"
+#include "server/proto_convert.h"
+#include "server/stage_versions.h"
+
+namespace edgekiln::server {
+namespace {
+
+// A double by its 64 bits: equal bits, equal key. -0 and 0 differ, which costs
+// a recomputation and never a wrong result.
+void AddDoubles(CanonicalEncoder& encoder,
+                const google::protobuf::RepeatedField<double>& values) {
+  encoder.BeginList(values.size());
+  for (const double value : values) {
+    encoder.Add(std::bit_cast<uint64_t>(value));
+  }
+}
+
+void Add(
+    CanonicalEncoder& encoder,
+    const google::protobuf::RepeatedPtrField<v1::InputTransform>& transforms) {
+  encoder.BeginList(transforms.size());
+  for (const v1::InputTransform& transform : transforms) {
+    encoder.Add(transform.input());
+    AddDoubles(encoder, transform.scale());
+    AddDoubles(encoder, transform.offset());
+    encoder.Add(transform.order());
+    encoder.Add(transform.layout());
+  }
+}
+
+void Add(CanonicalEncoder& encoder,
+         const google::protobuf::RepeatedPtrField<std::string>& names) {
+  encoder.BeginList(names.size());
+  for (const std::string& name : names) encoder.Add(name);
+}
+
+void Add(CanonicalEncoder& encoder, const v1::ImportOptions& options) {
+  encoder.BeginList(options.dimensions_size());
+  for (const v1::DimensionBinding& dimension : options.dimensions()) {
+    encoder.Add(dimension.name());
+    encoder.Add(dimension.extent());
+  }
+  Add(encoder, options.bound_inputs());
+  Add(encoder, options.external_data());
+}
+
+void Add(CanonicalEncoder& encoder, const v1::ConvertDataOptions& options) {
+  Add(encoder, options.transforms());
+  encoder.Add(options.limit());
+  encoder.Add(options.chunk_samples());
+  encoder.Add(options.raw());
+  encoder.Add(options.label_offset());
+}
+
+void Add(CanonicalEncoder& encoder, const v1::SynthesizeDataOptions& options) {
+  encoder.Add(options.seed());
+  encoder.Add(options.samples());
+  encoder.Add(options.chunk_samples());
+}
+
+void Add(CanonicalEncoder& encoder, const v1::CalibrateOptions& options) {
+  encoder.Add(options.method());
+  encoder.Add(options.percentile_ppm());
+}
+
+void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
+  encoder.Add(options.target_name());
+  encoder.Add(options.model_name());
+}
+
+// Exactly the fields the stage is handed. Stages without fields add nothing.
+absl::Status AddOptions(CanonicalEncoder& encoder,
+                        const v1::StageOptions& options) {
+  switch (options.options_case()) {
+    case v1::StageOptions::kImport:
+      Add(encoder, options.import());
+      return absl::OkStatus();
+    case v1::StageOptions::kSimplify:
+    case v1::StageOptions::kResolveTarget:
+    case v1::StageOptions::kQuantize:
+    case v1::StageOptions::kPartition:
+    case v1::StageOptions::kEmit:
+    case v1::StageOptions::kInterpret:
+    case v1::StageOptions::kCheckFit:
+      return absl::OkStatus();
+    case v1::StageOptions::kCountCycles:
+      encoder.Add(options.count_cycles().timing_only());
+      return absl::OkStatus();
+    case v1::StageOptions::kDescribe:
+      encoder.Add(options.describe().format());
+      return absl::OkStatus();
+    case v1::StageOptions::kConvertData:
+      Add(encoder, options.convert_data());
+      return absl::OkStatus();
+    case v1::StageOptions::kSynthesizeData:
+      Add(encoder, options.synthesize_data());
+      return absl::OkStatus();
+    case v1::StageOptions::kCalibrate:
+      Add(encoder, options.calibrate());
+      return absl::OkStatus();
+    case v1::StageOptions::kTile:
+      encoder.Add(options.tile().mode());
+      return absl::OkStatus();
+    case v1::StageOptions::kBundle:
+      Add(encoder, options.bundle());
+      return absl::OkStatus();
+    case v1::StageOptions::kSimulate:
+      encoder.Add(options.simulate().compare_layers());
+      return absl::OkStatus();
+    case v1::StageOptions::kPackOutputs:
+      Add(encoder, options.pack_outputs().transforms());
+      return absl::OkStatus();
+    case v1::StageOptions::kSetIo:
+      encoder.Add(options.set_io().io());
+      return absl::OkStatus();
+    case v1::StageOptions::OPTIONS_NOT_SET:
+      break;
+  }
+  return absl::InvalidArgumentError("a stage without options");
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> StageKey(absl::string_view stage_version,
+                                     const v1::StageOptions& options,
+                                     const std::vector<v1::BlobRef>& inputs) {
+  const absl::string_view name = StageName(options.options_case());
+  // Results of all versions would share a name.
+  if (stage_version.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("stage ", name, " has no version"));
+  }
+  CanonicalEncoder encoder(absl::StrCat("edgekiln.stage.", name));
+  encoder.Add(stage_version);
+  EK_RETURN_IF_ERROR(AddOptions(encoder, options));
+  encoder.BeginList(static_cast<int64_t>(inputs.size()));
+  for (const v1::BlobRef& input : inputs) {
+    EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(input.digest()),
+                        absl::StrCat("input ", input.role(), " of ", name));
+    encoder.Add(input.role());
+    encoder.Add(digest);
+  }
+  return encoder.digest().hash;
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,183 @@
+#include "server/daemon/stages/stage_key.h"
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+
+#include "google/protobuf/descriptor.h"
+#include "gtest/gtest.h"
+#include "server/stage_versions.h"
+
+namespace edgekiln::server {
+namespace {
+
+v1::BlobRef Blob(const std::string& role, char digit, int64_t size = 3) {
+  v1::BlobRef ref;
+  ref.set_role(role);
+  ref.mutable_digest()->set_hash(std::string(64, digit));
+  ref.mutable_digest()->set_size_bytes(size);
+  return ref;
+}
+
+std::string Key(const v1::StageOptions& options,
+                const std::vector<v1::BlobRef>& inputs,
+                const std::string& version = "v1") {
+  const absl::StatusOr<std::string> key = StageKey(version, options, inputs);
+  EXPECT_TRUE(key.ok()) << key.status();
+  return key.value_or("");
+}
+
+// A change here means that nobody's cache is found again.
+TEST(StageKeyTest, IsStable) {
+  v1::StageOptions tile;
+  tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
+  EXPECT_EQ(Key(tile, {Blob("partition", 'a'), Blob("machine", 'b')}),
+            "80c5bb1ba8c541546de43efee2419c1f5f76e9eb0ffa18fedf8fd151c6ba665f");
+  v1::StageOptions convert;
+  v1::InputTransform& transform =
+      *convert.mutable_convert_data()->add_transforms();
+  transform.set_input("x");
+  transform.add_scale(0.5);
+  transform.add_offset(-1);
+  transform.set_order(v1::InputTransform::BGR);
+  convert.mutable_convert_data()->set_chunk_samples(16);
+  EXPECT_EQ(Key(convert, {Blob("data", 'c')}),
+            "82c6e57047dd84b7e38c8a653d1eb7e5b6b73166eff287b0da262677db6095a2");
+}
+
+TEST(StageKeyTest, EveryPartCounts) {
+  v1::StageOptions tile;
+  tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
+  v1::StageOptions emit;
+  emit.mutable_emit();
+  const v1::BlobRef a = Blob("partition", 'a');
+  const v1::BlobRef b = Blob("machine", 'b');
+  const std::set<std::string> keys = {
+      Key(tile, {a, b}),
+      Key(emit, {a, b}),
+      Key(tile, {b, a}),
+      Key(tile, {a}),
+      Key(tile, {a, b}, "v2"),
+      Key(tile, {a, Blob("machine", 'c')}),
+      Key(tile, {a, Blob("engine", 'b')}),
+      Key(tile, {a, Blob("machine", 'b', 4)}),
+  };
+  EXPECT_EQ(keys.size(), 8u);
+}
+
+TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
+  EXPECT_FALSE(StageKey("v", v1::StageOptions(), {}).ok());
+  v1::StageOptions tile;
+  tile.mutable_tile();
+  EXPECT_TRUE(StageKey("v", tile, {}).ok());
+  EXPECT_FALSE(StageKey("", tile, {}).ok());
+  v1::BlobRef bad = Blob("partition", 'a');
+  bad.mutable_digest()->set_hash("ABC");
+  EXPECT_FALSE(StageKey("v", tile, {bad}).ok());
+}
+
+TEST(StageVersionTest, EveryStageHasOne) {
+  const google::protobuf::OneofDescriptor& stages =
+      *v1::StageOptions::descriptor()->FindOneofByName("options");
+  for (int i = 0; i < stages.field_count(); ++i) {
+    const auto stage = static_cast<Stage>(stages.field(i)->number());
+    EXPECT_EQ(StageName(stage), stages.field(i)->name());
+    EXPECT_EQ(StageVersion(stage).size(), 64u) << StageName(stage);
+  }
+  EXPECT_EQ(StageVersion(v1::StageOptions::OPTIONS_NOT_SET), "");
+  EXPECT_EQ(BuildDigest().size(), 64u);
+}
+
+using google::protobuf::Descriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+// Gives the field a value other than its default.
+void Change(Message& message, const FieldDescriptor& field) {
+  const Reflection& reflection = *message.GetReflection();
+  const bool repeated = field.is_repeated();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_INT32:
+      return reflection.SetInt32(&message, &field, 7);
+    case FieldDescriptor::CPPTYPE_INT64:
+      return reflection.SetInt64(&message, &field, 7);
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return reflection.SetUInt64(&message, &field, 7);
+    case FieldDescriptor::CPPTYPE_BOOL:
+      return reflection.SetBool(&message, &field, true);
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return reflection.SetEnumValue(&message, &field, 1);
+    case FieldDescriptor::CPPTYPE_STRING:
+      return repeated ? reflection.AddString(&message, &field, "seven")
+                      : reflection.SetString(&message, &field, "seven");
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      ASSERT_TRUE(repeated);
+      return reflection.AddDouble(&message, &field, 7);
+    case FieldDescriptor::CPPTYPE_MESSAGE:
+      ASSERT_TRUE(repeated);
+      reflection.AddMessage(&message, &field);
+      return;
+    default:
+      FAIL() << field.full_name() << ": teach this test its type";
+  }
+}
+
+// A field added to an options message and forgotten in stage_key.cc would make
+// different requests share a result.
+TEST(StageKeyTest, EveryFieldOfEveryStageCounts) {
+  const Descriptor& stages = *v1::StageOptions::descriptor();
+  int fields = 0;
+  for (int i = 0; i < stages.field_count(); ++i) {
+    const FieldDescriptor& stage = *stages.field(i);
+    v1::StageOptions plain;
+    plain.GetReflection()->MutableMessage(&plain, &stage);
+    const std::string key = Key(plain, {});
+    for (int j = 0; j < stage.message_type()->field_count(); ++j) {
+      v1::StageOptions changed = plain;
+      Message& options =
+          *changed.GetReflection()->MutableMessage(&changed, &stage);
+      Change(options, *stage.message_type()->field(j));
+      EXPECT_NE(Key(changed, {}), key)
+          << stage.message_type()->field(j)->full_name();
+      ++fields;
+    }
+  }
+  EXPECT_GE(fields, 15);
+}
+
+TEST(StageKeyTest, EveryFieldOfATransformCounts) {
+  v1::StageOptions plain;
+  plain.mutable_pack_outputs()->add_transforms();
+  const std::string key = Key(plain, {});
+  const Descriptor& transform = *v1::InputTransform::descriptor();
+  for (int i = 0; i < transform.field_count(); ++i) {
+    v1::StageOptions changed = plain;
+    Change(*changed.mutable_pack_outputs()->mutable_transforms(0),
+           *transform.field(i));
+    EXPECT_NE(Key(changed, {}), key) << transform.field(i)->full_name();
+  }
+}
+
+TEST(StageKeyTest, EveryPartOfABindingCounts) {
+  const auto key = [](const std::string& dimension, int64_t extent,
+                      const std::string& input, const std::string& data) {
+    v1::StageOptions options;
+    v1::ImportOptions& import = *options.mutable_import();
+    import.add_dimensions()->set_name(dimension);
+    import.mutable_dimensions(0)->set_extent(extent);
+    if (!input.empty()) import.add_bound_inputs(input);
+    if (!data.empty()) import.add_external_data(data);
+    return Key(options, {});
+  };
+  const std::set<std::string> keys = {
+      key("N", 1, "", ""),  key("M", 1, "", ""),   key("N", 2, "", ""),
+      key("N", 1, "x", ""), key("N", 1, "", "x"),  key("N", 1, "y", ""),
+      key("N", 1, "", "y"), key("N", 1, "x", "x"),
+  };
+  EXPECT_EQ(keys.size(), 8u);
+}
+
+}  // namespace
+}  // namespace edgekiln::server

@@ -1,0 +1,88 @@
+#ifndef EK_SERVER_DAEMON_STAGES_STAGE_RUNNER_H_
+#define EK_SERVER_DAEMON_STAGES_STAGE_RUNNER_H_
+
+// Gets the result of a stage: from the store, from a lease that another job
+// already waits for, or by a lease of its own. Successes and user errors are
+// stored; failures of ours are not, and neither are errors that tell of the
+// limits of one worker (worker_limits.h): no key knows those, and a worker with
+// higher ones must get its chance. Thread-safe.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/log.h"
+#include "cache/blob_store.h"
+#include "cache/stage_result_store.h"
+#include "edgekiln/v1/report.pb.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/daemon/stages/lease_source.h"
+#include "server/job_context.h"
+
+namespace edgekiln::server {
+
+// Which workers execute a stage.
+v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage);
+
+// Reason of the failure of a stage one of whose inputs has vanished from the
+// store: whoever can make it again should.
+inline constexpr char kInputLost[] = "INPUT_LOST";
+
+// Called from any thread, without locks held; `finished` last. Any may be
+// empty.
+struct StageEvents {
+  // A worker has it; again after one was lost. Not for what was in the store.
+  std::function<void()> started;
+  std::function<void(const v1::StageProgress&)> progress;
+  std::function<void(const v1::JobEvent::Waiting&)> waiting;
+  std::function<void(const v1::Report::Stage& record)> finished;
+};
+
+// One caller's interest in a stage.
+class StageTicket : public PendingStage {
+ public:
+  // Makes Wait() return `why` unless the stage is over. The lease ends if
+  // nobody else waits for it.
+  virtual void Cancel(const absl::Status& why) = 0;
+};
+
+class StageRunner {
+ public:
+  // All must outlive the runner and its tickets.
+  StageRunner(cache::StageResultStore& results, cache::BlobStore& blobs,
+              LeaseSource& leases, Logger& log);
+  ~StageRunner();
+
+  std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events);
+
+ private:
+  struct Ticket;
+  struct Flight;
+  class TicketHandle;
+
+  void Launch(const std::shared_ptr<Flight>& flight);
+  uint64_t Submit(const std::shared_ptr<Flight>& flight);
+  void OnLeased(const std::shared_ptr<Flight>& flight);
+  void OnDone(const std::shared_ptr<Flight>& flight,
+              absl::StatusOr<LeaseOutcome> outcome);
+  absl::Status CheckOutcome(const Flight& flight, const LeaseOutcome& outcome);
+  absl::Status FindLostInput(const Flight& flight);
+  void Land(const std::shared_ptr<Flight>& flight,
+            const absl::StatusOr<LeaseOutcome>& outcome, bool hit);
+  void Abandon(const std::shared_ptr<Ticket>& ticket, const absl::Status& why);
+
+  cache::StageResultStore& results_;
+  cache::BlobStore& blobs_;
+  LeaseSource& leases_;
+  Logger& log_;
+  std::mutex mutex_;
+  // By stage key; guarded by mutex_, as is the contents of flights.
+  std::map<std::string, std::shared_ptr<Flight>> flights_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_STAGES_STAGE_RUNNER_H_

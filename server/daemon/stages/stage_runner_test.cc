@@ -1,0 +1,243 @@
+#include "server/daemon/stages/stage_runner.h"
+
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "cache/crashing_file_system.h"
+#include "cache/disk_blob_store.h"
+#include "cache/stage_result_store.h"
+#include "gtest/gtest.h"
+#include "server/daemon/stages/fake_stages.h"
+#include "server/daemon/stages/stage_group.h"
+#include "server/proto_convert.h"
+#include "server/worker_limits.h"
+
+namespace edgekiln::server {
+namespace {
+
+// Leases that the test ends by hand.
+class ManualLeases : public LeaseSource {
+ public:
+  uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override {
+    requests.push_back(std::move(request));
+    const uint64_t id = requests.size();
+    open[id] = std::move(callbacks);
+    return id;
+  }
+
+  void Cancel(uint64_t lease_id) override {
+    ++cancels;
+    End(lease_id, absl::CancelledError("cancelled"));
+  }
+
+  void End(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome) {
+    const auto it = open.find(lease_id);
+    if (it == open.end()) return;
+    const LeaseCallbacks callbacks = std::move(it->second);
+    open.erase(it);
+    callbacks.done(std::move(outcome));
+  }
+
+  std::vector<LeaseRequest> requests;
+  std::map<uint64_t, LeaseCallbacks> open;
+  int cancels = 0;
+};
+
+class StageRunnerTest : public testing::Test {
+ protected:
+  StageRunnerTest() {
+    blobs_ = *cache::OpenDiskBlobStore(files_, "/s");
+    results_ = *cache::OpenDiskStageResultStore(files_, "/r", *blobs_);
+    runner_ = std::make_unique<StageRunner>(*results_, *blobs_, leases_, *log_);
+  }
+
+  StageCall Tile(const std::string& name = "tile") {
+    StageCall call;
+    call.name = name;
+    call.options.mutable_tile();
+    v1::BlobRef& input = call.inputs.emplace_back();
+    input.set_role("partition");
+    *input.mutable_digest() = PutText(*blobs_, "partition");
+    return call;
+  }
+
+  LeaseOutcome Success() {
+    LeaseOutcome outcome;
+    v1::BlobRef& output = *outcome.result.add_outputs();
+    output.set_role("tiling");
+    *output.mutable_digest() = PutText(*blobs_, "tiling");
+    outcome.elapsed = absl::Seconds(2);
+    outcome.cpu_seconds = 1.5;
+    return outcome;
+  }
+
+  cache::CrashingFileSystem files_;
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+  std::unique_ptr<cache::BlobStore> blobs_;
+  std::unique_ptr<cache::StageResultStore> results_;
+  ManualLeases leases_;
+  std::unique_ptr<StageRunner> runner_;
+};
+
+TEST_F(StageRunnerTest, IdenticalStagesShareOneLease) {
+  const auto first = runner_->Start(Tile(), {});
+  const auto second = runner_->Start(Tile("tile again"), {});
+  ASSERT_EQ(leases_.requests.size(), 1u);
+  EXPECT_EQ(first->Record().name(), "");
+  leases_.End(1, Success());
+  ASSERT_TRUE(first->Wait().ok());
+  ASSERT_TRUE(second->Wait().ok());
+  EXPECT_EQ(first->Record().cache(), v1::Report::Stage::MISS);
+  EXPECT_EQ(first->Record().seconds(), 2);
+  EXPECT_EQ(first->Record().cpu_seconds(), 1.5);
+  EXPECT_EQ(second->Record().name(), "tile again");
+  EXPECT_EQ(second->Record().cache(), v1::Report::Stage::MERGED);
+  EXPECT_EQ(second->Record().cpu_seconds(), 0);
+  const auto third = runner_->Start(Tile(), {});
+  EXPECT_TRUE(third->Wait().ok());
+  EXPECT_EQ(third->Record().cache(), v1::Report::Stage::HIT);
+  EXPECT_EQ(leases_.requests.size(), 1u);
+}
+
+TEST_F(StageRunnerTest, TheLeaseEndsWithItsLastWaiter) {
+  const auto first = runner_->Start(Tile(), {});
+  auto second = runner_->Start(Tile(), {});
+  first->Cancel(absl::CancelledError("enough"));
+  EXPECT_TRUE(absl::IsCancelled(first->Wait().status()));
+  EXPECT_EQ(leases_.cancels, 0);
+  second.reset();
+  EXPECT_EQ(leases_.cancels, 1);
+  EXPECT_TRUE(leases_.open.empty());
+  // Whoever asks now starts afresh.
+  const auto third = runner_->Start(Tile(), {});
+  ASSERT_EQ(leases_.requests.size(), 2u);
+  leases_.End(2, Success());
+  EXPECT_TRUE(third->Wait().ok());
+}
+
+TEST_F(StageRunnerTest, OurFailuresAreNotRemembered) {
+  const auto first = runner_->Start(Tile(), {});
+  leases_.End(1, MakeError(absl::StatusCode::kInternal,
+                           {.fault = Fault::kInfra, .what = "broken"}));
+  EXPECT_EQ(first->Wait().status().message(), "tile: broken");
+  const auto second = runner_->Start(Tile(), {});
+  EXPECT_EQ(leases_.requests.size(), 2u);
+  LeaseOutcome outcome;
+  *outcome.result.mutable_error() = ErrorToProto(MakeError(
+      absl::StatusCode::kInternal, {.fault = Fault::kInfra, .what = "bug"}));
+  leases_.End(2, outcome);
+  EXPECT_FALSE(second->Wait().ok());
+  const auto third = runner_->Start(Tile(), {});
+  EXPECT_EQ(leases_.requests.size(), 3u);
+}
+
+TEST_F(StageRunnerTest, UserErrorsAre) {
+  const auto first = runner_->Start(Tile(), {});
+  LeaseOutcome outcome;
+  *outcome.result.mutable_error() =
+      ErrorToProto(MakeError(absl::StatusCode::kInvalidArgument,
+                             {.fault = Fault::kUser, .what = "does not fit"}));
+  leases_.End(1, outcome);
+  EXPECT_EQ(first->Wait().status().message(), "tile: does not fit");
+  const auto second = runner_->Start(Tile(), {});
+  EXPECT_EQ(second->Wait().status().message(), "tile: does not fit");
+  EXPECT_EQ(second->Record().cache(), v1::Report::Stage::HIT);
+  EXPECT_EQ(leases_.requests.size(), 1u);
+}
+
+// Another worker may have more memory.
+TEST_F(StageRunnerTest, LimitsOfAWorkerAreNotRemembered) {
+  for (const absl::Status& error :
+       {OverMemoryLimit("stage tile", 1 << 20, 2 << 20),
+        OverStackLimit("stage tile", 1 << 20)}) {
+    leases_.requests.clear();
+    const auto first = runner_->Start(Tile(), {});
+    LeaseOutcome outcome;
+    *outcome.result.mutable_error() = ErrorToProto(error);
+    leases_.End(1, outcome);
+    const absl::Status status = first->Wait().status();
+    EXPECT_EQ(status.message(), absl::StrCat("tile: ", error.message()));
+    EXPECT_EQ(GetErrorDetail(status)->fault, Fault::kUser);
+    EXPECT_EQ(first->Record().cache(), v1::Report::Stage::MISS);
+    const auto second = runner_->Start(Tile(), {});
+    EXPECT_EQ(leases_.requests.size(), 2u);
+  }
+}
+
+TEST_F(StageRunnerTest, AResultWithoutItsBlobsIsNone) {
+  const auto stage = runner_->Start(Tile(), {});
+  LeaseOutcome outcome = Success();
+  outcome.result.mutable_outputs(0)->mutable_digest()->set_hash(
+      std::string(64, '7'));
+  leases_.End(1, outcome);
+  EXPECT_EQ(GetErrorDetail(stage->Wait().status())->reason, "STAGE_OUTPUT");
+  const auto again = runner_->Start(Tile(), {});
+  EXPECT_EQ(leases_.requests.size(), 2u);
+}
+
+TEST_F(StageRunnerTest, SaysWhenAnInputHasVanished) {
+  const auto stage = runner_->Start(Tile(), {});
+  const Digest digest = DigestOf("partition");
+  ASSERT_TRUE(
+      files_.Remove("/s/" + digest.hash.substr(0, 2) + "/" + digest.hash + "-9")
+          .ok());
+  leases_.End(1, absl::InternalError("worker could not read its input"));
+  EXPECT_EQ(GetErrorDetail(stage->Wait().status())->reason, kInputLost);
+}
+
+TEST_F(StageRunnerTest, AGroupIsCancelledAsAWhole) {
+  StageGroup group(*runner_, {});
+  const auto before = group.Start(Tile());
+  group.Cancel(absl::CancelledError("enough"));
+  group.Cancel(absl::UnavailableError("too late to matter"));
+  EXPECT_TRUE(absl::IsCancelled(before->Wait().status()));
+  const auto after = group.Start(Tile());
+  EXPECT_TRUE(absl::IsCancelled(after->Wait().status()));
+  EXPECT_TRUE(leases_.open.empty());
+}
+
+TEST_F(StageRunnerTest, EventsReachEveryWaiter) {
+  int started = 0;
+  int progress = 0;
+  std::vector<std::string> waiting;
+  std::vector<std::string> finished;
+  const StageEvents events{
+      .started = [&] { ++started; },
+      .progress = [&](const v1::StageProgress&) { ++progress; },
+      .waiting =
+          [&](const v1::JobEvent::Waiting& why) {
+            waiting.push_back(why.reason());
+          },
+      .finished =
+          [&](const v1::Report::Stage& record) {
+            finished.push_back(record.name());
+          }};
+  const auto first = runner_->Start(Tile("a"), events);
+  v1::JobEvent::Waiting why;
+  why.set_reason("busy");
+  leases_.open.at(1).waiting(why);
+  // Who comes later is told what the others know.
+  const auto second = runner_->Start(Tile("b"), events);
+  EXPECT_EQ(waiting, (std::vector<std::string>{"busy", "busy"}));
+  EXPECT_EQ(started, 0);
+  leases_.open.at(1).leased();
+  EXPECT_EQ(started, 2);
+  const auto third = runner_->Start(Tile("late"), events);
+  EXPECT_EQ(started, 3);
+  EXPECT_EQ(waiting.size(), 2u);
+  leases_.open.at(1).progress({});
+  EXPECT_EQ(progress, 3);
+  leases_.End(1, Success());
+  EXPECT_EQ(finished, (std::vector<std::string>{"a", "b", "late"}));
+  const auto found = runner_->Start(Tile("c"), events);
+  EXPECT_EQ(started, 3);  // Found in the store: nothing was started.
+  EXPECT_EQ(finished.size(), 4u);
+}
+
+}  // namespace
+}  // namespace edgekiln::server
