@@ -25,12 +25,12 @@ class RealClock : public Clock {
 std::unique_ptr<Clock> NewRealClock() { return std::make_unique<RealClock>(); }
 
 absl::Time FakeClock::Now() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return start_ + elapsed_;
 }
 
 absl::Duration FakeClock::Monotonic() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   return elapsed_;
 }
 
@@ -39,7 +39,7 @@ void FakeClock::SleepFor(absl::Duration duration) {
 }
 
 void FakeClock::Advance(absl::Duration duration) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  MutexLock lock(mutex_);
   elapsed_ += duration;
 }
 

@@ -5,9 +5,9 @@
 // decide what time it is. Thread-safe.
 
 #include <memory>
-#include <mutex>
 
 #include "absl/time/time.h"
+#include "base/mutex.h"
 
 namespace edgekiln {
 
@@ -38,9 +38,9 @@ class FakeClock : public Clock {
   void Advance(absl::Duration duration);
 
  private:
-  std::mutex mutex_;
+  Mutex mutex_;
   const absl::Time start_;
-  absl::Duration elapsed_ = absl::ZeroDuration();  // Guarded by mutex_.
+  absl::Duration elapsed_ ABSL_GUARDED_BY(mutex_) = absl::ZeroDuration();
 };
 
 }  // namespace edgekiln

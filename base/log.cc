@@ -1,9 +1,9 @@
 #include "base/log.h"
 
 #include <cstdio>
-#include <mutex>
 
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace edgekiln {
 namespace {
@@ -35,14 +35,14 @@ class StderrLogger : public Logger {
   void Write(LogLevel level, absl::string_view message) override {
     if (!Enabled(level)) return;
     const std::string line = FormatLogLine(clock_.Now(), level, message);
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     std::fwrite(line.data(), 1, line.size(), stderr);
   }
 
  private:
   const LogLevel min_level_;
   Clock& clock_;
-  std::mutex mutex_;
+  Mutex mutex_;  // One line at a time.
 };
 
 class NullLogger : public Logger {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace edgekiln {
 namespace {
@@ -13,7 +15,13 @@ namespace {
 void RunOnThreads(int threads, const std::function<void()>& work) {
   std::vector<std::thread> helpers;
   helpers.reserve(static_cast<size_t>(threads - 1));
-  for (int i = 1; i < threads; ++i) helpers.emplace_back(work);
+  for (int i = 1; i < threads; ++i) {
+    try {
+      helpers.emplace_back(work);
+    } catch (const std::system_error&) {
+      break;  // No more threads to be had: those there are do all of it.
+    }
+  }
   work();
   for (std::thread& helper : helpers) helper.join();
 }
@@ -36,7 +44,7 @@ absl::Status ParallelForStatus(int64_t n, int threads,
                                const std::function<absl::Status(int64_t)>& fn) {
   std::atomic<int64_t> next{0};
   std::atomic<bool> failed{false};
-  std::mutex mutex;
+  Mutex mutex;
   int64_t first_failed = n;  // Guarded by mutex, as is `error`.
   absl::Status error;
   RunOnThreads(ClampThreads(n, threads), [&] {
@@ -48,7 +56,7 @@ absl::Status ParallelForStatus(int64_t n, int threads,
       absl::Status status = fn(i);
       if (status.ok()) continue;
       failed = true;
-      std::lock_guard<std::mutex> lock(mutex);
+      MutexLock lock(mutex);
       if (i < first_failed) {
         first_failed = i;
         error = std::move(status);

@@ -15,7 +15,7 @@ namespace edgekiln {
 
 // Calls fn(0) .. fn(n - 1), each exactly once, on at most `threads` threads
 // including the calling one (values below 1 mean 1), and returns when all are
-// done. `fn` must not throw.
+// done. Where the system has no thread left, on fewer. `fn` must not throw.
 void ParallelFor(int64_t n, int threads,
                  const std::function<void(int64_t)>& fn);
 

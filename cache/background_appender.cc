@@ -13,53 +13,53 @@ BackgroundAppender::BackgroundAppender(
 
 BackgroundAppender::~BackgroundAppender() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 absl::Status BackgroundAppender::Append(std::string bytes) {
   const auto size = static_cast<int64_t>(bytes.size());
   {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] {
-      return queue_.empty() || queued_bytes_ + size <= max_queued_bytes_;
-    });
+    MutexLock lock(mutex_);
+    while (!queue_.empty() && queued_bytes_ + size > max_queued_bytes_) {
+      changed_.Wait(lock);
+    }
     if (!status_.ok()) return status_;
     queued_bytes_ += size;
     queue_.push_back(std::move(bytes));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return absl::OkStatus();
 }
 
 absl::Status BackgroundAppender::Drain() {
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return queue_.empty(); });
+  MutexLock lock(mutex_);
+  while (!queue_.empty()) changed_.Wait(lock);
   return status_;
 }
 
 void BackgroundAppender::Run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [&] { return stop_ || !queue_.empty(); });
+    while (!stop_ && queue_.empty()) changed_.Wait(lock);
     if (queue_.empty()) return;
     const std::string& bytes = queue_.front();  // Others only push behind it.
-    lock.unlock();
+    lock.Unlock();
     absl::Status status = append_(bytes);
-    lock.lock();
+    lock.Lock();
     queued_bytes_ -= static_cast<int64_t>(queue_.front().size());
     queue_.pop_front();
     if (!status.ok()) {
       status_ = std::move(status);
       queue_.clear();
       queued_bytes_ = 0;
-      changed_.notify_all();
+      changed_.NotifyAll();
       return;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 

@@ -4,16 +4,15 @@
 // Takes bytes at once and does with them what takes time on a thread of its
 // own, in order: who receives the next ones does not wait for hash and disk.
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "base/mutex.h"
 
 namespace edgekiln::cache {
 
@@ -39,13 +38,13 @@ class BackgroundAppender {
 
   const std::function<absl::Status(absl::string_view)> append_;
   const int64_t max_queued_bytes_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // All guarded by mutex_.
-  std::deque<std::string> queue_;  // The first one is being worked on.
-  int64_t queued_bytes_ = 0;
-  absl::Status status_;
-  bool stop_ = false;
+  Mutex mutex_;
+  CondVar changed_;
+  // The first one is being worked on.
+  std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
+  int64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -24,7 +24,7 @@ class CrashingFileSystem::File : public WritableFile {
   ~File() override { --owner_.open_files_; }
 
   absl::Status Append(absl::string_view bytes) override {
-    std::lock_guard lock(owner_.mutex_);
+    MutexLock lock(owner_.mutex_);
     const absl::Status failed = owner_.Change();
     // A write that fails has written something all the same.
     if (!failed.ok()) bytes = bytes.substr(0, bytes.size() / 2);
@@ -34,7 +34,7 @@ class CrashingFileSystem::File : public WritableFile {
 
   absl::Status Sync() override {
     if (owner_.on_sync_) owner_.on_sync_();
-    std::lock_guard lock(owner_.mutex_);
+    MutexLock lock(owner_.mutex_);
     const absl::Status failed = owner_.Change();
     if (failed.ok()) contents_->synced = contents_->now;
     return failed;
@@ -48,30 +48,30 @@ class CrashingFileSystem::File : public WritableFile {
 };
 
 void CrashingFileSystem::FailAfter(int64_t count) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   fail_from_ = changes_ + count;
 }
 
 void CrashingFileSystem::Crash() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   names_ = synced_names_;
   for (auto& [path, contents] : names_) contents->now = contents->synced;
   fail_from_ = INT64_MAX;
 }
 
 int64_t CrashingFileSystem::changes() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return changes_;
 }
 
 bool CrashingFileSystem::Exists(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return names_.count(path) > 0;
 }
 
 void CrashingFileSystem::Overwrite(const std::string& path,
                                    const std::string& contents) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   names_.at(path)->now = contents;
 }
 
@@ -81,13 +81,13 @@ absl::Status CrashingFileSystem::Change() {
 }
 
 void CrashingFileSystem::SetTime(absl::Time now) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   time_ = now;
 }
 
 absl::StatusOr<std::unique_ptr<WritableFile>> CrashingFileSystem::Open(
     const std::string& path, OpenMode mode) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const absl::Status failed = Change();
   if (!failed.ok()) return failed;
   if (folders_.count(ParentPath(path)) == 0) return NoFile(ParentPath(path));
@@ -103,7 +103,7 @@ absl::StatusOr<std::unique_ptr<WritableFile>> CrashingFileSystem::Open(
 
 absl::StatusOr<std::string> CrashingFileSystem::Read(const std::string& path,
                                                      int64_t max_bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto it = names_.find(path);
   if (it == names_.end()) return NoFile(path);
   if (static_cast<int64_t>(it->second->now.size()) > max_bytes) {
@@ -114,7 +114,7 @@ absl::StatusOr<std::string> CrashingFileSystem::Read(const std::string& path,
 
 absl::StatusOr<std::string> CrashingFileSystem::ReadRange(
     const std::string& path, int64_t offset, int64_t max_bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto it = names_.find(path);
   if (it == names_.end()) return NoFile(path);
   const std::string& now = it->second->now;
@@ -123,7 +123,7 @@ absl::StatusOr<std::string> CrashingFileSystem::ReadRange(
 }
 
 absl::StatusOr<FileInfo> CrashingFileSystem::Stat(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   FileInfo info;
   info.modified = absl::UnixEpoch();
   if (folders_.count(path) > 0) {
@@ -139,7 +139,7 @@ absl::StatusOr<FileInfo> CrashingFileSystem::Stat(const std::string& path) {
 
 absl::Status CrashingFileSystem::SetModified(const std::string& path,
                                              absl::Time modified) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto it = names_.find(path);
   if (it == names_.end()) return NoFile(path);
   it->second->modified = modified;
@@ -148,7 +148,7 @@ absl::Status CrashingFileSystem::SetModified(const std::string& path,
 
 absl::Status CrashingFileSystem::Rename(const std::string& from,
                                         const std::string& to) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const absl::Status failed = Change();
   if (!failed.ok()) return failed;
   const auto it = names_.find(from);
@@ -160,14 +160,14 @@ absl::Status CrashingFileSystem::Rename(const std::string& from,
 }
 
 absl::Status CrashingFileSystem::Remove(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const absl::Status failed = Change();
   if (!failed.ok()) return failed;
   return names_.erase(path) > 0 ? absl::OkStatus() : NoFile(path);
 }
 
 absl::Status CrashingFileSystem::CreateDirectories(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (std::string folder = path; folder != "/" && folder != ".";
        folder = ParentPath(folder)) {
     folders_.insert(folder);
@@ -176,7 +176,7 @@ absl::Status CrashingFileSystem::CreateDirectories(const std::string& path) {
 }
 
 absl::Status CrashingFileSystem::SyncDirectory(const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const absl::Status failed = Change();
   if (!failed.ok()) return failed;
   for (auto it = synced_names_.begin(); it != synced_names_.end();) {
@@ -191,7 +191,7 @@ absl::Status CrashingFileSystem::SyncDirectory(const std::string& path) {
 
 absl::StatusOr<std::vector<std::string>> CrashingFileSystem::List(
     const std::string& path) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::set<std::string> found;
   const auto add = [&](const std::string& name) {
     if (ParentPath(name) == path) found.insert(name.substr(path.size() + 1));

@@ -9,12 +9,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace edgekiln::cache {
 
@@ -57,7 +57,7 @@ class CrashingFileSystem : public FileSystem {
       const std::string& path) override;
 
  private:
-  struct Contents {
+  struct Contents {  // Guarded by mutex_.
     std::string now;
     std::string synced;
     absl::Time modified;
@@ -65,19 +65,18 @@ class CrashingFileSystem : public FileSystem {
   using Names = std::map<std::string, std::shared_ptr<Contents>>;
   class File;
 
-  // Counts a change; non-OK if it is to fail. Call with the lock held.
-  absl::Status Change();
+  // Counts a change; non-OK if it is to fail.
+  absl::Status Change() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   std::atomic<int> open_files_{0};
   std::function<void()> on_sync_;
-  std::mutex mutex_;
-  // All guarded by mutex_.
-  Names names_;
-  Names synced_names_;
-  std::set<std::string> folders_;
-  absl::Time time_ = absl::UnixEpoch();
-  int64_t changes_ = 0;
-  int64_t fail_from_ = INT64_MAX;
+  Mutex mutex_;
+  Names names_ ABSL_GUARDED_BY(mutex_);
+  Names synced_names_ ABSL_GUARDED_BY(mutex_);
+  std::set<std::string> folders_ ABSL_GUARDED_BY(mutex_);
+  absl::Time time_ ABSL_GUARDED_BY(mutex_) = absl::UnixEpoch();
+  int64_t changes_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t fail_from_ ABSL_GUARDED_BY(mutex_) = INT64_MAX;
 };
 
 }  // namespace edgekiln::cache

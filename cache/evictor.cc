@@ -33,10 +33,10 @@ Evictor::~Evictor() { Stop(); }
 
 void Evictor::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stop_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -44,17 +44,17 @@ bool Evictor::Used(const std::string& path, const FileInfo& info) {
   const absl::Time now = clock_.Now();
   // Also after the clock was set back: a time to come would never be evicted.
   if (now - info.modified < kResolution && info.modified <= now) return true;
-  std::lock_guard lock(use_mutex_);
+  MutexLock lock(use_mutex_);
   // Another error than that it is gone is no reason not to use it.
   return !absl::IsNotFound(files_.SetModified(path, now));
 }
 
 void Evictor::Added(int64_t size_bytes) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     bytes_ += OnDisk(size_bytes);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
@@ -83,12 +83,12 @@ absl::StatusOr<std::vector<Evictor::File>> Evictor::List(
 }
 
 bool Evictor::Stopping() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stop_;
 }
 
 bool Evictor::RemoveUnlessUsed(const File& file) {
-  std::lock_guard lock(use_mutex_);
+  MutexLock lock(use_mutex_);
   const absl::StatusOr<FileInfo> info = files_.Stat(file.path);
   if (!info.ok() || info->modified != file.used) return false;
   // Not synced: what comes back after a power failure is as good as before.
@@ -98,7 +98,7 @@ bool Evictor::RemoveUnlessUsed(const File& file) {
 absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
   int64_t bytes_before = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     bytes_before = bytes_;
   }
   EK_ASSIGN_OR_RETURN(std::vector<File> found, List(options),
@@ -130,7 +130,7 @@ absl::StatusOr<Evicted> Evictor::Run(const EvictorOptions& options) {
     }
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     // What was added meanwhile may be counted twice; never missed.
     bytes_ += out.left_bytes - bytes_before;
   }
@@ -152,13 +152,14 @@ void Evictor::Loop() {
     const bool above =
         evicted.ok() && evicted->left_bytes > options_.limit_bytes;
     if (!evicted.ok() || evicted->files > 0 || above) report_(evicted);
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (!evicted.ok() || above) {
       // Needed things, or a disk that fails: later it may be otherwise.
-      changed_.wait_for(lock, kTryAgain, [&] { return stop_; });
+      const auto end = std::chrono::steady_clock::now() + kTryAgain;
+      while (!stop_ && changed_.WaitUntil(lock, end)) {
+      }
     } else {
-      changed_.wait(lock,
-                    [&] { return stop_ || bytes_ > options_.limit_bytes; });
+      while (!stop_ && bytes_ <= options_.limit_bytes) changed_.Wait(lock);
     }
     if (stop_) return;
   }

@@ -6,10 +6,8 @@
 // which every use brings up to date: nothing to load at the start, nothing to
 // repair after a crash. See docs/design/0007-eviction.md.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <unordered_set>
@@ -20,6 +18,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/mutex.h"
 
 namespace edgekiln::cache {
 
@@ -85,11 +84,12 @@ class Evictor {
   FileSystem& files_;
   Clock& clock_;
   // Makes a use and a removal of the same file come one after the other.
-  std::mutex use_mutex_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int64_t bytes_ = 0;  // Guarded by mutex_; what Run() saw, and Added().
-  bool stop_ = false;  // Guarded by mutex_.
+  Mutex use_mutex_;
+  Mutex mutex_;
+  CondVar changed_;
+  // What Run() saw, and Added().
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stop_ ABSL_GUARDED_BY(mutex_) = false;
   EvictorOptions options_;
   std::function<void(const absl::StatusOr<Evicted>&)> report_;
   std::thread thread_;

@@ -1,13 +1,12 @@
 #include "cache/evictor.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "cache/blob_store.h"
 #include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
@@ -176,21 +175,21 @@ TEST_F(EvictorTest, ACrashInTheMiddleLosesNothingThatIsNeeded) {
 
 TEST_F(EvictorTest, RunsByItselfWhenTheLimitIsPassed) {
   const Digest a = Put("a");
-  std::mutex mutex;
-  std::condition_variable changed;
+  Mutex mutex;
+  CondVar changed;
   int64_t removed = 0;
   evictor_->Start({.limit_bytes = 2 * kBlock,
                    .folders = {"/s"},
                    .needed = [this] { return needed_; }},
                   [&](const absl::StatusOr<Evicted>& evicted) {
-                    std::lock_guard lock(mutex);
+                    MutexLock lock(mutex);
                     removed += evicted.ok() ? evicted->files : 0;
-                    changed.notify_all();
+                    changed.NotifyAll();
                   });
   Put("b");
   Put("c");
-  std::unique_lock lock(mutex);
-  changed.wait(lock, [&] { return removed > 0; });
+  MutexLock lock(mutex);
+  while (removed == 0) changed.Wait(lock);
   EXPECT_FALSE(Has(a));
 }
 

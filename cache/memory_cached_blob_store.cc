@@ -1,9 +1,9 @@
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/blob_store.h"
 
@@ -75,7 +75,7 @@ class MemoryCachedBlobStore : public BlobStore {
   };
 
   std::shared_ptr<const std::string> Find(const Digest& digest) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto it = entries_.find(digest);
     if (it == entries_.end()) return nullptr;
     order_.splice(order_.begin(), order_, it->second);
@@ -86,7 +86,7 @@ class MemoryCachedBlobStore : public BlobStore {
     const auto size = static_cast<int64_t>(bytes.size());
     if (size > limits_.max_blob_bytes || size > limits_.total_bytes) return;
     auto copy = std::make_shared<const std::string>(bytes);
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (entries_.count(digest) > 0) return;
     order_.push_front({digest, std::move(copy)});
     entries_[digest] = order_.begin();
@@ -100,11 +100,11 @@ class MemoryCachedBlobStore : public BlobStore {
 
   const std::unique_ptr<BlobStore> inner_;
   const MemoryLimits limits_;
-  std::mutex mutex_;
-  // All guarded by mutex_.
-  std::list<Entry> order_;
-  std::unordered_map<Digest, std::list<Entry>::iterator> entries_;
-  int64_t bytes_ = 0;
+  Mutex mutex_;
+  std::list<Entry> order_ ABSL_GUARDED_BY(mutex_);
+  std::unordered_map<Digest, std::list<Entry>::iterator> entries_
+      ABSL_GUARDED_BY(mutex_);
+  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace

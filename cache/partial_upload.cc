@@ -23,15 +23,15 @@ class UploadImpl : public Upload {
         end_(std::move(end)) {}
 
   ~UploadImpl() override {
-    std::lock_guard lock(partial_->mutex);
+    MutexLock lock(partial_->mutex);
     if (partial_->owner == owner_) partial_->Settle();
   }
 
   int64_t committed_bytes() const override { return committed_; }
 
   absl::Status Append(std::string bytes) override {
-    std::lock_guard lock(partial_->mutex);
     PartialUpload& partial = *partial_;
+    MutexLock lock(partial.mutex);
     EK_RETURN_IF_ERROR(CheckHeld(partial));
     const auto size = static_cast<int64_t>(bytes.size());
     if (size > partial.digest.size_bytes - committed_) {
@@ -44,7 +44,8 @@ class UploadImpl : public Upload {
            .limit = absl::StrCat(partial.digest.size_bytes, " bytes"),
            .fix = "send exactly the announced bytes"});
     }
-    EK_RETURN_IF_ERROR(Check(partial.appender->Append(std::move(bytes))));
+    EK_RETURN_IF_ERROR(
+        Check(partial, partial.appender->Append(std::move(bytes))));
     committed_ += size;
     partial.received_bytes = committed_;
     partial.Touch(clock_);
@@ -52,8 +53,8 @@ class UploadImpl : public Upload {
   }
 
   absl::Status Finish() override {
-    std::lock_guard lock(partial_->mutex);
     PartialUpload& partial = *partial_;
+    MutexLock lock(partial.mutex);
     EK_RETURN_IF_ERROR(CheckHeld(partial));
     if (committed_ < partial.digest.size_bytes) {
       return MakeError(
@@ -66,7 +67,7 @@ class UploadImpl : public Upload {
            .need = absl::StrCat(partial.digest.size_bytes, " bytes"),
            .fix = "continue at the committed size"});
     }
-    EK_RETURN_IF_ERROR(Check(partial.appender->Drain()));
+    EK_RETURN_IF_ERROR(Check(partial, partial.appender->Drain()));
     EK_RETURN_IF_ERROR(partial.file->Sync());
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
@@ -81,7 +82,8 @@ class UploadImpl : public Upload {
 
  private:
   // The complete file becomes a blob, or is removed.
-  absl::Status Store(PartialUpload& partial) {
+  absl::Status Store(PartialUpload& partial)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(partial.mutex) {
     const Digest actual = partial.hash.Finish();
     if (actual == partial.digest) {
       return blobs_.Adopt(partial.digest, partial.path);
@@ -97,7 +99,8 @@ class UploadImpl : public Upload {
          .fix = "upload the bytes that were hashed, under a new id"});
   }
 
-  absl::Status CheckHeld(const PartialUpload& partial) const {
+  absl::Status CheckHeld(const PartialUpload& partial) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(partial.mutex) {
     if (partial.dropped) return UploadExpired(partial.digest);
     if (partial.owner != owner_ || partial.over) {
       return UploadTakenOver(partial.digest);
@@ -106,10 +109,11 @@ class UploadImpl : public Upload {
   }
 
   // After a failure this stream is over; another may go on.
-  absl::Status Check(const absl::Status& status) {
+  static absl::Status Check(PartialUpload& partial, const absl::Status& status)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(partial.mutex) {
     if (status.ok()) return status;
-    partial_->Settle();
-    partial_->owner = 0;
+    partial.Settle();
+    partial.owner = 0;
     return status;
   }
 

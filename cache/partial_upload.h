@@ -8,13 +8,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/mutex.h"
 #include "cache/background_appender.h"
 #include "cache/blob_store.h"
 #include "cache/upload_store.h"
@@ -24,31 +25,34 @@ namespace edgekiln::cache {
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
 struct PartialUpload {
+  PartialUpload(std::string its_path, Digest its_digest)
+      : path(std::move(its_path)), digest(std::move(its_digest)) {}
+
   void Touch(Clock& clock) {
     last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
   }
 
+  const std::string path;
   std::atomic<int64_t> received_bytes{0};
   std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
   std::atomic<bool> dropped{false};      // Its file has been removed.
   std::atomic<bool> claimed{false};      // Its file becomes a blob.
-  std::mutex mutex;
-  // All guarded by mutex.
-  std::string path;
-  Digest digest;
-  uint64_t owner = 0;  // The handle that may write.
-  bool loaded = false;
-  bool over = false;
-  // These two belong to the appender until it is drained. The file is open
-  // only while a stream holds the upload.
+  Mutex mutex;
+  Digest digest ABSL_GUARDED_BY(mutex);
+  // The handle that may write.
+  uint64_t owner ABSL_GUARDED_BY(mutex) = 0;
+  bool loaded ABSL_GUARDED_BY(mutex) = false;
+  bool over ABSL_GUARDED_BY(mutex) = false;
+  // These two belong to the appender until it is drained, and are guarded by
+  // the mutex then. The file is open only while a stream holds the upload.
   Sha256 hash;
   std::unique_ptr<WritableFile> file;
   // While a stream holds the upload.
-  std::unique_ptr<BackgroundAppender> appender;
+  std::unique_ptr<BackgroundAppender> appender ABSL_GUARDED_BY(mutex);
 
   // Ends the last stream's writing. How much of a failed write reached the
   // file is unknown: the next stream looks.
-  void Settle() {
+  void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
     if (appender == nullptr) return;
     if (!appender->Drain().ok()) loaded = false;
     appender.reset();

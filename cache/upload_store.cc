@@ -4,13 +4,13 @@
 #include <atomic>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/partial_upload.h"
 
@@ -39,6 +39,7 @@ class UploadStoreImpl : public UploadStore {
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files_.List(root_));
     const absl::Time now = clock_.Now();
+    MutexLock lock(mutex_);
     for (const std::string& name : names) {
       const std::string path = JoinPath(root_, name);
       const absl::StatusOr<FileInfo> info = files_.Stat(path);
@@ -64,7 +65,7 @@ class UploadStoreImpl : public UploadStore {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
     EK_ASSIGN_OR_RETURN(const std::shared_ptr<PartialUpload> partial,
                         FindOrAdd(name, digest));
-    std::lock_guard lock(partial->mutex);
+    MutexLock lock(partial->mutex);
     if (partial->dropped) return UploadExpired(digest);
     if (partial->over) return UploadTakenOver(digest);
     partial->Settle();
@@ -90,7 +91,7 @@ class UploadStoreImpl : public UploadStore {
                                          const Digest& digest) override {
     EK_ASSIGN_OR_RETURN(const std::string name, NameOf(id, digest));
     if (const std::shared_ptr<PartialUpload> partial = Find(name)) {
-      std::lock_guard lock(partial->mutex);
+      MutexLock lock(partial->mutex);
       // An error is for the stream to tell.
       if (partial->appender) partial->appender->Drain().IgnoreError();
     }
@@ -100,7 +101,7 @@ class UploadStoreImpl : public UploadStore {
   }
 
   void RemoveExpired() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     DropIdle(limits_.expiry, std::numeric_limits<size_t>::max());
   }
 
@@ -128,16 +129,15 @@ class UploadStoreImpl : public UploadStore {
 
   std::shared_ptr<PartialUpload> NewPartial(const std::string& name,
                                             const Digest& digest) const {
-    auto partial = std::make_shared<PartialUpload>();
-    partial->path = JoinPath(root_, name);
-    partial->digest = digest;
+    auto partial =
+        std::make_shared<PartialUpload>(JoinPath(root_, name), digest);
     partial->Touch(clock_);
     return partial;
   }
 
   absl::StatusOr<std::shared_ptr<PartialUpload>> FindOrAdd(
       const std::string& name, const Digest& digest) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (const auto it = entries_.find(name); it != entries_.end()) {
       // Of an upload that an earlier process began only its file was known.
       const int64_t more = digest.size_bytes - it->second.announced_bytes;
@@ -156,10 +156,7 @@ class UploadStoreImpl : public UploadStore {
     return entry.partial;
   }
 
-  // The functions below want mutex_ held. Removing a file under it keeps a new
-  // upload of the same name from losing its file.
-
-  bool Fits(int64_t bytes) const {
+  bool Fits(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     int64_t announced = 0;
     for (const auto& [name, entry] : entries_) {
       announced += std::min(entry.announced_bytes, limits_.max_bytes);
@@ -169,7 +166,7 @@ class UploadStoreImpl : public UploadStore {
   }
 
   // What announced bytes will still take on the disk.
-  int64_t OutstandingBytes() const {
+  int64_t OutstandingBytes() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     int64_t bytes = 0;
     for (const auto& [name, entry] : entries_) {
       bytes += std::max<int64_t>(
@@ -178,7 +175,7 @@ class UploadStoreImpl : public UploadStore {
     return bytes;
   }
 
-  absl::Status MakeRoom(int64_t bytes) {
+  absl::Status MakeRoom(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     while (!Fits(bytes) && DropIdle(limits_.grace, 1)) {
     }
     if (!Fits(bytes)) {
@@ -204,7 +201,10 @@ class UploadStoreImpl : public UploadStore {
   // Removes up to `most` uploads that got nothing for longer than `idle`, the
   // longest idle first: whether a stream still holds them makes no difference,
   // since an idle stream is as good as a broken one. False if there was none.
-  bool DropIdle(absl::Duration idle, size_t most) {
+  // Removing a file under mutex_ keeps a new upload of the same name from
+  // losing its file.
+  bool DropIdle(absl::Duration idle, size_t most)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     std::vector<std::pair<int64_t, std::string>> old;
     const int64_t until = absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
     for (const auto& [name, entry] : entries_) {
@@ -222,7 +222,7 @@ class UploadStoreImpl : public UploadStore {
   }
 
   std::shared_ptr<PartialUpload> Find(const std::string& name) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto it = entries_.find(name);
     return it == entries_.end() ? nullptr : it->second.partial;
   }
@@ -230,20 +230,20 @@ class UploadStoreImpl : public UploadStore {
   // Nothing removes its file from here on, and nobody else gets it before
   // Forget(). False if it has been dropped.
   bool Claim(PartialUpload& partial) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (partial.dropped) return false;
     partial.claimed = true;
     return true;
   }
 
   void Forget(const std::string& name) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     entries_.erase(name);
   }
 
-  // Brings hash and file handle up to what the file holds. Wants the mutex of
-  // `partial`.
-  absl::Status Load(PartialUpload& partial) {
+  // Brings hash and file handle up to what the file holds.
+  absl::Status Load(PartialUpload& partial)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(partial.mutex) {
     const absl::StatusOr<FileInfo> info = files_.Stat(partial.path);
     if (!info.ok() && !absl::IsNotFound(info.status())) return info.status();
     int64_t size = info.ok() ? info->size_bytes : 0;
@@ -276,8 +276,8 @@ class UploadStoreImpl : public UploadStore {
   const UploadLimits limits_;
   Clock& clock_;
   std::atomic<uint64_t> last_owner_{0};
-  std::mutex mutex_;
-  std::map<std::string, Entry> entries_;  // Guarded by mutex_.
+  Mutex mutex_;
+  std::map<std::string, Entry> entries_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -5,9 +5,11 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/testing/fake_daemon.h"
 
 namespace edgekiln::client {
@@ -46,7 +48,19 @@ class UploadTest : public testing::Test {
   }
 
   bool Has(const LocalBlob& blob) {
+    MutexLock lock(daemon_.store.mutex);
     return daemon_.store.blobs.count(blob.digest.ToString()) > 0;
+  }
+
+  template <typename T>
+  T Seen(T FakeStore::*field) {
+    MutexLock lock(daemon_.store.mutex);
+    return daemon_.store.*field;
+  }
+  template <typename T>
+  void Set(T FakeStore::*field, std::type_identity_t<T> value) {
+    MutexLock lock(daemon_.store.mutex);
+    daemon_.store.*field = std::move(value);
   }
 
   const std::string folder_;
@@ -65,23 +79,23 @@ TEST_F(UploadTest, SendsSmallOnesTogetherAndOnlyWhatIsMissing) {
   ASSERT_TRUE(Upload(blobs).ok());
   for (const LocalBlob& blob : blobs) EXPECT_TRUE(Has(blob));
   // Three do not fit into one batch because of what surrounds them.
-  EXPECT_EQ(daemon_.store.batches, 2);
+  EXPECT_EQ(Seen(&FakeStore::batches), 2);
   EXPECT_EQ(last_done_, 2700);
   ASSERT_TRUE(Upload(blobs).ok());
-  EXPECT_EQ(daemon_.store.batches, 2);
+  EXPECT_EQ(Seen(&FakeStore::batches), 2);
 }
 
 TEST_F(UploadTest, HeedsTheDaemonsBatchLimit) {
-  daemon_.store.max_batch_bytes = 500;
+  Set(&FakeStore::max_batch_bytes, 500);
   ASSERT_TRUE(Upload({NewFile(200), NewFile(200), NewFile(900)}).ok());
-  EXPECT_EQ(daemon_.store.batches, 2);
-  EXPECT_EQ(daemon_.store.writes, 1);
+  EXPECT_EQ(Seen(&FakeStore::batches), 2);
+  EXPECT_EQ(Seen(&FakeStore::writes), 1);
 }
 
 TEST_F(UploadTest, SameFileTwiceTravelsOnce) {
   const LocalBlob blob = NewFile(5000);
   ASSERT_TRUE(Upload({blob, blob}).ok());
-  EXPECT_EQ(daemon_.store.written_bytes, 5000);
+  EXPECT_EQ(Seen(&FakeStore::written_bytes), 5000);
 }
 
 TEST_F(UploadTest, StreamsBigOnesInChunks) {
@@ -107,36 +121,36 @@ TEST_F(UploadTest, GoesOnWhereTheStreamWasCut) {
       {"slow but steady", std::vector<int64_t>(60, 1)},
   };
   for (const CutCase& c : cases) {
-    daemon_.store.cuts = c.cuts;
-    daemon_.store.written_bytes = 0;
+    Set(&FakeStore::cuts, c.cuts);
+    Set(&FakeStore::written_bytes, 0);
     const LocalBlob blob = NewFile(10'000);
     const absl::Status status = Upload({blob});
     ASSERT_TRUE(status.ok()) << c.name << ": " << status;
     EXPECT_TRUE(Has(blob)) << c.name;
-    EXPECT_EQ(daemon_.store.written_bytes, 10'000) << c.name;
+    EXPECT_EQ(Seen(&FakeStore::written_bytes), 10'000) << c.name;
   }
 }
 
 TEST_F(UploadTest, StartsOverIfTheDaemonForgot) {
-  daemon_.store.cuts = {2500};
-  daemon_.store.forget_on_cut = true;
+  Set(&FakeStore::cuts, {2500});
+  Set(&FakeStore::forget_on_cut, true);
   const LocalBlob blob = NewFile(10'000);
   ASSERT_TRUE(Upload({blob}).ok());
-  EXPECT_EQ(daemon_.store.written_bytes, 12'500);
+  EXPECT_EQ(Seen(&FakeStore::written_bytes), 12'500);
 }
 
 TEST_F(UploadTest, GivesUpWhenNothingGetsThrough) {
-  daemon_.store.cuts = std::vector<int64_t>(100, 0);
+  Set(&FakeStore::cuts, std::vector<int64_t>(100, 0));
   const absl::Status status = Upload({NewFile(10'000)});
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   // 100, 200, 400, 800, 1600 and then 2000 ms each.
   EXPECT_EQ(clock_.Monotonic(), absl::Milliseconds(3100 + 28 * 2000));
-  EXPECT_EQ(daemon_.store.cuts.size(), 100u - 34u);
+  EXPECT_EQ(Seen(&FakeStore::cuts).size(), 100u - 34u);
   EXPECT_EQ(reconnects_, 34);
 }
 
 TEST_F(UploadTest, OutlastsManyCutsInARow) {
-  daemon_.store.cuts = std::vector<int64_t>(20, 0);
+  Set(&FakeStore::cuts, std::vector<int64_t>(20, 0));
   const LocalBlob blob = NewFile(10'000);
   const absl::Status status = Upload({blob});
   ASSERT_TRUE(status.ok()) << status;
@@ -161,7 +175,7 @@ TEST_F(UploadTest, NoticesFilesThatChange) {
 TEST_F(UploadTest, DownloadsAndResumes) {
   const LocalBlob blob = NewFile(5000);
   ASSERT_TRUE(Upload({blob}).ok());
-  daemon_.store.read_cuts = {0, 1200, 1};
+  Set(&FakeStore::read_cuts, {0, 1200, 1});
   std::string got;
   const absl::Status status = Download(daemon_.Channel(), clock_, blob.digest,
                                        options_, [&](absl::string_view bytes) {
@@ -183,7 +197,7 @@ TEST_F(UploadTest, DownloadRefusesWrongBytesAndPassesErrorsOn) {
   };
   EXPECT_TRUE(absl::IsResourceExhausted(
       Download(daemon_.Channel(), clock_, blob.digest, options_, full)));
-  daemon_.store.corrupt_reads = true;
+  Set(&FakeStore::corrupt_reads, true);
   EXPECT_TRUE(absl::IsDataLoss(
       Download(daemon_.Channel(), clock_, blob.digest, options_, ignore)));
   EXPECT_FALSE(Download(daemon_.Channel(), clock_,

@@ -3,13 +3,13 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <condition_variable>
+#include <chrono>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "client/rpc_status.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
@@ -35,13 +35,15 @@ class EventStream {
 
   // Waits for at most `patience`. `status` is set at the end of the stream.
   Got Next(absl::Duration patience, v1::JobEvent& event, absl::Status& status) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait_for(lock, absl::ToChronoMilliseconds(patience),
-                      [this] { return !events_.empty() || ended_; });
+    MutexLock lock(mutex_);
+    const auto end =
+        std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(patience);
+    while (events_.empty() && !ended_ && changed_.WaitUntil(lock, end)) {
+    }
     if (!events_.empty()) {
       event = std::move(events_.front());
       events_.pop_front();
-      changed_.notify_all();
+      changed_.NotifyAll();
       return Got::kEvent;
     }
     if (!ended_) return Got::kNothingYet;
@@ -53,31 +55,33 @@ class EventStream {
   // Bounds what a fast daemon can make us hold; gRPC's flow control does the
   // rest.
   static constexpr size_t kMaxQueued = 1024;
+  static constexpr std::chrono::seconds kMaxWait{1};
 
   void Read(v1::Jobs::Stub& stub) {
     const auto reader = stub.WatchJob(&context_, request_);
     v1::JobEvent event;
     while (reader->Read(&event)) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait_for(lock, std::chrono::seconds(1),
-                        [this] { return events_.size() < kMaxQueued; });
+      MutexLock lock(mutex_);
+      const auto end = std::chrono::steady_clock::now() + kMaxWait;
+      while (events_.size() >= kMaxQueued && changed_.WaitUntil(lock, end)) {
+      }
       events_.push_back(std::move(event));
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
     const absl::Status status = FromGrpc(reader->Finish());
-    const std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(mutex_);
     status_ = status;
     ended_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   v1::WatchJobRequest request_;
   grpc::ClientContext context_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<v1::JobEvent> events_;  // Guarded by mutex_.
-  absl::Status status_;              // Guarded by mutex_.
-  bool ended_ = false;               // Guarded by mutex_.
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<v1::JobEvent> events_ ABSL_GUARDED_BY(mutex_);
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -4,8 +4,11 @@
 
 #include <filesystem>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "client/testing/fake_daemon.h"
 
 namespace edgekiln::client {
@@ -33,6 +36,7 @@ class Sink final : public WatchSink {
 class WatchTest : public testing::Test {
  protected:
   WatchTest() : folder_(NewTempFolder()), daemon_(folder_ + "/s") {
+    MutexLock lock(daemon_.jobs.mutex);
     for (int i = 1; i <= 5; ++i) {
       v1::JobEvent event;
       event.set_sequence(i);
@@ -48,6 +52,20 @@ class WatchTest : public testing::Test {
 
   absl::Status Watch(int64_t after = 0) {
     return WatchJob(daemon_.Channel(), clock_, "job", after, options_, sink_);
+  }
+
+  template <typename T>
+  void Set(T FakeJobs::*field, std::type_identity_t<T> value) {
+    MutexLock lock(daemon_.jobs.mutex);
+    daemon_.jobs.*field = std::move(value);
+  }
+  void DropLastEvent() {
+    MutexLock lock(daemon_.jobs.mutex);
+    daemon_.jobs.events.pop_back();
+  }
+  std::vector<int64_t> WatchedAfter() {
+    MutexLock lock(daemon_.jobs.mutex);
+    return daemon_.jobs.watched_after;
   }
 
   const std::string folder_;
@@ -71,29 +89,29 @@ TEST_F(WatchTest, GoesOnAfterTheLastSequence) {
     ++revived;
     return absl::OkStatus();
   };
-  daemon_.jobs.watch_cuts = {2, 0, 1};
+  Set(&FakeJobs::watch_cuts, {2, 0, 1});
   ASSERT_TRUE(Watch().ok());
   EXPECT_EQ(sink_.sequences, (Sequence{1, 2, 3, 4, 5}));
-  EXPECT_EQ(daemon_.jobs.watched_after, (Sequence{0, 2, 2, 3}));
+  EXPECT_EQ(WatchedAfter(), (Sequence{0, 2, 2, 3}));
   EXPECT_EQ(sink_.reconnects, 3);
   EXPECT_EQ(revived, 3);
   EXPECT_TRUE(sink_.connected);
 }
 
 TEST_F(WatchTest, BreakAfterTheLastEventIsTheEnd) {
-  daemon_.jobs.watch_cuts = {5};
+  Set(&FakeJobs::watch_cuts, {5});
   ASSERT_TRUE(Watch().ok());
   EXPECT_EQ(sink_.sequences.size(), 5u);
 }
 
 TEST_F(WatchTest, DoesNotNeedTheDaemonToCloseTheStream) {
-  daemon_.jobs.hang = true;
+  Set(&FakeJobs::hang, true);
   ASSERT_TRUE(Watch().ok());
   EXPECT_EQ(sink_.sequences.size(), 5u);
 }
 
 TEST_F(WatchTest, GivesUpWhenNothingComes) {
-  daemon_.jobs.watch_cuts = std::vector<int>(1000, 0);
+  Set(&FakeJobs::watch_cuts, std::vector<int>(1000, 0));
   const absl::Status status = Watch();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_GT(clock_.Monotonic(), options_.give_up_after);
@@ -101,25 +119,25 @@ TEST_F(WatchTest, GivesUpWhenNothingComes) {
 }
 
 TEST_F(WatchTest, StreamThatEndsEarlyIsABreak) {
-  daemon_.jobs.events.pop_back();
+  DropLastEvent();
   EXPECT_TRUE(absl::IsUnavailable(Watch()));
   EXPECT_EQ(sink_.sequences, (Sequence{1, 2, 3, 4}));
 }
 
 TEST_F(WatchTest, SinkStopsSilentStreamAndBackoff) {
-  daemon_.jobs.events.pop_back();
-  daemon_.jobs.hang = true;
+  DropLastEvent();
+  Set(&FakeJobs::hang, true);
   sink_.ticks_left = 8;
   EXPECT_TRUE(absl::IsCancelled(Watch()));
-  daemon_.jobs.hang = false;
-  daemon_.jobs.watch_cuts = std::vector<int>(1000, 0);
+  Set(&FakeJobs::hang, false);
+  Set(&FakeJobs::watch_cuts, std::vector<int>(1000, 0));
   sink_.ticks_left = 8;
   EXPECT_TRUE(absl::IsCancelled(Watch()));
 }
 
 TEST_F(WatchTest, ReviveErrorEndsIt) {
   options_.revive = [] { return absl::UnavailableError("no daemon"); };
-  daemon_.jobs.watch_cuts = {1};
+  Set(&FakeJobs::watch_cuts, {1});
   EXPECT_EQ(Watch().message(), "no daemon");
 }
 

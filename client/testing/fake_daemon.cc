@@ -37,7 +37,7 @@ grpc::Status Cut() {
 grpc::Status FakeCas::FindMissingBlobs(
     grpc::ServerContext*, const reapi::FindMissingBlobsRequest* request,
     reapi::FindMissingBlobsResponse* response) {
-  const std::lock_guard<std::mutex> lock(store_.mutex);
+  MutexLock lock(store_.mutex);
   for (const reapi::Digest& digest : request->blob_digests()) {
     if (store_.blobs.count(Key(digest)) == 0) {
       *response->add_missing_blob_digests() = digest;
@@ -49,7 +49,7 @@ grpc::Status FakeCas::FindMissingBlobs(
 grpc::Status FakeCas::BatchUpdateBlobs(
     grpc::ServerContext*, const reapi::BatchUpdateBlobsRequest* request,
     reapi::BatchUpdateBlobsResponse* response) {
-  const std::lock_guard<std::mutex> lock(store_.mutex);
+  MutexLock lock(store_.mutex);
   ++store_.batches;
   for (const auto& entry : request->requests()) {
     auto* answer = response->add_responses();
@@ -67,7 +67,7 @@ grpc::Status FakeCas::BatchUpdateBlobs(
 grpc::Status FakeCapabilities::GetCapabilities(
     grpc::ServerContext*, const reapi::GetCapabilitiesRequest*,
     reapi::ServerCapabilities* response) {
-  const std::lock_guard<std::mutex> lock(store_.mutex);
+  MutexLock lock(store_.mutex);
   response->mutable_cache_capabilities()->set_max_batch_total_size_bytes(
       store_.max_batch_bytes);
   return grpc::Status::OK;
@@ -80,7 +80,7 @@ grpc::Status FakeByteStream::Write(
   google::bytestream::WriteRequest request;
   bool first = true;
   while (reader->Read(&request)) {
-    const std::lock_guard<std::mutex> lock(store_.mutex);
+    MutexLock lock(store_.mutex);
     if (first) ++store_.writes;
     first = false;
     std::string& upload = store_.uploads[request.resource_name()];
@@ -119,7 +119,7 @@ grpc::Status FakeByteStream::QueryWriteStatus(
     grpc::ServerContext*,
     const google::bytestream::QueryWriteStatusRequest* request,
     google::bytestream::QueryWriteStatusResponse* response) {
-  const std::lock_guard<std::mutex> lock(store_.mutex);
+  MutexLock lock(store_.mutex);
   const auto upload = store_.uploads.find(request->resource_name());
   if (upload == store_.uploads.end()) {
     return grpc::Status(grpc::StatusCode::NOT_FOUND, "no such upload");
@@ -131,7 +131,7 @@ grpc::Status FakeByteStream::QueryWriteStatus(
 grpc::Status FakeByteStream::Read(
     grpc::ServerContext*, const google::bytestream::ReadRequest* request,
     grpc::ServerWriter<google::bytestream::ReadResponse>* writer) {
-  const std::lock_guard<std::mutex> lock(store_.mutex);
+  MutexLock lock(store_.mutex);
   const std::string key(absl::StripPrefix(request->resource_name(), "blobs/"));
   const auto blob = store_.blobs.find(key);
   if (blob == store_.blobs.end()) {
@@ -168,7 +168,7 @@ grpc::Status FakeJobs::WatchJob(grpc::ServerContext* context,
   int cut = -1;
   bool silent = false;
   {
-    const std::lock_guard<std::mutex> lock(mutex);
+    MutexLock lock(mutex);
     watched_after.push_back(request->after_sequence());
     all = events;
     silent = hang;

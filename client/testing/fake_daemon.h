@@ -11,34 +11,38 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 
 namespace edgekiln::client {
 
-// Blobs and half-written uploads by name. Guarded by its mutex.
+// Blobs and half-written uploads by name.
 struct FakeStore {
-  std::mutex mutex;
-  std::map<std::string, std::string> blobs;    // By "hash/size".
-  std::map<std::string, std::string> uploads;  // By resource name.
-  int64_t max_batch_bytes = 0;                 // As capabilities say.
+  Mutex mutex;
+  // By "hash/size".
+  std::map<std::string, std::string> blobs ABSL_GUARDED_BY(mutex);
+  // By resource name.
+  std::map<std::string, std::string> uploads ABSL_GUARDED_BY(mutex);
+  // As capabilities say.
+  int64_t max_batch_bytes ABSL_GUARDED_BY(mutex) = 0;
 
   // Uploads break after this many further bytes, once per entry.
-  std::vector<int64_t> cuts;
-  bool forget_on_cut = false;  // The daemon restarted: the upload is unknown.
+  std::vector<int64_t> cuts ABSL_GUARDED_BY(mutex);
+  // The daemon restarted: the upload is unknown.
+  bool forget_on_cut ABSL_GUARDED_BY(mutex) = false;
   // Reads break after this many further bytes, once per entry.
-  std::vector<int64_t> read_cuts;
-  bool corrupt_reads = false;
+  std::vector<int64_t> read_cuts ABSL_GUARDED_BY(mutex);
+  bool corrupt_reads ABSL_GUARDED_BY(mutex) = false;
 
   // What was seen.
-  int batches = 0;
-  int writes = 0;
-  int64_t written_bytes = 0;
+  int batches ABSL_GUARDED_BY(mutex) = 0;
+  int writes ABSL_GUARDED_BY(mutex) = 0;
+  int64_t written_bytes ABSL_GUARDED_BY(mutex) = 0;
 };
 
 class FakeCas final : public build::bazel::remote::execution::v2::
@@ -108,12 +112,14 @@ class FakeJobs final : public v1::Jobs::Service {
                         grpc::ServerWriter<v1::JobEvent>* writer) override;
 
   std::function<grpc::Status(const v1::GetJobRequest&, v1::Job*)> get_job;
-  std::mutex mutex;
-  std::vector<v1::JobEvent> events;  // Guarded by mutex.
+  Mutex mutex;
+  std::vector<v1::JobEvent> events ABSL_GUARDED_BY(mutex);
   // Each entry ends one watch after that many events, with UNAVAILABLE.
-  std::vector<int> watch_cuts;         // Guarded by mutex.
-  bool hang = false;                   // Guarded by mutex: silence at the end.
-  std::vector<int64_t> watched_after;  // Guarded by mutex: what was asked.
+  std::vector<int> watch_cuts ABSL_GUARDED_BY(mutex);
+  // Silence at the end.
+  bool hang ABSL_GUARDED_BY(mutex) = false;
+  // What was asked.
+  std::vector<int64_t> watched_after ABSL_GUARDED_BY(mutex);
 };
 
 // The whole. Listens until destroyed.

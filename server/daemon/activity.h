@@ -4,10 +4,9 @@
 // Whether clients need this daemon: calls under way, and since when there have
 // been none. Thread-safe.
 
-#include <mutex>
-
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 
 namespace edgekiln::server {
 
@@ -31,21 +30,21 @@ class Activity {
 
   // Zero while a call is under way.
   absl::Duration IdleFor() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return calls_ > 0 ? absl::ZeroDuration() : clock_.Monotonic() - last_;
   }
 
  private:
   void Change(int by) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     calls_ += by;
     last_ = clock_.Monotonic();
   }
 
   Clock& clock_;
-  std::mutex mutex_;
-  int calls_ = 0;        // Guarded by mutex_.
-  absl::Duration last_;  // Guarded by mutex_.
+  Mutex mutex_;
+  int calls_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Duration last_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

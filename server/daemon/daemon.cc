@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -18,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/disk_blob_store.h"
 #include "cache/disk_space.h"
@@ -27,16 +27,16 @@
 #include "server/daemon/blobs/blob_services.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
+#include "server/daemon/farm/workers_service.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/question_services.h"
+#include "server/daemon/jobs/still_needed.h"
 #include "server/daemon/listen_address.h"
 #include "server/daemon/local_instance.h"
-#include "server/daemon/jobs/question_services.h"
 #include "server/daemon/stages/stage_runner.h"
-#include "server/daemon/jobs/still_needed.h"
-#include "server/daemon/farm/workers_service.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -117,10 +117,10 @@ class DaemonImpl : public Daemon {
   ~DaemonImpl() override {
     stopping_ = true;
     {
-      std::lock_guard lock(tick_mutex_);
+      MutexLock lock(tick_mutex_);
       tick_stop_ = true;
     }
-    tick_changed_.notify_all();
+    tick_changed_.NotifyAll();
     if (ticker_.joinable()) ticker_.join();
     evictor_.Stop();  // It asks the job store.
     // Jobs first, while workers can still do what they are asked: a job must
@@ -208,7 +208,7 @@ class DaemonImpl : public Daemon {
     return workers_.address;
   }
   absl::Duration IdleFor() override {
-    std::lock_guard lock(tick_mutex_);
+    MutexLock lock(tick_mutex_);
     return std::min(activity_.IdleFor(), clock_.Monotonic() - last_busy_);
   }
   absl::Status CheckState() override {
@@ -251,16 +251,18 @@ class DaemonImpl : public Daemon {
   }
 
   void TickLoop() {
-    std::unique_lock lock(tick_mutex_);
+    MutexLock lock(tick_mutex_);
     last_busy_ = clock_.Monotonic();
     while (!tick_stop_) {
-      tick_changed_.wait_for(lock, kTick, [&] { return tick_stop_; });
-      lock.unlock();
+      const auto end = std::chrono::steady_clock::now() + kTick;
+      while (!tick_stop_ && tick_changed_.WaitUntil(lock, end)) {
+      }
+      lock.Unlock();
       dispatcher_->Tick();
       manager_->Tick();
       uploads_->RemoveExpired();
       const bool busy = manager_->Busy();
-      lock.lock();
+      lock.Lock();
       if (busy) last_busy_ = clock_.Monotonic();
     }
   }
@@ -286,10 +288,10 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<JobManager> manager_;
   Listener workers_;
   Listener clients_;
-  std::mutex tick_mutex_;
-  std::condition_variable tick_changed_;
-  bool tick_stop_ = false;    // Guarded by tick_mutex_.
-  absl::Duration last_busy_;  // Guarded by tick_mutex_.
+  Mutex tick_mutex_;
+  CondVar tick_changed_;
+  bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
+  absl::Duration last_busy_ ABSL_GUARDED_BY(tick_mutex_);
   std::thread ticker_;
 };
 

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "server/daemon/daemon_fixture.h"
 
 namespace edgekiln::server {
@@ -96,7 +96,7 @@ TEST_F(DaemonTest, EndingTheDaemonFailsNoJob) {
 // afterwards.
 TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
   const v1::CreateJobRequest request = Profile();
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<std::string> taken;
   std::vector<grpc::Status> refused;
   std::vector<std::thread> clients;
@@ -107,7 +107,7 @@ TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
         v1::Job job;
         grpc::ClientContext context;
         const grpc::Status status = jobs_->CreateJob(&context, request, &job);
-        std::lock_guard lock(mutex);
+        MutexLock lock(mutex);
         if (!status.ok()) {
           refused.push_back(status);
           return;
@@ -118,7 +118,7 @@ TEST_F(DaemonTest, WhatAnEndingDaemonTakesIsKept) {
   }
   for (bool any = false; !any;) {
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    std::lock_guard lock(mutex);
+    MutexLock lock(mutex);
     any = !taken.empty() || !refused.empty();
   }
   Stop();

@@ -5,13 +5,13 @@
 namespace edgekiln::server {
 
 std::shared_ptr<const std::string> BlobCache::Get(const Digest& digest) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return blobs_.Get(digest);
 }
 
 void BlobCache::Put(const Digest& digest,
                     std::shared_ptr<const std::string> bytes) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   blobs_.Put(digest, std::move(bytes), digest.size_bytes);
 }
 

@@ -5,10 +5,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "base/sized_lru.h"
 
 namespace edgekiln::server {
@@ -24,9 +24,9 @@ class BlobCache {
   void Put(const Digest& digest, std::shared_ptr<const std::string> bytes);
 
  private:
-  std::mutex mutex_;
-  SizedLru<Digest, std::shared_ptr<const std::string>>
-      blobs_;  // Guarded by mutex_.
+  Mutex mutex_;
+  SizedLru<Digest, std::shared_ptr<const std::string>> blobs_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

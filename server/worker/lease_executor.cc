@@ -89,11 +89,11 @@ LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs)
 
 LeaseExecutor::~LeaseExecutor() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     for (const auto& held : held_) held->Cancel();
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   for (std::thread& slot : slots_) slot.join();
 }
 
@@ -103,29 +103,29 @@ void LeaseExecutor::Add(v1::DaemonMessage::Lease lease,
   held->lease = std::move(lease);
   held->sink = std::move(sink);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     held_.push_back(held);
     waiting_.push_back(std::move(held));
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void LeaseExecutor::Cancel(uint64_t lease_id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& held : held_) {
     if (held->lease.lease_id() == lease_id) held->Cancel();
   }
 }
 
 void LeaseExecutor::CancelAll() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   for (const auto& held : held_) held->Cancel();
 }
 
 void LeaseExecutor::SendProgress() {
   std::vector<std::pair<std::shared_ptr<MessageSink>, v1::WorkerMessage>> out;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& held : held_) {
       v1::WorkerMessage message;
       v1::WorkerMessage::Progress& progress = *message.mutable_progress();
@@ -162,7 +162,7 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
     return OurFault(inputs.status(), "fetching inputs", stage);
   };
   handlers.progress = [&](const v1::StageProgress& progress) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     held.progress = progress;
   };
   absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
@@ -185,8 +185,8 @@ void LeaseExecutor::RunSlot() {
   while (true) {
     std::shared_ptr<Held> held;
     {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [&] { return stopping_ || !waiting_.empty(); });
+      MutexLock lock(mutex_);
+      while (!stopping_ && waiting_.empty()) changed_.Wait(lock);
       if (waiting_.empty()) return;
       held = std::move(waiting_.front());
       waiting_.pop_front();
@@ -195,7 +195,7 @@ void LeaseExecutor::RunSlot() {
     *message.mutable_result() = Execute(*held, child);
     {
       // First forgotten, then answered: no heartbeat follows the result.
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       held_.erase(std::find(held_.begin(), held_.end(), held));
     }
     held->sink->Send(message);

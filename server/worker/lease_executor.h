@@ -3,13 +3,12 @@
 
 // Executes leases: a thread and a child process per slot.
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/blob_client.h"
 #include "server/worker/child_process.h"
@@ -49,12 +48,12 @@ class LeaseExecutor {
 
   const ChildOptions child_options_;
   BlobClient& blobs_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;                      // Guarded by mutex_.
-  std::deque<std::shared_ptr<Held>> waiting_;  // Guarded by mutex_.
-  std::vector<std::shared_ptr<Held>>
-      held_;  // With waiting_; guarded by mutex_.
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<std::shared_ptr<Held>> waiting_ ABSL_GUARDED_BY(mutex_);
+  // With waiting_.
+  std::vector<std::shared_ptr<Held>> held_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::thread> slots_;
 };
 

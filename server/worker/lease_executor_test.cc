@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "base/mutex.h"
 #include "gtest/gtest.h"
 #include "server/proto_convert.h"
 #include "server/worker/blob_cache.h"
@@ -18,7 +19,7 @@ class FakeBlobs : public BlobClient {
  public:
   absl::StatusOr<std::vector<SharedBytes>> Get(
       const std::vector<Digest>& digests) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::vector<SharedBytes> out;
     for (const Digest& digest : digests) {
       if (blobs_.count(digest) == 0) return absl::NotFoundError("no blob");
@@ -28,30 +29,30 @@ class FakeBlobs : public BlobClient {
   }
   absl::Status Put(const std::vector<Digest>& digests,
                    const std::vector<SharedBytes>& blobs) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (size_t i = 0; i < digests.size(); ++i) blobs_[digests[i]] = blobs[i];
     return put_status_;
   }
   Digest Add(const std::string& bytes) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     blobs_[DigestOf(bytes)] = std::make_shared<const std::string>(bytes);
     return DigestOf(bytes);
   }
   void FailPuts(const absl::Status& status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     put_status_ = status;
   }
 
  private:
-  std::mutex mutex_;
-  std::map<Digest, SharedBytes> blobs_;
-  absl::Status put_status_;
+  Mutex mutex_;
+  std::map<Digest, SharedBytes> blobs_ ABSL_GUARDED_BY(mutex_);
+  absl::Status put_status_ ABSL_GUARDED_BY(mutex_);
 };
 
 class FakeSink : public MessageSink {
  public:
   void Send(const v1::WorkerMessage& message) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (message.has_result()) {
       EXPECT_TRUE(
           results_.emplace(message.result().lease_id(), message.result())
@@ -60,25 +61,28 @@ class FakeSink : public MessageSink {
     } else {
       progress_.insert(message.progress().lease_id());
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   v1::WorkerMessage::Result Await(uint64_t lease) {
-    std::unique_lock lock(mutex_);
-    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(60),
-                                  [&] { return results_.count(lease) > 0; }))
-        << "no result of lease " << lease;
+    MutexLock lock(mutex_);
+    const auto end =
+        std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (results_.count(lease) == 0 && changed_.WaitUntil(lock, end)) {
+    }
+    EXPECT_GT(results_.count(lease), 0u) << "no result of lease " << lease;
     return results_[lease];
   }
   std::set<uint64_t> progress() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return progress_;
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<uint64_t, v1::WorkerMessage::Result> results_;
-  std::set<uint64_t> progress_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::map<uint64_t, v1::WorkerMessage::Result> results_
+      ABSL_GUARDED_BY(mutex_);
+  std::set<uint64_t> progress_ ABSL_GUARDED_BY(mutex_);
 };
 
 class LeaseExecutorTest : public testing::Test {

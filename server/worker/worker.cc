@@ -4,12 +4,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -33,17 +32,17 @@ class StreamSink : public MessageSink {
  public:
   explicit StreamSink(Stream* stream) : stream_(stream) {}
   void Send(const v1::WorkerMessage& message) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stream_ != nullptr) stream_->Write(message);
   }
   void Close() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stream_ = nullptr;
   }
 
  private:
-  std::mutex mutex_;
-  Stream* stream_;  // Guarded by mutex_.
+  Mutex mutex_;
+  Stream* stream_ ABSL_GUARDED_BY(mutex_);
 };
 
 std::string WorkerName() {
@@ -95,8 +94,10 @@ class SessionWorker : public Worker {
       log_.Warning("no session with ", options_.address, ": ",
                    status.error_message(), "; next try in ", backoff.count(),
                    " ms");
-      std::unique_lock lock(mutex_);
-      changed_.wait_for(lock, backoff, [this] { return stopping_; });
+      MutexLock lock(mutex_);
+      const auto end = std::chrono::steady_clock::now() + backoff;
+      while (!stopping_ && changed_.WaitUntil(lock, end)) {
+      }
       backoff = std::min(backoff * 2, kLastBackoff);
     }
     Stop();
@@ -106,21 +107,21 @@ class SessionWorker : public Worker {
 
   void Stop() override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
       if (context_ != nullptr) context_->TryCancel();
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
  private:
   bool Stopping() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return stopping_;
   }
 
   void SetContext(grpc::ClientContext* context) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     context_ = context;
     if (stopping_ && context != nullptr) context->TryCancel();
   }
@@ -163,7 +164,7 @@ class SessionWorker : public Worker {
         log_.Info("connected to ", options_.address);
         const auto wanted =
             std::chrono::milliseconds(message.welcome().heartbeat_ms());
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         heartbeat_ = std::clamp(wanted, kFirstBackoff, kMaxHeartbeat);
         return;
       }
@@ -173,17 +174,22 @@ class SessionWorker : public Worker {
       case v1::DaemonMessage::kCancel:
         executor_.Cancel(message.cancel().lease_id());
         return;
+      case v1::DaemonMessage::kChallenge:
       case v1::DaemonMessage::MESSAGE_NOT_SET:
         return;
     }
   }
 
   void Heartbeat() {
-    std::unique_lock lock(mutex_);
-    while (!changed_.wait_for(lock, heartbeat_, [this] { return stopping_; })) {
-      lock.unlock();
+    MutexLock lock(mutex_);
+    while (true) {
+      const auto end = std::chrono::steady_clock::now() + heartbeat_;
+      while (!stopping_ && changed_.WaitUntil(lock, end)) {
+      }
+      if (stopping_) return;
+      lock.Unlock();
       executor_.SendProgress();
-      lock.lock();
+      lock.Lock();
     }
   }
 
@@ -192,11 +198,11 @@ class SessionWorker : public Worker {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<BlobClient> blobs_;
   LeaseExecutor executor_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;                                // Guarded by mutex_.
-  grpc::ClientContext* context_ = nullptr;               // Guarded by mutex_.
-  std::chrono::milliseconds heartbeat_ = kMaxHeartbeat;  // Guarded by mutex_.
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::ClientContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::chrono::milliseconds heartbeat_ ABSL_GUARDED_BY(mutex_) = kMaxHeartbeat;
 };
 
 }  // namespace

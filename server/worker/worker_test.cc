@@ -3,17 +3,16 @@
 #include "server/worker/worker.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
@@ -35,23 +34,23 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
                         public google::bytestream::ByteStream::Service {
  public:
   Digest Add(const std::string& bytes) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     blobs_[DigestOf(bytes).hash] = bytes;
     return DigestOf(bytes);
   }
   std::string Get(const std::string& hash) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return blobs_[hash];
   }
   int batch_reads() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return batch_reads_;
   }
 
   grpc::Status FindMissingBlobs(
       grpc::ServerContext*, const reapi::FindMissingBlobsRequest* request,
       reapi::FindMissingBlobsResponse* response) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& digest : request->blob_digests()) {
       if (blobs_.count(digest.hash()) > 0) continue;
       *response->add_missing_blob_digests() = digest;
@@ -61,7 +60,7 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   grpc::Status BatchUpdateBlobs(
       grpc::ServerContext*, const reapi::BatchUpdateBlobsRequest* request,
       reapi::BatchUpdateBlobsResponse* response) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& blob : request->requests()) {
       blobs_[blob.digest().hash()] = blob.data();
       *response->add_responses()->mutable_digest() = blob.digest();
@@ -71,7 +70,7 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   grpc::Status BatchReadBlobs(
       grpc::ServerContext*, const reapi::BatchReadBlobsRequest* request,
       reapi::BatchReadBlobsResponse* response) override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ++batch_reads_;
     for (const auto& digest : request->digests()) {
       auto& blob = *response->add_responses();
@@ -114,9 +113,9 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::string> blobs_;
-  int batch_reads_ = 0;
+  Mutex mutex_;
+  std::map<std::string, std::string> blobs_ ABSL_GUARDED_BY(mutex_);
+  int batch_reads_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 // Hands everything a worker sends to the test, and the other way round.
@@ -125,13 +124,13 @@ class FakeWorkers final : public v1::Workers::Service {
   using Stream = grpc::ServerReaderWriter<v1::DaemonMessage, v1::WorkerMessage>;
 
   void Refuse(const grpc::Status& status) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     refusal_ = status;
   }
 
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (!refusal_.ok()) return refusal_;
       stream_ = stream;
       context_ = context;
@@ -141,32 +140,35 @@ class FakeWorkers final : public v1::Workers::Service {
     Send(welcome);
     v1::WorkerMessage message;
     while (stream->Read(&message)) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       received_.push_back(message);
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stream_ = nullptr;
     return grpc::Status::OK;
   }
 
   void Send(const v1::DaemonMessage& message) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     ASSERT_NE(stream_, nullptr);
     stream_->Write(message);
   }
 
   void Drop() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     context_->TryCancel();
   }
 
   // The next message of that kind; others are dropped.
   v1::WorkerMessage Await(v1::WorkerMessage::MessageCase kind) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (true) {
-      if (!changed_.wait_for(lock, std::chrono::seconds(60),
-                             [&] { return !received_.empty(); })) {
+      const auto end =
+          std::chrono::steady_clock::now() + std::chrono::seconds(60);
+      while (received_.empty() && changed_.WaitUntil(lock, end)) {
+      }
+      if (received_.empty()) {
         ADD_FAILURE() << "the worker is silent";
         return {};
       }
@@ -177,12 +179,12 @@ class FakeWorkers final : public v1::Workers::Service {
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  grpc::Status refusal_;
-  Stream* stream_ = nullptr;
-  grpc::ServerContext* context_ = nullptr;
-  std::deque<v1::WorkerMessage> received_;
+  Mutex mutex_;
+  CondVar changed_;
+  grpc::Status refusal_ ABSL_GUARDED_BY(mutex_);
+  Stream* stream_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  grpc::ServerContext* context_ ABSL_GUARDED_BY(mutex_) = nullptr;
+  std::deque<v1::WorkerMessage> received_ ABSL_GUARDED_BY(mutex_);
 };
 
 class WorkerTest : public testing::Test {

@@ -78,7 +78,7 @@ bool Shadow::Sync(int fd) {
   struct stat info;
   if (fstat(fd, &info) != 0) return false;
   const std::string path = PathOfDescriptor(fd);
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto id = info.st_dev == device_ ? ids_.find(info.st_ino) : ids_.end();
   if (id == ids_.end()) {
     if (Watches(path)) Die("synced, but came by an unknown way", path);
@@ -135,7 +135,7 @@ void Shadow::SyncFile(const std::string& path, uint64_t id) {
   const int out = EK_NEXT(open)(part.c_str(),
                                 O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   if (in < 0 || out < 0) Die("open", path);
-  static char buffer[256 << 10];  // Under the mutex.
+  static char buffer[256 << 10];  // Guarded by mutex_.
   while (const ssize_t got = read(in, buffer, sizeof(buffer))) {
     if (got < 0 || write(out, buffer, got) != got) Die("copy", path);
   }

@@ -12,9 +12,10 @@
 #include <cerrno>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <set>
 #include <string>
+
+#include "base/mutex.h"
 
 namespace edgekiln::chaos {
 
@@ -44,7 +45,7 @@ class Shadow {
   // Around a call that may create, empty or write to the file.
   template <typename Open>
   auto Opening(const std::string& path, Open do_open) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     struct stat info;
     const bool existed = lstat(path.c_str(), &info) == 0;
     if (existed && S_ISREG(info.st_mode)) Detach(info.st_ino, path);
@@ -60,7 +61,7 @@ class Shadow {
   // Around any other change of names.
   template <typename Change>
   int Changing(Change change) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return change();
   }
 
@@ -69,20 +70,24 @@ class Shadow {
 
  private:
   std::string FilePath(uint64_t id) const;
-  void AddExisting(const std::string& path, ino_t inode);
-  void Detach(ino_t inode, const std::string& path);
-  void SyncFile(const std::string& path, uint64_t id);
-  void SyncFolder(const std::string& path, uint64_t id);
+  void AddExisting(const std::string& path, ino_t inode)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Detach(ino_t inode, const std::string& path)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SyncFile(const std::string& path, uint64_t id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void SyncFolder(const std::string& path, uint64_t id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string watched_;
   std::string shadow_;
   dev_t device_ = 0;
-  std::mutex mutex_;
-  // All guarded by mutex_. Numbers of our own: those of inodes are used again.
-  std::map<ino_t, uint64_t> ids_;
+  Mutex mutex_;
+  // Numbers of our own: those of inodes are used again.
+  std::map<ino_t, uint64_t> ids_ ABSL_GUARDED_BY(mutex_);
   // Whose shadow is the file itself, as nobody has written to it yet.
-  std::set<uint64_t> shared_;
-  uint64_t last_ = 0;
+  std::set<uint64_t> shared_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace edgekiln::chaos

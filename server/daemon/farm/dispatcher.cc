@@ -58,7 +58,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   Actions actions;
   uint64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = next_id_++;
     Lease& lease = leases_[id];
     lease.request = std::move(request);
@@ -78,7 +78,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
 void Dispatcher::Cancel(uint64_t lease_id) {
   Actions actions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto it = leases_.find(lease_id);
     if (it == leases_.end()) return;
     if (const auto worker = workers_.find(it->second.worker);
@@ -99,14 +99,14 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
     const v1::WorkerMessage::Hello& hello, WorkerLink* link) {
   if (absl::Status status = CheckHello(hello, options_.build_digest);
       !status.ok()) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     shortage_.Refused(hello);
     return status;
   }
   Actions actions;
   uint64_t id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (stopped_) return ShuttingDown();
     id = next_id_++;
     shortage_.Taken(hello);
@@ -133,7 +133,7 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
 void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
   Actions actions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto it = workers_.find(worker_id);
     if (it == workers_.end()) {
       // It was given up; what it still sends is late by definition.
@@ -212,7 +212,7 @@ void Dispatcher::Retry(uint64_t lease_id, const absl::Status& why, bool lost,
 void Dispatcher::Disconnect(uint64_t worker_id) {
   Actions actions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Lose(worker_id, absl::UnavailableError("its worker was lost"),
          /*close=*/false, actions);
     Assign(actions);
@@ -304,7 +304,7 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
 void Dispatcher::Tick() {
   Actions actions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const absl::Duration now = clock_.Monotonic();
     const absl::Duration silence =
         options_.heartbeat * options_.missed_heartbeats;
@@ -365,7 +365,7 @@ void Dispatcher::Complain(Actions& actions) {
 void Dispatcher::Shutdown() {
   Actions actions;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopped_ = true;
     const absl::Status why = ShuttingDown();
     for (auto& [id, worker] : workers_) worker.link->Close(why);
@@ -376,12 +376,12 @@ void Dispatcher::Shutdown() {
 }
 
 void Dispatcher::SetWorkersAddress(const std::string& address) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   options_.workers_address = address;
 }
 
 int Dispatcher::WorkerCount(v1::WorkerRole role) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   int count = 0;
   for (const auto& [id, worker] : workers_) {
     count += static_cast<int>(
@@ -391,7 +391,7 @@ int Dispatcher::WorkerCount(v1::WorkerRole role) {
 }
 
 int64_t Dispatcher::refused_results() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return refused_;
 }
 

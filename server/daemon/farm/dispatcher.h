@@ -13,7 +13,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -22,9 +21,10 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/workers.pb.h"
-#include "server/daemon/stages/lease_source.h"
 #include "server/daemon/farm/worker_hello.h"
+#include "server/daemon/stages/lease_source.h"
 
 namespace edgekiln::server {
 
@@ -113,35 +113,37 @@ class Dispatcher : public LeaseSource {
   // What is to be done once the lock is released.
   using Actions = std::vector<std::function<void()>>;
 
-  void Assign(Actions& actions);
+  void Assign(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // 0 if none with that role has a free slot.
-  uint64_t FindWorker(v1::WorkerRole role) const;
+  uint64_t FindWorker(v1::WorkerRole role) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id, Worker& worker,
-            Actions& actions);
+            Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void OnResult(uint64_t worker_id, Worker& worker,
-                const v1::WorkerMessage::Result& result, Actions& actions);
+                const v1::WorkerMessage::Result& result, Actions& actions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Retry(uint64_t lease_id, const absl::Status& why, bool lost,
-             Actions& actions);
+             Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Lose(uint64_t worker_id, const absl::Status& why, bool close,
-            Actions& actions);
+            Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complete(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome,
-                Actions& actions);
-  void Complain(Actions& actions);
-  bool HasRole(v1::WorkerRole role) const;
+                Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void Complain(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasRole(v1::WorkerRole role) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
-  DispatcherOptions options_;
+  DispatcherOptions options_;  // workers_address: guarded by mutex_.
   Clock& clock_;
   Logger& log_;
-  std::mutex mutex_;
-  // All guarded by mutex_.
-  std::map<uint64_t, Lease> leases_;
-  std::map<uint64_t, Worker> workers_;
-  std::deque<uint64_t> queue_;  // Leases without a worker, oldest first.
-  WorkerShortage shortage_;
-  uint64_t next_id_ = 1;
-  uint64_t next_token_;
-  int64_t refused_ = 0;
-  bool stopped_ = false;
+  Mutex mutex_;
+  std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);
+  std::map<uint64_t, Worker> workers_ ABSL_GUARDED_BY(mutex_);
+  // Leases without a worker, oldest first.
+  std::deque<uint64_t> queue_ ABSL_GUARDED_BY(mutex_);
+  WorkerShortage shortage_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+  uint64_t next_token_ ABSL_GUARDED_BY(mutex_);
+  int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace edgekiln::server

@@ -3,12 +3,12 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "cache/blob_store.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
@@ -98,14 +98,14 @@ class FakeWorkerImpl : public FakeWorker {
   }
 
   std::vector<std::string> Executed() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::vector<std::string> sorted = executed_;
     std::sort(sorted.begin(), sorted.end());
     return sorted;
   }
 
   int Cancelled() override {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return cancelled_;
   }
 
@@ -115,7 +115,7 @@ class FakeWorkerImpl : public FakeWorker {
     while (stream_->Read(&message)) {
       if (message.has_lease()) Execute(message.lease());
       if (message.has_cancel()) {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         ++cancelled_;
       }
     }
@@ -133,7 +133,7 @@ class FakeWorkerImpl : public FakeWorker {
         RunFakeStage(lease.options(),
                      {lease.inputs().begin(), lease.inputs().end()}, blobs_);
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       executed_.push_back(stage);
     }
     if (stage == options_.crash_on || !computed.ok()) {
@@ -155,9 +155,9 @@ class FakeWorkerImpl : public FakeWorker {
   const std::unique_ptr<
       grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>>
       stream_;
-  std::mutex mutex_;
-  std::vector<std::string> executed_;  // Guarded by mutex_.
-  int cancelled_ = 0;                  // Guarded by mutex_.
+  Mutex mutex_;
+  std::vector<std::string> executed_ ABSL_GUARDED_BY(mutex_);
+  int cancelled_ ABSL_GUARDED_BY(mutex_) = 0;
   std::thread thread_;
 };
 

@@ -7,14 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "server/daemon/farm/launcher.h"
 
 namespace edgekiln::server {
@@ -37,10 +36,10 @@ class ForkLauncher : public Launcher {
 
   ~ForkLauncher() override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     if (keeper_.joinable()) keeper_.join();
   }
 
@@ -112,7 +111,7 @@ class ForkLauncher : public Launcher {
   }
 
   void Keep() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (!stopping_) {
       const Time now = std::chrono::steady_clock::now();
       for (Child& child : children_) {
@@ -120,7 +119,9 @@ class ForkLauncher : public Launcher {
         if (child.pid != 0 || now < child.restart_at) continue;
         Spawn(child);
       }
-      changed_.wait_for(lock, kPoll, [&] { return stopping_; });
+      const Time end = std::chrono::steady_clock::now() + kPoll;
+      while (!stopping_ && changed_.WaitUntil(lock, end)) {
+      }
     }
     EndAll();
   }
@@ -160,9 +161,9 @@ class ForkLauncher : public Launcher {
   Logger& log_;
   std::string address_;          // Set by Start() only.
   std::vector<Child> children_;  // Start(), then keeper_.
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;  // Guarded by mutex_.
+  Mutex mutex_;
+  CondVar changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread keeper_;
 };
 

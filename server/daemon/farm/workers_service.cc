@@ -1,12 +1,11 @@
 #include "server/daemon/farm/workers_service.h"
 
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "server/daemon/rpc_status.h"
 
@@ -24,60 +23,59 @@ class StreamLink : public WorkerLink {
 
   ~StreamLink() override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     writer_.join();
   }
 
   void Send(const v1::DaemonMessage& message) override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       queue_.push_back(message);
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   void Close(const absl::Status& why) override {
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopping_ = true;
       if (why_.ok()) why_ = why;
     }
-    changed_.notify_all();
+    changed_.NotifyAll();
     // Ends the read this stream's handler waits in.
     context_.TryCancel();
   }
 
   absl::Status why() {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return why_;
   }
 
  private:
   void WriteLoop() {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+      while (!stopping_ && queue_.empty()) changed_.Wait(lock);
       if (stopping_) return;
       const v1::DaemonMessage message = std::move(queue_.front());
       queue_.pop_front();
-      lock.unlock();
+      lock.Unlock();
       const bool written = stream_.Write(message);
-      lock.lock();
+      lock.Lock();
       if (!written) return;  // The handler's read fails as well.
     }
   }
 
   grpc::ServerContext& context_;
   Stream& stream_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  // Guarded by mutex_.
-  std::deque<v1::DaemonMessage> queue_;
-  bool stopping_ = false;
-  absl::Status why_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::deque<v1::DaemonMessage> queue_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status why_ ABSL_GUARDED_BY(mutex_);
   std::thread writer_;  // Last: uses the rest.
 };
 

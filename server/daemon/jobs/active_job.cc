@@ -87,16 +87,7 @@ std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
   return made;
 }
 
-// Calls fill(event) unless the job is over; if it says so, tells the event.
-template <typename Fill>
-void ActiveJob::Tell(const Fill& fill) {
-  std::lock_guard lock(mutex_);
-  if (over_) return;
-  v1::JobEvent event;
-  if (fill(event)) journal_.Append(id_, std::move(event));
-}
-
-// With the lock held: the first stage that is found or taken.
+// The first stage that is found or taken.
 void ActiveJob::StartRunning() {
   if (job_.state() != v1::QUEUED) return;
   job_.set_state(v1::RUNNING);
@@ -105,7 +96,7 @@ void ActiveJob::StartRunning() {
   journal_.Append(id_, StateEvent(v1::RUNNING));
 }
 
-// With the lock held: a worker took a stage, or is done with it.
+// A worker took a stage, or is done with it.
 void ActiveJob::TookWorker() {
   StartRunning();
   told_.Clear();
@@ -113,82 +104,94 @@ void ActiveJob::TookWorker() {
   leased_at_ = std::min(leased_at_, waits_since_);
 }
 
-// With the lock held. Whether it is worth an event.
-bool ActiveJob::TellWaiting(const v1::JobEvent::Waiting& why) {
+// Unless it is not worth an event.
+void ActiveJob::TellWaiting(const v1::JobEvent::Waiting& why) {
   const absl::Duration now = clock_.Monotonic();
-  if (told_.reason() == why.reason()) return false;
+  if (told_.reason() == why.reason()) return;
   if (told_.cause() == why.cause() && now - told_at_ < kPositionInterval) {
-    return false;
+    return;
   }
   told_ = why;
   told_at_ = now;
-  return true;
+  v1::JobEvent event;
+  *event.mutable_waiting() = why;
+  journal_.Append(id_, std::move(event));
 }
 
 StageGroupHooks ActiveJob::Hooks() {
-  StageGroupHooks hooks;
   // Hooks outlive the job; what they say then is dropped.
-  const auto tell = [weak = weak_from_this()](const auto& fill) {
-    const std::shared_ptr<ActiveJob> self = weak.lock();
-    if (self == nullptr) return;
-    self->Tell([&](v1::JobEvent& event) { return fill(*self, event); });
+  const auto to = [weak = weak_from_this()](auto method) {
+    return [weak, method](const auto&... news) {
+      if (const auto self = weak.lock()) ((*self).*method)(news...);
+    };
   };
-  hooks.started = [tell](const StageId& stage) {
-    tell([&](ActiveJob& self, v1::JobEvent& event) {
-      self.TookWorker();
-      self.at_workers_.insert(stage);
-      event.mutable_stage_started()->set_name(stage.name);
-      event.mutable_stage_started()->set_target(stage.target);
-      return true;
-    });
-  };
-  hooks.progress = [tell](const StageId& stage,
-                          const v1::StageProgress& progress) {
-    tell([&](ActiveJob& self, v1::JobEvent& event) {
-      const absl::Duration now = self.clock_.Monotonic();
-      if (now - self.last_progress_ < kProgressInterval) return false;
-      self.last_progress_ = now;
-      event.mutable_progress()->set_stage(stage.name);
-      *event.mutable_progress()->mutable_progress() = progress;
-      return true;
-    });
-  };
-  hooks.waiting = [tell](const StageId& stage,
-                         const v1::JobEvent::Waiting& why) {
-    tell([&](ActiveJob& self, v1::JobEvent& event) {
-      // Either it never was at a worker, or that one was lost.
-      if (self.at_workers_.erase(stage) > 0) {
-        self.waits_since_ = self.clock_.Monotonic();
-      }
-      if (!self.at_workers_.empty() || !self.TellWaiting(why)) return false;
-      *event.mutable_waiting() = why;
-      return true;
-    });
-  };
-  hooks.finished = [tell](const StageId& stage,
-                          const v1::Report::Stage& record) {
-    tell([&](ActiveJob& self, v1::JobEvent& event) {
-      self.StartRunning();
-      if (record.cache() != v1::Report::Stage::HIT) self.TookWorker();
-      self.at_workers_.erase(stage);
-      *self.job_.add_stages() = record;
-      *event.mutable_stage_finished() = record;
-      return true;
-    });
-  };
-  hooks.samples = [tell](const v1::JobEvent::Samples& samples) {
-    tell([&](ActiveJob&, v1::JobEvent& event) {
-      *event.mutable_samples() = samples;
-      return true;
-    });
-  };
+  StageGroupHooks hooks;
+  hooks.started = to(&ActiveJob::OnStarted);
+  hooks.progress = to(&ActiveJob::OnProgress);
+  hooks.waiting = to(&ActiveJob::OnWaiting);
+  hooks.finished = to(&ActiveJob::OnFinished);
+  hooks.samples = to(&ActiveJob::OnSamples);
   return hooks;
+}
+
+void ActiveJob::OnStarted(const StageId& stage) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  TookWorker();
+  at_workers_.insert(stage);
+  v1::JobEvent event;
+  event.mutable_stage_started()->set_name(stage.name);
+  event.mutable_stage_started()->set_target(stage.target);
+  journal_.Append(id_, std::move(event));
+}
+
+void ActiveJob::OnProgress(const StageId& stage,
+                           const v1::StageProgress& progress) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  const absl::Duration now = clock_.Monotonic();
+  if (now - last_progress_ < kProgressInterval) return;
+  last_progress_ = now;
+  v1::JobEvent event;
+  event.mutable_progress()->set_stage(stage.name);
+  *event.mutable_progress()->mutable_progress() = progress;
+  journal_.Append(id_, std::move(event));
+}
+
+void ActiveJob::OnWaiting(const StageId& stage,
+                          const v1::JobEvent::Waiting& why) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  // Either it never was at a worker, or that one was lost.
+  if (at_workers_.erase(stage) > 0) waits_since_ = clock_.Monotonic();
+  if (at_workers_.empty()) TellWaiting(why);
+}
+
+void ActiveJob::OnFinished(const StageId& stage,
+                           const v1::Report::Stage& record) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  StartRunning();
+  if (record.cache() != v1::Report::Stage::HIT) TookWorker();
+  at_workers_.erase(stage);
+  *job_.add_stages() = record;
+  v1::JobEvent event;
+  *event.mutable_stage_finished() = record;
+  journal_.Append(id_, std::move(event));
+}
+
+void ActiveJob::OnSamples(const v1::JobEvent::Samples& samples) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  v1::JobEvent event;
+  *event.mutable_samples() = samples;
+  journal_.Append(id_, std::move(event));
 }
 
 bool ActiveJob::Stop(const absl::Status& why,
                      const std::string& superseded_by) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (over_ || !stop_reason_.ok()) return false;
     stop_reason_ = why;
     job_.set_superseded_by(superseded_by);
@@ -198,13 +201,13 @@ bool ActiveJob::Stop(const absl::Status& why,
 }
 
 absl::Status ActiveJob::stop_reason() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stop_reason_;
 }
 
 absl::Status ActiveJob::Overdue() {
   const absl::Duration now = clock_.Monotonic();
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (over_) return absl::OkStatus();
   if (leased_at_ != absl::InfiniteDuration() &&
       now - leased_at_ > run_deadline_) {
@@ -224,15 +227,12 @@ void ActiveJob::TellPosition(int64_t position, int max_running) {
   why.set_reason(absl::StrCat("the daemon runs ", max_running,
                               " jobs at once; number ", position,
                               " of those that wait"));
-  Tell([&](v1::JobEvent& event) {
-    if (!TellWaiting(why)) return false;
-    *event.mutable_waiting() = why;
-    return true;
-  });
+  MutexLock lock(mutex_);
+  if (!over_) TellWaiting(why);
 }
 
 v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   // Whatever the stages said when they were stopped, this is why.
   if (!stop_reason_.ok() && !result.status.ok()) {
     result.status = stop_reason_;
@@ -265,7 +265,7 @@ v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
 }
 
 void ActiveJob::CopyStages(v1::Job& job) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (over_) return;  // The end is on its way to the disk.
   *job.mutable_stages() = job_.stages();
 }

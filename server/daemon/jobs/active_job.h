@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/compile_job.h"
 #include "server/daemon/jobs/job_journal.h"
@@ -53,13 +53,17 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
  private:
   ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock);
 
-  // What the job's stages tell becomes its events.
+  // What the job's stages tell becomes its events, unless it is over.
   StageGroupHooks Hooks();
-  template <typename Fill>
-  void Tell(const Fill& fill);
-  void StartRunning();
-  void TookWorker();
-  bool TellWaiting(const v1::JobEvent::Waiting& why);
+  void OnStarted(const StageId& stage);
+  void OnProgress(const StageId& stage, const v1::StageProgress& progress);
+  void OnWaiting(const StageId& stage, const v1::JobEvent::Waiting& why);
+  void OnFinished(const StageId& stage, const v1::Report::Stage& record);
+  void OnSamples(const v1::JobEvent::Samples& samples);
+  void StartRunning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TookWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void TellWaiting(const v1::JobEvent::Waiting& why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string id_;
   const v1::CreateJobRequest request_;
@@ -70,17 +74,20 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   const absl::Duration run_deadline_;
   std::unique_ptr<StageGroup> stages_;
 
-  std::mutex mutex_;
-  // All guarded by mutex_.
-  v1::Job job_;
-  absl::Duration leased_at_ = absl::InfiniteDuration();  // The first stage.
-  std::set<StageId> at_workers_;
-  absl::Duration waits_since_;  // Unless there are some of them.
-  absl::Status stop_reason_;
-  bool over_ = false;
-  absl::Duration last_progress_ = -absl::InfiniteDuration();
-  v1::JobEvent::Waiting told_;  // Empty unless it waits.
-  absl::Duration told_at_;
+  Mutex mutex_;
+  v1::Job job_ ABSL_GUARDED_BY(mutex_);
+  // The first stage.
+  absl::Duration leased_at_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
+  std::set<StageId> at_workers_ ABSL_GUARDED_BY(mutex_);
+  // Unless there are some of them.
+  absl::Duration waits_since_ ABSL_GUARDED_BY(mutex_);
+  absl::Status stop_reason_ ABSL_GUARDED_BY(mutex_);
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Duration last_progress_ ABSL_GUARDED_BY(mutex_) =
+      -absl::InfiniteDuration();
+  // Empty unless it waits.
+  v1::JobEvent::Waiting told_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration told_at_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

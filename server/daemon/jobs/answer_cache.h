@@ -6,10 +6,10 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
+#include "base/mutex.h"
 #include "base/sized_lru.h"
 
 namespace edgekiln::server {
@@ -22,7 +22,7 @@ class AnswerCache {
   explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
 
   Answer Find(const std::string& key) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     return answers_.Get(key);
   }
 
@@ -30,13 +30,13 @@ class AnswerCache {
   Answer Keep(const std::string& key, std::string bytes) {
     auto answer = std::make_shared<const std::string>(std::move(bytes));
     const auto size = static_cast<int64_t>(key.size() + answer->size());
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     answers_.Put(key, answer, kEntryBytes + size);
     return answer;
   }
 
   void Forget(const std::string& key) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     answers_.Erase(key);
   }
 
@@ -44,8 +44,8 @@ class AnswerCache {
   // What an entry takes beside its key and answer.
   static constexpr int64_t kEntryBytes = 256;
 
-  std::mutex mutex_;
-  SizedLru<std::string, Answer> answers_;  // Guarded by mutex_.
+  Mutex mutex_;
+  SizedLru<std::string, Answer> answers_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -29,14 +29,14 @@ JobJournal::~JobJournal() { Stop(); }
 
 void JobJournal::Stop() {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
   }
-  work_.notify_all();
+  work_.NotifyAll();
   if (writer_.joinable()) writer_.join();
 }
 
-// With the lock held. False if nobody writes any more.
+// False if nobody writes any more.
 bool JobJournal::Push(Entry& entry, bool urgent) {
   if (stopped_) return false;
   ++queued_;
@@ -44,7 +44,7 @@ bool JobJournal::Push(Entry& entry, bool urgent) {
   const bool wake = queue_.empty() || (urgent && !urgent_);
   queue_.push_back(std::move(entry));
   urgent_ |= urgent;
-  if (wake) work_.notify_one();
+  if (wake) work_.NotifyOne();
   return true;
 }
 
@@ -67,7 +67,7 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
   entry.update.job = job;
   bool taken = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     sequences_[job.id()] = Sequences();
     Number(job.id(), event);
     entry.update.events.push_back(std::move(event));
@@ -77,12 +77,12 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
 }
 
 void JobJournal::Track(const std::string& job_id, int64_t last_sequence) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   sequences_[job_id] = {.queued = last_sequence, .durable = last_sequence};
 }
 
 void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (!Number(job_id, event)) return;
   Entry entry;
   entry.update.job_id = job_id;
@@ -95,7 +95,7 @@ void JobJournal::Save(const v1::Job& job) {
   entry.update.job_id = job.id();
   entry.update.has_job = true;
   entry.update.job = job;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   Push(entry, /*urgent=*/false);
 }
 
@@ -108,7 +108,7 @@ void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
   entry.update.reports = std::move(reports);
   bool taken = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (Number(job.id(), last_event)) {
       entry.update.events.push_back(std::move(last_event));
       sequences_[job.id()].finished = true;
@@ -119,34 +119,33 @@ void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
 }
 
 void JobJournal::Flush() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   const uint64_t wanted = queued_;
   urgent_ |= !queue_.empty();
-  work_.notify_one();
-  written_.wait(lock, [&] { return stopped_ || done_ >= wanted; });
+  work_.NotifyOne();
+  while (!stopped_ && done_ < wanted) written_.Wait(lock);
 }
 
 JobJournal::News JobJournal::WaitForEvents(const std::string& job_id,
                                            int64_t after_sequence,
                                            absl::Duration timeout) {
-  News news = News::kNone;
-  std::unique_lock lock(mutex_);
-  written_.wait_for(lock, absl::ToChronoMilliseconds(timeout), [&] {
+  MutexLock lock(mutex_);
+  const auto end =
+      std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
+  for (bool in_time = true;; in_time = written_.WaitUntil(lock, end)) {
     const auto it = sequences_.find(job_id);
-    if (it == sequences_.end()) {
-      news = News::kEnded;
-    } else if (it->second.durable > after_sequence) {
-      news = News::kEvents;
-    }
-    return news != News::kNone;
-  });
-  return news;
+    if (it == sequences_.end()) return News::kEnded;
+    if (it->second.durable > after_sequence) return News::kEvents;
+    if (!in_time) return News::kNone;
+  }
 }
 
 std::vector<JobJournal::Entry> JobJournal::NextBatch() {
-  std::unique_lock lock(mutex_);
-  work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
-  work_.wait_for(lock, kGather, [&] { return stopping_ || urgent_; });
+  MutexLock lock(mutex_);
+  while (!stopping_ && queue_.empty()) work_.Wait(lock);
+  const auto end = std::chrono::steady_clock::now() + kGather;
+  while (!stopping_ && !urgent_ && work_.WaitUntil(lock, end)) {
+  }
   urgent_ = false;
   std::vector<Entry> batch;
   batch.swap(queue_);
@@ -154,7 +153,7 @@ std::vector<JobJournal::Entry> JobJournal::NextBatch() {
 }
 
 bool JobJournal::GiveUp(int attempt) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stopping_ && attempt >= kShutdownAttempts;
 }
 
@@ -173,13 +172,13 @@ void JobJournal::Write(std::vector<Entry>& batch) {
     const bool had_new = refused != batch.end();
     for (auto it = refused; it != batch.end(); ++it) {
       {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         sequences_.erase(it->update.job_id);
       }
       it->done(status);
     }
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       done_ += static_cast<uint64_t>(batch.end() - refused);
     }
     batch.erase(refused, batch.end());
@@ -191,7 +190,7 @@ void JobJournal::Write(std::vector<Entry>& batch) {
 
 void JobJournal::Publish(const std::vector<Entry>& batch) {
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const Entry& entry : batch) {
       const auto it = sequences_.find(entry.update.job_id);
       if (it == sequences_.end() || entry.update.events.empty()) continue;
@@ -201,25 +200,25 @@ void JobJournal::Publish(const std::vector<Entry>& batch) {
       }
     }
   }
-  written_.notify_all();
+  written_.NotifyAll();
   for (const Entry& entry : batch) {
     if (entry.done) entry.done(absl::OkStatus());
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     done_ += batch.size();
   }
-  written_.notify_all();
+  written_.NotifyAll();
 }
 
 void JobJournal::WriteLoop() {
   while (true) {
     std::vector<Entry> batch = NextBatch();
     if (batch.empty()) {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       stopped_ = stopping_ && queue_.empty();
       if (!stopped_) continue;
-      written_.notify_all();
+      written_.NotifyAll();
       return;
     }
     Write(batch);

@@ -7,11 +7,9 @@
 // watcher who resumes after a crash never meets a sequence number twice with
 // different contents. Thread-safe.
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/job_store.h"
 
@@ -74,8 +73,9 @@ class JobJournal {
     Done done;
   };
 
-  bool Push(Entry& entry, bool urgent);
-  bool Number(const std::string& job_id, v1::JobEvent& event);
+  bool Push(Entry& entry, bool urgent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Number(const std::string& job_id, v1::JobEvent& event)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLoop();
   std::vector<Entry> NextBatch();
   void Write(std::vector<Entry>& batch);
@@ -85,18 +85,19 @@ class JobJournal {
   JobStore& store_;
   Clock& clock_;
   Logger& log_;
-  std::mutex mutex_;
-  std::condition_variable work_;     // Something was queued, or stop.
-  std::condition_variable written_;  // Something became durable, or is done.
-  // All guarded by mutex_.
-  std::map<std::string, Sequences> sequences_;
-  std::vector<Entry> queue_;
-  bool urgent_ = false;  // Somebody waits for what is queued.
-  bool stopping_ = false;
-  bool stopped_ = false;  // The writer has ended.
-  uint64_t queued_ = 0;   // Entries ever queued.
-  uint64_t done_ = 0;     // Of them, how many are durable and told.
-  std::thread writer_;    // Last: uses the rest.
+  Mutex mutex_;
+  CondVar work_;     // Something was queued, or stop.
+  CondVar written_;  // Something became durable, or is done.
+  std::map<std::string, Sequences> sequences_ ABSL_GUARDED_BY(mutex_);
+  std::vector<Entry> queue_ ABSL_GUARDED_BY(mutex_);
+  // Somebody waits for what is queued.
+  bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopped_ ABSL_GUARDED_BY(mutex_) = false;  // The writer has ended.
+  uint64_t queued_ ABSL_GUARDED_BY(mutex_) = 0;   // Entries ever queued.
+  // Of them, how many are durable and told.
+  uint64_t done_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::thread writer_;  // Last: uses the rest.
 };
 
 }  // namespace edgekiln::server

@@ -87,11 +87,11 @@ JobManager::~JobManager() { Stop(); }
 void JobManager::Stop() {
   std::vector<ActivePtr> active;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     for (const auto& [id, job] : active_) active.push_back(job);
   }
-  work_.notify_all();
+  work_.NotifyAll();
   for (const ActivePtr& job : active) job->stages().Cancel(ShuttingDown());
   for (std::thread& runner : runners_) runner.join();
   runners_.clear();
@@ -126,7 +126,7 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
   creation->request = request;
   creation->waiting.push_back(std::move(created));
   if (!request.request_id().empty()) {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     const auto [it, first] = creations_.emplace(request.request_id(), creation);
     if (!first) {
       // Somebody sends the same at this moment.
@@ -138,10 +138,10 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
         it->second->waiting.push_back(std::move(mine));
         return;
       }
-      lock.unlock();
+      lock.Unlock();
       return mine(same);
     }
-    lock.unlock();
+    lock.Unlock();
     const absl::StatusOr<bool> answered = AnswerRepeated(creation);
     if (!answered.ok()) return Answer(creation, answered.status());
     if (*answered) return;
@@ -166,7 +166,7 @@ absl::StatusOr<bool> JobManager::AnswerRepeated(const CreationPtr& creation) {
 absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
   EK_RETURN_IF_ERROR(
       space_.Admit(static_cast<int64_t>(request.ByteSizeLong()), "a job"));
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   if (stopping_) return ShuttingDown();
   if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
     return QueueFull(options_.max_queued);
@@ -178,7 +178,7 @@ absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
 void JobManager::Store(const CreationPtr& creation) {
   v1::Job job;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     job.set_id(absl::StrFormat("j%016x", ids_.Next()));
   }
   job.set_state(v1::QUEUED);
@@ -199,7 +199,7 @@ void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
     Supersede(job);
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     --storing_;
   }
   if (!stored.ok()) return Answer(creation, stored);
@@ -212,7 +212,7 @@ void JobManager::Answer(const CreationPtr& creation,
                         const absl::StatusOr<v1::Job>& job) {
   std::vector<Created> waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     waiting.swap(creation->waiting);
     const auto it = creations_.find(creation->request.request_id());
     if (it != creations_.end() && it->second == creation) creations_.erase(it);
@@ -226,7 +226,7 @@ void JobManager::Supersede(const v1::Job& newer) {
   if (!newer.request().has_slot()) return;
   std::vector<ActivePtr> older;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) {
       if (id != newer.id() && SameSlot(job->request(), newer.request())) {
         older.push_back(job);
@@ -239,23 +239,23 @@ void JobManager::Supersede(const v1::Job& newer) {
 void JobManager::Enqueue(const v1::Job& job) {
   const ActivePtr active = ActiveJob::New(job, stages_, journal_, clock_);
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     active_[job.id()] = active;
     queue_.push_back(active);
   }
-  work_.notify_one();
+  work_.NotifyOne();
 }
 
 void JobManager::RunLoop() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    work_.wait(lock, [&] { return stopping_ || !queue_.empty(); });
+    while (!stopping_ && queue_.empty()) work_.Wait(lock);
     if (stopping_) return;
     const ActivePtr active = queue_.front();
     queue_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     Run(active);
-    lock.lock();
+    lock.Lock();
   }
 }
 
@@ -271,7 +271,7 @@ void JobManager::Run(const ActivePtr& active) {
 // was asked to end has ended.
 bool JobManager::Interrupted(const ActivePtr& active) {
   if (!active->stop_reason().ok()) return false;
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return stopping_;
 }
 
@@ -295,7 +295,7 @@ JobResult JobManager::RunStages(const ActivePtr& active) {
 void JobManager::Finish(const ActivePtr& active, JobResult result) {
   const v1::Job job = active->Finish(
       std::move(result), [this, id = active->id()](const absl::Status&) {
-        std::lock_guard lock(mutex_);
+        MutexLock lock(mutex_);
         active_.erase(id);
       });
   log_.Info("job ", job.id(), " ", v1::JobState_Name(job.state()),
@@ -303,7 +303,7 @@ void JobManager::Finish(const ActivePtr& active, JobResult result) {
 }
 
 JobManager::ActivePtr JobManager::Find(const std::string& id) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   const auto it = active_.find(id);
   return it == active_.end() ? nullptr : it->second;
 }
@@ -320,7 +320,7 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   if (!active->Stop(why, superseded_by)) return;
   bool queued = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (auto it = queue_.begin(); it != queue_.end(); ++it) {
       if (*it != active) continue;
       queue_.erase(it);
@@ -338,7 +338,7 @@ absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
   if (const ActivePtr active = Find(id)) {
     {
       // Nobody would carry it out.
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       if (stopping_) return ShuttingDown();
     }
     End(active, CancelledByClient());
@@ -365,7 +365,7 @@ void JobManager::Tick() {
   std::vector<ActivePtr> active;
   std::vector<ActivePtr> queued;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) active.push_back(job);
     queued.assign(queue_.begin(), queue_.end());
   }
@@ -379,7 +379,7 @@ void JobManager::Tick() {
 }
 
 bool JobManager::Busy() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !active_.empty() || storing_ > 0;
 }
 

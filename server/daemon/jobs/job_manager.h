@@ -5,12 +5,10 @@
 // durable; one that was not over when the daemon died is run again, and finds
 // in the cache what it had got. Thread-safe.
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +18,7 @@
 #include "absl/time/time.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "base/rng.h"
 #include "cache/blob_store.h"
 #include "cache/disk_space.h"
@@ -104,16 +103,18 @@ class JobManager {
   Clock& clock_;
   Logger& log_;
   absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
-  std::mutex mutex_;
-  std::condition_variable work_;
-  // All guarded by mutex_.
-  Rng ids_;
-  std::map<std::string, ActivePtr> active_;  // Queued or running.
-  std::deque<ActivePtr> queue_;
-  std::map<std::string, CreationPtr> creations_;  // By request_id.
-  int storing_ = 0;  // Jobs on their way to the disk.
-  bool stopping_ = false;
-  std::vector<std::thread> runners_;
+  Mutex mutex_;
+  CondVar work_;
+  Rng ids_ ABSL_GUARDED_BY(mutex_);
+  // Queued or running.
+  std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
+  std::deque<ActivePtr> queue_ ABSL_GUARDED_BY(mutex_);
+  // By request_id.
+  std::map<std::string, CreationPtr> creations_ ABSL_GUARDED_BY(mutex_);
+  // Jobs on their way to the disk.
+  int storing_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> runners_;  // Of Start() and Stop() only.
 };
 
 }  // namespace edgekiln::server

@@ -85,6 +85,7 @@ absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(
 }
 
 absl::Status JobStore::Migrate() {
+  MutexLock lock(write_mutex_);
   int64_t version = 0;
   {
     EK_ASSIGN_OR_RETURN(Statement pragma,
@@ -161,22 +162,25 @@ absl::Status JobStore::WriteAll(const std::vector<JobUpdate>& updates) {
   return absl::OkStatus();
 }
 
+absl::Status JobStore::Run(absl::string_view sql) {
+  EK_ASSIGN_OR_RETURN(Statement statement, writer_.Prepare(sql));
+  return statement.Run();
+}
+
 template <typename Body>
 absl::Status JobStore::Transaction(const Body& body) {
-  const auto run = [this](absl::string_view sql) -> absl::Status {
-    EK_ASSIGN_OR_RETURN(Statement statement, writer_.Prepare(sql));
-    return statement.Run();
-  };
-  EK_RETURN_IF_ERROR(run("BEGIN IMMEDIATE"));
+  EK_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
   absl::Status status = body();
-  if (status.ok()) status = run("COMMIT");
-  if (!status.ok()) run("ROLLBACK").IgnoreError();
+  if (status.ok()) status = Run("COMMIT");
+  if (!status.ok()) Run("ROLLBACK").IgnoreError();
   return status;
 }
 
 absl::Status JobStore::Apply(const std::vector<JobUpdate>& updates) {
-  std::lock_guard lock(write_mutex_);
-  return Transaction([&] { return WriteAll(updates); });
+  MutexLock lock(write_mutex_);
+  return Transaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+    return WriteAll(updates);
+  });
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
@@ -219,11 +223,14 @@ absl::Status JobStore::Delete(const std::vector<v1::Job>& jobs) {
 
 absl::StatusOr<int> JobStore::Forget(const Retention& retention,
                                      absl::Time now) {
-  std::lock_guard lock(write_mutex_);
+  MutexLock lock(write_mutex_);
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
                       ToForget(retention, now));
   if (jobs.empty()) return 0;
-  EK_RETURN_IF_ERROR(Transaction([&] { return Delete(jobs); }));
+  const auto body = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+    return Delete(jobs);
+  };
+  EK_RETURN_IF_ERROR(Transaction(body));
   for (const v1::Job& job : jobs) {
     answers_.Forget(JobKey(job.id()));
     for (int target = 0; target < job.reports(); ++target) {
@@ -234,7 +241,7 @@ absl::StatusOr<int> JobStore::Forget(const Retention& retention,
 }
 
 absl::StatusOr<v1::Job> JobStore::Get(const std::string& id) {
-  std::lock_guard lock(read_mutex_);
+  MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(Statement select,
                       reader_.Prepare(EK_SELECT_JOB "WHERE id = ?"));
   select.Bind(1, id);
@@ -253,7 +260,7 @@ absl::StatusOr<Answer> JobStore::FinishedJob(const std::string& id) {
 
 absl::StatusOr<std::optional<v1::Job>> JobStore::FindByRequest(
     const std::string& request_id) {
-  std::lock_guard lock(read_mutex_);
+  MutexLock lock(read_mutex_);
   // The second condition names the index.
   EK_ASSIGN_OR_RETURN(
       Statement select,
@@ -269,7 +276,7 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
   const std::string key = ReportKey(id, target);
   if (Answer known = answers_.Find(key)) return known;
   {
-    std::lock_guard lock(read_mutex_);
+    MutexLock lock(read_mutex_);
     EK_ASSIGN_OR_RETURN(
         Statement select,
         reader_.Prepare(
@@ -289,7 +296,7 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
 }
 
 absl::StatusOr<JobPage> JobStore::List(int page_size, int64_t before) {
-  std::lock_guard lock(read_mutex_);
+  MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
       reader_.Prepare(EK_SELECT_JOB
@@ -312,7 +319,7 @@ absl::StatusOr<JobPage> JobStore::List(int page_size, int64_t before) {
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobStore::Unfinished() {
-  std::lock_guard lock(read_mutex_);
+  MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
       reader_.Prepare(EK_SELECT_JOB "WHERE state < 3 ORDER BY row"));
@@ -327,7 +334,7 @@ absl::StatusOr<std::vector<v1::Job>> JobStore::Unfinished() {
 
 absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
     const std::string& id, int64_t after, int limit) {
-  std::lock_guard lock(read_mutex_);
+  MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
       reader_.Prepare("SELECT event FROM events WHERE job_id = ?"

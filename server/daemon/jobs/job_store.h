@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/mutex.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
 #include "server/daemon/jobs/sqlite.h"
@@ -81,20 +81,28 @@ class JobStore {
       : writer_(std::move(writer)), reader_(std::move(reader)) {}
 
   absl::Status Migrate();
-  absl::Status ApplyOne(const JobUpdate& update);
-  absl::Status WriteJob(const JobUpdate& update);
-  absl::Status WriteAll(const std::vector<JobUpdate>& updates);
+  absl::Status ApplyOne(const JobUpdate& update)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status WriteJob(const JobUpdate& update)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status WriteAll(const std::vector<JobUpdate>& updates)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   absl::StatusOr<std::vector<v1::Job>> ToForget(const Retention& retention,
-                                                absl::Time now);
-  absl::Status Delete(const std::vector<v1::Job>& jobs);
+                                                absl::Time now)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status Delete(const std::vector<v1::Job>& jobs)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status Run(absl::string_view sql)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   template <typename Body>
-  absl::Status Transaction(const Body& body);
+  absl::Status Transaction(const Body& body)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
 
   AnswerCache answers_{int64_t{16} << 20};
-  std::mutex write_mutex_;
-  Database writer_;  // Guarded by write_mutex_.
-  std::mutex read_mutex_;
-  Database reader_;  // Guarded by read_mutex_.
+  Mutex write_mutex_;
+  Database writer_ ABSL_GUARDED_BY(write_mutex_);
+  Mutex read_mutex_;
+  Database reader_ ABSL_GUARDED_BY(read_mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -3,10 +3,10 @@
 #include <chrono>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "base/error.h"
+#include "base/mutex.h"
 #include "server/daemon/stages/stage_group.h"
 
 namespace edgekiln::server {
@@ -18,9 +18,9 @@ using SteadyTime = std::chrono::steady_clock::time_point;
 
 // Shared with hooks, which may outlive the question.
 struct Complaint {
-  std::mutex mutex;
-  std::string reason;  // Empty: none. Guarded by mutex, as is `since`.
-  SteadyTime since;
+  Mutex mutex;
+  std::string reason ABSL_GUARDED_BY(mutex);  // Empty: none.
+  SteadyTime since ABSL_GUARDED_BY(mutex);
 };
 
 absl::Status NoWorker(const std::string& reason, absl::Duration grace) {
@@ -41,7 +41,7 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
   StageGroupHooks hooks;
   hooks.waiting = [complaint](const StageId&,
                               const v1::JobEvent::Waiting& why) {
-    std::lock_guard lock(complaint->mutex);
+    MutexLock lock(complaint->mutex);
     // Busy ones will have time.
     if (why.cause() == v1::JobEvent::Waiting::ALL_BUSY) {
       complaint->reason.clear();
@@ -53,11 +53,11 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
     complaint->reason = why.reason();
   };
   hooks.started = [complaint](const StageId&) {
-    std::lock_guard lock(complaint->mutex);
+    MutexLock lock(complaint->mutex);
     complaint->reason.clear();
   };
   hooks.finished = [complaint](const StageId&, const v1::Report::Stage&) {
-    std::lock_guard lock(complaint->mutex);
+    MutexLock lock(complaint->mutex);
     complaint->reason.clear();
   };
   StageGroup group(stages, std::move(hooks));
@@ -67,7 +67,7 @@ absl::Status Ask(StageRunner& stages, const QuestionOptions& options,
     if (options.cancelled && options.cancelled()) {
       group.Cancel(absl::CancelledError("the caller went away"));
     }
-    std::lock_guard lock(complaint->mutex);
+    MutexLock lock(complaint->mutex);
     if (!complaint->reason.empty() &&
         std::chrono::steady_clock::now() - complaint->since >
             absl::ToChronoMilliseconds(options.worker_grace)) {

@@ -239,7 +239,7 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   bool blocked = false;
   bool leased = true;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     id = next_id_++;
     executed_.push_back(request.stage);
     for (const v1::BlobRef& input : request.inputs) {
@@ -254,7 +254,7 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
   }
   if (leased && callbacks.leased) callbacks.leased();
   if (blocked) {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     blocked_[id] = std::move(callbacks);
     return id;
   }
@@ -274,7 +274,7 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
 void FakeLeases::Cancel(uint64_t lease_id) {
   LeaseCallbacks callbacks;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     const auto it = blocked_.find(lease_id);
     if (it == blocked_.end()) return;
     callbacks = std::move(it->second);
@@ -284,12 +284,12 @@ void FakeLeases::Cancel(uint64_t lease_id) {
 }
 
 std::multimap<std::string, std::string> FakeLeases::GraphsRead() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return graphs_read_;
 }
 
 std::vector<std::string> FakeLeases::TakeExecuted() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   std::vector<std::string> out;
   out.swap(executed_);
   std::sort(out.begin(), out.end());
@@ -297,13 +297,13 @@ std::vector<std::string> FakeLeases::TakeExecuted() {
 }
 
 void FakeLeases::Block(const std::string& stage, bool leased) {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   blocked_stage_ = stage;
   blocked_leased_ = leased;
 }
 
 bool FakeLeases::Blocks() {
-  std::lock_guard lock(mutex_);
+  MutexLock lock(mutex_);
   return !blocked_.empty();
 }
 

@@ -11,12 +11,12 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "cache/blob_store.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "server/daemon/stages/lease_source.h"
@@ -52,14 +52,13 @@ class FakeLeases : public LeaseSource {
 
  private:
   cache::BlobStore& blobs_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  std::vector<std::string> executed_;
-  std::multimap<std::string, std::string> graphs_read_;
-  std::string blocked_stage_;
-  bool blocked_leased_ = false;
-  std::map<uint64_t, LeaseCallbacks> blocked_;
-  uint64_t next_id_ = 1;
+  Mutex mutex_;
+  std::vector<std::string> executed_ ABSL_GUARDED_BY(mutex_);
+  std::multimap<std::string, std::string> graphs_read_ ABSL_GUARDED_BY(mutex_);
+  std::string blocked_stage_ ABSL_GUARDED_BY(mutex_);
+  bool blocked_leased_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<uint64_t, LeaseCallbacks> blocked_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
 };
 
 }  // namespace edgekiln::server

@@ -30,7 +30,7 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
       runner_.Start(std::move(call), std::move(events));
   absl::Status cancelled;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     cancelled = cancelled_;
     if (tickets_.size() >= sweep_at_) {
       tickets_.erase(std::remove_if(tickets_.begin(), tickets_.end(),
@@ -51,7 +51,7 @@ void StageGroup::OnSamples(const v1::JobEvent::Samples& samples) {
 void StageGroup::Cancel(const absl::Status& why) {
   std::vector<std::shared_ptr<StageTicket>> live;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (!cancelled_.ok()) return;
     cancelled_ = why;
     for (const auto& weak : tickets_) {

@@ -5,12 +5,12 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/mutex.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/job_context.h"
 
@@ -52,11 +52,11 @@ class StageGroup : public JobContext {
  private:
   StageRunner& runner_;
   const StageGroupHooks hooks_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  absl::Status cancelled_;
-  std::vector<std::weak_ptr<StageTicket>> tickets_;
-  size_t sweep_at_ = 64;  // Forget dead tickets at that many.
+  Mutex mutex_;
+  absl::Status cancelled_ ABSL_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<StageTicket>> tickets_ ABSL_GUARDED_BY(mutex_);
+  // Forget dead tickets at that many.
+  size_t sweep_at_ ABSL_GUARDED_BY(mutex_) = 64;
 };
 
 }  // namespace edgekiln::server

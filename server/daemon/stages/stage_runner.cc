@@ -1,13 +1,13 @@
 #include "server/daemon/stages/stage_runner.h"
 
 #include <algorithm>
-#include <condition_variable>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "server/daemon/stages/stage_key.h"
 #include "server/proto_convert.h"
@@ -27,27 +27,29 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
   }
 }
 
-// What a caller waits on. `mutex` guards the rest but name and events.
+// What a caller waits on.
 struct StageRunner::Ticket {
+  // Set by Start() before anybody else has the ticket.
   std::string name;
   StageEvents events;
   std::shared_ptr<Flight> flight;
   bool merged = false;
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::optional<absl::StatusOr<v1::StageResult>> outcome;
-  v1::Report::Stage record;
+
+  Mutex mutex;
+  CondVar changed;
+  std::optional<absl::StatusOr<v1::StageResult>> outcome ABSL_GUARDED_BY(mutex);
+  v1::Report::Stage record ABSL_GUARDED_BY(mutex);
 
   // False if it was over already.
   bool Complete(absl::StatusOr<v1::StageResult> result,
                 const v1::Report::Stage& how) {
     {
-      std::lock_guard lock(mutex);
+      MutexLock lock(mutex);
       if (outcome.has_value()) return false;
       outcome = std::move(result);
       record = how;
     }
-    changed.notify_all();
+    changed.NotifyAll();
     return true;
   }
 };
@@ -71,19 +73,19 @@ class StageRunner::TicketHandle : public StageTicket {
   }
 
   absl::StatusOr<v1::StageResult> Wait() override {
-    std::unique_lock lock(ticket_->mutex);
-    ticket_->changed.wait(lock, [&] { return ticket_->outcome.has_value(); });
+    MutexLock lock(ticket_->mutex);
+    while (!ticket_->outcome.has_value()) ticket_->changed.Wait(lock);
     return *ticket_->outcome;
   }
 
   v1::Report::Stage Record() override {
-    std::lock_guard lock(ticket_->mutex);
+    MutexLock lock(ticket_->mutex);
     return ticket_->record;
   }
 
   void Cancel(const absl::Status& why) override {
     {
-      std::lock_guard lock(ticket_->mutex);
+      MutexLock lock(ticket_->mutex);
       if (ticket_->outcome.has_value()) return;
     }
     runner_.Abandon(ticket_, why);
@@ -117,7 +119,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   bool leased = false;
   v1::JobEvent::Waiting waiting;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     std::shared_ptr<Flight>& flight = flights_[*key];
     if (flight == nullptr) {
       flight = std::make_shared<Flight>();
@@ -157,13 +159,13 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     return;
   }
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     if (flight->tickets.empty()) return;  // Given up during the look-up.
   }
   const uint64_t id = Submit(flight);
   bool abandoned = false;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     flight->lease_id = id;
     abandoned = flight->tickets.empty();
   }
@@ -173,7 +175,7 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
 void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
   std::vector<std::shared_ptr<Ticket>> tickets;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     flight->leased = true;
     flight->waiting.Clear();
     tickets = flight->tickets;
@@ -188,7 +190,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   const auto each = [this, flight](auto call) {
     std::vector<std::shared_ptr<Ticket>> waiting;
     {
-      std::lock_guard lock(mutex_);
+      MutexLock lock(mutex_);
       waiting = flight->tickets;
     }
     for (const auto& ticket : waiting) call(ticket->events);
@@ -214,7 +216,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
        .waiting =
            [this, flight, each](const v1::JobEvent::Waiting& why) {
              {
-               std::lock_guard lock(mutex_);
+               MutexLock lock(mutex_);
                flight->waiting = why;
              }
              each([&](const StageEvents& events) {
@@ -290,7 +292,7 @@ void StageRunner::Land(const std::shared_ptr<Flight>& flight,
                        const absl::StatusOr<LeaseOutcome>& outcome, bool hit) {
   std::vector<std::shared_ptr<Ticket>> tickets;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     tickets.swap(flight->tickets);
     const auto it = flights_.find(flight->key);
     if (it != flights_.end() && it->second == flight) flights_.erase(it);
@@ -326,7 +328,7 @@ void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
                           const absl::Status& why) {
   uint64_t lease_id = 0;
   {
-    std::lock_guard lock(mutex_);
+    MutexLock lock(mutex_);
     Flight& flight = *ticket->flight;
     const auto it =
         std::find(flight.tickets.begin(), flight.tickets.end(), ticket);

@@ -10,11 +10,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "cache/blob_store.h"
 #include "cache/stage_result_store.h"
 #include "edgekiln/v1/report.pb.h"
@@ -78,9 +78,10 @@ class StageRunner {
   cache::BlobStore& blobs_;
   LeaseSource& leases_;
   Logger& log_;
-  std::mutex mutex_;
-  // By stage key; guarded by mutex_, as is the contents of flights.
-  std::map<std::string, std::shared_ptr<Flight>> flights_;
+  Mutex mutex_;
+  // By stage key. mutex_ guards what changes in a flight as well.
+  std::map<std::string, std::shared_ptr<Flight>> flights_
+      ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server
