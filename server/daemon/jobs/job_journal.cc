@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "google/protobuf/util/time_util.h"
@@ -133,11 +134,53 @@ JobJournal::News JobJournal::WaitForEvents(const std::string& job_id,
   const auto end =
       std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
   for (bool in_time = true;; in_time = written_.WaitUntil(lock, end)) {
-    const auto it = sequences_.find(job_id);
-    if (it == sequences_.end()) return News::kEnded;
-    if (it->second.durable > after_sequence) return News::kEvents;
-    if (!in_time) return News::kNone;
+    const News news = NewsOf(job_id, after_sequence);
+    if (news != News::kNone || !in_time) return news;
   }
+}
+
+JobJournal::News JobJournal::NewsOf(const std::string& job_id,
+                                    int64_t after) const {
+  const auto it = sequences_.find(job_id);
+  if (it == sequences_.end()) return News::kEnded;
+  return it->second.durable > after ? News::kEvents : News::kNone;
+}
+
+void JobJournal::Subscribe(const std::string& job_id, int64_t after_sequence,
+                           Told told) {
+  News news = News::kNone;
+  {
+    MutexLock lock(mutex_);
+    news = NewsOf(job_id, after_sequence);
+    if (news == News::kNone && stopped_) news = News::kStopped;
+    if (news == News::kNone) {
+      subscribers_[job_id].push_back({after_sequence, std::move(told)});
+      return;
+    }
+  }
+  told(news);
+}
+
+void JobJournal::TellSubscribers(const std::string& job_id) {
+  std::vector<Subscriber> called;
+  News news = News::kNone;
+  {
+    MutexLock lock(mutex_);
+    const auto it = subscribers_.find(job_id);
+    if (it == subscribers_.end()) return;
+    // What one of them has seen, others may not have.
+    std::vector<Subscriber>& all = it->second;
+    news = NewsOf(job_id, 0);
+    const auto first_called =
+        std::stable_partition(all.begin(), all.end(), [&](const Subscriber& s) {
+          return !stopped_ && NewsOf(job_id, s.after) == News::kNone;
+        });
+    std::move(first_called, all.end(), std::back_inserter(called));
+    all.erase(first_called, all.end());
+    if (all.empty()) subscribers_.erase(it);
+    if (stopped_ && news != News::kEnded) news = News::kStopped;
+  }
+  for (const Subscriber& subscriber : called) subscriber.told(news);
 }
 
 std::vector<JobJournal::Entry> JobJournal::NextBatch() {
@@ -204,6 +247,9 @@ void JobJournal::Publish(const std::vector<Entry>& batch) {
   for (const Entry& entry : batch) {
     if (entry.done) entry.done(absl::OkStatus());
   }
+  for (const Entry& entry : batch) {
+    if (!entry.update.events.empty()) TellSubscribers(entry.update.job_id);
+  }
   {
     MutexLock lock(mutex_);
     done_ += batch.size();
@@ -219,6 +265,10 @@ void JobJournal::WriteLoop() {
       stopped_ = stopping_ && queue_.empty();
       if (!stopped_) continue;
       written_.NotifyAll();
+      std::vector<std::string> jobs;
+      for (const auto& [job, subscribers] : subscribers_) jobs.push_back(job);
+      lock.Unlock();
+      for (const std::string& job : jobs) TellSubscribers(job);
       return;
     }
     Write(batch);
