@@ -13,9 +13,8 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::New(int threads) {
   executor->threads_.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     try {
-      executor->threads_.emplace_back([raw = executor.get()] {
-        raw->RunLoop();
-      });
+      executor->threads_.emplace_back(
+          [raw = executor.get()] { raw->RunLoop(); });
     } catch (const std::system_error& refused) {
       return MakeError(
           absl::StatusCode::kResourceExhausted,

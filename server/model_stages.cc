@@ -122,7 +122,7 @@ Task<absl::Status> ModelStages::Quantize() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& calibrated,
                          co_await ResultOf(calibrating));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef statistics,
-                      Only(calibrated, "statistics"));
+                         Only(calibrated, "statistics"));
 
   v1::StageOptions quantize;
   quantize.mutable_quantize();

@@ -189,22 +189,22 @@ T RunToEnd(Executor& executor, Task<T> task) {
 }  // namespace edgekiln::server
 
 // As EK_RETURN_IF_ERROR and EK_ASSIGN_OR_RETURN, in a task.
-#define EK_CO_RETURN_IF_ERROR(expr, ...)                               \
-  do {                                                                 \
-    const ::absl::Status ek_status_ = (expr);                          \
-    if (!ek_status_.ok())                                              \
-      co_return ::edgekiln::internal::WithContext(                     \
-          ek_status_ __VA_OPT__(, ) __VA_ARGS__);                      \
+#define EK_CO_RETURN_IF_ERROR(expr, ...)                                    \
+  do {                                                                      \
+    const ::absl::Status ek_status_ = (expr);                               \
+    if (!ek_status_.ok())                                                   \
+      co_return ::edgekiln::internal::WithContext(ek_status_ __VA_OPT__(, ) \
+                                                      __VA_ARGS__);         \
   } while (false)
 
 #define EK_CO_ASSIGN_OR_RETURN(lhs, expr, ...)                         \
   EK_CO_ASSIGN_OR_RETURN_(EK_CONCAT_(ek_status_or_, __COUNTER__), lhs, \
                           expr __VA_OPT__(, ) __VA_ARGS__)
-#define EK_CO_ASSIGN_OR_RETURN_(tmp, lhs, expr, ...)                   \
-  auto&& tmp = (expr);                                                 \
-  if (!tmp.ok())                                                       \
-    co_return ::edgekiln::internal::WithContext(                       \
-        tmp.status() __VA_OPT__(, ) __VA_ARGS__);                      \
+#define EK_CO_ASSIGN_OR_RETURN_(tmp, lhs, expr, ...)                        \
+  auto&& tmp = (expr);                                                      \
+  if (!tmp.ok())                                                            \
+    co_return ::edgekiln::internal::WithContext(tmp.status() __VA_OPT__(, ) \
+                                                    __VA_ARGS__);           \
   lhs = *std::forward<decltype(tmp)>(tmp)
 
 #endif  // EK_SERVER_TASK_H_

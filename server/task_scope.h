@@ -28,11 +28,10 @@ class TaskScope {
       MutexLock lock(mutex_);
       ++running_;
     }
-    StartTask(executor_, std::move(task),
-              [this, &result](absl::Status ended) {
-                result = std::move(ended);
-                Ended();
-              });
+    StartTask(executor_, std::move(task), [this, &result](absl::Status ended) {
+      result = std::move(ended);
+      Ended();
+    });
   }
 
   class Joined {

@@ -77,7 +77,8 @@ class Gate {
 class Alive {
  public:
   explicit Alive(std::atomic<int>& count) : count_(&count) { ++*count_; }
-  Alive(Alive&& other) noexcept : count_(std::exchange(other.count_, nullptr)) {}
+  Alive(Alive&& other) noexcept
+      : count_(std::exchange(other.count_, nullptr)) {}
   ~Alive() {
     if (count_ != nullptr) --*count_;
   }
@@ -201,10 +202,8 @@ Task<absl::Status> AwaitHuge(Gate& gate) { co_return co_await Huge(gate); }
 TEST_F(TaskTest, NoMemoryForATaskIsAnError) {
   Gate gate;
   gate.Open();
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(RunToEnd(*executor_, Huge(gate))));
-  EXPECT_TRUE(
-      absl::IsResourceExhausted(RunToEnd(*executor_, AwaitHuge(gate))));
+  EXPECT_TRUE(absl::IsResourceExhausted(RunToEnd(*executor_, Huge(gate))));
+  EXPECT_TRUE(absl::IsResourceExhausted(RunToEnd(*executor_, AwaitHuge(gate))));
 }
 
 // The stack does not grow with what has ended already.

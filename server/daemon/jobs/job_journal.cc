@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <utility>
 
 #include "google/protobuf/util/time_util.h"
@@ -147,40 +146,59 @@ JobJournal::News JobJournal::NewsOf(const std::string& job_id,
 }
 
 void JobJournal::Subscribe(const std::string& job_id, int64_t after_sequence,
-                           Told told) {
+                           const void* subscriber, Told told) {
   News news = News::kNone;
   {
     MutexLock lock(mutex_);
     news = NewsOf(job_id, after_sequence);
     if (news == News::kNone && stopped_) news = News::kStopped;
     if (news == News::kNone) {
-      subscribers_[job_id].push_back({after_sequence, std::move(told)});
+      subscriptions_[job_id].push_back(
+          {after_sequence, subscriber, std::move(told)});
       return;
     }
   }
   told(news);
 }
 
+void JobJournal::Unsubscribe(const std::string& job_id,
+                             const void* subscriber) {
+  MutexLock lock(mutex_);
+  const auto it = subscriptions_.find(job_id);
+  if (it == subscriptions_.end()) return;
+  std::vector<Subscription>& all = it->second;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const Subscription& one) {
+                             return one.subscriber == subscriber;
+                           }),
+            all.end());
+  if (all.empty()) subscriptions_.erase(it);
+}
+
 void JobJournal::TellSubscribers(const std::string& job_id) {
-  std::vector<Subscriber> called;
-  News news = News::kNone;
+  std::vector<Subscription> told;
+  std::vector<Subscription> left;
+  News news = News::kStopped;
   {
     MutexLock lock(mutex_);
-    const auto it = subscribers_.find(job_id);
-    if (it == subscribers_.end()) return;
-    // What one of them has seen, others may not have.
-    std::vector<Subscriber>& all = it->second;
-    news = NewsOf(job_id, 0);
-    const auto first_called =
-        std::stable_partition(all.begin(), all.end(), [&](const Subscriber& s) {
-          return !stopped_ && NewsOf(job_id, s.after) == News::kNone;
-        });
-    std::move(first_called, all.end(), std::back_inserter(called));
-    all.erase(first_called, all.end());
-    if (all.empty()) subscribers_.erase(it);
-    if (stopped_ && news != News::kEnded) news = News::kStopped;
+    const auto it = subscriptions_.find(job_id);
+    if (it == subscriptions_.end()) return;
+    const auto sequences = sequences_.find(job_id);
+    const bool ended = sequences == sequences_.end();
+    if (ended) {
+      news = News::kEnded;
+    } else if (!stopped_) {
+      news = News::kEvents;
+    }
+    for (Subscription& one : it->second) {
+      const bool has_news =
+          ended || stopped_ || sequences->second.durable > one.after;
+      (has_news ? told : left).push_back(std::move(one));
+    }
+    it->second = std::move(left);
+    if (it->second.empty()) subscriptions_.erase(it);
   }
-  for (const Subscriber& subscriber : called) subscriber.told(news);
+  for (const Subscription& one : told) one.told(news);
 }
 
 std::vector<JobJournal::Entry> JobJournal::NextBatch() {
@@ -219,6 +237,7 @@ void JobJournal::Write(std::vector<Entry>& batch) {
         sequences_.erase(it->update.job_id);
       }
       it->done(status);
+      TellSubscribers(it->update.job_id);
     }
     {
       MutexLock lock(mutex_);
@@ -266,7 +285,7 @@ void JobJournal::WriteLoop() {
       if (!stopped_) continue;
       written_.NotifyAll();
       std::vector<std::string> jobs;
-      for (const auto& [job, subscribers] : subscribers_) jobs.push_back(job);
+      for (const auto& [job, all] : subscriptions_) jobs.push_back(job);
       lock.Unlock();
       for (const std::string& job : jobs) TellSubscribers(job);
       return;

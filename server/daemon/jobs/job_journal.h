@@ -68,10 +68,12 @@ class JobJournal {
                      absl::Duration timeout);
 
   // Calls `told` once, with kEvents, kEnded or kStopped: from within if that is
-  // so already, else later, in the journal's thread. It must not block. There
-  // is no way back: who loses interest ignores the call.
+  // so already, else later, in the journal's thread. It must not block.
   using Told = std::function<void(News)>;
-  void Subscribe(const std::string& job_id, int64_t after_sequence, Told told);
+  void Subscribe(const std::string& job_id, int64_t after_sequence,
+                 const void* subscriber, Told told);
+  // Drops what that subscriber has asked for. It may be being told just now.
+  void Unsubscribe(const std::string& job_id, const void* subscriber);
 
  private:
   struct Sequences {
@@ -83,8 +85,9 @@ class JobJournal {
     JobUpdate update;
     Done done;
   };
-  struct Subscriber {
+  struct Subscription {
     int64_t after = 0;
+    const void* subscriber = nullptr;
     Told told;
   };
 
@@ -110,7 +113,7 @@ class JobJournal {
   CondVar written_;  // Something became durable, or is done.
   std::map<std::string, Sequences> sequences_ ABSL_GUARDED_BY(mutex_);
   // By job, in order of coming.
-  std::map<std::string, std::vector<Subscriber>> subscribers_
+  std::map<std::string, std::vector<Subscription>> subscriptions_
       ABSL_GUARDED_BY(mutex_);
   std::vector<Entry> queue_ ABSL_GUARDED_BY(mutex_);
   // Somebody waits for what is queued.

@@ -32,8 +32,8 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage);
 // store: whoever can make it again should.
 inline constexpr char kInputLost[] = "INPUT_LOST";
 
-// Called from any thread, without locks held, but one at a time and in the order
-// in which things happened; `finished` last. Any may be empty.
+// Called from any thread, without locks held, but one at a time and in the
+// order in which things happened; `finished` last. Any may be empty.
 struct StageEvents {
   // A worker has it; again after one was lost. Not for what was in the store.
   std::function<void()> started;

@@ -258,7 +258,8 @@ TEST_F(StageRunnerTest, NothingIsToldAfterTheEnd) {
              told.push_back("started");
            },
        .progress = nullptr,
-       .waiting = [&](const v1::JobEvent::Waiting&) { told.push_back("waits"); },
+       .waiting =
+           [&](const v1::JobEvent::Waiting&) { told.push_back("waits"); },
        .finished =
            [&](const v1::Report::Stage&) { told.push_back("finished"); }});
   EXPECT_EQ(told, (std::vector<std::string>{"started", "waits", "finished"}));
@@ -272,19 +273,17 @@ TEST_F(StageRunnerTest, NothingIsToldAfterTheEndOfWhatThreadsShare) {
     const auto first = runner_->Start(Tile("a"), {});
     const uint64_t lease = leases_.requests.size();
     leases_.open.at(lease).leased();
-    std::thread worker([&] {
-      leases_.End(lease, absl::InternalError("not remembered"));
-    });
+    std::thread worker(
+        [&] { leases_.End(lease, absl::InternalError("not remembered")); });
     std::atomic<bool> over = false;
     std::atomic<bool> late = false;
     {
       const auto second = runner_->Start(
-          Tile("b"), {.started = [&] { late = late || over; },
-                      .progress = nullptr,
-                      .waiting = nullptr,
-                      .finished = [&](const v1::Report::Stage&) {
-                        over = true;
-                      }});
+          Tile("b"),
+          {.started = [&] { late = late || over; },
+           .progress = nullptr,
+           .waiting = nullptr,
+           .finished = [&](const v1::Report::Stage&) { over = true; }});
       worker.join();
       EXPECT_FALSE(late);
     }
