@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "server/daemon/fairness/job_class.h"
 #include "server/daemon/stages/stage_key.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
@@ -62,6 +63,7 @@ struct StageRunner::Flight {
   bool leased = false;                           // As well: to a worker.
   v1::JobEvent::Waiting waiting;                 // As well: since then.
   uint64_t lease_id = 0;                         // As well.
+  LeaseOwner owner;                              // As well: its class.
 };
 
 class StageRunner::TicketHandle : public StageTicket {
@@ -104,7 +106,8 @@ StageRunner::StageRunner(cache::StageResultStore& results,
 StageRunner::~StageRunner() = default;
 
 std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
-                                                StageEvents events) {
+                                                StageEvents events,
+                                                const LeaseOwner& owner) {
   auto ticket = std::make_shared<Ticket>();
   ticket->name = call.name;
   ticket->events = std::move(events);
@@ -118,6 +121,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   std::shared_ptr<Flight> mine;
   bool leased = false;
   v1::JobEvent::Waiting waiting;
+  uint64_t promoted = 0;
   {
     MutexLock lock(mutex_);
     std::shared_ptr<Flight>& flight = flights_[*key];
@@ -125,8 +129,13 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
       flight = std::make_shared<Flight>();
       flight->key = *key;
       flight->call = std::move(call);
+      flight->owner = owner;
       mine = flight;
     } else {
+      if (GoesBefore(owner.job_class, flight->owner.job_class)) {
+        flight->owner.job_class = owner.job_class;
+        promoted = flight->lease_id;
+      }
       ticket->merged = true;
       leased = flight->leased;
       waiting = flight->waiting;
@@ -138,6 +147,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
     Launch(mine);
     return handle;
   }
+  if (promoted != 0) leases_.Promote(promoted, owner.job_class);
   // What the others know already.
   if (leased && ticket->events.started) ticket->events.started();
   if (!waiting.reason().empty() && ticket->events.waiting) {
@@ -164,12 +174,16 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   }
   const uint64_t id = Submit(flight);
   bool abandoned = false;
+  v1::JobClass job_class = v1::JOB_CLASS_UNSPECIFIED;
   {
     MutexLock lock(mutex_);
     flight->lease_id = id;
     abandoned = flight->tickets.empty();
+    job_class = flight->owner.job_class;
   }
-  if (abandoned) leases_.Cancel(id);
+  if (abandoned) return leases_.Cancel(id);
+  // Whoever joined meanwhile; nothing happens if nobody did.
+  leases_.Promote(id, job_class);
 }
 
 void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
@@ -200,6 +214,10 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
+  {
+    MutexLock lock(mutex_);
+    request.owner = flight->owner;
+  }
   return leases_.Submit(
       std::move(request),
       {.done =
