@@ -1,5 +1,7 @@
 #include "server/daemon/jobs/job_manager.h"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
+#include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
@@ -16,6 +19,8 @@ namespace {
 
 // A vanished intermediate result is computed again so often.
 constexpr int kMaxRuns = 3;
+// Between looks at the whole queue for its order.
+constexpr absl::Duration kPlacesInterval = absl::Seconds(1);
 // Between looks for jobs to forget, unless there were many.
 constexpr absl::Duration kForgetInterval = absl::Minutes(1);
 
@@ -45,13 +50,38 @@ absl::Status Superseded(const v1::Job& newer) {
        .fix = absl::StrCat("watch job ", newer.id())});
 }
 
-absl::Status QueueFull(int max_queued) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kQuota,
-                    .reason = "QUEUE_FULL",
-                    .what = "too many jobs wait already",
-                    .limit = absl::StrCat(max_queued, " jobs"),
-                    .fix = "try again later"});
+// `wait`: until one of them runs, if that is known.
+absl::Status QueueFull(int max_queued, std::optional<absl::Duration> wait) {
+  absl::Status full = MakeError(absl::StatusCode::kResourceExhausted,
+                                {.fault = Fault::kQuota,
+                                 .reason = "QUEUE_FULL",
+                                 .what = "too many jobs wait already",
+                                 .limit = absl::StrCat(max_queued, " jobs"),
+                                 .need = "room for one more",
+                                 .fix = "try again later"});
+  return wait.has_value() ? WithRetryDelay(full, *wait) : full;
+}
+
+absl::Status NotDurable(const std::string& id, absl::Duration waited) {
+  return MakeError(
+      absl::StatusCode::kUnavailable,
+      {.fault = Fault::kInfra,
+       .reason = "CANCEL_NOT_DURABLE",
+       .what = "the job is cancelled, but the server's disk has not taken that "
+               "yet",
+       .where = absl::StrCat("job ", id),
+       .limit = absl::StrCat("waited ", absl::FormatDuration(waited)),
+       .need = "a disk that takes writes",
+       .fix =
+           "nothing, unless the daemon is killed before: then cancel the job "
+           "again"});
+}
+
+std::string ClientOf(const v1::CreateJobRequest& request,
+                     const std::string& peer) {
+  return request.slot().client().empty()
+             ? absl::StrCat("peer ", peer)
+             : absl::StrCat("client ", request.slot().client());
 }
 
 v1::JobEvent StateEvent(v1::JobState state) {
@@ -65,6 +95,7 @@ v1::JobEvent StateEvent(v1::JobState state) {
 // A request on its way to be a job, and all who sent it meanwhile.
 struct JobManager::Creation {
   v1::CreateJobRequest request;
+  std::string peer;
   std::vector<Created> waiting;  // Guarded by the manager's mutex.
 };
 
@@ -80,7 +111,8 @@ JobManager::JobManager(JobManagerOptions options, JobStore& store,
       space_(space),
       clock_(clock),
       log_(log),
-      ids_(options.seed) {}
+      ids_(options.seed),
+      queue_(options.max_running) {}
 
 JobManager::~JobManager() { Stop(); }
 
@@ -107,7 +139,7 @@ absl::Status JobManager::Start() {
     job.clear_stages();
     journal_.Append(job.id(), StateEvent(v1::QUEUED));
     journal_.Save(job);
-    Enqueue(job);
+    Enqueue(job, /*peer=*/"");
     // The last daemon may have died before it could.
     Supersede(job);
   }
@@ -117,13 +149,15 @@ absl::Status JobManager::Start() {
   return absl::OkStatus();
 }
 
-void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
+void JobManager::Create(const v1::CreateJobRequest& request, Created created,
+                        const std::string& peer) {
   if (absl::Status bad = CheckRequest(request, options_.max_targets);
       !bad.ok()) {
     return created(bad);
   }
   auto creation = std::make_shared<Creation>();
   creation->request = request;
+  creation->peer = peer;
   creation->waiting.push_back(std::move(created));
   if (!request.request_id().empty()) {
     MutexLock lock(mutex_);
@@ -169,7 +203,7 @@ absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
   MutexLock lock(mutex_);
   if (stopping_) return ShuttingDown();
   if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
-    return QueueFull(options_.max_queued);
+    return QueueFull(options_.max_queued, queue_.UntilNext(clock_.Monotonic()));
   }
   ++storing_;
   return absl::OkStatus();
@@ -195,7 +229,7 @@ void JobManager::Store(const CreationPtr& creation) {
 void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
                           const absl::Status& stored) {
   if (stored.ok()) {
-    Enqueue(job);
+    Enqueue(job, creation->peer);
     Supersede(job);
   }
   {
@@ -236,12 +270,21 @@ void JobManager::Supersede(const v1::Job& newer) {
   for (const ActivePtr& job : older) End(job, Superseded(newer), newer.id());
 }
 
-void JobManager::Enqueue(const v1::Job& job) {
-  const ActivePtr active = ActiveJob::New(job, stages_, journal_, clock_);
+void JobManager::Enqueue(const v1::Job& job, const std::string& peer) {
+  const std::string client = ClientOf(job.request(), peer);
+  const ActivePtr active =
+      ActiveJob::New(job, client, stages_, journal_, clock_);
+  // What it has waited in an earlier life of the daemon counts.
+  const absl::Duration waited =
+      clock_.Now() -
+      absl::FromUnixMicros(
+          google::protobuf::util::TimeUtil::TimestampToMicroseconds(
+              job.created()));
   {
     MutexLock lock(mutex_);
     active_[job.id()] = active;
-    queue_.push_back(active);
+    queue_.Push(job.id(), job.request(), client,
+                clock_.Monotonic() - std::max(waited, absl::ZeroDuration()));
   }
   work_.NotifyOne();
 }
@@ -249,22 +292,29 @@ void JobManager::Enqueue(const v1::Job& job) {
 void JobManager::RunLoop() {
   MutexLock lock(mutex_);
   while (true) {
-    while (!stopping_ && queue_.empty()) work_.Wait(lock);
+    std::optional<std::string> id;
+    while (!stopping_ && !(id = queue_.Next(clock_.Monotonic()))) {
+      work_.Wait(lock);
+    }
     if (stopping_) return;
-    const ActivePtr active = queue_.front();
-    queue_.pop_front();
+    const ActivePtr active = active_.at(*id);
     lock.Unlock();
-    Run(active);
+    const bool succeeded = Run(active);
     lock.Lock();
+    queue_.Ended(*id, clock_.Monotonic(), succeeded);
+    // One that was kept from those like the one that ended.
+    work_.NotifyOne();
   }
 }
 
-void JobManager::Run(const ActivePtr& active) {
+bool JobManager::Run(const ActivePtr& active) {
   JobResult result;
   result.status = active->stop_reason();
   if (result.status.ok()) result = RunStages(active);
-  if (!result.status.ok() && Interrupted(active)) return;
+  if (!result.status.ok() && Interrupted(active)) return false;
+  const bool succeeded = result.status.ok();
   Finish(active, std::move(result));
+  return succeeded;
 }
 
 // Whether the job is not over, only interrupted: the next daemon goes on. What
@@ -295,8 +345,11 @@ JobResult JobManager::RunStages(const ActivePtr& active) {
 void JobManager::Finish(const ActivePtr& active, JobResult result) {
   const v1::Job job = active->Finish(
       std::move(result), [this, id = active->id()](const absl::Status&) {
-        MutexLock lock(mutex_);
-        active_.erase(id);
+        {
+          MutexLock lock(mutex_);
+          active_.erase(id);
+        }
+        ended_.NotifyAll();
       });
   log_.Info("job ", job.id(), " ", v1::JobState_Name(job.state()),
             job.has_error() ? ": " : "", job.error().message());
@@ -311,7 +364,14 @@ JobManager::ActivePtr JobManager::Find(const std::string& id) {
 absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   const ActivePtr active = Find(id);
   EK_ASSIGN_OR_RETURN(v1::Job job, store_.Get(id));
-  if (active != nullptr && job.state() <= v1::RUNNING) active->CopyStages(job);
+  if (active == nullptr || job.state() > v1::RUNNING) return job;
+  active->CopyStages(job);
+  if (const absl::Status failure = journal_.Failure(); !failure.ok()) {
+    job.mutable_waiting()->Clear();
+    job.mutable_waiting()->set_cause(v1::JobEvent::Waiting::DISK_FULL);
+    job.mutable_waiting()->set_reason(absl::StrCat(
+        "the daemon cannot write what its jobs do: ", failure.message()));
+  }
   return job;
 }
 
@@ -321,12 +381,7 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   bool queued = false;
   {
     MutexLock lock(mutex_);
-    for (auto it = queue_.begin(); it != queue_.end(); ++it) {
-      if (*it != active) continue;
-      queue_.erase(it);
-      queued = true;
-      break;
-    }
+    queued = queue_.Remove(active->id());
   }
   if (!queued) return;
   JobResult result;
@@ -334,7 +389,8 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   Finish(active, std::move(result));
 }
 
-absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
+absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id,
+                                           absl::Duration durable_within) {
   if (const ActivePtr active = Find(id)) {
     {
       // Nobody would carry it out.
@@ -342,7 +398,14 @@ absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
       if (stopping_) return ShuttingDown();
     }
     End(active, CancelledByClient());
-    journal_.Flush();
+    const auto end = std::chrono::steady_clock::now() +
+                     absl::ToChronoMilliseconds(durable_within);
+    MutexLock lock(mutex_);
+    bool in_time = true;
+    while (in_time && active_.count(id) > 0) {
+      in_time = ended_.WaitUntil(lock, end);
+    }
+    if (active_.count(id) > 0) return NotDurable(id, durable_within);
   }
   return Get(id);
 }
@@ -363,14 +426,24 @@ void JobManager::ForgetOldJobs() {
 
 void JobManager::Tick() {
   std::vector<ActivePtr> active;
-  std::vector<ActivePtr> queued;
+  struct Waiting {
+    ActivePtr job;
+    JobQueue::Place place;
+  };
+  std::vector<Waiting> waiting;
   {
     MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) active.push_back(job);
-    queued.assign(queue_.begin(), queue_.end());
+    const absl::Duration now = clock_.Monotonic();
+    if (now - places_at_ >= kPlacesInterval) {
+      places_at_ = now;
+      for (JobQueue::Place& place : queue_.Places(now)) {
+        waiting.push_back({active_.at(place.id), std::move(place)});
+      }
+    }
   }
-  for (size_t i = 0; i < queued.size(); ++i) {
-    queued[i]->TellPosition(static_cast<int64_t>(i) + 1, options_.max_running);
+  for (const auto& [job, place] : waiting) {
+    job->TellPosition(place.position, options_.max_running, place.eta);
   }
   for (const ActivePtr& job : active) {
     if (absl::Status why = job->Overdue(); !why.ok()) End(job, why);
