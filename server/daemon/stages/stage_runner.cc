@@ -168,13 +168,15 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     Land(flight, outcome, /*hit=*/true);
     return;
   }
+  v1::JobClass asked = v1::JOB_CLASS_UNSPECIFIED;
   {
     MutexLock lock(mutex_);
     if (flight->tickets.empty()) return;  // Given up during the look-up.
+    asked = flight->owner.job_class;
   }
   const uint64_t id = Submit(flight);
   bool abandoned = false;
-  v1::JobClass job_class = v1::JOB_CLASS_UNSPECIFIED;
+  v1::JobClass job_class = asked;
   {
     MutexLock lock(mutex_);
     flight->lease_id = id;
@@ -182,8 +184,8 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     job_class = flight->owner.job_class;
   }
   if (abandoned) return leases_.Cancel(id);
-  // Whoever joined meanwhile; nothing happens if nobody did.
-  leases_.Promote(id, job_class);
+  // Somebody joined meanwhile.
+  if (GoesBefore(job_class, asked)) leases_.Promote(id, job_class);
 }
 
 void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
