@@ -26,6 +26,9 @@ struct CommandContext {
   // Results, to the standard output. The caller clears the progress first.
   std::function<void(absl::string_view)> print;
   Style style = Style::Plain();
+  // Somebody looks at the progress: jobs are INTERACTIVE unless --class says
+  // otherwise.
+  bool on_terminal = false;
   // Monotonic time at which --timeout has elapsed.
   absl::Duration deadline = absl::InfiniteDuration();
 };

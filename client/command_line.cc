@@ -186,6 +186,9 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (given("--io")) {
     EK_ASSIGN_OR_RETURN(line.io, ParseIoForm(raw.io));
   }
+  if (given("--class")) {
+    EK_ASSIGN_OR_RETURN(line.job_class, ParseJobClass(raw.job_class));
+  }
   if (given("--seed")) {
     EK_ASSIGN_OR_RETURN(line.seed, ParseSeed(raw.seed));
   }

@@ -13,6 +13,7 @@
 #include "client/gates.h"
 #include "client/option_values.h"
 #include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
 namespace edgekiln::client {
@@ -66,6 +67,8 @@ struct CommandLine {
   Gates gates;                              // compile, profile, validate.
   bool timing_only = false;                 // profile.
   v1::IoForm io = v1::IO_FORM_UNSPECIFIED;  // compile, profile, validate, run.
+  // compile, profile, validate, run. Unspecified: not given.
+  v1::JobClass job_class = v1::JOB_CLASS_UNSPECIFIED;
   // compile, profile, validate.
   std::string slot;  // Empty: none.
   absl::Duration queue_timeout = absl::InfiniteDuration();

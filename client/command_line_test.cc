@@ -69,6 +69,9 @@ std::string Describe(const CommandLine& line) {
   span("queue", line.queue_timeout);
   span("run", line.run_timeout);
   add("timing_only", line.timing_only ? "1" : "");
+  if (line.job_class != v1::JOB_CLASS_UNSPECIFIED) {
+    add("class", v1::JobClass_Name(line.job_class));
+  }
   if (line.io != v1::IO_FORM_UNSPECIFIED) add("io", v1::IoForm_Name(line.io));
   const auto number = [&](const std::string& name, const auto& value) {
     if (value.has_value()) add(name, absl::StrCat(*value));
@@ -104,6 +107,14 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t io=IO_FLOAT"},
       {"run m --target t --data d -o o --io int", Command::kRun,
        "model=m targets=t data=d output=o io=IO_INTEGER"},
+      {"compile m --target t --class batch", Command::kCompile,
+       "model=m targets=t class=BATCH"},
+      {"profile m --target t --class interactive", Command::kProfile,
+       "model=m targets=t class=INTERACTIVE"},
+      {"validate m --target t --data d --class ci", Command::kValidate,
+       "model=m targets=t data=d class=CI"},
+      {"run m --data d -o o --class ci", Command::kRun,
+       "model=m data=d output=o class=CI"},
       {"compile m --target t --supersede k --queue-timeout 2s",
        Command::kCompile, "model=m targets=t slot=k queue=2s"},
       {"validate m --target t --data d --run-timeout 1m", Command::kValidate,
@@ -264,6 +275,9 @@ TEST(ParseCommandLineTest, Refuses) {
       {"report baseline 1 2", "unexpected argument '2'", ""},
       {"report diff 1 2 --target a --target b --target c",
        "two reports have two targets", "once or twice"},
+      {"profile m --target t --class urgent", "'urgent' is not a job class",
+       "--class batch"},
+      {"inspect m --class ci", "unknown option", ""},
       {"profile m --target t --timing-only --limit 3",
        "--timing-only computes no values", "leave"},
       {"validate m --target t --data d --timing-only", "unknown option", ""},

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "client/retry.h"
 #include "client/text_arguments.h"
 #include "google/protobuf/util/time_util.h"
 
@@ -62,8 +63,19 @@ v1::JobSlot SlotOf(const std::string& key) {
   return slot;
 }
 
-void SetOptions(const CommandLine& line, v1::CreateJobRequest& request) {
+// An editor asks with --supersede, and somebody looks at it.
+v1::JobClass ClassOf(const CommandContext& context) {
+  if (context.line.job_class != v1::JOB_CLASS_UNSPECIFIED) {
+    return context.line.job_class;
+  }
+  return context.on_terminal || !context.line.slot.empty() ? v1::INTERACTIVE
+                                                           : v1::CI;
+}
+
+void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
+  const CommandLine& line = context.line;
   v1::JobOptions& options = *request.mutable_options();
+  options.set_job_class(ClassOf(context));
   if (line.calibration_method.has_value()) {
     *options.mutable_calibrate() = *line.calibration_method;
   }
@@ -152,12 +164,15 @@ absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context) {
   bool reconnecting = false;
-  return context.connection.Upload(blobs, [&](const TransferState& state) {
+  const auto progress = [&](const TransferState& state) {
     if (state.reconnecting != reconnecting) {
       reconnecting = state.reconnecting;
       context.progress.OnReconnecting(reconnecting);
     }
     context.progress.OnLocalStep("upload", state.done_bytes, state.total_bytes);
+  };
+  return RetryWhenTold(context, nullptr, [&] {
+    return context.connection.Upload(blobs, progress);
   });
 }
 
@@ -169,7 +184,7 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
   request.set_request_id(NewRequestId());
   request.set_model_name(ShownFileName(line.model));
   request.add_goals(goal);
-  SetOptions(line, request);
+  SetOptions(context, request);
   // All files are looked at before the daemon is asked for anything.
   std::vector<LocalBlob> blobs;
   EK_ASSIGN_OR_RETURN(const LocalBlob model,

@@ -168,6 +168,7 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
                                lost |= !Write(stdout, text);
                              },
                          .style = StyleOf(STDOUT_FILENO),
+                         .on_terminal = isatty(STDERR_FILENO) != 0,
                          .deadline = start + line.timeout};
   const absl::Status status = Dispatch(context);
   return status.ok() && lost ? OutputLost() : status;

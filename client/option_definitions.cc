@@ -125,26 +125,38 @@ void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
       ->check(WholeNumber());
 }
 
+constexpr char kJobGroup[] = "Job options";
+
+void AddClass(CLI::App& app, RawOptions& raw) {
+  app.add_option("--class", raw.job_class,
+                 WrapHelp("Whose turn it is where others wait, too: "
+                          "interactive goes before ci, ci before batch. "
+                          "Default: interactive on a terminal and with "
+                          "--supersede, ci otherwise"))
+      ->type_name("interactive|ci|batch")
+      ->group(kJobGroup);
+}
+
 // What the daemon does for the job, also once this command is gone.
 void AddJob(CLI::App& app, RawOptions& raw) {
-  constexpr char kGroup[] = "Job options";
+  AddClass(app, raw);
   app.add_option(
          "--supersede", raw.line.slot,
          WrapHelp("Cancel your unfinished jobs that were given the same "
                   "KEY: for editors that ask at every change"))
       ->type_name("KEY")
-      ->group(kGroup);
+      ->group(kJobGroup);
   app.add_option(
          "--queue-timeout", raw.queue_timeout,
          WrapHelp("The job fails, exit code 4, if it waits that long for "
                   "a worker"))
       ->type_name("DURATION")
-      ->group(kGroup);
+      ->group(kJobGroup);
   app.add_option("--run-timeout", raw.run_timeout,
                  WrapHelp("The job fails, exit code 5, that long after a "
                           "worker has begun it"))
       ->type_name("DURATION")
-      ->group(kGroup);
+      ->group(kJobGroup);
 }
 
 // What every report must keep; exit code 3 if one does not.
@@ -267,6 +279,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
   AddOutput(*app, raw, true, "OUT.npz",
             "Where to put the outputs, one array per output");
   AddLimit(*app, raw, "Use at most N samples");
+  AddClass(*app, raw);
 }
 
 void AddTargetCommands(CLI::App& root, RawOptions& raw) {

@@ -18,6 +18,7 @@ struct RawOptions {
   std::string timeout;
   std::string queue_timeout;
   std::string run_timeout;
+  std::string job_class;
   std::vector<std::string> inputs;
   std::string calibration_method;
   std::string io;

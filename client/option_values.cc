@@ -207,6 +207,16 @@ absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text) {
       "host convert on the clock");
 }
 
+absl::StatusOr<v1::JobClass> ParseJobClass(absl::string_view text) {
+  if (text == "interactive") return v1::INTERACTIVE;
+  if (text == "ci") return v1::CI;
+  if (text == "batch") return v1::BATCH;
+  return UsageError(absl::StrCat("'", text, "' is not a job class"), "--class",
+                    "interactive, ci or batch",
+                    "write for example --class batch for what has time until "
+                    "tomorrow");
+}
+
 absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(
     absl::string_view text) {
   const size_t equals = text.rfind('=');

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "client/gates.h"
 #include "edgekiln/v1/data.pb.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 
 namespace edgekiln::client {
@@ -34,6 +35,9 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
 
 // "int" or "float".
 absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);
+
+// "interactive", "ci" or "batch".
+absl::StatusOr<v1::JobClass> ParseJobClass(absl::string_view text);
 
 // "N=4": a symbolic dimension and its extent, above 0.
 absl::StatusOr<v1::DimensionBinding> ParseDimensionBinding(

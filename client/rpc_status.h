@@ -3,7 +3,10 @@
 
 // gRPC's status as ours.
 
+#include <optional>
+
 #include "absl/status/status.h"
+#include "absl/time/time.h"
 #include "google/rpc/status.pb.h"
 
 namespace grpc {
@@ -17,6 +20,10 @@ namespace edgekiln::client {
 // none.
 absl::Status FromGrpc(const grpc::Status& status);
 absl::Status FromRpcStatus(const google::rpc::Status& status);
+
+// How long the daemon asks to wait before the same request is sent again; empty
+// if it does not.
+std::optional<absl::Duration> RetryDelay(const absl::Status& status);
 
 // Whether trying again can help: the connection broke, or nobody answered.
 // Errors that our daemon explained are its answer and final.

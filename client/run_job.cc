@@ -9,6 +9,7 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/interrupt.h"
+#include "client/retry.h"
 
 namespace edgekiln::client {
 namespace {
@@ -56,12 +57,7 @@ class JobWatch final : public WatchSink {
 
   absl::Status OnTick() override {
     if (interrupt_ != nullptr && interrupt_->requested()) {
-      return MakeError(absl::StatusCode::kCancelled,
-                       {.fault = Fault::kUser,
-                        .reason = kReasonInterrupted,
-                        .what = "interrupted",
-                        .where = context_.line.model,
-                        .fix = kAgain});
+      return Interrupted(context_);
     }
     const absl::Duration now = context_.clock.Monotonic();
     const bool clear = moved_ || !waiting_.empty() || now >= verdict_;
@@ -116,7 +112,11 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
                                CommandContext& context) {
   // From here on there is something to cancel.
   const Interrupt interrupt;
-  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.CreateJob(request));
+  v1::Job job;
+  EK_RETURN_IF_ERROR(RetryWhenTold(context, &interrupt, [&]() -> absl::Status {
+    EK_ASSIGN_OR_RETURN(job, context.connection.CreateJob(request));
+    return absl::OkStatus();
+  }));
   JobWatch watch(context, &interrupt);
   const absl::Status status = context.connection.Watch(job.id(), 0, watch);
   if (!status.ok()) {

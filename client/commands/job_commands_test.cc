@@ -49,7 +49,7 @@ TEST_F(CommandsTest, ValidateAsksForWhatTheCommandLineSays) {
   ASSERT_EQ(request.goals_size(), 1);
   EXPECT_EQ(request.goals(0), v1::VALIDATE);
   EXPECT_EQ(request.options().ShortDebugString(),
-            "calibrate { method: MIN_MAX } seed: 3 limit: 10");
+            "calibrate { method: MIN_MAX } seed: 3 limit: 10 job_class: CI");
   EXPECT_EQ(request.transforms_size(), 1);
   EXPECT_EQ(request.data().files(0).hash(), DigestOf("PK data").hash);
   EXPECT_EQ(request.calibration().files(0).hash(),

@@ -13,6 +13,7 @@
 #include "client/job_output.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
+#include "client/render/progress.h"
 #include "client/render/report.h"
 #include "client/run_job.h"
 
@@ -65,6 +66,13 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
   Table table({{""}, {""}});
   table.AddRow({"job", job.id()});
   table.AddRow({"state", StateText(job)});
+  if (job.has_waiting()) {
+    ProgressModel model(absl::ZeroDuration());
+    v1::JobEvent event;
+    *event.mutable_waiting() = job.waiting();
+    model.Apply(event, absl::ZeroDuration());
+    table.AddRow({"", model.WaitingText()});
+  }
   table.AddRow({"goal", GoalsText(job)});
   table.AddRow({"model", job.request().model_name()});
   table.AddRow({"targets", TargetsText(job)});

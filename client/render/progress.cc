@@ -19,6 +19,22 @@ std::string BaseName(absl::string_view stage) {
   return CleanText(stage.substr(0, stage.find('[')));
 }
 
+// ": ", or " (number 3, about 40.0 s): " where it is known how long it may
+// take. First, as the line may be clipped.
+std::string PlaceText(const v1::JobEvent::Waiting& waiting) {
+  if (!waiting.has_eta()) return ": ";
+  const absl::Duration eta = absl::Seconds(waiting.eta().seconds()) +
+                             absl::Nanoseconds(waiting.eta().nanos());
+  // More digits than it has would be a promise.
+  const absl::Duration rounded =
+      absl::Ceil(std::max(eta, absl::Seconds(1)), absl::Seconds(1));
+  return absl::StrCat(" (",
+                      waiting.position() > 0
+                          ? absl::StrCat("number ", waiting.position(), ", ")
+                          : "",
+                      "about ", absl::FormatDuration(rounded), "): ");
+}
+
 std::string PercentOf(int64_t done, int64_t total) {
   const double share = std::clamp(
       static_cast<double>(done) / static_cast<double>(total), 0.0, 1.0);
@@ -39,7 +55,8 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
   reconnecting_ = false;
   if (event.has_waiting()) {
     const std::string reason = CleanText(event.waiting().reason());
-    waiting_ = reason.empty() ? "for the daemon" : reason;
+    waiting_ = absl::StrCat(PlaceText(event.waiting()),
+                            reason.empty() ? "for the daemon" : reason);
     return;
   }
   waiting_.clear();
@@ -113,7 +130,7 @@ std::string ProgressModel::SamplesText(absl::Duration now) const {
 }
 
 std::string ProgressModel::WaitingText() const {
-  return waiting_.empty() ? "" : absl::StrCat("waiting: ", waiting_);
+  return waiting_.empty() ? "" : absl::StrCat("waiting", waiting_);
 }
 
 std::string ProgressModel::Line(absl::Duration now, int width) const {

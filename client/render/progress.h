@@ -48,7 +48,7 @@ class ProgressModel {
   v1::JobEvent::Samples samples_;
   int64_t first_done_ = 0;  // When the first sample event came.
   absl::Duration first_samples_at_;
-  std::string waiting_;
+  std::string waiting_;  // ": why".
   bool reconnecting_ = false;
 };
 

@@ -72,6 +72,25 @@ TEST(ProgressModelTest, Lines) {
             "  4.0 s  connection lost, connecting again");
 }
 
+TEST(ProgressModelTest, PlaceAndTimeComeFirstAsAnEstimate) {
+  ProgressModel model(absl::ZeroDuration());
+  v1::JobEvent event = Waiting("16 jobs run; number 3 of those that wait");
+  event.mutable_waiting()->set_position(3);
+  model.Apply(event, absl::Seconds(1));
+  EXPECT_EQ(model.WaitingText(),
+            "waiting: 16 jobs run; number 3 of those that wait");
+  event.mutable_waiting()->mutable_eta()->set_seconds(39);
+  event.mutable_waiting()->mutable_eta()->set_nanos(200'000'000);
+  model.Apply(event, absl::Seconds(1));
+  EXPECT_EQ(model.Line(absl::Seconds(2), 44),
+            "  2.0 s  waiting (number 3, about 40s): 16 j");
+  event.mutable_waiting()->mutable_eta()->set_seconds(0);
+  event.mutable_waiting()->set_position(0);
+  model.Apply(event, absl::Seconds(1));
+  EXPECT_EQ(model.WaitingText(),
+            "waiting (about 1s): 16 jobs run; number 3 of those that wait");
+}
+
 TEST(ProgressModelTest, EtaStartsOverWithTheDaemon) {
   ProgressModel model(absl::ZeroDuration());
   model.Apply(SamplesAt(0, 100, 0), absl::Seconds(1));

@@ -3,12 +3,16 @@
 #include <string>
 
 #include "edgekiln/v1/error.pb.h"
+#include "google/protobuf/util/time_util.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "server/daemon/retry_info.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {
+
+using google::protobuf::util::TimeUtil;
 
 constexpr char kDomain[] = "edgekiln";
 // All details travel in HTTP/2 trailers, which gRPC limits to 8 KiB.
@@ -16,8 +20,9 @@ constexpr size_t kMaxMessageBytes = 1024;
 
 }  // namespace
 
-grpc::Status ToGrpc(const absl::Status& status) {
-  if (status.ok()) return grpc::Status::OK;
+google::rpc::Status ToRpcStatus(const absl::Status& status) {
+  google::rpc::Status rich;
+  if (status.ok()) return rich;
   v1::ErrorDetail detail = ErrorToProto(status);
   std::string message =
       SanitizeText(detail.message(), static_cast<int>(kMaxMessageBytes));
@@ -27,13 +32,24 @@ grpc::Status ToGrpc(const absl::Status& status) {
   info.set_domain(kDomain);
   (*info.mutable_metadata())["fault"] =
       v1::ErrorDetail::Fault_Name(detail.fault());
-  google::rpc::Status rich;
   rich.set_code(static_cast<int>(status.code()));
   rich.set_message(message);
   rich.add_details()->PackFrom(detail);
   rich.add_details()->PackFrom(info);
-  return grpc::Status(static_cast<grpc::StatusCode>(status.code()), message,
-                      rich.SerializeAsString());
+  if (const auto delay = RetryDelayOf(status); delay.has_value()) {
+    google::rpc::RetryInfo retry;
+    *retry.mutable_retry_delay() =
+        TimeUtil::MillisecondsToDuration(absl::ToInt64Milliseconds(*delay));
+    rich.add_details()->PackFrom(retry);
+  }
+  return rich;
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  if (status.ok()) return grpc::Status::OK;
+  const google::rpc::Status rich = ToRpcStatus(status);
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      rich.message(), rich.SerializeAsString());
 }
 
 }  // namespace edgekiln::server

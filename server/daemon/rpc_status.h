@@ -6,12 +6,16 @@
 #include <grpcpp/support/status.h>
 
 #include "absl/status/status.h"
+#include "google/rpc/status.pb.h"
 
 namespace edgekiln::server {
 
 // Same code and message; the detail, also for a status without one, travels as
-// google.rpc.Status with an edgekiln.v1.ErrorDetail and a google.rpc.ErrorInfo.
+// google.rpc.Status with an edgekiln.v1.ErrorDetail, a google.rpc.ErrorInfo
+// and, where coming again helps, a google.rpc.RetryInfo (retry_info.h).
 grpc::Status ToGrpc(const absl::Status& status);
+// The same, for one of many answers in a message.
+google::rpc::Status ToRpcStatus(const absl::Status& status);
 
 }  // namespace edgekiln::server
 

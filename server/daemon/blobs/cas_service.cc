@@ -45,11 +45,6 @@ absl::Status CheckBatch(int64_t bytes, int64_t limit) {
                     .fix = "use ByteStream for large blobs"});
 }
 
-void SetStatus(const absl::Status& status, google::rpc::Status& out) {
-  out.set_code(static_cast<int>(status.code()));
-  out.set_message(std::string(status.message()));
-}
-
 class CasService final : public reapi::ContentAddressableStorage::Service {
  public:
   CasService(BlobLimits limits, cache::BlobStore& blobs, Activity& activity)
@@ -103,8 +98,8 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
     // wait together: a file system commits what all of them did at once.
     ParallelFor(request.requests_size(), kStoredAtOnce, [&](int64_t i) {
       const auto index = static_cast<int>(i);
-      SetStatus(Store(request.requests(index)),
-                *response.mutable_responses(index)->mutable_status());
+      *response.mutable_responses(index)->mutable_status() =
+          ToRpcStatus(Store(request.requests(index)));
     });
     return absl::OkStatus();
   }
@@ -134,7 +129,7 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
       *answer.mutable_digest() = proto;
       absl::StatusOr<std::string> bytes =
           blobs_.Get({proto.hash(), proto.size_bytes()});
-      SetStatus(bytes.status(), *answer.mutable_status());
+      *answer.mutable_status() = ToRpcStatus(bytes.status());
       if (bytes.ok()) answer.set_data(*std::move(bytes));
     }
     return absl::OkStatus();

@@ -1,11 +1,13 @@
 #include "server/daemon/farm/dispatcher.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/daemon/fairness/job_class.h"
 #include "server/daemon/shutting_down.h"
 #include "server/proto_convert.h"
 
@@ -13,7 +15,6 @@ namespace edgekiln::server {
 namespace {
 
 constexpr uint64_t kNoWorker = 0;
-
 void RunAll(std::vector<std::function<void()>>& actions) {
   for (const auto& action : actions) action();
 }
@@ -67,7 +68,7 @@ uint64_t Dispatcher::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
     if (stopped_) {
       Complete(id, ShuttingDown(), actions);
     } else {
-      queue_.push_back(id);
+      queue_.Push(id, lease.request.owner, lease.request.role, lease.queued);
       Assign(actions);
     }
   }
@@ -91,6 +92,21 @@ void Dispatcher::Cancel(uint64_t lease_id) {
       worker->second.link->Send(message);
     }
     Complete(lease_id, absl::CancelledError("the job was cancelled"), actions);
+  }
+  RunAll(actions);
+}
+
+void Dispatcher::Promote(uint64_t lease_id, v1::JobClass job_class) {
+  Actions actions;
+  {
+    MutexLock lock(mutex_);
+    const auto it = leases_.find(lease_id);
+    if (it == leases_.end()) return;
+    LeaseOwner& owner = it->second.request.owner;
+    if (!GoesBefore(job_class, owner.job_class)) return;
+    owner.job_class = job_class;
+    queue_.Promote(lease_id, job_class, clock_.Monotonic());
+    Assign(actions);
   }
   RunAll(actions);
 }
@@ -191,7 +207,7 @@ void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
            actions);
 }
 
-// Back to the head of the queue, or to its end.
+// Back into the queue as the next of its job, or to its end.
 void Dispatcher::Retry(uint64_t lease_id, const absl::Status& why, bool lost,
                        Actions& actions) {
   Lease& lease = leases_.at(lease_id);
@@ -206,7 +222,7 @@ void Dispatcher::Retry(uint64_t lease_id, const absl::Status& why, bool lost,
     return;
   }
   lease.queued = clock_.Monotonic();
-  queue_.push_front(lease_id);
+  queue_.Push(lease_id, lease.request.owner, lease.request.role, lease.queued);
 }
 
 void Dispatcher::Disconnect(uint64_t worker_id) {
@@ -239,30 +255,57 @@ void Dispatcher::Complete(uint64_t lease_id,
                           absl::StatusOr<LeaseOutcome> outcome,
                           Actions& actions) {
   const auto it = leases_.find(lease_id);
-  queue_.erase(std::remove(queue_.begin(), queue_.end(), lease_id),
-               queue_.end());
+  queue_.Remove(lease_id);
+  if (outcome.ok()) {
+    recent_.Add(StageKind(it->second.request.stage), outcome->elapsed);
+  }
   actions.push_back([done = std::move(it->second.callbacks.done),
                      outcome = std::move(outcome)] { done(outcome); });
   leases_.erase(it);
 }
 
-// Compile stages first: they are short, and somebody waits for the first of
-// them. Else oldest first, to the worker with most free slots.
 void Dispatcher::Assign(Actions& actions) {
-  for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
-    std::deque<uint64_t> left;
-    for (const uint64_t lease_id : queue_) {
-      Lease& lease = leases_.at(lease_id);
-      const uint64_t worker =
-          lease.request.role == role ? FindWorker(role) : kNoWorker;
-      if (worker == kNoWorker) {
-        left.push_back(lease_id);
-      } else {
-        Give(lease_id, lease, worker, workers_.at(worker), actions);
+  const absl::Duration now = clock_.Monotonic();
+  while (!queue_.empty()) {
+    const Slot compile = FindSlot(v1::COMPILE_ROLE, now);
+    const Slot simulate = FindSlot(v1::SIMULATE_ROLE, now);
+    const std::optional<uint64_t> id =
+        queue_.Pop(now, [&](v1::JobClass job_class, v1::WorkerRole role) {
+          const Slot& slot = role == v1::COMPILE_ROLE ? compile : simulate;
+          return slot.worker != kNoWorker &&
+                 (!slot.reserved || job_class == v1::INTERACTIVE);
+        });
+    if (!id.has_value()) return;
+    Lease& lease = leases_.at(*id);
+    const Slot& slot =
+        lease.request.role == v1::COMPILE_ROLE ? compile : simulate;
+    Give(*id, lease, slot.worker, workers_.at(slot.worker), actions);
+  }
+}
+
+// Reserved is the slot if with one more lease that is not INTERACTIVE too few
+// would be left, for any role of the worker.
+Dispatcher::Slot Dispatcher::FindSlot(v1::WorkerRole role,
+                                      absl::Duration now) const {
+  const uint64_t found = FindWorker(role);
+  if (found == kNoWorker || !queue_.Reserves(now)) return {.worker = found};
+  for (const v1::WorkerRole each : workers_.at(found).roles) {
+    int slots = 0;
+    int others = 0;
+    for (const auto& [id, worker] : workers_) {
+      if (!worker.Does(each)) continue;
+      slots += worker.free_slots +
+               static_cast<int>(worker.leases.size() + worker.draining.size());
+      for (const auto& [lease_id, token] : worker.leases) {
+        others +=
+            leases_.at(lease_id).request.owner.job_class != v1::INTERACTIVE;
       }
     }
-    queue_ = std::move(left);
+    if (others + 1 > slots - queue_.Reserve(slots, now)) {
+      return {.worker = found, .reserved = true};
+    }
   }
+  return {.worker = found};
 }
 
 uint64_t Dispatcher::FindWorker(v1::WorkerRole role) const {
@@ -335,31 +378,6 @@ void Dispatcher::Tick() {
     Complain(actions);
   }
   RunAll(actions);
-}
-
-void Dispatcher::Complain(Actions& actions) {
-  const absl::Duration now = clock_.Monotonic();
-  std::map<v1::WorkerRole, int64_t> positions;
-  for (const uint64_t lease_id : queue_) {
-    Lease& lease = leases_.at(lease_id);
-    const v1::WorkerRole role = lease.request.role;
-    const int64_t position = ++positions[role];
-    if (now - lease.queued < options_.waiting_grace) continue;
-    const v1::JobEvent::Waiting why =
-        HasRole(role) ? AllBusy(role, position)
-                      : shortage_.NoWorker(role, options_.build_digest,
-                                           options_.workers_address);
-    if (lease.told.reason() == why.reason()) continue;
-    if (lease.told.cause() == why.cause() &&
-        now - lease.told_at < options_.position_interval) {
-      continue;
-    }
-    lease.told = why;
-    lease.told_at = now;
-    actions.push_back([waiting = lease.callbacks.waiting, why] {
-      if (waiting) waiting(why);
-    });
-  }
 }
 
 void Dispatcher::Shutdown() {

@@ -9,8 +9,8 @@
 // Thread-safe. Callbacks are called without locks held; links under the lock,
 // they must not call back.
 
+#include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <string>
@@ -23,6 +23,8 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "edgekiln/v1/workers.pb.h"
+#include "server/daemon/fairness/wait_estimate.h"
+#include "server/daemon/farm/lease_queue.h"
 #include "server/daemon/farm/worker_hello.h"
 #include "server/daemon/stages/lease_source.h"
 
@@ -46,7 +48,7 @@ struct DispatcherOptions {
   absl::Duration lease_timeout = absl::Minutes(10);
   // A lease waits this long for a worker before it complains.
   absl::Duration waiting_grace = absl::Seconds(1);
-  // Not more often it says how many are before it.
+  // Minimum interval between updates of its place in the queue.
   absl::Duration position_interval = absl::Seconds(5);
   // A stage that fails on our side so often is given up.
   int max_infra_errors = 3;
@@ -65,6 +67,7 @@ class Dispatcher : public LeaseSource {
 
   uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override;
   void Cancel(uint64_t lease_id) override;
+  void Promote(uint64_t lease_id, v1::JobClass job_class) override;
 
   // A worker introduced itself; the answer is its handle. `link` must outlive
   // Disconnect(). Errors: FAILED_PRECONDITION (another build),
@@ -104,6 +107,9 @@ class Dispatcher : public LeaseSource {
     WorkerLink* link = nullptr;
     std::string name;
     std::vector<v1::WorkerRole> roles;
+    bool Does(v1::WorkerRole role) const {
+      return std::count(roles.begin(), roles.end(), role) > 0;
+    }
     int free_slots = 0;
     absl::Duration last_heard;
     // Cancelled leases it has not answered for yet, and since when.
@@ -113,7 +119,16 @@ class Dispatcher : public LeaseSource {
   // What is to be done once the lock is released.
   using Actions = std::vector<std::function<void()>>;
 
+  // A free slot of some worker with that role.
+  struct Slot {
+    uint64_t worker = 0;  // 0: none.
+    bool reserved =
+        false;  // For INTERACTIVE leases; see LeaseQueue::Reserve().
+  };
+
   void Assign(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Slot FindSlot(v1::WorkerRole role, absl::Duration now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   // 0 if none with that role has a free slot.
   uint64_t FindWorker(v1::WorkerRole role) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -129,6 +144,11 @@ class Dispatcher : public LeaseSource {
   void Complete(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome,
                 Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complain(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasComplaint(const Lease& lease, absl::Duration now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Of slots with that role: what they work on.
+  WaitEstimate BusyUntil(v1::WorkerRole role, absl::Duration now) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool HasRole(v1::WorkerRole role) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   DispatcherOptions options_;  // workers_address: guarded by mutex_.
@@ -137,8 +157,11 @@ class Dispatcher : public LeaseSource {
   Mutex mutex_;
   std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, Worker> workers_ ABSL_GUARDED_BY(mutex_);
-  // Leases without a worker, oldest first.
-  std::deque<uint64_t> queue_ ABSL_GUARDED_BY(mutex_);
+  // Leases without a worker.
+  LeaseQueue queue_ ABSL_GUARDED_BY(mutex_);
+  RecentDurations recent_ ABSL_GUARDED_BY(mutex_);  // By stage.
+  absl::Duration complained_at_ ABSL_GUARDED_BY(mutex_) =
+      -absl::InfiniteDuration();
   WorkerShortage shortage_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint64_t next_token_ ABSL_GUARDED_BY(mutex_);

@@ -6,6 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "google/protobuf/util/time_util.h"
+#include "server/daemon/fairness/job_class.h"
+#include "server/daemon/fairness/wait_estimate.h"
+#include "server/daemon/jobs/check_options.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
@@ -28,7 +31,7 @@ absl::Duration DurationOf(const v1::JobOptions& options,
                           bool (v1::JobOptions::*has)() const,
                           const google::protobuf::Duration& value) {
   if (!(options.*has)()) return absl::InfiniteDuration();
-  return absl::Microseconds(TimeUtil::DurationToMicroseconds(value));
+  return ToDuration(value);
 }
 
 // `told`: what the job waits for; empty if it does not.
@@ -80,10 +83,15 @@ ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
       waits_since_(queued_at_) {}
 
 std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
+                                          const std::string& client,
                                           StageRunner& runner,
                                           JobJournal& journal, Clock& clock) {
   std::shared_ptr<ActiveJob> made(new ActiveJob(job, journal, clock));
-  made->stages_ = std::make_unique<StageGroup>(runner, made->Hooks());
+  made->stages_ = std::make_unique<StageGroup>(
+      runner, made->Hooks(),
+      LeaseOwner{.job_class = ClassOf(job.request()),
+                 .client = client,
+                 .job = job.id()});
   return made;
 }
 
@@ -99,6 +107,7 @@ void ActiveJob::StartRunning() {
 // A worker took a stage, or is done with it.
 void ActiveJob::TookWorker() {
   StartRunning();
+  waiting_.Clear();
   told_.Clear();
   waits_since_ = clock_.Monotonic();
   leased_at_ = std::min(leased_at_, waits_since_);
@@ -107,7 +116,10 @@ void ActiveJob::TookWorker() {
 // Unless it is not worth an event.
 void ActiveJob::TellWaiting(const v1::JobEvent::Waiting& why) {
   const absl::Duration now = clock_.Monotonic();
-  if (told_.reason() == why.reason()) return;
+  waiting_ = why;
+  if (told_.reason() == why.reason() && told_.has_eta() == why.has_eta()) {
+    return;
+  }
   if (told_.cause() == why.cause() && now - told_at_ < kPositionInterval) {
     return;
   }
@@ -219,11 +231,13 @@ absl::Status ActiveJob::Overdue() {
              : absl::OkStatus();
 }
 
-void ActiveJob::TellPosition(int64_t position, int max_running) {
+void ActiveJob::TellPosition(int64_t position, int max_running,
+                             std::optional<absl::Duration> eta) {
   if (clock_.Monotonic() - queued_at_ < kPositionGrace) return;
   v1::JobEvent::Waiting why;
   why.set_cause(v1::JobEvent::Waiting::JOBS_AHEAD);
   why.set_position(position);
+  if (eta.has_value()) *why.mutable_eta() = DurationToProto(*eta);
   why.set_reason(absl::StrCat("the daemon runs ", max_running,
                               " jobs at once; number ", position,
                               " of those that wait"));
@@ -268,6 +282,7 @@ void ActiveJob::CopyStages(v1::Job& job) {
   MutexLock lock(mutex_);
   if (over_) return;  // The end is on its way to the disk.
   *job.mutable_stages() = job_.stages();
+  if (!waiting_.reason().empty()) *job.mutable_waiting() = waiting_;
 }
 
 }  // namespace edgekiln::server

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -24,8 +25,11 @@ namespace edgekiln::server {
 
 class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
  public:
-  // `job` is QUEUED, and the journal knows it. The rest must outlive the job.
-  static std::shared_ptr<ActiveJob> New(const v1::Job& job, StageRunner& runner,
+  // `job` is QUEUED, and the journal knows it. `client`: whose turn it takes;
+  // see JobManager::Create(). The rest must outlive the job.
+  static std::shared_ptr<ActiveJob> New(const v1::Job& job,
+                                        const std::string& client,
+                                        StageRunner& runner,
                                         JobJournal& journal, Clock& clock);
 
   const std::string& id() const { return id_; }
@@ -40,14 +44,16 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   // Non-OK once a deadline has passed.
   absl::Status Overdue();
 
-  // `position` jobs must end before this one is begun, the last one included.
-  void TellPosition(int64_t position, int max_running);
+  // It is the `position`-th of those that wait; `eta` until it may run.
+  void TellPosition(int64_t position, int max_running,
+                    std::optional<absl::Duration> eta);
 
   // Writes how it ended; nothing is told afterwards. `done` is called once that
   // is durable. Returns the job as it is now.
   v1::Job Finish(JobResult result, JobJournal::Done done);
 
-  // The stages that are over so far, into a copy of this job that is not over.
+  // The stages that are over so far, and what the job waits for, into a copy of
+  // this job that is not over.
   void CopyStages(v1::Job& job);
 
  private:
@@ -85,7 +91,8 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Duration last_progress_ ABSL_GUARDED_BY(mutex_) =
       -absl::InfiniteDuration();
-  // Empty unless it waits.
+  // Empty unless it waits: for what, and what of that became an event.
+  v1::JobEvent::Waiting waiting_ ABSL_GUARDED_BY(mutex_);
   v1::JobEvent::Waiting told_ ABSL_GUARDED_BY(mutex_);
   absl::Duration told_at_ ABSL_GUARDED_BY(mutex_);
 };

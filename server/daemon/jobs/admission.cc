@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/daemon/jobs/check_options.h"
 #include "server/proto_convert.h"
 #include "server/validate_request.h"
 
@@ -30,6 +31,7 @@ absl::Status BadSlot(absl::string_view what) {
 absl::Status CheckRequest(const v1::CreateJobRequest& request,
                           int max_targets) {
   EK_RETURN_IF_ERROR(ValidateRequest(request));
+  EK_RETURN_IF_ERROR(CheckJobOptions(request.options()));
   if (request.request_id().size() > kMaxNameBytes ||
       request.targets_size() > max_targets) {
     return MakeError(

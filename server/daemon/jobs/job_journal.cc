@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "google/protobuf/util/time_util.h"
@@ -13,6 +14,7 @@ namespace {
 // Between attempts when the disk is full or failing.
 constexpr auto kRetryPause = std::chrono::seconds(1);
 constexpr int kShutdownAttempts = 3;
+constexpr int kAttemptsPerMessage = 60;
 // What nobody waits for is written this much later at most: a job whose stages
 // are all in the cache is over by then, and costs one transaction.
 constexpr auto kGather = std::chrono::milliseconds(10);
@@ -83,6 +85,7 @@ void JobJournal::Track(const std::string& job_id, int64_t last_sequence) {
 
 void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
   MutexLock lock(mutex_);
+  if (!failure_.ok() && (event.has_progress() || event.has_waiting())) return;
   if (!Number(job_id, event)) return;
   Entry entry;
   entry.update.job_id = job_id;
@@ -213,40 +216,72 @@ std::vector<JobJournal::Entry> JobJournal::NextBatch() {
   return batch;
 }
 
-bool JobJournal::GiveUp(int attempt) {
+absl::Status JobJournal::Failure() {
   MutexLock lock(mutex_);
-  return stopping_ && attempt >= kShutdownAttempts;
+  return failure_;
 }
 
-// Until it succeeds. New jobs are refused at the first failure: somebody waits
-// for the answer.
+void JobJournal::SetFailure(const absl::Status& failure) {
+  MutexLock lock(mutex_);
+  failure_ = failure;
+}
+
+// Answers new jobs, in `batch` and behind it: somebody waits. Whether there
+// were any in `batch`.
+bool JobJournal::RefuseNew(std::vector<Entry>& batch, const absl::Status& why) {
+  std::vector<Entry> refused;
+  const auto take = [&refused](std::vector<Entry>& entries) {
+    const auto is_old = [](const Entry& e) { return !e.update.is_new; };
+    const auto first =
+        std::stable_partition(entries.begin(), entries.end(), is_old);
+    std::move(first, entries.end(), std::back_inserter(refused));
+    entries.erase(first, entries.end());
+  };
+  take(batch);
+  const bool had_new = !refused.empty();
+  {
+    MutexLock lock(mutex_);
+    take(queue_);
+    for (const Entry& entry : refused) sequences_.erase(entry.update.job_id);
+  }
+  for (const Entry& entry : refused) entry.done(why);
+  {
+    MutexLock lock(mutex_);
+    done_ += refused.size();
+  }
+  written_.NotifyAll();
+  return had_new;
+}
+
+// False: the daemon ends, and that was the last attempt.
+bool JobJournal::PauseBefore(int attempt) {
+  MutexLock lock(mutex_);
+  const auto end = std::chrono::steady_clock::now() + kRetryPause;
+  // Stopping ends the pause, but for the last attempts.
+  const bool stopping = stopping_;
+  while (stopping_ == stopping && work_.WaitUntil(lock, end)) {
+  }
+  return !stopping_ || attempt <= kShutdownAttempts;
+}
+
+// Until it succeeds. New jobs are refused at each failure.
 void JobJournal::Write(std::vector<Entry>& batch) {
-  for (int attempt = 1; !batch.empty(); ++attempt) {
+  int attempt = 1;
+  while (!batch.empty()) {
     std::vector<JobUpdate> updates;
     for (const Entry& entry : batch) updates.push_back(entry.update);
     const absl::Status status = store_.Apply(updates);
-    if (status.ok()) return;
-    log_.Error("cannot write job events, will try again: ", status.message());
-    const auto refused =
-        std::stable_partition(batch.begin(), batch.end(),
-                              [](const Entry& e) { return !e.update.is_new; });
-    const bool had_new = refused != batch.end();
-    for (auto it = refused; it != batch.end(); ++it) {
-      {
-        MutexLock lock(mutex_);
-        sequences_.erase(it->update.job_id);
-      }
-      it->done(status);
-      TellSubscribers(it->update.job_id);
+    SetFailure(status);
+    if (status.ok()) {
+      if (attempt > 1) log_.Info("job events are written again");
+      return;
     }
-    {
-      MutexLock lock(mutex_);
-      done_ += static_cast<uint64_t>(batch.end() - refused);
+    if (attempt % kAttemptsPerMessage == 1) {
+      log_.Error("cannot write job events, tried again every second: ",
+                 status.message());
     }
-    batch.erase(refused, batch.end());
-    if (had_new) continue;
-    if (GiveUp(attempt)) return;
-    std::this_thread::sleep_for(kRetryPause);
+    if (RefuseNew(batch, status)) continue;
+    if (!PauseBefore(++attempt)) return;
   }
 }
 

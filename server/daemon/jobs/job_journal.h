@@ -34,12 +34,14 @@ class JobJournal {
   ~JobJournal();  // As Stop().
 
   // Queues a new job with its first event. Not OK: it was not stored, and is
-  // not known here any more.
+  // not known here any more. While the disk refuses writes, this is answered by
+  // the next attempt, within seconds.
   void Create(const v1::Job& job, v1::JobEvent event, Done done);
   // Announces a job whose stored events end at `last_sequence`.
   void Track(const std::string& job_id, int64_t last_sequence);
   // Gives the event its sequence and time, and queues it. Unknown jobs are
-  // ignored: their last event was written.
+  // ignored: their last event was written. While the disk refuses writes, so
+  // are progress and reasons to wait: they would only pile up.
   void Append(const std::string& job_id, v1::JobEvent event);
   // Queues a new state of the job, after what was appended before.
   void Save(const v1::Job& job);
@@ -54,6 +56,10 @@ class JobJournal {
   // Writes what was queued and ends. Idempotent. If the disk keeps failing,
   // what is left is dropped, as by a crash; Done is called all the same.
   void Stop();
+
+  // Why the last attempt to write failed; OK if it did not. What was queued is
+  // kept and tried again every second.
+  absl::Status Failure();
 
   enum class News {
     kNone,
@@ -103,7 +109,9 @@ class JobJournal {
   std::vector<Entry> NextBatch();
   void Write(std::vector<Entry>& batch);
   void Publish(const std::vector<Entry>& batch);
-  bool GiveUp(int attempt);
+  bool RefuseNew(std::vector<Entry>& batch, const absl::Status& why);
+  bool PauseBefore(int attempt);
+  void SetFailure(const absl::Status& failure);
 
   JobStore& store_;
   Clock& clock_;
@@ -119,6 +127,7 @@ class JobJournal {
   // Somebody waits for what is queued.
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status failure_ ABSL_GUARDED_BY(mutex_);  // Of the last write.
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;  // The writer has ended.
   uint64_t queued_ ABSL_GUARDED_BY(mutex_) = 0;   // Entries ever queued.
   // Of them, how many are durable and told.

@@ -1,5 +1,7 @@
 #include "server/daemon/jobs/job_manager.h"
 
+#include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -9,6 +11,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
+#include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
@@ -16,6 +19,8 @@ namespace {
 
 // A vanished intermediate result is computed again so often.
 constexpr int kMaxRuns = 3;
+// Between looks at the whole queue for its order.
+constexpr absl::Duration kPlacesInterval = absl::Seconds(1);
 // Between looks for jobs to forget, unless there were many.
 constexpr absl::Duration kForgetInterval = absl::Minutes(1);
 
@@ -45,13 +50,38 @@ absl::Status Superseded(const v1::Job& newer) {
        .fix = absl::StrCat("watch job ", newer.id())});
 }
 
-absl::Status QueueFull(int max_queued) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kQuota,
-                    .reason = "QUEUE_FULL",
-                    .what = "too many jobs wait already",
-                    .limit = absl::StrCat(max_queued, " jobs"),
-                    .fix = "try again later"});
+// `wait`: until one of them runs, if that is known.
+absl::Status QueueFull(int max_queued, std::optional<absl::Duration> wait) {
+  absl::Status full = MakeError(absl::StatusCode::kResourceExhausted,
+                                {.fault = Fault::kQuota,
+                                 .reason = "QUEUE_FULL",
+                                 .what = "too many jobs wait already",
+                                 .limit = absl::StrCat(max_queued, " jobs"),
+                                 .need = "room for one more",
+                                 .fix = "try again later"});
+  return wait.has_value() ? WithRetryDelay(full, *wait) : full;
+}
+
+absl::Status NotDurable(const std::string& id, absl::Duration waited) {
+  return MakeError(
+      absl::StatusCode::kUnavailable,
+      {.fault = Fault::kInfra,
+       .reason = "CANCEL_NOT_DURABLE",
+       .what = "the job is cancelled, but the server's disk has not taken that "
+               "yet",
+       .where = absl::StrCat("job ", id),
+       .limit = absl::StrCat("waited ", absl::FormatDuration(waited)),
+       .need = "a disk that takes writes",
+       .fix =
+           "nothing, unless the daemon is killed before: then cancel the job "
+           "again"});
+}
+
+std::string ClientOf(const v1::CreateJobRequest& request,
+                     const std::string& peer) {
+  return request.slot().client().empty()
+             ? absl::StrCat("peer ", peer)
+             : absl::StrCat("client ", request.slot().client());
 }
 
 v1::JobEvent StateEvent(v1::JobState state) {
@@ -65,6 +95,7 @@ v1::JobEvent StateEvent(v1::JobState state) {
 // A request on its way to be a job, and all who sent it meanwhile.
 struct JobManager::Creation {
   v1::CreateJobRequest request;
+  std::string peer;
   std::vector<Created> waiting;  // Guarded by the manager's mutex.
 };
 
@@ -81,7 +112,8 @@ JobManager::JobManager(JobManagerOptions options, JobStore& store,
       space_(space),
       clock_(clock),
       log_(log),
-      ids_(options.seed) {}
+      ids_(options.seed),
+      queue_(options.max_running) {}
 
 JobManager::~JobManager() { Stop(); }
 
@@ -109,7 +141,7 @@ absl::Status JobManager::Start() {
     job.clear_stages();
     journal_.Append(job.id(), StateEvent(v1::QUEUED));
     journal_.Save(job);
-    Enqueue(job);
+    Enqueue(job, /*peer=*/"");
     // The last daemon may have died before it could.
     Supersede(job);
   }
@@ -121,13 +153,15 @@ absl::Status JobManager::Start() {
   return absl::OkStatus();
 }
 
-void JobManager::Create(const v1::CreateJobRequest& request, Created created) {
+void JobManager::Create(const v1::CreateJobRequest& request, Created created,
+                        const std::string& peer) {
   if (absl::Status bad = CheckRequest(request, options_.max_targets);
       !bad.ok()) {
     return created(bad);
   }
   auto creation = std::make_shared<Creation>();
   creation->request = request;
+  creation->peer = peer;
   creation->waiting.push_back(std::move(created));
   if (!request.request_id().empty()) {
     MutexLock lock(mutex_);
@@ -173,7 +207,7 @@ absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
   MutexLock lock(mutex_);
   if (stopping_) return ShuttingDown();
   if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
-    return QueueFull(options_.max_queued);
+    return QueueFull(options_.max_queued, queue_.UntilNext(clock_.Monotonic()));
   }
   ++storing_;
   return absl::OkStatus();
@@ -199,7 +233,7 @@ void JobManager::Store(const CreationPtr& creation) {
 void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
                           const absl::Status& stored) {
   if (stored.ok()) {
-    Enqueue(job);
+    Enqueue(job, creation->peer);
     Supersede(job);
   }
   {
@@ -240,33 +274,43 @@ void JobManager::Supersede(const v1::Job& newer) {
   for (const ActivePtr& job : older) End(job, Superseded(newer), newer.id());
 }
 
-void JobManager::Enqueue(const v1::Job& job) {
-  const ActivePtr active = ActiveJob::New(job, stages_, journal_, clock_);
+void JobManager::Enqueue(const v1::Job& job, const std::string& peer) {
+  const std::string client = ClientOf(job.request(), peer);
+  const ActivePtr active =
+      ActiveJob::New(job, client, stages_, journal_, clock_);
+  // What it has waited in an earlier life of the daemon counts.
+  const absl::Duration waited =
+      clock_.Now() -
+      absl::FromUnixMicros(
+          google::protobuf::util::TimeUtil::TimestampToMicroseconds(
+              job.created()));
   {
     MutexLock lock(mutex_);
     active_[job.id()] = active;
-    queue_.push_back(active);
+    queue_.Push(job.id(), job.request(), client,
+                clock_.Monotonic() - std::max(waited, absl::ZeroDuration()));
   }
   RunNext();
 }
 
 JobManager::ActivePtr JobManager::TakeNext() {
-  if (!started_ || stopping_ || queue_.empty()) return nullptr;
-  const ActivePtr next = queue_.front();
-  queue_.pop_front();
-  return next;
+  if (!started_ || stopping_) return nullptr;
+  const std::optional<std::string> id = queue_.Next(clock_.Monotonic());
+  return id.has_value() ? active_.at(*id) : nullptr;
 }
 
-// Begins one more job, unless there is none or enough run.
+// Begins all that may run now.
 void JobManager::RunNext() {
-  ActivePtr next;
-  {
-    MutexLock lock(mutex_);
-    if (running_ < options_.max_running) next = TakeNext();
-    if (next == nullptr) return;
-    ++running_;
+  while (true) {
+    ActivePtr next;
+    {
+      MutexLock lock(mutex_);
+      next = TakeNext();
+      if (next == nullptr) return;
+      ++running_;
+    }
+    Run(next);
   }
-  Run(next);
 }
 
 void JobManager::Run(const ActivePtr& active) {
@@ -275,23 +319,18 @@ void JobManager::Run(const ActivePtr& active) {
   });
 }
 
-// Nothing of the job runs any more. The next one takes its place.
+// Nothing of the job runs any more. Others take its place.
 void JobManager::OnRun(const ActivePtr& active, JobResult result) {
-  if (result.status.ok() || !Interrupted(active)) {
-    Finish(active, std::move(result));
-  }
-  ActivePtr next;
+  const bool succeeded = result.status.ok();
+  if (succeeded || !Interrupted(active)) Finish(active, std::move(result));
   {
     MutexLock lock(mutex_);
-    next = TakeNext();
-    if (next == nullptr) {
-      --running_;
-      // Stop() may end this object once the lock is free.
-      idle_.NotifyAll();
-      return;
-    }
+    queue_.Ended(active->id(), clock_.Monotonic(), succeeded);
   }
-  Run(next);
+  RunNext();
+  MutexLock lock(mutex_);
+  // Stop() may end this object once the lock is free.
+  if (--running_ == 0) idle_.NotifyAll();
 }
 
 // Whether the job is not over, only interrupted: the next daemon goes on. What
@@ -323,8 +362,11 @@ Task<JobResult> JobManager::RunStages(ActivePtr active) {
 void JobManager::Finish(const ActivePtr& active, JobResult result) {
   const v1::Job job = active->Finish(
       std::move(result), [this, id = active->id()](const absl::Status&) {
-        MutexLock lock(mutex_);
-        active_.erase(id);
+        {
+          MutexLock lock(mutex_);
+          active_.erase(id);
+        }
+        ended_.NotifyAll();
       });
   log_.Info("job ", job.id(), " ", v1::JobState_Name(job.state()),
             job.has_error() ? ": " : "", job.error().message());
@@ -339,7 +381,14 @@ JobManager::ActivePtr JobManager::Find(const std::string& id) {
 absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   const ActivePtr active = Find(id);
   EK_ASSIGN_OR_RETURN(v1::Job job, store_.Get(id));
-  if (active != nullptr && job.state() <= v1::RUNNING) active->CopyStages(job);
+  if (active == nullptr || job.state() > v1::RUNNING) return job;
+  active->CopyStages(job);
+  if (const absl::Status failure = journal_.Failure(); !failure.ok()) {
+    job.mutable_waiting()->Clear();
+    job.mutable_waiting()->set_cause(v1::JobEvent::Waiting::DISK_FULL);
+    job.mutable_waiting()->set_reason(absl::StrCat(
+        "the daemon cannot write what its jobs do: ", failure.message()));
+  }
   return job;
 }
 
@@ -349,12 +398,7 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   bool queued = false;
   {
     MutexLock lock(mutex_);
-    for (auto it = queue_.begin(); it != queue_.end(); ++it) {
-      if (*it != active) continue;
-      queue_.erase(it);
-      queued = true;
-      break;
-    }
+    queued = queue_.Remove(active->id());
   }
   if (!queued) return;
   JobResult result;
@@ -362,7 +406,8 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   Finish(active, std::move(result));
 }
 
-absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
+absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id,
+                                           absl::Duration durable_within) {
   if (const ActivePtr active = Find(id)) {
     {
       // Nobody would carry it out.
@@ -370,7 +415,14 @@ absl::StatusOr<v1::Job> JobManager::Cancel(const std::string& id) {
       if (stopping_) return ShuttingDown();
     }
     End(active, CancelledByClient());
-    journal_.Flush();
+    const auto end = std::chrono::steady_clock::now() +
+                     absl::ToChronoMilliseconds(durable_within);
+    MutexLock lock(mutex_);
+    bool in_time = true;
+    while (in_time && active_.count(id) > 0) {
+      in_time = ended_.WaitUntil(lock, end);
+    }
+    if (active_.count(id) > 0) return NotDurable(id, durable_within);
   }
   return Get(id);
 }
@@ -391,14 +443,24 @@ void JobManager::ForgetOldJobs() {
 
 void JobManager::Tick() {
   std::vector<ActivePtr> active;
-  std::vector<ActivePtr> queued;
+  struct Waiting {
+    ActivePtr job;
+    JobQueue::Place place;
+  };
+  std::vector<Waiting> waiting;
   {
     MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) active.push_back(job);
-    queued.assign(queue_.begin(), queue_.end());
+    const absl::Duration now = clock_.Monotonic();
+    if (now - places_at_ >= kPlacesInterval) {
+      places_at_ = now;
+      for (JobQueue::Place& place : queue_.Places(now)) {
+        waiting.push_back({active_.at(place.id), std::move(place)});
+      }
+    }
   }
-  for (size_t i = 0; i < queued.size(); ++i) {
-    queued[i]->TellPosition(static_cast<int64_t>(i) + 1, options_.max_running);
+  for (const auto& [job, place] : waiting) {
+    job->TellPosition(place.position, options_.max_running, place.eta);
   }
   for (const ActivePtr& job : active) {
     if (absl::Status why = job->Overdue(); !why.ok()) End(job, why);

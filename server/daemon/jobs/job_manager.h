@@ -5,7 +5,6 @@
 // durable; one that was not over when the daemon died is run again, and finds
 // in the cache what it had got. Thread-safe.
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -25,6 +24,7 @@
 #include "server/compile_job.h"
 #include "server/daemon/jobs/active_job.h"
 #include "server/daemon/jobs/job_journal.h"
+#include "server/daemon/jobs/job_queue.h"
 #include "server/daemon/jobs/job_store.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/executor.h"
@@ -63,10 +63,17 @@ class JobManager {
   using Created = std::function<void(absl::StatusOr<v1::Job>)>;
   // Calls `created` exactly once, when the job is durable or the request has
   // failed: from within or later, by another thread. It must not block.
-  void Create(const v1::CreateJobRequest& request, Created created);
+  // `peer`: the connection that asks. Jobs take turns by the client that their
+  // slot names, or by that.
+  void Create(const v1::CreateJobRequest& request, Created created,
+              const std::string& peer = "");
   absl::StatusOr<v1::Job> Get(const std::string& id);
-  // Errors: NOT_FOUND.
-  absl::StatusOr<v1::Job> Cancel(const std::string& id);
+  // Takes effect at once, whatever the disk does; the answer waits until that
+  // is durable, up to `durable_within`. Errors: NOT_FOUND, UNAVAILABLE with
+  // reason CANCEL_NOT_DURABLE (the disk fails: a daemon that is killed before
+  // it works again would run the job again).
+  absl::StatusOr<v1::Job> Cancel(
+      const std::string& id, absl::Duration durable_within = absl::Seconds(2));
 
   // Ends jobs whose deadline has passed, tells those that wait, forgets old
   // ones. To be called several times a second.
@@ -86,7 +93,7 @@ class JobManager {
                 const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
-  void Enqueue(const v1::Job& job);
+  void Enqueue(const v1::Job& job, const std::string& peer);
   // The next of the queue, if it may run.
   ActivePtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunNext();
@@ -110,12 +117,14 @@ class JobManager {
   Clock& clock_;
   Logger& log_;
   absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
+  absl::Duration places_at_ = -absl::InfiniteDuration();  // As well.
   Mutex mutex_;
-  CondVar idle_;  // Nothing runs.
+  CondVar idle_;   // Nothing runs.
+  CondVar ended_;  // The end of a job is durable.
   Rng ids_ ABSL_GUARDED_BY(mutex_);
   // Queued or running.
   std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
-  std::deque<ActivePtr> queue_ ABSL_GUARDED_BY(mutex_);
+  JobQueue queue_ ABSL_GUARDED_BY(mutex_);
   // By request_id.
   std::map<std::string, CreationPtr> creations_ ABSL_GUARDED_BY(mutex_);
   // Jobs on their way to the disk.

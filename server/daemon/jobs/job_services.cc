@@ -45,7 +45,7 @@ class JobsService final : public HotJobs {
     const auto call =
         std::make_shared<RawCall>(*context, activity_, *request, *response);
     grpc::ServerUnaryReactor* const reactor = call->reactor();
-    Create(call);
+    Create(call, context->peer());
     return reactor;
   }
 
@@ -95,7 +95,7 @@ class JobsService final : public HotJobs {
     return absl::OkStatus();
   }
 
-  void Create(const std::shared_ptr<RawCall>& call) {
+  void Create(const std::shared_ptr<RawCall>& call, const std::string& peer) {
     // The very same bytes are the same request.
     std::string bytes(call->bytes());
     if (const Answer id = known_.Find(bytes)) {
@@ -110,12 +110,15 @@ class JobsService final : public HotJobs {
     const bool keep =
         !request.request_id().empty() && bytes.size() <= kMaxKnownBytes;
     if (!keep) bytes.clear();
-    jobs_.Create(request, [this, call, bytes = std::move(bytes)](
-                              const absl::StatusOr<v1::Job>& job) {
-      if (!job.ok()) return call->Fail(job.status());
-      if (!bytes.empty()) known_.Keep(bytes, job->id());
-      call->Answer(*job);
-    });
+    jobs_.Create(
+        request,
+        [this, call,
+         bytes = std::move(bytes)](const absl::StatusOr<v1::Job>& job) {
+          if (!job.ok()) return call->Fail(job.status());
+          if (!bytes.empty()) known_.Keep(bytes, job->id());
+          call->Answer(*job);
+        },
+        peer);
   }
 
   absl::Status List(const v1::ListJobsRequest& request,

@@ -16,7 +16,16 @@
 
 namespace edgekiln::server {
 
+// For whom a stage is executed: what its turn depends on.
+struct LeaseOwner {
+  // Also of questions that no job asks: somebody waits on the line.
+  v1::JobClass job_class = v1::INTERACTIVE;
+  std::string client;  // As ActiveJob::client().
+  std::string job;     // Its id.
+};
+
 struct LeaseRequest {
+  LeaseOwner owner;   // The first who wanted it; the best class of all.
   std::string stage;  // For people: "tile".
   v1::WorkerRole role = v1::COMPILE_ROLE;
   v1::StageOptions options;
@@ -48,6 +57,8 @@ class LeaseSource {
   virtual uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) = 0;
   // Ends the lease with CANCELLED unless it is over.
   virtual void Cancel(uint64_t lease_id) = 0;
+  // Somebody of a class that goes before the lease's own wants it as well.
+  virtual void Promote(uint64_t /*lease_id*/, v1::JobClass /*job_class*/) {}
 };
 
 }  // namespace edgekiln::server

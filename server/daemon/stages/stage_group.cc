@@ -27,7 +27,7 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
   events.waiting = About(id, hooks_.waiting);
   events.finished = About(id, hooks_.finished);
   std::shared_ptr<StageTicket> ticket =
-      runner_.Start(std::move(call), std::move(events));
+      runner_.Start(std::move(call), std::move(events), owner_);
   absl::Status cancelled;
   {
     MutexLock lock(mutex_);

@@ -39,8 +39,8 @@ struct StageGroupHooks {
 class StageGroup : public JobContext {
  public:
   // `runner` must outlive the group.
-  StageGroup(StageRunner& runner, StageGroupHooks hooks)
-      : runner_(runner), hooks_(std::move(hooks)) {}
+  StageGroup(StageRunner& runner, StageGroupHooks hooks, LeaseOwner owner = {})
+      : runner_(runner), hooks_(std::move(hooks)), owner_(std::move(owner)) {}
 
   std::shared_ptr<PendingStage> Start(StageCall call) override;
   void OnSamples(const v1::JobEvent::Samples& samples) override;
@@ -52,6 +52,7 @@ class StageGroup : public JobContext {
  private:
   StageRunner& runner_;
   const StageGroupHooks hooks_;
+  const LeaseOwner owner_;
   Mutex mutex_;
   absl::Status cancelled_ ABSL_GUARDED_BY(mutex_);
   std::vector<std::weak_ptr<StageTicket>> tickets_ ABSL_GUARDED_BY(mutex_);

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "server/daemon/fairness/job_class.h"
 #include "server/daemon/stages/stage_key.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
@@ -124,6 +125,7 @@ struct StageRunner::Flight {
   bool leased = false;                           // As well: to a worker.
   v1::JobEvent::Waiting waiting;                 // As well: since then.
   uint64_t lease_id = 0;                         // As well.
+  LeaseOwner owner;                              // As well: its class.
 };
 
 class StageRunner::TicketHandle : public StageTicket {
@@ -179,7 +181,8 @@ StageRunner::StageRunner(cache::StageResultStore& results,
 StageRunner::~StageRunner() = default;
 
 std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
-                                                StageEvents events) {
+                                                StageEvents events,
+                                                const LeaseOwner& owner) {
   auto ticket = std::make_shared<Ticket>();
   ticket->name = call.name;
   ticket->events = std::move(events);
@@ -192,6 +195,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
     return handle;
   }
   std::shared_ptr<Flight> mine;
+  uint64_t promoted = 0;
   {
     MutexLock lock(mutex_);
     std::shared_ptr<Flight>& flight = flights_[*key];
@@ -199,8 +203,13 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
       flight = std::make_shared<Flight>();
       flight->key = *key;
       flight->call = std::move(call);
+      flight->owner = owner;
       mine = flight;
     } else {
+      if (GoesBefore(owner.job_class, flight->owner.job_class)) {
+        flight->owner.job_class = owner.job_class;
+        promoted = flight->lease_id;
+      }
       ticket->merged = true;
       // What the others know already.
       if (flight->leased) ticket->Put(Ticket::Started());
@@ -211,9 +220,10 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   }
   if (mine != nullptr) {
     Launch(mine);
-  } else {
-    ticket->Deliver();
+    return handle;
   }
+  if (promoted != 0) leases_.Promote(promoted, owner.job_class);
+  ticket->Deliver();
   return handle;
 }
 
@@ -229,18 +239,24 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     Land(flight, std::move(outcome), /*hit=*/true);
     return;
   }
+  v1::JobClass asked = v1::JOB_CLASS_UNSPECIFIED;
   {
     MutexLock lock(mutex_);
     if (flight->tickets.empty()) return;  // Given up during the look-up.
+    asked = flight->owner.job_class;
   }
   const uint64_t id = Submit(flight);
   bool abandoned = false;
+  v1::JobClass job_class = asked;
   {
     MutexLock lock(mutex_);
     flight->lease_id = id;
     abandoned = flight->tickets.empty();
+    job_class = flight->owner.job_class;
   }
-  if (abandoned) leases_.Cancel(id);
+  if (abandoned) return leases_.Cancel(id);
+  // Somebody joined meanwhile.
+  if (GoesBefore(job_class, asked)) leases_.Promote(id, job_class);
 }
 
 void StageRunner::DeliverAll(
@@ -289,6 +305,10 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
+  {
+    MutexLock lock(mutex_);
+    request.owner = flight->owner;
+  }
   // Callbacks reach whoever waits at that moment.
   return leases_.Submit(
       std::move(request),

@@ -59,7 +59,10 @@ class StageRunner {
               LeaseSource& leases, Logger& log);
   ~StageRunner();
 
-  std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events);
+  // `owner`: whose turn a lease takes. Who joins a lease of others brings it
+  // forward if its own class goes before theirs.
+  std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events,
+                                     const LeaseOwner& owner = {});
 
  private:
   struct Ticket;

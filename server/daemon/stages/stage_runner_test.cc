@@ -37,6 +37,10 @@ class ManualLeases : public LeaseSource {
     End(lease_id, absl::CancelledError("cancelled"));
   }
 
+  void Promote(uint64_t lease_id, v1::JobClass job_class) override {
+    promoted.emplace_back(lease_id, job_class);
+  }
+
   void End(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome) {
     const auto it = open.find(lease_id);
     if (it == open.end()) return;
@@ -47,6 +51,7 @@ class ManualLeases : public LeaseSource {
 
   std::vector<LeaseRequest> requests;
   std::map<uint64_t, LeaseCallbacks> open;
+  std::vector<std::pair<uint64_t, v1::JobClass>> promoted;
   int cancels = 0;
 };
 
@@ -104,6 +109,24 @@ TEST_F(StageRunnerTest, IdenticalStagesShareOneLease) {
   EXPECT_TRUE(third->Wait().ok());
   EXPECT_EQ(third->Record().cache(), v1::Report::Stage::HIT);
   EXPECT_EQ(leases_.requests.size(), 1u);
+}
+
+TEST_F(StageRunnerTest, ALeaseTakesTheBestClassOfThoseWhoWait) {
+  const LeaseOwner batch = {.job_class = v1::BATCH, .client = "c", .job = "b"};
+  const LeaseOwner ci = {.job_class = v1::CI, .client = "c", .job = "a"};
+  const auto first = runner_->Start(Tile(), {}, ci);
+  ASSERT_EQ(leases_.requests.size(), 1u);
+  EXPECT_EQ(leases_.requests[0].owner.job_class, v1::CI);
+  EXPECT_EQ(leases_.requests[0].owner.job, "a");
+  const auto second = runner_->Start(Tile(), {}, batch);
+  EXPECT_TRUE(leases_.promoted.empty());
+  StageGroup group(*runner_, {},
+                   {.job_class = v1::INTERACTIVE, .client = "d", .job = "i"});
+  const auto third = group.Start(Tile());
+  const auto fourth = runner_->Start(Tile(), {}, ci);
+  const std::vector<std::pair<uint64_t, v1::JobClass>> wanted = {
+      {1, v1::INTERACTIVE}};
+  EXPECT_EQ(leases_.promoted, wanted);
 }
 
 TEST_F(StageRunnerTest, TheLeaseEndsWithItsLastWaiter) {

@@ -1,0 +1,200 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "google/protobuf/util/time_util.h"
+#include "gtest/gtest.h"
+#include "server/daemon/farm/dispatcher.h"
+
+namespace edgekiln::server {
+namespace {
+
+using google::protobuf::util::TimeUtil;
+
+class FakeLink : public WorkerLink {
+ public:
+  void Send(const v1::DaemonMessage& message) override {
+    if (message.has_lease()) leases.push_back(message.lease());
+  }
+  void Close(const absl::Status&) override {}
+
+  std::vector<v1::DaemonMessage::Lease> leases;
+};
+
+// Workers that do everything, and whose leases end when the test says so.
+class DispatcherFairnessTest : public testing::Test {
+ protected:
+  DispatcherFairnessTest() : dispatcher_(Options(), clock_, *log_) {}
+  ~DispatcherFairnessTest() override { dispatcher_.Shutdown(); }
+
+  static DispatcherOptions Options() {
+    DispatcherOptions options;
+    options.build_digest = "build";
+    return options;
+  }
+
+  void Connect(int slots) {
+    v1::WorkerMessage::Hello hello;
+    hello.set_build_digest("build");
+    hello.set_name("w");
+    hello.add_roles(v1::COMPILE_ROLE);
+    hello.add_roles(v1::SIMULATE_ROLE);
+    hello.set_slots(slots);
+    const absl::StatusOr<uint64_t> worker = dispatcher_.Connect(hello, &link_);
+    ASSERT_TRUE(worker.ok()) << worker.status();
+    worker_ = *worker;
+  }
+
+  uint64_t Submit(v1::JobClass job_class, const std::string& client,
+                  const std::string& job, const std::string& stage = "simulate",
+                  std::vector<v1::JobEvent::Waiting>* told = nullptr) {
+    LeaseRequest request;
+    request.owner = {.job_class = job_class, .client = client, .job = job};
+    request.stage = stage;
+    request.role = stage == "simulate" ? v1::SIMULATE_ROLE : v1::COMPILE_ROLE;
+    LeaseCallbacks callbacks;
+    callbacks.done = [](const absl::StatusOr<LeaseOutcome>&) {};
+    callbacks.waiting = [told](const v1::JobEvent::Waiting& why) {
+      if (told != nullptr) told->push_back(why);
+    };
+    return dispatcher_.Submit(std::move(request), std::move(callbacks));
+  }
+
+  std::vector<uint64_t> SubmitMany(int count, v1::JobClass job_class,
+                                   const std::string& client,
+                                   const std::string& job) {
+    std::vector<uint64_t> ids;
+    for (int i = 0; i < count; ++i) {
+      ids.push_back(Submit(job_class, client, job));
+    }
+    return ids;
+  }
+
+  // Ends the `index`-th lease ever given.
+  void End(size_t index) {
+    ASSERT_LT(index, link_.leases.size());
+    v1::WorkerMessage message;
+    message.mutable_result()->set_lease_id(link_.leases[index].lease_id());
+    message.mutable_result()->set_fencing_token(
+        link_.leases[index].fencing_token());
+    message.mutable_result()->mutable_result();
+    dispatcher_.Receive(worker_, message);
+  }
+
+  uint64_t Given(size_t index) {
+    return index < link_.leases.size() ? link_.leases[index].lease_id() : 0;
+  }
+
+  FakeClock clock_;
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+  FakeLink link_;
+  uint64_t worker_ = 0;
+  Dispatcher dispatcher_;
+};
+
+TEST_F(DispatcherFairnessTest, AnInspectGoesBefore500Chunks) {
+  Connect(1);
+  SubmitMany(500, v1::CI, "ci", "validation");
+  clock_.Advance(absl::Minutes(5));  // All of them are overdue.
+  const uint64_t import = Submit(v1::INTERACTIVE, "me", "inspect", "import");
+  End(0);
+  EXPECT_EQ(Given(1), import);
+  const uint64_t describe =
+      Submit(v1::INTERACTIVE, "me", "inspect", "describe");
+  End(1);
+  EXPECT_EQ(Given(2), describe);
+}
+
+TEST_F(DispatcherFairnessTest, JobsOfAClassTakeTurns) {
+  Connect(1);
+  const std::vector<uint64_t> a = SubmitMany(100, v1::CI, "ci", "a");
+  const std::vector<uint64_t> b = SubmitMany(3, v1::CI, "ci", "b");
+  const uint64_t c = Submit(v1::CI, "other", "c");
+  const std::vector<uint64_t> wanted = {a[0], a[1], c, b[0], a[2], b[1], a[3]};
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    EXPECT_EQ(Given(i), wanted[i]) << i;
+    End(i);
+  }
+}
+
+TEST_F(DispatcherFairnessTest, APromotedLeaseLeavesTheOthersBehind) {
+  Connect(1);
+  SubmitMany(5, v1::CI, "ci", "a");
+  const uint64_t shared = Submit(v1::BATCH, "night", "b");
+  dispatcher_.Promote(shared, v1::INTERACTIVE);
+  dispatcher_.Promote(shared, v1::CI);  // No way back.
+  dispatcher_.Promote(12345, v1::INTERACTIVE);
+  End(0);
+  EXPECT_EQ(Given(1), shared);
+}
+
+// An INTERACTIVE lease finds a slot though long ones of CI hold the others.
+TEST_F(DispatcherFairnessTest, ASlotIsReservedWhileSomebodyIsThere) {
+  Connect(2);
+  Submit(v1::INTERACTIVE, "me", "i", "import");
+  const std::vector<uint64_t> ci = SubmitMany(9, v1::CI, "ci", "validation");
+  EXPECT_EQ(Given(1), ci[0]);
+  End(0);
+  EXPECT_EQ(link_.leases.size(), 2u);  // The second slot is left alone.
+  const uint64_t next = Submit(v1::INTERACTIVE, "me", "j", "import");
+  EXPECT_EQ(Given(2), next);
+  End(2);
+  EXPECT_EQ(link_.leases.size(), 3u);
+  // A minute later nobody is.
+  clock_.Advance(absl::Seconds(61));
+  v1::WorkerMessage alive;
+  alive.mutable_progress()->set_lease_id(Given(1));
+  dispatcher_.Receive(worker_, alive);
+  dispatcher_.Tick();
+  EXPECT_EQ(Given(3), ci[1]);
+  EXPECT_EQ(link_.leases.size(), 4u);
+}
+
+TEST_F(DispatcherFairnessTest, OneSlotIsNotReserved) {
+  Connect(1);
+  Submit(v1::INTERACTIVE, "me", "i", "import");
+  const uint64_t ci = Submit(v1::CI, "ci", "c");
+  End(0);
+  EXPECT_EQ(Given(1), ci);
+}
+
+TEST_F(DispatcherFairnessTest, ALostWorkersLeaseIsTheNextOfItsJob) {
+  Connect(1);
+  const std::vector<uint64_t> a = SubmitMany(3, v1::CI, "ci", "a");
+  dispatcher_.Disconnect(worker_);
+  link_.leases.clear();
+  Connect(1);
+  EXPECT_EQ(Given(0), a[0]);
+}
+
+TEST_F(DispatcherFairnessTest, TellsPlaceAndTimeFromWhatEndedLately) {
+  Connect(2);
+  SubmitMany(2, v1::CI, "ci", "first");
+  clock_.Advance(absl::Seconds(10));
+  End(0);
+  End(1);
+  SubmitMany(4, v1::CI, "ci", "second");
+  std::vector<v1::JobEvent::Waiting> told;
+  Submit(v1::CI, "ci", "second", "simulate", &told);
+  clock_.Advance(absl::Seconds(4));
+  dispatcher_.Tick();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].cause(), v1::JobEvent::Waiting::ALL_BUSY);
+  EXPECT_EQ(told[0].position(), 3);
+  // Two have 6 s left, two take 10 s, on two slots.
+  EXPECT_EQ(TimeUtil::DurationToSeconds(told[0].eta()), 16);
+}
+
+TEST_F(DispatcherFairnessTest, TellsNoTimeUntilSomethingHasEnded) {
+  Connect(1);
+  Submit(v1::CI, "ci", "first");
+  std::vector<v1::JobEvent::Waiting> told;
+  Submit(v1::CI, "ci", "first", "simulate", &told);
+  clock_.Advance(absl::Seconds(2));
+  dispatcher_.Tick();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_FALSE(told[0].has_eta());
+}
+
+}  // namespace
+}  // namespace edgekiln::server
