@@ -42,8 +42,9 @@ class JobFairnessTest : public testing::Test {
     JobManagerOptions options;
     options.max_running = max_running;
     options.max_queued = max_queued;
-    manager_ = std::make_unique<JobManager>(
-        options, *store_, *journal_, *stages_, *blobs_, *space_, clock_, *log_);
+    manager_ = std::make_unique<JobManager>(options, *store_, *journal_,
+                                            *stages_, *executor_, *blobs_,
+                                            *space_, clock_, *log_);
     ASSERT_TRUE(manager_->Start().ok());
   }
 
@@ -108,6 +109,7 @@ class JobFairnessTest : public testing::Test {
   std::unique_ptr<StageRunner> stages_;
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<JobJournal> journal_;
+  const std::unique_ptr<Executor> executor_ = *Executor::New(4);
   std::unique_ptr<JobManager> manager_;
 };
 
