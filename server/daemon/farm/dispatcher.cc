@@ -157,8 +157,11 @@ void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
       OnResult(worker_id, worker, message.result(), actions);
       Assign(actions);
     }
+    ++storing_;
   }
   RunAll(actions);
+  MutexLock lock(mutex_);
+  --storing_;
 }
 
 void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
@@ -249,6 +252,7 @@ void Dispatcher::Complete(uint64_t lease_id,
 // Compile stages first: they are short, and somebody waits for the first of
 // them. Else oldest first, to the worker with most free slots.
 void Dispatcher::Assign(Actions& actions) {
+  if (draining_) return;
   for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
     std::deque<uint64_t> left;
     for (const uint64_t lease_id : queue_) {
@@ -360,6 +364,20 @@ void Dispatcher::Complain(Actions& actions) {
       if (waiting) waiting(why);
     });
   }
+}
+
+void Dispatcher::Drain() {
+  MutexLock lock(mutex_);
+  draining_ = true;
+}
+
+int Dispatcher::LeasesOut() {
+  MutexLock lock(mutex_);
+  int out = storing_;
+  for (const auto& [id, worker] : workers_) {
+    out += static_cast<int>(worker.leases.size());
+  }
+  return out;
 }
 
 void Dispatcher::Shutdown() {

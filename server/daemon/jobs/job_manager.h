@@ -56,6 +56,9 @@ class JobManager {
   // they no longer do would fail its job for good.
   void Stop();
 
+  // From now on Create() answers SHUTTING_DOWN; what is there goes on.
+  void Drain();
+
   // Errors: those of Jobs.CreateJob.
   using Created = std::function<void(absl::StatusOr<v1::Job>)>;
   // Calls `created` exactly once, when the job is durable or the request has
@@ -114,6 +117,7 @@ class JobManager {
   // Jobs on their way to the disk.
   int storing_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> runners_;  // Of Start() and Stop() only.
 };
 
