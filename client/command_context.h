@@ -28,6 +28,9 @@ struct CommandContext {
   Style style = Style::Plain();
   // Monotonic time at which --timeout has elapsed.
   absl::Duration deadline = absl::InfiniteDuration();
+  // The daemon was started by a command of this user, as were its workers:
+  // nobody else will set right what is wrong with them.
+  bool own_daemon = false;
 };
 
 }  // namespace edgekiln::client

@@ -326,8 +326,6 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
     std::cerr << "edgekilnd: another local daemon serves this user already\n";
     return absl::OkStatus();
   }
-  log->Info("edgekilnd ", Version(), ", process ", getpid(), ", state in ",
-            setup.daemon.state_folder);
   // Outlives the daemon: workers that end while it still has jobs for them
   // would look like failures.
   const auto launcher = NewForkLauncher(
@@ -339,9 +337,10 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
     EK_RETURN_IF_ERROR(
         launcher->Start(setup.workers, daemon->worker_address()));
   }
-  log->Info("serving clients on ", daemon->client_address(), " and workers on ",
-            daemon->worker_address(), ", with ", setup.workers,
-            " workers of its own");
+  log->Info("edgekilnd ", Version(), ", process ", getpid(),
+            ": serving clients on ", daemon->client_address(),
+            " and workers on ", daemon->worker_address(), " (", setup.workers,
+            " of its own), state in ", setup.daemon.state_folder);
   if (!flags.ready_file.empty()) {
     EK_RETURN_IF_ERROR(
         WriteAtomically(*files, flags.ready_file,

@@ -238,7 +238,7 @@ class DaemonImpl : public Daemon {
     HealthFacts facts;
     facts.draining = draining_;
     facts.state = CheckState();
-    facts.room = space_->Admit(0, "anything");
+    facts.room = space_->Admit(1, "a job");
     facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
     facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
     MutexLock lock(health_mutex_);

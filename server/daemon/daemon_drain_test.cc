@@ -118,6 +118,7 @@ TEST(StartDaemonTest, OtherMachinesNeedToBeAllowed) {
   const auto log = NewNullLogger();
   DaemonOptions options;
   options.state_folder = testing::TempDir() + "exposed";
+  std::filesystem::remove_all(options.state_folder);
   options.listen = "127.0.0.1:0";
   options.workers_listen = "0.0.0.0:0";
   const absl::Status refused = StartDaemon(options, *clock, *log).status();

@@ -229,8 +229,12 @@ void Dispatcher::Lose(uint64_t worker_id, const absl::Status& why, bool close,
   if (it == workers_.end()) return;
   Worker worker = std::move(it->second);
   workers_.erase(it);
-  log_.Info("worker ", worker.name, " is gone, with ", worker.leases.size(),
-            " leases");
+  if (worker.leases.empty()) {
+    log_.Info("worker ", worker.name, " is gone");
+  } else {
+    log_.Warning("worker ", worker.name, " is gone, with ",
+                 worker.leases.size(), " leases: ", why.message());
+  }
   // The link lives until Disconnect() returns, which waits for our lock.
   if (close) worker.link->Close(why);
   for (const auto& [lease_id, token] : worker.leases) {
