@@ -31,6 +31,9 @@ struct CommandContext {
   bool on_terminal = false;
   // Monotonic time at which --timeout has elapsed.
   absl::Duration deadline = absl::InfiniteDuration();
+  // The daemon was started by a command of this user, as were its workers:
+  // nobody else will set right what is wrong with them.
+  bool own_daemon = false;
 };
 
 }  // namespace edgekiln::client

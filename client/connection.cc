@@ -21,8 +21,8 @@ namespace {
 
 // Reports of networks with thousands of layers exceed gRPC's default of 4 MiB.
 constexpr int kMaxMessageBytes = 256 << 20;
-// A daemon that has answered once and is gone is waited for this long.
-constexpr absl::Duration kRetryFor = absl::Seconds(10);
+// Cancelling does not wait for longer: the job ends some day without it.
+constexpr absl::Duration kCancelFor = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
 // Between looks for a daemon that can be started again.
 constexpr absl::Duration kReviveEvery = absl::Milliseconds(400);
@@ -33,7 +33,7 @@ constexpr absl::Duration kReviveEvery = absl::Milliseconds(400);
 constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(6);
 
 // Calls that need a worker take as long as the model is big.
-enum class Patience { kShort, kWorker };
+enum class Patience { kShort, kWorker, kCancel };
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
@@ -89,7 +89,7 @@ class GrpcConnection final : public Connection {
     v1::CancelJobRequest request;
     request.set_id(id);
     // Asked for when the time is up, so the deadline does not apply.
-    return Call(*jobs_, &v1::Jobs::Stub::CancelJob, request, Patience::kShort,
+    return Call(*jobs_, &v1::Jobs::Stub::CancelJob, request, Patience::kCancel,
                 absl::InfiniteFuture());
   }
   absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
@@ -137,6 +137,7 @@ class GrpcConnection final : public Connection {
   absl::Status Watch(const std::string& job_id, int64_t after_sequence,
                      WatchSink& sink) override {
     WatchOptions options;
+    options.give_up_after = options_.reconnect_for;
     options.revive = options_.revive;
     if (options_.revive) options.max_backoff = kReviveEvery;
     return Explain(
@@ -149,6 +150,7 @@ class GrpcConnection final : public Connection {
     options.deadline = options_.deadline;
     options.revive = options_.revive;
     options.reached = reached_;
+    options.patience = options_.reconnect_for;
     return options;
   }
 
@@ -199,38 +201,66 @@ class GrpcConnection final : public Connection {
       grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
                                    Response*),
       const Request& request, Patience patience, absl::Time deadline) {
-    const absl::Duration give_up = clock_.Monotonic() + kRetryFor;
+    const absl::Duration give_up =
+        clock_.Monotonic() + (patience == Patience::kCancel
+                                  ? std::min(kCancelFor, options_.reconnect_for)
+                                  : options_.reconnect_for);
+    bool waiting = false;
     while (true) {
       grpc::ClientContext context;
-      absl::Time until = deadline;
-      if (patience == Patience::kShort) {
-        until = std::min(until, clock_.Now() + options_.call_timeout);
-      } else {
-        until = std::max(until, clock_.Now() + kNoWorkerVerdict);
-      }
+      const absl::Time until = Until(patience, deadline);
       if (until != absl::InfiniteFuture()) {
         context.set_deadline(absl::ToChronoTime(until));
       }
       Response response;
       const absl::Status status =
           FromGrpc((stub.*method)(&context, request, &response));
-      if (status.ok()) {
-        reached_ = true;
-        return response;
-      }
       // An answer, if not the one hoped for.
-      if (GetErrorDetail(status).has_value()) reached_ = true;
-      // One that can be started again may be on its way down at first sight.
-      const bool retry = (reached_ || options_.revive) &&
-                         (absl::IsUnavailable(status) ||
-                          // gRPC, of a call that a server's end cut off.
-                          absl::IsCancelled(status)) &&
-                         IsTransient(status) && clock_.Monotonic() < give_up &&
-                         clock_.Now() < until;
-      if (!retry) return Explain(status);
+      if (status.ok() || GetErrorDetail(status).has_value()) reached_ = true;
+      if (status.ok() || !MayRetry(status) || clock_.Now() >= until ||
+          clock_.Monotonic() >= give_up) {
+        if (waiting) TellWaiting(false);
+        if (status.ok()) return response;
+        return Explain(status);
+      }
+      if (!waiting) TellWaiting(true);
+      waiting = true;
+      if (patience != Patience::kCancel && options_.interrupted &&
+          options_.interrupted()) {
+        return Interrupted();
+      }
       if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
       clock_.SleepFor(kRetryEvery);
     }
+  }
+
+  absl::Time Until(Patience patience, absl::Time deadline) {
+    if (patience == Patience::kWorker) {
+      return std::max(deadline, clock_.Now() + kNoWorkerVerdict);
+    }
+    return std::min(deadline, clock_.Now() + options_.call_timeout);
+  }
+
+  // One that can be started again may be on its way down at first sight.
+  bool MayRetry(const absl::Status& status) const {
+    return (reached_ || options_.revive) &&
+           (absl::IsUnavailable(status) ||
+            // gRPC, of a call that a server's end cut off.
+            absl::IsCancelled(status)) &&
+           IsTransient(status);
+  }
+
+  void TellWaiting(bool waiting) const {
+    if (options_.on_waiting) options_.on_waiting(waiting);
+  }
+
+  absl::Status Interrupted() const {
+    return MakeError(absl::StatusCode::kCancelled,
+                     {.fault = Fault::kUser,
+                      .reason = kReasonInterrupted,
+                      .what = "interrupted while waiting for the daemon",
+                      .where = options_.shown,
+                      .fix = options_.fix});
   }
 
   const ConnectionOptions options_;

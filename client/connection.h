@@ -2,7 +2,9 @@
 #define EK_CLIENT_CONNECTION_H_
 
 // The daemon as the commands see it: typed calls that return absl::Status, with
-// deadlines, and with retries where a retry is safe. Keeps gRPC out of the
+// deadlines, and with retries where a retry is safe. A daemon that has answered
+// and is gone, or says that it is shutting down, is waited for, in calls,
+// transfers and watches alike. Keeps gRPC out of the
 // commands and lets tests put another daemon in its place.
 //
 // Errors: what the daemon answered, with its ErrorDetail; DAEMON_UNREACHABLE
@@ -60,6 +62,9 @@ class Connection {
                              WatchSink& sink) = 0;
 };
 
+// Without --timeout.
+inline constexpr absl::Duration kReconnectFor = absl::Minutes(5);
+
 struct ConnectionOptions {
   std::string grpc_target;  // "host:port", "unix:/path".
   std::string shown;        // The address in messages.
@@ -70,6 +75,13 @@ struct ConnectionOptions {
   // Called before connecting again after a break; may start a daemon. Empty:
   // nothing to do.
   std::function<absl::Status()> revive;
+  // How long a daemon that has answered and is gone is waited for: it may be
+  // restarting. The deadline ends that, too.
+  absl::Duration reconnect_for = kReconnectFor;
+  // Told when waiting for it starts (true) and ends. May be empty.
+  std::function<void(bool)> on_waiting;
+  // Whether the user has asked to end; such a wait ends then. May be empty.
+  std::function<bool()> interrupted;
   // How long calls that need no worker may take.
   absl::Duration call_timeout = absl::Seconds(30);
 };

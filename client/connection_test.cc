@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
 #include "client/exit_code.h"
@@ -141,6 +142,59 @@ TEST_F(ConnectionTest, RevivesBeforeTheFirstAnswer) {
   const auto connection = NewConnection(options_, *files_, *clock_);
   const absl::Status status = connection->GetJob("7").status();
   EXPECT_TRUE(status.ok()) << status;
+}
+
+// One that restarts is waited for, far longer than a call may take.
+TEST_F(ConnectionTest, WaitsForADaemonThatRestarts) {
+  auto daemon = std::make_unique<FakeDaemon>(folder_ + "/s");
+  const auto answer = [](const v1::GetJobRequest&, v1::Job*) {
+    return grpc::Status::OK;
+  };
+  daemon->jobs.get_job = answer;
+  FakeClock clock;
+  options_.call_timeout = absl::InfiniteDuration();
+  std::vector<bool> told;
+  bool interrupted = false;
+  options_.on_waiting = [&](bool waiting) { told.push_back(waiting); };
+  options_.interrupted = [&] {
+    if (clock.Monotonic() > absl::Seconds(60) && daemon == nullptr) {
+      daemon = std::make_unique<FakeDaemon>(folder_ + "/s");
+      daemon->jobs.get_job = answer;
+    }
+    // gRPC connects in real time.
+    if (daemon != nullptr) absl::SleepFor(absl::Milliseconds(5));
+    return interrupted;
+  };
+  const auto connection = NewConnection(options_, *files_, clock);
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  EXPECT_TRUE(told.empty());
+  daemon.reset();
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GT(clock.Monotonic(), absl::Seconds(60));
+  EXPECT_EQ(told, (std::vector<bool>{true, false}));
+  // Not against the user's will.
+  daemon.reset();
+  interrupted = true;
+  EXPECT_EQ(ExitCodeFor(connection->GetJob("7").status()),
+            ExitCode::kInterrupted);
+}
+
+TEST_F(ConnectionTest, DoesNotWaitForEver) {
+  auto daemon = std::make_unique<FakeDaemon>(folder_ + "/s");
+  daemon->jobs.get_job = [](const v1::GetJobRequest&, v1::Job*) {
+    return grpc::Status::OK;
+  };
+  FakeClock clock;
+  options_.call_timeout = absl::InfiniteDuration();
+  options_.reconnect_for = absl::Seconds(20);
+  const auto connection = NewConnection(options_, *files_, clock);
+  ASSERT_TRUE(connection->GetJob("7").ok());
+  daemon.reset();
+  const absl::Status status = connection->GetJob("7").status();
+  EXPECT_EQ(GetErrorDetail(status)->reason, kReasonUnreachable) << status;
+  EXPECT_GE(clock.Monotonic(), absl::Seconds(20));
+  EXPECT_LT(clock.Monotonic(), absl::Seconds(40));
 }
 
 TEST_F(ConnectionTest, TimeoutIsTheUsersDeadline) {

@@ -34,6 +34,8 @@ Interrupt::~Interrupt() { holding.store(false); }
 
 bool Interrupt::requested() const { return noted.load() > 0; }
 
+bool InterruptRequested() { return holding.load() && noted.load() > 0; }
+
 void InstallInterruptHandlers(bool live_line) {
   clear_line.store(live_line);
   struct sigaction action = {};

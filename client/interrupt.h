@@ -19,6 +19,9 @@ class Interrupt {
   bool requested() const;
 };
 
+// Whether the Interrupt that lives, if one does, has been requested.
+bool InterruptRequested();
+
 // Makes SIGINT and SIGTERM leave with exit code 130, after removing a live
 // progress line from the terminal if there is one. Call once, first.
 void InstallInterruptHandlers(bool live_line);

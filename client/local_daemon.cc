@@ -341,6 +341,13 @@ std::string LocalSocketPath(const LocalDaemonOptions& options) {
   return JoinPath(options.runtime_folder, "edgekilnd.sock");
 }
 
+std::string FindServiceSocket(const LocalDaemonOptions& options) {
+  const std::string path = JoinPath(options.runtime_folder, "service.sock");
+  pid_t peer = 0;
+  const absl::StatusOr<Probe> probe = ProbeSocket(path, peer);
+  return probe.ok() && *probe == Probe::kListening ? path : "";
+}
+
 absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
                                Clock& clock) {
   EK_RETURN_IF_ERROR(SecureFolder(options.runtime_folder));

@@ -36,6 +36,10 @@ absl::StatusOr<LocalDaemonOptions> DefaultLocalDaemon();
 // The path of the socket in the folder.
 std::string LocalSocketPath(const LocalDaemonOptions& options);
 
+// The socket in the folder of an `edgekilnd` that the user runs without
+// --listen; empty if none accepts connections there, or it is not the user's.
+std::string FindServiceSocket(const LocalDaemonOptions& options);
+
 // Returns once something of the user's own accepts connections on the socket.
 // Creates the runtime folder, private to the user. Errors: PERMISSION_DENIED
 // (folder or peer belong to somebody else, or are open to others),

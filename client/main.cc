@@ -81,21 +81,41 @@ bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
                      });
 }
 
-absl::StatusOr<std::unique_ptr<Connection>> Connect(const CommandLine& line,
-                                                    FileSystem& files,
-                                                    Clock& clock) {
+// How long a daemon that restarts is waited for.
+absl::Duration ReconnectFor(const CommandLine& line) {
+  return line.timeout == absl::InfiniteDuration() ? kReconnectFor
+                                                  : line.timeout;
+}
+
+struct Connected {
+  std::unique_ptr<Connection> connection;
+  bool own_daemon = false;
+};
+
+absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
+                                  FileSystem& files, Clock& clock) {
   ConnectionOptions options;
   options.timeout = line.timeout;
   options.deadline = clock.Now() + line.timeout;
+  options.reconnect_for = ReconnectFor(line);
+  options.on_waiting = [&progress](bool waiting) {
+    progress.OnReconnecting(waiting);
+  };
+  options.interrupted = InterruptRequested;
   if (!line.server.empty()) {
     EK_ASSIGN_OR_RETURN(options.grpc_target, ParseServerAddress(line.server));
     options.shown = line.server;
     options.fix =
         "check that edgekilnd runs there and listens on that address, or leave "
         "--server out to use a daemon of your own";
-    return NewConnection(std::move(options), files, clock);
+    return Connected{NewConnection(std::move(options), files, clock)};
   }
   EK_ASSIGN_OR_RETURN(const LocalDaemonOptions local, DefaultLocalDaemon());
+  if (options.shown = FindServiceSocket(local); !options.shown.empty()) {
+    options.grpc_target = "unix:" + options.shown;
+    options.fix = "start edgekilnd again";
+    return Connected{NewConnection(std::move(options), files, clock)};
+  }
   if (NeedsDaemon(line, files)) {
     EK_RETURN_IF_ERROR(EnsureLocalDaemon(local, clock));
   }
@@ -103,7 +123,8 @@ absl::StatusOr<std::unique_ptr<Connection>> Connect(const CommandLine& line,
   options.grpc_target = "unix:" + options.shown;
   options.fix = "read edgekilnd.log beside the socket";
   options.revive = [local, &clock] { return EnsureLocalDaemon(local, clock); };
-  return NewConnection(std::move(options), files, clock);
+  return Connected{NewConnection(std::move(options), files, clock),
+                   /*own_daemon=*/true};
 }
 
 absl::Status Dispatch(CommandContext& context) {
@@ -153,12 +174,13 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
        .colours = StyleOf(STDERR_FILENO),
        .write = [](absl::string_view text) { Write(stderr, text); },
        .width = [] { return TerminalWidth(STDERR_FILENO); },
-       .now = [&] { return clock->Monotonic(); }});
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Connection> connection,
-                      Connect(line, *files, *clock));
+       .now = [&] { return clock->Monotonic(); },
+       .reconnect_for = ReconnectFor(line)});
+  EK_ASSIGN_OR_RETURN(const Connected connected,
+                      Connect(line, progress, *files, *clock));
   bool lost = false;
   CommandContext context{.line = line,
-                         .connection = *connection,
+                         .connection = *connected.connection,
                          .files = *files,
                          .clock = *clock,
                          .progress = progress,
@@ -169,7 +191,8 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
                              },
                          .style = StyleOf(STDOUT_FILENO),
                          .on_terminal = isatty(STDERR_FILENO) != 0,
-                         .deadline = start + line.timeout};
+                         .deadline = start + line.timeout,
+                         .own_daemon = connected.own_daemon};
   const absl::Status status = Dispatch(context);
   return status.ok() && lost ? OutputLost() : status;
 }

@@ -18,6 +18,10 @@ namespace {
 // --timeout could not tell a missing worker from a slow one.
 constexpr absl::Duration kNoWorkerVerdict = absl::Seconds(2);
 
+// Workers that are being replaced have the daemon's build again by then.
+constexpr absl::Duration kOtherBuildVerdict = absl::Seconds(5);
+constexpr char kReasonWorkerBuild[] = "WORKER_BUILD";
+
 constexpr char kAgain[] =
     "run it again; what is finished is not computed again";
 
@@ -32,18 +36,21 @@ class JobWatch final : public WatchSink {
     switch (event.event_case()) {
       case v1::JobEvent::kWaiting:
         waiting_ = event.waiting().reason();
+        if (event.waiting().cause() != v1::JobEvent::Waiting::OTHER_BUILD) {
+          other_build_since_ = absl::InfiniteDuration();
+        } else if (other_build_since_ == absl::InfiniteDuration()) {
+          other_build_since_ = context_.clock.Monotonic();
+        }
         break;
       case v1::JobEvent::kStageStarted:
       case v1::JobEvent::kProgress:
       case v1::JobEvent::kSamples:
-        moved_ = true;
-        waiting_.clear();
+        Moved();
         break;
       case v1::JobEvent::kStageFinished:
         // What was in the store needed no worker.
         if (event.stage_finished().cache() == v1::Report::Stage::HIT) break;
-        moved_ = true;
-        waiting_.clear();
+        Moved();
         break;
       default:
         break;
@@ -60,6 +67,9 @@ class JobWatch final : public WatchSink {
       return Interrupted(context_);
     }
     const absl::Duration now = context_.clock.Monotonic();
+    if (context_.own_daemon && now - other_build_since_ >= kOtherBuildVerdict) {
+      return WrongWorkers();
+    }
     const bool clear = moved_ || !waiting_.empty() || now >= verdict_;
     if (now >= context_.deadline && clear) return TimeIsUp();
     context_.progress.OnTick();
@@ -67,6 +77,24 @@ class JobWatch final : public WatchSink {
   }
 
  private:
+  void Moved() {
+    moved_ = true;
+    waiting_.clear();
+    other_build_since_ = absl::InfiniteDuration();
+  }
+
+  absl::Status WrongWorkers() const {
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        {.fault = Fault::kInfra,
+         .reason = kReasonWorkerBuild,
+         .what = "the workers of your own daemon have another build than it",
+         .where = waiting_,
+         .need = "edgekilnd and edgekiln-worker of one build in one folder",
+         .fix = "install both from one build and end the edgekilnd that runs; "
+                "the next command starts it again"});
+  }
+
   absl::Status TimeIsUp() const {
     const std::string limit =
         absl::StrCat("--timeout ", FormatTimeSpan(context_.line.timeout));
@@ -92,6 +120,8 @@ class JobWatch final : public WatchSink {
   CommandContext& context_;
   const Interrupt* const interrupt_;
   const absl::Duration verdict_;
+  // Since when the daemon has had none but workers of another build.
+  absl::Duration other_build_since_ = absl::InfiniteDuration();
   bool moved_ = false;   // Whether any worker did anything.
   std::string waiting_;  // Why nothing moves; empty if something does.
 };
@@ -122,9 +152,10 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
   if (!status.ok()) {
     const std::optional<ErrorDetail> detail = GetErrorDetail(status);
     const bool ours =
-        detail.has_value() &&
-        (detail->reason == kReasonInterrupted ||
-         detail->reason == kReasonTimeout || detail->reason == kReasonNoWorker);
+        detail.has_value() && (detail->reason == kReasonInterrupted ||
+                               detail->reason == kReasonTimeout ||
+                               detail->reason == kReasonNoWorker ||
+                               detail->reason == kReasonWorkerBuild);
     // If the daemon cannot be told, the job goes on and its results are kept.
     if (ours) (void)context.connection.CancelJob(job.id());
     return WithJob(status, job.id());

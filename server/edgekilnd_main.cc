@@ -40,21 +40,33 @@ constexpr int kUsage = 2;
 constexpr int kInfra = 4;
 constexpr int64_t kMaxConfigBytes = 1 << 20;
 constexpr int64_t kLocalCacheBytes = int64_t{10} << 30;
+constexpr absl::Duration kLocalDrain = absl::Seconds(3);
+constexpr int kConnectionsPerWorker = 8;
 constexpr char kHelp[] =
     "The edgekiln daemon: takes models, targets and data from clients, keeps\n"
     "what was computed, and gives work to edgekiln-worker processes.\n"
     "\n"
-    "  edgekilnd --workers 2           serve this machine with two workers\n"
+    "  edgekilnd --workers 2           serve this user with two workers\n"
+    "  edgekilnd --listen 127.0.0.1:7433 --workers 2\n"
+    "                                  serve every user of this machine\n"
     "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434 \\\n"
     "            --insecure-network    serve a farm; on each machine of it:\n"
     "  edgekiln-worker --connect HOST:7434\n"
     "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
     "\n"
-    "Neither port asks for a password: --insecure-network says that you trust\n"
-    "everybody who reaches them.\n"
-    "Without --server, `edgekiln` starts `edgekilnd --local` by itself.\n"
+    "A port asks for no password: on loopback any user of this machine can "
+    "use\n"
+    "it, beyond it anybody who reaches it, which --insecure-network allows.\n"
+    "Without --listen there is a Unix socket, for this user alone; `edgekiln`\n"
+    "without --server finds it.\n"
+    "If no such daemon runs, `edgekiln` starts `edgekilnd --local` by itself.\n"
     "That one keeps nothing that cannot be made again, hence its state is a\n"
-    "cache: $XDG_CACHE_HOME/edgekiln.";
+    "cache: $XDG_CACHE_HOME/edgekiln.\n"
+    "\n"
+    "SIGTERM and SIGINT: no new jobs, running stages may end for "
+    "drain_seconds\n"
+    "(--config; 10, with --local 3). A second signal ends at once. Unfinished\n"
+    "jobs go on with the next start.";
 
 struct Flags {
   std::string listen;
@@ -70,16 +82,18 @@ struct Flags {
   int64_t keep_jobs = 0;           // 0: not given.
   int keep_days = 0;               // As well.
   bool verbose = false;
+  bool quiet = false;
 };
 
 void Define(CLI::App& app, Flags& flags) {
   app.set_version_flag("--version", std::string(Version()));
   app.add_option("--listen", flags.listen,
                  "For clients: HOST:PORT, or unix:/PATH; port 0 picks one "
-                 "(default 127.0.0.1:7433)")
+                 "(default: service.sock in $XDG_RUNTIME_DIR/edgekiln or "
+                 "/tmp/edgekiln-UID)")
       ->type_name("ADDRESS");
   app.add_option("--workers-listen", flags.workers_listen,
-                 "For workers (default 127.0.0.1:7434)")
+                 "For workers (default: service-workers.sock in that folder)")
       ->type_name("ADDRESS");
   app.add_flag("--insecure-network", flags.insecure_network,
                "Allow addresses that other machines reach, although nobody is "
@@ -126,7 +140,9 @@ void Define(CLI::App& app, Flags& flags) {
                  "Forget those that ended longer ago (default 30)")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 20).description(""));
-  app.add_flag("--verbose", flags.verbose, "Log every job to stderr");
+  CLI::Option* const verbose = app.add_flag(
+      "--verbose", flags.verbose, "Log workers, stages and gRPC, too");
+  app.add_flag("--quiet", flags.quiet, "Log faults only")->excludes(verbose);
 }
 
 // Keeps the first complaint of the parser.
@@ -171,8 +187,27 @@ struct Setup {
   std::optional<FileLock> user_lock;  // With --local.
 };
 
+// Addresses of nobody but this user, in a folder of his own.
+absl::Status ListenInRuntimeFolder(DaemonOptions& options) {
+  if (!options.listen.empty() && !options.workers_listen.empty()) {
+    return absl::OkStatus();
+  }
+  const std::string runtime = RuntimeFolder();
+  EK_RETURN_IF_ERROR(SecureFolder(runtime));
+  if (options.listen.empty()) {
+    options.listen = absl::StrCat("unix:", JoinPath(runtime, "service.sock"));
+  }
+  if (options.workers_listen.empty()) {
+    options.workers_listen =
+        absl::StrCat("unix:", JoinPath(runtime, "service-workers.sock"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   Setup setup;
+  setup.daemon.listen.clear();
+  setup.daemon.workers_listen.clear();
   if (flags.local) {
     const std::string runtime = RuntimeFolder();
     EK_RETURN_IF_ERROR(SecureFolder(runtime));
@@ -186,14 +221,14 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.user_lock.emplace(*std::move(lock));
     const std::string clients = JoinPath(runtime, "edgekilnd.sock");
     const std::string workers = JoinPath(runtime, "workers.sock");
-    RemoveStaleSocket(clients);
-    RemoveStaleSocket(workers);
     setup.daemon.listen = absl::StrCat("unix:", clients);
     setup.daemon.workers_listen = absl::StrCat("unix:", workers);
     setup.workers =
         static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
     EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, CacheFolder());
     setup.daemon.cache_limit_bytes = kLocalCacheBytes;
+    // Who replaces an outdated one waits for its end.
+    setup.daemon.drain_for = kLocalDrain;
   } else if (flags.state.empty()) {
     EK_ASSIGN_OR_RETURN(setup.daemon.state_folder, StateFolder());
   }
@@ -206,12 +241,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.daemon.workers_listen = flags.workers_listen;
   }
   if (flags.insecure_network) setup.daemon.insecure_network = true;
-  for (const auto& [option, address] :
-       {std::pair("--listen", setup.daemon.listen),
-        std::pair("--workers-listen", setup.daemon.workers_listen)}) {
-    EK_RETURN_IF_ERROR(
-        CheckExposure(option, address, setup.daemon.insecure_network));
-  }
+  EK_RETURN_IF_ERROR(ListenInRuntimeFolder(setup.daemon));
   if (!flags.state.empty()) setup.daemon.state_folder = flags.state;
   if (flags.cache_limit_bytes >= 0) {
     setup.daemon.cache_limit_bytes = flags.cache_limit_bytes;
@@ -221,6 +251,8 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     setup.daemon.keep_jobs_for = absl::Hours(24 * flags.keep_days);
   }
   if (flags.workers >= 0) setup.workers = flags.workers;
+  setup.daemon.max_connections = std::max(
+      setup.daemon.max_connections, setup.workers * kConnectionsPerWorker);
   return setup;
 }
 
@@ -237,22 +269,56 @@ void SilenceGrpc() {
   gpr_set_log_function([](gpr_log_func_args*) {});
 }
 
+const timespec kPoll{.tv_sec = 0, .tv_nsec = 250'000'000};
+const timespec kDrainPoll{.tv_sec = 0, .tv_nsec = 20'000'000};
+
 // Blocks until a signal, or until the daemon has been idle for long enough, or
-// has lost its folder, which is an error.
-absl::Status WaitForEnd(const sigset_t& signals, Daemon& daemon,
-                        absl::Duration max_idle) {
-  const timespec poll{.tv_sec = 0, .tv_nsec = 250'000'000};
+// has lost its folder, which is an error. Whether it was a signal.
+absl::StatusOr<bool> WaitForEnd(const sigset_t& signals, Daemon& daemon,
+                                absl::Duration max_idle) {
   while (true) {
-    if (sigtimedwait(&signals, nullptr, &poll) > 0) return absl::OkStatus();
-    if (daemon.IdleFor() > max_idle) return absl::OkStatus();
+    if (sigtimedwait(&signals, nullptr, &kPoll) > 0) return true;
+    if (daemon.IdleFor() > max_idle) return false;
     EK_RETURN_IF_ERROR(daemon.CheckState());
   }
 }
 
+// Lets leases end that workers have; not for long, nor against another signal.
+void Drain(const sigset_t& signals, Daemon& daemon, absl::Duration patience,
+           Clock& clock, Logger& log) {
+  const absl::Duration until = clock.Monotonic() + patience;
+  daemon.Drain();
+  if (!daemon.Drained()) {
+    log.Info("running stages may end within ", absl::FormatDuration(patience),
+             "; a second signal ends at once");
+  }
+  while (!daemon.Drained() && clock.Monotonic() < until) {
+    if (sigtimedwait(&signals, nullptr, &kDrainPoll) > 0) return;
+  }
+}
+
+// Who can reach what is served, where that is more than this user.
+void WarnOfExposure(const Daemon& daemon, Logger& log) {
+  for (const std::string& address :
+       {daemon.client_address(), daemon.worker_address()}) {
+    if (absl::StartsWith(address, "unix:")) continue;
+    log.Warning(
+        IsLoopback(address) ? "every user of this machine" : "every host",
+        " that reaches ", address,
+        " can read and cancel jobs or be a worker: there is no "
+        "authentication",
+        IsLoopback(address) ? "" : " (--insecure-network)");
+  }
+}
+
+LogLevel LevelOf(const Flags& flags) {
+  if (flags.verbose) return LogLevel::kDebug;
+  return flags.quiet ? LogLevel::kWarning : LogLevel::kInfo;
+}
+
 absl::Status Serve(const Flags& flags, const sigset_t& signals) {
   const auto clock = NewRealClock();
-  const auto log = NewStderrLogger(
-      flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
+  const auto log = NewStderrLogger(LevelOf(flags), *clock);
   const auto files = NewPosixFileSystem();
   EK_ASSIGN_OR_RETURN(const Setup setup, Prepare(flags, *files));
   if (setup.redundant) {
@@ -266,29 +332,29 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
       {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
-  for (const std::string& address :
-       {daemon->client_address(), daemon->worker_address()}) {
-    if (IsLoopback(address)) continue;
-    log->Warning("every host that reaches ", address,
-                 " can read and cancel jobs or be a worker: there is no "
-                 "authentication (--insecure-network)");
-  }
+  WarnOfExposure(*daemon, *log);
   if (setup.workers > 0) {
     EK_RETURN_IF_ERROR(
         launcher->Start(setup.workers, daemon->worker_address()));
   }
-  log->Info("serving clients on ", daemon->client_address(), " and workers on ",
-            daemon->worker_address(), ", state in ", setup.daemon.state_folder);
+  log->Info("edgekilnd ", Version(), ", process ", getpid(),
+            ": serving clients on ", daemon->client_address(),
+            " and workers on ", daemon->worker_address(), " (", setup.workers,
+            " of its own), state in ", setup.daemon.state_folder);
   if (!flags.ready_file.empty()) {
     EK_RETURN_IF_ERROR(
         WriteAtomically(*files, flags.ready_file,
                         absl::StrCat(daemon->client_address(), "\n",
                                      daemon->worker_address(), "\n")));
   }
-  EK_RETURN_IF_ERROR(WaitForEnd(signals, *daemon,
-                                flags.local ? absl::Seconds(flags.idle_seconds)
-                                            : absl::InfiniteDuration()));
-  log->Info("shutting down");
+  EK_ASSIGN_OR_RETURN(const bool asked,
+                      WaitForEnd(signals, *daemon,
+                                 flags.local ? absl::Seconds(flags.idle_seconds)
+                                             : absl::InfiniteDuration()));
+  log->Info("shutting down", asked ? "" : ": idle");
+  if (asked) {
+    Drain(signals, *daemon, setup.daemon.drain_for, *clock, *log);
+  }
   return absl::OkStatus();
 }
 

@@ -379,5 +379,26 @@ TEST_F(CommandsTest, AnUploadThatBreaksIsToldOnceATime) {
   EXPECT_EQ(told, 2) << err_;
 }
 
+// Nobody else would replace them: waiting for ever helps nobody.
+TEST_F(CommandsTest, WorkersOfAnotherBuildEndAJobOfOnesOwnDaemon) {
+  v1::JobEvent event;
+  event.mutable_waiting()->set_cause(v1::JobEvent::Waiting::OTHER_BUILD);
+  event.mutable_waiting()->set_reason("only workers of another build");
+  connection_.events = {event};
+  connection_.on_watch = [&] { clock_.Advance(absl::Seconds(6)); };
+  connection_.reports = {NewReport("a")};
+  const std::vector<std::string> args = {"profile", model_, "--target", "a",
+                                         "--quiet"};
+  EXPECT_TRUE(Run(RunProfile, args).ok());
+  own_daemon_ = true;
+  const absl::Status status = Run(RunProfile, args);
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kInfra) << status;
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "WORKER_BUILD");
+  EXPECT_EQ(detail->where, "only workers of another build");
+  EXPECT_EQ(connection_.cancelled.size(), 1u);
+}
+
 }  // namespace
 }  // namespace edgekiln::client

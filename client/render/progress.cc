@@ -138,7 +138,7 @@ std::string ProgressModel::Line(absl::Duration now, int width) const {
   const std::string clock = absl::StrFormat("%5.1f s  ", seconds);
   std::string rest = WaitingText();
   if (reconnecting_) {
-    rest = "connection lost, connecting again";
+    rest = "connection lost, waiting for the daemon";
   } else if (rest.empty()) {
     // Once samples flow they say more than the stage's own count.
     const std::string samples = SamplesText(now);
@@ -189,8 +189,15 @@ void Progress::OnLocalStep(absl::string_view step, int64_t done_bytes,
 void Progress::OnReconnecting(bool reconnecting) {
   model_.SetReconnecting(reconnecting);
   if (options_.style == ProgressStyle::kLive) Redraw();
-  if (options_.style == ProgressStyle::kPlain && reconnecting) {
-    Say("connection lost, connecting again");
+  const bool news = reconnecting && !told_reconnecting_;
+  told_reconnecting_ = reconnecting;
+  if (options_.style == ProgressStyle::kPlain && news) {
+    std::string text = "connection lost, waiting for the daemon";
+    if (options_.reconnect_for != absl::InfiniteDuration()) {
+      absl::StrAppend(&text, " for up to ",
+                      FormatTimeSpan(options_.reconnect_for));
+    }
+    Say(text);
   }
 }
 

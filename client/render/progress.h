@@ -67,6 +67,8 @@ class Progress {
     std::function<void(absl::string_view)> write;  // To the error output.
     std::function<int()> width;                    // Columns; kLive only.
     std::function<absl::Duration()> now;           // Monotonic.
+    // How long a daemon that is gone is waited for.
+    absl::Duration reconnect_for = absl::InfiniteDuration();
   };
   explicit Progress(Options options);
   // Clears the live line.
@@ -98,6 +100,7 @@ class Progress {
   absl::Duration last_samples_ = -absl::InfiniteDuration();
   std::string last_samples_text_;
   std::string last_waiting_;
+  bool told_reconnecting_ = false;
   std::set<std::string> told_chunks_;  // Stages in chunks, told once.
 };
 

@@ -69,7 +69,7 @@ TEST(ProgressModelTest, Lines) {
   EXPECT_EQ(model.Line(at(4), 20), "  4.0 s  simulate  6");
   model.SetReconnecting(true);
   EXPECT_EQ(model.Line(at(4), 80),
-            "  4.0 s  connection lost, connecting again");
+            "  4.0 s  connection lost, waiting for the daemon");
 }
 
 TEST(ProgressModelTest, PlaceAndTimeComeFirstAsAnEstimate) {

@@ -69,7 +69,8 @@ class CommandsTest : public testing::Test {
                                [&](absl::string_view text) {
                                  out_.append(text.data(), text.size());
                                },
-                           .deadline = clock_.Monotonic() + line->timeout};
+                           .deadline = clock_.Monotonic() + line->timeout,
+                           .own_daemon = own_daemon_};
     return command(context);
   }
 
@@ -78,6 +79,7 @@ class CommandsTest : public testing::Test {
   const std::unique_ptr<FileSystem> files_;
   FakeClock clock_;
   FakeConnection connection_;
+  bool own_daemon_ = false;
   std::string out_;
   std::string err_;  // Progress, as a log has it.
 };

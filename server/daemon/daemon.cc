@@ -2,8 +2,8 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <grpcpp/health_check_service_interface.h>
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -12,8 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mutex.h"
@@ -27,6 +25,7 @@
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/workers_service.h"
+#include "server/daemon/health.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
@@ -35,7 +34,9 @@
 #include "server/daemon/jobs/question_services.h"
 #include "server/daemon/jobs/still_needed.h"
 #include "server/daemon/listen_address.h"
+#include "server/daemon/listener.h"
 #include "server/daemon/local_instance.h"
+#include "server/daemon/net/descriptor_limit.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/executor.h"
 #include "server/stage_versions.h"
@@ -43,75 +44,19 @@
 namespace edgekiln::server {
 namespace {
 
-constexpr int kMaxMessageBytes = 16 << 20;
 constexpr std::chrono::milliseconds kTick{250};
-// Calls that have not ended by themselves are cancelled after this.
-constexpr std::chrono::milliseconds kShutdownGrace{300};
-// What a sender may have under way beyond what we have taken; together with a
-// message at either end, what is sent again after a break stays below 4 MiB.
-// gRPC's own guess of the bandwidth would let it grow to more.
-constexpr int kStreamWindowBytes = 2 << 20;
-constexpr int kKeepAliveMs = 20'000;
 // For the methods that take one while they run: uploads, downloads, lists; and
 // sessions of workers. Calls beyond are refused with RESOURCE_EXHAUSTED, as
 // they are while the system has no thread to give.
 constexpr int kClientThreads = 512;
 constexpr int kWorkerThreads = 2048;
-constexpr int kKeepAliveTimeoutMs = 10'000;
-
-// "host:port" with the port that was taken; Unix sockets have none.
-std::string BoundAddress(const std::string& asked, int port) {
-  if (absl::StartsWith(asked, "unix:")) return asked;
-  return absl::StrCat(asked.substr(0, asked.rfind(':')), ":", port);
-}
+// Of what health says. Whether our own ports accept is looked at less often.
+constexpr std::chrono::milliseconds kHealthTick{500};
+constexpr absl::Duration kPortCheckInterval = absl::Seconds(5);
 
 uint64_t NewSeed() {
   std::random_device random;
   return (uint64_t{random()} << 32) | random();
-}
-
-struct Listener {
-  std::vector<std::unique_ptr<grpc::Service>> services;
-  std::unique_ptr<grpc::Server> server;
-  std::string address;
-};
-
-absl::Status Listen(const std::string& address, int max_threads,
-                    Listener& listener) {
-  EK_RETURN_IF_ERROR(CheckListenAddress(address));
-  grpc::ServerBuilder builder;
-  grpc::ResourceQuota quota;
-  quota.SetMaxThreads(max_threads);
-  builder.SetResourceQuota(quota);
-  int port = 0;
-  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
-  builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  builder.SetMaxSendMessageSize(kMaxMessageBytes);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES,
-                             kStreamWindowBytes);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepAliveMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-                             kKeepAliveTimeoutMs);
-  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-  builder.AddChannelArgument(
-      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
-  for (const auto& service : listener.services) {
-    builder.RegisterService(service.get());
-  }
-  listener.server = builder.BuildAndStart();
-  const bool is_unix = absl::StartsWith(address, "unix:");
-  if (listener.server == nullptr || (!is_unix && port == 0)) {
-    return MakeError(absl::StatusCode::kUnavailable,
-                     {.fault = Fault::kInfra,
-                      .reason = "ADDRESS_TAKEN",
-                      .what = "cannot listen on this address",
-                      .where = address,
-                      .fix = "free it, or choose another; port 0 picks one"});
-  }
-  listener.address = BoundAddress(address, port);
-  return absl::OkStatus();
 }
 
 class DaemonImpl : public Daemon {
@@ -122,7 +67,9 @@ class DaemonImpl : public Daemon {
         log_(log),
         files_(NewPosixFileSystem()),
         activity_(clock),
-        worker_activity_(clock) {}
+        worker_activity_(clock),
+        client_health_("clients", log),
+        worker_health_("workers", log) {}
 
   ~DaemonImpl() override {
     {
@@ -131,20 +78,18 @@ class DaemonImpl : public Daemon {
     }
     tick_changed_.NotifyAll();
     if (ticker_.joinable()) ticker_.join();
+    if (health_.joinable()) health_.join();
     evictor_.Stop();  // It asks the job store.
     // Jobs first, while workers can still do what they are asked: a job must
     // be left as it is for the next daemon, not fail because of our end.
     if (questions_) questions_->Stop();
     if (manager_) manager_->Stop();
     if (dispatcher_) dispatcher_->Shutdown();
-    const auto deadline = std::chrono::system_clock::now() + kShutdownGrace;
-    std::thread workers([&] {
-      if (workers_.server) workers_.server->Shutdown(deadline);
-    });
-    if (clients_.server) clients_.server->Shutdown(deadline);
+    std::thread workers([&] { workers_.Shutdown(); });
+    clients_.Shutdown();
     workers.join();
-    if (workers_.server) workers_.server->Wait();
-    if (clients_.server) clients_.server->Wait();
+    workers_.Wait();
+    clients_.Wait();
   }
 
   absl::Status Open() {
@@ -195,34 +140,52 @@ class DaemonImpl : public Daemon {
 
   absl::Status Serve() {
     AddBlobServices(workers_, worker_activity_);
-    workers_.services.push_back(NewWorkersService(*dispatcher_));
+    workers_.Add(NewWorkersService(*dispatcher_));
     AddBlobServices(clients_, activity_);
-    clients_.services.push_back(
+    clients_.Add(
         NewJobsService(*manager_, *store_, *journal_, *executor_, activity_));
-    clients_.services.push_back(NewReportsService(*store_, activity_));
-    clients_.services.push_back(
-        NewModelsService(*questions_, *blobs_, *executor_, activity_));
-    clients_.services.push_back(
-        NewTargetsService(*questions_, *blobs_, activity_));
+    clients_.Add(NewReportsService(*store_, activity_));
+    clients_.Add(NewModelsService(*questions_, *blobs_, *executor_, activity_));
+    clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
     // Not before: gRPC has threads from here on, and ThreadSanitizer does not
     // see how it orders them.
+    const ConnectionBudget budget =
+        ShareConnections(options_.max_connections, DescriptorLimit());
     EK_RETURN_IF_ERROR(
-        Listen(options_.workers_listen, kWorkerThreads, workers_), "workers");
-    dispatcher_->SetWorkersAddress(workers_.address);
+        workers_.Start(options_.workers_listen,
+                       {.name = "workers", .limits = budget.workers},
+                       kWorkerThreads, clock_, log_),
+        "workers");
+    dispatcher_->SetWorkersAddress(workers_.address());
     // Before the first client: jobs of the last life keep their place.
     EK_RETURN_IF_ERROR(manager_->Start());
-    EK_RETURN_IF_ERROR(Listen(options_.listen, kClientThreads, clients_),
-                       "clients");
+    EK_RETURN_IF_ERROR(
+        clients_.Start(options_.listen,
+                       {.name = "clients", .limits = budget.clients},
+                       kClientThreads, clock_, log_),
+        "clients");
+    log_.Info("up to ", budget.clients.max_connections,
+              " connections of clients and ", budget.workers.max_connections,
+              " of workers, ", DescriptorLimit(), " open files");
+    UpdateHealth();
     ticker_ = std::thread([this] { TickLoop(); });
+    health_ = std::thread([this] { HealthLoop(); });
     return absl::OkStatus();
   }
 
   const std::string& client_address() const override {
-    return clients_.address;
+    return clients_.address();
   }
   const std::string& worker_address() const override {
-    return workers_.address;
+    return workers_.address();
   }
+  void Drain() override {
+    draining_ = true;
+    UpdateHealth();
+    manager_->Drain();
+    dispatcher_->Drain();
+  }
+  bool Drained() override { return dispatcher_->LeasesOut() == 0; }
   absl::Duration IdleFor() override {
     MutexLock lock(tick_mutex_);
     return std::min(activity_.IdleFor(), clock_.Monotonic() - last_busy_);
@@ -241,11 +204,10 @@ class DaemonImpl : public Daemon {
  private:
   void AddBlobServices(Listener& listener, Activity& activity) {
     const BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
-    listener.services.push_back(
+    listener.Add(
         NewContentAddressableStorageService(limits, *blobs_, activity));
-    listener.services.push_back(NewCapabilitiesService(limits, activity));
-    listener.services.push_back(
-        NewByteStreamService(limits, *blobs_, *uploads_, activity));
+    listener.Add(NewCapabilitiesService(limits, activity));
+    listener.Add(NewByteStreamService(limits, *blobs_, *uploads_, activity));
   }
 
   void StartEvicting() {
@@ -284,6 +246,50 @@ class DaemonImpl : public Daemon {
     }
   }
 
+  void UpdateHealth() {
+    HealthFacts facts;
+    facts.draining = draining_;
+    facts.state = CheckState();
+    facts.room = space_->Admit(1, "a job");
+    facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
+    facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
+    MutexLock lock(health_mutex_);
+    facts.client_port = client_port_;
+    facts.worker_port = worker_port_;
+    client_health_.Report(ClientHealth(facts), clients_.health());
+    worker_health_.Report(WorkerHealth(facts), workers_.health());
+  }
+
+  // One look may fail for a burst of connections; two in a row do not.
+  void CheckPorts() {
+    const auto check = [](Listener& listener) {
+      return listener.Check().ok() ? absl::OkStatus() : listener.Check();
+    };
+    const absl::Status clients = check(clients_);
+    const absl::Status workers = check(workers_);
+    MutexLock lock(health_mutex_);
+    client_port_ = clients;
+    worker_port_ = workers;
+  }
+
+  void HealthLoop() {
+    absl::Duration next_check = clock_.Monotonic() + kPortCheckInterval;
+    MutexLock lock(tick_mutex_);
+    while (!tick_stop_) {
+      const auto end = std::chrono::steady_clock::now() + kHealthTick;
+      while (!tick_stop_ && tick_changed_.WaitUntil(lock, end)) {
+      }
+      if (tick_stop_) return;
+      lock.Unlock();
+      if (clock_.Monotonic() >= next_check) {
+        CheckPorts();
+        next_check = clock_.Monotonic() + kPortCheckInterval;
+      }
+      UpdateHealth();
+      lock.Lock();
+    }
+  }
+
   const DaemonOptions options_;
   Clock& clock_;
   Logger& log_;
@@ -311,73 +317,24 @@ class DaemonImpl : public Daemon {
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
   absl::Duration last_busy_ ABSL_GUARDED_BY(tick_mutex_);
   std::thread ticker_;
+  std::thread health_;
+  std::atomic<bool> draining_{false};
+  Mutex health_mutex_;
+  absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
+  absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
+  HealthReporter client_health_ ABSL_GUARDED_BY(health_mutex_);
+  HealthReporter worker_health_ ABSL_GUARDED_BY(health_mutex_);
 };
-
-template <typename Value, typename Option>
-absl::Status Take(absl::string_view name, Value value, Option& option) {
-  if (value < 0) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "BAD_CONFIG",
-                      .what = "a negative value in the config",
-                      .where = std::string(name),
-                      .need = "0 for the default, or more",
-                      .fix = "correct that line, or leave it out"});
-  }
-  if (value > 0) option = value;
-  return absl::OkStatus();
-}
 
 }  // namespace
 
-absl::Status ApplyConfig(const v1::DaemonConfig& config,
-                         DaemonOptions& options) {
-  if (!config.listen().empty()) options.listen = config.listen();
-  if (!config.workers_listen().empty()) {
-    options.workers_listen = config.workers_listen();
-  }
-  if (config.insecure_network()) options.insecure_network = true;
-  if (!config.state_dir().empty()) options.state_folder = config.state_dir();
-  int64_t lease_ms = absl::ToInt64Milliseconds(options.lease_timeout);
-  int64_t heartbeat_ms = absl::ToInt64Milliseconds(options.heartbeat);
-  EK_RETURN_IF_ERROR(
-      Take("max_blob_bytes", config.max_blob_bytes(), options.max_blob_bytes));
-  EK_RETURN_IF_ERROR(Take("max_running_jobs", config.max_running_jobs(),
-                          options.max_running_jobs));
-  EK_RETURN_IF_ERROR(
-      Take("job_threads", config.job_threads(), options.job_threads));
-  EK_RETURN_IF_ERROR(Take("max_queued_jobs", config.max_queued_jobs(),
-                          options.max_queued_jobs));
-  EK_RETURN_IF_ERROR(
-      Take("lease_timeout_ms", config.lease_timeout_ms(), lease_ms));
-  EK_RETURN_IF_ERROR(Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));
-  int64_t keep_hours = 0;
-  EK_RETURN_IF_ERROR(Take("cache_limit_bytes", config.cache_limit_bytes(),
-                          options.cache_limit_bytes));
-  EK_RETURN_IF_ERROR(Take("keep_jobs", config.keep_jobs(), options.keep_jobs));
-  EK_RETURN_IF_ERROR(
-      Take("keep_job_hours", config.keep_job_hours(), keep_hours));
-  EK_RETURN_IF_ERROR(
-      Take("max_uploads", config.max_uploads(), options.uploads.max_uploads));
-  EK_RETURN_IF_ERROR(Take("max_upload_bytes", config.max_upload_bytes(),
-                          options.uploads.max_bytes));
-  EK_RETURN_IF_ERROR(Take("disk_reserve_bytes", config.disk_reserve_bytes(),
-                          options.disk_reserve_bytes));
-  int64_t expiry_minutes = absl::ToInt64Minutes(options.uploads.expiry);
-  EK_RETURN_IF_ERROR(Take("upload_expiry_minutes",
-                          config.upload_expiry_minutes(), expiry_minutes));
-  options.uploads.expiry = absl::Minutes(expiry_minutes);
-  int local_workers = 0;
-  EK_RETURN_IF_ERROR(
-      Take("local_workers", config.local_workers(), local_workers));
-  if (keep_hours > 0) options.keep_jobs_for = absl::Hours(keep_hours);
-  options.lease_timeout = absl::Milliseconds(lease_ms);
-  options.heartbeat = absl::Milliseconds(heartbeat_ms);
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
     const DaemonOptions& options, Clock& clock, Logger& log) {
+  EK_RETURN_IF_ERROR(
+      CheckExposure("--listen", options.listen, options.insecure_network));
+  EK_RETURN_IF_ERROR(CheckExposure("--workers-listen", options.workers_listen,
+                                   options.insecure_network));
+  RaiseDescriptorLimit();
   grpc::EnableDefaultHealthCheckService(true);
   // Adds itself once per process to every server built afterwards.
   static std::once_flag reflection;

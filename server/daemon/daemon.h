@@ -17,7 +17,7 @@
 namespace edgekiln::server {
 
 struct DaemonOptions {
-  // Addresses as gRPC names them: "host:port", "unix:/path". Port 0 picks one.
+  // "host:port", "[ipv6]:port" or "unix:/path". Port 0 picks one.
   std::string listen = "127.0.0.1:7433";
   std::string workers_listen = "127.0.0.1:7434";
   // Whether other machines may reach the addresses above.
@@ -36,6 +36,11 @@ struct DaemonOptions {
   absl::Duration keep_jobs_for = absl::Hours(24 * 30);
   absl::Duration lease_timeout = absl::Minutes(10);
   absl::Duration heartbeat = absl::Seconds(2);
+  // Of clients and workers together; less where few files may be open.
+  int max_connections = 512;
+  // For whoever ends the daemon: how long running leases may take after
+  // Drain().
+  absl::Duration drain_for = absl::Seconds(10);
 };
 
 // Takes over what `config` sets, but for the workers: whoever starts the daemon
@@ -55,10 +60,17 @@ class Daemon {
   // OK while the state folder is there; UNAVAILABLE once somebody has removed
   // it: then it is time to end, nothing can be stored any more.
   virtual absl::Status CheckState() = 0;
+  // Before the end: health says NOT_SERVING, new jobs are refused with
+  // SHUTTING_DOWN, workers get no more leases. What is under way goes on.
+  virtual void Drain() = 0;
+  // Whether no worker has a lease. What ended is stored then.
+  virtual bool Drained() = 0;
 };
 
-// Errors: ALREADY_EXISTS (another process has the state folder), UNAVAILABLE
-// (an address is taken, or the folder is unusable). Arguments must outlive it.
+// Raises the process's limit of open files. Errors: INVALID_ARGUMENT (an
+// address that other machines reach, without `insecure_network`),
+// ALREADY_EXISTS (another process has the state folder), UNAVAILABLE (an
+// address is taken, or the folder is unusable). Arguments must outlive it.
 absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
     const DaemonOptions& options, Clock& clock, Logger& log);
 

@@ -118,11 +118,4 @@ absl::Status SecureFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-void RemoveStaleSocket(const std::string& path) {
-  struct stat info;
-  if (lstat(path.c_str(), &info) == 0 && S_ISSOCK(info.st_mode)) {
-    unlink(path.c_str());
-  }
-}
-
 }  // namespace edgekiln::server

@@ -40,9 +40,6 @@ absl::StatusOr<std::string> CacheFolder();
 // it first. Errors: PERMISSION_DENIED, UNAVAILABLE.
 absl::Status SecureFolder(const std::string& folder);
 
-// Removes what a dead daemon left of a socket. To be called with the lock held.
-void RemoveStaleSocket(const std::string& path);
-
 }  // namespace edgekiln::server
 
 #endif  // EK_SERVER_DAEMON_LOCAL_INSTANCE_H_

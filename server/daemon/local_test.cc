@@ -2,9 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -104,25 +102,6 @@ TEST_F(LocalTest, TheRuntimeFolderMustBePrivate) {
   ASSERT_EQ(symlink(folder.c_str(), link.c_str()), 0);
   EXPECT_TRUE(absl::IsPermissionDenied(SecureFolder(link)));
   EXPECT_FALSE(SecureFolder(root_ + "/no/such").ok());
-}
-
-TEST_F(LocalTest, OnlyASocketIsTakenForAStaleSocket) {
-  const std::string file = root_ + "/file";
-  std::ofstream(file) << "precious";
-  RemoveStaleSocket(file);
-  EXPECT_TRUE(std::filesystem::exists(file));
-  const std::string path = root_ + "/s";
-  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  ASSERT_LT(path.size(), sizeof(address.sun_path));
-  path.copy(address.sun_path, path.size());
-  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
-            0);
-  close(fd);
-  RemoveStaleSocket(path);
-  EXPECT_FALSE(std::filesystem::exists(path));
-  RemoveStaleSocket(path);
 }
 
 TEST_F(LocalTest, XdgFoldersAreUsedIfAbsolute) {

@@ -33,6 +33,7 @@ struct Flags {
   int memory_limit_mb = 4096;
   int warm_mb = 256;
   bool verbose = false;
+  bool quiet = false;
   bool exit_with_parent = false;
   bool child = false;
   std::string test_crash_stage;
@@ -68,7 +69,9 @@ void Define(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "End when the process that started this one has ended");
-  app.add_flag("--verbose", flags.verbose, "Log sessions to stderr");
+  CLI::Option* const verbose =
+      app.add_flag("--verbose", flags.verbose, "Log leases, too");
+  app.add_flag("--quiet", flags.quiet, "Log faults only")->excludes(verbose);
   app.add_option("--test-crash-stage", flags.test_crash_stage,
                  "Crash whenever this stage is executed (\"tile\")")
       ->type_name("STAGE")
@@ -118,6 +121,11 @@ void AwaitEnd(const sigset_t& signals, bool with_parent) {
   }
 }
 
+LogLevel LevelOf(const Flags& flags) {
+  if (flags.verbose) return LogLevel::kDebug;
+  return flags.quiet ? LogLevel::kWarning : LogLevel::kInfo;
+}
+
 int RunWorker(const Flags& flags) {
   // Before any thread exists: all of them inherit the mask, so that only the
   // one below sees these signals.
@@ -129,8 +137,9 @@ int RunWorker(const Flags& flags) {
   signal(SIGPIPE, SIG_IGN);
 
   const auto clock = NewRealClock();
-  const auto log = NewStderrLogger(
-      flags.verbose ? LogLevel::kInfo : LogLevel::kWarning, *clock);
+  const auto log = NewStderrLogger(LevelOf(flags), *clock);
+  log->Info("edgekiln-worker ", Version(), ", process ", getpid(), ", ",
+            SlotsOf(flags), " slots, for ", flags.connect);
   const auto worker = NewWorker({.address = flags.connect,
                                  .roles = RolesOf(flags),
                                  .slots = SlotsOf(flags),

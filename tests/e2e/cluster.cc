@@ -117,13 +117,14 @@ Outcome Sandbox::Cli(std::vector<std::string> arguments, absl::Duration limit) {
 
 std::unique_ptr<Process> Sandbox::StartProgram(
     const std::string& program, std::vector<std::string> arguments,
-    const std::string& log) {
+    const std::string& log, int max_open_files) {
   return Process::Start(
       {.program = program == "edgekilnd" ? EK_DAEMON : EK_WORKER,
        .arguments = std::move(arguments),
        .environment = environment_,
        .stdout_path = Path(log) + ".out",
-       .stderr_path = Path(log)});
+       .stderr_path = Path(log),
+       .max_open_files = max_open_files});
 }
 
 std::unique_ptr<Cluster> Cluster::Start() {
@@ -188,6 +189,10 @@ void Cluster::KillDaemon() { daemon_ = nullptr; }
 
 void Cluster::Stop() {
   for (size_t i = 0; i < workers_.size(); ++i) StopWorker(static_cast<int>(i));
+  EndDaemon();
+}
+
+void Cluster::EndDaemon() {
   if (daemon_ == nullptr) return;
   daemon_->Signal(SIGTERM);
   EXPECT_EQ(daemon_->WaitFor(kStopLimit).value_or(-SIGKILL), 0)

@@ -45,10 +45,12 @@ class Sandbox {
   // Waits for a command of StartCli() and collects what it left.
   Outcome Finish(Process& process, absl::Duration limit);
 
-  // `edgekilnd` or `edgekiln-worker`; its log is Path(log).
+  // `edgekilnd` or `edgekiln-worker`; its log is Path(log). `max_open_files`:
+  // see ProcessOptions.
   std::unique_ptr<Process> StartProgram(const std::string& program,
                                         std::vector<std::string> arguments,
-                                        const std::string& log);
+                                        const std::string& log,
+                                        int max_open_files = 0);
 
   // A name in the temporary folder.
   std::string Path(const std::string& name) const;
@@ -77,6 +79,9 @@ class Cluster {
   // As by accident: SIGKILL.
   void KillWorker(int worker);
   void KillDaemon();
+  // As its administrator: SIGTERM; a test failure unless it ends in time with
+  // exit code 0. Workers live on.
+  void EndDaemon();
   // Again: on the same state folder and, after the first time, at the same
   // addresses. Whether it came up; fails the running test otherwise.
   bool StartDaemon();

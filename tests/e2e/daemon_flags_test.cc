@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/process.h"
+#include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
 
 namespace edgekiln::tests {
@@ -38,19 +40,25 @@ class DaemonFlagsTest : public testing::Test {
   }
   std::string Log() const { return ReadWholeFile(sandbox_.Path("daemon.log")); }
 
-  // Serves, then ends; what it has logged.
-  std::string LogOfServing(std::vector<std::string> flags) {
-    const std::unique_ptr<Process> daemon = Start(std::move(flags));
+  // Null if it does not come up.
+  std::unique_ptr<Process> StartServing(std::vector<std::string> flags) {
+    std::unique_ptr<Process> daemon = Start(std::move(flags));
     const absl::Time deadline = absl::Now() + kLimit;
-    struct stat info;
     while (daemon != nullptr && absl::Now() < deadline &&
-           stat(sandbox_.Path("ready").c_str(), &info) != 0 &&
+           !std::filesystem::exists(sandbox_.Path("ready")) &&
            !daemon->WaitFor(absl::Milliseconds(20)).has_value()) {
     }
-    if (daemon == nullptr) return "";
-    daemon->Signal(SIGTERM);
-    EXPECT_EQ(daemon->WaitFor(kLimit).value_or(-1), 0) << Log();
+    return daemon;
+  }
+  std::string LogAtEnd(Process& daemon) {
+    daemon.Signal(SIGTERM);
+    EXPECT_EQ(daemon.WaitFor(kLimit).value_or(-1), 0) << Log();
     return Log();
+  }
+  // Serves, then ends; what it has logged.
+  std::string LogOfServing(std::vector<std::string> flags) {
+    const std::unique_ptr<Process> daemon = StartServing(std::move(flags));
+    return daemon == nullptr ? "" : LogAtEnd(*daemon);
   }
 
   Sandbox sandbox_;
@@ -92,7 +100,8 @@ TEST_F(DaemonFlagsTest, BadOnesAreOneLine) {
 }
 
 TEST_F(DaemonFlagsTest, WarnsOfAddressesThatOthersReach) {
-  constexpr char kWarning[] = "there is no authentication";
+  constexpr char kNetwork[] = "every host that reaches ";
+  constexpr char kMachine[] = "every user of this machine that reaches ";
   const std::vector<std::string> clients = {"--listen", "127.0.0.1:0",
                                             "--workers-listen"};
   for (const char* open : {"0.0.0.0:0", "[::]:0"}) {
@@ -100,16 +109,71 @@ TEST_F(DaemonFlagsTest, WarnsOfAddressesThatOthersReach) {
     flags.push_back(open);
     flags.push_back("--insecure-network");
     const std::string log = LogOfServing(flags);
-    EXPECT_TRUE(absl::StrContains(log, kWarning)) << open << ": " << log;
+    EXPECT_TRUE(absl::StrContains(log, kNetwork)) << open << ": " << log;
   }
-  for (const std::string& closed :
-       {std::string("127.0.0.1:0"), std::string("localhost:0"),
-        "unix:" + sandbox_.Path("w")}) {
+  for (const char* loopback : {"127.0.0.1:0", "localhost:0"}) {
     std::vector<std::string> flags = clients;
-    flags.push_back(closed);
+    flags.push_back(loopback);
     const std::string log = LogOfServing(flags);
-    EXPECT_FALSE(absl::StrContains(log, kWarning)) << closed << ": " << log;
+    EXPECT_FALSE(absl::StrContains(log, kNetwork)) << loopback << ": " << log;
+    EXPECT_TRUE(absl::StrContains(log, kMachine)) << loopback << ": " << log;
   }
+  const std::string log =
+      LogOfServing({"--listen", "unix:" + sandbox_.Path("c"),
+                    "--workers-listen", "unix:" + sandbox_.Path("w")});
+  EXPECT_FALSE(absl::StrContains(log, "that reaches ")) << log;
+}
+
+// Nobody else on the machine gets in, and the user's own commands find it.
+TEST_F(DaemonFlagsTest, ByDefaultServesItsUserOnASocket) {
+  const std::string runtime = sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln";
+  const std::unique_ptr<Process> daemon = StartServing({});
+  ASSERT_NE(daemon, nullptr);
+  EXPECT_EQ(ReadWholeFile(sandbox_.Path("ready")),
+            "unix:" + runtime + "/service.sock\nunix:" + runtime +
+                "/service-workers.sock\n");
+  const std::pair<std::string, mode_t> kModes[] = {
+      {"", 0700}, {"/service.sock", 0600}, {"/service-workers.sock", 0600}};
+  for (const auto& [name, mode] : kModes) {
+    struct stat info = {};
+    ASSERT_EQ(lstat((runtime + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_mode & 0777, mode) << name;
+  }
+  const Outcome list = sandbox_.Cli({"jobs", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list;
+  // No daemon was started for that.
+  EXPECT_FALSE(std::filesystem::exists(runtime + "/edgekilnd.sock"));
+  // A second one of the same user is told what is wrong.
+  const std::unique_ptr<Process> second = sandbox_.StartProgram(
+      "edgekilnd", {"--state", sandbox_.Path("other")}, "second.log");
+  ASSERT_NE(second, nullptr);
+  EXPECT_EQ(second->WaitFor(absl::Seconds(30)).value_or(-1), 4);
+  EXPECT_TRUE(absl::StrContains(ReadWholeFile(sandbox_.Path("second.log")),
+                                "somebody listens there"));
+  LogAtEnd(*daemon);
+  EXPECT_FALSE(std::filesystem::exists(runtime + "/service.sock"));
+}
+
+// Without --verbose: the start, where it serves, and what came of each job.
+TEST_F(DaemonFlagsTest, SaysByDefaultWhatAnAdministratorAsks) {
+  const std::vector<std::string> profile = {
+      "profile", SourcePath("docs/example/digits.onnx"), "--target",
+      "dla-64-o-512k", "--quiet"};
+  const std::unique_ptr<Process> loud = StartServing({"--workers", "1"});
+  ASSERT_NE(loud, nullptr);
+  const Outcome outcome = sandbox_.Cli(profile);
+  EXPECT_EQ(outcome.exit_code, 0) << outcome;
+  std::vector<std::string> bad = profile;
+  bad[1] = sandbox_.Write("bad.onnx", "not a model");
+  EXPECT_EQ(sandbox_.Cli(bad).exit_code, 1);
+  const std::string log = LogAtEnd(*loud);
+  for (const char* part :
+       {"serving clients on unix:", "state in ", "SUCCEEDED in ",
+        ": digits.onnx", "FAILED in ", ": bad.onnx", "shutting down"}) {
+    EXPECT_TRUE(absl::StrContains(log, part)) << part << " in " << log;
+  }
+  EXPECT_FALSE(absl::StrContains(log, " DEBUG ")) << log;
+  EXPECT_EQ(LogOfServing({"--quiet"}), "");
 }
 
 TEST_F(DaemonFlagsTest, StateIsPrivate) {

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,7 +44,7 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
 // Between fork and exec: nothing that allocates.
 [[noreturn]] void Become(const char* program, char* const* arguments,
                          char* const* environment, const char* out,
-                         const char* err, pid_t parent) {
+                         const char* err, int max_open_files, pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(kExecFailed);
@@ -55,6 +56,11 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   dup2(out_fd, STDOUT_FILENO);
   dup2(err_fd, STDERR_FILENO);
   for (int fd = 3; fd < 256; ++fd) close(fd);
+  if (max_open_files > 0) {
+    const rlimit limit = {.rlim_cur = static_cast<rlim_t>(max_open_files),
+                          .rlim_max = static_cast<rlim_t>(max_open_files)};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(kExecFailed);
+  }
   execve(program, arguments, environment);
   _exit(kExecFailed);
 }
@@ -76,7 +82,8 @@ std::unique_ptr<Process> Process::Start(const ProcessOptions& options) {
   const pid_t pid = fork();
   if (pid == 0) {
     Become(options.program.c_str(), argv.data(), envp.data(),
-           options.stdout_path.c_str(), options.stderr_path.c_str(), parent);
+           options.stdout_path.c_str(), options.stderr_path.c_str(),
+           options.max_open_files, parent);
   }
   if (pid < 0) {
     ADD_FAILURE() << "fork: " << strerror(errno);

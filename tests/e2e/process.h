@@ -24,6 +24,7 @@ struct ProcessOptions {
   std::map<std::string, std::string> environment;
   std::string stdout_path;  // Truncated first.
   std::string stderr_path;
+  int max_open_files = 0;  // As `ulimit -n`; 0: as this process has it.
 };
 
 // Thread-compatible. Must be created by the main thread: a child dies with the

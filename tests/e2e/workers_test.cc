@@ -172,6 +172,26 @@ TEST(WorkersTest, AJobOutlivesItsDaemon) {
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
 }
 
+// A daemon that is restarted: who waits is told so, and goes on.
+TEST(WorkersTest, AClientWaitsThroughARestart) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  std::vector<std::string> loud = Profile();
+  loud.pop_back();
+  const auto job = cluster->StartCli(loud);
+  ASSERT_NE(job, nullptr);
+  ASSERT_TRUE(HasJob(*cluster));
+  cluster->EndDaemon();
+  ASSERT_TRUE(cluster->StartDaemon());
+  cluster->AddWorker();
+  const Outcome outcome = cluster->sandbox().Finish(*job, absl::Seconds(60));
+  ExpectConsistent(ReportOf(outcome));
+  EXPECT_NE(outcome.err.find("connection lost, waiting for the daemon for up "
+                             "to"),
+            std::string::npos)
+      << outcome;
+}
+
 // Workers find a restarted daemon by themselves.
 TEST(WorkersTest, AWorkerOutlivesItsDaemon) {
   const auto cluster = Cluster::Start();

@@ -173,8 +173,11 @@ void Dispatcher::Receive(uint64_t worker_id, const v1::WorkerMessage& message) {
       OnResult(worker_id, worker, message.result(), actions);
       Assign(actions);
     }
+    ++storing_;
   }
   RunAll(actions);
+  MutexLock lock(mutex_);
+  --storing_;
 }
 
 void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
@@ -242,8 +245,12 @@ void Dispatcher::Lose(uint64_t worker_id, const absl::Status& why, bool close,
   if (it == workers_.end()) return;
   Worker worker = std::move(it->second);
   workers_.erase(it);
-  log_.Info("worker ", worker.name, " is gone, with ", worker.leases.size(),
-            " leases");
+  if (worker.leases.empty()) {
+    log_.Info("worker ", worker.name, " is gone");
+  } else {
+    log_.Warning("worker ", worker.name, " is gone, with ",
+                 worker.leases.size(), " leases: ", why.message());
+  }
   // The link lives until Disconnect() returns, which waits for our lock.
   if (close) worker.link->Close(why);
   for (const auto& [lease_id, token] : worker.leases) {
@@ -265,6 +272,7 @@ void Dispatcher::Complete(uint64_t lease_id,
 }
 
 void Dispatcher::Assign(Actions& actions) {
+  if (draining_) return;
   const absl::Duration now = clock_.Monotonic();
   while (!queue_.empty()) {
     const Slot compile = FindSlot(v1::COMPILE_ROLE, now);
@@ -378,6 +386,20 @@ void Dispatcher::Tick() {
     Complain(actions);
   }
   RunAll(actions);
+}
+
+void Dispatcher::Drain() {
+  MutexLock lock(mutex_);
+  draining_ = true;
+}
+
+int Dispatcher::LeasesOut() {
+  MutexLock lock(mutex_);
+  int out = storing_;
+  for (const auto& [id, worker] : workers_) {
+    out += static_cast<int>(worker.leases.size());
+  }
+  return out;
 }
 
 void Dispatcher::Shutdown() {

@@ -82,6 +82,11 @@ class Dispatcher : public LeaseSource {
   // called about once a heartbeat, or more often.
   void Tick();
 
+  // No lease is given to a worker from now on; those that have one go on.
+  void Drain();
+  // Leases that a worker has, and results that are being stored.
+  int LeasesOut();
+
   // Fails all leases with UNAVAILABLE, refuses new ones and closes all links.
   void Shutdown();
 
@@ -167,6 +172,8 @@ class Dispatcher : public LeaseSource {
   uint64_t next_token_ ABSL_GUARDED_BY(mutex_);
   int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
+  int storing_ ABSL_GUARDED_BY(mutex_) = 0;  // Callbacks of results under way.
 };
 
 }  // namespace edgekiln::server

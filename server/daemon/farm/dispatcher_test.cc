@@ -382,5 +382,26 @@ TEST_F(DispatcherTest, ShutdownEndsEverything) {
   EXPECT_EQ(late.done_calls, 1);
 }
 
+TEST_F(DispatcherTest, DrainingLetsLeasesEndAndGivesNoMore) {
+  FakeLink& link = NewLink();
+  const uint64_t worker = Connect(link);
+  Outcome& running = NewOutcome();
+  Submit(running);
+  Outcome& queued = NewOutcome();
+  Submit(queued);
+  EXPECT_EQ(dispatcher_->LeasesOut(), 1);
+  dispatcher_->Drain();
+  EXPECT_EQ(dispatcher_->LeasesOut(), 1);
+  Answer(worker, link.leases[0]);
+  ASSERT_TRUE(running.done.has_value());
+  EXPECT_TRUE(running.done->ok()) << running.done->status();
+  EXPECT_EQ(dispatcher_->LeasesOut(), 0);
+  dispatcher_->Tick();
+  Connect(NewLink());
+  EXPECT_EQ(link.leases.size(), 1u);
+  EXPECT_EQ(links_[1]->leases.size(), 0u);
+  EXPECT_EQ(queued.done_calls, 0);
+}
+
 }  // namespace
 }  // namespace edgekiln::server

@@ -84,6 +84,30 @@ std::string ClientOf(const v1::CreateJobRequest& request,
              : absl::StrCat("client ", request.slot().client());
 }
 
+// "job j01 SUCCEEDED in 1.2 s: net.onnx, for ci"
+std::string DescribeEnd(const v1::Job& job) {
+  constexpr size_t kMaxName = 128;
+  const double seconds =
+      google::protobuf::util::TimeUtil::DurationToMilliseconds(job.finished() -
+                                                               job.created()) /
+      1000.0;
+  std::string out = absl::StrFormat("job %s %s in %.1f s", job.id(),
+                                    v1::JobState_Name(job.state()), seconds);
+  const v1::CreateJobRequest& request = job.request();
+  if (!request.model_name().empty()) {
+    absl::StrAppend(&out, ": ", SanitizeText(request.model_name(), kMaxName));
+  }
+  if (!request.slot().client().empty()) {
+    absl::StrAppend(&out, ", for ",
+                    SanitizeText(request.slot().client(), kMaxName));
+  }
+  if (job.has_error()) {
+    absl::StrAppend(&out, ", ", job.error().reason(), ": ",
+                    SanitizeText(job.error().message(), 4 * kMaxName));
+  }
+  return out;
+}
+
 v1::JobEvent StateEvent(v1::JobState state) {
   v1::JobEvent event;
   event.set_state(state);
@@ -130,6 +154,11 @@ void JobManager::Stop() {
     while (running_ > 0) idle_.Wait(lock);
   }
   journal_.Stop();
+}
+
+void JobManager::Drain() {
+  MutexLock lock(mutex_);
+  draining_ = true;
 }
 
 absl::Status JobManager::Start() {
@@ -205,7 +234,7 @@ absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
   EK_RETURN_IF_ERROR(
       space_.Admit(static_cast<int64_t>(request.ByteSizeLong()), "a job"));
   MutexLock lock(mutex_);
-  if (stopping_) return ShuttingDown();
+  if (stopping_ || draining_) return ShuttingDown();
   if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
     return QueueFull(options_.max_queued, queue_.UntilNext(clock_.Monotonic()));
   }
@@ -368,8 +397,7 @@ void JobManager::Finish(const ActivePtr& active, JobResult result) {
         }
         ended_.NotifyAll();
       });
-  log_.Info("job ", job.id(), " ", v1::JobState_Name(job.state()),
-            job.has_error() ? ": " : "", job.error().message());
+  log_.Info(DescribeEnd(job));
 }
 
 JobManager::ActivePtr JobManager::Find(const std::string& id) {

@@ -59,6 +59,9 @@ class JobManager {
   // its job for good.
   void Stop();
 
+  // From now on Create() answers SHUTTING_DOWN; what is there goes on.
+  void Drain();
+
   // Errors: those of Jobs.CreateJob.
   using Created = std::function<void(absl::StatusOr<v1::Job>)>;
   // Calls `created` exactly once, when the job is durable or the request has
@@ -132,6 +135,7 @@ class JobManager {
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace edgekiln::server

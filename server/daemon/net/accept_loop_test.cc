@@ -1,0 +1,190 @@
+#include "server/daemon/net/accept_loop.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/mutex.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/daemon/net/test_socket.h"
+
+namespace edgekiln::server {
+namespace {
+
+using testing::HasSubstr;
+
+// Takes connections as gRPC would, and says hello.
+class AcceptLoopTest : public testing::Test {
+ protected:
+  ~AcceptLoopTest() override {
+    loop_.reset();
+    CloseTaken();
+  }
+
+  void Start(AcceptOptions options, const std::string& address) {
+    options.name = "clients";
+    absl::StatusOr<ListenSockets> sockets = ListenSockets::Open(address);
+    ASSERT_TRUE(sockets.ok()) << sockets.status();
+    address_ = sockets->address();
+    loop_ = StartAcceptLoop(
+        options, *std::move(sockets),
+        [this](int fd) {
+          EXPECT_EQ(send(fd, "hello", 5, MSG_NOSIGNAL), 5);
+          MutexLock lock(mutex_);
+          taken_.push_back(fd);
+        },
+        *clock_, *log_);
+  }
+  void CloseTaken() {
+    MutexLock lock(mutex_);
+    for (const int fd : taken_) close(fd);
+    taken_.clear();
+  }
+  TestSocket Client(absl::string_view says = kHttp2) {
+    TestSocket socket(address_);
+    EXPECT_TRUE(socket.connected());
+    EXPECT_TRUE(socket.Send(says));
+    return socket;
+  }
+  static bool Eventually(const std::function<bool()>& condition) {
+    for (int i = 0; i < 4000; ++i) {
+      if (condition()) return true;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+  }
+
+  const std::unique_ptr<Clock> clock_ = NewRealClock();
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+  Mutex mutex_;
+  std::vector<int> taken_ ABSL_GUARDED_BY(mutex_);
+  std::string address_;
+  std::unique_ptr<AcceptLoop> loop_;
+};
+
+const ConnectionLimits kFew = {
+    .max_connections = 4, .max_per_peer = 3, .max_pending = 8};
+
+TEST_F(AcceptLoopTest, HandsOverWhoSpeaksHttp2EvenInPieces) {
+  for (const std::string& address :
+       {std::string("127.0.0.1:0"), "unix:" + testing::TempDir() + "al.sock"}) {
+    Start({.limits = kFew}, address);
+    TestSocket whole = Client();
+    EXPECT_TRUE(whole.Hears());
+    TestSocket pieces = Client("PRI * HTTP");
+    EXPECT_TRUE(Eventually([&] { return loop_->Counts().pending == 1; }));
+    EXPECT_TRUE(pieces.Send("/2.0\r\n\r\nSM\r\n\r\n"));
+    EXPECT_TRUE(pieces.Hears());
+    EXPECT_EQ(Client("GET / HTTP/1.1\r\n\r\n").ReadToEnd(), "");
+    EXPECT_EQ(loop_->Counts().connections, 2);
+    EXPECT_EQ(loop_->Counts().silent, 1);
+    loop_.reset();
+    CloseTaken();
+  }
+}
+
+TEST_F(AcceptLoopTest, ClosesWhoSaysNothing) {
+  Start({.limits = kFew, .greeting_time = absl::Milliseconds(20)},
+        "127.0.0.1:0");
+  TestSocket silent(address_);
+  EXPECT_EQ(silent.ReadToEnd(), "");
+  TestSocket slow = Client("PRI");
+  EXPECT_EQ(slow.ReadToEnd(), "");
+  EXPECT_EQ(loop_->Counts().silent, 2);
+}
+
+TEST_F(AcceptLoopTest, ACrowdOfSilentOnesKeepsNobodyOut) {
+  Start({.limits = kFew, .min_greeting_time = absl::Milliseconds(1)},
+        "127.0.0.1:0");
+  std::vector<TestSocket> crowd;
+  for (int i = 0; i < 100; ++i) crowd.emplace_back(address_);
+  TestSocket honest = Client();
+  EXPECT_TRUE(honest.Hears());
+  EXPECT_LE(loop_->Counts().pending, kFew.max_pending);
+}
+
+TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
+  Start({.limits = kFew}, "127.0.0.1:0");
+  std::vector<TestSocket> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(Client());
+    EXPECT_TRUE(clients.back().Hears());
+  }
+  EXPECT_THAT(Client().ReadToEnd(),
+              HasSubstr("more than 3 connections from one address"));
+  EXPECT_EQ(loop_->Counts().refused, 1);
+  CloseTaken();
+  EXPECT_TRUE(Client().Hears());
+}
+
+TEST_F(AcceptLoopTest, BeyondTheCapOneWaitsForRoom) {
+  Start({.limits = kFew, .greeting_time = absl::Seconds(60)},
+        "unix:" + testing::TempDir() + "al.sock");
+  std::vector<TestSocket> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(Client());
+    EXPECT_TRUE(clients.back().Hears());
+  }
+  TestSocket fifth = Client();
+  EXPECT_TRUE(Eventually([&] { return loop_->Counts().pending == 1; }));
+  EXPECT_FALSE(fifth.Hears(100));
+  CloseTaken();
+  EXPECT_TRUE(fifth.Hears());
+  EXPECT_EQ(loop_->Counts().connections, 1);
+}
+
+TEST_F(AcceptLoopTest, BeyondTheCapAndTheTimeOneIsToldWhy) {
+  Start({.limits = kFew, .greeting_time = absl::Milliseconds(50)},
+        "unix:" + testing::TempDir() + "al.sock");
+  std::vector<TestSocket> clients;
+  for (int i = 0; i < 4; ++i) {
+    clients.push_back(Client());
+    EXPECT_TRUE(clients.back().Hears());
+  }
+  EXPECT_THAT(Client().ReadToEnd(), HasSubstr("all 4 connections are taken"));
+}
+
+TEST_F(AcceptLoopTest, HearsAgainOnceThereAreDescriptors) {
+  Start({.limits = kFew}, "127.0.0.1:0");
+  const int spare = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in to = {};
+  to.sin_family = AF_INET;
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  to.sin_port = htons(atoi(address_.substr(address_.rfind(':') + 1).c_str()));
+  ASSERT_EQ(connect(spare, reinterpret_cast<sockaddr*>(&to), sizeof(to)), 0);
+  ASSERT_EQ(send(spare, kHttp2, sizeof(kHttp2) - 1, MSG_NOSIGNAL), 24);
+  EXPECT_TRUE(Eventually([&] { return loop_->Counts().failed > 0; }));
+  EXPECT_FALSE(loop_->Check().ok());
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  char answer[5];
+  EXPECT_EQ(recv(spare, answer, sizeof(answer), MSG_WAITALL), 5);
+  close(spare);
+  EXPECT_TRUE(loop_->Check().ok()) << loop_->Check();
+}
+
+TEST_F(AcceptLoopTest, OpensAUnixSocketAgainThatSomebodyRemoved) {
+  const std::string path = testing::TempDir() + "al.sock";
+  Start({.limits = kFew}, "unix:" + path);
+  EXPECT_TRUE(loop_->Check().ok()) << loop_->Check();
+  std::filesystem::remove(path);
+  EXPECT_FALSE(TestSocket(address_).connected());
+  EXPECT_TRUE(loop_->Check().ok()) << loop_->Check();
+  EXPECT_TRUE(Client().Hears());
+}
+
+}  // namespace
+}  // namespace edgekiln::server

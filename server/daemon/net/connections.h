@@ -1,0 +1,40 @@
+#ifndef EK_SERVER_DAEMON_NET_CONNECTIONS_H_
+#define EK_SERVER_DAEMON_NET_CONNECTIONS_H_
+
+// Which of the connections that were handed over are still alive. gRPC does not
+// say; but a descriptor that has been closed is no longer the socket it was.
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace edgekiln::server {
+
+// Not thread-safe.
+class Connections {
+ public:
+  // To be called before the descriptor is given away.
+  void Add(int descriptor, const std::string& peer);
+  // Forgets those that have been closed.
+  void Prune();
+  // As of the last Prune().
+  int size() const { return static_cast<int>(alive_.size()); }
+  int Of(const std::string& peer) const;
+
+ private:
+  struct Connection {
+    int descriptor = -1;
+    ino_t inode = 0;
+    std::string peer;
+  };
+  static bool IsOpen(const Connection& connection);
+
+  std::vector<Connection> alive_;
+  std::map<std::string, int> by_peer_;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_NET_CONNECTIONS_H_
