@@ -14,6 +14,15 @@ find_package(nlohmann_json CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(zstd CONFIG REQUIRED)  # zstd::libzstd_shared
 
+# libseccomp comes without a CMake package.
+find_path(EK_SECCOMP_INCLUDE_DIR seccomp.h REQUIRED)
+find_library(EK_SECCOMP_LIBRARY seccomp REQUIRED)
+mark_as_advanced(EK_SECCOMP_INCLUDE_DIR EK_SECCOMP_LIBRARY)
+add_library(seccomp::seccomp UNKNOWN IMPORTED)
+set_target_properties(seccomp::seccomp PROPERTIES
+  IMPORTED_LOCATION "${EK_SECCOMP_LIBRARY}"
+  INTERFACE_INCLUDE_DIRECTORIES "${EK_SECCOMP_INCLUDE_DIR}")
+
 # FlatBuffers: the generated headers need only the include folder.
 find_program(EK_FLATC flatc REQUIRED)
 find_path(EK_FLATBUFFERS_INCLUDE_DIR flatbuffers/flatbuffers.h REQUIRED)

@@ -25,6 +25,10 @@ namespace {
 
 constexpr int64_t kMaxLabel = std::numeric_limits<int32_t>::max();
 
+// Stored values that are unpacked at once, but for a single sample that is
+// larger.
+constexpr int64_t kWindowBytes = int64_t{1} << 20;
+
 absl::Status BadOption(ErrorDetail detail) {
   detail.reason = "INPUT_OPTION";
   return MakeError(absl::StatusCode::kInvalidArgument, std::move(detail));
@@ -91,14 +95,14 @@ struct Job {
 
 absl::Status CheckRawType(const StoredArray& stored, const v1::TensorType& type,
                           NpyType wanted, const v1::InputTransform* given) {
-  if (stored.values.type == wanted) return absl::OkStatus();
+  if (stored.info.type == wanted) return absl::OkStatus();
   v1::InputTransform convert;
   convert.add_scale(1);
   return MakeError(
       absl::StatusCode::kInvalidArgument,
       {.reason = "DATA_TYPE",
        .what = absl::StrCat("array ", stored.name, " is ",
-                            NpyTypeName(stored.values.type)),
+                            NpyTypeName(stored.info.type)),
        .where = type.name(),
        .need = absl::StrCat(NpyTypeName(wanted), ", the network's own type"),
        .fix = absl::StrCat("convert it with astype, or ",
@@ -147,8 +151,8 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   }
   LayoutQuestion question;
   question.input = type.name();
-  question.stored_shape.assign(stored.values.shape.begin() + 1,
-                               stored.values.shape.end());
+  question.stored_shape.assign(stored.info.shape.begin() + 1,
+                               stored.info.shape.end());
   question.network_shape = SampleShape(type);
   question.network_is_nchw = inputs.is_nchw[input];
   question.network_is_nhwc =
@@ -194,13 +198,42 @@ double Pick(const std::vector<double>& factors, int32_t channel) {
                              : factors[static_cast<size_t>(channel)];
 }
 
-// Values of samples [first, first + count) in the source model's type.
+// The elements of one sample, of which `stored` holds the values.
+absl::Status ConvertSample(const Job& job, absl::string_view stored,
+                           int64_t sample, ElementWriter* writer,
+                           SeenValues* seen, char* to) {
+  const NpyType type = job.stored->info.type;
+  const int64_t bytes = NpyTypeBytes(type);
+  for (size_t i = 0; i < job.layout.source.size(); ++i) {
+    const char* const from = stored.data() + job.layout.source[i] * bytes;
+    if (job.copy) {
+      std::memcpy(to, from, static_cast<size_t>(bytes));
+      to += bytes;
+      continue;
+    }
+    const int32_t stored_c = job.layout.stored_channel[i];
+    const int32_t network_c = job.layout.network_channel[i];
+    const double own =
+        NpyValueAt(type, from) * Pick(job.stored->scale, stored_c) +
+        Pick(job.stored->offset, stored_c);
+    const double real =
+        own * Pick(job.scale, network_c) + Pick(job.offset, network_c);
+    if (seen != nullptr) seen->Note(real);
+    EK_RETURN_IF_ERROR(
+        writer->Write(real, to),
+        absl::StrCat("array ", job.stored->name, ", sample ", sample,
+                     ", element ", job.layout.source[i]));
+    to += writer->element_bytes();
+  }
+  return absl::OkStatus();
+}
+
+// Values of the samples [first, first + count), which are the next of the
+// array, in the source model's type.
 absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
                             ElementWriter* writer, SeenValues* seen,
                             std::string& out) {
   out.resize(static_cast<size_t>(count * job.sample_bytes));
-  const NpyArray& values = job.stored->values;
-  const int64_t bytes = NpyTypeBytes(values.type);
   char* to = out.data();
   if (job.stored->name.empty()) {
     for (; to < out.data() + out.size(); to += writer->element_bytes()) {
@@ -208,28 +241,18 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
     }
     return absl::OkStatus();
   }
-  for (int64_t s = first; s < first + count; ++s) {
-    const int64_t base = s * job.stored_elements;
-    for (size_t i = 0; i < job.layout.source.size(); ++i) {
-      const int64_t from = base + job.layout.source[i];
-      if (job.copy) {
-        std::memcpy(to, values.data.data() + from * bytes,
-                    static_cast<size_t>(bytes));
-        to += bytes;
-        continue;
-      }
-      const int32_t stored_c = job.layout.stored_channel[i];
-      const int32_t network_c = job.layout.network_channel[i];
-      const double own =
-          NpyValue(values, from) * Pick(job.stored->scale, stored_c) +
-          Pick(job.stored->offset, stored_c);
-      const double real =
-          own * Pick(job.scale, network_c) + Pick(job.offset, network_c);
-      if (seen != nullptr) seen->Note(real);
-      EK_RETURN_IF_ERROR(writer->Write(real, to),
-                         absl::StrCat("array ", job.stored->name, ", sample ",
-                                      s, ", element ", job.layout.source[i]));
-      to += writer->element_bytes();
+  const int64_t bytes = StoredSampleBytes(job.stored->info);
+  const int64_t step =
+      std::max<int64_t>(1, kWindowBytes / std::max<int64_t>(1, bytes));
+  for (int64_t done = 0; done < count; done += step) {
+    const int64_t samples = std::min(step, count - done);
+    EK_ASSIGN_OR_RETURN(const absl::string_view values,
+                        job.stored->samples->Next(samples),
+                        absl::StrCat("array ", job.stored->name));
+    for (int64_t i = 0; i < samples; ++i, to += job.sample_bytes) {
+      EK_RETURN_IF_ERROR(
+          ConvertSample(job, values.substr(static_cast<size_t>(i * bytes)),
+                        first + done + i, writer, seen, to));
     }
   }
   return absl::OkStatus();
@@ -271,6 +294,10 @@ absl::Status FillChunks(const Job& job, const v1::TensorType& type,
                          writer ? &*writer : nullptr, seen ? &*seen : nullptr,
                          *array.mutable_data()),
         "converting data");
+  }
+  if (job.stored->samples != nullptr) {
+    EK_RETURN_IF_ERROR(job.stored->samples->Finish(),
+                       absl::StrCat("array ", job.stored->name));
   }
   if (!seen) return absl::OkStatus();
   return CheckScaleOfData({.grid = *job.grid,
@@ -395,13 +422,13 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
   question.is_state = inputs.is_state;
   const auto only = OnlyInput(question.input_names, inputs.is_state);
   question.labels_optional = options.raw();
+  question.limit = options.limit();
   question.input_was_named = only && transforms[*only] != nullptr &&
                              !transforms[*only]->input().empty();
   EK_ASSIGN_OR_RETURN(const DataSet set, LoadDataSet(files, question),
                       "data set");
   ConvertedData out;
-  out.samples = options.limit() == 0 ? set.samples
-                                     : std::min(set.samples, options.limit());
+  out.samples = set.wanted;
   if (admit) {
     EK_RETURN_IF_ERROR(admit(BytesOfSamples(inputs.types, out.samples)));
   }

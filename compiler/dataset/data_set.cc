@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -11,9 +10,9 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/dataset/idx.h"
-#include "compiler/dataset/little_endian.h"
 #include "compiler/dataset/npz.h"
 #include "compiler/dataset/sample_layout.h"
+#include "compiler/dataset/stored_labels.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -61,64 +60,6 @@ absl::StatusOr<std::vector<double>> ReadFactors(const NpzFile& file,
   return factors;
 }
 
-// What no int64 holds becomes the largest.
-int64_t IntegerValue(const NpyArray& array, int64_t index) {
-  if (array.type == NpyType::kInt64) {
-    return LoadAs<int64_t>(array.data.data() + index * 8);
-  }
-  if (array.type == NpyType::kUint64) {
-    constexpr uint64_t kMax = std::numeric_limits<int64_t>::max();
-    const auto value = LoadAs<uint64_t>(array.data.data() + index * 8);
-    return static_cast<int64_t>(std::min(value, kMax));
-  }
-  return static_cast<int64_t>(NpyValue(array, index));
-}
-
-// One per sample; as a column, too (Nx1).
-bool IsLabelShape(absl::Span<const int64_t> shape, int64_t samples) {
-  return !shape.empty() && shape[0] == samples &&
-         std::count(shape.begin() + 1, shape.end(), 1) ==
-             static_cast<int64_t>(shape.size()) - 1;
-}
-
-absl::Status CheckLabelShape(absl::Span<const int64_t> shape, int64_t samples,
-                             const std::string& name) {
-  if (IsLabelShape(shape, samples)) return absl::OkStatus();
-  const bool one_hot = shape.size() == 2 && shape[0] == samples;
-  return Bad({.reason = "DATA_SHAPE",
-              .what = absl::StrCat("labels have shape ", ShapeText(shape)),
-              .where = name,
-              .need = absl::StrCat("shape ", samples, ", one per sample"),
-              .fix = one_hot ? absl::StrCat("store class indices: ", name,
-                                            ".argmax(axis=1)")
-                             : "store one class index per sample"});
-}
-
-absl::StatusOr<std::vector<int32_t>> LabelsOf(const NpyArray& array,
-                                              int64_t samples,
-                                              const std::string& name) {
-  EK_RETURN_IF_ERROR(CheckLabelShape(array.shape, samples, name));
-  if (IsFloat(array.type)) {
-    return Bad({.what = absl::StrCat("labels are ", NpyTypeName(array.type)),
-                .where = name,
-                .need = "integers",
-                .fix = "convert them with astype('int32')"});
-  }
-  std::vector<int32_t> labels;
-  labels.reserve(static_cast<size_t>(samples));
-  for (int64_t i = 0; i < samples; ++i) {
-    const int64_t label = IntegerValue(array, i);
-    if (label < -1 || label > std::numeric_limits<int32_t>::max()) {
-      return Bad({.what = absl::StrCat("label ", label, " of sample ", i),
-                  .where = name,
-                  .limit = "-1 (none) to 2147483647",
-                  .fix = "store class indices from 0"});
-    }
-    labels.push_back(static_cast<int32_t>(label));
-  }
-  return labels;
-}
-
 absl::Status CheckSamples(const std::string& name,
                           absl::Span<const int64_t> shape, int64_t& samples) {
   if (shape.empty() || shape[0] == 0) {
@@ -152,6 +93,10 @@ absl::Status CheckSamples(const std::string& name,
   return absl::OkStatus();
 }
 
+int64_t Wanted(const DataSetQuestion& question, int64_t samples) {
+  return question.limit == 0 ? samples : std::min(samples, question.limit);
+}
+
 // The arrays of an .npz and the parts they play. Each plays one: what feeds an
 // input is neither labels nor a factor, whatever it is called.
 class NpzLoader {
@@ -161,15 +106,20 @@ class NpzLoader {
 
   absl::StatusOr<DataSet> Load() {
     EK_RETURN_IF_ERROR(Inspect());
+    set_.wanted = Wanted(question_, set_.samples);
     for (StoredArray& array : set_.arrays) {
       if (array.name.empty()) continue;
       EK_ASSIGN_OR_RETURN(array.scale, Factors(array.name, "_scale", 1));
       EK_ASSIGN_OR_RETURN(array.offset, Factors(array.name, "_offset", 0));
-      EK_ASSIGN_OR_RETURN(array.values, file_.Read(array.name));
+      EK_ASSIGN_OR_RETURN(array.samples,
+                          file_.Samples(array.name, set_.wanted));
     }
     if (labelled_) {
-      EK_ASSIGN_OR_RETURN(const NpyArray labels, file_.Read(kLabels));
-      EK_ASSIGN_OR_RETURN(set_.labels, LabelsOf(labels, set_.samples, kLabels));
+      EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(kLabels));
+      EK_ASSIGN_OR_RETURN(const auto labels,
+                          file_.Samples(kLabels, set_.wanted));
+      EK_ASSIGN_OR_RETURN(set_.labels,
+                          ReadLabels(info, set_.wanted, *labels, kLabels));
     }
     return std::move(set_);
   }
@@ -192,11 +142,12 @@ class NpzLoader {
         set_.arrays.emplace_back();
         continue;
       }
-      EK_ASSIGN_OR_RETURN(const NpyInfo info, file_.Inspect(array.name));
-      EK_RETURN_IF_ERROR(CheckSamples(array.name, info.shape, set_.samples));
+      EK_ASSIGN_OR_RETURN(array.info, file_.Inspect(array.name));
+      const std::vector<int64_t>& shape = array.info.shape;
+      EK_RETURN_IF_ERROR(CheckSamples(array.name, shape, set_.samples));
       if (i < question_.network_shapes.size()) {
         EK_RETURN_IF_ERROR(
-            CheckStoredSize(names[i], info.shape, question_.network_shapes[i]),
+            CheckStoredSize(names[i], shape, question_.network_shapes[i]),
             absl::StrCat("array ", array.name));
       }
       set_.arrays.push_back(std::move(array));
@@ -326,8 +277,9 @@ absl::StatusOr<size_t> InputOfOneArray(const DataSetQuestion& question) {
 absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
                              const DataSetQuestion& question, size_t input,
                              DataSet& set) {
-  const StoredArray& images = set.arrays[input];
-  EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(files[0], images.name));
+  StoredArray& images = set.arrays[input];
+  EK_ASSIGN_OR_RETURN(images.info, InspectIdx(files[0], images.name));
+  const NpyInfo& info = images.info;
   if (info.shape.size() == 1 && files.size() == 2) {
     return Bad({.what = "the first IDX file holds labels",
                 .need = "the images first, then the labels",
@@ -338,6 +290,7 @@ absl::Status InspectIdxFiles(absl::Span<const absl::string_view> files,
     EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[input], info.shape,
                                        question.network_shapes[input]));
   }
+  set.wanted = Wanted(question, set.samples);
   if (files.size() != 2) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const NpyInfo labels, InspectIdx(files[1], kIdxLabels));
   return CheckLabelShape(labels.shape, set.samples, kIdxLabels);
@@ -351,12 +304,29 @@ absl::StatusOr<DataSet> LoadIdx(absl::Span<const absl::string_view> files,
   StoredArray& images = set.arrays[input];
   images.name = "IDX images";
   EK_RETURN_IF_ERROR(InspectIdxFiles(files, question, input, set));
-  EK_ASSIGN_OR_RETURN(images.values, ParseIdx(files[0], images.name));
+  EK_ASSIGN_OR_RETURN(images.samples,
+                      IdxSamples(files[0], set.wanted, images.name));
   if (files.size() == 2) {
-    EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseIdx(files[1], kIdxLabels));
-    EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kIdxLabels));
+    EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(files[1], kIdxLabels));
+    EK_ASSIGN_OR_RETURN(const auto labels,
+                        IdxSamples(files[1], set.wanted, kIdxLabels));
+    EK_ASSIGN_OR_RETURN(set.labels,
+                        ReadLabels(info, set.wanted, *labels, kIdxLabels));
   }
   return set;
+}
+
+absl::StatusOr<NpyInfo> InspectNpy(absl::string_view file,
+                                   absl::string_view name) {
+  return ParseNpyStart(file, static_cast<int64_t>(file.size()), name);
+}
+
+std::unique_ptr<SampleReader> NpySamples(absl::string_view file,
+                                         const NpyInfo& info, int64_t wanted,
+                                         absl::string_view name) {
+  file.remove_prefix(static_cast<size_t>(info.header_bytes));
+  return NewSampleReader(ByteStream(file, Packing::kNone, name), info, wanted,
+                         std::nullopt, name);
 }
 
 // A file of samples and perhaps one of labels.
@@ -367,16 +337,21 @@ absl::StatusOr<DataSet> LoadNpy(absl::Span<const absl::string_view> files,
   set.arrays.resize(question.input_names.size());
   StoredArray& array = set.arrays[input];
   array.name = kSamples;
-  EK_ASSIGN_OR_RETURN(array.values, ParseNpy(files[0], array.name));
-  EK_RETURN_IF_ERROR(CheckSamples(array.name, array.values.shape, set.samples));
+  EK_ASSIGN_OR_RETURN(array.info, InspectNpy(files[0], array.name));
+  EK_RETURN_IF_ERROR(CheckSamples(array.name, array.info.shape, set.samples));
+  set.wanted = Wanted(question, set.samples);
   if (!question.network_shapes.empty()) {
     EK_RETURN_IF_ERROR(CheckStoredSize(question.input_names[input],
-                                       array.values.shape,
+                                       array.info.shape,
                                        question.network_shapes[input]));
   }
+  array.samples = NpySamples(files[0], array.info, set.wanted, array.name);
   if (files.size() == 1) return set;
-  EK_ASSIGN_OR_RETURN(const NpyArray labels, ParseNpy(files[1], kLabels));
-  EK_ASSIGN_OR_RETURN(set.labels, LabelsOf(labels, set.samples, kLabels));
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectNpy(files[1], kLabels));
+  EK_RETURN_IF_ERROR(CheckLabelShape(info.shape, set.samples, kLabels));
+  const auto labels = NpySamples(files[1], info, set.wanted, kLabels);
+  EK_ASSIGN_OR_RETURN(set.labels,
+                      ReadLabels(info, set.wanted, *labels, kLabels));
   return set;
 }
 

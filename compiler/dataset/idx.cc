@@ -1,6 +1,6 @@
 #include "compiler/dataset/idx.h"
 
-#include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +11,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/dataset/byte_stream.h"
 #include "compiler/dataset/inflate.h"
 #include "compiler/dataset/npy_header.h"
 
@@ -80,6 +81,7 @@ absl::StatusOr<NpyInfo> ParseHeader(absl::string_view bytes,
   }
   NpyInfo info;
   info.type = *type;
+  info.big_endian = NpyTypeBytes(*type) > 1;
   info.header_bytes = static_cast<int64_t>(4 + 4 * rank);
   for (size_t d = 0; d < rank; ++d) {
     info.shape.push_back(BigEndian32(bytes.data() + 4 + 4 * d));
@@ -99,18 +101,23 @@ absl::StatusOr<int64_t> ValueBytes(const NpyInfo& info,
                  name);
 }
 
-// The whole file, unpacked.
-absl::StatusOr<std::string> Unpack(absl::string_view bytes, const NpyInfo& info,
-                                   int64_t value_bytes,
-                                   absl::string_view name) {
-  if (!IsGzip(bytes)) return std::string(bytes);
-  if (value_bytes / kMaxDeflateRatio > static_cast<int64_t>(bytes.size())) {
+// What the file holds must be what its header says.
+absl::Status CheckSize(absl::string_view bytes, const NpyInfo& info,
+                       int64_t value_bytes, absl::string_view name) {
+  if (IsGzip(bytes)) {
+    if (value_bytes / kMaxDeflateRatio <= static_cast<int64_t>(bytes.size())) {
+      return absl::OkStatus();
+    }
     return Damaged(
         absl::StrCat("shape ", ShapeText(info.shape), " does not fit ",
                      bytes.size(), " compressed bytes"),
         name);
   }
-  return InflateGzip(bytes, info.header_bytes + value_bytes, name);
+  const int64_t values = static_cast<int64_t>(bytes.size()) - info.header_bytes;
+  if (value_bytes == values) return absl::OkStatus();
+  return Damaged(absl::StrCat("shape ", ShapeText(info.shape), " does not fit ",
+                              values, " bytes of values"),
+                 name);
 }
 
 }  // namespace
@@ -130,27 +137,26 @@ absl::StatusOr<NpyInfo> InspectIdx(absl::string_view bytes,
   return ParseHeader(start, name);
 }
 
+absl::StatusOr<std::unique_ptr<SampleReader>> IdxSamples(
+    absl::string_view bytes, int64_t wanted, absl::string_view name) {
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(bytes, name));
+  EK_ASSIGN_OR_RETURN(const int64_t value_bytes, ValueBytes(info, name));
+  EK_RETURN_IF_ERROR(CheckSize(bytes, info, value_bytes, name));
+  ByteStream stream(bytes, IsGzip(bytes) ? Packing::kGzip : Packing::kNone,
+                    name);
+  EK_RETURN_IF_ERROR(stream.Skip(info.header_bytes), "unpacking IDX file");
+  return NewSampleReader(std::move(stream), info, wanted, std::nullopt, name);
+}
+
 absl::StatusOr<NpyArray> ParseIdx(absl::string_view bytes,
                                   absl::string_view name) {
   EK_ASSIGN_OR_RETURN(const NpyInfo info, InspectIdx(bytes, name));
-  EK_ASSIGN_OR_RETURN(const int64_t value_bytes, ValueBytes(info, name));
-  EK_ASSIGN_OR_RETURN(std::string plain, Unpack(bytes, info, value_bytes, name),
+  const int64_t samples = info.shape[0];
+  EK_ASSIGN_OR_RETURN(const auto reader, IdxSamples(bytes, samples, name));
+  EK_ASSIGN_OR_RETURN(const absl::string_view values, reader->Next(samples),
                       "unpacking IDX file");
-  plain.erase(0, static_cast<size_t>(info.header_bytes));
-  if (value_bytes != static_cast<int64_t>(plain.size())) {
-    return Damaged(
-        absl::StrCat("shape ", ShapeText(info.shape), " does not fit ",
-                     plain.size(), " bytes of values"),
-        name);
-  }
-  NpyArray array{info.type, info.shape, std::move(plain)};
-  const size_t step = static_cast<size_t>(NpyTypeBytes(info.type));
-  if (step > 1) {
-    for (auto at = array.data.begin(); at != array.data.end();
-         at += static_cast<int64_t>(step)) {
-      std::reverse(at, at + static_cast<int64_t>(step));
-    }
-  }
+  NpyArray array{info.type, info.shape, std::string(values)};
+  EK_RETURN_IF_ERROR(reader->Finish(), "unpacking IDX file");
   return array;
 }
 

@@ -31,12 +31,6 @@ absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
                                              int64_t bytes,
                                              absl::string_view where);
 
-// Inflates one gzip member that gives at most `max_bytes`. Errors:
-// INVALID_ARGUMENT.
-absl::StatusOr<std::string> InflateGzip(absl::string_view gzip,
-                                        int64_t max_bytes,
-                                        absl::string_view where);
-
 // As InflateRawPrefix().
 absl::StatusOr<std::string> InflateGzipPrefix(absl::string_view gzip,
                                               int64_t bytes,

@@ -130,8 +130,12 @@ int64_t NpyArray::elements() const {
 }
 
 double NpyValue(const NpyArray& array, int64_t index) {
-  const char* at = array.data.data() + index * NpyTypeBytes(array.type);
-  switch (array.type) {
+  return NpyValueAt(array.type,
+                    array.data.data() + index * NpyTypeBytes(array.type));
+}
+
+double NpyValueAt(NpyType type, const char* at) {
+  switch (type) {
     case NpyType::kBool:
       return *at != 0;
     case NpyType::kInt8:

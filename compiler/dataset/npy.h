@@ -47,6 +47,8 @@ struct NpyArray {
 // 2^53. The caller
 // keeps 0 <= index < elements().
 double NpyValue(const NpyArray& array, int64_t index);
+// The same of the element that lies at `at`.
+double NpyValueAt(NpyType type, const char* at);
 
 // "2x3"; "scalar" without dimensions.
 std::string ShapeText(absl::Span<const int64_t> shape);

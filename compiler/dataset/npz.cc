@@ -1,5 +1,7 @@
 #include "compiler/dataset/npz.h"
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -48,6 +50,17 @@ absl::StatusOr<NpyInfo> NpzFile::Inspect(absl::string_view name) const {
       ReadZipMemberPrefix(archive_, *member, kMaxNpyHeaderBytes),
       absl::StrCat("array ", name));
   return ParseNpyStart(start, member->inflated_bytes, name);
+}
+
+absl::StatusOr<std::unique_ptr<SampleReader>> NpzFile::Samples(
+    absl::string_view name, int64_t wanted) const {
+  EK_ASSIGN_OR_RETURN(const NpyInfo info, Inspect(name));
+  const ZipMember* member = Find(name);
+  EK_ASSIGN_OR_RETURN(ByteStream stream, OpenZipMember(archive_, *member),
+                      absl::StrCat("array ", name));
+  EK_RETURN_IF_ERROR(stream.Skip(info.header_bytes),
+                     absl::StrCat("array ", name));
+  return NewSampleReader(std::move(stream), info, wanted, member->crc, name);
 }
 
 absl::StatusOr<NpyArray> NpzFile::Read(absl::string_view name) const {

@@ -3,6 +3,8 @@
 
 // Named arrays in one archive.
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compiler/dataset/npy.h"
+#include "compiler/dataset/sample_reader.h"
 #include "compiler/dataset/zip.h"
 
 namespace edgekiln::compiler {
@@ -27,7 +30,11 @@ class NpzFile {
   bool Has(absl::string_view name) const;
   // What the array is, without unpacking its values. Errors: as Read().
   absl::StatusOr<NpyInfo> Inspect(absl::string_view name) const;
-  // Errors: NOT_FOUND, and as ReadZipMember() and ParseNpy().
+  // Its samples, to be unpacked one after the other; no more than the first
+  // `wanted` are of use. The archive must outlive them. Errors: as Read().
+  absl::StatusOr<std::unique_ptr<SampleReader>> Samples(absl::string_view name,
+                                                        int64_t wanted) const;
+  // The whole array. Errors: NOT_FOUND, and as ReadZipMember() and ParseNpy().
   absl::StatusOr<NpyArray> Read(absl::string_view name) const;
 
  private:

@@ -38,9 +38,8 @@ bool LowestStored(NpyType type, double& lowest) {
 bool MapBytes(const ScaleQuestion& q, v1::InputTransform& change) {
   double lowest = 0;
   if (q.grid.highest - q.grid.lowest != 255 ||
-      !LowestStored(q.stored.values.type, lowest) ||
-      q.stored.scale.size() != 1 || q.stored.offset.size() != 1 ||
-      q.stored.scale[0] == 0) {
+      !LowestStored(q.stored.info.type, lowest) || q.stored.scale.size() != 1 ||
+      q.stored.offset.size() != 1 || q.stored.scale[0] == 0) {
     return false;
   }
   const double shift = static_cast<double>(q.grid.lowest) - lowest -
@@ -114,7 +113,7 @@ bool OfOtherMagnitude(const ScaleQuestion& q) {
   if (q.given != nullptr && q.given->scale_size() > 0) {
     factor *= std::abs(q.given->scale(0));
   }
-  const bool whole = !IsFloat(q.stored.values.type) && factor > 0;
+  const bool whole = !IsFloat(q.stored.info.type) && factor > 0;
   const double stored_span = whole ? span / factor : 0;
   const bool too_wide =
       whole && span > kMaxSpanRatio * (q.grid.max() - q.grid.min());

@@ -211,19 +211,21 @@ absl::StatusOr<absl::string_view> RawMember(absl::string_view archive,
 
 }  // namespace
 
-absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
-                                          const ZipMember& member) {
+absl::StatusOr<ByteStream> OpenZipMember(absl::string_view archive,
+                                         const ZipMember& member) {
   EK_ASSIGN_OR_RETURN(const absl::string_view raw, RawMember(archive, member),
                       "reading .npz");
+  return ByteStream(raw, member.deflated ? Packing::kDeflate : Packing::kNone,
+                    member.name);
+}
+
+absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
+                                          const ZipMember& member) {
+  EK_ASSIGN_OR_RETURN(ByteStream stream, OpenZipMember(archive, member));
   std::string bytes;
-  if (member.deflated) {
-    EK_ASSIGN_OR_RETURN(bytes,
-                        InflateRaw(raw, member.inflated_bytes, member.name),
-                        "reading .npz");
-  } else {
-    bytes = std::string(raw);
-  }
-  if (Crc32(bytes) != member.crc) {
+  EK_RETURN_IF_ERROR(stream.Read(member.inflated_bytes, bytes), "reading .npz");
+  EK_RETURN_IF_ERROR(stream.ExpectEnd(), "reading .npz");
+  if (stream.crc() != member.crc) {
     return BadZip("checksum does not match", member.name);
   }
   return bytes;

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "compiler/dataset/byte_stream.h"
 
 namespace edgekiln::compiler {
 
@@ -33,6 +34,10 @@ absl::StatusOr<std::vector<ZipMember>> ReadZipDirectory(
 // INVALID_ARGUMENT.
 absl::StatusOr<std::string> ReadZipMember(absl::string_view archive,
                                           const ZipMember& member);
+
+// The same as it is unpacked. The archive must outlive it.
+absl::StatusOr<ByteStream> OpenZipMember(absl::string_view archive,
+                                         const ZipMember& member);
 
 // The first `bytes` of it, or all if it is shorter; without the checksum.
 absl::StatusOr<std::string> ReadZipMemberPrefix(absl::string_view archive,

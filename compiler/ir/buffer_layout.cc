@@ -26,6 +26,12 @@ class Ranges {
     high_water_ = std::max(high_water_, at + bytes);
     return at;
   }
+  // What Take() does while nothing is ever released, without the search.
+  int64_t Append(int64_t bytes) {
+    const int64_t at = high_water_;
+    high_water_ += bytes;
+    return at;
+  }
   void Release(int64_t offset) { taken_.erase(offset); }
   int64_t high_water() const { return high_water_; }
 
@@ -44,7 +50,8 @@ BufferLayout LayOutBuffers(const Graph& graph, bool keep_all) {
   for (const TensorId id : graph.outputs) layout.kept[id] = true;
   Ranges ranges;
   const auto take = [&](TensorId id) {
-    layout.offset[id] = ranges.Take(AlignedBytes(graph.tensors[id]));
+    const int64_t bytes = AlignedBytes(graph.tensors[id]);
+    layout.offset[id] = keep_all ? ranges.Append(bytes) : ranges.Take(bytes);
   };
   for (const TensorId id : graph.inputs) take(id);
   const std::vector<std::vector<int32_t>> consumers = Consumers(graph);

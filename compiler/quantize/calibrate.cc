@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -37,7 +39,9 @@ struct Observed {
   bool any = false;
   float min = 0;
   float max = 0;
-  std::unique_ptr<Histogram> histogram;  // Only for percentiles.
+  std::optional<Histogram> histogram;  // Of this run of the samples.
+  bool postponed = false;              // Its histogram is for another run.
+  std::optional<std::pair<double, double>> kept;  // By percentiles.
 };
 
 // Tensors of other types are counts, indices and truth values: they stay.
@@ -53,12 +57,15 @@ absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
           "calibrate the float model; a quantized one needs no calibration");
     }
     if (tensor.type != v1::FLOAT32) return absl::OkStatus();
-    observed.push_back(
-        {.tensor = id,
-         .any = false,
-         .min = 0,
-         .max = 0,
-         .histogram = histograms ? std::make_unique<Histogram>() : nullptr});
+    observed.push_back({.tensor = id,
+                        .any = false,
+                        .min = 0,
+                        .max = 0,
+                        .histogram = histograms
+                                         ? std::make_optional<Histogram>()
+                                         : std::nullopt,
+                        .postponed = false,
+                        .kept = std::nullopt});
     return absl::OkStatus();
   };
   for (const TensorId id : graph.inputs) EK_RETURN_IF_ERROR(add(id));
@@ -75,10 +82,8 @@ bool IsBounded(const Observed& observed) {
 }
 
 // Infinities are what masks are made of; in the data they are a mistake.
-absl::Status Observe(const Graph& graph, absl::string_view bytes,
-                     Observed& observed) {
-  std::vector<float> values(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+absl::Status ObserveRange(const Graph& graph, absl::Span<const float> values,
+                          Observed& observed) {
   const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(),
                                   observed.tensor) != graph.inputs.end();
   for (const float value : values) {
@@ -99,12 +104,63 @@ absl::Status Observe(const Graph& graph, absl::string_view bytes,
     observed.max = std::max(observed.max, value);
   }
   if (!IsBounded(observed)) {
-    observed.histogram = nullptr;
-  } else if (observed.histogram != nullptr) {
-    observed.histogram->Add(values);
+    observed.histogram = std::nullopt;
+    observed.postponed = false;
   }
   return absl::OkStatus();
 }
+
+// The histograms of one run of the samples, within a bound for all of them.
+class Histograms {
+ public:
+  Histograms(std::vector<Observed>& observed, int64_t max_bytes)
+      : observed_(observed), max_bytes_(max_bytes), last_(observed.size()) {}
+
+  void Add(absl::Span<const float> values, Observed& observed) {
+    if (!observed.histogram) return;
+    bytes_ -= observed.histogram->bytes();
+    observed.histogram->Add(values);
+    bytes_ += observed.histogram->bytes();
+    while (bytes_ > max_bytes_ && PostponeLast()) {
+    }
+  }
+
+  // Whether there has to be another run, which then begins.
+  bool EndRun(int64_t kept_ppm) {
+    bool again = false;
+    for (Observed& one : observed_) {
+      if (one.histogram) one.kept = one.histogram->Kept(kept_ppm);
+      one.histogram = std::nullopt;
+      if (std::exchange(one.postponed, false)) one.histogram.emplace();
+      again = again || one.histogram.has_value();
+    }
+    bytes_ = 0;
+    last_ = observed_.size();
+    return again;
+  }
+
+ private:
+  // False if there is but one left, which each run has to get done with.
+  bool PostponeLast() {
+    size_t last = last_;
+    while (last > 0 && !observed_[last - 1].histogram) --last;
+    const bool only = std::none_of(
+        observed_.begin(), observed_.begin() + std::max<int64_t>(last, 1) - 1,
+        [](const Observed& one) { return one.histogram.has_value(); });
+    if (last == 0 || only) return false;
+    last_ = last - 1;
+    Observed& one = observed_[last_];
+    bytes_ -= one.histogram->bytes();
+    one.histogram = std::nullopt;
+    one.postponed = true;
+    return true;
+  }
+
+  std::vector<Observed>& observed_;
+  const int64_t max_bytes_;
+  int64_t bytes_ = 0;
+  size_t last_;  // From here on there are no histograms.
+};
 
 // Bytes of one sample of each input, after checking that the chunk has them.
 absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
@@ -135,17 +191,43 @@ absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
   return bytes;
 }
 
+// Calls `look` after each sample.
+absl::Status RunSamples(const Graph& graph, absl::Span<const v1::Chunk> chunks,
+                        Interpreter& interpreter,
+                        const std::function<absl::Status()>& look) {
+  for (const v1::Chunk& chunk : chunks) {
+    EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,
+                        SampleBytes(graph, chunk));
+    for (int64_t sample = 0; sample < chunk.samples(); ++sample) {
+      std::vector<absl::string_view> inputs;
+      for (size_t i = 0; i < bytes.size(); ++i) {
+        const std::string& data = chunk.arrays(static_cast<int>(i)).data();
+        inputs.push_back(absl::string_view(data).substr(
+            static_cast<size_t>(sample * bytes[i]),
+            static_cast<size_t>(bytes[i])));
+      }
+      EK_RETURN_IF_ERROR(interpreter.Run(inputs), "calibrating");
+      EK_RETURN_IF_ERROR(look());
+    }
+  }
+  return absl::OkStatus();
+}
+
+void CopyTo(absl::string_view bytes, std::vector<float>& values) {
+  values.resize(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+}
+
 v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
-                                               const Observed& observed,
-                                               int64_t kept_ppm) {
+                                               const Observed& observed) {
   v1::CalibrationStatistics::TensorRange range;
   range.set_tensor(graph.tensors[observed.tensor].name);
   range.set_min(observed.min);
   range.set_max(observed.max);
   range.set_percentile_low(observed.min);
   range.set_percentile_high(observed.max);
-  if (observed.histogram != nullptr) {
-    const auto [low, high] = observed.histogram->Kept(kept_ppm);
+  if (observed.kept) {
+    const auto [low, high] = *observed.kept;
     range.set_percentile_low(std::max(observed.min, static_cast<float>(low)));
     range.set_percentile_high(std::min(observed.max, static_cast<float>(high)));
   }
@@ -157,7 +239,7 @@ v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
     const v1::CalibrateOptions& options, const CalibrationProgress& progress,
-    ops::CpuPath cpu_path) {
+    ops::CpuPath cpu_path, int64_t histogram_bytes) {
   const bool percentile = options.method() == v1::CalibrateOptions::PERCENTILE;
   if (percentile &&
       (options.percentile_ppm() < 1 || options.percentile_ppm() > kWhole)) {
@@ -181,31 +263,30 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
       Interpreter::Create(float_graph,
                           {.keep = InterpreterOptions::Keep::kAllTensors,
                            .cpu_path = cpu_path}));
-  int64_t done = 0;
-  for (const v1::Chunk& chunk : chunks) {
-    EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,
-                        SampleBytes(float_graph, chunk));
-    for (int64_t sample = 0; sample < chunk.samples(); ++sample) {
-      std::vector<absl::string_view> inputs;
-      for (size_t i = 0; i < bytes.size(); ++i) {
-        const std::string& data = chunk.arrays(static_cast<int>(i)).data();
-        inputs.push_back(absl::string_view(data).substr(
-            static_cast<size_t>(sample * bytes[i]),
-            static_cast<size_t>(bytes[i])));
-      }
-      EK_RETURN_IF_ERROR(interpreter->Run(inputs), "calibrating");
+  Histograms histograms(observed, histogram_bytes);
+  std::vector<float> values;
+  bool first_run = true;
+  do {
+    int64_t done = 0;
+    const auto look = [&]() -> absl::Status {
       for (Observed& one : observed) {
-        EK_RETURN_IF_ERROR(
-            Observe(float_graph, interpreter->value(one.tensor), one));
+        if (!first_run && !one.histogram) continue;
+        CopyTo(interpreter->value(one.tensor), values);
+        if (first_run) {
+          EK_RETURN_IF_ERROR(ObserveRange(float_graph, values, one));
+        }
+        histograms.Add(values, one);
       }
-      if (progress != nullptr) progress(++done, total);
-    }
-  }
+      if (first_run && progress != nullptr) progress(++done, total);
+      return absl::OkStatus();
+    };
+    EK_RETURN_IF_ERROR(RunSamples(float_graph, chunks, *interpreter, look));
+    first_run = false;
+  } while (histograms.EndRun(options.percentile_ppm()));
   v1::CalibrationStatistics statistics;
   statistics.set_samples(total);
   for (const Observed& one : observed) {
-    *statistics.add_ranges() =
-        RangeOf(float_graph, one, options.percentile_ppm());
+    *statistics.add_ranges() = RangeOf(float_graph, one);
   }
   return statistics;
 }

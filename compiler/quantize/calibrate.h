@@ -16,13 +16,18 @@ namespace edgekiln::compiler {
 // Called after each sample; must not throw.
 using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 
+// Of all tensors together: 2000 with many values each, 65000 with few. Networks
+// of more run their samples again, for the tensors that are left.
+inline constexpr int64_t kHistogramBytes = int64_t{256} << 20;
+
 // Runs the samples through a float graph and returns the range of every
 // activation tensor: graph inputs and results of ops. The percentile range
 // keeps the share `percentile_ppm` of the values, what is cut off divided
 // equally between both ends; without METHOD PERCENTILE it is the whole range.
 //
 // The result depends on the set of samples only, not on their order, on chunk
-// borders, or on the machine; `cpu_path` changes speed only.
+// borders, or on the machine; `cpu_path` and `histogram_bytes` (but for one
+// tensor) change speed only. Progress is that of the first run.
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
 // sample, if percentile_ppm is not in 1 .. 1000000, or if a tensor takes a
@@ -32,7 +37,8 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
     const v1::CalibrateOptions& options,
     const CalibrationProgress& progress = nullptr,
-    ops::CpuPath cpu_path = ops::CpuPath::kAuto);
+    ops::CpuPath cpu_path = ops::CpuPath::kAuto,
+    int64_t histogram_bytes = kHistogramBytes);
 
 }  // namespace edgekiln::compiler
 

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
+#include "tests/support/heap_peak.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -95,6 +97,69 @@ TEST(CalibrateTest, ReportsProgress) {
                 done.push_back(n);
               }).ok());
   EXPECT_EQ(done, (std::vector<int64_t>{1, 2}));
+}
+
+// A chain of tiny layers: more tensors than there is memory for bins.
+Graph TinyLayers(int layers) {
+  Graph graph = *ParseGraph(R"(
+%x : float32[1,2] = input
+%y : float32[1,2] = clip(%x) {clamp {min -3}} id y0
+return %y
+)");
+  for (int i = 1; i < layers; ++i) {
+    Op op = graph.ops.back();
+    Tensor tensor = graph.tensors[op.outputs[0]];
+    tensor.name = absl::StrCat("y", i);
+    op.id = tensor.name;
+    op.inputs = op.outputs;
+    op.outputs = {static_cast<TensorId>(graph.tensors.size())};
+    graph.tensors.push_back(tensor);
+    graph.ops.push_back(op);
+  }
+  graph.outputs = graph.ops.back().outputs;
+  return graph;
+}
+
+v1::CalibrateOptions Percentile(int32_t ppm) {
+  v1::CalibrateOptions options;
+  options.set_method(v1::CalibrateOptions::PERCENTILE);
+  options.set_percentile_ppm(ppm);
+  return options;
+}
+
+TEST(CalibrateTest, ManyTinyLayersTakeLittleMemory) {
+  const Graph graph = TinyLayers(30'000);
+  const std::vector<v1::Chunk> chunks = {ChunkOf({1, -2, 5, 1}, 2)};
+  const tests::HeapPeak peak;
+  const auto statistics = Calibrate(graph, chunks, Percentile(999'900));
+  EXPECT_LT(peak.bytes(), int64_t{100} << 20);
+  ASSERT_TRUE(statistics.ok()) << statistics.status();
+  ASSERT_EQ(statistics->ranges_size(), 30'001);
+  EXPECT_EQ(statistics->ranges(30'000).percentile_high(), 5);
+}
+
+// Each run of the samples does what it has memory for.
+TEST(CalibrateTest, SeveralRunsFindTheSame) {
+  const Graph graph = TinyLayers(20);
+  std::vector<float> values;
+  for (int i = 0; i < 2'000; ++i) {
+    values.push_back(static_cast<float>(i * 37 % 101) / 7 - 5);
+  }
+  const std::vector<v1::Chunk> chunks = {ChunkOf(values, 1'000)};
+  const auto calibrate = [&](int64_t bytes) {
+    return Calibrate(graph, chunks, Percentile(950'000), nullptr,
+                     ops::CpuPath::kAuto, bytes);
+  };
+  const auto one = calibrate(kHistogramBytes);
+  ASSERT_TRUE(one.ok()) << one.status();
+  EXPECT_NE(one->ranges(20).percentile_high(), one->ranges(20).max());
+  for (const int64_t bytes : {1, 300'000, 1'000'000}) {
+    const tests::HeapPeak peak;
+    const auto some = calibrate(bytes);
+    EXPECT_LT(peak.bytes(), bytes + 300'000);
+    ASSERT_TRUE(some.ok()) << some.status();
+    EXPECT_EQ(some->SerializeAsString(), one->SerializeAsString()) << bytes;
+  }
 }
 
 // A mask, as in front of a softmax.

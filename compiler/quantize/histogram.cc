@@ -4,7 +4,7 @@ namespace edgekiln::compiler {
 
 void Histogram::Widen(double magnitude) {
   while (magnitude >= width_ * kBins) {
-    for (std::array<int64_t, kBins>* bins : {&positive_, &negative_}) {
+    for (Bins* bins : {&counts_->positive, &counts_->negative}) {
       for (int i = 0; i < kBins / 2; ++i) {
         (*bins)[i] = (*bins)[2 * i] + (*bins)[2 * i + 1];
       }
@@ -15,6 +15,20 @@ void Histogram::Widen(double magnitude) {
 }
 
 void Histogram::Add(absl::Span<const float> values) {
+  count_ += static_cast<int64_t>(values.size());
+  if (counts_ == nullptr && count_ <= kFewValues) {
+    few_.insert(few_.end(), values.begin(), values.end());
+    return;
+  }
+  if (counts_ == nullptr) {
+    counts_ = std::make_unique<Counts>();
+    Count(few_);
+    few_ = {};
+  }
+  Count(values);
+}
+
+void Histogram::Count(absl::Span<const float> values) {
   double largest = 0;
   for (const float value : values) {
     const double magnitude = value < 0 ? -double{value} : double{value};
@@ -25,16 +39,14 @@ void Histogram::Add(absl::Span<const float> values) {
   const double per_width = 1 / width_;
   for (const float value : values) {
     if (value < 0) {
-      ++negative_[static_cast<int>(-double{value} * per_width)];
+      ++counts_->negative[static_cast<int>(-double{value} * per_width)];
     } else {
-      ++positive_[static_cast<int>(double{value} * per_width)];
+      ++counts_->positive[static_cast<int>(double{value} * per_width)];
     }
   }
-  count_ += static_cast<int64_t>(values.size());
 }
 
-double Histogram::Outermost(const std::array<int64_t, kBins>& outer,
-                            const std::array<int64_t, kBins>& inner,
+double Histogram::Outermost(const Bins& outer, const Bins& inner,
                             int64_t dropped, double width) {
   int64_t seen = 0;
   for (int i = kBins - 1; i >= 0; --i) {
@@ -50,11 +62,22 @@ double Histogram::Outermost(const std::array<int64_t, kBins>& outer,
 }
 
 std::pair<double, double> Histogram::Kept(int64_t kept_ppm) const {
+  if (counts_ == nullptr) {
+    Histogram counted;
+    counted.counts_ = std::make_unique<Counts>();
+    counted.Add(few_);
+    return counted.Kept(kept_ppm);
+  }
   constexpr int64_t kWhole = 1'000'000;
   // In this order nothing overflows below 2^43 values.
   const int64_t dropped = count_ * (kWhole - kept_ppm) / (2 * kWhole);
-  return {-Outermost(negative_, positive_, dropped, width_),
-          Outermost(positive_, negative_, dropped, width_)};
+  return {-Outermost(counts_->negative, counts_->positive, dropped, width_),
+          Outermost(counts_->positive, counts_->negative, dropped, width_)};
+}
+
+int64_t Histogram::bytes() const {
+  return static_cast<int64_t>(few_.capacity() * sizeof(float) +
+                              (counts_ == nullptr ? 0 : sizeof(Counts)));
 }
 
 }  // namespace edgekiln::compiler

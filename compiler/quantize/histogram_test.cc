@@ -60,6 +60,23 @@ INSTANTIATE_TEST_SUITE_P(All, HistogramTest, testing::ValuesIn(kCases),
                            return std::string(info.param.name);
                          });
 
+// The first values are not counted yet: one more, and they are.
+TEST(HistogramTest, FewValuesAreCountedAsMany) {
+  std::vector<float> values = Ramp(-300, Histogram::kFewValues - 300);
+  values[5] = 1e-6f;
+  Histogram few;
+  few.Add(values);
+  Histogram many;
+  many.Add(values);
+  // What is cut off stays the same: one of 1025 is as many as one of 1024.
+  many.Add({100});
+  EXPECT_LT(few.bytes(), 10'000);
+  EXPECT_GT(many.bytes(), 100'000);
+  for (const int64_t ppm : {1'000'000, 999'000, 900'000}) {
+    EXPECT_EQ(few.Kept(ppm), many.Kept(ppm)) << ppm;
+  }
+}
+
 TEST(HistogramTest, OrderDoesNotMatter) {
   std::vector<float> values;
   for (int i = 0; i < 5000; ++i) {

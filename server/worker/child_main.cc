@@ -1,9 +1,6 @@
 #include "server/worker/child_main.h"
 
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,9 +16,11 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/worker_child.pb.h"
+#include "edgekiln/v1/workers.pb.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/child_process.h"
+#include "server/worker/confinement.h"
 #include "server/worker/failed_allocation.h"
 #include "server/worker/fatal_limits.h"
 #include "server/worker/message_channel.h"
@@ -32,26 +31,6 @@ namespace {
 
 // Often enough for a progress line, rarely enough to cost nothing.
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(100);
-
-void Limit(int resource, int64_t value) {
-  const rlim_t bound = static_cast<rlim_t>(value);
-  const rlimit limit = {bound, bound};
-  setrlimit(static_cast<__rlimit_resource>(resource), &limit);
-}
-
-// Failures are ignored: a limit that the system refuses makes a crash less
-// contained, not wrong.
-void Confine(const ChildMainOptions& options) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  signal(SIGPIPE, SIG_IGN);
-  // Ctrl-C at a terminal is for the worker, which ends its children itself.
-  signal(SIGINT, SIG_IGN);
-  close_range(kChildChannelFd + 1, ~0U, 0);
-  Limit(RLIMIT_CORE, 0);
-  if (kLimitsAddressSpace && options.memory_limit_bytes > 0) {
-    Limit(RLIMIT_AS, options.memory_limit_bytes);
-  }
-}
 
 double CpuSeconds() {
   rusage usage = {};
@@ -230,11 +209,21 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
   return result;
 }
 
+// What a request without a stage asks for.
+v1::ChildReply::Result AboutConfinement(
+    const v1::WorkerMessage::Confinement& confinement) {
+  v1::ChildReply::Result result;
+  result.add_outputs()->set_data(confinement.SerializeAsString());
+  return result;
+}
+
 }  // namespace
 
 int ServeChild(const ChildMainOptions& options,
                const StageFunction& run_stage) {
-  Confine(options);
+  const v1::WorkerMessage::Confinement confinement =
+      Confine({.memory_limit_bytes = options.memory_limit_bytes,
+               .filter_system_calls = options.filter_system_calls});
   if (kLimitsAddressSpace) ExitAtFatalLimits(kMemoryExit, kStackExit);
   MessageChannel channel(kChildChannelFd);
   WarmCache warm(options.warm_bytes);
@@ -246,7 +235,9 @@ int ServeChild(const ChildMainOptions& options,
     bool spent = false;
     v1::ChildReply reply;
     *reply.mutable_result() =
-        Serve(options, run_stage, request, channel, warm, spent);
+        request.has_options()
+            ? Serve(options, run_stage, request, channel, warm, spent)
+            : AboutConfinement(confinement);
     if (!channel.Send(reply, {}).ok()) return 1;
     if (spent) return 3;
   }

@@ -23,6 +23,7 @@ struct ChildMainOptions {
   // float and the quantized form of any network that fits a small chip, with
   // its program, and still a small part of the usual memory limit.
   int64_t warm_bytes = int64_t{256} << 20;
+  bool filter_system_calls = true;  // Not for valgrind, which makes its own.
   // For tests of crash handling: abort() when asked for this stage.
   std::string crash_stage;
 };
@@ -35,8 +36,9 @@ using StageFunction = std::function<absl::StatusOr<StageOutput>(
 // is the user's error if the stage went beyond the limits of this process, and
 // ours if the machine had less than that.
 //
-// Limits this process (address space, no core files, no inherited descriptors
-// but stdio and the channel, dies with its parent), then serves. Returns the
+// Confines this process (confinement.h), which dies with its parent, then
+// serves; a request without a stage is answered with what the confinement is,
+// a serialized v1::WorkerMessage.Confinement as its only output. Returns the
 // process's exit code: 0 once the channel is closed, 1 after a broken message,
 // 3 after an answer that tells of memory that ran out. kMemoryExit or
 // kStackExit: it ended in the midst of a stage that went beyond the limit.

@@ -6,18 +6,22 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "server/proto_convert.h"
 #include "server/worker/child_main.h"
+#include "server/worker/confinement.h"
 #include "server/worker_limits.h"
 
 extern char** environ;
@@ -42,6 +46,42 @@ absl::Status NoProcess(absl::string_view call, int error) {
                     .fix = "free memory or processes on that machine"});
 }
 
+// Nothing of ours: what a user has in the environment (tokens, proxies) is not
+// for a process that meets hostile bytes.
+std::vector<std::string> Environment() {
+  std::vector<std::string> environment = {"LC_ALL=C"};
+  // What it takes to start, and sanitizers' options.
+  constexpr absl::string_view kKept[] = {
+      "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "LSAN_OPTIONS=", "TSAN_OPTIONS=",
+      "UBSAN_OPTIONS="};
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    for (const absl::string_view kept : kKept) {
+      if (absl::StartsWith(*entry, kept)) environment.emplace_back(*entry);
+    }
+  }
+  return environment;
+}
+
+std::vector<char*> Pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& string : strings) {
+    pointers.push_back(const_cast<char*>(string.c_str()));
+  }
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+absl::Status Timeout(absl::string_view where, absl::string_view what,
+                     absl::Duration limit) {
+  return MakeError(absl::StatusCode::kDeadlineExceeded,
+                   {.fault = Fault::kInfra,
+                    .reason = "STAGE_TIMEOUT",
+                    .what = std::string(what),
+                    .where = std::string(where),
+                    .limit = absl::FormatDuration(limit),
+                    .fix = "raise the daemon's lease timeout"});
+}
+
 }  // namespace
 
 absl::Status ChildProcess::Start() {
@@ -50,13 +90,16 @@ absl::Status ChildProcess::Start() {
     return NoProcess("socketpair", errno);
   }
   auto channel = std::make_unique<MessageChannel>(ends[0]);
-  std::vector<char*> argv = {const_cast<char*>(options_.name.c_str())};
-  for (const std::string& argument : options_.arguments) {
-    argv.push_back(const_cast<char*>(argument.c_str()));
-  }
-  argv.push_back(nullptr);
+  std::vector<std::string> arguments = {options_.name};
+  arguments.insert(arguments.end(), options_.arguments.begin(),
+                   options_.arguments.end());
+  arguments.emplace_back("--memory-limit-mb");
+  arguments.push_back(absl::StrCat(options_.memory_limit_bytes >> 20));
+  const std::vector<std::string> environment = Environment();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null",
+                                   O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, ends[1], kChildChannelFd);
   // The worker's threads block signals that must still end its children.
   posix_spawnattr_t attributes;
@@ -66,8 +109,9 @@ absl::Status ChildProcess::Start() {
   posix_spawnattr_setsigmask(&attributes, &none);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, options_.binary.c_str(), &actions,
-                                &attributes, argv.data(), environ);
+  const int error =
+      posix_spawn(&pid, options_.binary.c_str(), &actions, &attributes,
+                  Pointers(arguments).data(), Pointers(environment).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
@@ -75,6 +119,28 @@ absl::Status ChildProcess::Start() {
   pid_ = pid;
   channel_ = std::move(channel);
   return absl::OkStatus();
+}
+
+// The deadline ends a stage that waits; this one that computes, even if nobody
+// is left to watch the deadline. The limit counts all that a process has ever
+// used, so that it moves along; only we can move it.
+void ChildProcess::LimitCpuTime(const MessageChannel::Limits& limits) {
+  cpu_limit_ =
+      std::min(options_.cpu_limit, limits.deadline - MessageChannel::Now());
+  clockid_t clock = 0;
+  timespec used = {};
+  if (clock_getcpuclockid(pid_, &clock) != 0 ||
+      clock_gettime(clock, &used) != 0) {
+    return;
+  }
+  const absl::Duration until = absl::DurationFromTimespec(used) + cpu_limit_;
+  rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
+  if (until < absl::Hours(24 * 365)) {
+    limit.rlim_cur = static_cast<rlim_t>(
+        std::max<int64_t>(0, absl::ToInt64Seconds(until)) + 1);
+  }
+  // One that does not take effect leaves the deadline.
+  prlimit(pid_, RLIMIT_CPU, &limit, nullptr);
 }
 
 ChildProcess::End ChildProcess::Reap() {
@@ -109,9 +175,16 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
             : OverStackLimit(where, StackLimitBytes()));
     return result;
   }
+  if (end.signal == SIGXCPU) {
+    return Timeout(where, "a stage took too much CPU time and was killed",
+                   cpu_limit_);
+  }
   std::string what = "the process executing a stage died of ";
   std::string fix = "report this together with the model";
-  if (end.signal == 0) {
+  const auto denied = DeniedCall(end.exit_code);
+  if (end.signal == 0 && denied) {
+    absl::StrAppend(&what, "a system call that stages may not make: ", *denied);
+  } else if (end.signal == 0) {
     absl::StrAppend(&what, "exit code ", end.exit_code);
   } else {
     absl::StrAppend(&what, "signal ", end.signal, " (", strsignal(end.signal),
@@ -138,13 +211,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Fail(
   const std::string where = absl::StrCat("stage ", stage);
   Kill();
   if (why.code() == absl::StatusCode::kDeadlineExceeded) {
-    return MakeError(why.code(),
-                     {.fault = Fault::kInfra,
-                      .reason = "STAGE_TIMEOUT",
-                      .what = "a stage took too long and was killed",
-                      .where = where,
-                      .limit = absl::FormatDuration(timeout),
-                      .fix = "raise the daemon's lease timeout"});
+    return Timeout(where, "a stage took too long and was killed", timeout);
   }
   return MakeError(
       why.code(),
@@ -203,6 +270,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
   }
   const absl::Duration begin = MessageChannel::Now();
   if (pid_ == 0) EK_RETURN_IF_ERROR(Start());
+  LimitCpuTime(limits);
   absl::StatusOr<v1::ChildReply::Result> result =
       Converse(request, limits, handlers);
   if (result.ok()) {
@@ -219,6 +287,20 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Execute(
     return std::exchange(unsupplied_, absl::OkStatus());
   }
   return Fail(result.status(), stage, limits.deadline - begin);
+}
+
+v1::WorkerMessage::Confinement ProbeConfinement(const ChildOptions& options) {
+  ChildProcess child(options);
+  const auto result = child.Execute({}, "confinement", {}, {});
+  v1::WorkerMessage::Confinement confinement;
+  if (!result.ok()) {
+    confinement.add_missing(
+        absl::StrCat("all: no child: ", result.status().message()));
+  } else if (result->outputs_size() != 1 ||
+             !confinement.ParseFromString(result->outputs(0).data())) {
+    confinement.add_missing("all: the child did not tell");
+  }
+  return confinement;
 }
 
 }  // namespace edgekiln::server

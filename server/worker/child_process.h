@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "edgekiln/v1/worker_child.pb.h"
+#include "edgekiln/v1/workers.pb.h"
 #include "server/worker/message_channel.h"
 
 namespace edgekiln::server {
@@ -25,7 +26,11 @@ struct ChildOptions {
   std::string binary;  // Run with `arguments`, the channel on fd 3.
   std::string name = "edgekiln-worker";  // For process lists.
   std::vector<std::string> arguments;
-  int64_t memory_limit_bytes = 0;  // That the child sets itself; for errors.
+  // Address space, in whole MiB, that the child limits itself to as it is told
+  // by a last argument --memory-limit-mb; 0: unlimited.
+  int64_t memory_limit_bytes = 0;
+  // Of one request; never more than until its deadline, rounded up to seconds.
+  absl::Duration cpu_limit = absl::InfiniteDuration();
 };
 
 // Bytes of the inputs at these positions of a request, in order.
@@ -35,6 +40,10 @@ using InputSupply = std::function<
 
 // The descriptor on which a child finds its end of the channel.
 inline constexpr int kChildChannelFd = 3;
+
+// What a child of these options is confined to; a child is started for it. If
+// there is none, all is missing for that reason.
+v1::WorkerMessage::Confinement ProbeConfinement(const ChildOptions& options);
 
 // Executes one request at a time, in a child that stays alive in between. The
 // child is started on first use and replaced after each failure. It dies with
@@ -59,7 +68,8 @@ class ChildProcess {
   // errors. Errors, all of them Fault::kInfra and after the child is dead:
   // INTERNAL (it crashed; names stage and signal), CANCELLED
   // (`limits.cancel_fd` became readable),
-  // DEADLINE_EXCEEDED (`limits.deadline` passed), UNAVAILABLE (no process).
+  // DEADLINE_EXCEEDED (`limits.deadline` passed, or its CPU time is used up),
+  // UNAVAILABLE (no process).
   // Also those of `handlers.supply`, as they are.
   absl::StatusOr<v1::ChildReply::Result> Execute(
       const v1::ChildRequest& request, absl::string_view stage,
@@ -67,10 +77,11 @@ class ChildProcess {
 
   // Process id of the living child; 0 without one.
   pid_t pid() const { return pid_; }
+  void Kill();
 
  private:
   absl::Status Start();
-  void Kill();
+  void LimitCpuTime(const MessageChannel::Limits& limits);
   // How a child ended.
   struct End {
     int exit_code = 0;  // If `signal` is 0.
@@ -92,6 +103,7 @@ class ChildProcess {
 
   const ChildOptions options_;
   pid_t pid_ = 0;
+  absl::Duration cpu_limit_;  // Of the request under way.
   std::unique_ptr<MessageChannel> channel_;
   absl::Status unsupplied_;  // Why the living child waits in vain.
 };

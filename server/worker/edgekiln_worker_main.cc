@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "server/version.h"
 #include "server/worker/child_main.h"
+#include "server/worker/confinement.h"
 #include "server/worker/stage_table.h"
 #include "server/worker/worker.h"
 
@@ -35,6 +36,8 @@ struct Flags {
   bool verbose = false;
   bool quiet = false;
   bool exit_with_parent = false;
+  bool no_seccomp = false;
+  bool print_confinement = false;
   bool child = false;
   std::string test_crash_stage;
 };
@@ -69,6 +72,12 @@ void Define(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "End when the process that started this one has ended");
+  app.add_flag("--no-seccomp", flags.no_seccomp,
+               "Let processes that execute stages make any system call (for "
+               "valgrind and the like)");
+  app.add_flag("--print-confinement", flags.print_confinement,
+               "Print what such processes are confined to on this machine, and "
+               "end");
   CLI::Option* const verbose =
       app.add_flag("--verbose", flags.verbose, "Log leases, too");
   app.add_flag("--quiet", flags.quiet, "Log faults only")->excludes(verbose);
@@ -93,9 +102,8 @@ ChildOptions ChildOf(const Flags& flags) {
   // The very binary that runs now, even if the file has been replaced since.
   ChildOptions child;
   child.binary = "/proc/self/exe";
-  child.arguments = {"--child", "--memory-limit-mb",
-                     std::to_string(flags.memory_limit_mb), "--warm-mb",
-                     std::to_string(flags.warm_mb)};
+  child.arguments = {"--child", "--warm-mb", std::to_string(flags.warm_mb)};
+  if (flags.no_seccomp) child.arguments.emplace_back("--no-seccomp");
   child.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20;
   if (!flags.test_crash_stage.empty()) {
     child.arguments.emplace_back("--test-crash-stage");
@@ -171,8 +179,13 @@ int Main(int argc, char** argv) {
     return ServeChild(
         {.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20,
          .warm_bytes = int64_t{flags.warm_mb} << 20,
+         .filter_system_calls = !flags.no_seccomp,
          .crash_stage = flags.test_crash_stage},
         RunStage);
+  }
+  if (flags.print_confinement) {
+    std::cout << ConfinementText(ProbeConfinement(ChildOf(flags))) << "\n";
+    return 0;
   }
   if (flags.connect.empty()) {
     std::cerr << "edgekiln-worker: --connect ADDRESS is required\n";

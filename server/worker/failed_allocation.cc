@@ -16,13 +16,13 @@ namespace {
 thread_local bool has_failed = false;
 thread_local FailedAllocation failed;
 
+int statm = -1;  // /proc/self/statm.
+
 // Virtual memory of this process; allocates nothing.
 int64_t AddressSpaceInUse() {
-  const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return 0;
+  if (statm < 0) return 0;
   char text[64];
-  const ssize_t size = read(fd, text, sizeof(text));
-  close(fd);
+  const ssize_t size = pread(statm, text, sizeof(text), 0);
   int64_t pages = 0;
   for (ssize_t i = 0; i < size && text[i] >= '0' && text[i] <= '9'; ++i) {
     pages = pages * 10 + (text[i] - '0');
@@ -39,6 +39,10 @@ int64_t AddressSpaceInUse() {
   failed.asked_bytes =
       size > static_cast<size_t>(kMax) ? kMax : static_cast<int64_t>(size);
   failed.in_use_bytes = AddressSpaceInUse();
+}
+
+void OpenMemoryAccount() {
+  statm = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
 }
 
 std::optional<FailedAllocation> TakeFailedAllocation() {

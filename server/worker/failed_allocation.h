@@ -12,8 +12,13 @@ namespace edgekiln::server {
 
 struct FailedAllocation {
   int64_t asked_bytes = 0;
-  int64_t in_use_bytes = 0;  // Address space of the process.
+  // Address space of the process; 0: unknown.
+  int64_t in_use_bytes = 0;
 };
+
+// To be called while the process may still open files: how much is in use is
+// read through a descriptor that stays open, the next free one.
+void OpenMemoryAccount();
 
 // The last allocation that failed on this thread since the last call.
 std::optional<FailedAllocation> TakeFailedAllocation();

@@ -3,6 +3,7 @@
 
 // Where tests find test_child_main.cc: beside themselves.
 
+#include <cstdint>
 #include <filesystem>
 
 #include "server/worker/child_process.h"
@@ -19,11 +20,28 @@ enum class RunOut {
   kNothing,  // It reads where nothing is.
 };
 
+// What it tries instead, by the same option.
+inline constexpr int64_t kFirstAttempt = 100;
+enum class Attempt : int64_t {
+  kSocket = kFirstAttempt,
+  kFork,
+  kThread,
+  kExec,
+  kTrace,
+  kSignal,
+  kRaiseLimit,
+  kExecutableMemory,
+  kUnlink,
+  kOpen,         // Says what came of it.
+  kEnvironment,  // Lists it.
+  kBurn,         // CPU time, for good.
+};
+
 inline ChildOptions TestChild() {
   const auto self = std::filesystem::read_symlink("/proc/self/exe");
   ChildOptions options;
   options.binary = self.parent_path() / "worker_test_child";
-  options.memory_limit_bytes = int64_t{1} << 30;  // As it sets itself.
+  options.memory_limit_bytes = int64_t{1} << 30;
   return options;
 }
 

@@ -1,18 +1,28 @@
 // A child whose stages misbehave in all the ways that children can. Stage names
 // are only labels here.
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <filesystem>
+#include <cstring>
+#include <fstream>
 #include <memory>
 #include <new>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/worker/child_main.h"
@@ -23,13 +33,67 @@
 namespace edgekiln::server {
 namespace {
 
+// Those below 64.
 std::string OpenDescriptors() {
   std::string all;
-  for (const auto& entry :
-       std::filesystem::directory_iterator("/proc/self/fd")) {
-    absl::StrAppend(&all, entry.path().filename().string(), " ");
+  for (int fd = 0; fd < 64; ++fd) {
+    pollfd state = {fd, 0, 0};
+    poll(&state, 1, 0);
+    if ((state.revents & POLLNVAL) == 0) absl::StrAppend(&all, fd, " ");
   }
   return all;
+}
+
+// What a process that somebody took over might do. Returns only if it is let.
+void Try(Attempt attempt, StageOutput& output) {
+  switch (attempt) {
+    case Attempt::kSocket:
+      socket(AF_INET, SOCK_STREAM, 0);
+      return;
+    case Attempt::kFork:
+      if (fork() == 0) _exit(0);
+      return;
+    case Attempt::kThread:
+      std::thread([] {}).join();
+      return;
+    case Attempt::kExec:
+      execl("/bin/true", "true", nullptr);
+      return;
+    case Attempt::kTrace:
+      ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);
+      return;
+    case Attempt::kSignal:
+      kill(getppid(), 0);
+      return;
+    case Attempt::kRaiseLimit: {
+      const rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
+      setrlimit(RLIMIT_CPU, &more);
+      return;
+    }
+    case Attempt::kExecutableMemory:
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      return;
+    case Attempt::kUnlink:
+      unlink("/nonexistent");
+      return;
+    case Attempt::kOpen: {
+      for (const int flags : {O_RDONLY, O_WRONLY | O_CREAT}) {
+        const int file = open("/tmp/edgekiln-test-child", flags, 0600);
+        output.Add("file", file < 0 ? strerror(errno) : "opened");
+      }
+      output.Add("file", std::ifstream("/etc/passwd") ? "read" : "not read");
+      return;
+    }
+    case Attempt::kEnvironment:
+      for (char** entry = environ; *entry != nullptr; ++entry) {
+        output.Add("variable", *entry);
+      }
+      return;
+    case Attempt::kBurn:
+      while (clock() >= 0) {
+      }
+  }
 }
 
 void Exhaust() {
@@ -104,10 +168,16 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
       Exhaust();
       return output;
     case v1::StageOptions::kPartition:
-      while (true) pause();
-    case v1::StageOptions::kConvertData:
-      End(static_cast<RunOut>(options.convert_data().limit()));
+      while (true) sleep(1);
+    case v1::StageOptions::kConvertData: {
+      const int64_t how = options.convert_data().limit();
+      if (how < kFirstAttempt) {
+        End(static_cast<RunOut>(how));
+      } else {
+        Try(static_cast<Attempt>(how), output);
+      }
       return output;
+    }
     case v1::StageOptions::kCalibrate:
       for (int i = 1; i <= 3; ++i) {
         usleep(150 * 1000);
@@ -141,8 +211,10 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
     case v1::StageOptions::kSynthesizeData: {
       v1::ChildReply reply;
       reply.mutable_need()->add_inputs(7);
-      MessageChannel(dup(kChildChannelFd)).Send(reply, {}).IgnoreError();
-      while (true) pause();
+      // Not to be closed.
+      static auto* channel = new MessageChannel(kChildChannelFd);
+      channel->Send(reply, {}).IgnoreError();
+      while (true) sleep(1);
     }
     case v1::StageOptions::kResolveTarget:
       output.Add("pid", absl::StrCat(getpid()));
@@ -156,8 +228,20 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
 }  // namespace
 }  // namespace edgekiln::server
 
+// Arguments: what ChildProcess adds, --no-seccomp, or a stage to crash in.
 int main(int argc, char** argv) {
-  return edgekiln::server::ServeChild({.memory_limit_bytes = int64_t{1} << 30,
-                                       .crash_stage = argc > 1 ? argv[1] : ""},
-                                      edgekiln::server::Misbehave);
+  edgekiln::server::ChildMainOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view argument = argv[i];
+    if (argument == "--memory-limit-mb" && i + 1 < argc) {
+      int64_t mebibytes = 0;
+      if (!absl::SimpleAtoi(argv[++i], &mebibytes)) return 2;
+      options.memory_limit_bytes = mebibytes << 20;
+    } else if (argument == "--no-seccomp") {
+      options.filter_system_calls = false;
+    } else {
+      options.crash_stage = std::string(argument);
+    }
+  }
+  return edgekiln::server::ServeChild(options, edgekiln::server::Misbehave);
 }

@@ -14,6 +14,7 @@
 #include "grpcpp/security/credentials.h"
 #include "server/stage_versions.h"
 #include "server/worker/blob_client.h"
+#include "server/worker/confinement.h"
 #include "server/worker/lease_executor.h"
 
 namespace edgekiln::server {
@@ -77,6 +78,8 @@ class SessionWorker : public Worker {
         executor_(options_.slots, options_.child, *blobs_) {}
 
   absl::Status Run() override {
+    confinement_ = ProbeConfinement(options_.child);
+    log_.Info("confinement of stages: ", ConfinementText(confinement_));
     std::thread heartbeat([this] { Heartbeat(); });
     auto backoff = kFirstBackoff;
     absl::Status fatal;
@@ -154,6 +157,7 @@ class SessionWorker : public Worker {
     hello.set_name(WorkerName());
     for (const v1::WorkerRole role : options_.roles) hello.add_roles(role);
     hello.set_slots(options_.slots);
+    *hello.mutable_confinement() = confinement_;
     sink.Send(message);
   }
 
@@ -198,6 +202,7 @@ class SessionWorker : public Worker {
   const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<BlobClient> blobs_;
   LeaseExecutor executor_;
+  v1::WorkerMessage::Confinement confinement_;  // Of the thread in Run().
   Mutex mutex_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -1,0 +1,135 @@
+#include "server/worker/confinement.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "server/worker/child_main.h"
+#include "server/worker/child_process.h"
+#include "server/worker/failed_allocation.h"
+#include "server/worker/sanitized.h"
+#include "server/worker/system_calls.h"
+
+namespace edgekiln::server {
+namespace {
+
+using Confinement = v1::WorkerMessage::Confinement;
+
+// Notes what became of one measure.
+void Note(bool active, const char* what, absl::string_view why,
+          Confinement& confinement) {
+  if (active) {
+    confinement.add_active(what);
+  } else {
+    confinement.add_missing(absl::StrCat(what, ": ", why));
+  }
+}
+
+struct Limit {
+  __rlimit_resource resource;
+  const char* name;
+  int64_t value;
+};
+
+// A crash may still say why where the standard streams are files.
+int64_t RoomForLastWords() {
+  constexpr int64_t kBytes = int64_t{64} << 10;
+  struct stat log = {};
+  if (fstat(STDERR_FILENO, &log) != 0 || !S_ISREG(log.st_mode)) return 0;
+  return log.st_size + kBytes;
+}
+
+void LimitResources(const ConfinementOptions& options,
+                    Confinement& confinement) {
+  const Limit limits[] = {
+      {RLIMIT_CORE, "no core files", 0},
+      {RLIMIT_FSIZE, "no file writes", RoomForLastWords()},
+      {RLIMIT_MEMLOCK, "no locked memory", 0},
+      // The standard streams, the channel, and the memory account.
+      {RLIMIT_NOFILE, "no new descriptors", kChildChannelFd + 2},
+      {RLIMIT_NPROC, "no new processes", 0},
+  };
+  for (const Limit& limit : limits) {
+    // Whose reports take files, processes and threads.
+    if (EK_SANITIZED && limit.resource != RLIMIT_CORE) {
+      Note(false, limit.name, "not with sanitizers", confinement);
+      continue;
+    }
+    const rlim_t bound = static_cast<rlim_t>(limit.value);
+    const rlimit both = {bound, bound};
+    Note(setrlimit(limit.resource, &both) == 0, limit.name, strerror(errno),
+         confinement);
+  }
+  if (options.memory_limit_bytes == 0) return;
+  if (!kLimitsAddressSpace) {
+    Note(false, "memory limit", "not with sanitizers", confinement);
+    return;
+  }
+  const rlim_t bound = static_cast<rlim_t>(options.memory_limit_bytes);
+  const rlimit both = {bound, bound};
+  const bool limited = setrlimit(RLIMIT_AS, &both) == 0;
+  Note(limited, "memory limit", strerror(errno), confinement);
+  if (limited) {
+    confinement.set_memory_limit_bytes(options.memory_limit_bytes);
+  }
+}
+
+void Filter(const ConfinementOptions& options, Confinement& confinement) {
+  absl::Status status;
+  if (!options.filter_system_calls) {
+    status = absl::UnavailableError("switched off by --no-seccomp");
+  } else if (EK_SANITIZED) {
+    status = absl::UnavailableError("not with sanitizers");
+  } else {
+    status = FilterSystemCalls(kChildChannelFd);
+  }
+  for (const char* what : {"seccomp", "no network", "no files"}) {
+    Note(status.ok(), what, status.message(), confinement);
+  }
+}
+
+}  // namespace
+
+Confinement Confine(const ConfinementOptions& options) {
+  Confinement confinement;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  signal(SIGPIPE, SIG_IGN);
+  // Ctrl-C at a terminal is for the worker, which ends its children itself.
+  signal(SIGINT, SIG_IGN);
+  // A log that can take no more must not hide why this process ends.
+  signal(SIGXFSZ, SIG_IGN);
+  close_range(kChildChannelFd + 1, ~0U, 0);
+  OpenMemoryAccount();
+  Note(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, "no_new_privs",
+       strerror(errno), confinement);
+  // Nobody reads its memory but root: no ptrace, no /proc/PID/mem.
+  Note(!EK_SANITIZED && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable",
+       EK_SANITIZED ? "not with sanitizers" : strerror(errno), confinement);
+  LimitResources(options, confinement);
+  // Last: it takes away what the rest needs.
+  Filter(options, confinement);
+  return confinement;
+}
+
+std::optional<std::string> DeniedCall(int exit_code) {
+  const char* const name = NameOfDenied(exit_code);
+  if (name == nullptr) return std::nullopt;
+  return name;
+}
+
+std::string ConfinementText(const Confinement& confinement) {
+  const auto list = [](const auto& items) {
+    return items.empty() ? "none" : absl::StrJoin(items, ", ");
+  };
+  return absl::StrCat("active: ", list(confinement.active()),
+                      "; missing: ", list(confinement.missing()));
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,34 @@
+#ifndef EK_SERVER_WORKER_CONFINEMENT_H_
+#define EK_SERVER_WORKER_CONFINEMENT_H_
+
+// What a process may still do once it has read its first hostile byte: compute,
+// and talk to its worker. docs/design/0015-confinement.md has the reasons.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "edgekiln/v1/workers.pb.h"
+
+namespace edgekiln::server {
+
+struct ConfinementOptions {
+  int64_t memory_limit_bytes = 0;  // Address space; 0: unlimited.
+  bool filter_system_calls = true;
+};
+
+// Confines this process for good, and tells what of it the system granted:
+// something that it refuses makes a crash less contained, not wrong. To be
+// called once, while there is one thread.
+v1::WorkerMessage::Confinement Confine(const ConfinementOptions& options);
+
+// The system call that the confinement has denied to a process that ended with
+// this exit code: "socket". Empty: it ended otherwise.
+std::optional<std::string> DeniedCall(int exit_code);
+
+// "active: ...; missing: ..."
+std::string ConfinementText(const v1::WorkerMessage::Confinement& confinement);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_CONFINEMENT_H_
