@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdlib>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -125,10 +127,87 @@ class PosixWritableFile : public WritableFile {
     return absl::OkStatus();
   }
 
+ protected:
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+
  private:
   Descriptor fd_;
   const std::string path_;
   int64_t unsynced_bytes_ = 0;
+};
+
+// Appends whole blocks with O_DIRECT and the rest through the page cache; no
+// page sees both before the kernel has written it back.
+class UncachedFile : public PosixWritableFile {
+ public:
+  UncachedFile(Descriptor fd, std::string path, int64_t size_bytes)
+      : PosixWritableFile(std::move(fd), std::move(path)),
+        size_bytes_(size_bytes) {}
+
+  absl::Status Append(absl::string_view bytes) override {
+    while (!bytes.empty()) {
+      const size_t into_block = static_cast<size_t>(size_bytes_) % kBlockBytes;
+      const size_t blocks = bytes.size() / kBlockBytes * kBlockBytes;
+      size_t done = 0;
+      if (into_block == 0 && blocks > 0 && SetDirect(true)) {
+        EK_ASSIGN_OR_RETURN(done, WriteBlocks(bytes.substr(0, blocks)));
+      }
+      if (done == 0) {
+        SetDirect(false);
+        done = usable_ ? std::min(bytes.size(), kBlockBytes - into_block)
+                       : bytes.size();
+        EK_RETURN_IF_ERROR(PosixWritableFile::Append(bytes.substr(0, done)));
+      }
+      bytes.remove_prefix(done);
+      size_bytes_ += static_cast<int64_t>(done);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr size_t kBlockBytes = 4096;
+  static constexpr size_t kBufferBytes = size_t{1} << 20;
+
+  struct Free {
+    void operator()(char* memory) const { std::free(memory); }
+  };
+
+  // Whether writes go past the cache from here on.
+  bool SetDirect(bool direct) {
+    if (direct == direct_ || (direct && !usable_)) return direct_;
+    const int flags = fcntl(fd(), F_GETFL);
+    const int changed = direct ? flags | O_DIRECT : flags & ~O_DIRECT;
+    if (flags < 0 || fcntl(fd(), F_SETFL, changed) != 0) {
+      usable_ = false;
+      return direct_;
+    }
+    return direct_ = direct;
+  }
+
+  // Writes what fits the buffer, or nothing if the file system cannot.
+  absl::StatusOr<size_t> WriteBlocks(absl::string_view bytes) {
+    if (buffer_ == nullptr) {
+      buffer_.reset(
+          static_cast<char*>(std::aligned_alloc(kBlockBytes, kBufferBytes)));
+    }
+    if (buffer_ == nullptr) return size_t{0};
+    bytes = bytes.substr(0, kBufferBytes);
+    std::memcpy(buffer_.get(), bytes.data(), bytes.size());
+    while (true) {
+      const ssize_t n = write(fd(), buffer_.get(), bytes.size());
+      if (n >= 0) return static_cast<size_t>(n);
+      if (errno == EINTR) continue;
+      if (errno != EINVAL) return SystemError(errno, "write", path());
+      usable_ = false;
+      return size_t{0};
+    }
+  }
+
+  int64_t size_bytes_;
+  bool direct_ = false;
+  bool usable_ = true;
+  std::unique_ptr<char, Free> buffer_;
 };
 
 // Opens a regular file for reading and tells its size. O_NONBLOCK: opening a
@@ -179,8 +258,14 @@ class PosixFileSystem : public FileSystem {
     int flags = O_WRONLY | O_CREAT;
     if (mode == OpenMode::kCreateNew) flags |= O_EXCL;
     if (mode == OpenMode::kTruncate) flags |= O_TRUNC;
-    if (mode == OpenMode::kAppend) flags |= O_APPEND;
+    const bool uncached = mode == OpenMode::kAppendUncached;
+    if (mode == OpenMode::kAppend || uncached) flags |= O_APPEND;
     EK_ASSIGN_OR_RETURN(Descriptor fd, OpenDescriptor(path, flags));
+    if (uncached) {
+      struct stat info;
+      if (fstat(fd.get(), &info) != 0) return SystemError(errno, "stat", path);
+      return std::make_unique<UncachedFile>(std::move(fd), path, info.st_size);
+    }
     return std::make_unique<PosixWritableFile>(std::move(fd), path);
   }
 

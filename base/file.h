@@ -25,6 +25,10 @@ enum class OpenMode {
   kCreateNew,  // ALREADY_EXISTS if there is such a file.
   kTruncate,   // Creates or empties.
   kAppend,     // Creates or continues.
+  // The same for large files that are written faster than the page cache takes
+  // them and would drive all else out of it: past the cache, if the file system
+  // can.
+  kAppendUncached,
 };
 
 struct FileInfo {

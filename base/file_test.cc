@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln {
@@ -103,6 +104,30 @@ TEST_F(FileTest, OpenModes) {
   EXPECT_EQ(*files_->Read(Path("a"), 10), "ac");
   EXPECT_TRUE(write(OpenMode::kTruncate, "d").ok());
   EXPECT_EQ(*files_->Read(Path("a"), 10), "d");
+}
+
+// Blocks go past the page cache, the rest does not; readers see one file,
+// wherever the file was closed in between.
+TEST_F(FileTest, AppendingUncachedWritesTheSame) {
+  std::string all;
+  Rng rng(1);
+  for (const size_t size : {1u, 4095u, 4096u, 100'000u, 8192u, 7u, 3u << 20, 0u,
+                            1u << 20, 4089u, 5000u, 1u << 19, 1u << 19, 11u}) {
+    std::string bytes(size, '\0');
+    for (char& byte : bytes) byte = static_cast<char>(rng.Next());
+    auto file = files_->Open(Path("large"), OpenMode::kAppendUncached);
+    ASSERT_TRUE(file.ok()) << file.status();
+    const size_t half = size / 3;
+    ASSERT_TRUE((*file)->Append(absl::string_view(bytes).substr(0, half)).ok());
+    ASSERT_TRUE((*file)->Append(absl::string_view(bytes).substr(half)).ok());
+    all += bytes;
+    EXPECT_EQ(files_->Stat(Path("large"))->size_bytes,
+              static_cast<int64_t>(all.size()));
+    // Unlike EXPECT_EQ, prints no megabytes.
+    EXPECT_TRUE(*files_->Read(Path("large"), 1 << 30) == all) << size;
+    EXPECT_TRUE((*file)->Sync().ok());
+    EXPECT_TRUE((*file)->Close().ok());
+  }
 }
 
 TEST_F(FileTest, Folders) {

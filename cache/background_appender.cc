@@ -5,8 +5,7 @@
 namespace edgekiln::cache {
 
 BackgroundAppender::BackgroundAppender(
-    std::function<absl::Status(absl::string_view)> append,
-    int64_t max_queued_bytes)
+    std::function<absl::Status(std::string)> append, int64_t max_queued_bytes)
     : append_(std::move(append)), max_queued_bytes_(max_queued_bytes) {
   thread_ = std::thread([this] { Run(); });
 }
@@ -46,11 +45,13 @@ void BackgroundAppender::Run() {
   while (true) {
     while (!stop_ && queue_.empty()) changed_.Wait(lock);
     if (queue_.empty()) return;
-    const std::string& bytes = queue_.front();  // Others only push behind it.
+    // It keeps its place, so that Drain() waits for it.
+    std::string bytes = std::move(queue_.front());
+    const auto size = static_cast<int64_t>(bytes.size());
     lock.Unlock();
-    absl::Status status = append_(bytes);
+    absl::Status status = append_(std::move(bytes));
     lock.Lock();
-    queued_bytes_ -= static_cast<int64_t>(queue_.front().size());
+    queued_bytes_ -= size;
     queue_.pop_front();
     if (!status.ok()) {
       status_ = std::move(status);

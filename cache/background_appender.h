@@ -11,7 +11,6 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
 #include "base/mutex.h"
 
 namespace edgekiln::cache {
@@ -20,7 +19,7 @@ namespace edgekiln::cache {
 class BackgroundAppender {
  public:
   // `append` is called on the other thread, and no more after it has failed.
-  BackgroundAppender(std::function<absl::Status(absl::string_view)> append,
+  BackgroundAppender(std::function<absl::Status(std::string)> append,
                      int64_t max_queued_bytes);
   ~BackgroundAppender();  // As Drain().
   BackgroundAppender(const BackgroundAppender&) = delete;
@@ -36,11 +35,11 @@ class BackgroundAppender {
  private:
   void Run();
 
-  const std::function<absl::Status(absl::string_view)> append_;
+  const std::function<absl::Status(std::string)> append_;
   const int64_t max_queued_bytes_;
   Mutex mutex_;
   CondVar changed_;
-  // The first one is being worked on.
+  // The first one is being worked on, and empty then.
   std::deque<std::string> queue_ ABSL_GUARDED_BY(mutex_);
   int64_t queued_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status status_ ABSL_GUARDED_BY(mutex_);

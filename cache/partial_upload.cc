@@ -9,6 +9,9 @@
 namespace edgekiln::cache {
 namespace {
 
+// Taken by one of the threads, but not yet hashed or written.
+constexpr int64_t kMaxQueuedBytes = 4 << 20;
+
 class UploadImpl : public Upload {
  public:
   UploadImpl(FileSystem& files, BlobStore& blobs,
@@ -67,7 +70,7 @@ class UploadImpl : public Upload {
            .need = absl::StrCat(partial.digest.size_bytes, " bytes"),
            .fix = "continue at the committed size"});
     }
-    EK_RETURN_IF_ERROR(Check(partial, partial.appender->Drain()));
+    EK_RETURN_IF_ERROR(Check(partial, partial.Drain()));
     EK_RETURN_IF_ERROR(partial.file->Sync());
     EK_RETURN_IF_ERROR(partial.file->Close());
     partial.file.reset();
@@ -127,6 +130,37 @@ class UploadImpl : public Upload {
 };
 
 }  // namespace
+
+void PartialUpload::StartWriting() {
+  const bool large = digest.size_bytes >= kLargeUploadBytes;
+  if (large) {
+    writer = std::make_unique<BackgroundAppender>(
+        [this](const std::string& bytes) { return file->Append(bytes); },
+        kMaxQueuedBytes);
+  }
+  appender = std::make_unique<BackgroundAppender>(
+      [this, next = writer.get()](std::string bytes) {
+        if (next == nullptr) EK_RETURN_IF_ERROR(file->Append(bytes));
+        hash.Update(bytes);
+        return next == nullptr ? absl::OkStatus()
+                               : next->Append(std::move(bytes));
+      },
+      kMaxQueuedBytes);
+}
+
+absl::Status PartialUpload::Drain() {
+  absl::Status status = appender->Drain();
+  if (writer != nullptr) status.Update(writer->Drain());
+  return status;
+}
+
+void PartialUpload::Settle() {
+  if (appender == nullptr) return;
+  if (!Drain().ok()) loaded = false;
+  appender.reset();
+  writer.reset();
+  file.reset();
+}
 
 absl::Status UploadTakenOver(const Digest& digest) {
   return MakeError(absl::StatusCode::kAborted,

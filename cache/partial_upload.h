@@ -22,6 +22,10 @@
 
 namespace edgekiln::cache {
 
+// From here on hashing and writing take a thread each, and the file is written
+// past the page cache.
+inline constexpr int64_t kLargeUploadBytes = int64_t{16} << 20;
+
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
 struct PartialUpload {
@@ -43,21 +47,24 @@ struct PartialUpload {
   uint64_t owner ABSL_GUARDED_BY(mutex) = 0;
   bool loaded ABSL_GUARDED_BY(mutex) = false;
   bool over ABSL_GUARDED_BY(mutex) = false;
-  // These two belong to the appender until it is drained, and are guarded by
-  // the mutex then. The file is open only while a stream holds the upload.
+  // These two belong to the threads below until they are drained, and are
+  // guarded by the mutex then. The file is open only while a stream holds the
+  // upload.
   Sha256 hash;
   std::unique_ptr<WritableFile> file;
-  // While a stream holds the upload.
+  // While a stream holds the upload: takes its bytes, hashes them and has them
+  // written, by itself or, in a large upload, by the other one.
+  std::unique_ptr<BackgroundAppender> writer ABSL_GUARDED_BY(mutex);
   std::unique_ptr<BackgroundAppender> appender ABSL_GUARDED_BY(mutex);
 
+  // Starts the threads. `file` is open.
+  void StartWriting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
+  // Waits until all that was taken is hashed and in the file. Returns the
+  // first error of either. Some stream must hold the upload.
+  absl::Status Drain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
   // Ends the last stream's writing. How much of a failed write reached the
   // file is unknown: the next stream looks.
-  void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex) {
-    if (appender == nullptr) return;
-    if (!appender->Drain().ok()) loaded = false;
-    appender.reset();
-    file.reset();
-  }
+  void Settle() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex);
 };
 
 // ABORTED: why a stream may write no more.

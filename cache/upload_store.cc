@@ -18,8 +18,6 @@ namespace edgekiln::cache {
 namespace {
 
 constexpr int64_t kPieceBytes = 1 << 20;
-// Taken, but not yet hashed and written.
-constexpr int64_t kMaxQueuedBytes = 4 << 20;
 constexpr size_t kMaxIdBytes = 128;
 
 class UploadStoreImpl : public UploadStore {
@@ -72,13 +70,7 @@ class UploadStoreImpl : public UploadStore {
     partial->digest = digest;
     EK_RETURN_IF_ERROR(Load(*partial));
     partial->owner = ++last_owner_;
-    partial->appender = std::make_unique<BackgroundAppender>(
-        [state = partial.get()](absl::string_view bytes) {
-          EK_RETURN_IF_ERROR(state->file->Append(bytes));
-          state->hash.Update(bytes);
-          return absl::OkStatus();
-        },
-        kMaxQueuedBytes);
+    partial->StartWriting();
     return NewUpload(
         files_, blobs_, partial, partial->owner, partial->hash.size_bytes(),
         clock_,
@@ -93,7 +85,7 @@ class UploadStoreImpl : public UploadStore {
     if (const std::shared_ptr<PartialUpload> partial = Find(name)) {
       MutexLock lock(partial->mutex);
       // An error is for the stream to tell.
-      if (partial->appender) partial->appender->Drain().IgnoreError();
+      if (partial->appender) partial->Drain().IgnoreError();
     }
     EK_ASSIGN_OR_RETURN(const FileInfo info,
                         files_.Stat(JoinPath(root_, name)));
@@ -262,8 +254,11 @@ class UploadStoreImpl : public UploadStore {
         partial.hash.Update(piece);
       }
     }
-    EK_ASSIGN_OR_RETURN(partial.file,
-                        files_.Open(partial.path, OpenMode::kAppend));
+    EK_ASSIGN_OR_RETURN(
+        partial.file,
+        files_.Open(partial.path, partial.digest.size_bytes < kLargeUploadBytes
+                                      ? OpenMode::kAppend
+                                      : OpenMode::kAppendUncached));
     partial.received_bytes = partial.hash.size_bytes();
     partial.loaded = true;
     return absl::OkStatus();

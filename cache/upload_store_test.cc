@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
+#include "cache/partial_upload.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::cache {
@@ -133,10 +134,11 @@ TEST_F(UploadStoreTest, SurvivesAFailingDisk) {
   EXPECT_EQ(*blobs_->Get(digest_), bytes_);
 }
 
-// More than the queue holds, so that it fills and empties while streams change.
-TEST_F(UploadStoreTest, ManyPiecesArriveInOrderThroughTwoStreams) {
+// Half of the upload is in a stream that breaks; the other goes on.
+void SendThroughTwoStreams(UploadStore& uploads, BlobStore& blobs,
+                           size_t size) {
   std::string all;
-  for (int i = 0; all.size() < 12'000'000; ++i) {
+  for (int i = 0; all.size() < size; ++i) {
     all += std::string(i % 70'001, static_cast<char>(i));
   }
   const Digest digest = DigestOf(all);
@@ -149,15 +151,50 @@ TEST_F(UploadStoreTest, ManyPiecesArriveInOrderThroughTwoStreams) {
     }
     EXPECT_EQ(upload.committed_bytes(), static_cast<int64_t>(at));
   };
-  const auto broken = *uploads_->Resume("id", digest);
+  const auto broken = *uploads.Resume("id", digest);
   send(*broken, all.size() / 2);
-  EXPECT_EQ(*uploads_->CommittedBytes("id", digest), static_cast<int64_t>(at));
-  const auto next = *uploads_->Resume("id", digest);
+  EXPECT_EQ(*uploads.CommittedBytes("id", digest), static_cast<int64_t>(at));
+  const auto next = *uploads.Resume("id", digest);
   EXPECT_EQ(next->committed_bytes(), static_cast<int64_t>(at));
   EXPECT_TRUE(absl::IsAborted(broken->Append("x")));
   send(*next, all.size());
   ASSERT_TRUE(next->Finish().ok());
-  EXPECT_EQ(*blobs_->Get(digest), all);
+  EXPECT_TRUE(*blobs.Get(digest) == all);
+}
+
+// More than the queue holds, so that it fills and empties while streams change.
+TEST_F(UploadStoreTest, ManyPiecesArriveInOrderThroughTwoStreams) {
+  SendThroughTwoStreams(*uploads_, *blobs_, 12'000'000);
+}
+
+// Hashed and written by a thread each.
+TEST_F(UploadStoreTest, LargeOnesArriveInOrderThroughTwoStreams) {
+  SendThroughTwoStreams(*uploads_, *blobs_, kLargeUploadBytes + 12'000'000);
+}
+
+// What was hashed and could not be written is hashed again.
+TEST_F(UploadStoreTest, ALargeOneSurvivesAFailingDisk) {
+  std::string all(static_cast<size_t>(kLargeUploadBytes) + 10, 'x');
+  all += "not an x";
+  const Digest digest = DigestOf(all);
+  auto upload = *uploads_->Resume("id", digest);
+  constexpr size_t kPiece = 1'000'000;
+  ASSERT_TRUE(upload->Append(all.substr(0, kPiece)).ok());
+  ASSERT_EQ(*uploads_->CommittedBytes("id", digest), int64_t{kPiece});
+  files_.FailAfter(0);
+  absl::Status status;
+  for (size_t at = kPiece; status.ok() && at < all.size(); at += kPiece) {
+    status = upload->Append(all.substr(at, kPiece));
+  }
+  if (status.ok()) status = upload->Finish();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  files_.FailAfter(1'000'000);
+  upload = *uploads_->Resume("id", digest);
+  const auto at = static_cast<size_t>(upload->committed_bytes());
+  EXPECT_LT(at, 2 * kPiece);
+  ASSERT_TRUE(upload->Append(all.substr(at)).ok());
+  ASSERT_TRUE(upload->Finish().ok());
+  EXPECT_TRUE(*blobs_->Get(digest) == all);
 }
 
 TEST_F(UploadStoreTest, APowerFailureCostsUnsyncedBytesOnly) {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/memory.h"
 #include "base/status_macros.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
@@ -161,6 +162,8 @@ class RemoteBlobClient : public BlobClient {
     context.set_deadline(std::chrono::system_clock::now() + kStreamTimeout);
     const auto reader = stream_->Read(&context, request);
     std::string bytes;
+    bytes.reserve(static_cast<size_t>(digest.size_bytes));
+    PreferHugePages(bytes.data(), bytes.capacity());
     google::bytestream::ReadResponse response;
     while (reader->Read(&response)) {
       if (static_cast<int64_t>(bytes.size() + response.data().size()) >
@@ -222,14 +225,15 @@ class RemoteBlobClient : public BlobClient {
     context.set_deadline(std::chrono::system_clock::now() + kStreamTimeout);
     google::bytestream::WriteResponse response;
     const auto writer = stream_->Write(&context, &response);
+    google::bytestream::WriteRequest request;  // Its memory is used again.
+    request.set_resource_name(name);
     for (size_t offset = 0; offset < bytes.size(); offset += kPieceBytes) {
-      google::bytestream::WriteRequest request;
-      if (offset == 0) request.set_resource_name(name);
       request.set_write_offset(static_cast<int64_t>(offset));
-      request.set_data(bytes.substr(offset, kPieceBytes));
+      request.mutable_data()->assign(bytes, offset, kPieceBytes);
       request.set_finish_write(offset + kPieceBytes >= bytes.size());
       // A server that has the blob already ends the call early, with success.
       if (!writer->Write(request)) break;
+      request.clear_resource_name();
     }
     writer->WritesDone();
     EK_RETURN_IF_ERROR(FromGrpc(

@@ -20,6 +20,7 @@
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/child_process.h"
+#include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"
 #include "server/worker/failed_allocation.h"
 #include "server/worker/fatal_limits.h"
@@ -61,7 +62,7 @@ absl::Status OutOfMemory(const ChildMainOptions& options,
   return OverMemoryLimit(where, limit, std::max(need, limit + 1));
 }
 
-// What a stage makes travels in one message, with room for all but the blobs.
+// What a stage makes, together: what a worker takes, and some room.
 constexpr int64_t kMaxOutputBytes = (int64_t{2} << 30) - (int64_t{64} << 20);
 
 absl::Status OutputTooLarge(absl::string_view stage, int64_t bytes) {
@@ -238,7 +239,7 @@ int ServeChild(const ChildMainOptions& options,
         request.has_options()
             ? Serve(options, run_stage, request, channel, warm, spent)
             : AboutConfinement(confinement);
-    if (!channel.Send(reply, {}).ok()) return 1;
+    if (!SendReply(reply, channel, {}).ok()) return 1;
     if (spent) return 3;
   }
 }

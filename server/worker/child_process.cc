@@ -21,6 +21,7 @@
 #include "base/status_macros.h"
 #include "server/proto_convert.h"
 #include "server/worker/child_main.h"
+#include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"
 #include "server/worker_limits.h"
 
@@ -247,7 +248,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Converse(
   EK_RETURN_IF_ERROR(channel_->Send(request, limits));
   while (true) {
     v1::ChildReply reply;
-    EK_RETURN_IF_ERROR(channel_->Receive(reply, limits));
+    EK_RETURN_IF_ERROR(ReceiveReply(reply, *channel_, limits));
     if (reply.has_result()) return std::move(*reply.mutable_result());
     if (reply.has_progress() && handlers.progress) {
       handlers.progress(reply.progress());

@@ -33,6 +33,7 @@ struct Flags {
   int slots = 0;
   int memory_limit_mb = 4096;
   int warm_mb = 256;
+  int blob_cache_mb = 64;
   bool verbose = false;
   bool quiet = false;
   bool exit_with_parent = false;
@@ -67,6 +68,12 @@ void Define(CLI::App& app, Flags& flags) {
                  "Memory in which each such process keeps networks and "
                  "programs that it has made ready, for the next lease, in MiB; "
                  "0 = none")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 24).description(""))
+      ->capture_default_str();
+  app.add_option("--blob-cache-mb", flags.blob_cache_mb,
+                 "Memory in which the worker keeps inputs and outputs of "
+                 "recent leases, in MiB; 0 = none")
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 24).description(""))
       ->capture_default_str();
@@ -148,11 +155,13 @@ int RunWorker(const Flags& flags) {
   const auto log = NewStderrLogger(LevelOf(flags), *clock);
   log->Info("edgekiln-worker ", Version(), ", process ", getpid(), ", ",
             SlotsOf(flags), " slots, for ", flags.connect);
-  const auto worker = NewWorker({.address = flags.connect,
-                                 .roles = RolesOf(flags),
-                                 .slots = SlotsOf(flags),
-                                 .child = ChildOf(flags)},
-                                *log);
+  const auto worker =
+      NewWorker({.address = flags.connect,
+                 .roles = RolesOf(flags),
+                 .slots = SlotsOf(flags),
+                 .blob_cache_bytes = int64_t{flags.blob_cache_mb} << 20,
+                 .child = ChildOf(flags)},
+                *log);
   std::thread waiter([&] {
     AwaitEnd(signals, flags.exit_with_parent);
     worker->Stop();

@@ -1,5 +1,6 @@
 #include "server/worker/lease_executor.h"
 
+#include <malloc.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -57,6 +58,22 @@ absl::Status UploadOutputs(v1::ChildReply::Result& reply, BlobClient& blobs) {
     *ref.mutable_digest() = ToProto(digests.back());
   }
   return blobs.Put(digests, bytes);
+}
+
+// What a lease moved through this process, from which on it pays to give the
+// memory back: the C library would keep the freed buffers of every thread.
+constexpr int64_t kLargeLeaseBytes = int64_t{16} << 20;
+
+int64_t MovedBytes(const v1::DaemonMessage::Lease& lease,
+                   const v1::StageResult& result) {
+  int64_t bytes = 0;
+  for (const v1::BlobRef& input : lease.inputs()) {
+    bytes += input.digest().size_bytes();
+  }
+  for (const v1::BlobRef& output : result.outputs()) {
+    bytes += output.digest().size_bytes();
+  }
+  return bytes;
 }
 
 }  // namespace
@@ -199,6 +216,10 @@ void LeaseExecutor::RunSlot() {
       held_.erase(std::find(held_.begin(), held_.end(), held));
     }
     held->sink->Send(message);
+    if (MovedBytes(held->lease, message.result().result()) >=
+        kLargeLeaseBytes) {
+      malloc_trim(0);
+    }
   }
 }
 

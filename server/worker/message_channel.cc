@@ -13,6 +13,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "base/memory.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -132,7 +133,26 @@ absl::Status MessageChannel::ReceiveBytes(std::string& bytes, int64_t size,
   if (size < 0 || sent != static_cast<uint64_t>(size)) {
     return absl::InternalError("bytes of another length than promised");
   }
-  bytes.resize(sent);
+  return ReadString(bytes, sent, limits);
+}
+
+absl::Status MessageChannel::ReceiveUnknown(std::string& bytes,
+                                            int64_t max_bytes,
+                                            const Limits& limits) {
+  uint64_t sent = 0;
+  EK_RETURN_IF_ERROR(
+      Read(reinterpret_cast<char*>(&sent), sizeof(sent), limits));
+  if (max_bytes < 0 || sent > static_cast<uint64_t>(max_bytes)) {
+    return absl::InternalError("bytes with an impossible length");
+  }
+  return ReadString(bytes, sent, limits);
+}
+
+absl::Status MessageChannel::ReadString(std::string& bytes, uint64_t size,
+                                        const Limits& limits) {
+  bytes.reserve(size);
+  PreferHugePages(bytes.data(), bytes.capacity());
+  bytes.resize(size);
   return Read(bytes.data(), bytes.size(), limits);
 }
 

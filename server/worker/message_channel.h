@@ -46,12 +46,18 @@ class MessageChannel {
   absl::Status ReceiveBytes(std::string& bytes, int64_t size,
                             const Limits& limits);
 
+  // Of a size that the sender alone knows: INTERNAL above `max_bytes`.
+  absl::Status ReceiveUnknown(std::string& bytes, int64_t max_bytes,
+                              const Limits& limits);
+
   // The clock that Limits::deadline refers to; monotonic.
   static absl::Duration Now();
 
  private:
   absl::Status Await(int16_t events, const Limits& limits);
   absl::Status Write(const char* data, size_t size, const Limits& limits);
+  absl::Status ReadString(std::string& bytes, uint64_t size,
+                          const Limits& limits);
   absl::Status Read(char* data, size_t size, const Limits& limits);
 
   int fd_;

@@ -3,6 +3,7 @@
 
 #include "server/worker/stage_table.h"
 
+#include <deque>
 #include <map>
 #include <string>
 #include <vector>
@@ -377,6 +378,108 @@ TEST_P(JobTest, SimulatesExactlyWhatTheReferenceSays) {
     EXPECT_EQ(simulated.samples().labelled(), GetParam().samples);
     EXPECT_EQ(simulated.samples().correct(), GetParam().correct);
   }
+}
+
+// A small network on a chip, ready to be simulated.
+class OnChip {
+ public:
+  static constexpr char kModel[] = "models/dscnn_int8.tflite";
+  static constexpr char kData[] = "data/kws_500.npz";
+
+  OnChip() {
+    bench_.Put("model", tests::ReadWholeFile(tests::SharedPath(kModel)));
+    bench_.Put("data", tests::ReadWholeFile(tests::SharedPath(kData)));
+    bench_.Put("target", target::BuiltinTargets()[0].text);
+    bench_.Run(Stage([](auto& o) { o.mutable_import(); }), {"model"});
+    bench_.Run(Stage([](auto& o) { o.mutable_simplify(); }), {"graph"});
+    bench_.Run(Stage([](auto& o) { o.mutable_set_io(); }), {"graph"});
+    v1::StageOptions convert = Convert(false, 1000);
+    convert.mutable_convert_data()->set_limit(4);
+    bench_.Run(convert, {"data", "graph"});
+    bench_.Run(Stage([](auto& o) { o.mutable_resolve_target(); }), {"target"});
+    bench_.Run(Stage([](auto& o) { o.mutable_partition(); }),
+               {"graph", "capabilities"});
+    bench_.Run(Stage([](auto& o) { o.mutable_tile(); }),
+               {"partition", "machine"});
+    bench_.Run(Stage([](auto& o) { o.mutable_emit(); }),
+               {"partition", "tiling", "machine"});
+  }
+
+  // The graph, with weights that the chip does not have.
+  std::string OtherGraph() const {
+    v1::Graph graph;
+    EXPECT_TRUE(graph.ParseFromString(bench_.Get("graph")));
+    const int32_t weights = graph.ops(graph.ops_size() / 2).inputs(1);
+    std::string& data = *graph.mutable_tensors(weights)->mutable_data();
+    data[data.size() / 2] = static_cast<char>(data[data.size() / 2] ^ 0x40);
+    return graph.SerializeAsString();
+  }
+
+  // The digests of what `graph` computes.
+  std::string Digests(const std::string& graph) const {
+    StageInputs inputs;
+    inputs.Add("graph", graph);
+    const std::string chunk = bench_.Get("chunk");
+    inputs.Add("chunk", chunk);
+    auto output = RunStage(
+        Stage([](auto& o) { o.mutable_interpret()->set_digest_tensors(true); }),
+        inputs, Ignore);
+    EXPECT_TRUE(output.ok()) << output.status();
+    EXPECT_EQ(output->blobs.back().first, "digests");
+    return output->blobs.back().second;
+  }
+
+  // Compared with `graph`; by value if `digests` is null.
+  absl::StatusOr<StageOutput> Simulate(const std::string& graph,
+                                       const std::string* digests) const {
+    std::deque<std::string> kept;
+    StageInputs inputs;
+    for (const char* role : {"program", "constants", "machine", "chunk"}) {
+      inputs.Add(role, kept.emplace_back(bench_.Get(role)));
+    }
+    inputs.Add("graph", graph);
+    if (digests != nullptr) inputs.Add("digests", *digests);
+    return RunStage(
+        Stage([](auto& o) { o.mutable_simulate()->set_compare_layers(true); }),
+        inputs, Ignore);
+  }
+
+  const Bench& bench() const { return bench_; }
+
+ private:
+  Bench bench_;
+};
+
+// With digests, simulating says what it says without, to the letter: also of a
+// chip that computes something else than the reference.
+TEST(StageTableTest, DigestsFindWhatValuesFind) {
+  EK_REQUIRE_SHARED(OnChip::kModel);
+  EK_REQUIRE_SHARED(OnChip::kData);
+  const OnChip chip;
+  const std::string right = chip.bench().Get("graph");
+  const std::string wrong = chip.OtherGraph();
+  for (const std::string& graph : {right, wrong}) {
+    const std::string digests = chip.Digests(graph);
+    const auto by_value = chip.Simulate(graph, nullptr);
+    const auto by_digest = chip.Simulate(graph, &digests);
+    ASSERT_TRUE(by_value.ok()) << by_value.status();
+    ASSERT_TRUE(by_digest.ok()) << by_digest.status();
+    EXPECT_EQ(by_digest->summary.DebugString(),
+              by_value->summary.DebugString());
+    EXPECT_EQ(by_digest->blobs, by_value->blobs);
+    EXPECT_EQ(by_digest->warnings, by_value->warnings);
+    const v1::StageSummary::Samples& found = by_digest->summary.samples();
+    EXPECT_GT(found.outputs_compared(), 4000);
+    EXPECT_EQ(found.mismatches() > 0, graph == wrong);
+    EXPECT_EQ(found.first_mismatch().empty(), graph != wrong);
+  }
+  // Digests of something else are no proof that the chip is wrong.
+  const std::string others = chip.Digests(wrong);
+  const auto refused = chip.Simulate(right, &others);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kInternal);
+  const std::string cut = others.substr(1);
+  EXPECT_EQ(chip.Simulate(right, &cut).status().code(),
+            absl::StatusCode::kInternal);
 }
 
 // Constants in, and nothing else.

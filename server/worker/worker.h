@@ -19,7 +19,7 @@ struct WorkerOptions {
   std::string address;  // As gRPC names it: "host:port", "unix:/path".
   std::vector<v1::WorkerRole> roles;
   int slots = 1;
-  int64_t blob_cache_bytes = int64_t{256} << 20;
+  int64_t blob_cache_bytes = int64_t{64} << 20;
   ChildOptions child;
 };
 

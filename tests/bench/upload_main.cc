@@ -160,8 +160,8 @@ class UploadBench {
   void Report() {
     Add("bare stream", rates_.sink, "");
     Add("bare stream, hashing", rates_.bare_hash, "");
-    Add("ByteStream.Write", rates_.stream, ">= 0.4x");
-    Add("as the command line does", rates_.client, ">= 0.4x");
+    Add("ByteStream.Write", rates_.stream, ">= 0.5x");
+    Add("as the command line does", rates_.client, ">= 0.5x");
     Add("SHA-256 alone", rates_.hash, "");
     Add("write and sync alone", rates_.disk, "");
     Row cpu = MillisecondRow(absl::StrCat(flags_.megabytes, " MB"),

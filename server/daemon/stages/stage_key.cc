@@ -87,8 +87,10 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kQuantize:
     case v1::StageOptions::kPartition:
     case v1::StageOptions::kEmit:
-    case v1::StageOptions::kInterpret:
     case v1::StageOptions::kCheckFit:
+      return absl::OkStatus();
+    case v1::StageOptions::kInterpret:
+      encoder.Add(options.interpret().digest_tensors());
       return absl::OkStatus();
     case v1::StageOptions::kCountCycles:
       encoder.Add(options.count_cycles().timing_only());

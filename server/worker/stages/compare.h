@@ -28,6 +28,9 @@ class Comparison {
                         absl::string_view got, absl::string_view layer,
                         int64_t sample);
 
+  // Values that are known to be equal.
+  void AddEqual(int64_t values) { compared_ += values; }
+
   int64_t compared() const { return compared_; }
   int64_t mismatches() const { return mismatches_; }
   // "layer conv_1, sample 3, tensor 'x' at row 1, column 2, channel 3: got 5,

@@ -7,10 +7,11 @@
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/samples.h"
 #include "server/worker/stages/stages.h"
+#include "server/worker/stages/tensor_digests.h"
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
+absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
                                          const StageInputs& inputs,
                                          const ProgressSink& progress) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
@@ -20,10 +21,13 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
   EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
                       AccuracyCounter::Create(inputs, in, out, chunk));
+  using Keep = compiler::InterpreterOptions::Keep;
+  const bool digests = options.digest_tensors();
   EK_ASSIGN_OR_RETURN(
       const auto interpreter,
-      ReferenceOf(inputs, graph, compiler::InterpreterOptions::Keep::kOutputs),
+      ReferenceOf(inputs, graph, digests ? Keep::kAllTensors : Keep::kOutputs),
       "preparing the reference");
+  TensorDigestWriter digest_writer(graph);
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
   state.set_total(chunk.samples());
@@ -37,11 +41,13 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions&,
     }
     if (!values.empty()) accuracy.Count(i, values[0]);
     writer.Append(values);
+    if (digests) digest_writer.Append(*interpreter);
     state.set_done(i + 1);
     progress(state);
   }
   StageOutput output;
   output.Add("chunk", writer.chunk());
+  if (digests) output.Add("digests", digest_writer.Take());
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
   accuracy.AddTo(summary);

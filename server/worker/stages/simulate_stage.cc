@@ -1,7 +1,9 @@
 // One chunk of samples on the simulated chip, every layer output compared with
-// the reference interpreter.
+// the reference: with its fingerprints, where an interpret stage left them, and
+// otherwise with its values.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,10 +12,12 @@
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
 #include "server/worker/stages/compare.h"
+#include "server/worker/stages/digest_comparison.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/samples.h"
 #include "server/worker/stages/session_input.h"
 #include "server/worker/stages/stages.h"
+#include "server/worker/stages/tensor_digests.h"
 
 namespace edgekiln::server {
 namespace {
@@ -33,42 +37,48 @@ std::vector<int64_t> ElementBytesOf(const Graph& graph) {
 // The reference and the chip, sample by sample.
 class SideBySide {
  public:
-  // `graph` is the input "graph".
+  // `graph` is the input "graph", `samples` are those of the chunk.
   static absl::StatusOr<SideBySide> Create(const StageInputs& inputs,
-                                           const Graph& graph, bool layers) {
-    SideBySide both(graph, layers);
+                                           const Graph& graph, int64_t samples,
+                                           bool layers) {
+    SideBySide both(inputs, graph, layers);
     EK_ASSIGN_OR_RETURN(both.loaded_,
                         WarmProgram(inputs, layers ? ElementBytesOf(graph)
                                                    : std::vector<int64_t>()));
     if (both.loaded_->outputs.size() != graph.outputs.size()) {
       return absl::InternalError("program and graph have different outputs");
     }
-    using Keep = compiler::InterpreterOptions::Keep;
-    EK_ASSIGN_OR_RETURN(
-        both.reference_,
-        ReferenceOf(inputs, graph, layers ? Keep::kAllTensors : Keep::kOutputs),
-        "preparing the reference");
+    if (inputs.Has("digests")) {
+      EK_ASSIGN_OR_RETURN(TensorDigests digests,
+                          TensorDigests::Create(inputs, graph, samples));
+      both.by_digest_.emplace(graph, std::move(digests));
+      return both;
+    }
+    EK_RETURN_IF_ERROR(both.PrepareReference());
     return both;
   }
 
-  // Computes one sample; `outputs` gets those of the chip.
-  absl::Status Run(const std::vector<absl::string_view>& inputs, int64_t sample,
-                   std::vector<std::string>& outputs) {
-    EK_RETURN_IF_ERROR(reference_->Run(inputs), "running the reference");
-    simfarm::TapVisitor visit;
-    if (layers_) {
-      visit = [&](const v1::Program::Tap& tap, absl::string_view values) {
-        return CompareTap(tap, values, sample);
-      };
+  // Computes sample `index` of the chunk, which is `sample` of the data set;
+  // `outputs` gets those of the chip.
+  absl::Status Run(const std::vector<absl::string_view>& inputs, int64_t index,
+                   int64_t sample, std::vector<std::string>& outputs) {
+    using Verdict = DigestComparison::Verdict;
+    auto verdict = Verdict::kUnknown;
+    if (by_digest_) {
+      EK_ASSIGN_OR_RETURN(verdict, RunByDigest(inputs, index, sample, outputs));
+      if (verdict == Verdict::kEqual) return absl::OkStatus();
+      EK_RETURN_IF_ERROR(PrepareReference());
+      // The other samples will not be told apart either.
+      if (verdict == Verdict::kUnknown) by_digest_.reset();
     }
-    EK_RETURN_IF_ERROR(
-        SimulationError(loaded_->session->Run(inputs, visit, &outputs)),
-        absl::StrCat("sample ", sample));
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const TensorId output = graph_.outputs[i];
-      EK_RETURN_IF_ERROR(
-          comparison_.AddWhole(At(output), reference_->value(output),
-                               outputs[i], absl::StrCat("output ", i), sample));
+    const int64_t mismatches = comparison_.mismatches();
+    EK_RETURN_IF_ERROR(RunByValue(inputs, sample, outputs));
+    if (verdict == Verdict::kDifferent &&
+        comparison_.mismatches() == mismatches) {
+      return absl::InternalError(absl::StrCat(
+          "sample ", sample,
+          ": what the chip computed has other digests than what the reference "
+          "did, and the same values"));
     }
     return absl::OkStatus();
   }
@@ -87,11 +97,75 @@ class SideBySide {
   }
 
  private:
-  SideBySide(const Graph& graph, bool layers)
-      : graph_(graph),
+  SideBySide(const StageInputs& inputs, const Graph& graph, bool layers)
+      : stage_inputs_(inputs),
+        graph_(graph),
         layers_(layers),
         producers_(compiler::Producers(graph)),
         tapped_(graph.tensors.size(), 0) {}
+
+  absl::Status PrepareReference() {
+    if (reference_ != nullptr) return absl::OkStatus();
+    using Keep = compiler::InterpreterOptions::Keep;
+    EK_ASSIGN_OR_RETURN(
+        reference_,
+        ReferenceOf(stage_inputs_, graph_,
+                    layers_ ? Keep::kAllTensors : Keep::kOutputs),
+        "preparing the reference");
+    return absl::OkStatus();
+  }
+
+  absl::Status RunChip(const std::vector<absl::string_view>& inputs,
+                       const simfarm::TapVisitor& visit, int64_t sample,
+                       std::vector<std::string>& outputs) {
+    EK_RETURN_IF_ERROR(
+        SimulationError(loaded_->session->Run(
+            inputs, layers_ ? visit : simfarm::TapVisitor(), &outputs)),
+        absl::StrCat("sample ", sample));
+    return absl::OkStatus();
+  }
+
+  // Counts the sample if every value is right.
+  absl::StatusOr<DigestComparison::Verdict> RunByDigest(
+      const std::vector<absl::string_view>& inputs, int64_t index,
+      int64_t sample, std::vector<std::string>& outputs) {
+    by_digest_->Begin(index, inputs);
+    const auto visit = [&](const v1::Program::Tap& tap,
+                           absl::string_view values) {
+      by_digest_->AddTap(tap, values);
+      return absl::OkStatus();
+    };
+    EK_RETURN_IF_ERROR(RunChip(inputs, visit, sample, outputs));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      by_digest_->AddOutput(graph_.outputs[i], outputs[i]);
+    }
+    const DigestComparison::Verdict verdict = by_digest_->End();
+    if (verdict != DigestComparison::Verdict::kEqual) return verdict;
+    int64_t values = by_digest_->output_values();
+    for (size_t i = 0; i < tapped_.size(); ++i) {
+      tapped_[i] += by_digest_->tapped()[i];
+      values += by_digest_->tapped()[i];
+    }
+    comparison_.AddEqual(values);
+    return verdict;
+  }
+
+  absl::Status RunByValue(const std::vector<absl::string_view>& inputs,
+                          int64_t sample, std::vector<std::string>& outputs) {
+    EK_RETURN_IF_ERROR(reference_->Run(inputs), "running the reference");
+    const auto visit = [&](const v1::Program::Tap& tap,
+                           absl::string_view values) {
+      return CompareTap(tap, values, sample);
+    };
+    EK_RETURN_IF_ERROR(RunChip(inputs, visit, sample, outputs));
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const TensorId output = graph_.outputs[i];
+      EK_RETURN_IF_ERROR(
+          comparison_.AddWhole(At(output), reference_->value(output),
+                               outputs[i], absl::StrCat("output ", i), sample));
+    }
+    return absl::OkStatus();
+  }
 
   const compiler::Tensor& At(TensorId tensor) const {
     return graph_.tensors[static_cast<size_t>(tensor)];
@@ -128,11 +202,14 @@ class SideBySide {
     return absl::OkStatus();
   }
 
+  const StageInputs& stage_inputs_;
   const Graph& graph_;
   bool layers_;
   std::vector<int32_t> producers_;
   std::vector<int64_t> tapped_;  // Values compared, by tensor.
   std::shared_ptr<LoadedProgram> loaded_;
+  std::optional<DigestComparison> by_digest_;
+  // Null while digests do.
   std::shared_ptr<Interpreter> reference_;
   Comparison comparison_;
 };
@@ -149,9 +226,9 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
   EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
                       AccuracyCounter::Create(inputs, in, out, chunk));
-  EK_ASSIGN_OR_RETURN(
-      SideBySide both,
-      SideBySide::Create(inputs, graph, options.compare_layers()));
+  EK_ASSIGN_OR_RETURN(SideBySide both,
+                      SideBySide::Create(inputs, graph, chunk.samples(),
+                                         options.compare_layers()));
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
   state.set_total(chunk.samples());
@@ -159,7 +236,7 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   for (int64_t i = 0; i < chunk.samples(); ++i) {
     std::vector<std::string> outputs;
     EK_RETURN_IF_ERROR(
-        both.Run(chunk.Sample(i), chunk.first_sample() + i, outputs));
+        both.Run(chunk.Sample(i), i, chunk.first_sample() + i, outputs));
     if (!outputs.empty()) accuracy.Count(i, outputs[0]);
     writer.Append(outputs);
     state.set_done(i + 1);

@@ -1,0 +1,25 @@
+#ifndef EK_SERVER_WORKER_CHILD_REPLY_H_
+#define EK_SERVER_WORKER_CHILD_REPLY_H_
+
+// Replies of a child process on their way to the worker. What a stage made
+// follows the message as plain bytes: within the message, both ends would hold
+// all of it twice.
+
+#include "absl/status/status.h"
+#include "edgekiln/v1/worker_child.pb.h"
+#include "server/worker/message_channel.h"
+
+namespace edgekiln::server {
+
+// Takes the bytes of the outputs out of `reply`. Errors as of
+// MessageChannel::Send().
+absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
+                       const MessageChannel::Limits& limits);
+
+// What SendReply() sent. INTERNAL if the outputs exceed 2 GiB together.
+absl::Status ReceiveReply(v1::ChildReply& reply, MessageChannel& channel,
+                          const MessageChannel::Limits& limits);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_CHILD_REPLY_H_
