@@ -63,6 +63,8 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_option("--json", flags.json, "Write all figures to this file, too");
   app.add_flag("--no-timing", flags.no_timing,
                "Report how long honest jobs take, but do not judge it");
+  app.add_flag("--control", options.control,
+               "No attacker: what the figures are worth on this machine");
   app.add_flag("--keep", options.keep, "Keep state and logs in any case");
 
   CLI::App* attack = app.add_subcommand("attack")->group("");

@@ -8,10 +8,10 @@ namespace edgekiln::chaos {
 namespace {
 
 std::string HonestLine(const char* name, const HonestCount& count) {
-  return absl::StrFormat("  %-12s %6d %6d %6d %6d %6d %8d %8.0f %8.0f\n", name,
-                         count.jobs(), count.right, count.wrong, count.failed,
-                         count.late, count.refusals,
-                         absl::ToDoubleMilliseconds(count.p50),
+  return absl::StrFormat("  %-12s %6d %6d %6d %6d %6d %8d %8d %8.0f %8.0f\n",
+                         name, count.jobs(), count.right, count.wrong,
+                         count.failed, count.late, count.refusals,
+                         count.restarts, absl::ToDoubleMilliseconds(count.p50),
                          absl::ToDoubleMilliseconds(count.p99));
 }
 
@@ -28,6 +28,7 @@ nlohmann::json ToJson(const HonestCount& count) {
           {"failed", count.failed},
           {"late", count.late},
           {"refusals", count.refusals},
+          {"restarts", count.restarts},
           {"p50_ms", absl::ToDoubleMilliseconds(count.p50)},
           {"p99_ms", absl::ToDoubleMilliseconds(count.p99)},
           {"complaints", count.complaints}};
@@ -43,7 +44,8 @@ nlohmann::json ToJson(const Usage& usage) {
 
 std::string AttackTable(const AttackResult& result) {
   std::string out = absl::StrFormat(
-      "\nhonest clients   jobs  right  wrong failed   late  refused  p50 ms "
+      "\nhonest clients   jobs  right  wrong failed   late  refused restarts  "
+      "p50 ms "
       " p99 ms\n");
   out += HonestLine("undisturbed", result.undisturbed);
   out += HonestLine("attacked", result.disturbed);

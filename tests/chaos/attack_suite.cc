@@ -12,10 +12,12 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/status_macros.h"
+#include "client/local_blob.h"
 #include "tests/chaos/aftermath.h"
 #include "tests/chaos/attack_calls.h"
 #include "tests/chaos/attack_process.h"
 #include "tests/chaos/farm.h"
+#include "tests/chaos/hostile_models.h"
 
 namespace edgekiln::chaos {
 namespace {
@@ -25,9 +27,14 @@ constexpr double kUndisturbedShare = 0.25;
 constexpr absl::Duration kPoll = absl::Milliseconds(100);
 constexpr absl::Duration kProgressEvery = absl::Seconds(5);
 constexpr absl::Duration kRecoveryLimit = absl::Seconds(20);
-// The daemon's cache of small blobs in memory: full before anything is
-// measured, as it would be after a day.
+// The daemon's caches in memory are full before anything is measured, as they
+// would be after a day.
 constexpr int kCachedBlobs = 96;
+constexpr int kBlobsAtOnce = 4;
+// Of jobs that are over; what one weighs is its model's description.
+constexpr int kCachedAnswers = 24;
+constexpr int kCachedLayers = 1500;
+constexpr int kCachedNameBytes = 500;
 constexpr int64_t kCachedBlobBytes = 1'000'000;
 
 // A small service: what is large on a large one is exhausted here within a
@@ -78,11 +85,28 @@ class AttackSuite {
     return absl::OkStatus();
   }
 
+  // Those of small blobs and of answers, of which there are many after a day.
   absl::Status FillCaches() {
     const auto channel = OwnChannel(farm_->address());
-    for (int i = 0; i < kCachedBlobs; ++i) {
+    for (int i = 0; i < kCachedAnswers; ++i) {
+      EK_ASSIGN_OR_RETURN(
+          const Digest model,
+          PutBlob(channel, LongNamesModel(kCachedLayers, kCachedNameBytes,
+                                          rng_.Next())));
+      v1::CreateJobRequest request;
+      *request.mutable_model() = client::ToProto(model);
+      request.add_goals(v1::INSPECT);
+      EK_ASSIGN_OR_RETURN(const v1::Job job, CreateJob(channel, request));
+      // Asking again is what makes an answer worth keeping.
       EK_RETURN_IF_ERROR(
-          PutBlob(channel, RandomBytes(kCachedBlobBytes, rng_)).status());
+          AwaitJob(channel, job.id(), absl::Seconds(30)).status());
+    }
+    for (int i = 0; i < kCachedBlobs; i += kBlobsAtOnce) {
+      std::vector<std::string> blobs;
+      for (int k = 0; k < kBlobsAtOnce; ++k) {
+        blobs.push_back(RandomBytes(kCachedBlobBytes, rng_));
+      }
+      EK_RETURN_IF_ERROR(PutBlobs(channel, blobs));
     }
     return absl::OkStatus();
   }
@@ -154,6 +178,7 @@ class AttackSuite {
   }
 
   absl::Status StartAttackers() {
+    if (options_.control) return absl::OkStatus();
     for (const Attacker& attacker : Attackers()) {
       if (!options_.only.empty() &&
           std::find(options_.only.begin(), options_.only.end(),
@@ -182,6 +207,9 @@ class AttackSuite {
               absl::StrCat(honest.right, " of ", honest.jobs(), " right, ",
                            honest.wrong, " wrong, ", honest.failed, " failed, ",
                            honest.late, " late"));
+    CheckThat("restarts", honest.restarts == 0,
+              absl::StrCat(honest.restarts,
+                           " stages of honest jobs had to begin again"));
     CheckThat(
         "threads", result_.peak.threads <= kMaxThreads,
         absl::StrCat(result_.peak.threads, " at most, limit ", kMaxThreads));
@@ -243,12 +271,12 @@ class AttackSuite {
       job.kind = HonestJob::Kind::kValidate;
       job.work = HonestWork(options_.source, options_.shared).back();
       job.chip = 1;
-      int refusals = 0;
+      HonestEffort effort;
       works =
           DoJob(job,
                 {.address = farm_->address(), .folder = scratch_.At("honest")},
-                "afterwards", absl::Now() + absl::Seconds(30), refusals,
-                *files_, *clock_)
+                "afterwards", absl::Now() + absl::Seconds(30), effort, *files_,
+                *clock_)
               .status();
     }
     CheckThat(

@@ -6,6 +6,7 @@
 // very same jobs are done again, computed anew, while attackers are at it;
 // then these are killed. Demands that
 //  - every honest job gets the answer that it got undisturbed, in time;
+//  - no stage of an honest job has to begin again for another's fault;
 //  - the daemon lives, with a bounded number of threads;
 //  - no attacker gets what only a worker may have;
 //  - afterwards, clients and workers are accepted and a new job succeeds;
@@ -41,6 +42,8 @@ struct AttackOptions {
   uint64_t seed = 1;
   int clients = 20;
   std::vector<std::string> only;  // Names of attackers; empty: all.
+  // No attacker at all: what the figures are worth.
+  bool control = false;
   bool keep = false;  // State and logs, also of a run in which all is well.
   // Called with a line now and then. May be empty.
   std::function<void(absl::string_view)> progress;

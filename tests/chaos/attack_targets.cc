@@ -31,11 +31,13 @@ constexpr absl::Duration kBetween = absl::Seconds(3);
 // Reads events until its call ends, then deletes itself.
 class Watcher final : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
-  Watcher(Attack& attack, v1::Jobs::Stub& stub, const std::string& job)
-      : attack_(attack) {
+  // `stub` and its channel live as long as any call of theirs.
+  Watcher(Attack& attack, std::shared_ptr<v1::Jobs::Stub> stub,
+          const std::string& job)
+      : attack_(attack), stub_(std::move(stub)) {
     request_.set_id(job);
     SetTimeout(context_, kWatch);
-    stub.async()->WatchJob(&context_, &request_, this);
+    stub_->async()->WatchJob(&context_, &request_, this);
     StartRead(&event_);
     StartCall();
   }
@@ -51,6 +53,7 @@ class Watcher final : public grpc::ClientReadReactor<v1::JobEvent> {
 
  private:
   Attack& attack_;
+  const std::shared_ptr<v1::Jobs::Stub> stub_;
   grpc::ClientContext context_;
   v1::WatchJobRequest request_;
   v1::JobEvent event_;
@@ -80,9 +83,10 @@ v1::CreateJobRequest ManyTargets(const Digest& model, uint64_t seed) {
 // same.
 void Watch(Attack& attack, const std::string& job) {
   for (int i = 0; i < kWatchers; i += kWatchersPerChannel) {
-    const auto stub = v1::Jobs::NewStub(OwnChannel(attack.target().address));
+    const std::shared_ptr<v1::Jobs::Stub> stub =
+        v1::Jobs::NewStub(OwnChannel(attack.target().address));
     for (int k = 0; k < kWatchersPerChannel; ++k) {
-      new Watcher(attack, *stub, job);
+      new Watcher(attack, stub, job);
     }
   }
 }

@@ -83,9 +83,9 @@ HonestAnswer HonestClients::DoOne(int client, int number, const HonestJob& job,
   const std::string id = absl::StrCat("honest-", options_.seed, "-", pass_, "-",
                                       client, "-", number);
   const absl::Time start = absl::Now();
-  int refusals = 0;
+  HonestEffort effort;
   absl::StatusOr<HonestAnswer> answer =
-      DoJob(job, service, id, start + options_.limit, refusals, files_, clock_);
+      DoJob(job, service, id, start + options_.limit, effort, files_, clock_);
   const absl::Duration took = absl::Now() - start;
   absl::Status status = answer.status();
   const bool wrong = absl::IsDataLoss(status) ||
@@ -96,7 +96,8 @@ HonestAnswer HonestClients::DoOne(int client, int number, const HonestJob& job,
   // Only the undisturbed pass expects nothing.
   Tally& tally = expected == nullptr ? undisturbed_ : disturbed_;
   HonestCount& count = tally.count;
-  count.refusals += refusals;
+  count.refusals += effort.refusals;
+  count.restarts += effort.restarts;
   if (wrong) {
     ++count.wrong;
   } else if (status.ok()) {

@@ -35,6 +35,7 @@ struct HonestCount {
   int64_t failed = 0;    // No answer, for a reason.
   int64_t late = 0;      // No answer in time.
   int64_t refusals = 0;  // Told to come again, and did.
+  int64_t restarts = 0;  // Stages that a worker had to begin again.
   absl::Duration p50;    // Of all that were answered or late.
   absl::Duration p99;
   std::vector<std::string> complaints;  // The first few, of not right ones.

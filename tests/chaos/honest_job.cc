@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -40,8 +41,15 @@ bool IsFull(const absl::Status& status) {
 
 class UntilOver final : public client::WatchSink {
  public:
-  explicit UntilOver(absl::Time deadline) : deadline_(deadline) {}
-  void OnEvent(const v1::JobEvent&) override {}
+  UntilOver(absl::Time deadline, HonestEffort& effort)
+      : deadline_(deadline), effort_(effort) {}
+  void OnEvent(const v1::JobEvent& event) override {
+    if (!event.has_stage_started()) return;
+    const v1::JobEvent::StageStarted& stage = event.stage_started();
+    if (!started_.emplace(stage.name(), stage.target()).second) {
+      ++effort_.restarts;
+    }
+  }
   void OnReconnecting(bool) override {}
   absl::Status OnTick() override {
     return absl::Now() < deadline_ ? absl::OkStatus()
@@ -50,6 +58,8 @@ class UntilOver final : public client::WatchSink {
 
  private:
   const absl::Time deadline_;
+  HonestEffort& effort_;
+  std::set<std::pair<std::string, int>> started_;
 };
 
 absl::StatusOr<HonestAnswer> Upload(const HonestJob& job,
@@ -101,7 +111,8 @@ absl::StatusOr<v1::CreateJobRequest> RequestOf(const HonestJob& job,
 absl::StatusOr<HonestAnswer> DoJobOnce(const HonestJob& job,
                                        const HonestService& service,
                                        const std::string& request_id,
-                                       absl::Time deadline, FileSystem& files,
+                                       absl::Time deadline,
+                                       HonestEffort& effort, FileSystem& files,
                                        Clock& clock) {
   client::ConnectionOptions options;
   options.grpc_target = service.address;
@@ -116,7 +127,7 @@ absl::StatusOr<HonestAnswer> DoJobOnce(const HonestJob& job,
       const v1::CreateJobRequest request,
       RequestOf(job, service.folder, request_id, files, *connection));
   EK_ASSIGN_OR_RETURN(v1::Job created, connection->CreateJob(request));
-  UntilOver sink(deadline);
+  UntilOver sink(deadline, effort);
   const absl::Status watched = connection->Watch(created.id(), 0, sink);
   if (absl::IsDeadlineExceeded(watched)) {
     connection->CancelJob(created.id()).IgnoreError();
@@ -176,18 +187,18 @@ HonestJob NextJob(const std::vector<Work>& work, int client, int number,
 absl::StatusOr<HonestAnswer> DoJob(const HonestJob& job,
                                    const HonestService& service,
                                    const std::string& request_id,
-                                   absl::Time deadline, int& refusals,
+                                   absl::Time deadline, HonestEffort& effort,
                                    FileSystem& files, Clock& clock) {
   while (true) {
     absl::StatusOr<HonestAnswer> answer =
-        DoJobOnce(job, service, request_id, deadline, files, clock);
+        DoJobOnce(job, service, request_id, deadline, effort, files, clock);
     if (answer.ok()) return answer;
     if (absl::Now() + kComeAgain > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("too late: ", answer.status().message()));
     }
     if (!IsFull(answer.status())) return answer;
-    ++refusals;
+    ++effort.refusals;
     absl::SleepFor(kComeAgain);
   }
 }

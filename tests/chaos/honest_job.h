@@ -39,6 +39,12 @@ struct HonestAnswer {
   v1::ModelDescription description;
 };
 
+// How a job went until it was answered.
+struct HonestEffort {
+  int refusals = 0;  // Told to come again, or nobody was there.
+  int restarts = 0;  // Stages that a worker had to begin again.
+};
+
 // The networks that clients have.
 std::vector<Work> HonestWork(const std::string& source,
                              const std::string& shared);
@@ -53,13 +59,13 @@ struct HonestService {
 };
 
 // Does the job over a connection of its own, as the command line does. Comes
-// again while nobody answers or the service is full; how often is added to
-// `refusals`. Errors: DEADLINE_EXCEEDED (not over by `deadline`); why the job
-// failed; DATA_LOSS (other bytes came back).
+// again while nobody answers or the service is full. Errors: DEADLINE_EXCEEDED
+// (not over by `deadline`); why the job failed; DATA_LOSS (other bytes came
+// back).
 absl::StatusOr<HonestAnswer> DoJob(const HonestJob& job,
                                    const HonestService& service,
                                    const std::string& request_id,
-                                   absl::Time deadline, int& refusals,
+                                   absl::Time deadline, HonestEffort& effort,
                                    FileSystem& files, Clock& clock);
 
 // DATA_LOSS with the first differences unless both say the same.
