@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,7 +73,8 @@ Farm::~Farm() {
 
 absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
                                   const std::string& log,
-                                  const std::string& preload) {
+                                  const std::string& preload,
+                                  int max_descriptors) {
   if (access(command[0].c_str(), X_OK) != 0) {
     return absl::UnavailableError(absl::StrCat("no program ", command[0]));
   }
@@ -102,7 +104,12 @@ absl::StatusOr<pid_t> Farm::Spawn(const std::vector<std::string>& command,
     dup2(null, STDIN_FILENO);
     dup2(out, STDOUT_FILENO);
     dup2(out, STDERR_FILENO);
-    for (int fd = 3; fd < 256; ++fd) close(fd);
+    close_range(3, ~0U, 0);
+    if (max_descriptors > 0) {
+      const auto bound = static_cast<rlim_t>(max_descriptors);
+      const rlimit limit = {bound, bound};
+      if (setrlimit(RLIMIT_NOFILE, &limit) != 0) _exit(kExecFailed);
+    }
     execve(arguments[0], arguments.data(), environment.data());
     _exit(kExecFailed);
   }
@@ -148,13 +155,25 @@ absl::Status Farm::SpawnDaemon() {
   const std::string ready = scratch_.At("ready");
   std::error_code error;
   std::filesystem::remove(ready, error);
+  std::vector<std::string> command = {options_.bin + "/edgekilnd",
+                                      "--listen",
+                                      address_,
+                                      "--workers-listen",
+                                      workers_address_,
+                                      "--state",
+                                      state_folder(),
+                                      "--ready-file",
+                                      ready,
+                                      "--verbose"};
+  if (!options_.config.empty()) {
+    const std::string config = scratch_.At("config.txtpb");
+    std::ofstream(config) << options_.config;
+    command.insert(command.end(), {"--config", config});
+  }
   EK_ASSIGN_OR_RETURN(
-      daemon_,
-      Spawn({options_.bin + "/edgekilnd", "--listen", address_,
-             "--workers-listen", workers_address_, "--state",
-             scratch_.At(kWatchedFolder), "--ready-file", ready, "--verbose"},
-            "daemon.log",
-            options_.drop_unsynced ? scratch_.At(kDropLibrary) : ""));
+      daemon_, Spawn(command, "daemon.log",
+                     options_.drop_unsynced ? scratch_.At(kDropLibrary) : "",
+                     options_.max_descriptors));
   return absl::OkStatus();
 }
 
@@ -185,10 +204,14 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
 }
 
 absl::Status Farm::StartWorker(int worker) {
-  EK_ASSIGN_OR_RETURN(workers_.at(worker),
-                      Spawn({options_.bin + "/edgekiln-worker", "--connect",
-                             workers_address_, "--verbose"},
-                            absl::StrCat("worker-", worker, ".log"), ""));
+  std::vector<std::string> command = {options_.bin + "/edgekiln-worker",
+                                      "--connect", workers_address_,
+                                      "--verbose"};
+  command.insert(command.end(), options_.worker_arguments.begin(),
+                 options_.worker_arguments.end());
+  EK_ASSIGN_OR_RETURN(
+      workers_.at(worker),
+      Spawn(command, absl::StrCat("worker-", worker, ".log"), ""));
   return absl::OkStatus();
 }
 
@@ -215,6 +238,15 @@ absl::Status Farm::Stop() {
   }
   return absl::OkStatus();
 }
+
+bool Farm::DaemonRuns() {
+  if (daemon_ == 0) return false;
+  if (waitpid(daemon_, nullptr, WNOHANG) != daemon_) return true;
+  daemon_ = 0;
+  return false;
+}
+
+std::string Farm::state_folder() const { return scratch_.At(kWatchedFolder); }
 
 std::string Farm::blobs_folder() const { return scratch_.At("state/blobs"); }
 

@@ -46,6 +46,12 @@ struct FarmOptions {
   // Whether a kill of the daemon takes with it what was not synced, as a power
   // failure would.
   bool drop_unsynced = false;
+  std::string config{};  // A DaemonConfig as text; empty: none.
+  // Descriptors that the daemon may have open at most, which it cannot raise;
+  // 0: as the test itself.
+  int max_descriptors = 0;
+  // Handed to each worker beside --connect.
+  std::vector<std::string> worker_arguments{};
 };
 
 // Thread-compatible; of the main thread: programs end with the thread that
@@ -73,6 +79,12 @@ class Farm {
 
   // As --server takes it.
   const std::string& address() const { return address_; }
+  // As --connect of a worker takes it.
+  const std::string& workers_address() const { return workers_address_; }
+  pid_t daemon_pid() const { return daemon_; }
+  // Whether the daemon runs; one that ended by itself does not.
+  bool DaemonRuns();
+  std::string state_folder() const;
   std::string blobs_folder() const;
   int workers() const { return static_cast<int>(workers_.size()); }
   // What kills of the daemon took so far, beyond what they interrupted.
@@ -84,7 +96,8 @@ class Farm {
   // `preload`: a library to load first, or empty.
   absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& command,
                               const std::string& log,
-                              const std::string& preload);
+                              const std::string& preload,
+                              int max_descriptors = 0);
   static void Kill(pid_t& pid);
 
   const FarmOptions options_;
