@@ -51,6 +51,14 @@ absl::Status SystemError(int error, absl::string_view doing,
       detail.reason = "DISK_FULL";
       detail.fix = "free disk space";
       return MakeError(absl::StatusCode::kResourceExhausted, detail);
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      // Says nothing about this file.
+      detail.fault = Fault::kInfra;
+      detail.reason = "FILE_RESOURCES";
+      detail.fix = "raise the limit of open files";
+      return MakeError(absl::StatusCode::kUnavailable, detail);
     default:
       detail.fault = Fault::kInfra;
       detail.reason = "FILE_IO";
@@ -180,7 +188,13 @@ class PosixFileSystem : public FileSystem {
     if (mode == OpenMode::kCreateNew) flags |= O_EXCL;
     if (mode == OpenMode::kTruncate) flags |= O_TRUNC;
     if (mode == OpenMode::kAppend) flags |= O_APPEND;
-    EK_ASSIGN_OR_RETURN(Descriptor fd, OpenDescriptor(path, flags));
+    // Opening a named pipe must not wait for a reader.
+    EK_ASSIGN_OR_RETURN(Descriptor fd,
+                        OpenDescriptor(path, flags | O_NONBLOCK));
+    if (fcntl(fd.get(), F_SETFL, mode == OpenMode::kAppend ? O_APPEND : 0) !=
+        0) {
+      return SystemError(errno, "open", path);
+    }
     return std::make_unique<PosixWritableFile>(std::move(fd), path);
   }
 

@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/partial_upload.h"
+#include "cache/set_aside.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -35,7 +36,7 @@ class UploadStoreImpl : public UploadStore {
 
   // Files of the process before this one count like any other.
   absl::Status Open() {
-    EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, root_));
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files_.List(root_));
     const absl::Time now = clock_.Now();
@@ -43,7 +44,10 @@ class UploadStoreImpl : public UploadStore {
     for (const std::string& name : names) {
       const std::string path = JoinPath(root_, name);
       const absl::StatusOr<FileInfo> info = files_.Stat(path);
-      if (!info.ok()) continue;
+      // Only what NameOf() makes is of ours.
+      if (!info.ok() || info->is_directory || !ValidateDigest({name, 0}).ok()) {
+        continue;
+      }
       const absl::Duration idle =
           std::max(now - info->modified, absl::ZeroDuration());
       if (idle > limits_.expiry) {
@@ -262,8 +266,16 @@ class UploadStoreImpl : public UploadStore {
         partial.hash.Update(piece);
       }
     }
-    EK_ASSIGN_OR_RETURN(partial.file,
-                        files_.Open(partial.path, OpenMode::kAppend));
+    absl::StatusOr<std::unique_ptr<WritableFile>> file =
+        files_.Open(partial.path, OpenMode::kAppend);
+    if (IsUnreadable(file.status())) {
+      // Something strange is in its place.
+      Discard(files_, partial.path);
+      partial.hash = Sha256();
+      file = files_.Open(partial.path, OpenMode::kAppend);
+    }
+    EK_RETURN_IF_ERROR(file.status());
+    partial.file = *std::move(file);
     partial.received_bytes = partial.hash.size_bytes();
     partial.loaded = true;
     return absl::OkStatus();
