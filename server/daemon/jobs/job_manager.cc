@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
+#include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
@@ -228,7 +229,7 @@ void JobManager::Supersede(const v1::Job& newer) {
   {
     MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) {
-      if (id != newer.id() && SameSlot(job->request(), newer.request())) {
+      if (id != newer.id() && SameSlot(job->request_head(), newer.request())) {
         older.push_back(job);
       }
     }
@@ -277,14 +278,20 @@ bool JobManager::Interrupted(const ActivePtr& active) {
 
 JobResult JobManager::RunStages(const ActivePtr& active) {
   JobResult result;
+  // Only now: a job that waits takes kilobytes.
+  const absl::StatusOr<v1::CreateJobRequest> request =
+      store_.GetRequest(active->id());
+  if (!request.ok()) {
+    result.status = request.status();
+    return result;
+  }
   for (int run = 1; run <= kMaxRuns; ++run) {
-    result = RunCompileJob(active->id(), active->request(), active->stages());
+    result = RunCompileJob(active->id(), *request, active->stages());
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
     if (!error.has_value() || error->reason != kInputLost) return result;
     log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
-    if (absl::Status missing = CheckBlobs(active->request(), blobs_);
-        !missing.ok()) {
+    if (absl::Status missing = CheckBlobs(*request, blobs_); !missing.ok()) {
       result.status = std::move(missing);
       return result;
     }
@@ -312,6 +319,7 @@ absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   const ActivePtr active = Find(id);
   EK_ASSIGN_OR_RETURN(v1::Job job, store_.Get(id));
   if (active != nullptr && job.state() <= v1::RUNNING) active->CopyStages(job);
+  FitUnfinished(job);
   return job;
 }
 

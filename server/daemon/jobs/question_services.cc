@@ -12,6 +12,8 @@
 #include "server/compile_job.h"
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/question.h"
+#include "server/daemon/jobs/request_bounds.h"
+#include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 #include "server/daemon/shutting_down.h"
@@ -55,6 +57,7 @@ class ModelsService final : public v1::Models::Service {
   absl::Status Inspect(grpc::ServerContext& context,
                        const v1::InspectModelRequest& request,
                        v1::ModelDescription& response) {
+    EK_RETURN_IF_ERROR(CheckBounds(request));
     v1::CreateJobRequest job;
     job.set_model_name(request.model_name());
     *job.mutable_model() = request.model();
@@ -68,7 +71,8 @@ class ModelsService final : public v1::Models::Service {
           response = std::move(result.description);
           return result.status;
         });
-    return Unanswered(asked, stopping_);
+    EK_RETURN_IF_ERROR(Unanswered(asked, stopping_));
+    return FitAnswer(response, blobs_);
   }
 
   StageRunner& stages_;
@@ -143,6 +147,7 @@ class TargetsService final : public HotTargets {
   absl::Status AnswerWith(RawCall& call) {
     v1::GetTargetRequest wanted;
     EK_RETURN_IF_ERROR(call.Parse(wanted));
+    EK_RETURN_IF_ERROR(CheckBounds(wanted));
     std::vector<std::string> names;
     for (const KnownTarget& known : targets_) {
       if (known.info.name() != wanted.name()) {
@@ -170,6 +175,7 @@ class TargetsService final : public HotTargets {
   absl::Status Validate(grpc::ServerContext& context,
                         const v1::ValidateTargetRequest& request,
                         v1::ValidateTargetResponse& response) {
+    EK_RETURN_IF_ERROR(CheckBounds(request));
     EK_RETURN_IF_ERROR(CheckBlob("target", request.target(), blobs_));
     StageCall call;
     call.name = "resolve_target";
