@@ -53,6 +53,14 @@ absl::Status SystemError(int error, absl::string_view doing,
       detail.reason = "DISK_FULL";
       detail.fix = "free disk space";
       return MakeError(absl::StatusCode::kResourceExhausted, detail);
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+      // Says nothing about this file.
+      detail.fault = Fault::kInfra;
+      detail.reason = "FILE_RESOURCES";
+      detail.fix = "raise the limit of open files";
+      return MakeError(absl::StatusCode::kUnavailable, detail);
     default:
       detail.fault = Fault::kInfra;
       detail.reason = "FILE_IO";
@@ -259,8 +267,14 @@ class PosixFileSystem : public FileSystem {
     if (mode == OpenMode::kCreateNew) flags |= O_EXCL;
     if (mode == OpenMode::kTruncate) flags |= O_TRUNC;
     const bool uncached = mode == OpenMode::kAppendUncached;
-    if (mode == OpenMode::kAppend || uncached) flags |= O_APPEND;
-    EK_ASSIGN_OR_RETURN(Descriptor fd, OpenDescriptor(path, flags));
+    const bool append = uncached || mode == OpenMode::kAppend;
+    if (append) flags |= O_APPEND;
+    // Opening a named pipe must not wait for a reader.
+    EK_ASSIGN_OR_RETURN(Descriptor fd,
+                        OpenDescriptor(path, flags | O_NONBLOCK));
+    if (fcntl(fd.get(), F_SETFL, append ? O_APPEND : 0) != 0) {
+      return SystemError(errno, "open", path);
+    }
     if (uncached) {
       struct stat info;
       if (fstat(fd.get(), &info) != 0) return SystemError(errno, "stat", path);

@@ -32,7 +32,7 @@ class BlobStore {
  public:
   virtual ~BlobStore() = default;
 
-  // Whether Get() is expected to succeed: cheap, does not read the bytes.
+  // Whether Get() is expected to succeed. Reads bytes only on the first call.
   virtual absl::StatusOr<bool> Contains(const Digest& digest) = 0;
   // Returns the bytes, or NOT_FOUND with reason BLOB_MISSING. Never returns
   // bytes that fail the digest: what is torn or corrupt is absent.

@@ -2,15 +2,21 @@
 
 #include <algorithm>
 #include <atomic>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/mutex.h"
+#include "base/sized_lru.h"
 #include "base/status_macros.h"
+#include "cache/set_aside.h"
 
 namespace edgekiln::cache {
 namespace {
 
 constexpr int64_t kPieceBytes = 1 << 20;
+// Of those whose bytes were seen to be right.
+constexpr int64_t kMaxVerified = 1 << 17;
 
 class FileReader : public BlobReader {
  public:
@@ -39,68 +45,61 @@ class DiskBlobStore : public BlobStore {
         evictor_(evictor) {}
 
   absl::Status Open() {
-    EK_RETURN_IF_ERROR(files_.CreateDirectories(tmp_));
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, root_));
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, tmp_));
     EK_ASSIGN_OR_RETURN(std::vector<std::string> left, files_.List(tmp_));
     for (const std::string& name : left) {
-      EK_RETURN_IF_ERROR(files_.Remove(JoinPath(tmp_, name)));
+      // What is not of our making may stay.
+      files_.Remove(JoinPath(tmp_, name)).IgnoreError();
     }
     return files_.SyncDirectory(root_);
   }
 
+  // A file that was not read since it last changed is read now: what is said
+  // to be here is not sent again, so it must be right.
   absl::StatusOr<bool> Contains(const Digest& digest) override {
-    EK_RETURN_IF_ERROR(ValidateDigest(digest));
-    const std::string path = PathOf(digest);
-    const absl::StatusOr<FileInfo> info = files_.Stat(path);
-    if (absl::IsNotFound(info.status())) return false;
-    if (!info.ok()) return info.status();
-    if (info->size_bytes == digest.size_bytes) {
-      return evictor_ == nullptr || evictor_->Used(path, *info);
-    }
-    Discard(path);
-    return false;
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (!info.has_value()) return false;
+    if (IsVerified(digest, info->modified)) return true;
+    return Verify(digest, info->modified);
   }
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {
-    EK_ASSIGN_OR_RETURN(const bool present, Contains(digest));
-    if (!present) return BlobMissing(digest);
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (!info.has_value()) return BlobMissing(digest);
     const std::string path = PathOf(digest);
     absl::StatusOr<std::string> bytes = files_.Read(path, digest.size_bytes);
     if (absl::IsNotFound(bytes.status())) return BlobMissing(digest);
-    if (!bytes.ok()) return bytes.status();
-    if (DigestOf(*bytes) != digest) {
-      Discard(path);
+    if (!bytes.ok() && !IsUnreadable(bytes.status())) return bytes.status();
+    if (!bytes.ok() || DigestOf(*bytes) != digest) {
+      Remove(digest);
       return BlobMissing(digest);
     }
+    SetVerified(digest, info->modified);
     return bytes;
   }
 
   absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
       const Digest& digest) override {
-    EK_ASSIGN_OR_RETURN(const bool present, Contains(digest));
-    if (!present) return BlobMissing(digest);
-    auto reader = std::make_unique<FileReader>(files_, PathOf(digest), digest);
-    Sha256 hash;
-    while (hash.size_bytes() < digest.size_bytes) {
-      EK_ASSIGN_OR_RETURN(const std::string piece,
-                          reader->Read(hash.size_bytes(), kPieceBytes));
-      if (piece.empty()) break;
-      hash.Update(piece);
-    }
-    if (hash.Finish() != digest) {
-      Discard(PathOf(digest));
-      return BlobMissing(digest);
-    }
-    return reader;
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (!info.has_value()) return BlobMissing(digest);
+    EK_ASSIGN_OR_RETURN(const bool right, Verify(digest, info->modified));
+    if (!right) return BlobMissing(digest);
+    return std::make_unique<FileReader>(files_, PathOf(digest), digest);
   }
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
     EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
-    EK_ASSIGN_OR_RETURN(const bool present, Contains(digest));
-    if (present) return absl::OkStatus();
+    // Whoever sends what was there may have a reason.
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (info.has_value()) {
+      EK_ASSIGN_OR_RETURN(const bool right, Verify(digest, info->modified));
+      if (right) return absl::OkStatus();
+    }
     const std::string path = JoinPath(tmp_, absl::StrCat("put-", next_++));
     const absl::Status written = Write(path, bytes);
     if (!written.ok()) {
-      Discard(path);
+      Discard(files_, path);
       return Annotate(written, absl::StrCat("storing ", digest.ToString()));
     }
     return Adopt(digest, path);
@@ -110,16 +109,21 @@ class DiskBlobStore : public BlobStore {
     EK_RETURN_IF_ERROR(ValidateDigest(digest));
     const std::string target = PathOf(digest);
     absl::Status renamed = files_.Rename(path, target);
-    if (absl::IsNotFound(renamed)) {
-      // The first blob of its shard.
-      EK_RETURN_IF_ERROR(files_.CreateDirectories(ParentPath(target)));
+    if (!renamed.ok()) {
+      // The first blob of its shard, or something strange is in its place.
+      const absl::StatusOr<FileInfo> strange = files_.Stat(target);
+      if (strange.ok() && strange->is_directory) Discard(files_, target);
+      EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(target)));
       EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
       renamed = files_.Rename(path, target);
     }
     if (!renamed.ok()) {
-      Discard(path);
+      Discard(files_, path);
       return Annotate(renamed, absl::StrCat("storing ", digest.ToString()));
     }
+    // Its writer has hashed it.
+    const absl::StatusOr<FileInfo> info = files_.Stat(target);
+    if (info.ok()) SetVerified(digest, info->modified);
     if (evictor_ != nullptr) evictor_->Added(digest.size_bytes);
     return files_.SyncDirectory(ParentPath(target));
   }
@@ -138,14 +142,92 @@ class DiskBlobStore : public BlobStore {
     return file->Close();
   }
 
-  // A file that cannot be removed now is found again by the next reader.
-  void Discard(const std::string& path) { files_.Remove(path).IgnoreError(); }
+  // Errors: those of reading that say nothing of the file.
+  absl::StatusOr<bool> HasDigest(const std::string& path,
+                                 const Digest& digest) {
+    Sha256 hash;
+    while (hash.size_bytes() < digest.size_bytes) {
+      const absl::StatusOr<std::string> piece =
+          files_.ReadRange(path, hash.size_bytes(), kPieceBytes);
+      if (!piece.ok()) {
+        if (absl::IsNotFound(piece.status()) || IsUnreadable(piece.status())) {
+          return false;
+        }
+        return piece.status();
+      }
+      if (piece->empty()) break;
+      hash.Update(*piece);
+    }
+    // Of an empty blob nothing was read.
+    if (digest.size_bytes == 0 && !files_.Read(path, 0).ok()) return false;
+    return hash.Finish() == digest;
+  }
+
+  bool IsVerified(const Digest& digest, absl::Time modified) {
+    MutexLock lock(mutex_);
+    const auto known = verified_.Get(digest.hash);
+    return known != nullptr && *known == modified;
+  }
+
+  void SetVerified(const Digest& digest, absl::Time modified) {
+    auto known = std::make_shared<const absl::Time>(modified);
+    MutexLock lock(mutex_);
+    verified_.Erase(digest.hash);
+    verified_.Put(digest.hash, std::move(known), 1);
+  }
+
+  // Nothing if there is no file of that size.
+  absl::StatusOr<std::optional<FileInfo>> Find(const Digest& digest) {
+    EK_RETURN_IF_ERROR(ValidateDigest(digest));
+    const std::string path = PathOf(digest);
+    absl::StatusOr<FileInfo> info = files_.Stat(path);
+    if (absl::IsNotFound(info.status())) return std::nullopt;
+    if (!info.ok()) return info.status();
+    if (info->size_bytes != digest.size_bytes || info->is_directory) {
+      Remove(digest);
+      return std::nullopt;
+    }
+    if (evictor_ == nullptr) return *info;
+    if (!evictor_->Used(path, *info)) return std::nullopt;
+    // The evictor may have changed its time, nothing else.
+    const absl::StatusOr<FileInfo> after = files_.Stat(path);
+    if (after.ok() && after->modified != info->modified) {
+      if (IsVerified(digest, info->modified)) {
+        SetVerified(digest, after->modified);
+      }
+      return *after;
+    }
+    return *info;
+  }
+
+  // False, and it is gone, if its bytes are not what its name says.
+  absl::StatusOr<bool> Verify(const Digest& digest, absl::Time modified) {
+    EK_ASSIGN_OR_RETURN(const bool right, HasDigest(PathOf(digest), digest));
+    if (right) {
+      SetVerified(digest, modified);
+    } else {
+      Remove(digest);
+    }
+    return right;
+  }
+
+  void Remove(const Digest& digest) {
+    {
+      MutexLock lock(mutex_);
+      verified_.Erase(digest.hash);
+    }
+    Discard(files_, PathOf(digest));
+  }
 
   FileSystem& files_;
   const std::string root_;
   const std::string tmp_;
   Evictor* const evictor_;  // Null: nothing is ever evicted.
   std::atomic<int64_t> next_{0};
+  Mutex mutex_;
+  // By hash: the file's time of modification when its bytes were right.
+  SizedLru<std::string, std::shared_ptr<const absl::Time>> verified_
+      ABSL_GUARDED_BY(mutex_){kMaxVerified};
 };
 
 }  // namespace

@@ -17,9 +17,9 @@
 namespace edgekiln::cache {
 
 // Opens or creates the store under `root` and removes what a crash left in
-// tmp/; does not look at the blobs. One process at a time. `files` must outlive
-// the store. With an evictor, which must outlive it, too, the store tells it of
-// uses and new blobs. Errors: those of FileSystem.
+// tmp/; looks at a blob when it is first asked for. One process at a time.
+// `files` must outlive the store. With an evictor, which must outlive it, too,
+// the store tells it of uses and new blobs. Errors: those of FileSystem.
 absl::StatusOr<std::unique_ptr<BlobStore>> OpenDiskBlobStore(
     FileSystem& files, const std::string& root, Evictor* evictor = nullptr);
 

@@ -1,11 +1,13 @@
 #include "cache/stage_result_store.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "cache/set_aside.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -39,7 +41,10 @@ class DiskStageResultStore : public StageResultStore {
         evictor_(evictor) {}
 
   absl::Status Open() {
-    EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, root_));
+    EK_ASSIGN_OR_RETURN(const std::vector<std::string> shards,
+                        files_.List(root_));
+    for (const std::string& shard : shards) RemoveTemporaries(shard);
     return files_.SyncDirectory(root_);
   }
 
@@ -53,10 +58,8 @@ class DiskStageResultStore : public StageResultStore {
         file.ok() && Unwrap(*file, &payload) &&
         result.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
     if (!sound) {
-      if (!file.ok() && !absl::IsInvalidArgument(file.status())) {
-        return file.status();
-      }
-      files_.Remove(path).IgnoreError();
+      // It can be made again: no reason to fail whoever asks.
+      if (file.ok() || IsUnreadable(file.status())) Discard(files_, path);
       return ResultMissing(key);
     }
     for (const v1::BlobRef& output : result.outputs()) {
@@ -83,14 +86,27 @@ class DiskStageResultStore : public StageResultStore {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }
     const absl::Status written = WriteAtomically(files_, path, file);
-    if (!absl::IsNotFound(written)) return written;
-    // The first result of its shard.
-    EK_RETURN_IF_ERROR(files_.CreateDirectories(ParentPath(path)));
+    if (written.ok() || absl::IsResourceExhausted(written)) return written;
+    // The first result of its shard, or something strange is in its place.
+    const absl::StatusOr<FileInfo> strange = files_.Stat(path);
+    if (strange.ok() && strange->is_directory) Discard(files_, path);
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
     EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
     return WriteAtomically(files_, path, file);
   }
 
  private:
+  // What a crash left of writing.
+  void RemoveTemporaries(const std::string& shard) {
+    const std::string folder = JoinPath(root_, shard);
+    const absl::StatusOr<std::vector<std::string>> names = files_.List(folder);
+    if (!names.ok()) return;  // Not a folder.
+    for (const std::string& name : *names) {
+      if (!IsTemporaryName(name)) continue;
+      files_.Remove(JoinPath(folder, name)).IgnoreError();
+    }
+  }
+
   absl::StatusOr<std::string> PathOf(const std::string& key) const {
     EK_RETURN_IF_ERROR(ValidateDigest({key, 0}), "stage key");
     return absl::StrCat(root_, "/", key.substr(0, 2), "/", key);

@@ -29,7 +29,8 @@ class StageResultStore {
 };
 
 // Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE1", the
-// SHA-256 of the rest in 64 hex digits, a serialized StageResult. `files`,
+// SHA-256 of the rest in 64 hex digits, a serialized StageResult. What a crash
+// left of writing them is removed. `files`,
 // `blobs` and `evictor`, which may be null, must outlive the store. Errors:
 // those of FileSystem.
 absl::StatusOr<std::unique_ptr<StageResultStore>> OpenDiskStageResultStore(

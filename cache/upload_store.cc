@@ -13,6 +13,7 @@
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/partial_upload.h"
+#include "cache/set_aside.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -33,7 +34,7 @@ class UploadStoreImpl : public UploadStore {
 
   // Files of the process before this one count like any other.
   absl::Status Open() {
-    EK_RETURN_IF_ERROR(files_.CreateDirectories(root_));
+    EK_RETURN_IF_ERROR(EnsureFolder(files_, root_));
     EK_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                         files_.List(root_));
     const absl::Time now = clock_.Now();
@@ -41,7 +42,10 @@ class UploadStoreImpl : public UploadStore {
     for (const std::string& name : names) {
       const std::string path = JoinPath(root_, name);
       const absl::StatusOr<FileInfo> info = files_.Stat(path);
-      if (!info.ok()) continue;
+      // Only what NameOf() makes is of ours.
+      if (!info.ok() || info->is_directory || !ValidateDigest({name, 0}).ok()) {
+        continue;
+      }
       const absl::Duration idle =
           std::max(now - info->modified, absl::ZeroDuration());
       if (idle > limits_.expiry) {
@@ -254,11 +258,19 @@ class UploadStoreImpl : public UploadStore {
         partial.hash.Update(piece);
       }
     }
-    EK_ASSIGN_OR_RETURN(
-        partial.file,
-        files_.Open(partial.path, partial.digest.size_bytes < kLargeUploadBytes
-                                      ? OpenMode::kAppend
-                                      : OpenMode::kAppendUncached));
+    const OpenMode mode = partial.digest.size_bytes < kLargeUploadBytes
+                              ? OpenMode::kAppend
+                              : OpenMode::kAppendUncached;
+    absl::StatusOr<std::unique_ptr<WritableFile>> file =
+        files_.Open(partial.path, mode);
+    if (IsUnreadable(file.status())) {
+      // Something strange is in its place.
+      Discard(files_, partial.path);
+      partial.hash = Sha256();
+      file = files_.Open(partial.path, mode);
+    }
+    EK_RETURN_IF_ERROR(file.status());
+    partial.file = *std::move(file);
     partial.received_bytes = partial.hash.size_bytes();
     partial.loaded = true;
     return absl::OkStatus();

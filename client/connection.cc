@@ -19,8 +19,8 @@
 namespace edgekiln::client {
 namespace {
 
-// Reports of networks with thousands of layers exceed gRPC's default of 4 MiB.
-constexpr int kMaxMessageBytes = 256 << 20;
+// Of what is too large for an answer and comes as a blob.
+constexpr int64_t kMaxWholeBytes = int64_t{1} << 30;
 // Cancelling does not wait for longer: the job ends some day without it.
 constexpr absl::Duration kCancelFor = absl::Seconds(10);
 constexpr absl::Duration kRetryEvery = absl::Milliseconds(200);
@@ -37,7 +37,6 @@ enum class Patience { kShort, kWorker, kCancel };
 
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target) {
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
   // A TCP connection of its own, also where a program has several of these.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
@@ -76,12 +75,12 @@ class GrpcConnection final : public Connection {
 
   absl::StatusOr<v1::Job> CreateJob(
       const v1::CreateJobRequest& request) override {
-    return Call(*jobs_, &v1::Jobs::Stub::CreateJob, request);
+    return Complete(Call(*jobs_, &v1::Jobs::Stub::CreateJob, request));
   }
   absl::StatusOr<v1::Job> GetJob(const std::string& id) override {
     v1::GetJobRequest request;
     request.set_id(id);
-    return Call(*jobs_, &v1::Jobs::Stub::GetJob, request);
+    return Complete(Call(*jobs_, &v1::Jobs::Stub::GetJob, request));
   }
   absl::StatusOr<v1::ListJobsResponse> ListJobs(
       const v1::ListJobsRequest& request) override {
@@ -91,20 +90,20 @@ class GrpcConnection final : public Connection {
     v1::CancelJobRequest request;
     request.set_id(id);
     // Asked for when the time is up, so the deadline does not apply.
-    return Call(*jobs_, &v1::Jobs::Stub::CancelJob, request, Patience::kCancel,
-                absl::InfiniteFuture());
+    return Complete(Call(*jobs_, &v1::Jobs::Stub::CancelJob, request,
+                         Patience::kCancel, absl::InfiniteFuture()));
   }
   absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
                                        int target) override {
     v1::GetReportRequest request;
     request.set_job_id(job_id);
     request.set_target(target);
-    return Call(*reports_, &v1::Reports::Stub::GetReport, request);
+    return Complete(Call(*reports_, &v1::Reports::Stub::GetReport, request));
   }
   absl::StatusOr<v1::ModelDescription> InspectModel(
       const v1::InspectModelRequest& request) override {
-    return Call(*models_, &v1::Models::Stub::InspectModel, request,
-                Patience::kWorker);
+    return Complete(Call(*models_, &v1::Models::Stub::InspectModel, request,
+                         Patience::kWorker));
   }
   absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
     return Call(*targets_, &v1::Targets::Stub::ListTargets,
@@ -154,6 +153,38 @@ class GrpcConnection final : public Connection {
     options.reached = reached_;
     options.patience = options_.reconnect_for;
     return options;
+  }
+
+  // Fetches the complete message if the answer only names it.
+  template <typename Message>
+  absl::StatusOr<Message> Complete(absl::StatusOr<Message> answer) {
+    if (!answer.ok() || !answer->has_whole()) return answer;
+    const Digest digest{answer->whole().hash(), answer->whole().size_bytes()};
+    if (digest.size_bytes > kMaxWholeBytes) {
+      return MakeError(absl::StatusCode::kResourceExhausted,
+                       {.fault = Fault::kUser,
+                        .reason = "ANSWER_TOO_LARGE",
+                        .what = "the complete answer is too large",
+                        .where = digest.ToString(),
+                        .limit = absl::StrCat(kMaxWholeBytes, " bytes"),
+                        .need = absl::StrCat(digest.size_bytes, " bytes"),
+                        .fix = "split the model or the job"});
+    }
+    std::string bytes;
+    EK_RETURN_IF_ERROR(Download(digest,
+                                [&](absl::string_view piece) {
+                                  bytes.append(piece.data(), piece.size());
+                                  return absl::OkStatus();
+                                }),
+                       "the complete answer");
+    Message whole;
+    if (whole.ParseFromString(bytes)) return whole;
+    return MakeError(absl::StatusCode::kDataLoss,
+                     {.fault = Fault::kInfra,
+                      .reason = "BAD_MESSAGE",
+                      .what = "the complete answer does not parse",
+                      .where = digest.ToString(),
+                      .fix = "use an edgekiln of the daemon's version"});
   }
 
   // Errors of gRPC itself, in words that help.

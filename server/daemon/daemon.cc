@@ -38,6 +38,7 @@
 #include "server/daemon/local_instance.h"
 #include "server/daemon/net/descriptor_limit.h"
 #include "server/daemon/stages/stage_runner.h"
+#include "server/daemon/state_folder.h"
 #include "server/executor.h"
 #include "server/stage_versions.h"
 
@@ -94,7 +95,7 @@ class DaemonImpl : public Daemon {
 
   absl::Status Open() {
     const std::string& state = options_.state_folder;
-    EK_RETURN_IF_ERROR(files_->CreateDirectories(state), "state folder");
+    EK_RETURN_IF_ERROR(MakeStateFolder(*files_, state));
     EK_ASSIGN_OR_RETURN(FileLock lock,
                         FileLock::Acquire(JoinPath(state, "lock")));
     lock_.emplace(std::move(lock));
@@ -109,11 +110,19 @@ class DaemonImpl : public Daemon {
         uploads_,
         cache::OpenUploadStore(*files_, JoinPath(state, "uploads"), *blobs_,
                                *space_, options_.uploads, clock_));
+    const bool had_results = HasEntries(*files_, JoinPath(state, "results"));
     EK_ASSIGN_OR_RETURN(
         results_, cache::OpenDiskStageResultStore(
                       *files_, JoinPath(state, "results"), *blobs_, &evictor_));
     PrepareDiskReserve(state, options_.disk_reserve_bytes / 4, log_);
-    EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
+    JobStoreOptions storing;
+    storing.blobs = blobs_.get();
+    storing.clock = &clock_;
+    storing.log = &log_;
+    storing.expected = had_results;
+    EK_ASSIGN_OR_RETURN(store_,
+                        JobStore::Open(JoinPath(state, "jobs.db"), storing));
+    WarnOfDamage(*files_, state, log_);
     if (options_.cache_limit_bytes > 0) StartEvicting();
     EK_ASSIGN_OR_RETURN(executor_, Executor::New(options_.job_threads));
     DispatcherOptions dispatching;
@@ -191,7 +200,7 @@ class DaemonImpl : public Daemon {
     return std::min(activity_.IdleFor(), clock_.Monotonic() - last_busy_);
   }
   absl::Status CheckState() override {
-    if (!lock_->IsLost()) return absl::OkStatus();
+    if (!lock_->IsLost()) return store_->CheckFiles();
     return MakeError(absl::StatusCode::kUnavailable,
                      {.fault = Fault::kInfra,
                       .reason = "STATE_REMOVED",

@@ -57,8 +57,9 @@ class Daemon {
   virtual const std::string& worker_address() const = 0;
   // Since when no client has called and no job has run; zero while one does.
   virtual absl::Duration IdleFor() = 0;
-  // OK while the state folder is there; UNAVAILABLE once somebody has removed
-  // it: then it is time to end, nothing can be stored any more.
+  // OK while the state folder is there. UNAVAILABLE once somebody has removed
+  // it or its job database, DATA_LOSS once the latter turned out to be damaged:
+  // then it is time to end, nothing can be stored any more.
   virtual absl::Status CheckState() = 0;
   // Before the end: health says NOT_SERVING, new jobs are refused with
   // SHUTTING_DOWN, workers get no more leases. What is under way goes on.

@@ -20,7 +20,10 @@ bool Holds(const std::string& path, int64_t bytes) {
 
 // 0, or an errno.
 int Allocate(const std::string& path, int64_t bytes) {
-  const int file = open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
+  // Neither a pipe that nobody reads nor a link is the file it should be.
+  const int file =
+      open(path.c_str(),
+           O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
   if (file < 0) return errno;
   const int failed = posix_fallocate(file, 0, bytes);
   close(file);

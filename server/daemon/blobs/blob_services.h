@@ -18,7 +18,9 @@ namespace edgekiln::server {
 
 struct BlobLimits {
   int64_t max_blob_bytes = int64_t{2} << 30;
-  int64_t max_batch_bytes = 4 << 20;  // Of all blobs of one batch call.
+  // Of all blobs of one batch call: with what is around them, an answer stays
+  // below the 4 MiB that gRPC clients take.
+  int64_t max_batch_bytes = (4 << 20) - (256 << 10);
 };
 
 std::unique_ptr<grpc::Service> NewContentAddressableStorageService(

@@ -14,6 +14,10 @@ namespace {
 namespace reapi = build::bazel::remote::execution::v2;
 
 constexpr int kStoredAtOnce = 16;
+// Of one call: the answer lists as many, and stays below 4 MiB.
+constexpr int kMaxDigests = 16'384;
+// What a blob takes in an answer beside its bytes.
+constexpr int64_t kEntryBytes = 128;
 
 absl::StatusOr<Digest> Checked(const reapi::Digest& digest) {
   Digest out{digest.hash(), digest.size_bytes()};
@@ -43,6 +47,17 @@ absl::Status CheckBatch(int64_t bytes, int64_t limit) {
                     .limit = absl::StrCat(limit, " bytes"),
                     .need = absl::StrCat(bytes, " bytes"),
                     .fix = "use ByteStream for large blobs"});
+}
+
+absl::Status CheckCount(int count) {
+  if (count <= kMaxDigests) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BATCH_TOO_LARGE",
+                    .what = "too many blobs in one call",
+                    .limit = absl::StrCat(kMaxDigests, " blobs"),
+                    .need = absl::StrCat(count, " blobs"),
+                    .fix = "make several calls"});
 }
 
 class CasService final : public reapi::ContentAddressableStorage::Service {
@@ -75,6 +90,7 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
   absl::Status FindMissing(const reapi::FindMissingBlobsRequest& request,
                            reapi::FindMissingBlobsResponse& response) {
     EK_RETURN_IF_ERROR(CheckFunction(request.digest_function()));
+    EK_RETURN_IF_ERROR(CheckCount(request.blob_digests_size()));
     for (const reapi::Digest& proto : request.blob_digests()) {
       EK_ASSIGN_OR_RETURN(const Digest digest, Checked(proto));
       EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(digest));
@@ -86,9 +102,12 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
   absl::Status Update(const reapi::BatchUpdateBlobsRequest& request,
                       reapi::BatchUpdateBlobsResponse& response) {
     EK_RETURN_IF_ERROR(CheckFunction(request.digest_function()));
+    EK_RETURN_IF_ERROR(CheckCount(request.requests_size()));
     int64_t total = 0;
     for (const auto& blob : request.requests()) {
-      total += static_cast<int64_t>(blob.data().size());
+      // The digest, whatever it holds, is repeated in the answer.
+      total += static_cast<int64_t>(blob.data().size() +
+                                    blob.digest().hash().size());
     }
     EK_RETURN_IF_ERROR(CheckBatch(total, limits_.max_batch_bytes));
     for (const auto& blob : request.requests()) {
@@ -115,13 +134,14 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
   absl::Status ReadBatch(const reapi::BatchReadBlobsRequest& request,
                          reapi::BatchReadBlobsResponse& response) {
     EK_RETURN_IF_ERROR(CheckFunction(request.digest_function()));
+    EK_RETURN_IF_ERROR(CheckCount(request.digests_size()));
     int64_t total = 0;
     for (const reapi::Digest& proto : request.digests()) {
       EK_ASSIGN_OR_RETURN(const Digest digest, Checked(proto));
       // Sizes come from outside: their sum must not wrap.
       EK_RETURN_IF_ERROR(
           CheckBatch(digest.size_bytes, limits_.max_batch_bytes));
-      total += digest.size_bytes;
+      total += digest.size_bytes + kEntryBytes;
       EK_RETURN_IF_ERROR(CheckBatch(total, limits_.max_batch_bytes));
     }
     for (const reapi::Digest& proto : request.digests()) {

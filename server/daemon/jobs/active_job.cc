@@ -9,6 +9,7 @@
 #include "server/daemon/fairness/job_class.h"
 #include "server/daemon/fairness/wait_estimate.h"
 #include "server/daemon/jobs/check_options.h"
+#include "server/daemon/jobs/job_head.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
@@ -69,7 +70,7 @@ v1::JobEvent StateEvent(v1::JobState state) {
 
 ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
     : id_(job.id()),
-      request_(job.request()),
+      request_(RequestHead(job.request())),
       journal_(journal),
       clock_(clock),
       queued_at_(clock.Monotonic()),
@@ -79,8 +80,11 @@ ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
       run_deadline_(DurationOf(request_.options(),
                                &v1::JobOptions::has_run_deadline,
                                request_.options().run_deadline())),
-      job_(job),
-      waits_since_(queued_at_) {}
+      job_(JobHead(job)),
+      waits_since_(queued_at_) {
+  // There since the job was stored.
+  job_.clear_request();
+}
 
 std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
                                           const std::string& client,
@@ -275,7 +279,9 @@ v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
   job_.set_reports(static_cast<int>(result.reports.size()));
   journal_.Finish(job_, std::move(result.reports), StateEvent(state),
                   std::move(done));
-  return job_;
+  v1::Job ended = JobHead(job_);
+  *ended.mutable_request() = request_;
+  return ended;
 }
 
 void ActiveJob::CopyStages(v1::Job& job) {

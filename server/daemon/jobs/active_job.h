@@ -25,15 +25,16 @@ namespace edgekiln::server {
 
 class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
  public:
-  // `job` is QUEUED, and the journal knows it. `client`: whose turn it takes;
-  // see JobManager::Create(). The rest must outlive the job.
+  // `job` is QUEUED, and the journal knows it; of its request the head is kept
+  // (job_head.h). `client`: whose turn it takes; see JobManager::Create(). The
+  // rest must outlive the job.
   static std::shared_ptr<ActiveJob> New(const v1::Job& job,
                                         const std::string& client,
                                         StageRunner& runner,
                                         JobJournal& journal, Clock& clock);
 
   const std::string& id() const { return id_; }
-  const v1::CreateJobRequest& request() const { return request_; }
+  const v1::CreateJobRequest& request_head() const { return request_; }
   StageGroup& stages() { return *stages_; }
 
   // Makes the job end with `why`; its stages are cancelled. False if it is over
@@ -49,7 +50,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
                     std::optional<absl::Duration> eta);
 
   // Writes how it ended; nothing is told afterwards. `done` is called once that
-  // is durable. Returns the job as it is now.
+  // is durable. Returns the job as it is now, of its request the head.
   v1::Job Finish(JobResult result, JobJournal::Done done);
 
   // The stages that are over so far, and what the job waits for, into a copy of
@@ -81,7 +82,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   std::unique_ptr<StageGroup> stages_;
 
   Mutex mutex_;
-  v1::Job job_ ABSL_GUARDED_BY(mutex_);
+  v1::Job job_ ABSL_GUARDED_BY(mutex_);  // Without its request.
   // The first stage.
   absl::Duration leased_at_ ABSL_GUARDED_BY(mutex_) = absl::InfiniteDuration();
   std::set<StageId> at_workers_ ABSL_GUARDED_BY(mutex_);

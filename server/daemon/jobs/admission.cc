@@ -8,50 +8,36 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "server/daemon/jobs/check_options.h"
+#include "server/daemon/jobs/request_bounds.h"
 #include "server/proto_convert.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
-namespace {
-
-constexpr size_t kMaxNameBytes = 128;
-
-absl::Status BadSlot(absl::string_view what) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "BAD_SLOT",
-                    .what = std::string(what),
-                    .where = "CreateJobRequest.slot",
-                    .limit = absl::StrCat(kMaxNameBytes, " bytes each"),
-                    .fix = "give the slot a short name, or leave it out"});
-}
-
-}  // namespace
 
 absl::Status CheckRequest(const v1::CreateJobRequest& request,
                           int max_targets) {
+  EK_RETURN_IF_ERROR(CheckBounds(request));
   EK_RETURN_IF_ERROR(ValidateRequest(request));
   EK_RETURN_IF_ERROR(CheckJobOptions(request.options()));
-  if (request.request_id().size() > kMaxNameBytes ||
-      request.targets_size() > max_targets) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.fault = Fault::kUser,
-         .reason = "REQUEST_TOO_LARGE",
-         .what = "the request has too long an id or too many targets",
-         .limit =
-             absl::StrCat(kMaxNameBytes, " bytes, ", max_targets, " targets"),
-         .need = absl::StrCat(request.request_id().size(), " bytes, ",
-                              request.targets_size(), " targets"),
-         .fix = "split the job"});
+  if (request.targets_size() > max_targets) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "REQUEST_TOO_LARGE",
+                      .what = "the request has too many targets",
+                      .where = "CreateJobRequest.targets",
+                      .limit = absl::StrCat(max_targets, " targets"),
+                      .need = absl::StrCat(request.targets_size(), " targets"),
+                      .fix = "split the job"});
   }
   if (!request.has_slot()) return absl::OkStatus();
-  if (request.slot().name().empty()) return BadSlot("the slot has no name");
-  if (request.slot().name().size() > kMaxNameBytes ||
-      request.slot().client().size() > kMaxNameBytes) {
-    return BadSlot("the names of the slot are too long");
-  }
-  return absl::OkStatus();
+  if (!request.slot().name().empty()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BAD_SLOT",
+                    .what = "the slot has no name",
+                    .where = "CreateJobRequest.slot.name",
+                    .need = "1 to 128 bytes",
+                    .fix = "give the slot a short name, or leave it out"});
 }
 
 absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,

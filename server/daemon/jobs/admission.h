@@ -10,8 +10,8 @@
 
 namespace edgekiln::server {
 
-// Without a look at the store. INVALID_ARGUMENT; see validate_request.h, and
-// for too long a name or too many targets.
+// Without a look at the store. INVALID_ARGUMENT; see request_bounds.h and
+// validate_request.h, and for too many targets.
 absl::Status CheckRequest(const v1::CreateJobRequest& request, int max_targets);
 
 // FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has it; `what` is

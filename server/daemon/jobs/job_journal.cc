@@ -268,9 +268,14 @@ bool JobJournal::PauseBefore(int attempt) {
 void JobJournal::Write(std::vector<Entry>& batch) {
   int attempt = 1;
   while (!batch.empty()) {
+    // Lent, not copied: requests may be large.
     std::vector<JobUpdate> updates;
-    for (const Entry& entry : batch) updates.push_back(entry.update);
+    updates.reserve(batch.size());
+    for (Entry& entry : batch) updates.push_back(std::move(entry.update));
     const absl::Status status = store_.Apply(updates);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      batch[i].update = std::move(updates[i]);
+    }
     SetFailure(status);
     if (status.ok()) {
       if (attempt > 1) log_.Info("job events are written again");

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
+#include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
 
@@ -295,7 +296,7 @@ void JobManager::Supersede(const v1::Job& newer) {
   {
     MutexLock lock(mutex_);
     for (const auto& [id, job] : active_) {
-      if (id != newer.id() && SameSlot(job->request(), newer.request())) {
+      if (id != newer.id() && SameSlot(job->request_head(), newer.request())) {
         older.push_back(job);
       }
     }
@@ -372,15 +373,22 @@ bool JobManager::Interrupted(const ActivePtr& active) {
 
 Task<JobResult> JobManager::RunStages(ActivePtr active) {
   JobResult result(active->stop_reason());
+  if (!result.status.ok()) co_return result;
+  // Only now: a job that waits takes kilobytes.
+  const absl::StatusOr<v1::CreateJobRequest> request =
+      store_.GetRequest(active->id());
+  if (!request.ok()) {
+    result.status = request.status();
+    co_return result;
+  }
   for (int run = 1; run <= kMaxRuns && active->stop_reason().ok(); ++run) {
-    result = co_await RunCompileJob(active->id(), active->request(),
-                                    active->stages(), executor_);
+    result = co_await RunCompileJob(active->id(), *request, active->stages(),
+                                    executor_);
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
     if (!error.has_value() || error->reason != kInputLost) co_return result;
     log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
-    if (absl::Status missing = CheckBlobs(active->request(), blobs_);
-        !missing.ok()) {
+    if (absl::Status missing = CheckBlobs(*request, blobs_); !missing.ok()) {
       result.status = std::move(missing);
       co_return result;
     }
@@ -411,6 +419,7 @@ absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
   EK_ASSIGN_OR_RETURN(v1::Job job, store_.Get(id));
   if (active == nullptr || job.state() > v1::RUNNING) return job;
   active->CopyStages(job);
+  FitUnfinished(job);
   if (const absl::Status failure = journal_.Failure(); !failure.ok()) {
     job.mutable_waiting()->Clear();
     job.mutable_waiting()->set_cause(v1::JobEvent::Waiting::DISK_FULL);

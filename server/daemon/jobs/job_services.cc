@@ -10,7 +10,9 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
+#include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_watchers.h"
+#include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 
@@ -56,6 +58,7 @@ class JobsService final : public HotJobs {
                         [this](RawCall& call) -> absl::Status {
                           v1::GetJobRequest wanted;
                           EK_RETURN_IF_ERROR(call.Parse(wanted));
+                          EK_RETURN_IF_ERROR(CheckBounds(wanted));
                           return AnswerWith(wanted.id(), call);
                         });
   }
@@ -71,6 +74,7 @@ class JobsService final : public HotJobs {
                          const v1::CancelJobRequest* request,
                          v1::Job* response) override {
     const Activity::Call call(activity_);
+    if (absl::Status bad = CheckBounds(*request); !bad.ok()) return ToGrpc(bad);
     absl::StatusOr<v1::Job> job = jobs_.Cancel(request->id());
     if (job.ok()) *response = *std::move(job);
     return ToGrpc(job.status());
@@ -96,6 +100,9 @@ class JobsService final : public HotJobs {
   }
 
   void Create(const std::shared_ptr<RawCall>& call, const std::string& peer) {
+    const absl::Status bounded =
+        CheckRequestBytes(static_cast<int64_t>(call->bytes().size()));
+    if (!bounded.ok()) return call->Fail(bounded);
     // The very same bytes are the same request.
     std::string bytes(call->bytes());
     if (const Answer id = known_.Find(bytes)) {
@@ -123,6 +130,7 @@ class JobsService final : public HotJobs {
 
   absl::Status List(const v1::ListJobsRequest& request,
                     v1::ListJobsResponse& response) {
+    EK_RETURN_IF_ERROR(CheckBounds(request));
     int64_t before = 0;
     const bool good_token =
         request.page_token().empty() ||
@@ -141,9 +149,7 @@ class JobsService final : public HotJobs {
         request.page_size() == 0 ? kDefaultPage : request.page_size();
     EK_ASSIGN_OR_RETURN(JobPage page, store_.List(size, before));
     for (v1::Job& job : page.jobs) {
-      // A page of jobs with thousands of stages each would not fit a message.
-      job.clear_stages();
-      job.clear_description();
+      ShowInList(job);
       *response.add_jobs() = std::move(job);
     }
     if (page.next > 0) response.set_next_page_token(absl::StrCat(page.next));
@@ -173,6 +179,7 @@ class ReportsService final : public HotReports {
   absl::Status AnswerWith(RawCall& call) {
     v1::GetReportRequest wanted;
     EK_RETURN_IF_ERROR(call.Parse(wanted));
+    EK_RETURN_IF_ERROR(CheckBounds(wanted));
     EK_ASSIGN_OR_RETURN(const Answer report,
                         store_.GetReport(wanted.job_id(), wanted.target()));
     call.Answer(*report);

@@ -1,61 +1,35 @@
 #include "server/daemon/jobs/job_store.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "google/protobuf/util/time_util.h"
+#include "server/daemon/jobs/job_opening.h"
+#include "server/daemon/jobs/job_rows.h"
+#include "server/daemon/jobs/whole_answer.h"
 
 namespace edgekiln::server {
 namespace {
 
-constexpr int64_t kSchemaVersion = 1;
 // A transaction must not hold up those of running jobs for long.
 constexpr int64_t kForgetAtOnce = 100;
+// Rows that a look at all jobs reads while others wait.
+constexpr int64_t kRowsAtOnce = 100;
 
-// `job` holds the Job message, `state` its state for look-ups.
-constexpr char kSchema[] = R"sql(
-CREATE TABLE IF NOT EXISTS jobs (
-  row INTEGER PRIMARY KEY AUTOINCREMENT,
-  id BLOB NOT NULL UNIQUE,
-  request_id BLOB NOT NULL,
-  state INTEGER NOT NULL,
-  job BLOB NOT NULL);
-CREATE UNIQUE INDEX IF NOT EXISTS jobs_by_request
-  ON jobs (request_id) WHERE length(request_id) > 0;
-CREATE INDEX IF NOT EXISTS jobs_unfinished ON jobs (row) WHERE state < 3;
-CREATE INDEX IF NOT EXISTS jobs_finished ON jobs (row) WHERE state >= 3;
-CREATE TABLE IF NOT EXISTS events (
-  job_id BLOB NOT NULL,
-  sequence INTEGER NOT NULL,
-  event BLOB NOT NULL,
-  PRIMARY KEY (job_id, sequence)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS reports (
-  job_id BLOB NOT NULL,
-  target INTEGER NOT NULL,
-  report BLOB NOT NULL,
-  PRIMARY KEY (job_id, target)) WITHOUT ROWID;
-)sql";
+#define EK_LAST_SEQUENCE \
+  "(SELECT COALESCE(MAX(sequence), 0) FROM events WHERE job_id = jobs.id)"
 
+// A complete job.
 #define EK_SELECT_JOB                                          \
-  "SELECT job, (SELECT COALESCE(MAX(sequence), 0) FROM events" \
-  " WHERE job_id = jobs.id), row FROM jobs "
+  "SELECT id, state, job, requests.request, " EK_LAST_SEQUENCE \
+  " FROM jobs LEFT JOIN requests ON requests.row = jobs.row "
 
-absl::Status NoJob(const std::string& id) {
-  return MakeError(absl::StatusCode::kNotFound,
-                   {.fault = Fault::kUser,
-                    .reason = "JOB_UNKNOWN",
-                    .what = "there is no such job",
-                    .where = absl::StrCat("job ", id),
-                    .fix = "`edgekiln jobs list` shows those there are"});
-}
-
-absl::Status Damaged(absl::string_view what) {
-  return MakeError(absl::StatusCode::kDataLoss,
-                   {.fault = Fault::kInfra,
-                    .reason = "JOB_STORE",
-                    .what = absl::StrCat("a stored ", what, " does not parse"),
-                    .fix = "check the disk of the state folder"});
-}
+#define EK_SELECT_HEAD                                                 \
+  "SELECT jobs.row, id, state, head, heads.request, " EK_LAST_SEQUENCE \
+  " FROM jobs JOIN heads ON heads.row = jobs.row "
 
 std::string JobKey(const std::string& id) { return absl::StrCat("job ", id); }
 
@@ -63,146 +37,272 @@ std::string ReportKey(const std::string& id, int target) {
   return absl::StrCat("report ", id, " ", target);
 }
 
-absl::StatusOr<v1::Job> JobOf(const Statement& row) {
-  v1::Job job;
-  if (!job.ParseFromString(row.Bytes(0))) return Damaged("job");
-  job.set_last_sequence(row.Int(1));
-  return job;
+v1::Job JobOf(const Statement& row) {
+  const std::string id = row.Bytes(0);
+  std::optional<v1::Job> job = ReadJob(id, row.Int(1), row.Bytes(2));
+  std::optional<v1::CreateJobRequest> request = ReadRequest(id, row.Bytes(3));
+  if (!job.has_value() || !request.has_value()) {
+    job = DamagedJob(id);
+  } else {
+    *job->mutable_request() = *std::move(request);
+  }
+  job->set_last_sequence(row.Int(4));
+  return *std::move(job);
+}
+
+v1::Job HeadOf(const Statement& row) {
+  const std::string id = row.Bytes(1);
+  std::optional<v1::Job> job =
+      ReadHead(id, row.Int(2), row.Bytes(3), row.Bytes(4));
+  if (!job.has_value()) job = DamagedJob(id);
+  job->set_last_sequence(row.Int(5));
+  return *std::move(job);
 }
 
 }  // namespace
 
+// An update as columns.
+struct JobStore::Row {
+  const JobUpdate* update = nullptr;
+  std::string job;
+  std::string request;
+  std::string head;
+  std::string request_head;
+  std::string blobs;
+  std::vector<std::string> events;
+  std::vector<std::string> reports;
+};
+
 absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(
-    const std::string& path) {
-  EK_ASSIGN_OR_RETURN(Database writer, Database::Open(path));
-  EK_RETURN_IF_ERROR(
-      writer.Execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"));
-  EK_ASSIGN_OR_RETURN(Database reader, Database::Open(path));
-  std::unique_ptr<JobStore> store(
-      new JobStore(std::move(writer), std::move(reader)));
-  EK_RETURN_IF_ERROR(store->Migrate(), absl::StrCat("opening ", path));
+    const std::string& path, const JobStoreOptions& options) {
+  std::unique_ptr<JobStore> store(new JobStore(path));
+  EK_RETURN_IF_ERROR(store->OpenFiles(options), absl::StrCat("opening ", path));
   return store;
 }
 
-absl::Status JobStore::Migrate() {
-  MutexLock lock(write_mutex_);
-  int64_t version = 0;
+absl::Status JobStore::OpenFiles(const JobStoreOptions& options) {
+  blobs_ = options.blobs;
+  JobOpening opening;
+  opening.blobs = options.blobs;
+  opening.expected = options.expected;
+  opening.now =
+      options.clock != nullptr ? options.clock->Now() : NewRealClock()->Now();
+  EK_ASSIGN_OR_RETURN(OpenedJobs opened, OpenJobDatabase(path_, opening));
+  if (options.log != nullptr) {
+    for (const std::string& line : opened.found) options.log->Error(line);
+  }
+  loss_ = std::move(opened.loss);
   {
-    EK_ASSIGN_OR_RETURN(Statement pragma,
-                        writer_.Prepare("PRAGMA user_version"));
-    EK_RETURN_IF_ERROR(pragma.Step().status());
-    version = pragma.Int(0);
+    MutexLock lock(write_mutex_);
+    writer_ = std::move(opened.database);
   }
-  if (version > kSchemaVersion) {
-    return MakeError(
-        absl::StatusCode::kUnavailable,
-        {.fault = Fault::kInfra,
-         .reason = "JOB_STORE_NEWER",
-         .what = "the state folder was written by a newer edgekiln",
-         .limit = absl::StrCat("this one reads format ", kSchemaVersion),
-         .need = absl::StrCat("format ", version),
-         .fix = "use the newer edgekilnd, or another --state folder"});
+  {
+    MutexLock lock(read_mutex_);
+    EK_ASSIGN_OR_RETURN(reader_, Database::Open(path_));
   }
-  EK_RETURN_IF_ERROR(writer_.Execute(kSchema));
-  // Opening an existing store writes nothing: the disk may be full.
-  if (version == kSchemaVersion) return absl::OkStatus();
-  return writer_.Execute(absl::StrCat("PRAGMA user_version=", kSchemaVersion));
+  {
+    MutexLock lock(list_mutex_);
+    EK_ASSIGN_OR_RETURN(lister_, Database::Open(path_));
+  }
+  return watch_.Check();
 }
 
-absl::Status JobStore::WriteJob(const JobUpdate& update) {
-  if (update.is_new) {
-    EK_ASSIGN_OR_RETURN(
-        Statement insert,
-        writer_.Prepare("INSERT INTO jobs (id, request_id, state, job)"
-                        " VALUES (?, ?, ?, ?)"));
-    insert.Bind(1, update.job_id);
-    insert.Bind(2, update.job.request().request_id());
-    insert.Bind(3, update.job.state());
-    insert.Bind(4, update.job.SerializeAsString());
-    return insert.Run();
-  }
-  EK_ASSIGN_OR_RETURN(
-      Statement statement,
-      writer_.Prepare("UPDATE jobs SET state = ?, job = ? WHERE id = ?"));
-  statement.Bind(1, update.job.state());
-  statement.Bind(2, update.job.SerializeAsString());
-  statement.Bind(3, update.job_id);
-  return statement.Run();
+absl::Status JobStore::NoJob(const std::string& id) const {
+  return MakeError(
+      absl::StatusCode::kNotFound,
+      {.fault = Fault::kUser,
+       .reason = "JOB_UNKNOWN",
+       .what = loss_.empty()
+                   ? "there is no such job"
+                   : absl::StrCat("there is no such job any more: ", loss_),
+       .where = absl::StrCat("job ", id),
+       .fix = "`edgekiln jobs list` shows those there are"});
 }
 
-absl::Status JobStore::ApplyOne(const JobUpdate& update) {
-  if (update.has_job) EK_RETURN_IF_ERROR(WriteJob(update));
-  for (const v1::JobEvent& event : update.events) {
-    EK_ASSIGN_OR_RETURN(
-        Statement insert,
-        writer_.Prepare("INSERT INTO events (job_id, sequence, event)"
-                        " VALUES (?, ?, ?)"));
-    insert.Bind(1, update.job_id);
-    insert.Bind(2, event.sequence());
-    insert.Bind(3, event.SerializeAsString());
-    EK_RETURN_IF_ERROR(insert.Run());
+absl::Status JobStore::Noted(absl::Status status) {
+  if (absl::IsDataLoss(status)) {
+    MutexLock lock(damage_mutex_);
+    if (damage_.ok()) damage_ = status;
   }
-  for (size_t target = 0; target < update.reports.size(); ++target) {
-    EK_ASSIGN_OR_RETURN(
-        Statement insert,
-        writer_.Prepare("INSERT OR REPLACE INTO reports"
-                        " (job_id, target, report) VALUES (?, ?, ?)"));
-    insert.Bind(1, update.job_id);
-    insert.Bind(2, static_cast<int64_t>(target));
-    insert.Bind(3, update.reports[target].SerializeAsString());
-    EK_RETURN_IF_ERROR(insert.Run());
-  }
-  return absl::OkStatus();
-}
-
-absl::Status JobStore::WriteAll(const std::vector<JobUpdate>& updates) {
-  for (const JobUpdate& update : updates) {
-    EK_RETURN_IF_ERROR(ApplyOne(update), absl::StrCat("job ", update.job_id));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status JobStore::Run(absl::string_view sql) {
-  EK_ASSIGN_OR_RETURN(Statement statement, writer_.Prepare(sql));
-  return statement.Run();
-}
-
-template <typename Body>
-absl::Status JobStore::Transaction(const Body& body) {
-  EK_RETURN_IF_ERROR(Run("BEGIN IMMEDIATE"));
-  absl::Status status = body();
-  if (status.ok()) status = Run("COMMIT");
-  if (!status.ok()) Run("ROLLBACK").IgnoreError();
   return status;
 }
 
+absl::Status JobStore::CheckFiles() {
+  {
+    MutexLock lock(damage_mutex_);
+    if (!damage_.ok()) return damage_;
+  }
+  return watch_.Check();
+}
+
+absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
+  Row row;
+  row.update = &update;
+  std::vector<v1::Report> reports = update.reports;
+  for (size_t target = 0; target < reports.size(); ++target) {
+    if (blobs_ != nullptr) {
+      EK_RETURN_IF_ERROR(FitAnswer(reports[target], *blobs_));
+    }
+    row.reports.push_back(ReportColumn(update.job_id,
+                                       static_cast<int64_t>(target),
+                                       reports[target].SerializeAsString()));
+  }
+  for (v1::JobEvent event : update.events) {
+    FitEvent(event);
+    row.events.push_back(EventColumn(update.job_id, event));
+  }
+  if (!update.has_job) return row;
+  v1::Job job = update.job;
+  if (update.is_new) {
+    row.request = RequestColumn(job);
+    row.request_head = RequestHeadColumn(job);
+  }
+  // What it names stays, also where the job names it in a blob.
+  row.blobs = BlobsColumn(job, reports);
+  if (blobs_ != nullptr && job.state() >= v1::SUCCEEDED) {
+    v1::CreateJobRequest request;
+    request.Swap(job.mutable_request());
+    if (static_cast<int64_t>(job.ByteSizeLong()) > kMaxJobBytes) {
+      if (!update.is_new) {
+        EK_ASSIGN_OR_RETURN(request, GetRequest(update.job_id));
+      }
+      v1::Job all = job;
+      all.mutable_request()->Swap(&request);
+      if (!update.events.empty()) {
+        all.set_last_sequence(update.events.back().sequence());
+      }
+      EK_ASSIGN_OR_RETURN(const v1::Digest whole, StoreWhole(all, *blobs_));
+      *all.mutable_whole() = whole;
+      row.blobs = BlobsColumn(all, reports);
+      CutJob(job, whole);
+    }
+  }
+  row.job = JobColumn(job);
+  row.head = HeadColumn(job);
+  return row;
+}
+
+absl::Status JobStore::InsertJob(const Row& row) {
+  const JobUpdate& update = *row.update;
+  EK_ASSIGN_OR_RETURN(
+      Statement insert,
+      writer_->Prepare("INSERT INTO jobs (id, request_id, state, job)"
+                       " VALUES (?, ?, ?, ?)"));
+  insert.Bind(1, update.job_id);
+  insert.Bind(2, update.job.request().request_id());
+  insert.Bind(3, update.job.state());
+  insert.Bind(4, row.job);
+  EK_RETURN_IF_ERROR(insert.Run());
+  EK_ASSIGN_OR_RETURN(
+      Statement head,
+      writer_->Prepare("INSERT INTO heads (row, head, request, blobs)"
+                       " SELECT row, ?, ?, ? FROM jobs WHERE id = ?"));
+  head.Bind(1, row.head);
+  head.Bind(2, row.request_head);
+  head.Bind(3, row.blobs);
+  head.Bind(4, update.job_id);
+  EK_RETURN_IF_ERROR(head.Run());
+  EK_ASSIGN_OR_RETURN(Statement request,
+                      writer_->Prepare("INSERT INTO requests (row, request)"
+                                       " SELECT row, ? FROM jobs"
+                                       " WHERE id = ?"));
+  request.Bind(1, row.request);
+  request.Bind(2, update.job_id);
+  return request.Run();
+}
+
+absl::Status JobStore::UpdateJob(const Row& row) {
+  EK_ASSIGN_OR_RETURN(
+      Statement job,
+      writer_->Prepare("UPDATE jobs SET state = ?, job = ? WHERE id = ?"));
+  job.Bind(1, row.update->job.state());
+  job.Bind(2, row.job);
+  job.Bind(3, row.update->job_id);
+  EK_RETURN_IF_ERROR(job.Run());
+  EK_ASSIGN_OR_RETURN(
+      Statement head,
+      writer_->Prepare("UPDATE heads SET head = ?, blobs = ? WHERE row ="
+                       " (SELECT row FROM jobs WHERE id = ?)"));
+  head.Bind(1, row.head);
+  head.Bind(2, row.blobs);
+  head.Bind(3, row.update->job_id);
+  return head.Run();
+}
+
+absl::Status JobStore::Write(const Row& row) {
+  const JobUpdate& update = *row.update;
+  if (update.has_job) {
+    EK_RETURN_IF_ERROR(update.is_new ? InsertJob(row) : UpdateJob(row));
+  }
+  for (size_t i = 0; i < row.events.size(); ++i) {
+    EK_ASSIGN_OR_RETURN(
+        Statement insert,
+        writer_->Prepare("INSERT INTO events (job_id, sequence, event)"
+                         " VALUES (?, ?, ?)"));
+    insert.Bind(1, update.job_id);
+    insert.Bind(2, update.events[i].sequence());
+    insert.Bind(3, row.events[i]);
+    EK_RETURN_IF_ERROR(insert.Run());
+  }
+  for (size_t target = 0; target < row.reports.size(); ++target) {
+    EK_ASSIGN_OR_RETURN(
+        Statement insert,
+        writer_->Prepare("INSERT OR REPLACE INTO reports"
+                         " (job_id, target, report) VALUES (?, ?, ?)"));
+    insert.Bind(1, update.job_id);
+    insert.Bind(2, static_cast<int64_t>(target));
+    insert.Bind(3, row.reports[target]);
+    EK_RETURN_IF_ERROR(insert.Run());
+  }
+  return absl::OkStatus();
+}
+
 absl::Status JobStore::Apply(const std::vector<JobUpdate>& updates) {
+  std::vector<Row> rows;
+  for (const JobUpdate& update : updates) {
+    EK_ASSIGN_OR_RETURN(Row row, Prepare(update),
+                        absl::StrCat("job ", update.job_id));
+    rows.push_back(std::move(row));
+  }
+  EK_RETURN_IF_ERROR(CheckFiles());
   MutexLock lock(write_mutex_);
-  return Transaction([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
-    return WriteAll(updates);
-  });
+  EK_RETURN_IF_ERROR(Noted(InTransaction(
+      *writer_, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
+        for (const Row& row : rows) {
+          EK_RETURN_IF_ERROR(Write(row),
+                             absl::StrCat("job ", row.update->job_id));
+        }
+        return absl::OkStatus();
+      })));
+  // Removed meanwhile: nobody will find it.
+  return watch_.Check();
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
     const Retention& retention, absl::Time now) {
   EK_ASSIGN_OR_RETURN(
       Statement count,
-      writer_.Prepare("SELECT COUNT(*) FROM jobs WHERE state >= 3"));
+      writer_->Prepare("SELECT COUNT(*) FROM jobs WHERE state >= 3"));
   EK_RETURN_IF_ERROR(count.Step().status());
   int64_t excess = count.Int(0) - retention.max_jobs;
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      writer_.Prepare(EK_SELECT_JOB "WHERE state >= 3 ORDER BY row LIMIT ?"));
+      writer_->Prepare(EK_SELECT_HEAD "WHERE state >= 3"
+                                      " ORDER BY jobs.row LIMIT ?"));
   select.Bind(1, kForgetAtOnce);
   std::vector<v1::Job> jobs;
   while (true) {
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
     if (!found) return jobs;
-    EK_ASSIGN_OR_RETURN(v1::Job job, JobOf(select));
+    v1::Job job = HeadOf(select);
+    job.set_id(select.Bytes(1));
     const absl::Duration age =
         now - absl::FromUnixSeconds(job.finished().seconds());
+    // Of a damaged one nobody knows its age.
+    const bool young =
+        age <= retention.max_age || job.error().reason() == kJobDamaged;
     if (age <= retention.grace) continue;
-    if (excess <= 0 && age <= retention.max_age) continue;
+    if (excess <= 0 && young) continue;
     --excess;
     jobs.push_back(std::move(job));
   }
@@ -210,10 +310,16 @@ absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
 
 absl::Status JobStore::Delete(const std::vector<v1::Job>& jobs) {
   for (const v1::Job& job : jobs) {
-    for (const char* sql : {"DELETE FROM events WHERE job_id = ?",
-                            "DELETE FROM reports WHERE job_id = ?",
-                            "DELETE FROM jobs WHERE id = ?"}) {
-      EK_ASSIGN_OR_RETURN(Statement statement, writer_.Prepare(sql));
+    for (const char* sql :
+         {"DELETE FROM events WHERE job_id = ?",
+          "DELETE FROM reports WHERE job_id = ?",
+          "DELETE FROM heads WHERE row = (SELECT row FROM jobs WHERE id = ?)",
+          "DELETE FROM requests WHERE row ="
+          " (SELECT row FROM jobs WHERE id = ?)",
+          "DELETE FROM damaged WHERE row ="
+          " (SELECT row FROM jobs WHERE id = ?)",
+          "DELETE FROM jobs WHERE id = ?"}) {
+      EK_ASSIGN_OR_RETURN(Statement statement, writer_->Prepare(sql));
       statement.Bind(1, job.id());
       EK_RETURN_IF_ERROR(statement.Run(), absl::StrCat("job ", job.id()));
     }
@@ -223,6 +329,7 @@ absl::Status JobStore::Delete(const std::vector<v1::Job>& jobs) {
 
 absl::StatusOr<int> JobStore::Forget(const Retention& retention,
                                      absl::Time now) {
+  EK_RETURN_IF_ERROR(CheckFiles());
   MutexLock lock(write_mutex_);
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Job> jobs,
                       ToForget(retention, now));
@@ -230,7 +337,7 @@ absl::StatusOr<int> JobStore::Forget(const Retention& retention,
   const auto body = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_) {
     return Delete(jobs);
   };
-  EK_RETURN_IF_ERROR(Transaction(body));
+  EK_RETURN_IF_ERROR(Noted(InTransaction(*writer_, body)));
   for (const v1::Job& job : jobs) {
     answers_.Forget(JobKey(job.id()));
     for (int target = 0; target < job.reports(); ++target) {
@@ -243,11 +350,24 @@ absl::StatusOr<int> JobStore::Forget(const Retention& retention,
 absl::StatusOr<v1::Job> JobStore::Get(const std::string& id) {
   MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(Statement select,
-                      reader_.Prepare(EK_SELECT_JOB "WHERE id = ?"));
+                      reader_->Prepare(EK_SELECT_JOB "WHERE id = ?"));
   select.Bind(1, id);
   EK_ASSIGN_OR_RETURN(const bool found, select.Step());
   if (!found) return NoJob(id);
   return JobOf(select);
+}
+
+absl::StatusOr<v1::CreateJobRequest> JobStore::GetRequest(
+    const std::string& id) {
+  EK_ASSIGN_OR_RETURN(v1::Job job, Get(id));
+  if (job.error().reason() == kJobDamaged) {
+    return MakeError(absl::StatusCode::kDataLoss, {.fault = Fault::kInfra,
+                                                   .reason = kJobDamaged,
+                                                   .what = job.error().what(),
+                                                   .where = job.error().where(),
+                                                   .fix = job.error().fix()});
+  }
+  return std::move(*job.mutable_request());
 }
 
 absl::StatusOr<Answer> JobStore::FinishedJob(const std::string& id) {
@@ -264,8 +384,8 @@ absl::StatusOr<std::optional<v1::Job>> JobStore::FindByRequest(
   // The second condition names the index.
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      reader_.Prepare(EK_SELECT_JOB
-                      "WHERE request_id = ? AND length(request_id) > 0"));
+      reader_->Prepare(EK_SELECT_JOB
+                       "WHERE request_id = ? AND length(request_id) > 0"));
   select.Bind(1, request_id);
   EK_ASSIGN_OR_RETURN(const bool found, select.Step());
   if (!found) return std::nullopt;
@@ -279,12 +399,17 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
     MutexLock lock(read_mutex_);
     EK_ASSIGN_OR_RETURN(
         Statement select,
-        reader_.Prepare(
+        reader_->Prepare(
             "SELECT report FROM reports WHERE job_id = ? AND target = ?"));
     select.Bind(1, id);
     select.Bind(2, target);
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
-    if (found) return answers_.Keep(key, select.Bytes(0));
+    if (found) {
+      std::optional<std::string> report =
+          ReadReport(id, target, select.Bytes(0));
+      if (!report.has_value()) return ReportDamaged(id, target);
+      return answers_.Keep(key, *std::move(report));
+    }
   }
   EK_RETURN_IF_ERROR(Get(id).status());
   return MakeError(absl::StatusCode::kNotFound,
@@ -296,39 +421,71 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
 }
 
 absl::StatusOr<JobPage> JobStore::List(int page_size, int64_t before) {
-  MutexLock lock(read_mutex_);
+  MutexLock lock(list_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      reader_.Prepare(EK_SELECT_JOB
-                      "WHERE ?1 = 0 OR row < ?1 ORDER BY row DESC LIMIT ?2"));
+      lister_->Prepare(EK_SELECT_HEAD "WHERE ?1 = 0 OR jobs.row < ?1"
+                                      " ORDER BY jobs.row DESC LIMIT ?2"));
   select.Bind(1, before);
   select.Bind(2, static_cast<int64_t>(page_size) + 1);
   JobPage page;
   int64_t last = 0;
+  int64_t bytes = 0;
   while (true) {
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
     if (!found) return page;
-    if (static_cast<int>(page.jobs.size()) == page_size) {
+    v1::Job job = HeadOf(select);
+    // With what it takes in the list.
+    bytes += static_cast<int64_t>(job.ByteSizeLong()) + 8;
+    if (static_cast<int>(page.jobs.size()) == page_size ||
+        (bytes > kMaxAnswerBytes && !page.jobs.empty())) {
       page.next = last;
       return page;
     }
-    EK_ASSIGN_OR_RETURN(v1::Job job, JobOf(select));
     page.jobs.push_back(std::move(job));
-    last = select.Int(2);
+    last = select.Int(0);
   }
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobStore::Unfinished() {
-  MutexLock lock(read_mutex_);
+  MutexLock lock(list_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      reader_.Prepare(EK_SELECT_JOB "WHERE state < 3 ORDER BY row"));
+      lister_->Prepare(EK_SELECT_HEAD "WHERE state < 3 ORDER BY jobs.row"));
   std::vector<v1::Job> jobs;
   while (true) {
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
     if (!found) return jobs;
-    EK_ASSIGN_OR_RETURN(v1::Job job, JobOf(select));
+    v1::Job job = HeadOf(select);
+    // The next start sets it aside.
+    if (job.state() >= v1::SUCCEEDED) continue;
     jobs.push_back(std::move(job));
+  }
+}
+
+absl::Status JobStore::ForEachBlob(
+    const std::function<void(const std::string& name)>& tell) {
+  int64_t row = 0;
+  while (true) {
+    int64_t read = 0;
+    MutexLock lock(list_mutex_);
+    EK_ASSIGN_OR_RETURN(
+        Statement select,
+        lister_->Prepare("SELECT jobs.row, id, blobs FROM jobs"
+                         " JOIN heads ON heads.row = jobs.row"
+                         " WHERE jobs.row > ? ORDER BY jobs.row LIMIT ?"));
+    select.Bind(1, row);
+    select.Bind(2, kRowsAtOnce);
+    while (true) {
+      EK_ASSIGN_OR_RETURN(const bool found, select.Step());
+      if (!found) break;
+      ++read;
+      row = select.Int(0);
+      const auto names = ReadBlobs(select.Bytes(1), select.Bytes(2));
+      if (!names.has_value()) continue;
+      for (const std::string& name : *names) tell(name);
+    }
+    if (read < kRowsAtOnce) return absl::OkStatus();
   }
 }
 
@@ -337,8 +494,8 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      reader_.Prepare("SELECT event FROM events WHERE job_id = ?"
-                      " AND sequence > ? ORDER BY sequence LIMIT ?"));
+      reader_->Prepare("SELECT sequence, event FROM events WHERE job_id = ?"
+                       " AND sequence > ? ORDER BY sequence LIMIT ?"));
   select.Bind(1, id);
   select.Bind(2, after);
   select.Bind(3, static_cast<int64_t>(limit));
@@ -346,9 +503,7 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   while (true) {
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
     if (!found) return events;
-    v1::JobEvent event;
-    if (!event.ParseFromString(select.Bytes(0))) return Damaged("event");
-    events.push_back(std::move(event));
+    events.push_back(ReadEvent(id, select.Int(0), select.Bytes(1)));
   }
 }
 

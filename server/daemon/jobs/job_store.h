@@ -3,9 +3,11 @@
 
 // Jobs, their events and their reports on disk (SQLite, WAL, synchronous=FULL).
 // What a method acknowledged survives SIGKILL and power failure. Thread-safe;
-// reads do not wait for writes.
+// reads do not wait for writes, nor look-ups for lists. What is damaged is told
+// from what is not (docs/design/0017-broken-state.md).
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,9 +17,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mutex.h"
+#include "cache/blob_store.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
+#include "server/daemon/jobs/job_files.h"
 #include "server/daemon/jobs/sqlite.h"
 
 namespace edgekiln::server {
@@ -28,12 +34,12 @@ struct JobUpdate {
   std::vector<v1::JobEvent> events;  // With their sequences.
   bool is_new = false;               // `job` is not stored yet.
   bool has_job = false;
-  v1::Job job;                      // Replaces what is stored.
+  v1::Job job;  // Replaces what is stored; its request only if it is new.
   std::vector<v1::Report> reports;  // By target; replace what is stored.
 };
 
 struct JobPage {
-  std::vector<v1::Job> jobs;  // Newest first.
+  std::vector<v1::Job> jobs;  // Newest first; heads, see job_head.h.
   int64_t next = 0;           // Hand to the next List(); 0 = no more.
 };
 
@@ -45,64 +51,98 @@ struct Retention {
   absl::Duration grace = absl::Minutes(10);
 };
 
+struct JobStoreOptions {
+  // Takes what is too large for an answer. Null: nothing is.
+  cache::BlobStore* blobs = nullptr;
+  Clock* clock = nullptr;  // Null: the machine's.
+  Logger* log = nullptr;   // Of what was found damaged. Null: nobody is told.
+  // There were jobs before, whether there is a database or not.
+  bool expected = false;
+};
+
 class JobStore {
  public:
-  // Opens or creates the database file. Errors: UNAVAILABLE; also for a file
-  // of a newer edgekiln.
+  // Opens or creates the database file. One that is damaged is set aside, and
+  // what can be read of it kept. Errors: UNAVAILABLE; also for a file of a
+  // newer edgekiln.
   static absl::StatusOr<std::unique_ptr<JobStore>> Open(
-      const std::string& path);
+      const std::string& path, const JobStoreOptions& options = {});
 
   // In one transaction. No two jobs have the same non-empty request_id: an
-  // update that would make a second one fails.
+  // update that would make a second one fails. Nothing is acknowledged once
+  // CheckFiles() fails.
   absl::Status Apply(const std::vector<JobUpdate>& updates);
   // Deletes the oldest finished jobs, in one transaction and not more than a
   // hundred or so; how many. Their disk space is used again.
   absl::StatusOr<int> Forget(const Retention& retention, absl::Time now);
 
-  // All give `last_sequence` as stored events have it. Errors: NOT_FOUND.
+  // UNAVAILABLE once somebody has removed or replaced the files, or they turned
+  // out to be damaged: then it is time to start again.
+  absl::Status CheckFiles();
+  // What was lost when the store was opened; "" if nothing was.
+  const std::string& loss() const { return loss_; }
+
+  // All give `last_sequence` as stored events have it; a damaged job is FAILED
+  // with reason JOB_DAMAGED. Errors: NOT_FOUND.
   absl::StatusOr<v1::Job> Get(const std::string& id);
   // As Get(), serialized; null unless the job is over.
   absl::StatusOr<Answer> FinishedJob(const std::string& id);
-  // A serialized Report.
+  // All of what was asked for. Errors: NOT_FOUND, DATA_LOSS.
+  absl::StatusOr<v1::CreateJobRequest> GetRequest(const std::string& id);
+  // A serialized Report. Also DATA_LOSS.
   absl::StatusOr<Answer> GetReport(const std::string& id, int target);
   // The job with this request_id, which is not empty.
   absl::StatusOr<std::optional<v1::Job>> FindByRequest(
       const std::string& request_id);
   // Jobs older than `before`, a value of JobPage::next; 0 = from the newest.
+  // Fewer than `page_size` where they would exceed kMaxAnswerBytes together.
   absl::StatusOr<JobPage> List(int page_size, int64_t before);
-  // QUEUED and RUNNING jobs, oldest first.
+  // Heads of QUEUED and RUNNING jobs, oldest first.
   absl::StatusOr<std::vector<v1::Job>> Unfinished();
+  // Tells the file names of blobs that must stay while their jobs are kept.
+  absl::Status ForEachBlob(
+      const std::function<void(const std::string& name)>& tell);
   // At most `limit` events after that sequence, in order.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const std::string& id,
                                                    int64_t after, int limit);
 
  private:
-  JobStore(Database writer, Database reader)
-      : writer_(std::move(writer)), reader_(std::move(reader)) {}
+  struct Row;
 
-  absl::Status Migrate();
-  absl::Status ApplyOne(const JobUpdate& update)
+  explicit JobStore(std::string path) : path_(path), watch_(std::move(path)) {}
+
+  absl::Status OpenFiles(const JobStoreOptions& options);
+  // What an update writes. Large messages go to the blob store.
+  absl::StatusOr<Row> Prepare(const JobUpdate& update);
+  absl::Status Write(const Row& row)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  absl::Status WriteJob(const JobUpdate& update)
+  absl::Status InsertJob(const Row& row)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  absl::Status WriteAll(const std::vector<JobUpdate>& updates)
+  absl::Status UpdateJob(const Row& row)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  // Remembers damage that was met while writing.
+  absl::Status Noted(absl::Status status);
   absl::StatusOr<std::vector<v1::Job>> ToForget(const Retention& retention,
                                                 absl::Time now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   absl::Status Delete(const std::vector<v1::Job>& jobs)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  absl::Status Run(absl::string_view sql)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
-  template <typename Body>
-  absl::Status Transaction(const Body& body)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
+  absl::Status NoJob(const std::string& id) const;
 
+  const std::string path_;
+  std::string loss_;
+  cache::BlobStore* blobs_ = nullptr;
+  OpenFileWatch watch_;
   AnswerCache answers_{int64_t{16} << 20};
+  Mutex damage_mutex_;
+  absl::Status damage_ ABSL_GUARDED_BY(damage_mutex_);
   Mutex write_mutex_;
-  Database writer_ ABSL_GUARDED_BY(write_mutex_);
+  std::optional<Database> writer_ ABSL_GUARDED_BY(write_mutex_);
   Mutex read_mutex_;
-  Database reader_ ABSL_GUARDED_BY(read_mutex_);
+  std::optional<Database> reader_ ABSL_GUARDED_BY(read_mutex_);
+  // Lists take longer than look-ups.
+  Mutex list_mutex_;
+  std::optional<Database> lister_ ABSL_GUARDED_BY(list_mutex_);
 };
 
 }  // namespace edgekiln::server

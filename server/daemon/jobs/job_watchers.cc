@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/rpc_status.h"
 #include "server/daemon/shutting_down.h"
 
@@ -177,6 +178,9 @@ void JobWatchers::Leave() {
 
 grpc::ServerWriteReactor<v1::JobEvent>* JobWatchers::Watch(
     const v1::WatchJobRequest& request) {
+  if (absl::Status bad = CheckBounds(request); !bad.ok()) {
+    return new Refusal(bad);
+  }
   if (!Enter()) return new Refusal(TooManyWatchers(max_watchers_));
   const auto watcher = std::make_shared<Watcher>(*this, request);
   watcher->Start();

@@ -13,6 +13,8 @@
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/question.h"
 #include "server/daemon/jobs/question_call.h"
+#include "server/daemon/jobs/request_bounds.h"
+#include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/raw_call.h"
 #include "server/proto_convert.h"
 #include "server/task.h"
@@ -28,9 +30,11 @@ class InspectCall final : public QuestionCall {
               v1::ModelDescription& response, cache::BlobStore& blobs,
               Executor& executor, Activity& activity)
       : QuestionCall(activity),
+        bounded_(CheckBounds(request)),
         response_(response),
         blobs_(blobs),
         executor_(executor) {
+    if (!bounded_.ok()) return;
     job_.set_model_name(request.model_name());
     *job_.mutable_model() = request.model();
     *job_.mutable_bindings() = request.bindings();
@@ -39,13 +43,16 @@ class InspectCall final : public QuestionCall {
 
  private:
   Task<absl::Status> Answer(JobContext& stages) override {
+    EK_CO_RETURN_IF_ERROR(bounded_);
     EK_CO_RETURN_IF_ERROR(CheckBlobs(job_, blobs_));
     job_.add_goals(v1::INSPECT);
     JobResult result = co_await RunCompileJob("", job_, stages, executor_);
+    EK_CO_RETURN_IF_ERROR(result.status);
     response_ = std::move(result.description);
-    co_return result.status;
+    co_return FitAnswer(response_, blobs_);
   }
 
+  const absl::Status bounded_;
   v1::CreateJobRequest job_;
   v1::ModelDescription& response_;
   cache::BlobStore& blobs_;
@@ -86,12 +93,14 @@ class ValidateCall final : public QuestionCall {
                v1::ValidateTargetResponse& response, cache::BlobStore& blobs,
                Activity& activity)
       : QuestionCall(activity),
+        bounded_(CheckBounds(request)),
         target_(request.target()),
         response_(response),
         blobs_(blobs) {}
 
  private:
   Task<absl::Status> Answer(JobContext& stages) override {
+    EK_CO_RETURN_IF_ERROR(bounded_);
     EK_CO_RETURN_IF_ERROR(CheckBlob("target", target_, blobs_));
     StageCall call;
     call.name = "resolve_target";
@@ -115,6 +124,7 @@ class ValidateCall final : public QuestionCall {
     co_return absl::OkStatus();
   }
 
+  const absl::Status bounded_;
   const v1::Digest target_;
   v1::ValidateTargetResponse& response_;
   cache::BlobStore& blobs_;
@@ -186,6 +196,7 @@ class TargetsService final : public HotTargets {
   absl::Status AnswerWith(RawCall& call) {
     v1::GetTargetRequest wanted;
     EK_RETURN_IF_ERROR(call.Parse(wanted));
+    EK_RETURN_IF_ERROR(CheckBounds(wanted));
     std::vector<std::string> names;
     for (const KnownTarget& known : targets_) {
       if (known.info.name() != wanted.name()) {

@@ -12,6 +12,17 @@ constexpr int kBusyTimeoutMs = 5000;
 
 absl::Status SqliteError(sqlite3* handle, absl::string_view doing) {
   const int code = handle == nullptr ? SQLITE_NOMEM : sqlite3_errcode(handle);
+  if (code == SQLITE_CORRUPT || code == SQLITE_NOTADB) {
+    return MakeError(
+        absl::StatusCode::kDataLoss,
+        {.fault = Fault::kInfra,
+         .reason = "JOB_STORE_DAMAGED",
+         .what = absl::StrCat("the job database is damaged: ",
+                              sqlite3_errmsg(handle)),
+         .where = std::string(doing),
+         .fix = "restart the daemon, which sets it aside and keeps what it can "
+                "read; check the disk of the state folder"});
+  }
   const bool full = code == SQLITE_FULL;
   return MakeError(
       full ? absl::StatusCode::kResourceExhausted
@@ -96,6 +107,9 @@ absl::StatusOr<Database> Database::Open(const std::string& path) {
   Database database(handle);
   if (code != SQLITE_OK) return SqliteError(handle, path);
   sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  // The file may be damaged.
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   return database;
 }
 

@@ -63,7 +63,8 @@ class StatementPool {
 
 class Database {
  public:
-  // Creates the file if needed. Errors: UNAVAILABLE naming the path.
+  // Creates the file if needed. Errors: UNAVAILABLE naming the path. Here and
+  // everywhere below, DATA_LOSS says that the file is damaged.
   static absl::StatusOr<Database> Open(const std::string& path);
 
   // Statements without parameters or rows, separated by semicolons.
@@ -81,6 +82,21 @@ class Database {
   std::unique_ptr<sqlite3, Closer> handle_;
   std::unique_ptr<StatementPool> pool_;  // Emptied before the handle closes.
 };
+
+// Runs `body`, which returns a status; all that it wrote is kept, or nothing.
+template <typename Body>
+absl::Status InTransaction(Database& database, const Body& body) {
+  const auto run = [&](absl::string_view sql) -> absl::Status {
+    absl::StatusOr<Statement> statement = database.Prepare(sql);
+    return statement.ok() ? statement->Run() : statement.status();
+  };
+  absl::Status status = run("BEGIN IMMEDIATE");
+  if (!status.ok()) return status;
+  status = body();
+  if (status.ok()) status = run("COMMIT");
+  if (!status.ok()) run("ROLLBACK").IgnoreError();
+  return status;
+}
 
 }  // namespace edgekiln::server
 

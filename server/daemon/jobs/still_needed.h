@@ -8,7 +8,8 @@
 namespace edgekiln::server {
 
 // What the stored jobs want kept in the cache: everything used since the oldest
-// of those that are not over was created, and the artifacts of the others.
+// of those that are not over was created, the artifacts of all, and the blobs
+// that hold answers of theirs complete.
 absl::StatusOr<cache::StillNeeded> StillNeededBy(JobStore& jobs);
 
 }  // namespace edgekiln::server

@@ -1,0 +1,379 @@
+// What the job store makes of a database that is damaged, gone or old.
+
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "gtest/gtest.h"
+#include "server/daemon/jobs/job_rows.h"
+#include "server/daemon/jobs/job_schema.h"
+#include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/seal.h"
+
+namespace edgekiln::server {
+namespace {
+
+namespace fs = std::filesystem;
+
+class JobDamageTest : public testing::Test {
+ protected:
+  JobDamageTest()
+      : folder_(testing::TempDir() + "job_damage_" +
+                testing::UnitTest::GetInstance()->current_test_info()->name()),
+        path_(folder_ + "/jobs.db") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+
+  absl::Status Open(bool expected = false) {
+    store_.reset();
+    absl::StatusOr<std::unique_ptr<JobStore>> store =
+        JobStore::Open(path_, {.expected = expected});
+    if (store.ok()) store_ = *std::move(store);
+    return store.status();
+  }
+
+  static v1::Job NewJob(const std::string& id, v1::JobState state) {
+    v1::Job job;
+    job.set_id(id);
+    job.set_state(state);
+    job.mutable_created()->set_seconds(1000);
+    job.mutable_request()->set_request_id("request " + id);
+    job.mutable_request()->set_model_name("model " + id);
+    return job;
+  }
+
+  absl::Status Add(const std::string& id, v1::JobState state) {
+    JobUpdate update;
+    update.job_id = id;
+    update.is_new = true;
+    update.has_job = true;
+    update.job = NewJob(id, state);
+    for (int i = 1; i <= 3; ++i) {
+      v1::JobEvent event;
+      event.set_sequence(i);
+      event.set_state(i < 3 ? v1::QUEUED : state);
+      update.events.push_back(event);
+    }
+    if (state >= v1::SUCCEEDED) {
+      update.job.set_reports(1);
+      update.reports.resize(1);
+      update.reports[0].set_model_name("model " + id);
+    }
+    return store_->Apply({update});
+  }
+
+  // With the store closed.
+  void Execute(const std::string& sql) {
+    store_.reset();
+    absl::StatusOr<Database> database = Database::Open(path_);
+    ASSERT_TRUE(database.ok());
+    const absl::Status done = database->Execute(sql);
+    ASSERT_TRUE(done.ok()) << done;
+  }
+
+  std::string Listed() {
+    std::string all;
+    const absl::StatusOr<JobPage> page = store_->List(1000, 0);
+    if (!page.ok()) return std::string(page.status().message());
+    for (const v1::Job& job : page->jobs) {
+      all = absl::StrCat(job.id(), ":", job.state(), " ", all);
+    }
+    return all;
+  }
+
+  const std::string folder_;
+  const std::string path_;
+  std::unique_ptr<JobStore> store_;
+};
+
+TEST_F(JobDamageTest, ASealFitsItsKeyAndBytesAlone) {
+  const std::string sealed = Seal("key", "bytes");
+  EXPECT_EQ(Unseal("key", sealed), "bytes");
+  EXPECT_EQ(Unseal("kez", sealed), std::nullopt);
+  EXPECT_EQ(Unseal("key", ""), std::nullopt);
+  for (size_t i = 0; i < sealed.size(); ++i) {
+    std::string flipped = sealed;
+    flipped[i] ^= 4;
+    EXPECT_EQ(Unseal("key", flipped), std::nullopt) << i;
+  }
+}
+
+TEST_F(JobDamageTest, ADamagedRowFailsItsJobAlone) {
+  const char* const kDamages[] = {
+      "UPDATE jobs SET job = x'ff00' WHERE id = CAST('b' AS BLOB)",
+      "UPDATE requests SET request = x'00' WHERE row = 2",
+      "UPDATE jobs SET state = 1 WHERE id = CAST('b' AS BLOB)",
+      "DELETE FROM requests WHERE row = 2",
+      // Of another row.
+      "UPDATE jobs SET job = (SELECT job FROM jobs WHERE row = 1)"
+      " WHERE row = 2",
+  };
+  for (const char* damage : kDamages) {
+    for (const v1::JobState state : {v1::RUNNING, v1::SUCCEEDED}) {
+      SCOPED_TRACE(absl::StrCat(damage, " ", state));
+      store_.reset();
+      fs::remove_all(folder_);
+      fs::create_directories(folder_);
+      ASSERT_TRUE(Open().ok());
+      ASSERT_TRUE(Add("a", v1::SUCCEEDED).ok());
+      ASSERT_TRUE(Add("b", state).ok());
+      ASSERT_TRUE(Add("c", v1::QUEUED).ok());
+      Execute(damage);
+      const absl::Status opened = Open();
+      ASSERT_TRUE(opened.ok()) << opened;
+      const absl::StatusOr<v1::Job> job = store_->Get("b");
+      ASSERT_TRUE(job.ok()) << job.status();
+      EXPECT_EQ(job->state(), v1::FAILED);
+      EXPECT_EQ(job->error().reason(), kJobDamaged);
+      EXPECT_TRUE(absl::IsDataLoss(store_->GetRequest("b").status()));
+      EXPECT_EQ(store_->Get("a")->request().model_name(), "model a");
+      EXPECT_EQ(store_->Get("c")->state(), v1::QUEUED);
+      ASSERT_EQ(store_->Unfinished()->size(), 1u);
+      EXPECT_EQ(store_->Unfinished()->front().id(), "c");
+      EXPECT_EQ(Listed().substr(0, 4), "a:3 ");
+      EXPECT_NE(Listed().find("c:1 "), std::string::npos);
+      // A watcher of a job that was not over sees it end.
+      if (state == v1::RUNNING) {
+        EXPECT_EQ(Listed(), "a:3 b:4 c:1 ");
+        EXPECT_EQ(store_->Events("b", 3, 9)->at(0).state(), v1::FAILED);
+      }
+      EXPECT_TRUE(Add("d", v1::QUEUED).ok());
+    }
+  }
+}
+
+TEST_F(JobDamageTest, DamagedEventsAndReportsAreTold) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Add("a", v1::SUCCEEDED).ok());
+  Execute(
+      "UPDATE events SET event = x'12' WHERE sequence = 2;"
+      "UPDATE reports SET report = x'0a0161'");
+  ASSERT_TRUE(Open().ok());
+  const auto events = store_->Events("a", 0, 10);
+  ASSERT_TRUE(events.ok());
+  ASSERT_EQ(events->size(), 3u);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(events->at(i).sequence(), i + 1);
+  EXPECT_EQ(events->at(1).event_case(), v1::JobEvent::EVENT_NOT_SET);
+  EXPECT_EQ(events->at(2).state(), v1::SUCCEEDED);
+  const absl::Status report = store_->GetReport("a", 0).status();
+  EXPECT_EQ(GetErrorDetail(report)->reason, "REPORT_DAMAGED") << report;
+  EXPECT_EQ(store_->Get("a")->state(), v1::SUCCEEDED);
+}
+
+// A damaged head is made again from the job.
+TEST_F(JobDamageTest, HeadsAreMadeAgain) {
+  for (const char* damage :
+       {"UPDATE heads SET head = x'00'", "UPDATE heads SET request = x'00'",
+        "UPDATE heads SET blobs = x'00'", "DELETE FROM heads",
+        "INSERT INTO heads (row, head, request, blobs)"
+        " VALUES (99, x'', x'', x'')"}) {
+    SCOPED_TRACE(damage);
+    store_.reset();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Add("a", v1::SUCCEEDED).ok());
+    ASSERT_TRUE(Add("b", v1::QUEUED).ok());
+    Execute(damage);
+    ASSERT_TRUE(Open().ok());
+    EXPECT_EQ(Listed(), "a:3 b:1 ");
+    EXPECT_EQ(store_->List(1, 0)->jobs[0].request().model_name(), "model b");
+    EXPECT_EQ(store_->Unfinished()->size(), 1u);
+  }
+}
+
+TEST_F(JobDamageTest, AnUnusableFileIsSetAsideAndToldOf) {
+  ASSERT_TRUE(Open().ok());
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(Add(absl::StrCat("j", i), v1::SUCCEEDED).ok());
+  }
+  store_.reset();
+  const fs::path good = folder_ + "/good";
+  fs::copy_file(path_, good);
+  const auto size = fs::file_size(good);
+  struct {
+    const char* name;
+    std::function<void()> damage;
+    bool some_left;
+  } const kCases[] = {
+      {"cut", [&] { fs::resize_file(path_, size / 4096 / 2 * 4096); }, true},
+      {"no header",
+       [&] { std::fstream(path_, std::ios::in | std::ios::out) << "nonsense"; },
+       false},
+      {"zeros in the middle",
+       [&] {
+         std::fstream file(path_, std::ios::in | std::ios::out);
+         file.seekp(static_cast<int64_t>(size / 2));
+         file << std::string(20'000, '\0');
+       },
+       true},
+      {"empty", [&] { fs::resize_file(path_, 0); }, false},
+      {"gone", [&] { fs::remove(path_); }, false},
+      {"a folder",
+       [&] {
+         fs::remove(path_);
+         fs::create_directories(path_ + "/below");
+       },
+       false},
+      {"a pipe",
+       [&] {
+         fs::remove(path_);
+         mkfifo(path_.c_str(), 0600);
+       },
+       false},
+  };
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.name);
+    store_.reset();
+    for (const auto& entry : fs::directory_iterator(folder_)) {
+      const std::string name = entry.path().filename();
+      if (name != "good" && name != "jobs.db.made") fs::remove_all(entry);
+    }
+    fs::copy_file(good, path_);
+    test.damage();
+    const absl::Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened;
+    EXPECT_NE(store_->loss(), "");
+    const absl::Status unknown = store_->Get("nobody").status();
+    EXPECT_TRUE(absl::IsNotFound(unknown));
+    EXPECT_NE(unknown.message().find("any more"), std::string::npos) << unknown;
+    EXPECT_EQ(!store_->List(1000, 0)->jobs.empty(), test.some_left);
+    int sound = 0;
+    for (int i = 0; i < 200; ++i) {
+      const std::string id = absl::StrCat("j", i);
+      const absl::StatusOr<v1::Job> job = store_->Get(id);
+      if (!job.ok() || job->error().reason() == kJobDamaged) continue;
+      EXPECT_EQ(job->request().model_name(), "model " + id);
+      ++sound;
+    }
+    EXPECT_EQ(sound > 20, test.some_left) << sound;
+    EXPECT_TRUE(Add("new", v1::QUEUED).ok());
+    // Once: the next start finds a good one.
+    ASSERT_TRUE(Open().ok());
+    EXPECT_EQ(store_->loss(), "");
+    EXPECT_EQ(store_->Get("new")->state(), v1::QUEUED);
+  }
+}
+
+TEST_F(JobDamageTest, AFreshFolderHasLostNothing) {
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(store_->loss(), "");
+  store_.reset();
+  fs::remove_all(folder_);
+  fs::create_directories(folder_);
+  ASSERT_TRUE(Open(/*expected=*/true).ok());
+  EXPECT_NE(store_->loss(), "");
+}
+
+// Of a process that died while it replaced the database.
+TEST_F(JobDamageTest, ReplacingGoesOnWhereItStopped) {
+  ASSERT_TRUE(Open().ok());
+  ASSERT_TRUE(Add("a", v1::SUCCEEDED).ok());
+  store_.reset();
+  fs::copy_file(path_, path_ + ".new");
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(Listed(), "a:3 ");
+  store_.reset();
+  EXPECT_TRUE(!fs::exists(path_ + ".new"));
+  fs::rename(path_, path_ + ".new");
+  ASSERT_TRUE(Open().ok());
+  EXPECT_EQ(Listed(), "a:3 ");
+}
+
+TEST_F(JobDamageTest, NothingIsAcknowledgedOnceTheFilesAreGone) {
+  struct {
+    const char* name;
+    std::function<void()> harm;
+  } const kCases[] = {
+      {"removed", [&] { fs::remove(path_); }},
+      {"replaced",
+       [&] {
+         fs::copy_file(path_, path_ + "2");
+         fs::rename(path_ + "2", path_);
+       }},
+      {"cut", [&] { fs::resize_file(path_, 4096); }},
+      {"log removed", [&] { fs::remove(path_ + "-wal"); }},
+  };
+  for (const auto& test : kCases) {
+    SCOPED_TRACE(test.name);
+    store_.reset();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Add("a", v1::QUEUED).ok());
+    // So that the file has more than a page.
+    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Add("b", v1::QUEUED).ok());
+    EXPECT_TRUE(store_->CheckFiles().ok());
+    test.harm();
+    const absl::Status added = Add("c", v1::QUEUED);
+    EXPECT_TRUE(absl::IsUnavailable(added)) << added;
+    EXPECT_EQ(GetErrorDetail(store_->CheckFiles())->reason, "STATE_REMOVED");
+  }
+}
+
+// What version 1 wrote, row by row, and one that does not parse.
+TEST_F(JobDamageTest, BringsVersion1UpToDate) {
+  {
+    absl::StatusOr<Database> database = Database::Open(path_);
+    ASSERT_TRUE(database.ok());
+    ASSERT_TRUE(CreateSchema(*database, 1).ok());
+    const auto insert = [&](const std::string& sql, const std::string& id,
+                            const std::string& bytes, int64_t number) {
+      absl::StatusOr<Statement> statement = database->Prepare(sql);
+      ASSERT_TRUE(statement.ok()) << statement.status();
+      statement->Bind(1, id);
+      statement->Bind(2, bytes);
+      statement->Bind(3, number);
+      ASSERT_TRUE(statement->Run().ok());
+    };
+    for (const char* id : {"a", "b", "c"}) {
+      v1::Job job = NewJob(id, *id == 'c' ? v1::QUEUED : v1::SUCCEEDED);
+      job.set_reports(*id == 'a' ? 1 : 0);
+      job.add_artifacts()->mutable_digest()->set_hash(id);
+      insert(
+          "INSERT INTO jobs (id, request_id, job, state)"
+          " VALUES (?1, 'r ' || ?1, ?2, ?3)",
+          id, *id == 'b' ? "\xff" : job.SerializeAsString(), job.state());
+      v1::JobEvent event;
+      event.set_sequence(1);
+      event.set_state(v1::QUEUED);
+      insert("INSERT INTO events (job_id, event, sequence) VALUES (?, ?, ?)",
+             id, event.SerializeAsString(), 1);
+    }
+    v1::Report report;
+    report.set_model_name("net");
+    insert("INSERT INTO reports (job_id, report, target) VALUES (?, ?, ?)", "a",
+           report.SerializeAsString(), 0);
+  }
+  for (int start = 0; start < 2; ++start) {
+    const absl::Status opened = Open();
+    ASSERT_TRUE(opened.ok()) << opened;
+    EXPECT_EQ(store_->loss(), "");
+    EXPECT_EQ(Listed(), "a:3 b:4 c:1 ");
+    EXPECT_EQ(store_->Get("a")->request().model_name(), "model a");
+    EXPECT_EQ(store_->Get("b")->error().reason(), kJobDamaged);
+    EXPECT_EQ(store_->Unfinished()->at(0).request().model_name(), "model c");
+    EXPECT_EQ(store_->Events("c", 0, 9)->at(0).state(), v1::QUEUED);
+    v1::Report report;
+    ASSERT_TRUE(report.ParseFromString(**store_->GetReport("a", 0)));
+    EXPECT_EQ(report.model_name(), "net");
+    std::string blobs;
+    ASSERT_TRUE(
+        store_->ForEachBlob([&](const std::string& name) { blobs += name; })
+            .ok());
+    EXPECT_EQ(blobs, "a-0c-0");
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server

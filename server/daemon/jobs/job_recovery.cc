@@ -1,0 +1,274 @@
+#include "server/daemon/jobs/job_recovery.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/status_macros.h"
+#include "server/daemon/jobs/job_rows.h"
+#include "server/daemon/jobs/job_schema.h"
+
+namespace edgekiln::server {
+namespace {
+
+// A job that is to be looked at closely.
+struct Suspect {
+  int64_t row = 0;
+  std::string id;
+  int64_t state = 0;
+  bool head_is_sound = false;
+};
+
+absl::StatusOr<std::vector<Suspect>> Suspects(Database& database) {
+  EK_ASSIGN_OR_RETURN(
+      Statement select,
+      database.Prepare("SELECT jobs.row, id, state, head, heads.request, blobs"
+                       " FROM jobs LEFT JOIN heads ON heads.row = jobs.row"
+                       " ORDER BY jobs.row"));
+  std::vector<Suspect> suspects;
+  while (true) {
+    EK_ASSIGN_OR_RETURN(const bool found, select.Step());
+    if (!found) return suspects;
+    Suspect job{
+        .row = select.Int(0), .id = select.Bytes(1), .state = select.Int(2)};
+    job.head_is_sound =
+        ReadHead(job.id, job.state, select.Bytes(3), select.Bytes(4))
+            .has_value() &&
+        ReadBlobs(job.id, select.Bytes(5)).has_value();
+    if (!job.head_is_sound || job.state < v1::SUCCEEDED) {
+      suspects.push_back(std::move(job));
+    }
+  }
+}
+
+// Complete, or nothing if any part is damaged.
+absl::StatusOr<std::optional<v1::Job>> SoundJob(Database& database,
+                                                const Suspect& suspect) {
+  EK_ASSIGN_OR_RETURN(
+      Statement select,
+      database.Prepare("SELECT job, request FROM jobs LEFT JOIN requests"
+                       " ON requests.row = jobs.row WHERE jobs.row = ?"));
+  select.Bind(1, suspect.row);
+  EK_ASSIGN_OR_RETURN(const bool found, select.Step());
+  if (!found) return std::nullopt;
+  std::optional<v1::Job> job =
+      ReadJob(suspect.id, suspect.state, select.Bytes(0));
+  std::optional<v1::CreateJobRequest> request =
+      ReadRequest(suspect.id, select.Bytes(1));
+  if (!job.has_value() || !request.has_value()) return std::nullopt;
+  *job->mutable_request() = *std::move(request);
+  return job;
+}
+
+absl::Status WriteHead(Database& database, int64_t row, const v1::Job& job) {
+  EK_ASSIGN_OR_RETURN(
+      Statement head,
+      database.Prepare("INSERT OR REPLACE INTO heads"
+                       " (row, head, request, blobs) VALUES (?, ?, ?, ?)"));
+  head.Bind(1, row);
+  head.Bind(2, HeadColumn(job));
+  head.Bind(3, RequestHeadColumn(job));
+  head.Bind(4, BlobsColumn(job, {}));
+  return head.Run();
+}
+
+// So that whoever watches the job sees it end.
+absl::Status WriteEnd(Database& database, const v1::Job& job) {
+  EK_ASSIGN_OR_RETURN(
+      Statement last,
+      database.Prepare("SELECT COALESCE(MAX(sequence), 0) FROM events"
+                       " WHERE job_id = ?"));
+  last.Bind(1, job.id());
+  EK_RETURN_IF_ERROR(last.Step().status());
+  v1::JobEvent event;
+  event.set_sequence(last.Int(0) + 1);
+  *event.mutable_time() = job.finished();
+  event.set_state(job.state());
+  EK_ASSIGN_OR_RETURN(
+      Statement insert,
+      database.Prepare("INSERT INTO events (job_id, sequence, event)"
+                       " VALUES (?, ?, ?)"));
+  insert.Bind(1, job.id());
+  insert.Bind(2, event.sequence());
+  insert.Bind(3, EventColumn(job.id(), event));
+  return insert.Run();
+}
+
+absl::Status SetRowAside(Database& database, const Suspect& suspect,
+                         absl::Time now) {
+  v1::Job job = DamagedJob(suspect.id);
+  // Clients cannot be told of an id that is no text.
+  if (job.id() != suspect.id || job.id().empty()) {
+    job.set_id(absl::StrCat("damaged-", suspect.row));
+  }
+  *job.mutable_created() = ToTimestamp(now);
+  *job.mutable_finished() = ToTimestamp(now);
+  EK_ASSIGN_OR_RETURN(
+      Statement keep,
+      database.Prepare(
+          "INSERT OR REPLACE INTO damaged (row, id, job, request)"
+          " SELECT jobs.row, id, job, request FROM jobs LEFT JOIN requests"
+          " ON requests.row = jobs.row WHERE jobs.row = ?"));
+  keep.Bind(1, suspect.row);
+  EK_RETURN_IF_ERROR(keep.Run());
+  EK_ASSIGN_OR_RETURN(
+      Statement update,
+      database.Prepare("UPDATE jobs SET id = ?, request_id = x'', state = ?,"
+                       " job = ? WHERE row = ?"));
+  update.Bind(1, job.id());
+  update.Bind(2, static_cast<int64_t>(job.state()));
+  update.Bind(3, JobColumn(job));
+  update.Bind(4, suspect.row);
+  EK_RETURN_IF_ERROR(update.Run());
+  EK_ASSIGN_OR_RETURN(Statement request,
+                      database.Prepare("INSERT OR REPLACE INTO requests"
+                                       " (row, request) VALUES (?, ?)"));
+  request.Bind(1, suspect.row);
+  request.Bind(2, RequestColumn(job));
+  EK_RETURN_IF_ERROR(request.Run());
+  EK_RETURN_IF_ERROR(WriteHead(database, suspect.row, job));
+  return WriteEnd(database, job);
+}
+
+struct Column {
+  const char* name;
+  bool is_number;
+};
+
+struct Table {
+  const char* name;
+  std::vector<Column> columns;
+  const char* key;
+};
+
+const std::vector<Table>& Tables1() {
+  static const auto& tables = *new std::vector<Table>{
+      {"jobs",
+       {{"row", true},
+        {"id", false},
+        {"request_id", false},
+        {"state", true},
+        {"job", false}},
+       "row"},
+      {"events",
+       {{"job_id", false}, {"sequence", true}, {"event", false}},
+       "job_id #, sequence"},
+      {"reports",
+       {{"job_id", false}, {"target", true}, {"report", false}},
+       "job_id #, target"},
+  };
+  return tables;
+}
+
+const std::vector<Table>& Tables2() {
+  static const auto& tables = *new std::vector<Table>{
+      {"heads",
+       {{"row", true}, {"head", false}, {"request", false}, {"blobs", false}},
+       "row"},
+      {"requests", {{"row", true}, {"request", false}}, "row"},
+  };
+  return tables;
+}
+
+// Rows up to the first that cannot be read; false if there was one. Errors:
+// those of `into`.
+absl::StatusOr<bool> CopyRows(Database& from, Database& into,
+                              const Table& table, absl::string_view order) {
+  std::vector<std::string> names;
+  std::vector<std::string> marks;
+  for (const Column& column : table.columns) {
+    names.emplace_back(column.name);
+    marks.emplace_back("?");
+  }
+  const std::string key(table.key);
+  const size_t second = key.find('#');
+  const std::string sorted =
+      second == std::string::npos
+          ? absl::StrCat(key, " ", order)
+          : absl::StrCat(key.substr(0, second), order, key.substr(second + 1),
+                         " ", order);
+  absl::StatusOr<Statement> select =
+      from.Prepare(absl::StrCat("SELECT ", absl::StrJoin(names, ", "), " FROM ",
+                                table.name, " ORDER BY ", sorted));
+  if (!select.ok()) return false;
+  EK_ASSIGN_OR_RETURN(
+      Statement insert,
+      into.Prepare(absl::StrCat("INSERT OR IGNORE INTO ", table.name, " (",
+                                absl::StrJoin(names, ", "), ") VALUES (",
+                                absl::StrJoin(marks, ", "), ")")));
+  while (true) {
+    const absl::StatusOr<bool> found = select->Step();
+    if (!found.ok()) return false;
+    if (!*found) return true;
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      const int at = static_cast<int>(i);
+      if (table.columns[i].is_number) {
+        insert.Bind(at + 1, select->Int(at));
+      } else {
+        insert.Bind(at + 1, select->Bytes(at));
+      }
+    }
+    EK_RETURN_IF_ERROR(insert.Run());
+    insert.Reset();
+  }
+}
+
+// From either end up to what is damaged.
+absl::Status CopyTable(Database& from, Database& into, const Table& table) {
+  EK_ASSIGN_OR_RETURN(const bool all, CopyRows(from, into, table, "ASC"));
+  if (all) return absl::OkStatus();
+  return CopyRows(from, into, table, "DESC").status();
+}
+
+}  // namespace
+
+absl::Status SetDamagedRowsAside(Database& database, absl::Time now,
+                                 std::vector<std::string>& found) {
+  EK_ASSIGN_OR_RETURN(const std::vector<Suspect> suspects, Suspects(database));
+  for (const Suspect& suspect : suspects) {
+    EK_ASSIGN_OR_RETURN(const std::optional<v1::Job> job,
+                        SoundJob(database, suspect));
+    if (job.has_value() && suspect.head_is_sound) continue;
+    EK_RETURN_IF_ERROR(InTransaction(database, [&]() -> absl::Status {
+      if (job.has_value()) return WriteHead(database, suspect.row, *job);
+      found.push_back(DamagedJob(suspect.id).id());
+      return SetRowAside(database, suspect, now);
+    }));
+  }
+  EK_ASSIGN_OR_RETURN(
+      Statement orphans,
+      database.Prepare("SELECT COUNT(*) FROM heads WHERE row NOT IN"
+                       " (SELECT row FROM jobs)"));
+  EK_RETURN_IF_ERROR(orphans.Step().status());
+  if (orphans.Int(0) == 0) return absl::OkStatus();
+  orphans.Reset();
+  return database.Execute(
+      "DELETE FROM heads WHERE row NOT IN (SELECT row FROM jobs)");
+}
+
+absl::StatusOr<int64_t> Salvage(const std::string& path, Database& into,
+                                cache::BlobStore* blobs) {
+  absl::StatusOr<Database> from = Database::Open(path);
+  const bool sealed = from.ok() && HasHeads(*from);
+  EK_RETURN_IF_ERROR(CreateSchema(into, sealed ? kSchemaVersion : 1));
+  if (from.ok()) {
+    EK_RETURN_IF_ERROR(InTransaction(into, [&]() -> absl::Status {
+      for (const Table& table : Tables1()) {
+        EK_RETURN_IF_ERROR(CopyTable(*from, into, table));
+      }
+      if (!sealed) return absl::OkStatus();
+      for (const Table& table : Tables2()) {
+        EK_RETURN_IF_ERROR(CopyTable(*from, into, table));
+      }
+      return absl::OkStatus();
+    }));
+  }
+  EK_RETURN_IF_ERROR(PrepareSchema(into, blobs));
+  EK_ASSIGN_OR_RETURN(Statement count,
+                      into.Prepare("SELECT COUNT(*) FROM jobs"));
+  EK_RETURN_IF_ERROR(count.Step().status());
+  return count.Int(0);
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,32 @@
+#ifndef EK_SERVER_DAEMON_JOBS_JOB_SCHEMA_H_
+#define EK_SERVER_DAEMON_JOBS_JOB_SCHEMA_H_
+
+// The tables of the job database, and how those of older versions become them.
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "cache/blob_store.h"
+#include "server/daemon/jobs/sqlite.h"
+
+namespace edgekiln::server {
+
+inline constexpr int64_t kSchemaVersion = 2;
+
+// Makes the tables of that version in an empty database.
+absl::Status CreateSchema(Database& database, int64_t version);
+
+// Whether the tables are there as those of version 2 are; also where the
+// database does not say which version it has.
+bool HasHeads(Database& database);
+
+// Creates the tables, or brings those of version 1 up to date; reads the
+// structure of what is there once, unless it is very large. What became too
+// large for an answer goes to `blobs` (null: it stays). Errors: DATA_LOSS
+// (damaged), UNAVAILABLE (JOB_STORE_NEWER), those of writing.
+absl::Status PrepareSchema(Database& database, cache::BlobStore* blobs);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_JOB_SCHEMA_H_
