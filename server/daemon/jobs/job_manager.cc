@@ -372,25 +372,23 @@ bool JobManager::Interrupted(const ActivePtr& active) {
 }
 
 Task<JobResult> JobManager::RunStages(ActivePtr active) {
-  JobResult result(active->stop_reason());
-  if (!result.status.ok()) co_return result;
+  JobResult result;
   // Only now: a job that waits takes kilobytes.
   const absl::StatusOr<v1::CreateJobRequest> request =
       store_.GetRequest(active->id());
-  if (!request.ok()) {
-    result.status = request.status();
-    co_return result;
-  }
-  for (int run = 1; run <= kMaxRuns && active->stop_reason().ok(); ++run) {
+  if (!request.ok()) result.status = request.status();
+  for (int run = 1; request.ok() && run <= kMaxRuns; ++run) {
+    result.status = active->stop_reason();
+    if (!result.status.ok()) break;
     result = co_await RunCompileJob(active->id(), *request, active->stages(),
                                     executor_);
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
-    if (!error.has_value() || error->reason != kInputLost) co_return result;
+    if (!error.has_value() || error->reason != kInputLost) break;
     log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
     if (absl::Status missing = CheckBlobs(*request, blobs_); !missing.ok()) {
       result.status = std::move(missing);
-      co_return result;
+      break;
     }
   }
   co_return result;
