@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -142,6 +143,22 @@ TEST(ConfinementTest, TheKernelConfirms) {
   EXPECT_EQ(Proc(pid, "limits", "Max locked memory"), "0");
   EXPECT_NE(Proc(pid, "limits", "Max file size"), "unlimited");
   EXPECT_EQ(Proc(pid, "limits", "Max address space"), "1073741824");
+}
+
+// Not only that of tests.
+TEST(ConfinementTest, TheWorkersOwnChildIsConfined) {
+  if (EK_SANITIZED) GTEST_SKIP() << "not with sanitizers";
+  EK_REQUIRE_SECCOMP();
+  ChildOptions options = TestChild();
+  options.binary =
+      std::filesystem::path(options.binary).parent_path() / "edgekiln-worker";
+  options.arguments = {"--child"};
+  ChildProcess child(options);
+  const auto result = child.Execute({}, "confinement", {}, {});
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Proc(child.pid(), "status", "Seccomp:"), "2");
+  EXPECT_EQ(Proc(child.pid(), "status", "NoNewPrivs:"), "1");
+  EXPECT_EQ(Proc(child.pid(), "limits", "Max address space"), "1073741824");
 }
 
 TEST(ConfinementTest, TheEnvironmentIsOurs) {
