@@ -39,7 +39,7 @@ absl::Status OverMemoryLimit(absl::string_view where, int64_t limit_bytes,
            need_bytes ? absl::StrCat("at least ", Mebibytes(*need_bytes)) : "",
        .fix =
            "use a smaller model, input or data set, or connect a worker with "
-           "a higher --memory-limit-mb"});
+           "a higher --memory-limit-mb (and --memory-budget-mb)"});
 }
 
 absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes) {
@@ -68,6 +68,10 @@ absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes) {
        .need = absl::StrCat(Mebibytes(asked_bytes), " more"),
        .fix = "free memory there, or start its workers with fewer --slots or a "
               "lower --memory-limit-mb"});
+}
+
+bool IsOverMemoryLimit(const v1::ErrorDetail& error) {
+  return error.fault() == v1::ErrorDetail::USER && error.reason() == kMemory;
 }
 
 bool IsOverWorkerLimit(const v1::ErrorDetail& error) {

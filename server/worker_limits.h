@@ -29,6 +29,9 @@ absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes);
 // another attempt. `asked_bytes` is the allocation that failed.
 absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes);
 
+// Whether `error` is the first.
+bool IsOverMemoryLimit(const v1::ErrorDetail& error);
+
 // Whether `error` is one of the first two.
 bool IsOverWorkerLimit(const v1::ErrorDetail& error);
 bool IsOverWorkerLimit(const absl::Status& status);

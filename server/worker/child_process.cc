@@ -182,8 +182,10 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
   }
   std::string what = "the process executing a stage died of ";
   std::string fix = "report this together with the model";
-  const auto denied = DeniedCall(end.exit_code);
-  if (end.signal == 0 && denied) {
+  auto denied = end.signal == 0 ? DeniedCall(end.exit_code) : std::nullopt;
+  // Threads are started with signals blocked, and nobody learns which call.
+  if (end.signal == SIGSYS) denied = "one with signals blocked (a thread?)";
+  if (denied) {
     absl::StrAppend(&what, "a system call that stages may not make: ", *denied);
   } else if (end.signal == 0) {
     absl::StrAppend(&what, "exit code ", end.exit_code);

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "server/version.h"
 #include "server/worker/child_main.h"
 #include "server/worker/confinement.h"
+#include "server/worker/memory_budget.h"
 #include "server/worker/stage_table.h"
 #include "server/worker/worker.h"
 
@@ -32,6 +34,7 @@ struct Flags {
   std::vector<std::string> roles = {"compile", "simulate"};
   int slots = 0;
   int memory_limit_mb = 4096;
+  std::optional<int> memory_budget_mb;
   int warm_mb = 256;
   int blob_cache_mb = 64;
   bool verbose = false;
@@ -64,6 +67,14 @@ void Define(CLI::App& app, Flags& flags) {
       ->type_name("N")
       ->check(CLI::Range(0, 1 << 24).description(""))
       ->capture_default_str();
+  app.add_option(
+         "--memory-budget-mb", flags.memory_budget_mb,
+         "Memory that all such processes may use together in MiB; where "
+         "it is less than all their limits, each gets its part, and the "
+         "whole limit when a lease needs it; 0 = unlimited (default: "
+         "80 % of the machine's or of the control group's)")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1 << 24).description(""));
   app.add_option("--warm-mb", flags.warm_mb,
                  "Memory in which each such process keeps networks and "
                  "programs that it has made ready, for the next lease, in MiB; "
@@ -119,6 +130,13 @@ ChildOptions ChildOf(const Flags& flags) {
   return child;
 }
 
+// Without a limit for each there is nothing to share.
+int64_t BudgetOf(const Flags& flags) {
+  if (!kLimitsAddressSpace || flags.memory_limit_mb == 0) return 0;
+  return flags.memory_budget_mb ? int64_t{*flags.memory_budget_mb} << 20
+                                : DefaultMemoryBudget();
+}
+
 // A lease computes in one thread, so that as many as there are cores are busy.
 int SlotsOf(const Flags& flags) {
   if (flags.slots > 0) return flags.slots;
@@ -160,7 +178,8 @@ int RunWorker(const Flags& flags) {
                  .roles = RolesOf(flags),
                  .slots = SlotsOf(flags),
                  .blob_cache_bytes = int64_t{flags.blob_cache_mb} << 20,
-                 .child = ChildOf(flags)},
+                 .child = ChildOf(flags),
+                 .memory_budget_bytes = BudgetOf(flags)},
                 *log);
   std::thread waiter([&] {
     AwaitEnd(signals, flags.exit_with_parent);

@@ -97,8 +97,18 @@ struct LeaseExecutor::Held {
   v1::StageProgress progress;  // Guarded by the executor's mutex.
 };
 
-LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs)
-    : child_options_(std::move(child)), blobs_(blobs) {
+LeaseExecutor::LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
+                             int64_t memory_budget_bytes)
+    : child_options_(std::move(child)),
+      memory_shares_(ShareMemory(memory_budget_bytes,
+                                 child_options_.memory_limit_bytes, slots)),
+      memory_(memory_shares_.budget,
+              [this] {
+                // Idle slots look whether their memory is wanted.
+                { MutexLock lock(mutex_); }
+                changed_.NotifyAll();
+              }),
+      blobs_(blobs) {
   for (int i = 0; i < slots; ++i) {
     slots_.emplace_back([this] { RunSlot(); });
   }
@@ -155,8 +165,7 @@ void LeaseExecutor::SendProgress() {
   for (const auto& [sink, message] : out) sink->Send(message);
 }
 
-v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
-                                                 ChildProcess& child) {
+v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
   v1::WorkerMessage::Result result;
   const v1::DaemonMessage::Lease& lease = held.lease;
   result.set_lease_id(lease.lease_id());
@@ -167,10 +176,9 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
     result.mutable_infra_error()->set_fault(v1::ErrorDetail::INFRA);
     return result;
   };
-  const absl::Duration deadline =
-      lease.timeout_ms() > 0
-          ? MessageChannel::Now() + absl::Milliseconds(lease.timeout_ms())
-          : absl::InfiniteDuration();
+  const absl::Duration timeout = lease.timeout_ms() > 0
+                                     ? absl::Milliseconds(lease.timeout_ms())
+                                     : absl::InfiniteDuration();
   ChildProcess::Handlers handlers;
   handlers.supply = [&](const std::vector<int>& positions)
       -> absl::StatusOr<std::vector<SharedBytes>> {
@@ -182,9 +190,8 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
     MutexLock lock(mutex_);
     held.progress = progress;
   };
-  absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
-      RequestOf(lease), stage,
-      {.deadline = deadline, .cancel_fd = held.cancel_fd}, handlers);
+  absl::StatusOr<v1::ChildReply::Result> reply =
+      child.Execute(RequestOf(lease), stage, timeout, held.cancel_fd, handlers);
   if (!reply.ok()) return fail(reply.status());
   result.set_cpu_seconds(reply->cpu_seconds());
   if (reply->has_infra_error()) {
@@ -198,12 +205,15 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
 }
 
 void LeaseExecutor::RunSlot() {
-  ChildProcess child(child_options_);
+  SlotChild child(child_options_, memory_shares_, memory_);
   while (true) {
     std::shared_ptr<Held> held;
     {
       MutexLock lock(mutex_);
-      while (!stopping_ && waiting_.empty()) changed_.Wait(lock);
+      while (!stopping_ && waiting_.empty()) {
+        child.YieldIfWanted();
+        changed_.Wait(lock);
+      }
       if (waiting_.empty()) return;
       held = std::move(waiting_.front());
       waiting_.pop_front();

@@ -3,6 +3,7 @@
 
 // Executes leases: a thread and a child process per slot.
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <thread>
@@ -12,6 +13,8 @@
 #include "edgekiln/v1/workers.pb.h"
 #include "server/worker/blob_client.h"
 #include "server/worker/child_process.h"
+#include "server/worker/memory_budget.h"
+#include "server/worker/slot_child.h"
 
 namespace edgekiln::server {
 
@@ -26,8 +29,10 @@ class MessageSink {
 // Thread-safe.
 class LeaseExecutor {
  public:
-  // `blobs` must outlive the executor.
-  LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs);
+  // `blobs` must outlive the executor. All slots together use no more memory
+  // than the budget (0: no matter how much).
+  LeaseExecutor(int slots, ChildOptions child, BlobClient& blobs,
+                int64_t memory_budget_bytes = 0);
   // Kills what is being executed.
   ~LeaseExecutor();
 
@@ -44,9 +49,11 @@ class LeaseExecutor {
   struct Held;
 
   void RunSlot();
-  v1::WorkerMessage::Result Execute(Held& held, ChildProcess& child);
+  v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
 
   const ChildOptions child_options_;
+  const MemoryShares memory_shares_;
+  MemoryBudget memory_;
   BlobClient& blobs_;
   Mutex mutex_;
   CondVar changed_;

@@ -60,10 +60,10 @@ void Try(Attempt attempt, StageOutput& output) {
       execl("/bin/true", "true", nullptr);
       return;
     case Attempt::kTrace:
-      ptrace(PTRACE_ATTACH, getppid(), nullptr, nullptr);
+      ptrace(PTRACE_ATTACH, 1, nullptr, nullptr);
       return;
     case Attempt::kSignal:
-      kill(getppid(), 0);
+      kill(1, 0);
       return;
     case Attempt::kRaiseLimit: {
       const rlimit more = {RLIM_INFINITY, RLIM_INFINITY};

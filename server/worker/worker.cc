@@ -75,10 +75,12 @@ class SessionWorker : public Worker {
         log_(log),
         channel_(Connect(options_.address)),
         blobs_(NewBlobClient(channel_, options_.blob_cache_bytes)),
-        executor_(options_.slots, options_.child, *blobs_) {}
+        executor_(options_.slots, options_.child, *blobs_,
+                  options_.memory_budget_bytes) {}
 
   absl::Status Run() override {
     confinement_ = ProbeConfinement(options_.child);
+    confinement_.set_memory_budget_bytes(options_.memory_budget_bytes);
     log_.Info("confinement of stages: ", ConfinementText(confinement_));
     std::thread heartbeat([this] { Heartbeat(); });
     auto backoff = kFirstBackoff;

@@ -1,0 +1,58 @@
+#ifndef EK_SERVER_WORKER_SLOT_CHILD_H_
+#define EK_SERVER_WORKER_SLOT_CHILD_H_
+
+// The child process of a slot, within the memory that all slots share.
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/worker/child_process.h"
+#include "server/worker/memory_budget.h"
+
+namespace edgekiln::server {
+
+// A living child keeps its share reserved, also while it is idle. Not
+// thread-safe; as ChildProcess, it belongs to one thread.
+class SlotChild {
+ public:
+  // `budget` must outlive the object.
+  SlotChild(ChildOptions options, const MemoryShares& shares,
+            MemoryBudget& budget)
+      : options_(std::move(options)), shares_(shares), budget_(budget) {}
+  ~SlotChild() { Drop(); }
+  SlotChild(const SlotChild&) = delete;
+  SlotChild& operator=(const SlotChild&) = delete;
+
+  // As ChildProcess::Execute(), but that it waits for memory first; `timeout`
+  // counts from then on. A stage for which a share was too little executes
+  // again with all that a child may have.
+  absl::StatusOr<v1::ChildReply::Result> Execute(
+      const v1::ChildRequest& request, absl::string_view stage,
+      absl::Duration timeout, int cancel_fd,
+      const ChildProcess::Handlers& handlers);
+
+  // Ends the idle child if another slot waits for memory.
+  void YieldIfWanted() {
+    if (child_ != nullptr && budget_.wanted()) Drop();
+  }
+
+ private:
+  absl::StatusOr<v1::ChildReply::Result> ExecuteWithin(
+      int64_t bytes, const v1::ChildRequest& request, absl::string_view stage,
+      absl::Duration timeout, int cancel_fd,
+      const ChildProcess::Handlers& handlers);
+  void Drop();
+
+  const ChildOptions options_;
+  const MemoryShares shares_;
+  MemoryBudget& budget_;
+  std::unique_ptr<ChildProcess> child_;
+  int64_t reserved_bytes_ = 0;  // For `child_`.
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_WORKER_SLOT_CHILD_H_
