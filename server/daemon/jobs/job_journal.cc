@@ -223,8 +223,12 @@ bool JobJournal::GiveUp(int attempt) {
 void JobJournal::Write(std::vector<Entry>& batch) {
   for (int attempt = 1; !batch.empty(); ++attempt) {
     std::vector<JobUpdate> updates;
-    for (const Entry& entry : batch) updates.push_back(entry.update);
+    updates.reserve(batch.size());
+    for (Entry& entry : batch) updates.push_back(std::move(entry.update));
     const absl::Status status = store_.Apply(updates);
+    for (size_t i = 0; i < batch.size(); ++i) {
+      batch[i].update = std::move(updates[i]);
+    }
     if (status.ok()) return;
     log_.Error("cannot write job events, will try again: ", status.message());
     const auto refused =
