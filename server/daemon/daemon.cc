@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -349,10 +350,24 @@ absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
   static std::once_flag reflection;
   std::call_once(reflection,
                  grpc::reflection::InitProtoReflectionServerBuilderPlugin);
-  auto daemon = std::make_unique<DaemonImpl>(options, clock, log);
-  EK_RETURN_IF_ERROR(daemon->Open(), "opening the state");
-  EK_RETURN_IF_ERROR(daemon->Serve(), "listening");
-  return daemon;
+  // Threads that the system refuses: std::thread knows no other way to say so.
+  try {
+    auto daemon = std::make_unique<DaemonImpl>(options, clock, log);
+    EK_RETURN_IF_ERROR(daemon->Open(), "opening the state");
+    EK_RETURN_IF_ERROR(daemon->Serve(), "listening");
+    return daemon;
+  } catch (const std::system_error& refused) {
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.fault = Fault::kInfra,
+         .reason = "NO_THREAD",
+         .what = "the system refuses to start a thread",
+         .where = refused.what(),
+         .limit = "the limits of processes (ulimit -u, pids of the cgroup) and "
+                  "of memory",
+         .need = "some dozens of threads",
+         .fix = "raise the limit, and start the daemon again"});
+  }
 }
 
 }  // namespace edgekiln::server

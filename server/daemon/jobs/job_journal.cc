@@ -244,7 +244,10 @@ bool JobJournal::RefuseNew(std::vector<Entry>& batch, const absl::Status& why) {
     take(queue_);
     for (const Entry& entry : refused) sequences_.erase(entry.update.job_id);
   }
-  for (const Entry& entry : refused) entry.done(why);
+  for (const Entry& entry : refused) {
+    entry.done(why);
+    TellSubscribers(entry.update.job_id);
+  }
   {
     MutexLock lock(mutex_);
     done_ += refused.size();

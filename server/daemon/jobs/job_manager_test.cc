@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/error.h"
@@ -13,6 +15,7 @@
 #include "cache/stage_result_store.h"
 #include "gtest/gtest.h"
 #include "server/daemon/stages/fake_stages.h"
+#include "server/executor.h"
 
 namespace edgekiln::server {
 namespace {
@@ -275,6 +278,67 @@ TEST_F(JobManagerTest, AJobOfTwoTargetsWaitsForNoneWhileOneIsAtAWorker) {
   EXPECT_EQ(manager_->Get(id)->state(), v1::RUNNING);
   EXPECT_TRUE(manager_->Cancel(id).ok());
   EXPECT_EQ(AtItsEnd(id).error().reason(), "CANCELLED");
+}
+
+int ThreadsOfThisProcess() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  int threads = 0;
+  while (status >> word) {
+    if (word == "Threads:") status >> threads;
+  }
+  return threads;
+}
+
+// What brought the daemon down at every start: jobs whose targets all wait.
+// They take no threads, can be interrupted in the middle, run again in the next
+// life, and be cancelled there.
+TEST_F(JobManagerTest, LargeJobsAreInterruptedRunAgainAndCancelled) {
+  constexpr int kJobs = 4;
+  constexpr int kTargets = 256;
+  leases_->Block("tile", /*leased=*/true);
+  ASSERT_TRUE(manager_->Start().ok());
+  const int threads = ThreadsOfThisProcess();
+  std::vector<std::string> ids;
+  for (int job = 0; job < kJobs; ++job) {
+    v1::CreateJobRequest request = Request("int8 net " + std::to_string(job));
+    for (int target = 1; target < kTargets; ++target) {
+      *request.add_targets()->mutable_digest() =
+          PutText(*blobs_, "conv;sram=" + std::to_string(target + 100));
+    }
+    ids.push_back(Create(request)->id());
+  }
+  while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
+  EXPECT_EQ(ThreadsOfThisProcess(), threads);
+  manager_->Stop();
+  EXPECT_EQ(leases_->Blocked(), 0);
+  for (const std::string& id : ids) {
+    EXPECT_EQ(store_->Get(id)->state(), v1::RUNNING);
+  }
+  NewManager();
+  ASSERT_TRUE(manager_->Start().ok());
+  while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
+  EXPECT_EQ(ThreadsOfThisProcess(), threads);
+  for (const std::string& id : ids) {
+    EXPECT_TRUE(manager_->Cancel(id).ok());
+    EXPECT_EQ(AtItsEnd(id).state(), v1::CANCELLED);
+  }
+  EXPECT_EQ(leases_->Blocked(), 0);
+}
+
+// More jobs than run at once: each place is taken again, to the last job.
+TEST_F(JobManagerTest, PlacesAreHandedOn) {
+  options_.max_running = 2;
+  NewManager();
+  ASSERT_TRUE(manager_->Start().ok());
+  std::vector<std::string> ids;
+  for (int job = 0; job < 40; ++job) {
+    ids.push_back(Create(Request("int8 net " + std::to_string(job)))->id());
+  }
+  for (const std::string& id : ids) {
+    EXPECT_EQ(AtItsEnd(id).state(), v1::SUCCEEDED);
+  }
+  manager_->Stop();
 }
 
 TEST_F(JobManagerTest, OldJobsAreForgotten) {

@@ -68,15 +68,13 @@ class JobWatchers::Watcher final
     }
     events_ = *std::move(events);
     next_ = 0;
-    StartWrite(&events_[next_]);
+    WriteNext();
   }
 
   void OnWriteDone(bool ok) override {
     if (!ok) return End(WatcherLeft());
-    const v1::JobEvent& written = events_[next_++];
-    after_ = written.sequence();
-    if (IsEnd(written)) return End(absl::OkStatus());
-    if (next_ < events_.size()) return StartWrite(&events_[next_]);
+    after_ = events_[next_++].sequence();
+    if (next_ < events_.size()) return WriteNext();
     events_ = {};
     AwaitNews();
   }
@@ -99,6 +97,22 @@ class JobWatchers::Watcher final
  private:
   static absl::Status WatcherLeft() {
     return absl::CancelledError("watcher left");
+  }
+
+  // What was read at once is sent at once, together with the end of the call if
+  // it is there. But the first write carries the initial metadata: gRPC 1.51
+  // ends it only once those have been sent, which a hint puts off for seconds.
+  void WriteNext() {
+    const std::shared_ptr<Watcher> self = shared_from_this();
+    const v1::JobEvent& event = events_[next_];
+    grpc::WriteOptions options;
+    if (IsEnd(event)) {
+      return StartWriteAndFinish(&event, options, grpc::Status::OK);
+    }
+    if (std::exchange(begun_, true) && next_ + 1 < events_.size()) {
+      options.set_buffer_hint();
+    }
+    StartWrite(&event, options);
   }
 
   // Whoever has the watcher gives it up.
@@ -148,7 +162,8 @@ class JobWatchers::Watcher final
   const std::string id_;
   int64_t after_;
   std::vector<v1::JobEvent> events_;
-  size_t next_ = 0;  // Of them: that is being written.
+  size_t next_ = 0;     // Of them: that is being written.
+  bool begun_ = false;  // Something was written.
   JobJournal::News news_ = JobJournal::News::kNone;
   std::shared_ptr<Watcher> self_;     // Until OnDone().
   std::shared_ptr<Watcher> reading_;  // From OnNews() to Run().

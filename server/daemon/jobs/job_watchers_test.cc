@@ -1,0 +1,248 @@
+#include "server/daemon/jobs/job_watchers.h"
+
+#include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "edgekiln/v1/jobs.grpc.pb.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+int ThreadsOfThisProcess() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  int threads = 0;
+  while (status >> word) {
+    if (word == "Threads:") status >> threads;
+  }
+  return threads;
+}
+
+int64_t WakeUpsOfThisProcess() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_nvcsw;
+}
+
+class WatchService final
+    : public v1::Jobs::WithCallbackMethod_WatchJob<v1::Jobs::Service> {
+ public:
+  explicit WatchService(JobWatchers& watchers) : watchers_(watchers) {}
+  grpc::ServerWriteReactor<v1::JobEvent>* WatchJob(
+      grpc::CallbackServerContext*,
+      const v1::WatchJobRequest* request) override {
+    return watchers_.Watch(*request);
+  }
+
+ private:
+  JobWatchers& watchers_;
+};
+
+// A call whose answers come to a queue that many calls share.
+struct Call {
+  grpc::ClientContext context;
+  std::unique_ptr<grpc::ClientAsyncReader<v1::JobEvent>> reader;
+  v1::JobEvent event;
+  grpc::Status status;
+  int64_t last = 0;  // Sequence.
+  enum { kStarting, kReading, kFinishing } state = kStarting;
+};
+
+// A store, a journal and a server that lets jobs be watched.
+class JobWatchersTest : public testing::Test {
+ protected:
+  JobWatchersTest() {
+    const std::string folder =
+        testing::TempDir() + "job_watchers_" +
+        testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    store_ = *JobStore::Open(folder + "/jobs.db");
+    journal_ = std::make_unique<JobJournal>(*store_, *clock_, *log_);
+    watchers_ = std::make_unique<JobWatchers>(*store_, *journal_, *executor_,
+                                              activity_, /*max_watchers=*/2000);
+    service_ = std::make_unique<WatchService>(*watchers_);
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                             &port);
+    builder.RegisterService(service_.get());
+    server_ = builder.BuildAndStart();
+    stub_ = v1::Jobs::NewStub(
+        grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+                            grpc::InsecureChannelCredentials()));
+    v1::Job job;
+    job.set_id("job");
+    job.set_state(v1::QUEUED);
+    journal_->Create(job, v1::JobEvent(), [](const absl::Status&) {});
+    journal_->Flush();
+  }
+
+  ~JobWatchersTest() override {
+    journal_->Stop();
+    server_->Shutdown();
+    queue_.Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  std::unique_ptr<Call> Watch(const std::string& job = "job") {
+    auto call = std::make_unique<Call>();
+    v1::WatchJobRequest request;
+    request.set_id(job);
+    call->reader =
+        stub_->AsyncWatchJob(&call->context, request, &queue_, call.get());
+    return call;
+  }
+
+  // Handles answers until `enough` calls have seen event `sequence`, or their
+  // end if that is 0.
+  void Until(int enough, int64_t sequence) {
+    int got = 0;
+    while (got < enough) {
+      void* tag = nullptr;
+      bool ok = false;
+      ASSERT_TRUE(queue_.Next(&tag, &ok));
+      Call& call = *static_cast<Call*>(tag);
+      if (call.state == Call::kFinishing) {
+        if (sequence == 0) ++got;
+        continue;
+      }
+      if (call.state == Call::kReading && ok) {
+        EXPECT_EQ(call.event.sequence(), call.last + 1);
+        call.last = call.event.sequence();
+        if (call.last == sequence) ++got;
+      }
+      call.state = ok ? Call::kReading : Call::kFinishing;
+      if (ok) {
+        call.reader->Read(&call.event, &call);
+      } else {
+        call.reader->Finish(&call.status, &call);
+      }
+    }
+  }
+
+  void FinishJob() {
+    v1::Job job;
+    job.set_id("job");
+    job.set_state(v1::SUCCEEDED);
+    v1::JobEvent last;
+    last.set_state(v1::SUCCEEDED);
+    journal_->Finish(job, {}, last, nullptr);
+  }
+
+  const std::unique_ptr<Clock> clock_ = NewRealClock();
+  const std::unique_ptr<Logger> log_ = NewNullLogger();
+  const std::unique_ptr<Executor> executor_ = *Executor::New(2);
+  Activity activity_{*clock_};
+  std::unique_ptr<JobStore> store_;
+  std::unique_ptr<JobJournal> journal_;
+  std::unique_ptr<JobWatchers> watchers_;
+  std::unique_ptr<WatchService> service_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::Jobs::Stub> stub_;
+  grpc::CompletionQueue queue_;
+};
+
+TEST_F(JobWatchersTest, ThousandsTakeNoThreadsAndSleepWhileNothingHappens) {
+  constexpr int kWatchers = 2000;
+  std::vector<std::unique_ptr<Call>> calls;
+  calls.push_back(Watch());
+  Until(1, 1);
+  const int threads = ThreadsOfThisProcess();
+  for (int i = 1; i < kWatchers; ++i) calls.push_back(Watch());
+  Until(kWatchers - 1, 1);
+  // gRPC may add some of its own.
+  EXPECT_LE(ThreadsOfThisProcess(), threads + 16);
+  const int64_t wake_ups = WakeUpsOfThisProcess();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  // Polling was ten thousand.
+  EXPECT_LT(WakeUpsOfThisProcess() - wake_ups, 1000);
+  // One too many is refused, and told why.
+  auto refused = Watch();
+  Until(1, 0);
+  EXPECT_EQ(refused->status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(refused->status.error_message().find("2000 at once"),
+            std::string::npos);
+  FinishJob();
+  Until(kWatchers, 0);
+  for (const auto& call : calls) {
+    EXPECT_TRUE(call->status.ok()) << call->status.error_message();
+    EXPECT_EQ(call->last, 2);
+  }
+  EXPECT_LE(ThreadsOfThisProcess(), threads + 16);
+}
+
+TEST_F(JobWatchersTest, EveryEventComesOnceAndInOrder) {
+  std::vector<std::unique_ptr<Call>> calls;
+  constexpr int kEvents = 2000;  // Several batches.
+  for (int i = 0; i < 10; ++i) {
+    calls.push_back(Watch());
+    for (int n = 0; n < kEvents / 10; ++n) {
+      journal_->Append("job", v1::JobEvent());
+    }
+  }
+  FinishJob();
+  Until(10, 0);
+  for (const auto& call : calls) {
+    EXPECT_TRUE(call->status.ok());
+    EXPECT_EQ(call->last, kEvents + 2);
+  }
+  // Afterwards they come from the store alone.
+  const auto late = Watch();
+  Until(1, 0);
+  EXPECT_EQ(late->last, kEvents + 2);
+  const auto unknown = Watch("nobody knows");
+  Until(1, 0);
+  EXPECT_EQ(unknown->status.error_code(), grpc::StatusCode::NOT_FOUND);
+}
+
+// Those who leave are forgotten at once, not when the job says something.
+TEST_F(JobWatchersTest, WhoLeavesMakesRoom) {
+  constexpr int kWatchers = 2000;
+  for (int round = 0; round < 2; ++round) {
+    std::vector<std::unique_ptr<Call>> calls;
+    for (int i = 0; i < kWatchers; ++i) calls.push_back(Watch());
+    Until(kWatchers, 1);
+    for (const auto& call : calls) call->context.TryCancel();
+    Until(kWatchers, 0);
+    for (const auto& call : calls) {
+      EXPECT_EQ(call->status.error_code(), grpc::StatusCode::CANCELLED);
+    }
+    while (activity_.IdleFor() == absl::ZeroDuration()) {
+      std::this_thread::yield();
+    }
+  }
+}
+
+TEST_F(JobWatchersTest, TheEndOfTheJournalEndsThem) {
+  std::vector<std::unique_ptr<Call>> calls;
+  for (int i = 0; i < 100; ++i) calls.push_back(Watch());
+  Until(100, 1);
+  std::thread stopper([&] { journal_->Stop(); });
+  Until(100, 0);
+  stopper.join();
+  calls.push_back(Watch());
+  Until(1, 0);
+  for (const auto& call : calls) {
+    EXPECT_EQ(call->status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_NE(call->status.error_message().find("shutting down"),
+              std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server
