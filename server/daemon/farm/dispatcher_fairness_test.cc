@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/util/time_util.h"
@@ -165,6 +166,22 @@ TEST_F(DispatcherFairnessTest, ALostWorkersLeaseIsTheNextOfItsJob) {
   link_.leases.clear();
   Connect(1);
   EXPECT_EQ(Given(0), a[0]);
+}
+
+// A slot idles for a round trip, not until a result is checked and written.
+TEST_F(DispatcherFairnessTest, TheNextLeaseLeavesBeforeTheResultIsDealtWith) {
+  Connect(1);
+  LeaseRequest request;
+  request.role = v1::SIMULATE_ROLE;
+  size_t given_at_done = 0;
+  LeaseCallbacks callbacks;
+  callbacks.done = [&](const absl::StatusOr<LeaseOutcome>&) {
+    given_at_done = link_.leases.size();
+  };
+  dispatcher_.Submit(std::move(request), std::move(callbacks));
+  Submit(v1::CI, "ci", "next");
+  End(0);
+  EXPECT_EQ(given_at_done, 2u);
 }
 
 TEST_F(DispatcherFairnessTest, TellsPlaceAndTimeFromWhatEndedLately) {
