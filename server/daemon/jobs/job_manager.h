@@ -83,14 +83,14 @@ class JobManager {
   using CreationPtr = std::shared_ptr<Creation>;
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
-  absl::Status Reserve(const v1::CreateJobRequest& request);
+  absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
   void Store(const CreationPtr& creation);
   void OnStored(const CreationPtr& creation, const v1::Job& job,
                 const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
-  void Enqueue(const v1::Job& job, const std::string& peer);
+  void Enqueue(const v1::Job& job, const std::string& client);
   void RunLoop();
   bool Run(const ActivePtr& active);  // Whether it succeeded.
   bool Interrupted(const ActivePtr& active);
@@ -122,6 +122,7 @@ class JobManager {
   std::map<std::string, CreationPtr> creations_ ABSL_GUARDED_BY(mutex_);
   // Jobs on their way to the disk.
   int storing_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, int> storing_of_ ABSL_GUARDED_BY(mutex_);  // By client.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> runners_;  // Of Start() and Stop() only.
 };
