@@ -32,7 +32,11 @@ class JobWatch final : public WatchSink {
         interrupt_(interrupt),
         verdict_(context.clock.Monotonic() + kNoWorkerVerdict) {}
 
+  // Of the last event.
+  int64_t sequence() const { return sequence_; }
+
   void OnEvent(const v1::JobEvent& event) override {
+    sequence_ = event.sequence();
     switch (event.event_case()) {
       case v1::JobEvent::kWaiting:
         waiting_ = event.waiting().reason();
@@ -122,6 +126,7 @@ class JobWatch final : public WatchSink {
   const absl::Duration verdict_;
   // Since when the daemon has had none but workers of another build.
   absl::Duration other_build_since_ = absl::InfiniteDuration();
+  int64_t sequence_ = 0;
   bool moved_ = false;   // Whether any worker did anything.
   std::string waiting_;  // Why nothing moves; empty if something does.
 };
@@ -148,7 +153,9 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
     return absl::OkStatus();
   }));
   JobWatch watch(context, &interrupt);
-  const absl::Status status = context.connection.Watch(job.id(), 0, watch);
+  const absl::Status status = RetryWhenTold(context, &interrupt, [&] {
+    return context.connection.Watch(job.id(), watch.sequence(), watch);
+  });
   if (!status.ok()) {
     const std::optional<ErrorDetail> detail = GetErrorDetail(status);
     const bool ours =
@@ -166,7 +173,10 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
 absl::StatusOr<v1::Job> FollowJob(const std::string& id,
                                   CommandContext& context) {
   JobWatch watch(context, nullptr);
-  EK_RETURN_IF_ERROR(context.connection.Watch(id, 0, watch),
+  const auto follow = [&] {
+    return context.connection.Watch(id, watch.sequence(), watch);
+  };
+  EK_RETURN_IF_ERROR(RetryWhenTold(context, nullptr, follow),
                      absl::StrCat("job ", id));
   return context.connection.GetJob(id);
 }

@@ -6,6 +6,7 @@
 #include "client/job_request.h"
 #include "client/render/json.h"
 #include "client/render/model.h"
+#include "client/retry.h"
 #include "client/text_arguments.h"
 
 namespace edgekiln::client {
@@ -25,9 +26,15 @@ absl::Status RunInspect(CommandContext& context) {
                         ResolveTarget(line.targets[0], context, blobs));
   }
   EK_RETURN_IF_ERROR(UploadBlobs(blobs, context));
-  EK_ASSIGN_OR_RETURN(const v1::ModelDescription model,
-                      context.connection.InspectModel(request),
-                      request.model_name());
+  v1::ModelDescription model;
+  EK_RETURN_IF_ERROR(
+      RetryWhenTold(context, nullptr,
+                    [&]() -> absl::Status {
+                      EK_ASSIGN_OR_RETURN(
+                          model, context.connection.InspectModel(request));
+                      return absl::OkStatus();
+                    }),
+      request.model_name());
   context.progress.Clear();
   context.print(line.json
                     ? ToJson(model)

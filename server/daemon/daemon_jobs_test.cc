@@ -150,7 +150,7 @@ TEST_F(DaemonTest, CancelTakesTheLeaseBack) {
 TEST_F(DaemonTest, RunDeadlineEndsAJob) {
   const auto worker = Worker({.hang_on = "tile"});
   v1::CreateJobRequest request = Profile();
-  request.mutable_options()->mutable_run_deadline()->set_nanos(1000);
+  request.mutable_options()->mutable_run_deadline()->set_nanos(1'000'000);
   const v1::Job job = Create(request);
   EXPECT_EQ(Watch(job.id()).back().state(), v1::FAILED);
   EXPECT_EQ(Get(job.id()).error().reason(), "RUN_DEADLINE");

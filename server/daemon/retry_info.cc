@@ -45,7 +45,8 @@ std::optional<absl::Duration> RetryDelayOf(const absl::Status& status) {
   const std::string& reason = detail->reason;
   if (reason == "DISK_FULL") return kDiskDelay;
   if (reason == "SHUTTING_DOWN") return kMinRetryDelay;
-  if (reason == "CANCEL_NOT_DURABLE" || absl::EndsWith(reason, "_FULL") ||
+  if (reason == "CANCEL_NOT_DURABLE" || reason == "NO_THREAD" ||
+      absl::EndsWith(reason, "_FULL") ||
       absl::StartsWith(reason, "TOO_MANY_")) {
     return kDelay;
   }

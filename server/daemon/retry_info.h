@@ -19,7 +19,7 @@ absl::Status WithRetryDelay(const absl::Status& status, absl::Duration delay);
 
 // What WithRetryDelay() was given; else what the reason calls for. Only of
 // RESOURCE_EXHAUSTED and UNAVAILABLE, and only where it will pass by itself:
-// DISK_FULL, SHUTTING_DOWN, CANCEL_NOT_DURABLE, *_FULL and TOO_MANY_*.
+// DISK_FULL, SHUTTING_DOWN, CANCEL_NOT_DURABLE, NO_THREAD, *_FULL, TOO_MANY_*.
 std::optional<absl::Duration> RetryDelayOf(const absl::Status& status);
 
 }  // namespace edgekiln::server

@@ -137,6 +137,13 @@ std::optional<uint64_t> FairQueue::Pop(absl::Duration now,
   return TakeFrom(*bucket);
 }
 
+bool FairQueue::HasAfter(v1::JobClass job_class) const {
+  const auto first = buckets_.begin() + (ClassIndex(job_class) + 1) * kKinds;
+  return std::any_of(first, buckets_.end(), [](const Bucket& bucket) {
+    return !bucket.by_age.empty();
+  });
+}
+
 std::vector<uint64_t> FairQueue::Order(absl::Duration now) const {
   std::vector<uint64_t> order;
   order.reserve(items_.size());

@@ -63,6 +63,8 @@ class FairQueue {
   // All items in the order in which they would go if nothing else came.
   std::vector<uint64_t> Order(absl::Duration now) const;
 
+  // Whether anything of a class after that one is queued.
+  bool HasAfter(v1::JobClass job_class) const;
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
   const Item& at(uint64_t id) const { return items_.at(id); }

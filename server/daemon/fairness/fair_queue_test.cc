@@ -39,6 +39,8 @@ TEST_F(FairQueueTest, OrdersByClassThenKind) {
   const uint64_t shown = Push(v1::INTERACTIVE, "a", "", 1);
   const std::vector<uint64_t> wanted = {shown, compile, simulate, batch};
   EXPECT_EQ(queue_.Order(now_), wanted);
+  EXPECT_TRUE(queue_.HasAfter(v1::CI));
+  EXPECT_FALSE(queue_.HasAfter(v1::BATCH));
   for (const uint64_t id : wanted) EXPECT_EQ(Pop(), id);
   EXPECT_EQ(Pop(), 0u);
   EXPECT_TRUE(queue_.empty());

@@ -197,6 +197,9 @@ void Dispatcher::OnResult(uint64_t worker_id, Worker& worker,
   }
   worker.leases.erase(held);
   ++worker.free_slots;
+  worker.ended_class = leases_.at(result.lease_id()).request.owner.job_class;
+  worker.ended_at = clock_.Monotonic();
+  worker.holds = queue_.HasAfter(worker.ended_class) ? worker.holds + 1 : 0;
   if (result.has_infra_error()) {
     Retry(result.lease_id(), StatusFromProto(result.infra_error()),
           /*lost=*/false, actions);
@@ -281,7 +284,7 @@ void Dispatcher::Assign(Actions& actions) {
         queue_.Pop(now, [&](v1::JobClass job_class, v1::WorkerRole role) {
           const Slot& slot = role == v1::COMPILE_ROLE ? compile : simulate;
           return slot.worker != kNoWorker &&
-                 (!slot.reserved || job_class == v1::INTERACTIVE);
+                 !GoesBefore(slot.lowest, job_class);
         });
     if (!id.has_value()) return;
     Lease& lease = leases_.at(*id);
@@ -291,13 +294,19 @@ void Dispatcher::Assign(Actions& actions) {
   }
 }
 
-// Reserved is the slot if with one more lease that is not INTERACTIVE too few
-// would be left, for any role of the worker.
+// The slot is for INTERACTIVE leases alone if with one more lease that is not
+// INTERACTIVE too few would be left, for any role of the worker.
 Dispatcher::Slot Dispatcher::FindSlot(v1::WorkerRole role,
                                       absl::Duration now) const {
   const uint64_t found = FindWorker(role);
-  if (found == kNoWorker || !queue_.Reserves(now)) return {.worker = found};
-  for (const v1::WorkerRole each : workers_.at(found).roles) {
+  if (found == kNoWorker) return {};
+  const Worker& candidate = workers_.at(found);
+  const bool held = now - candidate.ended_at < options_.hold &&
+                    candidate.holds <= options_.max_holds;
+  const Slot slot = {.worker = found,
+                     .lowest = held ? candidate.ended_class : v1::BATCH};
+  if (!queue_.Reserves(now)) return slot;
+  for (const v1::WorkerRole each : candidate.roles) {
     int slots = 0;
     int others = 0;
     for (const auto& [id, worker] : workers_) {
@@ -310,10 +319,10 @@ Dispatcher::Slot Dispatcher::FindSlot(v1::WorkerRole role,
       }
     }
     if (others + 1 > slots - queue_.Reserve(slots, now)) {
-      return {.worker = found, .reserved = true};
+      return {.worker = found, .lowest = v1::INTERACTIVE};
     }
   }
-  return {.worker = found};
+  return slot;
 }
 
 uint64_t Dispatcher::FindWorker(v1::WorkerRole role) const {
@@ -337,6 +346,9 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
   // Silence counts from here: an idle worker need not have spoken for long.
   if (worker.leases.empty()) worker.last_heard = lease.leased;
   --worker.free_slots;
+  if (GoesBefore(worker.ended_class, lease.request.owner.job_class)) {
+    worker.holds = 0;
+  }
   worker.leases[lease_id] = lease.token;
   v1::DaemonMessage message;
   v1::DaemonMessage::Lease& out = *message.mutable_lease();

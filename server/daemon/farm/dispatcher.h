@@ -55,6 +55,10 @@ struct DispatcherOptions {
   // So often a stage may lose its worker. More than above: a worker may die of
   // its neighbour's lease, or of its administrator.
   int max_losses = 6;
+  // A slot is held for the next stage of a job for that long, and so many
+  // times in a row.
+  absl::Duration hold = absl::Milliseconds(100);
+  int max_holds = 16;
   // Until a cancelled lease's slot is used again without an answer.
   absl::Duration cancel_grace = absl::Seconds(3);
 };
@@ -117,6 +121,11 @@ class Dispatcher : public LeaseSource {
     }
     int free_slots = 0;
     absl::Duration last_heard;
+    // Its last lease to end, and when: the next stage of that job, which is
+    // about to come, goes before leases of later classes.
+    v1::JobClass ended_class = v1::BATCH;
+    absl::Duration ended_at = -absl::InfiniteDuration();
+    int holds = 0;  // Since leases of later classes last had a chance.
     // Cancelled leases it has not answered for yet, and since when.
     std::map<uint64_t, absl::Duration> draining;
     std::map<uint64_t, uint64_t> leases;  // Id to token.
@@ -127,8 +136,8 @@ class Dispatcher : public LeaseSource {
   // A free slot of some worker with that role.
   struct Slot {
     uint64_t worker = 0;  // 0: none.
-    bool reserved =
-        false;  // For INTERACTIVE leases; see LeaseQueue::Reserve().
+    // Leases of later classes leave it alone.
+    v1::JobClass lowest = v1::BATCH;
   };
 
   void Assign(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -1,5 +1,6 @@
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "google/protobuf/util/time_util.h"
@@ -155,7 +156,48 @@ TEST_F(DispatcherFairnessTest, OneSlotIsNotReserved) {
   Submit(v1::INTERACTIVE, "me", "i", "import");
   const uint64_t ci = Submit(v1::CI, "ci", "c");
   End(0);
+  clock_.Advance(absl::Milliseconds(100));
+  dispatcher_.Tick();
   EXPECT_EQ(Given(1), ci);
+}
+
+// Else each stage of a job would wait for the end of a long lease that was
+// given out between two of them.
+TEST_F(DispatcherFairnessTest, ASlotIsHeldForTheNextStage) {
+  Connect(1);
+  for (size_t i = 0; i < 20; ++i) {  // Nobody waited meanwhile.
+    Submit(v1::CI, "ci", "before", "import");
+    End(i);
+  }
+  link_.leases.clear();
+  Submit(v1::CI, "ci", "job", "import");
+  const std::vector<uint64_t> batch = SubmitMany(3, v1::BATCH, "night", "b");
+  End(0);
+  EXPECT_EQ(link_.leases.size(), 1u);
+  clock_.Advance(absl::Milliseconds(50));
+  const uint64_t next = Submit(v1::CI, "ci", "job", "simplify");
+  EXPECT_EQ(Given(1), next);
+  End(1);
+  clock_.Advance(absl::Milliseconds(100));
+  dispatcher_.Tick();  // Nothing came.
+  EXPECT_EQ(Given(2), batch[0]);
+  End(2);
+  EXPECT_EQ(Given(3), batch[1]);
+}
+
+TEST_F(DispatcherFairnessTest, HoldingASlotKeepsNobodyWaitingForEver) {
+  Connect(1);
+  Submit(v1::INTERACTIVE, "me", "0", "import");
+  const uint64_t ci = Submit(v1::CI, "ci", "job", "import");
+  size_t ended = 0;
+  while (ended < 100 && Given(ended) != ci) {
+    End(ended++);
+    // Always just after the last one has ended.
+    if (link_.leases.size() == ended) {
+      Submit(v1::INTERACTIVE, "me", std::to_string(ended), "import");
+    }
+  }
+  EXPECT_EQ(ended, 17u);
 }
 
 TEST_F(DispatcherFairnessTest, ALostWorkersLeaseIsTheNextOfItsJob) {
@@ -165,6 +207,23 @@ TEST_F(DispatcherFairnessTest, ALostWorkersLeaseIsTheNextOfItsJob) {
   link_.leases.clear();
   Connect(1);
   EXPECT_EQ(Given(0), a[0]);
+}
+
+// A slot idles for a round trip, not until a result is checked and written.
+TEST_F(DispatcherFairnessTest, TheNextLeaseLeavesBeforeTheResultIsDealtWith) {
+  Connect(1);
+  LeaseRequest request;
+  request.role = v1::SIMULATE_ROLE;
+  request.owner.job_class = v1::CI;
+  size_t given_at_done = 0;
+  LeaseCallbacks callbacks;
+  callbacks.done = [&](const absl::StatusOr<LeaseOutcome>&) {
+    given_at_done = link_.leases.size();
+  };
+  dispatcher_.Submit(std::move(request), std::move(callbacks));
+  Submit(v1::CI, "ci", "next");
+  End(0);
+  EXPECT_EQ(given_at_done, 2u);
 }
 
 TEST_F(DispatcherFairnessTest, TellsPlaceAndTimeFromWhatEndedLately) {

@@ -34,6 +34,10 @@ class LeaseQueue {
     return queue_.Order(now);
   }
   bool empty() const { return queue_.empty(); }
+  // Whether leases of classes after that one wait.
+  bool HasAfter(v1::JobClass job_class) const {
+    return queue_.HasAfter(job_class);
+  }
 
   // Of `slots` slots for a role, how many CI and BATCH leave alone, as a lease
   // is never taken back from its worker: an eighth, at least one of two, while

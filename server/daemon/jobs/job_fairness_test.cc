@@ -179,7 +179,9 @@ TEST_F(JobFairnessTest, BadDeadlinesAreRefused) {
   Start(1);
   v1::CreateJobRequest request = Request("int8 a");
   request.mutable_options()->mutable_run_deadline()->set_seconds(-1);
-  EXPECT_EQ(GetErrorDetail(Create(request).status())->reason, "BAD_DEADLINE");
+  const absl::Status refused = Create(request).status();
+  ASSERT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_EQ(GetErrorDetail(refused)->reason, "BAD_DEADLINE");
 }
 
 TEST_F(JobFairnessTest, CancelOnAFullDiskTakesEffectAndIsToldHonestly) {

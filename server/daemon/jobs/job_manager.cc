@@ -120,7 +120,7 @@ v1::JobEvent StateEvent(v1::JobState state) {
 // A request on its way to be a job, and all who sent it meanwhile.
 struct JobManager::Creation {
   v1::CreateJobRequest request;
-  std::string peer;
+  std::string client;
   std::vector<Created> waiting;  // Guarded by the manager's mutex.
 };
 
@@ -171,7 +171,7 @@ absl::Status JobManager::Start() {
     job.clear_stages();
     journal_.Append(job.id(), StateEvent(v1::QUEUED));
     journal_.Save(job);
-    Enqueue(job, /*peer=*/"");
+    Enqueue(job, ClientOf(job.request(), /*peer=*/""));
     // The last daemon may have died before it could.
     Supersede(job);
   }
@@ -191,7 +191,7 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created,
   }
   auto creation = std::make_shared<Creation>();
   creation->request = request;
-  creation->peer = peer;
+  creation->client = ClientOf(request, peer);
   creation->waiting.push_back(std::move(created));
   if (!request.request_id().empty()) {
     MutexLock lock(mutex_);
@@ -215,7 +215,7 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created,
     if (*answered) return;
   }
   absl::Status status = CheckBlobs(request, blobs_);
-  if (status.ok()) status = Reserve(creation->request);
+  if (status.ok()) status = Reserve(*creation);
   if (!status.ok()) return Answer(creation, status);
   Store(creation);
 }
@@ -231,15 +231,19 @@ absl::StatusOr<bool> JobManager::AnswerRepeated(const CreationPtr& creation) {
   return true;
 }
 
-absl::Status JobManager::Reserve(const v1::CreateJobRequest& request) {
-  EK_RETURN_IF_ERROR(
-      space_.Admit(static_cast<int64_t>(request.ByteSizeLong()), "a job"));
+absl::Status JobManager::Reserve(const Creation& creation) {
+  EK_RETURN_IF_ERROR(space_.Admit(
+      static_cast<int64_t>(creation.request.ByteSizeLong()), "a job"));
   MutexLock lock(mutex_);
   if (stopping_ || draining_) return ShuttingDown();
-  if (static_cast<int>(queue_.size()) + storing_ >= options_.max_queued) {
+  int& storing_of_client = storing_of_[creation.client];
+  if (!queue_.HasRoom(creation.client, options_.max_queued, storing_,
+                      storing_of_client)) {
+    if (storing_of_client == 0) storing_of_.erase(creation.client);
     return QueueFull(options_.max_queued, queue_.UntilNext(clock_.Monotonic()));
   }
   ++storing_;
+  ++storing_of_client;
   return absl::OkStatus();
 }
 
@@ -263,12 +267,14 @@ void JobManager::Store(const CreationPtr& creation) {
 void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
                           const absl::Status& stored) {
   if (stored.ok()) {
-    Enqueue(job, creation->peer);
+    Enqueue(job, creation->client);
     Supersede(job);
   }
   {
     MutexLock lock(mutex_);
     --storing_;
+    const auto it = storing_of_.find(creation->client);
+    if (--it->second == 0) storing_of_.erase(it);
   }
   if (!stored.ok()) return Answer(creation, stored);
   v1::Job answer = job;
@@ -304,8 +310,7 @@ void JobManager::Supersede(const v1::Job& newer) {
   for (const ActivePtr& job : older) End(job, Superseded(newer), newer.id());
 }
 
-void JobManager::Enqueue(const v1::Job& job, const std::string& peer) {
-  const std::string client = ClientOf(job.request(), peer);
+void JobManager::Enqueue(const v1::Job& job, const std::string& client) {
   const ActivePtr active =
       ActiveJob::New(job, client, stages_, journal_, clock_);
   // What it has waited in an earlier life of the daemon counts.

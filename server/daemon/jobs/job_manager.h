@@ -89,14 +89,14 @@ class JobManager {
   using CreationPtr = std::shared_ptr<Creation>;
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
-  absl::Status Reserve(const v1::CreateJobRequest& request);
+  absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
   void Store(const CreationPtr& creation);
   void OnStored(const CreationPtr& creation, const v1::Job& job,
                 const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
-  void Enqueue(const v1::Job& job, const std::string& peer);
+  void Enqueue(const v1::Job& job, const std::string& client);
   // The next of the queue, if it may run.
   ActivePtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void RunNext();
@@ -134,6 +134,7 @@ class JobManager {
   int storing_ ABSL_GUARDED_BY(mutex_) = 0;
   int running_ ABSL_GUARDED_BY(mutex_) = 0;
   bool started_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<std::string, int> storing_of_ ABSL_GUARDED_BY(mutex_);  // By client.
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
 };

@@ -9,6 +9,8 @@ namespace edgekiln::server {
 namespace {
 
 constexpr int kRunningPerReserved = 4;
+constexpr int kQueuedPerReserved = 4;
+constexpr int kQueuedPerFew = 64;
 
 std::string KindOf(const v1::CreateJobRequest& request) {
   // Of several goals the last ones cost most.
@@ -23,8 +25,11 @@ void JobQueue::Push(const std::string& id, const v1::CreateJobRequest& request,
                     const std::string& client, absl::Duration since) {
   const uint64_t number = next_number_++;
   const v1::JobClass job_class = ClassOf(request);
-  waiting_[id] = {
-      .kind = KindOf(request), .job_class = job_class, .number = number};
+  waiting_[id] = {.kind = KindOf(request),
+                  .job_class = job_class,
+                  .number = number,
+                  .client = client};
+  ++waiting_of_[client];
   ids_[number] = id;
   queue_.Push(number, {.job_class = job_class,
                        .client = client,
@@ -36,7 +41,7 @@ bool JobQueue::Remove(const std::string& id) {
   const auto it = waiting_.find(id);
   if (it == waiting_.end()) return false;
   queue_.Remove(it->second.number);
-  ids_.erase(it->second.number);
+  NoLongerWaits(it->second);
   waiting_.erase(it);
   return true;
 }
@@ -51,12 +56,28 @@ std::optional<std::string> JobQueue::Next(absl::Duration now) {
       });
   if (!number.has_value()) return std::nullopt;
   const std::string id = ids_.at(*number);
-  ids_.erase(*number);
   auto entry = waiting_.extract(id);
+  NoLongerWaits(entry.mapped());
   entry.mapped().started = now;
   if (entry.mapped().job_class != v1::INTERACTIVE) ++others_;
   running_.insert(std::move(entry));
   return id;
+}
+
+void JobQueue::NoLongerWaits(const Entry& entry) {
+  ids_.erase(entry.number);
+  const auto it = waiting_of_.find(entry.client);
+  if (--it->second == 0) waiting_of_.erase(it);
+}
+
+bool JobQueue::HasRoom(const std::string& client, int max_queued, int coming,
+                       int coming_of_client) const {
+  const int total = static_cast<int>(queue_.size()) + coming;
+  if (total >= max_queued) return false;
+  if (total < max_queued - max_queued / kQueuedPerReserved) return true;
+  const auto it = waiting_of_.find(client);
+  const int own = (it == waiting_of_.end() ? 0 : it->second) + coming_of_client;
+  return own < std::max(1, max_queued / kQueuedPerFew);
 }
 
 void JobQueue::Ended(const std::string& id, absl::Duration now,

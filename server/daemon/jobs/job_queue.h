@@ -46,6 +46,12 @@ class JobQueue {
     return Running(now).Get();
   }
 
+  // Whether one more of `client` may wait where `max_queued` may, `coming`
+  // (and `coming_of_client`) being on their way here. The last quarter is for
+  // clients of which few wait: one with many does not keep others out.
+  bool HasRoom(const std::string& client, int max_queued, int coming,
+               int coming_of_client) const;
+
   size_t size() const { return queue_.size(); }
 
  private:
@@ -53,16 +59,19 @@ class JobQueue {
     std::string kind;  // What it wants: jobs alike take about the same time.
     v1::JobClass job_class = v1::INTERACTIVE;
     uint64_t number = 0;
+    std::string client{};
     absl::Duration started{};
   };
 
   WaitEstimate Running(absl::Duration now) const;
+  void NoLongerWaits(const Entry& entry);
 
   const int max_running_;
   FairQueue queue_;  // By number.
   std::map<std::string, Entry> waiting_;
   std::map<std::string, Entry> running_;
-  std::map<uint64_t, std::string> ids_;  // Of those that wait.
+  std::map<uint64_t, std::string> ids_;    // Of those that wait.
+  std::map<std::string, int> waiting_of_;  // By client; > 0.
   RecentDurations recent_;
   uint64_t next_number_ = 1;
   int others_ = 0;  // Running ones that are not INTERACTIVE.

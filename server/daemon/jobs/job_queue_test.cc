@@ -70,6 +70,26 @@ TEST(JobQueueTest, AClientWith60JobsDoesNotHoldUpAnothersSingleOne) {
   EXPECT_EQ(order, (std::vector<std::string>{"0", "single", "1"}));
 }
 
+TEST(JobQueueTest, AClientWithManyDoesNotKeepOthersOut) {
+  JobQueue queue(0);
+  int many = 0;
+  while (queue.HasRoom("many", 1000, 0, 0)) {
+    queue.Push(absl::StrCat(many++), Wants(v1::COMPILE), "many", kNow);
+  }
+  EXPECT_EQ(many, 750);
+  EXPECT_TRUE(queue.HasRoom("other", 1000, 0, 0));
+  EXPECT_FALSE(queue.HasRoom("other", 1000, 20, 20));  // On their way.
+  EXPECT_FALSE(queue.HasRoom("other", 1000, 250, 0));
+  int few = 0;
+  while (queue.HasRoom("other", 1000, 0, 0)) {
+    queue.Push(absl::StrCat("few ", few++), Wants(v1::COMPILE), "other", kNow);
+  }
+  EXPECT_EQ(few, 15);
+  for (int i = 0; i < 16; ++i) EXPECT_TRUE(queue.Remove(absl::StrCat(i)));
+  EXPECT_TRUE(queue.HasRoom("many", 1000, 0, 0));
+  EXPECT_FALSE(JobQueue(0).HasRoom("any", 0, 0, 0));
+}
+
 TEST(JobQueueTest, TellsPlacesAndWhenTheirTurnMayCome) {
   JobQueue queue(1);
   queue.Push("a", Wants(v1::COMPILE), "me", kNow);
