@@ -1,7 +1,10 @@
 #include "server/daemon/daemon.h"
 
+#include <errno.h>
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
+#include <string.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -13,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/mutex.h"
@@ -256,11 +260,20 @@ class DaemonImpl : public Daemon {
     }
   }
 
+  // Whether jobs can be stored: there is room, and the database may be written.
+  absl::Status CheckWritable() {
+    EK_RETURN_IF_ERROR(space_->Admit(1, "a job"));
+    const std::string path = JoinPath(options_.state_folder, "jobs.db");
+    if (access(path.c_str(), W_OK) == 0) return absl::OkStatus();
+    return absl::UnavailableError(
+        absl::StrCat(path, " cannot be written: ", strerror(errno)));
+  }
+
   void UpdateHealth() {
     HealthFacts facts;
     facts.draining = draining_;
     facts.state = CheckState();
-    facts.room = space_->Admit(1, "a job");
+    facts.room = CheckWritable();
     facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
     facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
     MutexLock lock(health_mutex_);

@@ -81,6 +81,17 @@ TEST_F(DaemonTest, HealthFollowsWorkersAndRoom) {
   EXPECT_EQ(HealthOf(daemon_->client_address()), 1);
 }
 
+TEST_F(DaemonTest, HealthSaysThatJobsCannotBeStored) {
+  const std::string clients = daemon_->client_address();
+  std::filesystem::rename(options_.state_folder + "/jobs.db",
+                          options_.state_folder + "/away");
+  EXPECT_TRUE(Eventually([&] { return HealthOf(clients, kJobs) == 2; }));
+  EXPECT_EQ(HealthOf(clients), 1);
+  std::filesystem::rename(options_.state_folder + "/away",
+                          options_.state_folder + "/jobs.db");
+  EXPECT_TRUE(Eventually([&] { return HealthOf(clients, kJobs) == 1; }));
+}
+
 TEST_F(DaemonTest, HealthSaysThatTheFolderIsGone) {
   std::filesystem::remove_all(options_.state_folder);
   EXPECT_TRUE(

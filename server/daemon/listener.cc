@@ -23,8 +23,9 @@ constexpr int kKeepAliveTimeoutMs = 10'000;
 constexpr int kHandshakeMs = 10'000;
 // A connection without a call ends; its client makes another when it has one.
 constexpr int kMaxIdleMs = 300'000;
-// Calls at once on one connection.
-constexpr int kMaxStreams = 256;
+// Calls at once on one connection: a tool that watches all of its jobs has
+// many.
+constexpr int kMaxStreams = 4096;
 constexpr int kMaxMetadataBytes = 16 << 10;
 
 void SetArguments(grpc::ServerBuilder& builder) {

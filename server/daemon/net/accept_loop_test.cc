@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 
 #include <chrono>
 #include <filesystem>
@@ -156,6 +157,8 @@ TEST_F(AcceptLoopTest, BeyondTheCapAndTheTimeOneIsToldWhy) {
 TEST_F(AcceptLoopTest, HearsAgainOnceThereAreDescriptors) {
   Start({.limits = kFew}, "127.0.0.1:0");
   const int spare = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval limit = {.tv_sec = 20, .tv_usec = 0};
+  setsockopt(spare, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   rlimit before = {};
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   rlimit none = before;

@@ -59,12 +59,12 @@ class TestSocket {
       all.append(bytes, static_cast<size_t>(got));
     }
   }
-  // Whether the other side says something within that time.
+  // Whether the other side says "hello" within that time.
   bool Hears(int timeout_ms = 20'000) {
     pollfd waiting = {.fd = fd_, .events = POLLIN, .revents = 0};
     char byte = 0;
     return poll(&waiting, 1, timeout_ms) > 0 &&
-           recv(fd_, &byte, 1, MSG_PEEK) > 0;
+           recv(fd_, &byte, 1, MSG_PEEK) > 0 && byte == 'h';
   }
   void Close() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
