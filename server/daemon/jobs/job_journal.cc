@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <utility>
 
 #include "google/protobuf/util/time_util.h"
@@ -157,6 +158,39 @@ bool JobJournal::GiveUp(int attempt) {
   return stopping_ && attempt >= kShutdownAttempts;
 }
 
+bool JobJournal::Refuse(std::vector<Entry>& entries, const absl::Status& why) {
+  const auto refused =
+      std::stable_partition(entries.begin(), entries.end(),
+                            [](const Entry& e) { return !e.update.is_new; });
+  if (refused == entries.end()) return false;
+  for (auto it = refused; it != entries.end(); ++it) {
+    {
+      MutexLock lock(mutex_);
+      sequences_.erase(it->update.job_id);
+    }
+    it->done(why);
+  }
+  {
+    MutexLock lock(mutex_);
+    done_ += static_cast<uint64_t>(entries.end() - refused);
+  }
+  entries.erase(refused, entries.end());
+  return true;
+}
+
+void JobJournal::RefuseQueued(const absl::Status& why) {
+  std::vector<Entry> refused;
+  {
+    MutexLock lock(mutex_);
+    const auto first =
+        std::stable_partition(queue_.begin(), queue_.end(),
+                              [](const Entry& e) { return !e.update.is_new; });
+    std::move(first, queue_.end(), std::back_inserter(refused));
+    queue_.erase(first, queue_.end());
+  }
+  Refuse(refused, why);
+}
+
 // Until it succeeds. New jobs are refused at the first failure: somebody waits
 // for the answer.
 void JobJournal::Write(std::vector<Entry>& batch) {
@@ -171,23 +205,10 @@ void JobJournal::Write(std::vector<Entry>& batch) {
     }
     if (status.ok()) return;
     log_.Error("cannot write job events, will try again: ", status.message());
-    const auto refused =
-        std::stable_partition(batch.begin(), batch.end(),
-                              [](const Entry& e) { return !e.update.is_new; });
-    const bool had_new = refused != batch.end();
-    for (auto it = refused; it != batch.end(); ++it) {
-      {
-        MutexLock lock(mutex_);
-        sequences_.erase(it->update.job_id);
-      }
-      it->done(status);
-    }
-    {
-      MutexLock lock(mutex_);
-      done_ += static_cast<uint64_t>(batch.end() - refused);
-    }
-    batch.erase(refused, batch.end());
+    const bool had_new = Refuse(batch, status);
     if (had_new) continue;
+    // Others came meanwhile, and wait for what is written after this.
+    RefuseQueued(status);
     if (GiveUp(attempt)) return;
     std::this_thread::sleep_for(kRetryPause);
   }

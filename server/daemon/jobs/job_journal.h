@@ -80,6 +80,9 @@ class JobJournal {
   std::vector<Entry> NextBatch();
   void Write(std::vector<Entry>& batch);
   void Publish(const std::vector<Entry>& batch);
+  // Answers new jobs among `entries`, and takes them out; whether there were.
+  bool Refuse(std::vector<Entry>& entries, const absl::Status& why);
+  void RefuseQueued(const absl::Status& why);
   bool GiveUp(int attempt);
 
   JobStore& store_;
