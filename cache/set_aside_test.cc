@@ -166,6 +166,20 @@ TEST_F(StrangeStateTest, AShardThatIsAFileIsSetAside) {
   EXPECT_TRUE((*results)->Get(key).ok());
 }
 
+TEST_F(StrangeStateTest, AResultUnderAnothersNameIsNone) {
+  const auto blobs = Open();
+  auto results = OpenDiskStageResultStore(*files_, root_ + "/results", *blobs);
+  ASSERT_TRUE(results.ok());
+  const std::string a(64, 'a');
+  const std::string b = std::string(63, 'a') + "b";
+  v1::StageResult result;
+  result.mutable_error()->set_what("of a");
+  ASSERT_TRUE((*results)->Put(a, result).ok());
+  fs::copy_file(root_ + "/results/aa/" + a, root_ + "/results/aa/" + b);
+  EXPECT_TRUE(absl::IsNotFound((*results)->Get(b).status()));
+  EXPECT_EQ((*results)->Get(a)->error().what(), "of a");
+}
+
 TEST_F(StrangeStateTest, LeftoversOfACrashAreRemoved) {
   fs::create_directories(root_ + "/blobs/tmp/folder/below");
   Write(root_ + "/blobs/tmp/put-3", "half");

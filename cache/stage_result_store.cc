@@ -12,7 +12,7 @@
 namespace edgekiln::cache {
 namespace {
 
-constexpr absl::string_view kMagic = "EKSTAGE1";
+constexpr absl::string_view kMagic = "EKSTAGE2";
 constexpr size_t kHashBytes = 64;
 // Summaries list layers and tensors; blobs hold everything large.
 constexpr int64_t kMaxFileBytes = 64 << 20;
@@ -21,14 +21,23 @@ absl::Status ResultMissing(const std::string& key) {
   return absl::NotFoundError(absl::StrCat("no result for stage key ", key));
 }
 
+// Of the key, too: a file under another one's name is no result.
+std::string HashOf(absl::string_view key, absl::string_view payload) {
+  Sha256 hash;
+  hash.Update(key);
+  hash.Update(payload);
+  return hash.Finish().hash;
+}
+
 // The serialized result inside a file, or empty with `ok` false.
-bool Unwrap(absl::string_view file, absl::string_view* payload) {
+bool Unwrap(absl::string_view key, absl::string_view file,
+            absl::string_view* payload) {
   if (!absl::StartsWith(file, kMagic)) return false;
   file.remove_prefix(kMagic.size());
   if (file.size() < kHashBytes) return false;
   const absl::string_view hash = file.substr(0, kHashBytes);
   *payload = file.substr(kHashBytes);
-  return DigestOf(*payload).hash == hash;
+  return HashOf(key, *payload) == hash;
 }
 
 class DiskStageResultStore : public StageResultStore {
@@ -55,7 +64,7 @@ class DiskStageResultStore : public StageResultStore {
     absl::string_view payload;
     v1::StageResult result;
     const bool sound =
-        file.ok() && Unwrap(*file, &payload) &&
+        file.ok() && Unwrap(key, *file, &payload) &&
         result.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
     if (!sound) {
       // It can be made again: no reason to fail whoever asks.
@@ -81,7 +90,7 @@ class DiskStageResultStore : public StageResultStore {
     EK_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
     const std::string payload = result.SerializeAsString();
     const std::string file =
-        absl::StrCat(kMagic, DigestOf(payload).hash, payload);
+        absl::StrCat(kMagic, HashOf(key, payload), payload);
     if (evictor_ != nullptr) {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }

@@ -28,11 +28,10 @@ class StageResultStore {
                            const v1::StageResult& result) = 0;
 };
 
-// Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE1", the
-// SHA-256 of the rest in 64 hex digits, a serialized StageResult. What a crash
-// left of writing them is removed. `files`,
-// `blobs` and `evictor`, which may be null, must outlive the store. Errors:
-// those of FileSystem.
+// Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE2", the
+// SHA-256 of key and rest in 64 hex digits, a serialized StageResult. What a
+// crash left of writing them is removed. `files`, `blobs` and `evictor`, which
+// may be null, must outlive the store. Errors: those of FileSystem.
 absl::StatusOr<std::unique_ptr<StageResultStore>> OpenDiskStageResultStore(
     FileSystem& files, const std::string& root, BlobStore& blobs,
     Evictor* evictor = nullptr);

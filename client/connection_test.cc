@@ -74,6 +74,39 @@ TEST_F(ConnectionTest, KeepsWhatTheDaemonSays) {
   EXPECT_EQ(detail->where, "7");
 }
 
+TEST_F(ConnectionTest, FetchesAnAnswerThatIsTooLargeForAMessage) {
+  FakeDaemon daemon(folder_ + "/s");
+  v1::Job whole;
+  whole.set_id("7");
+  for (int i = 0; i < 100'000; ++i) {
+    whole.add_stages()->set_name("simulate[" + std::to_string(i) + "], " +
+                                 std::string(40, 's'));
+  }
+  const std::string bytes = whole.SerializeAsString();
+  ASSERT_GT(bytes.size(), 5u << 20);
+  const Digest digest = DigestOf(bytes);
+  {
+    MutexLock lock(daemon.store.mutex);
+    daemon.store.blobs[digest.ToString()] = bytes;
+  }
+  daemon.jobs.get_job = [&](const v1::GetJobRequest&, v1::Job* job) {
+    job->set_id("7");
+    *job->mutable_whole() = ToProto(digest);
+    return grpc::Status::OK;
+  };
+  const auto connection = NewConnection(options_, *files_, *clock_);
+  const absl::StatusOr<v1::Job> job = connection->GetJob("7");
+  ASSERT_TRUE(job.ok()) << job.status();
+  EXPECT_EQ(job->SerializeAsString(), bytes);
+  // What is not there is an error, not half an answer.
+  {
+    MutexLock lock(daemon.store.mutex);
+    daemon.store.blobs.clear();
+  }
+  const absl::Status gone = connection->GetJob("7").status();
+  EXPECT_TRUE(absl::IsNotFound(gone)) << gone;
+}
+
 TEST_F(ConnectionTest, RetriesADaemonThatHasAnsweredBefore) {
   FakeDaemon daemon(folder_ + "/s");
   int calls = 0;

@@ -102,9 +102,10 @@ TEST_F(DaemonTest, CorruptIntermediatesAreMadeAgain) {
   Start();
   worker = Worker();
   // Sends its inputs again: they are not said to be there.
-  const v1::Job job = Create(Profile());
-  EXPECT_EQ(Watch(job.id()).back().state(), v1::SUCCEEDED);
-  for (const v1::Artifact& artifact : Get(job.id()).artifacts()) {
+  const std::string id = Create(Profile()).id();
+  EXPECT_EQ(Watch(id).back().state(), v1::SUCCEEDED);
+  const v1::Job job = Get(id);
+  for (const v1::Artifact& artifact : job.artifacts()) {
     const Digest digest{artifact.digest().hash(),
                         artifact.digest().size_bytes()};
     EXPECT_EQ(DigestOf(Read(digest)), digest);

@@ -113,6 +113,16 @@ absl::StatusOr<Database> Database::Open(const std::string& path) {
   return database;
 }
 
+absl::StatusOr<Database> Database::OpenDamaged(const std::string& path) {
+  absl::StatusOr<Database> database = Open(path);
+  if (!database.ok()) return database;
+  sqlite3* const handle = database->handle_.get();
+  sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
+  // With it, SQLite takes a file that is shorter than its header says.
+  sqlite3_exec(handle, "PRAGMA writable_schema=ON", nullptr, nullptr, nullptr);
+  return database;
+}
+
 absl::Status Database::Execute(const std::string& sql) {
   if (sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr) ==
       SQLITE_OK) {

@@ -67,6 +67,9 @@ class Database {
   // everywhere below, DATA_LOSS says that the file is damaged.
   static absl::StatusOr<Database> Open(const std::string& path);
 
+  // For reading what can be read of a damaged file, as one that was cut.
+  static absl::StatusOr<Database> OpenDamaged(const std::string& path);
+
   // Statements without parameters or rows, separated by semicolons.
   absl::Status Execute(const std::string& sql);
   // One statement. The same text again costs no parsing.
