@@ -106,6 +106,7 @@ std::string AttackJson(const AttackOptions& options,
        {{"before", ToJson(result.before)},
         {"peak", ToJson(result.peak)},
         {"after", ToJson(result.after)},
+        {"workers_peak_rss_bytes", result.workers_peak_rss_bytes},
         {"recovery_seconds", absl::ToDoubleSeconds(result.recovery)}}},
       {"attackers", attackers},
       {"checks", checks}};

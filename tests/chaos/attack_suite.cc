@@ -26,6 +26,7 @@ constexpr int kWorkers = 2;
 constexpr double kUndisturbedShare = 0.25;
 constexpr absl::Duration kPoll = absl::Milliseconds(100);
 constexpr absl::Duration kProgressEvery = absl::Seconds(5);
+constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 constexpr absl::Duration kRecoveryLimit = absl::Seconds(20);
 // The daemon's caches in memory are full before anything is measured, as they
 // would be after a day.
@@ -125,6 +126,8 @@ class AttackSuite {
           " jobs succeeded",
           count.complaints.empty() ? "" : ": " + count.complaints.front()));
     }
+    // As afterwards: to look at all jobs costs memory, too.
+    EK_RETURN_IF_ERROR(CancelEverything(farm_->address()), "listing jobs");
     // Clients that have left are not the daemon's, but it learns that late.
     absl::SleepFor(absl::Seconds(1));
     return absl::OkStatus();
@@ -213,6 +216,11 @@ class AttackSuite {
     CheckThat(
         "threads", result_.peak.threads <= kMaxThreads,
         absl::StrCat(result_.peak.threads, " at most, limit ", kMaxThreads));
+    CheckThat("workers", result_.workers_peak_rss_bytes <= kMaxWorkersRssBytes,
+              absl::StrFormat(
+                  "%.0f MB at most, limit %.0f MB",
+                  static_cast<double>(result_.workers_peak_rss_bytes) / 1e6,
+                  static_cast<double>(kMaxWorkersRssBytes) / 1e6));
     int64_t breaches = 0;
     for (const AttackerCount& count : result_.attackers) {
       breaches += count.breaches;
@@ -298,6 +306,11 @@ class AttackSuite {
   // A moment of the run; a line now and then.
   void Step() {
     absl::SleepFor(kPoll);
+    if (usage_ != nullptr && absl::Now() - looked_ > kLookEvery) {
+      looked_ = absl::Now();
+      result_.workers_peak_rss_bytes = std::max(
+          result_.workers_peak_rss_bytes, RssOfTrees(farm_->worker_pids()));
+    }
     if (!options_.progress || absl::Now() - said_ < kProgressEvery) return;
     said_ = absl::Now();
     const HonestCount count = phase_ == "undisturbed" ? clients_->undisturbed()
@@ -329,6 +342,7 @@ class AttackSuite {
   std::string phase_;
   absl::Time started_ = absl::Now();
   absl::Time said_ = absl::InfinitePast();
+  absl::Time looked_ = absl::InfinitePast();  // At the workers.
 };
 
 }  // namespace

@@ -31,6 +31,8 @@ inline constexpr double kMaxSlowdown = 3;
 // Of memory and descriptors, afterwards.
 inline constexpr double kMaxGrowth = 1.05;
 inline constexpr int kMaxThreads = 300;
+// All workers together: four slots of 1 GiB, and the workers themselves.
+inline constexpr int64_t kMaxWorkersRssBytes = int64_t{5} << 30;
 
 struct AttackOptions {
   std::string bin;     // Folder of the programs.
@@ -71,6 +73,7 @@ struct AttackResult {
   Usage before;    // Of the daemon, with no client connected.
   Usage peak;      // Under attack.
   Usage after;
+  int64_t workers_peak_rss_bytes = 0;  // With their processes, all together.
   absl::Duration recovery;  // Until memory and descriptors were back, or given
                             // up.
   std::vector<AttackerCount> attackers;

@@ -5,8 +5,6 @@
 
 #include <memory>
 #include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -31,13 +29,12 @@ constexpr absl::Duration kBetween = absl::Seconds(3);
 // Reads events until its call ends, then deletes itself.
 class Watcher final : public grpc::ClientReadReactor<v1::JobEvent> {
  public:
-  // `stub` and its channel live as long as any call of theirs.
-  Watcher(Attack& attack, std::shared_ptr<v1::Jobs::Stub> stub,
-          const std::string& job)
-      : attack_(attack), stub_(std::move(stub)) {
+  // `stub` and its channel must outlive the call.
+  Watcher(Attack& attack, v1::Jobs::Stub& stub, const std::string& job)
+      : attack_(attack) {
     request_.set_id(job);
     SetTimeout(context_, kWatch);
-    stub_->async()->WatchJob(&context_, &request_, this);
+    stub.async()->WatchJob(&context_, &request_, this);
     StartRead(&event_);
     StartCall();
   }
@@ -53,12 +50,14 @@ class Watcher final : public grpc::ClientReadReactor<v1::JobEvent> {
 
  private:
   Attack& attack_;
-  const std::shared_ptr<v1::Jobs::Stub> stub_;
   grpc::ClientContext context_;
   v1::WatchJobRequest request_;
   v1::JobEvent event_;
   bool answered_ = false;
 };
+
+// Over a connection each.
+using Stubs = std::vector<std::unique_ptr<v1::Jobs::Stub>>;
 
 v1::CreateJobRequest ManyTargets(const Digest& model, uint64_t seed) {
   v1::CreateJobRequest request;
@@ -81,12 +80,10 @@ v1::CreateJobRequest ManyTargets(const Digest& model, uint64_t seed) {
 
 // `job` is of a daemon that may have forgotten it: a watcher is one all the
 // same.
-void Watch(Attack& attack, const std::string& job) {
-  for (int i = 0; i < kWatchers; i += kWatchersPerChannel) {
-    const std::shared_ptr<v1::Jobs::Stub> stub =
-        v1::Jobs::NewStub(OwnChannel(attack.target().address));
-    for (int k = 0; k < kWatchersPerChannel; ++k) {
-      new Watcher(attack, stub, job);
+void Watch(Attack& attack, const Stubs& stubs, const std::string& job) {
+  for (const auto& stub : stubs) {
+    for (int i = 0; i < kWatchersPerChannel; ++i) {
+      new Watcher(attack, *stub, job);
     }
   }
 }
@@ -96,6 +93,10 @@ void Watch(Attack& attack, const std::string& job) {
 void AttackTargets(Attack& attack) {
   std::vector<std::string> chips;
   for (int i = 0; i < kTargets; ++i) chips.push_back(ChipText(i));
+  Stubs stubs;
+  for (int i = 0; i < kWatchers / kWatchersPerChannel; ++i) {
+    stubs.push_back(v1::Jobs::NewStub(OwnChannel(attack.target().address)));
+  }
   while (true) {
     const auto channel = OwnChannel(attack.target().address);
     attack.Count(PutBlobs(channel, chips));
@@ -109,7 +110,7 @@ void AttackTargets(Attack& attack) {
       attack.Count(job.status());
       if (job.ok()) jobs.push_back(job->id());
     }
-    if (!jobs.empty()) Watch(attack, jobs.front());
+    if (!jobs.empty()) Watch(attack, stubs, jobs.front());
     Attack::Pause(kRun);
     for (const std::string& job : jobs) attack.Count(CancelJob(channel, job));
     Attack::Pause(kBetween);

@@ -82,6 +82,7 @@ class Farm {
   // As --connect of a worker takes it.
   const std::string& workers_address() const { return workers_address_; }
   pid_t daemon_pid() const { return daemon_; }
+  const std::vector<pid_t>& worker_pids() const { return workers_; }
   // Whether the daemon runs; one that ended by itself does not.
   bool DaemonRuns();
   std::string state_folder() const;

@@ -26,7 +26,7 @@ struct HonestOptions {
   std::string folder;   // Of files of their own.
   std::string address;  // Of the daemon.
   // A job that takes longer counts as late and is cancelled.
-  absl::Duration limit = absl::Seconds(30);
+  absl::Duration limit = absl::Seconds(20);
 };
 
 struct HonestCount {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <string>
 #include <system_error>
 
@@ -51,6 +52,33 @@ absl::StatusOr<Usage> UsageOf(pid_t process) {
     ++usage.descriptors;
   }
   return usage;
+}
+
+int64_t RssOfTrees(const std::vector<pid_t>& roots) {
+  std::map<pid_t, std::vector<pid_t>> children;
+  std::error_code error;
+  for (std::filesystem::directory_iterator it("/proc", error), end;
+       !error && it != end; it.increment(error)) {
+    pid_t process = 0;
+    if (!absl::SimpleAtoi(it->path().filename().string(), &process)) continue;
+    std::ifstream status(it->path() / "status");
+    for (std::string line; std::getline(status, line);) {
+      if (!absl::StartsWith(line, "PPid:")) continue;
+      children[static_cast<pid_t>(NumberIn(line))].push_back(process);
+      break;
+    }
+  }
+  int64_t bytes = 0;
+  std::vector<pid_t> open = roots;
+  while (!open.empty()) {
+    const pid_t process = open.back();
+    open.pop_back();
+    const absl::StatusOr<Usage> usage = UsageOf(process);
+    if (usage.ok()) bytes += usage->rss_bytes;
+    const std::vector<pid_t>& below = children[process];
+    open.insert(open.end(), below.begin(), below.end());
+  }
+  return bytes;
 }
 
 PeakUsage::PeakUsage(pid_t process) : process_(process) {

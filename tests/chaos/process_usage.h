@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <thread>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -22,6 +23,10 @@ struct Usage {
 
 // From /proc. NOT_FOUND if there is no such process, or it has ended.
 absl::StatusOr<Usage> UsageOf(pid_t process);
+
+// Memory of these processes and all that descend from them, as far as they
+// still run. What they share counts for each.
+int64_t RssOfTrees(const std::vector<pid_t>& roots);
 
 // The largest of each figure between start and Stop(), sampled on a thread.
 class PeakUsage {

@@ -1,6 +1,7 @@
 #include "tests/chaos/process_usage.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,30 @@ TEST(ProcessUsageTest, KnowsWhoHasEnded) {
   EXPECT_TRUE(absl::IsNotFound(UsageOf(child).status()));
   waitpid(child, nullptr, 0);
   EXPECT_TRUE(absl::IsNotFound(UsageOf(child).status()));
+}
+
+TEST(ProcessUsageTest, AddsUpDescendants) {
+  int64_t alone = RssOfTrees({getpid()});
+  EXPECT_GT(alone, 0);
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    // As much as nothing else in this program has.
+    std::vector<char> memory(size_t{64} << 20, 'x');
+    static_cast<void>(write(ready[1], memory.data(), 1));
+    while (true) pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_GT(RssOfTrees({getpid()}), alone + (int64_t{60} << 20));
+  EXPECT_GT(RssOfTrees({child}), int64_t{60} << 20);
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  EXPECT_EQ(RssOfTrees({child}), 0);
+  close(ready[0]);
+  close(ready[1]);
 }
 
 TEST(ProcessUsageTest, RemembersThePeak) {
