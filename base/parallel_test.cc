@@ -1,5 +1,8 @@
 #include "base/parallel.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <string>
 #include <vector>
@@ -18,6 +21,25 @@ TEST(ParallelForTest, RunsEachIndexOnce) {
       for (const auto& count : runs) EXPECT_EQ(count, 1);
     }
   }
+}
+
+// Exits with 7 if each index is run although most threads are refused.
+void RunWithFewThreads() {
+  rlimit limit{};
+  limit.rlim_cur = limit.rlim_max = rlim_t{300} << 20;
+  setrlimit(RLIMIT_AS, &limit);
+  std::atomic<int> runs = 0;
+  ParallelFor(5000, 1000, [&](int64_t) { ++runs; });
+  _exit(runs == 5000 ? 7 : 1);
+}
+
+// The limit of memory stands in for that of processes, which does not bind
+// root.
+TEST(ParallelForTest, MakesDoWithTheThreadsThereAre) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers take more address space";
+#endif
+  EXPECT_EXIT(RunWithFewThreads(), testing::ExitedWithCode(7), "");
 }
 
 TEST(ParallelForStatusTest, ReportsTheSmallestFailingIndex) {

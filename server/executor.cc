@@ -10,7 +10,6 @@ namespace edgekiln::server {
 
 absl::StatusOr<std::unique_ptr<Executor>> Executor::New(int threads) {
   std::unique_ptr<Executor> executor(new Executor());
-  executor->threads_.reserve(static_cast<size_t>(threads));
   for (int i = 0; i < threads; ++i) {
     try {
       executor->threads_.emplace_back(

@@ -162,11 +162,13 @@ TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {
   config.set_listen("host:1");
   config.set_max_queued_jobs(5);
   config.set_heartbeat_ms(100);
+  config.set_job_threads(2);
   ASSERT_TRUE(ApplyConfig(config, options).ok());
   EXPECT_EQ(options.listen, "host:1");
   EXPECT_EQ(options.workers_listen, "127.0.0.1:7434");
   EXPECT_EQ(options.max_queued_jobs, 5);
   EXPECT_EQ(options.max_running_jobs, 16);
+  EXPECT_EQ(options.job_threads, 2);
   EXPECT_EQ(options.heartbeat, absl::Milliseconds(100));
   config.set_max_blob_bytes(-1);
   EXPECT_FALSE(ApplyConfig(config, options).ok());
