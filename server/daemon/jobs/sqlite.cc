@@ -118,7 +118,7 @@ absl::StatusOr<Database> Database::OpenDamaged(const std::string& path) {
   if (!database.ok()) return database;
   sqlite3* const handle = database->handle_.get();
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 0, nullptr);
-  // With it, SQLite takes a file that is shorter than its header says.
+  // Meant to let SQLite take a file that is shorter than its header says.
   sqlite3_exec(handle, "PRAGMA writable_schema=ON", nullptr, nullptr, nullptr);
   return database;
 }

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -88,7 +89,8 @@ class Database {
 
 // Runs `body`, which returns a status; all that it wrote is kept, or nothing.
 template <typename Body>
-absl::Status InTransaction(Database& database, const Body& body) {
+absl::Status InTransaction(Database& database, const Body& body)
+    ABSL_NO_THREAD_SAFETY_ANALYSIS {  // `body` has its caller's locks.
   const auto run = [&](absl::string_view sql) -> absl::Status {
     absl::StatusOr<Statement> statement = database.Prepare(sql);
     return statement.ok() ? statement->Run() : statement.status();
