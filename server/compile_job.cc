@@ -1,11 +1,9 @@
 #include "server/compile_job.h"
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
 #include "server/target_stages.h"
+#include "server/task_scope.h"
 #include "server/validate_request.h"
 #include "server/version.h"
 #include "server/worker_limits.h"
@@ -55,21 +54,26 @@ namespace {
 class CompileJob {
  public:
   CompileJob(const std::string& job_id, const v1::CreateJobRequest& request,
-             JobContext& context)
+             JobContext& context, Executor& executor)
       : job_id_(job_id),
         request_(request),
         context_(context),
-        model_(request, context) {}
+        model_(request, context, executor),
+        other_targets_(executor) {}
 
-  JobResult Run();
+  Task<JobResult> Run();
+  // To be awaited once Run() is over: it may have ended before these did, for
+  // lack of memory.
+  TaskScope::Joined JoinTargets() { return other_targets_.Join(); }
+  TaskScope::Joined JoinReference() { return model_.JoinReference(); }
 
  private:
   std::vector<TargetRun> ResolveTargets();
-  absl::Status PrepareModel();
-  absl::Status DescribeAll();
-  void StartFitChecks();
-  bool AwaitFitChecks();
-  absl::Status RunOne(TargetRun& run);
+  Task<absl::Status> PrepareModel();
+  Task<absl::Status> DescribeAll();
+  Task<absl::Status> StartFitChecks();
+  Task<absl::Status> AwaitFitChecks();
+  Task<absl::Status> RunOne(TargetRun& run);
   v1::Report NewReport(int target) const;
   JobResult Finish();
 
@@ -78,34 +82,37 @@ class CompileJob {
   JobContext& context_;
   ModelStages model_;
   std::vector<TargetRun> runs_;  // One even if there is no target.
+  TaskScope other_targets_;      // Than the first.
   JobResult result_;
 };
 
 // The user's error if the check found that the network cannot fit. It is there
 // to save time: where it could not be made, later stages find out themselves.
-absl::Status RefusalOf(const TargetRun& run) {
-  if (run.check_fit == nullptr) return absl::OkStatus();
-  const absl::Status fits = run.check_fit->Wait().status();
+Task<absl::Status> RefusalOf(const TargetRun& run) {
+  if (run.check_fit == nullptr) co_return absl::OkStatus();
+  const auto& checked = co_await ResultOf(run.check_fit);
+  const absl::Status fits = checked.status();
   const auto detail = GetErrorDetail(fits);
   const bool users = detail && detail->fault == Fault::kUser;
-  return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
+  co_return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
 }
 
 // With several targets the description is that of the first.
-absl::Status CompileJob::DescribeAll() {
+Task<absl::Status> CompileJob::DescribeAll() {
   v1::StageOptions options;
   options.mutable_describe()->set_format(model_.import().format());
   for (TargetRun& run : runs_) {
     std::vector<v1::BlobRef> inputs = {model_.compiled()};
     if (run.resolve != nullptr) {
-      const absl::StatusOr<v1::StageResult> resolved = run.resolve->Wait();
+      const auto& resolved = co_await ResultOf(run.resolve);
       if (!resolved.ok()) continue;  // That target's own failure.
-      EK_ASSIGN_OR_RETURN(v1::BlobRef capabilities,
-                          Only(*resolved, "capabilities"));
+      EK_CO_ASSIGN_OR_RETURN(v1::BlobRef capabilities,
+                             Only(*resolved, "capabilities"));
       inputs.push_back(std::move(capabilities));
     }
-    EK_ASSIGN_OR_RETURN(const v1::StageResult described,
-                        run.stages.Do("describe", options, inputs));
+    const auto describing = run.stages.Start("describe", options, inputs);
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& described,
+                           co_await ResultOf(describing));
     v1::ModelDescription& description = result_.description;
     if (description.layers_size() > 0) continue;
     description = described.summary().description();
@@ -118,17 +125,17 @@ absl::Status CompileJob::DescribeAll() {
           "the model computes in float16 or float64; its layers are shown in "
           "float32, the form that is compiled");
     }
-    if (const absl::Status refusal = RefusalOf(run); !refusal.ok()) {
-      *description.add_problems() = ErrorToProto(refusal);
-    }
+    const absl::Status refusal = co_await RefusalOf(run);
+    if (!refusal.ok()) *description.add_problems() = ErrorToProto(refusal);
   }
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
-void CompileJob::StartFitChecks() {
+// Always OK.
+Task<absl::Status> CompileJob::StartFitChecks() {
   for (TargetRun& run : runs_) {
     if (run.resolve == nullptr) continue;
-    const absl::StatusOr<v1::StageResult> resolved = run.resolve->Wait();
+    const auto& resolved = co_await ResultOf(run.resolve);
     if (!resolved.ok()) continue;  // That target's own failure.
     const auto capabilities = Only(*resolved, "capabilities");
     const auto machine = Only(*resolved, "machine");
@@ -138,40 +145,46 @@ void CompileJob::StartFitChecks() {
     run.check_fit = run.stages.Start(
         "check_fit", options, {model_.outline(), *capabilities, *machine});
   }
+  co_return absl::OkStatus();
 }
 
-// False if no target is left that can get a program.
-bool CompileJob::AwaitFitChecks() {
-  bool any = false;
+// Leaves in each run whether it can get a program. Always OK.
+Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
-    run.status = run.resolve->Wait().status();
-    if (run.status.ok()) run.status = RefusalOf(run);
-    any = any || run.status.ok();
+    const auto& resolved = co_await ResultOf(run.resolve);
+    run.status = resolved.status();
+    if (run.status.ok()) run.status = co_await RefusalOf(run);
   }
-  return any;
+  co_return absl::OkStatus();
 }
 
 // Everything before the targets part ways.
-absl::Status CompileJob::PrepareModel() {
-  EK_RETURN_IF_ERROR(model_.Import());
-  StartFitChecks();
-  if (Wants(request_, v1::INSPECT)) EK_RETURN_IF_ERROR(DescribeAll());
-  EK_RETURN_IF_ERROR(model_.CheckHasData());
+Task<absl::Status> CompileJob::PrepareModel() {
+  EK_CO_RETURN_IF_ERROR(co_await model_.Import());
+  EK_CO_RETURN_IF_ERROR(co_await StartFitChecks());
+  if (Wants(request_, v1::INSPECT)) {
+    EK_CO_RETURN_IF_ERROR(co_await DescribeAll());
+  }
+  EK_CO_RETURN_IF_ERROR(co_await model_.CheckHasData());
   if (WantsProgram(request_)) {
     const bool quantize = !model_.import().quantized();
     if (quantize) model_.StartCalibrationData();
-    if (!AwaitFitChecks()) return absl::OkStatus();
-    if (quantize) EK_RETURN_IF_ERROR(model_.Quantize());
-    EK_RETURN_IF_ERROR(model_.SetIo());
+    EK_CO_RETURN_IF_ERROR(co_await AwaitFitChecks());
+    const bool any =
+        std::any_of(runs_.begin(), runs_.end(),
+                    [](const TargetRun& run) { return run.status.ok(); });
+    if (!any) co_return absl::OkStatus();
+    if (quantize) EK_CO_RETURN_IF_ERROR(co_await model_.Quantize());
+    EK_CO_RETURN_IF_ERROR(co_await model_.SetIo());
   }
-  if (!WantsSamples(request_)) return absl::OkStatus();
+  if (!WantsSamples(request_)) co_return absl::OkStatus();
   model_.StartData();
   // Ranges learned from random inputs say nothing about accuracy.
   if (Wants(request_, v1::VALIDATE) &&
       model_.calibration() != kSyntheticCalibration) {
     model_.StartReference();
   }
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
 v1::Report CompileJob::NewReport(int target) const {
@@ -209,9 +222,8 @@ void AddStages(const StageSequence& stages, v1::Report& report) {
     v1::Report::Stage record = stage->Record();
     if (record.name().empty()) continue;
     *report.add_stages() = std::move(record);
-    if (!stage->awaited()) continue;
-    // It is over, so that this does not block.
-    const absl::StatusOr<v1::StageResult> result = stage->Wait();
+    if (!stage->asked()) continue;
+    const absl::StatusOr<v1::StageResult>& result = *stage->Result();
     // That data lies beyond ranges which random inputs gave is no news.
     const bool guessed = report.calibration() == kSyntheticCalibration &&
                          report.stages().rbegin()->name() == "convert_data";
@@ -219,9 +231,8 @@ void AddStages(const StageSequence& stages, v1::Report& report) {
   }
 }
 
+// All who ask for results have done so.
 JobResult CompileJob::Finish() {
-  // Blocks: all who ask for results have done so from here on.
-  const absl::StatusOr<Reference>* reference = model_.reference();
   for (TargetRun& run : runs_) {
     if (!run.status.ok()) {
       if (result_.status.ok()) result_.status = run.status;
@@ -230,9 +241,7 @@ JobResult CompileJob::Finish() {
     run.report.set_calibration(model_.calibration());
     WarnOfUnusedCalibration(request_, model_, run.report);
     AddStages(model_.stages(), run.report);
-    if (reference != nullptr && reference->ok()) {
-      AddStages((*reference)->stages, run.report);
-    }
+    AddStages(model_.reference().stages, run.report);
     AddStages(run.stages, run.report);
     std::move(run.artifacts.begin(), run.artifacts.end(),
               std::back_inserter(result_.artifacts));
@@ -263,39 +272,43 @@ std::vector<TargetRun> CompileJob::ResolveTargets() {
   return runs;
 }
 
-absl::Status CompileJob::RunOne(TargetRun& run) {
+Task<absl::Status> CompileJob::RunOne(TargetRun& run) {
   if (WantsProgram(request_)) {
-    return RunOnTarget(request_, model_, context_, run);
+    co_return co_await RunOnTarget(request_, model_, context_, run);
   }
   if (Wants(request_, v1::RUN)) {
-    return RunOnReference(request_, model_, context_, run);
+    co_return co_await RunOnReference(request_, model_, context_, run);
   }
-  return run.resolve == nullptr ? absl::OkStatus()
-                                : run.resolve->Wait().status();
+  if (run.resolve == nullptr) co_return absl::OkStatus();
+  const auto& resolved = co_await ResultOf(run.resolve);
+  co_return resolved.status();
 }
 
-JobResult CompileJob::Run() {
+Task<JobResult> CompileJob::Run() {
   runs_ = ResolveTargets();
-  const absl::Status prepared = PrepareModel();
-  const auto run_one = [&](TargetRun& run) {
-    if (!run.status.ok()) return;  // Refused.
-    run.status = prepared.ok() ? RunOne(run) : prepared;
-  };
-  std::vector<std::thread> threads;
-  for (size_t i = 1; i < runs_.size(); ++i) {
-    threads.emplace_back(run_one, std::ref(runs_[i]));
+  const absl::Status prepared = co_await PrepareModel();
+  for (TargetRun& run : runs_) {
+    if (run.status.ok()) run.status = prepared;  // Else refused.
+    if (run.status.ok() && &run != &runs_[0]) {
+      other_targets_.Spawn(RunOne(run), run.status);
+    }
   }
-  run_one(runs_[0]);
-  for (std::thread& thread : threads) thread.join();
-  return Finish();
+  if (runs_[0].status.ok()) runs_[0].status = co_await RunOne(runs_[0]);
+  co_await JoinTargets();
+  co_await JoinReference();
+  co_return Finish();
 }
 
 }  // namespace
 
-JobResult RunCompileJob(const std::string& job_id,
-                        const v1::CreateJobRequest& request,
-                        JobContext& context) {
-  return CompileJob(job_id, request, context).Run();
+Task<JobResult> RunCompileJob(std::string job_id,
+                              const v1::CreateJobRequest& request,
+                              JobContext& context, Executor& executor) {
+  CompileJob job(job_id, request, context, executor);
+  JobResult result = co_await job.Run();
+  co_await job.JoinTargets();
+  co_await job.JoinReference();
+  co_return result;
 }
 
 }  // namespace edgekiln::server

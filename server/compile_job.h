@@ -4,13 +4,15 @@
 // The way of a request through the system: which stages a job consists of, in
 // which order, and what each is handed. Start reading here.
 
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "server/executor.h"
 #include "server/job_context.h"
+#include "server/task.h"
 
 namespace edgekiln::server {
 
@@ -20,6 +22,10 @@ inline constexpr int kChunkSamples = 16;
 inline constexpr int kProfiledSamples = 16;
 
 struct JobResult {
+  JobResult() = default;
+  // Of a job that got nowhere.
+  explicit JobResult(absl::Status why) : status(std::move(why)) {}
+
   // One per target; one without a target for RUN without targets.
   std::vector<v1::Report> reports;
   std::vector<v1::Artifact> artifacts;
@@ -29,11 +35,12 @@ struct JobResult {
   absl::Status status;
 };
 
-// Runs a valid request to its end. Blocks; uses a thread per target. Executes
-// and opens nothing itself: every step goes through `context`.
-JobResult RunCompileJob(const std::string& job_id,
-                        const v1::CreateJobRequest& request,
-                        JobContext& context);
+// Runs a valid request to its end, its targets beside each other. Executes and
+// opens nothing itself: every step goes through `context`. The arguments must
+// outlive the task.
+Task<JobResult> RunCompileJob(std::string job_id,
+                              const v1::CreateJobRequest& request,
+                              JobContext& context, Executor& executor);
 
 }  // namespace edgekiln::server
 

@@ -1,9 +1,12 @@
 #include "server/compile_job.h"
 
 #include <algorithm>
+#include <fstream>
+#include <future>
 #include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -18,6 +21,9 @@
 #include "server/daemon/stages/fake_stages.h"
 #include "server/daemon/stages/stage_group.h"
 #include "server/daemon/stages/stage_runner.h"
+#include "server/executor.h"
+#include "server/stage_results.h"
+#include "server/task.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
@@ -28,6 +34,16 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+
+int ThreadsOfThisProcess() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  int threads = 0;
+  while (status >> word) {
+    if (word == "Threads:") status >> threads;
+  }
+  return threads;
+}
 
 class CompileJobTest : public testing::Test {
  protected:
@@ -66,7 +82,8 @@ class CompileJobTest : public testing::Test {
   JobResult Run(const v1::CreateJobRequest& request) {
     EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
     StageGroup group(*runner_, {});
-    return RunCompileJob("job", request, group);
+    return RunToEnd(*executor_,
+                    RunCompileJob("job", request, group, *executor_));
   }
 
   cache::CrashingFileSystem files_;
@@ -75,6 +92,7 @@ class CompileJobTest : public testing::Test {
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<FakeLeases> leases_;
   std::unique_ptr<StageRunner> runner_;
+  const std::unique_ptr<Executor> executor_ = *Executor::New(4);
 };
 
 TEST_F(CompileJobTest, ProfileOfAQuantizedModelRunsEachStageOnce) {
@@ -426,11 +444,79 @@ TEST_F(CompileJobTest, CancelEndsABlockedJob) {
   StageGroup group(*runner_, {});
   const v1::CreateJobRequest request =
       Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
-  JobResult result;
-  std::thread thread([&] { result = RunCompileJob("job", request, group); });
+  std::promise<JobResult> ended;
+  StartTask(*executor_, RunCompileJob("job", request, group, *executor_),
+            [&](JobResult result) { ended.set_value(std::move(result)); });
   group.Cancel(absl::CancelledError("enough"));
-  thread.join();
+  const JobResult result = ended.get_future().get();
   EXPECT_TRUE(absl::IsCancelled(result.status)) << result.status;
+}
+
+// Four jobs of 256 targets each, all of them waiting for a stage of their own:
+// no job and no target has a thread.
+TEST_F(CompileJobTest, ManyTargetsTakeNoThreads) {
+  constexpr int kJobs = 4;
+  constexpr int kTargets = 256;
+  leases_->Block("tile");
+  std::vector<std::string> targets;
+  for (int i = 0; i < kTargets; ++i) {
+    targets.push_back(absl::StrCat("conv;sram=", i + 1));
+  }
+  const int before = ThreadsOfThisProcess();
+  std::vector<v1::CreateJobRequest> requests;
+  for (int job = 0; job < kJobs; ++job) {
+    requests.push_back(
+        Request(absl::StrCat("int8 net ", job), targets, {v1::COMPILE}));
+  }
+  std::vector<std::promise<JobResult>> ended(kJobs);
+  std::vector<std::unique_ptr<StageGroup>> groups;
+  for (int job = 0; job < kJobs; ++job) {
+    groups.push_back(std::make_unique<StageGroup>(*runner_, StageGroupHooks()));
+    StartTask(*executor_,
+              RunCompileJob("job", requests[static_cast<size_t>(job)],
+                            *groups.back(), *executor_),
+              [&ended, job](JobResult result) {
+                ended[static_cast<size_t>(job)].set_value(std::move(result));
+              });
+  }
+  while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
+  EXPECT_EQ(ThreadsOfThisProcess(), before);
+  for (const auto& group : groups) {
+    group->Cancel(absl::CancelledError("enough"));
+  }
+  for (auto& end : ended) {
+    const JobResult result = end.get_future().get();
+    EXPECT_TRUE(absl::IsCancelled(result.status)) << result.status;
+    EXPECT_EQ(result.reports.size(), static_cast<size_t>(kTargets));
+  }
+}
+
+// A data set of thousands of chunks does not become thousands of leases.
+TEST_F(CompileJobTest, ChunksInFlightAreBounded) {
+  leases_->Block("simulate[0]");
+  const v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE},
+              absl::StrCat("samples=", 2000 * kChunkSamples));
+  v1::CreateJobRequest all = request;
+  all.mutable_options()->set_limit(2000 * kChunkSamples);
+  StageGroup group(*runner_, {});
+  std::promise<JobResult> ended;
+  StartTask(*executor_, RunCompileJob("job", all, group, *executor_),
+            [&](JobResult result) { ended.set_value(std::move(result)); });
+  const std::string last =
+      absl::StrCat("simulate[", kMaxChunksInFlight - 1, "]");
+  std::vector<std::string> executed;
+  const auto simulated = [&] {
+    for (const std::string& stage : leases_->TakeExecuted()) {
+      if (absl::StartsWith(stage, "simulate[")) executed.push_back(stage);
+    }
+    return std::count(executed.begin(), executed.end(), last) > 0;
+  };
+  while (!simulated()) std::this_thread::yield();
+  group.Cancel(absl::CancelledError("enough"));
+  EXPECT_TRUE(absl::IsCancelled(ended.get_future().get().status));
+  simulated();
+  EXPECT_EQ(executed.size(), kMaxChunksInFlight);
 }
 
 TEST_F(CompileJobTest, ARemovedIntermediateResultIsMadeAgain) {

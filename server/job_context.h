@@ -4,8 +4,10 @@
 // What compile_job.cc needs from around it. Implemented by the daemon over
 // cache and workers, and by tests over plain functions.
 
+#include <coroutine>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,6 +15,8 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "server/executor.h"
+#include "server/task.h"
 
 namespace edgekiln::server {
 
@@ -29,14 +33,41 @@ struct StageCall {
 class PendingStage {
  public:
   virtual ~PendingStage() = default;
-  // Blocks until the stage is over. A user error of the stage, an
-  // infrastructure failure (Fault::kInfra, names the stage) and CANCELLED come
-  // as status. May be called again and from several threads.
-  virtual absl::StatusOr<v1::StageResult> Wait() = 0;
+  // Null until the stage is over; from then on the same, and valid as long as
+  // this object. A user error of the stage, an infrastructure failure
+  // (Fault::kInfra, names the stage) and CANCELLED come as status.
+  virtual const absl::StatusOr<v1::StageResult>* Result() = 0;
+  // Posts `work` in `executor` once there is a result. False if there is one
+  // already: then nothing is posted.
+  virtual bool PostOnceOver(Executor::Work& work, Executor& executor) = 0;
   // How the result was come by. Empty name until the stage is over, and for
   // stages that were cancelled.
   virtual v1::Report::Stage Record() = 0;
 };
+
+// What a task awaits to get the result of a stage; valid as long as the stage.
+class StageAwaiter {
+ public:
+  explicit StageAwaiter(std::shared_ptr<PendingStage> stage)
+      : stage_(std::move(stage)) {}
+  bool await_ready() { return stage_->Result() != nullptr; }
+  template <typename Promise>
+  bool await_suspend(std::coroutine_handle<Promise> awaiting) {
+    resumption_.handle = awaiting;
+    return stage_->PostOnceOver(resumption_, *awaiting.promise().executor);
+  }
+  const absl::StatusOr<v1::StageResult>& await_resume() {
+    return *stage_->Result();
+  }
+
+ private:
+  const std::shared_ptr<PendingStage> stage_;
+  internal::Resumption resumption_;
+};
+
+inline StageAwaiter ResultOf(std::shared_ptr<PendingStage> stage) {
+  return StageAwaiter(std::move(stage));
+}
 
 // Thread-safe.
 class JobContext {

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "base/status_macros.h"
 #include "server/compile_job.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
@@ -25,7 +24,7 @@ bool NeedsOwnData(const v1::CreateJobRequest& request) {
 
 }  // namespace
 
-absl::Status ModelStages::Import() {
+Task<absl::Status> ModelStages::Import() {
   v1::StageOptions import;
   v1::ImportOptions& options = *import.mutable_import();
   std::vector<v1::BlobRef> files = {As("model", request_.model())};
@@ -38,24 +37,26 @@ absl::Status ModelStages::Import() {
     options.add_external_data(file.name());
     files.push_back(As("external_data", file.digest()));
   }
-  EK_ASSIGN_OR_RETURN(const v1::StageResult imported,
-                      stages_.Do("import", import, std::move(files)));
+  const auto importing = stages_.Start("import", import, std::move(files));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& imported,
+                         co_await ResultOf(importing));
   import_ = imported.summary().import();
   import_warnings_.assign(imported.warnings().begin(),
                           imported.warnings().end());
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef graph, Only(imported, "graph"));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef graph, Only(imported, "graph"));
 
   v1::StageOptions simplify;
   simplify.mutable_simplify();
-  EK_ASSIGN_OR_RETURN(const v1::StageResult simplified,
-                      stages_.Do("simplify", simplify, {graph}));
-  EK_ASSIGN_OR_RETURN(imported_, Only(simplified, "graph"));
-  EK_ASSIGN_OR_RETURN(outline_, Only(simplified, "outline"));
+  const auto simplifying = stages_.Start("simplify", simplify, {graph});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& simplified,
+                         co_await ResultOf(simplifying));
+  EK_CO_ASSIGN_OR_RETURN(imported_, Only(simplified, "graph"));
+  EK_CO_ASSIGN_OR_RETURN(outline_, Only(simplified, "outline"));
   compiled_ = imported_;
   const std::vector<v1::Digest> float32 = All(simplified, "float32_graph");
   if (!float32.empty()) compiled_ = As("graph", float32[0]);
   deployed_ = compiled_;
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
 std::shared_ptr<PendingStage> ModelStages::StartConversion(
@@ -96,10 +97,10 @@ void ModelStages::StartCalibrationData() {
                       /*raw=*/false, /*limit=*/0, stages_);
 }
 
-absl::Status ModelStages::Quantize() {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted,
-                      calibration_data_->Wait());
-  EK_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
+Task<absl::Status> ModelStages::Quantize() {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(calibration_data_));
+  EK_CO_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
 
   v1::StageOptions calibrate;
   v1::CalibrateOptions& method = *calibrate.mutable_calibrate();
@@ -117,37 +118,41 @@ absl::Status ModelStages::Quantize() {
   for (const v1::Digest& chunk : samples.chunks) {
     inputs.push_back(As("chunk", chunk));
   }
-  EK_ASSIGN_OR_RETURN(const v1::StageResult calibrated,
-                      stages_.Do("calibrate", calibrate, inputs));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef statistics,
-                      Only(calibrated, "statistics"));
+  const auto calibrating = stages_.Start("calibrate", calibrate, inputs);
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& calibrated,
+                         co_await ResultOf(calibrating));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef statistics,
+                         Only(calibrated, "statistics"));
 
   v1::StageOptions quantize;
   quantize.mutable_quantize();
-  EK_ASSIGN_OR_RETURN(
-      const v1::StageResult quantized,
-      stages_.Do("quantize", quantize, {compiled_, statistics}));
-  EK_ASSIGN_OR_RETURN(deployed_, Only(quantized, "graph"));
-  return absl::OkStatus();
+  const auto quantizing =
+      stages_.Start("quantize", quantize, {compiled_, statistics});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& quantized,
+                         co_await ResultOf(quantizing));
+  EK_CO_ASSIGN_OR_RETURN(deployed_, Only(quantized, "graph"));
+  co_return absl::OkStatus();
 }
 
-absl::Status ModelStages::SetIo() {
+Task<absl::Status> ModelStages::SetIo() {
   v1::StageOptions options;
   options.mutable_set_io()->set_io(IoFormOf(request_));
-  EK_ASSIGN_OR_RETURN(const v1::StageResult set,
-                      stages_.Do("set_io", options, {deployed_}));
-  EK_ASSIGN_OR_RETURN(deployed_, Only(set, "graph"));
-  return absl::OkStatus();
+  const auto setting = stages_.Start("set_io", options, {deployed_});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& set,
+                         co_await ResultOf(setting));
+  EK_CO_ASSIGN_OR_RETURN(deployed_, Only(set, "graph"));
+  co_return absl::OkStatus();
 }
 
-absl::Status ModelStages::CheckHasData() {
+Task<absl::Status> ModelStages::CheckHasData() {
   if (!NeedsOwnData(request_) || request_.data().files_size() > 0) {
-    return absl::OkStatus();
+    co_return absl::OkStatus();
   }
-  return StartConversion("data", request_.data(), imported_, /*raw=*/true,
-                         request_.options().limit(), stages_)
-      ->Wait()
-      .status();
+  const auto converting =
+      StartConversion("data", request_.data(), imported_, /*raw=*/true,
+                      request_.options().limit(), stages_);
+  const auto& converted = co_await ResultOf(converting);
+  co_return converted.status();
 }
 
 void ModelStages::StartData() {
@@ -162,11 +167,11 @@ void ModelStages::StartData() {
 }
 
 void ModelStages::StartReference() {
-  reference_ =
-      std::async(std::launch::async, [this] { return RunReference(); }).share();
+  has_reference_ = true;
+  reference_task_.Spawn(RunReference(), reference_status_);
 }
 
-absl::StatusOr<Reference> ModelStages::RunReference() const {
+Task<absl::Status> ModelStages::RunReference() {
   Reference reference{.stages = {context_, StageSequence::kAllTargets}};
   // Who converts the inputs of an integer model does not change what it
   // computes: the chip's chunks serve the reference, too.
@@ -179,23 +184,24 @@ absl::StatusOr<Reference> ModelStages::RunReference() const {
                               /*raw=*/false, request_.options().limit(),
                               reference.stages);
   }
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, pending->Wait());
-  EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-  EK_RETURN_IF_ERROR(ForEachChunk(
-      data.chunks,
-      [&](size_t i, const v1::Digest& chunk) {
-        v1::StageOptions options;
-        options.mutable_interpret();
-        std::vector<v1::BlobRef> inputs = {graph, As("chunk", chunk)};
-        inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
-        return reference.stages.Start(absl::StrCat("interpret[", i, "]"),
-                                      options, inputs);
-      },
-      [&](const v1::StageResult& result) {
-        Add(result.summary().samples(), reference.totals);
-        return absl::OkStatus();
-      }));
-  return reference;
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(pending));
+  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+  const auto start = [&](size_t i, const v1::Digest& chunk) {
+    v1::StageOptions options;
+    options.mutable_interpret();
+    std::vector<v1::BlobRef> inputs = {graph, As("chunk", chunk)};
+    inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    return reference.stages.Start(absl::StrCat("interpret[", i, "]"), options,
+                                  inputs);
+  };
+  const auto collect = [&](const v1::StageResult& result) {
+    Add(result.summary().samples(), reference.totals);
+    return absl::OkStatus();
+  };
+  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
+  reference_ = std::move(reference);
+  co_return absl::OkStatus();
 }
 
 }  // namespace edgekiln::server

@@ -5,7 +5,6 @@
 // targets get, the data for it, and what the reference says of that data.
 
 #include <cstdint>
-#include <future>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,8 +15,11 @@
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "server/executor.h"
 #include "server/job_context.h"
 #include "server/stage_sequence.h"
+#include "server/task.h"
+#include "server/task_scope.h"
 
 namespace edgekiln::server {
 
@@ -34,22 +36,24 @@ struct Reference {
 // first stage that fails.
 class ModelStages {
  public:
-  // `request` and `context` must outlive it.
-  ModelStages(const v1::CreateJobRequest& request, JobContext& context)
+  // The arguments must outlive it.
+  ModelStages(const v1::CreateJobRequest& request, JobContext& context,
+              Executor& executor)
       : request_(request),
         context_(context),
-        stages_(context, StageSequence::kAllTargets) {}
+        stages_(context, StageSequence::kAllTargets),
+        reference_task_(executor) {}
 
   // To be called in this order; the last ones where they are needed.
-  absl::Status Import();
+  Task<absl::Status> Import();
   // Whoever wants accuracy or outputs must give data, unless the model has no
   // inputs.
-  absl::Status CheckHasData();
-  void StartCalibrationData();  // For Quantize().
-  absl::Status Quantize();      // A float model, for a chip.
-  absl::Status SetIo();         // For a chip.
-  void StartData();             // Chunks for deployed().
-  void StartReference();        // On the same data.
+  Task<absl::Status> CheckHasData();
+  void StartCalibrationData();    // For Quantize().
+  Task<absl::Status> Quantize();  // A float model, for a chip.
+  Task<absl::Status> SetIo();     // For a chip.
+  void StartData();               // Chunks for deployed().
+  void StartReference();          // On the same data.
 
   bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }
@@ -70,12 +74,15 @@ class ModelStages {
   const v1::BlobRef& deployed() const { return deployed_; }
   // As Report.calibration; empty if there was none.
   const std::string& calibration() const { return calibration_; }
-  // Blocks. StartData() must have been called.
-  absl::StatusOr<v1::StageResult> WaitForData() const { return data_->Wait(); }
-  // Blocks. Null if StartReference() was not called.
-  const absl::StatusOr<Reference>* reference() const {
-    return reference_.valid() ? &reference_.get() : nullptr;
-  }
+  // Leaves the chunks. StartData() must have been called.
+  const std::shared_ptr<PendingStage>& data() const { return data_; }
+  // To be awaited before the reference is looked at, and in any case before
+  // this object is destroyed.
+  TaskScope::Joined JoinReference() const { return reference_task_.Join(); }
+  bool has_reference() const { return has_reference_; }
+  // If it has one: how that ended, and with what.
+  const absl::Status& reference_status() const { return reference_status_; }
+  const Reference& reference() const { return reference_; }
   // Without those of the reference.
   const StageSequence& stages() const { return stages_; }
 
@@ -85,7 +92,7 @@ class ModelStages {
                                                 const v1::BlobRef& graph,
                                                 bool raw, int64_t limit,
                                                 StageSequence& stages) const;
-  absl::StatusOr<Reference> RunReference() const;
+  Task<absl::Status> RunReference();
 
   const v1::CreateJobRequest& request_;
   JobContext& context_;
@@ -99,7 +106,10 @@ class ModelStages {
   std::string calibration_;
   std::shared_ptr<PendingStage> calibration_data_;
   std::shared_ptr<PendingStage> data_;
-  std::shared_future<absl::StatusOr<Reference>> reference_;
+  bool has_reference_ = false;
+  absl::Status reference_status_;
+  Reference reference_{.stages = {context_, StageSequence::kAllTargets}};
+  mutable TaskScope reference_task_;  // Waiting for it changes nothing.
 };
 
 }  // namespace edgekiln::server

@@ -6,15 +6,16 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "base/status_macros.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "server/job_context.h"
+#include "server/task.h"
 
 namespace edgekiln::server {
 
@@ -47,8 +48,8 @@ absl::StatusOr<Data> DataOf(const v1::StageResult& result);
 // One thing done to every chunk, a bounded number at a time; `collect` sees the
 // results in chunk order.
 template <typename StartChunk, typename Collect>
-absl::Status ForEachChunk(const std::vector<v1::Digest>& chunks,
-                          StartChunk start, Collect collect) {
+Task<absl::Status> ForEachChunk(const std::vector<v1::Digest>& chunks,
+                                StartChunk start, Collect collect) {
   std::deque<std::shared_ptr<PendingStage>> in_flight;
   size_t next = 0;
   while (next < chunks.size() || !in_flight.empty()) {
@@ -56,12 +57,13 @@ absl::Status ForEachChunk(const std::vector<v1::Digest>& chunks,
       in_flight.push_back(start(next, chunks[next]));
       ++next;
     }
-    EK_ASSIGN_OR_RETURN(const v1::StageResult result,
-                        in_flight.front()->Wait());
+    const std::shared_ptr<PendingStage> first = std::move(in_flight.front());
     in_flight.pop_front();
-    EK_RETURN_IF_ERROR(collect(result));
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
+                           co_await ResultOf(first));
+    EK_CO_RETURN_IF_ERROR(collect(result));
   }
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
 }  // namespace edgekiln::server

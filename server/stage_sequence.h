@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "server/executor.h"
 #include "server/job_context.h"
 
 namespace edgekiln::server {
@@ -22,16 +23,21 @@ class SequenceStage final : public PendingStage {
   explicit SequenceStage(std::shared_ptr<PendingStage> stage)
       : stage_(std::move(stage)) {}
 
-  absl::StatusOr<v1::StageResult> Wait() override {
-    awaited_ = true;
-    return stage_->Wait();
+  const absl::StatusOr<v1::StageResult>* Result() override {
+    const absl::StatusOr<v1::StageResult>* const result = stage_->Result();
+    if (result != nullptr) asked_ = true;
+    return result;
+  }
+  bool PostOnceOver(Executor::Work& work, Executor& executor) override {
+    return stage_->PostOnceOver(work, executor);
   }
   v1::Report::Stage Record() override { return stage_->Record(); }
-  bool awaited() const { return awaited_; }
+  // Whether somebody has got its result.
+  bool asked() const { return asked_; }
 
  private:
   const std::shared_ptr<PendingStage> stage_;
-  std::atomic<bool> awaited_ = false;
+  std::atomic<bool> asked_ = false;
 };
 
 // For one target, or for all of them. Not thread-safe.
@@ -49,13 +55,6 @@ class StageSequence {
     stages_.push_back(std::make_shared<SequenceStage>(context_->Start(
         {std::move(name), target_, std::move(options), std::move(inputs)})));
     return stages_.back();
-  }
-
-  // Starts it and blocks until it is over.
-  absl::StatusOr<v1::StageResult> Do(std::string name, v1::StageOptions options,
-                                     std::vector<v1::BlobRef> inputs) {
-    return Start(std::move(name), std::move(options), std::move(inputs))
-        ->Wait();
   }
 
   // In the order in which they were started.

@@ -21,8 +21,8 @@ class TargetStages {
                JobContext& context, TargetRun& run)
       : request_(request), model_(model), context_(context), run_(run) {}
 
-  absl::Status Run();
-  absl::Status Interpret();
+  Task<absl::Status> Run();
+  Task<absl::Status> Interpret();
 
  private:
   // What the compiler made of it.
@@ -33,11 +33,11 @@ class TargetStages {
     v1::StageSummary::Emit summary = {};
   };
 
-  absl::StatusOr<Binary> Compile(const v1::StageResult& resolved);
+  Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
   std::shared_ptr<PendingStage> StartCounting(const Binary& binary);
-  absl::Status Simulate(const Binary& binary);
-  absl::Status PackOutputs(const std::vector<v1::Digest>& outputs);
+  Task<absl::Status> Simulate(const Binary& binary);
+  Task<absl::Status> PackOutputs(const std::vector<v1::Digest>& outputs);
   void AddArtifact(const std::string& path, const v1::Digest& digest);
 
   const v1::CreateJobRequest& request_;
@@ -54,34 +54,39 @@ void TargetStages::AddArtifact(const std::string& path,
   artifact.set_target(run_.stages.target());
 }
 
-absl::StatusOr<TargetStages::Binary> TargetStages::Compile(
+Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
     const v1::StageResult& resolved) {
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef capabilities,
-                      Only(resolved, "capabilities"));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef capabilities,
+                         Only(resolved, "capabilities"));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
 
   v1::StageOptions partition;
   partition.mutable_partition();
-  EK_ASSIGN_OR_RETURN(const v1::StageResult partitioned,
-                      run_.stages.Do("partition", partition,
-                                     {model_.deployed(), capabilities}));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef placed, Only(partitioned, "partition"));
+  const auto partitioning = run_.stages.Start(
+      "partition", partition, {model_.deployed(), capabilities});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& partitioned,
+                         co_await ResultOf(partitioning));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef placed,
+                         Only(partitioned, "partition"));
 
   v1::StageOptions tile;
   *tile.mutable_tile() = request_.options().tile();
   tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
-  EK_ASSIGN_OR_RETURN(const v1::StageResult tiled,
-                      run_.stages.Do("tile", tile, {placed, machine}));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef tiling, Only(tiled, "tiling"));
+  const auto tiling_stage = run_.stages.Start("tile", tile, {placed, machine});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& tiled,
+                         co_await ResultOf(tiling_stage));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef tiling, Only(tiled, "tiling"));
 
   v1::StageOptions emit;
   emit.mutable_emit();
-  EK_ASSIGN_OR_RETURN(const v1::StageResult emitted,
-                      run_.stages.Do("emit", emit, {placed, tiling, machine}));
+  const auto emitting =
+      run_.stages.Start("emit", emit, {placed, tiling, machine});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
+                         co_await ResultOf(emitting));
   Binary binary{.machine = machine, .summary = emitted.summary().emit()};
-  EK_ASSIGN_OR_RETURN(binary.program, Only(emitted, "program"));
-  EK_ASSIGN_OR_RETURN(binary.constants, Only(emitted, "constants"));
-  return binary;
+  EK_CO_ASSIGN_OR_RETURN(binary.program, Only(emitted, "program"));
+  EK_CO_ASSIGN_OR_RETURN(binary.constants, Only(emitted, "constants"));
+  co_return binary;
 }
 
 std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
@@ -108,120 +113,126 @@ std::shared_ptr<PendingStage> TargetStages::StartCounting(
   return run_.stages.Start("count_cycles", options, std::move(inputs));
 }
 
-absl::Status TargetStages::PackOutputs(const std::vector<v1::Digest>& outputs) {
+Task<absl::Status> TargetStages::PackOutputs(
+    const std::vector<v1::Digest>& outputs) {
   v1::StageOptions options;
   *options.mutable_pack_outputs()->mutable_transforms() = request_.transforms();
   // The graph tells which integers stand for the model's own types.
   std::vector<v1::BlobRef> inputs = {model_.deployed()};
   for (const v1::Digest& chunk : outputs) inputs.push_back(As("chunk", chunk));
-  EK_ASSIGN_OR_RETURN(const v1::StageResult packed,
-                      run_.stages.Do("pack_outputs", options, inputs));
-  EK_ASSIGN_OR_RETURN(const v1::BlobRef npz, Only(packed, "npz"));
+  const auto packing = run_.stages.Start("pack_outputs", options, inputs);
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& packed,
+                         co_await ResultOf(packing));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef npz, Only(packed, "npz"));
   AddArtifact("outputs.npz", npz.digest());
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
-absl::Status TargetStages::Interpret() {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
-  EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+Task<absl::Status> TargetStages::Interpret() {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(model_.data()));
+  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
   v1::JobEvent::Samples progress;
   progress.set_total(data.samples);
-  EK_RETURN_IF_ERROR(ForEachChunk(
-      data.chunks,
-      [&](size_t i, const v1::Digest& chunk) {
-        v1::StageOptions options;
-        options.mutable_interpret();
-        return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
-                                 {model_.imported(), As("chunk", chunk)});
-      },
-      [&](const v1::StageResult& result) -> absl::Status {
-        EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
-        outputs.push_back(chunk.digest());
-        progress.set_done(progress.done() +
-                          result.summary().samples().samples());
-        context_.OnSamples(progress);
-        return absl::OkStatus();
-      }));
-  return PackOutputs(outputs);
+  const auto start = [&](size_t i, const v1::Digest& chunk) {
+    v1::StageOptions options;
+    options.mutable_interpret();
+    return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
+                             {model_.imported(), As("chunk", chunk)});
+  };
+  const auto collect = [&](const v1::StageResult& result) -> absl::Status {
+    EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
+    outputs.push_back(chunk.digest());
+    progress.set_done(progress.done() + result.summary().samples().samples());
+    context_.OnSamples(progress);
+    return absl::OkStatus();
+  };
+  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
+  co_return co_await PackOutputs(outputs);
 }
 
-absl::Status TargetStages::Simulate(const Binary& binary) {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult converted, model_.WaitForData());
-  EK_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(model_.data()));
+  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   Totals totals;
   std::vector<v1::Digest> outputs;
-  EK_RETURN_IF_ERROR(ForEachChunk(
-      data.chunks,
-      [&](size_t i, const v1::Digest& chunk) {
-        v1::StageOptions options;
-        options.mutable_simulate()->set_compare_layers(true);
-        std::vector<v1::BlobRef> inputs = {binary.program, binary.constants,
-                                           binary.machine, model_.deployed(),
-                                           As("chunk", chunk)};
-        inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
-        return run_.stages.Start(absl::StrCat("simulate[", i, "]"), options,
-                                 inputs);
-      },
-      [&](const v1::StageResult& result) -> absl::Status {
-        Add(result.summary().samples(), totals);
-        EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
-        outputs.push_back(chunk.digest());
-        v1::JobEvent::Samples progress;
-        progress.set_done(totals.samples());
-        progress.set_total(data.samples);
-        progress.set_labelled(totals.labelled());
-        progress.set_correct(totals.correct());
-        progress.set_mismatches(totals.mismatches());
-        context_.OnSamples(progress);
-        return absl::OkStatus();
-      }));
+  const auto start = [&](size_t i, const v1::Digest& chunk) {
+    v1::StageOptions options;
+    options.mutable_simulate()->set_compare_layers(true);
+    std::vector<v1::BlobRef> inputs = {binary.program, binary.constants,
+                                       binary.machine, model_.deployed(),
+                                       As("chunk", chunk)};
+    inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    return run_.stages.Start(absl::StrCat("simulate[", i, "]"), options,
+                             inputs);
+  };
+  const auto collect = [&](const v1::StageResult& result) -> absl::Status {
+    Add(result.summary().samples(), totals);
+    EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
+    outputs.push_back(chunk.digest());
+    v1::JobEvent::Samples progress;
+    progress.set_done(totals.samples());
+    progress.set_total(data.samples);
+    progress.set_labelled(totals.labelled());
+    progress.set_correct(totals.correct());
+    progress.set_mismatches(totals.mismatches());
+    context_.OnSamples(progress);
+    return absl::OkStatus();
+  };
+  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
   AddBitExact(totals, run_.report);
   if (Wants(request_, v1::RUN)) {
-    EK_RETURN_IF_ERROR(PackOutputs(outputs));
+    EK_CO_RETURN_IF_ERROR(co_await PackOutputs(outputs));
   }
-  const absl::StatusOr<Reference>* reference = model_.reference();
-  if (reference == nullptr) return absl::OkStatus();
-  EK_RETURN_IF_ERROR(reference->status());
-  AddAccuracy(totals, (*reference)->totals,
+  if (!model_.has_reference()) co_return absl::OkStatus();
+  co_await model_.JoinReference();
+  EK_CO_RETURN_IF_ERROR(model_.reference_status());
+  AddAccuracy(totals, model_.reference().totals,
               model_.import().quantized() ? v1::Report::Accuracy::SOURCE_INT8
                                           : v1::Report::Accuracy::FLOAT,
               run_.report);
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
-absl::Status TargetStages::Run() {
-  EK_ASSIGN_OR_RETURN(const v1::StageResult resolved, run_.resolve->Wait());
-  EK_ASSIGN_OR_RETURN(const Binary binary, Compile(resolved));
+Task<absl::Status> TargetStages::Run() {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
+                         co_await ResultOf(run_.resolve));
+  EK_CO_ASSIGN_OR_RETURN(const Binary binary, co_await Compile(resolved));
   *run_.report.mutable_program() = binary.program.digest();
 
-  std::shared_ptr<PendingStage> bundle;
-  if (Wants(request_, v1::COMPILE)) bundle = StartBundle(binary);
+  std::shared_ptr<PendingStage> bundling;
+  if (Wants(request_, v1::COMPILE)) bundling = StartBundle(binary);
   const std::shared_ptr<PendingStage> counting = StartCounting(binary);
-  if (WantsSamples(request_)) EK_RETURN_IF_ERROR(Simulate(binary));
-  EK_ASSIGN_OR_RETURN(const v1::StageResult counted, counting->Wait());
+  if (WantsSamples(request_)) EK_CO_RETURN_IF_ERROR(co_await Simulate(binary));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
+                         co_await ResultOf(counting));
   AddProgram(resolved.summary().target(), binary.summary,
              counted.summary().sim_report(), IoFormOf(request_), run_.report);
-  if (bundle == nullptr) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(const v1::StageResult bundled, bundle->Wait());
+  if (bundling == nullptr) co_return absl::OkStatus();
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& bundled,
+                         co_await ResultOf(bundling));
   for (const v1::BlobRef& file : bundled.outputs()) {
     AddArtifact(file.role(), file.digest());
   }
-  return absl::OkStatus();
+  co_return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status RunOnTarget(const v1::CreateJobRequest& request,
-                         const ModelStages& model, JobContext& context,
-                         TargetRun& run) {
-  return TargetStages(request, model, context, run).Run();
+Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
+                               const ModelStages& model, JobContext& context,
+                               TargetRun& run) {
+  TargetStages stages(request, model, context, run);
+  co_return co_await stages.Run();
 }
 
-absl::Status RunOnReference(const v1::CreateJobRequest& request,
-                            const ModelStages& model, JobContext& context,
-                            TargetRun& run) {
-  return TargetStages(request, model, context, run).Interpret();
+Task<absl::Status> RunOnReference(const v1::CreateJobRequest& request,
+                                  const ModelStages& model, JobContext& context,
+                                  TargetRun& run) {
+  TargetStages stages(request, model, context, run);
+  co_return co_await stages.Interpret();
 }
 
 }  // namespace edgekiln::server

@@ -12,6 +12,7 @@
 #include "server/job_context.h"
 #include "server/model_stages.h"
 #include "server/stage_sequence.h"
+#include "server/task.h"
 
 namespace edgekiln::server {
 
@@ -27,16 +28,16 @@ struct TargetRun {
 };
 
 // From what `model` deploys to what the goals of `request` want of this target:
-// a program, its cycles, its values. Blocks; ends at the first stage that
-// fails, with its error.
-absl::Status RunOnTarget(const v1::CreateJobRequest& request,
-                         const ModelStages& model, JobContext& context,
-                         TargetRun& run);
+// a program, its cycles, its values. Ends at the first stage that fails, with
+// its error. The arguments must outlive the task.
+Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
+                               const ModelStages& model, JobContext& context,
+                               TargetRun& run);
 
 // RUN without a target: the interpreter's outputs, of the model as it came.
-absl::Status RunOnReference(const v1::CreateJobRequest& request,
-                            const ModelStages& model, JobContext& context,
-                            TargetRun& run);
+Task<absl::Status> RunOnReference(const v1::CreateJobRequest& request,
+                                  const ModelStages& model, JobContext& context,
+                                  TargetRun& run);
 
 }  // namespace edgekiln::server
 

@@ -4,7 +4,6 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
 
-#include <atomic>
 #include <chrono>
 #include <mutex>
 #include <optional>
@@ -32,11 +31,13 @@
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/question.h"
 #include "server/daemon/jobs/question_services.h"
 #include "server/daemon/jobs/still_needed.h"
 #include "server/daemon/listen_address.h"
 #include "server/daemon/local_instance.h"
 #include "server/daemon/stages/stage_runner.h"
+#include "server/executor.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -51,6 +52,11 @@ constexpr std::chrono::milliseconds kShutdownGrace{300};
 // gRPC's own guess of the bandwidth would let it grow to more.
 constexpr int kStreamWindowBytes = 2 << 20;
 constexpr int kKeepAliveMs = 20'000;
+// For the methods that take one while they run: uploads, downloads, lists; and
+// sessions of workers. Calls beyond are refused with RESOURCE_EXHAUSTED, as
+// they are while the system has no thread to give.
+constexpr int kClientThreads = 512;
+constexpr int kWorkerThreads = 2048;
 constexpr int kKeepAliveTimeoutMs = 10'000;
 
 // "host:port" with the port that was taken; Unix sockets have none.
@@ -70,9 +76,13 @@ struct Listener {
   std::string address;
 };
 
-absl::Status Listen(const std::string& address, Listener& listener) {
+absl::Status Listen(const std::string& address, int max_threads,
+                    Listener& listener) {
   EK_RETURN_IF_ERROR(CheckListenAddress(address));
   grpc::ServerBuilder builder;
+  grpc::ResourceQuota quota;
+  quota.SetMaxThreads(max_threads);
+  builder.SetResourceQuota(quota);
   int port = 0;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -115,7 +125,6 @@ class DaemonImpl : public Daemon {
         worker_activity_(clock) {}
 
   ~DaemonImpl() override {
-    stopping_ = true;
     {
       MutexLock lock(tick_mutex_);
       tick_stop_ = true;
@@ -125,6 +134,7 @@ class DaemonImpl : public Daemon {
     evictor_.Stop();  // It asks the job store.
     // Jobs first, while workers can still do what they are asked: a job must
     // be left as it is for the next daemon, not fail because of our end.
+    if (questions_) questions_->Stop();
     if (manager_) manager_->Stop();
     if (dispatcher_) dispatcher_->Shutdown();
     const auto deadline = std::chrono::system_clock::now() + kShutdownGrace;
@@ -160,6 +170,7 @@ class DaemonImpl : public Daemon {
     PrepareDiskReserve(state, options_.disk_reserve_bytes / 4, log_);
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
     if (options_.cache_limit_bytes > 0) StartEvicting();
+    EK_ASSIGN_OR_RETURN(executor_, Executor::New(options_.job_threads));
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
     dispatching.heartbeat = options_.heartbeat;
@@ -174,8 +185,11 @@ class DaemonImpl : public Daemon {
     managing.retention.max_jobs = options_.keep_jobs;
     managing.retention.max_age = options_.keep_jobs_for;
     managing.seed = NewSeed();
-    manager_ = std::make_unique<JobManager>(
-        managing, *store_, *journal_, *stages_, *blobs_, *space_, clock_, log_);
+    manager_ = std::make_unique<JobManager>(managing, *store_, *journal_,
+                                            *stages_, *executor_, *blobs_,
+                                            *space_, clock_, log_);
+    questions_ = std::make_unique<Questions>(QuestionOptions(), *stages_,
+                                             *executor_, clock_);
     return absl::OkStatus();
   }
 
@@ -184,19 +198,21 @@ class DaemonImpl : public Daemon {
     workers_.services.push_back(NewWorkersService(*dispatcher_));
     AddBlobServices(clients_, activity_);
     clients_.services.push_back(
-        NewJobsService(*manager_, *store_, *journal_, stopping_, activity_));
+        NewJobsService(*manager_, *store_, *journal_, *executor_, activity_));
     clients_.services.push_back(NewReportsService(*store_, activity_));
     clients_.services.push_back(
-        NewModelsService(*stages_, *blobs_, stopping_, activity_));
+        NewModelsService(*questions_, *blobs_, *executor_, activity_));
     clients_.services.push_back(
-        NewTargetsService(*stages_, *blobs_, stopping_, activity_));
+        NewTargetsService(*questions_, *blobs_, activity_));
     // Not before: gRPC has threads from here on, and ThreadSanitizer does not
     // see how it orders them.
-    EK_RETURN_IF_ERROR(Listen(options_.workers_listen, workers_), "workers");
+    EK_RETURN_IF_ERROR(
+        Listen(options_.workers_listen, kWorkerThreads, workers_), "workers");
     dispatcher_->SetWorkersAddress(workers_.address);
     // Before the first client: jobs of the last life keep their place.
     EK_RETURN_IF_ERROR(manager_->Start());
-    EK_RETURN_IF_ERROR(Listen(options_.listen, clients_), "clients");
+    EK_RETURN_IF_ERROR(Listen(options_.listen, kClientThreads, clients_),
+                       "clients");
     ticker_ = std::thread([this] { TickLoop(); });
     return absl::OkStatus();
   }
@@ -260,6 +276,7 @@ class DaemonImpl : public Daemon {
       lock.Unlock();
       dispatcher_->Tick();
       manager_->Tick();
+      questions_->Tick();
       uploads_->RemoveExpired();
       const bool busy = manager_->Busy();
       lock.Lock();
@@ -270,7 +287,6 @@ class DaemonImpl : public Daemon {
   const DaemonOptions options_;
   Clock& clock_;
   Logger& log_;
-  std::atomic<bool> stopping_{false};
   const std::unique_ptr<FileSystem> files_;
   cache::Evictor evictor_{*files_, clock_};
   Activity activity_;
@@ -282,10 +298,12 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<cache::UploadStore> uploads_;
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<JobStore> store_;
+  std::unique_ptr<Executor> executor_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<StageRunner> stages_;
   std::unique_ptr<JobJournal> journal_;
   std::unique_ptr<JobManager> manager_;
+  std::unique_ptr<Questions> questions_;
   Listener workers_;
   Listener clients_;
   Mutex tick_mutex_;
@@ -326,6 +344,8 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
       Take("max_blob_bytes", config.max_blob_bytes(), options.max_blob_bytes));
   EK_RETURN_IF_ERROR(Take("max_running_jobs", config.max_running_jobs(),
                           options.max_running_jobs));
+  EK_RETURN_IF_ERROR(
+      Take("job_threads", config.job_threads(), options.job_threads));
   EK_RETURN_IF_ERROR(Take("max_queued_jobs", config.max_queued_jobs(),
                           options.max_queued_jobs));
   EK_RETURN_IF_ERROR(

@@ -133,11 +133,72 @@ JobJournal::News JobJournal::WaitForEvents(const std::string& job_id,
   const auto end =
       std::chrono::steady_clock::now() + absl::ToChronoMilliseconds(timeout);
   for (bool in_time = true;; in_time = written_.WaitUntil(lock, end)) {
-    const auto it = sequences_.find(job_id);
-    if (it == sequences_.end()) return News::kEnded;
-    if (it->second.durable > after_sequence) return News::kEvents;
-    if (!in_time) return News::kNone;
+    const News news = NewsOf(job_id, after_sequence);
+    if (news != News::kNone || !in_time) return news;
   }
+}
+
+JobJournal::News JobJournal::NewsOf(const std::string& job_id,
+                                    int64_t after) const {
+  const auto it = sequences_.find(job_id);
+  if (it == sequences_.end()) return News::kEnded;
+  return it->second.durable > after ? News::kEvents : News::kNone;
+}
+
+void JobJournal::Subscribe(const std::string& job_id, int64_t after_sequence,
+                           const void* subscriber, Told told) {
+  News news = News::kNone;
+  {
+    MutexLock lock(mutex_);
+    news = NewsOf(job_id, after_sequence);
+    if (news == News::kNone && stopped_) news = News::kStopped;
+    if (news == News::kNone) {
+      subscriptions_[job_id].push_back(
+          {after_sequence, subscriber, std::move(told)});
+      return;
+    }
+  }
+  told(news);
+}
+
+void JobJournal::Unsubscribe(const std::string& job_id,
+                             const void* subscriber) {
+  MutexLock lock(mutex_);
+  const auto it = subscriptions_.find(job_id);
+  if (it == subscriptions_.end()) return;
+  std::vector<Subscription>& all = it->second;
+  all.erase(std::remove_if(all.begin(), all.end(),
+                           [&](const Subscription& one) {
+                             return one.subscriber == subscriber;
+                           }),
+            all.end());
+  if (all.empty()) subscriptions_.erase(it);
+}
+
+void JobJournal::TellSubscribers(const std::string& job_id) {
+  std::vector<Subscription> told;
+  std::vector<Subscription> left;
+  News news = News::kStopped;
+  {
+    MutexLock lock(mutex_);
+    const auto it = subscriptions_.find(job_id);
+    if (it == subscriptions_.end()) return;
+    const auto sequences = sequences_.find(job_id);
+    const bool ended = sequences == sequences_.end();
+    if (ended) {
+      news = News::kEnded;
+    } else if (!stopped_) {
+      news = News::kEvents;
+    }
+    for (Subscription& one : it->second) {
+      const bool has_news =
+          ended || stopped_ || sequences->second.durable > one.after;
+      (has_news ? told : left).push_back(std::move(one));
+    }
+    it->second = std::move(left);
+    if (it->second.empty()) subscriptions_.erase(it);
+  }
+  for (const Subscription& one : told) one.told(news);
 }
 
 std::vector<JobJournal::Entry> JobJournal::NextBatch() {
@@ -176,6 +237,7 @@ void JobJournal::Write(std::vector<Entry>& batch) {
         sequences_.erase(it->update.job_id);
       }
       it->done(status);
+      TellSubscribers(it->update.job_id);
     }
     {
       MutexLock lock(mutex_);
@@ -204,6 +266,9 @@ void JobJournal::Publish(const std::vector<Entry>& batch) {
   for (const Entry& entry : batch) {
     if (entry.done) entry.done(absl::OkStatus());
   }
+  for (const Entry& entry : batch) {
+    if (!entry.update.events.empty()) TellSubscribers(entry.update.job_id);
+  }
   {
     MutexLock lock(mutex_);
     done_ += batch.size();
@@ -219,6 +284,10 @@ void JobJournal::WriteLoop() {
       stopped_ = stopping_ && queue_.empty();
       if (!stopped_) continue;
       written_.NotifyAll();
+      std::vector<std::string> jobs;
+      for (const auto& [job, all] : subscriptions_) jobs.push_back(job);
+      lock.Unlock();
+      for (const std::string& job : jobs) TellSubscribers(job);
       return;
     }
     Write(batch);

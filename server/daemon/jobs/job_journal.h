@@ -55,12 +55,25 @@ class JobJournal {
   // what is left is dropped, as by a crash; Done is called all the same.
   void Stop();
 
-  enum class News { kNone, kEvents, kEnded };
+  enum class News {
+    kNone,
+    kEvents,
+    kEnded,
+    kStopped,  // The journal's end; of Subscribe() only.
+  };
   // Blocks until the store has events of the job after that sequence, or will
   // never have: the job's last event is stored, or nobody has announced it.
   // kNone after the timeout.
   News WaitForEvents(const std::string& job_id, int64_t after_sequence,
                      absl::Duration timeout);
+
+  // Calls `told` once, with kEvents, kEnded or kStopped: from within if that is
+  // so already, else later, in the journal's thread. It must not block.
+  using Told = std::function<void(News)>;
+  void Subscribe(const std::string& job_id, int64_t after_sequence,
+                 const void* subscriber, Told told);
+  // Drops what that subscriber has asked for. It may be being told just now.
+  void Unsubscribe(const std::string& job_id, const void* subscriber);
 
  private:
   struct Sequences {
@@ -72,6 +85,16 @@ class JobJournal {
     JobUpdate update;
     Done done;
   };
+  struct Subscription {
+    int64_t after = 0;
+    const void* subscriber = nullptr;
+    Told told;
+  };
+
+  News NewsOf(const std::string& job_id, int64_t after) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Calls those of the job for whom there are news.
+  void TellSubscribers(const std::string& job_id);
 
   bool Push(Entry& entry, bool urgent) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   bool Number(const std::string& job_id, v1::JobEvent& event)
@@ -89,6 +112,9 @@ class JobJournal {
   CondVar work_;     // Something was queued, or stop.
   CondVar written_;  // Something became durable, or is done.
   std::map<std::string, Sequences> sequences_ ABSL_GUARDED_BY(mutex_);
+  // By job, in order of coming.
+  std::map<std::string, std::vector<Subscription>> subscriptions_
+      ABSL_GUARDED_BY(mutex_);
   std::vector<Entry> queue_ ABSL_GUARDED_BY(mutex_);
   // Somebody waits for what is queued.
   bool urgent_ ABSL_GUARDED_BY(mutex_) = false;

@@ -70,12 +70,13 @@ struct JobManager::Creation {
 
 JobManager::JobManager(JobManagerOptions options, JobStore& store,
                        JobJournal& journal, StageRunner& stages,
-                       cache::BlobStore& blobs, cache::DiskSpace& space,
-                       Clock& clock, Logger& log)
+                       Executor& executor, cache::BlobStore& blobs,
+                       cache::DiskSpace& space, Clock& clock, Logger& log)
     : options_(options),
       store_(store),
       journal_(journal),
       stages_(stages),
+      executor_(executor),
       blobs_(blobs),
       space_(space),
       clock_(clock),
@@ -91,10 +92,11 @@ void JobManager::Stop() {
     stopping_ = true;
     for (const auto& [id, job] : active_) active.push_back(job);
   }
-  work_.NotifyAll();
   for (const ActivePtr& job : active) job->stages().Cancel(ShuttingDown());
-  for (std::thread& runner : runners_) runner.join();
-  runners_.clear();
+  {
+    MutexLock lock(mutex_);
+    while (running_ > 0) idle_.Wait(lock);
+  }
   journal_.Stop();
 }
 
@@ -111,9 +113,11 @@ absl::Status JobManager::Start() {
     // The last daemon may have died before it could.
     Supersede(job);
   }
-  for (int i = 0; i < options_.max_running; ++i) {
-    runners_.emplace_back([this] { RunLoop(); });
+  {
+    MutexLock lock(mutex_);
+    started_ = true;
   }
+  for (int i = 0; i < options_.max_running; ++i) RunNext();
   return absl::OkStatus();
 }
 
@@ -243,28 +247,51 @@ void JobManager::Enqueue(const v1::Job& job) {
     active_[job.id()] = active;
     queue_.push_back(active);
   }
-  work_.NotifyOne();
+  RunNext();
 }
 
-void JobManager::RunLoop() {
-  MutexLock lock(mutex_);
-  while (true) {
-    while (!stopping_ && queue_.empty()) work_.Wait(lock);
-    if (stopping_) return;
-    const ActivePtr active = queue_.front();
-    queue_.pop_front();
-    lock.Unlock();
-    Run(active);
-    lock.Lock();
+JobManager::ActivePtr JobManager::TakeNext() {
+  if (!started_ || stopping_ || queue_.empty()) return nullptr;
+  const ActivePtr next = queue_.front();
+  queue_.pop_front();
+  return next;
+}
+
+// Begins one more job, unless there is none or enough run.
+void JobManager::RunNext() {
+  ActivePtr next;
+  {
+    MutexLock lock(mutex_);
+    if (running_ < options_.max_running) next = TakeNext();
+    if (next == nullptr) return;
+    ++running_;
   }
+  Run(next);
 }
 
 void JobManager::Run(const ActivePtr& active) {
-  JobResult result;
-  result.status = active->stop_reason();
-  if (result.status.ok()) result = RunStages(active);
-  if (!result.status.ok() && Interrupted(active)) return;
-  Finish(active, std::move(result));
+  StartTask(executor_, RunStages(active), [this, active](JobResult result) {
+    OnRun(active, std::move(result));
+  });
+}
+
+// Nothing of the job runs any more. The next one takes its place.
+void JobManager::OnRun(const ActivePtr& active, JobResult result) {
+  if (result.status.ok() || !Interrupted(active)) {
+    Finish(active, std::move(result));
+  }
+  ActivePtr next;
+  {
+    MutexLock lock(mutex_);
+    next = TakeNext();
+    if (next == nullptr) {
+      --running_;
+      // Stop() may end this object once the lock is free.
+      idle_.NotifyAll();
+      return;
+    }
+  }
+  Run(next);
 }
 
 // Whether the job is not over, only interrupted: the next daemon goes on. What
@@ -275,21 +302,22 @@ bool JobManager::Interrupted(const ActivePtr& active) {
   return stopping_;
 }
 
-JobResult JobManager::RunStages(const ActivePtr& active) {
-  JobResult result;
-  for (int run = 1; run <= kMaxRuns; ++run) {
-    result = RunCompileJob(active->id(), active->request(), active->stages());
+Task<JobResult> JobManager::RunStages(ActivePtr active) {
+  JobResult result(active->stop_reason());
+  for (int run = 1; run <= kMaxRuns && active->stop_reason().ok(); ++run) {
+    result = co_await RunCompileJob(active->id(), active->request(),
+                                    active->stages(), executor_);
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
-    if (!error.has_value() || error->reason != kInputLost) return result;
+    if (!error.has_value() || error->reason != kInputLost) co_return result;
     log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
     if (absl::Status missing = CheckBlobs(active->request(), blobs_);
         !missing.ok()) {
       result.status = std::move(missing);
-      return result;
+      co_return result;
     }
   }
-  return result;
+  co_return result;
 }
 
 void JobManager::Finish(const ActivePtr& active, JobResult result) {

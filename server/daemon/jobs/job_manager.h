@@ -10,7 +10,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,22 +27,25 @@
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_store.h"
 #include "server/daemon/stages/stage_runner.h"
+#include "server/executor.h"
+#include "server/task.h"
 
 namespace edgekiln::server {
 
 struct JobManagerOptions {
-  int max_running = 16;   // Jobs at once; each has a thread of its own.
+  int max_running = 16;   // Jobs at once.
   int max_queued = 1000;  // More are refused with RESOURCE_EXHAUSTED.
-  int max_targets = 256;  // Of one job; each has a thread while it runs.
+  int max_targets = 256;  // Of one job.
   Retention retention;
   uint64_t seed = 0;  // Of job ids. Another one in every life of the daemon.
 };
 
 class JobManager {
  public:
-  // All must outlive the manager. Stop() ends the journal.
+  // All must outlive the manager. Jobs run in `executor`. Stop() ends the
+  // journal.
   JobManager(JobManagerOptions options, JobStore& store, JobJournal& journal,
-             StageRunner& stages, cache::BlobStore& blobs,
+             StageRunner& stages, Executor& executor, cache::BlobStore& blobs,
              cache::DiskSpace& space, Clock& clock, Logger& log);
   ~JobManager();  // As Stop().
 
@@ -51,9 +53,10 @@ class JobManager {
   absl::Status Start();
 
   // Interrupts running jobs without ending them: the next daemon runs them
-  // again. Idempotent. Afterwards Create() and Cancel() answer SHUTTING_DOWN.
-  // To be called while workers and blobs still work: a stage that fails because
-  // they no longer do would fail its job for good.
+  // again. Blocks until nothing of them runs any more. Idempotent. Afterwards
+  // Create() and Cancel() answer SHUTTING_DOWN. To be called while workers and
+  // blobs still work: a stage that fails because they no longer do would fail
+  // its job for good.
   void Stop();
 
   // Errors: those of Jobs.CreateJob.
@@ -84,10 +87,13 @@ class JobManager {
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
   void Enqueue(const v1::Job& job);
-  void RunLoop();
+  // The next of the queue, if it may run.
+  ActivePtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void RunNext();
   void Run(const ActivePtr& active);
+  void OnRun(const ActivePtr& active, JobResult result);
   bool Interrupted(const ActivePtr& active);
-  JobResult RunStages(const ActivePtr& active);
+  Task<JobResult> RunStages(ActivePtr active);
   void Finish(const ActivePtr& active, JobResult result);
   void End(const ActivePtr& active, const absl::Status& why,
            const std::string& superseded_by = "");
@@ -98,13 +104,14 @@ class JobManager {
   JobStore& store_;
   JobJournal& journal_;
   StageRunner& stages_;
+  Executor& executor_;
   cache::BlobStore& blobs_;
   cache::DiskSpace& space_;
   Clock& clock_;
   Logger& log_;
   absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
   Mutex mutex_;
-  CondVar work_;
+  CondVar idle_;  // Nothing runs.
   Rng ids_ ABSL_GUARDED_BY(mutex_);
   // Queued or running.
   std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
@@ -113,8 +120,9 @@ class JobManager {
   std::map<std::string, CreationPtr> creations_ ABSL_GUARDED_BY(mutex_);
   // Jobs on their way to the disk.
   int storing_ ABSL_GUARDED_BY(mutex_) = 0;
+  int running_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool started_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> runners_;  // Of Start() and Stop() only.
 };
 
 }  // namespace edgekiln::server

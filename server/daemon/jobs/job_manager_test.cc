@@ -38,9 +38,9 @@ class JobManagerTest : public testing::Test {
   void NewManager() {
     manager_.reset();
     journal_ = std::make_unique<JobJournal>(*store_, clock_, *log_);
-    manager_ =
-        std::make_unique<JobManager>(options_, *store_, *journal_, *stages_,
-                                     *blobs_, *space_, clock_, *log_);
+    manager_ = std::make_unique<JobManager>(options_, *store_, *journal_,
+                                            *stages_, *executor_, *blobs_,
+                                            *space_, clock_, *log_);
   }
 
   v1::CreateJobRequest Request(const std::string& model = "int8 net") {
@@ -108,6 +108,7 @@ class JobManagerTest : public testing::Test {
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<FakeLeases> leases_;
   std::unique_ptr<StageRunner> stages_;
+  const std::unique_ptr<Executor> executor_ = *Executor::New(4);
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<JobJournal> journal_;
   std::unique_ptr<JobManager> manager_;

@@ -10,36 +10,34 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
+#include "server/daemon/jobs/job_watchers.h"
 #include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
-#include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
 namespace {
 
 constexpr int kDefaultPage = 50;
 constexpr int kMaxPage = 1000;
-constexpr int kEventsAtOnce = 256;
 // Requests larger than this are parsed each time.
 constexpr size_t kMaxKnownBytes = 16 << 10;
-// How soon a watcher that has gone away is noticed.
-constexpr absl::Duration kWatchPoll = absl::Milliseconds(200);
 
-// Methods that editors and CI call all the time answer from memory.
+// Methods that editors and CI call all the time answer from memory; those who
+// watch take no threads.
 using HotJobs = v1::Jobs::WithRawCallbackMethod_CreateJob<
-    v1::Jobs::WithRawCallbackMethod_GetJob<v1::Jobs::Service>>;
+    v1::Jobs::WithRawCallbackMethod_GetJob<
+        v1::Jobs::WithCallbackMethod_WatchJob<v1::Jobs::Service>>>;
 using HotReports =
     v1::Reports::WithRawCallbackMethod_GetReport<v1::Reports::Service>;
 
 class JobsService final : public HotJobs {
  public:
   JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
-              const std::atomic<bool>& stopping, Activity& activity)
+              Executor& executor, Activity& activity)
       : jobs_(jobs),
         store_(store),
-        journal_(journal),
-        stopping_(stopping),
-        activity_(activity) {}
+        activity_(activity),
+        watchers_(store, journal, executor, activity) {}
 
   grpc::ServerUnaryReactor* CreateJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
@@ -78,11 +76,10 @@ class JobsService final : public HotJobs {
     return ToGrpc(job.status());
   }
 
-  grpc::Status WatchJob(grpc::ServerContext* context,
-                        const v1::WatchJobRequest* request,
-                        grpc::ServerWriter<v1::JobEvent>* writer) override {
-    const Activity::Call call(activity_);
-    return ToGrpc(Watch(*context, *request, *writer));
+  grpc::ServerWriteReactor<v1::JobEvent>* WatchJob(
+      grpc::CallbackServerContext*,
+      const v1::WatchJobRequest* request) override {
+    return watchers_.Watch(*request);
   }
 
  private:
@@ -150,41 +147,10 @@ class JobsService final : public HotJobs {
     return absl::OkStatus();
   }
 
-  // What is stored is all there is: a watch is a query that waits.
-  absl::Status Watch(grpc::ServerContext& context,
-                     const v1::WatchJobRequest& request,
-                     grpc::ServerWriter<v1::JobEvent>& writer) {
-    EK_RETURN_IF_ERROR(store_.Get(request.id()).status());
-    int64_t after = request.after_sequence();
-    while (!context.IsCancelled()) {
-      const JobJournal::News news =
-          journal_.WaitForEvents(request.id(), after, kWatchPoll);
-      if (news == JobJournal::News::kNone) {
-        if (stopping_) return ShuttingDown();
-        continue;
-      }
-      EK_ASSIGN_OR_RETURN(const std::vector<v1::JobEvent> events,
-                          store_.Events(request.id(), after, kEventsAtOnce));
-      for (const v1::JobEvent& event : events) {
-        if (!writer.Write(event)) return absl::CancelledError("watcher left");
-        after = event.sequence();
-        if (event.event_case() == v1::JobEvent::kState &&
-            event.state() >= v1::SUCCEEDED) {
-          return absl::OkStatus();
-        }
-      }
-      if (events.empty() && news == JobJournal::News::kEnded) {
-        return absl::OkStatus();
-      }
-    }
-    return absl::CancelledError("watcher left");
-  }
-
   JobManager& jobs_;
   JobStore& store_;
-  JobJournal& journal_;
-  const std::atomic<bool>& stopping_;
   Activity& activity_;
+  JobWatchers watchers_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
 };
 
@@ -218,9 +184,9 @@ class ReportsService final : public HotReports {
 
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
-                                              const std::atomic<bool>& stopping,
+                                              Executor& executor,
                                               Activity& activity) {
-  return std::make_unique<JobsService>(jobs, store, journal, stopping,
+  return std::make_unique<JobsService>(jobs, store, journal, executor,
                                        activity);
 }
 

@@ -6,20 +6,20 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include <atomic>
 #include <memory>
 
 #include "server/daemon/activity.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/executor.h"
 
 namespace edgekiln::server {
 
-// `stopping` ends watches when the daemon shuts down.
+// `executor` reads for those who watch; they end when the journal stops.
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
-                                              const std::atomic<bool>& stopping,
+                                              Executor& executor,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
                                                  Activity& activity);

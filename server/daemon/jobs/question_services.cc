@@ -12,69 +12,112 @@
 #include "server/compile_job.h"
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/question.h"
+#include "server/daemon/jobs/question_call.h"
 #include "server/daemon/raw_call.h"
-#include "server/daemon/rpc_status.h"
-#include "server/daemon/shutting_down.h"
 #include "server/proto_convert.h"
+#include "server/task.h"
 #include "target/builtin.h"
 #include "target/nearest_name.h"
 
 namespace edgekiln::server {
 namespace {
 
-// Why a question got no answer: our own end is not the caller's doing.
-absl::Status Unanswered(const absl::Status& asked,
-                        const std::atomic<bool>& stopping) {
-  return !asked.ok() && stopping ? ShuttingDown() : asked;
-}
-
-QuestionOptions OptionsFor(grpc::ServerContext& context,
-                           const std::atomic<bool>& stopping) {
-  QuestionOptions options;
-  options.cancelled = [&] { return context.IsCancelled() || stopping; };
-  return options;
-}
-
-class ModelsService final : public v1::Models::Service {
+class InspectCall final : public QuestionCall {
  public:
-  ModelsService(StageRunner& stages, cache::BlobStore& blobs,
-                const std::atomic<bool>& stopping, Activity& activity)
-      : stages_(stages),
+  InspectCall(const v1::InspectModelRequest& request,
+              v1::ModelDescription& response, cache::BlobStore& blobs,
+              Executor& executor, Activity& activity)
+      : QuestionCall(activity),
+        response_(response),
         blobs_(blobs),
-        stopping_(stopping),
-        activity_(activity) {}
-
-  grpc::Status InspectModel(grpc::ServerContext* context,
-                            const v1::InspectModelRequest* request,
-                            v1::ModelDescription* response) override {
-    const Activity::Call call(activity_);
-    return ToGrpc(Inspect(*context, *request, *response));
+        executor_(executor) {
+    job_.set_model_name(request.model_name());
+    *job_.mutable_model() = request.model();
+    *job_.mutable_bindings() = request.bindings();
+    if (request.has_target()) *job_.add_targets() = request.target();
   }
 
  private:
-  absl::Status Inspect(grpc::ServerContext& context,
-                       const v1::InspectModelRequest& request,
-                       v1::ModelDescription& response) {
-    v1::CreateJobRequest job;
-    job.set_model_name(request.model_name());
-    *job.mutable_model() = request.model();
-    *job.mutable_bindings() = request.bindings();
-    if (request.has_target()) *job.add_targets() = request.target();
-    EK_RETURN_IF_ERROR(CheckBlobs(job, blobs_));
-    job.add_goals(v1::INSPECT);
-    const absl::Status asked =
-        Ask(stages_, OptionsFor(context, stopping_), [&](JobContext& jobs) {
-          JobResult result = RunCompileJob("", job, jobs);
-          response = std::move(result.description);
-          return result.status;
-        });
-    return Unanswered(asked, stopping_);
+  Task<absl::Status> Answer(JobContext& stages) override {
+    EK_CO_RETURN_IF_ERROR(CheckBlobs(job_, blobs_));
+    job_.add_goals(v1::INSPECT);
+    JobResult result = co_await RunCompileJob("", job_, stages, executor_);
+    response_ = std::move(result.description);
+    co_return result.status;
   }
 
-  StageRunner& stages_;
+  v1::CreateJobRequest job_;
+  v1::ModelDescription& response_;
   cache::BlobStore& blobs_;
-  const std::atomic<bool>& stopping_;
+  Executor& executor_;
+};
+
+using CalledModels =
+    v1::Models::WithCallbackMethod_InspectModel<v1::Models::Service>;
+
+class ModelsService final : public CalledModels {
+ public:
+  ModelsService(Questions& questions, cache::BlobStore& blobs,
+                Executor& executor, Activity& activity)
+      : questions_(questions),
+        blobs_(blobs),
+        executor_(executor),
+        activity_(activity) {}
+
+  grpc::ServerUnaryReactor* InspectModel(
+      grpc::CallbackServerContext*, const v1::InspectModelRequest* request,
+      v1::ModelDescription* response) override {
+    return QuestionCall::Start(
+        std::make_shared<InspectCall>(*request, *response, blobs_, executor_,
+                                      activity_),
+        questions_);
+  }
+
+ private:
+  Questions& questions_;
+  cache::BlobStore& blobs_;
+  Executor& executor_;
   Activity& activity_;
+};
+
+class ValidateCall final : public QuestionCall {
+ public:
+  ValidateCall(const v1::ValidateTargetRequest& request,
+               v1::ValidateTargetResponse& response, cache::BlobStore& blobs,
+               Activity& activity)
+      : QuestionCall(activity),
+        target_(request.target()),
+        response_(response),
+        blobs_(blobs) {}
+
+ private:
+  Task<absl::Status> Answer(JobContext& stages) override {
+    EK_CO_RETURN_IF_ERROR(CheckBlob("target", target_, blobs_));
+    StageCall call;
+    call.name = "resolve_target";
+    call.options.mutable_resolve_target();
+    v1::BlobRef& input = call.inputs.emplace_back();
+    input.set_role("target");
+    *input.mutable_digest() = target_;
+    const auto resolving = stages.Start(std::move(call));
+    const auto& resolved = co_await ResultOf(resolving);
+    if (resolved.ok()) {
+      response_.set_valid(true);
+      response_.set_name(resolved->summary().target().name());
+      co_return absl::OkStatus();
+    }
+    // A bad descriptor is an answer; everything else is no answer.
+    const std::optional<ErrorDetail> detail = GetErrorDetail(resolved.status());
+    if (!detail.has_value() || detail->fault != Fault::kUser) {
+      co_return resolved.status();
+    }
+    *response_.mutable_problem() = ErrorToProto(resolved.status());
+    co_return absl::OkStatus();
+  }
+
+  const v1::Digest target_;
+  v1::ValidateTargetResponse& response_;
+  cache::BlobStore& blobs_;
 };
 
 // A target of ours as GetTarget tells it.
@@ -100,17 +143,16 @@ std::vector<KnownTarget> KnownTargets() {
   return known;
 }
 
-using HotTargets =
-    v1::Targets::WithRawCallbackMethod_GetTarget<v1::Targets::Service>;
+using HotTargets = v1::Targets::WithRawCallbackMethod_GetTarget<
+    v1::Targets::WithCallbackMethod_ValidateTarget<v1::Targets::Service>>;
 
 class TargetsService final : public HotTargets {
  public:
-  TargetsService(StageRunner& stages, cache::BlobStore& blobs,
-                 const std::atomic<bool>& stopping, Activity& activity)
+  TargetsService(Questions& questions, cache::BlobStore& blobs,
+                 Activity& activity)
       : targets_(KnownTargets()),
-        stages_(stages),
+        questions_(questions),
         blobs_(blobs),
-        stopping_(stopping),
         activity_(activity) {}
 
   grpc::Status ListTargets(grpc::ServerContext*, const v1::ListTargetsRequest*,
@@ -132,11 +174,12 @@ class TargetsService final : public HotTargets {
                         [this](RawCall& call) { return AnswerWith(call); });
   }
 
-  grpc::Status ValidateTarget(grpc::ServerContext* context,
-                              const v1::ValidateTargetRequest* request,
-                              v1::ValidateTargetResponse* response) override {
-    const Activity::Call call(activity_);
-    return ToGrpc(Validate(*context, *request, *response));
+  grpc::ServerUnaryReactor* ValidateTarget(
+      grpc::CallbackServerContext*, const v1::ValidateTargetRequest* request,
+      v1::ValidateTargetResponse* response) override {
+    return QuestionCall::Start(
+        std::make_shared<ValidateCall>(*request, *response, blobs_, activity_),
+        questions_);
   }
 
  private:
@@ -167,55 +210,25 @@ class TargetsService final : public HotTargets {
                           "`edgekiln targets list` shows all of them")});
   }
 
-  absl::Status Validate(grpc::ServerContext& context,
-                        const v1::ValidateTargetRequest& request,
-                        v1::ValidateTargetResponse& response) {
-    EK_RETURN_IF_ERROR(CheckBlob("target", request.target(), blobs_));
-    StageCall call;
-    call.name = "resolve_target";
-    call.options.mutable_resolve_target();
-    v1::BlobRef& input = call.inputs.emplace_back();
-    input.set_role("target");
-    *input.mutable_digest() = request.target();
-    absl::StatusOr<v1::StageResult> result = absl::UnknownError("not asked");
-    const absl::Status asked =
-        Ask(stages_, OptionsFor(context, stopping_), [&](JobContext& jobs) {
-          result = jobs.Start(call)->Wait();
-          return result.status();
-        });
-    if (asked.ok()) {
-      response.set_valid(true);
-      response.set_name(result->summary().target().name());
-      return absl::OkStatus();
-    }
-    const std::optional<ErrorDetail> detail = GetErrorDetail(asked);
-    // A bad descriptor is an answer; everything else is no answer.
-    if (!detail.has_value() || detail->fault != Fault::kUser) {
-      return Unanswered(asked, stopping_);
-    }
-    *response.mutable_problem() = ErrorToProto(asked);
-    return absl::OkStatus();
-  }
-
   const std::vector<KnownTarget> targets_;
-  StageRunner& stages_;
+  Questions& questions_;
   cache::BlobStore& blobs_;
-  const std::atomic<bool>& stopping_;
   Activity& activity_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewModelsService(
-    StageRunner& stages, cache::BlobStore& blobs,
-    const std::atomic<bool>& stopping, Activity& activity) {
-  return std::make_unique<ModelsService>(stages, blobs, stopping, activity);
+std::unique_ptr<grpc::Service> NewModelsService(Questions& questions,
+                                                cache::BlobStore& blobs,
+                                                Executor& executor,
+                                                Activity& activity) {
+  return std::make_unique<ModelsService>(questions, blobs, executor, activity);
 }
 
-std::unique_ptr<grpc::Service> NewTargetsService(
-    StageRunner& stages, cache::BlobStore& blobs,
-    const std::atomic<bool>& stopping, Activity& activity) {
-  return std::make_unique<TargetsService>(stages, blobs, stopping, activity);
+std::unique_ptr<grpc::Service> NewTargetsService(Questions& questions,
+                                                 cache::BlobStore& blobs,
+                                                 Activity& activity) {
+  return std::make_unique<TargetsService>(questions, blobs, activity);
 }
 
 }  // namespace edgekiln::server

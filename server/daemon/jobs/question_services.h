@@ -6,22 +6,23 @@
 
 #include <grpcpp/impl/codegen/service_type.h>
 
-#include <atomic>
 #include <memory>
 
 #include "cache/blob_store.h"
 #include "server/daemon/activity.h"
-#include "server/daemon/stages/stage_runner.h"
+#include "server/daemon/jobs/question.h"
+#include "server/executor.h"
 
 namespace edgekiln::server {
 
 // `stopping` ends questions when the daemon shuts down.
-std::unique_ptr<grpc::Service> NewModelsService(
-    StageRunner& stages, cache::BlobStore& blobs,
-    const std::atomic<bool>& stopping, Activity& activity);
-std::unique_ptr<grpc::Service> NewTargetsService(
-    StageRunner& stages, cache::BlobStore& blobs,
-    const std::atomic<bool>& stopping, Activity& activity);
+std::unique_ptr<grpc::Service> NewModelsService(Questions& questions,
+                                                cache::BlobStore& blobs,
+                                                Executor& executor,
+                                                Activity& activity);
+std::unique_ptr<grpc::Service> NewTargetsService(Questions& questions,
+                                                 cache::BlobStore& blobs,
+                                                 Activity& activity);
 
 }  // namespace edgekiln::server
 

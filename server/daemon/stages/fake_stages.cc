@@ -302,9 +302,9 @@ void FakeLeases::Block(const std::string& stage, bool leased) {
   blocked_leased_ = leased;
 }
 
-bool FakeLeases::Blocks() {
+int FakeLeases::Blocked() {
   MutexLock lock(mutex_);
-  return !blocked_.empty();
+  return static_cast<int>(blocked_.size());
 }
 
 }  // namespace edgekiln::server

@@ -47,8 +47,9 @@ class FakeLeases : public LeaseSource {
   // Leases of this stage stay open until Cancel(): no worker takes them, or one
   // did and works on.
   void Block(const std::string& stage, bool leased = false);
-  // Whether such a lease is open.
-  bool Blocks();
+  // How many such leases are open.
+  int Blocked();
+  bool Blocks() { return Blocked() > 0; }
 
  private:
   cache::BlobStore& blobs_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -27,8 +28,18 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
   }
 }
 
-// What a caller waits on.
+// What a caller waits on. News reach it in two steps: Put() under the runner's
+// mutex, which decides their order, and Deliver() without it. Whoever finds the
+// ticket busy leaves what it has put to the thread that delivers.
 struct StageRunner::Ticket {
+  struct Started {};
+  struct Over {
+    absl::StatusOr<v1::StageResult> result;
+    v1::Report::Stage record;  // No name: not told as finished.
+  };
+  using News =
+      std::variant<Started, v1::StageProgress, v1::JobEvent::Waiting, Over>;
+
   // Set by Start() before anybody else has the ticket.
   std::string name;
   StageEvents events;
@@ -37,20 +48,71 @@ struct StageRunner::Ticket {
 
   Mutex mutex;
   CondVar changed;
-  std::optional<absl::StatusOr<v1::StageResult>> outcome ABSL_GUARDED_BY(mutex);
-  v1::Report::Stage record ABSL_GUARDED_BY(mutex);
+  // Set once, and left alone from then on.
+  std::optional<Over> over ABSL_GUARDED_BY(mutex);
+  WaitList waiting ABSL_GUARDED_BY(mutex);
+  std::vector<News> news ABSL_GUARDED_BY(mutex);
+  bool delivering ABSL_GUARDED_BY(mutex) = false;
 
-  // False if it was over already.
-  bool Complete(absl::StatusOr<v1::StageResult> result,
-                const v1::Report::Stage& how) {
-    {
-      MutexLock lock(mutex);
-      if (outcome.has_value()) return false;
-      outcome = std::move(result);
-      record = how;
+  // How the end of a flight looks to this one of those that waited for it.
+  Over End(absl::StatusOr<LeaseOutcome> outcome, bool hit) const {
+    if (!outcome.ok()) return {Annotate(outcome.status(), name), {}};
+    v1::Report::Stage how;
+    how.set_name(name);
+    how.set_cache(hit      ? v1::Report::Stage::HIT
+                  : merged ? v1::Report::Stage::MERGED
+                           : v1::Report::Stage::MISS);
+    if (!hit) how.set_seconds(absl::ToDoubleSeconds(outcome->elapsed));
+    if (!hit && !merged) how.set_cpu_seconds(outcome->cpu_seconds);
+    if (!outcome->result.has_error()) {
+      return {std::move(outcome->result), std::move(how)};
     }
+    const absl::Status error = StatusFromProto(outcome->result.error());
+    return {Annotate(error, name), std::move(how)};
+  }
+
+  // One Over at most, the last of all.
+  void Put(News one) {
+    MutexLock lock(mutex);
+    news.push_back(std::move(one));
+  }
+
+  void Deliver() {
+    MutexLock lock(mutex);
+    if (delivering) return;
+    delivering = true;
+    while (!news.empty()) {
+      std::vector<News> batch;
+      batch.swap(news);
+      lock.Unlock();
+      for (News& one : batch) {
+        std::visit([this](auto& of_kind) { Tell(of_kind); }, one);
+      }
+      lock.Lock();
+    }
+    delivering = false;
+  }
+
+  void Tell(const Started&) {
+    if (events.started) events.started();
+  }
+  void Tell(const v1::StageProgress& progress) {
+    if (events.progress) events.progress(progress);
+  }
+  void Tell(const v1::JobEvent::Waiting& why) {
+    if (events.waiting) events.waiting(why);
+  }
+  void Tell(Over& end) {
+    // First, so that whoever waits finds the event written.
+    if (events.finished && !end.record.name().empty()) {
+      events.finished(end.record);
+    }
+    MutexLock lock(mutex);
+    over = std::move(end);
+    WaitList waiters = std::move(waiting);
+    lock.Unlock();
     changed.NotifyAll();
-    return true;
+    waiters.PostAll();
   }
 };
 
@@ -72,21 +134,34 @@ class StageRunner::TicketHandle : public StageTicket {
     Cancel(absl::CancelledError("nobody waits for this stage any more"));
   }
 
+  const absl::StatusOr<v1::StageResult>* Result() override {
+    MutexLock lock(ticket_->mutex);
+    return ticket_->over.has_value() ? &ticket_->over->result : nullptr;
+  }
+
+  bool PostOnceOver(Executor::Work& work, Executor& executor) override {
+    MutexLock lock(ticket_->mutex);
+    if (ticket_->over.has_value()) return false;
+    ticket_->waiting.Add(work, executor);
+    return true;
+  }
+
   absl::StatusOr<v1::StageResult> Wait() override {
     MutexLock lock(ticket_->mutex);
-    while (!ticket_->outcome.has_value()) ticket_->changed.Wait(lock);
-    return *ticket_->outcome;
+    while (!ticket_->over.has_value()) ticket_->changed.Wait(lock);
+    return ticket_->over->result;
   }
 
   v1::Report::Stage Record() override {
     MutexLock lock(ticket_->mutex);
-    return ticket_->record;
+    return ticket_->over.has_value() ? ticket_->over->record
+                                     : v1::Report::Stage();
   }
 
   void Cancel(const absl::Status& why) override {
     {
       MutexLock lock(ticket_->mutex);
-      if (ticket_->outcome.has_value()) return;
+      if (ticket_->over.has_value()) return;
     }
     runner_.Abandon(ticket_, why);
   }
@@ -112,12 +187,11 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   const absl::StatusOr<std::string> key = StageKey(
       StageVersion(call.options.options_case()), call.options, call.inputs);
   if (!key.ok()) {
-    ticket->Complete(Annotate(key.status(), call.name), {});
+    ticket->Put(Ticket::Over{Annotate(key.status(), call.name), {}});
+    ticket->Deliver();
     return handle;
   }
   std::shared_ptr<Flight> mine;
-  bool leased = false;
-  v1::JobEvent::Waiting waiting;
   {
     MutexLock lock(mutex_);
     std::shared_ptr<Flight>& flight = flights_[*key];
@@ -128,20 +202,17 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
       mine = flight;
     } else {
       ticket->merged = true;
-      leased = flight->leased;
-      waiting = flight->waiting;
+      // What the others know already.
+      if (flight->leased) ticket->Put(Ticket::Started());
+      if (!flight->waiting.reason().empty()) ticket->Put(flight->waiting);
     }
     ticket->flight = flight;
     flight->tickets.push_back(ticket);
   }
   if (mine != nullptr) {
     Launch(mine);
-    return handle;
-  }
-  // What the others know already.
-  if (leased && ticket->events.started) ticket->events.started();
-  if (!waiting.reason().empty() && ticket->events.waiting) {
-    ticket->events.waiting(waiting);
+  } else {
+    ticket->Deliver();
   }
   return handle;
 }
@@ -155,7 +226,7 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
     } else {
       outcome = stored.status();
     }
-    Land(flight, outcome, /*hit=*/true);
+    Land(flight, std::move(outcome), /*hit=*/true);
     return;
   }
   {
@@ -172,6 +243,11 @@ void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   if (abandoned) leases_.Cancel(id);
 }
 
+void StageRunner::DeliverAll(
+    const std::vector<std::shared_ptr<Ticket>>& tickets) {
+  for (const auto& ticket : tickets) ticket->Deliver();
+}
+
 void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
   std::vector<std::shared_ptr<Ticket>> tickets;
   {
@@ -179,27 +255,41 @@ void StageRunner::OnLeased(const std::shared_ptr<Flight>& flight) {
     flight->leased = true;
     flight->waiting.Clear();
     tickets = flight->tickets;
+    for (const auto& ticket : tickets) ticket->Put(Ticket::Started());
   }
-  for (const auto& ticket : tickets) {
-    if (ticket->events.started) ticket->events.started();
+  DeliverAll(tickets);
+}
+
+void StageRunner::OnProgress(const std::shared_ptr<Flight>& flight,
+                             const v1::StageProgress& progress) {
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  {
+    MutexLock lock(mutex_);
+    tickets = flight->tickets;
+    for (const auto& ticket : tickets) ticket->Put(progress);
   }
+  DeliverAll(tickets);
+}
+
+void StageRunner::OnWaiting(const std::shared_ptr<Flight>& flight,
+                            const v1::JobEvent::Waiting& why) {
+  std::vector<std::shared_ptr<Ticket>> tickets;
+  {
+    MutexLock lock(mutex_);
+    flight->waiting = why;
+    tickets = flight->tickets;
+    for (const auto& ticket : tickets) ticket->Put(why);
+  }
+  DeliverAll(tickets);
 }
 
 uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
-  // Callbacks reach whoever waits at that moment.
-  const auto each = [this, flight](auto call) {
-    std::vector<std::shared_ptr<Ticket>> waiting;
-    {
-      MutexLock lock(mutex_);
-      waiting = flight->tickets;
-    }
-    for (const auto& ticket : waiting) call(ticket->events);
-  };
   LeaseRequest request;
   request.stage = flight->call.name;
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
   request.inputs = flight->call.inputs;
+  // Callbacks reach whoever waits at that moment.
   return leases_.Submit(
       std::move(request),
       {.done =
@@ -208,20 +298,12 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
            },
        .leased = [this, flight] { OnLeased(flight); },
        .progress =
-           [each](const v1::StageProgress& progress) {
-             each([&](const StageEvents& events) {
-               if (events.progress) events.progress(progress);
-             });
+           [this, flight](const v1::StageProgress& progress) {
+             OnProgress(flight, progress);
            },
        .waiting =
-           [this, flight, each](const v1::JobEvent::Waiting& why) {
-             {
-               MutexLock lock(mutex_);
-               flight->waiting = why;
-             }
-             each([&](const StageEvents& events) {
-               if (events.waiting) events.waiting(why);
-             });
+           [this, flight](const v1::JobEvent::Waiting& why) {
+             OnWaiting(flight, why);
            }});
 }
 
@@ -274,7 +356,7 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
   }
   if (outcome.ok()) {
     if (IsOverWorkerLimit(outcome->result.error())) {
-      Land(flight, outcome, /*hit=*/false);
+      Land(flight, std::move(outcome), /*hit=*/false);
       return;
     }
     const absl::Status stored = results_.Put(flight->key, outcome->result);
@@ -285,11 +367,11 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
       outcome = std::move(lost);
     }
   }
-  Land(flight, outcome, /*hit=*/false);
+  Land(flight, std::move(outcome), /*hit=*/false);
 }
 
 void StageRunner::Land(const std::shared_ptr<Flight>& flight,
-                       const absl::StatusOr<LeaseOutcome>& outcome, bool hit) {
+                       absl::StatusOr<LeaseOutcome> outcome, bool hit) {
   std::vector<std::shared_ptr<Ticket>> tickets;
   {
     MutexLock lock(mutex_);
@@ -297,30 +379,12 @@ void StageRunner::Land(const std::shared_ptr<Flight>& flight,
     const auto it = flights_.find(flight->key);
     if (it != flights_.end() && it->second == flight) flights_.erase(it);
   }
-  for (const auto& ticket : tickets) {
-    v1::Report::Stage record;
-    absl::StatusOr<v1::StageResult> result = v1::StageResult();
-    if (!outcome.ok()) result = outcome.status();
-    if (outcome.ok()) {
-      record.set_name(ticket->name);
-      record.set_cache(hit              ? v1::Report::Stage::HIT
-                       : ticket->merged ? v1::Report::Stage::MERGED
-                                        : v1::Report::Stage::MISS);
-      if (!hit) record.set_seconds(absl::ToDoubleSeconds(outcome->elapsed));
-      if (!hit && !ticket->merged) {
-        record.set_cpu_seconds(outcome->cpu_seconds);
-      }
-      result = outcome->result;
-      if (outcome->result.has_error()) {
-        result = StatusFromProto(outcome->result.error());
-      }
-    }
-    if (!result.ok()) result = Annotate(result.status(), ticket->name);
-    // First, so that whoever waits finds the event written.
-    if (ticket->events.finished && outcome.ok()) {
-      ticket->events.finished(record);
-    }
-    ticket->Complete(std::move(result), record);
+  // Nobody else has any news for them now.
+  for (size_t i = 0; i < tickets.size(); ++i) {
+    const bool last = i + 1 == tickets.size();
+    Ticket& ticket = *tickets[i];
+    ticket.Put(ticket.End(last ? std::move(outcome) : outcome, hit));
+    ticket.Deliver();
   }
 }
 
@@ -334,6 +398,7 @@ void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
         std::find(flight.tickets.begin(), flight.tickets.end(), ticket);
     if (it == flight.tickets.end()) return;  // It is landing just now.
     flight.tickets.erase(it);
+    ticket->Put(Ticket::Over{why, {}});
     if (flight.tickets.empty()) {
       lease_id = flight.lease_id;
       const auto found = flights_.find(flight.key);
@@ -342,7 +407,7 @@ void StageRunner::Abandon(const std::shared_ptr<Ticket>& ticket,
       }
     }
   }
-  ticket->Complete(why, {});
+  ticket->Deliver();
   if (lease_id != 0) leases_.Cancel(lease_id);
 }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "base/log.h"
@@ -31,8 +32,8 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage);
 // store: whoever can make it again should.
 inline constexpr char kInputLost[] = "INPUT_LOST";
 
-// Called from any thread, without locks held; `finished` last. Any may be
-// empty.
+// Called from any thread, without locks held, but one at a time and in the
+// order in which things happened; `finished` last. Any may be empty.
 struct StageEvents {
   // A worker has it; again after one was lost. Not for what was in the store.
   std::function<void()> started;
@@ -44,9 +45,11 @@ struct StageEvents {
 // One caller's interest in a stage.
 class StageTicket : public PendingStage {
  public:
-  // Makes Wait() return `why` unless the stage is over. The lease ends if
-  // nobody else waits for it.
+  // Makes `why` the result unless the stage is over. The lease ends if nobody
+  // else waits for it.
   virtual void Cancel(const absl::Status& why) = 0;
+  // Blocks until the stage is over: for those who have a thread to spare.
+  virtual absl::StatusOr<v1::StageResult> Wait() = 0;
 };
 
 class StageRunner {
@@ -66,13 +69,18 @@ class StageRunner {
   void Launch(const std::shared_ptr<Flight>& flight);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnLeased(const std::shared_ptr<Flight>& flight);
+  void OnProgress(const std::shared_ptr<Flight>& flight,
+                  const v1::StageProgress& progress);
+  void OnWaiting(const std::shared_ptr<Flight>& flight,
+                 const v1::JobEvent::Waiting& why);
   void OnDone(const std::shared_ptr<Flight>& flight,
               absl::StatusOr<LeaseOutcome> outcome);
   absl::Status CheckOutcome(const Flight& flight, const LeaseOutcome& outcome);
   absl::Status FindLostInput(const Flight& flight);
   void Land(const std::shared_ptr<Flight>& flight,
-            const absl::StatusOr<LeaseOutcome>& outcome, bool hit);
+            absl::StatusOr<LeaseOutcome> outcome, bool hit);
   void Abandon(const std::shared_ptr<Ticket>& ticket, const absl::Status& why);
+  static void DeliverAll(const std::vector<std::shared_ptr<Ticket>>& tickets);
 
   cache::StageResultStore& results_;
   cache::BlobStore& blobs_;

@@ -1,8 +1,10 @@
 #include "server/daemon/stages/stage_runner.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -195,9 +197,9 @@ TEST_F(StageRunnerTest, AGroupIsCancelledAsAWhole) {
   const auto before = group.Start(Tile());
   group.Cancel(absl::CancelledError("enough"));
   group.Cancel(absl::UnavailableError("too late to matter"));
-  EXPECT_TRUE(absl::IsCancelled(before->Wait().status()));
+  EXPECT_TRUE(absl::IsCancelled(before->Result()->status()));
   const auto after = group.Start(Tile());
-  EXPECT_TRUE(absl::IsCancelled(after->Wait().status()));
+  EXPECT_TRUE(absl::IsCancelled(after->Result()->status()));
   EXPECT_TRUE(leases_.open.empty());
 }
 
@@ -237,6 +239,55 @@ TEST_F(StageRunnerTest, EventsReachEveryWaiter) {
   const auto found = runner_->Start(Tile("c"), events);
   EXPECT_EQ(started, 3);  // Found in the store: nothing was started.
   EXPECT_EQ(finished.size(), 4u);
+}
+
+// The stage ends while somebody who has just joined is still being told how it
+// stands: that comes first all the same.
+TEST_F(StageRunnerTest, NothingIsToldAfterTheEnd) {
+  const auto first = runner_->Start(Tile("a"), {});
+  leases_.open.at(1).leased();
+  v1::JobEvent::Waiting why;
+  why.set_reason("its worker was lost");
+  leases_.open.at(1).waiting(why);
+  std::vector<std::string> told;
+  const auto second = runner_->Start(
+      Tile("b"),
+      {.started =
+           [&] {
+             leases_.End(1, Success());
+             told.push_back("started");
+           },
+       .progress = nullptr,
+       .waiting =
+           [&](const v1::JobEvent::Waiting&) { told.push_back("waits"); },
+       .finished =
+           [&](const v1::Report::Stage&) { told.push_back("finished"); }});
+  EXPECT_EQ(told, (std::vector<std::string>{"started", "waits", "finished"}));
+  EXPECT_TRUE(first->Wait().ok());
+  EXPECT_TRUE(second->Wait().ok());
+}
+
+// The same with threads: whoever learns of the end last learns nothing more.
+TEST_F(StageRunnerTest, NothingIsToldAfterTheEndOfWhatThreadsShare) {
+  for (int round = 0; round < 200; ++round) {
+    const auto first = runner_->Start(Tile("a"), {});
+    const uint64_t lease = leases_.requests.size();
+    leases_.open.at(lease).leased();
+    std::thread worker(
+        [&] { leases_.End(lease, absl::InternalError("not remembered")); });
+    std::atomic<bool> over = false;
+    std::atomic<bool> late = false;
+    {
+      const auto second = runner_->Start(
+          Tile("b"),
+          {.started = [&] { late = late || over; },
+           .progress = nullptr,
+           .waiting = nullptr,
+           .finished = [&](const v1::Report::Stage&) { over = true; }});
+      worker.join();
+      EXPECT_FALSE(late);
+    }
+  }
 }
 
 }  // namespace

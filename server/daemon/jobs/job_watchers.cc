@@ -1,0 +1,186 @@
+#include "server/daemon/jobs/job_watchers.h"
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "server/daemon/rpc_status.h"
+#include "server/daemon/shutting_down.h"
+
+namespace edgekiln::server {
+namespace {
+
+// What a watcher holds of a job at most.
+constexpr int kEventsAtOnce = 256;
+
+absl::Status TooManyWatchers(int limit) {
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.fault = Fault::kQuota,
+                    .reason = "TOO_MANY_WATCHERS",
+                    .what = "too many calls watch jobs of this daemon",
+                    .limit = absl::StrCat(limit, " at once"),
+                    .need = "one of them to end",
+                    .fix = "try again in some seconds, or poll GetJob"});
+}
+
+bool IsEnd(const v1::JobEvent& event) {
+  return event.event_case() == v1::JobEvent::kState &&
+         event.state() >= v1::SUCCEEDED;
+}
+
+}  // namespace
+
+// One call. It waits for the journal, or somebody has it: a thread that reads
+// for it, or gRPC while it writes. Only who has it touches what is not guarded,
+// and ends it.
+class JobWatchers::Watcher final
+    : public grpc::ServerWriteReactor<v1::JobEvent>,
+      public Executor::Work,
+      public std::enable_shared_from_this<Watcher> {
+ public:
+  Watcher(JobWatchers& watchers, const v1::WatchJobRequest& request)
+      : watchers_(watchers),
+        call_(watchers.activity_),
+        id_(request.id()),
+        after_(request.after_sequence()) {}
+
+  void Start() {
+    self_ = shared_from_this();
+    AwaitNews();
+  }
+
+  // In the executor.
+  void Run() override {
+    const std::shared_ptr<Watcher> self = std::move(reading_);
+    absl::StatusOr<std::vector<v1::JobEvent>> events =
+        watchers_.store_.Events(id_, after_, kEventsAtOnce);
+    if (!events.ok()) return End(events.status());
+    if (events->empty()) {
+      if (news_ != JobJournal::News::kEnded) return AwaitNews();
+      // Over, or not a job at all.
+      return End(watchers_.store_.Get(id_).status());
+    }
+    events_ = *std::move(events);
+    next_ = 0;
+    StartWrite(&events_[next_]);
+  }
+
+  void OnWriteDone(bool ok) override {
+    if (!ok) return End(WatcherLeft());
+    const v1::JobEvent& written = events_[next_++];
+    after_ = written.sequence();
+    if (IsEnd(written)) return End(absl::OkStatus());
+    if (next_ < events_.size()) return StartWrite(&events_[next_]);
+    events_ = {};
+    AwaitNews();
+  }
+
+  // Who has the watcher learns of it soon: gRPC fails the write.
+  void OnCancel() override {
+    {
+      MutexLock lock(mutex_);
+      cancelled_ = true;
+    }
+    if (Take()) End(WatcherLeft());
+  }
+
+  void OnDone() override {
+    watchers_.journal_.Unsubscribe(id_, this);
+    watchers_.Leave();
+    const std::shared_ptr<Watcher> last = std::move(self_);
+  }
+
+ private:
+  static absl::Status WatcherLeft() {
+    return absl::CancelledError("watcher left");
+  }
+
+  // Whoever has the watcher gives it up.
+  void AwaitNews() {
+    const std::shared_ptr<Watcher> self = shared_from_this();
+    bool left = false;
+    {
+      MutexLock lock(mutex_);
+      left = cancelled_;
+      waits_ = !left;
+    }
+    if (left) return End(WatcherLeft());
+    watchers_.journal_.Subscribe(
+        id_, after_, this, [weak = weak_from_this()](JobJournal::News news) {
+          if (const auto watcher = weak.lock()) watcher->OnNews(news);
+        });
+    MutexLock lock(mutex_);
+    left = cancelled_;
+    lock.Unlock();
+    // It may have ended before it had subscribed.
+    if (left) watchers_.journal_.Unsubscribe(id_, this);
+  }
+
+  // True for one of those who want to have it once it waits.
+  bool Take() {
+    MutexLock lock(mutex_);
+    return std::exchange(waits_, false);
+  }
+
+  // The journal's thread has other things to do than to read for us.
+  void OnNews(JobJournal::News news) {
+    if (!Take()) return;
+    if (news == JobJournal::News::kStopped) return End(ShuttingDown());
+    news_ = news;
+    reading_ = shared_from_this();
+    watchers_.executor_.Post(*this);
+  }
+
+  void End(const absl::Status& status) {
+    // OnDone() may come while Finish() has not returned.
+    const std::shared_ptr<Watcher> self = shared_from_this();
+    Finish(ToGrpc(status));
+  }
+
+  JobWatchers& watchers_;
+  const Activity::Call call_;
+  const std::string id_;
+  int64_t after_;
+  std::vector<v1::JobEvent> events_;
+  size_t next_ = 0;  // Of them: that is being written.
+  JobJournal::News news_ = JobJournal::News::kNone;
+  std::shared_ptr<Watcher> self_;     // Until OnDone().
+  std::shared_ptr<Watcher> reading_;  // From OnNews() to Run().
+  Mutex mutex_;
+  bool waits_ ABSL_GUARDED_BY(mutex_) = false;  // Nobody has it.
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+};
+
+class JobWatchers::Refusal final
+    : public grpc::ServerWriteReactor<v1::JobEvent> {
+ public:
+  explicit Refusal(const absl::Status& why) { Finish(ToGrpc(why)); }
+  void OnDone() override { delete this; }
+};
+
+bool JobWatchers::Enter() {
+  MutexLock lock(mutex_);
+  if (watchers_ >= max_watchers_) return false;
+  ++watchers_;
+  return true;
+}
+
+void JobWatchers::Leave() {
+  MutexLock lock(mutex_);
+  --watchers_;
+}
+
+grpc::ServerWriteReactor<v1::JobEvent>* JobWatchers::Watch(
+    const v1::WatchJobRequest& request) {
+  if (!Enter()) return new Refusal(TooManyWatchers(max_watchers_));
+  const auto watcher = std::make_shared<Watcher>(*this, request);
+  watcher->Start();
+  return watcher.get();
+}
+
+}  // namespace edgekiln::server
