@@ -42,7 +42,9 @@
 //            ├─ bundle        (COMPILE)
 //            ├─ count_cycles  every cycle of one inference
 //            └─ simulate[i]   one chunk each (PROFILE, VALIDATE, RUN)
-//   interpret[i]  one chunk each, the reference (VALIDATE, RUN without target)
+//   interpret[i]  one chunk each, the reference (VALIDATE, RUN without target);
+//                 before simulate[i] where several targets are compared with
+//                 it, or its accuracy is asked for, too
 //   pack_outputs  (RUN)
 //
 // A stage starts as soon as what it is handed exists. Whether it is executed,
@@ -179,8 +181,10 @@ Task<absl::Status> CompileJob::PrepareModel() {
   }
   if (!WantsSamples(request_)) co_return absl::OkStatus();
   model_.StartData();
-  // Ranges learned from random inputs say nothing about accuracy.
-  if (Wants(request_, v1::VALIDATE) &&
+  // Ranges learned from random inputs say nothing about accuracy. Who converts
+  // the inputs of an integer model does not change what it computes, so that
+  // its reference is what the chips are compared with; see TargetStages.
+  if (Wants(request_, v1::VALIDATE) && !model_.import().quantized() &&
       model_.calibration() != kSyntheticCalibration) {
     model_.StartReference();
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 #include <future>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -318,6 +319,38 @@ TEST_F(CompileJobTest, AQuantizedModelIsMeasuredOnTheSameChunks) {
             v1::Report::Accuracy::SOURCE_INT8);
 }
 
+// The reference of a chunk is computed once: for its accuracy and for all
+// chips that are compared with it.
+TEST_F(CompileJobTest, TargetsShareTheReference) {
+  const JobResult result =
+      Run(Request("int8 net", {"conv;sram=64", "conv;sram=32", "conv;sram=16"},
+                  {v1::VALIDATE}, "samples=40 labelled=40"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  std::map<std::string, int> executed;
+  for (const std::string& stage : leases_->TakeExecuted()) ++executed[stage];
+  for (int chunk = 0; chunk < 3; ++chunk) {
+    EXPECT_EQ(executed[absl::StrCat("interpret[", chunk, "]")], 1);
+    EXPECT_EQ(executed[absl::StrCat("simulate[", chunk, "]")], 3);
+  }
+  for (const v1::Report& report : result.reports) {
+    EXPECT_EQ(report.bit_exact().outputs_compared(), 400);
+    EXPECT_EQ(report.accuracy().samples(), 40);
+    EXPECT_DOUBLE_EQ(report.accuracy().value(), 37.0 / 40);
+    EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 1);
+  }
+  // One chip alone has its reference computed beside it.
+  ASSERT_TRUE(
+      Run(Request("int8 net", {"conv;sram=64"}, {v1::PROFILE})).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              testing::Not(testing::Contains("interpret[0]")));
+  // Several do not wait for each other, nor compute it twice.
+  ASSERT_TRUE(
+      Run(Request("int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::PROFILE}))
+          .status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("interpret[0]", "simulate[0]", "simulate[0]"));
+}
+
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
   const JobResult result = Run(Request(
       "float net", {"conv;sram=64"}, {v1::VALIDATE}, "samples=40 labelled=40"));
@@ -435,8 +468,8 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
     if (stage == "partition") ++partitions;
   }
   EXPECT_EQ(partitions, 1);
-  EXPECT_EQ(result.reports[0].stages_size(), 11);
-  EXPECT_EQ(result.reports[1].stages_size(), 11);
+  EXPECT_EQ(result.reports[0].stages_size(), 12);
+  EXPECT_EQ(result.reports[1].stages_size(), 12);
 }
 
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {

@@ -173,24 +173,17 @@ void ModelStages::StartReference() {
 
 Task<absl::Status> ModelStages::RunReference() {
   Reference reference{.stages = {context_, StageSequence::kAllTargets}};
-  // Who converts the inputs of an integer model does not change what it
-  // computes: the chip's chunks serve the reference, too.
-  std::shared_ptr<PendingStage> pending = data_;
-  v1::BlobRef graph = deployed_;
   // A float model is measured as it came, on data converted for it.
-  if (!import_.quantized()) {
-    graph = imported_;
-    pending = StartConversion("reference", request_.data(), imported_,
-                              /*raw=*/false, request_.options().limit(),
-                              reference.stages);
-  }
+  const std::shared_ptr<PendingStage> pending = StartConversion(
+      "reference", request_.data(), imported_,
+      /*raw=*/false, request_.options().limit(), reference.stages);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(pending));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   const auto start = [&](size_t i, const v1::Digest& chunk) {
     v1::StageOptions options;
     options.mutable_interpret();
-    std::vector<v1::BlobRef> inputs = {graph, As("chunk", chunk)};
+    std::vector<v1::BlobRef> inputs = {imported_, As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
     return reference.stages.Start(absl::StrCat("interpret[", i, "]"), options,
                                   inputs);

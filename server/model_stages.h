@@ -53,7 +53,7 @@ class ModelStages {
   Task<absl::Status> Quantize();  // A float model, for a chip.
   Task<absl::Status> SetIo();     // For a chip.
   void StartData();               // Chunks for deployed().
-  void StartReference();          // On the same data.
+  void StartReference();          // Of a float model, on the same data.
 
   bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }

@@ -66,6 +66,41 @@ Task<absl::Status> ForEachChunk(const std::vector<v1::Digest>& chunks,
   co_return absl::OkStatus();
 }
 
+// The same in two steps: `start` gets what the stage of `prepare` left for the
+// chunk, and returns an absl::StatusOr of a stage.
+template <typename PrepareChunk, typename StartChunk, typename Collect>
+Task<absl::Status> ForEachPreparedChunk(const std::vector<v1::Digest>& chunks,
+                                        PrepareChunk prepare, StartChunk start,
+                                        Collect collect) {
+  std::deque<std::shared_ptr<PendingStage>> preparing;
+  std::deque<std::shared_ptr<PendingStage>> in_flight;
+  size_t next = 0;
+  size_t started = 0;
+  while (started < chunks.size() || !in_flight.empty()) {
+    while (next < chunks.size() &&
+           preparing.size() + in_flight.size() < kMaxChunksInFlight) {
+      preparing.push_back(prepare(next, chunks[next]));
+      ++next;
+    }
+    while (!preparing.empty()) {
+      const std::shared_ptr<PendingStage> first = std::move(preparing.front());
+      preparing.pop_front();
+      EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& prepared,
+                             co_await ResultOf(first));
+      EK_CO_ASSIGN_OR_RETURN(auto stage,
+                             start(started, chunks[started], prepared));
+      in_flight.push_back(std::move(stage));
+      ++started;
+    }
+    const std::shared_ptr<PendingStage> first = std::move(in_flight.front());
+    in_flight.pop_front();
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
+                           co_await ResultOf(first));
+    EK_CO_RETURN_IF_ERROR(collect(result));
+  }
+  co_return absl::OkStatus();
+}
+
 }  // namespace edgekiln::server
 
 #endif  // EK_SERVER_STAGE_RESULTS_H_

@@ -36,6 +36,12 @@ class TargetStages {
   Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
   std::shared_ptr<PendingStage> StartCounting(const Binary& binary);
+  // Whether what the chips are compared with is also what accuracy is.
+  bool MeasuresDeployed() const {
+    return Wants(request_, v1::VALIDATE) && model_.import().quantized();
+  }
+  Task<absl::Status> SimulateChunks(const Binary& binary, const Data& data,
+                                    std::vector<v1::Digest>& outputs);
   Task<absl::Status> Simulate(const Binary& binary);
   Task<absl::Status> PackOutputs(const std::vector<v1::Digest>& outputs);
   void AddArtifact(const std::string& path, const v1::Digest& digest);
@@ -44,6 +50,8 @@ class TargetStages {
   const ModelStages& model_;
   JobContext& context_;
   TargetRun& run_;
+  Totals simulated_;
+  Totals interpreted_;  // Of the same graph; if MeasuresDeployed().
 };
 
 void TargetStages::AddArtifact(const std::string& path,
@@ -104,7 +112,10 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
 std::shared_ptr<PendingStage> TargetStages::StartCounting(
     const Binary& binary) {
   v1::StageOptions options;
-  const bool timing_only = request_.options().timing_only();
+  // Where samples are simulated anyway, their values need not be computed for
+  // the cycles once more.
+  const bool timing_only =
+      request_.options().timing_only() || WantsSamples(request_);
   options.mutable_count_cycles()->set_timing_only(timing_only);
   std::vector<v1::BlobRef> inputs = {binary.program};
   // Without values, constants are not even brought to the worker.
@@ -152,47 +163,82 @@ Task<absl::Status> TargetStages::Interpret() {
   co_return co_await PackOutputs(outputs);
 }
 
-Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
-                         co_await ResultOf(model_.data()));
-  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-  Totals totals;
-  std::vector<v1::Digest> outputs;
-  const auto start = [&](size_t i, const v1::Digest& chunk) {
+Task<absl::Status> TargetStages::SimulateChunks(
+    const Binary& binary, const Data& data, std::vector<v1::Digest>& outputs) {
+  // `digests` is null if the stage is to compute the reference itself.
+  const auto simulate = [&](size_t i, const v1::Digest& chunk,
+                            const v1::BlobRef* digests) {
     v1::StageOptions options;
     options.mutable_simulate()->set_compare_layers(true);
     std::vector<v1::BlobRef> inputs = {binary.program, binary.constants,
                                        binary.machine, model_.deployed(),
                                        As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    if (digests != nullptr) inputs.push_back(*digests);
     return run_.stages.Start(absl::StrCat("simulate[", i, "]"), options,
                              inputs);
   };
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
-    Add(result.summary().samples(), totals);
+    Add(result.summary().samples(), simulated_);
     EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
     outputs.push_back(chunk.digest());
     v1::JobEvent::Samples progress;
-    progress.set_done(totals.samples());
+    progress.set_done(simulated_.samples());
     progress.set_total(data.samples);
-    progress.set_labelled(totals.labelled());
-    progress.set_correct(totals.correct());
-    progress.set_mismatches(totals.mismatches());
+    progress.set_labelled(simulated_.labelled());
+    progress.set_correct(simulated_.correct());
+    progress.set_mismatches(simulated_.mismatches());
     context_.OnSamples(progress);
     return absl::OkStatus();
   };
-  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
-  AddBitExact(totals, run_.report);
+  // For one chip alone, a stage that computes both has nothing to wait for.
+  if (request_.targets_size() == 1 && !MeasuresDeployed()) {
+    const auto start = [&](size_t i, const v1::Digest& chunk) {
+      return simulate(i, chunk, nullptr);
+    };
+    co_return co_await ForEachChunk(data.chunks, start, collect);
+  }
+  // The same stage for every target.
+  const auto interpret = [&](size_t i, const v1::Digest& chunk) {
+    v1::StageOptions options;
+    options.mutable_interpret()->set_digest_tensors(true);
+    std::vector<v1::BlobRef> inputs = {model_.deployed(), As("chunk", chunk)};
+    inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
+                             inputs);
+  };
+  const auto start = [&](size_t i, const v1::Digest& chunk,
+                         const v1::StageResult& interpreted)
+      -> absl::StatusOr<std::shared_ptr<PendingStage>> {
+    Add(interpreted.summary().samples(), interpreted_);
+    EK_ASSIGN_OR_RETURN(const v1::BlobRef digests,
+                        Only(interpreted, "digests"));
+    return simulate(i, chunk, &digests);
+  };
+  co_return co_await ForEachPreparedChunk(data.chunks, interpret, start,
+                                          collect);
+}
+
+Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(model_.data()));
+  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+  std::vector<v1::Digest> outputs;
+  EK_CO_RETURN_IF_ERROR(co_await SimulateChunks(binary, data, outputs));
+  AddBitExact(simulated_, run_.report);
   if (Wants(request_, v1::RUN)) {
     EK_CO_RETURN_IF_ERROR(co_await PackOutputs(outputs));
+  }
+  if (MeasuresDeployed()) {
+    AddAccuracy(simulated_, interpreted_, v1::Report::Accuracy::SOURCE_INT8,
+                run_.report);
+    co_return absl::OkStatus();
   }
   if (!model_.has_reference()) co_return absl::OkStatus();
   co_await model_.JoinReference();
   EK_CO_RETURN_IF_ERROR(model_.reference_status());
-  AddAccuracy(totals, model_.reference().totals,
-              model_.import().quantized() ? v1::Report::Accuracy::SOURCE_INT8
-                                          : v1::Report::Accuracy::FLOAT,
-              run_.report);
+  AddAccuracy(simulated_, model_.reference().totals,
+              v1::Report::Accuracy::FLOAT, run_.report);
   co_return absl::OkStatus();
 }
 

@@ -136,6 +136,12 @@ class NetworkBench {
     program_bytes_ = chip.compiled.program.SerializeAsString();
     subjects_.push_back({"cycles alone", [this] { return CountCycles(); }});
     subjects_.push_back({"load and first run", [this] { return FirstRun(); }});
+    // What the stages of a job with one sample do, from nothing.
+    subjects_.push_back({"cold: values", [this] { return ColdValues(); }});
+    subjects_.push_back({"cold: values and cycles", [this] {
+                           EK_RETURN_IF_ERROR(ColdValues());
+                           return CountCycles();
+                         }});
     subjects_.push_back(
         {"load a program", [&chip] { return chip.Load(false).status(); }});
     return absl::OkStatus();
@@ -157,6 +163,12 @@ class NetworkBench {
     EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
                         chip_->Load(false));
     return session->RunChecked(chip_->views, nullptr, &chip_->outputs).status();
+  }
+
+  absl::Status ColdValues() {
+    EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
+                        chip_->Load(true));
+    return session->Run(chip_->views, Ignore(), &chip_->outputs);
   }
 
   static simfarm::TapVisitor Ignore() {
@@ -238,6 +250,8 @@ class NetworkBench {
       results_.Add(row);
     }
     const bool tiny = network_.model.find(".tflite") != std::string::npos;
+    AddRatio("cold: values and cycles", timings[kColdBoth], "cold: values",
+             timings[kColdValues], tiny ? "<= 3x" : "<= 1.5x");
     size_t best = subjects_.size();  // Of ONNX Runtime's int8 variants.
     for (size_t i = own_; i < subjects_.size(); ++i) {
       const std::string& name = subjects_[i].name;
@@ -270,7 +284,14 @@ class NetworkBench {
   }
 
   // Places among the subjects, as AddOwn() lists them.
-  enum : size_t { kValues = 0, kChecked = 2, kInterpreter = 3, kCycles = 4 };
+  enum : size_t {
+    kValues = 0,
+    kChecked = 2,
+    kInterpreter = 3,
+    kCycles = 4,
+    kColdValues = 6,
+    kColdBoth = 7,
+  };
 
   const Network& network_;
   std::unique_ptr<Chip> chip_;

@@ -195,6 +195,9 @@ class FakeStage {
         }
         return Samples(/*wrong=*/1);
       case v1::StageOptions::kInterpret:
+        if (options_.interpret().digest_tensors()) {
+          Output("digests", absl::StrCat("digests ", all_));
+        }
         return Samples(/*wrong=*/0);
       case v1::StageOptions::kPackOutputs:
         return Output("npz", absl::StrCat("npz ", all_));

@@ -1,0 +1,74 @@
+#include "server/worker/child_reply.h"
+
+#include <sys/socket.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+class ChildReplyTest : public testing::Test {
+ protected:
+  ChildReplyTest() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    child_fd_ = ends[0];
+    child_ = std::make_unique<MessageChannel>(ends[0]);
+    worker_ = std::make_unique<MessageChannel>(ends[1]);
+  }
+  int child_fd_ = -1;  // Of child_.
+  std::unique_ptr<MessageChannel> child_;
+  std::unique_ptr<MessageChannel> worker_;
+};
+
+// Larger than what a socket buffers, empty, and of bytes that are no text.
+TEST_F(ChildReplyTest, OutputsArriveWithTheirResult) {
+  const std::string outputs[] = {
+      std::string(5'000'000, 'x'), "", {"\0\xff", 2}};
+  v1::ChildReply sent;
+  v1::ChildReply::Result& result = *sent.mutable_result();
+  result.set_cpu_seconds(1.5);
+  for (const std::string& output : outputs) {
+    v1::ChildBlob& blob = *result.add_outputs();
+    blob.set_role("role");
+    blob.set_data(output);
+  }
+  std::thread sender([&] {
+    EXPECT_TRUE(SendReply(sent, *child_, {}).ok());
+    v1::ChildReply progress;
+    progress.mutable_progress()->set_done(7);
+    EXPECT_TRUE(SendReply(progress, *child_, {}).ok());
+  });
+  v1::ChildReply got;
+  ASSERT_TRUE(ReceiveReply(got, *worker_, {}).ok());
+  ASSERT_EQ(got.result().outputs_size(), 3);
+  EXPECT_EQ(got.result().cpu_seconds(), 1.5);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(got.result().outputs(i).role(), "role");
+    EXPECT_TRUE(got.result().outputs(i).data() == outputs[i]) << i;
+  }
+  ASSERT_TRUE(ReceiveReply(got, *worker_, {}).ok());
+  EXPECT_EQ(got.progress().done(), 7);
+  sender.join();
+}
+
+// A child that was taken over names any length it likes.
+TEST_F(ChildReplyTest, ImpossibleLengthsAreRefused) {
+  v1::ChildReply sent;
+  sent.mutable_result()->add_outputs();
+  ASSERT_TRUE(child_->Send(sent, {}).ok());
+  const uint64_t length = (uint64_t{2} << 30) + 1;
+  ASSERT_EQ(send(child_fd_, &length, sizeof(length), 0),
+            static_cast<ssize_t>(sizeof(length)));
+  v1::ChildReply got;
+  EXPECT_EQ(ReceiveReply(got, *worker_, {}).code(),
+            absl::StatusCode::kInternal);
+}
+
+}  // namespace
+}  // namespace edgekiln::server
