@@ -47,11 +47,12 @@ constexpr char kHelp[] =
     "  edgekilnd --workers 2           serve this machine with two workers\n"
     "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434 \\\n"
     "            --insecure-network    serve a farm; on each machine of it:\n"
-    "  edgekiln-worker --connect HOST:7434\n"
+    "  edgekiln-worker --connect HOST:7434 --secret-file worker_secret\n"
     "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
     "\n"
-    "Neither port asks for a password: --insecure-network says that you trust\n"
-    "everybody who reaches them.\n"
+    "Workers must know the file worker_secret of the state folder: copy it to\n"
+    "their machines. Clients are asked nothing, and nothing is encrypted:\n"
+    "--insecure-network says that you trust everybody who reaches the ports.\n"
     "Without --server, `edgekiln` starts `edgekilnd --local` by itself.\n"
     "That one keeps nothing that cannot be made again, hence its state is a\n"
     "cache: $XDG_CACHE_HOME/edgekiln.";
@@ -185,7 +186,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     EK_RETURN_IF_ERROR(lock.status());
     setup.user_lock.emplace(*std::move(lock));
     const std::string clients = JoinPath(runtime, "edgekilnd.sock");
-    const std::string workers = JoinPath(runtime, "workers.sock");
+    const std::string workers = LocalWorkersSocket();
     RemoveStaleSocket(clients);
     RemoveStaleSocket(workers);
     setup.daemon.listen = absl::StrCat("unix:", clients);
@@ -263,15 +264,18 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
   // Outlives the daemon: workers that end while it still has jobs for them
   // would look like failures.
   const auto launcher = NewForkLauncher(
-      {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
+      {.program = JoinPath(ProgramFolder(), "edgekiln-worker"),
+       .secret_file = WorkerSecretFile(setup.daemon)},
+      *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
   for (const std::string& address :
        {daemon->client_address(), daemon->worker_address()}) {
     if (IsLoopback(address)) continue;
     log->Warning("every host that reaches ", address,
-                 " can read and cancel jobs or be a worker: there is no "
-                 "authentication (--insecure-network)");
+                 " can read and cancel jobs, or listen to what workers are "
+                 "sent: clients are not authenticated and nothing is encrypted "
+                 "(--insecure-network)");
   }
   if (setup.workers > 0) {
     EK_RETURN_IF_ERROR(

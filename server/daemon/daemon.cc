@@ -27,6 +27,9 @@
 #include "server/daemon/blobs/blob_services.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
+#include "server/daemon/farm/quarantine.h"
+#include "server/daemon/farm/stored_result.h"
+#include "server/daemon/farm/worker_gate.h"
 #include "server/daemon/farm/workers_service.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
@@ -38,12 +41,16 @@
 #include "server/daemon/local_instance.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/stage_versions.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
 
 constexpr int kMaxMessageBytes = 16 << 20;
 constexpr std::chrono::milliseconds kTick{250};
+// In which results of stages are read and stored. Each waits for the disk most
+// of the time, and those that wait together share a sync.
+constexpr int kResultThreads = 8;
 // Calls that have not ended by themselves are cancelled after this.
 constexpr std::chrono::milliseconds kShutdownGrace{300};
 // What a sender may have under way beyond what we have taken; together with a
@@ -159,11 +166,25 @@ class DaemonImpl : public Daemon {
                       *files_, JoinPath(state, "results"), *blobs_, &evictor_));
     PrepareDiskReserve(state, options_.disk_reserve_bytes / 4, log_);
     EK_ASSIGN_OR_RETURN(store_, JobStore::Open(JoinPath(state, "jobs.db")));
+    EK_ASSIGN_OR_RETURN(
+        quarantine_,
+        Quarantine::Open(*files_, JoinPath(state, "quarantine"), log_));
+    EK_ASSIGN_OR_RETURN(
+        std::string secret,
+        ReadOrMakeWorkerSecret(*files_, WorkerSecretFile(options_)));
+    gate_.emplace(WorkerGateOptions{.secret = std::move(secret)}, clock_, log_);
     if (options_.cache_limit_bytes > 0) StartEvicting();
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
     dispatching.heartbeat = options_.heartbeat;
     dispatching.lease_timeout = options_.lease_timeout;
+    dispatching.max_workers = options_.max_workers;
+    dispatching.max_worker_slots = options_.max_worker_slots;
+    dispatching.callback_threads = kResultThreads;
+    dispatching.read_result = [this](const v1::Digest& digest) {
+      return ReadStoredResult(*blobs_, digest);
+    };
+    dispatching.quarantine = quarantine_.get();
     dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);
     stages_ =
         std::make_unique<StageRunner>(*results_, *blobs_, *dispatcher_, log_);
@@ -180,11 +201,16 @@ class DaemonImpl : public Daemon {
   }
 
   absl::Status Serve() {
-    AddBlobServices(workers_, worker_activity_);
-    workers_.services.push_back(NewWorkersService(*dispatcher_));
-    AddBlobServices(clients_, activity_);
-    clients_.services.push_back(
-        NewJobsService(*manager_, *store_, *journal_, stopping_, activity_));
+    BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
+    AddBlobServices(limits, clients_, activity_);
+    limits.admit = [this](const grpc::ServerContextBase& context) {
+      return CheckSession(*gate_, context);
+    };
+    AddBlobServices(limits, workers_, worker_activity_);
+    workers_.services.push_back(NewWorkersService(*gate_, *dispatcher_));
+    clients_.services.push_back(NewJobsService(*manager_, *store_, *journal_,
+                                               *quarantine_, stopping_,
+                                               activity_));
     clients_.services.push_back(NewReportsService(*store_, activity_));
     clients_.services.push_back(
         NewModelsService(*stages_, *blobs_, stopping_, activity_));
@@ -223,8 +249,8 @@ class DaemonImpl : public Daemon {
   }
 
  private:
-  void AddBlobServices(Listener& listener, Activity& activity) {
-    const BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
+  void AddBlobServices(const BlobLimits& limits, Listener& listener,
+                       Activity& activity) {
     listener.services.push_back(
         NewContentAddressableStorageService(limits, *blobs_, activity));
     listener.services.push_back(NewCapabilitiesService(limits, activity));
@@ -258,6 +284,7 @@ class DaemonImpl : public Daemon {
       while (!tick_stop_ && tick_changed_.WaitUntil(lock, end)) {
       }
       lock.Unlock();
+      gate_->Tick();
       dispatcher_->Tick();
       manager_->Tick();
       uploads_->RemoveExpired();
@@ -282,6 +309,8 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<cache::UploadStore> uploads_;
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<JobStore> store_;
+  std::unique_ptr<Quarantine> quarantine_;
+  std::optional<WorkerGate> gate_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<StageRunner> stages_;
   std::unique_ptr<JobJournal> journal_;
@@ -350,10 +379,23 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   int local_workers = 0;
   EK_RETURN_IF_ERROR(
       Take("local_workers", config.local_workers(), local_workers));
+  EK_RETURN_IF_ERROR(
+      Take("max_workers", config.max_workers(), options.max_workers));
+  EK_RETURN_IF_ERROR(Take("max_worker_slots", config.max_worker_slots(),
+                          options.max_worker_slots));
+  if (!config.worker_secret_file().empty()) {
+    options.worker_secret_file = config.worker_secret_file();
+  }
   if (keep_hours > 0) options.keep_jobs_for = absl::Hours(keep_hours);
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);
   return absl::OkStatus();
+}
+
+std::string WorkerSecretFile(const DaemonOptions& options) {
+  return options.worker_secret_file.empty()
+             ? JoinPath(options.state_folder, kWorkerSecretName)
+             : options.worker_secret_file;
 }
 
 absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(

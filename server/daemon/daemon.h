@@ -35,7 +35,13 @@ struct DaemonOptions {
   absl::Duration keep_jobs_for = absl::Hours(24 * 30);
   absl::Duration lease_timeout = absl::Minutes(10);
   absl::Duration heartbeat = absl::Seconds(2);
+  std::string worker_secret_file;  // Empty: "worker_secret" in state_folder.
+  int max_workers = 1024;
+  int max_worker_slots = 256;  // Of one worker.
 };
+
+// What workers must know to be taken: made by the daemon when it starts.
+std::string WorkerSecretFile(const DaemonOptions& options);
 
 // Takes over what `config` sets, but for the workers: whoever starts the daemon
 // starts those. Errors: INVALID_ARGUMENT (a negative value, theirs included).

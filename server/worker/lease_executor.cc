@@ -12,9 +12,13 @@
 #include "base/status_macros.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 namespace {
+
+// Of the name of what a stage counts: "samples".
+constexpr int kMaxUnitBytes = 64;
 
 absl::Status OurFault(const absl::Status& status, absl::string_view doing,
                       absl::string_view stage) {
@@ -57,6 +61,29 @@ absl::Status UploadOutputs(v1::ChildReply::Result& reply, BlobClient& blobs) {
     *ref.mutable_digest() = ToProto(digests.back());
   }
   return blobs.Put(digests, bytes);
+}
+
+// Puts the result into the message, or into a blob that the message names.
+absl::Status Enclose(v1::StageResult stage_result, absl::string_view stage,
+                     BlobClient& blobs, v1::WorkerMessage::Result& result) {
+  auto bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+  if (bytes > kMaxStoredResultBytes) {
+    const absl::Status too_large =
+        ResultTooLarge(absl::StrCat("stage ", stage), bytes);
+    stage_result.Clear();
+    *stage_result.mutable_error() = ErrorToProto(too_large);
+    bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+  }
+  if (bytes <= kMaxSentResultBytes) {
+    *result.mutable_result() = std::move(stage_result);
+    return absl::OkStatus();
+  }
+  const auto stored =
+      std::make_shared<const std::string>(stage_result.SerializeAsString());
+  const Digest digest = DigestOf(*stored);
+  EK_RETURN_IF_ERROR(blobs.Put({digest}, {stored}));
+  *result.mutable_stored_result() = ToProto(digest);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -164,19 +191,27 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
   handlers.progress = [&](const v1::StageProgress& progress) {
     MutexLock lock(mutex_);
     held.progress = progress;
+    held.progress.set_unit(SanitizeText(progress.unit(), kMaxUnitBytes));
   };
   absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
       RequestOf(lease), stage,
       {.deadline = deadline, .cancel_fd = held.cancel_fd}, handlers);
   if (!reply.ok()) return fail(reply.status());
   result.set_cpu_seconds(reply->cpu_seconds());
+  // As a status, its fields are no longer than fields may be.
   if (reply->has_infra_error()) {
-    *result.mutable_infra_error() = std::move(*reply->mutable_infra_error());
-    return result;
+    return fail(StatusFromProto(reply->infra_error()));
   }
-  const absl::Status stored = UploadOutputs(*reply, blobs_);
+  if (reply->result().has_error()) {
+    *reply->mutable_result()->mutable_error() =
+        ErrorToProto(StatusFromProto(reply->result().error()));
+  }
+  absl::Status stored = UploadOutputs(*reply, blobs_);
+  if (stored.ok()) {
+    stored = Enclose(std::move(*reply->mutable_result()), stage, blobs_,
+                     result);
+  }
   if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
-  *result.mutable_result() = std::move(*reply->mutable_result());
   return result;
 }
 

@@ -5,11 +5,14 @@
 // Served to clients and to workers alike. Each factory's arguments must outlive
 // the service; a service belongs to one server.
 
+#include <grpcpp/impl/codegen/server_context.h>
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "cache/blob_store.h"
 #include "cache/upload_store.h"
 #include "server/daemon/activity.h"
@@ -19,7 +22,14 @@ namespace edgekiln::server {
 struct BlobLimits {
   int64_t max_blob_bytes = int64_t{2} << 30;
   int64_t max_batch_bytes = 4 << 20;  // Of all blobs of one batch call.
+  // Whether a caller is served; empty: everyone is.
+  std::function<absl::Status(const grpc::ServerContextBase&)> admit;
 };
+
+inline absl::Status Admit(const BlobLimits& limits,
+                          const grpc::ServerContextBase& context) {
+  return limits.admit ? limits.admit(context) : absl::OkStatus();
+}
 
 std::unique_ptr<grpc::Service> NewContentAddressableStorageService(
     BlobLimits limits, cache::BlobStore& blobs, Activity& activity);

@@ -34,10 +34,12 @@ using HotReports =
 class JobsService final : public HotJobs {
  public:
   JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
-              const std::atomic<bool>& stopping, Activity& activity)
+              Quarantine& quarantine, const std::atomic<bool>& stopping,
+              Activity& activity)
       : jobs_(jobs),
         store_(store),
         journal_(journal),
+        quarantine_(quarantine),
         stopping_(stopping),
         activity_(activity) {}
 
@@ -83,6 +85,24 @@ class JobsService final : public HotJobs {
                         grpc::ServerWriter<v1::JobEvent>* writer) override {
     const Activity::Call call(activity_);
     return ToGrpc(Watch(*context, *request, *writer));
+  }
+
+  grpc::Status ListQuarantine(grpc::ServerContext*,
+                              const v1::ListQuarantineRequest* request,
+                              v1::ListQuarantineResponse* response) override {
+    const Activity::Call call(activity_);
+    auto page = quarantine_.List(*request);
+    if (page.ok()) *response = *std::move(page);
+    return ToGrpc(page.status());
+  }
+
+  grpc::Status ReleaseQuarantine(grpc::ServerContext*,
+                                 const v1::ReleaseQuarantineRequest* request,
+                                 v1::QuarantinedStage* response) override {
+    const Activity::Call call(activity_);
+    auto stage = quarantine_.Release(request->id());
+    if (stage.ok()) *response = *std::move(stage);
+    return ToGrpc(stage.status());
   }
 
  private:
@@ -183,6 +203,7 @@ class JobsService final : public HotJobs {
   JobManager& jobs_;
   JobStore& store_;
   JobJournal& journal_;
+  Quarantine& quarantine_;
   const std::atomic<bool>& stopping_;
   Activity& activity_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
@@ -218,10 +239,11 @@ class ReportsService final : public HotReports {
 
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
+                                              Quarantine& quarantine,
                                               const std::atomic<bool>& stopping,
                                               Activity& activity) {
-  return std::make_unique<JobsService>(jobs, store, journal, stopping,
-                                       activity);
+  return std::make_unique<JobsService>(jobs, store, journal, quarantine,
+                                       stopping, activity);
 }
 
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "server/daemon/activity.h"
+#include "server/daemon/farm/quarantine.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
@@ -19,6 +20,7 @@ namespace edgekiln::server {
 // `stopping` ends watches when the daemon shuts down.
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
+                                              Quarantine& quarantine,
                                               const std::atomic<bool>& stopping,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

@@ -17,6 +17,7 @@
 namespace edgekiln::server {
 
 struct LeaseRequest {
+  std::string key;    // Of the stage; empty: it is never quarantined.
   std::string stage;  // For people: "tile".
   v1::WorkerRole role = v1::COMPILE_ROLE;
   v1::StageOptions options;

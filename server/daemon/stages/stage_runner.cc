@@ -196,6 +196,7 @@ uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
     for (const auto& ticket : waiting) call(ticket->events);
   };
   LeaseRequest request;
+  request.key = flight->key;
   request.stage = flight->call.name;
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;
