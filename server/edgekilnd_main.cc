@@ -263,10 +263,10 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
   }
   // Outlives the daemon: workers that end while it still has jobs for them
   // would look like failures.
-  const auto launcher = NewForkLauncher(
-      {.program = JoinPath(ProgramFolder(), "edgekiln-worker"),
-       .secret_file = WorkerSecretFile(setup.daemon)},
-      *log);
+  const auto launcher =
+      NewForkLauncher({.program = JoinPath(ProgramFolder(), "edgekiln-worker"),
+                       .secret_file = WorkerSecretFile(setup.daemon)},
+                      *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
   for (const std::string& address :

@@ -68,13 +68,13 @@ absl::Status Damaged(const std::string& path) {
 absl::Status CannotOpen(const std::string& path, int error) {
   const bool absent = error == ENOENT;
   return MakeError(
-      absent ? absl::StatusCode::kNotFound
+      absent            ? absl::StatusCode::kNotFound
       : error == EACCES ? absl::StatusCode::kPermissionDenied
                         : absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
        .reason = absent ? "SECRET_MISSING" : "SECRET_UNREADABLE",
-       .what = absl::StrCat("cannot read the workers' secret: ",
-                            strerror(error)),
+       .what =
+           absl::StrCat("cannot read the workers' secret: ", strerror(error)),
        .where = path,
        .limit = "workers are taken if they know the daemon's secret",
        .need = "the file worker_secret of the daemon's state folder",
@@ -111,12 +111,11 @@ absl::Status CheckSafe(int fd, const std::string& path) {
 absl::StatusOr<std::string> NewNonce() {
   std::string bytes(kNonceBytes, '\0');
   if (getentropy(bytes.data(), bytes.size()) == 0) return bytes;
-  return MakeError(
-      absl::StatusCode::kUnavailable,
-      {.fault = Fault::kInfra,
-       .reason = "NO_RANDOMNESS",
-       .what = absl::StrCat("no random bytes: ", strerror(errno)),
-       .fix = "use a kernel with getrandom"});
+  return MakeError(absl::StatusCode::kUnavailable,
+                   {.fault = Fault::kInfra,
+                    .reason = "NO_RANDOMNESS",
+                    .what = absl::StrCat("no random bytes: ", strerror(errno)),
+                    .fix = "use a kernel with getrandom"});
 }
 
 absl::StatusOr<std::string> ReadWorkerSecret(const std::string& path) {

@@ -81,11 +81,10 @@ TEST_F(WorkerSecretTest, AProofIsOfOneSideOneSecretAndOnePairOfNonces) {
   EXPECT_FALSE(IsProof(proof, Side::kWorker, "Secret", a, b));
   EXPECT_FALSE(IsProof(proof, Side::kWorker, "secret", b, a));
   EXPECT_FALSE(IsProof("", Side::kWorker, "secret", a, b));
-  EXPECT_FALSE(
-      IsProof(proof.substr(0, 31), Side::kWorker, "secret", a, b));
+  EXPECT_FALSE(IsProof(proof.substr(0, 31), Side::kWorker, "secret", a, b));
   // Where one nonce ends and the other begins must be sure.
-  EXPECT_FALSE(IsProof(Proof(Side::kWorker, "secret", "", a + b),
-                       Side::kWorker, "secret", "", a + b));
+  EXPECT_FALSE(IsProof(Proof(Side::kWorker, "secret", "", a + b), Side::kWorker,
+                       "secret", "", a + b));
 }
 
 }  // namespace

@@ -71,8 +71,7 @@ absl::Status RunQuarantineRelease(CommandContext& context) {
   }
   for (const v1::QuarantinedStage& stage : released.stages()) {
     context.print(absl::StrCat(CleanText(stage.id()).substr(0, kShownDigits),
-                               "  ", CleanText(stage.stage()),
-                               "  released\n"));
+                               "  ", CleanText(stage.stage()), "  released\n"));
   }
   return absl::OkStatus();
 }

@@ -208,9 +208,8 @@ class DaemonImpl : public Daemon {
     };
     AddBlobServices(limits, workers_, worker_activity_);
     workers_.services.push_back(NewWorkersService(*gate_, *dispatcher_));
-    clients_.services.push_back(NewJobsService(*manager_, *store_, *journal_,
-                                               *quarantine_, stopping_,
-                                               activity_));
+    clients_.services.push_back(NewJobsService(
+        *manager_, *store_, *journal_, *quarantine_, stopping_, activity_));
     clients_.services.push_back(NewReportsService(*store_, activity_));
     clients_.services.push_back(
         NewModelsService(*stages_, *blobs_, stopping_, activity_));

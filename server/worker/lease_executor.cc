@@ -186,7 +186,12 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
       -> absl::StatusOr<std::vector<SharedBytes>> {
     auto inputs = InputsOf(lease, positions, blobs_);
     if (inputs.ok()) return inputs;
-    return OurFault(inputs.status(), "fetching inputs", stage);
+    // Only outputs can lack room: what is told so is tried until there is.
+    absl::Status status = inputs.status();
+    if (absl::IsResourceExhausted(status)) {
+      status = absl::UnavailableError(status.message());
+    }
+    return OurFault(status, "fetching inputs", stage);
   };
   handlers.progress = [&](const v1::StageProgress& progress) {
     MutexLock lock(mutex_);
@@ -208,8 +213,8 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held,
   }
   absl::Status stored = UploadOutputs(*reply, blobs_);
   if (stored.ok()) {
-    stored = Enclose(std::move(*reply->mutable_result()), stage, blobs_,
-                     result);
+    stored =
+        Enclose(std::move(*reply->mutable_result()), stage, blobs_, result);
   }
   if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
   return result;

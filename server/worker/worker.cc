@@ -104,8 +104,8 @@ class SessionWorker : public Worker {
       : options_(std::move(options)),
         log_(log),
         channel_(Connect(options_.address)),
-        blobs_(NewBlobClient(channel_, blob_session_,
-                             options_.blob_cache_bytes)),
+        blobs_(
+            NewBlobClient(channel_, blob_session_, options_.blob_cache_bytes)),
         executor_(options_.slots, options_.child, *blobs_) {}
 
   absl::Status Run() override {
@@ -121,8 +121,8 @@ class SessionWorker : public Worker {
         break;
       }
       if (served) backoff = kFirstBackoff;
-      log_.Warning("no session with ", options_.address, ": ",
-                   status.message(), "; next try in ", backoff.count(), " ms");
+      log_.Warning("no session with ", options_.address, ": ", status.message(),
+                   "; next try in ", backoff.count(), " ms");
       MutexLock lock(mutex_);
       const auto end = std::chrono::steady_clock::now() + backoff;
       while (!stopping_ && changed_.WaitUntil(lock, end)) {

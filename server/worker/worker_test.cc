@@ -60,7 +60,8 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   }
 
   grpc::Status FindMissingBlobs(
-      grpc::ServerContext* context, const reapi::FindMissingBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::FindMissingBlobsRequest* request,
       reapi::FindMissingBlobsResponse* response) override {
     Note(context);
     MutexLock lock(mutex_);
@@ -71,7 +72,8 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status BatchUpdateBlobs(
-      grpc::ServerContext* context, const reapi::BatchUpdateBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::BatchUpdateBlobsRequest* request,
       reapi::BatchUpdateBlobsResponse* response) override {
     Note(context);
     MutexLock lock(mutex_);
@@ -100,7 +102,8 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status Read(
-      grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
+      grpc::ServerContext* context,
+      const google::bytestream::ReadRequest* request,
       grpc::ServerWriter<google::bytestream::ReadResponse>* writer) override {
     Note(context);
     const std::string bytes = Get(request->resource_name().substr(6, 64));
@@ -133,10 +136,10 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   void Note(grpc::ServerContext* context) {
     const auto found = context->client_metadata().find(kSessionMetadata);
     MutexLock lock(mutex_);
-    sessions_.insert(found == context->client_metadata().end()
-                         ? "none"
-                         : std::string(found->second.data(),
-                                       found->second.size()));
+    sessions_.insert(
+        found == context->client_metadata().end()
+            ? "none"
+            : std::string(found->second.data(), found->second.size()));
   }
 
   Mutex mutex_;
@@ -172,14 +175,13 @@ class FakeWorkers final : public v1::Workers::Service {
     v1::WorkerMessage message;
     if (!stream->Read(&message)) return grpc::Status::CANCELLED;
     const v1::WorkerMessage::Hello& hello = message.hello();
-    EXPECT_TRUE(IsProof(hello.proof(), Side::kWorker, kSecret, nonce,
-                        hello.nonce()));
+    EXPECT_TRUE(
+        IsProof(hello.proof(), Side::kWorker, kSecret, nonce, hello.nonce()));
     v1::DaemonMessage welcome;
     welcome.mutable_welcome()->set_heartbeat_ms(100);
     welcome.mutable_welcome()->set_session(kSession);
-    welcome.mutable_welcome()->set_proof(
-        Proof(Side::kDaemon, impostor ? "guess" : kSecret, nonce,
-              hello.nonce()));
+    welcome.mutable_welcome()->set_proof(Proof(
+        Side::kDaemon, impostor ? "guess" : kSecret, nonce, hello.nonce()));
     Send(welcome);
     do {
       MutexLock lock(mutex_);
@@ -245,8 +247,8 @@ class WorkerTest : public testing::Test {
     builder.RegisterService(&workers_);
     server_ = builder.BuildAndStart();
     secret_file_ = testing::TempDir() + "worker_test_secret";
-    std::ofstream(secret_file_, std::ios::trunc) << absl::BytesToHexString(
-        kSecret);
+    std::ofstream(secret_file_, std::ios::trunc)
+        << absl::BytesToHexString(kSecret);
     EXPECT_EQ(chmod(secret_file_.c_str(), 0600), 0);
     worker_ = NewWorker({.address = "127.0.0.1:" + std::to_string(port),
                          .roles = {v1::COMPILE_ROLE},

@@ -185,12 +185,12 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
 }
 
 absl::Status Farm::StartWorker(int worker) {
-  EK_ASSIGN_OR_RETURN(workers_.at(worker),
-                      Spawn({options_.bin + "/edgekiln-worker", "--connect",
-                             workers_address_, "--secret-file",
-                             scratch_.At(kWatchedFolder) + "/worker_secret",
-                             "--verbose"},
-                            absl::StrCat("worker-", worker, ".log"), ""));
+  EK_ASSIGN_OR_RETURN(
+      workers_.at(worker),
+      Spawn({options_.bin + "/edgekiln-worker", "--connect", workers_address_,
+             "--secret-file", scratch_.At(kWatchedFolder) + "/worker_secret",
+             "--verbose"},
+            absl::StrCat("worker-", worker, ".log"), ""));
   return absl::OkStatus();
 }
 

@@ -55,8 +55,7 @@ TEST(FarmTrustTest, AStrangerIsToldNothing) {
 
   // One without any secret learns where it would be.
   const auto lost = sandbox.StartProgram(
-      "edgekiln-worker", {"--connect", cluster->workers_address()},
-      "lost.log");
+      "edgekiln-worker", {"--connect", cluster->workers_address()}, "lost.log");
   ASSERT_NE(lost, nullptr);
   EXPECT_EQ(lost->WaitFor(kEndLimit).value_or(-1), 4);
   EXPECT_TRUE(absl::StrContains(ReadWholeFile(sandbox.Path("lost.log")),
@@ -74,11 +73,11 @@ TEST(FarmTrustTest, ASecretThatOthersCanReadIsNone) {
   EXPECT_EQ(info.st_mode & 07777, 0600u);
   cluster->KillDaemon();
   ASSERT_EQ(chmod(secret.c_str(), 0644), 0);
-  const auto daemon = sandbox.StartProgram(
-      "edgekilnd",
-      {"--listen", "127.0.0.1:0", "--workers-listen", "127.0.0.1:0", "--state",
-       sandbox.Path("state")},
-      "refused.log");
+  const auto daemon =
+      sandbox.StartProgram("edgekilnd",
+                           {"--listen", "127.0.0.1:0", "--workers-listen",
+                            "127.0.0.1:0", "--state", sandbox.Path("state")},
+                           "refused.log");
   ASSERT_NE(daemon, nullptr);
   EXPECT_EQ(daemon->WaitFor(kEndLimit).value_or(-1), 4);
   const std::string log = ReadWholeFile(sandbox.Path("refused.log"));
@@ -124,15 +123,13 @@ TEST(FarmTrustTest, ACrashingInputIsQuarantinedAndOthersGoOn) {
   cluster->AddWorker({"--roles", "simulate"});
   EXPECT_EQ(ErrorOf(cluster->Cli(Profile())).reason(), "INPUT_QUARANTINED");
   // What does not need that stage is served by the same worker.
-  EXPECT_EQ(cluster
-                ->Cli({"inspect", SourcePath("docs/example/digits.onnx")})
+  EXPECT_EQ(cluster->Cli({"inspect", SourcePath("docs/example/digits.onnx")})
                 .exit_code,
             0);
   cluster->KillDaemon();
   ASSERT_TRUE(cluster->StartDaemon());
   EXPECT_EQ(ErrorOf(cluster->Cli(Profile())).reason(), "INPUT_QUARANTINED");
-  const std::string log =
-      ReadWholeFile(cluster->sandbox().Path("daemon.log"));
+  const std::string log = ReadWholeFile(cluster->sandbox().Path("daemon.log"));
   EXPECT_FALSE(absl::StrContains(log, "(lease")) << "it was tried again";
   const Outcome list = cluster->Cli({"quarantine", "list"});
   EXPECT_TRUE(absl::StrContains(list.out, "tile")) << list;
@@ -167,8 +164,7 @@ TEST(FarmTrustTest, AHugeDescriptionBreaksNoSession) {
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   // Whether the answer fits a message to the client is another matter.
   huge->WaitFor(absl::Seconds(60));
-  const std::string log =
-      ReadWholeFile(cluster->sandbox().Path("daemon.log"));
+  const std::string log = ReadWholeFile(cluster->sandbox().Path("daemon.log"));
   EXPECT_FALSE(absl::StrContains(log, " is gone, with")) << log;
   EXPECT_FALSE(absl::StrContains(log, "failed on our side")) << log;
   const std::string folder = cluster->sandbox().Path("state/blobs");

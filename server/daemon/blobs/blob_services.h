@@ -23,7 +23,7 @@ struct BlobLimits {
   int64_t max_blob_bytes = int64_t{2} << 30;
   int64_t max_batch_bytes = 4 << 20;  // Of all blobs of one batch call.
   // Whether a caller is served; empty: everyone is.
-  std::function<absl::Status(const grpc::ServerContextBase&)> admit;
+  std::function<absl::Status(const grpc::ServerContextBase&)> admit{};
 };
 
 inline absl::Status Admit(const BlobLimits& limits,

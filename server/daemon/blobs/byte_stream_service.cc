@@ -72,7 +72,8 @@ class ByteStreamService final : public bs::ByteStream::Service {
         uploads_(uploads),
         activity_(activity) {}
 
-  grpc::Status Read(grpc::ServerContext* context, const bs::ReadRequest* request,
+  grpc::Status Read(grpc::ServerContext* context,
+                    const bs::ReadRequest* request,
                     grpc::ServerWriter<bs::ReadResponse>* writer) override {
     if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);

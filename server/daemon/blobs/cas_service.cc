@@ -56,7 +56,8 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
       : limits_(limits), blobs_(blobs), activity_(activity) {}
 
   grpc::Status FindMissingBlobs(
-      grpc::ServerContext* context, const reapi::FindMissingBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::FindMissingBlobsRequest* request,
       reapi::FindMissingBlobsResponse* response) override {
     if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
@@ -64,7 +65,8 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
   }
 
   grpc::Status BatchUpdateBlobs(
-      grpc::ServerContext* context, const reapi::BatchUpdateBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::BatchUpdateBlobsRequest* request,
       reapi::BatchUpdateBlobsResponse* response) override {
     if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);

@@ -91,8 +91,8 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
   {
     MutexLock lock(mutex_);
     if (stopped_) return ShuttingDown();
-    EK_RETURN_IF_ERROR(CheckWorkerCount(
-        static_cast<int>(workers_.all().size()), options_.max_workers));
+    EK_RETURN_IF_ERROR(CheckWorkerCount(static_cast<int>(workers_.all().size()),
+                                        options_.max_workers));
     id = next_id_++;
     shortage_.Taken(hello);
     const ConnectedWorker& worker =
@@ -133,9 +133,8 @@ void Dispatcher::Assign(Actions& actions) {
     std::deque<uint64_t> left;
     for (const uint64_t lease_id : queue_) {
       Lease& lease = leases_.at(lease_id);
-      const uint64_t worker = lease.request.role == role
-                                  ? FindWorker(lease_id, lease)
-                                  : kNoWorker;
+      const uint64_t worker =
+          lease.request.role == role ? FindWorker(lease_id, lease) : kNoWorker;
       if (worker == kNoWorker) {
         left.push_back(lease_id);
       } else {
@@ -228,7 +227,7 @@ void Dispatcher::Complain(Actions& actions) {
         workers_.Count(role) > 0
             ? AllBusy(role, position)
             : shortage_.NoWorker(role, options_.build_digest,
-                                           options_.workers_address);
+                                 options_.workers_address);
     if (lease.told.reason() == why.reason()) continue;
     if (lease.told.cause() == why.cause() &&
         now - lease.told_at < options_.position_interval) {

@@ -56,7 +56,8 @@ struct DispatcherOptions {
   RetryLimits retries;
   int max_workers = 1024;
   int max_worker_slots = 256;  // Of one worker; it gets no more leases.
-  // Minimum interval between the progress reports of a lease that are passed on.
+  // Minimum interval between the progress reports of a lease that are passed
+  // on.
   absl::Duration progress_interval = absl::Milliseconds(100);
   // In which callbacks are called and results are read; 0: in the thread that
   // causes them.

@@ -69,8 +69,7 @@ void Dispatcher::OnProgress(const ConnectedWorker& worker,
                             const v1::WorkerMessage::Progress& progress,
                             Actions& actions) {
   const auto held = worker.leases.find(progress.lease_id());
-  if (held == worker.leases.end() ||
-      held->second != progress.fencing_token()) {
+  if (held == worker.leases.end() || held->second != progress.fencing_token()) {
     return;
   }
   Lease& lease = leases_.at(progress.lease_id());
@@ -199,21 +198,20 @@ void Dispatcher::Follow(uint64_t lease_id, const RetryRecord::Verdict& verdict,
       resting_[lease_id] = clock_.Monotonic() + verdict.wait;
       lease.told = NoRoom(verdict.wait, why);
       lease.told_at = clock_.Monotonic();
-      actions.emplace_back(lease_id, [waiting = lease.callbacks.waiting,
-                                      told = lease.told] {
-        if (waiting) waiting(told);
-      });
+      actions.emplace_back(
+          lease_id, [waiting = lease.callbacks.waiting, told = lease.told] {
+            if (waiting) waiting(told);
+          });
       return;
     case RetryRecord::Verdict::kQuarantine:
       if (options_.quarantine != nullptr && !lease.request.key.empty()) {
-        v1::QuarantinedStage stage = Quarantined(
-            lease.request, verdict.failures, why, clock_.Now());
+        v1::QuarantinedStage stage =
+            Quarantined(lease.request, verdict.failures, why, clock_.Now());
         const absl::Status told = Quarantine::NotTried(stage);
         // On the disk before anybody hears of it.
-        actions.emplace_back(lease_id, [quarantine = options_.quarantine,
-                                        stage = std::move(stage)] {
-          quarantine->Add(stage);
-        });
+        actions.emplace_back(
+            lease_id, [quarantine = options_.quarantine,
+                       stage = std::move(stage)] { quarantine->Add(stage); });
         Complete(lease_id, told, actions);
         return;
       }
@@ -271,9 +269,9 @@ void Dispatcher::Lose(uint64_t worker_id, const absl::Status& why, bool close,
     } else {
       lease.lost_with += held;
     }
-    const RetryRecord::Verdict verdict = lease.retries.OnLoss(
-        loss, clock_.Monotonic() - lease.leased,
-        lost_leases_ - lease.lost_with, options_.retries);
+    const RetryRecord::Verdict verdict =
+        lease.retries.OnLoss(loss, clock_.Monotonic() - lease.leased,
+                             lost_leases_ - lease.lost_with, options_.retries);
     Follow(lease_id, verdict, why, actions);
   }
 }

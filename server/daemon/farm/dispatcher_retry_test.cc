@@ -54,8 +54,7 @@ class DispatcherRetryTest : public testing::Test {
     options_.build_digest = "build";
     options_.max_worker_slots = 20;
     options_.read_result =
-        [this](
-            const v1::Digest& digest) -> absl::StatusOr<v1::StageResult> {
+        [this](const v1::Digest& digest) -> absl::StatusOr<v1::StageResult> {
       const auto found = stored_.find(digest.hash());
       if (found == stored_.end()) return absl::NotFoundError("no such blob");
       return found->second;
@@ -81,9 +80,7 @@ class DispatcherRetryTest : public testing::Test {
   struct Worker {
     uint64_t id = 0;
     FakeLink* link = nullptr;
-    const v1::DaemonMessage::Lease& last() const {
-      return link->leases.back();
-    }
+    const v1::DaemonMessage::Lease& last() const { return link->leases.back(); }
   };
   Worker Connect(int slots = 1) {
     links_.push_back(std::make_unique<FakeLink>());
@@ -174,9 +171,9 @@ TEST_F(DispatcherRetryTest, TheSecondIdenticalCrashQuarantines) {
   const auto detail = GetErrorDetail(outcome.done->status());
   EXPECT_EQ(detail->fault, Fault::kInfra);
   EXPECT_TRUE(absl::StrContains(detail->what, "signal 11")) << detail->what;
-  EXPECT_TRUE(absl::StrContains(detail->fix, "edgekiln quarantine release " +
-                                                 DigestOf("bad").hash.substr(
-                                                     0, 12)))
+  EXPECT_TRUE(absl::StrContains(
+      detail->fix,
+      "edgekiln quarantine release " + DigestOf("bad").hash.substr(0, 12)))
       << detail->fix;
 
   // Nobody gets a slot for it any more; others go on.

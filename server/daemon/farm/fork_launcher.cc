@@ -81,9 +81,9 @@ class ForkLauncher : public Launcher {
     std::string with_parent = "--exit-with-parent";
     std::string secret = "--secret-file";
     std::string secret_file = options_.secret_file;
-    char* const argv[] = {program.data(),     connect.data(), address.data(),
-                          secret.data(),      secret_file.data(), slots.data(),
-                          with_parent.data(), nullptr};
+    char* const argv[] = {
+        program.data(),     connect.data(), address.data(),     secret.data(),
+        secret_file.data(), slots.data(),   with_parent.data(), nullptr};
     const pid_t parent = getpid();
     child.started = std::chrono::steady_clock::now();
     child.pid = fork();

@@ -40,15 +40,15 @@ absl::Time SinceOf(const v1::QuarantinedStage& stage) {
 }
 
 absl::Status NoSuchStage(const std::string& id) {
-  return MakeError(absl::StatusCode::kNotFound,
-                   {.fault = Fault::kUser,
-                    .reason = "NOT_QUARANTINED",
-                    .what = "no such stage is in quarantine",
-                    .where = id,
-                    .limit = absl::StrCat("at least ", kMinIdDigits,
-                                          " digits of an id"),
-                    .need = "the id of a quarantined stage",
-                    .fix = "see edgekiln quarantine list"});
+  return MakeError(
+      absl::StatusCode::kNotFound,
+      {.fault = Fault::kUser,
+       .reason = "NOT_QUARANTINED",
+       .what = "no such stage is in quarantine",
+       .where = id,
+       .limit = absl::StrCat("at least ", kMinIdDigits, " digits of an id"),
+       .need = "the id of a quarantined stage",
+       .fix = "see edgekiln quarantine list"});
 }
 
 }  // namespace
@@ -119,15 +119,15 @@ absl::Status Quarantine::NotTried(const v1::QuarantinedStage& stage) {
       absl::StatusCode::kInternal,
       {.fault = Fault::kInfra,
        .reason = "INPUT_QUARANTINED",
-       .what = absl::StrCat("stage ", stage.stage(),
-                            " is not tried again with this input: ",
-                            stage.error().what()),
+       .what = absl::StrCat(
+           "stage ", stage.stage(),
+           " is not tried again with this input: ", stage.error().what()),
        .where = absl::StrCat("stage ", stage.stage()),
        .limit = stage.error().limit().empty()
-                    ? absl::StrCat("quarantined since ",
-                                   absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
-                                                    SinceOf(stage),
-                                                    absl::UTCTimeZone()))
+                    ? absl::StrCat(
+                          "quarantined since ",
+                          absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
+                                           SinceOf(stage), absl::UTCTimeZone()))
                     : stage.error().limit(),
        .need = "a stage that ends on a worker",
        .fix = absl::StrCat("report this with the model; to try again: edgekiln "

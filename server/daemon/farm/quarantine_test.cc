@@ -72,8 +72,9 @@ TEST_F(QuarantineTest, IdsAreNotGuessed) {
   v1::QuarantinedStage twin = Stage(2);
   twin.set_id(id.substr(0, 20) + std::string(44, id[20] == '0' ? '1' : '0'));
   quarantine_->Add(twin);
-  for (const std::string& bad : {std::string(), id.substr(0, 7),
-                                 std::string("../jobs.db"), std::string(64, '0')}) {
+  for (const std::string& bad :
+       {std::string(), id.substr(0, 7), std::string("../jobs.db"),
+        std::string(64, '0')}) {
     EXPECT_EQ(ReasonOf(quarantine_->Release(bad).status()), "NOT_QUARANTINED")
         << bad;
   }

@@ -40,9 +40,9 @@ FailureKind KindOf(const v1::ErrorDetail& error) {
 
 Verdict RetryRecord::CountMachine(const RetryLimits& limits) {
   ++machine_;
-  return {.what = machine_ >= limits.machine ? Verdict::kGiveUp
-                                             : Verdict::kRetry,
-          .failures = machine_};
+  return {
+      .what = machine_ >= limits.machine ? Verdict::kGiveUp : Verdict::kRetry,
+      .failures = machine_};
 }
 
 Verdict RetryRecord::OnError(const v1::ErrorDetail& error,
@@ -72,9 +72,9 @@ Verdict RetryRecord::OnError(const v1::ErrorDetail& error,
       return CountMachine(limits);
     default:
       ++other_;
-      return {.what = other_ >= limits.other ? Verdict::kGiveUp
-                                             : Verdict::kRetry,
-              .failures = other_};
+      return {
+          .what = other_ >= limits.other ? Verdict::kGiveUp : Verdict::kRetry,
+          .failures = other_};
   }
 }
 

@@ -34,8 +34,8 @@ enum class Loss {
 struct RetryLimits {
   // Failures that the stage will repeat, alike: the input is quarantined.
   int identical = 2;
-  int other = 3;     // Other failures on our side: given up.
-  int machine = 6;   // Lost workers and machines without memory: given up.
+  int other = 3;    // Other failures on our side: given up.
+  int machine = 6;  // Lost workers and machines without memory: given up.
   // Workers lost while they held this lease alone, each after about as long,
   // and no other lease was lost meanwhile: quarantined. One more than two, as
   // a worker may be killed twice by chance while a long stage runs.
@@ -54,7 +54,7 @@ class RetryRecord {
   struct Verdict {
     enum What {
       kRetry,
-      kWait,        // Retry after `wait`.
+      kWait,  // Retry after `wait`.
       kGiveUp,
       kQuarantine,  // Given up, and nobody should try again.
     };
@@ -85,7 +85,7 @@ class RetryRecord {
   int machine_ = 0;
   int disk_full_ = 0;  // In a row.
   int lost_in_company_ = 0;
-  int lost_alone_ = 0;     // In a row, each after about as long.
+  int lost_alone_ = 0;  // In a row, each after about as long.
   absl::Duration lost_after_;
   int64_t lost_others_ = 0;
 };

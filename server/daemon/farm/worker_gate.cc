@@ -37,8 +37,8 @@ absl::Status NoSession() {
 absl::StatusOr<std::unique_ptr<WorkerGate::Visitor>> WorkerGate::Admit(
     std::function<void()> end) {
   std::unique_ptr<Visitor> visitor(new Visitor(*this));
-  EK_ASSIGN_OR_RETURN(
-      *visitor->challenge_.mutable_challenge()->mutable_nonce(), NewNonce());
+  EK_ASSIGN_OR_RETURN(*visitor->challenge_.mutable_challenge()->mutable_nonce(),
+                      NewNonce());
   MutexLock lock(mutex_);
   if (static_cast<int>(strangers_.size()) >= options_.max_strangers) {
     strangers_.begin()->second.end();

@@ -14,8 +14,8 @@ constexpr double kMaxSlowness = 8;
 }  // namespace
 
 void WorkerSpeeds::Record(uint64_t worker, int kind, absl::Duration took) {
-  const double log = std::log(std::max(absl::ToDoubleSeconds(took),
-                                       kMinSeconds));
+  const double log =
+      std::log(std::max(absl::ToDoubleSeconds(took), kMinSeconds));
   Kind& all = kinds_[kind];
   const auto [average, added] = averages_[worker].try_emplace(kind, log);
   if (added) {

@@ -122,10 +122,9 @@ ConnectedWorker* WorkerTable::Find(uint64_t id) {
 }
 
 int WorkerTable::Count(v1::WorkerRole role) const {
-  return static_cast<int>(
-      std::count_if(workers_.begin(), workers_.end(), [&](const auto& entry) {
-        return entry.second.HasRole(role);
-      }));
+  return static_cast<int>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [&](const auto& entry) { return entry.second.HasRole(role); }));
 }
 
 }  // namespace edgekiln::server

@@ -33,14 +33,14 @@ absl::Status NoHello() {
 }
 
 absl::Status NoThread(const std::system_error& error) {
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kInfra,
-                    .reason = "NO_THREAD",
-                    .what = absl::StrCat("no thread for another worker: ",
-                                         error.what()),
-                    .limit = "the system's threads of this user",
-                    .need = "one more",
-                    .fix = "raise `ulimit -u`, or lower max_workers"});
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kInfra,
+       .reason = "NO_THREAD",
+       .what = absl::StrCat("no thread for another worker: ", error.what()),
+       .limit = "the system's threads of this user",
+       .need = "one more",
+       .fix = "raise `ulimit -u`, or lower max_workers"});
 }
 
 // Writes from a thread of its own: a worker that does not read must not hold
