@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -167,14 +168,10 @@ TEST(FarmTrustTest, AHugeDescriptionBreaksNoSession) {
   const std::string log = ReadWholeFile(cluster->sandbox().Path("daemon.log"));
   EXPECT_FALSE(absl::StrContains(log, " is gone, with")) << log;
   EXPECT_FALSE(absl::StrContains(log, "failed on our side")) << log;
-  const std::string folder = cluster->sandbox().Path("state/blobs");
   uintmax_t largest = 0;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() && name != "long.onnx") {
-      largest = std::max(largest, entry.file_size());
-    }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           cluster->sandbox().Path("state/results"))) {
+    if (entry.is_regular_file()) largest = std::max(largest, entry.file_size());
   }
   EXPECT_GT(largest, uintmax_t{16} << 20);
 }
