@@ -128,8 +128,9 @@ is released. Another build of edgekiln tries again by itself.
 constexpr char kQuarantineRelease[] = R"(Examples:
   edgekiln quarantine release 3f2a90c1d7e4
       After the daemon's lease timeout was raised, say; then run the job again.
-  edgekiln quarantine release $(edgekiln quarantine list --json | jq -r '.stages[].id')
-      All of them.
+  edgekiln quarantine list --json | jq -r '.stages[].id' |
+      xargs edgekiln quarantine release
+      All that the list has.
 )";
 
 constexpr char kReportDiff[] = R"(Examples:

@@ -297,9 +297,8 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
 }
 
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group =
-      AddGroup(root, "quarantine",
-               "Stages that are not tried again, as they failed twice alike");
+  CLI::App* group = AddGroup(root, "quarantine",
+                             "Stages that failed twice alike: not tried again");
   CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
                              "The newest of them");
   AddLimit(*app, raw, "List at most N stages (20)");
