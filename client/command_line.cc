@@ -144,6 +144,7 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
                       "leave --data and --limit out");
   }
   if (line.command != Command::kJobsCancel &&
+      line.command != Command::kQuarantineRelease &&
       line.command != Command::kReportDiff && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }

@@ -33,6 +33,8 @@ enum class Command {
   kJobsShow,
   kJobsWatch,
   kJobsCancel,
+  kQuarantineList,
+  kQuarantineRelease,
   kReportDiff,
   kReportBaseline,
 };
@@ -74,8 +76,8 @@ struct CommandLine {
   absl::Duration queue_timeout = absl::InfiniteDuration();
   absl::Duration run_timeout = absl::InfiniteDuration();
 
-  // targets show, targets check, jobs show | watch | cancel, report diff |
-  // baseline.
+  // targets show, targets check, jobs show | watch | cancel, quarantine
+  // release, report diff | baseline.
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.
 };

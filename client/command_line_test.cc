@@ -297,11 +297,27 @@ TEST(ParseCommandLineTest, Refuses) {
 }
 
 TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
-  for (const char* command :
-       {"", "inspect", "compile", "profile", "validate", "run", "targets",
-        "targets list", "targets show", "targets check", "jobs", "jobs list",
-        "jobs show", "jobs watch", "jobs cancel", "report", "report diff",
-        "report baseline"}) {
+  for (const char* command : {"",
+                              "inspect",
+                              "compile",
+                              "profile",
+                              "validate",
+                              "run",
+                              "targets",
+                              "targets list",
+                              "targets show",
+                              "targets check",
+                              "jobs",
+                              "jobs list",
+                              "jobs show",
+                              "jobs watch",
+                              "jobs cancel",
+                              "quarantine",
+                              "quarantine list",
+                              "quarantine release",
+                              "report",
+                              "report diff",
+                              "report baseline"}) {
     std::vector<std::string> args = Split(command);
     args.push_back("--help");
     const auto line = ParseCommandLine(args);

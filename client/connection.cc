@@ -93,6 +93,16 @@ class GrpcConnection final : public Connection {
     return Complete(Call(*jobs_, &v1::Jobs::Stub::CancelJob, request,
                          Patience::kCancel, absl::InfiniteFuture()));
   }
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest& request) override {
+    return Call(*jobs_, &v1::Jobs::Stub::ListQuarantine, request);
+  }
+  absl::StatusOr<v1::QuarantinedStage> ReleaseQuarantine(
+      const std::string& id) override {
+    v1::ReleaseQuarantineRequest request;
+    request.set_id(id);
+    return Call(*jobs_, &v1::Jobs::Stub::ReleaseQuarantine, request);
+  }
   absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
                                        int target) override {
     v1::GetReportRequest request;

@@ -43,6 +43,11 @@ class Connection {
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(
       const v1::ListJobsRequest& request) = 0;
   virtual absl::StatusOr<v1::Job> CancelJob(const std::string& id) = 0;
+  virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest& request) = 0;
+  // What was released.
+  virtual absl::StatusOr<v1::QuarantinedStage> ReleaseQuarantine(
+      const std::string& id) = 0;
   virtual absl::StatusOr<v1::Report> GetReport(const std::string& job_id,
                                                int target) = 0;
   virtual absl::StatusOr<v1::ModelDescription> InspectModel(

@@ -117,6 +117,23 @@ constexpr char kJobsWatch[] =
     R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
 )";
 
+constexpr char kQuarantineList[] = R"(Examples:
+  edgekiln quarantine list
+  edgekiln quarantine list --json | jq '.stages[].error'
+
+A stage that timed out twice, or whose process died twice of the same signal,
+would do so again: every job that needs it fails at once, exit code 4, until it
+is released. Another build of edgekiln tries again by itself.
+)";
+
+constexpr char kQuarantineRelease[] = R"(Examples:
+  edgekiln quarantine release 3f2a90c1d7e4
+      After the daemon's lease timeout was raised, say; then run the job again.
+  edgekiln quarantine list --json | jq -r '.stages[].id' |
+      xargs edgekiln quarantine release
+      All that the list has.
+)";
+
 constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 41 42
       Two jobs: totals, and the layers that changed, largest change first.
@@ -172,6 +189,10 @@ std::string HelpFooter(Command command) {
       return kTargetsCheck;
     case Command::kJobsWatch:
       return kJobsWatch;
+    case Command::kQuarantineList:
+      return kQuarantineList;
+    case Command::kQuarantineRelease:
+      return kQuarantineRelease;
     case Command::kReportDiff:
       return kReportDiff;
     case Command::kReportBaseline:

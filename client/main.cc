@@ -23,6 +23,7 @@
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
 #include "client/commands/profile.h"
+#include "client/commands/quarantine.h"
 #include "client/commands/report.h"
 #include "client/commands/run.h"
 #include "client/commands/targets.h"
@@ -153,6 +154,10 @@ absl::Status Dispatch(CommandContext& context) {
       return RunJobsWatch(context);
     case Command::kJobsCancel:
       return RunJobsCancel(context);
+    case Command::kQuarantineList:
+      return RunQuarantineList(context);
+    case Command::kQuarantineRelease:
+      return RunQuarantineRelease(context);
     case Command::kReportDiff:
       return RunReportDiff(context);
     case Command::kReportBaseline:

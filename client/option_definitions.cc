@@ -309,6 +309,17 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "ID", "Jobs");
 }
 
+void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
+  CLI::App* group = AddGroup(root, "quarantine",
+                             "Stages that failed twice alike: not tried again");
+  CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
+                             "The newest of them");
+  AddLimit(*app, raw, "List at most N stages (20)");
+  app = AddCommand(*group, raw, Command::kQuarantineRelease, "release",
+                   "Let such stages be tried again");
+  AddNames(*app, raw, "ID", "Stages, by their first digits");
+}
+
 void AddReportCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "report", "What jobs found out");
   CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
@@ -362,6 +373,7 @@ void DefineCommands(CLI::App& root, RawOptions& raw) {
   AddRunCommand(root, raw);
   AddTargetCommands(root, raw);
   AddJobCommands(root, raw);
+  AddQuarantineCommands(root, raw);
   AddReportCommands(root, raw);
 }
 

@@ -51,12 +51,13 @@ constexpr char kHelp[] =
     "                                  serve every user of this machine\n"
     "  edgekilnd --listen 0.0.0.0:7433 --workers-listen 0.0.0.0:7434 \\\n"
     "            --insecure-network    serve a farm; on each machine of it:\n"
-    "  edgekiln-worker --connect HOST:7434\n"
+    "  edgekiln-worker --connect HOST:7434 --secret-file worker_secret\n"
     "  edgekiln profile MODEL --target dla-64-o-512k --server HOST:7433\n"
     "\n"
-    "A port asks for no password: on loopback any user of this machine can "
-    "use\n"
-    "it, beyond it anybody who reaches it, which --insecure-network allows.\n"
+    "Workers must know the file worker_secret of the state folder: copy it to\n"
+    "their machines. Clients are asked nothing, and nothing is encrypted: on\n"
+    "loopback any user of this machine can use a port, beyond it anybody who\n"
+    "reaches it, which --insecure-network allows.\n"
     "Without --listen there is a Unix socket, for this user alone; `edgekiln`\n"
     "without --server finds it.\n"
     "If no such daemon runs, `edgekiln` starts `edgekilnd --local` by itself.\n"
@@ -220,7 +221,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
     EK_RETURN_IF_ERROR(lock.status());
     setup.user_lock.emplace(*std::move(lock));
     const std::string clients = JoinPath(runtime, "edgekilnd.sock");
-    const std::string workers = JoinPath(runtime, "workers.sock");
+    const std::string workers = LocalWorkersSocket();
     setup.daemon.listen = absl::StrCat("unix:", clients);
     setup.daemon.workers_listen = absl::StrCat("unix:", workers);
     setup.workers =
@@ -328,8 +329,10 @@ absl::Status Serve(const Flags& flags, const sigset_t& signals) {
   }
   // Outlives the daemon: workers that end while it still has jobs for them
   // would look like failures.
-  const auto launcher = NewForkLauncher(
-      {.program = JoinPath(ProgramFolder(), "edgekiln-worker")}, *log);
+  const auto launcher =
+      NewForkLauncher({.program = JoinPath(ProgramFolder(), "edgekiln-worker"),
+                       .secret_file = WorkerSecretFile(setup.daemon)},
+                      *log);
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<Daemon> daemon,
                       StartDaemon(setup.daemon, *clock, *log));
   WarnOfExposure(*daemon, *log);

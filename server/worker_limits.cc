@@ -74,6 +74,18 @@ bool IsOverMemoryLimit(const v1::ErrorDetail& error) {
   return error.fault() == v1::ErrorDetail::USER && error.reason() == kMemory;
 }
 
+absl::Status ResultTooLarge(absl::string_view where, int64_t bytes) {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "RESULT_TOO_LARGE",
+       .what = "what is to be told of this model is too much",
+       .where = std::string(where),
+       .limit = absl::StrCat((kMaxStoredResultBytes + (4 << 10)) >> 20, " MiB"),
+       .need = Mebibytes(bytes),
+       .fix = "use a model with fewer layers, or with shorter names"});
+}
+
 bool IsOverWorkerLimit(const v1::ErrorDetail& error) {
   return error.fault() == v1::ErrorDetail::USER && IsLimit(error.reason());
 }

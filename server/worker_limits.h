@@ -32,6 +32,14 @@ absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes);
 // Whether `error` is the first.
 bool IsOverMemoryLimit(const v1::ErrorDetail& error);
 
+// Results of stages travel in the stream up to that, and as blobs up to the
+// second, with which they still fit the store of stage results.
+inline constexpr int64_t kMaxSentResultBytes = 256 << 10;
+inline constexpr int64_t kMaxStoredResultBytes = (64 << 20) - (4 << 10);
+
+// A result is larger than that: nothing keeps it, whichever worker makes it.
+absl::Status ResultTooLarge(absl::string_view where, int64_t bytes);
+
 // Whether `error` is one of the first two.
 bool IsOverWorkerLimit(const v1::ErrorDetail& error);
 bool IsOverWorkerLimit(const absl::Status& status);

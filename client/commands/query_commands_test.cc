@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
+#include "client/commands/quarantine.h"
 #include "client/commands/report.h"
 #include "client/commands/targets.h"
 #include "client/exit_code.h"
@@ -55,6 +56,30 @@ TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
   ASSERT_TRUE(Run(RunJobsCancel, {"jobs", "cancel", "7", "8"}).ok());
   EXPECT_EQ(connection_.cancelled, (std::vector<std::string>{"7", "8"}));
   EXPECT_EQ(out_, "7  succeeded\n7  succeeded\n");
+}
+
+TEST_F(CommandsTest, QuarantineListsAndReleases) {
+  v1::QuarantinedStage& stage = *connection_.quarantine.add_stages();
+  stage.set_id("0123456789abcdef");
+  stage.set_stage("tile");
+  stage.mutable_error()->set_what("it failed\n2 times");
+  ASSERT_TRUE(Run(RunQuarantineList, {"quarantine", "list"}).ok());
+  EXPECT_NE(out_.find("0123456789ab "), std::string::npos) << out_;
+  EXPECT_NE(out_.find("tile"), std::string::npos) << out_;
+  EXPECT_EQ(out_.find("failed\n2"), std::string::npos) << out_;
+  out_.clear();
+  ASSERT_TRUE(Run(RunQuarantineList, {"quarantine", "list", "--json"}).ok());
+  EXPECT_NE(out_.find("\"0123456789abcdef\""), std::string::npos) << out_;
+  out_.clear();
+  ASSERT_TRUE(
+      Run(RunQuarantineRelease, {"quarantine", "release", "0123", "4567"})
+          .ok());
+  EXPECT_EQ(connection_.released, (std::vector<std::string>{"0123", "4567"}));
+  EXPECT_EQ(out_,
+            "0123456789ab  tile  released\n0123456789ab  tile  released\n");
+  connection_.quarantine.Clear();
+  EXPECT_FALSE(
+      Run(RunQuarantineRelease, {"quarantine", "release", "0123"}).ok());
 }
 
 TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {

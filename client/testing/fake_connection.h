@@ -39,6 +39,16 @@ class FakeConnection final : public Connection {
     cancelled.push_back(id);
     return job;
   }
+  absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
+      const v1::ListQuarantineRequest&) override {
+    return quarantine;
+  }
+  absl::StatusOr<v1::QuarantinedStage> ReleaseQuarantine(
+      const std::string& id) override {
+    released.push_back(id);
+    if (quarantine.stages().empty()) return absl::NotFoundError("no such");
+    return quarantine.stages(0);
+  }
   absl::StatusOr<v1::Report> GetReport(const std::string&,
                                        int target) override {
     if (target >= static_cast<int>(reports.size())) {
@@ -108,11 +118,13 @@ class FakeConnection final : public Connection {
   absl::Status create_error;
   v1::ValidateTargetResponse validation;
   std::map<std::string, std::string> blobs;
+  v1::ListQuarantineResponse quarantine;
 
   v1::CreateJobRequest created;
   v1::InspectModelRequest inspected;
   std::vector<std::string> uploaded;
   std::vector<std::string> cancelled;
+  std::vector<std::string> released;
   std::vector<v1::ListJobsRequest> listed;
 };
 

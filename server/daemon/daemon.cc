@@ -29,6 +29,9 @@
 #include "server/daemon/blobs/blob_services.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
+#include "server/daemon/farm/quarantine.h"
+#include "server/daemon/farm/stored_result.h"
+#include "server/daemon/farm/worker_gate.h"
 #include "server/daemon/farm/workers_service.h"
 #include "server/daemon/health.h"
 #include "server/daemon/jobs/job_journal.h"
@@ -46,11 +49,15 @@
 #include "server/daemon/state_folder.h"
 #include "server/executor.h"
 #include "server/stage_versions.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
 
 constexpr std::chrono::milliseconds kTick{250};
+// In which results of stages are read and stored. Each waits for the disk most
+// of the time, and those that wait together share a sync.
+constexpr int kResultThreads = 8;
 // For the methods that take one while they run: uploads, downloads, lists; and
 // sessions of workers. Calls beyond are refused with RESOURCE_EXHAUSTED, as
 // they are while the system has no thread to give.
@@ -128,12 +135,26 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(store_,
                         JobStore::Open(JoinPath(state, "jobs.db"), storing));
     WarnOfDamage(*files_, state, log_);
+    EK_ASSIGN_OR_RETURN(
+        quarantine_,
+        Quarantine::Open(*files_, JoinPath(state, "quarantine"), log_));
+    EK_ASSIGN_OR_RETURN(
+        std::string secret,
+        ReadOrMakeWorkerSecret(*files_, WorkerSecretFile(options_)));
+    gate_.emplace(WorkerGateOptions{.secret = std::move(secret)}, clock_, log_);
     if (options_.cache_limit_bytes > 0) StartEvicting();
     EK_ASSIGN_OR_RETURN(executor_, Executor::New(options_.job_threads));
     DispatcherOptions dispatching;
     dispatching.build_digest = BuildDigest();
     dispatching.heartbeat = options_.heartbeat;
     dispatching.lease_timeout = options_.lease_timeout;
+    dispatching.max_workers = options_.max_workers;
+    dispatching.max_worker_slots = options_.max_worker_slots;
+    dispatching.callback_threads = kResultThreads;
+    dispatching.read_result = [this](const v1::Digest& digest) {
+      return ReadStoredResult(*blobs_, digest);
+    };
+    dispatching.quarantine = quarantine_.get();
     dispatcher_ = std::make_unique<Dispatcher>(dispatching, clock_, log_);
     stages_ =
         std::make_unique<StageRunner>(*results_, *blobs_, *dispatcher_, log_);
@@ -153,11 +174,15 @@ class DaemonImpl : public Daemon {
   }
 
   absl::Status Serve() {
-    AddBlobServices(workers_, worker_activity_);
-    workers_.Add(NewWorkersService(*dispatcher_));
-    AddBlobServices(clients_, activity_);
-    clients_.Add(
-        NewJobsService(*manager_, *store_, *journal_, *executor_, activity_));
+    BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
+    AddBlobServices(limits, clients_, activity_);
+    limits.admit = [this](const grpc::ServerContextBase& context) {
+      return CheckSession(*gate_, context);
+    };
+    AddBlobServices(limits, workers_, worker_activity_);
+    workers_.Add(NewWorkersService(*gate_, *dispatcher_));
+    clients_.Add(NewJobsService(*manager_, *store_, *journal_, *quarantine_,
+                                *executor_, activity_));
     clients_.Add(NewReportsService(*store_, activity_));
     clients_.Add(NewModelsService(*questions_, *blobs_, *executor_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
@@ -216,8 +241,8 @@ class DaemonImpl : public Daemon {
   }
 
  private:
-  void AddBlobServices(Listener& listener, Activity& activity) {
-    const BlobLimits limits{.max_blob_bytes = options_.max_blob_bytes};
+  void AddBlobServices(const BlobLimits& limits, Listener& listener,
+                       Activity& activity) {
     listener.Add(
         NewContentAddressableStorageService(limits, *blobs_, activity));
     listener.Add(NewCapabilitiesService(limits, activity));
@@ -250,6 +275,7 @@ class DaemonImpl : public Daemon {
       while (!tick_stop_ && tick_changed_.WaitUntil(lock, end)) {
       }
       lock.Unlock();
+      gate_->Tick();
       dispatcher_->Tick();
       manager_->Tick();
       questions_->Tick();
@@ -327,6 +353,8 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<cache::UploadStore> uploads_;
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<JobStore> store_;
+  std::unique_ptr<Quarantine> quarantine_;
+  std::optional<WorkerGate> gate_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<StageRunner> stages_;

@@ -41,7 +41,13 @@ struct DaemonOptions {
   // For whoever ends the daemon: how long running leases may take after
   // Drain().
   absl::Duration drain_for = absl::Seconds(10);
+  std::string worker_secret_file;  // Empty: "worker_secret" in state_folder.
+  int max_workers = 1024;
+  int max_worker_slots = 256;  // Of one worker.
 };
+
+// What workers must know to be taken: made by the daemon when it starts.
+std::string WorkerSecretFile(const DaemonOptions& options);
 
 // Takes over what `config` sets, but for the workers: whoever starts the daemon
 // starts those. Errors: INVALID_ARGUMENT (a negative value, theirs included).

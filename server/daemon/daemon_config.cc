@@ -2,8 +2,10 @@
 
 #include "absl/strings/string_view.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/status_macros.h"
 #include "server/daemon/daemon.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -65,6 +67,13 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   int local_workers = 0;
   EK_RETURN_IF_ERROR(
       Take("local_workers", config.local_workers(), local_workers));
+  EK_RETURN_IF_ERROR(
+      Take("max_workers", config.max_workers(), options.max_workers));
+  EK_RETURN_IF_ERROR(Take("max_worker_slots", config.max_worker_slots(),
+                          options.max_worker_slots));
+  if (!config.worker_secret_file().empty()) {
+    options.worker_secret_file = config.worker_secret_file();
+  }
   EK_RETURN_IF_ERROR(Take("max_connections", config.max_connections(),
                           options.max_connections));
   int64_t drain_seconds = absl::ToInt64Seconds(options.drain_for);
@@ -75,6 +84,12 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);
   return absl::OkStatus();
+}
+
+std::string WorkerSecretFile(const DaemonOptions& options) {
+  return options.worker_secret_file.empty()
+             ? JoinPath(options.state_folder, kWorkerSecretName)
+             : options.worker_secret_file;
 }
 
 }  // namespace edgekiln::server

@@ -56,6 +56,7 @@ class DaemonTest : public testing::Test {
 
   std::unique_ptr<FakeWorker> Worker(FakeWorkerOptions options = {}) {
     options.address = daemon_->worker_address();
+    options.secret_file = WorkerSecretFile(options_);
     return StartFakeWorker(options);
   }
 

@@ -9,6 +9,8 @@
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "server/daemon/daemon_fixture.h"
+#include "server/stage_versions.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -163,15 +165,95 @@ TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {
   config.set_max_queued_jobs(5);
   config.set_heartbeat_ms(100);
   config.set_job_threads(2);
+  config.set_max_workers(7);
+  config.set_max_worker_slots(9);
+  config.set_worker_secret_file("/etc/secret");
+  options.state_folder = "/s";
+  EXPECT_EQ(WorkerSecretFile(options), "/s/worker_secret");
   ASSERT_TRUE(ApplyConfig(config, options).ok());
   EXPECT_EQ(options.listen, "host:1");
   EXPECT_EQ(options.workers_listen, "127.0.0.1:7434");
   EXPECT_EQ(options.max_queued_jobs, 5);
   EXPECT_EQ(options.max_running_jobs, 16);
   EXPECT_EQ(options.job_threads, 2);
+  EXPECT_EQ(options.max_workers, 7);
+  EXPECT_EQ(options.max_worker_slots, 9);
+  EXPECT_EQ(WorkerSecretFile(options), "/etc/secret");
   EXPECT_EQ(options.heartbeat, absl::Milliseconds(100));
   config.set_max_blob_bytes(-1);
   EXPECT_FALSE(ApplyConfig(config, options).ok());
+}
+
+// What workers are served, nobody else is.
+TEST_F(DaemonTest, TheWorkersListenerServesWorkersOnly) {
+  const Digest blob = DigestOf("model");
+  Upload("model");
+  const auto channel = grpc::CreateChannel(daemon_->worker_address(),
+                                           grpc::InsecureChannelCredentials());
+  const auto cas = reapi::ContentAddressableStorage::NewStub(channel);
+  reapi::BatchReadBlobsRequest request;
+  request.add_digests()->set_hash(blob.hash);
+  request.mutable_digests(0)->set_size_bytes(blob.size_bytes);
+  reapi::BatchReadBlobsResponse response;
+  for (const std::string& session : {std::string(), std::string(32, 'x')}) {
+    grpc::ClientContext context;
+    if (!session.empty()) context.AddMetadata(kSessionMetadata, session);
+    EXPECT_EQ(cas->BatchReadBlobs(&context, request, &response).error_code(),
+              grpc::StatusCode::UNAUTHENTICATED);
+  }
+  const auto bytes = bs::ByteStream::NewStub(channel);
+  {
+    bs::ReadRequest read;
+    read.set_resource_name("blobs/" + blob.ToString());
+    grpc::ClientContext context;
+    bs::ReadResponse piece;
+    const auto reader = bytes->Read(&context, read);
+    EXPECT_FALSE(reader->Read(&piece));
+    EXPECT_EQ(reader->Finish().error_code(), grpc::StatusCode::UNAUTHENTICATED);
+  }
+  // A client of the other listener is asked nothing.
+  EXPECT_EQ(Read(blob), "model");
+}
+
+TEST_F(DaemonTest, AWorkerWithoutTheSecretIsToldNothingAndGetsNothing) {
+  const auto stub = v1::Workers::NewStub(grpc::CreateChannel(
+      daemon_->worker_address(), grpc::InsecureChannelCredentials()));
+  for (const std::string& build : {std::string("other"), BuildDigest()}) {
+    grpc::ClientContext context;
+    const auto stream = stub->Session(&context);
+    v1::DaemonMessage challenge;
+    ASSERT_TRUE(stream->Read(&challenge));
+    EXPECT_EQ(challenge.challenge().nonce().size(), kNonceBytes);
+    v1::WorkerMessage hello;
+    hello.mutable_hello()->set_build_digest(build);
+    hello.mutable_hello()->add_roles(v1::COMPILE_ROLE);
+    hello.mutable_hello()->set_slots(1024);
+    hello.mutable_hello()->set_nonce(std::string(kNonceBytes, 'n'));
+    hello.mutable_hello()->set_proof(std::string(32, 'p'));
+    stream->Write(hello);
+    v1::DaemonMessage more;
+    EXPECT_FALSE(stream->Read(&more));
+    const grpc::Status status = stream->Finish();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAUTHENTICATED);
+    EXPECT_EQ(status.error_message().find(BuildDigest().substr(0, 12)),
+              std::string::npos);
+    EXPECT_NE(status.error_message().find("--secret-file"), std::string::npos);
+  }
+}
+
+TEST_F(DaemonTest, QuarantineIsListedAndReleasedByItsIdOnly) {
+  v1::ListQuarantineResponse page;
+  {
+    grpc::ClientContext context;
+    ASSERT_TRUE(jobs_->ListQuarantine(&context, {}, &page).ok());
+  }
+  EXPECT_EQ(page.stages_size(), 0);
+  v1::ReleaseQuarantineRequest request;
+  request.set_id(std::string(64, 'a'));
+  v1::QuarantinedStage stage;
+  grpc::ClientContext context;
+  EXPECT_EQ(jobs_->ReleaseQuarantine(&context, request, &stage).error_code(),
+            grpc::StatusCode::NOT_FOUND);
 }
 
 }  // namespace

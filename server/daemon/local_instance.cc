@@ -93,6 +93,8 @@ std::string RuntimeFolder() {
   return absl::StrCat("/tmp/edgekiln-", geteuid());
 }
 
+std::string LocalWorkersSocket() { return RuntimeFolder() + "/workers.sock"; }
+
 absl::StatusOr<std::string> StateFolder() {
   return XdgOrHome("XDG_STATE_HOME", ".local/state");
 }

@@ -30,6 +30,8 @@ class FileLock {
 
 // $XDG_RUNTIME_DIR/edgekiln, or /tmp/edgekiln-UID.
 std::string RuntimeFolder();
+// On which the local daemon listens for workers.
+std::string LocalWorkersSocket();
 // $XDG_STATE_HOME/edgekiln, or ~/.local/state/edgekiln.
 absl::StatusOr<std::string> StateFolder();
 // $XDG_CACHE_HOME/edgekiln, or ~/.cache/edgekiln.

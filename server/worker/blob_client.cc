@@ -13,6 +13,7 @@
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "server/worker/blob_cache.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -51,8 +52,9 @@ absl::Status Verify(const Digest& digest, const std::string& bytes) {
 class RemoteBlobClient : public BlobClient {
  public:
   RemoteBlobClient(const std::shared_ptr<grpc::Channel>& channel,
-                   int64_t cache_bytes)
-      : cas_(reapi::ContentAddressableStorage::NewStub(channel)),
+                   BlobSession& session, int64_t cache_bytes)
+      : session_(session),
+        cas_(reapi::ContentAddressableStorage::NewStub(channel)),
         stream_(google::bytestream::ByteStream::NewStub(channel)),
         cache_(cache_bytes) {}
 
@@ -115,6 +117,12 @@ class RemoteBlobClient : public BlobClient {
   }
 
  private:
+  void Prepare(grpc::ClientContext& context,
+               std::chrono::seconds timeout) const {
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
+    context.AddMetadata(kSessionMetadata, session_.Get());
+  }
+
   absl::Status Keep(const Digest& digest, std::string bytes,
                     SharedBytes& slot) {
     EK_RETURN_IF_ERROR(Verify(digest, bytes));
@@ -131,7 +139,7 @@ class RemoteBlobClient : public BlobClient {
       *request.add_digests() = ToReapi(digest);
     }
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kBatchTimeout);
+    Prepare(context, kBatchTimeout);
     reapi::BatchReadBlobsResponse response;
     EK_RETURN_IF_ERROR(FromGrpc(
         cas_->BatchReadBlobs(&context, request, &response), "reading blobs"));
@@ -159,7 +167,7 @@ class RemoteBlobClient : public BlobClient {
     google::bytestream::ReadRequest request;
     request.set_resource_name(absl::StrCat("blobs/", digest.ToString()));
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kStreamTimeout);
+    Prepare(context, kStreamTimeout);
     const auto reader = stream_->Read(&context, request);
     std::string bytes;
     bytes.reserve(static_cast<size_t>(digest.size_bytes));
@@ -190,7 +198,7 @@ class RemoteBlobClient : public BlobClient {
       *request.add_blob_digests() = ToReapi(digest);
     }
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kBatchTimeout);
+    Prepare(context, kBatchTimeout);
     reapi::FindMissingBlobsResponse response;
     EK_RETURN_IF_ERROR(
         FromGrpc(cas_->FindMissingBlobs(&context, request, &response),
@@ -205,7 +213,7 @@ class RemoteBlobClient : public BlobClient {
   absl::Status WriteBatch(const reapi::BatchUpdateBlobsRequest& request) {
     if (request.requests().empty()) return absl::OkStatus();
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kBatchTimeout);
+    Prepare(context, kBatchTimeout);
     reapi::BatchUpdateBlobsResponse response;
     EK_RETURN_IF_ERROR(FromGrpc(
         cas_->BatchUpdateBlobs(&context, request, &response), "writing blobs"));
@@ -222,7 +230,7 @@ class RemoteBlobClient : public BlobClient {
     const std::string name = absl::StrCat("uploads/", UploadId(digest),
                                           "/blobs/", digest.ToString());
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + kStreamTimeout);
+    Prepare(context, kStreamTimeout);
     google::bytestream::WriteResponse response;
     const auto writer = stream_->Write(&context, &response);
     google::bytestream::WriteRequest request;  // Its memory is used again.
@@ -256,6 +264,7 @@ class RemoteBlobClient : public BlobClient {
                         hex.substr(20, 12));
   }
 
+  BlobSession& session_;
   const std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;
   const std::unique_ptr<google::bytestream::ByteStream::Stub> stream_;
   BlobCache cache_;
@@ -264,8 +273,9 @@ class RemoteBlobClient : public BlobClient {
 }  // namespace
 
 std::unique_ptr<BlobClient> NewBlobClient(
-    const std::shared_ptr<grpc::Channel>& channel, int64_t cache_bytes) {
-  return std::make_unique<RemoteBlobClient>(channel, cache_bytes);
+    const std::shared_ptr<grpc::Channel>& channel, BlobSession& session,
+    int64_t cache_bytes) {
+  return std::make_unique<RemoteBlobClient>(channel, session, cache_bytes);
 }
 
 }  // namespace edgekiln::server

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/digest.h"
+#include "base/mutex.h"
 #include "grpcpp/channel.h"
 
 namespace edgekiln::server {
@@ -30,11 +31,30 @@ class BlobClient {
                            const std::vector<SharedBytes>& blobs) = 0;
 };
 
-// Over ContentAddressableStorage and ByteStream. Keeps recently used blobs in
+// By what the daemon knows this worker at present. Thread-safe.
+class BlobSession {
+ public:
+  void Set(const std::string& token) {
+    MutexLock lock(mutex_);
+    token_ = token;
+  }
+  std::string Get() {
+    MutexLock lock(mutex_);
+    return token_;
+  }
+
+ private:
+  Mutex mutex_;
+  std::string token_ ABSL_GUARDED_BY(mutex_);
+};
+
+// Over ContentAddressableStorage and ByteStream. Every call carries the token
+// of `session`, which must outlive the client. Keeps recently used blobs in
 // memory, at most `cache_bytes` of them: the stages of a job hand each other
 // their results.
 std::unique_ptr<BlobClient> NewBlobClient(
-    const std::shared_ptr<grpc::Channel>& channel, int64_t cache_bytes);
+    const std::shared_ptr<grpc::Channel>& channel, BlobSession& session,
+    int64_t cache_bytes);
 
 }  // namespace edgekiln::server
 

@@ -38,6 +38,12 @@ int64_t StackLimitBytes() {
                                          : static_cast<int64_t>(limit.rlim_cur);
 }
 
+// Signals that a stage does not get by what it does itself.
+bool IsFromOutside(int signal) {
+  return signal == SIGKILL || signal == SIGTERM || signal == SIGINT ||
+         signal == SIGHUP || signal == SIGQUIT;
+}
+
 absl::Status NoProcess(absl::string_view call, int error) {
   return MakeError(absl::StatusCode::kUnavailable,
                    {.fault = Fault::kInfra,
@@ -182,6 +188,9 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
   }
   std::string what = "the process executing a stage died of ";
   std::string fix = "report this together with the model";
+  // What it will do again, or what somebody did to it.
+  std::string reason =
+      IsFromOutside(end.signal) ? "STAGE_KILLED" : "STAGE_CRASHED";
   auto denied = end.signal == 0 ? DeniedCall(end.exit_code) : std::nullopt;
   // Threads are started with signals blocked, and nobody learns which call.
   if (end.signal == SIGSYS) denied = "one with signals blocked (a thread?)";
@@ -202,7 +211,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
         "with fewer --slots or a lower --memory-limit-mb";
   }
   return MakeError(absl::StatusCode::kInternal, {.fault = Fault::kInfra,
-                                                 .reason = "STAGE_CRASHED",
+                                                 .reason = std::move(reason),
                                                  .what = std::move(what),
                                                  .where = where,
                                                  .fix = std::move(fix)});

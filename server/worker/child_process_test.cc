@@ -117,6 +117,7 @@ struct CrashCase {
   std::string name;
   void (*choose)(v1::StageOptions&);
   std::string end;
+  std::string reason = "STAGE_CRASHED";
 };
 
 class CrashTest : public testing::TestWithParam<CrashCase> {};
@@ -128,7 +129,7 @@ TEST_P(CrashTest, IsOneFailureThatNamesStageAndEnd) {
   const auto detail = GetErrorDetail(result.status());
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->fault, Fault::kInfra);
-  EXPECT_EQ(detail->reason, "STAGE_CRASHED");
+  EXPECT_EQ(detail->reason, GetParam().reason);
   EXPECT_EQ(detail->where, "stage some_stage");
   EXPECT_NE(detail->what.find(GetParam().end), std::string::npos)
       << detail->what;
@@ -140,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
     All, CrashTest,
     testing::Values(
         CrashCase{"Abort", [](auto& o) { o.mutable_describe(); }, "signal 6"},
-        CrashCase{"Killed", [](auto& o) { o.mutable_emit(); }, "signal 9"},
+        CrashCase{"Killed", [](auto& o) { o.mutable_emit(); }, "signal 9",
+                  "STAGE_KILLED"},
         CrashCase{"Exit", [](auto& o) { o.mutable_bundle(); }, "exit code 7"}),
     [](const auto& info) { return info.param.name; });
 

@@ -14,13 +14,17 @@
 
 #include "CLI/CLI.hpp"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/status_macros.h"
+#include "server/daemon/local_instance.h"
 #include "server/version.h"
 #include "server/worker/child_main.h"
 #include "server/worker/confinement.h"
 #include "server/worker/memory_budget.h"
 #include "server/worker/stage_table.h"
 #include "server/worker/worker.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -28,9 +32,19 @@ namespace {
 // Exit codes of the command line, as in the CLI.
 constexpr int kUsage = 2;
 constexpr int kInfra = 4;
+constexpr int kAuthentication = 6;
+constexpr char kHelp[] =
+    "Executes compile and simulate stages for an edgekilnd.\n"
+    "\n"
+    "  edgekiln-worker --connect 127.0.0.1:7434\n"
+    "      For the daemon of this user on this machine.\n"
+    "  scp HOST:.local/state/edgekiln/worker_secret .\n"
+    "  edgekiln-worker --connect HOST:7434 --secret-file worker_secret\n"
+    "      For a daemon on another machine: who knows the secret is a worker.";
 
 struct Flags {
   std::string connect;
+  std::string secret_file;
   std::vector<std::string> roles = {"compile", "simulate"};
   int slots = 0;
   int memory_limit_mb = 4096;
@@ -51,6 +65,12 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_option("--connect", flags.connect,
                  "The daemon's for workers: HOST:PORT, or unix:/PATH")
       ->type_name("ADDRESS");
+  app.add_option("--secret-file", flags.secret_file,
+                 "The daemon's file worker_secret, readable for its owner "
+                 "alone (default: that of this user's daemon, "
+                 "$XDG_STATE_HOME/edgekiln/worker_secret, and of its local one "
+                 "for the socket of that)")
+      ->type_name("FILE");
   app.add_option("--roles", flags.roles,
                  "What to execute, separated by commas: compile, simulate "
                  "(default: both)")
@@ -159,6 +179,20 @@ LogLevel LevelOf(const Flags& flags) {
   return flags.quiet ? LogLevel::kWarning : LogLevel::kInfo;
 }
 
+// Where this user's daemon that listens there has its secret.
+absl::StatusOr<std::string> SecretFileOf(const Flags& flags) {
+  if (!flags.secret_file.empty()) return flags.secret_file;
+  const bool local = flags.connect == "unix:" + LocalWorkersSocket();
+  EK_ASSIGN_OR_RETURN(const std::string folder,
+                      local ? CacheFolder() : StateFolder());
+  return JoinPath(folder, kWorkerSecretName);
+}
+
+int ExitCodeOf(const absl::Status& status) {
+  if (status.ok()) return 0;
+  return absl::IsUnauthenticated(status) ? kAuthentication : kInfra;
+}
+
 int RunWorker(const Flags& flags) {
   // Before any thread exists: all of them inherit the mask, so that only the
   // one below sees these signals.
@@ -173,9 +207,15 @@ int RunWorker(const Flags& flags) {
   const auto log = NewStderrLogger(LevelOf(flags), *clock);
   log->Info("edgekiln-worker ", Version(), ", process ", getpid(), ", ",
             SlotsOf(flags), " slots, for ", flags.connect);
+  const absl::StatusOr<std::string> secret_file = SecretFileOf(flags);
+  if (!secret_file.ok()) {
+    log->Error(secret_file.status().message());
+    return kInfra;
+  }
   const auto worker =
       NewWorker({.address = flags.connect,
                  .roles = RolesOf(flags),
+                 .secret_file = *secret_file,
                  .slots = SlotsOf(flags),
                  .blob_cache_bytes = int64_t{flags.blob_cache_mb} << 20,
                  .child = ChildOf(flags),
@@ -190,13 +230,12 @@ int RunWorker(const Flags& flags) {
   // Ends the waiter if no signal did.
   kill(getpid(), SIGTERM);
   waiter.join();
-  return status.ok() ? 0 : kInfra;
+  return ExitCodeOf(status);
 }
 
 int Main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Executes compile and simulate stages for an edgekilnd.",
-               "edgekiln-worker");
+  CLI::App app(kHelp, "edgekiln-worker");
   Define(app, flags);
   try {
     app.parse(argc, argv);

@@ -13,9 +13,13 @@
 #include "base/status_macros.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
+#include "server/worker_limits.h"
 
 namespace edgekiln::server {
 namespace {
+
+// Of the name of what a stage counts: "samples".
+constexpr int kMaxUnitBytes = 64;
 
 absl::Status OurFault(const absl::Status& status, absl::string_view doing,
                       absl::string_view stage) {
@@ -74,6 +78,29 @@ int64_t MovedBytes(const v1::DaemonMessage::Lease& lease,
     bytes += output.digest().size_bytes();
   }
   return bytes;
+}
+
+// Puts the result into the message, or into a blob that the message names.
+absl::Status Enclose(v1::StageResult stage_result, absl::string_view stage,
+                     BlobClient& blobs, v1::WorkerMessage::Result& result) {
+  auto bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+  if (bytes > kMaxStoredResultBytes) {
+    const absl::Status too_large =
+        ResultTooLarge(absl::StrCat("stage ", stage), bytes);
+    stage_result.Clear();
+    *stage_result.mutable_error() = ErrorToProto(too_large);
+    bytes = static_cast<int64_t>(stage_result.ByteSizeLong());
+  }
+  if (bytes <= kMaxSentResultBytes) {
+    *result.mutable_result() = std::move(stage_result);
+    return absl::OkStatus();
+  }
+  const auto stored =
+      std::make_shared<const std::string>(stage_result.SerializeAsString());
+  const Digest digest = DigestOf(*stored);
+  EK_RETURN_IF_ERROR(blobs.Put({digest}, {stored}));
+  *result.mutable_stored_result() = ToProto(digest);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -184,23 +211,36 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
       -> absl::StatusOr<std::vector<SharedBytes>> {
     auto inputs = InputsOf(lease, positions, blobs_);
     if (inputs.ok()) return inputs;
-    return OurFault(inputs.status(), "fetching inputs", stage);
+    // Only outputs can lack room: what is told so is tried until there is.
+    absl::Status status = inputs.status();
+    if (absl::IsResourceExhausted(status)) {
+      status = absl::UnavailableError(status.message());
+    }
+    return OurFault(status, "fetching inputs", stage);
   };
   handlers.progress = [&](const v1::StageProgress& progress) {
     MutexLock lock(mutex_);
     held.progress = progress;
+    held.progress.set_unit(SanitizeText(progress.unit(), kMaxUnitBytes));
   };
   absl::StatusOr<v1::ChildReply::Result> reply =
       child.Execute(RequestOf(lease), stage, timeout, held.cancel_fd, handlers);
   if (!reply.ok()) return fail(reply.status());
   result.set_cpu_seconds(reply->cpu_seconds());
+  // As a status, its fields are no longer than fields may be.
   if (reply->has_infra_error()) {
-    *result.mutable_infra_error() = std::move(*reply->mutable_infra_error());
-    return result;
+    return fail(StatusFromProto(reply->infra_error()));
   }
-  const absl::Status stored = UploadOutputs(*reply, blobs_);
+  if (reply->result().has_error()) {
+    *reply->mutable_result()->mutable_error() =
+        ErrorToProto(StatusFromProto(reply->result().error()));
+  }
+  absl::Status stored = UploadOutputs(*reply, blobs_);
+  if (stored.ok()) {
+    stored =
+        Enclose(std::move(*reply->mutable_result()), stage, blobs_, result);
+  }
   if (!stored.ok()) return fail(OurFault(stored, "storing outputs", stage));
-  *result.mutable_result() = std::move(*reply->mutable_result());
   return result;
 }
 

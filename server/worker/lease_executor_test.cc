@@ -162,6 +162,36 @@ TEST_F(LeaseExecutorTest, ACrashIsOneFailedLease) {
   EXPECT_FALSE(sink_->Await(2).has_infra_error());
 }
 
+TEST_F(LeaseExecutorTest, ALargeResultTravelsAsABlob) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  v1::DaemonMessage::Lease lease = Lease(1);
+  lease.mutable_options()->mutable_check_fit();
+  executor.Add(lease, sink_);
+  const auto result = sink_->Await(1);
+  EXPECT_FALSE(result.has_infra_error()) << result.infra_error().what();
+  EXPECT_FALSE(result.has_result());
+  const auto digest = FromProto(result.stored_result());
+  ASSERT_TRUE(digest.ok());
+  const auto bytes = blobs_.Get({*digest});
+  ASSERT_TRUE(bytes.ok()) << bytes.status();
+  v1::StageResult stored;
+  ASSERT_TRUE(stored.ParseFromString(*bytes->front()));
+  EXPECT_EQ(stored.warnings(0).size(), size_t{1} << 20);
+  EXPECT_LT(result.ByteSizeLong(), 1000u);
+}
+
+TEST_F(LeaseExecutorTest, AResultThatNothingKeepsIsAnErrorOfQuota) {
+  LeaseExecutor executor(1, TestChild(), blobs_);
+  v1::DaemonMessage::Lease lease = Lease(1);
+  lease.mutable_options()->mutable_set_io();
+  executor.Add(lease, sink_);
+  const auto result = sink_->Await(1);
+  ASSERT_TRUE(result.has_result());
+  EXPECT_EQ(result.result().error().reason(), "RESULT_TOO_LARGE");
+  EXPECT_EQ(result.result().error().fault(), v1::ErrorDetail::QUOTA);
+  EXPECT_EQ(result.result().error().limit(), "64 MiB");
+}
+
 TEST_F(LeaseExecutorTest, CancelEndsRunningAndWaitingLeases) {
   LeaseExecutor executor(1, TestChild(), blobs_);
   executor.Add(Forever(1), sink_);

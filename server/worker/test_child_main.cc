@@ -216,6 +216,14 @@ absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
       channel->Send(reply, {}).IgnoreError();
       while (true) sleep(1);
     }
+    case v1::StageOptions::kCheckFit:
+      output.warnings.push_back(std::string(1 << 20, 'w'));
+      return output;
+    case v1::StageOptions::kSetIo:
+      for (int i = 0; i < 65; ++i) {
+        output.warnings.push_back(std::string(1 << 20, 'w'));
+      }
+      return output;
     case v1::StageOptions::kResolveTarget:
       output.Add("pid", absl::StrCat(getpid()));
       output.Add("descriptors", OpenDescriptors());

@@ -8,7 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/mutex.h"
+#include "base/status_macros.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
@@ -16,6 +18,7 @@
 #include "server/worker/blob_client.h"
 #include "server/worker/confinement.h"
 #include "server/worker/lease_executor.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -46,6 +49,34 @@ class StreamSink : public MessageSink {
   Stream* stream_ ABSL_GUARDED_BY(mutex_);
 };
 
+absl::Status WrongDaemon(const std::string& address) {
+  return MakeError(
+      absl::StatusCode::kUnauthenticated,
+      {.fault = Fault::kInfra,
+       .reason = "DAEMON_UNKNOWN",
+       .what = "the daemon does not know this worker's secret",
+       .where = address,
+       .limit = "leases are taken from a daemon that proves that it knows it",
+       .need = "the file worker_secret of that daemon's state folder",
+       .fix = "check the address, and copy the file: edgekiln-worker "
+              "--secret-file FILE"});
+}
+
+// Of a stream that ended; errors of ours as they are.
+absl::Status FromGrpc(const grpc::Status& status) {
+  if (status.ok()) return absl::UnavailableError("the daemon ended it");
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      status.error_message());
+}
+
+// Whether trying again leads to the same.
+bool IsFinal(const absl::Status& status) {
+  return absl::IsFailedPrecondition(status) ||
+         absl::IsInvalidArgument(status) || absl::IsUnauthenticated(status) ||
+         absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
+         absl::IsDataLoss(status);
+}
+
 std::string WorkerName() {
   char host[256] = "";
   if (gethostname(host, sizeof(host) - 1) != 0) host[0] = '\0';
@@ -74,7 +105,8 @@ class SessionWorker : public Worker {
       : options_(std::move(options)),
         log_(log),
         channel_(Connect(options_.address)),
-        blobs_(NewBlobClient(channel_, options_.blob_cache_bytes)),
+        blobs_(
+            NewBlobClient(channel_, blob_session_, options_.blob_cache_bytes)),
         executor_(options_.slots, options_.child, *blobs_,
                   options_.memory_budget_bytes) {}
 
@@ -87,18 +119,15 @@ class SessionWorker : public Worker {
     absl::Status fatal;
     while (!Stopping() && fatal.ok()) {
       bool served = false;
-      const grpc::Status status = RunSession(served);
+      const absl::Status status = RunSession(served);
       if (Stopping()) break;
-      if (status.error_code() == grpc::StatusCode::FAILED_PRECONDITION ||
-          status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
-        fatal = absl::Status(static_cast<absl::StatusCode>(status.error_code()),
-                             status.error_message());
+      if (IsFinal(status)) {
+        fatal = status;
         break;
       }
       if (served) backoff = kFirstBackoff;
-      log_.Warning("no session with ", options_.address, ": ",
-                   status.error_message(), "; next try in ", backoff.count(),
-                   " ms");
+      log_.Warning("no session with ", options_.address, ": ", status.message(),
+                   "; next try in ", backoff.count(), " ms");
       MutexLock lock(mutex_);
       const auto end = std::chrono::steady_clock::now() + backoff;
       while (!stopping_ && changed_.WaitUntil(lock, end)) {
@@ -131,34 +160,55 @@ class SessionWorker : public Worker {
     if (stopping_ && context != nullptr) context->TryCancel();
   }
 
-  grpc::Status RunSession(bool& served) {
+  // `served`: whether the daemon took this worker.
+  absl::Status RunSession(bool& served) {
+    EK_ASSIGN_OR_RETURN(const std::string secret,
+                        ReadWorkerSecret(options_.secret_file));
+    EK_ASSIGN_OR_RETURN(const std::string nonce, NewNonce());
     grpc::ClientContext context;
     SetContext(&context);
     const auto stub = v1::Workers::NewStub(channel_);
     const std::unique_ptr<Stream> stream = stub->Session(&context);
     const auto sink = std::make_shared<StreamSink>(stream.get());
-    SendHello(*sink);
+    absl::Status refused;
     v1::DaemonMessage message;
-    while (stream->Read(&message)) {
-      served = true;
-      Receive(message, sink);
+    std::string daemon_nonce;
+    if (stream->Read(&message)) {
+      daemon_nonce = message.challenge().nonce();
+      SendHello(*sink, Proof(Side::kWorker, secret, daemon_nonce, nonce),
+                nonce);
+      if (stream->Read(&message)) {
+        served = IsProof(message.welcome().proof(), Side::kDaemon, secret,
+                         daemon_nonce, nonce);
+        if (!served) refused = WrongDaemon(options_.address);
+      }
+    }
+    if (!refused.ok()) context.TryCancel();
+    if (served) {
+      blob_session_.Set(message.welcome().session());
+      do {
+        Receive(message, sink);
+      } while (stream->Read(&message));
     }
     // Results of this session's leases are of no use to the next one: the
     // daemon gives them to somebody else.
     sink->Close();
     executor_.CancelAll();
-    grpc::Status status = stream->Finish();
+    const grpc::Status status = stream->Finish();
     SetContext(nullptr);
-    return status;
+    return refused.ok() ? FromGrpc(status) : refused;
   }
 
-  void SendHello(MessageSink& sink) {
+  void SendHello(MessageSink& sink, const std::string& proof,
+                 const std::string& nonce) {
     v1::WorkerMessage message;
     v1::WorkerMessage::Hello& hello = *message.mutable_hello();
     hello.set_build_digest(BuildDigest());
     hello.set_name(WorkerName());
     for (const v1::WorkerRole role : options_.roles) hello.add_roles(role);
     hello.set_slots(options_.slots);
+    hello.set_nonce(nonce);
+    hello.set_proof(proof);
     *hello.mutable_confinement() = confinement_;
     sink.Send(message);
   }
@@ -202,6 +252,7 @@ class SessionWorker : public Worker {
   const WorkerOptions options_;
   Logger& log_;
   const std::shared_ptr<grpc::Channel> channel_;
+  BlobSession blob_session_;
   const std::unique_ptr<BlobClient> blobs_;
   LeaseExecutor executor_;
   v1::WorkerMessage::Confinement confinement_;  // Of the thread in Run().

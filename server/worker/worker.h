@@ -18,6 +18,8 @@ namespace edgekiln::server {
 struct WorkerOptions {
   std::string address;  // As gRPC names it: "host:port", "unix:/path".
   std::vector<v1::WorkerRole> roles;
+  std::string secret_file;  // What the daemon knows as well; see
+                            // worker_secret.h. Read again for each session.
   int slots = 1;
   int64_t blob_cache_bytes = int64_t{64} << 20;
   ChildOptions child;
@@ -30,7 +32,9 @@ class Worker {
   virtual ~Worker() = default;
   // Serves until Stop(), then returns OK; connects again whenever the session
   // is lost. Returns early only with FAILED_PRECONDITION (the daemon is of
-  // another build) or INVALID_ARGUMENT (it refuses these options).
+  // another build), INVALID_ARGUMENT (it refuses these options),
+  // UNAUTHENTICATED (one does not know the other's secret), or what reading the
+  // secret returns.
   virtual absl::Status Run() = 0;
   // From any thread; kills what is being executed.
   virtual void Stop() = 0;

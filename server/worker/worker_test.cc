@@ -2,13 +2,19 @@
 
 #include "server/worker/worker.h"
 
+#include <sys/stat.h>
+
+#include <atomic>
 #include <chrono>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
+#include "absl/strings/escaping.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -23,6 +29,7 @@
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/test_child.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -42,14 +49,21 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     MutexLock lock(mutex_);
     return blobs_[hash];
   }
+  // With which calls came.
+  std::set<std::string> sessions() {
+    MutexLock lock(mutex_);
+    return sessions_;
+  }
   int batch_reads() {
     MutexLock lock(mutex_);
     return batch_reads_;
   }
 
   grpc::Status FindMissingBlobs(
-      grpc::ServerContext*, const reapi::FindMissingBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::FindMissingBlobsRequest* request,
       reapi::FindMissingBlobsResponse* response) override {
+    Note(context);
     MutexLock lock(mutex_);
     for (const auto& digest : request->blob_digests()) {
       if (blobs_.count(digest.hash()) > 0) continue;
@@ -58,8 +72,10 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status BatchUpdateBlobs(
-      grpc::ServerContext*, const reapi::BatchUpdateBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::BatchUpdateBlobsRequest* request,
       reapi::BatchUpdateBlobsResponse* response) override {
+    Note(context);
     MutexLock lock(mutex_);
     for (const auto& blob : request->requests()) {
       blobs_[blob.digest().hash()] = blob.data();
@@ -68,8 +84,9 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status BatchReadBlobs(
-      grpc::ServerContext*, const reapi::BatchReadBlobsRequest* request,
+      grpc::ServerContext* context, const reapi::BatchReadBlobsRequest* request,
       reapi::BatchReadBlobsResponse* response) override {
+    Note(context);
     MutexLock lock(mutex_);
     ++batch_reads_;
     for (const auto& digest : request->digests()) {
@@ -85,8 +102,10 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status Read(
-      grpc::ServerContext*, const google::bytestream::ReadRequest* request,
+      grpc::ServerContext* context,
+      const google::bytestream::ReadRequest* request,
       grpc::ServerWriter<google::bytestream::ReadResponse>* writer) override {
+    Note(context);
     const std::string bytes = Get(request->resource_name().substr(6, 64));
     for (size_t at = 0; at < bytes.size(); at += 1 << 20) {
       google::bytestream::ReadResponse response;
@@ -96,9 +115,10 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
     return grpc::Status::OK;
   }
   grpc::Status Write(
-      grpc::ServerContext*,
+      grpc::ServerContext* context,
       grpc::ServerReader<google::bytestream::WriteRequest>* reader,
       google::bytestream::WriteResponse* response) override {
+    Note(context);
     google::bytestream::WriteRequest request;
     std::string bytes;
     while (reader->Read(&request)) {
@@ -113,10 +133,23 @@ class FakeStore final : public reapi::ContentAddressableStorage::Service,
   }
 
  private:
+  void Note(grpc::ServerContext* context) {
+    const auto found = context->client_metadata().find(kSessionMetadata);
+    MutexLock lock(mutex_);
+    sessions_.insert(
+        found == context->client_metadata().end()
+            ? "none"
+            : std::string(found->second.data(), found->second.size()));
+  }
+
   Mutex mutex_;
   std::map<std::string, std::string> blobs_ ABSL_GUARDED_BY(mutex_);
   int batch_reads_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::set<std::string> sessions_ ABSL_GUARDED_BY(mutex_);
 };
+
+const std::string kSecret(32, '\xab');
+constexpr char kSession[] = "session";
 
 // Hands everything a worker sends to the test, and the other way round.
 class FakeWorkers final : public v1::Workers::Service {
@@ -135,15 +168,26 @@ class FakeWorkers final : public v1::Workers::Service {
       stream_ = stream;
       context_ = context;
     }
+    const std::string nonce(kNonceBytes, 'd');
+    v1::DaemonMessage challenge;
+    challenge.mutable_challenge()->set_nonce(nonce);
+    Send(challenge);
+    v1::WorkerMessage message;
+    if (!stream->Read(&message)) return grpc::Status::CANCELLED;
+    const v1::WorkerMessage::Hello& hello = message.hello();
+    EXPECT_TRUE(
+        IsProof(hello.proof(), Side::kWorker, kSecret, nonce, hello.nonce()));
     v1::DaemonMessage welcome;
     welcome.mutable_welcome()->set_heartbeat_ms(100);
+    welcome.mutable_welcome()->set_session(kSession);
+    welcome.mutable_welcome()->set_proof(Proof(
+        Side::kDaemon, impostor ? "guess" : kSecret, nonce, hello.nonce()));
     Send(welcome);
-    v1::WorkerMessage message;
-    while (stream->Read(&message)) {
+    do {
       MutexLock lock(mutex_);
       received_.push_back(message);
       changed_.NotifyAll();
-    }
+    } while (stream->Read(&message));
     MutexLock lock(mutex_);
     stream_ = nullptr;
     return grpc::Status::OK;
@@ -159,6 +203,8 @@ class FakeWorkers final : public v1::Workers::Service {
     MutexLock lock(mutex_);
     context_->TryCancel();
   }
+
+  std::atomic<bool> impostor{false};  // Does not know the secret.
 
   // The next message of that kind; others are dropped.
   v1::WorkerMessage Await(v1::WorkerMessage::MessageCase kind) {
@@ -200,8 +246,13 @@ class WorkerTest : public testing::Test {
         static_cast<google::bytestream::ByteStream::Service*>(&store_));
     builder.RegisterService(&workers_);
     server_ = builder.BuildAndStart();
+    secret_file_ = testing::TempDir() + "worker_test_secret";
+    std::ofstream(secret_file_, std::ios::trunc)
+        << absl::BytesToHexString(kSecret);
+    EXPECT_EQ(chmod(secret_file_.c_str(), 0600), 0);
     worker_ = NewWorker({.address = "127.0.0.1:" + std::to_string(port),
                          .roles = {v1::COMPILE_ROLE},
+                         .secret_file = secret_file_,
                          .slots = 2,
                          .child = TestChild()},
                         *log_);
@@ -243,6 +294,7 @@ class WorkerTest : public testing::Test {
 
   const std::unique_ptr<Clock> clock_ = NewRealClock();
   const std::unique_ptr<Logger> log_ = NewNullLogger();
+  std::string secret_file_;
   FakeStore store_;
   FakeWorkers workers_;
   std::unique_ptr<grpc::Server> server_;
@@ -327,6 +379,35 @@ TEST_F(WorkerTest, AnotherBuildIsFinal) {
   workers_.Refuse({grpc::StatusCode::FAILED_PRECONDITION, "another build"});
   Start();
   EXPECT_EQ(Join().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(WorkerTest, TakesNothingFromADaemonWithoutTheSecret) {
+  workers_.impostor = true;
+  Start();
+  const absl::Status status = Join();
+  EXPECT_TRUE(absl::IsUnauthenticated(status)) << status;
+}
+
+TEST_F(WorkerTest, NeedsASecretThatNobodyElseKnows) {
+  ASSERT_EQ(chmod(secret_file_.c_str(), 0644), 0);
+  Start();
+  EXPECT_TRUE(absl::IsPermissionDenied(Join()));
+}
+
+TEST_F(WorkerTest, ToBeRefusedForTheSecretIsFinal) {
+  workers_.Refuse({grpc::StatusCode::UNAUTHENTICATED, "no worker of mine"});
+  Start();
+  EXPECT_TRUE(absl::IsUnauthenticated(Join()));
+}
+
+TEST_F(WorkerTest, BlobCallsCarryTheSession) {
+  Start();
+  workers_.Await(Message::kHello);
+  for (const size_t size : {size_t{1000}, size_t{9 << 20}}) {
+    workers_.Send(Import(size, store_.Add(std::string(size, 'm'))));
+    EXPECT_TRUE(workers_.Await(Message::kResult).result().has_result());
+  }
+  EXPECT_EQ(store_.sessions(), std::set<std::string>{kSession});
 }
 
 TEST_F(WorkerTest, StopsWhileExecuting) {

@@ -204,9 +204,13 @@ absl::StatusOr<absl::Duration> Farm::StartDaemon() {
 }
 
 absl::Status Farm::StartWorker(int worker) {
-  std::vector<std::string> command = {options_.bin + "/edgekiln-worker",
-                                      "--connect", workers_address_,
-                                      "--verbose"};
+  std::vector<std::string> command = {
+      options_.bin + "/edgekiln-worker",
+      "--connect",
+      workers_address_,
+      "--secret-file",
+      scratch_.At(kWatchedFolder) + "/worker_secret",
+      "--verbose"};
   command.insert(command.end(), options_.worker_arguments.begin(),
                  options_.worker_arguments.end());
   EK_ASSIGN_OR_RETURN(

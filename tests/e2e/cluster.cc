@@ -164,7 +164,9 @@ bool Cluster::StartDaemon() {
 Cluster::~Cluster() { Stop(); }
 
 int Cluster::AddWorker(const std::vector<std::string>& flags) {
-  std::vector<std::string> arguments = {"--connect", workers_address_};
+  std::vector<std::string> arguments = {"--connect", workers_address_,
+                                        "--secret-file",
+                                        sandbox_.Path("state/worker_secret")};
   arguments.insert(arguments.end(), flags.begin(), flags.end());
   const int number = static_cast<int>(workers_.size());
   workers_.push_back(

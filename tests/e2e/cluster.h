@@ -97,6 +97,7 @@ class Cluster {
 
   Sandbox& sandbox() { return sandbox_; }
   const std::string& address() const { return address_; }
+  const std::string& workers_address() const { return workers_address_; }
 
  private:
   Cluster() = default;

@@ -96,9 +96,18 @@ TEST(WorkersTest, ACrashIsAFailedLease) {
       << error.DebugString();
   EXPECT_TRUE(cluster->DaemonIsUp());
 
-  // What failed on our side is not remembered.
+  // It would fail again: that is remembered, until somebody says otherwise.
+  EXPECT_EQ(error.reason(), "INPUT_QUARANTINED") << error.DebugString();
   cluster->StopWorker(bad);
   cluster->AddWorker({"--roles", "compile"});
+  const v1::ErrorDetail again = ErrorOf(cluster->Cli(Profile()));
+  EXPECT_EQ(again.reason(), "INPUT_QUARANTINED") << again.DebugString();
+  const std::string command = "edgekiln quarantine release ";
+  const size_t at = again.fix().find(command);
+  ASSERT_NE(at, std::string::npos) << again.DebugString();
+  const Outcome released = cluster->Cli(
+      {"quarantine", "release", again.fix().substr(at + command.size(), 12)});
+  EXPECT_EQ(released.exit_code, 0) << released;
   const v1::Report report = ReportOf(cluster->Cli(Profile()));
   ExpectConsistent(report);
   EXPECT_EQ(report.bit_exact().mismatches(), 0);

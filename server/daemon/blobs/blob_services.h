@@ -5,11 +5,14 @@
 // Served to clients and to workers alike. Each factory's arguments must outlive
 // the service; a service belongs to one server.
 
+#include <grpcpp/impl/codegen/server_context.h>
 #include <grpcpp/impl/codegen/service_type.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "absl/status/status.h"
 #include "cache/blob_store.h"
 #include "cache/upload_store.h"
 #include "server/daemon/activity.h"
@@ -21,7 +24,14 @@ struct BlobLimits {
   // Of all blobs of one batch call: with what is around them, an answer stays
   // below the 4 MiB that gRPC clients take.
   int64_t max_batch_bytes = (4 << 20) - (256 << 10);
+  // Whether a caller is served; empty: everyone is.
+  std::function<absl::Status(const grpc::ServerContextBase&)> admit{};
 };
+
+inline absl::Status Admit(const BlobLimits& limits,
+                          const grpc::ServerContextBase& context) {
+  return limits.admit ? limits.admit(context) : absl::OkStatus();
+}
 
 std::unique_ptr<grpc::Service> NewContentAddressableStorageService(
     BlobLimits limits, cache::BlobStore& blobs, Activity& activity);

@@ -72,22 +72,26 @@ class ByteStreamService final : public bs::ByteStream::Service {
         uploads_(uploads),
         activity_(activity) {}
 
-  grpc::Status Read(grpc::ServerContext*, const bs::ReadRequest* request,
+  grpc::Status Read(grpc::ServerContext* context,
+                    const bs::ReadRequest* request,
                     grpc::ServerWriter<bs::ReadResponse>* writer) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(SendBlob(*request, *writer));
   }
 
-  grpc::Status Write(grpc::ServerContext*,
+  grpc::Status Write(grpc::ServerContext* context,
                      grpc::ServerReader<bs::WriteRequest>* reader,
                      bs::WriteResponse* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(Receive(*reader, *response));
   }
 
   grpc::Status QueryWriteStatus(
-      grpc::ServerContext*, const bs::QueryWriteStatusRequest* request,
+      grpc::ServerContext* context, const bs::QueryWriteStatusRequest* request,
       bs::QueryWriteStatusResponse* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(Query(*request, *response));
   }

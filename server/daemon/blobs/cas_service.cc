@@ -66,22 +66,27 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
       : limits_(limits), blobs_(blobs), activity_(activity) {}
 
   grpc::Status FindMissingBlobs(
-      grpc::ServerContext*, const reapi::FindMissingBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::FindMissingBlobsRequest* request,
       reapi::FindMissingBlobsResponse* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(FindMissing(*request, *response));
   }
 
   grpc::Status BatchUpdateBlobs(
-      grpc::ServerContext*, const reapi::BatchUpdateBlobsRequest* request,
+      grpc::ServerContext* context,
+      const reapi::BatchUpdateBlobsRequest* request,
       reapi::BatchUpdateBlobsResponse* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(Update(*request, *response));
   }
 
   grpc::Status BatchReadBlobs(
-      grpc::ServerContext*, const reapi::BatchReadBlobsRequest* request,
+      grpc::ServerContext* context, const reapi::BatchReadBlobsRequest* request,
       reapi::BatchReadBlobsResponse* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     return ToGrpc(ReadBatch(*request, *response));
   }
@@ -165,9 +170,10 @@ class CapabilitiesService final : public reapi::Capabilities::Service {
   CapabilitiesService(BlobLimits limits, Activity& activity)
       : limits_(limits), activity_(activity) {}
 
-  grpc::Status GetCapabilities(grpc::ServerContext*,
+  grpc::Status GetCapabilities(grpc::ServerContext* context,
                                const reapi::GetCapabilitiesRequest*,
                                reapi::ServerCapabilities* response) override {
+    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
     const Activity::Call call(activity_);
     reapi::CacheCapabilities& cache = *response->mutable_cache_capabilities();
     cache.add_digest_functions(reapi::DigestFunction::SHA256);

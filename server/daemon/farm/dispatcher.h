@@ -6,14 +6,14 @@
 // another token is refused. A lost worker's leases go back to the head of the
 // queue. Knows workers by their messages only; the stream is a WorkerLink.
 //
-// Thread-safe. Callbacks are called without locks held; links under the lock,
-// they must not call back.
+// Thread-safe. Callbacks are called without locks held, those of one lease one
+// after the other; links under the lock, they must not call back.
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -24,8 +24,12 @@
 #include "base/mutex.h"
 #include "edgekiln/v1/workers.pb.h"
 #include "server/daemon/fairness/wait_estimate.h"
+#include "server/daemon/farm/action_queue.h"
 #include "server/daemon/farm/lease_queue.h"
+#include "server/daemon/farm/quarantine.h"
+#include "server/daemon/farm/retry_policy.h"
 #include "server/daemon/farm/worker_hello.h"
+#include "server/daemon/farm/worker_table.h"
 #include "server/daemon/stages/lease_source.h"
 
 namespace edgekiln::server {
@@ -48,15 +52,23 @@ struct DispatcherOptions {
   absl::Duration lease_timeout = absl::Minutes(10);
   // A lease waits this long for a worker before it complains.
   absl::Duration waiting_grace = absl::Seconds(1);
-  // Minimum interval between updates of its place in the queue.
+  // Not more often it says how many are before it.
   absl::Duration position_interval = absl::Seconds(5);
-  // A stage that fails on our side so often is given up.
-  int max_infra_errors = 3;
-  // So often a stage may lose its worker. More than above: a worker may die of
-  // its neighbour's lease, or of its administrator.
-  int max_losses = 6;
-  // A slot is held for the next stage of a job for that long, and so many
-  // times in a row.
+  RetryLimits retries;
+  int max_workers = 1024;
+  int max_worker_slots = 256;  // Of one worker; it gets no more leases.
+  // Minimum interval between the progress reports of a lease that are passed
+  // on.
+  absl::Duration progress_interval = absl::Milliseconds(100);
+  // In which callbacks are called and results are read; 0: in the thread that
+  // causes them.
+  int callback_threads = 0;
+  // The result that a worker has uploaded. Empty: no worker may.
+  std::function<absl::StatusOr<v1::StageResult>(const v1::Digest&)> read_result;
+  // Must outlive the dispatcher; null: nothing is quarantined.
+  Quarantine* quarantine = nullptr;
+  // A freed slot waits this long for the next stage of its job, so many times
+  // in a row, before leases of later classes get it.
   absl::Duration hold = absl::Milliseconds(100);
   int max_holds = 16;
   // Until a cancelled lease's slot is used again without an answer.
@@ -73,13 +85,15 @@ class Dispatcher : public LeaseSource {
   void Cancel(uint64_t lease_id) override;
   void Promote(uint64_t lease_id, v1::JobClass job_class) override;
 
-  // A worker introduced itself; the answer is its handle. `link` must outlive
-  // Disconnect(). Errors: FAILED_PRECONDITION (another build),
-  // INVALID_ARGUMENT (no role or no slot).
+  // A worker introduced itself and is who it should be; the answer is its
+  // handle. It is sent `welcome`, completed. `link` must outlive Disconnect().
+  // Errors: FAILED_PRECONDITION (another build), INVALID_ARGUMENT (no role or
+  // no slot), RESOURCE_EXHAUSTED (too many workers).
   absl::StatusOr<uint64_t> Connect(const v1::WorkerMessage::Hello& hello,
-                                   WorkerLink* link);
+                                   WorkerLink* link,
+                                   v1::DaemonMessage::Welcome welcome = {});
   void Receive(uint64_t worker, const v1::WorkerMessage& message);
-  // Idempotent. Its leases are queued again.
+  // Idempotent. Its leases are queued again. Never waits for callbacks.
   void Disconnect(uint64_t worker);
 
   // Looks for silent workers, overdue leases and reasons to complain. To be
@@ -88,10 +102,11 @@ class Dispatcher : public LeaseSource {
 
   // No lease is given to a worker from now on; those that have one go on.
   void Drain();
-  // Leases that a worker has, and results that are being stored.
+  // Leases that a worker has, and results that are being dealt with.
   int LeasesOut();
 
   // Fails all leases with UNAVAILABLE, refuses new ones and closes all links.
+  // Returns once all callbacks have been called.
   void Shutdown();
 
   void SetWorkersAddress(const std::string& address);
@@ -106,55 +121,60 @@ class Dispatcher : public LeaseSource {
     absl::Duration queued;       // Since when it has been without a worker.
     v1::JobEvent::Waiting told;  // Its last complaint.
     absl::Duration told_at;
-    int infra_errors = 0;
-    int losses = 0;
-    uint64_t worker = 0;  // 0: queued.
+    RetryRecord retries;
+    uint64_t failed_on = kNoWorker;  // The last worker it failed on.
+    int64_t lost_with = 0;  // Leases that were lost with it, itself included.
+    uint64_t worker = 0;    // 0: queued, resting, or its result is being read.
     uint64_t token = 0;
     absl::Duration leased;
+    absl::Duration progressed = -absl::InfiniteDuration();
   };
-  struct Worker {
-    WorkerLink* link = nullptr;
-    std::string name;
-    std::vector<v1::WorkerRole> roles;
-    bool Does(v1::WorkerRole role) const {
-      return std::count(roles.begin(), roles.end(), role) > 0;
-    }
-    int free_slots = 0;
-    absl::Duration last_heard;
-    // Its last lease to end, and when: the next stage of that job, which is
-    // about to come, goes before leases of later classes.
-    v1::JobClass ended_class = v1::BATCH;
-    absl::Duration ended_at = -absl::InfiniteDuration();
-    int holds = 0;  // Since leases of later classes last had a chance.
-    // Cancelled leases it has not answered for yet, and since when.
-    std::map<uint64_t, absl::Duration> draining;
-    std::map<uint64_t, uint64_t> leases;  // Id to token.
-  };
-  // What is to be done once the lock is released.
-  using Actions = std::vector<std::function<void()>>;
+  // What is to be done once the lock is released, each for a lease.
+  using Actions = std::vector<std::pair<uint64_t, std::function<void()>>>;
+
+  // Hands `actions` to the threads for them, in the order of the lock; without
+  // threads they stay, to be run by RunAll().
+  void Flush(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  static void RunAll(Actions& actions);
 
   // A free slot of some worker with that role.
   struct Slot {
-    uint64_t worker = 0;  // 0: none.
+    uint64_t worker = kNoWorker;
     // Leases of later classes leave it alone.
     v1::JobClass lowest = v1::BATCH;
   };
 
   void Assign(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Slot FindSlot(v1::WorkerRole role, absl::Duration now) const
+  Slot FindSlot(v1::WorkerRole role, absl::Duration now)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // 0 if none with that role has a free slot.
-  uint64_t FindWorker(v1::WorkerRole role) const
+  // 0 if none that may have this lease has a free slot.
+  uint64_t FindWorker(uint64_t lease_id, const Lease& lease)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id, Worker& worker,
+  WorkerWish WishOf(uint64_t lease_id, const Lease& lease) const;
+  void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
             Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void OnResult(uint64_t worker_id, Worker& worker,
-                const v1::WorkerMessage::Result& result, Actions& actions)
+  void OnProgress(const ConnectedWorker& worker,
+                  const v1::WorkerMessage::Progress& progress, Actions& actions)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Retry(uint64_t lease_id, const absl::Status& why, bool lost,
-             Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void OnResult(uint64_t worker_id, const v1::WorkerMessage::Result& result,
+                Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Reads `outcome` outside of the lock.
+  void FinishStored(uint64_t lease_id, uint64_t worker_id, uint64_t token,
+                    const v1::Digest& digest, LeaseOutcome outcome);
+  void Succeed(uint64_t lease_id, uint64_t worker_id, LeaseOutcome outcome,
+               Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // The worker says that it failed.
+  void OnError(uint64_t lease_id, uint64_t worker_id, v1::ErrorDetail error,
+               Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Queues it again, lets it rest, or ends it.
+  void Follow(uint64_t lease_id, const RetryRecord::Verdict& verdict,
+              const absl::Status& why, Actions& actions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // `culprit`: the lease that is the cause, 0 if it is not known.
   void Lose(uint64_t worker_id, const absl::Status& why, bool close,
-            Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+            uint64_t culprit, Actions& actions)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void EndRests() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complete(uint64_t lease_id, absl::StatusOr<LeaseOutcome> outcome,
                 Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Complain(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -163,26 +183,28 @@ class Dispatcher : public LeaseSource {
   // Of slots with that role: what they work on.
   WaitEstimate BusyUntil(v1::WorkerRole role, absl::Duration now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  bool HasRole(v1::WorkerRole role) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   DispatcherOptions options_;  // workers_address: guarded by mutex_.
   Clock& clock_;
   Logger& log_;
   Mutex mutex_;
   std::map<uint64_t, Lease> leases_ ABSL_GUARDED_BY(mutex_);
-  std::map<uint64_t, Worker> workers_ ABSL_GUARDED_BY(mutex_);
+  WorkerTable workers_ ABSL_GUARDED_BY(mutex_);
   // Leases without a worker.
   LeaseQueue queue_ ABSL_GUARDED_BY(mutex_);
   RecentDurations recent_ ABSL_GUARDED_BY(mutex_);  // By stage.
   absl::Duration complained_at_ ABSL_GUARDED_BY(mutex_) =
       -absl::InfiniteDuration();
+  // Leases that wait for room on a disk, and until when.
+  std::map<uint64_t, absl::Duration> resting_ ABSL_GUARDED_BY(mutex_);
+  int64_t lost_leases_ ABSL_GUARDED_BY(mutex_) = 0;  // With their workers.
   WorkerShortage shortage_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
   uint64_t next_token_ ABSL_GUARDED_BY(mutex_);
   int64_t refused_ ABSL_GUARDED_BY(mutex_) = 0;
   bool stopped_ ABSL_GUARDED_BY(mutex_) = false;
   bool draining_ ABSL_GUARDED_BY(mutex_) = false;
-  int storing_ ABSL_GUARDED_BY(mutex_) = 0;  // Callbacks of results under way.
+  ActionQueue callbacks_;  // Last: its threads use the rest.
 };
 
 }  // namespace edgekiln::server

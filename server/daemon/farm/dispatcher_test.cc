@@ -251,18 +251,6 @@ TEST_F(DispatcherTest, GivesUpAfterThreeInfraErrorsNamingTheStage) {
   EXPECT_EQ(link.leases.size(), 4u);
 }
 
-TEST_F(DispatcherTest, GivesUpALeaseThatEndsEveryWorker) {
-  Outcome& outcome = NewOutcome();
-  Submit(outcome);
-  int workers = 0;
-  while (outcome.done_calls == 0 && workers < 20) {
-    FakeLink& link = NewLink();
-    dispatcher_->Disconnect(Connect(link));
-    ++workers;
-  }
-  EXPECT_EQ(workers, 6);
-}
-
 TEST_F(DispatcherTest, CancelReachesTheWorkerAndFreesTheSlotOnItsAnswer) {
   FakeLink& link = NewLink();
   const uint64_t worker = Connect(link);

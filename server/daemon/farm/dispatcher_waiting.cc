@@ -20,19 +20,18 @@ bool Dispatcher::HasComplaint(const Lease& lease, absl::Duration now) const {
          now - lease.told_at >= options_.position_interval ||
          // Another cause is told at once.
          (lease.told.cause() == v1::JobEvent::Waiting::ALL_BUSY) !=
-             HasRole(lease.request.role);
+             (workers_.Count(lease.request.role) > 0);
 }
 
 WaitEstimate Dispatcher::BusyUntil(v1::WorkerRole role,
                                    absl::Duration now) const {
   int slots = 0;
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.Does(role)) continue;
-    slots += worker.free_slots + static_cast<int>(worker.leases.size());
+  for (const auto& [id, worker] : workers_.all()) {
+    if (worker.HasRole(role)) slots += worker.window;
   }
   WaitEstimate busy(recent_, slots);
-  for (const auto& [id, worker] : workers_) {
-    if (!worker.Does(role)) continue;
+  for (const auto& [id, worker] : workers_.all()) {
+    if (!worker.HasRole(role)) continue;
     for (const auto& [lease_id, token] : worker.leases) {
       const Lease& lease = leases_.at(lease_id);
       busy.Add(StageKind(lease.request.stage), now - lease.leased);
@@ -54,7 +53,7 @@ void Dispatcher::Complain(Actions& actions) {
     waits.emplace(role, BusyUntil(role, now));
   }
   bool shared = false;  // The same slots serve both roles.
-  for (const auto& [id, worker] : workers_) {
+  for (const auto& [id, worker] : workers_.all()) {
     shared = shared || worker.roles.size() > 1;
   }
   for (const uint64_t lease_id : queue_.Order(now)) {
@@ -66,11 +65,12 @@ void Dispatcher::Complain(Actions& actions) {
       if (shared || each == role) estimate.Add(StageKind(lease.request.stage));
     }
     if (!HasComplaint(lease, now)) continue;
+    const bool has_worker = workers_.Count(role) > 0;
     v1::JobEvent::Waiting why =
-        HasRole(role) ? AllBusy(role, position)
-                      : shortage_.NoWorker(role, options_.build_digest,
-                                           options_.workers_address);
-    if (HasRole(role) && wait.has_value()) {
+        has_worker ? AllBusy(role, position)
+                   : shortage_.NoWorker(role, options_.build_digest,
+                                        options_.workers_address);
+    if (has_worker && wait.has_value()) {
       *why.mutable_eta() = DurationToProto(*wait);
     }
     if (lease.told.reason() == why.reason() &&
@@ -79,7 +79,7 @@ void Dispatcher::Complain(Actions& actions) {
     }
     lease.told = why;
     lease.told_at = now;
-    actions.push_back([waiting = lease.callbacks.waiting, why] {
+    actions.emplace_back(lease_id, [waiting = lease.callbacks.waiting, why] {
       if (waiting) waiting(why);
     });
   }

@@ -14,6 +14,7 @@
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "server/daemon/stages/fake_stages.h"
 #include "server/stage_versions.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
@@ -23,8 +24,11 @@ namespace reapi = build::bazel::remote::execution::v2;
 // The daemon's blobs, small ones, over the network.
 class RemoteBlobs : public cache::BlobStore {
  public:
-  explicit RemoteBlobs(const std::shared_ptr<grpc::Channel>& channel)
-      : stub_(reapi::ContentAddressableStorage::NewStub(channel)) {}
+  // Calls carry `session`.
+  RemoteBlobs(const std::shared_ptr<grpc::Channel>& channel,
+              const std::string& session)
+      : stub_(reapi::ContentAddressableStorage::NewStub(channel)),
+        session_(session) {}
 
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return Get(digest).ok();
@@ -37,6 +41,7 @@ class RemoteBlobs : public cache::BlobStore {
     wanted.set_size_bytes(digest.size_bytes);
     reapi::BatchReadBlobsResponse response;
     grpc::ClientContext context;
+    context.AddMetadata(kSessionMetadata, session_);
     const grpc::Status status =
         stub_->BatchReadBlobs(&context, request, &response);
     if (!status.ok() || response.responses(0).status().code() != 0) {
@@ -58,6 +63,7 @@ class RemoteBlobs : public cache::BlobStore {
     blob.set_data(std::string(bytes));
     reapi::BatchUpdateBlobsResponse response;
     grpc::ClientContext context;
+    context.AddMetadata(kSessionMetadata, session_);
     const grpc::Status status =
         stub_->BatchUpdateBlobs(&context, request, &response);
     return status.ok() ? absl::OkStatus()
@@ -70,6 +76,7 @@ class RemoteBlobs : public cache::BlobStore {
 
  private:
   const std::unique_ptr<reapi::ContentAddressableStorage::Stub> stub_;
+  const std::string& session_;
 };
 
 class FakeWorkerImpl : public FakeWorker {
@@ -78,11 +85,17 @@ class FakeWorkerImpl : public FakeWorker {
       : options_(options),
         channel_(grpc::CreateChannel(options.address,
                                      grpc::InsecureChannelCredentials())),
-        blobs_(channel_),
+        blobs_(channel_, session_),
         stub_(v1::Workers::NewStub(channel_)),
         stream_(stub_->Session(&context_)) {
+    const std::string secret = *ReadWorkerSecret(options.secret_file);
+    v1::DaemonMessage challenge;
+    stream_->Read(&challenge);
     v1::WorkerMessage message;
     v1::WorkerMessage::Hello& hello = *message.mutable_hello();
+    hello.set_nonce(*NewNonce());
+    hello.set_proof(Proof(Side::kWorker, secret, challenge.challenge().nonce(),
+                          hello.nonce()));
     hello.set_build_digest(BuildDigest());
     hello.set_name("fake");
     hello.add_roles(v1::COMPILE_ROLE);
@@ -113,6 +126,7 @@ class FakeWorkerImpl : public FakeWorker {
   void Serve() {
     v1::DaemonMessage message;
     while (stream_->Read(&message)) {
+      if (message.has_welcome()) session_ = message.welcome().session();
       if (message.has_lease()) Execute(message.lease());
       if (message.has_cancel()) {
         MutexLock lock(mutex_);
@@ -149,6 +163,7 @@ class FakeWorkerImpl : public FakeWorker {
 
   const FakeWorkerOptions options_;
   const std::shared_ptr<grpc::Channel> channel_;
+  std::string session_;  // Of the thread that serves.
   RemoteBlobs blobs_;
   const std::unique_ptr<v1::Workers::Stub> stub_;
   grpc::ClientContext context_;

@@ -12,6 +12,7 @@ namespace edgekiln::server {
 
 struct FakeWorkerOptions {
   std::string address{};
+  std::string secret_file{};
   int slots = 4;
   std::string hang_on{};   // Never answers leases of this stage ("tile").
   std::string crash_on{};  // Answers them with an infra_error.

@@ -79,8 +79,11 @@ class ForkLauncher : public Launcher {
     std::string slots = "--slots=1";
     // The system's signal below is lost if we die in the wrong moment.
     std::string with_parent = "--exit-with-parent";
-    char* const argv[] = {program.data(), connect.data(),     address.data(),
-                          slots.data(),   with_parent.data(), nullptr};
+    std::string secret = "--secret-file";
+    std::string secret_file = options_.secret_file;
+    char* const argv[] = {
+        program.data(),     connect.data(), address.data(),     secret.data(),
+        secret_file.data(), slots.data(),   with_parent.data(), nullptr};
     const pid_t parent = getpid();
     child.started = std::chrono::steady_clock::now();
     child.pid = fork();

@@ -1,6 +1,7 @@
 #include "server/daemon/farm/worker_hello.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "base/error.h"
 
 namespace edgekiln::server {
@@ -44,6 +45,40 @@ absl::Status CheckHello(const v1::WorkerMessage::Hello& hello,
                                            hello.roles_size(), " roles")});
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckWorkerCount(int connected, int limit) {
+  if (connected < limit) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kResourceExhausted,
+                   {.fault = Fault::kQuota,
+                    .reason = "TOO_MANY_WORKERS",
+                    .what = "this daemon takes no more workers",
+                    .limit = absl::StrCat(limit, " workers"),
+                    .need = "room for one more",
+                    .fix = "end one, or raise max_workers in the daemon's "
+                           "config"});
+}
+
+std::string ConfinementText(const v1::WorkerMessage::Hello& hello) {
+  if (!hello.has_confinement()) return "confinement unknown";
+  const v1::WorkerMessage::Confinement& confinement = hello.confinement();
+  std::string text = "confined by: ";
+  absl::StrAppend(&text, confinement.active().empty()
+                             ? "nothing"
+                             : absl::StrJoin(confinement.active(), ", "));
+  if (!confinement.missing().empty()) {
+    absl::StrAppend(&text,
+                    "; missing: ", absl::StrJoin(confinement.missing(), ", "));
+  }
+  if (confinement.memory_limit_bytes() > 0) {
+    absl::StrAppend(&text, "; ", confinement.memory_limit_bytes() >> 20,
+                    " MiB each");
+  }
+  if (confinement.memory_budget_bytes() > 0) {
+    absl::StrAppend(&text, "; ", confinement.memory_budget_bytes() >> 20,
+                    " MiB together");
+  }
+  return SanitizeText(text, 1024);
 }
 
 void WorkerShortage::Refused(const v1::WorkerMessage::Hello& hello) {

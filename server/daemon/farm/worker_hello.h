@@ -18,6 +18,12 @@ namespace edgekiln::server {
 absl::Status CheckHello(const v1::WorkerMessage::Hello& hello,
                         const std::string& own_build);
 
+// Errors: RESOURCE_EXHAUSTED (there are `limit` workers already).
+absl::Status CheckWorkerCount(int connected, int limit);
+
+// What the worker's processes are kept from, for logs.
+std::string ConfinementText(const v1::WorkerMessage::Hello& hello);
+
 // Why stages of a role find no worker. Thread-compatible.
 class WorkerShortage {
  public:

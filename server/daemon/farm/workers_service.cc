@@ -1,25 +1,64 @@
 #include "server/daemon/farm/workers_service.h"
 
 #include <deque>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/mutex.h"
+#include "base/status_macros.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "server/daemon/rpc_status.h"
+#include "server/worker_secret.h"
 
 namespace edgekiln::server {
 namespace {
 
 using Stream = grpc::ServerReaderWriter<v1::DaemonMessage, v1::WorkerMessage>;
 
+// Of messages that a worker has not read: leases and cancels of all its slots,
+// several times.
+constexpr size_t kMaxUnsent = 4096;
+
+absl::Status NoHello() {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "NO_HELLO",
+                    .what = "the first message is not Hello, or came too late",
+                    .limit = "Hello answers Challenge within seconds",
+                    .need = "Hello",
+                    .fix = "use edgekiln-worker of the daemon's build"});
+}
+
+absl::Status NoThread(const std::system_error& error) {
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kInfra,
+       .reason = "NO_THREAD",
+       .what = absl::StrCat("no thread for another worker: ", error.what()),
+       .limit = "the system's threads of this user",
+       .need = "one more",
+       .fix = "raise `ulimit -u`, or lower max_workers"});
+}
+
 // Writes from a thread of its own: a worker that does not read must not hold
 // up the dispatcher.
 class StreamLink : public WorkerLink {
  public:
   StreamLink(grpc::ServerContext& context, Stream& stream)
-      : context_(context), stream_(stream), writer_([this] { WriteLoop(); }) {}
+      : context_(context), stream_(stream) {}
+
+  // Errors: RESOURCE_EXHAUSTED (no thread).
+  absl::Status Start() {
+    try {
+      writer_ = std::thread([this] { WriteLoop(); });
+    } catch (const std::system_error& error) {
+      return NoThread(error);
+    }
+    return absl::OkStatus();
+  }
 
   ~StreamLink() override {
     {
@@ -27,15 +66,18 @@ class StreamLink : public WorkerLink {
       stopping_ = true;
     }
     changed_.NotifyAll();
-    writer_.join();
+    if (writer_.joinable()) writer_.join();
   }
 
   void Send(const v1::DaemonMessage& message) override {
+    bool stuck = false;
     {
       MutexLock lock(mutex_);
       queue_.push_back(message);
+      stuck = queue_.size() > kMaxUnsent;
     }
     changed_.NotifyAll();
+    if (stuck) Close(absl::UnavailableError("the worker does not read"));
   }
 
   void Close(const absl::Status& why) override {
@@ -81,33 +123,52 @@ class StreamLink : public WorkerLink {
 
 class WorkersService final : public v1::Workers::Service {
  public:
-  explicit WorkersService(Dispatcher& dispatcher) : dispatcher_(dispatcher) {}
+  WorkersService(WorkerGate& gate, Dispatcher& dispatcher)
+      : gate_(gate), dispatcher_(dispatcher) {}
 
   grpc::Status Session(grpc::ServerContext* context, Stream* stream) override {
-    v1::WorkerMessage message;
-    if (!stream->Read(&message) || !message.has_hello()) {
-      return ToGrpc(MakeError(absl::StatusCode::kInvalidArgument,
-                              {.fault = Fault::kUser,
-                               .reason = "NO_HELLO",
-                               .what = "the first message is not Hello"}));
-    }
-    StreamLink link(*context, *stream);
-    const absl::StatusOr<uint64_t> worker =
-        dispatcher_.Connect(message.hello(), &link);
-    if (!worker.ok()) return ToGrpc(worker.status());
-    while (stream->Read(&message)) dispatcher_.Receive(*worker, message);
-    dispatcher_.Disconnect(*worker);
-    return ToGrpc(link.why());
+    return ToGrpc(Serve(*context, *stream));
   }
 
  private:
+  absl::Status Serve(grpc::ServerContext& context, Stream& stream) {
+    EK_ASSIGN_OR_RETURN(const std::unique_ptr<WorkerGate::Visitor> visitor,
+                        gate_.Admit([&context] { context.TryCancel(); }));
+    v1::WorkerMessage message;
+    if (!stream.Write(visitor->challenge()) || !stream.Read(&message) ||
+        !message.has_hello()) {
+      return NoHello();
+    }
+    EK_ASSIGN_OR_RETURN(v1::DaemonMessage::Welcome welcome,
+                        visitor->Enter(message.hello(), context.peer()));
+    StreamLink link(context, stream);
+    EK_RETURN_IF_ERROR(link.Start());
+    EK_ASSIGN_OR_RETURN(
+        const uint64_t worker,
+        dispatcher_.Connect(message.hello(), &link, std::move(welcome)));
+    while (stream.Read(&message)) dispatcher_.Receive(worker, message);
+    dispatcher_.Disconnect(worker);
+    return link.why();
+  }
+
+  WorkerGate& gate_;
   Dispatcher& dispatcher_;
 };
 
 }  // namespace
 
-std::unique_ptr<grpc::Service> NewWorkersService(Dispatcher& dispatcher) {
-  return std::make_unique<WorkersService>(dispatcher);
+std::unique_ptr<grpc::Service> NewWorkersService(WorkerGate& gate,
+                                                 Dispatcher& dispatcher) {
+  return std::make_unique<WorkersService>(gate, dispatcher);
+}
+
+absl::Status CheckSession(const WorkerGate& gate,
+                          const grpc::ServerContextBase& context) {
+  const auto found = context.client_metadata().find(kSessionMetadata);
+  return gate.CheckSession(
+      found == context.client_metadata().end()
+          ? absl::string_view()
+          : absl::string_view(found->second.data(), found->second.size()));
 }
 
 }  // namespace edgekiln::server

@@ -35,9 +35,10 @@ using HotReports =
 class JobsService final : public HotJobs {
  public:
   JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
-              Executor& executor, Activity& activity)
+              Quarantine& quarantine, Executor& executor, Activity& activity)
       : jobs_(jobs),
         store_(store),
+        quarantine_(quarantine),
         activity_(activity),
         watchers_(store, journal, executor, activity) {}
 
@@ -84,6 +85,26 @@ class JobsService final : public HotJobs {
       grpc::CallbackServerContext*,
       const v1::WatchJobRequest* request) override {
     return watchers_.Watch(*request);
+  }
+
+  grpc::Status ListQuarantine(grpc::ServerContext*,
+                              const v1::ListQuarantineRequest* request,
+                              v1::ListQuarantineResponse* response) override {
+    const Activity::Call call(activity_);
+    if (absl::Status bad = CheckBounds(*request); !bad.ok()) return ToGrpc(bad);
+    auto page = quarantine_.List(*request);
+    if (page.ok()) *response = *std::move(page);
+    return ToGrpc(page.status());
+  }
+
+  grpc::Status ReleaseQuarantine(grpc::ServerContext*,
+                                 const v1::ReleaseQuarantineRequest* request,
+                                 v1::QuarantinedStage* response) override {
+    const Activity::Call call(activity_);
+    if (absl::Status bad = CheckBounds(*request); !bad.ok()) return ToGrpc(bad);
+    auto stage = quarantine_.Release(request->id());
+    if (stage.ok()) *response = *std::move(stage);
+    return ToGrpc(stage.status());
   }
 
  private:
@@ -158,6 +179,7 @@ class JobsService final : public HotJobs {
 
   JobManager& jobs_;
   JobStore& store_;
+  Quarantine& quarantine_;
   Activity& activity_;
   JobWatchers watchers_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
@@ -194,10 +216,11 @@ class ReportsService final : public HotReports {
 
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
+                                              Quarantine& quarantine,
                                               Executor& executor,
                                               Activity& activity) {
-  return std::make_unique<JobsService>(jobs, store, journal, executor,
-                                       activity);
+  return std::make_unique<JobsService>(jobs, store, journal, quarantine,
+                                       executor, activity);
 }
 
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "server/daemon/activity.h"
+#include "server/daemon/farm/quarantine.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
@@ -19,6 +20,7 @@ namespace edgekiln::server {
 // `executor` reads for those who watch; they end when the journal stops.
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobJournal& journal,
+                                              Quarantine& quarantine,
                                               Executor& executor,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

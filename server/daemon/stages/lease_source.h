@@ -26,6 +26,7 @@ struct LeaseOwner {
 
 struct LeaseRequest {
   LeaseOwner owner;   // The first who wanted it; the best class of all.
+  std::string key;    // Of the stage; empty: it is never quarantined.
   std::string stage;  // For people: "tile".
   v1::WorkerRole role = v1::COMPILE_ROLE;
   v1::StageOptions options;

@@ -301,6 +301,7 @@ void StageRunner::OnWaiting(const std::shared_ptr<Flight>& flight,
 
 uint64_t StageRunner::Submit(const std::shared_ptr<Flight>& flight) {
   LeaseRequest request;
+  request.key = flight->key;
   request.stage = flight->call.name;
   request.role = RoleOf(flight->call.options.options_case());
   request.options = flight->call.options;

@@ -1,0 +1,130 @@
+#include "server/daemon/farm/worker_table.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kFirstWindow = 8;
+constexpr absl::Duration kFailedLately = absl::Minutes(1);
+// Larger than any product of slowness and share of slots.
+constexpr double kFailedCost = 100;
+constexpr double kNotAgainCost = 1000;
+
+}  // namespace
+
+bool ConnectedWorker::HasRole(v1::WorkerRole role) const {
+  return std::find(roles.begin(), roles.end(), role) != roles.end();
+}
+
+double WorkerTable::CostOf(uint64_t id, const ConnectedWorker& worker,
+                           const WorkerWish& wish, absl::Duration now) const {
+  double cost =
+      speeds_.SlownessOf(id) * (worker.used_slots() + 1) / worker.window;
+  if (now - worker.failed < kFailedLately) cost += kFailedCost;
+  if (id == wish.not_again) cost += kNotAgainCost;
+  return cost;
+}
+
+uint64_t WorkerTable::Choose(const WorkerWish& wish, absl::Duration now) {
+  uint64_t best = kNoWorker;
+  double best_cost = 0;
+  for (const auto& [id, worker] : workers_) {
+    if (!worker.HasRole(wish.role)) continue;
+    if (worker.alone_with != 0 && worker.alone_with != wish.lease_id) continue;
+    const int used = worker.used_slots();
+    if (wish.alone ? used > 0 : used >= worker.window) continue;
+    const double cost = CostOf(id, worker, wish, now);
+    if (best == kNoWorker || cost < best_cost) {
+      best = id;
+      best_cost = cost;
+    }
+  }
+  return best == kNoWorker && wish.alone ? KeepFree(wish) : best;
+}
+
+// Every worker has leases: the one with fewest gets no more until it is idle.
+uint64_t WorkerTable::KeepFree(const WorkerWish& wish) {
+  if (apart_.count(wish.lease_id) > 0) return kNoWorker;
+  ConnectedWorker* chosen = nullptr;
+  for (auto& [id, worker] : workers_) {
+    if (worker.alone_with != 0 || !worker.HasRole(wish.role)) continue;
+    if (chosen == nullptr || worker.used_slots() < chosen->used_slots()) {
+      chosen = &worker;
+    }
+  }
+  if (chosen == nullptr) return kNoWorker;
+  chosen->alone_with = wish.lease_id;
+  apart_.insert(wish.lease_id);
+  return kNoWorker;
+}
+
+void WorkerTable::Give(uint64_t id, uint64_t lease_id, uint64_t token,
+                       const WorkerWish& wish, absl::Duration now) {
+  LetGo(lease_id);  // Another worker may have been kept free.
+  ConnectedWorker& worker = workers_.at(id);
+  // Silence counts from here: an idle worker need not have spoken for long.
+  if (worker.leases.empty()) worker.last_heard = now;
+  worker.leases[lease_id] = token;
+  if (!wish.alone) return;
+  worker.alone_with = lease_id;
+  apart_.insert(lease_id);
+}
+
+void WorkerTable::LetGo(uint64_t lease_id) {
+  if (apart_.erase(lease_id) == 0) return;
+  for (auto& [id, worker] : workers_) {
+    if (worker.alone_with == lease_id) worker.alone_with = 0;
+  }
+}
+
+void WorkerTable::Succeeded(uint64_t id, int kind, absl::Duration took) {
+  speeds_.Record(id, kind, took);
+  ConnectedWorker& worker = workers_.at(id);
+  worker.window = std::min(worker.window + 1, worker.slots);
+}
+
+void WorkerTable::Failed(uint64_t id, absl::Duration now) {
+  ConnectedWorker& worker = workers_.at(id);
+  worker.failed = now;
+  worker.window = std::max(1, worker.window / 2);
+}
+
+ConnectedWorker& WorkerTable::Add(uint64_t id,
+                                  const v1::WorkerMessage::Hello& hello,
+                                  int slots, WorkerLink* link,
+                                  absl::Duration now) {
+  ConnectedWorker& worker = workers_[id];
+  worker.link = link;
+  worker.name = SanitizeText(hello.name(), 256);
+  for (const int role : hello.roles()) {
+    worker.roles.push_back(static_cast<v1::WorkerRole>(role));
+  }
+  worker.slots = slots;
+  worker.window = std::min(slots, kFirstWindow);
+  worker.last_heard = now;
+  return worker;
+}
+
+void WorkerTable::Remove(uint64_t id) {
+  const auto worker = workers_.find(id);
+  if (worker == workers_.end()) return;
+  apart_.erase(worker->second.alone_with);
+  workers_.erase(worker);
+  speeds_.Forget(id);
+}
+
+ConnectedWorker* WorkerTable::Find(uint64_t id) {
+  const auto worker = workers_.find(id);
+  return worker == workers_.end() ? nullptr : &worker->second;
+}
+
+int WorkerTable::Count(v1::WorkerRole role) const {
+  return static_cast<int>(std::count_if(
+      workers_.begin(), workers_.end(),
+      [&](const auto& entry) { return entry.second.HasRole(role); }));
+}
+
+}  // namespace edgekiln::server

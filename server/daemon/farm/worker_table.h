@@ -1,0 +1,99 @@
+#ifndef EK_SERVER_DAEMON_FARM_WORKER_TABLE_H_
+#define EK_SERVER_DAEMON_FARM_WORKER_TABLE_H_
+
+// The connected workers, and which of them gets the next lease.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/workers.pb.h"
+#include "server/daemon/farm/worker_speed.h"
+
+namespace edgekiln::server {
+
+class WorkerLink;
+
+inline constexpr uint64_t kNoWorker = 0;
+
+struct ConnectedWorker {
+  WorkerLink* link = nullptr;
+  std::string name;
+  std::vector<v1::WorkerRole> roles;
+  int slots = 0;
+  // Leases it may hold now, at most `slots`: few until it has answered some,
+  // fewer after a failure, so that nobody gets all that waits by asking for it.
+  int window = 0;
+  absl::Duration last_heard;
+  absl::Duration failed = -absl::InfiniteDuration();  // The last time.
+  // Its last lease to end, and when: the next stage of that job, which is about
+  // to come, goes before leases of later classes.
+  v1::JobClass ended_class = v1::BATCH;
+  absl::Duration ended_at = -absl::InfiniteDuration();
+  int holds = 0;  // Since leases of later classes last had a chance.
+  // Cancelled leases it has not answered for yet, and since when.
+  std::map<uint64_t, absl::Duration> draining;
+  std::map<uint64_t, uint64_t> leases;  // Id to token.
+  // Kept free of others for, or held alone by, this lease; 0: none.
+  uint64_t alone_with = 0;
+
+  int used_slots() const {
+    return static_cast<int>(leases.size() + draining.size());
+  }
+  bool HasRole(v1::WorkerRole role) const;
+};
+
+// What a lease wants of a worker.
+struct WorkerWish {
+  v1::WorkerRole role = v1::COMPILE_ROLE;
+  uint64_t lease_id = 0;
+  uint64_t not_again = kNoWorker;  // Last resort: the lease failed there.
+  bool alone = false;              // No other lease at the same time.
+};
+
+// Thread-compatible.
+class WorkerTable {
+ public:
+  using Workers = std::map<uint64_t, ConnectedWorker>;
+
+  // The best worker with a free slot for such a lease, or kNoWorker. Those that
+  // have failed within the last minute come last; then who is slow compared
+  // with the others and who has a small share of its slots free. For a lease
+  // that wants to be alone, a busy worker is kept free from now on if there is
+  // no idle one.
+  uint64_t Choose(const WorkerWish& wish, absl::Duration now);
+
+  void Give(uint64_t id, uint64_t lease_id, uint64_t token,
+            const WorkerWish& wish, absl::Duration now);
+  // Its lease has ended with a result, `took` after it began.
+  void Succeeded(uint64_t id, int kind, absl::Duration took);
+  // With a failure that may be the worker's.
+  void Failed(uint64_t id, absl::Duration now);
+  // Nobody waits for that lease any more.
+  void LetGo(uint64_t lease_id);
+
+  ConnectedWorker& Add(uint64_t id, const v1::WorkerMessage::Hello& hello,
+                       int slots, WorkerLink* link, absl::Duration now);
+  void Remove(uint64_t id);
+  ConnectedWorker* Find(uint64_t id);
+  Workers& all() { return workers_; }
+  const Workers& all() const { return workers_; }
+  int Count(v1::WorkerRole role) const;
+
+ private:
+  double CostOf(uint64_t id, const ConnectedWorker& worker,
+                const WorkerWish& wish, absl::Duration now) const;
+  uint64_t KeepFree(const WorkerWish& wish);
+
+  Workers workers_;
+  WorkerSpeeds speeds_;
+  std::set<uint64_t> apart_;  // Leases that some worker is kept free for.
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_FARM_WORKER_TABLE_H_

@@ -1,0 +1,133 @@
+#include "server/daemon/farm/worker_table.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int kTile = 10;
+constexpr int kEmit = 11;
+
+class WorkerTableTest : public testing::Test {
+ protected:
+  void Add(uint64_t id, int slots) {
+    v1::WorkerMessage::Hello hello;
+    hello.add_roles(v1::COMPILE_ROLE);
+    table_.Add(id, hello, slots, nullptr, now_);
+  }
+  // The worker that gets the next lease.
+  uint64_t Next(WorkerWish wish = {}) {
+    wish.lease_id = ++lease_;
+    const uint64_t id = table_.Choose(wish, now_);
+    if (id != kNoWorker) table_.Give(id, wish.lease_id, 1, wish, now_);
+    return id;
+  }
+  void End(uint64_t id, absl::Duration took, int kind = kTile) {
+    ConnectedWorker& worker = *table_.Find(id);
+    table_.LetGo(worker.leases.begin()->first);
+    worker.leases.erase(worker.leases.begin());
+    table_.Succeeded(id, kind, took);
+  }
+
+  WorkerTable table_;
+  absl::Duration now_ = absl::Hours(1);
+  uint64_t lease_ = 100;
+};
+
+TEST_F(WorkerTableTest, TheLargestShareOfFreeSlotsWins) {
+  Add(1, 8);
+  Add(2, 2);
+  int given[3] = {};
+  for (int i = 0; i < 5; ++i) ++given[Next()];
+  EXPECT_EQ(given[1], 4);
+  EXPECT_EQ(given[2], 1);
+}
+
+TEST_F(WorkerTableTest, WhoIsSlowIsNotPreferredHoweverManySlotsItHas) {
+  Add(1, 256);
+  Add(2, 4);
+  for (int i = 0; i < 20; ++i) {
+    for (const uint64_t id : {1, 2}) {
+      table_.Give(id, ++lease_, 1, {}, now_);
+      End(id, id == 1 ? absl::Seconds(20) : absl::Seconds(1));
+    }
+  }
+  int given[3] = {};
+  for (int i = 0; i < 4; ++i) ++given[Next()];
+  EXPECT_EQ(given[1] + given[2], 4);
+  EXPECT_LE(given[1], 2);
+  EXPECT_NE(Next(), kNoWorker);
+}
+
+TEST_F(WorkerTableTest, SlownessIsMeasuredAgainstOthersByKind) {
+  WorkerSpeeds speeds;
+  EXPECT_EQ(speeds.SlownessOf(1), 1);
+  speeds.Record(1, kTile, absl::Seconds(100));
+  EXPECT_EQ(speeds.SlownessOf(1), 1);  // Nothing to compare with.
+  speeds.Record(2, kEmit, absl::Seconds(1));
+  EXPECT_EQ(speeds.SlownessOf(1), 1);  // Nor this.
+  speeds.Record(2, kTile, absl::Seconds(50));
+  EXPECT_NEAR(speeds.SlownessOf(1), 2, 0.01);
+  EXPECT_NEAR(speeds.SlownessOf(2), 0.5, 0.01);
+  for (int i = 0; i < 40; ++i) speeds.Record(1, kTile, absl::Seconds(50));
+  EXPECT_NEAR(speeds.SlownessOf(1), 1, 0.01);
+  speeds.Forget(2);
+  EXPECT_EQ(speeds.SlownessOf(1), 1);
+  speeds.Forget(1);
+  EXPECT_EQ(speeds.SlownessOf(1), 1);
+}
+
+TEST_F(WorkerTableTest, WhoHasFailedLatelyComesLast) {
+  Add(1, 8);
+  Add(2, 1);
+  table_.Failed(1, now_);
+  EXPECT_EQ(Next(), 2u);
+  EXPECT_EQ(Next(), 1u);  // Better than nobody.
+  End(2, absl::Seconds(1));
+  EXPECT_EQ(Next({.not_again = 2}), 1u);
+  now_ += absl::Minutes(2);
+  EXPECT_EQ(Next({.not_again = 2}), 1u);
+}
+
+TEST_F(WorkerTableTest, TheWindowGrowsWithAnswersAndShrinksWithFailures) {
+  Add(1, 64);
+  int given = 0;
+  while (Next() != kNoWorker) ++given;
+  EXPECT_EQ(given, 8);
+  for (int i = 0; i < 8; ++i) End(1, absl::Seconds(1));
+  given = 0;
+  while (Next() != kNoWorker) ++given;
+  EXPECT_EQ(given, 16);
+  table_.Failed(1, now_);
+  EXPECT_EQ(table_.Find(1)->window, 8);
+  EXPECT_EQ(Next(), kNoWorker);
+}
+
+TEST_F(WorkerTableTest, AWorkerIsKeptFreeForALeaseThatWantsItAlone) {
+  Add(1, 2);
+  EXPECT_EQ(Next(), 1u);
+  const WorkerWish alone{.lease_id = 7, .alone = true};
+  EXPECT_EQ(table_.Choose(alone, now_), kNoWorker);
+  EXPECT_EQ(Next(), kNoWorker);  // Kept free now.
+  End(1, absl::Seconds(1));
+  EXPECT_EQ(Next(), kNoWorker);
+  ASSERT_EQ(table_.Choose(alone, now_), 1u);
+  table_.Give(1, 7, 1, alone, now_);
+  EXPECT_EQ(Next(), kNoWorker);
+  End(1, absl::Seconds(1));
+  EXPECT_EQ(Next(), 1u);
+}
+
+TEST_F(WorkerTableTest, AWorkerIsNotKeptFreeForALeaseThatIsGone) {
+  Add(1, 2);
+  EXPECT_EQ(Next(), 1u);
+  EXPECT_EQ(table_.Choose({.lease_id = 7, .alone = true}, now_), kNoWorker);
+  EXPECT_EQ(Next(), kNoWorker);
+  table_.LetGo(7);
+  EXPECT_EQ(Next(), 1u);
+}
+
+}  // namespace
+}  // namespace edgekiln::server
