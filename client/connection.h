@@ -84,9 +84,9 @@ struct ConnectionOptions {
   // restarting. The deadline ends that, too.
   absl::Duration reconnect_for = kReconnectFor;
   // Told when waiting for it starts (true) and ends. May be empty.
-  std::function<void(bool)> on_waiting;
+  std::function<void(bool)> on_waiting = {};
   // Whether the user has asked to end; such a wait ends then. May be empty.
-  std::function<bool()> interrupted;
+  std::function<bool()> interrupted = {};
   // How long calls that need no worker may take.
   absl::Duration call_timeout = absl::Seconds(30);
 };

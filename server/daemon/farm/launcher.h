@@ -21,7 +21,7 @@ class Launcher {
 
 struct ForkLauncherOptions {
   std::string program;      // Path of edgekiln-worker.
-  std::string secret_file;  // Of the daemon, whose content nobody else sees.
+  std::string secret_file = {};  // Of the daemon, whose content nobody else sees.
 };
 
 // Workers as child processes, each of which takes one lease at a time and ends
