@@ -40,7 +40,7 @@ class LocalTest : public testing::Test {
     std::ofstream(path) << "#!/bin/sh\necho $$ >> \"$2\"\n"
                         << last_line << "\n";
     chmod(path.c_str(), 0700);
-    return {.program = path};
+    return {.program = path, .secret_file = "/secret"};
   }
 
   std::vector<pid_t> Pids() const {
@@ -142,7 +142,8 @@ TEST_F(LocalTest, WorkersTakeOneLeaseAtATimeAndGoWithUs) {
       Eventually([&] { return std::filesystem::exists(address + ".args"); }));
   std::string line;
   std::getline(std::ifstream(address + ".args") >> std::ws, line);
-  EXPECT_EQ(line, "--connect " + address + " --slots=1 --exit-with-parent");
+  EXPECT_EQ(line, "--connect " + address +
+                      " --secret-file /secret --slots=1 --exit-with-parent");
 }
 
 TEST_F(LocalTest, AWorkerThatIgnoresItsEndIsEnded) {
