@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
+#include "client/pause.h"
 #include "client/render/text.h"
 #include "client/rpc_status.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
@@ -273,7 +274,7 @@ class GrpcConnection final : public Connection {
         return Interrupted();
       }
       if (options_.revive) EK_RETURN_IF_ERROR(options_.revive());
-      clock_.SleepFor(kRetryEvery);
+      PauseUnlessConnected(*channel_, clock_, kRetryEvery);
     }
   }
 

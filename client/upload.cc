@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
+#include "client/pause.h"
 #include "client/rpc_status.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 
@@ -59,8 +60,10 @@ std::unique_ptr<grpc::ClientContext> NewContext(
 // for that second.
 class Backoff {
  public:
-  Backoff(Clock& clock, const TransferOptions& options, absl::Duration patience)
-      : clock_(clock),
+  Backoff(grpc::ChannelInterface& channel, Clock& clock,
+          const TransferOptions& options, absl::Duration patience)
+      : channel_(channel),
+        clock_(clock),
         options_(options),
         patience_(patience),
         delay_(options.first_backoff) {}
@@ -75,12 +78,13 @@ class Backoff {
     const absl::Duration now = clock_.Monotonic();
     failed_at_ = std::min(failed_at_, now);
     if (now + delay_ > failed_at_ + patience_) return failure;
-    clock_.SleepFor(delay_);
+    PauseUnlessConnected(channel_, clock_, delay_);
     delay_ = std::min(2 * delay_, options_.max_backoff);
     return options_.revive ? options_.revive() : absl::OkStatus();
   }
 
  private:
+  grpc::ChannelInterface& channel_;
   Clock& clock_;
   const TransferOptions& options_;
   const absl::Duration patience_;
@@ -96,9 +100,10 @@ absl::Duration FirstPatience(const TransferOptions& options) {
 // Runs `call` (returns grpc::Status, takes a context) until it succeeds or
 // fails for good.
 template <typename Call>
-absl::Status WithRetry(Clock& clock, const TransferOptions& options,
-                       absl::Duration patience, const Call& call) {
-  Backoff backoff(clock, options, patience);
+absl::Status WithRetry(grpc::ChannelInterface& channel, Clock& clock,
+                       const TransferOptions& options, absl::Duration patience,
+                       const Call& call) {
+  Backoff backoff(channel, clock, options, patience);
   while (true) {
     const auto context = NewContext(options);
     const absl::Status status = FromGrpc(call(context.get()));
@@ -112,7 +117,8 @@ class Uploader {
   Uploader(const std::shared_ptr<grpc::Channel>& channel, FileSystem& files,
            Clock& clock, const TransferOptions& options,
            const TransferProgress& progress)
-      : cas_(reapi::ContentAddressableStorage::NewStub(channel)),
+      : channel_(channel),
+        cas_(reapi::ContentAddressableStorage::NewStub(channel)),
         capabilities_(reapi::Capabilities::NewStub(channel)),
         stream_(ByteStream::NewStub(channel)),
         files_(files),
@@ -161,7 +167,7 @@ class Uploader {
   // Somebody has answered before.
   template <typename Call>
   absl::Status Retrying(const Call& call) {
-    return WithRetry(clock_, options_, options_.patience, call);
+    return WithRetry(*channel_, clock_, options_, options_.patience, call);
   }
 
   absl::StatusOr<std::vector<LocalBlob>> Missing(
@@ -177,11 +183,11 @@ class Uploader {
       digest->set_size_bytes(blob.digest.size_bytes);
     }
     reapi::FindMissingBlobsResponse response;
-    EK_RETURN_IF_ERROR(WithRetry(clock_, options_, FirstPatience(options_),
-                                 [&](grpc::ClientContext* context) {
-                                   return cas_->FindMissingBlobs(
-                                       context, request, &response);
-                                 }));
+    EK_RETURN_IF_ERROR(
+        WithRetry(*channel_, clock_, options_, FirstPatience(options_),
+                  [&](grpc::ClientContext* context) {
+                    return cas_->FindMissingBlobs(context, request, &response);
+                  }));
     std::vector<LocalBlob> missing;
     for (const reapi::Digest& digest : response.missing_blob_digests()) {
       const auto blob = by_digest.find(
@@ -239,7 +245,7 @@ class Uploader {
   absl::Status Stream(const LocalBlob& blob) {
     const std::string resource = absl::StrCat(
         "uploads/", RandomUuid(), "/blobs/", blob.digest.ToString());
-    Backoff backoff(clock_, options_, options_.patience);
+    Backoff backoff(*channel_, clock_, options_, options_.patience);
     int64_t committed = 0;
     while (true) {
       const absl::Status status = WriteFrom(blob, resource, committed);
@@ -318,6 +324,7 @@ class Uploader {
         "the daemon took ", response.committed_size(), " of ", size, " bytes"));
   }
 
+  const std::shared_ptr<grpc::Channel> channel_;
   const std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_;
   const std::unique_ptr<reapi::Capabilities::Stub> capabilities_;
   const std::unique_ptr<ByteStream::Stub> stream_;
@@ -345,7 +352,7 @@ absl::Status Download(
     const std::function<absl::Status(absl::string_view)>& sink) {
   EK_RETURN_IF_ERROR(ValidateDigest(digest), "the daemon named a bad digest");
   const auto stub = ByteStream::NewStub(channel);
-  Backoff backoff(clock, options, FirstPatience(options));
+  Backoff backoff(*channel, clock, options, FirstPatience(options));
   Sha256 hash;
   google::bytestream::ReadRequest request;
   request.set_resource_name(absl::StrCat("blobs/", digest.ToString()));

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "client/pause.h"
 #include "client/rpc_status.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 
@@ -87,9 +88,11 @@ class EventStream {
 
 class Watcher {
  public:
-  Watcher(v1::Jobs::Stub& stub, Clock& clock, const std::string& job_id,
-          int64_t after_sequence, const WatchOptions& options, WatchSink& sink)
-      : stub_(stub),
+  Watcher(grpc::ChannelInterface& channel, v1::Jobs::Stub& stub, Clock& clock,
+          const std::string& job_id, int64_t after_sequence,
+          const WatchOptions& options, WatchSink& sink)
+      : channel_(channel),
+        stub_(stub),
         clock_(clock),
         job_id_(job_id),
         sequence_(after_sequence),
@@ -162,11 +165,13 @@ class Watcher {
     const absl::Duration until = clock_.Monotonic() + duration;
     while (clock_.Monotonic() < until) {
       EK_RETURN_IF_ERROR(sink_.OnTick());
-      clock_.SleepFor(std::min(options_.tick, until - clock_.Monotonic()));
+      PauseUnlessConnected(channel_, clock_,
+                           std::min(options_.tick, until - clock_.Monotonic()));
     }
     return absl::OkStatus();
   }
 
+  grpc::ChannelInterface& channel_;
   v1::Jobs::Stub& stub_;
   Clock& clock_;
   const std::string& job_id_;
@@ -190,7 +195,8 @@ absl::Status WatchJob(const std::shared_ptr<grpc::Channel>& channel,
                       int64_t after_sequence, const WatchOptions& options,
                       WatchSink& sink) {
   const std::unique_ptr<v1::Jobs::Stub> stub = v1::Jobs::NewStub(channel);
-  return Watcher(*stub, clock, job_id, after_sequence, options, sink).Run();
+  return Watcher(*channel, *stub, clock, job_id, after_sequence, options, sink)
+      .Run();
 }
 
 }  // namespace edgekiln::client
