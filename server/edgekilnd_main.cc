@@ -1,5 +1,6 @@
 // edgekilnd: accepts jobs, keeps blobs and results, gives stages to workers.
 
+#include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <pthread.h>
 #include <signal.h>
@@ -373,6 +374,8 @@ int Main(int argc, char** argv) {
   KeepFreedMemory();
   // Models and data of others are nobody's business.
   umask(077);
+  // Never undone: gRPC's own end may wait 10 s for a poller that nobody wakes.
+  grpc_init();
   if (!flags.verbose) SilenceGrpc();
   // Before any thread exists: all inherit the mask, and only WaitForEnd() sees
   // these signals.
