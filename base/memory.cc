@@ -27,4 +27,6 @@ void KeepFreedMemory() {
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
 }
 
+void ReturnFreedMemory() { malloc_trim(0); }
+
 }  // namespace edgekiln

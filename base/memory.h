@@ -18,6 +18,9 @@ void PreferHugePages(void* memory, size_t bytes);
 // called at the start of main().
 void KeepFreedMemory();
 
+// Gives back what is kept, of all threads; for moments without work.
+void ReturnFreedMemory();
+
 }  // namespace edgekiln
 
 #endif  // EK_BASE_MEMORY_H_
