@@ -25,6 +25,11 @@ void PreferHugePages(void* memory, size_t bytes) {
 void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, kKeptBytes);
   mallopt(M_TRIM_THRESHOLD, kKeptBytes);
+  // malloc_trim() leaves the end of every arena but the main one as it is: up
+  // to the threshold above, each.
+  mallopt(M_ARENA_MAX, 1);
 }
+
+void ReturnFreedMemory() { malloc_trim(0); }
 
 }  // namespace edgekiln

@@ -52,6 +52,7 @@ class UploadImpl : public Upload {
     committed_ += size;
     partial.received_bytes = committed_;
     partial.Touch(clock_);
+    partial.CountPace(clock_);
     return absl::OkStatus();
   }
 
@@ -130,6 +131,27 @@ class UploadImpl : public Upload {
 };
 
 }  // namespace
+
+void PartialUpload::StartPace(Clock& clock) {
+  window_start_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
+  window_start_bytes = received_bytes.load();
+  trickled = false;
+}
+
+void PartialUpload::CountPace(Clock& clock) {
+  const int64_t now = absl::ToInt64Nanoseconds(clock.Monotonic());
+  if (absl::Nanoseconds(now - window_start_ns) < kPaceWindow) return;
+  trickled = received_bytes - window_start_bytes < kMinPaceBytes;
+  window_start_ns = now;
+  window_start_bytes = received_bytes.load();
+}
+
+bool PartialUpload::Trickles(Clock& clock) const {
+  if (trickled) return true;
+  const int64_t now = absl::ToInt64Nanoseconds(clock.Monotonic());
+  return absl::Nanoseconds(now - window_start_ns) >= kPaceWindow &&
+         received_bytes - window_start_bytes < kMinPaceBytes;
+}
 
 void PartialUpload::StartWriting() {
   const bool large = digest.size_bytes >= kLargeUploadBytes;

@@ -26,6 +26,10 @@ namespace edgekiln::cache {
 // past the page cache.
 inline constexpr int64_t kLargeUploadBytes = int64_t{16} << 20;
 
+// A stream that brings less than that in such a time trickles.
+inline constexpr absl::Duration kPaceWindow = absl::Seconds(20);
+inline constexpr int64_t kMinPaceBytes = int64_t{32} << 10;
+
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
 struct PartialUpload {
@@ -36,11 +40,22 @@ struct PartialUpload {
     last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
   }
 
+  // A stream begins: it has a window's time to show how fast it is.
+  void StartPace(Clock& clock);
+  // Bytes have come.
+  void CountPace(Clock& clock);
+  // Whether the last whole window brought too little, or this one does already.
+  bool Trickles(Clock& clock) const;
+
   const std::string path;
   std::atomic<int64_t> received_bytes{0};
   std::atomic<int64_t> last_used_ns{0};  // On the monotonic clock.
-  std::atomic<bool> dropped{false};      // Its file has been removed.
-  std::atomic<bool> claimed{false};      // Its file becomes a blob.
+  std::atomic<int> streams{0};           // That hold it.
+  std::atomic<int64_t> window_start_ns{0};
+  std::atomic<int64_t> window_start_bytes{0};
+  std::atomic<bool> trickled{false};  // In the window before.
+  std::atomic<bool> dropped{false};   // Its file has been removed.
+  std::atomic<bool> claimed{false};   // Its file becomes a blob.
   Mutex mutex;
   Digest digest ABSL_GUARDED_BY(mutex);
   // The handle that may write.

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
 #include <map>
+#include <optional>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -74,6 +75,7 @@ class UploadStoreImpl : public UploadStore {
     partial->digest = digest;
     EK_RETURN_IF_ERROR(Load(*partial));
     partial->owner = ++last_owner_;
+    partial->StartPace(clock_);
     partial->StartWriting();
     return NewUpload(
         files_, blobs_, partial, partial->owner, partial->hash.size_bytes(),
@@ -98,7 +100,7 @@ class UploadStoreImpl : public UploadStore {
 
   void RemoveExpired() override {
     MutexLock lock(mutex_);
-    DropIdle(limits_.expiry, std::numeric_limits<size_t>::max());
+    DropExpired();
   }
 
  private:
@@ -131,6 +133,14 @@ class UploadStoreImpl : public UploadStore {
     return partial;
   }
 
+  // Counts as a stream until it is let go.
+  static std::shared_ptr<PartialUpload> Hold(
+      const std::shared_ptr<PartialUpload>& partial) {
+    ++partial->streams;
+    return {partial.get(), [partial](PartialUpload*) { --partial->streams; }};
+  }
+
+  // Held, so that it does not give way before its stream has begun.
   absl::StatusOr<std::shared_ptr<PartialUpload>> FindOrAdd(
       const std::string& name, const Digest& digest) {
     MutexLock lock(mutex_);
@@ -143,13 +153,14 @@ class UploadStoreImpl : public UploadStore {
       }
       it->second.announced_bytes = digest.size_bytes;
       it->second.partial->Touch(clock_);
-      return it->second.partial;
+      return Hold(it->second.partial);
     }
     EK_RETURN_IF_ERROR(MakeRoom(digest.size_bytes));
     Entry& entry = entries_[name];
     entry = {.partial = NewPartial(name, digest),
              .announced_bytes = digest.size_bytes};
-    return entry.partial;
+    entry.partial->StartPace(clock_);
+    return Hold(entry.partial);
   }
 
   bool Fits(int64_t bytes) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -172,7 +183,7 @@ class UploadStoreImpl : public UploadStore {
   }
 
   absl::Status MakeRoom(int64_t bytes) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    while (!Fits(bytes) && DropIdle(limits_.grace, 1)) {
+    while (!Fits(bytes) && DropOne()) {
     }
     if (!Fits(bytes)) {
       return MakeError(
@@ -184,37 +195,54 @@ class UploadStoreImpl : public UploadStore {
                                  limits_.max_bytes, " bytes together"),
            .need = absl::StrCat("one more, of ", bytes, " bytes"),
            .fix = absl::StrCat(
-               "finish the others; those that nobody continues for ",
-               absl::FormatDuration(limits_.grace), " give way")});
+               "finish the others; those that bring less than ", kMinPaceBytes,
+               " bytes in ", absl::FormatDuration(kPaceWindow), " give way")});
     }
     absl::Status room = space_.Admit(OutstandingBytes() + bytes, "an upload");
-    while (!room.ok() && DropIdle(limits_.grace, 1)) {
+    while (!room.ok() && DropOne()) {
       room = space_.Admit(OutstandingBytes() + bytes, "an upload");
     }
     return room;
   }
 
-  // Removes up to `most` uploads that got nothing for longer than `idle`, the
-  // longest idle first: whether a stream still holds them makes no difference,
-  // since an idle stream is as good as a broken one. False if there was none.
+  // Removes the upload that is missed least: of those without a stream the one
+  // with the fewest bytes, as it is begun again most easily; of those that
+  // trickle the one that has waited longest. False if there is none.
+  bool DropOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    using Rank = std::tuple<bool, int64_t, int64_t>;
+    std::optional<std::pair<Rank, std::string>> least;
+    for (const auto& [name, entry] : entries_) {
+      const PartialUpload& partial = *entry.partial;
+      const bool held = partial.streams > 0;
+      if (partial.claimed || (held && !partial.Trickles(clock_))) continue;
+      const Rank rank = {held, held ? 0 : partial.received_bytes.load(),
+                         partial.last_used_ns};
+      if (!least.has_value() || rank < least->first) least = {rank, name};
+    }
+    if (least.has_value()) Drop(least->second);
+    return least.has_value();
+  }
+
+  // Whether a stream still holds them makes no difference here: one that is
+  // idle for so long is as good as a broken one.
+  void DropExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const int64_t until =
+        absl::ToInt64Nanoseconds(clock_.Monotonic() - limits_.expiry);
+    std::vector<std::string> old;
+    for (const auto& [name, entry] : entries_) {
+      if (entry.partial->last_used_ns < until && !entry.partial->claimed) {
+        old.push_back(name);
+      }
+    }
+    for (const std::string& name : old) Drop(name);
+  }
+
   // Removing a file under mutex_ keeps a new upload of the same name from
   // losing its file.
-  bool DropIdle(absl::Duration idle, size_t most)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    std::vector<std::pair<int64_t, std::string>> old;
-    const int64_t until = absl::ToInt64Nanoseconds(clock_.Monotonic() - idle);
-    for (const auto& [name, entry] : entries_) {
-      const int64_t used = entry.partial->last_used_ns;
-      if (used < until && !entry.partial->claimed) old.emplace_back(used, name);
-    }
-    std::sort(old.begin(), old.end());
-    if (old.size() > most) old.resize(most);
-    for (const auto& [used, name] : old) {
-      entries_.at(name).partial->dropped = true;
-      files_.Remove(JoinPath(root_, name)).IgnoreError();
-      entries_.erase(name);
-    }
-    return !old.empty();
+  void Drop(const std::string& name) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    entries_.at(name).partial->dropped = true;
+    files_.Remove(JoinPath(root_, name)).IgnoreError();
+    entries_.erase(name);
   }
 
   std::shared_ptr<PartialUpload> Find(const std::string& name) {

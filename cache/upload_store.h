@@ -39,15 +39,14 @@ class Upload {
   virtual absl::Status Finish() = 0;
 };
 
-// Bounds on unfinished uploads, abandoned ones included.
+// Bounds on unfinished uploads, abandoned ones included. Where one is reached,
+// an upload that no stream holds gives way to a new one, or one whose stream
+// trickles.
 struct UploadLimits {
   int max_uploads = 256;
   int64_t max_bytes = int64_t{64} << 30;  // As announced, of all together.
   // An upload that has got no bytes for this long is removed.
   absl::Duration expiry = absl::Hours(6);
-  // One that has got none for this long gives way to a new one where a bound is
-  // reached.
-  absl::Duration grace = absl::Minutes(2);
 };
 
 // Thread-safe.

@@ -243,22 +243,50 @@ TEST_F(UploadStoreTest, AnExpiredStreamIsTold) {
 TEST_F(UploadStoreTest, BoundsTheNumberOfUploads) {
   limits_.max_uploads = 2;
   Reopen();
-  ASSERT_TRUE(Resume("a")->Append("0").ok());
-  ASSERT_TRUE(Resume("b")->Append("0").ok());
+  const auto a = Resume("a");
+  auto b = Resume("b");
+  ASSERT_TRUE(a->Append("0").ok());
   EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL");
-  // Those that are there may go on; after a restart they still count.
-  EXPECT_EQ(Resume("a")->committed_bytes(), 1);
-  Reopen();
-  EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL");
-  // The longest idle one gives way, whether a stream holds it or not.
-  const auto held = Resume("b");
-  clock_.Advance(limits_.grace / 2);
-  const auto steady = Resume("a");
-  clock_.Advance(limits_.grace / 2 + absl::Seconds(1));
+  // Those that are there may go on.
+  b = Resume("b");
+  ASSERT_TRUE(b->Append(bytes_).ok());
+  ASSERT_TRUE(b->Finish().ok());
   EXPECT_EQ(Refusal("c", bytes_), "");
-  EXPECT_EQ(GetErrorDetail(held->Append("1"))->reason, "UPLOAD_EXPIRED");
-  EXPECT_TRUE(steady->Append("123456789").ok());
-  EXPECT_TRUE(steady->Finish().ok());
+}
+
+TEST_F(UploadStoreTest, AnAbandonedOneGivesWayWhereABoundIsReached) {
+  limits_.max_uploads = 2;
+  Reopen();
+  ASSERT_TRUE(Resume("large")->Append("0123").ok());
+  ASSERT_TRUE(Resume("small")->Append("0").ok());
+  Reopen();  // Those of the process before are nobody's, too.
+  // The one that is begun again most easily.
+  const auto c = Resume("c");
+  EXPECT_TRUE(
+      absl::IsNotFound(uploads_->CommittedBytes("small", digest_).status()));
+  const auto large = Resume("large");
+  EXPECT_EQ(large->committed_bytes(), 4);
+  EXPECT_EQ(Refusal("d", bytes_), "UPLOADS_FULL");
+}
+
+TEST_F(UploadStoreTest, AStreamThatTricklesGivesWayWhereABoundIsReached) {
+  limits_.max_uploads = 2;
+  Reopen();
+  const std::string bytes(4 * kMinPaceBytes, 'x');
+  const auto resume = [&](const std::string& id) {
+    return *uploads_->Resume(id, DigestOf(bytes));
+  };
+  const auto fast = resume("fast");
+  const auto slow = resume("slow");
+  for (int window = 0; window < 3; ++window) {
+    EXPECT_EQ(Refusal("c", bytes_), window == 0 ? "UPLOADS_FULL" : "");
+    clock_.Advance(kPaceWindow);
+    EXPECT_TRUE(fast->Append(std::string(kMinPaceBytes, 'x')).ok());
+    EXPECT_EQ(slow->Append("x").ok(), window == 0);
+  }
+  EXPECT_EQ(GetErrorDetail(slow->Append("x"))->reason, "UPLOAD_EXPIRED");
+  ASSERT_TRUE(fast->Append(std::string(kMinPaceBytes, 'x')).ok());
+  EXPECT_TRUE(fast->Finish().ok());
 }
 
 TEST_F(UploadStoreTest, BoundsTheirBytesTogether) {

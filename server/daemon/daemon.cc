@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/disk_blob_store.h"
@@ -66,6 +67,10 @@ constexpr int kWorkerThreads = 2048;
 // Of what health says. Whether our own ports accept is looked at less often.
 constexpr std::chrono::milliseconds kHealthTick{500};
 constexpr absl::Duration kPortCheckInterval = absl::Seconds(5);
+// Memory that was freed goes back to the kernel once nothing has been asked of
+// us for so long, and so often where there is no such moment.
+constexpr absl::Duration kReturnMemoryAfter = absl::Seconds(2);
+constexpr absl::Duration kReturnMemoryEvery = absl::Minutes(1);
 
 uint64_t NewSeed() {
   std::random_device random;
@@ -283,7 +288,23 @@ class DaemonImpl : public Daemon {
       const bool busy = manager_->Busy();
       lock.Lock();
       if (busy) last_busy_ = clock_.Monotonic();
+      lock.Unlock();
+      ReturnMemory();
+      lock.Lock();
     }
+  }
+
+  // Of the ticker's thread.
+  void ReturnMemory() {
+    const absl::Duration idle = std::min(IdleFor(), worker_activity_.IdleFor());
+    const absl::Duration now = clock_.Monotonic();
+    if (now - idle <= memory_returned_) return;  // Nothing was done since.
+    if (idle < kReturnMemoryAfter &&
+        now - memory_returned_ < kReturnMemoryEvery) {
+      return;
+    }
+    memory_returned_ = now;
+    ReturnFreedMemory();
   }
 
   // Whether jobs can be stored: there is room, and the database may be written.
@@ -367,6 +388,7 @@ class DaemonImpl : public Daemon {
   CondVar tick_changed_;
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
   absl::Duration last_busy_ ABSL_GUARDED_BY(tick_mutex_);
+  absl::Duration memory_returned_ = clock_.Monotonic();  // Of the ticker.
   std::thread ticker_;
   std::thread health_;
   std::atomic<bool> draining_{false};

@@ -28,10 +28,13 @@ constexpr absl::Duration kPoll = absl::Milliseconds(100);
 constexpr absl::Duration kProgressEvery = absl::Seconds(5);
 constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
 constexpr absl::Duration kRecoveryLimit = absl::Seconds(20);
+// Clients that have left are not the daemon's, but it learns that late; and it
+// gives back memory once it has had a moment's rest.
+constexpr absl::Duration kRest = absl::Seconds(4);
 // The daemon's caches in memory are full before anything is measured, as they
 // would be after a day.
 constexpr int kCachedBlobs = 96;
-constexpr int kBlobsAtOnce = 4;
+constexpr int kBlobsAtOnce = 3;  // Below the limit of a batch.
 // Of jobs that are over; what one weighs is its model's description.
 constexpr int kCachedAnswers = 24;
 constexpr int kCachedLayers = 1500;
@@ -128,8 +131,7 @@ class AttackSuite {
     }
     // As afterwards: to look at all jobs costs memory, too.
     EK_RETURN_IF_ERROR(CancelEverything(farm_->address()), "listing jobs");
-    // Clients that have left are not the daemon's, but it learns that late.
-    absl::SleepFor(absl::Seconds(1));
+    absl::SleepFor(kRest);
     return absl::OkStatus();
   }
 

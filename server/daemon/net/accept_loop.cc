@@ -276,11 +276,13 @@ class AcceptLoopImpl : public AcceptLoop {
     const ConnectionLimits& limits = options_.limits;
     if (!pending.peer.empty() &&
         connections_.Of(pending.peer) >= limits.max_per_peer) {
+      if (MayGetRoom(pending, now, pending.peer)) return false;
       Refuse(pending, absl::StrCat("more than ", limits.max_per_peer,
                                    " connections from one address"));
       return true;
     }
     if (connections_.size() >= limits.max_connections) {
+      MayGetRoom(pending, now, /*peer=*/"");
       if (now - pending.since < options_.greeting_time) return false;
       Refuse(pending, absl::StrCat("all ", limits.max_connections,
                                    " connections are taken"));
@@ -290,6 +292,15 @@ class AcceptLoopImpl : public AcceptLoop {
     ++counts_.accepted;
     take_(pending.descriptor);
     return true;
+  }
+
+  // Whoever has connected and made no call gives way, of `peer` if not empty.
+  // False if there is nobody, or `pending` has waited long enough.
+  bool MayGetRoom(const Pending& pending, absl::Duration now,
+                  const std::string& peer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return now - pending.since < options_.greeting_time &&
+           connections_.EndSilent(peer);
   }
 
   static bool Readable(int fd) {

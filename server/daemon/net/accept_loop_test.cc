@@ -56,6 +56,8 @@ class AcceptLoopTest : public testing::Test {
     EXPECT_TRUE(socket.Send(says));
     return socket;
   }
+  // As one that has made a call.
+  TestSocket Caller() { return Client(kHttp2 + std::string(300, 'x')); }
   static bool Eventually(const std::function<bool()>& condition) {
     for (int i = 0; i < 4000; ++i) {
       if (condition()) return true;
@@ -117,7 +119,7 @@ TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
   Start({.limits = kFew}, "127.0.0.1:0");
   std::vector<TestSocket> clients;
   for (int i = 0; i < 3; ++i) {
-    clients.push_back(Client());
+    clients.push_back(Caller());
     EXPECT_TRUE(clients.back().Hears());
   }
   EXPECT_THAT(Client().ReadToEnd(),
@@ -125,6 +127,22 @@ TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
   EXPECT_EQ(loop_->Counts().refused, 1);
   CloseTaken();
   EXPECT_TRUE(Client().Hears());
+}
+
+TEST_F(AcceptLoopTest, WhoGreetsAndMakesNoCallGivesWay) {
+  Start({.limits = kFew}, "127.0.0.1:0");
+  TestSocket caller = Caller();
+  EXPECT_TRUE(caller.Hears());
+  TestSocket first = Client();
+  EXPECT_TRUE(first.Hears());
+  TestSocket second = Client();
+  EXPECT_TRUE(second.Hears());
+  // Refused at first: they might be about to make their calls.
+  EXPECT_TRUE(Eventually([&] {
+    Client().ReadToEnd(/*timeout_ms=*/100);
+    return first.ReadToEnd(/*timeout_ms=*/1) != "timeout";
+  }));
+  EXPECT_EQ(caller.ReadToEnd(/*timeout_ms=*/1), "timeout");
 }
 
 TEST_F(AcceptLoopTest, BeyondTheCapOneWaitsForRoom) {

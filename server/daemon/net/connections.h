@@ -22,12 +22,17 @@ class Connections {
   // As of the last Prune().
   int size() const { return static_cast<int>(alive_.size()); }
   int Of(const std::string& peer) const;
+  // Ends one TCP connection that has not made a single call and says nothing
+  // (of `peer`, unless that is empty): the one silent for longest. It is
+  // gone with a later Prune(). False if there is none.
+  bool EndSilent(const std::string& peer);
 
  private:
   struct Connection {
     int descriptor = -1;
     ino_t inode = 0;
     std::string peer;
+    bool ended = false;
   };
   static bool IsOpen(const Connection& connection);
 
