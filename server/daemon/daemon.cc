@@ -103,9 +103,16 @@ class DaemonImpl : public Daemon {
     if (questions_) questions_->Stop();
     if (manager_) manager_->Stop();
     if (dispatcher_) dispatcher_->Shutdown();
-    std::thread workers([&] { workers_.Shutdown(); });
+    // At once, as each has its own grace; one after the other if the system has
+    // no thread to give, which may be why we end.
+    std::thread workers;
+    try {
+      workers = std::thread([&] { workers_.Shutdown(); });
+    } catch (const std::system_error&) {
+      workers_.Shutdown();
+    }
     clients_.Shutdown();
-    workers.join();
+    if (workers.joinable()) workers.join();
     workers_.Wait();
     clients_.Wait();
   }
@@ -318,12 +325,14 @@ class DaemonImpl : public Daemon {
 
   void UpdateHealth() {
     HealthFacts facts;
-    facts.draining = draining_;
     facts.state = CheckState();
     facts.room = CheckWritable();
     facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
     facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
     MutexLock lock(health_mutex_);
+    // Under the lock: a look that began before Drain() must not say SERVING
+    // after it.
+    facts.draining = draining_;
     facts.client_port = client_port_;
     facts.worker_port = worker_port_;
     client_health_.Report(ClientHealth(facts), clients_.health());

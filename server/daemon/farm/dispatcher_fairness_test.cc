@@ -6,6 +6,7 @@
 #include "google/protobuf/util/time_util.h"
 #include "gtest/gtest.h"
 #include "server/daemon/farm/dispatcher.h"
+#include "server/daemon/farm/lease_queue.h"
 
 namespace edgekiln::server {
 namespace {
@@ -163,6 +164,16 @@ TEST_F(DispatcherFairnessTest, OneSlotIsNotReserved) {
 
 // Else each stage of a job would wait for the end of a long lease that was
 // given out between two of them.
+TEST(LeaseQueueTest, ALeaseThatIsPutBackEndsNoReserve) {
+  const LeaseOwner owner{
+      .job_class = v1::INTERACTIVE, .client = "a", .job = "j"};
+  const absl::Duration now = absl::Minutes(5);
+  LeaseQueue queue;
+  queue.Push(2, owner, v1::COMPILE_ROLE, now);
+  queue.Push(1, owner, v1::COMPILE_ROLE, now - absl::Minutes(2));
+  EXPECT_TRUE(queue.Reserves(now));
+}
+
 TEST_F(DispatcherFairnessTest, ASlotIsHeldForTheNextStage) {
   Connect(1);
   for (size_t i = 0; i < 20; ++i) {  // Nobody waited meanwhile.

@@ -20,7 +20,10 @@ v1::WorkerRole RoleOfKind(int kind) {
 
 void LeaseQueue::Push(uint64_t lease_id, const LeaseOwner& owner,
                       v1::WorkerRole role, absl::Duration now) {
-  if (owner.job_class == v1::INTERACTIVE) interactive_at_ = now;
+  // A lease that is put back has waited for a while.
+  if (owner.job_class == v1::INTERACTIVE) {
+    interactive_at_ = std::max(interactive_at_, now);
+  }
   queue_.Push(lease_id, {.job_class = owner.job_class,
                          .kind = KindOf(role),
                          .client = owner.client,

@@ -321,7 +321,8 @@ TEST_F(JobDamageTest, NothingIsAcknowledgedOnceTheFilesAreGone) {
   }
 }
 
-// What version 1 wrote, row by row, and one that does not parse.
+// What version 1 wrote, row by row, one that does not parse, and one with a
+// number of reports that no job has.
 TEST_F(JobDamageTest, BringsVersion1UpToDate) {
   {
     absl::StatusOr<Database> database = Database::Open(path_);
@@ -336,9 +337,9 @@ TEST_F(JobDamageTest, BringsVersion1UpToDate) {
       statement->Bind(3, number);
       ASSERT_TRUE(statement->Run().ok());
     };
-    for (const char* id : {"a", "b", "c"}) {
+    for (const char* id : {"a", "b", "c", "d"}) {
       v1::Job job = NewJob(id, *id == 'c' ? v1::QUEUED : v1::SUCCEEDED);
-      job.set_reports(*id == 'a' ? 1 : 0);
+      job.set_reports(*id == 'a' ? 1 : *id == 'd' ? -1 : 0);
       job.add_artifacts()->mutable_digest()->set_hash(id);
       insert(
           "INSERT INTO jobs (id, request_id, job, state)"
@@ -359,9 +360,10 @@ TEST_F(JobDamageTest, BringsVersion1UpToDate) {
     const absl::Status opened = Open();
     ASSERT_TRUE(opened.ok()) << opened;
     EXPECT_EQ(store_->loss(), "");
-    EXPECT_EQ(Listed(), "a:3 b:4 c:1 ");
+    EXPECT_EQ(Listed(), "a:3 b:4 c:1 d:4 ");
     EXPECT_EQ(store_->Get("a")->request().model_name(), "model a");
     EXPECT_EQ(store_->Get("b")->error().reason(), kJobDamaged);
+    EXPECT_EQ(store_->Get("d")->error().reason(), kJobDamaged);
     EXPECT_EQ(store_->Unfinished()->at(0).request().model_name(), "model c");
     EXPECT_EQ(store_->Events("c", 0, 9)->at(0).state(), v1::QUEUED);
     v1::Report report;

@@ -208,6 +208,20 @@ TEST_F(JobFairnessTest, CancelOnAFullDiskTakesEffectAndIsToldHonestly) {
   EXPECT_TRUE(Create(Request("int8 b")).ok());
 }
 
+TEST_F(JobFairnessTest, WhatTheDiskNeverTookIsNotToldAtTheEnd) {
+  Start(4);
+  leases_->Block("import", /*leased=*/true);
+  const std::string id = Create(Request("int8 a"))->id();
+  WaitUntilBlocked();
+  journal_->Flush();
+  const int64_t durable = store_->Get(id)->last_sequence();
+  RefuseWrites();
+  EXPECT_FALSE(manager_->Cancel(id, absl::Milliseconds(1)).ok());
+  manager_->Stop();
+  EXPECT_EQ(journal_->WaitForEvents(id, durable, absl::ZeroDuration()),
+            JobJournal::News::kNone);
+}
+
 TEST_F(JobFairnessTest, CancelAnswersWithTheCancelledJob) {
   Start(4);
   leases_->Block("import", /*leased=*/true);

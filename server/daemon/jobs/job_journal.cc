@@ -268,7 +268,7 @@ bool JobJournal::PauseBefore(int attempt) {
 }
 
 // Until it succeeds. New jobs are refused at each failure.
-void JobJournal::Write(std::vector<Entry>& batch) {
+bool JobJournal::Write(std::vector<Entry>& batch) {
   int attempt = 1;
   while (!batch.empty()) {
     // Lent, not copied: requests may be large.
@@ -282,15 +282,16 @@ void JobJournal::Write(std::vector<Entry>& batch) {
     SetFailure(status);
     if (status.ok()) {
       if (attempt > 1) log_.Info("job events are written again");
-      return;
+      return true;
     }
     if (attempt % kAttemptsPerMessage == 1) {
       log_.Error("cannot write job events, tried again every second: ",
                  status.message());
     }
     if (RefuseNew(batch, status)) continue;
-    if (!PauseBefore(++attempt)) return;
+    if (!PauseBefore(++attempt)) return false;
   }
+  return true;
 }
 
 void JobJournal::Publish(const std::vector<Entry>& batch) {
@@ -319,6 +320,18 @@ void JobJournal::Publish(const std::vector<Entry>& batch) {
   written_.NotifyAll();
 }
 
+void JobJournal::Abandon(const std::vector<Entry>& batch) {
+  const absl::Status why = Failure();
+  for (const Entry& entry : batch) {
+    if (entry.done) entry.done(why);
+  }
+  {
+    MutexLock lock(mutex_);
+    done_ += batch.size();
+  }
+  written_.NotifyAll();
+}
+
 void JobJournal::WriteLoop() {
   while (true) {
     std::vector<Entry> batch = NextBatch();
@@ -333,8 +346,11 @@ void JobJournal::WriteLoop() {
       for (const std::string& job : jobs) TellSubscribers(job);
       return;
     }
-    Write(batch);
-    Publish(batch);
+    if (Write(batch)) {
+      Publish(batch);
+    } else {
+      Abandon(batch);
+    }
   }
 }
 

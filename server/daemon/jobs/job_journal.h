@@ -107,8 +107,11 @@ class JobJournal {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WriteLoop();
   std::vector<Entry> NextBatch();
-  void Write(std::vector<Entry>& batch);
+  // False: it was given up, as the journal is stopping.
+  bool Write(std::vector<Entry>& batch);
   void Publish(const std::vector<Entry>& batch);
+  // What could not be written is not durable: nobody is told that it is.
+  void Abandon(const std::vector<Entry>& batch);
   bool RefuseNew(std::vector<Entry>& batch, const absl::Status& why);
   bool PauseBefore(int attempt);
   void SetFailure(const absl::Status& failure);

@@ -401,7 +401,10 @@ Task<JobResult> JobManager::RunStages(ActivePtr active) {
 
 void JobManager::Finish(const ActivePtr& active, JobResult result) {
   const v1::Job job = active->Finish(
-      std::move(result), [this, id = active->id()](const absl::Status&) {
+      std::move(result), [this, id = active->id()](const absl::Status& stored) {
+        // Dropped at our end: the next daemon runs it, and whoever cancels it
+        // now must not be told that it is done.
+        if (!stored.ok()) return;
         {
           MutexLock lock(mutex_);
           active_.erase(id);

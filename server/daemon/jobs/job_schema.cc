@@ -18,6 +18,10 @@ constexpr int64_t kMaxCheckedBytes = int64_t{256} << 20;
 // Rows of events that are read before they are written.
 constexpr int kEventsAtOnce = 1000;
 
+// Of a job of version 1, whose rows have no checksum. Rows that say more are
+// damaged, and are set aside like those that do not parse.
+constexpr int kMaxReports = 65536;
+
 // `job` is a sealed Job without its request, `state` its state for look-ups.
 // The texts are compared with those in the file: they stay as they are.
 constexpr char kSchema1[] = R"sql(
@@ -212,7 +216,8 @@ absl::Status MigrateJobs(Database& database, cache::BlobStore* blobs) {
       EK_ASSIGN_OR_RETURN(const bool found, select.Step());
       if (!found) return absl::OkStatus();
       row = select.Int(0);
-      parsed = job.ParseFromString(select.Bytes(1));
+      parsed = job.ParseFromString(select.Bytes(1)) && job.reports() >= 0 &&
+               job.reports() <= kMaxReports;
     }
     if (!parsed) continue;
     EK_RETURN_IF_ERROR(MigrateJob(database, row, std::move(job), blobs));
