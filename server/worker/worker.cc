@@ -67,6 +67,15 @@ absl::Status WrongDaemon(const std::string& address) {
 // Of a stream that ended; errors of ours as they are.
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::UnavailableError("the daemon ended it");
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = "NOT_FOR_WORKERS",
+                      .what = "nothing there serves workers",
+                      .need = "the daemon's address for workers",
+                      .fix = "connect to what its --workers-listen says, not "
+                             "to the address for clients"});
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());
 }
