@@ -121,16 +121,17 @@ constexpr char kQuarantineList[] = R"(Examples:
   edgekiln quarantine list
   edgekiln quarantine list --json | jq '.stages[].error'
 
-A stage that timed out twice, or whose process died twice of the same signal,
-would do so again: every job that needs it fails at once, exit code 4, until it
-is released. Another build of edgekiln tries again by itself.
+A stage is quarantined once it has timed out twice, its process has died twice
+of the same signal, or it has ended three workers. Every job that needs it fails
+at once, exit code 4, until it is released. Another build of edgekiln tries again
+by itself.
 )";
 
 constexpr char kQuarantineRelease[] = R"(Examples:
   edgekiln quarantine release 3f2a90c1d7e4
       After the daemon's lease timeout was raised, say; then run the job again.
   edgekiln quarantine list --json | jq -r '.stages[].id' |
-      xargs edgekiln quarantine release
+      xargs -r edgekiln quarantine release
       All that the list has.
 )";
 

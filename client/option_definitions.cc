@@ -310,8 +310,9 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
 }
 
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "quarantine",
-                             "Stages that failed twice alike: not tried again");
+  CLI::App* group =
+      AddGroup(root, "quarantine",
+               "Stages that failed repeatedly and are not tried again");
   CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
                              "The newest of them");
   AddLimit(*app, raw, "List at most N stages (20)");

@@ -301,15 +301,20 @@ void Drain(const sigset_t& signals, Daemon& daemon, absl::Duration patience,
 
 // Who can reach what is served, where that is more than this user.
 void WarnOfExposure(const Daemon& daemon, Logger& log) {
-  for (const std::string& address :
-       {daemon.client_address(), daemon.worker_address()}) {
-    if (absl::StartsWith(address, "unix:")) continue;
-    log.Warning(
-        IsLoopback(address) ? "every user of this machine" : "every host",
-        " that reaches ", address,
-        " can read and cancel jobs or be a worker: there is no "
-        "authentication",
-        IsLoopback(address) ? "" : " (--insecure-network)");
+  const std::string& clients = daemon.client_address();
+  const std::string& workers = daemon.worker_address();
+  if (!absl::StartsWith(clients, "unix:")) {
+    log.Warning(IsLoopback(clients) ? "every user of this machine"
+                                    : "everybody who reaches it",
+                " can submit, read and cancel jobs on ", clients,
+                ": clients are not authenticated");
+  }
+  // Workers prove that they know the secret; on loopback nobody but root sees
+  // what they and the daemon say to each other.
+  if (!absl::StartsWith(workers, "unix:") && !IsLoopback(workers)) {
+    log.Warning("connections of workers on ", workers,
+                " are authenticated but not encrypted: use a network that you "
+                "trust");
   }
 }
 

@@ -57,7 +57,7 @@ absl::Status Damaged(const std::string& path) {
       absl::StatusCode::kDataLoss,
       {.fault = Fault::kInfra,
        .reason = "SECRET_DAMAGED",
-       .what = "the workers' secret is not one",
+       .what = "the file does not have a workers' secret",
        .where = path,
        .limit = absl::StrCat(kDigits, " hex digits and a line feed"),
        .need = "the file as the daemon made it",

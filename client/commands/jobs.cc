@@ -107,7 +107,7 @@ absl::Status RunJobsList(CommandContext& context) {
     context.print(ToJson(all));
     return absl::OkStatus();
   }
-  Table table({{"JOB"},
+  Table table({{.title = "JOB", .whole = true},
                {"STATE"},
                {"GOAL"},
                {"MODEL"},

@@ -188,8 +188,10 @@ std::vector<int> Table::FittingWidths(int window) const {
   for (; window > 0 && excess > 0; --excess) {
     int widest = -1;
     for (size_t c = 0; c < columns_.size(); ++c) {
-      if (columns_[c].align != Align::kLeft || widths[c] <= kNarrowest)
+      if (columns_[c].align != Align::kLeft || columns_[c].whole ||
+          widths[c] <= kNarrowest) {
         continue;
+      }
       if (widest < 0 || widths[c] > widths[widest])
         widest = static_cast<int>(c);
     }

@@ -75,6 +75,7 @@ class Table {
   struct Column {
     std::string title;
     Align align = Align::kLeft;
+    bool whole = false;  // Never clipped: what is copied from here, as ids.
   };
   explicit Table(std::vector<Column> columns);
 

@@ -103,6 +103,10 @@ TEST(TextTest, TableFitsTheWindow) {
   EXPECT_EQ(batch.Render(Style::Terminal(16)).substr(10),
             "batch_norm_2....\n"
             "batch_norm_4....\n");
+  Table ids({{.title = "", .whole = true}, {""}});
+  ids.AddRow({"j505f711ec9fe106a", "a_name_too_long"});
+  EXPECT_EQ(ids.Render(Style::Terminal(20)),
+            "j505f711ec9fe106a  a_nam...long\n");
 }
 
 }  // namespace

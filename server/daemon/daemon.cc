@@ -263,7 +263,7 @@ class DaemonImpl : public Daemon {
 
   void StartEvicting() {
     const int64_t limit = options_.cache_limit_bytes;
-    log_.Info("the cache is kept below ", limit, " bytes");
+    log_.Info("the cache is kept below ", limit >> 20, " MiB");
     evictor_.Start({.limit_bytes = limit,
                     .folders = {JoinPath(options_.state_folder, "blobs"),
                                 JoinPath(options_.state_folder, "results")},

@@ -63,9 +63,9 @@ absl::Status CheckExposure(absl::string_view option, const std::string& address,
       absl::StatusCode::kInvalidArgument,
       {.fault = Fault::kUser,
        .reason = "INSECURE_NETWORK",
-       .what = absl::StrCat("every host that reaches ", address,
-                            " could use this daemon: there is no "
-                            "authentication yet"),
+       .what = absl::StrCat("other machines can reach ", address,
+                            ": clients are not authenticated, and nothing is "
+                            "encrypted"),
        .where = absl::StrCat(option, " ", address),
        .limit = "loopback addresses and unix:/PATH",
        .fix = "add --insecure-network on a network you trust; elsewhere "

@@ -206,7 +206,8 @@ int RunWorker(const Flags& flags) {
   const auto clock = NewRealClock();
   const auto log = NewStderrLogger(LevelOf(flags), *clock);
   log->Info("edgekiln-worker ", Version(), ", process ", getpid(), ", ",
-            SlotsOf(flags), " slots, for ", flags.connect);
+            SlotsOf(flags), SlotsOf(flags) == 1 ? " slot" : " slots", ", for ",
+            flags.connect);
   const absl::StatusOr<std::string> secret_file = SecretFileOf(flags);
   if (!secret_file.ok()) {
     log->Error(secret_file.status().message());

@@ -28,6 +28,8 @@ using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>;
 constexpr int kMaxMessageBytes = 64 << 20;
 constexpr auto kFirstBackoff = std::chrono::milliseconds(100);
 constexpr auto kLastBackoff = std::chrono::milliseconds(3000);
+// How often a worker that waits for a connection looks whether it is to stop.
+constexpr auto kConnectPoll = std::chrono::milliseconds(100);
 // The daemon says how long silence may last; never slower than this.
 constexpr auto kMaxHeartbeat = std::chrono::milliseconds(1000);
 
@@ -65,6 +67,15 @@ absl::Status WrongDaemon(const std::string& address) {
 // Of a stream that ended; errors of ours as they are.
 absl::Status FromGrpc(const grpc::Status& status) {
   if (status.ok()) return absl::UnavailableError("the daemon ended it");
+  if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
+    return MakeError(absl::StatusCode::kUnavailable,
+                     {.fault = Fault::kInfra,
+                      .reason = "NOT_FOR_WORKERS",
+                      .what = "nothing there serves workers",
+                      .need = "the daemon's address for workers",
+                      .fix = "connect to what its --workers-listen says, not "
+                             "to the address for clients"});
+  }
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());
 }
@@ -128,10 +139,7 @@ class SessionWorker : public Worker {
       if (served) backoff = kFirstBackoff;
       log_.Warning("no session with ", options_.address, ": ", status.message(),
                    "; next try in ", backoff.count(), " ms");
-      MutexLock lock(mutex_);
-      const auto end = std::chrono::steady_clock::now() + backoff;
-      while (!stopping_ && changed_.WaitUntil(lock, end)) {
-      }
+      AwaitRetry(backoff);
       backoff = std::min(backoff * 2, kLastBackoff);
     }
     Stop();
@@ -152,6 +160,23 @@ class SessionWorker : public Worker {
   bool Stopping() {
     MutexLock lock(mutex_);
     return stopping_;
+  }
+
+  // Before the next session; shorter if the worker is stopped. gRPC drives a
+  // connection only while somebody waits for it, and calls on a channel that
+  // has failed return at once. So without waiting for the channel, all attempts
+  // to connect would time out, for as long as the worker lives.
+  void AwaitRetry(std::chrono::milliseconds backoff) {
+    const auto end = std::chrono::steady_clock::now() + backoff;
+    while (!Stopping() && std::chrono::steady_clock::now() < end) {
+      if (channel_->WaitForConnected(std::chrono::system_clock::now() +
+                                     kConnectPoll)) {
+        break;
+      }
+    }
+    MutexLock lock(mutex_);
+    while (!stopping_ && changed_.WaitUntil(lock, end)) {
+    }
   }
 
   void SetContext(grpc::ClientContext* context) {

@@ -214,5 +214,19 @@ TEST(WorkersTest, AWorkerOutlivesItsDaemon) {
   EXPECT_FALSE(StagesWith(report, v1::Report::Stage::MISS).empty());
 }
 
+// Also where they have given up several attempts to connect.
+TEST(WorkersTest, AWorkerWaitsForADaemonThatIsAwayForLong) {
+  const auto cluster = Cluster::Start();
+  ASSERT_NE(cluster, nullptr);
+  cluster->AddWorker();
+  ASSERT_EQ(ReportOf(cluster->Cli(Profile())).bit_exact().mismatches(), 0);
+  cluster->KillDaemon();
+  absl::SleepFor(absl::Seconds(5));
+  ASSERT_TRUE(cluster->StartDaemon());
+  const v1::Report report = ReportOf(
+      cluster->Cli(With(With(Profile(), "--seed", "77"), "--timeout", "20s")));
+  EXPECT_FALSE(StagesWith(report, v1::Report::Stage::MISS).empty());
+}
+
 }  // namespace
 }  // namespace edgekiln::tests

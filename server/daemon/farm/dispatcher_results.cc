@@ -33,8 +33,9 @@ v1::QuarantinedStage Quarantined(const LeaseRequest& request, int failures,
   for (const v1::BlobRef& input : request.inputs) *stage.add_inputs() = input;
   *stage.mutable_error() = ErrorToProto(last);
   v1::ErrorDetail& error = *stage.mutable_error();
-  error.set_what(
-      absl::StrCat("it failed ", failures, " times alike: ", error.what()));
+  error.set_what(absl::StrCat("it failed ",
+                              failures == 2 ? "twice" : "three times",
+                              " in the same way: ", error.what()));
   const int64_t ns = absl::ToUnixNanos(now);
   stage.mutable_since()->set_seconds(ns / 1'000'000'000);
   stage.mutable_since()->set_nanos(static_cast<int32_t>(ns % 1'000'000'000));

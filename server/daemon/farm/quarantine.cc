@@ -129,7 +129,7 @@ absl::Status Quarantine::NotTried(const v1::QuarantinedStage& stage) {
                           absl::FormatTime("%Y-%m-%d %H:%M:%S UTC",
                                            SinceOf(stage), absl::UTCTimeZone()))
                     : stage.error().limit(),
-       .need = "a stage that ends on a worker",
+       .need = "a stage that a worker can finish",
        .fix = absl::StrCat("report this with the model; to try again: edgekiln "
                            "quarantine release ",
                            stage.id().substr(0, kShownDigits))});
