@@ -13,6 +13,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "server/worker/message_channel.h"
 
 namespace edgekiln::server {
 namespace {
@@ -99,7 +100,8 @@ void MemoryBudget::Grant() {
   }
 }
 
-bool MemoryBudget::Reserve(int64_t bytes, int cancel_fd) {
+bool MemoryBudget::Reserve(int64_t bytes, int cancel_fd,
+                           absl::Duration patience) {
   if (!limited_) return true;
   Waiter waiter;
   waiter.bytes = bytes;
@@ -115,8 +117,17 @@ bool MemoryBudget::Reserve(int64_t bytes, int cancel_fd) {
   }
   on_wanted_();
   pollfd fds[] = {{waiter.ready_fd, POLLIN, 0}, {cancel_fd, POLLIN, 0}};
-  while (poll(fds, 2, -1) < 0 && errno == EINTR) {
-  }
+  const absl::Duration end = MessageChannel::Now() + patience;
+  int ready = -1;
+  do {
+    // As much as poll() counts, and more than any lease has.
+    const absl::Duration left = std::clamp(
+        end - MessageChannel::Now(), absl::ZeroDuration(), absl::Hours(24));
+    const bool forever = patience == absl::InfiniteDuration();
+    ready =
+        poll(fds, 2,
+             forever ? -1 : static_cast<int>(absl::ToInt64Milliseconds(left)));
+  } while (ready < 0 && errno == EINTR);
   MutexLock lock(mutex_);
   if (!waiter.granted) {
     waiting_.erase(std::find(waiting_.begin(), waiting_.end(), &waiter));

@@ -9,6 +9,7 @@
 #include <functional>
 #include <string>
 
+#include "absl/time/time.h"
 #include "base/mutex.h"
 
 namespace edgekiln::server {
@@ -38,8 +39,10 @@ class MemoryBudget {
       : limited_(bytes > 0), on_wanted_(std::move(on_wanted)), free_(bytes) {}
 
   // Waits until that much is free. `bytes` is at most the budget. False if
-  // `cancel_fd` became readable before (negative: never).
-  bool Reserve(int64_t bytes, int cancel_fd);
+  // `cancel_fd` became readable before (negative: never), or `patience` is
+  // over.
+  bool Reserve(int64_t bytes, int cancel_fd,
+               absl::Duration patience = absl::InfiniteDuration());
   void Release(int64_t bytes);
   // Whether somebody waits.
   bool wanted() const;

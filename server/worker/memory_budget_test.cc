@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "gtest/gtest.h"
 #include "server/worker/child_main.h"
 #include "server/worker/slot_child.h"
@@ -183,6 +184,21 @@ TEST(SlotChildTest, WaitingCanBeCancelled) {
                 .code(),
             absl::StatusCode::kCancelled);
   close(cancel);
+}
+
+// The daemon gives up the whole worker for an overdue lease.
+TEST(SlotChildTest, WaitingEndsWithTheLeasesTime) {
+  const MemoryShares shares = {kMebibyte, kMebibyte, kMebibyte};
+  MemoryBudget budget(shares.budget, [] {});
+  ASSERT_TRUE(budget.Reserve(kMebibyte, -1));
+  SlotChild child(TestChild(), shares, budget);
+  const auto result =
+      child.Execute(Ask(false), "x", absl::Milliseconds(20), -1, {});
+  EXPECT_EQ(result.status().code(), absl::StatusCode::kUnavailable);
+  const auto detail = GetErrorDetail(result.status());
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "WORKER_OUT_OF_MEMORY");
+  EXPECT_FALSE(budget.wanted());
 }
 
 }  // namespace

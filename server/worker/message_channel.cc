@@ -21,6 +21,8 @@ namespace {
 
 // What protobuf can serialise into one buffer.
 constexpr uint64_t kMaxMessageBytes = std::numeric_limits<int32_t>::max();
+// Of long bytes, whose memory is filled in steps.
+constexpr size_t kStepBytes = size_t{8} << 20;
 
 absl::Status PeerGone() { return absl::UnavailableError("peer is gone"); }
 
@@ -150,10 +152,18 @@ absl::Status MessageChannel::ReceiveUnknown(std::string& bytes,
 
 absl::Status MessageChannel::ReadString(std::string& bytes, uint64_t size,
                                         const Limits& limits) {
+  bytes.clear();
   bytes.reserve(size);
   PreferHugePages(bytes.data(), bytes.capacity());
-  bytes.resize(size);
-  return Read(bytes.data(), bytes.size(), limits);
+  // Filled as it comes: a hostile child that announces much and sends nothing
+  // must not make this process touch all of it.
+  while (bytes.size() < size) {
+    const size_t begin = bytes.size();
+    bytes.resize(std::min<size_t>(size, begin + kStepBytes));
+    EK_RETURN_IF_ERROR(
+        Read(bytes.data() + begin, bytes.size() - begin, limits));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace edgekiln::server

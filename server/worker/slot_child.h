@@ -26,9 +26,10 @@ class SlotChild {
   SlotChild(const SlotChild&) = delete;
   SlotChild& operator=(const SlotChild&) = delete;
 
-  // As ChildProcess::Execute(), but that it waits for memory first; `timeout`
-  // counts from then on. A stage for which a share was too little executes
-  // again with all that a child may have.
+  // As ChildProcess::Execute(), but that it waits for memory first. A stage for
+  // which a share was too little executes again with all that a child may have.
+  // `timeout` is for all of it; UNAVAILABLE, WORKER_OUT_OF_MEMORY if most of it
+  // went before the stage had its memory.
   absl::StatusOr<v1::ChildReply::Result> Execute(
       const v1::ChildRequest& request, absl::string_view stage,
       absl::Duration timeout, int cancel_fd,
@@ -40,9 +41,13 @@ class SlotChild {
   }
 
  private:
+  struct Times {
+    absl::Duration timeout;
+    absl::Duration deadline;  // Monotonic.
+  };
   absl::StatusOr<v1::ChildReply::Result> ExecuteWithin(
       int64_t bytes, const v1::ChildRequest& request, absl::string_view stage,
-      absl::Duration timeout, int cancel_fd,
+      const Times& times, int cancel_fd,
       const ChildProcess::Handlers& handlers);
   void Drop();
 
