@@ -27,7 +27,7 @@ constexpr double kUndisturbedShare = 0.25;
 constexpr absl::Duration kPoll = absl::Milliseconds(100);
 constexpr absl::Duration kProgressEvery = absl::Seconds(5);
 constexpr absl::Duration kLookEvery = absl::Milliseconds(500);
-constexpr absl::Duration kRecoveryLimit = absl::Seconds(20);
+constexpr absl::Duration kRecoveryLimit = absl::Seconds(12);
 // Clients that have left are not the daemon's, but it learns that late; and it
 // gives back memory once it has had a moment's rest.
 constexpr absl::Duration kRest = absl::Seconds(4);
@@ -264,7 +264,13 @@ class AttackSuite {
         "memory", rss_back,
         absl::StrFormat("%.1f MB before, %.1f MB after",
                         static_cast<double>(result_.before.rss_bytes) / 1e6,
-                        static_cast<double>(result_.after.rss_bytes) / 1e6));
+                        static_cast<double>(result_.after.rss_bytes) / 1e6),
+        /*timing=*/true);
+    CheckThat(
+        "memory, at least most of it",
+        static_cast<double>(result_.after.rss_bytes) <=
+            static_cast<double>(result_.before.rss_bytes) * kMaxGrowthAnywhere,
+        absl::StrCat("at most ", kMaxGrowthAnywhere, "x"));
     CheckThat("descriptors", descriptors_back,
               absl::StrCat(result_.before.descriptors, " before, ",
                            result_.after.descriptors, " after"));
