@@ -123,8 +123,8 @@ constexpr char kQuarantineList[] = R"(Examples:
 
 A stage is quarantined once it has timed out twice, its process has died twice
 of the same signal, or it has ended three workers. Every job that needs it fails
-at once, exit code 4, until it is released. Another build of edgekiln tries again
-by itself.
+at once, exit code 4, until it is released. Another build of edgekiln tries it
+again by itself.
 )";
 
 constexpr char kQuarantineRelease[] = R"(Examples:

@@ -312,7 +312,7 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group =
       AddGroup(root, "quarantine",
-               "Stages that failed repeatedly and are not tried again");
+               "Stages that failed again and are not tried any more");
   CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
                              "The newest of them");
   AddLimit(*app, raw, "List at most N stages (20)");

@@ -193,19 +193,22 @@ absl::Status JobStore::InsertJob(const Row& row) {
   insert.Bind(3, update.job.state());
   insert.Bind(4, row.job);
   EK_RETURN_IF_ERROR(insert.Run());
+  // In a damaged database, what belonged to a row that is gone may be left.
   EK_ASSIGN_OR_RETURN(
       Statement head,
-      writer_->Prepare("INSERT INTO heads (row, head, request, blobs)"
-                       " SELECT row, ?, ?, ? FROM jobs WHERE id = ?"));
+      writer_->Prepare(
+          "INSERT OR REPLACE INTO heads (row, head, request, blobs)"
+          " SELECT row, ?, ?, ? FROM jobs WHERE id = ?"));
   head.Bind(1, row.head);
   head.Bind(2, row.request_head);
   head.Bind(3, row.blobs);
   head.Bind(4, update.job_id);
   EK_RETURN_IF_ERROR(head.Run());
-  EK_ASSIGN_OR_RETURN(Statement request,
-                      writer_->Prepare("INSERT INTO requests (row, request)"
-                                       " SELECT row, ? FROM jobs"
-                                       " WHERE id = ?"));
+  EK_ASSIGN_OR_RETURN(
+      Statement request,
+      writer_->Prepare("INSERT OR REPLACE INTO requests (row, request)"
+                       " SELECT row, ? FROM jobs"
+                       " WHERE id = ?"));
   request.Bind(1, row.request);
   request.Bind(2, update.job_id);
   return request.Run();
