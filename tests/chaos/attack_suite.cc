@@ -208,10 +208,15 @@ class AttackSuite {
 
   void Judge() {
     const HonestCount& honest = result_.disturbed;
-    CheckThat("honest jobs", honest.jobs() > 0 && honest.right == honest.jobs(),
+    CheckThat("honest jobs",
+              honest.right > 0 && honest.wrong + honest.failed == 0,
               absl::StrCat(honest.right, " of ", honest.jobs(), " right, ",
-                           honest.wrong, " wrong, ", honest.failed, " failed, ",
-                           honest.late, " late"));
+                           honest.wrong, " wrong, ", honest.failed, " failed"));
+    CheckThat("in time", honest.late == 0, absl::StrCat(honest.late, " late"),
+              /*timing=*/true);
+    // A daemon that is deaf answers none.
+    CheckThat("most in time", 2 * honest.late <= honest.jobs(),
+              absl::StrCat(honest.late, " of ", honest.jobs(), " late"));
     CheckThat("restarts", honest.restarts == 0,
               absl::StrCat(honest.restarts,
                            " stages of honest jobs had to begin again"));
