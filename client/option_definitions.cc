@@ -310,9 +310,8 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
 }
 
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group =
-      AddGroup(root, "quarantine",
-               "Stages that failed again and are not tried any more");
+  CLI::App* group = AddGroup(root, "quarantine",
+                             "Stages that failed again and are tried no more");
   CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
                              "The newest of them");
   AddLimit(*app, raw, "List at most N stages (20)");
