@@ -20,8 +20,9 @@ class Launcher {
 };
 
 struct ForkLauncherOptions {
-  std::string program;      // Path of edgekiln-worker.
-  std::string secret_file = {};  // Of the daemon, whose content nobody else sees.
+  std::string program;  // Path of edgekiln-worker.
+  // Of the daemon; handed on as a path.
+  std::string secret_file = {};
 };
 
 // Workers as child processes, each of which takes one lease at a time and ends
