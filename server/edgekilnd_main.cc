@@ -379,8 +379,6 @@ int Main(int argc, char** argv) {
   KeepFreedMemory();
   // Models and data of others are nobody's business.
   umask(077);
-  // Never undone: gRPC's own end may wait 10 s for a poller that nobody wakes.
-  grpc_init();
   if (!flags.verbose) SilenceGrpc();
   // Before any thread exists: all inherit the mask, and only WaitForEnd() sees
   // these signals.
@@ -390,6 +388,8 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  // Never undone: gRPC's own end may wait 10 s for a poller that nobody wakes.
+  grpc_init();
   const absl::Status status = Serve(flags, signals);
   if (status.ok()) return 0;
   std::cerr << "edgekilnd: " << status.message() << "\n";
