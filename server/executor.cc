@@ -1,19 +1,70 @@
 #include "server/executor.h"
 
 #include <system_error>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 
 namespace edgekiln::server {
 
+class Executor::Threads {
+ public:
+  // Runs all that is left.
+  ~Threads() {
+    {
+      MutexLock lock(mutex_);
+      ending_ = true;
+    }
+    posted_.NotifyAll();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  // Throws std::system_error.
+  void Add() {
+    threads_.emplace_back([this] { RunLoop(); });
+  }
+
+  void Post(Executor& executor, Work& work) {
+    {
+      MutexLock lock(mutex_);
+      if (executor.work_.first == nullptr) turns_.Push(executor);
+      executor.work_.Push(work);
+    }
+    posted_.NotifyOne();
+  }
+
+ private:
+  void RunLoop() {
+    MutexLock lock(mutex_);
+    while (true) {
+      while (turns_.first == nullptr && !ending_) posted_.Wait(lock);
+      if (turns_.first == nullptr) return;
+      Executor& executor = turns_.Pop();
+      Work& work = executor.work_.Pop();
+      if (executor.work_.first != nullptr) turns_.Push(executor);
+      lock.Unlock();
+      // May be the end of both.
+      work.Run();
+      lock.Lock();
+    }
+  }
+
+  Mutex mutex_;
+  CondVar posted_;
+  Queue<Executor> turns_ ABSL_GUARDED_BY(mutex_);  // Of those with work.
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
+};
+
 absl::StatusOr<std::unique_ptr<Executor>> Executor::New(int threads) {
-  std::unique_ptr<Executor> executor(new Executor());
+  auto own = std::make_unique<Threads>();
   for (int i = 0; i < threads; ++i) {
     try {
-      executor->threads_.emplace_back(
-          [raw = executor.get()] { raw->RunLoop(); });
+      own->Add();
     } catch (const std::system_error& refused) {
       return MakeError(
           absl::StatusCode::kResourceExhausted,
@@ -27,41 +78,17 @@ absl::StatusOr<std::unique_ptr<Executor>> Executor::New(int threads) {
                   "cgroup) and memory, or lower job_threads"});
     }
   }
-  return executor;
+  return std::unique_ptr<Executor>(new Executor(std::move(own)));
 }
 
-Executor::~Executor() {
-  {
-    MutexLock lock(mutex_);
-    ending_ = true;
-  }
-  posted_.NotifyAll();
-  for (std::thread& thread : threads_) thread.join();
-}
+Executor::Executor(std::unique_ptr<Threads> own)
+    : own_(std::move(own)), threads_(*own_) {}
 
-void Executor::Post(Work& work) {
-  {
-    MutexLock lock(mutex_);
-    work.next_ = nullptr;
-    (last_ == nullptr ? first_ : last_->next_) = &work;
-    last_ = &work;
-  }
-  posted_.NotifyOne();
-}
+Executor::Executor(Executor& owner) : threads_(owner.threads_) {}
 
-void Executor::RunLoop() {
-  MutexLock lock(mutex_);
-  while (true) {
-    while (first_ == nullptr && !ending_) posted_.Wait(lock);
-    if (first_ == nullptr) return;
-    Work& work = *first_;
-    first_ = work.next_;
-    if (first_ == nullptr) last_ = nullptr;
-    lock.Unlock();
-    work.Run();
-    lock.Lock();
-  }
-}
+Executor::~Executor() { own_.reset(); }
+
+void Executor::Post(Work& work) { threads_.Post(*this, work); }
 
 void WaitList::PostAll() {
   Executor::Work* oldest = nullptr;

@@ -2,16 +2,15 @@
 #define EK_SERVER_EXECUTOR_H_
 
 // The threads in which jobs go on between their stages: a fixed number, however
-// many jobs, targets and watchers there are. Posting allocates nothing and
-// never runs anything itself, so that it may be done from any stack, though not
-// under a lock that the work takes. Thread-safe.
+// many jobs, targets and watchers there are. Each job has an executor of its
+// own; those that share threads take turns, a piece of work each, so that a job
+// of very many targets delays no other. Posting allocates nothing and never
+// runs anything itself, so that it may be done from any stack, though not under
+// a lock that the work takes. Thread-safe.
 
 #include <memory>
-#include <thread>
-#include <vector>
 
 #include "absl/status/statusor.h"
-#include "base/mutex.h"
 
 namespace edgekiln::server {
 
@@ -37,27 +36,49 @@ class Executor {
     Executor* executor_ = nullptr;  // While it is in a WaitList.
   };
 
-  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread.
+  // With threads of its own. Errors: RESOURCE_EXHAUSTED if the system refuses
+  // one.
   static absl::StatusOr<std::unique_ptr<Executor>> New(int threads);
-  // Runs what was posted, and what that posts, to the end. Nobody else may post
-  // any more.
+  // Shares the threads of `owner`, which must outlive it.
+  explicit Executor(Executor& owner);
+  // The owner of the threads runs what was posted, and what that posts, to the
+  // end; nobody else may post any more. One that shares them must have nothing
+  // left to run, though its last work may be running, and destroy it.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Runs in order of posting.
+  // Runs in order of posting, in turns with the others.
   void Post(Work& work);
 
  private:
-  Executor() = default;
-  void RunLoop();
+  // First in, first out, by next_ of what is queued.
+  template <typename T>
+  struct Queue {
+    T* first = nullptr;
+    T* last = nullptr;
 
-  Mutex mutex_;
-  CondVar posted_;
-  Work* first_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  Work* last_ ABSL_GUARDED_BY(mutex_) = nullptr;
-  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
-  std::vector<std::thread> threads_;
+    void Push(T& one) {
+      one.next_ = nullptr;
+      (last == nullptr ? first : last->next_) = &one;
+      last = &one;
+    }
+    T& Pop() {
+      T& one = *first;
+      first = one.next_;
+      if (first == nullptr) last = nullptr;
+      return one;
+    }
+  };
+  class Threads;
+
+  explicit Executor(std::unique_ptr<Threads> own);
+
+  std::unique_ptr<Threads> own_;  // Null if they are another's.
+  Threads& threads_;
+  // Both guarded by the threads' mutex.
+  Queue<Work> work_;
+  Executor* next_ = nullptr;  // Among those that have work.
 };
 
 // Work that waits for the same thing, each with the executor it is for. Not

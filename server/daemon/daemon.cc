@@ -196,7 +196,7 @@ class DaemonImpl : public Daemon {
     clients_.Add(NewJobsService(*manager_, *store_, *journal_, *quarantine_,
                                 *executor_, activity_));
     clients_.Add(NewReportsService(*store_, activity_));
-    clients_.Add(NewModelsService(*questions_, *blobs_, *executor_, activity_));
+    clients_.Add(NewModelsService(*questions_, *blobs_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
     // Not before: gRPC has threads from here on, and ThreadSanitizer does not
     // see how it orders them.

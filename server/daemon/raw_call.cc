@@ -15,7 +15,25 @@ grpc::Slice OnePiece(const grpc::ByteBuffer& buffer) {
   return slice;
 }
 
+absl::Status ParseSlice(const grpc::Slice& bytes,
+                        google::protobuf::MessageLite& request) {
+  if (request.ParseFromArray(bytes.begin(), static_cast<int>(bytes.size()))) {
+    return absl::OkStatus();
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BAD_MESSAGE",
+                    .what = "the request does not parse",
+                    .where = request.GetTypeName(),
+                    .fix = "send the message that the method takes"});
+}
+
 }  // namespace
+
+absl::Status ParseRequest(const grpc::ByteBuffer& bytes,
+                          google::protobuf::MessageLite& request) {
+  return ParseSlice(OnePiece(bytes), request);
+}
 
 RawCall::RawCall(grpc::CallbackServerContext& context, Activity& activity,
                  const grpc::ByteBuffer& request, grpc::ByteBuffer& response)
@@ -29,16 +47,7 @@ absl::string_view RawCall::bytes() const {
 }
 
 absl::Status RawCall::Parse(google::protobuf::MessageLite& request) const {
-  if (request.ParseFromArray(request_.begin(),
-                             static_cast<int>(request_.size()))) {
-    return absl::OkStatus();
-  }
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "BAD_MESSAGE",
-                    .what = "the request does not parse",
-                    .where = request.GetTypeName(),
-                    .fix = "send the message that the method takes"});
+  return ParseSlice(request_, request);
 }
 
 void RawCall::Answer(absl::string_view message) {

@@ -18,6 +18,11 @@
 
 namespace edgekiln::server {
 
+// A request as gRPC hands it to such methods. INVALID_ARGUMENT if it does not
+// parse.
+absl::Status ParseRequest(const grpc::ByteBuffer& bytes,
+                          google::protobuf::MessageLite& request);
+
 // One such call until it is answered. Thread-compatible.
 class RawCall {
  public:

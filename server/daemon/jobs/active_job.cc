@@ -68,7 +68,8 @@ v1::JobEvent StateEvent(v1::JobState state) {
 
 }  // namespace
 
-ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
+ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal,
+                     Executor& executor, Clock& clock)
     : id_(job.id()),
       request_(RequestHead(job.request())),
       journal_(journal),
@@ -80,6 +81,7 @@ ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
       run_deadline_(DurationOf(request_.options(),
                                &v1::JobOptions::has_run_deadline,
                                request_.options().run_deadline())),
+      executor_(executor),
       job_(JobHead(job)),
       waits_since_(queued_at_) {
   // There since the job was stored.
@@ -89,8 +91,9 @@ ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock)
 std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
                                           const std::string& client,
                                           StageRunner& runner,
-                                          JobJournal& journal, Clock& clock) {
-  std::shared_ptr<ActiveJob> made(new ActiveJob(job, journal, clock));
+                                          JobJournal& journal,
+                                          Executor& executor, Clock& clock) {
+  std::shared_ptr<ActiveJob> made(new ActiveJob(job, journal, executor, clock));
   made->stages_ = std::make_unique<StageGroup>(
       runner, made->Hooks(),
       LeaseOwner{.job_class = ClassOf(job.request()),

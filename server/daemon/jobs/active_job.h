@@ -27,15 +27,17 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
  public:
   // `job` is QUEUED, and the journal knows it; of its request the head is kept
   // (job_head.h). `client`: whose turn it takes; see JobManager::Create(). The
-  // rest must outlive the job.
+  // rest must outlive the job, which runs in the threads of `executor`.
   static std::shared_ptr<ActiveJob> New(const v1::Job& job,
                                         const std::string& client,
                                         StageRunner& runner,
-                                        JobJournal& journal, Clock& clock);
+                                        JobJournal& journal, Executor& executor,
+                                        Clock& clock);
 
   const std::string& id() const { return id_; }
   const v1::CreateJobRequest& request_head() const { return request_; }
   StageGroup& stages() { return *stages_; }
+  Executor& executor() { return executor_; }  // Its own.
 
   // Makes the job end with `why`; its stages are cancelled. False if it is over
   // or was told before. `superseded_by` is the newer job, if that is why.
@@ -58,7 +60,8 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void CopyStages(v1::Job& job);
 
  private:
-  ActiveJob(const v1::Job& job, JobJournal& journal, Clock& clock);
+  ActiveJob(const v1::Job& job, JobJournal& journal, Executor& executor,
+            Clock& clock);
 
   // What the job's stages tell becomes its events, unless it is over.
   StageGroupHooks Hooks();
@@ -79,6 +82,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   const absl::Duration queued_at_;
   const absl::Duration queue_deadline_;
   const absl::Duration run_deadline_;
+  Executor executor_;
   std::unique_ptr<StageGroup> stages_;
 
   Mutex mutex_;

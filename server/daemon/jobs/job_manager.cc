@@ -312,7 +312,7 @@ void JobManager::Supersede(const v1::Job& newer) {
 
 void JobManager::Enqueue(const v1::Job& job, const std::string& client) {
   const ActivePtr active =
-      ActiveJob::New(job, client, stages_, journal_, clock_);
+      ActiveJob::New(job, client, stages_, journal_, executor_, clock_);
   // What it has waited in an earlier life of the daemon counts.
   const absl::Duration waited =
       clock_.Now() -
@@ -349,9 +349,9 @@ void JobManager::RunNext() {
 }
 
 void JobManager::Run(const ActivePtr& active) {
-  StartTask(executor_, RunStages(active), [this, active](JobResult result) {
-    OnRun(active, std::move(result));
-  });
+  StartTask(
+      active->executor(), RunStages(active),
+      [this, active](JobResult result) { OnRun(active, std::move(result)); });
 }
 
 // Nothing of the job runs any more. Others take its place.
@@ -386,7 +386,7 @@ Task<JobResult> JobManager::RunStages(ActivePtr active) {
     result.status = active->stop_reason();
     if (!result.status.ok()) break;
     result = co_await RunCompileJob(active->id(), *request, active->stages(),
-                                    executor_);
+                                    active->executor());
     const std::optional<ErrorDetail> error = GetErrorDetail(result.status);
     if (!error.has_value() || error->reason != kInputLost) break;
     log_.Warning("job ", active->id(), ": ", result.status.message());

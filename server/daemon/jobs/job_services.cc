@@ -28,7 +28,7 @@ constexpr size_t kMaxKnownBytes = 16 << 10;
 // watch take no threads.
 using HotJobs = v1::Jobs::WithRawCallbackMethod_CreateJob<
     v1::Jobs::WithRawCallbackMethod_GetJob<
-        v1::Jobs::WithCallbackMethod_WatchJob<v1::Jobs::Service>>>;
+        v1::Jobs::WithRawCallbackMethod_WatchJob<v1::Jobs::Service>>>;
 using HotReports =
     v1::Reports::WithRawCallbackMethod_GetReport<v1::Reports::Service>;
 
@@ -81,9 +81,8 @@ class JobsService final : public HotJobs {
     return ToGrpc(job.status());
   }
 
-  grpc::ServerWriteReactor<v1::JobEvent>* WatchJob(
-      grpc::CallbackServerContext*,
-      const v1::WatchJobRequest* request) override {
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(
+      grpc::CallbackServerContext*, const grpc::ByteBuffer* request) override {
     return watchers_.Watch(*request);
   }
 

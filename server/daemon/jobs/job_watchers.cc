@@ -1,15 +1,17 @@
 #include "server/daemon/jobs/job_watchers.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/request_bounds.h"
+#include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 #include "server/daemon/shutting_down.h"
 
@@ -17,7 +19,7 @@ namespace edgekiln::server {
 namespace {
 
 // What a watcher holds of a job at most.
-constexpr int kEventsAtOnce = 256;
+constexpr size_t kEventsAtOnce = 256;
 
 absl::Status TooManyWatchers(int limit) {
   return MakeError(absl::StatusCode::kResourceExhausted,
@@ -29,26 +31,21 @@ absl::Status TooManyWatchers(int limit) {
                     .fix = "try again in some seconds, or poll GetJob"});
 }
 
-bool IsEnd(const v1::JobEvent& event) {
-  return event.event_case() == v1::JobEvent::kState &&
-         event.state() >= v1::SUCCEEDED;
-}
-
 }  // namespace
 
 // One call. It waits for the journal, or somebody has it: a thread that reads
 // for it, or gRPC while it writes. Only who has it touches what is not guarded,
 // and ends it.
 class JobWatchers::Watcher final
-    : public grpc::ServerWriteReactor<v1::JobEvent>,
+    : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       public Executor::Work,
       public std::enable_shared_from_this<Watcher> {
  public:
-  Watcher(JobWatchers& watchers, const v1::WatchJobRequest& request)
+  Watcher(JobWatchers& watchers, std::shared_ptr<WatchedJob> job, int64_t after)
       : watchers_(watchers),
         call_(watchers.activity_),
-        id_(request.id()),
-        after_(request.after_sequence()) {}
+        job_(std::move(job)),
+        after_(after) {}
 
   void Start() {
     self_ = shared_from_this();
@@ -58,13 +55,13 @@ class JobWatchers::Watcher final
   // In the executor.
   void Run() override {
     const std::shared_ptr<Watcher> self = std::move(reading_);
-    absl::StatusOr<std::vector<v1::JobEvent>> events =
-        watchers_.store_.Events(id_, after_, kEventsAtOnce);
+    absl::StatusOr<WatchedJob::Events> events =
+        job_->After(after_, kEventsAtOnce);
     if (!events.ok()) return End(events.status());
     if (events->empty()) {
       if (news_ != JobJournal::News::kEnded) return AwaitNews();
       // Over, or not a job at all.
-      return End(watchers_.store_.Get(id_).status());
+      return End(watchers_.store_.Get(job_->id()).status());
     }
     events_ = *std::move(events);
     next_ = 0;
@@ -73,7 +70,7 @@ class JobWatchers::Watcher final
 
   void OnWriteDone(bool ok) override {
     if (!ok) return End(WatcherLeft());
-    after_ = events_[next_++].sequence();
+    after_ = events_[next_++]->sequence;
     if (next_ < events_.size()) return WriteNext();
     events_ = {};
     AwaitNews();
@@ -89,8 +86,8 @@ class JobWatchers::Watcher final
   }
 
   void OnDone() override {
-    watchers_.journal_.Unsubscribe(id_, this);
-    watchers_.Leave();
+    watchers_.journal_.Unsubscribe(job_->id(), this);
+    watchers_.Leave(job_->id());
     const std::shared_ptr<Watcher> last = std::move(self_);
   }
 
@@ -104,15 +101,15 @@ class JobWatchers::Watcher final
   // ends it only once those have been sent, which a hint puts off for seconds.
   void WriteNext() {
     const std::shared_ptr<Watcher> self = shared_from_this();
-    const v1::JobEvent& event = events_[next_];
+    const WatchedJob::Event& event = *events_[next_];
     grpc::WriteOptions options;
-    if (IsEnd(event)) {
-      return StartWriteAndFinish(&event, options, grpc::Status::OK);
+    if (event.is_end) {
+      return StartWriteAndFinish(&event.bytes, options, grpc::Status::OK);
     }
     if (std::exchange(begun_, true) && next_ + 1 < events_.size()) {
       options.set_buffer_hint();
     }
-    StartWrite(&event, options);
+    StartWrite(&event.bytes, options);
   }
 
   // Whoever has the watcher gives it up.
@@ -126,14 +123,15 @@ class JobWatchers::Watcher final
     }
     if (left) return End(WatcherLeft());
     watchers_.journal_.Subscribe(
-        id_, after_, this, [weak = weak_from_this()](JobJournal::News news) {
+        job_->id(), after_, this,
+        [weak = weak_from_this()](JobJournal::News news) {
           if (const auto watcher = weak.lock()) watcher->OnNews(news);
         });
     MutexLock lock(mutex_);
     left = cancelled_;
     lock.Unlock();
     // It may have ended before it had subscribed.
-    if (left) watchers_.journal_.Unsubscribe(id_, this);
+    if (left) watchers_.journal_.Unsubscribe(job_->id(), this);
   }
 
   // True for one of those who want to have it once it waits.
@@ -148,7 +146,7 @@ class JobWatchers::Watcher final
     if (news == JobJournal::News::kStopped) return End(ShuttingDown());
     news_ = news;
     reading_ = shared_from_this();
-    watchers_.executor_.Post(*this);
+    job_->executor().Post(*this);
   }
 
   void End(const absl::Status& status) {
@@ -159,9 +157,9 @@ class JobWatchers::Watcher final
 
   JobWatchers& watchers_;
   const Activity::Call call_;
-  const std::string id_;
+  const std::shared_ptr<WatchedJob> job_;
   int64_t after_;
-  std::vector<v1::JobEvent> events_;
+  WatchedJob::Events events_;
   size_t next_ = 0;     // Of them: that is being written.
   bool begun_ = false;  // Something was written.
   JobJournal::News news_ = JobJournal::News::kNone;
@@ -173,31 +171,43 @@ class JobWatchers::Watcher final
 };
 
 class JobWatchers::Refusal final
-    : public grpc::ServerWriteReactor<v1::JobEvent> {
+    : public grpc::ServerWriteReactor<grpc::ByteBuffer> {
  public:
   explicit Refusal(const absl::Status& why) { Finish(ToGrpc(why)); }
   void OnDone() override { delete this; }
 };
 
-bool JobWatchers::Enter() {
+std::shared_ptr<WatchedJob> JobWatchers::Enter(const std::string& job) {
   MutexLock lock(mutex_);
-  if (watchers_ >= max_watchers_) return false;
+  if (watchers_ >= max_watchers_) return nullptr;
   ++watchers_;
-  return true;
+  Watched& watched = watched_[job];
+  if (watched.watchers++ == 0) {
+    watched.job = std::make_shared<WatchedJob>(job, store_, executor_);
+  }
+  return watched.job;
 }
 
-void JobWatchers::Leave() {
+void JobWatchers::Leave(const std::string& job) {
   MutexLock lock(mutex_);
   --watchers_;
+  const auto it = watched_.find(job);
+  if (--it->second.watchers == 0) watched_.erase(it);
 }
 
-grpc::ServerWriteReactor<v1::JobEvent>* JobWatchers::Watch(
-    const v1::WatchJobRequest& request) {
-  if (absl::Status bad = CheckBounds(request); !bad.ok()) {
+grpc::ServerWriteReactor<grpc::ByteBuffer>* JobWatchers::Watch(
+    const grpc::ByteBuffer& request) {
+  v1::WatchJobRequest wanted;
+  if (absl::Status bad = ParseRequest(request, wanted); !bad.ok()) {
     return new Refusal(bad);
   }
-  if (!Enter()) return new Refusal(TooManyWatchers(max_watchers_));
-  const auto watcher = std::make_shared<Watcher>(*this, request);
+  if (absl::Status bad = CheckBounds(wanted); !bad.ok()) {
+    return new Refusal(bad);
+  }
+  std::shared_ptr<WatchedJob> job = Enter(wanted.id());
+  if (job == nullptr) return new Refusal(TooManyWatchers(max_watchers_));
+  const auto watcher =
+      std::make_shared<Watcher>(*this, std::move(job), wanted.after_sequence());
   watcher->Start();
   return watcher.get();
 }

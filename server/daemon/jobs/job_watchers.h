@@ -6,13 +6,15 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include <map>
 #include <memory>
+#include <string>
 
 #include "base/mutex.h"
-#include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/watched_job.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
@@ -22,7 +24,8 @@ class JobWatchers {
   // More at once are refused with RESOURCE_EXHAUSTED.
   static constexpr int kMaxWatchers = 4096;
 
-  // All must outlive the watchers, that is, the server of the calls.
+  // All must outlive the watchers, that is, the server of the calls; they read
+  // in the threads of `executor`.
   JobWatchers(JobStore& store, JobJournal& journal, Executor& executor,
               Activity& activity, int max_watchers = kMaxWatchers)
       : store_(store),
@@ -31,17 +34,19 @@ class JobWatchers {
         activity_(activity),
         max_watchers_(max_watchers) {}
 
-  // What the method returns to gRPC. The stream ends with the job, with the
-  // call, and with SHUTTING_DOWN when the journal stops.
-  grpc::ServerWriteReactor<v1::JobEvent>* Watch(
-      const v1::WatchJobRequest& request);
+  // What the method returns to gRPC, which hands over and takes bytes as they
+  // are (WithRawCallbackMethod_WatchJob). The stream ends with the job, with
+  // the call, and with SHUTTING_DOWN when the journal stops.
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(
+      const grpc::ByteBuffer& request);
 
  private:
   class Watcher;
   class Refusal;
 
-  bool Enter();
-  void Leave();
+  // Null if there are too many.
+  std::shared_ptr<WatchedJob> Enter(const std::string& job);
+  void Leave(const std::string& job);
 
   JobStore& store_;
   JobJournal& journal_;
@@ -50,6 +55,11 @@ class JobWatchers {
   const int max_watchers_;
   Mutex mutex_;
   int watchers_ ABSL_GUARDED_BY(mutex_) = 0;
+  struct Watched {
+    std::shared_ptr<WatchedJob> job;
+    int watchers = 0;
+  };
+  std::map<std::string, Watched> watched_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

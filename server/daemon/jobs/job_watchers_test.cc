@@ -36,12 +36,11 @@ int64_t WakeUpsOfThisProcess() {
 }
 
 class WatchService final
-    : public v1::Jobs::WithCallbackMethod_WatchJob<v1::Jobs::Service> {
+    : public v1::Jobs::WithRawCallbackMethod_WatchJob<v1::Jobs::Service> {
  public:
   explicit WatchService(JobWatchers& watchers) : watchers_(watchers) {}
-  grpc::ServerWriteReactor<v1::JobEvent>* WatchJob(
-      grpc::CallbackServerContext*,
-      const v1::WatchJobRequest* request) override {
+  grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(
+      grpc::CallbackServerContext*, const grpc::ByteBuffer* request) override {
     return watchers_.Watch(*request);
   }
 

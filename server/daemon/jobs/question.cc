@@ -36,18 +36,20 @@ absl::Status TooManyQuestions(int limit) {
 class Questions::Asked final : public Question,
                                public std::enable_shared_from_this<Asked> {
  public:
-  Asked(StageRunner& stages, Clock& clock, Body body, Answered answered)
+  Asked(StageRunner& stages, Executor& executor, Clock& clock, Body body,
+        Answered answered)
       : body_(std::move(body)),
         answered_(std::move(answered)),
         stages_(stages),
-        clock_(clock) {}
+        clock_(clock),
+        executor_(executor) {}
 
   // First of all: from then on it can be cancelled.
   void Prepare() { group_ = std::make_unique<StageGroup>(stages_, Hooks()); }
   void Refuse(const absl::Status& why) { answered_(why); }
   // Calls `over` once nothing runs any more.
-  void Start(Executor& executor, std::function<void()> over) {
-    StartTask(executor, body_(*group_),
+  void Start(std::function<void()> over) {
+    StartTask(executor_, body_(*group_, executor_),
               [self = shared_from_this(),
                over = std::move(over)](absl::Status status) {
                 self->answered_(std::move(status));
@@ -98,6 +100,7 @@ class Questions::Asked final : public Question,
   const Answered answered_;
   StageRunner& stages_;
   Clock& clock_;
+  Executor executor_;
   std::unique_ptr<StageGroup> group_;
   Mutex mutex_;
   std::string complaint_ ABSL_GUARDED_BY(mutex_);  // Empty: none.
@@ -111,14 +114,14 @@ Questions::Questions(QuestionOptions options, StageRunner& stages,
 Questions::~Questions() { Stop(); }
 
 std::shared_ptr<Question> Questions::Ask(Body body, Answered answered) {
-  const auto asked = std::make_shared<Asked>(stages_, clock_, std::move(body),
-                                             std::move(answered));
+  const auto asked = std::make_shared<Asked>(
+      stages_, executor_, clock_, std::move(body), std::move(answered));
   asked->Prepare();
   if (const absl::Status refused = Enter(asked); !refused.ok()) {
     asked->Refuse(refused);
     return nullptr;
   }
-  asked->Start(executor_, [this, key = asked.get()] { Leave(key); });
+  asked->Start([this, key = asked.get()] { Leave(key); });
   return asked;
 }
 

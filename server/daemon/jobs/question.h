@@ -38,18 +38,20 @@ class Question {
 
 class Questions {
  public:
-  // All must outlive the questions.
+  // All must outlive the questions, which run in the threads of `executor`.
   Questions(QuestionOptions options, StageRunner& stages, Executor& executor,
             Clock& clock);
   ~Questions();  // As Stop().
 
-  // Starts stages in the context and returns how that went.
-  using Body = std::function<Task<absl::Status>(JobContext&)>;
+  // Runs in the executor, starts stages in the context and returns how that
+  // went.
+  using Body = std::function<Task<absl::Status>(JobContext&, Executor&)>;
   // Must not block.
   using Answered = std::function<void(absl::Status)>;
-  // Runs `body` in the executor; `answered` is called exactly once with what it
-  // returned, or from within if the question is refused: RESOURCE_EXHAUSTED, or
-  // SHUTTING_DOWN. Null then. Both live until the question is over.
+  // Runs `body` in an executor of its own; `answered` is called exactly once
+  // with what it returned, or from within if the question is refused:
+  // RESOURCE_EXHAUSTED, or SHUTTING_DOWN. Null then. Both live until the
+  // question is over.
   std::shared_ptr<Question> Ask(Body body, Answered answered);
 
   // Ends questions that no worker takes. To be called several times a second.

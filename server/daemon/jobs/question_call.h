@@ -29,7 +29,9 @@ class QuestionCall : public grpc::ServerUnaryReactor,
                                          Questions& questions) {
     call->self_ = call;
     call->Asked(questions.Ask(
-        [call](JobContext& stages) { return call->Answer(stages); },
+        [call](JobContext& stages, Executor& executor) {
+          return call->Answer(stages, executor);
+        },
         [call](const absl::Status& status) { call->Finish(ToGrpc(status)); }));
     return call.get();
   }
@@ -47,8 +49,8 @@ class QuestionCall : public grpc::ServerUnaryReactor,
   void OnDone() override { const auto last = std::move(self_); }
 
  protected:
-  // Fills the response.
-  virtual Task<absl::Status> Answer(JobContext& stages) = 0;
+  // Fills the response; runs in `executor`.
+  virtual Task<absl::Status> Answer(JobContext& stages, Executor& executor) = 0;
 
  private:
   static absl::Status Left() {

@@ -28,12 +28,11 @@ class InspectCall final : public QuestionCall {
  public:
   InspectCall(const v1::InspectModelRequest& request,
               v1::ModelDescription& response, cache::BlobStore& blobs,
-              Executor& executor, Activity& activity)
+              Activity& activity)
       : QuestionCall(activity),
         bounded_(CheckBounds(request)),
         response_(response),
-        blobs_(blobs),
-        executor_(executor) {
+        blobs_(blobs) {
     if (!bounded_.ok()) return;
     job_.set_model_name(request.model_name());
     *job_.mutable_model() = request.model();
@@ -42,11 +41,11 @@ class InspectCall final : public QuestionCall {
   }
 
  private:
-  Task<absl::Status> Answer(JobContext& stages) override {
+  Task<absl::Status> Answer(JobContext& stages, Executor& executor) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
     EK_CO_RETURN_IF_ERROR(CheckBlobs(job_, blobs_));
     job_.add_goals(v1::INSPECT);
-    JobResult result = co_await RunCompileJob("", job_, stages, executor_);
+    JobResult result = co_await RunCompileJob("", job_, stages, executor);
     EK_CO_RETURN_IF_ERROR(result.status);
     response_ = std::move(result.description);
     co_return FitAnswer(response_, blobs_);
@@ -56,7 +55,6 @@ class InspectCall final : public QuestionCall {
   v1::CreateJobRequest job_;
   v1::ModelDescription& response_;
   cache::BlobStore& blobs_;
-  Executor& executor_;
 };
 
 using CalledModels =
@@ -65,25 +63,20 @@ using CalledModels =
 class ModelsService final : public CalledModels {
  public:
   ModelsService(Questions& questions, cache::BlobStore& blobs,
-                Executor& executor, Activity& activity)
-      : questions_(questions),
-        blobs_(blobs),
-        executor_(executor),
-        activity_(activity) {}
+                Activity& activity)
+      : questions_(questions), blobs_(blobs), activity_(activity) {}
 
   grpc::ServerUnaryReactor* InspectModel(
       grpc::CallbackServerContext*, const v1::InspectModelRequest* request,
       v1::ModelDescription* response) override {
     return QuestionCall::Start(
-        std::make_shared<InspectCall>(*request, *response, blobs_, executor_,
-                                      activity_),
+        std::make_shared<InspectCall>(*request, *response, blobs_, activity_),
         questions_);
   }
 
  private:
   Questions& questions_;
   cache::BlobStore& blobs_;
-  Executor& executor_;
   Activity& activity_;
 };
 
@@ -99,7 +92,7 @@ class ValidateCall final : public QuestionCall {
         blobs_(blobs) {}
 
  private:
-  Task<absl::Status> Answer(JobContext& stages) override {
+  Task<absl::Status> Answer(JobContext& stages, Executor&) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
     EK_CO_RETURN_IF_ERROR(CheckBlob("target", target_, blobs_));
     StageCall call;
@@ -231,9 +224,8 @@ class TargetsService final : public HotTargets {
 
 std::unique_ptr<grpc::Service> NewModelsService(Questions& questions,
                                                 cache::BlobStore& blobs,
-                                                Executor& executor,
                                                 Activity& activity) {
-  return std::make_unique<ModelsService>(questions, blobs, executor, activity);
+  return std::make_unique<ModelsService>(questions, blobs, activity);
 }
 
 std::unique_ptr<grpc::Service> NewTargetsService(Questions& questions,

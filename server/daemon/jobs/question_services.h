@@ -11,14 +11,12 @@
 #include "cache/blob_store.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/jobs/question.h"
-#include "server/executor.h"
 
 namespace edgekiln::server {
 
 // `stopping` ends questions when the daemon shuts down.
 std::unique_ptr<grpc::Service> NewModelsService(Questions& questions,
                                                 cache::BlobStore& blobs,
-                                                Executor& executor,
                                                 Activity& activity);
 std::unique_ptr<grpc::Service> NewTargetsService(Questions& questions,
                                                  cache::BlobStore& blobs,

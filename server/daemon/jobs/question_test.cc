@@ -60,7 +60,9 @@ class QuestionTest : public testing::Test {
   std::shared_ptr<Question> Ask(const std::string& text) {
     answers_.emplace_back();
     return questions_->Ask(
-        [this, text](JobContext& stages) { return Resolve(stages, text); },
+        [this, text](JobContext& stages, Executor&) {
+          return Resolve(stages, text);
+        },
         [answer = &answers_.back()](absl::Status status) {
           answer->set_value(std::move(status));
         });

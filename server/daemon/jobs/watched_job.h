@@ -1,0 +1,62 @@
+#ifndef EK_SERVER_DAEMON_JOBS_WATCHED_JOB_H_
+#define EK_SERVER_DAEMON_JOBS_WATCHED_JOB_H_
+
+// A job's events for all who watch it: read from the store and serialized once,
+// however many they are. Thread-safe.
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/mutex.h"
+#include "server/daemon/jobs/job_store.h"
+#include "server/executor.h"
+
+namespace edgekiln::server {
+
+class WatchedJob {
+ public:
+  struct Event {
+    int64_t sequence = 0;
+    bool is_end = false;  // Of the job.
+    grpc::ByteBuffer bytes;
+  };
+  using Events = std::vector<std::shared_ptr<const Event>>;
+
+  // Both must outlive it. Watchers read in the threads of `executor`, in turns
+  // with jobs and with who watches other jobs.
+  WatchedJob(std::string id, JobStore& store, Executor& executor)
+      : id_(std::move(id)), store_(store), executor_(executor) {}
+
+  const std::string& id() const { return id_; }
+  Executor& executor() { return executor_; }
+
+  // The first `limit` of those that come after sequence number `after`. Errors:
+  // those of the store.
+  absl::StatusOr<Events> After(int64_t after, size_t limit);
+
+ private:
+  // What is kept for the next watcher, of the latest events.
+  static constexpr size_t kKeptBytes = size_t{64} << 10;
+
+  Events Kept(int64_t after, size_t limit);
+  void Keep(const Events& read);
+
+  const std::string id_;
+  JobStore& store_;
+  Executor executor_;
+  Mutex mutex_;
+  // Without gaps.
+  std::deque<std::shared_ptr<const Event>> kept_ ABSL_GUARDED_BY(mutex_);
+  size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_JOBS_WATCHED_JOB_H_
