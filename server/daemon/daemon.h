@@ -28,7 +28,7 @@ struct DaemonOptions {
   cache::UploadLimits uploads;
   // Stays free for the job database: what would need it is refused before.
   int64_t disk_reserve_bytes = int64_t{64} << 20;
-  int max_running_jobs = 16;
+  int max_running_jobs = 32;
   int job_threads = 4;  // In which jobs go on between their stages.
   int max_queued_jobs = 1000;
   // Finished ones, with events and reports.

@@ -86,10 +86,10 @@ void FairQueue::Erase(uint64_t id, const Item& item) {
   NextRound(bucket.clients, bucket.round, item.client, /*stays=*/false, 0);
 }
 
-FairQueue::Bucket* FairQueue::Choose(absl::Duration now, const Admits& admits,
-                                     bool& passed_over) {
-  Bucket* first = nullptr;
-  Bucket* overdue = nullptr;
+FairQueue::Choice FairQueue::Choose(absl::Duration now, const Admits& admits,
+                                    const AdmitsClient& admits_client) {
+  Choice first;
+  Choice overdue;
   absl::Duration longest = absl::ZeroDuration();
   for (size_t i = 0; i < buckets_.size(); ++i) {
     Bucket& bucket = buckets_[i];
@@ -98,22 +98,28 @@ FairQueue::Bucket* FairQueue::Choose(absl::Duration now, const Admits& admits,
         !admits(job_class, static_cast<int>(i % kKinds))) {
       continue;
     }
-    if (first == nullptr) first = &bucket;
+    const auto client =
+        std::find_if(bucket.round.begin(), bucket.round.end(), [&](auto& turn) {
+          return admits_client == nullptr ||
+                 admits_client(job_class, turn.second);
+        });
+    if (client == bucket.round.end()) continue;
+    if (first.bucket == nullptr) first = {&bucket, client->second};
     const absl::Duration late =
         now - bucket.by_age.begin()->first - PatienceOf(job_class);
     if (late > longest) {
       longest = late;
-      overdue = &bucket;
+      overdue = {&bucket, client->second};
     }
   }
-  passed_over = overdue != nullptr && overdue != first;
-  if (!passed_over || passed_over_ + 1 < kTurnsToOverdue) return first;
-  passed_over = false;
-  return overdue;
+  first.passed_over =
+      overdue.bucket != nullptr && overdue.bucket != first.bucket;
+  const bool its_turn =
+      first.passed_over && passed_over_ + 1 >= kTurnsToOverdue;
+  return its_turn ? overdue : first;
 }
 
-uint64_t FairQueue::TakeFrom(Bucket& bucket) {
-  const std::string name = bucket.round.begin()->second;
+uint64_t FairQueue::TakeFrom(Bucket& bucket, const std::string& name) {
   Client& client = bucket.clients.at(name);
   const std::string job_name = client.round.begin()->second;
   Job& job = client.jobs.at(job_name);
@@ -128,13 +134,12 @@ uint64_t FairQueue::TakeFrom(Bucket& bucket) {
   return id;
 }
 
-std::optional<uint64_t> FairQueue::Pop(absl::Duration now,
-                                       const Admits& admits) {
-  bool passed_over = false;
-  Bucket* const bucket = Choose(now, admits, passed_over);
-  if (bucket == nullptr) return std::nullopt;
-  passed_over_ = passed_over ? passed_over_ + 1 : 0;
-  return TakeFrom(*bucket);
+std::optional<uint64_t> FairQueue::Pop(absl::Duration now, const Admits& admits,
+                                       const AdmitsClient& admits_client) {
+  const Choice choice = Choose(now, admits, admits_client);
+  if (choice.bucket == nullptr) return std::nullopt;
+  passed_over_ = choice.passed_over ? passed_over_ + 1 : 0;
+  return TakeFrom(*choice.bucket, choice.client);
 }
 
 bool FairQueue::HasAfter(v1::JobClass job_class) const {

@@ -57,8 +57,12 @@ class FairQueue {
 
   // Whether items of that class and kind may go at present.
   using Admits = std::function<bool(v1::JobClass job_class, int kind)>;
-  // Takes out the next that may go.
-  std::optional<uint64_t> Pop(absl::Duration now, const Admits& admits);
+  // Whether one more of that client and class may. Null: of all.
+  using AdmitsClient =
+      std::function<bool(v1::JobClass job_class, const std::string& client)>;
+  // Takes out the next that may go. Clients that may not keep their places.
+  std::optional<uint64_t> Pop(absl::Duration now, const Admits& admits,
+                              const AdmitsClient& admits_client = nullptr);
 
   // All items in the order in which they would go if nothing else came.
   std::vector<uint64_t> Order(absl::Duration now) const;
@@ -92,10 +96,16 @@ class FairQueue {
   Bucket& BucketOf(const Item& item);
   void Insert(uint64_t id, const Item& item);
   void Erase(uint64_t id, const Item& item);
-  // Null if none may go. `passed_over`: an overdue item, by a turn that is not
-  // its own.
-  Bucket* Choose(absl::Duration now, const Admits& admits, bool& passed_over);
-  uint64_t TakeFrom(Bucket& bucket);
+  // Whose turn it is.
+  struct Choice {
+    Bucket* bucket = nullptr;  // Null if none may go.
+    std::string client{};
+    // An overdue item, by a turn that is not its own.
+    bool passed_over = false;
+  };
+  Choice Choose(absl::Duration now, const Admits& admits,
+                const AdmitsClient& admits_client);
+  uint64_t TakeFrom(Bucket& bucket, const std::string& client);
 
   std::map<uint64_t, Item> items_;
   std::array<Bucket, kClasses * kKinds> buckets_;  // First goes first.

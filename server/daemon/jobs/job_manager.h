@@ -33,7 +33,7 @@
 namespace edgekiln::server {
 
 struct JobManagerOptions {
-  int max_running = 16;   // Jobs at once.
+  int max_running = 32;   // Jobs at once.
   int max_queued = 1000;  // More are refused with RESOURCE_EXHAUSTED.
   int max_targets = 256;  // Of one job.
   Retention retention;

@@ -50,16 +50,30 @@ std::optional<std::string> JobQueue::Next(absl::Duration now) {
   if (static_cast<int>(running_.size()) >= max_running_) return std::nullopt;
   const int reserved = max_running_ / kRunningPerReserved;
   const bool others_may = others_ < max_running_ - reserved;
-  const std::optional<uint64_t> number =
-      queue_.Pop(now, [others_may](v1::JobClass job_class, int) {
-        return others_may || job_class == v1::INTERACTIVE;
+  const bool batch_may =
+      others_may && batch_ < std::max(1, max_running_ - 2 * reserved);
+  const int of_client = std::max(1, (max_running_ - reserved) / 2);
+  const std::optional<uint64_t> number = queue_.Pop(
+      now,
+      [&](v1::JobClass job_class, int) {
+        return job_class == v1::INTERACTIVE ||
+               (job_class == v1::BATCH ? batch_may : others_may);
+      },
+      [&](v1::JobClass job_class, const std::string& client) {
+        const auto running = others_of_.find(client);
+        return job_class == v1::INTERACTIVE || running == others_of_.end() ||
+               running->second < of_client;
       });
   if (!number.has_value()) return std::nullopt;
   const std::string id = ids_.at(*number);
   auto entry = waiting_.extract(id);
   NoLongerWaits(entry.mapped());
   entry.mapped().started = now;
-  if (entry.mapped().job_class != v1::INTERACTIVE) ++others_;
+  if (entry.mapped().job_class != v1::INTERACTIVE) {
+    ++others_;
+    ++others_of_[entry.mapped().client];
+  }
+  if (entry.mapped().job_class == v1::BATCH) ++batch_;
   running_.insert(std::move(entry));
   return id;
 }
@@ -84,7 +98,12 @@ void JobQueue::Ended(const std::string& id, absl::Duration now,
                      bool succeeded) {
   const auto it = running_.find(id);
   if (it == running_.end()) return;
-  if (it->second.job_class != v1::INTERACTIVE) --others_;
+  if (it->second.job_class != v1::INTERACTIVE) {
+    --others_;
+    const auto of_client = others_of_.find(it->second.client);
+    if (--of_client->second == 0) others_of_.erase(of_client);
+  }
+  if (it->second.job_class == v1::BATCH) --batch_;
   if (succeeded) recent_.Add(it->second.kind, now - it->second.started);
   running_.erase(it);
 }

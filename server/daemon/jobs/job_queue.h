@@ -1,10 +1,11 @@
 #ifndef EK_SERVER_DAEMON_JOBS_JOB_QUEUE_H_
 #define EK_SERVER_DAEMON_JOBS_JOB_QUEUE_H_
 
-// Jobs that wait to run, and those that do. At most `max_running` run at once;
-// a quarter of them is kept for INTERACTIVE jobs, so that CI and BATCH never
-// occupy all. The order is that of fair_queue.h, by class and client.
-// Thread-compatible.
+// Jobs that wait to run, and those that do. At most `max_running` run at once:
+// a quarter of them is kept for INTERACTIVE jobs and another one for those and
+// CI, so that who goes later never occupies all; and jobs of one client are at
+// most half of what is not INTERACTIVE. The order is that of fair_queue.h, by
+// class and client. Thread-compatible.
 
 #include <cstdint>
 #include <map>
@@ -74,7 +75,10 @@ class JobQueue {
   std::map<std::string, int> waiting_of_;  // By client; > 0.
   RecentDurations recent_;
   uint64_t next_number_ = 1;
-  int others_ = 0;  // Running ones that are not INTERACTIVE.
+  // Running ones that are not INTERACTIVE; of those, BATCH; and by client, > 0.
+  int others_ = 0;
+  int batch_ = 0;
+  std::map<std::string, int> others_of_;
 };
 
 }  // namespace edgekiln::server

@@ -22,19 +22,62 @@ constexpr absl::Duration kNow = absl::Hours(1);
 TEST(JobQueueTest, AnInspectRunsAtOnceBehind60Jobs) {
   JobQueue queue(16);
   for (int i = 0; i < 60; ++i) {
-    queue.Push(absl::StrCat(i), Wants(v1::VALIDATE), "ci",
+    queue.Push(absl::StrCat(i), Wants(v1::VALIDATE), absl::StrCat("ci ", i % 2),
                kNow - absl::Minutes(30));
   }
   int running = 0;
   while (queue.Next(kNow).has_value()) ++running;
   EXPECT_EQ(running, 12);  // A quarter is kept.
-  queue.Push("inspect", Wants(v1::INSPECT), "ci", kNow);
+  queue.Push("inspect", Wants(v1::INSPECT), "ci 0", kNow);
   EXPECT_EQ(queue.Next(kNow), "inspect");
   EXPECT_FALSE(queue.Next(kNow).has_value());
   // One of theirs ends, one of theirs begins.
   queue.Ended("0", kNow, true);
   EXPECT_EQ(queue.Next(kNow), "12");
   EXPECT_FALSE(queue.Next(kNow).has_value());
+}
+
+// Jobs of the night that wait for workers do not keep CI from running.
+TEST(JobQueueTest, BatchLeavesRoomForCi) {
+  JobQueue queue(16);
+  for (int i = 0; i < 60; ++i) {
+    queue.Push(absl::StrCat(i), Wants(v1::PROFILE, v1::BATCH),
+               absl::StrCat("night ", i), kNow);
+  }
+  int running = 0;
+  while (queue.Next(kNow).has_value()) ++running;
+  EXPECT_EQ(running, 8);
+  for (int i = 0; i < 5; ++i) {
+    queue.Push(absl::StrCat("ci ", i), Wants(v1::PROFILE), absl::StrCat(i),
+               kNow);
+  }
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_EQ(queue.Next(kNow), absl::StrCat("ci ", i));
+  }
+  EXPECT_FALSE(queue.Next(kNow).has_value());
+  // What ends is a place for CI first.
+  queue.Ended("0", kNow, true);
+  EXPECT_EQ(queue.Next(kNow), "ci 4");
+  EXPECT_FALSE(queue.Next(kNow).has_value());
+}
+
+TEST(JobQueueTest, OneClientDoesNotOccupyAll) {
+  JobQueue queue(16);
+  for (int i = 0; i < 60; ++i) {
+    queue.Push(absl::StrCat(i), Wants(v1::VALIDATE), "many", kNow);
+  }
+  int running = 0;
+  while (queue.Next(kNow).has_value()) ++running;
+  EXPECT_EQ(running, 6);
+  queue.Push("single", Wants(v1::VALIDATE), "other", kNow);
+  EXPECT_EQ(queue.Next(kNow), "single");
+  EXPECT_FALSE(queue.Next(kNow).has_value());
+  queue.Ended("3", kNow, true);
+  EXPECT_EQ(queue.Next(kNow), "6");
+  // Alone it may use one at least.
+  JobQueue small(1);
+  small.Push("a", Wants(v1::VALIDATE, v1::BATCH), "many", kNow);
+  EXPECT_EQ(small.Next(kNow), "a");
 }
 
 TEST(JobQueueTest, NeverRunsMoreThanItMay) {
