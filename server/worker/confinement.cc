@@ -22,6 +22,8 @@ namespace {
 
 using Confinement = v1::WorkerMessage::Confinement;
 
+constexpr int kNice = 10;
+
 // Notes what became of one measure.
 void Note(bool active, const char* what, absl::string_view why,
           Confinement& confinement) {
@@ -100,6 +102,8 @@ void Filter(const ConfinementOptions& options, Confinement& confinement) {
 Confinement Confine(const ConfinementOptions& options) {
   Confinement confinement;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // Those who hand out work and wait for answers go before those who compute.
+  setpriority(PRIO_PROCESS, 0, kNice);
   signal(SIGPIPE, SIG_IGN);
   // Ctrl-C at a terminal is for the worker, which ends its children itself.
   signal(SIGINT, SIG_IGN);

@@ -7,51 +7,62 @@ namespace edgekiln::server {
 
 ActionQueue::ActionQueue(int threads) {
   for (int i = 0; i < threads; ++i) {
-    auto lane = std::make_unique<Lane>();
     try {
-      lane->thread = std::thread([this, lane = lane.get()] { Run(*lane); });
+      threads_.emplace_back([this] { Run(); });
     } catch (const std::system_error&) {
       return;
     }
-    lanes_.push_back(std::move(lane));
   }
 }
 
 bool ActionQueue::Post(uint64_t key, std::function<void()> action) {
-  if (lanes_.empty()) return false;
-  Lane& lane = *lanes_[key % lanes_.size()];
+  if (threads_.empty()) return false;
   {
-    MutexLock lock(lane.mutex);
-    if (lane.stopping) return false;
-    lane.actions.push_back(std::move(action));
+    MutexLock lock(mutex_);
+    if (stopping_) return false;
+    const auto [actions, idle] = actions_.try_emplace(key);
+    actions->second.push_back(std::move(action));
     ++pending_;
+    // Otherwise one of that key runs, or waits already.
+    if (!idle) return true;
+    turns_.push_back(key);
   }
-  lane.changed.NotifyOne();
+  changed_.NotifyOne();
   return true;
 }
 
-void ActionQueue::Run(Lane& lane) {
-  MutexLock lock(lane.mutex);
+void ActionQueue::Run() {
+  MutexLock lock(mutex_);
   while (true) {
-    while (lane.actions.empty() && !lane.stopping) lane.changed.Wait(lock);
-    if (lane.actions.empty()) return;
-    const std::function<void()> action = std::move(lane.actions.front());
-    lane.actions.pop_front();
+    while (turns_.empty() && !stopping_) changed_.Wait(lock);
+    if (turns_.empty()) return;
+    const uint64_t key = turns_.front();
+    turns_.pop_front();
+    const auto of_key = actions_.find(key);
+    std::function<void()> action = std::move(of_key->second.front());
+    of_key->second.pop_front();
     lock.Unlock();
     action();
+    action = nullptr;
     --pending_;
     lock.Lock();
+    if (of_key->second.empty()) {
+      actions_.erase(of_key);
+    } else {
+      // This thread goes on; no other need be woken.
+      turns_.push_back(key);
+    }
   }
 }
 
 void ActionQueue::Stop() {
-  for (const auto& lane : lanes_) {
-    {
-      MutexLock lock(lane->mutex);
-      lane->stopping = true;
-    }
-    lane->changed.NotifyAll();
-    if (lane->thread.joinable()) lane->thread.join();
+  {
+    MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  for (std::thread& thread : threads_) {
+    if (thread.joinable()) thread.join();
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
+#include <map>
 #include <thread>
 #include <vector>
 
@@ -17,7 +17,8 @@
 namespace edgekiln::server {
 
 // Actions of one key run one after the other, in the order in which they were
-// posted. Thread-safe.
+// posted; those of others do not wait for them while a thread is free.
+// Thread-safe.
 class ActionQueue {
  public:
   // Fewer threads than that if the system gives no more.
@@ -35,17 +36,19 @@ class ActionQueue {
   int Pending() const { return pending_; }
 
  private:
-  struct Lane {
-    Mutex mutex;
-    CondVar changed;
-    std::deque<std::function<void()>> actions ABSL_GUARDED_BY(mutex);
-    bool stopping ABSL_GUARDED_BY(mutex) = false;
-    std::thread thread;
-  };
-  void Run(Lane& lane);
+  using Actions = std::deque<std::function<void()>>;
+
+  void Run();
 
   std::atomic<int> pending_{0};
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  Mutex mutex_;
+  CondVar changed_;
+  // What waits, by key; also of keys of which one is running and none waits.
+  std::map<uint64_t, Actions> actions_ ABSL_GUARDED_BY(mutex_);
+  // Keys of which one waits and none is running.
+  std::deque<uint64_t> turns_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace edgekiln::server

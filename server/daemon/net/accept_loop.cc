@@ -25,6 +25,8 @@ namespace {
 // How often connections are looked at that poll() cannot tell about: those that
 // wait for room, those with a part of the greeting.
 constexpr absl::Duration kLookEvery = absl::Milliseconds(20);
+// How often all connections are looked at while there is no room.
+constexpr absl::Duration kPruneEvery = absl::Milliseconds(5);
 // After accept() has failed, for example for want of descriptors.
 constexpr absl::Duration kBackOff = absl::Milliseconds(100);
 constexpr absl::Duration kProbePatience = absl::Seconds(2);
@@ -90,6 +92,7 @@ class AcceptLoopImpl : public AcceptLoop {
     absl::Duration since;
     bool greeted = false;  // Waits for room.
     bool partial = false;  // Has said a part: readable, but nothing new.
+    bool spoke = false;    // Since it was looked at.
   };
 
   void Wake() {
@@ -123,6 +126,7 @@ class AcceptLoopImpl : public AcceptLoop {
       lock.Unlock();
       (void)poll(got.data(), got.size(), timeout);
       lock.Lock();
+      NoteWhoSpoke(got);
       uint64_t ignored = 0;
       const ssize_t drained = read(wake_, &ignored, sizeof(ignored));
       static_cast<void>(drained);
@@ -144,6 +148,19 @@ class AcceptLoopImpl : public AcceptLoop {
       out.push_back({.fd = pending.descriptor, .events = POLLIN, .revents = 0});
     }
     return out;
+  }
+
+  // Of the pending ones, which come last in what WaitFor() returned.
+  void NoteWhoSpoke(const std::vector<pollfd>& got)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    auto pending = pending_.rbegin();
+    for (auto it = got.rbegin(); it != got.rend(); ++it) {
+      while (pending != pending_.rend() && pending->descriptor != it->fd) {
+        ++pending;
+      }
+      if (pending == pending_.rend()) return;
+      if (it->revents != 0) pending->spoke = true;
+    }
   }
 
   int TimeoutMs() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -216,8 +233,11 @@ class AcceptLoopImpl : public AcceptLoop {
       CloseSilent(*oldest);
       pending_.erase(oldest);
     }
-    pending_.push_back(
-        {.descriptor = fd, .peer = PeerOf(fd), .since = clock_.Monotonic()});
+    // Most have said something already.
+    pending_.push_back({.descriptor = fd,
+                        .peer = PeerOf(fd),
+                        .since = clock_.Monotonic(),
+                        .spoke = true});
     return true;
   }
 
@@ -240,14 +260,18 @@ class AcceptLoopImpl : public AcceptLoop {
                                   pending.peer, ": ", why));
   }
 
+  // At those of whom something may have changed: with hundreds that say
+  // nothing, to look at all of them for each newcomer would cost a core.
   void LookAtPending() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    connections_.Prune();
     const absl::Duration now = clock_.Monotonic();
-    std::deque<Pending> left;
-    for (Pending& pending : pending_) {
-      if (!Dispose(pending, now)) left.push_back(std::move(pending));
-    }
-    pending_ = std::move(left);
+    const auto disposed =
+        std::remove_if(pending_.begin(), pending_.end(), [&](Pending& pending) {
+          const bool look = std::exchange(pending.spoke, false) ||
+                            pending.greeted || pending.partial ||
+                            now - pending.since >= options_.greeting_time;
+          return look && Dispose(pending, now);
+        });
+    pending_.erase(disposed, pending_.end());
   }
 
   // True once the connection is handed over or closed.
@@ -273,9 +297,13 @@ class AcceptLoopImpl : public AcceptLoop {
         pending.greeted = true;
         break;
     }
+    if (!HasRoom(pending.peer) && pruned_at_ != now) {
+      if (now - pruned_at_ < kPruneEvery) return false;
+      connections_.Prune();
+      pruned_at_ = now;
+    }
     const ConnectionLimits& limits = options_.limits;
-    if (!pending.peer.empty() &&
-        connections_.Of(pending.peer) >= limits.max_per_peer) {
+    if (TooManyOf(pending.peer)) {
       if (MayGetRoom(pending, now, pending.peer)) return false;
       Refuse(pending, absl::StrCat("more than ", limits.max_per_peer,
                                    " connections from one address"));
@@ -292,6 +320,19 @@ class AcceptLoopImpl : public AcceptLoop {
     ++counts_.accepted;
     take_(pending.descriptor);
     return true;
+  }
+
+  bool TooManyOf(const std::string& peer) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !peer.empty() &&
+           connections_.Of(peer) >= options_.limits.max_per_peer;
+  }
+
+  // As of the last Prune().
+  bool HasRoom(const std::string& peer) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !TooManyOf(peer) &&
+           connections_.size() < options_.limits.max_connections;
   }
 
   // Whoever has connected and made no call gives way, of `peer` if not empty.
@@ -320,6 +361,7 @@ class AcceptLoopImpl : public AcceptLoop {
   ListenSockets sockets_ ABSL_GUARDED_BY(mutex_);
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // In order of arrival.
   Connections connections_ ABSL_GUARDED_BY(mutex_);
+  absl::Duration pruned_at_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
   AcceptCounts counts_ ABSL_GUARDED_BY(mutex_);
   absl::Duration accept_again_ ABSL_GUARDED_BY(mutex_) =
       -absl::InfiniteDuration();

@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <utility>
 
 namespace edgekiln::server {
 namespace {
@@ -17,7 +19,7 @@ namespace {
 // Less than the greeting of HTTP/2 and the headers of one gRPC call.
 constexpr uint64_t kGreetingBytes = 200;
 // A client that has connected makes its call sooner than that.
-constexpr uint32_t kSilentMs = 500;
+constexpr uint32_t kSilentMs = 150;
 
 // Milliseconds since its last byte; 0 for one that has made a call, or of which
 // that is unknown.
@@ -44,10 +46,8 @@ bool Connections::IsOpen(const Connection& connection) {
 void Connections::Add(int descriptor, const std::string& peer) {
   struct stat info = {};
   if (fstat(descriptor, &info) != 0) return;
-  alive_.push_back({.descriptor = descriptor,
-                    .inode = info.st_ino,
-                    .peer = peer,
-                    .ended = false});
+  alive_.push_back(
+      {.descriptor = descriptor, .inode = info.st_ino, .peer = peer});
   ++by_peer_[peer];
 }
 
@@ -60,6 +60,7 @@ void Connections::Prune() {
         return true;
       });
   alive_.erase(closed, alive_.end());
+  silent_known_ = false;
 }
 
 int Connections::Of(const std::string& peer) const {
@@ -67,25 +68,32 @@ int Connections::Of(const std::string& peer) const {
   return it == by_peer_.end() ? 0 : it->second;
 }
 
-bool Connections::EndSilent(const std::string& peer) {
-  Connection* longest = nullptr;
-  uint32_t most_ms = kSilentMs;
-  for (Connection& connection : alive_) {
-    if (connection.ended || (!peer.empty() && connection.peer != peer)) {
-      continue;
-    }
-    const uint32_t silent_ms = SilentMs(connection.descriptor);
-    if (silent_ms <= most_ms) continue;
-    most_ms = silent_ms;
-    longest = &connection;
+void Connections::FindSilent() {
+  std::vector<std::pair<uint32_t, size_t>> found;
+  for (size_t i = 0; i < alive_.size(); ++i) {
+    const uint32_t silent_ms = SilentMs(alive_[i].descriptor);
+    if (silent_ms > kSilentMs) found.emplace_back(silent_ms, i);
   }
-  if (longest == nullptr) return false;
-  longest->ended = true;
+  std::sort(found.begin(), found.end());
+  silent_.clear();
+  for (const auto& [silent_ms, i] : found) silent_.push_back(alive_[i]);
+  silent_known_ = true;
+}
+
+bool Connections::EndSilent(const std::string& peer) {
+  if (!silent_known_) FindSilent();
+  const auto longest = std::find_if(
+      silent_.rbegin(), silent_.rend(), [&](const Connection& connection) {
+        return peer.empty() || connection.peer == peer;
+      });
+  if (longest == silent_.rend()) return false;
+  const Connection chosen = *longest;
+  silent_.erase(std::next(longest).base());
   // gRPC may close the descriptor at any time, and another socket get it; a
   // copy stays what it is.
-  const int copy = fcntl(longest->descriptor, F_DUPFD_CLOEXEC, 0);
+  const int copy = fcntl(chosen.descriptor, F_DUPFD_CLOEXEC, 0);
   if (copy < 0) return false;
-  if (IsOpen({copy, longest->inode, "", false})) shutdown(copy, SHUT_RDWR);
+  if (IsOpen({copy, chosen.inode, ""})) shutdown(copy, SHUT_RDWR);
   close(copy);
   return true;
 }

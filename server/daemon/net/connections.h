@@ -24,7 +24,8 @@ class Connections {
   int Of(const std::string& peer) const;
   // Ends one TCP connection that has not made a single call and says nothing
   // (of `peer`, unless that is empty): the one silent for longest. It is
-  // gone with a later Prune(). False if there is none.
+  // gone with a later Prune(). False if there is none; who is silent is found
+  // once after each Prune().
   bool EndSilent(const std::string& peer);
 
  private:
@@ -32,11 +33,14 @@ class Connections {
     int descriptor = -1;
     ino_t inode = 0;
     std::string peer;
-    bool ended = false;
   };
   static bool IsOpen(const Connection& connection);
+  void FindSilent();
 
   std::vector<Connection> alive_;
+  // Of those at the last Prune(): the one silent for longest comes last.
+  std::vector<Connection> silent_;
+  bool silent_known_ = false;
   std::map<std::string, int> by_peer_;
 };
 

@@ -1,0 +1,45 @@
+#include "server/daemon/farm/action_queue.h"
+
+#include <future>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+TEST(ActionQueueTest, ActionsOfOneKeyRunInTheirOrder) {
+  std::vector<int> order;
+  {
+    ActionQueue queue(4);
+    for (int i = 0; i < 1000; ++i) {
+      ASSERT_TRUE(queue.Post(7, [&order, i] { order.push_back(i); }));
+    }
+  }
+  ASSERT_EQ(order.size(), 1000u);
+  for (int i = 0; i < 1000; ++i) EXPECT_EQ(order[static_cast<size_t>(i)], i);
+}
+
+// One that takes its time delays those of its key and no others, whatever the
+// keys.
+TEST(ActionQueueTest, ALongActionDelaysNoOtherKey) {
+  ActionQueue queue(2);
+  std::promise<void> go_on;
+  ASSERT_TRUE(queue.Post(0, [&] { go_on.get_future().wait(); }));
+  bool after = false;
+  ASSERT_TRUE(queue.Post(0, [&] { after = true; }));
+  std::vector<std::promise<void>> others(64);
+  for (size_t i = 0; i < others.size(); ++i) {
+    ASSERT_TRUE(queue.Post(i + 1, [&others, i] { others[i].set_value(); }));
+  }
+  for (std::promise<void>& other : others) other.get_future().wait();
+  EXPECT_FALSE(after);
+  go_on.set_value();
+  queue.Stop();
+  EXPECT_TRUE(after);
+  EXPECT_EQ(queue.Pending(), 0);
+  EXPECT_FALSE(queue.Post(1, [] {}));
+}
+
+}  // namespace
+}  // namespace edgekiln::server
