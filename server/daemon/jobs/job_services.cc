@@ -82,8 +82,9 @@ class JobsService final : public HotJobs {
   }
 
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(
-      grpc::CallbackServerContext*, const grpc::ByteBuffer* request) override {
-    return watchers_.Watch(*request);
+      grpc::CallbackServerContext* context,
+      const grpc::ByteBuffer* request) override {
+    return watchers_.Watch(*request, context->peer());
   }
 
   grpc::Status ListQuarantine(grpc::ServerContext*,

@@ -33,18 +33,20 @@ absl::Status TooManyWatchers(int limit) {
 
 }  // namespace
 
-// One call. It waits for the journal, or somebody has it: a thread that reads
-// for it, or gRPC while it writes. Only who has it touches what is not guarded,
-// and ends it.
+// One call. It waits for the journal, or somebody has it: a queue, a thread
+// that reads for it, or gRPC while it writes. Only who has it touches what is
+// not guarded, and ends it.
 class JobWatchers::Watcher final
     : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       public Executor::Work,
       public std::enable_shared_from_this<Watcher> {
  public:
-  Watcher(JobWatchers& watchers, std::shared_ptr<WatchedJob> job, int64_t after)
+  Watcher(JobWatchers& watchers, std::shared_ptr<WatchedJob> job,
+          std::shared_ptr<WatchTurns> turns, int64_t after)
       : watchers_(watchers),
         call_(watchers.activity_),
         job_(std::move(job)),
+        turns_(std::move(turns)),
         after_(after) {}
 
   void Start() {
@@ -52,9 +54,10 @@ class JobWatchers::Watcher final
     AwaitNews();
   }
 
-  // In the executor.
+  // Its turn begins.
   void Run() override {
     const std::shared_ptr<Watcher> self = std::move(reading_);
+    has_turn_ = true;
     absl::StatusOr<WatchedJob::Events> events =
         job_->After(after_, kEventsAtOnce);
     if (!events.ok()) return End(events.status());
@@ -87,7 +90,7 @@ class JobWatchers::Watcher final
 
   void OnDone() override {
     watchers_.journal_.Unsubscribe(job_->id(), this);
-    watchers_.Leave(job_->id());
+    watchers_.Leave();
     const std::shared_ptr<Watcher> last = std::move(self_);
   }
 
@@ -104,6 +107,7 @@ class JobWatchers::Watcher final
     const WatchedJob::Event& event = *events_[next_];
     grpc::WriteOptions options;
     if (event.is_end) {
+      EndTurn();
       return StartWriteAndFinish(&event.bytes, options, grpc::Status::OK);
     }
     if (std::exchange(begun_, true) && next_ + 1 < events_.size()) {
@@ -112,9 +116,14 @@ class JobWatchers::Watcher final
     StartWrite(&event.bytes, options);
   }
 
+  void EndTurn() {
+    if (std::exchange(has_turn_, false)) turns_->End();
+  }
+
   // Whoever has the watcher gives it up.
   void AwaitNews() {
     const std::shared_ptr<Watcher> self = shared_from_this();
+    EndTurn();
     bool left = false;
     {
       MutexLock lock(mutex_);
@@ -146,22 +155,25 @@ class JobWatchers::Watcher final
     if (news == JobJournal::News::kStopped) return End(ShuttingDown());
     news_ = news;
     reading_ = shared_from_this();
-    job_->executor().Post(*this);
+    turns_->Begin(*this);
   }
 
   void End(const absl::Status& status) {
     // OnDone() may come while Finish() has not returned.
     const std::shared_ptr<Watcher> self = shared_from_this();
+    EndTurn();
     Finish(ToGrpc(status));
   }
 
   JobWatchers& watchers_;
   const Activity::Call call_;
   const std::shared_ptr<WatchedJob> job_;
+  const std::shared_ptr<WatchTurns> turns_;
   int64_t after_;
   WatchedJob::Events events_;
   size_t next_ = 0;     // Of them: that is being written.
   bool begun_ = false;  // Something was written.
+  bool has_turn_ = false;
   JobJournal::News news_ = JobJournal::News::kNone;
   std::shared_ptr<Watcher> self_;     // Until OnDone().
   std::shared_ptr<Watcher> reading_;  // From OnNews() to Run().
@@ -177,26 +189,46 @@ class JobWatchers::Refusal final
   void OnDone() override { delete this; }
 };
 
-std::shared_ptr<WatchedJob> JobWatchers::Enter(const std::string& job) {
-  MutexLock lock(mutex_);
-  if (watchers_ >= max_watchers_) return nullptr;
-  ++watchers_;
-  Watched& watched = watched_[job];
-  if (watched.watchers++ == 0) {
-    watched.job = std::make_shared<WatchedJob>(job, store_, executor_);
-  }
-  return watched.job;
+template <typename T, typename Make>
+std::shared_ptr<T> JobWatchers::Share(Used<T>& used, const std::string& key,
+                                      const Make& make) {
+  std::weak_ptr<T>& known = used[key];
+  if (std::shared_ptr<T> shared = known.lock()) return shared;
+  const std::shared_ptr<T> made(make(), [this, &used, key](T* unused) {
+    delete unused;
+    MutexLock lock(mutex_);
+    const auto it = used.find(key);
+    // Somebody may have made it again meanwhile.
+    if (it != used.end() && it->second.expired()) used.erase(it);
+  });
+  known = made;
+  return made;
 }
 
-void JobWatchers::Leave(const std::string& job) {
+std::shared_ptr<WatchedJob> JobWatchers::JobOf(const std::string& id) {
+  MutexLock lock(mutex_);
+  return Share(jobs_, id, [&] { return new WatchedJob(id, store_); });
+}
+
+std::shared_ptr<WatchTurns> JobWatchers::TurnsOf(const std::string& peer) {
+  MutexLock lock(mutex_);
+  return Share(connections_, peer, [&] { return new WatchTurns(executor_); });
+}
+
+bool JobWatchers::Enter() {
+  MutexLock lock(mutex_);
+  if (watchers_ >= max_watchers_) return false;
+  ++watchers_;
+  return true;
+}
+
+void JobWatchers::Leave() {
   MutexLock lock(mutex_);
   --watchers_;
-  const auto it = watched_.find(job);
-  if (--it->second.watchers == 0) watched_.erase(it);
 }
 
 grpc::ServerWriteReactor<grpc::ByteBuffer>* JobWatchers::Watch(
-    const grpc::ByteBuffer& request) {
+    const grpc::ByteBuffer& request, const std::string& peer) {
   v1::WatchJobRequest wanted;
   if (absl::Status bad = ParseRequest(request, wanted); !bad.ok()) {
     return new Refusal(bad);
@@ -204,10 +236,9 @@ grpc::ServerWriteReactor<grpc::ByteBuffer>* JobWatchers::Watch(
   if (absl::Status bad = CheckBounds(wanted); !bad.ok()) {
     return new Refusal(bad);
   }
-  std::shared_ptr<WatchedJob> job = Enter(wanted.id());
-  if (job == nullptr) return new Refusal(TooManyWatchers(max_watchers_));
-  const auto watcher =
-      std::make_shared<Watcher>(*this, std::move(job), wanted.after_sequence());
+  if (!Enter()) return new Refusal(TooManyWatchers(max_watchers_));
+  const auto watcher = std::make_shared<Watcher>(
+      *this, JobOf(wanted.id()), TurnsOf(peer), wanted.after_sequence());
   watcher->Start();
   return watcher.get();
 }

@@ -14,6 +14,7 @@
 #include "server/daemon/activity.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/watch_turns.h"
 #include "server/daemon/jobs/watched_job.h"
 #include "server/executor.h"
 
@@ -36,17 +37,28 @@ class JobWatchers {
 
   // What the method returns to gRPC, which hands over and takes bytes as they
   // are (WithRawCallbackMethod_WatchJob). The stream ends with the job, with
-  // the call, and with SHUTTING_DOWN when the journal stops.
+  // the call, and with SHUTTING_DOWN when the journal stops. `peer`: the
+  // connection.
   grpc::ServerWriteReactor<grpc::ByteBuffer>* Watch(
-      const grpc::ByteBuffer& request);
+      const grpc::ByteBuffer& request, const std::string& peer);
 
  private:
   class Watcher;
   class Refusal;
 
-  // Null if there are too many.
-  std::shared_ptr<WatchedJob> Enter(const std::string& job);
-  void Leave(const std::string& job);
+  // Those that somebody uses.
+  template <typename T>
+  using Used = std::map<std::string, std::weak_ptr<T>>;
+
+  std::shared_ptr<WatchedJob> JobOf(const std::string& id);
+  std::shared_ptr<WatchTurns> TurnsOf(const std::string& peer);
+  // Made by `make`, a T*, unless somebody uses it.
+  template <typename T, typename Make>
+  std::shared_ptr<T> Share(Used<T>& used, const std::string& key,
+                           const Make& make)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool Enter();
+  void Leave();
 
   JobStore& store_;
   JobJournal& journal_;
@@ -55,11 +67,8 @@ class JobWatchers {
   const int max_watchers_;
   Mutex mutex_;
   int watchers_ ABSL_GUARDED_BY(mutex_) = 0;
-  struct Watched {
-    std::shared_ptr<WatchedJob> job;
-    int watchers = 0;
-  };
-  std::map<std::string, Watched> watched_ ABSL_GUARDED_BY(mutex_);
+  Used<WatchedJob> jobs_ ABSL_GUARDED_BY(mutex_);
+  Used<WatchTurns> connections_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

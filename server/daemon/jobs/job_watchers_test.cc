@@ -40,8 +40,9 @@ class WatchService final
  public:
   explicit WatchService(JobWatchers& watchers) : watchers_(watchers) {}
   grpc::ServerWriteReactor<grpc::ByteBuffer>* WatchJob(
-      grpc::CallbackServerContext*, const grpc::ByteBuffer* request) override {
-    return watchers_.Watch(*request);
+      grpc::CallbackServerContext* context,
+      const grpc::ByteBuffer* request) override {
+    return watchers_.Watch(*request, context->peer());
   }
 
  private:

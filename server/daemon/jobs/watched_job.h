@@ -11,12 +11,12 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "server/daemon/jobs/job_store.h"
-#include "server/executor.h"
 
 namespace edgekiln::server {
 
@@ -29,13 +29,11 @@ class WatchedJob {
   };
   using Events = std::vector<std::shared_ptr<const Event>>;
 
-  // Both must outlive it. Watchers read in the threads of `executor`, in turns
-  // with jobs and with who watches other jobs.
-  WatchedJob(std::string id, JobStore& store, Executor& executor)
-      : id_(std::move(id)), store_(store), executor_(executor) {}
+  // `store` must outlive it.
+  WatchedJob(std::string id, JobStore& store)
+      : id_(std::move(id)), store_(store) {}
 
   const std::string& id() const { return id_; }
-  Executor& executor() { return executor_; }
 
   // The first `limit` of those that come after sequence number `after`. Errors:
   // those of the store.
@@ -50,7 +48,6 @@ class WatchedJob {
 
   const std::string id_;
   JobStore& store_;
-  Executor executor_;
   Mutex mutex_;
   // Without gaps.
   std::deque<std::shared_ptr<const Event>> kept_ ABSL_GUARDED_BY(mutex_);

@@ -34,7 +34,7 @@ struct AcceptOptions {
   // Until the first bytes; until there is room, too.
   absl::Duration greeting_time = absl::Seconds(10);
   // Nobody has to make room for others before that.
-  absl::Duration min_greeting_time = absl::Milliseconds(100);
+  absl::Duration min_greeting_time = absl::Milliseconds(50);
 };
 
 struct AcceptCounts {

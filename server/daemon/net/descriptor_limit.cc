@@ -18,7 +18,7 @@ ConnectionLimits Limits(int64_t connections) {
   limits.max_connections = static_cast<int>(connections);
   limits.max_per_peer = static_cast<int>(connections - connections / 4);
   limits.max_pending =
-      static_cast<int>(std::clamp<int64_t>(connections / 4, 8, 128));
+      static_cast<int>(std::clamp<int64_t>(connections / 3, 8, 512));
   return limits;
 }
 

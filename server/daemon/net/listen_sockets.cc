@@ -24,9 +24,9 @@
 namespace edgekiln::server {
 namespace {
 
-// More wait for accept() than honest clients ever do at once. A longer queue
-// would only let a flood stand before them.
-constexpr int kBacklog = 512;
+// Who finds the queue full tries again after a second; the accept loop is
+// through with this many silent ones sooner (AcceptOptions::min_greeting_time).
+constexpr int kBacklog = 2048;
 // Bytes unacknowledged for that long: the connection is dead. As gRPC has it.
 constexpr unsigned kUserTimeoutMs = 10'000;
 constexpr char kProbe[] = "edgekiln self-check\r\n";
