@@ -11,13 +11,12 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/daemon/page_size.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {
 
-constexpr int kDefaultPage = 50;
-constexpr int kMaxPage = 1000;
 constexpr size_t kMaxPageBytes = 2 << 20;
 constexpr int64_t kMaxFileBytes = 1 << 20;
 constexpr int kKeptInputs = 64;
@@ -168,20 +167,10 @@ absl::StatusOr<v1::ListQuarantineResponse> Quarantine::List(
       token.empty() ||
       (dash != std::string::npos && IsKey(token.substr(dash + 1)) &&
        absl::SimpleAtoi(token.substr(0, dash), &before.first));
-  if (!good_token || request.page_size() < 0 ||
-      request.page_size() > kMaxPage) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "BAD_PAGE",
-                      .what = "bad page token or size",
-                      .where = "ListQuarantineRequest",
-                      .limit = absl::StrCat("0 to ", kMaxPage, " stages"),
-                      .need = absl::StrCat(request.page_size(), " stages"),
-                      .fix = "hand back next_page_token as it came"});
-  }
+  EK_ASSIGN_OR_RETURN(const int wanted,
+                      PageSize(request.page_size(), good_token,
+                               "ListQuarantineRequest", "stages"));
   if (!token.empty()) before.second = token.substr(dash + 1);
-  const int wanted =
-      request.page_size() == 0 ? kDefaultPage : request.page_size();
   v1::ListQuarantineResponse page;
   size_t bytes = 0;
   MutexLock lock(mutex_);
