@@ -8,8 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/commands/paging.h"
+#include "client/error_detail.h"
 #include "client/job_output.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
@@ -130,7 +132,9 @@ absl::Status RunJobsShow(CommandContext& context) {
     absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
   }
   if (job.has_error()) {
-    absl::StrAppend(&out, "\n", RenderError(job.error(), context.style));
+    absl::StrAppend(&out, "\n",
+                    RenderError(WithServer(job.error(), context.line.server),
+                                context.style));
   }
   context.print(out);
   return absl::OkStatus();
