@@ -59,7 +59,7 @@ absl::Status CannotOpen(const std::string& path, int error) {
       : error == EACCES ? absl::StatusCode::kPermissionDenied
                         : absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
-       .reason = absent ? "SECRET_MISSING" : "SECRET_UNREADABLE",
+       .reason = absent ? kSecretMissing : "SECRET_UNREADABLE",
        .what =
            absl::StrCat("cannot read the workers' secret: ", strerror(error)),
        .where = path,
