@@ -49,14 +49,15 @@ absl::Status CheckHello(const v1::WorkerMessage::Hello& hello,
 
 absl::Status CheckWorkerCount(int connected, int limit) {
   if (connected < limit) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kQuota,
-                    .reason = "TOO_MANY_WORKERS",
-                    .what = "this daemon takes no more workers",
-                    .limit = absl::StrCat(limit, " workers"),
-                    .need = "room for one more",
-                    .fix = "end one, or raise max_workers in the daemon's "
-                           "config"});
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "TOO_MANY_WORKERS",
+       .what = "this daemon takes no more workers",
+       .limit = absl::StrCat(limit, " workers"),
+       .need = "room for one more",
+       .fix = "end one, or raise max_workers (and max_connections) "
+              "in the daemon's config"});
 }
 
 std::string MissingConfinement(const v1::WorkerMessage::Hello& hello) {
