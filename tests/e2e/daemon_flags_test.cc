@@ -164,7 +164,7 @@ TEST_F(DaemonFlagsTest, HelpFitsATerminal) {
     const auto help = sandbox_.StartProgram(program, {"--help"}, "help");
     ASSERT_NE(help, nullptr);
     EXPECT_EQ(help->WaitFor(kLimit).value_or(-1), 0);
-    const std::string text = ReadWholeFile(sandbox_.Path("help"));
+    const std::string text = ReadWholeFile(sandbox_.Path("help.out"));
     for (const absl::string_view line : absl::StrSplit(text, '\n')) {
       EXPECT_LE(line.size(), 80u) << program << ": " << line;
     }

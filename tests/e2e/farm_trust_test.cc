@@ -132,7 +132,9 @@ TEST(FarmTrustTest, AWorkerMayBeThereFirst) {
   ASSERT_NE(worker, nullptr);
   const auto wait_for = [&](const char* text) {
     for (int i = 0; i < 3000; ++i) {
-      if (absl::StrContains(ReadWholeFile(sandbox.Path("worker.log")), text)) {
+      const std::string log = sandbox.Path("worker.log");
+      if (std::filesystem::exists(log) &&
+          absl::StrContains(ReadWholeFile(log), text)) {
         return true;
       }
       if (worker->WaitFor(absl::Milliseconds(10)).has_value()) break;
