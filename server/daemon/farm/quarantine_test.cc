@@ -90,9 +90,12 @@ TEST_F(QuarantineTest, AReleaseThatComesAgainHasTheSameAnswer) {
   const std::string id = Stage(0).id();
   for (int i = 0; i <= Quarantine::kMaxReleased; ++i)
     quarantine_->Add(Stage(i));
-  EXPECT_EQ(quarantine_->Release(id)->stage(), "tile");
-  EXPECT_EQ(quarantine_->Release(id)->stage(), "tile");
-  EXPECT_EQ(quarantine_->Release(id.substr(0, 12))->id(), id);
+  for (const std::string& name : {id, id, id.substr(0, 12)}) {
+    const auto released = quarantine_->Release(name);
+    ASSERT_TRUE(released.ok()) << released.status();
+    EXPECT_EQ(released->id(), id);
+    EXPECT_EQ(released->stage(), "tile");
+  }
   // In quarantine again, it is released again.
   quarantine_->Add(Stage(0));
   EXPECT_TRUE(quarantine_->Release(id).ok());
