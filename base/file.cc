@@ -17,6 +17,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/scoped_fd.h"
 #include "base/status_macros.h"
 
 namespace edgekiln {
@@ -83,31 +84,15 @@ absl::Status FileError(absl::string_view reason, absl::string_view what,
   return MakeError(absl::StatusCode::kInvalidArgument, detail);
 }
 
-// Owns a descriptor.
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Descriptor& operator=(Descriptor&&) = delete;
-  ~Descriptor() {
-    if (fd_ >= 0) close(fd_);
-  }
-  int get() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-absl::StatusOr<Descriptor> OpenDescriptor(const std::string& path, int flags) {
+absl::StatusOr<ScopedFd> OpenDescriptor(const std::string& path, int flags) {
   const int fd = open(path.c_str(), flags | O_CLOEXEC, 0600);
   if (fd < 0) return SystemError(errno, "open", path);
-  return Descriptor(fd);
+  return ScopedFd(fd);
 }
 
 class PosixWritableFile : public WritableFile {
  public:
-  PosixWritableFile(Descriptor fd, std::string path)
+  PosixWritableFile(ScopedFd fd, std::string path)
       : fd_(std::move(fd)), path_(std::move(path)) {}
 
   absl::Status Append(absl::string_view bytes) override {
@@ -140,7 +125,7 @@ class PosixWritableFile : public WritableFile {
   const std::string& path() const { return path_; }
 
  private:
-  Descriptor fd_;
+  ScopedFd fd_;
   const std::string path_;
   int64_t unsynced_bytes_ = 0;
 };
@@ -149,7 +134,7 @@ class PosixWritableFile : public WritableFile {
 // page sees both before the kernel has written it back.
 class UncachedFile : public PosixWritableFile {
  public:
-  UncachedFile(Descriptor fd, std::string path, int64_t size_bytes)
+  UncachedFile(ScopedFd fd, std::string path, int64_t size_bytes)
       : PosixWritableFile(std::move(fd), std::move(path)),
         size_bytes_(size_bytes) {}
 
@@ -220,10 +205,9 @@ class UncachedFile : public PosixWritableFile {
 
 // Opens a regular file for reading and tells its size. O_NONBLOCK: opening a
 // named pipe must not wait for a writer.
-absl::StatusOr<Descriptor> OpenRegular(const std::string& path,
-                                       int64_t* size_bytes) {
-  EK_ASSIGN_OR_RETURN(Descriptor fd,
-                      OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
+absl::StatusOr<ScopedFd> OpenRegular(const std::string& path,
+                                     int64_t* size_bytes) {
+  EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
   struct stat info;
   if (fstat(fd.get(), &info) != 0) return SystemError(errno, "stat", path);
   if (!S_ISREG(info.st_mode)) {
@@ -244,8 +228,8 @@ std::string RoomFor(int64_t bytes) {
 }
 
 // Fills `out` from `offset` on and cuts it to what the file has.
-absl::Status ReadAt(const Descriptor& fd, int64_t offset,
-                    const std::string& path, std::string* out) {
+absl::Status ReadAt(const ScopedFd& fd, int64_t offset, const std::string& path,
+                    std::string* out) {
   size_t done = 0;
   while (done < out->size()) {
     const ssize_t n = pread(fd.get(), out->data() + done, out->size() - done,
@@ -270,8 +254,7 @@ class PosixFileSystem : public FileSystem {
     const bool append = uncached || mode == OpenMode::kAppend;
     if (append) flags |= O_APPEND;
     // Opening a named pipe must not wait for a reader.
-    EK_ASSIGN_OR_RETURN(Descriptor fd,
-                        OpenDescriptor(path, flags | O_NONBLOCK));
+    EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenDescriptor(path, flags | O_NONBLOCK));
     if (fcntl(fd.get(), F_SETFL, append ? O_APPEND : 0) != 0) {
       return SystemError(errno, "open", path);
     }
@@ -286,7 +269,7 @@ class PosixFileSystem : public FileSystem {
   absl::StatusOr<std::string> Read(const std::string& path,
                                    int64_t max_bytes) override {
     int64_t size_bytes = 0;
-    EK_ASSIGN_OR_RETURN(Descriptor fd, OpenRegular(path, &size_bytes));
+    EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenRegular(path, &size_bytes));
     if (size_bytes > max_bytes) {
       return FileError("FILE_TOO_LARGE", "the file is too large", path,
                        max_bytes, size_bytes);
@@ -299,7 +282,7 @@ class PosixFileSystem : public FileSystem {
   absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset,
                                         int64_t max_bytes) override {
     int64_t size_bytes = 0;
-    EK_ASSIGN_OR_RETURN(Descriptor fd, OpenRegular(path, &size_bytes));
+    EK_ASSIGN_OR_RETURN(ScopedFd fd, OpenRegular(path, &size_bytes));
     if (offset < 0 || max_bytes < 0) {
       return FileError("FILE_RANGE", "offset or length is negative", path, 0,
                        0);
@@ -354,7 +337,7 @@ class PosixFileSystem : public FileSystem {
   }
 
   absl::Status SyncDirectory(const std::string& path) override {
-    EK_ASSIGN_OR_RETURN(Descriptor fd,
+    EK_ASSIGN_OR_RETURN(ScopedFd fd,
                         OpenDescriptor(path, O_RDONLY | O_DIRECTORY));
     if (fsync(fd.get()) != 0) return SystemError(errno, "sync", path);
     return absl::OkStatus();

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::cache {
@@ -35,9 +36,9 @@ class ReservedDiskSpace : public DiskSpace {
          .reason = "DISK_FULL",
          .what = absl::StrCat("the server's disk has no room for ", what),
          .where = folder_,
-         .limit = absl::StrCat(room, " bytes free beyond a reserve of ",
-                               reserve_bytes_),
-         .need = absl::StrCat(bytes, " bytes"),
+         .limit = absl::StrCat(FormatBytes(room), " free beyond a reserve of ",
+                               FormatBytes(reserve_bytes_)),
+         .need = FormatBytes(bytes),
          .fix = "free disk space, or lower --cache-limit; nothing has to be "
                 "restarted"});
   }

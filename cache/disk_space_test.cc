@@ -25,7 +25,8 @@ TEST_F(DiskSpaceTest, KeepsTheReserveFree) {
   EXPECT_EQ(detail->reason, "DISK_FULL");
   EXPECT_EQ(detail->fault, Fault::kInfra);
   EXPECT_EQ(detail->where, "/state");
-  EXPECT_EQ(detail->need, "901 bytes");
+  EXPECT_EQ(detail->limit, "900 B free beyond a reserve of 100 B");
+  EXPECT_EQ(detail->need, "901 B");
 }
 
 TEST_F(DiskSpaceTest, AdmitsAgainOnceThereIsRoom) {

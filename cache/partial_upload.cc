@@ -1,5 +1,6 @@
 #include "cache/partial_upload.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -135,6 +136,7 @@ class UploadImpl : public Upload {
 void PartialUpload::StartPace(Clock& clock) {
   window_start_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
   window_start_bytes = received_bytes.load();
+  paced = false;
   trickled = false;
 }
 
@@ -142,15 +144,19 @@ void PartialUpload::CountPace(Clock& clock) {
   const int64_t now = absl::ToInt64Nanoseconds(clock.Monotonic());
   if (absl::Nanoseconds(now - window_start_ns) < kPaceWindow) return;
   trickled = received_bytes - window_start_bytes < kMinPaceBytes;
+  paced = true;
   window_start_ns = now;
   window_start_bytes = received_bytes.load();
 }
 
 bool PartialUpload::Trickles(Clock& clock) const {
   if (trickled) return true;
-  const int64_t now = absl::ToInt64Nanoseconds(clock.Monotonic());
-  return absl::Nanoseconds(now - window_start_ns) >= kPaceWindow &&
-         received_bytes - window_start_bytes < kMinPaceBytes;
+  const absl::Duration spent =
+      clock.Monotonic() - absl::Nanoseconds(window_start_ns.load());
+  if (spent < (paced ? kPaceWindow : kPaceGrace)) return false;
+  const double part = std::min(1.0, absl::FDivDuration(spent, kPaceWindow));
+  return static_cast<double>(received_bytes - window_start_bytes) <
+         part * static_cast<double>(kMinPaceBytes);
 }
 
 void PartialUpload::StartWriting() {

@@ -26,9 +26,12 @@ namespace edgekiln::cache {
 // past the page cache.
 inline constexpr int64_t kLargeUploadBytes = int64_t{16} << 20;
 
-// A stream that brings less than that in such a time trickles.
+// A stream that brings less than that in such a time trickles. One that has not
+// lasted for so long is judged by its part of it, after a moment: else a slot
+// could be kept by beginning again and again.
 inline constexpr absl::Duration kPaceWindow = absl::Seconds(20);
 inline constexpr int64_t kMinPaceBytes = int64_t{32} << 10;
+inline constexpr absl::Duration kPaceGrace = absl::Seconds(1);
 
 // What is known of one upload. The mutex is held while a stream waits for its
 // appender: only streams of this very upload wait for it.
@@ -40,7 +43,7 @@ struct PartialUpload {
     last_used_ns = absl::ToInt64Nanoseconds(clock.Monotonic());
   }
 
-  // A stream begins: it has a window's time to show how fast it is.
+  // A stream begins: it has a moment to show how fast it is.
   void StartPace(Clock& clock);
   // Bytes have come.
   void CountPace(Clock& clock);
@@ -53,7 +56,8 @@ struct PartialUpload {
   std::atomic<int> streams{0};           // That hold it.
   std::atomic<int64_t> window_start_ns{0};
   std::atomic<int64_t> window_start_bytes{0};
-  std::atomic<bool> trickled{false};  // In the window before.
+  std::atomic<bool> paced{false};     // There was a window before,
+  std::atomic<bool> trickled{false};  // in which it did.
   std::atomic<bool> dropped{false};   // Its file has been removed.
   std::atomic<bool> claimed{false};   // Its file becomes a blob.
   Mutex mutex;

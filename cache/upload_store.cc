@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/error.h"
+#include "base/format_bytes.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
 #include "cache/partial_upload.h"
@@ -192,11 +193,12 @@ class UploadStoreImpl : public UploadStore {
            .reason = "UPLOADS_FULL",
            .what = "too many unfinished uploads",
            .limit = absl::StrCat(limits_.max_uploads, " uploads of ",
-                                 limits_.max_bytes, " bytes together"),
-           .need = absl::StrCat("one more, of ", bytes, " bytes"),
-           .fix = absl::StrCat(
-               "finish the others; those that bring less than ", kMinPaceBytes,
-               " bytes in ", absl::FormatDuration(kPaceWindow), " give way")});
+                                 FormatBytes(limits_.max_bytes), " together"),
+           .need = absl::StrCat("one more, of ", FormatBytes(bytes)),
+           .fix =
+               absl::StrCat("finish the others; those that bring less than ",
+                            FormatBytes(kMinPaceBytes), " in ",
+                            absl::FormatDuration(kPaceWindow), " give way")});
     }
     absl::Status room = space_.Admit(OutstandingBytes() + bytes, "an upload");
     while (!room.ok() && DropOne()) {

@@ -289,6 +289,28 @@ TEST_F(UploadStoreTest, AStreamThatTricklesGivesWayWhereABoundIsReached) {
   EXPECT_TRUE(fast->Finish().ok());
 }
 
+// No stream lasts for a whole window.
+TEST_F(UploadStoreTest, AStreamThatIsBegunAgainAndAgainGivesWay) {
+  limits_.max_uploads = 2;
+  Reopen();
+  const std::string bytes(4 * kMinPaceBytes, 'x');
+  const auto resume = [&](const std::string& id) {
+    return *uploads_->Resume(id, DigestOf(bytes));
+  };
+  const auto fast = resume("fast");
+  ASSERT_TRUE(fast->Append(std::string(kMinPaceBytes, 'x')).ok());
+  std::unique_ptr<Upload> slow;
+  for (int again = 0; again < 3; ++again) {
+    slow = resume("slow");
+    EXPECT_EQ(Refusal("c", bytes_), "UPLOADS_FULL") << again;
+    ASSERT_TRUE(slow->Append("x").ok()) << again;
+    clock_.Advance(kPaceWindow / 4);
+  }
+  EXPECT_EQ(Refusal("c", bytes_), "");
+  ASSERT_TRUE(fast->Append(std::string(3 * kMinPaceBytes, 'x')).ok());
+  EXPECT_TRUE(fast->Finish().ok());
+}
+
 TEST_F(UploadStoreTest, BoundsTheirBytesTogether) {
   limits_.max_bytes = 25;
   Reopen();

@@ -7,13 +7,13 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/quantity.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/help.h"
 #include "client/option_definitions.h"
 #include "client/option_values.h"
 #include "client/parse_error.h"
-#include "client/quantity.h"
 #include "client/text_arguments.h"
 
 namespace edgekiln::client {

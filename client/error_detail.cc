@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
@@ -102,6 +104,15 @@ v1::ErrorDetail DetailFromStatus(const absl::Status& status) {
   out.set_need(detail->need);
   out.set_fix(detail->fix);
   return out;
+}
+
+v1::ErrorDetail WithServer(v1::ErrorDetail error, const std::string& server) {
+  const bool command = absl::StrContains(error.fix(), "edgekiln quarantine ") ||
+                       absl::StrContains(error.fix(), "edgekiln jobs ");
+  if (command && !server.empty()) {
+    absl::StrAppend(error.mutable_fix(), " --server ", server);
+  }
+  return error;
 }
 
 absl::Status WithLines(absl::Status status,

@@ -20,6 +20,11 @@ absl::Status StatusFromDetail(const v1::ErrorDetail& error);
 // message and whose fault is INFRA unless the code says otherwise.
 v1::ErrorDetail DetailFromStatus(const absl::Status& status);
 
+// The same where --server was given as `server` (or "", not at all): a fix that
+// ends with a command to a daemon, which does not know by what address it was
+// found, gets the option.
+v1::ErrorDetail WithServer(v1::ErrorDetail error, const std::string& server);
+
 // An error that consists of several: `what` sums them up, each line is one of
 // them, clean text. Unlike the fields of ErrorDetail, which fit a gRPC trailer,
 // lines are neither counted nor cut; they stay in this process.

@@ -84,6 +84,17 @@ TEST(ErrorDetailTest, TravelsBothWays) {
             error.ShortDebugString());
 }
 
+TEST(ErrorDetailTest, CommandsInAFixGoToTheServerThatWasGiven) {
+  v1::ErrorDetail error;
+  error.set_fix("to try again: edgekiln quarantine release 3f2a90c1d7e4");
+  EXPECT_EQ(WithServer(error, "host:7433").fix(),
+            "to try again: edgekiln quarantine release 3f2a90c1d7e4 --server "
+            "host:7433");
+  EXPECT_EQ(WithServer(error, "").fix(), error.fix());
+  error.set_fix("use a smaller model");
+  EXPECT_EQ(WithServer(error, "host:7433").fix(), "use a smaller model");
+}
+
 TEST(ErrorDetailTest, FillsWhatIsMissing) {
   v1::ErrorDetail error;
   error.set_fault(v1::ErrorDetail::QUOTA);

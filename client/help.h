@@ -13,8 +13,6 @@ namespace edgekiln::client {
 std::string HelpHeader();
 // Examples and exit codes below the options. kHelp: of `edgekiln` itself.
 std::string HelpFooter(Command command);
-// `text` broken into lines that fit beside the column of option names.
-std::string WrapHelp(const std::string& text);
 // "edgekiln 0.1.0".
 std::string VersionText();
 

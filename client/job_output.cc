@@ -68,7 +68,8 @@ void PrintText(const std::vector<v1::Report>& reports,
     if (report.has_error() && reports.size() == 1) continue;
     out += RenderReport(report, context.style);
     if (report.has_error()) {
-      out += RenderError(report.error(), context.style, "failed");
+      out += RenderError(WithServer(report.error(), context.line.server),
+                         context.style, "failed");
     }
   }
   context.print(out);

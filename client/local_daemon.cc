@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/scoped_fd.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 
@@ -58,20 +59,6 @@ absl::Status NotOurs(absl::string_view what, absl::string_view where,
                     .fix = "remove it, or set XDG_RUNTIME_DIR to a folder of "
                            "your own"});
 }
-
-class ScopedFd {
- public:
-  explicit ScopedFd(int fd) : fd_(fd) {}
-  ~ScopedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  ScopedFd(const ScopedFd&) = delete;
-  ScopedFd& operator=(const ScopedFd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 // In a world-writable parent anybody could have made the folder first.
 absl::Status SecureFolder(const std::string& folder) {

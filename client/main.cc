@@ -202,8 +202,9 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   return status.ok() && lost ? OutputLost() : status;
 }
 
-ExitCode Fail(const absl::Status& status, bool json, bool printed) {
-  const v1::ErrorDetail error = DetailFromStatus(status);
+ExitCode Fail(const absl::Status& status, const std::string& server, bool json,
+              bool printed) {
+  const v1::ErrorDetail error = WithServer(DetailFromStatus(status), server);
   // One JSON document on the standard output, never two.
   if (json && !printed) Write(stdout, ToJsonWrapped("error", error));
   Write(stderr,
@@ -216,7 +217,7 @@ ExitCode Main(const std::vector<std::string>& args) {
   if (!line.ok()) {
     const bool json =
         std::find(args.begin(), args.end(), "--json") != args.end();
-    return Fail(line.status(), json, false);
+    return Fail(line.status(), /*server=*/"", json, false);
   }
   if (line->command == Command::kHelp || line->command == Command::kVersion) {
     return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
@@ -224,7 +225,8 @@ ExitCode Main(const std::vector<std::string>& args) {
   InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);
   bool printed = false;
   const absl::Status status = RunCommand(*line, printed);
-  return status.ok() ? ExitCode::kPass : Fail(status, line->json, printed);
+  if (status.ok()) return ExitCode::kPass;
+  return Fail(status, line->server, line->json, printed);
 }
 
 }  // namespace

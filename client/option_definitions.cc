@@ -2,6 +2,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "base/wrap_help.h"
 #include "client/help.h"
 
 namespace edgekiln::client {
@@ -173,7 +174,9 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
       "Latency of one inference: 2ms, 500us, 1.5s");
   add("--max-memory", raw.max_memory, "NAME=BYTES",
       "A memory by the target's own name for it, as the report and `targets "
-      "show` have it: flash=64KiB, sram=96kB. May be given several times")
+      "show` have it: flash=64KiB, sram=96kB (KiB, MiB: powers of 1024; kB, "
+      "MB: "
+      "of 1000). May be given several times")
       ->allow_extra_args(false);
   add("--max-ram", raw.max_ram, "BYTES",
       "RAM for activations, whatever the target calls it");

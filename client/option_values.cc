@@ -10,9 +10,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "base/quantity.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
-#include "client/quantity.h"
 
 namespace edgekiln::client {
 namespace {

@@ -11,6 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/format_bytes.h"
 #include "client/exit_code.h"
 #include "client/render/text.h"
 

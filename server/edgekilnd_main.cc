@@ -27,6 +27,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "server/command_line.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/farm/launcher.h"
 #include "server/daemon/listen_address.h"
@@ -126,13 +127,9 @@ void Define(CLI::App& app, Flags& flags) {
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30).description(""))
       ->capture_default_str();
-  app.add_option(
-         "--cache-limit", flags.cache_limit_bytes,
-         "Keep blobs and stage results below that, as 500MB or 20GB; 0: "
-         "no limit (default 0; with --local 10GB)")
-      ->type_name("BYTES")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/false).description(""))
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 60).description(""));
+  AddSize(app, "--cache-limit", flags.cache_limit_bytes,
+          "Keep blobs and stage results below that, as 500MB or 20GiB; 0: no "
+          "limit (default 0; with --local 10GiB)");
   app.add_option("--keep-jobs", flags.keep_jobs,
                  "Forget the oldest finished jobs and their reports beyond "
                  "that many (default 10000)")
@@ -145,6 +142,8 @@ void Define(CLI::App& app, Flags& flags) {
   CLI::Option* const verbose = app.add_flag(
       "--verbose", flags.verbose, "Log workers, stages and gRPC, too");
   app.add_flag("--quiet", flags.quiet, "Log faults only")->excludes(verbose);
+  app.footer(kSizeRule);
+  WrapOptions(app);
 }
 
 // Keeps the first complaint of the parser.

@@ -34,12 +34,12 @@ absl::Status OverMemoryLimit(absl::string_view where, int64_t limit_bytes,
        .limit = limit_bytes == 0
                     ? ""
                     : absl::StrCat(Mebibytes(limit_bytes),
-                                   " (edgekiln-worker --memory-limit-mb)"),
+                                   " (edgekiln-worker --memory-limit)"),
        .need =
            need_bytes ? absl::StrCat("at least ", Mebibytes(*need_bytes)) : "",
        .fix =
            "use a smaller model, input or data set, or connect a worker with "
-           "a higher --memory-limit-mb (and --memory-budget-mb)"});
+           "a higher --memory-limit (and --memory-budget)"});
 }
 
 absl::Status OverStackLimit(absl::string_view where, int64_t limit_bytes) {
@@ -67,7 +67,7 @@ absl::Status MachineOutOfMemory(absl::string_view where, int64_t asked_bytes) {
        .where = std::string(where),
        .need = absl::StrCat(Mebibytes(asked_bytes), " more"),
        .fix = "free memory there, or start its workers with fewer --slots or a "
-              "lower --memory-limit-mb"});
+              "lower --memory-limit"});
 }
 
 bool IsOverMemoryLimit(const v1::ErrorDetail& error) {

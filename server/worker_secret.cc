@@ -18,6 +18,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/scoped_fd.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -25,20 +26,6 @@ namespace {
 
 constexpr size_t kSecretBytes = 32;
 constexpr size_t kDigits = 2 * kSecretBytes;
-
-class ScopedFd {
- public:
-  explicit ScopedFd(int fd) : fd_(fd) {}
-  ~ScopedFd() {
-    if (fd_ >= 0) close(fd_);
-  }
-  ScopedFd(const ScopedFd&) = delete;
-  ScopedFd& operator=(const ScopedFd&) = delete;
-  int get() const { return fd_; }
-
- private:
-  const int fd_;
-};
 
 absl::Status Unsafe(const std::string& path, std::string what,
                     std::string limit, std::string fix) {
@@ -72,7 +59,7 @@ absl::Status CannotOpen(const std::string& path, int error) {
       : error == EACCES ? absl::StatusCode::kPermissionDenied
                         : absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
-       .reason = absent ? "SECRET_MISSING" : "SECRET_UNREADABLE",
+       .reason = absent ? kSecretMissing : "SECRET_UNREADABLE",
        .what =
            absl::StrCat("cannot read the workers' secret: ", strerror(error)),
        .where = path,

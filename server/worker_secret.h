@@ -22,6 +22,9 @@ inline constexpr char kSessionMetadata[] = "edgekiln-session-bin";
 // Bytes from the system's random source. Errors: UNAVAILABLE.
 absl::StatusOr<std::string> NewNonce();
 
+// The reason of NOT_FOUND below.
+inline constexpr char kSecretMissing[] = "SECRET_MISSING";
+
 // The secret in a file. Errors: NOT_FOUND; PERMISSION_DENIED with reason
 // SECRET_UNSAFE (open to others, of another owner, or no regular file);
 // DATA_LOSS with reason SECRET_DAMAGED (not 64 hex digits).

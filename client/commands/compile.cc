@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/job_output.h"
 #include "client/job_request.h"

@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
+#include "client/commands/paging.h"
+#include "client/error_detail.h"
 #include "client/job_output.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
@@ -19,9 +21,6 @@
 
 namespace edgekiln::client {
 namespace {
-
-constexpr int64_t kDefaultListed = 20;
-constexpr int64_t kMaxPage = 1000;  // JobsService's own limit.
 
 absl::Time ToTime(const google::protobuf::Timestamp& stamp) {
   return absl::FromUnixSeconds(stamp.seconds()) +
@@ -89,19 +88,9 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
 }  // namespace
 
 absl::Status RunJobsList(CommandContext& context) {
-  const int64_t wanted = context.line.limit.value_or(kDefaultListed);
-  v1::ListJobsResponse all;
-  v1::ListJobsRequest request;
-  while (all.jobs_size() < wanted) {
-    request.set_page_size(
-        static_cast<int32_t>(std::min(wanted - all.jobs_size(), kMaxPage)));
-    EK_ASSIGN_OR_RETURN(v1::ListJobsResponse page,
-                        context.connection.ListJobs(request));
-    for (v1::Job& job : *page.mutable_jobs()) *all.add_jobs() = std::move(job);
-    all.set_next_page_token(page.next_page_token());
-    if (page.next_page_token().empty()) break;
-    request.set_page_token(page.next_page_token());
-  }
+  EK_ASSIGN_OR_RETURN(const v1::ListJobsResponse all,
+                      ListPages(context, &Connection::ListJobs,
+                                &v1::ListJobsResponse::mutable_jobs));
   context.progress.Clear();
   if (context.line.json) {
     context.print(ToJson(all));
@@ -143,7 +132,9 @@ absl::Status RunJobsShow(CommandContext& context) {
     absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
   }
   if (job.has_error()) {
-    absl::StrAppend(&out, "\n", RenderError(job.error(), context.style));
+    absl::StrAppend(&out, "\n",
+                    RenderError(WithServer(job.error(), context.line.server),
+                                context.style));
   }
   context.print(out);
   return absl::OkStatus();

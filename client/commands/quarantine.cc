@@ -1,20 +1,17 @@
 #include "client/commands/quarantine.h"
 
-#include <algorithm>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/status_macros.h"
+#include "client/commands/paging.h"
 #include "client/render/json.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {
 namespace {
 
-constexpr int64_t kDefaultListed = 20;
-constexpr int64_t kMaxPage = 1000;  // JobsService's own limit.
 // Enough of a stage's key to release it by.
 constexpr size_t kShownDigits = 12;
 
@@ -27,21 +24,9 @@ std::string SinceText(const v1::QuarantinedStage& stage) {
 }  // namespace
 
 absl::Status RunQuarantineList(CommandContext& context) {
-  const int64_t wanted = context.line.limit.value_or(kDefaultListed);
-  v1::ListQuarantineResponse all;
-  v1::ListQuarantineRequest request;
-  while (all.stages_size() < wanted) {
-    request.set_page_size(
-        static_cast<int32_t>(std::min(wanted - all.stages_size(), kMaxPage)));
-    EK_ASSIGN_OR_RETURN(v1::ListQuarantineResponse page,
-                        context.connection.ListQuarantine(request));
-    for (v1::QuarantinedStage& stage : *page.mutable_stages()) {
-      *all.add_stages() = std::move(stage);
-    }
-    all.set_next_page_token(page.next_page_token());
-    if (page.next_page_token().empty()) break;
-    request.set_page_token(page.next_page_token());
-  }
+  EK_ASSIGN_OR_RETURN(const v1::ListQuarantineResponse all,
+                      ListPages(context, &Connection::ListQuarantine,
+                                &v1::ListQuarantineResponse::mutable_stages));
   context.progress.Clear();
   if (context.line.json) {
     context.print(ToJson(all));

@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"

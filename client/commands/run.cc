@@ -5,6 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/job_output.h"
 #include "client/job_request.h"

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
+#include "base/format_bytes.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {

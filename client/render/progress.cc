@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/format_bytes.h"
 
 namespace edgekiln::client {
 namespace {
@@ -19,20 +22,23 @@ std::string BaseName(absl::string_view stage) {
   return CleanText(stage.substr(0, stage.find('[')));
 }
 
-// ": ", or " (number 3, about 40.0 s): " where it is known how long it may
-// take. First, as the line may be clipped.
+// ": ", or " (number 3, about 40s): " as far as it is known. First, as the line
+// may be clipped.
 std::string PlaceText(const v1::JobEvent::Waiting& waiting) {
-  if (!waiting.has_eta()) return ": ";
-  const absl::Duration eta = absl::Seconds(waiting.eta().seconds()) +
-                             absl::Nanoseconds(waiting.eta().nanos());
-  // More digits than it has would be a promise.
-  const absl::Duration rounded =
-      absl::Ceil(std::max(eta, absl::Seconds(1)), absl::Seconds(1));
-  return absl::StrCat(" (",
-                      waiting.position() > 0
-                          ? absl::StrCat("number ", waiting.position(), ", ")
-                          : "",
-                      "about ", absl::FormatDuration(rounded), "): ");
+  std::vector<std::string> parts;
+  if (waiting.position() > 0) {
+    parts.push_back(absl::StrCat("number ", waiting.position()));
+  }
+  if (waiting.has_eta()) {
+    const absl::Duration eta = absl::Seconds(waiting.eta().seconds()) +
+                               absl::Nanoseconds(waiting.eta().nanos());
+    // More digits than it has would be a promise.
+    const absl::Duration rounded =
+        absl::Ceil(std::max(eta, absl::Seconds(1)), absl::Seconds(1));
+    parts.push_back(absl::StrCat("about ", absl::FormatDuration(rounded)));
+  }
+  if (parts.empty()) return ": ";
+  return absl::StrCat(" (", absl::StrJoin(parts, ", "), "): ");
 }
 
 std::string PercentOf(int64_t done, int64_t total) {

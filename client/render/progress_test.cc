@@ -74,11 +74,10 @@ TEST(ProgressModelTest, Lines) {
 
 TEST(ProgressModelTest, PlaceAndTimeComeFirstAsAnEstimate) {
   ProgressModel model(absl::ZeroDuration());
-  v1::JobEvent event = Waiting("16 jobs run; number 3 of those that wait");
+  v1::JobEvent event = Waiting("16 jobs run");
   event.mutable_waiting()->set_position(3);
   model.Apply(event, absl::Seconds(1));
-  EXPECT_EQ(model.WaitingText(),
-            "waiting: 16 jobs run; number 3 of those that wait");
+  EXPECT_EQ(model.WaitingText(), "waiting (number 3): 16 jobs run");
   event.mutable_waiting()->mutable_eta()->set_seconds(39);
   event.mutable_waiting()->mutable_eta()->set_nanos(200'000'000);
   model.Apply(event, absl::Seconds(1));
@@ -87,8 +86,7 @@ TEST(ProgressModelTest, PlaceAndTimeComeFirstAsAnEstimate) {
   event.mutable_waiting()->mutable_eta()->set_seconds(0);
   event.mutable_waiting()->set_position(0);
   model.Apply(event, absl::Seconds(1));
-  EXPECT_EQ(model.WaitingText(),
-            "waiting (about 1s): 16 jobs run; number 3 of those that wait");
+  EXPECT_EQ(model.WaitingText(), "waiting (about 1s): 16 jobs run");
 }
 
 TEST(ProgressModelTest, EtaStartsOverWithTheDaemon) {

@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "base/format_bytes.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"

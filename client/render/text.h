@@ -15,8 +15,6 @@ namespace edgekiln::client {
 
 // "1 234 567".
 std::string GroupDigits(int64_t value);
-// "96.1 KiB"; below 1 KiB "17 B".
-std::string FormatBytes(int64_t bytes);
 // "61.0 %" for 0.61. Not a number: "-".
 std::string FormatPercent(double fraction, int digits);
 // "0.2 ms", "12.3 ms", "1.23 s", "2 min 05 s", "1 h 02 min".

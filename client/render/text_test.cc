@@ -18,15 +18,6 @@ TEST(TextTest, GroupDigits) {
             "-9 223 372 036 854 775 808");
 }
 
-TEST(TextTest, FormatBytes) {
-  EXPECT_EQ(FormatBytes(0), "0 B");
-  EXPECT_EQ(FormatBytes(1023), "1023 B");
-  EXPECT_EQ(FormatBytes(1024), "1.0 KiB");
-  EXPECT_EQ(FormatBytes(98406), "96.1 KiB");
-  EXPECT_EQ(FormatBytes((1 << 20) - 1), "1.0 MiB");
-  EXPECT_EQ(FormatBytes(int64_t{5} << 30), "5.0 GiB");
-}
-
 TEST(TextTest, FormatTimeSpan) {
   EXPECT_EQ(FormatTimeSpan(absl::Microseconds(230)), "0.2 ms");
   EXPECT_EQ(FormatTimeSpan(absl::Milliseconds(12)), "12.0 ms");

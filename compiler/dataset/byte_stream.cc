@@ -2,18 +2,16 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/dataset/zlib_portion.h"
 #include "zlib.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-constexpr int kRawWindow = -15;
-constexpr int kGzipWindow = 15 + 16;
 constexpr int64_t kStepBytes = int64_t{1} << 20;
 
 absl::Status BadStream(absl::string_view what, absl::string_view where) {
@@ -22,12 +20,6 @@ absl::Status BadStream(absl::string_view what, absl::string_view where) {
                     .what = std::string(what),
                     .where = std::string(where),
                     .fix = "write the file again, or fetch it again"});
-}
-
-// zlib counts in unsigned int; hands over at most that much at a time.
-uInt Portion(int64_t bytes) {
-  return static_cast<uInt>(
-      std::min<int64_t>(bytes, std::numeric_limits<int32_t>::max()));
 }
 
 }  // namespace
@@ -39,6 +31,7 @@ struct ByteStream::State {
   z_stream zlib = {};
   bool open = false;  // `zlib` is to be closed.
   bool ended = false;
+  bool may_be_cut = false;  // The packed bytes are only the first of more.
   int64_t given = 0;
   uint32_t crc = 0;
   std::string skipped;
@@ -53,27 +46,23 @@ struct ByteStream::State {
     } else {
       EK_RETURN_IF_ERROR(Inflate(bytes, to, got));
     }
-    for (int64_t at = 0; at < got;) {
-      const uInt portion = Portion(got - at);
-      crc = static_cast<uint32_t>(
-          crc32(crc, reinterpret_cast<const Bytef*>(to + at), portion));
-      at += portion;
-    }
+    crc = ContinueCrc32(crc, {to, static_cast<size_t>(got)});
     given += got;
     return absl::OkStatus();
   }
 
   absl::Status Inflate(int64_t bytes, char* to, int64_t& got) {
     if (!open) {
-      if (inflateInit2(&zlib, packing == Packing::kGzip ? kGzipWindow
-                                                        : kRawWindow) != Z_OK) {
+      if (inflateInit2(&zlib, packing == Packing::kGzip
+                                  ? kGzipWindowBits
+                                  : kRawWindowBits) != Z_OK) {
         return absl::ResourceExhaustedError("zlib could not be initialised");
       }
       open = true;
     }
     while (!ended) {
-      const uInt offered = Portion(static_cast<int64_t>(rest.size()));
-      const uInt room = Portion(bytes - got);
+      const uInt offered = ZlibPortion(static_cast<int64_t>(rest.size()));
+      const uInt room = ZlibPortion(bytes - got);
       zlib.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(rest.data()));
       zlib.avail_in = offered;
       zlib.next_out = reinterpret_cast<Bytef*>(to + got);
@@ -83,6 +72,7 @@ struct ByteStream::State {
       got += room - zlib.avail_out;
       ended = code == Z_STREAM_END;
       if (ended || got == bytes) return absl::OkStatus();
+      if (code == Z_BUF_ERROR && may_be_cut) return absl::OkStatus();
       if (code != Z_OK) {
         return BadStream("compressed data is damaged or cut off", where);
       }
@@ -120,6 +110,16 @@ absl::Status ByteStream::Read(int64_t bytes, std::string& out) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status ByteStream::ReadPrefix(int64_t bytes, std::string& out) {
+  out.resize(static_cast<size_t>(bytes));
+  int64_t got = 0;
+  state_->may_be_cut = true;
+  const absl::Status taken = state_->Take(bytes, out.data(), got);
+  state_->may_be_cut = false;
+  out.resize(static_cast<size_t>(got));
+  return taken;
 }
 
 absl::Status ByteStream::Skip(int64_t bytes) {

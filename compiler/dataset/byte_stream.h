@@ -27,7 +27,10 @@ class ByteStream {
   // Replaces `out` by the next `bytes` bytes. INVALID_ARGUMENT if there are
   // fewer, or they are damaged.
   absl::Status Read(int64_t bytes, std::string& out);
-  // The same without keeping them.
+  // The same for a glance at what may be cut off: fewer where it ends. All
+  // `bytes` are allocated at once.
+  absl::Status ReadPrefix(int64_t bytes, std::string& out);
+  // As Read(), without keeping them.
   absl::Status Skip(int64_t bytes);
   // INVALID_ARGUMENT unless nothing follows, neither unpacked nor packed.
   absl::Status ExpectEnd();

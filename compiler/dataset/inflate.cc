@@ -1,56 +1,21 @@
 #include "compiler/dataset/inflate.h"
 
-#include <algorithm>
-#include <limits>
-
 #include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/dataset/byte_stream.h"
+#include "compiler/dataset/zlib_portion.h"
 #include "zlib.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-constexpr int kRawWindow = -15;
-constexpr int kGzipWindow = 15 + 16;
 constexpr int64_t kStepBytes = int64_t{1} << 20;
 
-absl::Status BadStream(absl::string_view what, absl::string_view where) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.reason = "DATA_CORRUPT",
-                    .what = std::string(what),
-                    .where = std::string(where),
-                    .fix = "write the file again, or fetch it again"});
-}
-
-// zlib counts in unsigned int; hands over at most that much at a time.
-uInt Portion(int64_t bytes) {
-  return static_cast<uInt>(
-      std::min<int64_t>(bytes, std::numeric_limits<int32_t>::max()));
-}
-
-// The first `bytes` of what a stream gives.
-absl::StatusOr<std::string> InflatePrefix(absl::string_view in, int window,
+absl::StatusOr<std::string> InflatePrefix(absl::string_view in, Packing packing,
                                           int64_t bytes,
                                           absl::string_view where) {
-  z_stream stream = {};
-  if (inflateInit2(&stream, window) != Z_OK) {
-    return absl::ResourceExhaustedError("zlib could not be initialised");
-  }
-  std::string out(static_cast<size_t>(bytes), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(in.data()));
-  stream.avail_in = Portion(static_cast<int64_t>(in.size()));
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = Portion(bytes);
-  const uInt space = stream.avail_out;
-  const int code = inflate(&stream, Z_NO_FLUSH);
-  out.resize(space - stream.avail_out);
-  inflateEnd(&stream);
-  if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR) {
-    return BadStream("compressed data is damaged or cut off", where);
-  }
+  std::string out;
+  EK_RETURN_IF_ERROR(ByteStream(in, packing, where).ReadPrefix(bytes, out));
   return out;
 }
 
@@ -69,20 +34,20 @@ absl::StatusOr<std::string> InflateRaw(absl::string_view deflated,
 absl::StatusOr<std::string> InflateRawPrefix(absl::string_view deflated,
                                              int64_t bytes,
                                              absl::string_view where) {
-  return InflatePrefix(deflated, kRawWindow, bytes, where);
+  return InflatePrefix(deflated, Packing::kDeflate, bytes, where);
 }
 
 absl::StatusOr<std::string> InflateGzipPrefix(absl::string_view gzip,
                                               int64_t bytes,
                                               absl::string_view where) {
-  return InflatePrefix(gzip, kGzipWindow, bytes, where);
+  return InflatePrefix(gzip, Packing::kGzip, bytes, where);
 }
 
 std::string DeflateRaw(absl::string_view bytes) {
   z_stream stream = {};
   std::string out;
-  if (deflateInit2(&stream, 6, Z_DEFLATED, kRawWindow, 8, Z_DEFAULT_STRATEGY) !=
-      Z_OK) {
+  if (deflateInit2(&stream, 6, Z_DEFLATED, kRawWindowBits, 8,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
     return out;
   }
   size_t taken = 0;
@@ -92,9 +57,9 @@ std::string DeflateRaw(absl::string_view bytes) {
     out.resize(done + kStepBytes);
     stream.next_in =
         reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data())) + taken;
-    stream.avail_in = Portion(static_cast<int64_t>(bytes.size() - taken));
+    stream.avail_in = ZlibPortion(static_cast<int64_t>(bytes.size() - taken));
     stream.next_out = reinterpret_cast<Bytef*>(out.data()) + done;
-    stream.avail_out = Portion(kStepBytes);
+    stream.avail_out = ZlibPortion(kStepBytes);
     const uInt offered = stream.avail_in;
     const bool last = taken + offered == bytes.size();
     code = deflate(&stream, last ? Z_FINISH : Z_NO_FLUSH);
@@ -105,14 +70,6 @@ std::string DeflateRaw(absl::string_view bytes) {
   return out;
 }
 
-uint32_t Crc32(absl::string_view bytes) {
-  uLong crc = crc32(0, nullptr, 0);
-  while (!bytes.empty()) {
-    const uInt portion = Portion(static_cast<int64_t>(bytes.size()));
-    crc = crc32(crc, reinterpret_cast<const Bytef*>(bytes.data()), portion);
-    bytes.remove_prefix(portion);
-  }
-  return static_cast<uint32_t>(crc);
-}
+uint32_t Crc32(absl::string_view bytes) { return ContinueCrc32(0, bytes); }
 
 }  // namespace edgekiln::compiler

@@ -119,6 +119,21 @@ TEST(InflateTest, StopsAtTheAnnouncedSize) {
   EXPECT_EQ(all->size(), size_t{10 << 20});
 }
 
+TEST(InflateTest, GivesTheFirstBytesOfWhatIsCutOff) {
+  std::string deflated = DeflateRaw("0123456789");
+  EXPECT_EQ(InflateRawPrefix(deflated, 4, "x").value(), "0123");
+  EXPECT_EQ(InflateRawPrefix(deflated, 99, "x").value(), "0123456789");
+  EXPECT_EQ(InflateRawPrefix("", 4, "x").value(), "");
+  deflated.resize(deflated.size() / 2);
+  const std::string some = InflateRawPrefix(deflated, 99, "x").value();
+  EXPECT_LT(some.size(), 10u);
+  EXPECT_EQ(some, std::string("0123456789").substr(0, some.size()));
+  EXPECT_EQ(Reason(InflateRaw(deflated, 10, "x").status()), "DATA_CORRUPT");
+  deflated[0] = '\xff';
+  EXPECT_EQ(Reason(InflateRawPrefix(deflated, 4, "x").status()),
+            "DATA_CORRUPT");
+}
+
 // NumPy's own files, against a reader written apart.
 TEST(SharedFilesTest, AgreesWithTheTestReader) {
   for (const char* name :

@@ -417,6 +417,8 @@ absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
   EK_RETURN_IF_ERROR(CheckExposure("--workers-listen", options.workers_listen,
                                    options.insecure_network));
   RaiseDescriptorLimit();
+  DaemonOptions settled = options;
+  EK_RETURN_IF_ERROR(SettleWorkers(settled));
   grpc::EnableDefaultHealthCheckService(true);
   // Adds itself once per process to every server built afterwards.
   static std::once_flag reflection;
@@ -424,7 +426,7 @@ absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(
                  grpc::reflection::InitProtoReflectionServerBuilderPlugin);
   // Threads that the system refuses: std::thread knows no other way to say so.
   try {
-    auto daemon = std::make_unique<DaemonImpl>(options, clock, log);
+    auto daemon = std::make_unique<DaemonImpl>(settled, clock, log);
     EK_RETURN_IF_ERROR(daemon->Open(), "opening the state");
     EK_RETURN_IF_ERROR(daemon->Serve(), "listening");
     return daemon;

@@ -42,8 +42,8 @@ struct DaemonOptions {
   // Drain().
   absl::Duration drain_for = absl::Seconds(10);
   std::string worker_secret_file;  // Empty: "worker_secret" in state_folder.
-  int max_workers = 1024;
-  int max_worker_slots = 256;  // Of one worker.
+  int max_workers = 0;             // 0: as many as there are connections for.
+  int max_worker_slots = 256;      // Of one worker.
 };
 
 // What workers must know to be taken: made by the daemon when it starts.
@@ -53,6 +53,10 @@ std::string WorkerSecretFile(const DaemonOptions& options);
 // starts those. Errors: INVALID_ARGUMENT (a negative value, theirs included).
 absl::Status ApplyConfig(const v1::DaemonConfig& config,
                          DaemonOptions& options);
+
+// Sets `max_workers` where it is 0. INVALID_ARGUMENT where it is more than
+// workers have connections: the rest would wait for ever.
+absl::Status SettleWorkers(DaemonOptions& options);
 
 // Serves from creation to destruction. Thread-safe.
 class Daemon {
@@ -75,7 +79,8 @@ class Daemon {
 };
 
 // Raises the process's limit of open files. Errors: INVALID_ARGUMENT (an
-// address that other machines reach, without `insecure_network`),
+// address that other machines reach, without `insecure_network`; more workers
+// than have connections),
 // ALREADY_EXISTS (another process has the state folder), UNAVAILABLE (an
 // address is taken, or the folder is unusable). Arguments must outlive it.
 absl::StatusOr<std::unique_ptr<Daemon>> StartDaemon(

@@ -1,10 +1,12 @@
 #include <string>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "server/daemon/daemon.h"
+#include "server/daemon/net/descriptor_limit.h"
 #include "server/worker_secret.h"
 
 namespace edgekiln::server {
@@ -84,6 +86,30 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
   options.lease_timeout = absl::Milliseconds(lease_ms);
   options.heartbeat = absl::Milliseconds(heartbeat_ms);
   return absl::OkStatus();
+}
+
+absl::Status SettleWorkers(DaemonOptions& options) {
+  const int share = ShareConnections(options.max_connections, DescriptorLimit())
+                        .workers.max_connections;
+  if (options.max_workers == 0) options.max_workers = share;
+  if (options.max_workers <= share) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = "BAD_CONFIG",
+       .what = "more workers than there are connections for",
+       .where = absl::StrCat("max_workers: ", options.max_workers),
+       .limit = absl::StrCat(share,
+                             " connections of workers: a quarter of "
+                             "max_connections (",
+                             options.max_connections,
+                             "), less where few files may be open (",
+                             DescriptorLimit(), ")"),
+       .need = "a connection for each worker",
+       .fix = absl::StrCat("lower max_workers, or raise max_connections to ",
+                           4 * int64_t{options.max_workers},
+                           " and `ulimit -n` to ",
+                           8 * int64_t{options.max_workers} + 64)});
 }
 
 std::string WorkerSecretFile(const DaemonOptions& options) {

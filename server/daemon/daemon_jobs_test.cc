@@ -164,6 +164,8 @@ TEST_F(DaemonTest, QueueDeadlineEndsAJobThatNoWorkerTakesAndSaysWhy) {
   const v1::Job failed = Get(job.id());
   EXPECT_EQ(failed.error().reason(), "QUEUE_DEADLINE");
   EXPECT_THAT(failed.error().where(), HasSubstr("no worker with role COMPILE"));
+  EXPECT_EQ(failed.error().limit(),
+            "2s of waiting (queue_deadline, --queue-timeout)");
 }
 
 TEST_F(DaemonTest, ANewerJobOfTheSameSlotTakesThePlaceOfTheOlder) {

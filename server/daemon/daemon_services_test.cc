@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "gmock/gmock.h"
 #include "server/daemon/daemon_fixture.h"
@@ -156,6 +157,21 @@ TEST_F(DaemonTest, WorkersSeeNoJobsAndClientsNoSessions) {
   grpc::ClientContext session;
   const auto stream = v1::Workers::NewStub(clients)->Session(&session);
   EXPECT_EQ(stream->Finish().error_code(), grpc::StatusCode::UNIMPLEMENTED);
+}
+
+TEST(SettleWorkersTest, ThereAreConnectionsForAllOrNoDaemon) {
+  DaemonOptions options;
+  options.max_connections = 40;
+  ASSERT_TRUE(SettleWorkers(options).ok());
+  EXPECT_EQ(options.max_workers, 10);
+  ASSERT_TRUE(SettleWorkers(options).ok());
+  EXPECT_EQ(options.max_workers, 10);
+  options.max_workers = 11;
+  const auto detail = GetErrorDetail(SettleWorkers(options));
+  ASSERT_TRUE(detail.has_value());
+  EXPECT_EQ(detail->reason, "BAD_CONFIG");
+  EXPECT_THAT(detail->limit, HasSubstr("10 connections of workers"));
+  EXPECT_THAT(detail->fix, HasSubstr("max_connections to 44"));
 }
 
 TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {

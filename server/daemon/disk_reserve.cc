@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/file.h"
+#include "base/scoped_fd.h"
 #include "cache/disk_space.h"
 
 namespace edgekiln::server {
@@ -21,12 +22,11 @@ bool Holds(const std::string& path, int64_t bytes) {
 // 0, or an errno.
 int Allocate(const std::string& path, int64_t bytes) {
   // Neither a pipe that nobody reads nor a link is the file it should be.
-  const int file =
+  const ScopedFd file(
       open(path.c_str(),
-           O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-  if (file < 0) return errno;
-  const int failed = posix_fallocate(file, 0, bytes);
-  close(file);
+           O_CREAT | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+  if (!file.valid()) return errno;
+  const int failed = posix_fallocate(file.get(), 0, bytes);
   if (failed != 0) unlink(path.c_str());
   return failed;
 }

@@ -55,15 +55,14 @@ absl::StatusOr<std::string> XdgOrHome(const char* variable,
 }  // namespace
 
 absl::StatusOr<FileLock> FileLock::Acquire(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-  if (fd < 0) {
+  ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!fd.valid()) {
     return FolderError(absl::StatusCode::kUnavailable,
                        absl::StrCat("cannot open the lock: ", strerror(errno)),
                        path, "check the folder's owner and mode");
   }
-  if (flock(fd, LOCK_EX | LOCK_NB) == 0) return FileLock(fd);
+  if (flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(fd));
   const int error = errno;
-  close(fd);
   if (error == EWOULDBLOCK) {
     return FolderError(absl::StatusCode::kAlreadyExists,
                        "another edgekilnd uses this folder", path,
@@ -74,17 +73,9 @@ absl::StatusOr<FileLock> FileLock::Acquire(const std::string& path) {
                      "use a folder on a local disk");
 }
 
-FileLock::FileLock(FileLock&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)) {}
-
-// The file stays: removing it could unlock a successor's.
-FileLock::~FileLock() {
-  if (fd_ >= 0) close(fd_);
-}
-
 bool FileLock::IsLost() const {
   struct stat info;
-  return fstat(fd_, &info) == 0 && info.st_nlink == 0;
+  return fstat(fd_.get(), &info) == 0 && info.st_nlink == 0;
 }
 
 std::string RuntimeFolder() {

@@ -5,9 +5,11 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/scoped_fd.h"
 
 namespace edgekiln::server {
 
@@ -17,15 +19,13 @@ class FileLock {
  public:
   // Creates the file if needed. ALREADY_EXISTS if another process holds it.
   static absl::StatusOr<FileLock> Acquire(const std::string& path);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept;
-  FileLock& operator=(FileLock&&) = delete;
   // Whether the file is gone: another process could lock its successor.
   bool IsLost() const;
 
  private:
-  explicit FileLock(int fd) : fd_(fd) {}
-  int fd_;
+  explicit FileLock(ScopedFd fd) : fd_(std::move(fd)) {}
+  // The file stays: removing it could unlock a successor's.
+  ScopedFd fd_;
 };
 
 // $XDG_RUNTIME_DIR/edgekiln, or /tmp/edgekiln-UID.

@@ -100,8 +100,8 @@ absl::Status ChildProcess::Start() {
   std::vector<std::string> arguments = {options_.name};
   arguments.insert(arguments.end(), options_.arguments.begin(),
                    options_.arguments.end());
-  arguments.emplace_back("--memory-limit-mb");
-  arguments.push_back(absl::StrCat(options_.memory_limit_bytes >> 20));
+  arguments.emplace_back("--memory-limit");
+  arguments.push_back(absl::StrCat(options_.memory_limit_bytes >> 20, "MiB"));
   const std::vector<std::string> environment = Environment();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -208,7 +208,7 @@ absl::StatusOr<v1::ChildReply::Result> ChildProcess::Died(
                     " MiB of memory in use");
     fix =
         "if the system's log tells of memory that ran out, start workers there "
-        "with fewer --slots or a lower --memory-limit-mb";
+        "with fewer --slots or a lower --memory-limit";
   }
   return MakeError(absl::StatusCode::kInternal, {.fault = Fault::kInfra,
                                                  .reason = std::move(reason),

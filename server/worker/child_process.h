@@ -27,7 +27,7 @@ struct ChildOptions {
   std::string name = "edgekiln-worker";  // For process lists.
   std::vector<std::string> arguments;
   // Address space, in whole MiB, that the child limits itself to as it is told
-  // by a last argument --memory-limit-mb; 0: unlimited.
+  // by a last argument --memory-limit; 0: unlimited.
   int64_t memory_limit_bytes = 0;
   // Of one request; never more than until its deadline, rounded up to seconds.
   absl::Duration cpu_limit = absl::InfiniteDuration();

@@ -165,7 +165,7 @@ TEST(ChildProcessTest, MemoryIsLimited) {
   EXPECT_EQ(error.fault(), v1::ErrorDetail::USER);
   EXPECT_EQ(error.reason(), "STAGE_OUT_OF_MEMORY");
   EXPECT_EQ(error.where(), "stage tile");
-  EXPECT_EQ(error.limit(), "1024 MiB (edgekiln-worker --memory-limit-mb)");
+  EXPECT_EQ(error.limit(), "1024 MiB (edgekiln-worker --memory-limit)");
   // Little more: it took its memory piece by piece.
   int64_t need = 0;
   absl::string_view text = error.need();

@@ -132,8 +132,17 @@ std::string ConfinementText(const Confinement& confinement) {
   const auto list = [](const auto& items) {
     return items.empty() ? "none" : absl::StrJoin(items, ", ");
   };
-  return absl::StrCat("active: ", list(confinement.active()),
-                      "; missing: ", list(confinement.missing()));
+  std::string text = absl::StrCat("active: ", list(confinement.active()),
+                                  "; missing: ", list(confinement.missing()));
+  if (confinement.memory_limit_bytes() > 0) {
+    absl::StrAppend(&text, "; ", confinement.memory_limit_bytes() >> 20,
+                    " MiB each");
+  }
+  if (confinement.memory_budget_bytes() > 0) {
+    absl::StrAppend(&text, "; ", confinement.memory_budget_bytes() >> 20,
+                    " MiB together");
+  }
+  return text;
 }
 
 }  // namespace edgekiln::server

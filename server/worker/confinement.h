@@ -26,7 +26,7 @@ v1::WorkerMessage::Confinement Confine(const ConfinementOptions& options);
 // this exit code: "socket". Empty: it ended otherwise.
 std::optional<std::string> DeniedCall(int exit_code);
 
-// "active: ...; missing: ..."
+// "active: ...; missing: ..."; then limits of memory, where there are any.
 std::string ConfinementText(const v1::WorkerMessage::Confinement& confinement);
 
 }  // namespace edgekiln::server

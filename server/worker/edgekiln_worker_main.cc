@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/status_macros.h"
+#include "server/command_line.h"
 #include "server/daemon/local_instance.h"
 #include "server/version.h"
 #include "server/worker/child_main.h"
@@ -47,10 +48,10 @@ struct Flags {
   std::string secret_file;
   std::vector<std::string> roles = {"compile", "simulate"};
   int slots = 0;
-  int memory_limit_mb = 4096;
-  std::optional<int> memory_budget_mb;
-  int warm_mb = 256;
-  int blob_cache_mb = 64;
+  int64_t memory_limit_bytes = int64_t{4} << 30;
+  std::optional<int64_t> memory_budget_bytes;
+  int64_t warm_bytes = int64_t{256} << 20;
+  int64_t blob_cache_bytes = int64_t{64} << 20;
   bool verbose = false;
   bool quiet = false;
   bool exit_with_parent = false;
@@ -82,32 +83,19 @@ void Define(CLI::App& app, Flags& flags) {
                  "(default: one per core)")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
-  app.add_option("--memory-limit-mb", flags.memory_limit_mb,
-                 "Address space of each such process in MiB; 0 = unlimited")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1 << 24).description(""))
-      ->capture_default_str();
-  app.add_option(
-         "--memory-budget-mb", flags.memory_budget_mb,
-         "Memory that all such processes may use together in MiB; where "
-         "it is less than all their limits, each gets its part, and the "
-         "whole limit when a lease needs it; 0 = unlimited (default: "
-         "80 % of the machine's or of the control group's)")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1 << 24).description(""));
-  app.add_option("--warm-mb", flags.warm_mb,
-                 "Memory in which each such process keeps networks and "
-                 "programs that it has made ready, for the next lease, in MiB; "
-                 "0 = none")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1 << 24).description(""))
-      ->capture_default_str();
-  app.add_option("--blob-cache-mb", flags.blob_cache_mb,
-                 "Memory in which the worker keeps inputs and outputs of "
-                 "recent leases, in MiB; 0 = none")
-      ->type_name("N")
-      ->check(CLI::Range(0, 1 << 24).description(""))
-      ->capture_default_str();
+  AddSize(app, "--memory-limit", flags.memory_limit_bytes,
+          "Address space of each such process; 0: unlimited (default: 4GiB)");
+  AddSize(app, "--memory-budget", flags.memory_budget_bytes,
+          "Memory that all such processes may use together; where it is less "
+          "than all their limits, each gets its part, and the whole limit when "
+          "a lease needs it; 0: unlimited (default: 80 % of the machine's or "
+          "of the control group's)");
+  AddSize(app, "--warm-memory", flags.warm_bytes,
+          "Memory in which each such process keeps networks and programs that "
+          "it has made ready, for the next lease; 0: none (default: 256MiB)");
+  AddSize(app, "--blob-cache", flags.blob_cache_bytes,
+          "Memory in which the worker keeps inputs and outputs of recent "
+          "leases; 0: none (default: 64MiB)");
   app.add_flag("--exit-with-parent", flags.exit_with_parent,
                "End when the process that started this one has ended");
   app.add_flag("--no-seccomp", flags.no_seccomp,
@@ -126,6 +114,8 @@ void Define(CLI::App& app, Flags& flags) {
   app.add_flag("--child", flags.child,
                "Execute stages for the worker at descriptor 3")
       ->group("");
+  app.footer(kSizeRule);
+  WrapOptions(app);
 }
 
 std::vector<v1::WorkerRole> RolesOf(const Flags& flags) {
@@ -140,9 +130,10 @@ ChildOptions ChildOf(const Flags& flags) {
   // The very binary that runs now, even if the file has been replaced since.
   ChildOptions child;
   child.binary = "/proc/self/exe";
-  child.arguments = {"--child", "--warm-mb", std::to_string(flags.warm_mb)};
+  child.arguments = {"--child", "--warm-memory",
+                     std::to_string(flags.warm_bytes)};
   if (flags.no_seccomp) child.arguments.emplace_back("--no-seccomp");
-  child.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20;
+  child.memory_limit_bytes = flags.memory_limit_bytes;
   if (!flags.test_crash_stage.empty()) {
     child.arguments.emplace_back("--test-crash-stage");
     child.arguments.push_back(flags.test_crash_stage);
@@ -152,9 +143,8 @@ ChildOptions ChildOf(const Flags& flags) {
 
 // Without a limit for each there is nothing to share.
 int64_t BudgetOf(const Flags& flags) {
-  if (!kLimitsAddressSpace || flags.memory_limit_mb == 0) return 0;
-  return flags.memory_budget_mb ? int64_t{*flags.memory_budget_mb} << 20
-                                : DefaultMemoryBudget();
+  if (!kLimitsAddressSpace || flags.memory_limit_bytes == 0) return 0;
+  return flags.memory_budget_bytes.value_or(DefaultMemoryBudget());
 }
 
 // A lease computes in one thread, so that as many as there are cores are busy.
@@ -179,9 +169,14 @@ LogLevel LevelOf(const Flags& flags) {
   return flags.quiet ? LogLevel::kWarning : LogLevel::kInfo;
 }
 
-// Where this user's daemon that listens there has its secret.
+// A file that is named must be there and be right. Where it is this user's
+// daemon that makes it, at its first start, the worker waits for that.
 absl::StatusOr<std::string> SecretFileOf(const Flags& flags) {
-  if (!flags.secret_file.empty()) return flags.secret_file;
+  if (!flags.secret_file.empty()) {
+    EK_RETURN_IF_ERROR(ReadWorkerSecret(flags.secret_file).status(),
+                       "--secret-file");
+    return flags.secret_file;
+  }
   const bool local = flags.connect == "unix:" + LocalWorkersSocket();
   EK_ASSIGN_OR_RETURN(const std::string folder,
                       local ? CacheFolder() : StateFolder());
@@ -211,17 +206,16 @@ int RunWorker(const Flags& flags) {
   const absl::StatusOr<std::string> secret_file = SecretFileOf(flags);
   if (!secret_file.ok()) {
     log->Error(secret_file.status().message());
-    return kInfra;
+    return flags.secret_file.empty() ? kInfra : kUsage;
   }
-  const auto worker =
-      NewWorker({.address = flags.connect,
-                 .roles = RolesOf(flags),
-                 .secret_file = *secret_file,
-                 .slots = SlotsOf(flags),
-                 .blob_cache_bytes = int64_t{flags.blob_cache_mb} << 20,
-                 .child = ChildOf(flags),
-                 .memory_budget_bytes = BudgetOf(flags)},
-                *log);
+  const auto worker = NewWorker({.address = flags.connect,
+                                 .roles = RolesOf(flags),
+                                 .secret_file = *secret_file,
+                                 .slots = SlotsOf(flags),
+                                 .blob_cache_bytes = flags.blob_cache_bytes,
+                                 .child = ChildOf(flags),
+                                 .memory_budget_bytes = BudgetOf(flags)},
+                                *log);
   std::thread waiter([&] {
     AwaitEnd(signals, flags.exit_with_parent);
     worker->Stop();
@@ -244,12 +238,11 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   if (flags.child) {
-    return ServeChild(
-        {.memory_limit_bytes = int64_t{flags.memory_limit_mb} << 20,
-         .warm_bytes = int64_t{flags.warm_mb} << 20,
-         .filter_system_calls = !flags.no_seccomp,
-         .crash_stage = flags.test_crash_stage},
-        RunStage);
+    return ServeChild({.memory_limit_bytes = flags.memory_limit_bytes,
+                       .warm_bytes = flags.warm_bytes,
+                       .filter_system_calls = !flags.no_seccomp,
+                       .crash_stage = flags.test_crash_stage},
+                      RunStage);
   }
   if (flags.print_confinement) {
     std::cout << ConfinementText(ProbeConfinement(ChildOf(flags))) << "\n";

@@ -2,7 +2,6 @@
 
 #include <malloc.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/scoped_fd.h"
 #include "base/status_macros.h"
 #include "server/proto_convert.h"
 #include "server/stage_versions.h"
@@ -106,21 +106,14 @@ absl::Status Enclose(v1::StageResult stage_result, absl::string_view stage,
 }  // namespace
 
 struct LeaseExecutor::Held {
-  Held() : cancel_fd(eventfd(0, EFD_CLOEXEC)) {}
-  ~Held() {
-    if (cancel_fd >= 0) close(cancel_fd);
-  }
-  Held(const Held&) = delete;
-  Held& operator=(const Held&) = delete;
-
   void Cancel() {
     // Cannot fail: the counter is far from its end.
-    (void)eventfd_write(cancel_fd, 1);
+    (void)eventfd_write(cancel_fd.get(), 1);
   }
 
   v1::DaemonMessage::Lease lease;
   std::shared_ptr<MessageSink> sink;
-  const int cancel_fd;
+  const ScopedFd cancel_fd{eventfd(0, EFD_CLOEXEC)};
   v1::StageProgress progress;  // Guarded by the executor's mutex.
 };
 
@@ -223,8 +216,8 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
     held.progress = progress;
     held.progress.set_unit(SanitizeText(progress.unit(), kMaxUnitBytes));
   };
-  absl::StatusOr<v1::ChildReply::Result> reply =
-      child.Execute(RequestOf(lease), stage, timeout, held.cancel_fd, handlers);
+  absl::StatusOr<v1::ChildReply::Result> reply = child.Execute(
+      RequestOf(lease), stage, timeout, held.cancel_fd.get(), handlers);
   if (!reply.ok()) return fail(reply.status());
   result.set_cpu_seconds(reply->cpu_seconds());
   // As a status, its fields are no longer than fields may be.

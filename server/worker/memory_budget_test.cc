@@ -151,7 +151,7 @@ TEST(SlotChildTest, TooLittleIsTriedAgainWithAll) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->result().error().reason(), "STAGE_OUT_OF_MEMORY");
   EXPECT_EQ(result->result().error().limit(),
-            "1024 MiB (edgekiln-worker --memory-limit-mb)");
+            "1024 MiB (edgekiln-worker --memory-limit)");
   EXPECT_TRUE(budget.Reserve(shares.budget, -1)) << "all was to be released";
 }
 

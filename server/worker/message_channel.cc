@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -28,10 +27,6 @@ absl::Status PeerGone() { return absl::UnavailableError("peer is gone"); }
 
 }  // namespace
 
-MessageChannel::~MessageChannel() {
-  if (fd_ >= 0) close(fd_);
-}
-
 absl::Duration MessageChannel::Now() {
   timespec now = {};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -51,7 +46,7 @@ absl::Status MessageChannel::Await(int16_t events, const Limits& limits) {
                             std::numeric_limits<int>::max()));
     }
     // A negative descriptor is skipped by poll().
-    pollfd fds[] = {{fd_, events, 0}, {limits.cancel_fd, POLLIN, 0}};
+    pollfd fds[] = {{fd_.get(), events, 0}, {limits.cancel_fd, POLLIN, 0}};
     const int ready = poll(fds, 2, timeout_ms);
     if (ready < 0 && errno != EINTR) {
       return absl::InternalError(absl::StrCat("poll: ", strerror(errno)));
@@ -66,7 +61,8 @@ absl::Status MessageChannel::Write(const char* data, size_t size,
                                    const Limits& limits) {
   while (size > 0) {
     EK_RETURN_IF_ERROR(Await(POLLOUT, limits));
-    const ssize_t done = send(fd_, data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const ssize_t done =
+        send(fd_.get(), data, size, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (done <= 0) return PeerGone();
     data += done;
@@ -79,7 +75,7 @@ absl::Status MessageChannel::Read(char* data, size_t size,
                                   const Limits& limits) {
   while (size > 0) {
     EK_RETURN_IF_ERROR(Await(POLLIN, limits));
-    const ssize_t done = recv(fd_, data, size, MSG_DONTWAIT);
+    const ssize_t done = recv(fd_.get(), data, size, MSG_DONTWAIT);
     if (done < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (done <= 0) return PeerGone();
     data += done;

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "base/scoped_fd.h"
 #include "google/protobuf/message_lite.h"
 
 namespace edgekiln::server {
@@ -19,13 +20,6 @@ class MessageChannel {
  public:
   // Takes ownership of the socket.
   explicit MessageChannel(int fd) : fd_(fd) {}
-  ~MessageChannel();
-  MessageChannel(MessageChannel&& other) noexcept : fd_(other.fd_) {
-    other.fd_ = -1;
-  }
-  MessageChannel(const MessageChannel&) = delete;
-  MessageChannel& operator=(const MessageChannel&) = delete;
-  MessageChannel& operator=(MessageChannel&&) = delete;
 
   // When to give up waiting.
   struct Limits {
@@ -60,7 +54,7 @@ class MessageChannel {
                           const Limits& limits);
   absl::Status Read(char* data, size_t size, const Limits& limits);
 
-  int fd_;
+  const ScopedFd fd_;
 };
 
 }  // namespace edgekiln::server

@@ -22,7 +22,7 @@ absl::Status NoMemoryInTime(absl::string_view stage, int64_t bytes,
        .limit = absl::FormatDuration(timeout),
        .need = absl::StrCat(bytes >> 20, " MiB of the worker's budget"),
        .fix = "start the worker with fewer --slots or a larger "
-              "--memory-budget-mb"});
+              "--memory-budget"});
 }
 
 bool IsReadable(int fd) {

@@ -22,9 +22,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "base/quantity.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_process.h"
 #include "server/worker/message_channel.h"
@@ -241,10 +241,10 @@ int main(int argc, char** argv) {
   edgekiln::server::ChildMainOptions options;
   for (int i = 1; i < argc; ++i) {
     const absl::string_view argument = argv[i];
-    if (argument == "--memory-limit-mb" && i + 1 < argc) {
-      int64_t mebibytes = 0;
-      if (!absl::SimpleAtoi(argv[++i], &mebibytes)) return 2;
-      options.memory_limit_bytes = mebibytes << 20;
+    if (argument == "--memory-limit" && i + 1 < argc) {
+      const auto limit = edgekiln::ParseBytes(argv[++i], "--memory-limit");
+      if (!limit.ok()) return 2;
+      options.memory_limit_bytes = *limit;
     } else if (argument == "--no-seccomp") {
       options.filter_system_calls = false;
     } else {

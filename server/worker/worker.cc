@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -28,6 +29,10 @@ using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>;
 constexpr int kMaxMessageBytes = 64 << 20;
 constexpr auto kFirstBackoff = std::chrono::milliseconds(100);
 constexpr auto kLastBackoff = std::chrono::milliseconds(3000);
+// A daemon that has ended its sessions in an orderly way may be away for that
+// long without anything being wrong: it is being restarted, or ends its workers
+// next.
+constexpr auto kRestartTime = std::chrono::seconds(10);
 // How often a worker that waits for a connection looks whether it is to stop.
 constexpr auto kConnectPoll = std::chrono::milliseconds(100);
 // The daemon says how long silence may last; never slower than this.
@@ -66,7 +71,10 @@ absl::Status WrongDaemon(const std::string& address) {
 
 // Of a stream that ended; errors of ours as they are.
 absl::Status FromGrpc(const grpc::Status& status) {
-  if (status.ok()) return absl::UnavailableError("the daemon ended it");
+  // A daemon that ends cancels what is under way.
+  if (status.ok() || status.error_code() == grpc::StatusCode::CANCELLED) {
+    return absl::CancelledError("the daemon has ended it");
+  }
   if (status.error_code() == grpc::StatusCode::UNIMPLEMENTED) {
     return MakeError(absl::StatusCode::kUnavailable,
                      {.fault = Fault::kInfra,
@@ -80,8 +88,15 @@ absl::Status FromGrpc(const grpc::Status& status) {
                       status.error_message());
 }
 
+// The daemon makes it at its first start.
+bool IsNoSecretYet(const absl::Status& status) {
+  const std::optional<ErrorDetail> detail = GetErrorDetail(status);
+  return detail.has_value() && detail->reason == kSecretMissing;
+}
+
 // Whether trying again leads to the same.
 bool IsFinal(const absl::Status& status) {
+  if (IsNoSecretYet(status)) return false;
   return absl::IsFailedPrecondition(status) ||
          absl::IsInvalidArgument(status) || absl::IsUnauthenticated(status) ||
          absl::IsNotFound(status) || absl::IsPermissionDenied(status) ||
@@ -127,6 +142,8 @@ class SessionWorker : public Worker {
     log_.Info("confinement of stages: ", ConfinementText(confinement_));
     std::thread heartbeat([this] { Heartbeat(); });
     auto backoff = kFirstBackoff;
+    auto may_be_away = std::chrono::steady_clock::time_point::min();
+    bool told_of_secret = false;
     absl::Status fatal;
     while (!Stopping() && fatal.ok()) {
       bool served = false;
@@ -137,8 +154,23 @@ class SessionWorker : public Worker {
         break;
       }
       if (served) backoff = kFirstBackoff;
-      log_.Warning("no session with ", options_.address, ": ", status.message(),
-                   "; next try in ", backoff.count(), " ms");
+      const auto now = std::chrono::steady_clock::now();
+      if (served && absl::IsCancelled(status)) {
+        may_be_away = now + kRestartTime;
+      }
+      const LogLevel level =
+          now < may_be_away ? LogLevel::kInfo : LogLevel::kWarning;
+      if (!IsNoSecretYet(status)) {
+        log_.Write(level, absl::StrCat("no session with ", options_.address,
+                                       ": ", status.message(), "; next try in ",
+                                       backoff.count(), " ms"));
+      } else if (!std::exchange(told_of_secret, true)) {
+        log_.Write(level,
+                   absl::StrCat("waiting for ", options_.secret_file,
+                                ", which this user's daemon makes when it is "
+                                "first started; for another daemon, name a "
+                                "copy of its file: --secret-file FILE"));
+      }
       AwaitRetry(backoff);
       backoff = std::min(backoff * 2, kLastBackoff);
     }

@@ -31,10 +31,11 @@ class Worker {
  public:
   virtual ~Worker() = default;
   // Serves until Stop(), then returns OK; connects again whenever the session
-  // is lost. Returns early only with FAILED_PRECONDITION (the daemon is of
+  // is lost, and waits for a secret that is not there yet. Returns early only
+  // with FAILED_PRECONDITION (the daemon is of
   // another build), INVALID_ARGUMENT (it refuses these options),
-  // UNAUTHENTICATED (one does not know the other's secret), or what reading the
-  // secret returns.
+  // UNAUTHENTICATED (one does not know the other's secret), or what reading a
+  // secret that is there returns.
   virtual absl::Status Run() = 0;
   // From any thread; kills what is being executed.
   virtual void Stop() = 0;

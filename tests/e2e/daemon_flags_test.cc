@@ -11,6 +11,9 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
@@ -124,6 +127,68 @@ TEST_F(DaemonFlagsTest, WarnsOfAddressesThatOthersReach) {
                     "--workers-listen", "unix:" + sandbox_.Path("w")});
   EXPECT_FALSE(absl::StrContains(log, kNetwork)) << log;
   EXPECT_FALSE(absl::StrContains(log, kMachine)) << log;
+}
+
+// One line says what a worker's stages are confined to, and an ordinary end is
+// no reason to warn.
+TEST_F(DaemonFlagsTest, OwnWorkersComeAndGoWithoutAWarning) {
+  const std::unique_ptr<Process> daemon = StartServing(
+      {"--listen", "unix:" + sandbox_.Path("c"), "--workers-listen",
+       "unix:" + sandbox_.Path("w"), "--workers", "2"});
+  ASSERT_NE(daemon, nullptr);
+  const auto count = [](const std::string& log, const std::string& what) {
+    int found = 0;
+    for (size_t at = log.find(what); at != std::string::npos;
+         at = log.find(what, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  const absl::Time deadline = absl::Now() + kLimit;
+  while (count(Log(), " connected to ") +
+                 count(Log(), " connected with 1 slot") <
+             4 &&
+         absl::Now() < deadline) {
+    ASSERT_FALSE(daemon->WaitFor(absl::Milliseconds(20)).has_value()) << Log();
+  }
+  const std::string log = LogAtEnd(*daemon);
+  EXPECT_EQ(count(log, "no_new_privs"), 2) << log;
+  EXPECT_EQ(count(log, "1 slots"), 0) << log;
+  EXPECT_EQ(count(log, " WARNING "), 0) << log;
+  EXPECT_EQ(count(log, " ERROR "), 0) << log;
+}
+
+// What is said of an option stays beside it on a terminal of 80 columns.
+TEST_F(DaemonFlagsTest, HelpFitsATerminal) {
+  for (const char* program : {"edgekilnd", "edgekiln-worker"}) {
+    const auto help = sandbox_.StartProgram(program, {"--help"}, "help");
+    ASSERT_NE(help, nullptr);
+    EXPECT_EQ(help->WaitFor(kLimit).value_or(-1), 0);
+    const std::string text = ReadWholeFile(sandbox_.Path("help.out"));
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      EXPECT_LE(line.size(), 80u) << program << ": " << line;
+    }
+    EXPECT_TRUE(absl::StrContains(text, "MB, GB and TB are powers of"));
+  }
+}
+
+TEST_F(DaemonFlagsTest, SizesAreReadAsEverywhere) {
+  const struct {
+    const char* size;
+    const char* mebibytes;
+  } kCases[] = {{"500MB", "476 MiB"}, {"500MiB", "500 MiB"}, {"3k", "0 MiB"}};
+  for (const auto& c : kCases) {
+    const std::string log = LogOfServing(
+        {"--listen", "unix:" + sandbox_.Path("c"), "--workers-listen",
+         "unix:" + sandbox_.Path("w"), "--cache-limit", c.size});
+    EXPECT_TRUE(absl::StrContains(
+        log, absl::StrCat("the cache is kept below ", c.mebibytes)))
+        << c.size << ": " << log;
+  }
+  const std::unique_ptr<Process> daemon = Start({"--cache-limit", "12 apples"});
+  ASSERT_NE(daemon, nullptr);
+  EXPECT_EQ(daemon->WaitFor(kLimit).value_or(-1), 2);
+  EXPECT_TRUE(absl::StrContains(Log(), "is not a number of bytes")) << Log();
 }
 
 // Nobody else on the machine gets in, and the user's own commands find it.

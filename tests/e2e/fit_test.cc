@@ -129,13 +129,13 @@ TEST(WorkerMemoryTest, TheUserIsToldOfTheLimitAndAnotherWorkerMayHaveMore) {
   const std::vector<std::string> compile = {
       "compile",       model, "--target",
       "dla-64-o-512k", "-o",  cluster->sandbox().Path("out")};
-  const int small = cluster->AddWorker({"--memory-limit-mb", "400"});
+  const int small = cluster->AddWorker({"--memory-limit", "400MiB"});
   const v1::ErrorDetail error = FailureOf(*cluster, compile, 1);
   EXPECT_EQ(error.fault(), v1::ErrorDetail::USER);
   EXPECT_EQ(error.reason(), "STAGE_OUT_OF_MEMORY");
   EXPECT_NAMES(error, "400 MiB");
   EXPECT_NAMES(error, "at least 512 MiB");
-  EXPECT_NAMES(error, "--memory-limit-mb");
+  EXPECT_NAMES(error, "--memory-limit");
   cluster->StopWorker(small);
   cluster->AddWorker();
   const Outcome outcome = cluster->Cli(compile);

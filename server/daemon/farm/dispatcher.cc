@@ -118,9 +118,10 @@ absl::StatusOr<uint64_t> Dispatcher::Connect(
     const ConnectedWorker& worker =
         workers_.Add(id, hello, slots, link, clock_.Monotonic());
     log_.Info("worker ", worker.name, " connected with ", hello.slots(),
-              " slots", slots < hello.slots() ? ", of which it gets " : "",
-              slots < hello.slots() ? absl::StrCat(slots) : "", "; ",
-              ConfinementText(hello));
+              hello.slots() == 1 ? " slot" : " slots",
+              slots < hello.slots() ? ", of which it gets " : "",
+              slots < hello.slots() ? absl::StrCat(slots) : "",
+              MissingConfinement(hello));
     v1::DaemonMessage message;
     welcome.set_heartbeat_ms(absl::ToInt64Milliseconds(options_.heartbeat));
     *message.mutable_welcome() = std::move(welcome);

@@ -74,6 +74,7 @@ void Dispatcher::Complain(Actions& actions) {
       *why.mutable_eta() = DurationToProto(*wait);
     }
     if (lease.told.reason() == why.reason() &&
+        lease.told.position() == why.position() &&
         lease.told.has_eta() == why.has_eta()) {
       continue;
     }

@@ -11,13 +11,12 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/daemon/page_size.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {
 
-constexpr int kDefaultPage = 50;
-constexpr int kMaxPage = 1000;
 constexpr size_t kMaxPageBytes = 2 << 20;
 constexpr int64_t kMaxFileBytes = 1 << 20;
 constexpr int kKeptInputs = 64;
@@ -27,11 +26,14 @@ constexpr size_t kShownDigits = 12;
 // In front of a file's SHA-256, line feed and message.
 constexpr char kMagic[] = "EKQUAR1\n";
 
+bool IsHex(absl::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
+  });
+}
+
 bool IsKey(absl::string_view name) {
-  return name.size() == kKeyDigits &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return absl::ascii_isdigit(c) || (c >= 'a' && c <= 'f');
-         });
+  return name.size() == kKeyDigits && IsHex(name);
 }
 
 absl::Time SinceOf(const v1::QuarantinedStage& stage) {
@@ -39,16 +41,27 @@ absl::Time SinceOf(const v1::QuarantinedStage& stage) {
          absl::Nanoseconds(stage.since().nanos());
 }
 
+absl::Status BadId(const std::string& id) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "BAD_QUARANTINE_ID",
+                    .what = "not the id of a stage, nor enough of one",
+                    .where = id,
+                    .limit = absl::StrCat(kMinIdDigits, " to ", kKeyDigits,
+                                          " digits (0-9, a-f)"),
+                    .need = "an id as the list of the quarantine shows it",
+                    .fix = "see edgekiln quarantine list"});
+}
+
 absl::Status NoSuchStage(const std::string& id) {
-  return MakeError(
-      absl::StatusCode::kNotFound,
-      {.fault = Fault::kUser,
-       .reason = "NOT_QUARANTINED",
-       .what = "no such stage is in quarantine",
-       .where = id,
-       .limit = absl::StrCat("at least ", kMinIdDigits, " digits of an id"),
-       .need = "the id of a quarantined stage",
-       .fix = "see edgekiln quarantine list"});
+  return MakeError(absl::StatusCode::kNotFound,
+                   {.fault = Fault::kUser,
+                    .reason = "NOT_QUARANTINED",
+                    .what = "no stage with this id is in quarantine",
+                    .where = id,
+                    .limit = "stages that were not released yet",
+                    .need = "an id as the list of the quarantine shows it",
+                    .fix = "see edgekiln quarantine list"});
 }
 
 }  // namespace
@@ -168,20 +181,10 @@ absl::StatusOr<v1::ListQuarantineResponse> Quarantine::List(
       token.empty() ||
       (dash != std::string::npos && IsKey(token.substr(dash + 1)) &&
        absl::SimpleAtoi(token.substr(0, dash), &before.first));
-  if (!good_token || request.page_size() < 0 ||
-      request.page_size() > kMaxPage) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "BAD_PAGE",
-                      .what = "bad page token or size",
-                      .where = "ListQuarantineRequest",
-                      .limit = absl::StrCat("0 to ", kMaxPage, " stages"),
-                      .need = absl::StrCat(request.page_size(), " stages"),
-                      .fix = "hand back next_page_token as it came"});
-  }
+  EK_ASSIGN_OR_RETURN(const int wanted,
+                      PageSize(request.page_size(), good_token,
+                               "ListQuarantineRequest", "stages"));
   if (!token.empty()) before.second = token.substr(dash + 1);
-  const int wanted =
-      request.page_size() == 0 ? kDefaultPage : request.page_size();
   v1::ListQuarantineResponse page;
   size_t bytes = 0;
   MutexLock lock(mutex_);
@@ -201,22 +204,31 @@ absl::StatusOr<v1::ListQuarantineResponse> Quarantine::List(
 
 absl::StatusOr<v1::QuarantinedStage> Quarantine::Release(
     const std::string& id) {
-  if (id.size() < kMinIdDigits) return NoSuchStage(id);
+  if (id.size() < kMinIdDigits || id.size() > kKeyDigits || !IsHex(id)) {
+    return BadId(id);
+  }
+  const auto is_meant = [&](const v1::QuarantinedStage& stage) {
+    return absl::StartsWith(stage.id(), id);
+  };
   MutexLock lock(mutex_);
   const auto found = stages_.lower_bound(id);
-  if (found == stages_.end() || !absl::StartsWith(found->first, id)) {
-    return NoSuchStage(id);
+  if (found == stages_.end() || !is_meant(found->second)) {
+    const auto again =
+        std::find_if(released_.rbegin(), released_.rend(), is_meant);
+    if (again == released_.rend()) return NoSuchStage(id);
+    return *again;
   }
   if (const auto next = std::next(found);
-      next != stages_.end() && absl::StartsWith(next->first, id)) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.fault = Fault::kUser,
-                      .reason = "SEVERAL_QUARANTINED",
-                      .what = "several ids in quarantine begin so",
-                      .where = id,
-                      .limit = "one stage at a time",
-                      .need = absl::StrCat(found->first, " or ", next->first),
-                      .fix = "give more digits"});
+      next != stages_.end() && is_meant(next->second)) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "SEVERAL_QUARANTINED",
+         .what = "several ids in quarantine begin with these digits",
+         .where = id,
+         .limit = "one stage at a time",
+         .need = absl::StrCat(found->first, " or ", next->first),
+         .fix = "give more digits"});
   }
   const absl::Status removed = files_.Remove(PathOf(found->first));
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
@@ -224,6 +236,8 @@ absl::StatusOr<v1::QuarantinedStage> Quarantine::Release(
   v1::QuarantinedStage stage = std::move(found->second);
   by_age_.erase({absl::ToUnixNanos(SinceOf(stage)), stage.id()});
   stages_.erase(found);
+  released_.push_back(stage);
+  if (released_.size() > kMaxReleased) released_.pop_front();
   log_.Info("released from quarantine: ", stage.id());
   return stage;
 }

@@ -1,13 +1,15 @@
 #ifndef EK_SERVER_DAEMON_FARM_QUARANTINE_H_
 #define EK_SERVER_DAEMON_FARM_QUARANTINE_H_
 
-// Stages that are not tried again, as each of them failed twice alike on our
-// side with the same inputs: everyone who asks is told so at once, until
-// somebody releases them. A new build makes other keys and tries again.
+// Stages that are not tried again, as each of them would fail again with the
+// same inputs (retry_policy.h says what shows that): everyone who asks is told
+// so at once, until somebody releases them. A new build makes other keys and
+// tries again.
 //
 // One file per stage in a folder, named by the stage's key. Thread-safe.
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +28,8 @@ class Quarantine {
  public:
   // The oldest go beyond that many.
   static constexpr int kMaxStages = 10'000;
+  // Of those released, how many are remembered as such.
+  static constexpr int kMaxReleased = 100;
 
   // Reads the folder, which is made when it is first needed. Files that are not
   // ours or damaged are removed and logged: at worst a stage is tried again.
@@ -50,8 +54,10 @@ class Quarantine {
       const v1::ListQuarantineRequest& request) const;
 
   // `id`: a key, or at least eight digits that begin only one. The answer is
-  // what was released. Errors: NOT_FOUND, INVALID_ARGUMENT (begins several),
-  // those of the disk: then it stays.
+  // what was released, also to a call that comes again because its answer was
+  // lost: what was released lately counts as released. Errors: NOT_FOUND,
+  // INVALID_ARGUMENT (no id, or begins several), those of the disk: then it
+  // stays.
   absl::StatusOr<v1::QuarantinedStage> Release(const std::string& id);
 
  private:
@@ -72,6 +78,8 @@ class Quarantine {
   mutable Mutex mutex_;
   std::map<std::string, v1::QuarantinedStage> stages_ ABSL_GUARDED_BY(mutex_);
   std::map<Age, std::string> by_age_ ABSL_GUARDED_BY(mutex_);
+  // Newest last.
+  std::deque<v1::QuarantinedStage> released_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -60,9 +60,9 @@ TEST_F(QuarantineTest, KeepsUntilReleased) {
   EXPECT_EQ(ReasonOf(quarantine_->Check(id)), "INPUT_QUARANTINED");
   EXPECT_EQ(quarantine_->Release(id.substr(0, 8))->id(), id);
   EXPECT_TRUE(quarantine_->Check(id).ok());
-  EXPECT_EQ(ReasonOf(quarantine_->Release(id).status()), "NOT_QUARANTINED");
   Open();
   EXPECT_TRUE(quarantine_->Check(id).ok());
+  EXPECT_EQ(ReasonOf(quarantine_->Release(id).status()), "NOT_QUARANTINED");
   EXPECT_FALSE(quarantine_->Check(Stage(2).id()).ok());
 }
 
@@ -73,15 +73,37 @@ TEST_F(QuarantineTest, IdsAreNotGuessed) {
   twin.set_id(id.substr(0, 20) + std::string(44, id[20] == '0' ? '1' : '0'));
   quarantine_->Add(twin);
   for (const std::string& bad :
-       {std::string(), id.substr(0, 7), std::string("../jobs.db"),
-        std::string(64, '0')}) {
-    EXPECT_EQ(ReasonOf(quarantine_->Release(bad).status()), "NOT_QUARANTINED")
+       {std::string(), id.substr(0, 7), std::string("../jobs.db"), id + "0"}) {
+    EXPECT_EQ(ReasonOf(quarantine_->Release(bad).status()), "BAD_QUARANTINE_ID")
         << bad;
   }
+  EXPECT_EQ(ReasonOf(quarantine_->Release(std::string(64, '0')).status()),
+            "NOT_QUARANTINED");
   EXPECT_EQ(ReasonOf(quarantine_->Release(id.substr(0, 12)).status()),
             "SEVERAL_QUARANTINED");
   EXPECT_TRUE(quarantine_->Release(id).ok());
   EXPECT_TRUE(quarantine_->Release(id.substr(0, 12)).ok());
+}
+
+// A client whose answer was lost sends the call again.
+TEST_F(QuarantineTest, AReleaseThatComesAgainHasTheSameAnswer) {
+  const std::string id = Stage(0).id();
+  for (int i = 0; i <= Quarantine::kMaxReleased; ++i)
+    quarantine_->Add(Stage(i));
+  for (const std::string& name : {id, id, id.substr(0, 12)}) {
+    const auto released = quarantine_->Release(name);
+    ASSERT_TRUE(released.ok()) << released.status();
+    EXPECT_EQ(released->id(), id);
+    EXPECT_EQ(released->stage(), "tile");
+  }
+  // In quarantine again, it is released again.
+  quarantine_->Add(Stage(0));
+  EXPECT_TRUE(quarantine_->Release(id).ok());
+  EXPECT_TRUE(quarantine_->Check(id).ok());
+  for (int i = 1; i <= Quarantine::kMaxReleased; ++i) {
+    EXPECT_TRUE(quarantine_->Release(Stage(i).id()).ok());
+  }
+  EXPECT_EQ(ReasonOf(quarantine_->Release(id).status()), "NOT_QUARANTINED");
 }
 
 TEST_F(QuarantineTest, ListsNewestFirstInPagesThatFitAMessage) {

@@ -32,7 +32,8 @@ enum class Loss {
 };
 
 struct RetryLimits {
-  // Failures that the stage will repeat, alike: the input is quarantined.
+  // Time-outs, or crashes of one signal, until the input is quarantined: the
+  // stage will repeat them.
   int identical = 2;
   int other = 3;    // Other failures on our side: given up.
   int machine = 6;  // Lost workers and machines without memory: given up.

@@ -49,36 +49,24 @@ absl::Status CheckHello(const v1::WorkerMessage::Hello& hello,
 
 absl::Status CheckWorkerCount(int connected, int limit) {
   if (connected < limit) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.fault = Fault::kQuota,
-                    .reason = "TOO_MANY_WORKERS",
-                    .what = "this daemon takes no more workers",
-                    .limit = absl::StrCat(limit, " workers"),
-                    .need = "room for one more",
-                    .fix = "end one, or raise max_workers in the daemon's "
-                           "config"});
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.fault = Fault::kQuota,
+       .reason = "TOO_MANY_WORKERS",
+       .what = "this daemon takes no more workers",
+       .limit = absl::StrCat(limit, " workers"),
+       .need = "room for one more",
+       .fix = "end one, or raise max_workers (and max_connections) "
+              "in the daemon's config"});
 }
 
-std::string ConfinementText(const v1::WorkerMessage::Hello& hello) {
-  if (!hello.has_confinement()) return "confinement unknown";
-  const v1::WorkerMessage::Confinement& confinement = hello.confinement();
-  std::string text = "confined by: ";
-  absl::StrAppend(&text, confinement.active().empty()
-                             ? "nothing"
-                             : absl::StrJoin(confinement.active(), ", "));
-  if (!confinement.missing().empty()) {
-    absl::StrAppend(&text,
-                    "; missing: ", absl::StrJoin(confinement.missing(), ", "));
-  }
-  if (confinement.memory_limit_bytes() > 0) {
-    absl::StrAppend(&text, "; ", confinement.memory_limit_bytes() >> 20,
-                    " MiB each");
-  }
-  if (confinement.memory_budget_bytes() > 0) {
-    absl::StrAppend(&text, "; ", confinement.memory_budget_bytes() >> 20,
-                    " MiB together");
-  }
-  return SanitizeText(text, 1024);
+std::string MissingConfinement(const v1::WorkerMessage::Hello& hello) {
+  if (!hello.has_confinement()) return "; its confinement is not known";
+  if (hello.confinement().missing().empty()) return "";
+  return SanitizeText(
+      absl::StrCat("; its confinement lacks: ",
+                   absl::StrJoin(hello.confinement().missing(), ", ")),
+      1024);
 }
 
 void WorkerShortage::Refused(const v1::WorkerMessage::Hello& hello) {
@@ -120,9 +108,8 @@ v1::JobEvent::Waiting AllBusy(v1::WorkerRole role, int64_t position) {
   v1::JobEvent::Waiting why;
   why.set_cause(v1::JobEvent::Waiting::ALL_BUSY);
   why.set_position(position);
-  why.set_reason(absl::StrCat("all workers with role ", RoleName(role),
-                              " are busy; number ", position,
-                              " in their queue"));
+  why.set_reason(
+      absl::StrCat("all workers with role ", RoleName(role), " are busy"));
   return why;
 }
 

@@ -21,8 +21,9 @@ absl::Status CheckHello(const v1::WorkerMessage::Hello& hello,
 // Errors: RESOURCE_EXHAUSTED (there are `limit` workers already).
 absl::Status CheckWorkerCount(int connected, int limit);
 
-// What the worker's processes are kept from, for logs.
-std::string ConfinementText(const v1::WorkerMessage::Hello& hello);
+// What the worker's processes are not kept from, as the end of a log line; ""
+// if nothing. The worker's own log has the whole list.
+std::string MissingConfinement(const v1::WorkerMessage::Hello& hello);
 
 // Why stages of a role find no worker. Thread-compatible.
 class WorkerShortage {

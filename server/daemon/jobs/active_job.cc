@@ -43,7 +43,9 @@ absl::Status RunDeadlinePassed(absl::Duration limit,
                     .reason = "RUN_DEADLINE",
                     .what = "the job's run deadline has passed",
                     .where = told.reason(),
-                    .limit = absl::FormatDuration(limit),
+                    .limit = absl::StrCat(absl::FormatDuration(limit),
+                                          " from when a worker has begun it "
+                                          "(run_deadline, --run-timeout)"),
                     .fix = "give it more time; what is finished is not "
                            "computed again"});
 }
@@ -56,7 +58,8 @@ absl::Status QueueDeadlinePassed(absl::Duration limit,
        .reason = "QUEUE_DEADLINE",
        .what = "no worker took the job's next stage before its queue deadline",
        .where = told.reason(),
-       .limit = absl::FormatDuration(limit),
+       .limit = absl::StrCat(absl::FormatDuration(limit),
+                             " of waiting (queue_deadline, --queue-timeout)"),
        .fix = "start edgekiln-worker, or give the job more time to wait"});
 }
 
@@ -124,7 +127,8 @@ void ActiveJob::TookWorker() {
 void ActiveJob::TellWaiting(const v1::JobEvent::Waiting& why) {
   const absl::Duration now = clock_.Monotonic();
   waiting_ = why;
-  if (told_.reason() == why.reason() && told_.has_eta() == why.has_eta()) {
+  if (told_.reason() == why.reason() && told_.position() == why.position() &&
+      told_.has_eta() == why.has_eta()) {
     return;
   }
   if (told_.cause() == why.cause() && now - told_at_ < kPositionInterval) {
@@ -245,9 +249,8 @@ void ActiveJob::TellPosition(int64_t position, int max_running,
   why.set_cause(v1::JobEvent::Waiting::JOBS_AHEAD);
   why.set_position(position);
   if (eta.has_value()) *why.mutable_eta() = DurationToProto(*eta);
-  why.set_reason(absl::StrCat("the daemon runs ", max_running,
-                              " jobs at once; number ", position,
-                              " of those that wait"));
+  why.set_reason(
+      absl::StrCat("the daemon runs ", max_running, " jobs at once"));
   MutexLock lock(mutex_);
   if (!over_) TellWaiting(why);
 }

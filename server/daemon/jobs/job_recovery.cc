@@ -61,18 +61,6 @@ absl::StatusOr<std::optional<v1::Job>> SoundJob(Database& database,
   return job;
 }
 
-absl::Status WriteHead(Database& database, int64_t row, const v1::Job& job) {
-  EK_ASSIGN_OR_RETURN(
-      Statement head,
-      database.Prepare("INSERT OR REPLACE INTO heads"
-                       " (row, head, request, blobs) VALUES (?, ?, ?, ?)"));
-  head.Bind(1, row);
-  head.Bind(2, HeadColumn(job));
-  head.Bind(3, RequestHeadColumn(job));
-  head.Bind(4, BlobsColumn(job, {}));
-  return head.Run();
-}
-
 // So that whoever watches the job sees it end.
 absl::Status WriteEnd(Database& database, const v1::Job& job) {
   EK_ASSIGN_OR_RETURN(
@@ -127,7 +115,8 @@ absl::Status SetRowAside(Database& database, const Suspect& suspect,
   request.Bind(1, suspect.row);
   request.Bind(2, RequestColumn(job));
   EK_RETURN_IF_ERROR(request.Run());
-  EK_RETURN_IF_ERROR(WriteHead(database, suspect.row, job));
+  EK_RETURN_IF_ERROR(
+      WriteHead(database, suspect.row, job, BlobsColumn(job, {})));
   return WriteEnd(database, job);
 }
 
@@ -231,7 +220,9 @@ absl::Status SetDamagedRowsAside(Database& database, absl::Time now,
                         SoundJob(database, suspect));
     if (job.has_value() && suspect.head_is_sound) continue;
     EK_RETURN_IF_ERROR(InTransaction(database, [&]() -> absl::Status {
-      if (job.has_value()) return WriteHead(database, suspect.row, *job);
+      if (job.has_value()) {
+        return WriteHead(database, suspect.row, *job, BlobsColumn(*job, {}));
+      }
       found.push_back(DamagedJob(suspect.id).id());
       return SetRowAside(database, suspect, now);
     }));

@@ -191,15 +191,7 @@ absl::Status MigrateJob(Database& database, int64_t row, v1::Job job,
   request.Bind(1, row);
   request.Bind(2, RequestColumn(job));
   EK_RETURN_IF_ERROR(request.Run());
-  EK_ASSIGN_OR_RETURN(
-      Statement head,
-      database.Prepare("INSERT INTO heads (row, head, request, blobs)"
-                       " VALUES (?, ?, ?, ?)"));
-  head.Bind(1, row);
-  head.Bind(2, HeadColumn(job));
-  head.Bind(3, RequestHeadColumn(job));
-  head.Bind(4, names);
-  return head.Run();
+  return WriteHead(database, row, job, names);
 }
 
 // One job in memory at a time.
@@ -283,6 +275,19 @@ absl::Status CreateSchema(Database& database, int64_t version) {
     if (version > 1) EK_RETURN_IF_ERROR(database.Execute(kSchema2));
     return database.Execute(absl::StrCat("PRAGMA user_version=", version));
   });
+}
+
+absl::Status WriteHead(Database& database, int64_t row, const v1::Job& job,
+                       const std::string& blobs) {
+  EK_ASSIGN_OR_RETURN(
+      Statement head,
+      database.Prepare("INSERT OR REPLACE INTO heads"
+                       " (row, head, request, blobs) VALUES (?, ?, ?, ?)"));
+  head.Bind(1, row);
+  head.Bind(2, HeadColumn(job));
+  head.Bind(3, RequestHeadColumn(job));
+  head.Bind(4, blobs);
+  return head.Run();
 }
 
 bool HasHeads(Database& database) {

@@ -4,10 +4,12 @@
 // The tables of the job database, and how those of older versions become them.
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "cache/blob_store.h"
+#include "edgekiln/v1/jobs.pb.h"
 #include "server/daemon/jobs/sqlite.h"
 
 namespace edgekiln::server {
@@ -20,6 +22,11 @@ absl::Status CreateSchema(Database& database, int64_t version);
 // Whether the tables are there as those of version 2 are; also where the
 // database does not say which version it has.
 bool HasHeads(Database& database);
+
+// Writes what lists show of a job, in place of what was there. `blobs`: see
+// BlobsColumn().
+absl::Status WriteHead(Database& database, int64_t row, const v1::Job& job,
+                       const std::string& blobs);
 
 // Creates the tables, or brings those of version 1 up to date; reads the
 // structure of what is there once, unless it is very large. What became too

@@ -6,21 +6,19 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "server/daemon/jobs/answer_cache.h"
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_watchers.h"
 #include "server/daemon/jobs/request_bounds.h"
+#include "server/daemon/page_size.h"
 #include "server/daemon/raw_call.h"
 #include "server/daemon/rpc_status.h"
 
 namespace edgekiln::server {
 namespace {
 
-constexpr int kDefaultPage = 50;
-constexpr int kMaxPage = 1000;
 // Requests larger than this are parsed each time.
 constexpr size_t kMaxKnownBytes = 16 << 10;
 
@@ -156,18 +154,9 @@ class JobsService final : public HotJobs {
     const bool good_token =
         request.page_token().empty() ||
         (absl::SimpleAtoi(request.page_token(), &before) && before > 0);
-    if (!good_token || request.page_size() < 0 ||
-        request.page_size() > kMaxPage) {
-      return MakeError(absl::StatusCode::kInvalidArgument,
-                       {.fault = Fault::kUser,
-                        .reason = "BAD_PAGE",
-                        .what = "bad page token or size",
-                        .where = "ListJobsRequest",
-                        .limit = absl::StrCat("0 to ", kMaxPage, " jobs"),
-                        .fix = "hand back next_page_token as it came"});
-    }
-    const int size =
-        request.page_size() == 0 ? kDefaultPage : request.page_size();
+    EK_ASSIGN_OR_RETURN(
+        const int size,
+        PageSize(request.page_size(), good_token, "ListJobsRequest", "jobs"));
     EK_ASSIGN_OR_RETURN(JobPage page, store_.List(size, before));
     for (v1::Job& job : page.jobs) {
       ShowInList(job);

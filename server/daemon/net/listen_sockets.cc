@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "base/error.h"
+#include "base/scoped_fd.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::server {
@@ -66,13 +67,12 @@ const sockaddr* Generic(const sockaddr_un& address) {
 
 // Whether somebody listens there.
 bool IsAnswered(const sockaddr_un& address) {
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return true;  // Unknown: nothing is taken away from anybody.
+  const ScopedFd fd(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return true;  // Unknown: nothing is taken away from anybody.
   // EAGAIN: somebody does, and is busy.
-  const bool answered = connect(fd, Generic(address), sizeof(address)) == 0 ||
-                        errno != ECONNREFUSED;
-  close(fd);
-  return answered;
+  return connect(fd.get(), Generic(address), sizeof(address)) == 0 ||
+         errno != ECONNREFUSED;
 }
 
 // What a client that runs here connects to.
@@ -250,21 +250,19 @@ absl::Status ProbeListener(int descriptor, absl::Duration patience) {
     return failed("the listening socket is gone");
   }
   PointToLoopback(address);
-  const int fd =
-      socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return failed("no socket can be made");
-  const std::unique_ptr<const int, void (*)(const int*)> closer(
-      &fd, [](const int* open) { close(*open); });
-  if (connect(fd, reinterpret_cast<sockaddr*>(&address), size) != 0 &&
+  const ScopedFd fd(
+      socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd.valid()) return failed("no socket can be made");
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), size) != 0 &&
       errno != EINPROGRESS) {
     return failed("connecting");
   }
   const int timeout = static_cast<int>(absl::ToInt64Milliseconds(patience));
-  pollfd waiting = {.fd = fd, .events = POLLOUT, .revents = 0};
+  pollfd waiting = {.fd = fd.get(), .events = POLLOUT, .revents = 0};
   errno = ETIMEDOUT;
   if (poll(&waiting, 1, timeout) <= 0) return failed("connecting");
   // A refused connection shows here at the latest.
-  if (send(fd, kProbe, sizeof(kProbe) - 1, MSG_NOSIGNAL) < 0) {
+  if (send(fd.get(), kProbe, sizeof(kProbe) - 1, MSG_NOSIGNAL) < 0) {
     return failed("connecting");
   }
   waiting.events = POLLIN;

@@ -1,4 +1,4 @@
-#include "client/quantity.h"
+#include "base/quantity.h"
 
 #include <gtest/gtest.h>
 
@@ -7,9 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "base/error.h"
-#include "client/exit_code.h"
 
-namespace edgekiln::client {
+namespace edgekiln {
 namespace {
 
 // `want` is the value, or what the error says.
@@ -32,8 +31,8 @@ void ExpectTable(const Case<Value> (&cases)[kSize],
       continue;
     }
     ASSERT_FALSE(got.ok()) << c.text;
-    EXPECT_EQ(ExitCodeFor(got.status()), ExitCode::kUsage) << c.text;
     const ErrorDetail detail = *GetErrorDetail(got.status());
+    EXPECT_EQ(detail.reason, "USAGE") << c.text;
     EXPECT_TRUE(absl::StrContains(detail.what, c.error)) << detail.what;
     // What would be accepted, and an example with the option's name.
     EXPECT_FALSE(detail.need.empty()) << c.text;
@@ -151,4 +150,4 @@ TEST(ParsePercentAndPointsTest, Table) {
 }
 
 }  // namespace
-}  // namespace edgekiln::client
+}  // namespace edgekiln

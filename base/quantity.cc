@@ -1,17 +1,18 @@
-#include "client/quantity.h"
+#include "base/quantity.h"
 
 #include <limits>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "base/error.h"
 #include "base/status_macros.h"
-#include "client/exit_code.h"
 
-namespace edgekiln::client {
+namespace edgekiln {
 namespace {
 
 constexpr int64_t kKilo = 1000;
@@ -111,9 +112,14 @@ std::string With(absl::string_view option, absl::string_view value) {
 
 absl::Status Bad(absl::string_view text, absl::string_view option,
                  const Grammar& grammar, std::string what) {
-  return UsageError(
-      what, With(option, absl::StrCat("'", text, "'")), grammar.accepted,
-      absl::StrCat("write for example ", With(option, grammar.example)));
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "USAGE",
+                    .what = std::move(what),
+                    .where = With(option, absl::StrCat("'", text, "'")),
+                    .need = std::string(grammar.accepted),
+                    .fix = absl::StrCat("write for example ",
+                                        With(option, grammar.example))});
 }
 
 absl::Status NotOne(absl::string_view text, absl::string_view option,
@@ -229,4 +235,4 @@ absl::StatusOr<double> ParsePoints(absl::string_view text,
              absl::StrCat(option, " must be between 0 and 100, got ", text));
 }
 
-}  // namespace edgekiln::client
+}  // namespace edgekiln

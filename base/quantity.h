@@ -1,9 +1,10 @@
-#ifndef EK_CLIENT_QUANTITY_H_
-#define EK_CLIENT_QUANTITY_H_
+#ifndef EK_BASE_QUANTITY_H_
+#define EK_BASE_QUANTITY_H_
 
 // Numbers with a unit, as limits on the command line are written: 500k cycles,
 // 64KiB, 1.5ms, 95%. One grammar for all of them: digits with an optional
-// decimal fraction, then a unit of the quantity's table. Pure.
+// decimal fraction, then a unit of the quantity's table. All programs read all
+// options of that kind so. Pure.
 //
 // Prefixes of cycles and bytes are powers of 1000 (k, M, G, T); bytes also take
 // powers of 1024 (Ki, Mi, Gi, Ti), and a final B.
@@ -13,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace edgekiln::client {
+namespace edgekiln {
 
-// Each is 0 or more. Errors are usage errors that name `option` ("--max-ram",
-// or with a part of the value, "--max-memory flash="), quote `text` and say
-// what is accepted.
+// Each is 0 or more. Errors: INVALID_ARGUMENT with reason USAGE; they name
+// `option` ("--max-ram", or with a part of the value, "--max-memory flash="),
+// quote `text` and say what is accepted.
 
 // "500000", "500k", "1.5M".
 absl::StatusOr<int64_t> ParseCycles(absl::string_view text,
@@ -38,6 +39,6 @@ absl::StatusOr<double> ParsePercent(absl::string_view text,
 absl::StatusOr<double> ParsePoints(absl::string_view text,
                                    absl::string_view option);
 
-}  // namespace edgekiln::client
+}  // namespace edgekiln
 
-#endif  // EK_CLIENT_QUANTITY_H_
+#endif  // EK_BASE_QUANTITY_H_
