@@ -141,7 +141,7 @@ v1::ChildRequest Ask(bool for_much) {
 
 // The error names the limit of the last try.
 TEST(SlotChildTest, TooLittleIsTriedAgainWithAll) {
-  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  if (!kLimitsAddressSpace) GTEST_SKIP() << kNothingRunsOut;
   const MemoryShares shares = {512 * kMebibyte, 1024 * kMebibyte,
                                1100 * kMebibyte};
   MemoryBudget budget(shares.budget, [] {});
