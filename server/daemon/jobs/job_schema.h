@@ -17,9 +17,9 @@ inline constexpr int64_t kSchemaVersion = 2;
 // Makes the tables of that version in an empty database.
 absl::Status CreateSchema(Database& database, int64_t version);
 
-// Whether the tables are there as those of version 2 are; also where the
-// database does not say which version it has.
-bool HasHeads(Database& database);
+// Whether the rows have checksums, as since version 2; also where the database
+// does not say which version it has, or some of its tables are damaged.
+bool HasSeals(Database& database);
 
 // Creates the tables, or brings those of version 1 up to date; reads the
 // structure of what is there once, unless it is very large. What became too
