@@ -1,14 +1,12 @@
 #include "base/parallel.h"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
 #include <atomic>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "tests/support/thread_limit.h"
 
 namespace edgekiln {
 namespace {
@@ -23,23 +21,14 @@ TEST(ParallelForTest, RunsEachIndexOnce) {
   }
 }
 
-// Exits with 7 if each index is run although most threads are refused.
-void RunWithFewThreads() {
-  rlimit limit{};
-  limit.rlim_cur = limit.rlim_max = rlim_t{300} << 20;
-  setrlimit(RLIMIT_AS, &limit);
-  std::atomic<int> runs = 0;
-  ParallelFor(5000, 1000, [&](int64_t) { ++runs; });
-  _exit(runs == 5000 ? 7 : 1);
-}
-
-// The limit of memory stands in for that of processes, which does not bind
-// root.
 TEST(ParallelForTest, MakesDoWithTheThreadsThereAre) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers take more address space";
-#endif
-  EXPECT_EXIT(RunWithFewThreads(), testing::ExitedWithCode(7), "");
+  for (const int there_are : {0, 1, 5}) {
+    const tests::ThreadLimit limit(there_are);
+    std::atomic<int> runs = 0;
+    ParallelFor(5000, 100, [&](int64_t) { ++runs; });
+    EXPECT_EQ(runs, 5000) << there_are;
+    EXPECT_GT(limit.refused(), 0) << there_are;
+  }
 }
 
 TEST(ParallelForStatusTest, ReportsTheSmallestFailingIndex) {

@@ -1,7 +1,6 @@
 #include "server/compile_job.h"
 
 #include <algorithm>
-#include <fstream>
 #include <future>
 #include <map>
 #include <memory>
@@ -26,6 +25,7 @@
 #include "server/stage_results.h"
 #include "server/task.h"
 #include "server/validate_request.h"
+#include "tests/support/process_threads.h"
 
 namespace edgekiln::server {
 namespace {
@@ -35,16 +35,6 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-int ThreadsOfThisProcess() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  int threads = 0;
-  while (status >> word) {
-    if (word == "Threads:") status >> threads;
-  }
-  return threads;
-}
 
 class CompileJobTest : public testing::Test {
  protected:
@@ -495,7 +485,7 @@ TEST_F(CompileJobTest, ManyTargetsTakeNoThreads) {
   for (int i = 0; i < kTargets; ++i) {
     targets.push_back(absl::StrCat("conv;sram=", i + 1));
   }
-  const int before = ThreadsOfThisProcess();
+  const int before = tests::ThreadsOfThisProcess();
   std::vector<v1::CreateJobRequest> requests;
   for (int job = 0; job < kJobs; ++job) {
     requests.push_back(
@@ -513,7 +503,7 @@ TEST_F(CompileJobTest, ManyTargetsTakeNoThreads) {
               });
   }
   while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
-  EXPECT_EQ(ThreadsOfThisProcess(), before);
+  EXPECT_EQ(tests::ThreadsOfThisProcess(), before);
   for (const auto& group : groups) {
     group->Cancel(absl::CancelledError("enough"));
   }

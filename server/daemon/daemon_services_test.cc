@@ -1,6 +1,4 @@
-// Everything that needs no job: questions, uploads, health, configuration.
-
-#include <grpcpp/generic/generic_stub.h>
+// Everything that needs no job: questions, uploads, configuration.
 
 #include <string>
 #include <vector>
@@ -116,32 +114,6 @@ TEST_F(DaemonTest, RefusesBytesThatAreNotWhatTheyClaim) {
       absl::StrCat("uploads/u/blobs/", digest.hash, "/99999999999");
   EXPECT_EQ(Write(huge, 0, "right", true).error_code(),
             grpc::StatusCode::INVALID_ARGUMENT);
-}
-
-TEST_F(DaemonTest, SaysThatItIsHealthy) {
-  for (const std::string& address :
-       {daemon_->client_address(), daemon_->worker_address()}) {
-    grpc::GenericStub stub(
-        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
-    grpc::ClientContext context;
-    grpc::CompletionQueue queue;
-    const grpc::Slice whole_server;  // An empty HealthCheckRequest.
-    const auto call =
-        stub.PrepareUnaryCall(&context, "/grpc.health.v1.Health/Check",
-                              grpc::ByteBuffer(&whole_server, 1), &queue);
-    call->StartCall();
-    grpc::ByteBuffer response;
-    grpc::Status status;
-    call->Finish(&response, &status, nullptr);
-    void* tag = nullptr;
-    bool ok = false;
-    ASSERT_TRUE(queue.Next(&tag, &ok));
-    ASSERT_TRUE(status.ok()) << status.error_message();
-    grpc::Slice slice;
-    ASSERT_TRUE(response.DumpToSingleSlice(&slice).ok());
-    // HealthCheckResponse{status: SERVING}.
-    EXPECT_EQ(std::string(slice.begin(), slice.end()), "\x08\x01");
-  }
 }
 
 TEST_F(DaemonTest, WorkersSeeNoJobsAndClientsNoSessions) {

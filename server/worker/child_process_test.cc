@@ -156,7 +156,7 @@ TEST(ChildProcessTest, TestHookCrashesOneStage) {
 }
 
 TEST(ChildProcessTest, MemoryIsLimited) {
-  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  if (!kLimitsAddressSpace) GTEST_SKIP() << kNothingRunsOut;
   ChildProcess child(TestChild());
   const auto result = Do(child, Request([](auto& o) { o.mutable_tile(); }));
   ASSERT_TRUE(result.ok()) << result.status();
@@ -197,7 +197,7 @@ Work RunsOut(RunOut how) {
 class RunOutTest : public testing::TestWithParam<RunOutCase> {};
 
 TEST_P(RunOutTest, TellsWhoseFaultItIs) {
-  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  if (!kLimitsAddressSpace) GTEST_SKIP() << kNothingRunsOut;
   ChildOptions options = TestChild();
   // It lowers its own limit, which it otherwise may not.
   if (GetParam().how == RunOut::kMachine) options.arguments = {"--no-seccomp"};
@@ -236,13 +236,14 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 TEST(ChildProcessTest, AnUnlimitedStackHasNoLimitToTell) {
-  if (!kLimitsAddressSpace) GTEST_SKIP() << "sanitizers need address space";
+  if (!kLimitsAddressSpace) GTEST_SKIP() << kNothingRunsOut;
   rlimit before = {};
   getrlimit(RLIMIT_STACK, &before);
   rlimit unlimited = before;
   unlimited.rlim_cur = RLIM_INFINITY;
   if (setrlimit(RLIMIT_STACK, &unlimited) != 0) {
-    GTEST_SKIP() << "the stack cannot be unlimited here";
+    GTEST_SKIP() << "the hard limit of the stack is finite (ulimit -Hs), so "
+                    "no child has an unlimited one";
   }
   ChildProcess child(TestChild());
   const auto result = Do(child, RunsOut(RunOut::kStack));

@@ -19,6 +19,7 @@
 #include "server/worker/sanitized.h"
 #include "server/worker/system_calls.h"
 #include "server/worker/test_child.h"
+#include "tests/support/skip.h"
 
 namespace edgekiln::server {
 namespace {
@@ -63,8 +64,19 @@ bool Filters() {
   return filters;
 }
 
-#define EK_REQUIRE_SECCOMP() \
-  if (!Filters()) GTEST_SKIP() << ConfinementText(ProbeConfinement(TestChild()))
+// Where there is no filter, a child may do what these tests expect to end it.
+#define EK_REQUIRE_SECCOMP()                                                   \
+  do {                                                                         \
+    if (EK_SANITIZED) {                                                        \
+      GTEST_SKIP() << "children of this build install no filter, because its " \
+                      "sanitizer makes the system calls it would deny; the "   \
+                      "ci preset runs this";                                   \
+    }                                                                          \
+    if (!Filters()) {                                                          \
+      EK_SKIP("the kernel refuses the filter of system calls: " +              \
+              ConfinementText(ProbeConfinement(TestChild())));                 \
+    }                                                                          \
+  } while (false)
 
 struct DeniedCase {
   std::string name;
@@ -122,7 +134,11 @@ TEST(ConfinementTest, FilesAreNotThere) {
 
 // Limits hold where there is no filter, too.
 TEST(ConfinementTest, DescriptorsAndFilesAreLimitedWithoutTheFilter) {
-  if (EK_SANITIZED) GTEST_SKIP() << "sanitizers need files";
+  if (EK_SANITIZED) {
+    GTEST_SKIP() << "children of this build have no limit of descriptors, "
+                    "because the reports of its sanitizer open files; the ci "
+                    "preset runs this";
+  }
   ChildOptions options = TestChild();
   options.arguments = {"--no-seccomp"};
   ChildProcess child(options);
@@ -132,14 +148,14 @@ TEST(ConfinementTest, DescriptorsAndFilesAreLimitedWithoutTheFilter) {
 }
 
 TEST(ConfinementTest, TheKernelConfirms) {
-  if (EK_SANITIZED) GTEST_SKIP() << "not with sanitizers";
   ChildProcess child(TestChild());
   const pid_t pid = Living(child);
   EXPECT_EQ(Proc(pid, "status", "NoNewPrivs:"), "1");
   EXPECT_EQ(Proc(pid, "status", "Seccomp:"), Filters() ? "2" : "0");
+  EXPECT_EQ(Proc(pid, "limits", "Max core file size"), "0");
+  if (EK_SANITIZED) return;  // Which sets no other limits.
   EXPECT_EQ(Proc(pid, "limits", "Max open files"), "5");
   EXPECT_EQ(Proc(pid, "limits", "Max processes"), "0");
-  EXPECT_EQ(Proc(pid, "limits", "Max core file size"), "0");
   EXPECT_EQ(Proc(pid, "limits", "Max locked memory"), "0");
   EXPECT_NE(Proc(pid, "limits", "Max file size"), "unlimited");
   EXPECT_EQ(Proc(pid, "limits", "Max address space"), "1073741824");
@@ -147,8 +163,6 @@ TEST(ConfinementTest, TheKernelConfirms) {
 
 // Not only that of tests.
 TEST(ConfinementTest, TheWorkersOwnChildIsConfined) {
-  if (EK_SANITIZED) GTEST_SKIP() << "not with sanitizers";
-  EK_REQUIRE_SECCOMP();
   ChildOptions options = TestChild();
   options.binary =
       std::filesystem::path(options.binary).parent_path() / "edgekiln-worker";
@@ -156,9 +170,11 @@ TEST(ConfinementTest, TheWorkersOwnChildIsConfined) {
   ChildProcess child(options);
   const auto result = child.Execute({}, "confinement", {}, {});
   ASSERT_TRUE(result.ok()) << result.status();
-  EXPECT_EQ(Proc(child.pid(), "status", "Seccomp:"), "2");
+  EXPECT_EQ(Proc(child.pid(), "status", "Seccomp:"), Filters() ? "2" : "0");
   EXPECT_EQ(Proc(child.pid(), "status", "NoNewPrivs:"), "1");
-  EXPECT_EQ(Proc(child.pid(), "limits", "Max address space"), "1073741824");
+  if (kLimitsAddressSpace) {
+    EXPECT_EQ(Proc(child.pid(), "limits", "Max address space"), "1073741824");
+  }
 }
 
 TEST(ConfinementTest, TheEnvironmentIsOurs) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/conformance_onnx/conformance_case.h"
 #include "tests/conformance_onnx/listed_operators.h"
@@ -57,10 +58,7 @@ class OnnxDataTest : public testing::Test {
  protected:
   void SetUp() override {
     if (std::filesystem::exists(kData)) return;
-    if (SharedDataIsMandatory()) {
-      FAIL() << "CI=true and there is no " << kData;
-    }
-    GTEST_SKIP() << "install libonnx-testdata";
+    EK_SKIP(absl::StrCat("there is no ", kData, ": install libonnx-testdata"));
   }
 };
 

@@ -114,8 +114,8 @@ class NodeCasesTest : public ClusterTest {
 
 TEST_F(NodeCasesTest, RunThroughTheCommandLine) {
   if (!std::filesystem::exists(kNodeCases)) {
-    if (SharedDataIsMandatory()) FAIL() << "CI=true and no " << kNodeCases;
-    GTEST_SKIP() << "install libonnx-testdata";
+    EK_SKIP(
+        absl::StrCat("there is no ", kNodeCases, ": install libonnx-testdata"));
   }
   const auto skipped = ParseSkipList(
       ReadWholeFile(SourcePath("tests/conformance_onnx/skipped.txt")));

@@ -21,9 +21,8 @@ std::string SharedPath(const std::string& relative) {
   return *path;
 }
 
-bool SharedDataIsMandatory() {
-  const char* ci = std::getenv("CI");
-  return ci != nullptr && std::string(ci) == "true";
+std::string AbsentText(const std::string& relative) {
+  return "EK_SHARED_DIR has no " + relative;
 }
 
 std::string ReadWholeFile(const std::string& path) {

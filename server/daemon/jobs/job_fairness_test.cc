@@ -1,82 +1,24 @@
 // The manager's queue, and what it does while the disk refuses writes.
 
-#include <chrono>
-#include <filesystem>
-#include <future>
-#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "cache/disk_blob_store.h"
-#include "cache/stage_result_store.h"
 #include "gtest/gtest.h"
-#include "server/daemon/jobs/job_manager.h"
+#include "server/daemon/jobs/job_manager_fixture.h"
 #include "server/daemon/jobs/sqlite.h"
 #include "server/daemon/retry_info.h"
-#include "server/daemon/stages/fake_stages.h"
 
 namespace edgekiln::server {
 namespace {
 
-class JobFairnessTest : public testing::Test {
+class JobFairnessTest : public JobManagerTest {
  protected:
-  JobFairnessTest()
-      : folder_(testing::TempDir() + "job_fairness_" +
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    blobs_ = *cache::OpenDiskBlobStore(*files_, folder_ + "/blobs");
-    results_ = *cache::OpenDiskStageResultStore(*files_, folder_ + "/results",
-                                                *blobs_);
-    leases_ = std::make_unique<FakeLeases>(*blobs_);
-    stages_ =
-        std::make_unique<StageRunner>(*results_, *blobs_, *leases_, *log_);
-    store_ = *JobStore::Open(folder_ + "/jobs.db");
-  }
-
   void Start(int max_running, int max_queued = 1000) {
-    journal_ = std::make_unique<JobJournal>(*store_, clock_, *log_);
-    JobManagerOptions options;
-    options.max_running = max_running;
-    options.max_queued = max_queued;
-    manager_ = std::make_unique<JobManager>(options, *store_, *journal_,
-                                            *stages_, *executor_, *blobs_,
-                                            *space_, clock_, *log_);
+    options_.max_running = max_running;
+    options_.max_queued = max_queued;
+    NewManager();
     ASSERT_TRUE(manager_->Start().ok());
-  }
-
-  v1::CreateJobRequest Request(const std::string& model,
-                               v1::JobGoal goal = v1::COMPILE) {
-    v1::CreateJobRequest request;
-    *request.mutable_model() = PutText(*blobs_, model);
-    request.add_goals(goal);
-    if (goal != v1::INSPECT) {
-      *request.add_targets()->mutable_digest() =
-          PutText(*blobs_, "conv;sram=64");
-    }
-    return request;
-  }
-
-  absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request,
-                                 const std::string& peer = "") {
-    std::promise<absl::StatusOr<v1::Job>> created;
-    manager_->Create(
-        request,
-        [&](absl::StatusOr<v1::Job> job) { created.set_value(std::move(job)); },
-        peer);
-    return created.get_future().get();
-  }
-
-  v1::Job AtItsEnd(const std::string& id) {
-    int64_t seen = 0;
-    while (journal_->WaitForEvents(id, seen, absl::Seconds(30)) ==
-           JobJournal::News::kEvents) {
-      seen = store_->Get(id)->last_sequence();
-    }
-    return *store_->Get(id);
   }
 
   void WaitUntilBlocked() {
@@ -96,21 +38,6 @@ class JobFairnessTest : public testing::Test {
     const absl::Status done = other->Execute(sql);
     ASSERT_TRUE(done.ok()) << done;
   }
-
-  const std::string folder_;
-  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
-  const std::unique_ptr<Logger> log_ = NewNullLogger();
-  FakeClock clock_;
-  const std::unique_ptr<cache::DiskSpace> space_ =
-      cache::NewDiskSpace(folder_, 0, [] { return int64_t{1} << 30; });
-  std::unique_ptr<cache::BlobStore> blobs_;
-  std::unique_ptr<cache::StageResultStore> results_;
-  std::unique_ptr<FakeLeases> leases_;
-  std::unique_ptr<StageRunner> stages_;
-  std::unique_ptr<JobStore> store_;
-  std::unique_ptr<JobJournal> journal_;
-  const std::unique_ptr<Executor> executor_ = *Executor::New(4);
-  std::unique_ptr<JobManager> manager_;
 };
 
 TEST_F(JobFairnessTest, AnInspectRunsWhile60JobsWait) {
@@ -141,21 +68,10 @@ TEST_F(JobFairnessTest, ConnectionsTakeTurns) {
 
 TEST_F(JobFairnessTest, OrderAndAgeOutliveARestart) {
   // As a daemon that died ten minutes ago left them.
-  for (const char* id : {"batch", "ci"}) {
-    JobUpdate update;
-    update.job_id = id;
-    update.is_new = true;
-    update.has_job = true;
-    update.job.set_id(id);
-    update.job.set_state(v1::QUEUED);
-    *update.job.mutable_request() = Request("int8 x");
-    if (id[0] == 'b') {
-      update.job.mutable_request()->mutable_options()->set_job_class(v1::BATCH);
-    }
-    update.job.mutable_created()->set_seconds(1);
-    update.events.emplace_back().set_sequence(1);
-    ASSERT_TRUE(store_->Apply({update}).ok());
-  }
+  v1::CreateJobRequest batch = Request("int8 x");
+  batch.mutable_options()->set_job_class(v1::BATCH);
+  Left("batch", batch, v1::QUEUED);
+  Left("ci", Request("int8 x"), v1::QUEUED);
   clock_.Advance(absl::Hours(1));
   Start(0);
   clock_.Advance(absl::Seconds(2));

@@ -1,121 +1,17 @@
 #include "server/daemon/jobs/job_manager.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <future>
-#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
-#include "cache/disk_blob_store.h"
-#include "cache/stage_result_store.h"
 #include "gtest/gtest.h"
-#include "server/daemon/stages/fake_stages.h"
-#include "server/executor.h"
+#include "server/daemon/jobs/job_manager_fixture.h"
+#include "tests/support/process_threads.h"
 
 namespace edgekiln::server {
 namespace {
-
-// A manager whose clock and stages the test moves.
-class JobManagerTest : public testing::Test {
- protected:
-  JobManagerTest()
-      : folder_(testing::TempDir() + "job_manager_" +
-                testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    std::filesystem::remove_all(folder_);
-    std::filesystem::create_directories(folder_);
-    blobs_ = *cache::OpenDiskBlobStore(*files_, folder_ + "/blobs");
-    results_ = *cache::OpenDiskStageResultStore(*files_, folder_ + "/results",
-                                                *blobs_);
-    leases_ = std::make_unique<FakeLeases>(*blobs_);
-    stages_ =
-        std::make_unique<StageRunner>(*results_, *blobs_, *leases_, *log_);
-    store_ = *JobStore::Open(folder_ + "/jobs.db");
-    NewManager();
-  }
-
-  void NewManager() {
-    manager_.reset();
-    journal_ = std::make_unique<JobJournal>(*store_, clock_, *log_);
-    manager_ = std::make_unique<JobManager>(options_, *store_, *journal_,
-                                            *stages_, *executor_, *blobs_,
-                                            *space_, clock_, *log_);
-  }
-
-  v1::CreateJobRequest Request(const std::string& model = "int8 net") {
-    v1::CreateJobRequest request;
-    *request.mutable_model() = PutText(*blobs_, model);
-    *request.add_targets()->mutable_digest() = PutText(*blobs_, "conv;sram=64");
-    request.add_goals(v1::COMPILE);
-    return request;
-  }
-
-  absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request) {
-    std::promise<absl::StatusOr<v1::Job>> created;
-    manager_->Create(request, [&](absl::StatusOr<v1::Job> job) {
-      created.set_value(std::move(job));
-    });
-    return created.get_future().get();
-  }
-
-  // As a daemon that died left it.
-  v1::Job Left(const std::string& id, const v1::CreateJobRequest& request) {
-    JobUpdate update;
-    update.job_id = id;
-    update.is_new = true;
-    update.has_job = true;
-    update.job.set_id(id);
-    update.job.set_state(v1::RUNNING);
-    *update.job.mutable_request() = request;
-    update.events.emplace_back().set_sequence(1);
-    EXPECT_TRUE(store_->Apply({update}).ok());
-    return update.job;
-  }
-
-  // Blocks until the job is over.
-  v1::Job AtItsEnd(const std::string& id) {
-    int64_t seen = 0;
-    while (journal_->WaitForEvents(id, seen, absl::Seconds(30)) ==
-           JobJournal::News::kEvents) {
-      seen = store_->Get(id)->last_sequence();
-    }
-    return *store_->Get(id);
-  }
-
-  // The last reason to wait that the job has told.
-  v1::JobEvent::Waiting Waiting(const std::string& id) {
-    journal_->Flush();
-    v1::JobEvent::Waiting last;
-    const absl::StatusOr<std::vector<v1::JobEvent>> events =
-        store_->Events(id, 0, 1000);
-    if (!events.ok()) return last;
-    for (const v1::JobEvent& event : *events) {
-      if (event.has_waiting()) last = event.waiting();
-    }
-    return last;
-  }
-
-  const std::string folder_;
-  const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
-  const std::unique_ptr<Logger> log_ = NewNullLogger();
-  FakeClock clock_;
-  JobManagerOptions options_;
-  int64_t free_bytes_ = 1 << 30;
-  const std::unique_ptr<cache::DiskSpace> space_ =
-      cache::NewDiskSpace(folder_, 0, [this] { return free_bytes_; });
-  std::unique_ptr<cache::BlobStore> blobs_;
-  std::unique_ptr<cache::StageResultStore> results_;
-  std::unique_ptr<FakeLeases> leases_;
-  std::unique_ptr<StageRunner> stages_;
-  const std::unique_ptr<Executor> executor_ = *Executor::New(4);
-  std::unique_ptr<JobStore> store_;
-  std::unique_ptr<JobJournal> journal_;
-  std::unique_ptr<JobManager> manager_;
-};
 
 TEST_F(JobManagerTest, RefusesJobsWhileTheDiskIsFull) {
   ASSERT_TRUE(manager_->Start().ok());
@@ -169,15 +65,27 @@ TEST_F(JobManagerTest, AFullQueueRefuses) {
 TEST_F(JobManagerTest, SlotsAreClearedAfterACrash) {
   v1::CreateJobRequest request = Request();
   request.mutable_slot()->set_name("pane");
-  Left("older", request);
-  Left("free", Request());
-  Left("newer", request);
+  Left("older", request, v1::RUNNING);
+  Left("free", Request(), v1::RUNNING);
+  Left("newer", request, v1::RUNNING);
   ASSERT_TRUE(manager_->Start().ok());
   const v1::Job older = AtItsEnd("older");
   EXPECT_EQ(older.state(), v1::CANCELLED);
   EXPECT_EQ(older.superseded_by(), "newer");
   EXPECT_EQ(AtItsEnd("newer").state(), v1::SUCCEEDED);
   EXPECT_EQ(AtItsEnd("free").state(), v1::SUCCEEDED);
+}
+
+// The last reason to wait that the job has told.
+v1::JobEvent::Waiting LastWaiting(JobStore& store, const std::string& id) {
+  v1::JobEvent::Waiting last;
+  const absl::StatusOr<std::vector<v1::JobEvent>> events =
+      store.Events(id, 0, 1000);
+  if (!events.ok()) return last;
+  for (const v1::JobEvent& event : *events) {
+    if (event.has_waiting()) last = event.waiting();
+  }
+  return last;
 }
 
 TEST_F(JobManagerTest, AQueuedJobSaysHowManyAreBefore) {
@@ -189,14 +97,18 @@ TEST_F(JobManagerTest, AQueuedJobSaysHowManyAreBefore) {
   ASSERT_TRUE(Create(Request("int8 second")).ok());
   const std::string last = Create(Request("int8 third"))->id();
   manager_->Tick();
-  EXPECT_EQ(Waiting(last).reason(), "");  // It has just come.
+  const auto waiting = [&] {
+    journal_->Flush();
+    return LastWaiting(*store_, last);
+  };
+  EXPECT_EQ(waiting().reason(), "");  // It has just come.
   clock_.Advance(absl::Seconds(2));
   // Until the first one has been taken from the queue.
-  while (Waiting(last).position() != 2) {
+  while (waiting().position() != 2) {
     clock_.Advance(absl::Seconds(6));
     manager_->Tick();
   }
-  EXPECT_EQ(Waiting(last).cause(), v1::JobEvent::Waiting::JOBS_AHEAD);
+  EXPECT_EQ(waiting().cause(), v1::JobEvent::Waiting::JOBS_AHEAD);
 }
 
 // One counts while no worker has a stage of the job, the other from the first
@@ -221,10 +133,9 @@ TEST_F(JobManagerTest, DeadlinesOfQueueAndRunAreApart) {
   for (const auto& test : kCases) {
     SCOPED_TRACE(test.name);
     leases_->Block(test.stage, test.leased);
-    v1::CreateJobRequest request = Request(std::string("int8 ") + test.name);
     // Nothing that a worker could have begun with but the import.
-    request.clear_targets();
-    request.set_goals(0, v1::INSPECT);
+    v1::CreateJobRequest request =
+        Request(std::string("int8 ") + test.name, v1::INSPECT);
     request.mutable_options()->mutable_queue_deadline()->set_seconds(10);
     request.mutable_options()->mutable_run_deadline()->set_seconds(20);
     const bool begun = test.leased || test.stage != std::string("import");
@@ -280,16 +191,6 @@ TEST_F(JobManagerTest, AJobOfTwoTargetsWaitsForNoneWhileOneIsAtAWorker) {
   EXPECT_EQ(AtItsEnd(id).error().reason(), "CANCELLED");
 }
 
-int ThreadsOfThisProcess() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  int threads = 0;
-  while (status >> word) {
-    if (word == "Threads:") status >> threads;
-  }
-  return threads;
-}
-
 // What brought the daemon down at every start: jobs whose targets all wait.
 // They take no threads, can be interrupted in the middle, run again in the next
 // life, and be cancelled there.
@@ -298,7 +199,7 @@ TEST_F(JobManagerTest, LargeJobsAreInterruptedRunAgainAndCancelled) {
   constexpr int kTargets = 256;
   leases_->Block("tile", /*leased=*/true);
   ASSERT_TRUE(manager_->Start().ok());
-  const int threads = ThreadsOfThisProcess();
+  const int threads = tests::ThreadsOfThisProcess();
   std::vector<std::string> ids;
   for (int job = 0; job < kJobs; ++job) {
     v1::CreateJobRequest request = Request("int8 net " + std::to_string(job));
@@ -309,7 +210,7 @@ TEST_F(JobManagerTest, LargeJobsAreInterruptedRunAgainAndCancelled) {
     ids.push_back(Create(request)->id());
   }
   while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
-  EXPECT_EQ(ThreadsOfThisProcess(), threads);
+  EXPECT_EQ(tests::ThreadsOfThisProcess(), threads);
   manager_->Stop();
   EXPECT_EQ(leases_->Blocked(), 0);
   for (const std::string& id : ids) {
@@ -318,7 +219,7 @@ TEST_F(JobManagerTest, LargeJobsAreInterruptedRunAgainAndCancelled) {
   NewManager();
   ASSERT_TRUE(manager_->Start().ok());
   while (leases_->Blocked() < kJobs * kTargets) std::this_thread::yield();
-  EXPECT_EQ(ThreadsOfThisProcess(), threads);
+  EXPECT_EQ(tests::ThreadsOfThisProcess(), threads);
   for (const std::string& id : ids) {
     EXPECT_TRUE(manager_->Cancel(id).ok());
     EXPECT_EQ(AtItsEnd(id).state(), v1::CANCELLED);

@@ -241,7 +241,7 @@ absl::Status SetDamagedRowsAside(Database& database, absl::Time now,
 absl::StatusOr<int64_t> Salvage(const std::string& path, Database& into,
                                 cache::BlobStore* blobs) {
   absl::StatusOr<Database> from = Database::OpenDamaged(path);
-  const bool sealed = from.ok() && HasHeads(*from);
+  const bool sealed = from.ok() && HasSeals(*from);
   EK_RETURN_IF_ERROR(CreateSchema(into, sealed ? kSchemaVersion : 1));
   if (from.ok()) {
     EK_RETURN_IF_ERROR(InTransaction(into, [&]() -> absl::Status {

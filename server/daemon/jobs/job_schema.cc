@@ -290,8 +290,12 @@ absl::Status WriteHead(Database& database, int64_t row, const v1::Job& job,
   return head.Run();
 }
 
-bool HasHeads(Database& database) {
-  return database.Prepare("SELECT row, head, request, blobs FROM heads").ok();
+bool HasSeals(Database& database) {
+  const absl::StatusOr<int64_t> tables =
+      Number(database,
+             "SELECT COUNT(*) FROM sqlite_master"
+             " WHERE name IN ('heads', 'requests', 'damaged')");
+  return tables.ok() && *tables > 0;
 }
 
 absl::Status PrepareSchema(Database& database, cache::BlobStore* blobs) {

@@ -19,9 +19,9 @@ inline constexpr int64_t kSchemaVersion = 2;
 // Makes the tables of that version in an empty database.
 absl::Status CreateSchema(Database& database, int64_t version);
 
-// Whether the tables are there as those of version 2 are; also where the
-// database does not say which version it has.
-bool HasHeads(Database& database);
+// Whether the rows have checksums, as since version 2; also where the database
+// does not say which version it has, or some of its tables are damaged.
+bool HasSeals(Database& database);
 
 // Writes what lists show of a job, in place of what was there. `blobs`: see
 // BlobsColumn().

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -15,19 +14,10 @@
 #include "base/log.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "gtest/gtest.h"
+#include "tests/support/process_threads.h"
 
 namespace edgekiln::server {
 namespace {
-
-int ThreadsOfThisProcess() {
-  std::ifstream status("/proc/self/status");
-  std::string word;
-  int threads = 0;
-  while (status >> word) {
-    if (word == "Threads:") status >> threads;
-  }
-  return threads;
-}
 
 int64_t WakeUpsOfThisProcess() {
   rusage usage{};
@@ -162,11 +152,11 @@ TEST_F(JobWatchersTest, ThousandsTakeNoThreadsAndSleepWhileNothingHappens) {
   std::vector<std::unique_ptr<Call>> calls;
   calls.push_back(Watch());
   Until(1, 1);
-  const int threads = ThreadsOfThisProcess();
+  const int threads = tests::ThreadsOfThisProcess();
   for (int i = 1; i < kWatchers; ++i) calls.push_back(Watch());
   Until(kWatchers - 1, 1);
   // gRPC may add some of its own.
-  EXPECT_LE(ThreadsOfThisProcess(), threads + 16);
+  EXPECT_LE(tests::ThreadsOfThisProcess(), threads + 16);
   const int64_t wake_ups = WakeUpsOfThisProcess();
   std::this_thread::sleep_for(std::chrono::seconds(1));
   // Polling was ten thousand.
@@ -183,7 +173,7 @@ TEST_F(JobWatchersTest, ThousandsTakeNoThreadsAndSleepWhileNothingHappens) {
     EXPECT_TRUE(call->status.ok()) << call->status.error_message();
     EXPECT_EQ(call->last, 2);
   }
-  EXPECT_LE(ThreadsOfThisProcess(), threads + 16);
+  EXPECT_LE(tests::ThreadsOfThisProcess(), threads + 16);
 }
 
 TEST_F(JobWatchersTest, EveryEventComesOnceAndInOrder) {
