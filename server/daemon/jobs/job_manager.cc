@@ -334,18 +334,20 @@ JobManager::ActivePtr JobManager::TakeNext() {
   return id.has_value() ? active_.at(*id) : nullptr;
 }
 
-// Begins all that may run now.
+// Begins all that may run now. One for which there is no memory ends within
+// Run(), and asks for the next.
 void JobManager::RunNext() {
-  while (true) {
+  begin_.Run([this] {
     ActivePtr next;
     {
       MutexLock lock(mutex_);
       next = TakeNext();
-      if (next == nullptr) return;
+      if (next == nullptr) return false;
       ++running_;
     }
     Run(next);
-  }
+    return true;
+  });
 }
 
 void JobManager::Run(const ActivePtr& active) {
