@@ -5,6 +5,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/clock.h"
@@ -51,10 +52,10 @@ class WorkersServiceTest : public testing::Test {
 
   using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>;
 
-  // Up to the daemon's welcome.
-  static void Enter(Stream& stream) {
+  // Up to the daemon's welcome, which names the session.
+  static std::string Enter(Stream& stream) {
     v1::DaemonMessage message;
-    ASSERT_TRUE(stream.Read(&message));
+    EXPECT_TRUE(stream.Read(&message));
     v1::WorkerMessage answer;
     v1::WorkerMessage::Hello& hello = *answer.mutable_hello();
     hello.set_nonce(*NewNonce());
@@ -63,9 +64,9 @@ class WorkersServiceTest : public testing::Test {
     hello.set_build_digest("build");
     hello.add_roles(v1::COMPILE_ROLE);
     hello.set_slots(1);
-    ASSERT_TRUE(stream.Write(answer));
-    ASSERT_TRUE(stream.Read(&message));
-    ASSERT_TRUE(message.has_welcome());
+    EXPECT_TRUE(stream.Write(answer));
+    EXPECT_TRUE(stream.Read(&message));
+    return message.welcome().session();
   }
 
   const std::unique_ptr<Clock> clock_ = NewRealClock();
@@ -80,10 +81,9 @@ class WorkersServiceTest : public testing::Test {
 // The lease is larger than what travels before somebody reads.
 TEST_F(WorkersServiceTest, AStreamThatReadsNoMoreEndsAllTheSame) {
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::seconds(20));
   const auto stream = stub_->Session(&context);
-  Enter(*stream);
+  const std::string session = Enter(*stream);
+  ASSERT_TRUE(gate_.CheckSession(session).ok());
   LeaseRequest request;
   request.stage = "tile";
   request.role = v1::COMPILE_ROLE;
@@ -94,8 +94,16 @@ TEST_F(WorkersServiceTest, AStreamThatReadsNoMoreEndsAllTheSame) {
       dispatcher_.Submit(std::move(request), std::move(callbacks));
   EXPECT_EQ(dispatcher_.LeasesOut(), 1);
   ASSERT_TRUE(stream->WritesDone());
-  EXPECT_NE(stream->Finish().error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
+  // Its session lasts as long as the handler.
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (gate_.CheckSession(session).ok() &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  EXPECT_FALSE(gate_.CheckSession(session).ok());
   EXPECT_EQ(dispatcher_.LeasesOut(), 0);
+  context.TryCancel();
+  stream->Finish();
   dispatcher_.Cancel(lease);
 }
 
