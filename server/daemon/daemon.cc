@@ -86,8 +86,9 @@ class DaemonImpl : public Daemon {
         files_(NewPosixFileSystem()),
         activity_(clock),
         worker_activity_(clock),
-        client_health_("clients", log),
-        worker_health_("workers", log) {}
+        room_(options.disk_reserve_bytes / 8),
+        client_health_("clients", clock, log),
+        worker_health_("workers", clock, log) {}
 
   ~DaemonImpl() override {
     {
@@ -315,8 +316,9 @@ class DaemonImpl : public Daemon {
   }
 
   // Whether jobs can be stored: there is room, and the database may be written.
-  absl::Status CheckWritable() {
-    EK_RETURN_IF_ERROR(space_->Admit(1, "a job"));
+  absl::Status CheckWritable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_) {
+    EK_RETURN_IF_ERROR(room_.Check(
+        [this](int64_t bytes) { return space_->Admit(bytes, "a job"); }));
     const std::string path = JoinPath(options_.state_folder, "jobs.db");
     if (access(path.c_str(), W_OK) == 0) return absl::OkStatus();
     return absl::UnavailableError(
@@ -326,10 +328,10 @@ class DaemonImpl : public Daemon {
   void UpdateHealth() {
     HealthFacts facts;
     facts.state = CheckState();
-    facts.room = CheckWritable();
     facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
     facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
     MutexLock lock(health_mutex_);
+    facts.room = CheckWritable();
     // Under the lock: a look that began before Drain() must not say SERVING
     // after it.
     facts.draining = draining_;
@@ -404,6 +406,7 @@ class DaemonImpl : public Daemon {
   Mutex health_mutex_;
   absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
+  RoomWatch room_ ABSL_GUARDED_BY(health_mutex_);
   HealthReporter client_health_ ABSL_GUARDED_BY(health_mutex_);
   HealthReporter worker_health_ ABSL_GUARDED_BY(health_mutex_);
 };
