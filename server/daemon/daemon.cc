@@ -28,6 +28,7 @@
 #include "cache/upload_store.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/blobs/blob_services.h"
+#include "server/daemon/blobs/shared_checks.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/quarantine.h"
@@ -59,6 +60,8 @@ constexpr std::chrono::milliseconds kTick{250};
 // In which results of stages are read and stored. Each waits for the disk most
 // of the time, and those that wait together share a sync.
 constexpr int kResultThreads = 8;
+// That read blobs whose bytes nobody has looked at yet.
+constexpr int kCheckThreads = 2;
 // For the methods that take one while they run: uploads, downloads, lists; and
 // sessions of workers. Calls beyond are refused with RESOURCE_EXHAUSTED, as
 // they are while the system has no thread to give.
@@ -129,8 +132,12 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(
         std::unique_ptr<cache::BlobStore> disk,
         cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs"), &evictor_));
-    blobs_ = cache::NewMemoryCachedBlobStore(
-        cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {});
+    EK_ASSIGN_OR_RETURN(
+        blobs_,
+        NewCheckSharingBlobStore(
+            cache::NewMemoryCachedBlobStore(
+                cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {}),
+            kCheckThreads));
     EK_ASSIGN_OR_RETURN(
         uploads_,
         cache::OpenUploadStore(*files_, JoinPath(state, "uploads"), *blobs_,

@@ -16,6 +16,7 @@
 #include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/raw_call.h"
+#include "server/later.h"
 #include "server/proto_convert.h"
 #include "server/task.h"
 #include "target/builtin.h"
@@ -44,7 +45,10 @@ class InspectCall final : public QuestionCall {
  private:
   Task<absl::Status> Answer(JobContext& stages) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
-    EK_CO_RETURN_IF_ERROR(CheckBlobs(job_, blobs_));
+    Later<absl::Status> blobs(
+        [this](const BlobsTold& told) { AskBlobs(job_, blobs_, told); });
+    const absl::Status present = co_await blobs;
+    EK_CO_RETURN_IF_ERROR(present);
     job_.add_goals(v1::INSPECT);
     JobResult result = co_await RunCompileJob("", job_, stages, executor_);
     EK_CO_RETURN_IF_ERROR(result.status);
@@ -103,7 +107,11 @@ class ValidateCall final : public QuestionCall {
  private:
   Task<absl::Status> Answer(JobContext& stages) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
-    EK_CO_RETURN_IF_ERROR(CheckBlob("target", target_, blobs_));
+    Later<absl::Status> blob([this](const BlobsTold& told) {
+      AskBlob("target", target_, blobs_, told);
+    });
+    const absl::Status present = co_await blob;
+    EK_CO_RETURN_IF_ERROR(present);
     StageCall call;
     call.name = "resolve_target";
     call.options.mutable_resolve_target();
