@@ -207,11 +207,12 @@ void Dispatcher::Assign(Actions& actions) {
   while (!queue_.empty()) {
     GiveKept(actions);
     const Reserves reserves = ReservesAt(now);
-    const auto find = [&](const WorkerWish& wish) {
-      return workers_.Choose(wish, now, [&](const ConnectedWorker& worker) {
-        return reserves.Admit(wish.job_class, worker);
-      });
-    };
+    const auto find =
+        [&](const WorkerWish& wish) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return workers_.Choose(wish, now, [&](const ConnectedWorker& worker) {
+            return reserves.Admit(wish.job_class, worker);
+          });
+        };
     // Of those that want a worker to themselves while none is idle, the first:
     // the others keep their turns, and so does it.
     uint64_t choosy = 0;
@@ -223,9 +224,10 @@ void Dispatcher::Assign(Actions& actions) {
     };
     const auto next = queue_.Next(
         now,
-        [&](v1::JobClass job_class, v1::WorkerRole role) {
-          return find({.role = role, .job_class = job_class}) != kNoWorker;
-        },
+        [&](v1::JobClass job_class, v1::WorkerRole role)
+            ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+              return find({.role = role, .job_class = job_class}) != kNoWorker;
+            },
         fits);
     // That changes which slots are free.
     if (choosy != 0 &&
