@@ -7,7 +7,9 @@
 // Thread-safe. Implementations do no I/O while holding a lock.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -34,6 +36,19 @@ class BlobStore {
 
   // Whether Get() is expected to succeed. Reads bytes only on the first call.
   virtual absl::StatusOr<bool> Contains(const Digest& digest) = 0;
+  // The same for those who must not block: nothing if bytes would have to be
+  // read for the answer.
+  virtual absl::StatusOr<std::optional<bool>> ContainsIfKnown(
+      const Digest& digest) {
+    return Contains(digest);
+  }
+  // Calls `told` exactly once with Contains(): from within, or later from
+  // another thread, where it must not block. Stores that read bytes for it do
+  // so from within; server/daemon/blobs/shared_checks.h wraps them.
+  using Told = std::function<void(const absl::StatusOr<bool>&)>;
+  virtual void AskContains(const Digest& digest, const Told& told) {
+    told(Contains(digest));
+  }
   // Returns the bytes, or NOT_FOUND with reason BLOB_MISSING. Never returns
   // bytes that fail the digest: what is torn or corrupt is absent.
   virtual absl::StatusOr<std::string> Get(const Digest& digest) = 0;

@@ -1,7 +1,11 @@
 #include "cache/blob_store.h"
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -111,6 +115,46 @@ TEST(DiskBlobStoreTest, LosesNothingAcknowledgedAndServesNothingTorn) {
     EXPECT_TRUE(files.List("/s/tmp")->empty());
   }
   EXPECT_GT(crash_at, 10);
+}
+
+// Counts what is read, and holds up the first reader.
+class HeldFiles : public CrashingFileSystem {
+ public:
+  absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset,
+                                        int64_t max_bytes) override {
+    if (reads++ == 0 && hold) hold();
+    return CrashingFileSystem::ReadRange(path, offset, max_bytes);
+  }
+  std::atomic<int> reads{0};
+  std::function<void()> hold;
+};
+
+// After a restart everybody asks for the same model.
+TEST(DiskBlobStoreTest, ManyWhoAskForABlobReadItOnce) {
+  HeldFiles files;
+  const std::string bytes(3'000'000, 'z');
+  const Digest digest = DigestOf(bytes);
+  ASSERT_TRUE(OpenStore(files)->Put(digest, bytes).ok());
+  const auto store = OpenStore(files);
+  EXPECT_FALSE(store->ContainsIfKnown(digest)->has_value());
+  constexpr int kAsking = 8;
+  std::atomic<int> asking{0};
+  files.reads = 0;
+  files.hold = [&] {
+    while (asking < kAsking) std::this_thread::yield();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kAsking; ++i) {
+    threads.emplace_back([&] {
+      ++asking;
+      EXPECT_TRUE(*store->Contains(digest));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(files.reads, 3);  // Pieces of a mebibyte.
+  EXPECT_EQ(*store->ContainsIfKnown(digest), true);
+  EXPECT_EQ(*store->ContainsIfKnown(DigestOf("none")), false);
 }
 
 // A store that returns whatever it was told to.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -62,6 +64,14 @@ class DiskBlobStore : public BlobStore {
     if (!info.has_value()) return false;
     if (IsVerified(digest, info->modified)) return true;
     return Verify(digest, info->modified);
+  }
+
+  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
+      const Digest& digest) override {
+    EK_ASSIGN_OR_RETURN(const std::optional<FileInfo> info, Find(digest));
+    if (!info.has_value()) return std::optional<bool>(false);
+    if (!IsVerified(digest, info->modified)) return std::optional<bool>();
+    return std::optional<bool>(true);
   }
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {
@@ -129,6 +139,12 @@ class DiskBlobStore : public BlobStore {
   }
 
  private:
+  // The file of a blob as it was changed last, which somebody reads.
+  using LookKey = std::pair<std::string, absl::Time>;
+  struct Look {
+    std::optional<absl::StatusOr<bool>> right;  // At its end; as mutex_ has it.
+  };
+
   std::string PathOf(const Digest& digest) const {
     return absl::StrCat(root_, "/", digest.hash.substr(0, 2), "/",
                         BlobFileName(digest));
@@ -200,8 +216,31 @@ class DiskBlobStore : public BlobStore {
     return *info;
   }
 
-  // False, and it is gone, if its bytes are not what its name says.
+  // False, and it is gone, if its bytes are not what its name says. Whoever
+  // comes while somebody reads them waits for that.
   absl::StatusOr<bool> Verify(const Digest& digest, absl::Time modified) {
+    const LookKey key(digest.hash, modified);
+    const auto mine = std::make_shared<Look>();
+    {
+      MutexLock lock(mutex_);
+      const auto [it, first] = looks_.emplace(key, mine);
+      if (!first) {
+        const std::shared_ptr<Look> other = it->second;
+        while (!other->right.has_value()) looked_.Wait(lock);
+        return *other->right;
+      }
+    }
+    const absl::StatusOr<bool> right = Read(digest, modified);
+    {
+      MutexLock lock(mutex_);
+      mine->right = right;
+      looks_.erase(key);
+    }
+    looked_.NotifyAll();
+    return right;
+  }
+
+  absl::StatusOr<bool> Read(const Digest& digest, absl::Time modified) {
     EK_ASSIGN_OR_RETURN(const bool right, HasDigest(PathOf(digest), digest));
     if (right) {
       SetVerified(digest, modified);
@@ -225,6 +264,8 @@ class DiskBlobStore : public BlobStore {
   Evictor* const evictor_;  // Null: nothing is ever evicted.
   std::atomic<int64_t> next_{0};
   Mutex mutex_;
+  CondVar looked_;
+  std::map<LookKey, std::shared_ptr<Look>> looks_ ABSL_GUARDED_BY(mutex_);
   // By hash: the file's time of modification when its bytes were right.
   SizedLru<std::string, std::shared_ptr<const absl::Time>> verified_
       ABSL_GUARDED_BY(mutex_){kMaxVerified};

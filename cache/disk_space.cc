@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,6 +57,10 @@ class SpaceCheckingBlobStore : public BlobStore {
 
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return inner_->Contains(digest);
+  }
+  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
+      const Digest& digest) override {
+    return inner_->ContainsIfKnown(digest);
   }
   absl::StatusOr<std::string> Get(const Digest& digest) override {
     return inner_->Get(digest);

@@ -1,5 +1,6 @@
 #include <list>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -36,6 +37,10 @@ class MemoryCachedBlobStore : public BlobStore {
   // read through other daemons' levels.
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return inner_->Contains(digest);
+  }
+  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
+      const Digest& digest) override {
+    return inner_->ContainsIfKnown(digest);
   }
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/status_macros.h"
@@ -14,6 +15,10 @@ class VerifyingBlobStore : public BlobStore {
 
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return inner_->Contains(digest);
+  }
+  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
+      const Digest& digest) override {
+    return inner_->ContainsIfKnown(digest);
   }
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
-#include "compiler/quantize/histogram.h"
+#include "compiler/quantize/activation_histograms.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -32,17 +32,6 @@ absl::Status Invalid(std::string what, std::string where, std::string need,
                     .need = std::move(need),
                     .fix = std::move(fix)});
 }
-
-// Everything seen of one tensor.
-struct Observed {
-  TensorId tensor = kNoTensor;
-  bool any = false;
-  float min = 0;
-  float max = 0;
-  std::optional<Histogram> histogram;  // Of this run of the samples.
-  bool postponed = false;              // Its histogram is for another run.
-  std::optional<std::pair<double, double>> kept;  // By percentiles.
-};
 
 // Tensors of other types are counts, indices and truth values: they stay.
 absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
@@ -103,64 +92,8 @@ absl::Status ObserveRange(const Graph& graph, absl::Span<const float> values,
     observed.min = std::min(observed.min, value);
     observed.max = std::max(observed.max, value);
   }
-  if (!IsBounded(observed)) {
-    observed.histogram = std::nullopt;
-    observed.postponed = false;
-  }
   return absl::OkStatus();
 }
-
-// The histograms of one run of the samples, within a bound for all of them.
-class Histograms {
- public:
-  Histograms(std::vector<Observed>& observed, int64_t max_bytes)
-      : observed_(observed), max_bytes_(max_bytes), last_(observed.size()) {}
-
-  void Add(absl::Span<const float> values, Observed& observed) {
-    if (!observed.histogram) return;
-    bytes_ -= observed.histogram->bytes();
-    observed.histogram->Add(values);
-    bytes_ += observed.histogram->bytes();
-    while (bytes_ > max_bytes_ && PostponeLast()) {
-    }
-  }
-
-  // Whether there has to be another run, which then begins.
-  bool EndRun(int64_t kept_ppm) {
-    bool again = false;
-    for (Observed& one : observed_) {
-      if (one.histogram) one.kept = one.histogram->Kept(kept_ppm);
-      one.histogram = std::nullopt;
-      if (std::exchange(one.postponed, false)) one.histogram.emplace();
-      again = again || one.histogram.has_value();
-    }
-    bytes_ = 0;
-    last_ = observed_.size();
-    return again;
-  }
-
- private:
-  // False if there is but one left, which each run has to get done with.
-  bool PostponeLast() {
-    size_t last = last_;
-    while (last > 0 && !observed_[last - 1].histogram) --last;
-    const bool only = std::none_of(
-        observed_.begin(), observed_.begin() + std::max<int64_t>(last, 1) - 1,
-        [](const Observed& one) { return one.histogram.has_value(); });
-    if (last == 0 || only) return false;
-    last_ = last - 1;
-    Observed& one = observed_[last_];
-    bytes_ -= one.histogram->bytes();
-    one.histogram = std::nullopt;
-    one.postponed = true;
-    return true;
-  }
-
-  std::vector<Observed>& observed_;
-  const int64_t max_bytes_;
-  int64_t bytes_ = 0;
-  size_t last_;  // From here on there are no histograms.
-};
 
 // Bytes of one sample of each input, after checking that the chunk has them.
 absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
@@ -263,7 +196,7 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
       Interpreter::Create(float_graph,
                           {.keep = InterpreterOptions::Keep::kAllTensors,
                            .cpu_path = cpu_path}));
-  Histograms histograms(observed, histogram_bytes);
+  ActivationHistograms histograms(observed, histogram_bytes);
   std::vector<float> values;
   bool first_run = true;
   do {
@@ -274,6 +207,7 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
         CopyTo(interpreter->value(one.tensor), values);
         if (first_run) {
           EK_RETURN_IF_ERROR(ObserveRange(float_graph, values, one));
+          if (!IsBounded(one)) histograms.Drop(one);
         }
         histograms.Add(values, one);
       }

@@ -28,6 +28,7 @@
 #include "cache/upload_store.h"
 #include "server/daemon/activity.h"
 #include "server/daemon/blobs/blob_services.h"
+#include "server/daemon/blobs/shared_checks.h"
 #include "server/daemon/disk_reserve.h"
 #include "server/daemon/farm/dispatcher.h"
 #include "server/daemon/farm/quarantine.h"
@@ -59,6 +60,8 @@ constexpr std::chrono::milliseconds kTick{250};
 // In which results of stages are read and stored. Each waits for the disk most
 // of the time, and those that wait together share a sync.
 constexpr int kResultThreads = 8;
+// That read blobs whose bytes nobody has looked at yet.
+constexpr int kCheckThreads = 2;
 // For the methods that take one while they run: uploads, downloads, lists; and
 // sessions of workers. Calls beyond are refused with RESOURCE_EXHAUSTED, as
 // they are while the system has no thread to give.
@@ -86,8 +89,9 @@ class DaemonImpl : public Daemon {
         files_(NewPosixFileSystem()),
         activity_(clock),
         worker_activity_(clock),
-        client_health_("clients", log),
-        worker_health_("workers", log) {}
+        room_(options.disk_reserve_bytes / 8),
+        client_health_("clients", clock, log),
+        worker_health_("workers", clock, log) {}
 
   ~DaemonImpl() override {
     {
@@ -128,8 +132,12 @@ class DaemonImpl : public Daemon {
     EK_ASSIGN_OR_RETURN(
         std::unique_ptr<cache::BlobStore> disk,
         cache::OpenDiskBlobStore(*files_, JoinPath(state, "blobs"), &evictor_));
-    blobs_ = cache::NewMemoryCachedBlobStore(
-        cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {});
+    EK_ASSIGN_OR_RETURN(
+        blobs_,
+        NewCheckSharingBlobStore(
+            cache::NewMemoryCachedBlobStore(
+                cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {}),
+            kCheckThreads));
     EK_ASSIGN_OR_RETURN(
         uploads_,
         cache::OpenUploadStore(*files_, JoinPath(state, "uploads"), *blobs_,
@@ -315,8 +323,9 @@ class DaemonImpl : public Daemon {
   }
 
   // Whether jobs can be stored: there is room, and the database may be written.
-  absl::Status CheckWritable() {
-    EK_RETURN_IF_ERROR(space_->Admit(1, "a job"));
+  absl::Status CheckWritable() ABSL_EXCLUSIVE_LOCKS_REQUIRED(health_mutex_) {
+    EK_RETURN_IF_ERROR(room_.Check(
+        [this](int64_t bytes) { return space_->Admit(bytes, "a job"); }));
     const std::string path = JoinPath(options_.state_folder, "jobs.db");
     if (access(path.c_str(), W_OK) == 0) return absl::OkStatus();
     return absl::UnavailableError(
@@ -326,10 +335,10 @@ class DaemonImpl : public Daemon {
   void UpdateHealth() {
     HealthFacts facts;
     facts.state = CheckState();
-    facts.room = CheckWritable();
     facts.compile_workers = dispatcher_->WorkerCount(v1::COMPILE_ROLE);
     facts.simulate_workers = dispatcher_->WorkerCount(v1::SIMULATE_ROLE);
     MutexLock lock(health_mutex_);
+    facts.room = CheckWritable();
     // Under the lock: a look that began before Drain() must not say SERVING
     // after it.
     facts.draining = draining_;
@@ -404,6 +413,7 @@ class DaemonImpl : public Daemon {
   Mutex health_mutex_;
   absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);
+  RoomWatch room_ ABSL_GUARDED_BY(health_mutex_);
   HealthReporter client_health_ ABSL_GUARDED_BY(health_mutex_);
   HealthReporter worker_health_ ABSL_GUARDED_BY(health_mutex_);
 };

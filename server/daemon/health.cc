@@ -21,6 +21,10 @@ constexpr char kByteStream[] = "google.bytestream.ByteStream";
 constexpr char kCas[] =
     "build.bazel.remote.execution.v2.ContentAddressableStorage";
 
+// Between messages that a service has ended: what comes and goes must not fill
+// the log.
+constexpr absl::Duration kBetweenLines = absl::Minutes(1);
+
 // The first that is not OK.
 absl::Status All(std::initializer_list<absl::Status> parts) {
   for (const absl::Status& part : parts) {
@@ -70,25 +74,38 @@ std::map<std::string, absl::Status> WorkerHealth(const HealthFacts& facts) {
 void HealthReporter::Report(const std::map<std::string, absl::Status>& health,
                             grpc::HealthCheckServiceInterface* service) {
   for (const auto& [name, status] : health) {
-    const auto [told, first] = told_.emplace(name, true);
-    if (!first && told->second == status.ok()) continue;
-    if (service != nullptr) service->SetServingStatus(name, status.ok());
+    const auto [it, first] = told_.emplace(name, Told());
+    Told& told = it->second;
+    if (first || told.serving != status.ok()) {
+      if (service != nullptr) service->SetServingStatus(name, status.ok());
+      if (told.serving && !status.ok()) ++told.unsaid;
+      told.serving = status.ok();
+    }
     // One line of the whole says what matters; the rest is detail. Workers come
     // and go with lines of their own.
-    const std::string shown =
-        name.empty() ? name_ : absl::StrCat(name_, ", ", name);
-    if (!status.ok()) {
-      log_.Debug("health of ", shown, ": NOT_SERVING: ", status.message());
-      // Whoever ends the daemon has said so.
-      if ((name.empty() || name == kJobs) && !IsShuttingDown(status)) {
-        log_.Warning("not serving ", shown, ": ", status.message());
-      }
-    } else if (!first) {
-      log_.Debug("health of ", shown, ": SERVING");
-      if (name.empty() || name == kJobs) log_.Info("serving ", shown, " again");
-    }
-    told->second = status.ok();
+    if (name.empty() || name == kJobs) Log(name, status, told);
   }
+}
+
+void HealthReporter::Log(const std::string& name, const absl::Status& status,
+                         Told& told) {
+  if (told.logged == status.ok()) return;
+  const std::string shown =
+      name.empty() ? name_ : absl::StrCat(name_, ", ", name);
+  if (status.ok()) {
+    log_.Info("serving ", shown, " again");
+    told.logged = true;
+    return;
+  }
+  // Whoever ends the daemon has said so.
+  if (IsShuttingDown(status)) return;
+  const absl::Duration now = clock_.Monotonic();
+  if (now - told.ended_at < kBetweenLines) return;
+  log_.Warning("not serving ", shown, ": ", status.message(),
+               told.unsaid > 1 ? absl::StrCat(" (and ", told.unsaid - 1,
+                                              " more times lately)")
+                               : std::string());
+  told = {.serving = false, .logged = false, .ended_at = now};
 }
 
 }  // namespace edgekiln::server

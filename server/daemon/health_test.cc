@@ -68,5 +68,69 @@ TEST(HealthTest, EachServiceFollowsWhatItNeeds) {
   EXPECT_EQ(Down(ClientHealth(gone)), kAll);
 }
 
+class KeptLines : public Logger {
+ public:
+  bool Enabled(LogLevel) const override { return true; }
+  void Write(LogLevel, absl::string_view message) override {
+    lines.emplace_back(message);
+  }
+  std::vector<std::string> lines;
+};
+
+// Uploads and evictions move the free space to and fro by a little.
+TEST(RoomWatchTest, RoomCountsAgainOnlyWhenThereIsClearlySome) {
+  RoomWatch watch(100);
+  int64_t free = 1;
+  const auto look = [&] {
+    return watch
+        .Check([&](int64_t bytes) {
+          return bytes <= free ? absl::OkStatus()
+                               : absl::ResourceExhaustedError("full");
+        })
+        .ok();
+  };
+  EXPECT_TRUE(look());
+  free = 0;
+  EXPECT_FALSE(look());
+  free = 99;
+  EXPECT_FALSE(look());
+  free = 100;
+  EXPECT_TRUE(look());
+  free = 1;
+  EXPECT_TRUE(look());
+}
+
+TEST(HealthReporterTest, WhatComesAndGoesIsSaidOnceAMinute) {
+  FakeClock clock;
+  KeptLines log;
+  HealthReporter reporter("clients", clock, log);
+  const auto report = [&](bool ok) {
+    reporter.Report(
+        {{"", ok ? absl::OkStatus() : absl::UnavailableError("full")}},
+        nullptr);
+    clock.Advance(absl::Milliseconds(500));
+  };
+  report(true);
+  EXPECT_TRUE(log.lines.empty());
+  for (int i = 0; i < 20; ++i) {
+    report(false);
+    report(true);
+  }
+  const std::vector<std::string> first = {"not serving clients: full",
+                                          "serving clients again"};
+  EXPECT_EQ(log.lines, first);
+  log.lines.clear();
+  report(false);
+  EXPECT_TRUE(log.lines.empty());
+  clock.Advance(absl::Minutes(1));
+  report(false);
+  report(false);
+  report(true);
+  const std::vector<std::string> second = {
+      "not serving clients: full (and 19 more times lately)",
+      "serving clients again"};
+  EXPECT_EQ(log.lines, second);
+}
+
 }  // namespace
 }  // namespace edgekiln::server

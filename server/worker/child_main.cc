@@ -210,6 +210,18 @@ v1::ChildReply::Result Serve(const ChildMainOptions& options,
   return result;
 }
 
+// Nobody keeps a larger one, and the worker would take it for an attack.
+void BoundResult(const v1::ChildRequest& request,
+                 v1::ChildReply::Result& result) {
+  const auto bytes = static_cast<int64_t>(result.result().ByteSizeLong());
+  if (bytes <= kMaxStoredResultBytes) return;
+  const absl::string_view stage = StageName(request.options().options_case());
+  result.clear_result();
+  result.clear_outputs();
+  *result.mutable_result()->mutable_error() =
+      ErrorToProto(ResultTooLarge(absl::StrCat("stage ", stage), bytes));
+}
+
 // What a request without a stage asks for.
 v1::ChildReply::Result AboutConfinement(
     const v1::WorkerMessage::Confinement& confinement) {
@@ -239,6 +251,7 @@ int ServeChild(const ChildMainOptions& options,
         request.has_options()
             ? Serve(options, run_stage, request, channel, warm, spent)
             : AboutConfinement(confinement);
+    BoundResult(request, *reply.mutable_result());
     if (!SendReply(reply, channel, {}).ok()) return 1;
     if (spent) return 3;
   }

@@ -31,7 +31,9 @@ absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
 
 absl::Status ReceiveReply(v1::ChildReply& reply, MessageChannel& channel,
                           const MessageChannel::Limits& limits) {
-  EK_RETURN_IF_ERROR(channel.Receive(reply, limits));
+  MessageChannel::Limits bounded = limits;
+  bounded.max_message_bytes = kMaxReplyBytes;
+  EK_RETURN_IF_ERROR(channel.Receive(reply, bounded));
   if (!reply.has_result()) return absl::OkStatus();
   int64_t left = kMaxOutputBytes;
   for (v1::ChildBlob& blob : *reply.mutable_result()->mutable_outputs()) {

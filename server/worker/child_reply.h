@@ -5,6 +5,8 @@
 // follows the message as plain bytes: within the message, both ends would hold
 // all of it twice.
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "edgekiln/v1/worker_child.pb.h"
 #include "server/worker/message_channel.h"
@@ -16,7 +18,11 @@ namespace edgekiln::server {
 absl::Status SendReply(v1::ChildReply& reply, MessageChannel& channel,
                        const MessageChannel::Limits& limits);
 
-// What SendReply() sent. INTERNAL if the outputs exceed 2 GiB together.
+// Of a reply without its outputs: several times what is kept of a result.
+inline constexpr int64_t kMaxReplyBytes = int64_t{256} << 20;
+
+// What SendReply() sent. INTERNAL if the outputs exceed 2 GiB together, or the
+// rest kMaxReplyBytes.
 absl::Status ReceiveReply(v1::ChildReply& reply, MessageChannel& channel,
                           const MessageChannel::Limits& limits);
 

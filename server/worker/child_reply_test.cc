@@ -1,8 +1,10 @@
 #include "server/worker/child_reply.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <cstdint>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -68,6 +70,34 @@ TEST_F(ChildReplyTest, ImpossibleLengthsAreRefused) {
   v1::ChildReply got;
   EXPECT_EQ(ReceiveReply(got, *worker_, {}).code(),
             absl::StatusCode::kInternal);
+}
+
+TEST_F(ChildReplyTest, AMessageOfAnyLengthIsNotTaken) {
+  const uint64_t length = kMaxReplyBytes + 1;
+  ASSERT_EQ(send(child_fd_, &length, sizeof(length), 0),
+            static_cast<ssize_t>(sizeof(length)));
+  v1::ChildReply got;
+  EXPECT_EQ(ReceiveReply(got, *worker_, {}).code(),
+            absl::StatusCode::kInternal);
+}
+
+// Memory is taken as bytes come, not as they are announced.
+TEST_F(ChildReplyTest, AnAnnouncementTakesNoMemory) {
+  const uint64_t length = kMaxReplyBytes;
+  ASSERT_EQ(send(child_fd_, &length, sizeof(length), 0),
+            static_cast<ssize_t>(sizeof(length)));
+  child_.reset();
+  std::ofstream("/proc/self/clear_refs") << 5;  // The peak so far.
+  const auto peak_bytes = [] {
+    rusage usage = {};
+    getrusage(RUSAGE_SELF, &usage);
+    return int64_t{usage.ru_maxrss} << 10;
+  };
+  const int64_t before = peak_bytes();
+  v1::ChildReply got;
+  EXPECT_EQ(ReceiveReply(got, *worker_, {}).code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_LT(peak_bytes() - before, kMaxReplyBytes / 4);
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ int64_t RoomForLastWords() {
   return log.st_size + kBytes;
 }
 
-void LimitResources(const ConfinementOptions& options,
+// Returns whether the limit of processes binds: it does not bind root.
+bool LimitResources(const ConfinementOptions& options,
                     Confinement& confinement) {
   const Limit limits[] = {
       {RLIMIT_CORE, "no core files", 0},
@@ -56,8 +57,10 @@ void LimitResources(const ConfinementOptions& options,
       {RLIMIT_MEMLOCK, "no locked memory", 0},
       // The standard streams, the channel, and the memory account.
       {RLIMIT_NOFILE, "no new descriptors", kChildChannelFd + 2},
-      {RLIMIT_NPROC, "no new processes", 0},
   };
+  const rlimit none = {0, 0};
+  const bool processes =
+      !EK_SANITIZED && setrlimit(RLIMIT_NPROC, &none) == 0 && getuid() != 0;
   for (const Limit& limit : limits) {
     // Whose reports take files, processes and threads.
     if (EK_SANITIZED && limit.resource != RLIMIT_CORE) {
@@ -69,10 +72,10 @@ void LimitResources(const ConfinementOptions& options,
     Note(setrlimit(limit.resource, &both) == 0, limit.name, strerror(errno),
          confinement);
   }
-  if (options.memory_limit_bytes == 0) return;
+  if (options.memory_limit_bytes == 0) return processes;
   if (!kLimitsAddressSpace) {
     Note(false, "memory limit", "not with sanitizers", confinement);
-    return;
+    return processes;
   }
   const rlim_t bound = static_cast<rlim_t>(options.memory_limit_bytes);
   const rlimit both = {bound, bound};
@@ -81,9 +84,11 @@ void LimitResources(const ConfinementOptions& options,
   if (limited) {
     confinement.set_memory_limit_bytes(options.memory_limit_bytes);
   }
+  return processes;
 }
 
-void Filter(const ConfinementOptions& options, Confinement& confinement) {
+// Returns whether it is active.
+bool Filter(const ConfinementOptions& options, Confinement& confinement) {
   absl::Status status;
   if (!options.filter_system_calls) {
     status = absl::UnavailableError("switched off by --no-seccomp");
@@ -95,6 +100,7 @@ void Filter(const ConfinementOptions& options, Confinement& confinement) {
   for (const char* what : {"seccomp", "no network", "no files"}) {
     Note(status.ok(), what, status.message(), confinement);
   }
+  return status.ok();
 }
 
 }  // namespace
@@ -116,9 +122,13 @@ Confinement Confine(const ConfinementOptions& options) {
   // Nobody reads its memory but root: no ptrace, no /proc/PID/mem.
   Note(!EK_SANITIZED && prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0, "not dumpable",
        EK_SANITIZED ? "not with sanitizers" : strerror(errno), confinement);
-  LimitResources(options, confinement);
+  const bool limited = LimitResources(options, confinement);
   // Last: it takes away what the rest needs.
-  Filter(options, confinement);
+  const bool filtered = Filter(options, confinement);
+  Note(limited || filtered, "no new processes",
+       EK_SANITIZED ? "not with sanitizers"
+                    : "the limit does not bind root, and seccomp is missing",
+       confinement);
   return confinement;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -241,6 +242,15 @@ TEST(ConfinementTest, ProbeTellsWhatIsActive) {
   EXPECT_NE(ConfinementText(some).find("seccomp: switched off by"),
             std::string::npos)
       << ConfinementText(some);
+  // The system's limit does not bind root: then the filter alone denies them.
+  if (!EK_SANITIZED) {
+    const std::string text = ConfinementText(some);
+    EXPECT_EQ(text.find("no new processes: the limit does not bind root") !=
+                  std::string::npos,
+              getuid() == 0)
+        << text;
+    EXPECT_NE(text.find("no new processes"), std::string::npos) << text;
+  }
   if (kLimitsAddressSpace) {
     EXPECT_EQ(all.memory_limit_bytes(), int64_t{1} << 30);
   }

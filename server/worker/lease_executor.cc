@@ -237,20 +237,28 @@ v1::WorkerMessage::Result LeaseExecutor::Execute(Held& held, SlotChild& child) {
   return result;
 }
 
+std::shared_ptr<LeaseExecutor::Held> LeaseExecutor::Next(SlotChild& child) {
+  MutexLock lock(mutex_);
+  while (!stopping_ && waiting_.empty()) {
+    if (!child.IsWanted()) {
+      changed_.Wait(lock);
+      continue;
+    }
+    lock.Unlock();
+    Yield(child);
+    lock.Lock();
+  }
+  if (waiting_.empty()) return nullptr;
+  std::shared_ptr<Held> held = std::move(waiting_.front());
+  waiting_.pop_front();
+  return held;
+}
+
+void LeaseExecutor::Yield(SlotChild& child) { child.YieldIfWanted(); }
+
 void LeaseExecutor::RunSlot() {
   SlotChild child(child_options_, memory_shares_, memory_);
-  while (true) {
-    std::shared_ptr<Held> held;
-    {
-      MutexLock lock(mutex_);
-      while (!stopping_ && waiting_.empty()) {
-        child.YieldIfWanted();
-        changed_.Wait(lock);
-      }
-      if (waiting_.empty()) return;
-      held = std::move(waiting_.front());
-      waiting_.pop_front();
-    }
+  while (const std::shared_ptr<Held> held = Next(child)) {
     v1::WorkerMessage message;
     *message.mutable_result() = Execute(*held, child);
     {

@@ -49,6 +49,10 @@ class LeaseExecutor {
   struct Held;
 
   void RunSlot();
+  // Waits for it; null at the end.
+  std::shared_ptr<Held> Next(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
+  // Others go on meanwhile: the system may take long to end a large process.
+  void Yield(SlotChild& child) ABSL_LOCKS_EXCLUDED(mutex_);
   v1::WorkerMessage::Result Execute(Held& held, SlotChild& child);
 
   const ChildOptions child_options_;

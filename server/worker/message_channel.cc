@@ -107,8 +107,13 @@ absl::Status MessageChannel::Receive(google::protobuf::MessageLite& message,
   if (size > kMaxMessageBytes) {
     return absl::InternalError("message with an impossible length");
   }
-  std::string bytes(size, '\0');
-  EK_RETURN_IF_ERROR(Read(bytes.data(), bytes.size(), limits));
+  if (size > static_cast<uint64_t>(limits.max_message_bytes)) {
+    return absl::InternalError(
+        absl::StrCat("message of ", size, " bytes; at most ",
+                     limits.max_message_bytes, " are taken"));
+  }
+  std::string bytes;
+  EK_RETURN_IF_ERROR(ReadString(bytes, size, limits));
   if (!message.ParseFromString(bytes)) {
     return absl::InternalError("message that does not parse");
   }

@@ -26,6 +26,9 @@ class MessageChannel {
     // As of Now(); InfiniteDuration = never.
     absl::Duration deadline = absl::InfiniteDuration();
     int cancel_fd = -1;  // Readable = cancelled.
+    // Of messages received; INTERNAL above. What they hold is parsed, so a
+    // hostile peer must not choose it.
+    int64_t max_message_bytes = int64_t{2} << 30;
   };
 
   // Errors: UNAVAILABLE (the peer is gone), RESOURCE_EXHAUSTED (2 GiB),

@@ -35,9 +35,11 @@ class SlotChild {
       absl::Duration timeout, int cancel_fd,
       const ChildProcess::Handlers& handlers);
 
-  // Ends the idle child if another slot waits for memory.
+  // Whether the idle child should give way: another slot waits for memory.
+  bool IsWanted() const { return child_ != nullptr && budget_.wanted(); }
+  // Ends it then, which takes as long as the system takes to free its memory.
   void YieldIfWanted() {
-    if (child_ != nullptr && budget_.wanted()) Drop();
+    if (IsWanted()) Drop();
   }
 
  private:

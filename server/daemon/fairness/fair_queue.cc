@@ -1,6 +1,8 @@
 #include "server/daemon/fairness/fair_queue.h"
 
 #include <algorithm>
+#include <deque>
+#include <unordered_set>
 
 #include "server/daemon/fairness/job_class.h"
 
@@ -86,60 +88,93 @@ void FairQueue::Erase(uint64_t id, const Item& item) {
   NextRound(bucket.clients, bucket.round, item.client, /*stays=*/false, 0);
 }
 
-FairQueue::Choice FairQueue::Choose(absl::Duration now, const Admits& admits,
-                                    const AdmitsClient& admits_client) {
-  Choice first;
-  Choice overdue;
+std::optional<size_t> FairQueue::Choose(const Oldest& oldest,
+                                        absl::Duration now, int turns,
+                                        bool& passed_over) {
+  std::optional<size_t> first;
+  std::optional<size_t> overdue;
   absl::Duration longest = absl::ZeroDuration();
-  for (size_t i = 0; i < buckets_.size(); ++i) {
-    Bucket& bucket = buckets_[i];
+  for (size_t i = 0; i < oldest.size(); ++i) {
+    if (!oldest[i].has_value()) continue;
+    if (!first.has_value()) first = i;
     const auto job_class = static_cast<v1::JobClass>(i / kKinds + 1);
-    if (bucket.by_age.empty() ||
-        !admits(job_class, static_cast<int>(i % kKinds))) {
-      continue;
-    }
-    const auto client =
-        std::find_if(bucket.round.begin(), bucket.round.end(), [&](auto& turn) {
-          return admits_client == nullptr ||
-                 admits_client(job_class, turn.second);
-        });
-    if (client == bucket.round.end()) continue;
-    if (first.bucket == nullptr) first = {&bucket, client->second};
-    const absl::Duration late =
-        now - bucket.by_age.begin()->first - PatienceOf(job_class);
+    const absl::Duration late = now - *oldest[i] - PatienceOf(job_class);
     if (late > longest) {
       longest = late;
-      overdue = {&bucket, client->second};
+      overdue = i;
     }
   }
-  first.passed_over =
-      overdue.bucket != nullptr && overdue.bucket != first.bucket;
-  const bool its_turn =
-      first.passed_over && passed_over_ + 1 >= kTurnsToOverdue;
-  return its_turn ? overdue : first;
+  passed_over = overdue.has_value() && overdue != first;
+  if (!passed_over || turns + 1 < kTurnsToOverdue) return first;
+  passed_over = false;
+  return overdue;
 }
 
-uint64_t FairQueue::TakeFrom(Bucket& bucket, const std::string& name) {
-  Client& client = bucket.clients.at(name);
-  const std::string job_name = client.round.begin()->second;
-  Job& job = client.jobs.at(job_name);
-  const uint64_t id = job.items.begin()->second;
-  job.items.erase(job.items.begin());
-  bucket.by_age.erase({items_.at(id).since, id});
-  NextRound(client.jobs, client.round, job_name, !job.items.empty(),
-            next_turn_++);
-  NextRound(bucket.clients, bucket.round, name, !client.jobs.empty(),
-            next_turn_++);
-  items_.erase(id);
-  return id;
+std::optional<uint64_t> FairQueue::FirstOf(const Bucket& bucket,
+                                           const Fits& fits) {
+  for (const auto& [turn, client_name] : bucket.round) {
+    const Client& client = bucket.clients.at(client_name);
+    for (const auto& [job_turn, job_name] : client.round) {
+      for (const auto& [order, id] : client.jobs.at(job_name).items) {
+        if (fits(id)) return id;
+      }
+    }
+  }
+  return std::nullopt;
 }
 
-std::optional<uint64_t> FairQueue::Pop(absl::Duration now, const Admits& admits,
-                                       const AdmitsClient& admits_client) {
-  const Choice choice = Choose(now, admits, admits_client);
-  if (choice.bucket == nullptr) return std::nullopt;
+std::optional<FairQueue::Choice> FairQueue::Next(absl::Duration now,
+                                                 const Admits& admits,
+                                                 const Fits& fits) const {
+  Oldest oldest;
+  for (size_t i = 0; i < buckets_.size(); ++i) {
+    const Bucket& bucket = buckets_[i];
+    if (bucket.by_age.empty() ||
+        !admits(static_cast<v1::JobClass>(i / kKinds + 1),
+                static_cast<int>(i % kKinds))) {
+      continue;
+    }
+    oldest[i] = bucket.by_age.begin()->first;
+  }
+  Choice choice;
+  while (const std::optional<size_t> bucket =
+             Choose(oldest, now, passed_over_, choice.passed_over)) {
+    if (const auto id = FirstOf(buckets_[*bucket], fits)) {
+      choice.id = *id;
+      return choice;
+    }
+    oldest[*bucket] = std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void FairQueue::TakeItem(uint64_t id) {
+  const auto it = items_.find(id);
+  const Item& item = it->second;
+  Bucket& bucket = BucketOf(item);
+  Client& client = bucket.clients.at(item.client);
+  Job& job = client.jobs.at(item.job);
+  job.items.erase({item.order, id});
+  bucket.by_age.erase({item.since, id});
+  NextRound(client.jobs, client.round, item.job, !job.items.empty(),
+            next_turn_++);
+  NextRound(bucket.clients, bucket.round, item.client, !client.jobs.empty(),
+            next_turn_++);
+  items_.erase(it);
+}
+
+void FairQueue::Take(const Choice& choice) {
   passed_over_ = choice.passed_over ? passed_over_ + 1 : 0;
-  return TakeFrom(*choice.bucket, choice.client);
+  TakeItem(choice.id);
+}
+
+std::optional<uint64_t> FairQueue::Pop(absl::Duration now,
+                                       const Admits& admits) {
+  const std::optional<Choice> next =
+      Next(now, admits, [](uint64_t) { return true; });
+  if (!next.has_value()) return std::nullopt;
+  Take(*next);
+  return next->id;
 }
 
 bool FairQueue::HasAfter(v1::JobClass job_class) const {
@@ -149,15 +184,68 @@ bool FairQueue::HasAfter(v1::JobClass job_class) const {
   });
 }
 
+// Goes through the items of a bucket in the order in which they would be taken.
+class FairQueue::Walk {
+ public:
+  explicit Walk(const Bucket& bucket) : ages_(bucket.by_age) {
+    for (const auto& [turn, client_name] : bucket.round) {
+      const Client& client = bucket.clients.at(client_name);
+      Jobs& jobs = round_.emplace_back();
+      for (const auto& [job_turn, job_name] : client.round) {
+        const Job& job = client.jobs.at(job_name);
+        jobs.push_back({job.items.begin(), job.items.end()});
+      }
+    }
+    oldest_ = ages_.begin();
+  }
+
+  // Nothing at the end.
+  std::optional<absl::Duration> oldest() {
+    while (oldest_ != ages_.end() && taken_.contains(oldest_->second)) {
+      taken_.erase(oldest_->second);
+      ++oldest_;
+    }
+    if (oldest_ == ages_.end()) return std::nullopt;
+    return oldest_->first;
+  }
+
+  uint64_t Take() {
+    Jobs jobs = std::move(round_.front());
+    round_.pop_front();
+    Items items = jobs.front();
+    jobs.pop_front();
+    const uint64_t id = items.first->second;
+    if (++items.first != items.second) jobs.push_back(items);
+    if (!jobs.empty()) round_.push_back(std::move(jobs));
+    taken_.insert(id);
+    return id;
+  }
+
+ private:
+  using Iterator = std::set<std::pair<uint64_t, uint64_t>>::const_iterator;
+  using Items = std::pair<Iterator, Iterator>;
+  using Jobs = std::deque<Items>;
+
+  const std::set<std::pair<absl::Duration, uint64_t>>& ages_;
+  std::set<std::pair<absl::Duration, uint64_t>>::const_iterator oldest_;
+  std::unordered_set<uint64_t> taken_;  // Not before `oldest_`.
+  std::deque<Jobs> round_;
+};
+
 std::vector<uint64_t> FairQueue::Order(absl::Duration now) const {
   std::vector<uint64_t> order;
   order.reserve(items_.size());
-  FairQueue rest = *this;
-  while (const std::optional<uint64_t> id =
-             rest.Pop(now, [](v1::JobClass, int) { return true; })) {
-    order.push_back(*id);
+  std::vector<Walk> walks(buckets_.begin(), buckets_.end());
+  int turns = passed_over_;
+  while (true) {
+    Oldest oldest;
+    for (size_t i = 0; i < walks.size(); ++i) oldest[i] = walks[i].oldest();
+    bool passed_over = false;
+    const auto bucket = Choose(oldest, now, turns, passed_over);
+    if (!bucket.has_value()) return order;
+    turns = passed_over ? turns + 1 : 0;
+    order.push_back(walks[*bucket].Take());
   }
-  return order;
 }
 
 }  // namespace edgekiln::server

@@ -16,8 +16,11 @@
 //   client, and inside a job by `order`. Who comes, or comes again, goes to the
 //   end of the round: a client waits for one item of each of the others.
 //
+// An item that may not go at present is skipped and costs nobody a turn.
+//
 // The order follows from the calls and the times handed in alone. Every
-// operation takes logarithmic time. A value; thread-compatible.
+// operation takes logarithmic time, beside what is skipped; Order() takes
+// linear time and copies no item. Thread-compatible.
 
 #include <array>
 #include <cstdint>
@@ -57,18 +60,28 @@ class FairQueue {
 
   // Whether items of that class and kind may go at present.
   using Admits = std::function<bool(v1::JobClass job_class, int kind)>;
-  // Whether one more of that client and class may. Null: of all.
-  using AdmitsClient =
-      std::function<bool(v1::JobClass job_class, const std::string& client)>;
-  // Takes out the next that may go. Clients that may not keep their places.
-  std::optional<uint64_t> Pop(absl::Duration now, const Admits& admits,
-                              const AdmitsClient& admits_client = nullptr);
+  // Whether that one may, of those that `Admits` lets go.
+  using Fits = std::function<bool(uint64_t id)>;
+  struct Choice {
+    uint64_t id = 0;
+    bool passed_over = false;  // An overdue item.
+  };
+  // The next that may go, which stays.
+  std::optional<Choice> Next(absl::Duration now, const Admits& admits,
+                             const Fits& fits) const;
+  // Takes it out: that was a turn of its client and job.
+  void Take(const Choice& choice);
+  // The same out of turn, as far as its class is concerned.
+  void Take(uint64_t id) { TakeItem(id); }
+  // Next() and Take().
+  std::optional<uint64_t> Pop(absl::Duration now, const Admits& admits);
 
   // All items in the order in which they would go if nothing else came.
   std::vector<uint64_t> Order(absl::Duration now) const;
 
   // Whether anything of a class after that one is queued.
   bool HasAfter(v1::JobClass job_class) const;
+  bool Contains(uint64_t id) const { return items_.contains(id); }
   bool empty() const { return items_.empty(); }
   size_t size() const { return items_.size(); }
   const Item& at(uint64_t id) const { return items_.at(id); }
@@ -93,19 +106,20 @@ class FairQueue {
     std::set<std::pair<absl::Duration, uint64_t>> by_age;
   };
 
+  class Walk;
+
   Bucket& BucketOf(const Item& item);
   void Insert(uint64_t id, const Item& item);
   void Erase(uint64_t id, const Item& item);
-  // Whose turn it is.
-  struct Choice {
-    Bucket* bucket = nullptr;  // Null if none may go.
-    std::string client{};
-    // An overdue item, by a turn that is not its own.
-    bool passed_over = false;
-  };
-  Choice Choose(absl::Duration now, const Admits& admits,
-                const AdmitsClient& admits_client);
-  uint64_t TakeFrom(Bucket& bucket, const std::string& client);
+  // Since when the oldest item of each bucket that may go has waited.
+  using Oldest = std::array<std::optional<absl::Duration>, kClasses * kKinds>;
+  // The bucket whose turn it is; `passed_over`: by a turn that an overdue item
+  // of another one does not get, after `turns` such.
+  static std::optional<size_t> Choose(const Oldest& oldest, absl::Duration now,
+                                      int turns, bool& passed_over);
+  static std::optional<uint64_t> FirstOf(const Bucket& bucket,
+                                         const Fits& fits);
+  void TakeItem(uint64_t id);
 
   std::map<uint64_t, Item> items_;
   std::array<Bucket, kClasses * kKinds> buckets_;  // First goes first.

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/rng.h"
 #include "gtest/gtest.h"
 #include "server/daemon/fairness/job_class.h"
 #include "server/daemon/fairness/wait_estimate.h"
@@ -144,6 +145,44 @@ TEST_F(FairQueueTest, RemovingKeepsTheRound) {
   const std::vector<uint64_t> order = queue_.Order(now_);
   EXPECT_EQ(order.size(), 22u);
   for (const uint64_t id : order) EXPECT_EQ(Pop(), id);
+}
+
+// Whoever cannot go keeps its turn, and its job's other items go in it.
+TEST_F(FairQueueTest, WhoeverIsPassedOverKeepsItsTurn) {
+  const uint64_t a1 = Push(v1::CI, "a", "x");
+  const uint64_t b1 = Push(v1::CI, "b", "y");
+  const uint64_t b2 = Push(v1::CI, "b", "y");
+  const auto any = [](v1::JobClass, int) { return true; };
+  const auto but_a1 = [&](uint64_t id) { return id != a1; };
+  for (const uint64_t id : {b1, b2}) {
+    const auto next = queue_.Next(now_, any, but_a1);
+    ASSERT_TRUE(next.has_value());
+    EXPECT_EQ(next->id, id);
+    if (id == b1) queue_.Take(*next);
+  }
+  EXPECT_EQ(queue_.Order(now_), (std::vector<uint64_t>{a1, b2}));
+  const uint64_t a2 = Push(v1::CI, "a", "x");
+  const auto next = queue_.Next(now_, any, but_a1);
+  ASSERT_TRUE(next.has_value());
+  EXPECT_EQ(next->id, a2);
+  EXPECT_FALSE(queue_.Next(now_, any, [](uint64_t) { return false; }));
+}
+
+TEST_F(FairQueueTest, TheOrderShownIsTheOrderTaken) {
+  Rng rng(7);
+  for (int round = 0; round < 50; ++round) {
+    const uint64_t pushed = rng.Next() % 40;
+    for (uint64_t i = 0; i < pushed; ++i) {
+      const auto job_class = static_cast<v1::JobClass>(1 + rng.Next() % 3);
+      Push(job_class, std::string(1, static_cast<char>('a' + rng.Next() % 4)),
+           std::string(1, static_cast<char>('x' + rng.Next() % 3)));
+      now_ += absl::Seconds(rng.Next() % 20);
+    }
+    const std::vector<uint64_t> order = queue_.Order(now_);
+    ASSERT_EQ(order.size(), queue_.size());
+    const size_t taken = rng.Next() % (order.size() + 1);
+    for (size_t i = 0; i < taken; ++i) ASSERT_EQ(Pop(), order[i]) << round;
+  }
 }
 
 TEST(JobClassTest, FollowsFromOptionsAndGoals) {

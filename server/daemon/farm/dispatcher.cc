@@ -69,6 +69,7 @@ void Dispatcher::Cancel(uint64_t lease_id) {
     if (ConnectedWorker* const worker = workers_.Find(it->second.worker)) {
       // The slot is free once the worker has answered, or the grace is over.
       worker->leases.erase(lease_id);
+      worker->holds.Forget(lease_id);
       worker->draining[lease_id] = clock_.Monotonic();
       v1::DaemonMessage message;
       message.mutable_cancel()->set_lease_id(lease_id);
@@ -149,72 +150,104 @@ void Dispatcher::Complete(uint64_t lease_id,
   leases_.erase(it);
 }
 
-void Dispatcher::Assign(Actions& actions) {
-  if (draining_) return;
-  const absl::Duration now = clock_.Monotonic();
-  std::vector<uint64_t> choosy;  // No free worker is right for them.
-  while (!queue_.empty()) {
-    const Slot compile = FindSlot(v1::COMPILE_ROLE, now);
-    const Slot simulate = FindSlot(v1::SIMULATE_ROLE, now);
-    const std::optional<uint64_t> id =
-        queue_.Pop(now, [&](v1::JobClass job_class, v1::WorkerRole role) {
-          const Slot& slot = role == v1::COMPILE_ROLE ? compile : simulate;
-          return slot.worker != kNoWorker &&
-                 !GoesBefore(slot.lowest, job_class);
-        });
-    if (!id.has_value()) break;
-    Lease& lease = leases_.at(*id);
-    const uint64_t worker = FindWorker(*id, lease);
-    if (worker == kNoWorker) {
-      choosy.push_back(*id);
-    } else {
-      Give(*id, lease, worker, actions);
-    }
-  }
-  for (const uint64_t id : choosy) {
-    const Lease& lease = leases_.at(id);
-    queue_.Push(id, lease.request.owner, lease.request.role, lease.queued);
-  }
-}
+// What is left alone for INTERACTIVE leases. As of one moment.
+class Dispatcher::Reserves {
+ public:
+  // By role: slots that others may still get.
+  explicit Reserves(std::map<v1::WorkerRole, int> left)
+      : left_(std::move(left)) {}
 
-// The slot is for INTERACTIVE leases alone if with one more lease that is not
-// INTERACTIVE too few would be left, for any role of the worker.
-Dispatcher::Slot Dispatcher::FindSlot(v1::WorkerRole role, absl::Duration now) {
-  const uint64_t found = workers_.Choose({.role = role}, now);
-  if (found == kNoWorker) return {};
-  const ConnectedWorker& candidate = *workers_.Find(found);
-  const bool held = now - candidate.ended_at < options_.hold &&
-                    candidate.holds <= options_.max_holds;
-  const Slot slot = {.worker = found,
-                     .lowest = held ? candidate.ended_class : v1::BATCH};
-  if (!queue_.Reserves(now)) return slot;
-  for (const v1::WorkerRole each : candidate.roles) {
+  // One more lease that is not INTERACTIVE must leave enough, for any role of
+  // the worker.
+  bool Admit(v1::JobClass job_class, const ConnectedWorker& worker) const {
+    if (job_class == v1::INTERACTIVE) return true;
+    return std::none_of(worker.roles.begin(), worker.roles.end(),
+                        [&](v1::WorkerRole role) {
+                          const auto left = left_.find(role);
+                          return left != left_.end() && left->second < 1;
+                        });
+  }
+
+ private:
+  const std::map<v1::WorkerRole, int> left_;
+};
+
+Dispatcher::Reserves Dispatcher::ReservesAt(absl::Duration now) const {
+  std::map<v1::WorkerRole, int> left;
+  if (!queue_.Reserves(now)) return Reserves(left);
+  for (const v1::WorkerRole role : {v1::COMPILE_ROLE, v1::SIMULATE_ROLE}) {
     int slots = 0;
     int others = 0;
     for (const auto& [id, worker] : workers_.all()) {
-      if (!worker.HasRole(each)) continue;
+      if (!worker.HasRole(role)) continue;
       slots += std::max(worker.window, worker.used_slots());
       for (const auto& [lease_id, token] : worker.leases) {
         others +=
             leases_.at(lease_id).request.owner.job_class != v1::INTERACTIVE;
       }
     }
-    if (others + 1 > slots - queue_.Reserve(slots, now)) {
-      return {.worker = found, .lowest = v1::INTERACTIVE};
-    }
+    left[role] = slots - queue_.Reserve(slots, now) - others;
   }
-  return slot;
+  return Reserves(left);
+}
+
+void Dispatcher::GiveKept(Actions& actions) {
+  const uint64_t id = workers_.kept_for();
+  if (id == 0 || !queue_.Contains(id)) return;
+  Lease& lease = leases_.at(id);
+  const uint64_t worker =
+      workers_.Choose(WishOf(id, lease), clock_.Monotonic());
+  if (worker == kNoWorker) return;
+  queue_.Take(id);
+  Give(id, lease, worker, actions);
+}
+
+void Dispatcher::Assign(Actions& actions) {
+  if (draining_) return;
+  const absl::Duration now = clock_.Monotonic();
+  while (!queue_.empty()) {
+    GiveKept(actions);
+    const Reserves reserves = ReservesAt(now);
+    const auto find =
+        [&](const WorkerWish& wish) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+          return workers_.Choose(wish, now, [&](const ConnectedWorker& worker) {
+            return reserves.Admit(wish.job_class, worker);
+          });
+        };
+    // Of those that want a worker to themselves while none is idle, the first:
+    // the others keep their turns, and so does it.
+    uint64_t choosy = 0;
+    const auto fits = [&](uint64_t id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      const WorkerWish wish = WishOf(id, leases_.at(id));
+      if (!wish.alone || find(wish) != kNoWorker) return true;
+      if (choosy == 0) choosy = id;
+      return false;
+    };
+    const auto next = queue_.Next(
+        now,
+        [&](v1::JobClass job_class, v1::WorkerRole role)
+            ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+              return find({.role = role, .job_class = job_class}) != kNoWorker;
+            },
+        fits);
+    // That changes which slots are free.
+    if (choosy != 0 &&
+        workers_.KeepFree(WishOf(choosy, leases_.at(choosy)), now)) {
+      continue;
+    }
+    if (!next.has_value()) return;
+    Lease& lease = leases_.at(next->id);
+    queue_.Take(*next);
+    Give(next->id, lease, find(WishOf(next->id, lease)), actions);
+  }
 }
 
 WorkerWish Dispatcher::WishOf(uint64_t lease_id, const Lease& lease) const {
   return {.role = lease.request.role,
+          .job_class = lease.request.owner.job_class,
           .lease_id = lease_id,
           .not_again = lease.failed_on,
           .alone = lease.retries.WantsToBeAlone(options_.retries)};
-}
-
-uint64_t Dispatcher::FindWorker(uint64_t lease_id, const Lease& lease) {
-  return workers_.Choose(WishOf(lease_id, lease), clock_.Monotonic());
 }
 
 void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
@@ -224,10 +257,6 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
   lease.leased = clock_.Monotonic();
   workers_.Give(worker_id, lease_id, lease.token, WishOf(lease_id, lease),
                 lease.leased);
-  ConnectedWorker& worker = *workers_.Find(worker_id);
-  if (GoesBefore(worker.ended_class, lease.request.owner.job_class)) {
-    worker.holds = 0;
-  }
   v1::DaemonMessage message;
   v1::DaemonMessage::Lease& out = *message.mutable_lease();
   out.set_lease_id(lease_id);
@@ -237,7 +266,7 @@ void Dispatcher::Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
     *out.add_inputs() = input;
   }
   out.set_timeout_ms(absl::ToInt64Milliseconds(options_.lease_timeout));
-  worker.link->Send(message);
+  workers_.Find(worker_id)->link->Send(message);
   lease.told.Clear();
   if (lease.callbacks.leased) {
     actions.emplace_back(lease_id, lease.callbacks.leased);

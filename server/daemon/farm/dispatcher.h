@@ -67,10 +67,7 @@ struct DispatcherOptions {
   std::function<absl::StatusOr<v1::StageResult>(const v1::Digest&)> read_result;
   // Must outlive the dispatcher; null: nothing is quarantined.
   Quarantine* quarantine = nullptr;
-  // A freed slot waits this long for the next stage of its job, so many times
-  // in a row, before leases of later classes get it.
-  absl::Duration hold = absl::Milliseconds(100);
-  int max_holds = 16;
+  HoldLimits holds;
   // Until a cancelled lease's slot is used again without an answer.
   absl::Duration cancel_grace = absl::Seconds(3);
 };
@@ -137,19 +134,14 @@ class Dispatcher : public LeaseSource {
   void Flush(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   static void RunAll(Actions& actions);
 
-  // A free slot of some worker with that role.
-  struct Slot {
-    uint64_t worker = kNoWorker;
-    // Leases of later classes leave it alone.
-    v1::JobClass lowest = v1::BATCH;
-  };
-
   void Assign(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  Slot FindSlot(v1::WorkerRole role, absl::Duration now)
+  // Whether leases of some class may have one more slot of a worker.
+  class Reserves;
+  Reserves ReservesAt(absl::Duration now) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  // 0 if none that may have this lease has a free slot.
-  uint64_t FindWorker(uint64_t lease_id, const Lease& lease)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  // Gives the lease that a worker was kept free for to an idle one, if there is
+  // one by now.
+  void GiveKept(Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   WorkerWish WishOf(uint64_t lease_id, const Lease& lease) const;
   void Give(uint64_t lease_id, Lease& lease, uint64_t worker_id,
             Actions& actions) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -199,6 +199,89 @@ TEST_F(DispatcherFairnessTest, ASlotIsHeldForTheNextStage) {
   EXPECT_EQ(Given(3), batch[1]);
 }
 
+// What has just ended on a worker holds its own slot, not those beside it.
+TEST_F(DispatcherFairnessTest, AFreeSlotBesideTheHeldOneIsForEverybody) {
+  Connect(2);
+  Submit(v1::CI, "ci", "job", "import");
+  End(0);
+  const std::vector<uint64_t> batch = SubmitMany(2, v1::BATCH, "batch", "job");
+  EXPECT_EQ(Given(1), batch[0]);
+  EXPECT_EQ(link_.leases.size(), 2u);
+  clock_.Advance(absl::Milliseconds(100));
+  dispatcher_.Tick();
+  EXPECT_EQ(Given(2), batch[1]);
+}
+
+// Two that lost two workers in company want the next to themselves. They are
+// served one after the other on the only worker, in their clients' turns.
+TEST_F(DispatcherFairnessTest, LeasesThatWantToBeAloneTakeTurnsLikeOthers) {
+  const uint64_t a = Submit(v1::CI, "a", "x");
+  const uint64_t b = Submit(v1::CI, "b", "y");
+  for (int lost = 0; lost < 2; ++lost) {
+    Connect(2);
+    dispatcher_.Disconnect(worker_);
+  }
+  link_.leases.clear();
+  Connect(1);
+  ASSERT_EQ(Given(0), a);
+  const uint64_t c = Submit(v1::CI, "c", "z");
+  const uint64_t a2 = Submit(v1::CI, "a", "x");
+  End(0);
+  EXPECT_EQ(Given(1), b);
+  End(1);
+  EXPECT_EQ(Given(2), c);
+  End(2);
+  EXPECT_EQ(Given(3), a2);
+}
+
+TEST_F(DispatcherFairnessTest, AnIdleWorkerThatWasKeptFreeIsGivenTheLease) {
+  const uint64_t a = Submit(v1::CI, "a", "x");
+  const uint64_t b = Submit(v1::CI, "b", "y");
+  for (int lost = 0; lost < 2; ++lost) {
+    Connect(2);
+    dispatcher_.Disconnect(worker_);
+  }
+  link_.leases.clear();
+  Connect(2);
+  ASSERT_EQ(Given(0), a);  // Alone.
+  EXPECT_EQ(link_.leases.size(), 1u);
+  const uint64_t c = Submit(v1::CI, "c", "z");
+  const uint64_t c2 = Submit(v1::CI, "c", "z");
+  End(0);
+  // The worker is idle, and b is next.
+  EXPECT_EQ(Given(1), b);
+  EXPECT_EQ(link_.leases.size(), 2u);
+  End(1);
+  EXPECT_EQ(Given(2), c);
+  EXPECT_EQ(Given(3), c2);
+}
+
+// The only worker is busy with others when the turn of one comes that wants to
+// be alone: it gets no more leases until it is idle, and then that one.
+TEST_F(DispatcherFairnessTest, ABusyWorkerIsKeptFreeAndThenGiven) {
+  const uint64_t a = Submit(v1::CI, "a", "x");
+  const uint64_t b = Submit(v1::CI, "b", "y");
+  for (int lost = 0; lost < 2; ++lost) {
+    Connect(2);
+    dispatcher_.Disconnect(worker_);
+  }
+  dispatcher_.Cancel(b);
+  link_.leases.clear();
+  const uint64_t shown = Submit(v1::INTERACTIVE, "me", "inspect");
+  Connect(2);
+  ASSERT_EQ(Given(0), shown);
+  EXPECT_EQ(link_.leases.size(), 1u);
+  const uint64_t later = Submit(v1::CI, "c", "z");
+  EXPECT_EQ(link_.leases.size(), 1u);
+  End(0);
+  clock_.Advance(absl::Milliseconds(100));
+  dispatcher_.Tick();
+  ASSERT_EQ(Given(1), a);
+  EXPECT_EQ(link_.leases.size(), 2u);
+  End(1);
+  EXPECT_EQ(Given(2), later);
+}
+
 TEST_F(DispatcherFairnessTest, HoldingASlotKeepsNobodyWaitingForEver) {
   Connect(1);
   Submit(v1::INTERACTIVE, "me", "0", "import");

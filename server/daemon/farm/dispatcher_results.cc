@@ -107,9 +107,9 @@ void Dispatcher::OnResult(uint64_t worker_id,
   workers_.LetGo(lease_id);
   Lease& lease = leases_.at(lease_id);
   lease.worker = kNoWorker;
-  worker.ended_class = lease.request.owner.job_class;
-  worker.ended_at = clock_.Monotonic();
-  worker.holds = queue_.HasAfter(worker.ended_class) ? worker.holds + 1 : 0;
+  const v1::JobClass ended = lease.request.owner.job_class;
+  worker.holds.Ended(lease_id, ended, queue_.HasAfter(ended), options_.holds,
+                     clock_.Monotonic());
   if (result.has_infra_error()) {
     OnError(lease_id, worker_id, result.infra_error(), actions);
     return;

@@ -38,11 +38,15 @@ void LeaseQueue::Promote(uint64_t lease_id, v1::JobClass job_class,
   queue_.Promote(lease_id, job_class);
 }
 
-std::optional<uint64_t> LeaseQueue::Pop(absl::Duration now,
-                                        const Admits& admits) {
-  return queue_.Pop(now, [&](v1::JobClass job_class, int kind) {
-    return admits(job_class, RoleOfKind(kind));
-  });
+std::optional<FairQueue::Choice> LeaseQueue::Next(
+    absl::Duration now, const Admits& admits,
+    const FairQueue::Fits& fits) const {
+  return queue_.Next(
+      now,
+      [&](v1::JobClass job_class, int kind) {
+        return admits(job_class, RoleOfKind(kind));
+      },
+      fits);
 }
 
 bool LeaseQueue::Reserves(absl::Duration now) const {

@@ -28,11 +28,19 @@ class LeaseQueue {
 
   // Whether a worker takes leases of that class and role at present.
   using Admits = std::function<bool(v1::JobClass, v1::WorkerRole)>;
-  std::optional<uint64_t> Pop(absl::Duration now, const Admits& admits);
+  // The next of those, which stays. Whoever does not fit is passed over, and
+  // keeps its turn.
+  std::optional<FairQueue::Choice> Next(absl::Duration now,
+                                        const Admits& admits,
+                                        const FairQueue::Fits& fits) const;
+  void Take(const FairQueue::Choice& choice) { queue_.Take(choice); }
+  // One whose worker was kept free for it. It must be queued.
+  void Take(uint64_t lease_id) { queue_.Take(lease_id); }
   // All, in the order in which they would go if nothing else came.
   std::vector<uint64_t> Order(absl::Duration now) const {
     return queue_.Order(now);
   }
+  bool Contains(uint64_t lease_id) const { return queue_.Contains(lease_id); }
   bool empty() const { return queue_.empty(); }
   // Whether leases of classes after that one wait.
   bool HasAfter(v1::JobClass job_class) const {

@@ -81,6 +81,7 @@ absl::Status Quarantine::Load() {
   const absl::StatusOr<std::vector<std::string>> names = files_.List(folder_);
   if (absl::IsNotFound(names.status())) return absl::OkStatus();
   EK_RETURN_IF_ERROR(names.status());
+  MutexLock disk(disk_mutex_);
   MutexLock lock(mutex_);
   for (const std::string& name : *names) {
     const absl::StatusOr<std::string> bytes =
@@ -94,7 +95,7 @@ absl::Status Quarantine::Load() {
         stage.ParseFromArray(all.data() + header,
                              static_cast<int>(all.size() - header)) &&
         stage.id() == name && IsKey(name)) {
-      Insert(std::move(stage));
+      RemoveFiles(Insert(std::move(stage)));
       continue;
     }
     log_.Warning("removed from quarantine, as it cannot be read: ",
@@ -104,18 +105,25 @@ absl::Status Quarantine::Load() {
   return absl::OkStatus();
 }
 
-void Quarantine::Insert(v1::QuarantinedStage stage) {
+std::vector<std::string> Quarantine::Insert(v1::QuarantinedStage stage) {
   if (const auto old = stages_.find(stage.id()); old != stages_.end()) {
     by_age_.erase({absl::ToUnixNanos(SinceOf(old->second)), stage.id()});
   }
   by_age_[{absl::ToUnixNanos(SinceOf(stage)), stage.id()}] = stage.id();
   const std::string id = stage.id();
   stages_[id] = std::move(stage);
+  std::vector<std::string> gone;
   while (stages_.size() > kMaxStages) {
-    const std::string oldest = by_age_.begin()->second;
+    gone.push_back(by_age_.begin()->second);
     by_age_.erase(by_age_.begin());
-    stages_.erase(oldest);
-    files_.Remove(PathOf(oldest)).IgnoreError();
+    stages_.erase(gone.back());
+  }
+  return gone;
+}
+
+void Quarantine::RemoveFiles(const std::vector<std::string>& keys) {
+  for (const std::string& key : keys) {
+    files_.Remove(PathOf(key)).IgnoreError();
   }
 }
 
@@ -162,10 +170,13 @@ void Quarantine::Add(v1::QuarantinedStage stage) {
                                            stage.inputs_size() - kKeptInputs);
   }
   log_.Warning("quarantined: ", NotTried(stage).message());
+  MutexLock disk(disk_mutex_);
+  std::vector<std::string> gone;
   {
     MutexLock lock(mutex_);
-    Insert(stage);
+    gone = Insert(stage);
   }
+  RemoveFiles(gone);
   if (const absl::Status stored = Store(stage); !stored.ok()) {
     log_.Error("quarantined until the next start only: ", stored.message());
   }
@@ -202,8 +213,8 @@ absl::StatusOr<v1::ListQuarantineResponse> Quarantine::List(
   return page;
 }
 
-absl::StatusOr<v1::QuarantinedStage> Quarantine::Release(
-    const std::string& id) {
+absl::StatusOr<v1::QuarantinedStage> Quarantine::Find(
+    const std::string& id) const {
   if (id.size() < kMinIdDigits || id.size() > kKeyDigits || !IsHex(id)) {
     return BadId(id);
   }
@@ -230,14 +241,28 @@ absl::StatusOr<v1::QuarantinedStage> Quarantine::Release(
          .need = absl::StrCat(found->first, " or ", next->first),
          .fix = "give more digits"});
   }
-  const absl::Status removed = files_.Remove(PathOf(found->first));
+  return found->second;
+}
+
+absl::StatusOr<v1::QuarantinedStage> Quarantine::Release(
+    const std::string& id) {
+  MutexLock disk(disk_mutex_);
+  EK_ASSIGN_OR_RETURN(v1::QuarantinedStage stage, Find(id));
+  {
+    MutexLock lock(mutex_);
+    // The same request came before; its answer was lost.
+    if (!stages_.contains(stage.id())) return stage;
+  }
+  const absl::Status removed = files_.Remove(PathOf(stage.id()));
   if (!removed.ok() && !absl::IsNotFound(removed)) return removed;
   if (removed.ok()) EK_RETURN_IF_ERROR(files_.SyncDirectory(folder_));
-  v1::QuarantinedStage stage = std::move(found->second);
-  by_age_.erase({absl::ToUnixNanos(SinceOf(stage)), stage.id()});
-  stages_.erase(found);
-  released_.push_back(stage);
-  if (released_.size() > kMaxReleased) released_.pop_front();
+  {
+    MutexLock lock(mutex_);
+    by_age_.erase({absl::ToUnixNanos(SinceOf(stage)), stage.id()});
+    stages_.erase(stage.id());
+    released_.push_back(stage);
+    if (released_.size() > kMaxReleased) released_.pop_front();
+  }
   log_.Info("released from quarantine: ", stage.id());
   return stage;
 }

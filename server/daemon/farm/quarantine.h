@@ -6,7 +6,8 @@
 // so at once, until somebody releases them. A new build makes other keys and
 // tries again.
 //
-// One file per stage in a folder, named by the stage's key. Thread-safe.
+// One file per stage in a folder, named by the stage's key. Thread-safe; what
+// only asks never waits for the disk.
 
 #include <cstdint>
 #include <deque>
@@ -14,6 +15,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -68,13 +70,22 @@ class Quarantine {
       : files_(files), folder_(std::move(folder)), log_(log) {}
 
   absl::Status Load();
-  void Insert(v1::QuarantinedStage stage) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  absl::Status Store(const v1::QuarantinedStage& stage);
+  // Returns the keys of those that had to go for it.
+  std::vector<std::string> Insert(v1::QuarantinedStage stage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  absl::StatusOr<v1::QuarantinedStage> Find(const std::string& id) const;
+  absl::Status Store(const v1::QuarantinedStage& stage)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(disk_mutex_);
+  void RemoveFiles(const std::vector<std::string>& keys)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(disk_mutex_);
   std::string PathOf(const std::string& key) const;
 
   FileSystem& files_;
   const std::string folder_;
   Logger& log_;
+  // Of those that change the folder, while the disk works. Taken before the
+  // other.
+  Mutex disk_mutex_;
   mutable Mutex mutex_;
   std::map<std::string, v1::QuarantinedStage> stages_ ABSL_GUARDED_BY(mutex_);
   std::map<Age, std::string> by_age_ ABSL_GUARDED_BY(mutex_);

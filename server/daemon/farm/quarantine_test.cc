@@ -1,10 +1,14 @@
 #include "server/daemon/farm/quarantine.h"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +18,56 @@
 
 namespace edgekiln::server {
 namespace {
+
+// Others do something while it removes a file or makes that durable.
+class SlowDisk : public FileSystem {
+ public:
+  explicit SlowDisk(std::unique_ptr<FileSystem> inner)
+      : inner_(std::move(inner)) {}
+
+  absl::StatusOr<std::unique_ptr<WritableFile>> Open(const std::string& path,
+                                                     OpenMode mode) override {
+    return inner_->Open(path, mode);
+  }
+  absl::StatusOr<std::string> Read(const std::string& path,
+                                   int64_t max_bytes) override {
+    return inner_->Read(path, max_bytes);
+  }
+  absl::StatusOr<std::string> ReadRange(const std::string& path, int64_t offset,
+                                        int64_t max_bytes) override {
+    return inner_->ReadRange(path, offset, max_bytes);
+  }
+  absl::StatusOr<FileInfo> Stat(const std::string& path) override {
+    return inner_->Stat(path);
+  }
+  absl::Status SetModified(const std::string& path,
+                           absl::Time modified) override {
+    return inner_->SetModified(path, modified);
+  }
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    return inner_->Rename(from, to);
+  }
+  absl::Status Remove(const std::string& path) override {
+    if (meanwhile) meanwhile();
+    return inner_->Remove(path);
+  }
+  absl::Status CreateDirectories(const std::string& path) override {
+    return inner_->CreateDirectories(path);
+  }
+  absl::Status SyncDirectory(const std::string& path) override {
+    if (meanwhile) meanwhile();
+    return inner_->SyncDirectory(path);
+  }
+  absl::StatusOr<std::vector<std::string>> List(
+      const std::string& path) override {
+    return inner_->List(path);
+  }
+
+  std::function<void()> meanwhile;
+
+ private:
+  const std::unique_ptr<FileSystem> inner_;
+};
 
 class QuarantineTest : public testing::Test {
  protected:
@@ -64,6 +118,29 @@ TEST_F(QuarantineTest, KeepsUntilReleased) {
   EXPECT_TRUE(quarantine_->Check(id).ok());
   EXPECT_EQ(ReasonOf(quarantine_->Release(id).status()), "NOT_QUARANTINED");
   EXPECT_FALSE(quarantine_->Check(Stage(2).id()).ok());
+}
+
+// Each lease asks it under the dispatcher's lock.
+TEST_F(QuarantineTest, NobodyWhoAsksWaitsForTheDisk) {
+  SlowDisk disk(NewPosixFileSystem());
+  auto opened = Quarantine::Open(disk, folder_, *log_);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  int asked = 0;
+  disk.meanwhile = [&] {
+    auto answer = std::async(std::launch::async, [&] {
+      (*opened)->Check("key").IgnoreError();
+      return (*opened)->List({}).ok();
+    });
+    EXPECT_EQ(answer.wait_for(std::chrono::seconds(20)),
+              std::future_status::ready);
+    ++asked;
+  };
+  for (int i = 0; i < 2; ++i) (*opened)->Add(Stage(i));
+  EXPECT_GE(asked, 2);
+  asked = 0;
+  EXPECT_TRUE((*opened)->Release(Stage(0).id()).ok());
+  EXPECT_GE(asked, 2);  // Removing, and making that durable.
+  disk.meanwhile = nullptr;
 }
 
 TEST_F(QuarantineTest, IdsAreNotGuessed) {

@@ -1,6 +1,7 @@
 #include "server/daemon/farm/worker_table.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/error.h"
 
@@ -28,56 +29,68 @@ double WorkerTable::CostOf(uint64_t id, const ConnectedWorker& worker,
   return cost;
 }
 
-uint64_t WorkerTable::Choose(const WorkerWish& wish, absl::Duration now) {
+uint64_t WorkerTable::Choose(const WorkerWish& wish, absl::Duration now,
+                             const Admits& admits) const {
   uint64_t best = kNoWorker;
   double best_cost = 0;
   for (const auto& [id, worker] : workers_) {
     if (!worker.HasRole(wish.role)) continue;
     if (worker.alone_with != 0 && worker.alone_with != wish.lease_id) continue;
-    const int used = worker.used_slots();
-    if (wish.alone ? used > 0 : used >= worker.window) continue;
+    const int held = worker.holds.Against(wish.job_class, now);
+    if (wish.alone ? worker.used_slots() + held > 0
+                   : worker.free_slots() <= held) {
+      continue;
+    }
+    if (admits && !admits(worker)) continue;
     const double cost = CostOf(id, worker, wish, now);
     if (best == kNoWorker || cost < best_cost) {
       best = id;
       best_cost = cost;
     }
   }
-  return best == kNoWorker && wish.alone ? KeepFree(wish) : best;
+  return best;
 }
 
-// Every worker has leases: the one with fewest gets no more until it is idle.
-uint64_t WorkerTable::KeepFree(const WorkerWish& wish) {
-  if (apart_.count(wish.lease_id) > 0) return kNoWorker;
-  ConnectedWorker* chosen = nullptr;
+bool WorkerTable::KeepFree(const WorkerWish& wish, absl::Duration now) {
+  if (kept_for_ != 0) return false;
+  uint64_t chosen = kNoWorker;
+  std::tuple<bool, bool, int, double> least;
   for (auto& [id, worker] : workers_) {
     if (worker.alone_with != 0 || !worker.HasRole(wish.role)) continue;
-    if (chosen == nullptr || worker.used_slots() < chosen->used_slots()) {
-      chosen = &worker;
+    const std::tuple<bool, bool, int, double> unfit = {
+        id == wish.not_again, now - worker.failed < kFailedLately,
+        worker.used_slots(), speeds_.SlownessOf(id)};
+    if (chosen == kNoWorker || unfit < least) {
+      chosen = id;
+      least = unfit;
     }
   }
-  if (chosen == nullptr) return kNoWorker;
-  chosen->alone_with = wish.lease_id;
-  apart_.insert(wish.lease_id);
-  return kNoWorker;
+  if (chosen == kNoWorker) return false;
+  workers_.at(chosen).alone_with = wish.lease_id;
+  apart_[wish.lease_id] = chosen;
+  kept_for_ = wish.lease_id;
+  return true;
 }
 
 void WorkerTable::Give(uint64_t id, uint64_t lease_id, uint64_t token,
                        const WorkerWish& wish, absl::Duration now) {
   LetGo(lease_id);  // Another worker may have been kept free.
   ConnectedWorker& worker = workers_.at(id);
+  worker.holds.Given(lease_id, wish.job_class, worker.free_slots(), now);
   // Silence counts from here: an idle worker need not have spoken for long.
   if (worker.leases.empty()) worker.last_heard = now;
   worker.leases[lease_id] = token;
   if (!wish.alone) return;
   worker.alone_with = lease_id;
-  apart_.insert(lease_id);
+  apart_[lease_id] = id;
 }
 
 void WorkerTable::LetGo(uint64_t lease_id) {
-  if (apart_.erase(lease_id) == 0) return;
-  for (auto& [id, worker] : workers_) {
-    if (worker.alone_with == lease_id) worker.alone_with = 0;
-  }
+  const auto apart = apart_.find(lease_id);
+  if (apart == apart_.end()) return;
+  workers_.at(apart->second).alone_with = 0;
+  apart_.erase(apart);
+  if (kept_for_ == lease_id) kept_for_ = 0;
 }
 
 void WorkerTable::Succeeded(uint64_t id, int kind, absl::Duration took) {
@@ -111,7 +124,7 @@ ConnectedWorker& WorkerTable::Add(uint64_t id,
 void WorkerTable::Remove(uint64_t id) {
   const auto worker = workers_.find(id);
   if (worker == workers_.end()) return;
-  apart_.erase(worker->second.alone_with);
+  LetGo(worker->second.alone_with);
   workers_.erase(worker);
   speeds_.Forget(id);
 }

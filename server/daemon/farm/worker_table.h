@@ -3,15 +3,17 @@
 
 // The connected workers, and which of them gets the next lease.
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/time/time.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/workers.pb.h"
+#include "server/daemon/farm/slot_holds.h"
 #include "server/daemon/farm/worker_speed.h"
 
 namespace edgekiln::server {
@@ -30,17 +32,14 @@ struct ConnectedWorker {
   int window = 0;
   absl::Duration last_heard;
   absl::Duration failed = -absl::InfiniteDuration();  // The last time.
-  // Its last lease to end, and when: the next stage of that job, which is about
-  // to come, goes before leases of later classes.
-  v1::JobClass ended_class = v1::BATCH;
-  absl::Duration ended_at = -absl::InfiniteDuration();
-  int holds = 0;  // Since leases of later classes last had a chance.
+  SlotHolds holds;
   // Cancelled leases it has not answered for yet, and since when.
   std::map<uint64_t, absl::Duration> draining;
   std::map<uint64_t, uint64_t> leases;  // Id to token.
   // Kept free of others for, or held alone by, this lease; 0: none.
   uint64_t alone_with = 0;
 
+  int free_slots() const { return std::max(0, window - used_slots()); }
   int used_slots() const {
     return static_cast<int>(leases.size() + draining.size());
   }
@@ -50,6 +49,7 @@ struct ConnectedWorker {
 // What a lease wants of a worker.
 struct WorkerWish {
   v1::WorkerRole role = v1::COMPILE_ROLE;
+  v1::JobClass job_class = v1::INTERACTIVE;
   uint64_t lease_id = 0;
   uint64_t not_again = kNoWorker;  // Last resort: the lease failed there.
   bool alone = false;              // No other lease at the same time.
@@ -62,10 +62,19 @@ class WorkerTable {
 
   // The best worker with a free slot for such a lease, or kNoWorker. Those that
   // have failed within the last minute come last; then who is slow compared
-  // with the others and who has a small share of its slots free. For a lease
-  // that wants to be alone, a busy worker is kept free from now on if there is
-  // no idle one.
-  uint64_t Choose(const WorkerWish& wish, absl::Duration now);
+  // with the others and who has a small share of its slots free. `admits`:
+  // whether a worker takes leases of that class at present; empty: all do.
+  using Admits = std::function<bool(const ConnectedWorker&)>;
+  uint64_t Choose(const WorkerWish& wish, absl::Duration now,
+                  const Admits& admits = nullptr) const;
+
+  // Keeps a busy worker free of others from now on, so that a lease that wants
+  // to be alone finds an idle one: that which seems to be so first among those
+  // on which it has not failed. One worker at a time: false, and nothing
+  // changes, while one is kept for some lease already or there is none.
+  bool KeepFree(const WorkerWish& wish, absl::Duration now);
+  // The lease that a worker is kept free for, 0 if there is none.
+  uint64_t kept_for() const { return kept_for_; }
 
   void Give(uint64_t id, uint64_t lease_id, uint64_t token,
             const WorkerWish& wish, absl::Duration now);
@@ -87,11 +96,11 @@ class WorkerTable {
  private:
   double CostOf(uint64_t id, const ConnectedWorker& worker,
                 const WorkerWish& wish, absl::Duration now) const;
-  uint64_t KeepFree(const WorkerWish& wish);
 
   Workers workers_;
   WorkerSpeeds speeds_;
-  std::set<uint64_t> apart_;  // Leases that some worker is kept free for.
+  std::map<uint64_t, uint64_t> apart_;  // Lease to the worker it has alone.
+  uint64_t kept_for_ = 0;               // One of them.
 };
 
 }  // namespace edgekiln::server

@@ -110,7 +110,8 @@ TEST_F(WorkerTableTest, AWorkerIsKeptFreeForALeaseThatWantsItAlone) {
   EXPECT_EQ(Next(), 1u);
   const WorkerWish alone{.lease_id = 7, .alone = true};
   EXPECT_EQ(table_.Choose(alone, now_), kNoWorker);
-  EXPECT_EQ(Next(), kNoWorker);  // Kept free now.
+  EXPECT_TRUE(table_.KeepFree(alone, now_));
+  EXPECT_EQ(Next(), kNoWorker);
   End(1, absl::Seconds(1));
   EXPECT_EQ(Next(), kNoWorker);
   ASSERT_EQ(table_.Choose(alone, now_), 1u);
@@ -123,10 +124,33 @@ TEST_F(WorkerTableTest, AWorkerIsKeptFreeForALeaseThatWantsItAlone) {
 TEST_F(WorkerTableTest, AWorkerIsNotKeptFreeForALeaseThatIsGone) {
   Add(1, 2);
   EXPECT_EQ(Next(), 1u);
-  EXPECT_EQ(table_.Choose({.lease_id = 7, .alone = true}, now_), kNoWorker);
+  EXPECT_TRUE(table_.KeepFree({.lease_id = 7, .alone = true}, now_));
   EXPECT_EQ(Next(), kNoWorker);
   table_.LetGo(7);
   EXPECT_EQ(Next(), 1u);
+}
+
+// However many want to be alone, the others keep all workers but one: that
+// which is soon idle, and on which it has not failed.
+TEST_F(WorkerTableTest, OneWorkerIsKeptFreeAtATime) {
+  Add(1, 2);
+  Add(2, 2);
+  Add(3, 2);
+  for (int i = 0; i < 4; ++i) ASSERT_NE(Next(), kNoWorker);
+  const WorkerWish first{.lease_id = 7, .not_again = 3, .alone = true};
+  const WorkerWish second{.lease_id = 8, .alone = true};
+  EXPECT_TRUE(table_.KeepFree(first, now_));
+  EXPECT_EQ(table_.kept_for(), 7u);
+  EXPECT_NE(table_.Find(3)->alone_with, 7u);
+  EXPECT_FALSE(table_.KeepFree(first, now_));
+  EXPECT_FALSE(table_.KeepFree(second, now_));
+  int given = 0;
+  while (Next() != kNoWorker) ++given;
+  EXPECT_GE(given, 1);
+  const uint64_t kept = table_.Find(1)->alone_with == 7 ? 1 : 2;
+  table_.Remove(kept);
+  EXPECT_EQ(table_.kept_for(), 0u);
+  EXPECT_TRUE(table_.KeepFree(second, now_));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "server/daemon/farm/workers_service.h"
 
+#include <chrono>
 #include <deque>
 #include <system_error>
 #include <thread>
@@ -21,6 +22,8 @@ using Stream = grpc::ServerReaderWriter<v1::DaemonMessage, v1::WorkerMessage>;
 // Of messages that a worker has not read: leases and cancels of all its slots,
 // several times.
 constexpr size_t kMaxUnsent = 4096;
+// For the message that is being written when a worker has said its last.
+constexpr auto kLastWrite = std::chrono::seconds(1);
 
 absl::Status NoHello() {
   return MakeError(absl::StatusCode::kInvalidArgument,
@@ -60,12 +63,19 @@ class StreamLink : public WorkerLink {
     return absl::OkStatus();
   }
 
+  // A worker that reads no more must not keep this stream's handler for ever.
   ~StreamLink() override {
+    bool stuck = false;
     {
       MutexLock lock(mutex_);
       stopping_ = true;
+      changed_.NotifyAll();
+      const auto end = std::chrono::steady_clock::now() + kLastWrite;
+      while (writing_ && changed_.WaitUntil(lock, end)) {
+      }
+      stuck = writing_;
     }
-    changed_.NotifyAll();
+    if (stuck) context_.TryCancel();
     if (writer_.joinable()) writer_.join();
   }
 
@@ -104,9 +114,12 @@ class StreamLink : public WorkerLink {
       if (stopping_) return;
       const v1::DaemonMessage message = std::move(queue_.front());
       queue_.pop_front();
+      writing_ = true;
       lock.Unlock();
       const bool written = stream_.Write(message);
       lock.Lock();
+      writing_ = false;
+      changed_.NotifyAll();
       if (!written) return;  // The handler's read fails as well.
     }
   }
@@ -116,6 +129,7 @@ class StreamLink : public WorkerLink {
   Mutex mutex_;
   CondVar changed_;
   std::deque<v1::DaemonMessage> queue_ ABSL_GUARDED_BY(mutex_);
+  bool writing_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   absl::Status why_ ABSL_GUARDED_BY(mutex_);
   std::thread writer_;  // Last: uses the rest.

@@ -1,11 +1,13 @@
 #include "server/daemon/jobs/admission.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
 #include "base/status_macros.h"
 #include "server/daemon/jobs/check_options.h"
 #include "server/daemon/jobs/request_bounds.h"
@@ -40,11 +42,38 @@ absl::Status CheckRequest(const v1::CreateJobRequest& request,
                     .fix = "give the slot a short name, or leave it out"});
 }
 
-absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
-                       cache::BlobStore& blobs) {
-  EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(proto), what);
-  EK_ASSIGN_OR_RETURN(const bool present, blobs.Contains(digest));
-  if (present) return absl::OkStatus();
+namespace {
+
+// Blobs of one request that were asked for.
+struct Asked {
+  explicit Asked(BlobsTold told) : told(std::move(told)) {}
+
+  void Answer(size_t index, absl::Status status) {
+    {
+      MutexLock lock(mutex);
+      answers[index] = std::move(status);
+      if (--left > 0) return;
+    }
+    Tell();
+  }
+
+  // Which is told does not depend on what was looked at first.
+  void Tell() {
+    absl::Status first;
+    {
+      MutexLock lock(mutex);
+      for (const absl::Status& answer : answers) first.Update(answer);
+    }
+    told(std::move(first));
+  }
+
+  const BlobsTold told;
+  Mutex mutex;
+  std::vector<absl::Status> answers ABSL_GUARDED_BY(mutex);
+  size_t left ABSL_GUARDED_BY(mutex) = 0;
+};
+
+absl::Status Missing(absl::string_view what, const Digest& digest) {
   return MakeError(
       absl::StatusCode::kFailedPrecondition,
       {.fault = Fault::kUser,
@@ -54,8 +83,21 @@ absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
        .fix = "upload it first"});
 }
 
-absl::Status CheckBlobs(const v1::CreateJobRequest& request,
-                        cache::BlobStore& blobs) {
+}  // namespace
+
+void AskBlob(absl::string_view what, const v1::Digest& proto,
+             cache::BlobStore& blobs, const BlobsTold& told) {
+  const absl::StatusOr<Digest> digest = FromProto(proto);
+  if (!digest.ok()) return told(Annotate(digest.status(), what));
+  blobs.AskContains(*digest, [told, what = std::string(what), digest = *digest](
+                                 const absl::StatusOr<bool>& present) {
+    if (!present.ok()) return told(present.status());
+    told(*present ? absl::OkStatus() : Missing(what, digest));
+  });
+}
+
+void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
+              const BlobsTold& told) {
   std::vector<std::pair<std::string, v1::Digest>> named = {
       {"model", request.model()}};
   for (const v1::TargetRef& target : request.targets()) {
@@ -74,10 +116,18 @@ absl::Status CheckBlobs(const v1::CreateJobRequest& request,
     named.emplace_back(absl::StrCat("external data ", file.name()),
                        file.digest());
   }
-  for (const auto& [what, proto] : named) {
-    EK_RETURN_IF_ERROR(CheckBlob(what, proto, blobs));
+  const auto asked = std::make_shared<Asked>(told);
+  {
+    MutexLock lock(asked->mutex);
+    asked->answers.resize(named.size());
+    asked->left = named.size();
   }
-  return absl::OkStatus();
+  for (size_t i = 0; i < named.size(); ++i) {
+    AskBlob(named[i].first, named[i].second, blobs,
+            [asked, i](absl::Status status) {
+              asked->Answer(i, std::move(status));
+            });
+  }
 }
 
 absl::Status CheckSameRequest(const v1::Job& job,

@@ -3,6 +3,8 @@
 
 // What a request must fulfil to become a job.
 
+#include <functional>
+
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "cache/blob_store.h"
@@ -14,14 +16,16 @@ namespace edgekiln::server {
 // validate_request.h, and for too many targets.
 absl::Status CheckRequest(const v1::CreateJobRequest& request, int max_targets);
 
-// FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has it; `what` is
-// its part in the request.
-absl::Status CheckBlob(absl::string_view what, const v1::Digest& proto,
-                       cache::BlobStore& blobs);
+// Tells, once, FAILED_PRECONDITION with reason BLOB_MISSING unless `blobs` has
+// it; `what` is its part in the request. As BlobStore::AskContains(): blocks
+// for nothing, and calls from within or later, from another thread.
+using BlobsTold = std::function<void(absl::Status)>;
+void AskBlob(absl::string_view what, const v1::Digest& proto,
+             cache::BlobStore& blobs, const BlobsTold& told);
 
 // The same for all that the request names.
-absl::Status CheckBlobs(const v1::CreateJobRequest& request,
-                        cache::BlobStore& blobs);
+void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
+              const BlobsTold& told);
 
 // INVALID_ARGUMENT with reason REQUEST_ID_REUSED unless `job` came from this
 // very request, which has the same request_id.

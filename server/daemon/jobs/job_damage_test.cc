@@ -205,7 +205,10 @@ TEST_F(JobDamageTest, AnUnusableFileIsSetAsideAndToldOf) {
     std::function<void()> damage;
     bool some_left;
   } const kCases[] = {
+      // All jobs of so small a file are behind the cut.
       {"cut", [&] { fs::resize_file(path_, size / 4096 / 2 * 4096); }, false},
+      {"cut within a page", [&] { fs::resize_file(path_, size / 3 * 2 + 100); },
+       true},
       {"no header",
        [&] { std::fstream(path_, std::ios::in | std::ios::out) << "nonsense"; },
        false},
@@ -293,6 +296,45 @@ TEST_F(JobDamageTest, ATableThatCannotBeReadDoesNotMakeItVersion1) {
       }
     }
   }
+}
+
+// Rows between damaged pages, and events and reports of their jobs, which have
+// trees of their own.
+TEST_F(JobDamageTest, RowsBetweenDamagedPagesAreSaved) {
+  constexpr int kJobs = 1000;
+  ASSERT_TRUE(Open().ok());
+  for (int i = 0; i < kJobs; ++i) {
+    ASSERT_TRUE(Add(absl::StrCat("j", i), v1::SUCCEEDED).ok());
+  }
+  store_.reset();
+  const auto pages = static_cast<int64_t>(fs::file_size(path_)) / 4096;
+  {
+    // The first ones are the roots of the tables.
+    std::fstream file(path_, std::ios::in | std::ios::out);
+    for (int64_t page = 14; page < pages * 9 / 10; page += 9) {
+      file.seekp(page * 4096);
+      file << std::string(4096, '\0');
+    }
+  }
+  fs::resize_file(path_, pages * 9 / 10 * 4096 + 100);
+  ASSERT_TRUE(Open().ok());
+  EXPECT_NE(store_->loss(), "");
+  int sound = 0;
+  int reports = 0;
+  size_t events = 0;
+  for (int i = 0; i < kJobs; ++i) {
+    const std::string id = absl::StrCat("j", i);
+    const absl::StatusOr<v1::Job> job = store_->Get(id);
+    if (!job.ok() || job->error().reason() == kJobDamaged) continue;
+    EXPECT_EQ(job->request().model_name(), "model " + id);
+    ++sound;
+    reports += store_->GetReport(id, 0).ok() ? 1 : 0;
+    events += store_->Events(id, 0, 100)->size();
+  }
+  // Each needs its pages in three tables.
+  EXPECT_GT(sound, kJobs / 2);
+  EXPECT_GT(reports, kJobs / 3);
+  EXPECT_GT(events, static_cast<size_t>(kJobs));
 }
 
 TEST_F(JobDamageTest, AFreshFolderHasLostNothing) {

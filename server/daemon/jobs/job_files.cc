@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -20,6 +22,19 @@ bool Exists(const std::string& path) {
   return lstat(path.c_str(), &info) == 0;
 }
 
+// Of the next files that are set aside.
+int FreeNumber(const std::string& path) {
+  int number = 1;
+  const auto taken = [&] {
+    return std::any_of(
+        std::begin(kSuffixes), std::end(kSuffixes), [&](const char* suffix) {
+          return Exists(absl::StrCat(path, ".damaged-", number, suffix));
+        });
+  };
+  while (taken()) ++number;
+  return number;
+}
+
 }  // namespace
 
 bool HasBytes(const std::string& path) {
@@ -30,14 +45,7 @@ bool HasBytes(const std::string& path) {
 absl::Status SetDatabaseAside(FileSystem& files, const std::string& path,
                               std::string* aside) {
   aside->clear();
-  int number = 1;
-  const auto taken = [&] {
-    return std::any_of(
-        std::begin(kSuffixes), std::end(kSuffixes), [&](const char* suffix) {
-          return Exists(absl::StrCat(path, ".damaged-", number, suffix));
-        });
-  };
-  while (taken()) ++number;
+  const int number = FreeNumber(path);
   if (number > kMaxAside) {
     return MakeError(
         absl::StatusCode::kUnavailable,
@@ -56,6 +64,18 @@ absl::Status SetDatabaseAside(FileSystem& files, const std::string& path,
     *aside = to;
   }
   return files.SyncDirectory(ParentPath(path));
+}
+
+std::string CopyLogAside(const std::string& path) {
+  const int number = FreeNumber(path);
+  if (number > kMaxAside) return "";
+  const std::string to = absl::StrCat(path, ".damaged-", number, "-wal");
+  std::error_code failed;
+  std::filesystem::copy_file(absl::StrCat(path, "-wal"), to, failed);
+  if (!failed) return to;
+  // Half a copy is of no use, and the disk may be full.
+  std::filesystem::remove(to, failed);
+  return "";
 }
 
 absl::Status MoveStrangeFiles(FileSystem& files, const std::string& path) {

@@ -24,6 +24,10 @@ bool HasBytes(const std::string& path);
 absl::Status SetDatabaseAside(FileSystem& files, const std::string& path,
                               std::string* aside);
 
+// Copies the log of the database at `path` to "<path>.damaged-<n>-wal"; the
+// copy's path, "" if it could not be made.
+std::string CopyLogAside(const std::string& path);
+
 // Moves things that are no regular files out of the way of SQLite, which would
 // wait for a named pipe.
 absl::Status MoveStrangeFiles(FileSystem& files, const std::string& path);

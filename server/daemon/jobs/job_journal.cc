@@ -74,6 +74,7 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
     Number(job.id(), event);
     entry.update.events.push_back(std::move(event));
     taken = Push(entry, /*urgent=*/true);
+    if (!taken) sequences_.erase(job.id());
   }
   if (!taken) entry.done(ShuttingDown());
 }

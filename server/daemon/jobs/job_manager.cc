@@ -14,6 +14,7 @@
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
+#include "server/later.h"
 
 namespace edgekiln::server {
 namespace {
@@ -214,10 +215,11 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created,
     if (!answered.ok()) return Answer(creation, answered.status());
     if (*answered) return;
   }
-  absl::Status status = CheckBlobs(request, blobs_);
-  if (status.ok()) status = Reserve(*creation);
-  if (!status.ok()) return Answer(creation, status);
-  Store(creation);
+  AskBlobs(request, blobs_, [this, creation](absl::Status status) {
+    if (status.ok()) status = Reserve(*creation);
+    if (!status.ok()) return Answer(creation, status);
+    Store(creation);
+  });
 }
 
 // True if there is such a job already.
@@ -334,18 +336,20 @@ JobManager::ActivePtr JobManager::TakeNext() {
   return id.has_value() ? active_.at(*id) : nullptr;
 }
 
-// Begins all that may run now.
+// Begins all that may run now. One for which there is no memory ends within
+// Run(), and asks for the next.
 void JobManager::RunNext() {
-  while (true) {
+  begin_.Run([this] {
     ActivePtr next;
     {
       MutexLock lock(mutex_);
       next = TakeNext();
-      if (next == nullptr) return;
+      if (next == nullptr) return false;
       ++running_;
     }
     Run(next);
-  }
+    return true;
+  });
 }
 
 void JobManager::Run(const ActivePtr& active) {
@@ -391,7 +395,11 @@ Task<JobResult> JobManager::RunStages(ActivePtr active) {
     if (!error.has_value() || error->reason != kInputLost) break;
     log_.Warning("job ", active->id(), ": ", result.status.message());
     // What was uploaded cannot be computed again.
-    if (absl::Status missing = CheckBlobs(*request, blobs_); !missing.ok()) {
+    Later<absl::Status> blobs([this, &request](const BlobsTold& told) {
+      AskBlobs(*request, blobs_, told);
+    });
+    absl::Status missing = co_await blobs;
+    if (!missing.ok()) {
       result.status = std::move(missing);
       break;
     }

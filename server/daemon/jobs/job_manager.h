@@ -26,6 +26,7 @@
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_queue.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/one_at_a_time.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/executor.h"
 #include "server/task.h"
@@ -121,6 +122,7 @@ class JobManager {
   Logger& log_;
   absl::Duration forget_at_ = -absl::InfiniteDuration();  // Of Tick() only.
   absl::Duration places_at_ = -absl::InfiniteDuration();  // As well.
+  OneAtATime begin_;
   Mutex mutex_;
   CondVar idle_;   // Nothing runs.
   CondVar ended_;  // The end of a job is durable.

@@ -9,6 +9,7 @@
 #include "server/daemon/jobs/job_files.h"
 #include "server/daemon/jobs/job_recovery.h"
 #include "server/daemon/jobs/job_schema.h"
+#include "server/daemon/jobs/wal_check.h"
 
 namespace edgekiln::server {
 namespace {
@@ -30,6 +31,7 @@ class Opener {
     EK_RETURN_IF_ERROR(MoveStrangeFiles(*files_, path_));
     EK_RETURN_IF_ERROR(EndSalvage());
     EK_RETURN_IF_ERROR(TellOfLoss());
+    TellOfLostTransactions();
     absl::StatusOr<Database> database = OpenSound();
     if (absl::IsDataLoss(database.status())) {
       EK_RETURN_IF_ERROR(Replace(database.status()));
@@ -84,11 +86,41 @@ class Opener {
     return absl::OkStatus();
   }
 
+  // Once SQLite has opened the log, nobody can tell any more.
+  void TellOfLostTransactions() {
+    const WalCheck check = CheckWal(absl::StrCat(path_, "-wal"));
+    if (check.lost == 0) return;
+    log_damaged_ = true;
+    const std::string copy = CopyLogAside(path_);
+    const std::string kept =
+        copy.empty() ? std::string() : absl::StrCat("; a copy of it is ", copy);
+    if (check.lost == 1) {
+      found_.push_back(absl::StrCat(
+          path_,
+          "-wal: its last transaction is damaged: what it said is lost, "
+          "unless the machine lost power while it was written",
+          kept));
+      return;
+    }
+    loss_ = absl::StrCat(
+        "the log of the job database was damaged when the "
+        "daemon started at ",
+        When(opening_.now), "; its last ", check.lost,
+        " transactions are lost");
+    found_.push_back(absl::StrCat(path_, "-wal: data loss: ", loss_, ", ",
+                                  check.sound, " could be read", kept));
+  }
+
   absl::StatusOr<Database> OpenSound() {
     EK_ASSIGN_OR_RETURN(Database database, Database::Open(path_));
     EK_RETURN_IF_ERROR(
         database.Execute("PRAGMA cell_size_check=ON; PRAGMA journal_mode=WAL;"
                          " PRAGMA synchronous=FULL;"));
+    if (log_damaged_) {
+      // What lies behind the damage must not be found, and told of, again.
+      EK_RETURN_IF_ERROR(database.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
+      log_damaged_ = false;
+    }
     EK_RETURN_IF_ERROR(PrepareSchema(database, opening_.blobs));
     std::vector<std::string> damaged;
     EK_RETURN_IF_ERROR(SetDamagedRowsAside(database, opening_.now, damaged));
@@ -139,6 +171,7 @@ class Opener {
   const std::unique_ptr<FileSystem> files_;
   std::vector<std::string> found_;
   std::string loss_;
+  bool log_damaged_ = false;
 };
 
 }  // namespace

@@ -53,19 +53,21 @@ std::optional<std::string> JobQueue::Next(absl::Duration now) {
   const bool batch_may =
       others_may && batch_ < std::max(1, max_running_ - 2 * reserved);
   const int of_client = std::max(1, (max_running_ - reserved) / 2);
-  const std::optional<uint64_t> number = queue_.Pop(
+  const std::optional<FairQueue::Choice> next = queue_.Next(
       now,
       [&](v1::JobClass job_class, int) {
         return job_class == v1::INTERACTIVE ||
                (job_class == v1::BATCH ? batch_may : others_may);
       },
-      [&](v1::JobClass job_class, const std::string& client) {
-        const auto running = others_of_.find(client);
-        return job_class == v1::INTERACTIVE || running == others_of_.end() ||
-               running->second < of_client;
+      [&](uint64_t number) {
+        const FairQueue::Item& item = queue_.at(number);
+        const auto running = others_of_.find(item.client);
+        return item.job_class == v1::INTERACTIVE ||
+               running == others_of_.end() || running->second < of_client;
       });
-  if (!number.has_value()) return std::nullopt;
-  const std::string id = ids_.at(*number);
+  if (!next.has_value()) return std::nullopt;
+  queue_.Take(*next);
+  const std::string id = ids_.at(next->id);
   auto entry = waiting_.extract(id);
   NoLongerWaits(entry.mapped());
   entry.mapped().started = now;

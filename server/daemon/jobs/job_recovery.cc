@@ -1,16 +1,21 @@
 #include "server/daemon/jobs/job_recovery.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "base/status_macros.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/job_schema.h"
 
 namespace edgekiln::server {
 namespace {
+
+// Of a table whose last row is not known: some seconds.
+constexpr int64_t kMaxTriedRows = int64_t{1} << 20;
 
 // A job that is to be looked at closely.
 struct Suspect {
@@ -160,54 +165,151 @@ const std::vector<Table>& Tables2() {
   return tables;
 }
 
-// Rows up to the first that cannot be read; false if there was one. Errors:
-// those of `into`.
-absl::StatusOr<bool> CopyRows(Database& from, Database& into,
-                              const Table& table, absl::string_view order) {
+// How rows of a table are chosen, and in which order.
+std::string Selection(const Table& table, absl::string_view where,
+                      absl::string_view order) {
   std::vector<std::string> names;
-  std::vector<std::string> marks;
-  for (const Column& column : table.columns) {
-    names.emplace_back(column.name);
-    marks.emplace_back("?");
-  }
-  const std::string key(table.key);
-  const size_t second = key.find('#');
-  const std::string sorted =
-      second == std::string::npos
-          ? absl::StrCat(key, " ", order)
-          : absl::StrCat(key.substr(0, second), order, key.substr(second + 1),
-                         " ", order);
-  absl::StatusOr<Statement> select =
-      from.Prepare(absl::StrCat("SELECT ", absl::StrJoin(names, ", "), " FROM ",
-                                table.name, " ORDER BY ", sorted));
-  if (!select.ok()) return false;
-  EK_ASSIGN_OR_RETURN(
-      Statement insert,
-      into.Prepare(absl::StrCat("INSERT OR IGNORE INTO ", table.name, " (",
-                                absl::StrJoin(names, ", "), ") VALUES (",
-                                absl::StrJoin(marks, ", "), ")")));
-  while (true) {
-    const absl::StatusOr<bool> found = select->Step();
-    if (!found.ok()) return false;
-    if (!*found) return true;
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      const int at = static_cast<int>(i);
-      if (table.columns[i].is_number) {
-        insert.Bind(at + 1, select->Int(at));
-      } else {
-        insert.Bind(at + 1, select->Bytes(at));
-      }
+  for (const Column& column : table.columns) names.emplace_back(column.name);
+  return absl::StrCat(
+      "SELECT ", absl::StrJoin(names, ", "), " FROM ", table.name, where,
+      " ORDER BY ", absl::StrReplaceAll(table.key, {{"#", order}}), " ", order);
+}
+
+// Copies rows of one table.
+class RowCopier {
+ public:
+  static absl::StatusOr<RowCopier> New(Database& from, Database& into,
+                                       const Table& table) {
+    std::vector<std::string> names;
+    std::vector<std::string> marks;
+    for (const Column& column : table.columns) {
+      names.emplace_back(column.name);
+      marks.emplace_back("?");
     }
-    EK_RETURN_IF_ERROR(insert.Run());
-    insert.Reset();
+    EK_ASSIGN_OR_RETURN(
+        Statement insert,
+        into.Prepare(absl::StrCat("INSERT OR IGNORE INTO ", table.name, " (",
+                                  absl::StrJoin(names, ", "), ") VALUES (",
+                                  absl::StrJoin(marks, ", "), ")")));
+    return RowCopier(from, table, std::move(insert));
+  }
+
+  // Those that match, up to the first that cannot be read; false if there was
+  // one. `key`: for a mark in `where`. Errors: those of the copy.
+  template <typename Key>
+  absl::StatusOr<bool> Copy(absl::string_view where, absl::string_view order,
+                            const Key* key) {
+    absl::StatusOr<Statement> select =
+        from_.Prepare(Selection(table_, where, order));
+    if (!select.ok()) return false;
+    if (key != nullptr) select->Bind(1, *key);
+    while (true) {
+      const absl::StatusOr<bool> found = select->Step();
+      if (!found.ok()) return false;
+      if (!*found) return true;
+      for (size_t i = 0; i < table_.columns.size(); ++i) {
+        const int at = static_cast<int>(i);
+        if (table_.columns[i].is_number) {
+          insert_.Bind(at + 1, select->Int(at));
+        } else {
+          insert_.Bind(at + 1, select->Bytes(at));
+        }
+      }
+      EK_RETURN_IF_ERROR(insert_.Run());
+      insert_.Reset();
+    }
+  }
+
+  // The same from either end.
+  template <typename Key>
+  absl::StatusOr<bool> CopyFromBothEnds(absl::string_view where,
+                                        const Key* key) {
+    EK_ASSIGN_OR_RETURN(const bool all, Copy(where, "ASC", key));
+    if (all) return true;
+    return Copy(where, "DESC", key);
+  }
+
+ private:
+  RowCopier(Database& from, const Table& table, Statement insert)
+      : from_(from), table_(table), insert_(std::move(insert)) {}
+
+  Database& from_;
+  const Table& table_;
+  Statement insert_;
+};
+
+std::optional<int64_t> ReadNumber(Database& database, absl::string_view sql) {
+  absl::StatusOr<Statement> select = database.Prepare(sql);
+  if (!select.ok()) return std::nullopt;
+  const absl::StatusOr<bool> found = select->Step();
+  if (!found.ok() || !*found) return std::nullopt;
+  return select->Int(0);
+}
+
+// The rows that jobs may have, from the last one on downwards.
+struct RowRange {
+  int64_t last = 0;
+  int64_t count = 0;
+};
+
+RowRange RowsToTry(Database& from, Database& into) {
+  int64_t last = 0;
+  // What was given to the latest job, or else the last one that was read.
+  for (const auto& [database, sql] :
+       std::vector<std::pair<Database*, const char*>>{
+           {&from, "SELECT seq FROM sqlite_sequence WHERE name = 'jobs'"},
+           {&into, "SELECT MAX(row) FROM jobs"}}) {
+    last = std::max(last, ReadNumber(*database, sql).value_or(0));
+  }
+  if (last == 0) last = kMaxTriedRows;
+  return {last, std::min(last, kMaxTriedRows)};
+}
+
+// What lies between damaged parts: each row is looked for by its number, which
+// reads only the pages on the way to it.
+absl::Status CopyRowByRow(const RowRange& rows, RowCopier& copier) {
+  for (int64_t i = 0; i < rows.count; ++i) {
+    const int64_t row = rows.last - i;
+    EK_RETURN_IF_ERROR(copier.Copy(" WHERE row = ?", "ASC", &row).status());
+  }
+  return absl::OkStatus();
+}
+
+// The same for what belongs to jobs, of those that were found.
+absl::Status CopyJobByJob(const std::vector<std::string>& jobs,
+                          RowCopier& copier) {
+  for (const std::string& job : jobs) {
+    EK_RETURN_IF_ERROR(
+        copier.CopyFromBothEnds(" WHERE job_id = ?", &job).status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<std::string>> JobsIn(Database& into) {
+  EK_ASSIGN_OR_RETURN(Statement select, into.Prepare("SELECT id FROM jobs"));
+  std::vector<std::string> jobs;
+  while (true) {
+    EK_ASSIGN_OR_RETURN(const bool found, select.Step());
+    if (!found) return jobs;
+    jobs.push_back(select.Bytes(0));
   }
 }
 
-// From either end up to what is damaged.
+// From either end up to what is damaged, and then what is between. Jobs come
+// first.
 absl::Status CopyTable(Database& from, Database& into, const Table& table) {
-  EK_ASSIGN_OR_RETURN(const bool all, CopyRows(from, into, table, "ASC"));
-  if (all) return absl::OkStatus();
-  return CopyRows(from, into, table, "DESC").status();
+  EK_ASSIGN_OR_RETURN(RowCopier copier, RowCopier::New(from, into, table));
+  EK_ASSIGN_OR_RETURN(const bool all,
+                      copier.CopyFromBothEnds<int64_t>("", /*key=*/nullptr));
+  // Where there is no such table, as far as SQLite can see, there is no row.
+  if (all || !from.Prepare(Selection(table, "", "ASC")).ok()) {
+    return absl::OkStatus();
+  }
+  if (table.key == absl::string_view("row")) {
+    return CopyRowByRow(RowsToTry(from, into), copier);
+  }
+  EK_ASSIGN_OR_RETURN(const std::vector<std::string> jobs, JobsIn(into));
+  return CopyJobByJob(jobs, copier);
 }
 
 }  // namespace

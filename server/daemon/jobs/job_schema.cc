@@ -173,10 +173,11 @@ absl::Status MigrateJob(Database& database, int64_t row, v1::Job job,
   stored.clear_request();
   if (blobs != nullptr &&
       static_cast<int64_t>(stored.ByteSizeLong()) > kMaxJobBytes) {
-    EK_ASSIGN_OR_RETURN(const v1::Digest whole, StoreWhole(job, *blobs));
-    *job.mutable_whole() = whole;
-    names = BlobsColumn(job, reports);
-    CutJob(job, whole);
+    const v1::Job all = job;
+    EK_RETURN_IF_ERROR(FitFinished(job, all, *blobs));
+    v1::Job named = all;
+    *named.mutable_whole() = job.whole();
+    names = BlobsColumn(named, reports);
   }
   EK_ASSIGN_OR_RETURN(
       Statement update,

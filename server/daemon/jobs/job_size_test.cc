@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -87,6 +88,31 @@ TEST(RequestBoundsTest, NameTheFieldThatIsTooLarge) {
   EXPECT_FALSE(CheckBounds(id).ok());
 }
 
+// A store that has no room left, unless told otherwise.
+class FullBlobStore : public cache::BlobStore {
+ public:
+  explicit FullBlobStore(cache::BlobStore& inner) : inner_(inner) {}
+  absl::StatusOr<bool> Contains(const Digest& digest) override {
+    return inner_.Contains(digest);
+  }
+  absl::StatusOr<std::string> Get(const Digest& digest) override {
+    return inner_.Get(digest);
+  }
+  absl::StatusOr<std::unique_ptr<cache::BlobReader>> OpenReader(
+      const Digest& digest) override {
+    return inner_.OpenReader(digest);
+  }
+  absl::Status Put(const Digest&, absl::string_view) override {
+    return absl::ResourceExhaustedError("no room for a blob");
+  }
+  absl::Status Adopt(const Digest&, const std::string&) override {
+    return absl::ResourceExhaustedError("no room for a blob");
+  }
+
+ private:
+  cache::BlobStore& inner_;
+};
+
 class JobSizeTest : public testing::Test {
  protected:
   JobSizeTest()
@@ -98,9 +124,11 @@ class JobSizeTest : public testing::Test {
     Open();
   }
 
-  void Open() {
+  void Open() { Open(*blobs_); }
+
+  void Open(cache::BlobStore& blobs) {
     store_.reset();
-    auto store = JobStore::Open(folder_ + "/jobs.db", {.blobs = blobs_.get()});
+    auto store = JobStore::Open(folder_ + "/jobs.db", {.blobs = &blobs});
     ASSERT_TRUE(store.ok()) << store.status();
     store_ = *std::move(store);
   }
@@ -269,6 +297,52 @@ TEST_F(JobSizeTest, WhatIsTooLargeForAnAnswerIsABlob) {
   EXPECT_EQ(kept, (std::vector<std::string>{name(job.artifacts(0).digest()),
                                             name(cut.whole()),
                                             name(short_report.whole())}));
+}
+
+// A batch holds the jobs of others: one whose long form finds no room is stored
+// without it.
+TEST_F(JobSizeTest, WhereTheWholeFindsNoRoomTheAnswerSaysWhatItLacks) {
+  FullBlobStore full(*blobs_);
+  Open(full);
+  std::vector<JobUpdate> batch(2);
+  for (const char* id : {"a", "b"})
+    ASSERT_TRUE(Add(LargeJob(id, v1::QUEUED)).ok());
+  batch[0].job_id = "a";
+  batch[0].has_job = true;
+  batch[0].job.set_id("a");
+  batch[0].job.set_state(v1::SUCCEEDED);
+  for (int i = 0; i < 40'000; ++i) {
+    batch[0].job.add_stages()->set_name(absl::StrCat(std::string(100, 's'), i));
+  }
+  batch[0].job.add_artifacts()->mutable_digest()->set_hash(
+      std::string(64, 'a'));
+  batch[0].job.set_reports(1);
+  for (int i = 0; i < 40'000; ++i) {
+    batch[0].reports.resize(1);
+    batch[0].reports[0].add_layers()->set_name(
+        absl::StrCat(std::string(100, 'l'), i));
+  }
+  batch[1].job_id = "b";
+  batch[1].has_job = true;
+  batch[1].job.set_id("b");
+  batch[1].job.set_state(v1::SUCCEEDED);
+  ASSERT_TRUE(store_->Apply(batch).ok());
+  EXPECT_EQ(store_->Get("b")->state(), v1::SUCCEEDED);
+  const absl::StatusOr<v1::Job> cut = store_->Get("a");
+  ASSERT_TRUE(cut.ok());
+  EXPECT_EQ(cut->state(), v1::SUCCEEDED);
+  EXPECT_FALSE(cut->has_whole());
+  EXPECT_EQ(cut->stages_size(), 0);
+  EXPECT_EQ(cut->artifacts_size(), 1);
+  ASSERT_EQ(cut->description().warnings_size(), 1);
+  const std::string& told = cut->description().warnings(0);
+  EXPECT_TRUE(absl::StrContains(told, "stages and layers are missing"));
+  EXPECT_TRUE(absl::StrContains(told, "no room for a blob")) << told;
+  v1::Report report;
+  ASSERT_TRUE(report.ParseFromString(**store_->GetReport("a", 0)));
+  EXPECT_EQ(report.layers_size(), 0);
+  ASSERT_EQ(report.warnings_size(), 1);
+  EXPECT_TRUE(absl::StrContains(report.warnings(0), "layers"));
 }
 
 TEST_F(JobSizeTest, UnfinishedJobsAndEventsFit) {

@@ -141,7 +141,8 @@ absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
   std::vector<v1::Report> reports = update.reports;
   for (size_t target = 0; target < reports.size(); ++target) {
     if (blobs_ != nullptr) {
-      EK_RETURN_IF_ERROR(FitAnswer(reports[target], *blobs_));
+      // What cannot be stored is told in it: it must not hold up the others.
+      FitAnswer(reports[target], *blobs_).IgnoreError();
     }
     row.reports.push_back(ReportColumn(update.job_id,
                                        static_cast<int64_t>(target),
@@ -164,17 +165,19 @@ absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
     request.Swap(job.mutable_request());
     if (static_cast<int64_t>(job.ByteSizeLong()) > kMaxJobBytes) {
       if (!update.is_new) {
-        EK_ASSIGN_OR_RETURN(request, GetRequest(update.job_id));
+        // One that is damaged is missing in the blob.
+        absl::StatusOr<v1::CreateJobRequest> stored = GetRequest(update.job_id);
+        if (stored.ok()) request = *std::move(stored);
       }
       v1::Job all = job;
       all.mutable_request()->Swap(&request);
       if (!update.events.empty()) {
         all.set_last_sequence(update.events.back().sequence());
       }
-      EK_ASSIGN_OR_RETURN(const v1::Digest whole, StoreWhole(all, *blobs_));
-      *all.mutable_whole() = whole;
-      row.blobs = BlobsColumn(all, reports);
-      CutJob(job, whole);
+      if (FitFinished(job, all, *blobs_).ok()) {
+        *all.mutable_whole() = job.whole();
+        row.blobs = BlobsColumn(all, reports);
+      }
     }
   }
   row.job = JobColumn(job);

@@ -313,5 +313,19 @@ TEST_F(JobStoreTest, JournalRefusesAJobThatCannotBeStoredAndKeepsTheRest) {
   journal.Flush();  // Nothing to wait for.
 }
 
+// Whoever watches it must not wait for a job that there is not.
+TEST_F(JobStoreTest, AJobThatCameAfterTheEndIsNotKnown) {
+  FakeClock clock;
+  const auto log = NewNullLogger();
+  JobJournal journal(*store_, clock, *log);
+  journal.Stop();
+  absl::Status answer;
+  journal.Create(NewJob("late"), Event(1),
+                 [&](const absl::Status& status) { answer = status; });
+  EXPECT_TRUE(absl::IsUnavailable(answer)) << answer;
+  EXPECT_EQ(journal.WaitForEvents("late", 0, absl::ZeroDuration()),
+            JobJournal::News::kEnded);
+}
+
 }  // namespace
 }  // namespace edgekiln::server

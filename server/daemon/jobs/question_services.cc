@@ -16,6 +16,7 @@
 #include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/raw_call.h"
+#include "server/later.h"
 #include "server/proto_convert.h"
 #include "server/task.h"
 #include "target/builtin.h"
@@ -43,12 +44,17 @@ class InspectCall final : public QuestionCall {
  private:
   Task<absl::Status> Answer(JobContext& stages, Executor& executor) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
-    EK_CO_RETURN_IF_ERROR(CheckBlobs(job_, blobs_));
+    Later<absl::Status> blobs(
+        [this](const BlobsTold& told) { AskBlobs(job_, blobs_, told); });
+    const absl::Status present = co_await blobs;
+    EK_CO_RETURN_IF_ERROR(present);
     job_.add_goals(v1::INSPECT);
     JobResult result = co_await RunCompileJob("", job_, stages, executor);
     EK_CO_RETURN_IF_ERROR(result.status);
     response_ = std::move(result.description);
-    co_return FitAnswer(response_, blobs_);
+    // Where there is no room for the whole, the answer says what it lacks.
+    FitAnswer(response_, blobs_).IgnoreError();
+    co_return absl::OkStatus();
   }
 
   const absl::Status bounded_;
@@ -94,7 +100,11 @@ class ValidateCall final : public QuestionCall {
  private:
   Task<absl::Status> Answer(JobContext& stages, Executor&) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
-    EK_CO_RETURN_IF_ERROR(CheckBlob("target", target_, blobs_));
+    Later<absl::Status> blob([this](const BlobsTold& told) {
+      AskBlob("target", target_, blobs_, told);
+    });
+    const absl::Status present = co_await blob;
+    EK_CO_RETURN_IF_ERROR(present);
     StageCall call;
     call.name = "resolve_target";
     call.options.mutable_resolve_target();

@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -31,8 +33,6 @@ void CutError(v1::ErrorDetail& error) {
   error.set_message(SanitizeText(error.message(), kMaxTextBytes));
 }
 
-}  // namespace
-
 absl::StatusOr<v1::Digest> StoreWhole(const google::protobuf::MessageLite& all,
                                       cache::BlobStore& blobs) {
   const std::string bytes = all.SerializeAsString();
@@ -41,10 +41,28 @@ absl::StatusOr<v1::Digest> StoreWhole(const google::protobuf::MessageLite& all,
   return ToProto(digest);
 }
 
+std::string Lacks(absl::string_view what, int64_t bytes,
+                  const absl::Status& why) {
+  return SanitizeText(
+      absl::StrCat("the server could not store the complete answer of ", bytes,
+                   " bytes; ", what, " are missing: ", why.message()),
+      kMaxTextBytes);
+}
+
+// Leaves out the last ones until the job is short enough.
+void CutArtifacts(v1::Job& job) {
+  while (SizeOf(job) > kMaxJobBytes && job.artifacts_size() > 0) {
+    const int half = job.artifacts_size() / 2;
+    job.mutable_artifacts()->DeleteSubrange(half, job.artifacts_size() - half);
+  }
+}
+
+}  // namespace
+
 absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
-  if (SizeOf(report) <= kMaxAnswerBytes) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(const v1::Digest whole, StoreWhole(report, blobs));
-  *report.mutable_whole() = whole;
+  const int64_t bytes = SizeOf(report);
+  if (bytes <= kMaxAnswerBytes) return absl::OkStatus();
+  const absl::StatusOr<v1::Digest> whole = StoreWhole(report, blobs);
   report.clear_layers();
   report.clear_stages();
   report.clear_warnings();
@@ -56,24 +74,50 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
     report.mutable_bit_exact()->set_first_mismatch(
         SanitizeText(report.bit_exact().first_mismatch(), kMaxTextBytes));
   }
-  return absl::OkStatus();
+  if (whole.ok()) {
+    *report.mutable_whole() = *whole;
+  } else {
+    report.add_warnings(Lacks("layers, stages, engines and other warnings",
+                              bytes, whole.status()));
+  }
+  return whole.status();
 }
 
 absl::Status FitAnswer(v1::ModelDescription& description,
                        cache::BlobStore& blobs) {
-  if (SizeOf(description) <= kMaxAnswerBytes) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(const v1::Digest whole, StoreWhole(description, blobs));
-  *description.mutable_whole() = whole;
+  const int64_t bytes = SizeOf(description);
+  if (bytes <= kMaxAnswerBytes) return absl::OkStatus();
+  const absl::StatusOr<v1::Digest> whole = StoreWhole(description, blobs);
   CutLists(description);
-  return absl::OkStatus();
+  if (whole.ok()) {
+    *description.mutable_whole() = *whole;
+  } else {
+    description.add_warnings(
+        Lacks("inputs, outputs, layers, problems and other warnings", bytes,
+              whole.status()));
+  }
+  return whole.status();
 }
 
-void CutJob(v1::Job& job, const v1::Digest& whole) {
-  *job.mutable_whole() = whole;
+absl::Status FitFinished(v1::Job& job, const v1::Job& all,
+                         cache::BlobStore& blobs) {
+  const absl::StatusOr<v1::Digest> whole = StoreWhole(all, blobs);
   job.clear_stages();
-  job.clear_artifacts();
   if (job.has_description()) CutLists(*job.mutable_description());
   if (job.has_error()) CutError(*job.mutable_error());
+  if (whole.ok()) {
+    job.clear_artifacts();
+    *job.mutable_whole() = *whole;
+    return absl::OkStatus();
+  }
+  const int artifacts = job.artifacts_size();
+  CutArtifacts(job);
+  job.mutable_description()->add_warnings(
+      Lacks(job.artifacts_size() < artifacts
+                ? "stages, layers and some of the artifacts"
+                : "stages and layers",
+            SizeOf(all), whole.status()));
+  return whole.status();
 }
 
 void FitUnfinished(v1::Job& job) {

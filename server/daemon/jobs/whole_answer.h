@@ -18,13 +18,18 @@ inline constexpr int64_t kMaxAnswerBytes = int64_t{3} << 20;
 inline constexpr int64_t kMaxJobBytes = int64_t{2} << 20;
 
 // Each stores the message in `blobs` and shortens it if it exceeds
-// kMaxAnswerBytes. Errors: those of BlobStore::Put.
+// kMaxAnswerBytes. Errors: those of BlobStore::Put. The message is short all
+// the same, and the last of its warnings says what it lacks and why: whoever
+// cannot wait for room goes on with that.
 absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs);
 absl::Status FitAnswer(v1::ModelDescription& description,
                        cache::BlobStore& blobs);
 
-// Leaves out the long lists of a job whose complete form is in `whole`.
-void CutJob(v1::Job& job, const v1::Digest& whole);
+// The same for a job that is over: stores `all`, and leaves the long lists out
+// of `job`, which may lack the request. The warning is the description's; the
+// artifacts then stay as far as there is room for them.
+absl::Status FitFinished(v1::Job& job, const v1::Job& all,
+                         cache::BlobStore& blobs);
 
 // Of a job that is not over, which changes all the time: leaves out the stages
 // that ended first. WatchJob tells all of them.
@@ -32,10 +37,6 @@ void FitUnfinished(v1::Job& job);
 
 // An event that a client's limit lets through whatever went wrong.
 void FitEvent(v1::JobEvent& event);
-
-// Stores the message as a blob.
-absl::StatusOr<v1::Digest> StoreWhole(const google::protobuf::MessageLite& all,
-                                      cache::BlobStore& blobs);
 
 }  // namespace edgekiln::server
 

@@ -1,0 +1,21 @@
+#ifndef EK_SERVER_DAEMON_BLOBS_SHARED_CHECKS_H_
+#define EK_SERVER_DAEMON_BLOBS_SHARED_CHECKS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "cache/blob_store.h"
+
+namespace edgekiln::server {
+
+// Wraps `inner`. Whether a blob is there may need its bytes to be read, which
+// takes seconds for large ones: AskContains() has that done by a few threads of
+// the store's own, once for all who ask meanwhile, and nobody has to wait with
+// a thread. It must be the outermost of all wrappers, and everybody must have
+// been told before it goes. Errors: RESOURCE_EXHAUSTED (no thread).
+absl::StatusOr<std::unique_ptr<cache::BlobStore>> NewCheckSharingBlobStore(
+    std::unique_ptr<cache::BlobStore> inner, int threads);
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_BLOBS_SHARED_CHECKS_H_
