@@ -54,13 +54,28 @@ void Executor::RunLoop() {
   while (true) {
     while (first_ == nullptr && !ending_) posted_.Wait(lock);
     if (first_ == nullptr) return;
-    Work& work = *first_;
-    first_ = work.next_;
-    if (first_ == nullptr) last_ = nullptr;
+    Work& work = TakeFirst();
     lock.Unlock();
     work.Run();
     lock.Lock();
   }
+}
+
+void Executor::RunPosted() {
+  MutexLock lock(mutex_);
+  while (first_ != nullptr) {
+    Work& work = TakeFirst();
+    lock.Unlock();
+    work.Run();
+    lock.Lock();
+  }
+}
+
+Executor::Work& Executor::TakeFirst() {
+  Work& work = *first_;
+  first_ = work.next_;
+  if (first_ == nullptr) last_ = nullptr;
+  return work;
 }
 
 void WaitList::PostAll() {

@@ -37,7 +37,8 @@ class Executor {
     Executor* executor_ = nullptr;  // While it is in a WaitList.
   };
 
-  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread.
+  // Errors: RESOURCE_EXHAUSTED if the system refuses a thread. With none of its
+  // own, what is posted runs in RunPosted().
   static absl::StatusOr<std::unique_ptr<Executor>> New(int threads);
   // Runs what was posted, and what that posts, to the end. Nobody else may post
   // any more.
@@ -48,9 +49,14 @@ class Executor {
   // Runs in order of posting.
   void Post(Work& work);
 
+  // Runs here what was posted, and what that posts, until nothing is left.
+  void RunPosted();
+
  private:
   Executor() = default;
   void RunLoop();
+  // There is one.
+  Work& TakeFirst() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Mutex mutex_;
   CondVar posted_;

@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
+#include "server/daemon/jobs/recalled_job.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
@@ -258,18 +259,37 @@ void JobManager::Store(const CreationPtr& creation) {
   *job.mutable_created() =
       google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
           absl::ToUnixMicros(clock_.Now()));
+  if (StoreRecalled(creation, job)) return;
   journal_.Create(job, StateEvent(v1::QUEUED),
                   [this, creation, job](const absl::Status& stored) {
+                    if (stored.ok()) Enqueue(job, creation->client);
                     OnStored(creation, job, stored);
                   });
 }
 
+// False: it must be run. Whoever asked is told that it is queued in any case,
+// as of one that ends in the next moment.
+bool JobManager::StoreRecalled(const CreationPtr& creation,
+                               const v1::Job& job) {
+  {
+    MutexLock lock(mutex_);
+    if (!started_ || stopping_) return false;
+  }
+  std::optional<RecalledJob> recalled = RecallJob(job, stages_, clock_);
+  if (!recalled.has_value()) return false;
+  journal_.CreateEnded(
+      recalled->job, std::move(recalled->events), std::move(recalled->reports),
+      [this, creation, job,
+       end = DescribeEnd(recalled->job)](const absl::Status& stored) {
+        if (stored.ok()) log_.Info(end);
+        OnStored(creation, job, stored);
+      });
+  return true;
+}
+
 void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
                           const absl::Status& stored) {
-  if (stored.ok()) {
-    Enqueue(job, creation->client);
-    Supersede(job);
-  }
+  if (stored.ok()) Supersede(job);
   {
     MutexLock lock(mutex_);
     --storing_;
