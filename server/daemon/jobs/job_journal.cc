@@ -76,14 +76,13 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
   if (!taken) entry.done(ShuttingDown());
 }
 
-void JobJournal::CreateEnded(const v1::Job& job,
-                             std::vector<v1::JobEvent> events,
+void JobJournal::CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
                              std::vector<v1::Report> reports, Done done) {
   Entry entry{.update = {}, .done = std::move(done)};
   entry.update.job_id = job.id();
   entry.update.is_new = true;
   entry.update.has_job = true;
-  entry.update.job = job;
+  entry.update.job = std::move(job);
   entry.update.reports = std::move(reports);
   int64_t sequence = 0;
   const google::protobuf::Timestamp now = ToTimestamp(clock_.Now());
@@ -95,7 +94,9 @@ void JobJournal::CreateEnded(const v1::Job& job,
   bool taken = false;
   {
     MutexLock lock(mutex_);
-    sequences_[job.id()] = {.queued = sequence, .finished = true};
+    Sequences& sequences = sequences_[entry.update.job_id];
+    sequences.queued = sequence;
+    sequences.finished = true;
     taken = Push(entry, /*urgent=*/true);
   }
   if (!taken) entry.done(ShuttingDown());

@@ -122,6 +122,7 @@ v1::JobEvent StateEvent(v1::JobState state) {
 struct JobManager::Creation {
   v1::CreateJobRequest request;
   std::string client;
+  v1::Job job;  // Of whoever has the creation: Store(), then the journal.
   std::vector<Created> waiting;  // Guarded by the manager's mutex.
 };
 
@@ -249,7 +250,7 @@ absl::Status JobManager::Reserve(const Creation& creation) {
 }
 
 void JobManager::Store(const CreationPtr& creation) {
-  v1::Job job;
+  v1::Job& job = creation->job;
   {
     MutexLock lock(mutex_);
     job.set_id(absl::StrFormat("j%016x", ids_.Next()));
@@ -259,37 +260,38 @@ void JobManager::Store(const CreationPtr& creation) {
   *job.mutable_created() =
       google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
           absl::ToUnixMicros(clock_.Now()));
-  if (StoreRecalled(creation, job)) return;
+  if (StoreRecalled(creation)) return;
   journal_.Create(job, StateEvent(v1::QUEUED),
-                  [this, creation, job](const absl::Status& stored) {
-                    if (stored.ok()) Enqueue(job, creation->client);
-                    OnStored(creation, job, stored);
+                  [this, creation](const absl::Status& stored) {
+                    if (stored.ok()) Enqueue(creation->job, creation->client);
+                    OnStored(creation, stored);
                   });
 }
 
 // False: it must be run. Whoever asked is told that it is queued in any case,
 // as of one that ends in the next moment.
-bool JobManager::StoreRecalled(const CreationPtr& creation,
-                               const v1::Job& job) {
+bool JobManager::StoreRecalled(const CreationPtr& creation) {
   {
     MutexLock lock(mutex_);
     if (!started_ || stopping_) return false;
   }
-  std::optional<RecalledJob> recalled = RecallJob(job, stages_, clock_);
+  std::optional<RecalledJob> recalled =
+      RecallJob(creation->job, stages_, clock_);
   if (!recalled.has_value()) return false;
+  std::string end = DescribeEnd(recalled->job);
   journal_.CreateEnded(
-      recalled->job, std::move(recalled->events), std::move(recalled->reports),
-      [this, creation, job,
-       end = DescribeEnd(recalled->job)](const absl::Status& stored) {
+      std::move(recalled->job), std::move(recalled->events),
+      std::move(recalled->reports),
+      [this, creation, end = std::move(end)](const absl::Status& stored) {
         if (stored.ok()) log_.Info(end);
-        OnStored(creation, job, stored);
+        OnStored(creation, stored);
       });
   return true;
 }
 
-void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
+void JobManager::OnStored(const CreationPtr& creation,
                           const absl::Status& stored) {
-  if (stored.ok()) Supersede(job);
+  if (stored.ok()) Supersede(creation->job);
   {
     MutexLock lock(mutex_);
     --storing_;
@@ -297,9 +299,8 @@ void JobManager::OnStored(const CreationPtr& creation, const v1::Job& job,
     if (--it->second == 0) storing_of_.erase(it);
   }
   if (!stored.ok()) return Answer(creation, stored);
-  v1::Job answer = job;
-  answer.set_last_sequence(1);
-  Answer(creation, answer);
+  creation->job.set_last_sequence(1);
+  Answer(creation, creation->job);
 }
 
 void JobManager::Answer(const CreationPtr& creation,

@@ -92,9 +92,8 @@ class JobManager {
   absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
   void Store(const CreationPtr& creation);
-  bool StoreRecalled(const CreationPtr& creation, const v1::Job& job);
-  void OnStored(const CreationPtr& creation, const v1::Job& job,
-                const absl::Status& stored);
+  bool StoreRecalled(const CreationPtr& creation);
+  void OnStored(const CreationPtr& creation, const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
   void Enqueue(const v1::Job& job, const std::string& client);

@@ -148,6 +148,8 @@ class JobWatchers::Watcher final
     if (news == JobJournal::News::kStopped) return End(ShuttingDown());
     news_ = news;
     reading_ = shared_from_this();
+    // What is in memory needs no thread that may wait for the disk.
+    if (watchers_.store_.HasEventsAtHand(id_)) return Run();
     watchers_.executor_.Post(*this);
   }
 
