@@ -118,18 +118,23 @@ class DiskStageResultStore : public StageResultStore {
     if (evictor_ != nullptr) {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }
-    const absl::Status written = WriteAtomically(files_, path, file);
-    if (written.ok() || absl::IsResourceExhausted(written)) return written;
-    // The first result of its shard, or something strange is in its place.
-    const absl::StatusOr<FileInfo> strange = files_.Stat(path);
-    if (strange.ok() && strange->is_directory) Discard(files_, path);
-    EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
-    EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
-    return WriteAtomically(files_, path, file);
+    absl::Status written = WriteAtomically(files_, path, file);
+    if (!written.ok() && !absl::IsResourceExhausted(written)) {
+      // The first result of its shard, or something strange is in its place.
+      const absl::StatusOr<FileInfo> strange = files_.Stat(path);
+      if (strange.ok() && strange->is_directory) Discard(files_, path);
+      EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
+      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
+      written = WriteAtomically(files_, path, file);
+    }
+    EK_RETURN_IF_ERROR(written);
+    const absl::StatusOr<FileInfo> info = files_.Stat(path);
+    if (info.ok()) Keep(key, *info, result);
+    return absl::OkStatus();
   }
 
  private:
-  // A result that was read, and the file that it was read from.
+  // A result, and the file that it was read from or written to.
   struct Known {
     SharedStageResult result;
     absl::Time modified;
@@ -144,7 +149,8 @@ class DiskStageResultStore : public StageResultStore {
   void Touch(const std::string& key, const Known& known, const FileInfo& info) {
     auto touched = std::make_shared<Known>(known);
     touched->modified = info.modified;
-    const int64_t bytes = static_cast<int64_t>((*known.result)->SpaceUsedLong()) + kKnownBytes;
+    const int64_t bytes =
+        static_cast<int64_t>((*known.result)->SpaceUsedLong()) + kKnownBytes;
     MutexLock lock(mutex_);
     known_.Erase(key);
     known_.Put(key, std::move(touched), bytes);

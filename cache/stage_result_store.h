@@ -27,7 +27,7 @@ class StageResultStore {
   // The result, or NOT_FOUND: never stored, torn or corrupt (then removed), or
   // one of its output blobs is absent. `key` is a SHA-256 in hex digits.
   virtual absl::StatusOr<v1::StageResult> Get(const std::string& key) = 0;
-  // What Get() has given lately, without reading it again: the store asks the
+  // What was got or put lately, without reading it again: the store asks the
   // system only whether the files of the result and of its blobs are as they
   // were. Null: ask Get(). What is given is OK.
   virtual SharedStageResult Recall(const std::string& key) = 0;

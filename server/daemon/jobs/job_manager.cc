@@ -249,11 +249,19 @@ absl::Status JobManager::Reserve(const Creation& creation) {
   return absl::OkStatus();
 }
 
+// By time: rows of new jobs lie beside each other in the database, which writes
+// fewer pages for them.
+std::string JobManager::NextId() {
+  const auto now = static_cast<uint64_t>(absl::ToUnixMicros(clock_.Now()));
+  last_id_ = std::max(last_id_ + 1, now << 12 | ids_.Next() % (1 << 12));
+  return absl::StrFormat("j%016x", last_id_);
+}
+
 void JobManager::Store(const CreationPtr& creation) {
   v1::Job& job = creation->job;
   {
     MutexLock lock(mutex_);
-    job.set_id(absl::StrFormat("j%016x", ids_.Next()));
+    job.set_id(NextId());
   }
   job.set_state(v1::QUEUED);
   *job.mutable_request() = creation->request;

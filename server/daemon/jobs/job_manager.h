@@ -91,6 +91,7 @@ class JobManager {
 
   absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
+  std::string NextId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Store(const CreationPtr& creation);
   bool StoreRecalled(const CreationPtr& creation);
   void OnStored(const CreationPtr& creation, const absl::Status& stored);
@@ -125,6 +126,7 @@ class JobManager {
   CondVar idle_;   // Nothing runs.
   CondVar ended_;  // The end of a job is durable.
   Rng ids_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   // Queued or running.
   std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
   JobQueue queue_ ABSL_GUARDED_BY(mutex_);

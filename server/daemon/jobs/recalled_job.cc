@@ -14,6 +14,9 @@
 namespace edgekiln::server {
 namespace {
 
+// Of more, looking at what is not there takes too long, too.
+constexpr int kMaxTargets = 16;
+
 v1::JobEvent StateEvent(v1::JobState state) {
   v1::JobEvent event;
   event.set_state(state);
@@ -30,12 +33,12 @@ bool IsUsersError(const absl::Status& status) {
 
 std::optional<RecalledJob> RecallJob(const v1::Job& job, StageRunner& stages,
                                      Clock& clock) {
+  if (job.request().targets_size() > kMaxTargets) return std::nullopt;
   const absl::StatusOr<std::unique_ptr<Executor>> here = Executor::New(0);
   if (!here.ok()) return std::nullopt;
   RecalledStages recalled(stages);
   std::optional<JobResult> result;
-  StartTask(**here,
-            RunCompileJob(job.id(), job.request(), recalled, **here),
+  StartTask(**here, RunCompileJob(job.id(), job.request(), recalled, **here),
             [&result](JobResult ended) { result = std::move(ended); });
   (*here)->RunPosted();
   if (!result.has_value() || !recalled.complete()) return std::nullopt;
