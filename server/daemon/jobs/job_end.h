@@ -9,8 +9,8 @@
 
 namespace edgekiln::server {
 
-// Makes `job` over at `now`, as `result` says. Of that the reports are left, but
-// for a cancelled job, which has none.
+// Makes `job` over at `now`, as `result` says. Of that the reports are left,
+// but for a cancelled job, which has none.
 void EndJob(JobResult& result, absl::Time now, v1::Job& job);
 
 }  // namespace edgekiln::server
