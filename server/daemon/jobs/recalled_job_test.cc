@@ -4,6 +4,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -123,7 +124,8 @@ class RecalledJobTest : public testing::Test {
   std::unique_ptr<cache::StageResultStore> results_;
   std::unique_ptr<FakeLeases> leases_;
   std::unique_ptr<StageRunner> stages_;
-  const std::unique_ptr<Executor> executor_ = *Executor::New(2);
+  // With more, it is chance what two targets tell first.
+  const std::unique_ptr<Executor> executor_ = *Executor::New(1);
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<JobJournal> journal_;
   std::unique_ptr<JobManager> manager_;
@@ -155,8 +157,9 @@ TEST_F(RecalledJobTest, TakesNoTurn) {
   AtItsEnd(Create(Request("int8 net")));
   leases_->Block("tile", /*leased=*/true);
   const std::string other = Create(Request("int8 other"));
+  while (!leases_->Blocks()) std::this_thread::yield();
   EXPECT_EQ(AtItsEnd(Create(Request("int8 net"))).state(), v1::SUCCEEDED);
-  EXPECT_EQ(store_->Get(other)->state(), v1::RUNNING);
+  EXPECT_LT(store_->Get(other)->state(), v1::SUCCEEDED);
   EXPECT_TRUE(manager_->Cancel(other).ok());
 }
 
