@@ -37,12 +37,19 @@ void Require(int ok) {
   if (ok != 1) std::abort();
 }
 
+// EVP_sha256() has OpenSSL look the algorithm up at each use, which takes as
+// long as hashing some hundred bytes.
+const EVP_MD* Algorithm() {
+  static const EVP_MD* const kSha256 = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  return kSha256;
+}
+
 }  // namespace
 
 struct Sha256::State {
   State() : context(EVP_MD_CTX_new()) {
     Require(context != nullptr);
-    Require(EVP_DigestInit_ex(context, EVP_sha256(), nullptr));
+    Require(EVP_DigestInit_ex(context, Algorithm(), nullptr));
   }
   ~State() { EVP_MD_CTX_free(context); }
   State(const State&) = delete;

@@ -204,14 +204,11 @@ class DiskBlobStore : public BlobStore {
       return std::nullopt;
     }
     if (evictor_ == nullptr) return *info;
+    const absl::Time before = info->modified;
     if (!evictor_->Used(path, *info)) return std::nullopt;
     // The evictor may have changed its time, nothing else.
-    const absl::StatusOr<FileInfo> after = files_.Stat(path);
-    if (after.ok() && after->modified != info->modified) {
-      if (IsVerified(digest, info->modified)) {
-        SetVerified(digest, after->modified);
-      }
-      return *after;
+    if (info->modified != before && IsVerified(digest, before)) {
+      SetVerified(digest, info->modified);
     }
     return *info;
   }

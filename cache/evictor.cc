@@ -40,13 +40,17 @@ void Evictor::Stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-bool Evictor::Used(const std::string& path, const FileInfo& info) {
+bool Evictor::Used(const std::string& path, FileInfo& info) {
   const absl::Time now = clock_.Now();
   // Also after the clock was set back: a time to come would never be evicted.
   if (now - info.modified < kResolution && info.modified <= now) return true;
   MutexLock lock(use_mutex_);
   // Another error than that it is gone is no reason not to use it.
-  return !absl::IsNotFound(files_.SetModified(path, now));
+  if (absl::IsNotFound(files_.SetModified(path, now))) return false;
+  // The file system may know the time less precisely.
+  const absl::StatusOr<FileInfo> after = files_.Stat(path);
+  if (after.ok()) info = *after;
+  return true;
 }
 
 void Evictor::Added(int64_t size_bytes) {

@@ -56,9 +56,9 @@ class Evictor {
   Evictor(const Evictor&) = delete;
   Evictor& operator=(const Evictor&) = delete;
 
-  // To be called on each use of a file, with what Stat() just said. False: it
-  // has been removed meanwhile.
-  bool Used(const std::string& path, const FileInfo& info);
+  // To be called on each use of a file, with what Stat() just said, which it
+  // brings up to date. False: it has been removed meanwhile.
+  bool Used(const std::string& path, FileInfo& info);
   // To be called for each new file.
   void Added(int64_t size_bytes);
 

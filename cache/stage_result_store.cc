@@ -1,11 +1,15 @@
 #include "cache/stage_result_store.h"
 
+#include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/mutex.h"
+#include "base/sized_lru.h"
 #include "base/status_macros.h"
 #include "cache/set_aside.h"
 
@@ -16,6 +20,9 @@ constexpr absl::string_view kMagic = "EKSTAGE2";
 constexpr size_t kHashBytes = 64;
 // Summaries list layers and tensors; blobs hold everything large.
 constexpr int64_t kMaxFileBytes = 64 << 20;
+// Of results that are kept in memory, and what one takes beside its own.
+constexpr int64_t kMaxKnownBytes = 32 << 20;
+constexpr int64_t kKnownBytes = 512;
 
 absl::Status ResultMissing(const std::string& key) {
   return absl::NotFoundError(absl::StrCat("no result for stage key ", key));
@@ -59,6 +66,8 @@ class DiskStageResultStore : public StageResultStore {
 
   absl::StatusOr<v1::StageResult> Get(const std::string& key) override {
     EK_ASSIGN_OR_RETURN(const std::string path, PathOf(key));
+    // Before it is read: what changes while it is has another time.
+    absl::StatusOr<FileInfo> info = files_.Stat(path);
     absl::StatusOr<std::string> file = files_.Read(path, kMaxFileBytes);
     if (absl::IsNotFound(file.status())) return ResultMissing(key);
     absl::string_view payload;
@@ -71,18 +80,33 @@ class DiskStageResultStore : public StageResultStore {
       if (file.ok() || IsUnreadable(file.status())) Discard(files_, path);
       return ResultMissing(key);
     }
-    for (const v1::BlobRef& output : result.outputs()) {
-      EK_ASSIGN_OR_RETURN(const bool present,
-                          blobs_.Contains({output.digest().hash(),
-                                           output.digest().size_bytes()}));
-      if (!present) return ResultMissing(key);
-    }
-    if (evictor_ != nullptr) {
-      // What is in memory is good, also if the file has just gone.
-      const absl::StatusOr<FileInfo> info = files_.Stat(path);
-      if (info.ok()) evictor_->Used(path, *info);
+    EK_ASSIGN_OR_RETURN(const bool complete, HasOutputs(result));
+    if (!complete) return ResultMissing(key);
+    // What is in memory is good, also if the file has just gone.
+    if (info.ok()) {
+      if (evictor_ != nullptr) evictor_->Used(path, *info);
+      Keep(key, *info, result);
     }
     return result;
+  }
+
+  SharedStageResult Recall(const std::string& key) override {
+    const std::shared_ptr<const Known> known = Find(key);
+    if (known == nullptr) return nullptr;
+    const absl::StatusOr<std::string> path = PathOf(key);
+    if (!path.ok()) return nullptr;
+    absl::StatusOr<FileInfo> info = files_.Stat(*path);
+    if (!info.ok() || info->modified != known->modified ||
+        info->size_bytes != known->size_bytes) {
+      return nullptr;
+    }
+    const absl::StatusOr<bool> complete = HasOutputs(**known->result);
+    if (!complete.ok() || !*complete) return nullptr;
+    if (evictor_ != nullptr) {
+      if (!evictor_->Used(*path, *info)) return nullptr;
+      if (info->modified != known->modified) Touch(key, *known, *info);
+    }
+    return known->result;
   }
 
   absl::Status Put(const std::string& key,
@@ -94,17 +118,64 @@ class DiskStageResultStore : public StageResultStore {
     if (evictor_ != nullptr) {
       evictor_->Added(static_cast<int64_t>(file.size()));
     }
-    const absl::Status written = WriteAtomically(files_, path, file);
-    if (written.ok() || absl::IsResourceExhausted(written)) return written;
-    // The first result of its shard, or something strange is in its place.
-    const absl::StatusOr<FileInfo> strange = files_.Stat(path);
-    if (strange.ok() && strange->is_directory) Discard(files_, path);
-    EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
-    EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
-    return WriteAtomically(files_, path, file);
+    absl::Status written = WriteAtomically(files_, path, file);
+    if (!written.ok() && !absl::IsResourceExhausted(written)) {
+      // The first result of its shard, or something strange is in its place.
+      const absl::StatusOr<FileInfo> strange = files_.Stat(path);
+      if (strange.ok() && strange->is_directory) Discard(files_, path);
+      EK_RETURN_IF_ERROR(EnsureFolder(files_, ParentPath(path)));
+      EK_RETURN_IF_ERROR(files_.SyncDirectory(root_));
+      written = WriteAtomically(files_, path, file);
+    }
+    EK_RETURN_IF_ERROR(written);
+    const absl::StatusOr<FileInfo> info = files_.Stat(path);
+    if (info.ok()) Keep(key, *info, result);
+    return absl::OkStatus();
   }
 
  private:
+  // A result, and the file that it was read from or written to.
+  struct Known {
+    SharedStageResult result;
+    absl::Time modified;
+    int64_t size_bytes = 0;
+  };
+
+  std::shared_ptr<const Known> Find(const std::string& key) {
+    MutexLock lock(mutex_);
+    return known_.Get(key);
+  }
+
+  void Touch(const std::string& key, const Known& known, const FileInfo& info) {
+    auto touched = std::make_shared<Known>(known);
+    touched->modified = info.modified;
+    const int64_t bytes =
+        static_cast<int64_t>((*known.result)->SpaceUsedLong()) + kKnownBytes;
+    MutexLock lock(mutex_);
+    known_.Erase(key);
+    known_.Put(key, std::move(touched), bytes);
+  }
+
+  void Keep(const std::string& key, const FileInfo& info,
+            const v1::StageResult& result) {
+    const Known known{
+        .result =
+            std::make_shared<const absl::StatusOr<v1::StageResult>>(result),
+        .modified = info.modified,
+        .size_bytes = info.size_bytes};
+    Touch(key, known, info);
+  }
+
+  absl::StatusOr<bool> HasOutputs(const v1::StageResult& result) {
+    for (const v1::BlobRef& output : result.outputs()) {
+      EK_ASSIGN_OR_RETURN(const bool present,
+                          blobs_.Contains({output.digest().hash(),
+                                           output.digest().size_bytes()}));
+      if (!present) return false;
+    }
+    return true;
+  }
+
   // What a crash left of writing.
   void RemoveTemporaries(const std::string& shard) {
     const std::string folder = JoinPath(root_, shard);
@@ -125,6 +196,9 @@ class DiskStageResultStore : public StageResultStore {
   const std::string root_;
   BlobStore& blobs_;
   Evictor* const evictor_;
+  Mutex mutex_;
+  SizedLru<std::string, std::shared_ptr<const Known>> known_
+      ABSL_GUARDED_BY(mutex_){kMaxKnownBytes};
 };
 
 }  // namespace

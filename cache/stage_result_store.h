@@ -17,12 +17,20 @@
 
 namespace edgekiln::cache {
 
+// Shared with whoever else was given it.
+using SharedStageResult =
+    std::shared_ptr<const absl::StatusOr<v1::StageResult>>;
+
 class StageResultStore {
  public:
   virtual ~StageResultStore() = default;
   // The result, or NOT_FOUND: never stored, torn or corrupt (then removed), or
   // one of its output blobs is absent. `key` is a SHA-256 in hex digits.
   virtual absl::StatusOr<v1::StageResult> Get(const std::string& key) = 0;
+  // What was got or put lately, without reading it again: the store asks the
+  // system only whether the files of the result and of its blobs are as they
+  // were. Null: ask Get(). What is given is OK.
+  virtual SharedStageResult Recall(const std::string& key) = 0;
   // Replaces what is there. Its output blobs must be stored already.
   virtual absl::Status Put(const std::string& key,
                            const v1::StageResult& result) = 0;

@@ -75,6 +75,38 @@ TEST_F(StageResultStoreTest, WhatIsDamagedIsAbsentAndRemoved) {
   }
 }
 
+TEST_F(StageResultStoreTest, RecallsWhatItKnowsWhileTheFilesAreAsTheyWere) {
+  const auto recalls = [&] {
+    const SharedStageResult result = results_->Recall(key_);
+    if (result == nullptr) return false;
+    EXPECT_EQ((*result)->SerializeAsString(), result_.SerializeAsString());
+    return true;
+  };
+  EXPECT_FALSE(recalls());
+  ASSERT_TRUE(results_->Put(key_, result_).ok());
+  EXPECT_TRUE(recalls());
+  Reopen();
+  EXPECT_FALSE(recalls());  // Nobody has checked it in this life.
+  ASSERT_TRUE(results_->Get(key_).ok());
+  EXPECT_TRUE(recalls());
+  // Not without an output, but with it again.
+  const Digest digest = DigestOf("output");
+  const std::string output =
+      "/s/" + digest.hash.substr(0, 2) + "/" + digest.hash + "-6";
+  ASSERT_TRUE(files_.Remove(output).ok());
+  EXPECT_FALSE(recalls());
+  ASSERT_TRUE(blobs_->Put(digest, "output").ok());
+  EXPECT_TRUE(recalls());
+  // Not once the file has changed, until it was read again.
+  ASSERT_TRUE(
+      files_.SetModified(Path(), absl::UnixEpoch() + absl::Hours(1)).ok());
+  EXPECT_FALSE(recalls());
+  ASSERT_TRUE(results_->Get(key_).ok());
+  EXPECT_TRUE(recalls());
+  ASSERT_TRUE(files_.Remove(Path()).ok());
+  EXPECT_FALSE(recalls());
+}
+
 TEST_F(StageResultStoreTest, IsOldOrNewAfterACrash) {
   ASSERT_TRUE(results_->Put(key_, result_).ok());
   v1::StageResult next = result_;

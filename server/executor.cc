@@ -25,7 +25,7 @@ class Executor::Threads {
 
   // Throws std::system_error.
   void Add() {
-    threads_.emplace_back([this] { RunLoop(); });
+    threads_.emplace_back([this] { RunLoop(/*wait=*/true); });
   }
 
   void Post(Executor& executor, Work& work) {
@@ -37,11 +37,11 @@ class Executor::Threads {
     posted_.NotifyOne();
   }
 
- private:
-  void RunLoop() {
+  // Until nothing is left; with `wait`, until nothing can come any more.
+  void RunLoop(bool wait) {
     MutexLock lock(mutex_);
     while (true) {
-      while (turns_.first == nullptr && !ending_) posted_.Wait(lock);
+      while (turns_.first == nullptr && wait && !ending_) posted_.Wait(lock);
       if (turns_.first == nullptr) return;
       Executor& executor = turns_.Pop();
       Work& work = executor.work_.Pop();
@@ -53,6 +53,7 @@ class Executor::Threads {
     }
   }
 
+ private:
   Mutex mutex_;
   CondVar posted_;
   Queue<Executor> turns_ ABSL_GUARDED_BY(mutex_);  // Of those with work.
@@ -89,6 +90,8 @@ Executor::Executor(Executor& owner) : threads_(owner.threads_) {}
 Executor::~Executor() { own_.reset(); }
 
 void Executor::Post(Work& work) { threads_.Post(*this, work); }
+
+void Executor::RunPosted() { threads_.RunLoop(/*wait=*/false); }
 
 void WaitList::PostAll() {
   Executor::Work* oldest = nullptr;

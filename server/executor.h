@@ -37,7 +37,7 @@ class Executor {
   };
 
   // With threads of its own. Errors: RESOURCE_EXHAUSTED if the system refuses
-  // one.
+  // one. Without any, what is posted runs in RunPosted().
   static absl::StatusOr<std::unique_ptr<Executor>> New(int threads);
   // Shares the threads of `owner`, which must outlive it.
   explicit Executor(Executor& owner);
@@ -50,6 +50,9 @@ class Executor {
 
   // Runs in order of posting, in turns with the others.
   void Post(Work& work);
+
+  // Runs here what was posted, and what that posts, until nothing is left.
+  void RunPosted();
 
  private:
   // First in, first out, by next_ of what is queued.

@@ -165,30 +165,42 @@ class CasService final : public reapi::ContentAddressableStorage::Service {
   Activity& activity_;
 };
 
-class CapabilitiesService final : public reapi::Capabilities::Service {
+// By gRPC's callback API, as one method of each listener must be: where there
+// are none, the threads of the others wait for the sockets themselves, and are
+// woken, and sent back to sleep, for what comes in at any listener.
+class CapabilitiesService final
+    : public reapi::Capabilities::WithCallbackMethod_GetCapabilities<
+          reapi::Capabilities::Service> {
  public:
   CapabilitiesService(BlobLimits limits, Activity& activity)
       : limits_(limits), activity_(activity) {}
 
-  grpc::Status GetCapabilities(grpc::ServerContext* context,
-                               const reapi::GetCapabilitiesRequest*,
-                               reapi::ServerCapabilities* response) override {
-    if (absl::Status no = Admit(limits_, *context); !no.ok()) return ToGrpc(no);
+  grpc::ServerUnaryReactor* GetCapabilities(
+      grpc::CallbackServerContext* context,
+      const reapi::GetCapabilitiesRequest*,
+      reapi::ServerCapabilities* response) override {
     const Activity::Call call(activity_);
-    reapi::CacheCapabilities& cache = *response->mutable_cache_capabilities();
+    grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+    const absl::Status admitted = Admit(limits_, *context);
+    if (admitted.ok()) Fill(*response);
+    reactor->Finish(ToGrpc(admitted));
+    return reactor;
+  }
+
+ private:
+  void Fill(reapi::ServerCapabilities& response) const {
+    reapi::CacheCapabilities& cache = *response.mutable_cache_capabilities();
     cache.add_digest_functions(reapi::DigestFunction::SHA256);
     cache.mutable_action_cache_update_capabilities()->set_update_enabled(false);
     cache.set_max_batch_total_size_bytes(limits_.max_batch_bytes);
     cache.set_symlink_absolute_path_strategy(
         reapi::SymlinkAbsolutePathStrategy::DISALLOWED);
     cache.add_supported_compressors(reapi::Compressor::IDENTITY);
-    response->mutable_low_api_version()->set_major(2);
-    response->mutable_high_api_version()->set_major(2);
-    response->mutable_high_api_version()->set_minor(3);
-    return grpc::Status::OK;
+    response.mutable_low_api_version()->set_major(2);
+    response.mutable_high_api_version()->set_major(2);
+    response.mutable_high_api_version()->set_minor(3);
   }
 
- private:
   const BlobLimits limits_;
   Activity& activity_;
 };

@@ -5,27 +5,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "google/protobuf/util/time_util.h"
 #include "server/daemon/fairness/job_class.h"
 #include "server/daemon/fairness/wait_estimate.h"
 #include "server/daemon/jobs/check_options.h"
+#include "server/daemon/jobs/job_end.h"
 #include "server/daemon/jobs/job_head.h"
+#include "server/daemon/jobs/job_rows.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {
-
-using google::protobuf::util::TimeUtil;
 
 constexpr absl::Duration kProgressInterval = absl::Milliseconds(200);
 // How often a job says that its place in a queue has changed.
 constexpr absl::Duration kPositionInterval = absl::Seconds(5);
 // A wait that is shorter is none.
 constexpr absl::Duration kPositionGrace = absl::Seconds(1);
-
-google::protobuf::Timestamp Timestamp(absl::Time time) {
-  return TimeUtil::MicrosecondsToTimestamp(absl::ToUnixMicros(time));
-}
 
 // Infinite without a deadline.
 absl::Duration DurationOf(const v1::JobOptions& options,
@@ -109,7 +104,7 @@ std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
 void ActiveJob::StartRunning() {
   if (job_.state() != v1::QUEUED) return;
   job_.set_state(v1::RUNNING);
-  *job_.mutable_started() = Timestamp(clock_.Now());
+  *job_.mutable_started() = ToTimestamp(clock_.Now());
   journal_.Save(job_);
   journal_.Append(id_, StateEvent(v1::RUNNING));
 }
@@ -263,27 +258,14 @@ v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
   } else {
     job_.clear_superseded_by();
   }
-  v1::JobState state = v1::SUCCEEDED;
-  if (!result.status.ok()) {
-    state = absl::IsCancelled(result.status) ? v1::CANCELLED : v1::FAILED;
-    *job_.mutable_error() = ErrorToProto(result.status);
+  over_ = true;
+  EndJob(result, clock_.Now(), job_);
+  if (job_.has_error()) {
     v1::JobEvent event;
     *event.mutable_error() = job_.error();
     journal_.Append(id_, std::move(event));
   }
-  over_ = true;
-  job_.set_state(state);
-  *job_.mutable_finished() = Timestamp(clock_.Now());
-  if (state == v1::CANCELLED) result.reports.clear();
-  job_.clear_artifacts();
-  for (v1::Artifact& artifact : result.artifacts) {
-    *job_.add_artifacts() = std::move(artifact);
-  }
-  if (result.description.inputs_size() + result.description.layers_size() > 0) {
-    *job_.mutable_description() = std::move(result.description);
-  }
-  job_.set_reports(static_cast<int>(result.reports.size()));
-  journal_.Finish(job_, std::move(result.reports), StateEvent(state),
+  journal_.Finish(job_, std::move(result.reports), StateEvent(job_.state()),
                   std::move(done));
   v1::Job ended = JobHead(job_);
   *ended.mutable_request() = request_;

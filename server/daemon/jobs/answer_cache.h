@@ -1,7 +1,7 @@
 #ifndef EK_SERVER_DAEMON_JOBS_ANSWER_CACHE_H_
 #define EK_SERVER_DAEMON_JOBS_ANSWER_CACHE_H_
 
-// Serialized answers that never change again, ready to be sent. Those asked for
+// Answers that never change again, as of jobs that are over. Those asked for
 // last are kept. Thread-safe.
 
 #include <cstdint>
@@ -14,25 +14,22 @@
 
 namespace edgekiln::server {
 
-// Null: none.
-using Answer = std::shared_ptr<const std::string>;
-
-class AnswerCache {
+template <typename T>
+class AnswerCacheOf {
  public:
-  explicit AnswerCache(int64_t max_bytes) : answers_(max_bytes) {}
+  explicit AnswerCacheOf(int64_t max_bytes) : answers_(max_bytes) {}
 
-  Answer Find(const std::string& key) {
+  // Null: none.
+  std::shared_ptr<const T> Find(const std::string& key) {
     MutexLock lock(mutex_);
     return answers_.Get(key);
   }
 
-  // Returns what was given.
-  Answer Keep(const std::string& key, std::string bytes) {
-    auto answer = std::make_shared<const std::string>(std::move(bytes));
-    const auto size = static_cast<int64_t>(key.size() + answer->size());
+  void Keep(const std::string& key, std::shared_ptr<const T> answer,
+            int64_t bytes) {
+    bytes += kEntryBytes + static_cast<int64_t>(key.size());
     MutexLock lock(mutex_);
-    answers_.Put(key, answer, kEntryBytes + size);
-    return answer;
+    answers_.Put(key, std::move(answer), bytes);
   }
 
   void Forget(const std::string& key) {
@@ -45,7 +42,23 @@ class AnswerCache {
   static constexpr int64_t kEntryBytes = 256;
 
   Mutex mutex_;
-  SizedLru<std::string, Answer> answers_ ABSL_GUARDED_BY(mutex_);
+  SizedLru<std::string, std::shared_ptr<const T>> answers_
+      ABSL_GUARDED_BY(mutex_);
+};
+
+// Serialized, ready to be sent. Null: none.
+using Answer = std::shared_ptr<const std::string>;
+
+class AnswerCache : public AnswerCacheOf<std::string> {
+ public:
+  using AnswerCacheOf::AnswerCacheOf;
+
+  // Returns what was given.
+  Answer Keep(const std::string& key, std::string bytes) {
+    auto answer = std::make_shared<const std::string>(std::move(bytes));
+    AnswerCacheOf::Keep(key, answer, static_cast<int64_t>(answer->size()));
+    return answer;
+  }
 };
 
 }  // namespace edgekiln::server

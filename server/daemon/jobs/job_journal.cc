@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "google/protobuf/util/time_util.h"
+#include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/shutting_down.h"
 
 namespace edgekiln::server {
@@ -55,9 +55,7 @@ bool JobJournal::Number(const std::string& job_id, v1::JobEvent& event) {
   const auto it = sequences_.find(job_id);
   if (it == sequences_.end() || it->second.finished) return false;
   event.set_sequence(++it->second.queued);
-  *event.mutable_time() =
-      google::protobuf::util::TimeUtil::MicrosecondsToTimestamp(
-          absl::ToUnixMicros(clock_.Now()));
+  *event.mutable_time() = ToTimestamp(clock_.Now());
   return true;
 }
 
@@ -75,6 +73,32 @@ void JobJournal::Create(const v1::Job& job, v1::JobEvent event, Done done) {
     entry.update.events.push_back(std::move(event));
     taken = Push(entry, /*urgent=*/true);
     if (!taken) sequences_.erase(job.id());
+  }
+  if (!taken) entry.done(ShuttingDown());
+}
+
+void JobJournal::CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
+                             std::vector<v1::Report> reports, Done done) {
+  Entry entry{.update = {}, .done = std::move(done)};
+  entry.update.job_id = job.id();
+  entry.update.is_new = true;
+  entry.update.has_job = true;
+  entry.update.job = std::move(job);
+  entry.update.reports = std::move(reports);
+  int64_t sequence = 0;
+  const google::protobuf::Timestamp now = ToTimestamp(clock_.Now());
+  for (v1::JobEvent& event : events) {
+    event.set_sequence(++sequence);
+    *event.mutable_time() = now;
+  }
+  entry.update.events = std::move(events);
+  bool taken = false;
+  {
+    MutexLock lock(mutex_);
+    Sequences& sequences = sequences_[entry.update.job_id];
+    sequences.queued = sequence;
+    sequences.finished = true;
+    taken = Push(entry, /*urgent=*/true);
   }
   if (!taken) entry.done(ShuttingDown());
 }

@@ -37,6 +37,10 @@ class JobJournal {
   // not known here any more. While the disk refuses writes, this is answered by
   // the next attempt, within seconds.
   void Create(const v1::Job& job, v1::JobEvent event, Done done);
+  // The same for a job that is over: all that there is of it becomes durable,
+  // and visible, at once.
+  void CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
+                   std::vector<v1::Report> reports, Done done);
   // Announces a job whose stored events end at `last_sequence`.
   void Track(const std::string& job_id, int64_t last_sequence);
   // Gives the event its sequence and time, and queues it. Unknown jobs are

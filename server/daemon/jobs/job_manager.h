@@ -92,9 +92,10 @@ class JobManager {
 
   absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
+  std::string NextId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Store(const CreationPtr& creation);
-  void OnStored(const CreationPtr& creation, const v1::Job& job,
-                const absl::Status& stored);
+  bool StoreRecalled(const CreationPtr& creation);
+  void OnStored(const CreationPtr& creation, const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
   void Enqueue(const v1::Job& job, const std::string& client);
@@ -127,6 +128,7 @@ class JobManager {
   CondVar idle_;   // Nothing runs.
   CondVar ended_;  // The end of a job is durable.
   Rng ids_ ABSL_GUARDED_BY(mutex_);
+  uint64_t last_id_ ABSL_GUARDED_BY(mutex_) = 0;
   // Queued or running.
   std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
   JobQueue queue_ ABSL_GUARDED_BY(mutex_);

@@ -14,6 +14,10 @@
 namespace edgekiln::server {
 namespace {
 
+// Pages that the writer keeps in memory: with SQLite's own 2 MiB each job reads
+// as many pages as it writes.
+constexpr int kCacheKib = 16 << 10;
+
 std::string When(absl::Time time) {
   return absl::FormatTime("%Y-%m-%d %H:%M", time, absl::UTCTimeZone());
 }
@@ -121,6 +125,8 @@ class Opener {
       EK_RETURN_IF_ERROR(database.Execute("PRAGMA wal_checkpoint(TRUNCATE)"));
       log_damaged_ = false;
     }
+    EK_RETURN_IF_ERROR(
+        database.Execute(absl::StrCat("PRAGMA cache_size=-", kCacheKib, ";")));
     EK_RETURN_IF_ERROR(PrepareSchema(database, opening_.blobs));
     std::vector<std::string> damaged;
     EK_RETURN_IF_ERROR(SetDamagedRowsAside(database, opening_.now, damaged));

@@ -18,6 +18,8 @@ namespace {
 constexpr int64_t kForgetAtOnce = 100;
 // Rows that a look at all jobs reads while others wait.
 constexpr int64_t kRowsAtOnce = 100;
+// A message in memory, in times of its serialized size.
+constexpr size_t kSpread = 4;
 
 #define EK_LAST_SEQUENCE \
   "(SELECT COALESCE(MAX(sequence), 0) FROM events WHERE job_id = jobs.id)"
@@ -35,6 +37,10 @@ std::string JobKey(const std::string& id) { return absl::StrCat("job ", id); }
 
 std::string ReportKey(const std::string& id, int target) {
   return absl::StrCat("report ", id, " ", target);
+}
+
+bool IsAnswer(const v1::Report& report) {
+  return static_cast<int64_t>(report.ByteSizeLong()) <= kMaxAnswerBytes;
 }
 
 v1::Job JobOf(const Statement& row) {
@@ -71,6 +77,11 @@ struct JobStore::Row {
   std::string blobs;
   std::vector<std::string> events;
   std::vector<std::string> reports;
+  // What Get(), Events() and GetReport() will read of it. Of a job that is
+  // over; the former two only if it is new.
+  std::string whole_job;
+  std::shared_ptr<const std::vector<v1::JobEvent>> all_events;
+  std::vector<std::string> whole_reports;
 };
 
 absl::StatusOr<std::unique_ptr<JobStore>> JobStore::Open(
@@ -138,17 +149,25 @@ absl::Status JobStore::CheckFiles() {
 absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
   Row row;
   row.update = &update;
-  std::vector<v1::Report> reports = update.reports;
-  for (size_t target = 0; target < reports.size(); ++target) {
-    if (blobs_ != nullptr) {
+  std::vector<v1::Report> fitted;
+  if (blobs_ != nullptr &&
+      !std::all_of(update.reports.begin(), update.reports.end(), IsAnswer)) {
+    fitted = update.reports;
+    for (v1::Report& report : fitted) {
       // What cannot be stored is told in it: it must not hold up the others.
-      FitAnswer(reports[target], *blobs_).IgnoreError();
+      FitAnswer(report, *blobs_).IgnoreError();
     }
-    row.reports.push_back(ReportColumn(update.job_id,
-                                       static_cast<int64_t>(target),
-                                       reports[target].SerializeAsString()));
   }
-  for (v1::JobEvent event : update.events) {
+  const std::vector<v1::Report>& reports =
+      fitted.empty() ? update.reports : fitted;
+  for (size_t target = 0; target < reports.size(); ++target) {
+    std::string bytes = reports[target].SerializeAsString();
+    row.reports.push_back(
+        ReportColumn(update.job_id, static_cast<int64_t>(target), bytes));
+    row.whole_reports.push_back(std::move(bytes));
+  }
+  std::vector<v1::JobEvent> events = update.events;
+  for (v1::JobEvent& event : events) {
     FitEvent(event);
     row.events.push_back(EventColumn(update.job_id, event));
   }
@@ -182,7 +201,32 @@ absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
   }
   row.job = JobColumn(job);
   row.head = HeadColumn(job);
+  if (update.is_new && job.state() >= v1::SUCCEEDED && !events.empty()) {
+    *job.mutable_request() = update.job.request();
+    job.set_last_sequence(events.back().sequence());
+    row.whole_job = job.SerializeAsString();
+    row.all_events =
+        std::make_shared<const std::vector<v1::JobEvent>>(std::move(events));
+  }
   return row;
+}
+
+void JobStore::Keep(const std::vector<Row>& rows) {
+  for (const Row& row : rows) {
+    const std::string& id = row.update->job_id;
+    for (size_t target = 0; target < row.whole_reports.size(); ++target) {
+      const std::string key = ReportKey(id, static_cast<int>(target));
+      answers_.Forget(key);
+      answers_.Keep(key, row.whole_reports[target]);
+    }
+    if (row.all_events == nullptr) continue;
+    answers_.Keep(JobKey(id), row.whole_job);
+    size_t bytes = 0;
+    for (const std::string& event : row.events) {
+      bytes += sizeof(v1::JobEvent) + kSpread * event.size();
+    }
+    events_.Keep(id, row.all_events, static_cast<int64_t>(bytes));
+  }
 }
 
 absl::Status JobStore::InsertJob(const Row& row) {
@@ -281,7 +325,9 @@ absl::Status JobStore::Apply(const std::vector<JobUpdate>& updates) {
         return absl::OkStatus();
       })));
   // Removed meanwhile: nobody will find it.
-  return watch_.Check();
+  EK_RETURN_IF_ERROR(watch_.Check());
+  Keep(rows);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
@@ -346,6 +392,7 @@ absl::StatusOr<int> JobStore::Forget(const Retention& retention,
   EK_RETURN_IF_ERROR(Noted(InTransaction(*writer_, body)));
   for (const v1::Job& job : jobs) {
     answers_.Forget(JobKey(job.id()));
+    events_.Forget(job.id());
     for (int target = 0; target < job.reports(); ++target) {
       answers_.Forget(ReportKey(job.id(), target));
     }
@@ -497,6 +544,13 @@ absl::Status JobStore::ForEachBlob(
 
 absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
     const std::string& id, int64_t after, int limit) {
+  if (const auto all = events_.Find(id)) {
+    // Numbered from 1 on, without gaps.
+    const auto count = static_cast<int64_t>(all->size());
+    const int64_t from = std::clamp<int64_t>(after, 0, count);
+    const int64_t to = from + std::min<int64_t>(limit, count - from);
+    return std::vector<v1::JobEvent>(all->begin() + from, all->begin() + to);
+  }
   MutexLock lock(read_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,

@@ -102,6 +102,10 @@ class JobStore {
   // Tells the file names of blobs that must stay while their jobs are kept.
   absl::Status ForEachBlob(
       const std::function<void(const std::string& name)>& tell);
+  // Whether Events() of that job reads nothing.
+  bool HasEventsAtHand(const std::string& id) {
+    return events_.Find(id) != nullptr;
+  }
   // At most `limit` events after that sequence, in order.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const std::string& id,
                                                    int64_t after, int limit);
@@ -114,6 +118,8 @@ class JobStore {
   absl::Status OpenFiles(const JobStoreOptions& options);
   // What an update writes. Large messages go to the blob store.
   absl::StatusOr<Row> Prepare(const JobUpdate& update);
+  // Keeps in memory what is asked for as soon as a job is over.
+  void Keep(const std::vector<Row>& rows);
   absl::Status Write(const Row& row)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(write_mutex_);
   absl::Status InsertJob(const Row& row)
@@ -134,6 +140,8 @@ class JobStore {
   cache::BlobStore* blobs_ = nullptr;
   OpenFileWatch watch_;
   AnswerCache answers_{int64_t{16} << 20};
+  // All events of jobs that were stored as they ended.
+  AnswerCacheOf<std::vector<v1::JobEvent>> events_{int64_t{8} << 20};
   Mutex damage_mutex_;
   absl::Status damage_ ABSL_GUARDED_BY(damage_mutex_);
   Mutex write_mutex_;

@@ -155,6 +155,10 @@ class JobWatchers::Watcher final
     if (news == JobJournal::News::kStopped) return End(ShuttingDown());
     news_ = news;
     reading_ = shared_from_this();
+    // What is in memory needs no thread that may wait for the disk.
+    if (watchers_.store_.HasEventsAtHand(job_->id()) && turns_->TryBegin()) {
+      return Run();
+    }
     turns_->Begin(*this);
   }
 

@@ -14,6 +14,13 @@ void WatchTurns::Begin(Executor::Work& work) {
   executor_.Post(work);
 }
 
+bool WatchTurns::TryBegin() {
+  MutexLock lock(mutex_);
+  if (taken_ == kAtOnce) return false;
+  ++taken_;
+  return true;
+}
+
 void WatchTurns::End() {
   Executor::Work* next = nullptr;
   {

@@ -21,8 +21,10 @@ class WatchTurns {
   // connections and with jobs.
   explicit WatchTurns(Executor& executor) : executor_(executor) {}
 
-  // Posts `work` once it may go, now or later. Each is followed by one End().
+  // Posts `work` once it may go, now or later; or the caller's turn has begun
+  // if that is true. Each turn is followed by one End().
   void Begin(Executor::Work& work);
+  bool TryBegin();
   void End();
 
  private:

@@ -17,6 +17,14 @@
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {
+namespace {
+
+absl::StatusOr<std::string> KeyOf(const StageCall& call) {
+  return StageKey(StageVersion(call.options.options_case()), call.options,
+                  call.inputs);
+}
+
+}  // namespace
 
 v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
   switch (stage) {
@@ -187,8 +195,7 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   ticket->name = call.name;
   ticket->events = std::move(events);
   auto handle = std::make_shared<TicketHandle>(*this, ticket);
-  const absl::StatusOr<std::string> key = StageKey(
-      StageVersion(call.options.options_case()), call.options, call.inputs);
+  const absl::StatusOr<std::string> key = KeyOf(call);
   if (!key.ok()) {
     ticket->Put(Ticket::Over{Annotate(key.status(), call.name), {}});
     ticket->Deliver();
@@ -225,6 +232,11 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
   if (promoted != 0) leases_.Promote(promoted, owner.job_class);
   ticket->Deliver();
   return handle;
+}
+
+cache::SharedStageResult StageRunner::Recall(const StageCall& call) {
+  const absl::StatusOr<std::string> key = KeyOf(call);
+  return key.ok() ? results_.Recall(*key) : nullptr;
 }
 
 void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {

@@ -64,6 +64,10 @@ class StageRunner {
   std::shared_ptr<StageTicket> Start(StageCall call, StageEvents events,
                                      const LeaseOwner& owner = {});
 
+  // The result of a stage if it is at hand (see StageResultStore::Recall());
+  // else null, and it must be started.
+  cache::SharedStageResult Recall(const StageCall& call);
+
  private:
   struct Ticket;
   struct Flight;
