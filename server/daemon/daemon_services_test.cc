@@ -162,7 +162,7 @@ TEST(ApplyConfigTest, TakesWhatIsSetAndRefusesNegatives) {
   EXPECT_EQ(options.listen, "host:1");
   EXPECT_EQ(options.workers_listen, "127.0.0.1:7434");
   EXPECT_EQ(options.max_queued_jobs, 5);
-  EXPECT_EQ(options.max_running_jobs, 16);
+  EXPECT_EQ(options.max_running_jobs, 32);
   EXPECT_EQ(options.job_threads, 2);
   EXPECT_EQ(options.max_workers, 7);
   EXPECT_EQ(options.max_worker_slots, 9);
