@@ -319,6 +319,7 @@ class DaemonImpl : public Daemon {
       return;
     }
     memory_returned_ = now;
+    if (idle >= kReturnMemoryAfter) store_->DropCaches();
     ReturnFreedMemory();
   }
 

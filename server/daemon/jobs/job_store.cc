@@ -138,6 +138,19 @@ absl::Status JobStore::Noted(absl::Status status) {
   return status;
 }
 
+void JobStore::DropCaches() {
+  {
+    MutexLock lock(write_mutex_);
+    if (writer_.has_value()) writer_->DropCache();
+  }
+  {
+    MutexLock lock(read_mutex_);
+    if (reader_.has_value()) reader_->DropCache();
+  }
+  MutexLock lock(list_mutex_);
+  if (lister_.has_value()) lister_->DropCache();
+}
+
 absl::Status JobStore::CheckFiles() {
   {
     MutexLock lock(damage_mutex_);

@@ -79,6 +79,8 @@ class JobStore {
   // UNAVAILABLE once somebody has removed or replaced the files, or they turned
   // out to be damaged: then it is time to start again.
   absl::Status CheckFiles();
+  // Forgets what the databases keep in memory: for times without work.
+  void DropCaches();
   // What was lost when the store was opened; "" if nothing was.
   const std::string& loss() const { return loss_; }
 

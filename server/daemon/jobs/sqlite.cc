@@ -131,6 +131,8 @@ absl::Status Database::Execute(const std::string& sql) {
   return SqliteError(handle_.get(), sql);
 }
 
+void Database::DropCache() { sqlite3_db_release_memory(handle_.get()); }
+
 absl::StatusOr<Statement> Database::Prepare(absl::string_view sql) {
   sqlite3_stmt* statement = pool_->Take(sql);
   if (statement == nullptr &&

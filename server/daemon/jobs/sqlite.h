@@ -73,6 +73,8 @@ class Database {
 
   // Statements without parameters or rows, separated by semicolons.
   absl::Status Execute(const std::string& sql);
+  // Frees the pages that are kept in memory for later.
+  void DropCache();
   // One statement. The same text again costs no parsing.
   absl::StatusOr<Statement> Prepare(absl::string_view sql);
 

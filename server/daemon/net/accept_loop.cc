@@ -264,14 +264,14 @@ class AcceptLoopImpl : public AcceptLoop {
   // nothing, to look at all of them for each newcomer would cost a core.
   void LookAtPending() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Duration now = clock_.Monotonic();
-    const auto disposed =
-        std::remove_if(pending_.begin(), pending_.end(), [&](Pending& pending) {
-          const bool look = std::exchange(pending.spoke, false) ||
-                            pending.greeted || pending.partial ||
-                            now - pending.since >= options_.greeting_time;
-          return look && Dispose(pending, now);
-        });
-    pending_.erase(disposed, pending_.end());
+    std::deque<Pending> left;
+    for (Pending& pending : pending_) {
+      const bool look = std::exchange(pending.spoke, false) ||
+                        pending.greeted || pending.partial ||
+                        now - pending.since >= options_.greeting_time;
+      if (!look || !Dispose(pending, now)) left.push_back(std::move(pending));
+    }
+    pending_ = std::move(left);
   }
 
   // True once the connection is handed over or closed.
