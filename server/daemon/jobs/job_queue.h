@@ -20,6 +20,11 @@
 
 namespace edgekiln::server {
 
+// Whose job it is: the client that the slot names, or else the connection that
+// asks, `peer`.
+std::string ClientOf(const v1::CreateJobRequest& request,
+                     const std::string& peer);
+
 class JobQueue {
  public:
   explicit JobQueue(int max_running) : max_running_(max_running) {}

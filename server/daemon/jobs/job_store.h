@@ -113,6 +113,10 @@ class JobStore {
  private:
   struct Row;
 
+  // In `answers_`.
+  static std::string JobKey(const std::string& id);
+  static std::string ReportKey(const std::string& id, int target);
+
   explicit JobStore(std::string path) : path_(path), watch_(std::move(path)) {}
 
   absl::Status OpenFiles(const JobStoreOptions& options);
