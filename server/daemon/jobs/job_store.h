@@ -102,7 +102,7 @@ class JobStore {
   // Tells the file names of blobs that must stay while their jobs are kept.
   absl::Status ForEachBlob(
       const std::function<void(const std::string& name)>& tell);
-  // Whether Events() of that job reads nothing.
+  // Whether Events() of that job is answered from memory.
   bool HasEventsAtHand(const std::string& id) {
     return events_.Find(id) != nullptr;
   }

@@ -14,7 +14,7 @@
 namespace edgekiln::server {
 namespace {
 
-// A message in memory, in times of its serialized size.
+// Size of a message in memory, as a multiple of its serialized size.
 constexpr size_t kSpread = 4;
 
 bool IsAnswer(const v1::Report& report) {

@@ -15,7 +15,7 @@
 namespace edgekiln::server {
 namespace {
 
-// Of more, looking at what is not there takes too long, too.
+// Looking up results for more takes too long, found or not.
 constexpr int kMaxTargets = 16;
 
 // Only those are stored.
