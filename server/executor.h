@@ -1,12 +1,13 @@
 #ifndef EK_SERVER_EXECUTOR_H_
 #define EK_SERVER_EXECUTOR_H_
 
-// The threads in which jobs go on between their stages: a fixed number, however
-// many jobs, targets and watchers there are. Each job has an executor of its
-// own; those that share threads take turns, a piece of work each, so that a job
-// of very many targets delays no other. Posting allocates nothing and never
-// runs anything itself, so that it may be done from any stack, though not under
-// a lock that the work takes. Thread-safe.
+// Runs posted work in a fixed number of threads, however many jobs, targets and
+// watchers there are. One executor owns the threads; each job, each question
+// and each connection with watchers has an executor that shares them. Executors
+// with work take turns, one piece of work each, so that a job of very many
+// targets delays no other. Post() allocates nothing and runs nothing itself, so
+// that it may be called from any stack, though not under a lock that the work
+// takes. Thread-safe.
 
 #include <memory>
 
@@ -42,13 +43,14 @@ class Executor {
   // Shares the threads of `owner`, which must outlive it.
   explicit Executor(Executor& owner);
   // The owner of the threads runs what was posted, and what that posts, to the
-  // end; nobody else may post any more. One that shares them must have nothing
-  // left to run, though its last work may be running, and destroy it.
+  // end; nothing else may be posted any more. One that shares them must have no
+  // work left in its queue; its last work may still run, and may destroy it.
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
 
-  // Runs in order of posting, in turns with the others.
+  // Runs `work` after what was posted here before, in turns with the executors
+  // that share the threads.
   void Post(Work& work);
 
   // Runs here what was posted, and what that posts, until nothing is left.
@@ -79,9 +81,9 @@ class Executor {
 
   std::unique_ptr<Threads> own_;  // Null if they are another's.
   Threads& threads_;
-  // Both guarded by the threads' mutex.
+  // work_ and next_ are guarded by the mutex of `threads_`.
   Queue<Work> work_;
-  Executor* next_ = nullptr;  // Among those that have work.
+  Executor* next_ = nullptr;  // In the queue of executors with work.
 };
 
 // Work that waits for the same thing, each with the executor it is for. Not

@@ -1,7 +1,7 @@
 #ifndef EK_SERVER_LATER_H_
 #define EK_SERVER_LATER_H_
 
-// What a task awaits that is told by a call from another thread.
+// Lets a task await a result that arrives by a callback, from any thread.
 //
 //   const absl::Status status = co_await Later<absl::Status>(
 //       [&](std::function<void(absl::Status)> told) { Ask(..., told); });

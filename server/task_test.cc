@@ -13,13 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/mutex.h"
 #include "gtest/gtest.h"
 #include "server/executor.h"
 #include "server/task_scope.h"
-#include "tests/support/thread_limit.h"
 
 namespace edgekiln::server {
 namespace {
@@ -239,19 +237,6 @@ TEST_F(TaskTest, ALoopOverReadyTasksNeedsNoStack) {
                     "has them, and runs this";
   }
   EXPECT_EQ(*RunToEnd(*executor_, Chain(300'000)), 300'000);
-}
-
-// Threads that cannot be had are an error, and those that there are end.
-TEST(ExecutorTest, SaysThatThereAreNoThreads) {
-  for (const int there_are : {0, 1, 3}) {
-    const tests::ThreadLimit limit(there_are);
-    const absl::Status refused = Executor::New(4).status();
-    EXPECT_TRUE(absl::IsResourceExhausted(refused)) << refused;
-    const auto detail = GetErrorDetail(refused);
-    ASSERT_TRUE(detail.has_value()) << refused;
-    EXPECT_EQ(detail->reason, "NO_THREAD");
-    EXPECT_EQ(detail->limit, absl::StrCat(there_are, " of 4 threads for jobs"));
-  }
 }
 
 }  // namespace

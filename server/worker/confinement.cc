@@ -22,7 +22,7 @@ namespace {
 
 using Confinement = v1::WorkerMessage::Confinement;
 
-constexpr int kNice = 10;
+constexpr int kNice = 10;  // Scheduling priority: 0 is normal, 19 the lowest.
 
 // Notes what became of one measure.
 void Note(bool active, const char* what, absl::string_view why,
@@ -108,7 +108,8 @@ bool Filter(const ConfinementOptions& options, Confinement& confinement) {
 Confinement Confine(const ConfinementOptions& options) {
   Confinement confinement;
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Those who hand out work and wait for answers go before those who compute.
+  // Daemon and worker, which hand out leases, go before processes that compute.
+  // Best effort: it fails only where the priority is lower already.
   setpriority(PRIO_PROCESS, 0, kNice);
   signal(SIGPIPE, SIG_IGN);
   // Ctrl-C at a terminal is for the worker, which ends its children itself.

@@ -7,16 +7,15 @@
 // - Class: INTERACTIVE before CI before BATCH, and inside a class lower kinds
 //   first (compile stages before simulations).
 // - Ageing: an item that waits longer than the patience of its class is
-// overdue.
-//   While overdue items are passed over, every kTurnsToOverdue-th turn goes to
-//   the class and kind of the one that is overdue the longest. So nothing waits
-//   for ever, and a backlog takes no more than that share from who is before
-//   it.
+//   overdue. While overdue items are passed over, every kTurnsToOverdue-th turn
+//   goes to the class and kind of the one that is overdue the longest. So
+//   nothing waits for ever, and a backlog takes no more than that share from
+//   those before it.
 // - Round robin between clients inside class and kind, between the jobs of a
 //   client, and inside a job by `order`. Who comes, or comes again, goes to the
 //   end of the round: a client waits for one item of each of the others.
 //
-// An item that may not go at present is skipped and costs nobody a turn.
+// An item that may not go at present is skipped, and keeps its place.
 //
 // The order follows from the calls and the times handed in alone. Every
 // operation takes logarithmic time, beside what is skipped; Order() takes

@@ -16,8 +16,8 @@
 
 namespace edgekiln::server {
 
-// Actions of one key run one after the other, in the order in which they were
-// posted; those of others do not wait for them while a thread is free.
+// Actions with the same key run one after the other, in the order of posting.
+// Actions with other keys do not wait for them while a thread is free.
 // Thread-safe.
 class ActionQueue {
  public:
@@ -43,9 +43,10 @@ class ActionQueue {
   std::atomic<int> pending_{0};
   Mutex mutex_;
   CondVar changed_;
-  // What waits, by key; also of keys of which one is running and none waits.
+  // Waiting actions by key. A key with a running action has an entry, too,
+  // which may be empty.
   std::map<uint64_t, Actions> actions_ ABSL_GUARDED_BY(mutex_);
-  // Keys of which one waits and none is running.
+  // Keys with a waiting and no running action, in the order of their turns.
   std::deque<uint64_t> turns_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;

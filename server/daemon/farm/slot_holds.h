@@ -2,8 +2,8 @@
 #define EK_SERVER_DAEMON_FARM_SLOT_HOLDS_H_
 
 // A slot whose lease has ended is held for a moment against leases of later
-// classes: the next stage of that job is about to come. Each slot by itself: a
-// worker's other free slots are for everybody.
+// classes: the next stage of that job is about to come. Each slot is held by
+// itself: the other free slots of its worker serve all classes.
 
 #include <cstdint>
 #include <map>
@@ -16,24 +16,26 @@ namespace edgekiln::server {
 
 struct HoldLimits {
   absl::Duration time = absl::Milliseconds(100);
-  // In a row for one slot while leases of later classes wait: so that a stream
-  // of short jobs does not keep them waiting for ever.
+  // Consecutive holds of one slot while leases of later classes wait: a stream
+  // of short jobs must not keep them waiting for ever.
   int in_a_row = 16;
 };
 
 // Of one worker. A value; thread-compatible.
 class SlotHolds {
  public:
-  // Of the worker's free slots, how many leases of that class leave alone.
+  // How many free slots of the worker are held against leases of that class.
   int Against(v1::JobClass job_class, absl::Duration now) const;
 
-  // `free`: slots before it, at least one more than Against(job_class).
+  // The lease takes a slot. `free`: free slots before that, at least one more
+  // than Against(job_class).
   void Given(uint64_t lease_id, v1::JobClass job_class, int free,
              absl::Duration now);
-  // `others_wait`: leases of later classes.
+  // The lease has ended; its slot is held. `others_wait`: leases of later
+  // classes wait for one.
   void Ended(uint64_t lease_id, v1::JobClass job_class, bool others_wait,
              const HoldLimits& limits, absl::Duration now);
-  // Its slot is free without being held.
+  // The lease has ended, and its slot is not held.
   void Forget(uint64_t lease_id) { in_a_row_.erase(lease_id); }
 
  private:

@@ -68,10 +68,11 @@ class WorkerTable {
   uint64_t Choose(const WorkerWish& wish, absl::Duration now,
                   const Admits& admits = nullptr) const;
 
-  // Keeps a busy worker free of others from now on, so that a lease that wants
-  // to be alone finds an idle one: that which seems to be so first among those
-  // on which it has not failed. One worker at a time: false, and nothing
-  // changes, while one is kept for some lease already or there is none.
+  // Gives a busy worker no further leases, so that one that wants a worker to
+  // itself finds it idle: the worker expected to be idle first among those on
+  // which that lease has not failed. At most one worker is kept at a time:
+  // false, and nothing changes, if one is kept for some lease already or there
+  // is none.
   bool KeepFree(const WorkerWish& wish, absl::Duration now);
   // The lease that a worker is kept free for, 0 if there is none.
   uint64_t kept_for() const { return kept_for_; }

@@ -11,6 +11,7 @@
 #include "server/daemon/jobs/job_end.h"
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_rows.h"
+#include "server/daemon/jobs/state_event.h"
 #include "server/proto_convert.h"
 
 namespace edgekiln::server {
@@ -56,12 +57,6 @@ absl::Status QueueDeadlinePassed(absl::Duration limit,
        .limit = absl::StrCat(absl::FormatDuration(limit),
                              " of waiting (queue_deadline, --queue-timeout)"),
        .fix = "start edgekiln-worker, or give the job more time to wait"});
-}
-
-v1::JobEvent StateEvent(v1::JobState state) {
-  v1::JobEvent event;
-  event.set_state(state);
-  return event;
 }
 
 }  // namespace

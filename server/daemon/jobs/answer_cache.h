@@ -1,8 +1,8 @@
 #ifndef EK_SERVER_DAEMON_JOBS_ANSWER_CACHE_H_
 #define EK_SERVER_DAEMON_JOBS_ANSWER_CACHE_H_
 
-// Answers that never change again, as of jobs that are over. Those asked for
-// last are kept. Thread-safe.
+// A bounded cache of answers that never change again, such as those about
+// finished jobs. Evicts the least recently used. Thread-safe.
 
 #include <cstdint>
 #include <memory>
@@ -19,12 +19,13 @@ class AnswerCacheOf {
  public:
   explicit AnswerCacheOf(int64_t max_bytes) : answers_(max_bytes) {}
 
-  // Null: none.
+  // Null if it is not kept.
   std::shared_ptr<const T> Find(const std::string& key) {
     MutexLock lock(mutex_);
     return answers_.Get(key);
   }
 
+  // `bytes`: what `answer` takes in memory.
   void Keep(const std::string& key, std::shared_ptr<const T> answer,
             int64_t bytes) {
     bytes += kEntryBytes + static_cast<int64_t>(key.size());
@@ -46,14 +47,14 @@ class AnswerCacheOf {
       ABSL_GUARDED_BY(mutex_);
 };
 
-// Serialized, ready to be sent. Null: none.
+// Serialized, ready to be sent. May be null: there is none.
 using Answer = std::shared_ptr<const std::string>;
 
 class AnswerCache : public AnswerCacheOf<std::string> {
  public:
   using AnswerCacheOf::AnswerCacheOf;
 
-  // Returns what was given.
+  // Returns `bytes`, shared with the cache.
   Answer Keep(const std::string& key, std::string bytes) {
     auto answer = std::make_shared<const std::string>(std::move(bytes));
     AnswerCacheOf::Keep(key, answer, static_cast<int64_t>(answer->size()));

@@ -21,6 +21,13 @@ std::string KindOf(const v1::CreateJobRequest& request) {
 
 }  // namespace
 
+std::string ClientOf(const v1::CreateJobRequest& request,
+                     const std::string& peer) {
+  return request.slot().client().empty()
+             ? absl::StrCat("peer ", peer)
+             : absl::StrCat("client ", request.slot().client());
+}
+
 void JobQueue::Push(const std::string& id, const v1::CreateJobRequest& request,
                     const std::string& client, absl::Duration since) {
   const uint64_t number = next_number_++;

@@ -1,11 +1,12 @@
 #ifndef EK_SERVER_DAEMON_JOBS_JOB_QUEUE_H_
 #define EK_SERVER_DAEMON_JOBS_JOB_QUEUE_H_
 
-// Jobs that wait to run, and those that do. At most `max_running` run at once:
-// a quarter of them is kept for INTERACTIVE jobs and another one for those and
-// CI, so that who goes later never occupies all; and jobs of one client are at
-// most half of what is not INTERACTIVE. The order is that of fair_queue.h, by
-// class and client. Thread-compatible.
+// Jobs that wait to run, and those that run: at most `max_running`. A quarter
+// of these is kept for INTERACTIVE jobs, and another quarter for INTERACTIVE
+// and CI jobs, so that no later class ever occupies all. One client has at most
+// half of the three quarters that CI and BATCH may have. Below 4 nothing is
+// kept. The order is that of fair_queue.h, by class and client.
+// Thread-compatible.
 
 #include <cstdint>
 #include <map>
@@ -19,6 +20,11 @@
 #include "server/daemon/fairness/wait_estimate.h"
 
 namespace edgekiln::server {
+
+// Whose job it is: the client that the slot names, or else the connection that
+// asks, `peer`.
+std::string ClientOf(const v1::CreateJobRequest& request,
+                     const std::string& peer);
 
 class JobQueue {
  public:
@@ -75,7 +81,7 @@ class JobQueue {
   std::map<std::string, int> waiting_of_;  // By client; > 0.
   RecentDurations recent_;
   uint64_t next_number_ = 1;
-  // Running ones that are not INTERACTIVE; of those, BATCH; and by client, > 0.
+  // Running jobs of CI and BATCH; of BATCH; and of the former by client, > 0.
   int others_ = 0;
   int batch_ = 0;
   std::map<std::string, int> others_of_;

@@ -14,7 +14,7 @@
 namespace edgekiln::server {
 namespace {
 
-// Of a table whose last row is not known: some seconds.
+// Rows tried in a table whose last row is unknown; takes some seconds.
 constexpr int64_t kMaxTriedRows = int64_t{1} << 20;
 
 // A job that is to be looked at closely.

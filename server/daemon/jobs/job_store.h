@@ -104,7 +104,7 @@ class JobStore {
   // Tells the file names of blobs that must stay while their jobs are kept.
   absl::Status ForEachBlob(
       const std::function<void(const std::string& name)>& tell);
-  // Whether Events() of that job reads nothing.
+  // Whether Events() of that job is answered from memory.
   bool HasEventsAtHand(const std::string& id) {
     return events_.Find(id) != nullptr;
   }
@@ -114,6 +114,10 @@ class JobStore {
 
  private:
   struct Row;
+
+  // In `answers_`.
+  static std::string JobKey(const std::string& id);
+  static std::string ReportKey(const std::string& id, int target);
 
   explicit JobStore(std::string path) : path_(path), watch_(std::move(path)) {}
 

@@ -18,7 +18,7 @@
 namespace edgekiln::server {
 namespace {
 
-// What a watcher holds of a job at most.
+// Events that one watcher holds at most.
 constexpr size_t kEventsAtOnce = 256;
 
 absl::Status TooManyWatchers(int limit) {
@@ -33,9 +33,9 @@ absl::Status TooManyWatchers(int limit) {
 
 }  // namespace
 
-// One call. It waits for the journal, or somebody has it: a queue, a thread
-// that reads for it, or gRPC while it writes. Only who has it touches what is
-// not guarded, and ends it.
+// One call. Either it waits for the journal, or it has one owner: the queue of
+// its connection, the thread that reads for it, or gRPC while it writes. Only
+// the owner touches members that are not guarded, and ends the call.
 class JobWatchers::Watcher final
     : public grpc::ServerWriteReactor<grpc::ByteBuffer>,
       public Executor::Work,
@@ -202,7 +202,7 @@ std::shared_ptr<T> JobWatchers::Share(Used<T>& used, const std::string& key,
     delete unused;
     MutexLock lock(mutex_);
     const auto it = used.find(key);
-    // Somebody may have made it again meanwhile.
+    // Another thread may have made a new one meanwhile.
     if (it != used.end() && it->second.expired()) used.erase(it);
   });
   known = made;

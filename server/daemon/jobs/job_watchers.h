@@ -46,13 +46,13 @@ class JobWatchers {
   class Watcher;
   class Refusal;
 
-  // Those that somebody uses.
+  // Objects in use, which remove themselves with their last user.
   template <typename T>
   using Used = std::map<std::string, std::weak_ptr<T>>;
 
   std::shared_ptr<WatchedJob> JobOf(const std::string& id);
   std::shared_ptr<WatchTurns> TurnsOf(const std::string& peer);
-  // Made by `make`, a T*, unless somebody uses it.
+  // The one in use for `key`, or else what `make` returns, a new T*.
   template <typename T, typename Make>
   std::shared_ptr<T> Share(Used<T>& used, const std::string& key,
                            const Make& make)

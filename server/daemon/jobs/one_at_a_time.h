@@ -6,12 +6,13 @@
 namespace edgekiln::server {
 
 // Repeats a step until there is nothing left to do, in one thread at a time and
-// never inside of itself. Thread-safe.
+// never recursively. Thread-safe.
 class OneAtATime {
  public:
-  // `step` returns whether it found something to do. Calls that come while it
-  // runs, from within or from other threads, return at once: whoever is at it
-  // looks once more. So the object must outlive the calls that were told so.
+  // `step` returns whether it found something to do. A call that comes while
+  // another one runs, from `step` itself or from another thread, returns at
+  // once, and the running call repeats the step instead. So this object must
+  // outlive the running call.
   template <typename Step>
   void Run(const Step& step) {
     {

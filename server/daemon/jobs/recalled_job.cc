@@ -7,6 +7,7 @@
 #include "server/compile_job.h"
 #include "server/daemon/jobs/job_end.h"
 #include "server/daemon/jobs/job_rows.h"
+#include "server/daemon/jobs/state_event.h"
 #include "server/daemon/stages/recalled_stages.h"
 #include "server/executor.h"
 #include "server/task.h"
@@ -14,14 +15,8 @@
 namespace edgekiln::server {
 namespace {
 
-// Of more, looking at what is not there takes too long, too.
+// Looking up results for more takes too long, found or not.
 constexpr int kMaxTargets = 16;
-
-v1::JobEvent StateEvent(v1::JobState state) {
-  v1::JobEvent event;
-  event.set_state(state);
-  return event;
-}
 
 // Only those are stored.
 bool IsUsersError(const absl::Status& status) {

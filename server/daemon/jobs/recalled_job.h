@@ -20,8 +20,8 @@ struct RecalledJob {
   std::vector<v1::Report> reports;
 };
 
-// What `job`, which is QUEUED and complete, comes to; nothing if it must be run
-// to know. Does not block, but for looking at the times of some dozen files.
+// The outcome of `job`, which is QUEUED and has its whole request; nothing if
+// it must be run. Reads the attributes of some dozen files and no contents.
 std::optional<RecalledJob> RecallJob(const v1::Job& job, StageRunner& stages,
                                      Clock& clock);
 

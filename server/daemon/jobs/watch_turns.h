@@ -1,10 +1,10 @@
 #ifndef EK_SERVER_DAEMON_JOBS_WATCH_TURNS_H_
 #define EK_SERVER_DAEMON_JOBS_WATCH_TURNS_H_
 
-// Whose turn it is among those who watch over one connection. Events go to few
-// of them at a time: with thousands that want the same one, gRPC's threads
-// would be theirs for half a second. Who does not read what it is sent holds up
-// others of its own connection only. Thread-safe.
+// Limits how many watchers of one connection are sent events at a time.
+// Thousands of watchers of one job want the same event at once, and would
+// occupy gRPC's threads for half a second. A watcher that does not read what it
+// is sent holds its turn, and so delays only its own connection. Thread-safe.
 
 #include <deque>
 
@@ -17,14 +17,16 @@ class WatchTurns {
  public:
   static constexpr int kAtOnce = 8;
 
-  // Turns begin in the threads of `executor`, in turns with those of other
-  // connections and with jobs.
+  // Shares the threads of `executor` with jobs and other connections, and takes
+  // turns with them (executor.h). It must outlive this.
   explicit WatchTurns(Executor& executor) : executor_(executor) {}
 
-  // Posts `work` once it may go, now or later; or the caller's turn has begun
-  // if that is true. Each turn is followed by one End().
+  // Begins a turn: posts `work` now, or once a turn is free, in the order of
+  // calls. `work` must live until it runs. Never blocks.
   void Begin(Executor::Work& work);
+  // Begins a turn in the calling thread if one is free; false if none is.
   bool TryBegin();
+  // Ends a turn, exactly once for each; the next in line begins.
   void End();
 
  private:

@@ -50,7 +50,7 @@ void WatchedJob::Keep(const Events& read) {
   for (const std::shared_ptr<const Event>& event : read) {
     if (!kept_.empty()) {
       const int64_t last = kept_.back()->sequence;
-      // Another watcher has read it, too.
+      // Kept already: another watcher read it at the same time.
       if (event->sequence <= last) continue;
       if (event->sequence > last + 1) {
         kept_.clear();

@@ -1,8 +1,9 @@
 #ifndef EK_SERVER_DAEMON_JOBS_WATCHED_JOB_H_
 #define EK_SERVER_DAEMON_JOBS_WATCHED_JOB_H_
 
-// A job's events for all who watch it: read from the store and serialized once,
-// however many they are. Thread-safe.
+// The events of a job for all its watchers: read from the store and serialized
+// once, however many watchers there are. The latest 64 KiB are kept; a watcher
+// that lags behind them reads the store. Thread-safe.
 
 #include <grpcpp/grpcpp.h>
 
@@ -35,12 +36,13 @@ class WatchedJob {
 
   const std::string& id() const { return id_; }
 
-  // The first `limit` of those that come after sequence number `after`. Errors:
-  // those of the store.
+  // Events after sequence number `after`, in order without gaps: at most
+  // `limit`, and not necessarily all that are stored. Empty only if there are
+  // none. Errors: those of JobStore::Events().
   absl::StatusOr<Events> After(int64_t after, size_t limit);
 
  private:
-  // What is kept for the next watcher, of the latest events.
+  // Of serialized events.
   static constexpr size_t kKeptBytes = size_t{64} << 10;
 
   Events Kept(int64_t after, size_t limit);
@@ -49,7 +51,7 @@ class WatchedJob {
   const std::string id_;
   JobStore& store_;
   Mutex mutex_;
-  // Without gaps.
+  // The latest events, with consecutive sequence numbers.
   std::deque<std::shared_ptr<const Event>> kept_ ABSL_GUARDED_BY(mutex_);
   size_t kept_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };

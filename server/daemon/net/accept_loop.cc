@@ -260,8 +260,8 @@ class AcceptLoopImpl : public AcceptLoop {
                                   pending.peer, ": ", why));
   }
 
-  // At those of whom something may have changed: with hundreds that say
-  // nothing, to look at all of them for each newcomer would cost a core.
+  // Only at connections of which something may have changed: looking at
+  // hundreds of silent ones for each newcomer would take a whole core.
   void LookAtPending() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Duration now = clock_.Monotonic();
     std::deque<Pending> left;

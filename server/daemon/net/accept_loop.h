@@ -33,7 +33,7 @@ struct AcceptOptions {
   ConnectionLimits limits;
   // Until the first bytes; until there is room, too.
   absl::Duration greeting_time = absl::Seconds(10);
-  // Nobody has to make room for others before that.
+  // A silent connection is not closed for a newcomer before that.
   absl::Duration min_greeting_time = absl::Milliseconds(50);
 };
 

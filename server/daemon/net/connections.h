@@ -1,8 +1,9 @@
 #ifndef EK_SERVER_DAEMON_NET_CONNECTIONS_H_
 #define EK_SERVER_DAEMON_NET_CONNECTIONS_H_
 
-// Which of the connections that were handed over are still alive. gRPC does not
-// say; but a descriptor that has been closed is no longer the socket it was.
+// Which of the connections that were handed to gRPC are still alive. gRPC does
+// not say; but a descriptor that has been closed is no longer the socket it
+// was.
 
 #include <sys/types.h>
 
@@ -22,10 +23,10 @@ class Connections {
   // As of the last Prune().
   int size() const { return static_cast<int>(alive_.size()); }
   int Of(const std::string& peer) const;
-  // Ends one TCP connection that has not made a single call and says nothing
-  // (of `peer`, unless that is empty): the one silent for longest. It is
-  // gone with a later Prune(). False if there is none; who is silent is found
-  // once after each Prune().
+  // Ends the TCP connection (of `peer`, unless that is empty) that has made no
+  // call and sent nothing for longest, at least 150 ms. A later Prune() removes
+  // it. False if there is none. Silent connections are looked for once after
+  // each Prune().
   bool EndSilent(const std::string& peer);
 
  private:

@@ -25,8 +25,10 @@
 namespace edgekiln::server {
 namespace {
 
-// Who finds the queue full tries again after a second; the accept loop is
-// through with this many silent ones sooner (AcceptOptions::min_greeting_time).
+// Connections that wait for accept(). A client that finds the queue full tries
+// again after a second; the accept loop disposes of this many silent
+// connections in less (AcceptOptions::min_greeting_time,
+// ConnectionLimits::max_pending).
 constexpr int kBacklog = 2048;
 // Bytes unacknowledged for that long: the connection is dead. As gRPC has it.
 constexpr unsigned kUserTimeoutMs = 10'000;
