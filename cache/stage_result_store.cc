@@ -1,7 +1,9 @@
 #include "cache/stage_result_store.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -100,8 +102,7 @@ class DiskStageResultStore : public StageResultStore {
         info->size_bytes != known->size_bytes) {
       return nullptr;
     }
-    const absl::StatusOr<bool> complete = HasOutputs(**known->result);
-    if (!complete.ok() || !*complete) return nullptr;
+    if (!IsKnownToBeWhole(**known->result)) return nullptr;
     if (evictor_ != nullptr) {
       if (!evictor_->Used(*path, *info)) return nullptr;
       if (info->modified != known->modified) Touch(key, *known, *info);
@@ -174,6 +175,18 @@ class DiskStageResultStore : public StageResultStore {
       if (!present) return false;
     }
     return true;
+  }
+
+  // Without reading any blob.
+  bool IsKnownToBeWhole(const v1::StageResult& result) {
+    return std::all_of(
+        result.outputs().begin(), result.outputs().end(),
+        [this](const v1::BlobRef& output) {
+          const absl::StatusOr<std::optional<bool>> present =
+              blobs_.ContainsIfKnown(
+                  {output.digest().hash(), output.digest().size_bytes()});
+          return present.ok() && present->value_or(false);
+        });
   }
 
   // What a crash left of writing.

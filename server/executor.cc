@@ -29,11 +29,10 @@ class Executor::Threads {
   }
 
   void Post(Executor& executor, Work& work) {
-    {
-      MutexLock lock(mutex_);
-      if (executor.work_.first == nullptr) turns_.Push(executor);
-      executor.work_.Push(work);
-    }
+    MutexLock lock(mutex_);
+    if (executor.work_.first == nullptr) turns_.Push(executor);
+    executor.work_.Push(work);
+    // Under the lock: what was the last work may have ended all this by then.
     posted_.NotifyOne();
   }
 

@@ -40,6 +40,7 @@
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_services.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/job_watchers.h"
 #include "server/daemon/jobs/question.h"
 #include "server/daemon/jobs/question_services.h"
 #include "server/daemon/jobs/still_needed.h"
@@ -137,7 +138,7 @@ class DaemonImpl : public Daemon {
         NewCheckSharingBlobStore(
             cache::NewMemoryCachedBlobStore(
                 cache::NewSpaceCheckingBlobStore(std::move(disk), *space_), {}),
-            kCheckThreads));
+            kCheckThreads, draining_));
     EK_ASSIGN_OR_RETURN(
         uploads_,
         cache::OpenUploadStore(*files_, JoinPath(state, "uploads"), *blobs_,
@@ -201,8 +202,10 @@ class DaemonImpl : public Daemon {
     };
     AddBlobServices(limits, workers_, worker_activity_);
     workers_.Add(NewWorkersService(*gate_, *dispatcher_));
-    clients_.Add(NewJobsService(*manager_, *store_, *journal_, *quarantine_,
-                                *executor_, activity_));
+    watchers_ = std::make_unique<JobWatchers>(*store_, *journal_, *executor_,
+                                              activity_);
+    clients_.Add(NewJobsService(*manager_, *store_, *watchers_, *quarantine_,
+                                activity_));
     clients_.Add(NewReportsService(*store_, activity_));
     clients_.Add(NewModelsService(*questions_, *blobs_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));
@@ -299,6 +302,7 @@ class DaemonImpl : public Daemon {
       dispatcher_->Tick();
       manager_->Tick();
       questions_->Tick();
+      watchers_->Tick();
       uploads_->RemoveExpired();
       const bool busy = manager_->Busy();
       lock.Lock();
@@ -386,6 +390,7 @@ class DaemonImpl : public Daemon {
   cache::Evictor evictor_{*files_, clock_};
   Activity activity_;
   Activity worker_activity_;
+  std::atomic<bool> draining_{false};
   // In order of creation; destroyed the other way round.
   std::optional<FileLock> lock_;
   std::unique_ptr<cache::DiskSpace> space_;
@@ -395,6 +400,8 @@ class DaemonImpl : public Daemon {
   std::unique_ptr<JobStore> store_;
   std::unique_ptr<Quarantine> quarantine_;
   std::optional<WorkerGate> gate_;
+  // Outlives the threads in which the last of them may end.
+  std::unique_ptr<JobWatchers> watchers_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::unique_ptr<StageRunner> stages_;
@@ -410,7 +417,6 @@ class DaemonImpl : public Daemon {
   absl::Duration memory_returned_ = clock_.Monotonic();  // Of the ticker.
   std::thread ticker_;
   std::thread health_;
-  std::atomic<bool> draining_{false};
   Mutex health_mutex_;
   absl::Status client_port_ ABSL_GUARDED_BY(health_mutex_);
   absl::Status worker_port_ ABSL_GUARDED_BY(health_mutex_);

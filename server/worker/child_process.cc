@@ -101,7 +101,7 @@ absl::Status ChildProcess::Start() {
   arguments.insert(arguments.end(), options_.arguments.begin(),
                    options_.arguments.end());
   arguments.emplace_back("--memory-limit");
-  arguments.push_back(absl::StrCat(options_.memory_limit_bytes >> 20, "MiB"));
+  arguments.push_back(absl::StrCat(options_.memory_limit_bytes));
   const std::vector<std::string> environment = Environment();
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);

@@ -15,6 +15,7 @@
 #include "CLI/CLI.hpp"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/format_bytes.h"
 #include "base/log.h"
 #include "base/status_macros.h"
 #include "server/command_line.h"
@@ -31,6 +32,8 @@ namespace edgekiln::server {
 namespace {
 
 // Exit codes of the command line, as in the CLI.
+// A child takes that much before it has done anything.
+constexpr int64_t kMinMemoryLimit = int64_t{32} << 20;
 constexpr int kUsage = 2;
 constexpr int kInfra = 4;
 constexpr int kAuthentication = 6;
@@ -243,6 +246,14 @@ int Main(int argc, char** argv) {
                        .filter_system_calls = !flags.no_seccomp,
                        .crash_stage = flags.test_crash_stage},
                       RunStage);
+  }
+  if (flags.memory_limit_bytes > 0 &&
+      flags.memory_limit_bytes < kMinMemoryLimit) {
+    std::cerr << "edgekiln-worker: --memory-limit is "
+              << FormatBytes(flags.memory_limit_bytes)
+              << "; no stage runs in less than " << FormatBytes(kMinMemoryLimit)
+              << " (0: unlimited)\n";
+    return kUsage;
   }
   if (flags.print_confinement) {
     std::cout << ConfinementText(ProbeConfinement(ChildOf(flags))) << "\n";

@@ -191,6 +191,17 @@ TEST_F(DaemonFlagsTest, SizesAreReadAsEverywhere) {
   EXPECT_TRUE(absl::StrContains(Log(), "is not a number of bytes")) << Log();
 }
 
+// Less than a process takes is refused, and not taken for no limit.
+TEST_F(DaemonFlagsTest, AWorkersMemoryLimitIsNotTooSmall) {
+  for (const char* limit : {"1", "1MB", "31MiB"}) {
+    const auto worker = sandbox_.StartProgram(
+        "edgekiln-worker", {"--memory-limit", limit, "--print-confinement"},
+        "worker");
+    ASSERT_NE(worker, nullptr);
+    EXPECT_EQ(worker->WaitFor(kLimit).value_or(-1), 2) << limit;
+  }
+}
+
 // Nobody else on the machine gets in, and the user's own commands find it.
 TEST_F(DaemonFlagsTest, ByDefaultServesItsUserOnASocket) {
   const std::string runtime = sandbox_.Path("XDG_RUNTIME_DIR") + "/edgekiln";

@@ -1,5 +1,7 @@
 #include "server/daemon/blobs/shared_checks.h"
 
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -8,16 +10,24 @@
 
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "server/daemon/shutting_down.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
 namespace {
 
+constexpr int64_t kLargeBytes = int64_t{4} << 20;
+
 class CheckSharingBlobStore : public cache::BlobStore {
  public:
   CheckSharingBlobStore(std::unique_ptr<cache::BlobStore> inner,
-                        std::unique_ptr<Executor> executor)
-      : inner_(std::move(inner)), executor_(std::move(executor)) {}
+                        std::unique_ptr<Executor> large,
+                        std::unique_ptr<Executor> small,
+                        const std::atomic<bool>& stopping)
+      : inner_(std::move(inner)),
+        stopping_(stopping),
+        large_(std::move(large)),
+        small_(std::move(small)) {}
 
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return inner_->Contains(digest);
@@ -42,7 +52,8 @@ class CheckSharingBlobStore : public cache::BlobStore {
       }
       check->asking.push_back(told);
     }
-    if (mine != nullptr) executor_->Post(*mine);
+    if (mine == nullptr) return;
+    (digest.size_bytes < kLargeBytes ? small_ : large_)->Post(*mine);
   }
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {
@@ -64,7 +75,10 @@ class CheckSharingBlobStore : public cache::BlobStore {
   struct Check final : Executor::Work {
     Check(CheckSharingBlobStore& store, Digest digest)
         : store(store), digest(std::move(digest)) {}
-    void Run() override { store.End(*this, store.inner_->Contains(digest)); }
+    void Run() override {
+      if (store.stopping_) return store.End(*this, ShuttingDown());
+      store.End(*this, store.inner_->Contains(digest));
+    }
 
     CheckSharingBlobStore& store;
     const Digest digest;
@@ -85,17 +99,22 @@ class CheckSharingBlobStore : public cache::BlobStore {
   const std::unique_ptr<cache::BlobStore> inner_;
   Mutex mutex_;
   std::map<std::string, std::unique_ptr<Check>> checks_ ABSL_GUARDED_BY(mutex_);
-  const std::unique_ptr<Executor> executor_;  // Last: its threads use the rest.
+  const std::atomic<bool>& stopping_;
+  // Last: their threads use the rest. Those that are read in no time do not
+  // wait for those that take seconds.
+  const std::unique_ptr<Executor> large_;
+  const std::unique_ptr<Executor> small_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<cache::BlobStore>> NewCheckSharingBlobStore(
-    std::unique_ptr<cache::BlobStore> inner, int threads) {
-  EK_ASSIGN_OR_RETURN(std::unique_ptr<Executor> executor,
-                      Executor::New(threads));
-  return std::make_unique<CheckSharingBlobStore>(std::move(inner),
-                                                 std::move(executor));
+    std::unique_ptr<cache::BlobStore> inner, int threads,
+    const std::atomic<bool>& stopping) {
+  EK_ASSIGN_OR_RETURN(std::unique_ptr<Executor> large, Executor::New(threads));
+  EK_ASSIGN_OR_RETURN(std::unique_ptr<Executor> small, Executor::New(1));
+  return std::make_unique<CheckSharingBlobStore>(
+      std::move(inner), std::move(large), std::move(small), stopping);
 }
 
 }  // namespace edgekiln::server

@@ -1,5 +1,7 @@
 #include "server/daemon/blobs/shared_checks.h"
 
+#include <atomic>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -20,6 +22,7 @@ class SlowStore : public cache::BlobStore {
   absl::StatusOr<bool> Contains(const Digest&) override {
     MutexLock lock(mutex);
     ++looks;
+    changed.NotifyAll();
     while (!may_end) changed.Wait(lock);
     known = true;
     return true;
@@ -60,7 +63,8 @@ class SlowStore : public cache::BlobStore {
 TEST(SharedChecksTest, ABlobIsReadOnceForAllAndNobodyWaitsWithAThread) {
   auto inner = std::make_unique<SlowStore>();
   SlowStore& slow = *inner;
-  const auto store = NewCheckSharingBlobStore(std::move(inner), 1);
+  const std::atomic<bool> stopping{false};
+  const auto store = NewCheckSharingBlobStore(std::move(inner), 1, stopping);
   ASSERT_TRUE(store.ok()) << store.status();
   const Digest digest = DigestOf("large");
   constexpr int kAsking = 50;
@@ -83,6 +87,37 @@ TEST(SharedChecksTest, ABlobIsReadOnceForAllAndNobodyWaitsWithAThread) {
                         [&](const absl::StatusOr<bool>&) { at_once = true; });
   EXPECT_TRUE(at_once);
   EXPECT_EQ(slow.looks, 1);
+}
+
+// While a large blob is read, a small one is; what still waits when the daemon
+// stops is not read at all.
+TEST(SharedChecksTest, SmallOnesDoNotWaitAndNothingIsReadAtTheEnd) {
+  auto inner = std::make_unique<SlowStore>();
+  SlowStore& slow = *inner;
+  std::atomic<bool> stopping{false};
+  const auto store = NewCheckSharingBlobStore(std::move(inner), 1, stopping);
+  ASSERT_TRUE(store.ok()) << store.status();
+  std::vector<std::promise<absl::StatusOr<bool>>> told(3);
+  const auto ask = [&](size_t number, const std::string& name, int64_t size) {
+    (*store)->AskContains({DigestOf(name).hash, size},
+                          [&told, number](const absl::StatusOr<bool>& present) {
+                            told[number].set_value(present);
+                          });
+  };
+  ask(0, "large", int64_t{1} << 30);
+  ask(1, "large, too", int64_t{1} << 30);
+  ask(2, "small", 500);
+  {
+    // Both are being read.
+    MutexLock lock(slow.mutex);
+    while (slow.looks < 2) slow.changed.Wait(lock);
+  }
+  stopping = true;
+  slow.End();
+  EXPECT_TRUE(told[0].get_future().get().ok());
+  EXPECT_TRUE(absl::IsUnavailable(told[1].get_future().get().status()));
+  EXPECT_TRUE(told[2].get_future().get().ok());
+  EXPECT_EQ(slow.looks, 2);
 }
 
 }  // namespace

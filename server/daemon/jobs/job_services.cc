@@ -32,13 +32,13 @@ using HotReports =
 
 class JobsService final : public HotJobs {
  public:
-  JobsService(JobManager& jobs, JobStore& store, JobJournal& journal,
-              Quarantine& quarantine, Executor& executor, Activity& activity)
+  JobsService(JobManager& jobs, JobStore& store, JobWatchers& watchers,
+              Quarantine& quarantine, Activity& activity)
       : jobs_(jobs),
         store_(store),
         quarantine_(quarantine),
         activity_(activity),
-        watchers_(store, journal, executor, activity) {}
+        watchers_(watchers) {}
 
   grpc::ServerUnaryReactor* CreateJob(grpc::CallbackServerContext* context,
                                       const grpc::ByteBuffer* request,
@@ -170,7 +170,7 @@ class JobsService final : public HotJobs {
   JobStore& store_;
   Quarantine& quarantine_;
   Activity& activity_;
-  JobWatchers watchers_;
+  JobWatchers& watchers_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
 };
 
@@ -204,12 +204,11 @@ class ReportsService final : public HotReports {
 }  // namespace
 
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
-                                              JobJournal& journal,
+                                              JobWatchers& watchers,
                                               Quarantine& quarantine,
-                                              Executor& executor,
                                               Activity& activity) {
-  return std::make_unique<JobsService>(jobs, store, journal, quarantine,
-                                       executor, activity);
+  return std::make_unique<JobsService>(jobs, store, watchers, quarantine,
+                                       activity);
 }
 
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

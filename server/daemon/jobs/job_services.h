@@ -13,15 +13,14 @@
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
+#include "server/daemon/jobs/job_watchers.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
 
-// `executor` reads for those who watch; they end when the journal stops.
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
-                                              JobJournal& journal,
+                                              JobWatchers& watchers,
                                               Quarantine& quarantine,
-                                              Executor& executor,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
                                                  Activity& activity);

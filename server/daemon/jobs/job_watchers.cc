@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -117,7 +118,7 @@ class JobWatchers::Watcher final
   }
 
   void EndTurn() {
-    if (std::exchange(has_turn_, false)) turns_->End();
+    if (std::exchange(has_turn_, false)) turns_->End(*this);
   }
 
   // Whoever has the watcher gives it up.
@@ -156,7 +157,8 @@ class JobWatchers::Watcher final
     news_ = news;
     reading_ = shared_from_this();
     // What is in memory needs no thread that may wait for the disk.
-    if (watchers_.store_.HasEventsAtHand(job_->id()) && turns_->TryBegin()) {
+    if (watchers_.store_.HasEventsAtHand(job_->id()) &&
+        turns_->TryBegin(*this)) {
       return Run();
     }
     turns_->Begin(*this);
@@ -217,6 +219,17 @@ std::shared_ptr<WatchedJob> JobWatchers::JobOf(const std::string& id) {
 std::shared_ptr<WatchTurns> JobWatchers::TurnsOf(const std::string& peer) {
   MutexLock lock(mutex_);
   return Share(connections_, peer, [&] { return new WatchTurns(executor_); });
+}
+
+void JobWatchers::Tick() {
+  std::vector<std::shared_ptr<WatchTurns>> all;
+  {
+    MutexLock lock(mutex_);
+    for (const auto& [peer, turns] : connections_) {
+      if (auto used = turns.lock()) all.push_back(std::move(used));
+    }
+  }
+  for (const auto& turns : all) turns->Tick();
 }
 
 bool JobWatchers::Enter() {

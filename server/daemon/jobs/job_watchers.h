@@ -35,6 +35,9 @@ class JobWatchers {
         activity_(activity),
         max_watchers_(max_watchers) {}
 
+  // To be called several times a second.
+  void Tick();
+
   // What the method returns to gRPC, which hands over and takes bytes as they
   // are (WithRawCallbackMethod_WatchJob). The stream ends with the job, with
   // the call, and with SHUTTING_DOWN when the journal stops. `peer`: the

@@ -31,8 +31,9 @@ class WatchTurnsTest : public testing::Test {
     executor_->RunPosted();
   }
 
+  // Of those that began first.
   void End(int count) {
-    for (int i = 0; i < count; ++i) turns_.End();
+    for (int i = 0; i < count; ++i) turns_.End(made_[ended_++]);
     executor_->RunPosted();
   }
 
@@ -42,11 +43,12 @@ class WatchTurnsTest : public testing::Test {
     return numbers;
   }
 
-  static constexpr int kAtOnce = WatchTurns::kAtOnce;
+  static constexpr int kAtOnce = static_cast<int>(WatchTurns::kAtOnce);
   const std::unique_ptr<Executor> executor_ = *Executor::New(0);
   WatchTurns turns_{*executor_};
   std::vector<int> begun_;
   std::deque<Turn> made_;
+  size_t ended_ = 0;
 };
 
 TEST_F(WatchTurnsTest, FewBeginAtOnceAndTheRestInOrder) {
@@ -67,18 +69,35 @@ TEST_F(WatchTurnsTest, ATurnThatEndedIsFreeAgain) {
 
 TEST_F(WatchTurnsTest, ACallerMayHaveOneAtOnceIfOneIsFree) {
   Begin(kAtOnce - 1);
-  EXPECT_TRUE(turns_.TryBegin());
-  EXPECT_FALSE(turns_.TryBegin());
+  Turn one(-1, begun_);
+  Turn another(-2, begun_);
+  EXPECT_TRUE(turns_.TryBegin(one));
+  EXPECT_FALSE(turns_.TryBegin(another));
   End(1);
-  EXPECT_TRUE(turns_.TryBegin());
+  EXPECT_TRUE(turns_.TryBegin(another));
 }
 
 // The turn that ends is given to the one that waits.
 TEST_F(WatchTurnsTest, NobodyPassesThoseThatWait) {
   Begin(kAtOnce + 1);
   End(1);
-  EXPECT_FALSE(turns_.TryBegin());
+  EXPECT_FALSE(turns_.TryBegin(Turn(-1, begun_)));
   EXPECT_EQ(begun_, UpTo(kAtOnce + 1));
+}
+
+// Who does not read does not make others wait for ever.
+TEST_F(WatchTurnsTest, ALongTurnIsLostToThoseThatWait) {
+  Begin(kAtOnce + 1);
+  turns_.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(kAtOnce));
+  turns_.Tick();
+  executor_->RunPosted();
+  EXPECT_EQ(begun_, UpTo(kAtOnce + 1));
+  // The end of one that was lost frees nothing twice.
+  End(kAtOnce);
+  Begin(kAtOnce);
+  EXPECT_EQ(begun_, UpTo(2 * kAtOnce));
 }
 
 }  // namespace
