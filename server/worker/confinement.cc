@@ -22,7 +22,7 @@ namespace {
 
 using Confinement = v1::WorkerMessage::Confinement;
 
-constexpr int kNice = 10;  // Scheduling priority: 0 is normal, 19 the lowest.
+constexpr int kNice = 5;  // Scheduling priority: 0 is normal, 19 the lowest.
 
 // Notes what became of one measure.
 void Note(bool active, const char* what, absl::string_view why,
