@@ -73,6 +73,14 @@ class DispatcherFairnessTest : public testing::Test {
   }
 
   // Ends the `index`-th lease ever given.
+  // With all that wait: afterwards they want a worker to themselves.
+  void LoseTwoWorkers() {
+    for (int lost = 0; lost < 2; ++lost) {
+      Connect(2);
+      dispatcher_.Disconnect(worker_);
+    }
+    link_.leases.clear();
+  }
   void End(size_t index) {
     ASSERT_LT(index, link_.leases.size());
     v1::WorkerMessage message;
@@ -217,11 +225,7 @@ TEST_F(DispatcherFairnessTest, AFreeSlotBesideTheHeldOneIsForEverybody) {
 TEST_F(DispatcherFairnessTest, LeasesThatWantToBeAloneTakeTurnsLikeOthers) {
   const uint64_t a = Submit(v1::CI, "a", "x");
   const uint64_t b = Submit(v1::CI, "b", "y");
-  for (int lost = 0; lost < 2; ++lost) {
-    Connect(2);
-    dispatcher_.Disconnect(worker_);
-  }
-  link_.leases.clear();
+  LoseTwoWorkers();
   Connect(1);
   ASSERT_EQ(Given(0), a);
   const uint64_t c = Submit(v1::CI, "c", "z");
@@ -237,11 +241,7 @@ TEST_F(DispatcherFairnessTest, LeasesThatWantToBeAloneTakeTurnsLikeOthers) {
 TEST_F(DispatcherFairnessTest, AnIdleWorkerThatWasKeptFreeIsGivenTheLease) {
   const uint64_t a = Submit(v1::CI, "a", "x");
   const uint64_t b = Submit(v1::CI, "b", "y");
-  for (int lost = 0; lost < 2; ++lost) {
-    Connect(2);
-    dispatcher_.Disconnect(worker_);
-  }
-  link_.leases.clear();
+  LoseTwoWorkers();
   Connect(2);
   ASSERT_EQ(Given(0), a);  // Alone.
   EXPECT_EQ(link_.leases.size(), 1u);
