@@ -246,24 +246,29 @@ void ActiveJob::TellPosition(int64_t position, int max_running,
 }
 
 v1::Job ActiveJob::Finish(JobResult result, JobJournal::Done done) {
-  MutexLock lock(mutex_);
-  // Whatever the stages said when they were stopped, this is why.
-  if (!stop_reason_.ok() && !result.status.ok()) {
-    result.status = stop_reason_;
-  } else {
-    job_.clear_superseded_by();
+  v1::Job job;
+  {
+    MutexLock lock(mutex_);
+    // Whatever the stages said when they were stopped, this is why.
+    if (!stop_reason_.ok() && !result.status.ok()) {
+      result.status = stop_reason_;
+    } else {
+      job_.clear_superseded_by();
+    }
+    over_ = true;
+    job.Swap(&job_);
   }
-  over_ = true;
-  EndJob(result, clock_.Now(), job_);
-  if (job_.has_error()) {
+  EndJob(result, clock_.Now(), job);
+  if (job.has_error()) {
     v1::JobEvent event;
-    *event.mutable_error() = job_.error();
+    *event.mutable_error() = job.error();
     journal_.Append(id_, std::move(event));
   }
-  journal_.Finish(job_, std::move(result.reports), StateEvent(job_.state()),
-                  std::move(done));
-  v1::Job ended = JobHead(job_);
+  v1::Job ended = JobHead(job);
   *ended.mutable_request() = request_;
+  const v1::JobState state = job.state();
+  journal_.Finish(std::move(job), std::move(result.reports), StateEvent(state),
+                  std::move(done));
   return ended;
 }
 

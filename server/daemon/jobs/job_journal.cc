@@ -92,6 +92,7 @@ void JobJournal::CreateEnded(v1::Job job, std::vector<v1::JobEvent> events,
     *event.mutable_time() = now;
   }
   entry.update.events = std::move(events);
+  store_.Fit(entry.update);
   bool taken = false;
   {
     MutexLock lock(mutex_);
@@ -127,20 +128,25 @@ void JobJournal::Save(const v1::Job& job) {
   Push(entry, /*urgent=*/false);
 }
 
-void JobJournal::Finish(const v1::Job& job, std::vector<v1::Report> reports,
+void JobJournal::Finish(v1::Job job, std::vector<v1::Report> reports,
                         v1::JobEvent last_event, Done done) {
   Entry entry{.update = {}, .done = std::move(done)};
   entry.update.job_id = job.id();
   entry.update.has_job = true;
-  entry.update.job = job;
+  entry.update.job = std::move(job);
   entry.update.reports = std::move(reports);
+  {
+    MutexLock lock(mutex_);
+    if (Number(entry.update.job_id, last_event)) {
+      entry.update.events.push_back(std::move(last_event));
+      sequences_[entry.update.job_id].finished = true;
+    }
+  }
+  // Not in the writer's thread, where all others wait.
+  store_.Fit(entry.update);
   bool taken = false;
   {
     MutexLock lock(mutex_);
-    if (Number(job.id(), last_event)) {
-      entry.update.events.push_back(std::move(last_event));
-      sequences_[job.id()].finished = true;
-    }
     taken = Push(entry, /*urgent=*/true);
   }
   if (!taken && entry.done) entry.done(ShuttingDown());

@@ -50,8 +50,9 @@ class JobJournal {
   // Queues a new state of the job, after what was appended before.
   void Save(const v1::Job& job);
   // Queues the end of a job: reports, final state and last event become
-  // visible at once. The job is forgotten here.
-  void Finish(const v1::Job& job, std::vector<v1::Report> reports,
+  // visible at once. The job is forgotten here. Blocks while what is too large
+  // for an answer is written.
+  void Finish(v1::Job job, std::vector<v1::Report> reports,
               v1::JobEvent last_event, Done done);
 
   // Blocks until everything queued before this call is durable and its Done

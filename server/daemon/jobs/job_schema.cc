@@ -173,11 +173,9 @@ absl::Status MigrateJob(Database& database, int64_t row, v1::Job job,
   stored.clear_request();
   if (blobs != nullptr &&
       static_cast<int64_t>(stored.ByteSizeLong()) > kMaxJobBytes) {
-    const v1::Job all = job;
-    EK_RETURN_IF_ERROR(FitFinished(job, all, *blobs));
-    v1::Job named = all;
-    *named.mutable_whole() = job.whole();
-    names = BlobsColumn(named, reports);
+    EK_RETURN_IF_ERROR(FitFinished(job, *blobs));
+    *stored.mutable_whole() = job.whole();
+    names = BlobsColumn(stored, reports);
   }
   EK_ASSIGN_OR_RETURN(
       Statement update,

@@ -36,6 +36,8 @@ struct JobUpdate {
   bool has_job = false;
   v1::Job job;  // Replaces what is stored; its request only if it is new.
   std::vector<v1::Report> reports;  // By target; replace what is stored.
+  // After JobStore::Fit(): what the blob store has of it, as a column.
+  std::optional<std::string> blobs;
 };
 
 struct JobPage {
@@ -68,10 +70,18 @@ class JobStore {
   static absl::StatusOr<std::unique_ptr<JobStore>> Open(
       const std::string& path, const JobStoreOptions& options = {});
 
+  // Of a job that is over: hands to the blob store what is too large for an
+  // answer, which takes as long as megabytes take. What finds no room there is
+  // left out, and the update tells so. Apply() does it for those that come
+  // without, while all others wait.
+  void Fit(JobUpdate& update);
   // In one transaction. No two jobs have the same non-empty request_id: an
   // update that would make a second one fails. Nothing is acknowledged once
   // CheckFiles() fails.
-  absl::Status Apply(const std::vector<JobUpdate>& updates);
+  absl::Status Apply(std::vector<JobUpdate>& updates);
+  absl::Status Apply(std::vector<JobUpdate>&& updates) {
+    return Apply(updates);
+  }
   // Deletes the oldest finished jobs, in one transaction and not more than a
   // hundred or so; how many. Their disk space is used again.
   absl::StatusOr<int> Forget(const Retention& retention, absl::Time now);
@@ -122,8 +132,8 @@ class JobStore {
   explicit JobStore(std::string path) : path_(path), watch_(std::move(path)) {}
 
   absl::Status OpenFiles(const JobStoreOptions& options);
-  // What an update writes. Large messages go to the blob store.
-  absl::StatusOr<Row> Prepare(const JobUpdate& update);
+  // What an update writes, once it fits.
+  absl::StatusOr<Row> Prepare(JobUpdate& update);
   // Keeps in memory what is asked for as soon as a job is over.
   void Keep(const std::vector<Row>& rows);
   absl::Status Write(const Row& row)

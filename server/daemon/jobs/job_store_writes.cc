@@ -17,10 +17,6 @@ namespace {
 // Size of a message in memory, as a multiple of its serialized size.
 constexpr size_t kSpread = 4;
 
-bool IsAnswer(const v1::Report& report) {
-  return static_cast<int64_t>(report.ByteSizeLong()) <= kMaxAnswerBytes;
-}
-
 }  // namespace
 
 // An update as columns.
@@ -40,67 +36,66 @@ struct JobStore::Row {
   std::vector<std::string> whole_reports;
 };
 
-absl::StatusOr<JobStore::Row> JobStore::Prepare(const JobUpdate& update) {
-  Row row;
-  row.update = &update;
-  std::vector<v1::Report> fitted;
-  if (blobs_ != nullptr &&
-      !std::all_of(update.reports.begin(), update.reports.end(), IsAnswer)) {
-    fitted = update.reports;
-    for (v1::Report& report : fitted) {
-      // What cannot be stored is told in it: it must not hold up the others.
-      FitAnswer(report, *blobs_).IgnoreError();
+void JobStore::Fit(JobUpdate& update) {
+  if (blobs_ == nullptr || update.blobs.has_value()) return;
+  for (v1::Report& report : update.reports) {
+    FitAnswer(report, *blobs_).IgnoreError();
+  }
+  v1::Job& job = update.job;
+  // What it names stays, also where the job names it in a blob.
+  v1::Job named;
+  named.set_id(update.job_id);
+  *named.mutable_artifacts() = job.artifacts();
+  if (update.has_job && job.state() >= v1::SUCCEEDED) {
+    v1::CreateJobRequest request;
+    request.Swap(job.mutable_request());
+    const bool fits = static_cast<int64_t>(job.ByteSizeLong()) <= kMaxJobBytes;
+    if (!fits && !update.is_new) {
+      // One that is damaged is missing in the blob.
+      absl::StatusOr<v1::CreateJobRequest> stored = GetRequest(update.job_id);
+      if (stored.ok()) request = *std::move(stored);
+    }
+    request.Swap(job.mutable_request());
+    if (!fits) {
+      if (!update.events.empty()) {
+        job.set_last_sequence(update.events.back().sequence());
+      }
+      FitFinished(job, *blobs_).IgnoreError();
     }
   }
-  const std::vector<v1::Report>& reports =
-      fitted.empty() ? update.reports : fitted;
-  for (size_t target = 0; target < reports.size(); ++target) {
-    std::string bytes = reports[target].SerializeAsString();
+  if (job.has_whole()) *named.mutable_whole() = job.whole();
+  update.blobs = BlobsColumn(named, update.reports);
+}
+
+absl::StatusOr<JobStore::Row> JobStore::Prepare(JobUpdate& update) {
+  Fit(update);
+  Row row;
+  row.update = &update;
+  for (size_t target = 0; target < update.reports.size(); ++target) {
+    std::string bytes = update.reports[target].SerializeAsString();
     row.reports.push_back(
         ReportColumn(update.job_id, static_cast<int64_t>(target), bytes));
     row.whole_reports.push_back(std::move(bytes));
   }
-  std::vector<v1::JobEvent> events = update.events;
-  for (v1::JobEvent& event : events) {
+  for (v1::JobEvent& event : update.events) {
     FitEvent(event);
     row.events.push_back(EventColumn(update.job_id, event));
   }
   if (!update.has_job) return row;
-  v1::Job job = update.job;
+  v1::Job& job = update.job;
   if (update.is_new) {
     row.request = RequestColumn(job);
     row.request_head = RequestHeadColumn(job);
   }
-  // What it names stays, also where the job names it in a blob.
-  row.blobs = BlobsColumn(job, reports);
-  if (blobs_ != nullptr && job.state() >= v1::SUCCEEDED) {
-    v1::CreateJobRequest request;
-    request.Swap(job.mutable_request());
-    if (static_cast<int64_t>(job.ByteSizeLong()) > kMaxJobBytes) {
-      if (!update.is_new) {
-        // One that is damaged is missing in the blob.
-        absl::StatusOr<v1::CreateJobRequest> stored = GetRequest(update.job_id);
-        if (stored.ok()) request = *std::move(stored);
-      }
-      v1::Job all = job;
-      all.mutable_request()->Swap(&request);
-      if (!update.events.empty()) {
-        all.set_last_sequence(update.events.back().sequence());
-      }
-      if (FitFinished(job, all, *blobs_).ok()) {
-        *all.mutable_whole() = job.whole();
-        row.blobs = BlobsColumn(all, reports);
-      }
-    }
-  }
+  row.blobs = update.blobs.has_value() ? *update.blobs
+                                       : BlobsColumn(job, update.reports);
   row.job = JobColumn(job);
   row.head = HeadColumn(job);
-  if (update.is_new && job.state() >= v1::SUCCEEDED && !events.empty()) {
-    *job.mutable_request() = update.job.request();
-    job.set_last_sequence(events.back().sequence());
+  if (update.is_new && job.state() >= v1::SUCCEEDED && !update.events.empty()) {
+    job.set_last_sequence(update.events.back().sequence());
     row.whole_job = job.SerializeAsString();
     row.all_events =
-        std::make_shared<const std::vector<v1::JobEvent>>(std::move(events));
+        std::make_shared<const std::vector<v1::JobEvent>>(update.events);
   }
   return row;
 }
@@ -201,9 +196,9 @@ absl::Status JobStore::Write(const Row& row) {
   return absl::OkStatus();
 }
 
-absl::Status JobStore::Apply(const std::vector<JobUpdate>& updates) {
+absl::Status JobStore::Apply(std::vector<JobUpdate>& updates) {
   std::vector<Row> rows;
-  for (const JobUpdate& update : updates) {
+  for (JobUpdate& update : updates) {
     EK_ASSIGN_OR_RETURN(Row row, Prepare(update),
                         absl::StrCat("job ", update.job_id));
     rows.push_back(std::move(row));

@@ -99,9 +99,9 @@ absl::Status FitAnswer(v1::ModelDescription& description,
   return whole.status();
 }
 
-absl::Status FitFinished(v1::Job& job, const v1::Job& all,
-                         cache::BlobStore& blobs) {
-  const absl::StatusOr<v1::Digest> whole = StoreWhole(all, blobs);
+absl::Status FitFinished(v1::Job& job, cache::BlobStore& blobs) {
+  const int64_t bytes = SizeOf(job);
+  const absl::StatusOr<v1::Digest> whole = StoreWhole(job, blobs);
   job.clear_stages();
   if (job.has_description()) CutLists(*job.mutable_description());
   if (job.has_error()) CutError(*job.mutable_error());
@@ -111,12 +111,15 @@ absl::Status FitFinished(v1::Job& job, const v1::Job& all,
     return absl::OkStatus();
   }
   const int artifacts = job.artifacts_size();
+  v1::CreateJobRequest request;
+  job.mutable_request()->Swap(&request);
   CutArtifacts(job);
+  job.mutable_request()->Swap(&request);
   job.mutable_description()->add_warnings(
       Lacks(job.artifacts_size() < artifacts
                 ? "stages, layers and some of the artifacts"
                 : "stages and layers",
-            SizeOf(all), whole.status()));
+            bytes, whole.status()));
   return whole.status();
 }
 

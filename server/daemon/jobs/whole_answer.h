@@ -25,11 +25,10 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs);
 absl::Status FitAnswer(v1::ModelDescription& description,
                        cache::BlobStore& blobs);
 
-// The same for a job that is over: stores `all`, and leaves the long lists out
-// of `job`, which may lack the request. The warning is the description's; the
-// artifacts then stay as far as there is room for them.
-absl::Status FitFinished(v1::Job& job, const v1::Job& all,
-                         cache::BlobStore& blobs);
+// The same for a job that is over, whatever its size: stores it, and leaves its
+// long lists out. The warning is the description's; the artifacts then stay as
+// far as there is room for them.
+absl::Status FitFinished(v1::Job& job, cache::BlobStore& blobs);
 
 // Of a job that is not over, which changes all the time: leaves out the stages
 // that ended first. WatchJob tells all of them.
