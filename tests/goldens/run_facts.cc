@@ -130,10 +130,12 @@ std::string LayersText(const v1::Program& program) {
   return text;
 }
 
-std::string TapsText(const compiler::Graph& graph, const v1::Program& program) {
+absl::StatusOr<std::string> TapsText(const compiler::Graph& graph,
+                                     const v1::Program& program) {
   std::string text;
   for (const v1::Program::Tap& tap : program.taps()) {
-    absl::StrAppend(&text, TapText(graph, tap));
+    EK_ASSIGN_OR_RETURN(const std::string line, TapText(graph, program, tap));
+    text += line;
   }
   return text;
 }
@@ -270,6 +272,7 @@ absl::StatusOr<RunFacts> FactsOf(const GoldenNetwork& network,
                                            simfarm::SessionOptions()));
   EK_ASSIGN_OR_RETURN(const std::string bundle,
                       BundleText(network, target.machine(), *compiled));
+  EK_ASSIGN_OR_RETURN(const std::string taps, TapsText(network.graph, program));
   const std::string cycles = CyclesText(values.report);
   if (CyclesText(counted) != cycles) {
     return absl::InternalError("cycles differ from those of a run with values");
@@ -288,7 +291,7 @@ absl::StatusOr<RunFacts> FactsOf(const GoldenNetwork& network,
                    {"constants", ConstantsText(*compiled)},
                    {"steps", StepsText(program)},
                    {"layers", LayersText(program)},
-                   {"taps", TapsText(network.graph, program)},
+                   {"taps", taps},
                    {"cycles", cycles},
                    {"values", values.text},
                    {"bundle", bundle}};

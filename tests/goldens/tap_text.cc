@@ -1,11 +1,13 @@
 #include "tests/goldens/tap_text.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
-#include "compiler/ir/image_extent.h"
+#include "base/status_macros.h"
+#include "target/layout.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -29,20 +31,40 @@ void Append(const Run& next, int64_t element_bytes, std::vector<Run>& runs) {
   runs.push_back(next);
 }
 
-std::vector<Run> RunsOf(const compiler::Tensor& tensor,
-                        const v1::Program::Tap& tap) {
-  const compiler::ImageExtent extent = compiler::ImageExtentOf(tensor.shape);
-  const v1::TensorSlice& slice = tap.slice();
+using target::Layout;
+
+// In dense order.
+std::vector<Layout::Run> SortedRuns(const Layout& layout) {
+  std::vector<Layout::Run> runs;
+  layout.VisitRuns([&](const Layout::Run& run) {
+    runs.push_back(run);
+    return true;
+  });
+  std::sort(runs.begin(), runs.end(),
+            [](const Layout::Run& a, const Layout::Run& b) {
+              return a.dense_offset < b.dense_offset;
+            });
+  return runs;
+}
+
+// What lies together both in the tensor, `part` of which is shown, and in
+// memory, where it lies as `shown` from `address` on.
+std::vector<Run> RunsOf(const Layout& part, const Layout& shown,
+                        uint64_t address) {
+  const std::vector<Layout::Run> from = SortedRuns(part);
   std::vector<Run> runs;
-  for (int64_t h = slice.h_begin(); h < slice.h_end(); ++h) {
-    for (int64_t w = slice.w_begin(); w < slice.w_end(); ++w) {
-      Append(
-          {.element = (h * extent.w + w) * extent.c + slice.c_begin(),
-           .elements = slice.c_end() - slice.c_begin(),
-           .address = tap.location().address() +
-                      (h - slice.h_begin()) * tap.layout().row_pitch_bytes() +
-                      (w - slice.w_begin()) * tap.layout().pixel_pitch_bytes()},
-          compiler::ElementBytes(tensor.type), runs);
+  size_t next = 0;
+  for (const Layout::Run& to : SortedRuns(shown)) {
+    const int64_t end = to.dense_offset + to.bytes;
+    for (int64_t at = to.dense_offset; at < end;) {
+      while (from[next].dense_offset + from[next].bytes <= at) ++next;
+      const int64_t into = at - from[next].dense_offset;
+      const int64_t bytes = std::min(end - at, from[next].bytes - into);
+      Append({.element = (from[next].offset + into) / part.element_bytes(),
+              .elements = bytes / part.element_bytes(),
+              .address = address + to.offset + at - to.dense_offset},
+             part.element_bytes(), runs);
+      at += bytes;
     }
   }
   return runs;
@@ -50,10 +72,19 @@ std::vector<Run> RunsOf(const compiler::Tensor& tensor,
 
 }  // namespace
 
-std::string TapText(const compiler::Graph& graph, const v1::Program::Tap& tap) {
+absl::StatusOr<std::string> TapText(const compiler::Graph& graph,
+                                    const v1::Program& program,
+                                    const v1::Program::Tap& tap) {
+  const compiler::Tensor& tensor = graph.tensors[tap.tensor()];
+  EK_ASSIGN_OR_RETURN(const Layout part,
+                      Layout::OfBox(tap.box(), tensor.shape,
+                                    compiler::ElementBytes(tensor.type)));
+  EK_ASSIGN_OR_RETURN(const Layout shown,
+                      Layout::Create(program.layouts(tap.layout())));
+  EK_RETURN_IF_ERROR(target::CheckBox(tap.box(), shown));
   std::string list;
   int64_t elements = 0;
-  for (const Run& run : RunsOf(graph.tensors[tap.tensor()], tap)) {
+  for (const Run& run : RunsOf(part, shown, tap.location().address())) {
     absl::StrAppend(&list, run.element, "+", run.elements, "@", run.address,
                     "\n");
     elements += run.elements;
