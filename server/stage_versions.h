@@ -25,8 +25,8 @@ absl::string_view StageName(Stage stage);
 class StageVersions {
  public:
   // Sources of a stage: those that concern every target (part ""), or one
-  // engine ("engine/dla") or one descriptor that comes with the program
-  // ("chip/dla").
+  // engine ("engine/NAME") or one descriptor that comes with the program
+  // ("chip/NAME").
   struct Entry {
     std::string stage;
     std::string part;

@@ -126,7 +126,7 @@ class StageReuseTest : public testing::Test {
     model_ = ReadWholeFile(SharedPath("models/ad_int8.tflite"));
     host_only_ =
         ReadWholeFile(SourcePath("tests/pipeline/chips/host_only.txtpb"));
-    dla_ = TextOf("dla-64-o-512k");
+    preset_ = TextOf("dla-64-o-512k");
     extending_ = "extends: \"dla\" set { name: \"pes\" value: 96 }";
     blobs_ = *cache::OpenDiskBlobStore(files_, "/blobs");
     results_ = *cache::OpenDiskStageResultStore(files_, "/results", *blobs_);
@@ -148,7 +148,7 @@ class StageReuseTest : public testing::Test {
     v1::CreateJobRequest request;
     request.add_goals(v1::PROFILE);
     *request.mutable_model() = Stored(model_);
-    for (const std::string& text : {dla_, extending_, host_only_}) {
+    for (const std::string& text : {preset_, extending_, host_only_}) {
       *request.add_targets()->mutable_digest() = Stored(text);
     }
     server::StageRunner runner(*results_, *blobs_, *leases_, *log_,
@@ -170,7 +170,7 @@ class StageReuseTest : public testing::Test {
   }
 
   std::string model_;
-  std::string dla_;
+  std::string preset_;
   std::string extending_;
   std::string host_only_;
   cache::CrashingFileSystem files_;
@@ -214,10 +214,10 @@ TEST_F(StageReuseTest, NothingRunsTwice) {
 // What is handed out under the name of the preset has the new number in it.
 TEST_F(StageReuseTest, ANumberOfAChipsFileRunsWhatFollowsForThatChip) {
   const std::string changed = absl::StrReplaceAll(
-      dla_,
+      preset_,
       {{"cycles_per_element_expr: \"60\"", "cycles_per_element_expr: \"61\""}});
-  ASSERT_NE(changed, dla_);
-  dla_ = changed;
+  ASSERT_NE(changed, preset_);
+  preset_ = changed;
   const std::vector<Stages> stages = Run(WithChanged("chip/dla"));
   EXPECT_THAT(stages[0],
               IsSupersetOf({Pair("import", kHit), Pair("simplify", kHit),
