@@ -8,7 +8,7 @@
 #include "simfarm/conformance/dla/hand_counted.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
 #include "tests/chips/random_graphs.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -16,6 +16,15 @@ namespace {
 template <typename Value>
 Value OneOf(Rng& rng, const std::vector<Value>& values) {
   return values.at(rng.InRange(0, static_cast<int64_t>(values.size()) - 1));
+}
+
+v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
+                             int64_t sram_bytes) {
+  return TargetWithScratchpad(
+      absl::StrCat("extends: \"dla\" set { name: \"pes\" value: ", pes,
+                   " } set { name: \"output_parallel\" value: ",
+                   output_parallel ? 1 : 0, " }"),
+      sram_bytes);
 }
 
 std::string RandomDlaDescriptor(Rng& rng) {

@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "simfarm/conformance/chip_suite.h"
 #include "simfarm/simulators/engine_stream.h"
-#include "tests/dla/graph_builder.h"
+#include "tests/pipeline/graph_builder.h"
 
 namespace edgekiln::tests {
 

@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
 

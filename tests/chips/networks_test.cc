@@ -19,7 +19,7 @@
 #include "target/resolve.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/user_error.h"
 

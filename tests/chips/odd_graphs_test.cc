@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
 namespace {

@@ -5,7 +5,7 @@
 // ops. RandomReshapeNet() of the builder is one more.
 
 #include "compiler/ir/graph.h"
-#include "tests/dla/graph_builder.h"
+#include "tests/pipeline/graph_builder.h"
 
 namespace edgekiln::tests {
 

@@ -16,8 +16,8 @@
 #include "compiler/ir/interpreter.h"
 #include "gtest/gtest.h"
 #include "simfarm/session/session.h"
-#include "tests/dla/pipeline.h"
 #include "tests/dla/stream_walk.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/shared_data.h"
 
@@ -51,7 +51,8 @@ class Network {
       const std::string& model) {
     auto network = std::make_unique<Network>();
     EK_ASSIGN_OR_RETURN(network->graph_, SimplifiedGraph(model));
-    network->target_ = DlaTarget(64, true, 96 << 10);
+    network->target_ =
+        TargetWithScratchpad("extends: \"dla-64-o-512k\"", 96 << 10);
     EK_ASSIGN_OR_RETURN(network->compiled_,
                         CompileQuantized(network->graph_, network->target_));
     const compiler::Tensor& input =

@@ -1,4 +1,4 @@
-#include "tests/dla/graph_builder.h"
+#include "tests/pipeline/graph_builder.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
-#ifndef EK_TESTS_DLA_PIPELINE_H_
-#define EK_TESTS_DLA_PIPELINE_H_
+#ifndef EK_TESTS_PIPELINE_CHIP_RUN_H_
+#define EK_TESTS_PIPELINE_CHIP_RUN_H_
 
 #include <cstdint>
 #include <string>
@@ -14,9 +14,10 @@
 // The back half of the compiler and the simulator, called as the worker does.
 namespace edgekiln::tests {
 
-// The `dla` target with these parameters; `sram_bytes` may be any number.
-v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
-                             int64_t sram_bytes);
+// The target of that descriptor's text, with so many bytes in the scratchpad of
+// its first engine: any number. The text must be good.
+v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
+                                        int64_t scratchpad_bytes);
 
 // Partition, tile, emit.
 absl::StatusOr<compiler::EmitResult> CompileQuantized(
@@ -43,4 +44,4 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
 
 }  // namespace edgekiln::tests
 
-#endif  // EK_TESTS_DLA_PIPELINE_H_
+#endif  // EK_TESTS_PIPELINE_CHIP_RUN_H_

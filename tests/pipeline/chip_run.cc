@@ -1,4 +1,4 @@
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 
 #include <algorithm>
 #include <memory>
@@ -74,15 +74,13 @@ class Comparer {
 
 }  // namespace
 
-v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
-                             int64_t sram_bytes) {
-  v1::ResolvedTarget target = *target::ResolveTarget(absl::StrCat(
-      "extends: \"dla\" set { name: \"pes\" value: ", pes,
-      " } set { name: \"output_parallel\" value: ", output_parallel ? 1 : 0,
-      " }"));
-  const int32_t sram = target.machine().engines(0).scratchpad();
-  target.mutable_machine()->mutable_memories(sram)->set_capacity_bytes(
-      sram_bytes);
+v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
+                                        int64_t scratchpad_bytes) {
+  v1::ResolvedTarget target = *target::ResolveTarget(descriptor);
+  const int32_t scratchpad = target.machine().engines(0).scratchpad();
+  target.mutable_machine()
+      ->mutable_memories(scratchpad)
+      ->set_capacity_bytes(scratchpad_bytes);
   return target;
 }
 

@@ -1,5 +1,5 @@
-#ifndef EK_TESTS_DLA_GRAPH_BUILDER_H_
-#define EK_TESTS_DLA_GRAPH_BUILDER_H_
+#ifndef EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
+#define EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
 
 #include <cstdint>
 #include <string>
@@ -88,4 +88,4 @@ WindowCase RandomWindow(Rng& rng, int64_t h, int64_t w, bool dilate);
 
 }  // namespace edgekiln::tests
 
-#endif  // EK_TESTS_DLA_GRAPH_BUILDER_H_
+#endif  // EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
