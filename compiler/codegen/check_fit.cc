@@ -12,9 +12,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/backends.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/dla/layer.h"
-#include "compiler/engines/dla/planner.h"
+#include "compiler/engines/backend.h"
+#include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
 
@@ -37,22 +38,21 @@ class FitChecker {
         engines_(engines),
         machine_(machine),
         memories_(memories),
-        storage_(dla::StorageOf(graph)) {}
+        storage_(StorageOf(graph)) {}
 
   // Smallest tiles of every run of ops on one engine, as they will be planned.
   absl::Status CheckSram() const {
     for (size_t first = 0; first < engines_.size();) {
       size_t end = first;
-      std::vector<dla::Layer> layers;
+      std::vector<int32_t> ops;
       for (; end < engines_.size() && engines_[end] == engines_[first]; ++end) {
-        if (engines_[first] < 0) continue;
-        const auto layer = dla::LayerOf(graph_, static_cast<int32_t>(end));
-        // Made-up scales may not go together.
-        if (layer.ok()) layers.push_back(*layer);
+        ops.push_back(static_cast<int32_t>(end));
       }
       if (engines_[first] >= 0) {
-        EK_RETURN_IF_ERROR(dla::CheckSmallestSram(
-            graph_, layers, ScratchpadBytes(engines_[first])));
+        EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                            FindBackend(machine_, engines_[first]));
+        EK_RETURN_IF_ERROR(backend->CheckSmallest(
+            graph_, ops, ScratchpadBytes(engines_[first])));
       }
       first = end;
     }
@@ -100,14 +100,15 @@ class FitChecker {
     const auto add = [&](int64_t bytes) {
       need += std::min(bytes, kMaxBytes - need);
     };
-    for (const auto& [weights, bytes] : TableBytes()) add(bytes);
+    EK_ASSIGN_OR_RETURN(const auto added, BytesBesideWeights());
+    for (const auto& [weights, bytes] : added) add(bytes);
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       // Moves no bytes, so that constants behind it are its readers'.
       if (IsReshape(op)) continue;
       for (size_t n = 0; n < op.inputs.size(); ++n) {
         if (op.inputs[n] == kNoTensor || !IsConstant(op.inputs[n])) continue;
-        // An engine has a table in place of the bias.
+        // What an engine has in place of the bias is counted above.
         if (engines_[i] != kHost && n > 1) continue;
         const TensorId constant = storage_[op.inputs[n]];
         if (!counted.insert(constant).second) continue;
@@ -132,23 +133,25 @@ class FitChecker {
     return graph_.tensors[storage_[tensor]].is_constant();
   }
 
-  // Of the entries that engines have for each channel in place of the biases,
-  // by weights; not more than these would grow if what reads them stayed float
+  // What engines have in flash beside weights and in place of the biases, by
+  // weights; not more than these would grow if what reads them stayed float
   // after all.
-  std::map<TensorId, int64_t> TableBytes() const {
-    std::map<TensorId, int64_t> tables;
+  absl::StatusOr<std::map<TensorId, int64_t>> BytesBesideWeights() const {
+    std::map<TensorId, int64_t> added;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       if (engines_[i] < 0 || op.inputs.size() < 2 ||
           !IsConstant(op.inputs[1])) {
         continue;
       }
-      const int64_t channels = graph_.tensors[op.outputs[0]].shape.back();
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          FindBackend(machine_, engines_[i]));
       const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
-      int64_t& bytes = tables[storage_[op.inputs[1]]];
-      bytes = std::min(bytes + channels * dla::kTableEntryBytes, 3 * weights);
+      int64_t& bytes = added[storage_[op.inputs[1]]];
+      bytes = std::min(bytes + backend->BytesBesideWeights(graph_, op),
+                       3 * weights);
     }
-    return tables;
+    return added;
   }
 
   int64_t ScratchpadBytes(int32_t engine) const {

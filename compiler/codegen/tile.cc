@@ -4,8 +4,9 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
-#include "compiler/engines/dla/subgraph.h"
+#include "compiler/engines/backend.h"
 
 namespace edgekiln::compiler {
 
@@ -28,15 +29,15 @@ absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
     engines[placement.subgraph()] = placement.engine();
   }
   v1::TilingPlan plan;
-  for (const auto& [subgraph, ops] : subgraphs) {
-    EK_ASSIGN_OR_RETURN(const dla::Chip chip,
-                        dla::Chip::Create(machine, engines[subgraph]));
-    EK_ASSIGN_OR_RETURN(const dla::SubgraphInput input,
-                        dla::InputOfOps(graph, ops));
+  for (auto& [subgraph, ops] : subgraphs) {
+    const int32_t engine = engines[subgraph];
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine, engine));
+    const Region region = RegionOf(graph, std::move(ops));
     EK_ASSIGN_OR_RETURN(v1::TilingPlan::Subgraph stored,
-                        dla::TileSubgraph(chip, input));
+                        backend->Plan(region, machine, engine));
     stored.set_subgraph(subgraph);
-    stored.set_engine(engines[subgraph]);
+    stored.set_engine(engine);
     *plan.add_subgraphs() = std::move(stored);
   }
   return plan;

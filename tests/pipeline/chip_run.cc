@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "compiler/engines/dla/schedule.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
@@ -139,8 +139,7 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
       comparer.Compare("output", interpreter->value(graph.outputs[o]),
                        outputs[o]);
     }
-    const std::vector<compiler::TensorId> storage =
-        compiler::dla::StorageOf(graph);
+    const std::vector<compiler::TensorId> storage = compiler::StorageOf(graph);
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       const compiler::TensorId output = graph.ops[i].outputs[0];
       // Reshapes of what was there before the program ran.

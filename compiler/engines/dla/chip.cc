@@ -18,7 +18,7 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
     return absl::InternalError(
         absl::StrCat("engine ", source.name(), " is not a coarse DLA"));
   }
-  EK_RETURN_IF_ERROR(target::ValidateDlaIsa(source.isa()));
+  EK_RETURN_IF_ERROR(target::DlaModel().ValidateIsa(source.isa()));
   EK_ASSIGN_OR_RETURN(target::IsaView isa,
                       target::IsaView::Create(source.isa()));
   EK_ASSIGN_OR_RETURN(target::CommandTiming timing,

@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
-#include "target/coarse_dla.h"
 #include "target/command_timing.h"
 #include "target/isa_view.h"
+#include "target/models/dla.h"
 
 // The machine as the back end needs it: sizes, and what a command costs.
 namespace edgekiln::compiler::dla {

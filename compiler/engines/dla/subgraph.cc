@@ -45,7 +45,7 @@ class Emitter {
           const SubgraphPlan& plan, const SystemMap& system)
       : chip_(chip), input_(input), plan_(plan), system_(system) {}
 
-  absl::StatusOr<EmittedSubgraph> Run() {
+  absl::StatusOr<RegionCode> Run() {
     schedule_ =
         BuildSchedule(plan_, system_, input_.storage, chip_.sram_bytes());
     offsets_ = AllocateOffsets(schedule_.buffers);
@@ -60,8 +60,8 @@ class Emitter {
     result_.cycles = stream_.cycles;
     result_.sram_peak_bytes = offsets_.peak_bytes;
     for (const Block& block : schedule_.blocks) {
-      result_.blocks += PackBlock(*input_.graph, plan_.layers[block.layer],
-                                  block.c_begin, block.c_end);
+      result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
+                                     block.c_begin, block.c_end);
     }
     AddTaps();
     AddAliasTaps();
@@ -211,32 +211,21 @@ class Emitter {
   Schedule schedule_;
   OffsetPlan offsets_;
   EncodedStream stream_;
-  EmittedSubgraph result_;
+  RegionCode result_;
   // Of tiles, by extents and strides.
   absl::flat_hash_map<std::pair<Numbers, Numbers>, int32_t> layout_index_;
 };
 
 }  // namespace
 
-absl::StatusOr<SubgraphInput> InputOfOps(const Graph& graph,
-                                         const std::vector<int32_t>& ops) {
+absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region) {
   SubgraphInput input;
-  input.graph = &graph;
-  input.storage = StorageOf(graph);
-  std::vector<bool> inside(graph.ops.size(), false);
-  for (const int32_t op : ops) {
-    EK_ASSIGN_OR_RETURN(Layer layer, LayerOf(graph, op));
-    inside[op] = true;
+  input.graph = region.graph;
+  input.storage = region.storage;
+  input.external = region.external;
+  for (const int32_t op : region.ops) {
+    EK_ASSIGN_OR_RETURN(Layer layer, LayerOf(*region.graph, op));
     input.layers.push_back(std::move(layer));
-  }
-  for (size_t i = 0; i < graph.ops.size(); ++i) {
-    if (inside[i]) continue;
-    for (const TensorId tensor : graph.ops[i].inputs) {
-      if (tensor != kNoTensor) input.external.insert(input.storage[tensor]);
-    }
-  }
-  for (const TensorId output : graph.outputs) {
-    input.external.insert(input.storage[output]);
   }
   return input;
 }
@@ -288,10 +277,10 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
   return plan;
 }
 
-absl::StatusOr<EmittedSubgraph> EmitSubgraph(const Chip& chip,
-                                             const SubgraphInput& input,
-                                             const SubgraphPlan& plan,
-                                             const SystemMap& system) {
+absl::StatusOr<RegionCode> EmitSubgraph(const Chip& chip,
+                                        const SubgraphInput& input,
+                                        const SubgraphPlan& plan,
+                                        const SystemMap& system) {
   return Emitter(chip, input, plan, system).Run();
 }
 
