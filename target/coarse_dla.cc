@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "edgekiln/v1/engines/dla.pb.h"
+#include "target/parameters.h"
 
 namespace edgekiln::target {
 namespace {
@@ -296,6 +298,30 @@ absl::Status ValidateDlaIsa(const v1::Isa& isa) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<google::protobuf::Any> CheckDlaTileRecipe(
+    const google::protobuf::Any& decisions) {
+  v1::dla::TileRecipe recipe;
+  const std::string name = recipe.GetDescriptor()->full_name();
+  const std::string fix = absl::StrCat(
+      "write decisions { [type.googleapis.com/", name, "] { serial: true } }");
+  if (!decisions.Is<v1::dla::TileRecipe>()) {
+    return InvalidTarget({.what = "the engine model cannot read the decisions",
+                          .where = "decisions",
+                          .need = name,
+                          .fix = fix});
+  }
+  if (!decisions.UnpackTo(&recipe) ||
+      !recipe.GetReflection()->GetUnknownFields(recipe).empty()) {
+    return InvalidTarget(
+        {.what = absl::StrCat("the decisions are no valid ", name),
+         .where = "decisions",
+         .fix = fix});
+  }
+  google::protobuf::Any packed;
+  packed.PackFrom(recipe);
+  return packed;
 }
 
 }  // namespace edgekiln::target

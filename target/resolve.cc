@@ -13,6 +13,7 @@
 #include "target/expression.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
+#include "target/recipes.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::target {
@@ -319,6 +320,7 @@ absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
   }
   EK_RETURN_IF_ERROR(
       ValidateCapabilities(resolved.capabilities(), resolved.machine()));
+  EK_ASSIGN_OR_RETURN(*resolved.mutable_recipes(), ResolveRecipes(descriptor));
   return resolved;
 }
 
