@@ -19,6 +19,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -376,6 +377,9 @@ int Main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : kUsage;
   }
   KeepFreedMemory();
+  // In Debian's gRPC every lock would be looked up in a graph of all locks,
+  // under one spinlock.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   // Models and data of others are nobody's business.
   umask(077);
   if (!flags.verbose) SilenceGrpc();

@@ -15,6 +15,7 @@
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "target/isa_view.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -139,6 +140,29 @@ std::string BindingList(const Bindings& bindings,
   return absl::StrCat("[\n", absl::StrJoin(objects, ",\n"), "\n  ]");
 }
 
+// Map and manifest tell type and place of inputs and outputs, not how their
+// elements lie.
+absl::Status CheckDense(const v1::Program& program) {
+  for (const Bindings* bindings : {&program.inputs(), &program.outputs()}) {
+    for (const v1::Program::Binding& binding : *bindings) {
+      if (binding.layout() < 0 || binding.layout() >= program.layouts_size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("'", binding.type().name(), "' has no layout"));
+      }
+      EK_ASSIGN_OR_RETURN(
+          const target::Layout layout,
+          target::Layout::Create(program.layouts(binding.layout())),
+          binding.type().name());
+      if (!layout.is_dense()) {
+        return absl::UnimplementedError(
+            absl::StrCat("'", binding.type().name(),
+                         "' is not dense, which no bundle can tell"));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 std::string StreamStem(int stream) {
   return absl::StrFormat("streams/%03d", stream);
 }
@@ -214,6 +238,7 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Program& program, const v1::Graph& graph,
     absl::string_view constants, const v1::Machine& machine,
     const BundleOrigin& origin) {
+  EK_RETURN_IF_ERROR(CheckDense(program));
   std::vector<BundleFile> files;
   files.push_back({"constants.bin", std::string(constants)});
   EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,8 @@
 #include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/engines/dla/subgraph.h"
-#include "compiler/ir/image_extent.h"
 #include "target/host_cost.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -52,7 +53,7 @@ class Emitter {
         flash_(machine.memories(memories.flash)) {}
 
   absl::StatusOr<EmitResult> Run() {
-    program_.set_version(1);
+    program_.set_version(2);
     EK_RETURN_IF_ERROR(GatherSubgraphs());
     EK_RETURN_IF_ERROR(PlaceTensors());
     AddLayers();
@@ -194,10 +195,26 @@ class Emitter {
     return location;
   }
 
+  // In the program's list, to which it is added if it is new.
+  int32_t IndexOf(const v1::Layout& layout) {
+    const auto [place, is_new] = layout_index_.try_emplace(
+        layout.SerializeAsString(), program_.layouts_size());
+    if (is_new) *program_.add_layouts() = layout;
+    return place->second;
+  }
+
+  // Whatever lies in system memory does so densely.
+  int32_t DenseLayoutOf(TensorId id) {
+    const Tensor& tensor = graph_.tensors[id];
+    return IndexOf(
+        target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
+  }
+
   v1::Program::Binding BindingOf(TensorId tensor) {
     v1::Program::Binding binding;
     *binding.mutable_type() = TypeOf(tensor);
     *binding.mutable_location() = LocationOf(tensor);
+    binding.set_layout(DenseLayoutOf(tensor));
     return binding;
   }
 
@@ -260,14 +277,13 @@ class Emitter {
   void TapWhole(TensorId id) {
     if (program_.steps_size() == 0) return;
     const Tensor& tensor = graph_.tensors[id];
-    const ImageExtent extent = ImageExtentOf(tensor.shape);
     v1::Program::Tap* tap = program_.add_taps();
     tap->set_stream(-1);
     tap->set_step(program_.steps_size() - 1);
     tap->set_tensor(id);
-    *tap->mutable_slice() = WholeSlice(extent);
-    *tap->mutable_layout() = DenseLayout(extent, ElementBytes(tensor.type));
+    *tap->mutable_box() = target::WholeBox(tensor.shape);
     *tap->mutable_location() = LocationOf(id);
+    tap->set_layout(DenseLayoutOf(id));
   }
 
   // Reshapes at the head of a subgraph show what was there before it began.
@@ -300,9 +316,10 @@ class Emitter {
     v1::Program::Stream* code = program_.add_streams();
     code->set_engine(engine);
     code->set_code(std::move(emitted.code));
-    for (v1::Program::Tap& tap : emitted.taps) {
-      tap.set_stream(stream);
-      *program_.add_taps() = std::move(tap);
+    for (dla::EmittedSubgraph::Tap& added : emitted.taps) {
+      added.tap.set_stream(stream);
+      added.tap.set_layout(IndexOf(added.layout));
+      *program_.add_taps() = std::move(added.tap);
     }
     for (v1::Program::CommandRange& range : emitted.ranges) {
       range.set_stream(stream);
@@ -366,6 +383,7 @@ class Emitter {
   std::map<int32_t, Subgraph> subgraphs_;
   int64_t predicted_ = 0;
   v1::Program program_;
+  std::map<std::string, int32_t> layout_index_;  // In program_, by content.
 };
 
 }  // namespace

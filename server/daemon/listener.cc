@@ -27,6 +27,9 @@ constexpr int kMaxIdleMs = 300'000;
 // many.
 constexpr int kMaxStreams = 4096;
 constexpr int kMaxMetadataBytes = 16 << 10;
+// Threads that stay for the next call. By default there are two, and nearly
+// every call makes one and ends it.
+constexpr int kIdleThreads = 16;
 
 void SetArguments(grpc::ServerBuilder& builder) {
   builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
@@ -62,6 +65,10 @@ absl::Status Listener::Start(const std::string& address, AcceptOptions options,
   grpc::ResourceQuota quota;
   quota.SetMaxThreads(max_threads);
   builder.SetResourceQuota(quota);
+  using Option = grpc::ServerBuilder::SyncServerOption;
+  builder.SetSyncServerOption(Option::NUM_CQS, 1);
+  builder.SetSyncServerOption(Option::MIN_POLLERS, 1);
+  builder.SetSyncServerOption(Option::MAX_POLLERS, kIdleThreads);
   for (const auto& service : services_) builder.RegisterService(service.get());
   server_ = builder.BuildAndStart();
   if (server_ == nullptr) {

@@ -16,6 +16,7 @@ namespace edgekiln::simfarm::conformance {
 struct DlaChip {
   int64_t pes = 64;
   bool output_parallel = true;
+  bool blocking_dma = false;  // Nothing overlaps.
   int64_t sram_bytes = 4096;
   int64_t fill_cycles = 8;
   int64_t dma_bytes_per_cycle = 16;

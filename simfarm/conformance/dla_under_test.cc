@@ -93,9 +93,14 @@ v1::Machine MachineOf(const DlaChip& chip) {
   for (const auto& [name, value] : kValues) {
     absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
   }
-  const auto target = target::ResolveTarget(text);
+  auto target = target::ResolveTarget(text);
   EXPECT_TRUE(target.ok()) << target.status();
-  return target.ok() ? target->machine() : v1::Machine();
+  if (!target.ok()) return {};
+  // No parameter of the descriptor: a file says it.
+  target->mutable_machine()->mutable_engines(0)->set_contention(
+      chip.blocking_dma ? v1::DmaDescriptor::BLOCKING_DMA
+                        : v1::DmaDescriptor::OVERLAPPED_DMA);
+  return target->machine();
 }
 
 DlaOutcome RunSimulator(const DlaCase& program, const v1::Machine& machine,

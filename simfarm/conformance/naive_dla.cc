@@ -196,6 +196,9 @@ class NaiveDla {
   bool Start(Unit& unit, const Unit& other, int64_t now) {
     if (unit.current || unit.queue.empty()) return false;
     if (other.completed < unit.queue.front().wait) return false;
+    if (chip_.blocking_dma && !EarlierAreDone(unit.queue.front(), other)) {
+      return false;
+    }
     unit.current = unit.queue.front();
     unit.queue.pop_front();
     const int64_t cycles = NaiveOccupancy(*unit.current, chip_);
@@ -210,6 +213,13 @@ class NaiveDla {
       waited_ = 0;
     }
     return true;
+  }
+
+  // Whether the other unit has completed every command before this one. Its
+  // later ones have not started: they wait for this one.
+  static bool EarlierAreDone(const NaiveCommand& command, const Unit& other) {
+    return !other.current &&
+           (other.queue.empty() || other.queue.front().word > command.word);
   }
 
   // The cycle that begins now.

@@ -257,6 +257,7 @@ int64_t OneOf(Rng& rng, const int64_t (&values)[n]) {
 DlaChip RandomChip(Rng& rng) {
   return {.pes = OneOf(rng, {1, 2, 3, 4, 8, 16, 64}),
           .output_parallel = rng.Below(2) == 0,
+          .blocking_dma = rng.Below(3) == 0,
           .sram_bytes = rng.InRange(3000, 6000),
           .fill_cycles = rng.InRange(0, 9),
           .dma_bytes_per_cycle = OneOf(rng, {1, 3, 16}),

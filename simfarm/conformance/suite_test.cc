@@ -92,6 +92,30 @@ TEST(SuiteTest, FailsForAnotherRounding) {
   EXPECT_GE(results.size(), 1);
 }
 
+// A chip whose transfers overlap with computing whatever the descriptor says.
+DlaModelFactory WithoutBlocking() {
+  return [](const DlaChip&) {
+    return [](const DlaCase& program) {
+      DlaCase overlapped = program;
+      overlapped.chip.blocking_dma = false;
+      return RunNaiveDla(overlapped);
+    };
+  };
+}
+
+TEST(SuiteTest, FailsForAnotherContention) {
+  testing::TestPartResultArray results;
+  {
+    testing::ScopedFakeTestPartResultReporter reporter(
+        testing::ScopedFakeTestPartResultReporter::
+            INTERCEPT_ONLY_CURRENT_THREAD,
+        &results);
+    ExpectAgreesWithNaiveModel(WithoutBlocking(),
+                               {.chips = 10, .programs_per_chip = 5});
+  }
+  EXPECT_GE(results.size(), 1);
+}
+
 TEST(SuiteTest, FailsForEveryKindOfDifference) {
   const auto fails = [](void (*spoil)(DlaOutcome&), const char* what) {
     testing::TestPartResultArray results;

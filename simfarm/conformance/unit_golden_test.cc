@@ -69,6 +69,14 @@ void TransferThenRelu(StreamWriter& w) {
   w.End();
 }
 
+// The second transfer waits for nothing that the program names.
+void TransferBesideRelu(StreamWriter& w) {
+  Load(w, 20, 0);
+  Relu(w, 20, 1);
+  Load(w, 30, 300);
+  w.End();
+}
+
 void FullQueue(StreamWriter& w) {
   Load(w, 50, 0);
   for (int i = 0; i < 3; ++i) w.Command(kDmaRead, 0);
@@ -117,6 +125,21 @@ const Golden kGoldens[] = {
      {{4, {0, 29}}}},
     // Transfer [5, 25); ReLU queued at 5 + 11 = 16, waits: [25, 45).
     {"WaitsForTheOtherUnit", kUnit, TransferThenRelu, 45, 40, {{15, {20, 25}}}},
+    // Transfer [5, 25), ReLU [25, 45). The second transfer is queued at 19 and
+    // starts with the ReLU: [25, 55); from 45 on the cycles are its own.
+    {"TransferBesideRelu",
+     kUnit,
+     TransferBesideRelu,
+     55,
+     50,
+     {{15, {20, 25}}, {18, {0, 10}}}},
+    // As above, but it waits for the ReLU: [45, 75).
+    {"NothingOverlaps",
+     With(kUnit, [](DlaChip& c) { c.blocking_dma = true; }),
+     TransferBesideRelu,
+     75,
+     70,
+     {{15, {20, 25}}, {18, {0, 30}}}},
     // With 8 PEs the ReLU takes ceil(20 / 8) = 3: [25, 28).
     {"ElementsPerCycle",
      With(kUnit, [](DlaChip& c) { c.pes = 8; }),

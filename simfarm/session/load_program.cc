@@ -17,9 +17,10 @@
 namespace edgekiln::simfarm {
 namespace {
 
-constexpr int32_t kVersion = 1;
+constexpr int32_t kVersion = 2;
 // Far above what a compiler writes; below what hurts.
 constexpr int kMaxEntries = 1 << 20;
+constexpr int kMaxLayouts = 1 << 16;  // Each takes up to 3 KB when loaded.
 
 absl::Status CheckCounts(const v1::Program& program) {
   if (program.version() != kVersion) {
@@ -34,6 +35,9 @@ absl::Status CheckCounts(const v1::Program& program) {
     if (count > kMaxEntries) {
       return InvalidProgram("too many entries", "", absl::StrCat(kMaxEntries));
     }
+  }
+  if (program.layouts_size() > kMaxLayouts) {
+    return InvalidProgram("too many layouts", "", absl::StrCat(kMaxLayouts));
   }
   return absl::OkStatus();
 }
@@ -73,20 +77,52 @@ absl::Status CheckSegments(std::optional<absl::string_view> constants,
   return absl::OkStatus();
 }
 
-absl::Status CheckBindings(LoadedProgram* loaded) {
+absl::Status LoadLayouts(LoadedProgram* loaded) {
+  loaded->layouts.reserve(loaded->program.layouts_size());
+  for (const v1::Layout& message : loaded->program.layouts()) {
+    auto layout = target::Layout::Create(message);
+    if (!layout.ok()) {
+      return InvalidProgram(std::string(layout.status().message()),
+                            absl::StrCat("layout ", loaded->layouts.size()));
+    }
+    loaded->layouts.push_back(*std::move(layout));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<LoadedBinding> LoadBinding(const v1::Program::Binding& binding,
+                                          bool written, const std::string& what,
+                                          LoadedProgram* loaded) {
+  EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(binding.type()));
+  LoadedBinding result;
+  result.address = binding.location().address();
+  EK_ASSIGN_OR_RETURN(result.layout, loaded->FindLayout(binding.layout()),
+                      what);
+  if (result.layout->dense_bytes() != bytes) {
+    return InvalidProgram(
+        absl::StrCat("a layout of ", result.layout->dense_bytes(),
+                     " bytes of values for a tensor of ", bytes),
+        what);
+  }
+  EK_RETURN_IF_ERROR(loaded->ReserveSystem(
+      binding.location(), result.layout->size_bytes(), written, what));
+  return result;
+}
+
+absl::Status LoadBindings(LoadedProgram* loaded) {
   for (const v1::Program::Binding& input : loaded->program.inputs()) {
-    EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(input.type()));
-    EK_RETURN_IF_ERROR(
-        loaded->ReserveSystem(input.location(), bytes, /*written=*/true,
-                              absl::StrCat("input ", input.type().name())));
-    loaded->input_bytes.push_back(bytes);
+    EK_ASSIGN_OR_RETURN(
+        const LoadedBinding binding,
+        LoadBinding(input, /*written=*/true,
+                    absl::StrCat("input ", input.type().name()), loaded));
+    loaded->inputs.push_back(binding);
   }
   for (const v1::Program::Binding& output : loaded->program.outputs()) {
-    EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(output.type()));
-    EK_RETURN_IF_ERROR(
-        loaded->ReserveSystem(output.location(), bytes, /*written=*/false,
-                              absl::StrCat("output ", output.type().name())));
-    loaded->output_bytes.push_back(bytes);
+    EK_ASSIGN_OR_RETURN(
+        const LoadedBinding binding,
+        LoadBinding(output, /*written=*/false,
+                    absl::StrCat("output ", output.type().name()), loaded));
+    loaded->outputs.push_back(binding);
   }
   return absl::OkStatus();
 }
@@ -139,7 +175,8 @@ void KeepConstants(LoadedProgram* loaded) {
       const v1::Location& location = tap.tap->location();
       if (location.memory() != scratchpad) continue;
       const auto begin = static_cast<int64_t>(location.address() - base);
-      shown.push_back({tap.tap->command(), begin, begin + tap.extent_bytes});
+      shown.push_back(
+          {tap.tap->command(), begin, begin + tap.layout->size_bytes()});
     }
     stream.stream->KeepConstants(shown);
   }
@@ -246,6 +283,14 @@ absl::Status InvalidProgram(std::string what, std::string where,
                     .limit = std::move(limit)});
 }
 
+absl::StatusOr<const target::Layout*> LoadedProgram::FindLayout(
+    int32_t index) const {
+  if (index >= 0 && index < static_cast<int32_t>(layouts.size())) {
+    return &layouts[index];
+  }
+  return InvalidProgram(absl::StrCat("no layout ", index), "");
+}
+
 absl::Status LoadedProgram::Reserve(int32_t memory, uint64_t address,
                                     int64_t bytes, absl::string_view what) {
   if (memory < 0 || memory >= machine.memories_size()) {
@@ -329,7 +374,8 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
   loaded->options = options;
   loaded->used_bytes.resize(machine.memories_size());
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
-  EK_RETURN_IF_ERROR(CheckBindings(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadLayouts(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadBindings(loaded.get()));
   EK_RETURN_IF_ERROR(LoadStreams(loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
   EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));

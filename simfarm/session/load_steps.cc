@@ -60,7 +60,8 @@ class StepLoader {
     }
     for (const LoadedTap& tap : loaded->taps) {
       EK_RETURN_IF_ERROR(CheckQuiet(tap.tap->location().address(),
-                                    tap.extent_bytes, /*written=*/false));
+                                    tap.layout->size_bytes(),
+                                    /*written=*/false));
     }
     return absl::OkStatus();
   }

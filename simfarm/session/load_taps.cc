@@ -1,59 +1,44 @@
 #include <algorithm>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
 
 namespace edgekiln::simfarm {
 namespace {
 
-// Extent of [begin, end), or empty if it is none.
-std::optional<int64_t> ExtentOf(int64_t begin, int64_t end) {
-  constexpr int64_t kMaxExtent = int64_t{1} << 31;
-  if (begin < 0 || end <= begin || end > kMaxExtent) return std::nullopt;
-  return end - begin;
-}
-
 absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
-                                  const SessionOptions& options) {
+                                  const LoadedProgram& loaded) {
+  const std::vector<int64_t>& element_bytes =
+      loaded.options.tensor_element_bytes;
   if (tap.tensor() < 0 ||
-      tap.tensor() >=
-          static_cast<int64_t>(options.tensor_element_bytes.size())) {
+      tap.tensor() >= static_cast<int64_t>(element_bytes.size())) {
     return InvalidProgram(absl::StrCat("no tensor ", tap.tensor()), "");
   }
-  const int64_t element_bytes = options.tensor_element_bytes[tap.tensor()];
-  const auto rows = ExtentOf(tap.slice().h_begin(), tap.slice().h_end());
-  const auto columns = ExtentOf(tap.slice().w_begin(), tap.slice().w_end());
-  const auto channels = ExtentOf(tap.slice().c_begin(), tap.slice().c_end());
-  const int64_t row_pitch = tap.layout().row_pitch_bytes();
-  const int64_t pixel_pitch = tap.layout().pixel_pitch_bytes();
-  if (!rows || !columns || !channels || element_bytes < 1 ||
-      element_bytes > 8 || row_pitch < 0 || pixel_pitch < 0) {
-    return InvalidProgram("an unusable slice or layout", "");
+  LoadedTap result{.tap = &tap};
+  EK_ASSIGN_OR_RETURN(result.layout, loaded.FindLayout(tap.layout()));
+  if (result.layout->element_bytes() != element_bytes[tap.tensor()]) {
+    return InvalidProgram(
+        absl::StrCat("a layout of elements of ", result.layout->element_bytes(),
+                     " bytes"),
+        absl::StrCat("tensor ", tap.tensor()),
+        absl::StrCat(element_bytes[tap.tensor()]));
   }
-  LoadedTap loaded{.tap = &tap,
-                   .rows = *rows,
-                   .columns = *columns,
-                   .pixel_bytes = *channels * element_bytes};
-  const auto down = CheckedMul(*rows - 1, row_pitch);
-  const auto across = CheckedMul(*columns - 1, pixel_pitch);
-  const auto sum = down && across ? CheckedAdd(*down, *across) : std::nullopt;
-  const auto extent = sum ? CheckedAdd(*sum, loaded.pixel_bytes) : std::nullopt;
-  const auto values = CheckedProduct({*rows, *columns, loaded.pixel_bytes});
-  if (!extent || !values || *values > options.max_memory_bytes) {
-    return InvalidProgram("the slice is too large", "");
+  const absl::Status fits = target::CheckBox(tap.box(), *result.layout);
+  if (!fits.ok()) return InvalidProgram(std::string(fits.message()), "");
+  if (result.layout->dense_bytes() == 0) {
+    return InvalidProgram("a box without elements", "");
   }
-  loaded.extent_bytes = *extent;
-  return loaded;
+  return result;
 }
 
 absl::Status AddTap(const v1::Program::Tap& tap, LoadedProgram* loaded) {
-  EK_ASSIGN_OR_RETURN(const LoadedTap result, ReadTap(tap, loaded->options));
+  EK_ASSIGN_OR_RETURN(const LoadedTap result, ReadTap(tap, *loaded));
   EK_RETURN_IF_ERROR(loaded->Reserve(tap.location().memory(),
                                      tap.location().address(),
-                                     result.extent_bytes, "location"));
+                                     result.layout->size_bytes(), "location"));
   const bool system = loaded->IsSystem(tap.location().memory());
   if (tap.stream() == -1) {
     if (tap.step() < 0 ||

@@ -18,17 +18,19 @@
 #include "simfarm/session/session.h"
 #include "simfarm/simulators/engine_stream.h"
 #include "simfarm/simulators/system_memory.h"
+#include "target/layout.h"
 
 namespace edgekiln::simfarm {
 
-// Where the values of a tap lie.
 struct LoadedTap {
   const v1::Program::Tap* tap = nullptr;
-  int64_t rows = 0;
-  int64_t columns = 0;
-  int64_t pixel_bytes = 0;  // Of the slice.
-  // Bytes from the first to one past the last.
-  int64_t extent_bytes = 0;
+  const target::Layout* layout = nullptr;
+};
+
+// An input or output. Nothing lies anywhere if it has no elements.
+struct LoadedBinding {
+  uint64_t address = 0;
+  const target::Layout* layout = nullptr;
 };
 
 struct LoadedStream {
@@ -57,14 +59,17 @@ struct LoadedProgram {
   std::string constants;  // Empty unless a run loads some of it anew.
   std::vector<LoadedStream> streams;
   std::vector<LoadedStep> steps;
-  std::vector<int64_t> input_bytes;
-  std::vector<int64_t> output_bytes;
+  std::vector<target::Layout> layouts;  // As program.layouts.
+  std::vector<LoadedBinding> inputs;
+  std::vector<LoadedBinding> outputs;
   // By memory: bytes from its base that the program reaches.
   std::vector<int64_t> used_bytes;
   // By memory: content that no run changes (flash).
   std::vector<LazyBytes> fixed;
   v1::SimReport report;
 
+  // INVALID_ARGUMENT if the program has no layout `index`.
+  absl::StatusOr<const target::Layout*> FindLayout(int32_t index) const;
   bool IsSystem(int32_t memory) const {
     return machine.memories(memory).kind() != v1::MemoryDescriptor::SCRATCHPAD;
   }

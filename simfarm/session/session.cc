@@ -123,42 +123,41 @@ class SimulatedSession : public Session {
 
   absl::Status SetInputs(absl::Span<const absl::string_view> inputs,
                          SystemMemory& memory) {
-    if (inputs.size() != loaded_->input_bytes.size()) {
+    if (inputs.size() != loaded_->inputs.size()) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the program has ", loaded_->input_bytes.size(),
+          absl::StrCat("the program has ", loaded_->inputs.size(),
                        " inputs, not ", inputs.size()));
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
-      const int64_t bytes = loaded_->input_bytes[i];
+      const LoadedBinding& input = loaded_->inputs[i];
+      const int64_t bytes = input.layout->dense_bytes();
       if (static_cast<int64_t>(inputs[i].size()) != bytes) {
         return absl::InvalidArgumentError(absl::StrCat(
             "input ", i, " has ", bytes, " bytes, not ", inputs[i].size()));
       }
       if (bytes == 0) continue;
-      const uint64_t address =
-          loaded_->program.inputs(static_cast<int>(i)).location().address();
-      std::memcpy(memory.Find(address, bytes), inputs[i].data(), bytes);
+      input.layout->Scatter(inputs[i].data(), BytesOf(input, memory));
     }
     return absl::OkStatus();
   }
 
   void MarkInputs(SystemMemory& memory) {
-    for (size_t i = 0; i < loaded_->input_bytes.size(); ++i) {
-      if (loaded_->input_bytes[i] == 0) continue;
-      memory.MarkDefined(
-          loaded_->program.inputs(static_cast<int>(i)).location().address(),
-          loaded_->input_bytes[i]);
+    for (const LoadedBinding& input : loaded_->inputs) {
+      input.layout->VisitRuns([&](const target::Layout::Run& run) {
+        memory.MarkDefined(input.address + run.offset, run.bytes);
+        return true;
+      });
     }
   }
 
   absl::Status CheckOutputs(const SystemMemory& memory) const {
-    for (size_t i = 0; i < loaded_->output_bytes.size(); ++i) {
-      const v1::Program::Binding& output =
-          loaded_->program.outputs(static_cast<int>(i));
-      if (loaded_->output_bytes[i] == 0) continue;
+    for (size_t i = 0; i < loaded_->outputs.size(); ++i) {
+      const LoadedBinding& output = loaded_->outputs[i];
       EK_RETURN_IF_ERROR(CheckDefined(
-          memory, output.location().address(), loaded_->output_bytes[i],
-          absl::StrCat("output ", output.type().name())));
+          memory, output.address, *output.layout,
+          absl::StrCat(
+              "output ",
+              loaded_->program.outputs(static_cast<int>(i)).type().name())));
     }
     return absl::OkStatus();
   }
@@ -166,15 +165,29 @@ class SimulatedSession : public Session {
   void GetOutputs(const SystemMemory& memory,
                   std::vector<std::string>* outputs) const {
     outputs->clear();
-    for (size_t i = 0; i < loaded_->output_bytes.size(); ++i) {
-      const int64_t bytes = loaded_->output_bytes[i];
+    for (const LoadedBinding& output : loaded_->outputs) {
       std::string& value = outputs->emplace_back();
-      if (bytes == 0) continue;
-      const uint64_t address =
-          loaded_->program.outputs(static_cast<int>(i)).location().address();
-      value.assign(reinterpret_cast<const char*>(memory.Find(address, bytes)),
-                   bytes);
+      if (output.layout->dense_bytes() == 0) continue;
+      value.resize(output.layout->dense_bytes());
+      output.layout->Gather(BytesOf(output, memory), value.data());
     }
+  }
+
+  static char* BytesOf(const LoadedBinding& binding,
+                       const SystemMemory& memory) {
+    return reinterpret_cast<char*>(
+        memory.Find(binding.address, binding.layout->size_bytes()));
+  }
+
+  static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
+                                   const target::Layout& layout,
+                                   const std::string& what) {
+    absl::Status status;
+    layout.VisitRuns([&](const target::Layout::Run& run) {
+      status = CheckDefined(memory, address + run.offset, run.bytes, what);
+      return status.ok();
+    });
+    return status;
   }
 
   static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
@@ -265,58 +278,36 @@ class SimulatedSession : public Session {
 
   absl::Status CheckScratchpadTap(const LoadedTap& tap, int64_t offset,
                                   const StreamRun& run) {
-    const v1::SliceLayout& layout = tap.tap->layout();
-    for (int64_t y = 0; y < tap.rows; ++y) {
-      for (int64_t x = 0; x < tap.columns; ++x) {
-        const int64_t at = offset + y * layout.row_pitch_bytes() +
-                           x * layout.pixel_pitch_bytes();
-        const int64_t hole = run.FindUndefined(at, tap.pixel_bytes);
-        if (hole < 0) continue;
-        return InvalidProgram(
-            "a tap shows a byte that nothing wrote",
-            absl::StrFormat("command %d, scratchpad 0x%x, tensor %d",
-                            tap.tap->command(), at + hole, tap.tap->tensor()));
-      }
-    }
-    return absl::OkStatus();
+    int64_t hole = -1;
+    tap.layout->VisitRuns([&](const target::Layout::Run& bytes) {
+      const int64_t at = offset + bytes.offset;
+      const int64_t undefined = run.FindUndefined(at, bytes.bytes);
+      if (undefined >= 0) hole = at + undefined;
+      return undefined < 0;
+    });
+    if (hole < 0) return absl::OkStatus();
+    return InvalidProgram(
+        "a tap shows a byte that nothing wrote",
+        absl::StrFormat("command %d, scratchpad 0x%x, tensor %d",
+                        tap.tap->command(), hole, tap.tap->tensor()));
   }
 
   absl::Status VisitSystemTap(const LoadedTap& tap, const TapVisitor& visit_tap,
                               const SystemMemory& memory, RunMode mode) {
     const uint64_t address = tap.tap->location().address();
-    const v1::SliceLayout& layout = tap.tap->layout();
-    const int64_t pixels = mode != RunMode::kFast ? tap.rows * tap.columns : 0;
-    for (int64_t i = 0; i < pixels; ++i) {
-      EK_RETURN_IF_ERROR(
-          CheckDefined(memory,
-                       address + i / tap.columns * layout.row_pitch_bytes() +
-                           i % tap.columns * layout.pixel_pitch_bytes(),
-                       tap.pixel_bytes, "tap"));
+    if (mode != RunMode::kFast) {
+      EK_RETURN_IF_ERROR(CheckDefined(memory, address, *tap.layout, "tap"));
     }
     if (!visit_tap) return absl::OkStatus();
-    return Visit(tap, memory.Find(address, tap.extent_bytes), visit_tap);
+    return Visit(tap, memory.Find(address, tap.layout->size_bytes()),
+                 visit_tap);
   }
 
   absl::Status Visit(const LoadedTap& tap, const uint8_t* bytes,
                      const TapVisitor& visit_tap) {
-    const v1::SliceLayout& layout = tap.tap->layout();
-    const int64_t row_bytes = tap.columns * tap.pixel_bytes;
-    const auto* values = reinterpret_cast<const char*>(bytes);
-    const bool dense =
-        (tap.columns == 1 || layout.pixel_pitch_bytes() == tap.pixel_bytes) &&
-        (tap.rows == 1 || layout.row_pitch_bytes() == row_bytes);
-    if (dense) {
-      return visit_tap(*tap.tap, absl::string_view(values, tap.extent_bytes));
-    }
-    packed_.clear();
-    for (int64_t y = 0; y < tap.rows; ++y) {
-      for (int64_t x = 0; x < tap.columns; ++x) {
-        packed_.append(values + y * layout.row_pitch_bytes() +
-                           x * layout.pixel_pitch_bytes(),
-                       tap.pixel_bytes);
-      }
-    }
-    return visit_tap(*tap.tap, packed_);
+    return visit_tap(
+        *tap.tap,
+        tap.layout->View(reinterpret_cast<const char*>(bytes), packed_));
   }
 
   std::shared_ptr<const LoadedProgram> loaded_;

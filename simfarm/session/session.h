@@ -35,7 +35,7 @@ struct SessionOptions {
 };
 
 // Called for every tap in the order in which they become visible, with the
-// slice's values dense in the order h, w, c. The bytes are valid during the
+// values of its box, dense. The bytes are valid during the
 // call. An error ends the run. May be empty.
 using TapVisitor = std::function<absl::Status(const v1::Program::Tap& tap,
                                               absl::string_view values)>;

@@ -51,11 +51,11 @@ class SessionTest : public testing::Test {
     end_word_ = writer.End();
     code_ = writer.code();
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
-        version: 1
+        version: 2
         inputs { type { name: "x" element_type: INT8 shape: [1, 4] }
-                 location { memory: 1 address: 0x80000000 } }
+                 location { memory: 1 address: 0x80000000 } layout: 1 }
         outputs { type { name: "y" element_type: INT8 shape: [4] }
-                  location { memory: 1 address: 0x80000030 } }
+                  location { memory: 1 address: 0x80000030 } layout: 1 }
         steps { launch { stream: 0 } }
         steps { wait { engine: 0 } }
         steps { copy { from { memory: 1 address: 0x80000010 }
@@ -69,12 +69,14 @@ class SessionTest : public testing::Test {
         layers { id: "add" engine: 0 } layers { id: "copy" engine: -1 }
         layers { id: "reshape" engine: -1 }
         taps { stream: 0 tensor: 0 location { memory: 2 address: 8 }
-               slice { h_end: 2 w_end: 1 c_end: 1 }
-               layout { row_pitch_bytes: 2 pixel_pitch_bytes: 1 } }
+               box { begin: [0, 1] end: [2, 2] } layout: 0 }
         taps { stream: -1 step: 3 tensor: 0
                location { memory: 1 address: 0x80000030 }
-               slice { h_end: 1 w_end: 1 c_end: 4 }
-               layout { row_pitch_bytes: 4 pixel_pitch_bytes: 4 } })",
+               box { begin: 0 end: 4 } layout: 1 }
+        layouts { extents: [2, 1] element_bits: 8 size_bytes: 3
+                  terms { axis: 0 stride_bytes: 2 } }
+        layouts { extents: 4 element_bits: 8 size_bytes: 4
+                  terms { axis: 0 stride_bytes: 1 } })",
                                                               &program_));
     program_.mutable_taps(0)->set_command(add_word_);
     auto* stream = program_.add_streams();
@@ -139,6 +141,35 @@ TEST_F(SessionTest, RunsAndShowsTaps) {
                                          "\xfe\x40", "\xfe\x20\x40\x60"));
 }
 
+// Values keep their order whatever the layouts of inputs and outputs are.
+TEST_F(SessionTest, InputsAndOutputsLieWhereTheirLayoutsSay) {
+  // As [2, 2] transposed, both; bytes behind the output's elements stay free.
+  ASSERT_TRUE(google::protobuf::TextFormat::MergeFromString(
+      R"(layouts { extents: 4 element_bits: 8 size_bytes: 4
+                   terms { axis: 0 divide: 2 stride_bytes: 1 }
+                   terms { axis: 0 modulo: 2 stride_bytes: 2 } }
+         layouts { extents: [2, 2] element_bits: 8 size_bytes: 10
+                   terms { axis: 0 stride_bytes: 1 }
+                   terms { axis: 1 stride_bytes: 2 } })",
+      &program_));
+  program_.mutable_inputs(0)->set_layout(2);
+  program_.mutable_outputs(0)->set_layout(3);
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  std::vector<std::string> outputs;
+  // In memory: 1, 3, 2, 4, doubled.
+  const auto report =
+      (*session)->RunChecked({"\x01\x02\x03\x04"}, nullptr, &outputs);
+  ASSERT_TRUE(report.ok()) << report.status();
+  EXPECT_THAT(outputs, testing::ElementsAre("\x02\x04\x06\x08"));
+  program_.mutable_outputs(0)->set_layout(1);
+  session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  ASSERT_TRUE((*session)->Run({"\x01\x02\x03\x04"}, nullptr, &outputs).ok());
+  EXPECT_THAT(outputs, testing::ElementsAre("\x02\x06\x04\x08"));
+  EXPECT_TRUE(CountCycles(program_, machine_, options_).ok());
+}
+
 TEST_F(SessionTest, EveryCycleHasOneOwner) {
   auto session = Load();
   ASSERT_TRUE(session.ok()) << session.status();
@@ -199,7 +230,7 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
     const char* message;
     std::function<void(v1::Program*)> edit;
   } kCases[] = {
-      {"version", [](auto* p) { p->set_version(2); }},
+      {"version", [](auto* p) { p->set_version(1); }},
       {"no memory 9",
        [](auto* p) {
          p->mutable_inputs(0)->mutable_location()->set_memory(9);
@@ -265,13 +296,40 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
       {"no stream 5", [](auto* p) { p->add_ranges()->set_stream(5); }},
       {"no tensor 1", [](auto* p) { p->mutable_taps(0)->set_tensor(1); }},
       {"no command", [](auto* p) { p->mutable_taps(0)->set_command(999); }},
-      {"unusable slice",
-       [](auto* p) { p->mutable_taps(0)->mutable_slice()->set_w_end(0); }},
-      {"slice is too large",
+      {"no layout 2", [](auto* p) { p->mutable_taps(0)->set_layout(2); }},
+      {"no layout -1", [](auto* p) { p->mutable_inputs(0)->set_layout(-1); }},
+      {"layout of 2 bytes of values for a tensor of 4; where: input x",
+       [](auto* p) { p->mutable_inputs(0)->set_layout(0); }},
+      {"for a tensor of 4; where: output y",
+       [](auto* p) { p->mutable_outputs(0)->set_layout(0); }},
+      {"the box is [1, 3), the layout's extent 1",
+       [](auto* p) { p->mutable_taps(0)->mutable_box()->set_end(1, 3); }},
+      {"box and layout are of different rank",
+       [](auto* p) { p->mutable_taps(0)->set_layout(1); }},
+      {"a box without elements",
        [](auto* p) {
-         p->mutable_taps(0)->mutable_slice()->set_w_end(int64_t{1} << 30);
-         p->mutable_taps(0)->mutable_layout()->set_pixel_pitch_bytes(int64_t{1}
-                                                                     << 40);
+         p->mutable_layouts(0)->set_extents(1, 0);
+         p->mutable_taps(0)->mutable_box()->set_end(1, 1);
+       }},
+      {"elements of 2 bytes; where: tensor 0; limit: 1",
+       [](auto* p) {
+         p->mutable_layouts(0)->set_element_bits(16);
+         p->mutable_layouts(0)->set_size_bytes(4);
+       }},
+      {"elements overlap: a stride of 0 bytes over a span of 1; where: layout "
+       "0",
+       [](auto* p) {
+         p->mutable_layouts(0)->mutable_terms(0)->set_stride_bytes(0);
+       }},
+      {"location at 0x8",
+       [](auto* p) {
+         p->mutable_layouts(0)->mutable_terms(0)->set_stride_bytes(int64_t{1}
+                                                                   << 40);
+         p->mutable_layouts(0)->set_size_bytes((int64_t{1} << 40) + 1);
+       }},
+      {"too many layouts",
+       [](auto* p) {
+         for (int i = 0; i < 1 << 16; ++i) p->add_layouts();
        }},
       {"tap shows a byte that nothing wrote",
        [](auto* p) { p->mutable_taps(0)->mutable_location()->set_address(5); }},

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/schedule.h"
-#include "compiler/ir/image_extent.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/partition/partition.h"
 #include "simfarm/session/session.h"
+#include "target/layout.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
@@ -25,22 +25,6 @@ bool IsGiven(const compiler::Graph& graph, compiler::TensorId tensor) {
              graph.inputs.end();
 }
 
-// The bytes of a tap's slice in a dense tensor, in the order h, w, c.
-std::string SliceOf(const compiler::Tensor& tensor, absl::string_view values,
-                    const v1::TensorSlice& slice) {
-  const compiler::ImageExtent extent = compiler::ImageExtentOf(tensor.shape);
-  const int64_t element = compiler::ElementBytes(tensor.type);
-  std::string out;
-  for (int64_t h = slice.h_begin(); h < slice.h_end(); ++h) {
-    for (int64_t w = slice.w_begin(); w < slice.w_end(); ++w) {
-      const int64_t pixel = (h * extent.w + w) * extent.c;
-      out.append(values.data() + (pixel + slice.c_begin()) * element,
-                 (slice.c_end() - slice.c_begin()) * element);
-    }
-  }
-  return out;
-}
-
 // Compares what a run shows with what the interpreter holds.
 class Comparer {
  public:
@@ -51,8 +35,13 @@ class Comparer {
 
   absl::Status Visit(const v1::Program::Tap& tap, absl::string_view values) {
     const compiler::Tensor& tensor = interpreter_.graph().tensors[tap.tensor()];
-    const std::string want =
-        SliceOf(tensor, interpreter_.value(tap.tensor()), tap.slice());
+    EK_ASSIGN_OR_RETURN(
+        const target::Layout part,
+        target::Layout::OfBox(tap.box(), tensor.shape,
+                              compiler::ElementBytes(tensor.type)));
+    std::string buffer;
+    const absl::string_view want =
+        part.View(interpreter_.value(tap.tensor()).data(), buffer);
     covered_[tap.tensor()] += static_cast<int64_t>(values.size());
     Compare(tensor.name, want, values);
     return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 #include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
 
 namespace edgekiln::tests {
 namespace {

@@ -93,7 +93,7 @@ class Network {
                                         int64_t index, int bit) const {
     const auto tap = TapOf(compiled_.program, use.stream, use.word);
     if (!tap.has_value()) return absl::InternalError("no tap");
-    const int64_t first = tap->slice().c_begin();
+    const int64_t first = FirstChannel(*tap);
     compiler::Graph graph = graph_;
     for (const compiler::Op& op : graph.ops) {
       if (op.outputs[0] != tap->tensor()) continue;
@@ -115,12 +115,16 @@ class Network {
   bool Moves(const ConstantUse& use, int64_t channel) const {
     const auto tap = TapOf(compiled_.program, use.stream, use.word);
     if (!tap.has_value()) return false;
-    const auto [low, high] =
-        Span(tap->tensor(), tap->slice().c_begin() + channel);
+    const auto [low, high] = Span(tap->tensor(), FirstChannel(*tap) + channel);
     return high - low >= 4;
   }
 
  private:
+  // Channels are the last axis.
+  static int64_t FirstChannel(const v1::Program::Tap& tap) {
+    return *tap.box().begin().rbegin();
+  }
+
   simfarm::SessionOptions Options() const {
     simfarm::SessionOptions options;
     for (const compiler::Tensor& tensor : graph_.tensors) {

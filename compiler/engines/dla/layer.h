@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "compiler/engines/dla/image_extent.h"
 #include "compiler/ir/graph.h"
-#include "compiler/ir/image_extent.h"
 #include "ops/quantized_parameters.h"
 
 // One op as the DLA sees it: images, a window, integer parameters. Everything

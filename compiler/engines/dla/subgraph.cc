@@ -4,31 +4,51 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/encode.h"
 #include "compiler/engines/dla/hazards.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
 
-// A tile of a tensor as a tap sees it.
-v1::TensorSlice TapSlice(const Slice& slice, const ImageExtent& extent) {
-  v1::TensorSlice tap;
-  tap.set_h_begin(slice.h_begin);
-  tap.set_h_end(slice.h_end);
-  tap.set_w_end(extent.w);
-  tap.set_c_begin(slice.c_begin);
-  tap.set_c_end(slice.c_end);
-  return tap;
+// A tile of a tensor, in the tensor's own rank if that is how the DLA sees it.
+v1::Box BoxOfTile(absl::Span<const int64_t> shape, const ImageExtent& extent,
+                  const Slice& slice) {
+  v1::Box box;
+  const auto add_axis = [&](int64_t begin, int64_t end) {
+    box.add_begin(begin);
+    box.add_end(end);
+  };
+  if (shape.size() == 4 && shape[0] == 1) {
+    add_axis(0, 1);
+    add_axis(slice.h_begin, slice.h_end);
+    add_axis(0, extent.w);
+  } else {
+    add_axis(slice.h_begin, slice.h_end);
+    if (shape.size() != 2) {
+      box.add_shape(extent.h);
+      box.add_shape(extent.c);
+    }
+  }
+  add_axis(slice.c_begin, slice.c_end);
+  return box;
 }
 
-v1::SliceLayout TapLayout(const Placement& place) {
-  v1::SliceLayout layout;
-  layout.set_pixel_pitch_bytes(place.pixel_pitch);
-  layout.set_row_pitch_bytes(place.row_pitch);
-  return layout;
+// Of the elements of `box`, a tile at `place`.
+v1::Layout LayoutOfTile(const v1::Box& box, const Placement& place) {
+  absl::InlinedVector<int64_t, 4> extents;
+  for (int axis = 0; axis < box.begin_size(); ++axis) {
+    extents.push_back(box.end(axis) - box.begin(axis));
+  }
+  if (extents.size() == 2) {
+    return target::StridedLayout(extents, {place.row_pitch, 1}, 1);
+  }
+  return target::StridedLayout(extents,
+                               {0, place.row_pitch, place.pixel_pitch, 1}, 1);
 }
 
 class Emitter {
@@ -64,6 +84,9 @@ class Emitter {
 
  private:
   int32_t OpOf(int32_t layer) const { return plan_.layers[layer].op_index; }
+  absl::Span<const int64_t> ShapeOf(TensorId tensor) const {
+    return input_.graph->tensors[tensor].shape;
+  }
 
   void AddTaps() {
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
@@ -71,15 +94,16 @@ class Emitter {
       if (!command.tap) continue;
       const Layer& layer = plan_.layers[command.layer];
       const TileTap& tile = *command.tap;
-      v1::Program::Tap tap;
+      EmittedSubgraph::Tap& added = result_.taps.emplace_back();
+      v1::Program::Tap& tap = added.tap;
       tap.set_command(stream_.command_word[i]);
       tap.set_tensor(layer.output);
-      *tap.mutable_slice() = TapSlice(tile.slice, layer.out);
+      *tap.mutable_box() =
+          BoxOfTile(ShapeOf(layer.output), layer.out, tile.slice);
+      added.layout = LayoutOfTile(tap.box(), tile.placement);
       tap.mutable_location()->set_memory(chip_.sram_memory());
       tap.mutable_location()->set_address(static_cast<uint64_t>(
           offsets_.offsets[tile.buffer] + tile.placement.offset));
-      *tap.mutable_layout() = TapLayout(tile.placement);
-      result_.taps.push_back(std::move(tap));
     }
   }
 
@@ -93,11 +117,12 @@ class Emitter {
       const bool resident = plan_.resident.contains(storage);
       const int64_t last = LastWriter(storage, resident);
       if (last < 0) continue;  // Made outside: the caller's to show.
-      v1::Program::Tap tap;
+      EmittedSubgraph::Tap& added = result_.taps.emplace_back();
+      v1::Program::Tap& tap = added.tap;
       tap.set_command(stream_.command_word[last]);
       tap.set_tensor(layer.output);
-      *tap.mutable_slice() = WholeSlice(layer.out);
-      *tap.mutable_layout() = DenseLayout(layer.out, 1);
+      *tap.mutable_box() = target::WholeBox(ShapeOf(layer.output));
+      added.layout = target::DenseLayout(ShapeOf(layer.output), 1);
       v1::Location& location = *tap.mutable_location();
       if (resident) {
         const int32_t buffer = schedule_.commands[last].tap->buffer;
@@ -107,7 +132,6 @@ class Emitter {
         location.set_memory(system_.ram);
         location.set_address(system_.tensors.at(storage));
       }
-      result_.taps.push_back(std::move(tap));
     }
   }
 

@@ -32,9 +32,13 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
 // What a subgraph adds to a program.
 struct EmittedSubgraph {
   std::string code;
-  std::string blocks;                  // Flash content, from system.blocks.
-  std::vector<v1::Program::Tap> taps;  // `stream` is left to the caller.
-  std::vector<v1::Program::CommandRange> ranges;  // Alike.
+  std::string blocks;  // Flash content, from system.blocks.
+  struct Tap {
+    v1::Program::Tap tap;  // `stream` and `layout` are left to the caller.
+    v1::Layout layout;
+  };
+  std::vector<Tap> taps;
+  std::vector<v1::Program::CommandRange> ranges;  // Without `stream`, too.
   struct LayerUse {
     int32_t op = 0;
     int64_t sram_bytes = 0;

@@ -72,8 +72,7 @@ class DispatcherFairnessTest : public testing::Test {
     return ids;
   }
 
-  // Ends the `index`-th lease ever given.
-  // With all that wait: afterwards they want a worker to themselves.
+  // With all leases that wait: afterwards they want a worker to themselves.
   void LoseTwoWorkers() {
     for (int lost = 0; lost < 2; ++lost) {
       Connect(2);
@@ -81,6 +80,7 @@ class DispatcherFairnessTest : public testing::Test {
     }
     link_.leases.clear();
   }
+  // Ends the `index`-th lease ever given.
   void End(size_t index) {
     ASSERT_LT(index, link_.leases.size());
     v1::WorkerMessage message;

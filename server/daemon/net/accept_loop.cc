@@ -130,6 +130,7 @@ class AcceptLoopImpl : public AcceptLoop {
       uint64_t ignored = 0;
       const ssize_t drained = read(wake_, &ignored, sizeof(ignored));
       static_cast<void>(drained);
+      if (Crowded()) MakeRoom();
       LookAtPending();
       if (CanAccept()) AcceptSome();
       counts_.pending = static_cast<int>(pending_.size());
@@ -173,7 +174,9 @@ class AcceptLoopImpl : public AcceptLoop {
           std::min(until, look ? kLookEvery
                                : pending.since + options_.greeting_time - now);
     }
-    if (!CanAccept() && !pending_.empty()) until = std::min(until, kLookEvery);
+    if (Crowded() || (!CanAccept() && !pending_.empty())) {
+      until = std::min(until, kLookEvery);
+    }
     // Without a descriptor to be woken by, the end is seen by looking.
     if (wake_ < 0) until = std::min(until, kBackOff);
     if (until == absl::InfiniteDuration()) return -1;
@@ -333,6 +336,24 @@ class AcceptLoopImpl : public AcceptLoop {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     return !TooManyOf(peer) &&
            connections_.size() < options_.limits.max_connections;
+  }
+
+  // Whether so many are connected, as of the last Prune(), that those who come
+  // next would have to wait until one of them is silent for long enough.
+  bool Crowded() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return connections_.size() > options_.limits.max_per_peer / 2;
+  }
+
+  // Ends connections without a call before somebody needs their places.
+  void MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    const absl::Duration now = clock_.Monotonic();
+    if (now - pruned_at_ < kLookEvery) return;
+    connections_.Prune();
+    pruned_at_ = now;
+    const int free = options_.limits.max_per_peer / 2;
+    for (int left = connections_.size(); left > free; --left) {
+      if (!connections_.EndSilent(/*peer=*/"")) return;
+    }
   }
 
   // Whoever has connected and made no call gives way, of `peer` if not empty.

@@ -145,6 +145,19 @@ TEST_F(AcceptLoopTest, WhoGreetsAndMakesNoCallGivesWay) {
   EXPECT_EQ(caller.ReadToEnd(/*timeout_ms=*/1), "timeout");
 }
 
+TEST_F(AcceptLoopTest, SilentOnesGiveWayBeforeTheirPlacesAreNeeded) {
+  Start(
+      {.limits = {.max_connections = 16, .max_per_peer = 12, .max_pending = 8}},
+      "127.0.0.1:0");
+  TestSocket caller = Caller();
+  EXPECT_TRUE(caller.Hears());
+  std::vector<TestSocket> silent;
+  for (int i = 0; i < 7; ++i) silent.push_back(Client());
+  for (TestSocket& one : silent) EXPECT_TRUE(one.Hears());
+  EXPECT_EQ(silent[0].ReadToEnd(), "hello");
+  EXPECT_EQ(caller.ReadToEnd(/*timeout_ms=*/1), "timeout");
+}
+
 TEST_F(AcceptLoopTest, BeyondTheCapOneWaitsForRoom) {
   Start({.limits = kFew, .greeting_time = absl::Seconds(60)},
         "unix:" + testing::TempDir() + "al.sock");

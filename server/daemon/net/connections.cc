@@ -18,12 +18,14 @@ namespace {
 
 // Less than the greeting of HTTP/2 and the headers of one gRPC call.
 constexpr uint64_t kGreetingBytes = 200;
-// A client that has connected makes its call sooner than that.
+// A client that has connected makes its call sooner than that, beside the time
+// that the network takes: it waits for the server's settings first.
 constexpr uint32_t kSilentMs = 150;
+constexpr uint32_t kMaxRoundTripMs = 1000;  // Whoever answers late is slow.
 
-// Milliseconds since its last byte; 0 for one that has made a call, or of which
-// that is unknown.
-uint32_t SilentMs(int descriptor) {
+// For how many milliseconds a call is overdue; 0 for a connection that has made
+// one, or of which that is unknown.
+uint32_t OverdueMs(int descriptor) {
   tcp_info info = {};
   socklen_t size = sizeof(info);
   if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0 ||
@@ -32,7 +34,10 @@ uint32_t SilentMs(int descriptor) {
       info.tcpi_bytes_received >= kGreetingBytes) {
     return 0;
   }
-  return info.tcpi_last_data_recv;
+  const uint32_t patience =
+      kSilentMs + 2 * std::min(info.tcpi_rtt / 1000, kMaxRoundTripMs);
+  const uint32_t silent = info.tcpi_last_data_recv;
+  return silent > patience ? silent - patience : 0;
 }
 
 }  // namespace
@@ -71,12 +76,12 @@ int Connections::Of(const std::string& peer) const {
 void Connections::FindSilent() {
   std::vector<std::pair<uint32_t, size_t>> found;
   for (size_t i = 0; i < alive_.size(); ++i) {
-    const uint32_t silent_ms = SilentMs(alive_[i].descriptor);
-    if (silent_ms > kSilentMs) found.emplace_back(silent_ms, i);
+    const uint32_t overdue_ms = OverdueMs(alive_[i].descriptor);
+    if (overdue_ms > 0) found.emplace_back(overdue_ms, i);
   }
   std::sort(found.begin(), found.end());
   silent_.clear();
-  for (const auto& [silent_ms, i] : found) silent_.push_back(alive_[i]);
+  for (const auto& [overdue_ms, i] : found) silent_.push_back(alive_[i]);
   silent_known_ = true;
 }
 

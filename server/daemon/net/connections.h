@@ -24,9 +24,9 @@ class Connections {
   int size() const { return static_cast<int>(alive_.size()); }
   int Of(const std::string& peer) const;
   // Ends the TCP connection (of `peer`, unless that is empty) that has made no
-  // call and sent nothing for longest, at least 150 ms. A later Prune() removes
-  // it. False if there is none. Silent connections are looked for once after
-  // each Prune().
+  // call and sent nothing for longest, at least for 150 ms and two round trips.
+  // A later Prune() removes it. False if there is none. Silent connections are
+  // looked for once after each Prune().
   bool EndSilent(const std::string& peer);
 
  private:

@@ -9,19 +9,19 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "compiler/ir/graph.h"
-#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/layout.pb.h"
 
 namespace edgekiln::server {
 
-// Adds up over all slices of all samples.
+// Adds up over all boxes of all samples.
 class Comparison {
  public:
-  // Compares every element of `slice`, whose values `got` are dense in the
-  // order h, w, c, with the same elements of `want`, the whole tensor, dense.
-  // Values are compared bit by bit. `layer` and `sample` are for the message.
-  // INTERNAL if slice or sizes do not fit the tensor.
+  // Compares every element of `box`, whose values `got` are dense, with the
+  // same elements of `want`, the whole tensor, dense. Values are compared bit
+  // by bit. `layer` and `sample` are for the message. INTERNAL if box or sizes
+  // do not fit the tensor.
   absl::Status Add(const compiler::Tensor& tensor, absl::string_view want,
-                   const v1::TensorSlice& slice, absl::string_view got,
+                   const v1::Box& box, absl::string_view got,
                    absl::string_view layer, int64_t sample);
   // The same for a whole tensor.
   absl::Status AddWhole(const compiler::Tensor& tensor, absl::string_view want,
@@ -33,8 +33,7 @@ class Comparison {
 
   int64_t compared() const { return compared_; }
   int64_t mismatches() const { return mismatches_; }
-  // "layer conv_1, sample 3, tensor 'x' at row 1, column 2, channel 3: got 5,
-  // want 6"; empty
+  // "layer conv_1, sample 3, tensor 'x' at [0, 1, 2, 3]: got 5, want 6"; empty
   // without mismatches.
   const std::string& first_mismatch() const { return first_mismatch_; }
 

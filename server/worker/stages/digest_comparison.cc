@@ -1,18 +1,16 @@
 #include "server/worker/stages/digest_comparison.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace edgekiln::server {
 
-using compiler::ImageExtent;
 using compiler::TensorId;
 
 DigestComparison::DigestComparison(const compiler::Graph& graph,
                                    TensorDigests digests)
     : graph_(graph),
       digests_(std::move(digests)),
-      slices_(graph.tensors.size()),
+      parts_(graph.tensors.size()),
       tapped_(graph.tensors.size(), 0) {}
 
 void DigestComparison::Begin(int64_t index,
@@ -22,8 +20,8 @@ void DigestComparison::Begin(int64_t index,
   place_ = 0;
   different_ = false;
   unknown_ = false;
-  for (const TensorId tensor : sliced_) {
-    slices_[static_cast<size_t>(tensor)].filled_bytes = 0;
+  for (const TensorId tensor : divided_) {
+    parts_[static_cast<size_t>(tensor)].filled_bytes = 0;
   }
   std::fill(tapped_.begin(), tapped_.end(), 0);
   output_values_ = 0;
@@ -53,22 +51,19 @@ void DigestComparison::AddTap(const v1::Program::Tap& tap,
     unknown_ = true;
     return;
   }
-  const ImageExtent extent = compiler::ImageExtentOf(At(tensor).shape);
-  const v1::TensorSlice& slice = tap.slice();
-  const int64_t elements = (slice.h_end() - slice.h_begin()) *
-                           (slice.w_end() - slice.w_begin()) *
-                           (slice.c_end() - slice.c_begin());
-  if (!compiler::Contains(extent, slice) ||
-      static_cast<int64_t>(values.size()) !=
-          elements * compiler::ElementBytes(At(tensor).type)) {
+  const int64_t element_bytes = compiler::ElementBytes(At(tensor).type);
+  const auto part =
+      target::Layout::OfBox(tap.box(), At(tensor).shape, element_bytes);
+  if (!part.ok() ||
+      static_cast<int64_t>(values.size()) != part->dense_bytes()) {
     unknown_ = true;
     return;
   }
-  tapped_[static_cast<size_t>(tensor)] += elements;
-  if (elements == extent.elements()) {
+  tapped_[static_cast<size_t>(tensor)] += part->dense_bytes() / element_bytes;
+  if (part->dense_bytes() == part->size_bytes()) {
     AddWhole(tensor, values);
-  } else if (elements > 0) {
-    AddSlice(tensor, extent, slice, values);
+  } else if (!values.empty()) {
+    AddPart(tensor, *part, values);
   }
 }
 
@@ -90,47 +85,40 @@ void DigestComparison::AddWhole(TensorId tensor, absl::string_view values) {
   if (!equal) different_ = true;
 }
 
-void DigestComparison::AddSlice(TensorId tensor, const ImageExtent& extent,
-                                const v1::TensorSlice& slice,
-                                absl::string_view values) {
-  Slices& slices = slices_[static_cast<size_t>(tensor)];
-  const int64_t element_bytes = compiler::ElementBytes(At(tensor).type);
-  if (slices.bytes.empty()) {
-    slices.bytes.resize(static_cast<size_t>(extent.elements() * element_bytes));
-    sliced_.push_back(tensor);
-    if (first_) slices.seen.resize(static_cast<size_t>(extent.elements()));
-  }
-  const int64_t channels = slice.c_end() - slice.c_begin();
-  const int64_t columns = slice.w_end() - slice.w_begin();
-  // What lies together in the tensor as it does in the slice.
-  const int64_t run = channels == extent.c ? columns * channels : channels;
-  const int64_t runs_per_row = columns * channels / run;
-  const char* from = values.data();
-  for (int64_t h = slice.h_begin(); h < slice.h_end(); ++h) {
-    for (int64_t i = 0; i < runs_per_row; ++i) {
-      const int64_t first =
-          (h * extent.w + slice.w_begin() + i) * extent.c + slice.c_begin();
-      std::memcpy(slices.bytes.data() + first * element_bytes, from,
-                  static_cast<size_t>(run * element_bytes));
-      from += run * element_bytes;
-      for (int64_t e = first; first_ && e < first + run; ++e) {
-        if (slices.seen[static_cast<size_t>(e)]) unknown_ = true;
-        slices.seen[static_cast<size_t>(e)] = true;
-      }
+void DigestComparison::AddPart(TensorId tensor, const target::Layout& part,
+                               absl::string_view values) {
+  Parts& parts = parts_[static_cast<size_t>(tensor)];
+  const int64_t element_bytes = part.element_bytes();
+  if (parts.bytes.empty()) {
+    parts.bytes.resize(static_cast<size_t>(part.size_bytes()));
+    divided_.push_back(tensor);
+    if (first_) {
+      parts.seen.resize(static_cast<size_t>(part.size_bytes() / element_bytes));
     }
   }
-  slices.filled_bytes += static_cast<int64_t>(values.size());
+  part.Scatter(values.data(), parts.bytes.data());
+  if (first_) {
+    part.VisitRuns([&](const target::Layout::Run& run) {
+      for (int64_t at = 0; at < run.bytes; at += element_bytes) {
+        const auto e = static_cast<size_t>((run.offset + at) / element_bytes);
+        if (parts.seen[e]) unknown_ = true;
+        parts.seen[e] = true;
+      }
+      return true;
+    });
+  }
+  parts.filled_bytes += static_cast<int64_t>(values.size());
 }
 
 DigestComparison::Verdict DigestComparison::End() {
-  for (const TensorId tensor : sliced_) {
-    Slices& slices = slices_[static_cast<size_t>(tensor)];
-    if (slices.filled_bytes != static_cast<int64_t>(slices.bytes.size())) {
+  for (const TensorId tensor : divided_) {
+    Parts& parts = parts_[static_cast<size_t>(tensor)];
+    if (parts.filled_bytes != static_cast<int64_t>(parts.bytes.size())) {
       unknown_ = true;
     } else if (!unknown_) {
-      AddWhole(tensor, slices.bytes);
+      AddWhole(tensor, parts.bytes);
     }
-    slices.seen = {};
+    parts.seen = {};
   }
   if (!first_ && place_ != order_.size()) unknown_ = true;
   first_ = false;

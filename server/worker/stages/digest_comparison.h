@@ -12,21 +12,21 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
-#include "compiler/ir/image_extent.h"
 #include "edgekiln/v1/program.pb.h"
 #include "server/worker/stages/tensor_digests.h"
+#include "target/layout.h"
 
 namespace edgekiln::server {
 
 // One sample after the other: Begin(), then what the chip shows, then End().
-// Slices are put together to whole tensors, which alone have fingerprints.
+// Parts are put together to whole tensors, which alone have fingerprints.
 class DigestComparison {
  public:
   enum class Verdict {
     kEqual,      // Every value shown is the reference's.
     kDifferent,  // Some are not.
-    // Not all values can be told by fingerprints: slices overlap or leave out
-    // parts of a tensor. So will other samples of the same program.
+    // Not all values can be told by fingerprints: parts overlap or leave out
+    // some of a tensor. So will other samples of the same program.
     kUnknown,
   };
 
@@ -47,8 +47,8 @@ class DigestComparison {
   int64_t output_values() const { return output_values_; }
 
  private:
-  // A tensor that taps show in slices.
-  struct Slices {
+  // A tensor that taps show in parts.
+  struct Parts {
     std::string bytes;
     int64_t filled_bytes = 0;
     std::vector<bool> seen;  // By element, while the first sample is seen.
@@ -58,8 +58,8 @@ class DigestComparison {
     return graph_.tensors[static_cast<size_t>(tensor)];
   }
   void AddWhole(compiler::TensorId tensor, absl::string_view values);
-  void AddSlice(compiler::TensorId tensor, const compiler::ImageExtent& extent,
-                const v1::TensorSlice& slice, absl::string_view values);
+  void AddPart(compiler::TensorId tensor, const target::Layout& part,
+               absl::string_view values);
   // Bytes of a tensor that no op computes.
   absl::string_view Given(compiler::TensorId tensor) const;
   // Whether it is the tap that came at this place in the first sample.
@@ -71,8 +71,8 @@ class DigestComparison {
   // twice in a later one.
   std::vector<const v1::Program::Tap*> order_;
   bool first_ = true;
-  std::vector<Slices> slices_;  // By tensor.
-  std::vector<compiler::TensorId> sliced_;
+  std::vector<Parts> parts_;  // By tensor.
+  std::vector<compiler::TensorId> divided_;
 
   int64_t index_ = 0;
   absl::Span<const absl::string_view> inputs_;

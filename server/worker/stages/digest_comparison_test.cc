@@ -45,23 +45,23 @@ std::string DigestBlob() {
 v1::Program::Tap Tap(int tensor, std::vector<int64_t> bounds) {
   v1::Program::Tap tap;
   tap.set_tensor(tensor);
-  v1::TensorSlice& slice = *tap.mutable_slice();
-  slice.set_h_begin(bounds[0]);
-  slice.set_h_end(bounds[1]);
-  slice.set_w_begin(bounds[2]);
-  slice.set_w_end(bounds[3]);
-  slice.set_c_begin(bounds[4]);
-  slice.set_c_end(bounds[5]);
+  v1::Box& box = *tap.mutable_box();
+  box.add_begin(0);
+  box.add_end(1);
+  for (size_t i = 0; i < bounds.size(); i += 2) {
+    box.add_begin(bounds[i]);
+    box.add_end(bounds[i + 1]);
+  }
   return tap;
 }
 
 // The part of `whole` that the tap shows.
 std::string Part(const v1::Program::Tap& tap, absl::string_view whole) {
-  const v1::TensorSlice& s = tap.slice();
+  const v1::Box& box = tap.box();
   std::string part;
-  for (int64_t h = s.h_begin(); h < s.h_end(); ++h) {
-    for (int64_t w = s.w_begin(); w < s.w_end(); ++w) {
-      for (int64_t c = s.c_begin(); c < s.c_end(); ++c) {
+  for (int64_t h = box.begin(1); h < box.end(1); ++h) {
+    for (int64_t w = box.begin(2); w < box.end(2); ++w) {
+      for (int64_t c = box.begin(3); c < box.end(3); ++c) {
         part += whole[static_cast<size_t>((h * 3 + w) * 2 + c)];
       }
     }
@@ -183,7 +183,7 @@ TEST_F(DigestComparisonTest, WhatIsNoWholeTensorIsUnknown) {
     DigestComparison comparison = Create();
     comparison.Begin(0, in_);
     for (const v1::Program::Tap& tap : ways[way]) {
-      const bool fits = tap.tensor() == 1 && tap.slice().h_end() < 3;
+      const bool fits = tap.tensor() == 1 && tap.box().end(1) < 3;
       comparison.AddTap(tap, fits ? Part(tap, kOut[0]) : std::string(18, 'x'));
     }
     EXPECT_EQ(comparison.End(), Verdict::kUnknown) << way;

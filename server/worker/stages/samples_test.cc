@@ -269,28 +269,25 @@ TEST(ComparisonTest, FindsEveryDifferenceAndNamesTheFirst) {
   tensor.type = v1::INT8;
   tensor.shape = {1, 2, 2, 3};
   const std::string want = "abcdefghijkl";
-  v1::TensorSlice slice;
-  slice.set_h_begin(1);
-  slice.set_h_end(2);
-  slice.set_w_end(2);
-  slice.set_c_begin(1);
-  slice.set_c_end(3);
+  v1::Box box;
+  for (const int64_t begin : {0, 1, 0, 1}) box.add_begin(begin);
+  for (const int64_t end : {1, 2, 2, 3}) box.add_end(end);
   Comparison comparison;
-  ASSERT_TRUE(comparison.Add(tensor, want, slice, "hikl", "conv", 3).ok());
+  ASSERT_TRUE(comparison.Add(tensor, want, box, "hikl", "conv", 3).ok());
   EXPECT_EQ(comparison.compared(), 4);
   EXPECT_EQ(comparison.mismatches(), 0);
-  ASSERT_TRUE(comparison.Add(tensor, want, slice, "hiXY", "conv", 4).ok());
+  ASSERT_TRUE(comparison.Add(tensor, want, box, "hiXY", "conv", 4).ok());
   EXPECT_EQ(comparison.compared(), 8);
   EXPECT_EQ(comparison.mismatches(), 2);
   EXPECT_EQ(comparison.first_mismatch(),
-            "layer conv, sample 4, tensor 'y' at row 1, column 1, channel 1: "
-            "got 88, want 107");
-  EXPECT_FALSE(comparison.Add(tensor, want, slice, "hik", "conv", 5).ok());
-  slice.set_h_end(3);
-  EXPECT_FALSE(comparison.Add(tensor, want, slice, "hikl", "conv", 5).ok());
+            "layer conv, sample 4, tensor 'y' at [0, 1, 1, 1]: got 88, "
+            "want 107");
+  EXPECT_FALSE(comparison.Add(tensor, want, box, "hik", "conv", 5).ok());
+  box.set_end(1, 3);
+  EXPECT_FALSE(comparison.Add(tensor, want, box, "hikl", "conv", 5).ok());
 }
 
-TEST(ComparisonTest, OtherRanksAreRows) {
+TEST(ComparisonTest, NamesElementsInTheTensorsOwnRank) {
   compiler::Tensor tensor;
   tensor.type = v1::INT32;
   tensor.shape = {2, 2};
@@ -302,7 +299,7 @@ TEST(ComparisonTest, OtherRanksAreRows) {
   ASSERT_TRUE(comparison.AddWhole(tensor, values, other, "fc", 0).ok());
   EXPECT_EQ(comparison.compared(), 4);
   EXPECT_EQ(comparison.mismatches(), 1);
-  EXPECT_NE(comparison.first_mismatch().find("row 1, column 0, channel 1"),
+  EXPECT_NE(comparison.first_mismatch().find(" at [1, 1]: "),
             std::string::npos);
 }
 

@@ -196,7 +196,7 @@ class SideBySide {
     const int64_t before = comparison_.compared();
     EK_RETURN_IF_ERROR(
         comparison_.Add(At(tap.tensor()), reference_->value(tap.tensor()),
-                        tap.slice(), values, LayerOf(tap.tensor()), sample));
+                        tap.box(), values, LayerOf(tap.tensor()), sample));
     tapped_[static_cast<size_t>(tap.tensor())] +=
         comparison_.compared() - before;
     return absl::OkStatus();
