@@ -119,7 +119,7 @@ absl::Status ValidateDlaIsa(const v1::Isa& isa);
 // The v1::dla::TileRecipe in a recipe's decisions, packed again in its one
 // form. INVALID_ARGUMENT if it is something else or holds what it has no field
 // for.
-absl::StatusOr<google::protobuf::Any> CheckDlaTileRecipe(
+absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
     const google::protobuf::Any& decisions);
 
 }  // namespace edgekiln::target

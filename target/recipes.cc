@@ -10,29 +10,14 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "target/coarse_dla.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
+#include "target/validate_machine.h"
 
 namespace edgekiln::target {
 namespace {
 
-using google::protobuf::Any;
-
 constexpr char kDefaultDoc[] = "What costs the fewest cycles";
-
-// What the model makes of its own message; nothing if that decides nothing.
-absl::StatusOr<Any> CheckDecisions(v1::EngineDescriptor::Model model,
-                                   const Any& decisions) {
-  switch (model) {
-    case v1::EngineDescriptor::COARSE_DLA:
-      return CheckDlaTileRecipe(decisions);
-    default:
-      return InvalidTarget({.what = "this engine leaves nothing to decide",
-                            .where = "decisions",
-                            .fix = "leave `tile` out"});
-  }
-}
 
 absl::StatusOr<int32_t> EnginePosition(const v1::TargetDescriptor& descriptor,
                                        const std::string& name) {
@@ -68,7 +53,8 @@ absl::StatusOr<v1::TileRecipe::Engine> ResolveTile(
   resolved.set_engine(position);
   EK_ASSIGN_OR_RETURN(
       *resolved.mutable_decisions(),
-      CheckDecisions(descriptor.engines(position).model(), tile.decisions()));
+      ValidateTileDecisions(descriptor.engines(position).model(),
+                            tile.decisions()));
   return resolved;
 }
 

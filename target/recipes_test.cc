@@ -5,7 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "edgekiln/v1/engines/dla.pb.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "target/builtin.h"
@@ -78,9 +77,9 @@ TEST(RecipesTest, AnEnginesPartIsItsOwnMessage) {
   ASSERT_EQ(target.recipes(1).tile().engines_size(), 1);
   const v1::TileRecipe::Engine& part = target.recipes(1).tile().engines(0);
   EXPECT_EQ(part.engine(), 0);
-  v1::dla::TileRecipe recipe;
-  ASSERT_TRUE(part.decisions().UnpackTo(&recipe));
-  EXPECT_TRUE(recipe.serial());
+  EXPECT_EQ(part.decisions().type_url(),
+            "type.googleapis.com/edgekiln.v1.dla.TileRecipe");
+  EXPECT_EQ(part.decisions().value(), "\010\001");  // serial: true.
 }
 
 // Equal decisions are equal bytes, so that a look-up finds them again.
@@ -220,13 +219,15 @@ INSTANTIATE_TEST_SUITE_P(
               "}",
               "type_url: \"type.googleapis.com/edgekiln.v1.dla.TileRecipe\" "
               "value: \"\\377\""),
-         "the decisions are no valid edgekiln.v1.dla.TileRecipe"},
+         "the decisions are not in the form of the message; where: decisions; "
+         "need: edgekiln.v1.dla.TileRecipe"},
         {"UnknownField",
          Tile("[type.googleapis.com/edgekiln.v1.dla.TileRecipe] { serial: true "
               "}",
               "type_url: \"type.googleapis.com/edgekiln.v1.dla.TileRecipe\" "
               "value: \"\\020\\001\""),
-         "the decisions are no valid edgekiln.v1.dla.TileRecipe"}}),
+         "the decisions are not in the form of the message; where: decisions; "
+         "need: edgekiln.v1.dla.TileRecipe"}}),
     [](const auto& info) { return info.param.name; });
 
 TEST(RecipesTest, UpToTheLimitsIsFine) {

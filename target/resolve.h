@@ -20,7 +20,8 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text);
 // and validation of everything: ranges and constraints of parameters, unique
 // names, expressions, memories, engines, instruction set, host costs, recipes.
 // The result holds no provenance and no prose but that of recipes, and equal
-// chips give equal bytes under deterministic serialization. INVALID_ARGUMENT names the key.
+// chips give equal bytes under deterministic serialization. INVALID_ARGUMENT
+// names the key.
 absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text);
 
 }  // namespace edgekiln::target

@@ -4,7 +4,9 @@
 // What every stage may rely on when it is handed a Machine or Capabilities.
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
+#include "google/protobuf/any.pb.h"
 
 namespace edgekiln::target {
 
@@ -21,6 +23,12 @@ absl::Status ValidateMachine(const v1::Machine& machine);
 // the commands they need.
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine);
+
+// What a recipe has for tiling on an engine of that model: the model's own
+// message, packed again in its one form. INVALID_ARGUMENT if it is none, or
+// holds what that has no field for.
+absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+    v1::EngineDescriptor::Model model, const google::protobuf::Any& decisions);
 
 }  // namespace edgekiln::target
 
