@@ -10,7 +10,11 @@ namespace edgekiln::target {
 namespace {
 
 // data/*.txtpb in the order of target/CMakeLists.txt.
-constexpr const char* kFiles[] = {
+struct DataFile {
+  const char* name;
+  const char* text;
+};
+constexpr DataFile kFiles[] = {
 #include "target/builtin_data.inc"
 };
 
@@ -68,7 +72,7 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
 
 std::vector<BuiltinTarget> BuiltinTargets() {
   std::vector<BuiltinTarget> targets;
-  for (const char* text : kFiles) {
+  for (const auto& [file, text] : kFiles) {
     const auto descriptor = ParseDescriptor(text);
     // Compiled in; target_builtin_test parses every one of them.
     if (!descriptor.ok()) continue;
@@ -77,6 +81,7 @@ std::vector<BuiltinTarget> BuiltinTargets() {
     targets.push_back({.name = descriptor->name(),
                        .doc = descriptor->doc(),
                        .text = text,
+                       .file = file,
                        .listing = descriptor->presets().empty()
                                       ? Listing::kHidden
                                       : Listing::kListed,
@@ -85,6 +90,7 @@ std::vector<BuiltinTarget> BuiltinTargets() {
       targets.push_back({.name = preset.name(),
                          .doc = PresetDoc(preset),
                          .text = PresetText(text, descriptor->name(), preset),
+                         .file = file,
                          .recipes = recipes});
     }
   }

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "edgekiln/v1/target.pb.h"
 #include "google/protobuf/any.pb.h"
 
@@ -23,6 +24,9 @@ absl::Status ValidateMachine(const v1::Machine& machine);
 // the commands they need.
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine);
+
+// What the folders of an engine model are called: "dla". Empty for none.
+absl::string_view EngineFolder(v1::EngineDescriptor::Model model);
 
 // What a recipe has for tiling on an engine of that model: the model's own
 // message, packed again in its one form. INVALID_ARGUMENT if it is none, or
