@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "edgekiln/v1/target.pb.h"
+#include "google/protobuf/any.pb.h"
 
 namespace edgekiln::target {
 
@@ -27,6 +28,12 @@ class EngineModel {
   // INVALID_ARGUMENT names pattern and command.
   virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                        const v1::Isa& isa) const = 0;
+
+  // What a recipe decides for tiling, packed in its one form.
+  // INVALID_ARGUMENT if that is no message of the model's, or holds what the
+  // message has no field for.
+  virtual absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+      const google::protobuf::Any& decisions) const = 0;
 };
 
 // INVALID_ARGUMENT, with the list of models, if there is none.

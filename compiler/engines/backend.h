@@ -15,6 +15,7 @@
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
+#include "google/protobuf/any.pb.h"
 
 // The compiler's half of an engine model: what code generation asks for.
 namespace edgekiln::compiler {
@@ -76,11 +77,12 @@ class EngineBackend {
                                      const Op& op) const = 0;
 
   // Decides how the region is computed, for few cycles by the engine's own
-  // timing; the caller sets `subgraph` and `engine`. RESOURCE_EXHAUSTED names
-  // the layer and the smallest sufficient memory.
+  // timing; the caller sets `subgraph` and `engine`. `decisions` are what a
+  // recipe has decided for the engine, empty if nothing. RESOURCE_EXHAUSTED
+  // names the layer and the smallest sufficient memory.
   virtual absl::StatusOr<v1::TilingPlan::Subgraph> Plan(
-      const Region& region, const v1::Machine& machine,
-      int32_t engine) const = 0;
+      const Region& region, const v1::Machine& machine, int32_t engine,
+      const google::protobuf::Any& decisions) const = 0;
 
   // INVALID_ARGUMENT if `plan` is not about this region on this machine.
   virtual absl::StatusOr<RegionCode> Emit(const Region& region,

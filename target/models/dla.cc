@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 
 namespace edgekiln::target {
 namespace {
@@ -352,6 +353,33 @@ absl::Status ValidatePatternCommands(const v1::OpPattern& pattern,
   return absl::OkStatus();
 }
 
+// Packed again in its one form.
+absl::StatusOr<google::protobuf::Any> CheckTileRecipe(
+    const google::protobuf::Any& decisions) {
+  v1::dla::TileRecipe recipe;
+  const std::string name = recipe.GetDescriptor()->full_name();
+  const auto invalid = [&](std::string what) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "TARGET_INVALID",
+         .what = std::move(what),
+         .where = "decisions",
+         .need = name,
+         .fix = absl::StrCat("write decisions { [type.googleapis.com/", name,
+                             "] { serial: true } }")});
+  };
+  if (!decisions.Is<v1::dla::TileRecipe>()) {
+    return invalid("the engine model cannot read the decisions");
+  }
+  if (!decisions.UnpackTo(&recipe) ||
+      !recipe.GetReflection()->GetUnknownFields(recipe).empty()) {
+    return invalid("the decisions are not in the form of the message");
+  }
+  google::protobuf::Any packed;
+  packed.PackFrom(recipe);
+  return packed;
+}
+
 class Model final : public EngineModel {
  public:
   absl::string_view folder() const override { return "dla"; }
@@ -361,6 +389,10 @@ class Model final : public EngineModel {
   absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                const v1::Isa& isa) const override {
     return ValidatePatternCommands(pattern, isa);
+  }
+  absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+      const google::protobuf::Any& decisions) const override {
+    return CheckTileRecipe(decisions);
   }
 };
 

@@ -34,12 +34,12 @@ class DlaBackend final : public EngineBackend {
     return graph.tensors[op.outputs[0]].shape.back() * kTableEntryBytes;
   }
 
-  absl::StatusOr<v1::TilingPlan::Subgraph> Plan(const Region& region,
-                                                const v1::Machine& machine,
-                                                int32_t engine) const override {
+  absl::StatusOr<v1::TilingPlan::Subgraph> Plan(
+      const Region& region, const v1::Machine& machine, int32_t engine,
+      const google::protobuf::Any& decisions) const override {
     EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
-    return TileSubgraph(chip, input);
+    return TileSubgraph(chip, input, decisions);
   }
 
   absl::StatusOr<RegionCode> Emit(const Region& region,

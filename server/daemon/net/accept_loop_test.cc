@@ -128,7 +128,7 @@ TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
     clients.push_back(Caller());
     EXPECT_TRUE(clients.back().Hears());
   }
-  EXPECT_THAT(Caller().ReadToEnd(),
+  EXPECT_THAT(Client().ReadToEnd(),
               HasSubstr("more than 3 connections from one address"));
   EXPECT_EQ(loop_->Counts().refused, 1);
   CloseTaken();

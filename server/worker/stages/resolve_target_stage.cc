@@ -44,6 +44,7 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   summary.set_name(resolved.name());
   EK_ASSIGN_OR_RETURN(const std::set<std::string> parts, PartsOf(read));
   for (const std::string& part : parts) summary.add_parts(part);
+  *summary.mutable_recipes() = resolved.recipes();
   auto& machine = *summary.mutable_machine();
   machine.set_clock_hz(resolved.machine().clock_hz());
   for (const v1::Machine::Engine& engine : resolved.machine().engines()) {
