@@ -316,10 +316,14 @@ class Emitter {
     v1::Program::Stream* code = program_.add_streams();
     code->set_engine(engine);
     code->set_code(std::move(emitted.code));
-    for (dla::EmittedSubgraph::Tap& added : emitted.taps) {
-      added.tap.set_stream(stream);
-      added.tap.set_layout(IndexOf(added.layout));
-      *program_.add_taps() = std::move(added.tap);
+    std::vector<int32_t> layouts;
+    for (const v1::Layout& layout : emitted.layouts) {
+      layouts.push_back(IndexOf(layout));
+    }
+    for (v1::Program::Tap& tap : emitted.taps) {
+      tap.set_stream(stream);
+      tap.set_layout(layouts[tap.layout()]);
+      *program_.add_taps() = std::move(tap);
     }
     for (v1::Program::CommandRange& range : emitted.ranges) {
       range.set_stream(stream);

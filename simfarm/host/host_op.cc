@@ -163,7 +163,7 @@ absl::Status HostOp::SetCycles(const v1::Machine& machine) {
   return absl::OkStatus();
 }
 
-absl::Status HostOp::Run(const SystemMemory& memory, CpuPath cpu_path) const {
+absl::Status HostOp::Run(const ChipMemory& memory, CpuPath cpu_path) const {
   std::vector<ops::TensorView> inputs = inputs_;
   std::vector<ops::MutableTensorView> outputs = outputs_;
   for (size_t i = 0; i < inputs.size(); ++i) {

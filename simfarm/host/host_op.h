@@ -12,8 +12,8 @@
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "ops/tensor_view.h"
+#include "simfarm/simulators/chip_memory.h"
 #include "simfarm/simulators/engine_stream.h"
-#include "simfarm/simulators/system_memory.h"
 
 namespace edgekiln::simfarm {
 
@@ -37,7 +37,7 @@ class HostOp {
 
   // Computes on `memory`, which holds all operands. Errors as of
   // ops::Evaluate().
-  absl::Status Run(const SystemMemory& memory, CpuPath cpu_path) const;
+  absl::Status Run(const ChipMemory& memory, CpuPath cpu_path) const;
 
   const std::vector<Operand>& inputs() const { return input_operands_; }
   const std::vector<Operand>& outputs() const { return output_operands_; }

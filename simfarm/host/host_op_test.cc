@@ -31,8 +31,8 @@ TEST(HostOpTest, ComputesOnSystemMemory) {
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_EQ(host->cycles(), 2 * 6 + 10);
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9};
-  SystemMemory memory;
-  memory.AddRegion(0, bytes.data(), 16, SystemMemory::Access::kReadWrite);
+  ChipMemory memory;
+  memory.Add({"ram", ChipMemory::Kind::kReadWrite, 0, bytes.data(), 16});
   const absl::Status status = host->Run(memory, CpuPath::kBest);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_THAT(bytes, testing::ElementsAre(1, 2, 3, 4, 5, 6, 0, 0, 1, 2, 3, 4, 5,
@@ -44,11 +44,11 @@ TEST(HostOpTest, OutputsNeedWritableMemory) {
   const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
   ASSERT_TRUE(host.ok()) << host.status();
   std::vector<uint8_t> bytes(16);
-  SystemMemory read_only;
-  read_only.AddRegion(0, bytes.data(), 16, SystemMemory::Access::kReadOnly);
+  ChipMemory read_only;
+  read_only.Add({"ram", ChipMemory::Kind::kReadOnly, 0, bytes.data(), 16});
   EXPECT_FALSE(host->Run(read_only, CpuPath::kBest).ok());
-  SystemMemory small;
-  small.AddRegion(0, bytes.data(), 13, SystemMemory::Access::kReadWrite);
+  ChipMemory small;
+  small.Add({"ram", ChipMemory::Kind::kReadWrite, 0, bytes.data(), 13});
   EXPECT_FALSE(host->Run(small, CpuPath::kBest).ok());
 }
 
@@ -77,8 +77,8 @@ TEST(HostOpTest, RefusesUnusableOperands) {
     absl::Status status = host.status();
     if (status.ok()) {
       std::vector<uint8_t> bytes(64);
-      SystemMemory memory;
-      memory.AddRegion(0, bytes.data(), 64, SystemMemory::Access::kReadWrite);
+      ChipMemory memory;
+      memory.Add({"ram", ChipMemory::Kind::kReadWrite, 0, bytes.data(), 64});
       status = host->Run(memory, CpuPath::kBest);
     }
     EXPECT_FALSE(status.ok()) << c.to;

@@ -11,7 +11,7 @@
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
-#include "simfarm/simulators/dla/stream.h"
+#include "simfarm/session/simulators.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::simfarm {
@@ -212,6 +212,7 @@ absl::StatusOr<std::vector<int32_t>> LayersOfWords(const LoadedProgram& loaded,
 StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
                         const std::vector<int32_t>& layer_of_word) {
   StreamContext context;
+  context.engine = engine;
   context.scratchpad_bytes =
       loaded.machine.memories(loaded.machine.engines(engine).scratchpad())
           .capacity_bytes();
@@ -344,8 +345,9 @@ absl::Status LoadStreams(LoadedProgram* loaded) {
     const int64_t words =
         static_cast<int64_t>(stream.code().size()) / engine.isa().word_bytes();
     EK_ASSIGN_OR_RETURN(result.layer_of_word, LayersOfWords(*loaded, s, words));
+    EK_ASSIGN_OR_RETURN(const auto simulator, NewSimulator(engine));
     EK_ASSIGN_OR_RETURN(result.stream,
-                        dla::LoadStream(stream.code(), loaded->machine, engine,
+                        simulator->Load(stream.code(), loaded->machine,
                                         ContextOf(*loaded, stream.engine(),
                                                   result.layer_of_word)),
                         absl::StrCat("stream ", s));

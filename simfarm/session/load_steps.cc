@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,12 +8,6 @@
 
 namespace edgekiln::simfarm {
 namespace {
-
-using Range = EngineStream::SystemRange;
-
-bool Conflict(const Range& a, const Range& b) {
-  return a.begin < b.end && b.begin < a.end && (a.written || b.written);
-}
 
 // Walks the schedule once, as the host would.
 class StepLoader {
@@ -37,6 +32,7 @@ class StepLoader {
 
  private:
   absl::Status LoadStep(const v1::Program::Step& step, LoadedStep* loaded) {
+    if (!step.has_wait() && IsRunning()) loaded_->concurrent = true;
     switch (step.step_case()) {
       case v1::Program::Step::kHostOp:
         EK_RETURN_IF_ERROR(LoadHostOp(step.host_op(), loaded));
@@ -58,11 +54,7 @@ class StepLoader {
       default:
         return InvalidProgram("an unknown kind of step", "");
     }
-    for (const LoadedTap& tap : loaded->taps) {
-      EK_RETURN_IF_ERROR(CheckQuiet(tap.tap->location().address(),
-                                    tap.layout->size_bytes(),
-                                    /*written=*/false));
-    }
+    if (!loaded->taps.empty() && IsRunning()) loaded_->concurrent = true;
     return absl::OkStatus();
   }
 
@@ -93,9 +85,7 @@ class StepLoader {
                             bool written) {
     const std::string what = absl::StrCat("operand ", operand.type().name());
     EK_ASSIGN_OR_RETURN(const int64_t bytes, TensorBytes(operand.type()), what);
-    EK_RETURN_IF_ERROR(
-        loaded_->ReserveSystem(operand.location(), bytes, written, what));
-    return CheckQuiet(operand.location().address(), bytes, written);
+    return loaded_->ReserveSystem(operand.location(), bytes, written, what);
   }
 
   absl::Status LoadCopy(const v1::Program::Copy& copy, LoadedStep* loaded) {
@@ -105,8 +95,6 @@ class StepLoader {
                                               /*written=*/false, "copy from"));
     EK_RETURN_IF_ERROR(loaded_->ReserveSystem(copy.to(), copy.bytes(),
                                               /*written=*/true, "copy to"));
-    EK_RETURN_IF_ERROR(CheckQuiet(copy.from().address(), copy.bytes(), false));
-    EK_RETURN_IF_ERROR(CheckQuiet(copy.to().address(), copy.bytes(), true));
     EK_ASSIGN_OR_RETURN(
         loaded->host_cycles,
         target::HostCycles(loaded_->machine, "copy", copy.bytes()));
@@ -122,29 +110,13 @@ class StepLoader {
       return InvalidProgram("the engine still runs another stream",
                             absl::StrCat("stream ", stream));
     }
-    for (const Range& range : launched.stream->system_ranges()) {
-      EK_RETURN_IF_ERROR(
-          CheckQuiet(range.begin, static_cast<int64_t>(range.end - range.begin),
-                     range.written));
-    }
     running_[launched.engine] = stream;
     return absl::OkStatus();
   }
 
-  // Nobody who runs at this time may touch these bytes, one of both writing.
-  absl::Status CheckQuiet(uint64_t address, int64_t bytes, bool written) {
-    const Range range{address, address + static_cast<uint64_t>(bytes), written};
-    for (const int32_t stream : running_) {
-      if (stream < 0) continue;
-      for (const Range& other :
-           loaded_->streams[stream].stream->system_ranges()) {
-        if (Conflict(range, other)) {
-          return InvalidProgram("touches memory that a running stream uses",
-                                absl::StrCat("stream ", stream));
-        }
-      }
-    }
-    return absl::OkStatus();
+  bool IsRunning() const {
+    return std::any_of(running_.begin(), running_.end(),
+                       [](int32_t stream) { return stream >= 0; });
   }
 
   LoadedProgram* loaded_;

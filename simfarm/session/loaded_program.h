@@ -17,7 +17,7 @@
 #include "simfarm/host/host_op.h"
 #include "simfarm/session/session.h"
 #include "simfarm/simulators/engine_stream.h"
-#include "simfarm/simulators/system_memory.h"
+#include "simfarm/simulators/lazy_bytes.h"
 #include "target/layout.h"
 
 namespace edgekiln::simfarm {
@@ -66,6 +66,8 @@ struct LoadedProgram {
   std::vector<int64_t> used_bytes;
   // By memory: content that no run changes (flash).
   std::vector<LazyBytes> fixed;
+  // Something happens while an engine runs, besides that engine.
+  bool concurrent = false;
   v1::SimReport report;
 
   // INVALID_ARGUMENT if the program has no layout `index`.
@@ -85,7 +87,6 @@ struct LoadedProgram {
 // Parts of loading, in this order. Each relies on those before.
 absl::Status LoadStreams(LoadedProgram* loaded);
 absl::Status LoadTaps(LoadedProgram* loaded);
-// Also checks that host and engines never touch the same bytes at one time.
 absl::Status LoadSteps(LoadedProgram* loaded);
 
 // All of it. Without constants the program can be checked and timed, not run.

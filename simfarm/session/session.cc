@@ -22,20 +22,26 @@ class SimulatedSession : public Session {
       : loaded_(std::move(loaded)) {
     const v1::Machine& machine = loaded_->machine;
     memories_.resize(machine.memories_size());
-    for (size_t m = 0; m < loaded_->fixed.size(); ++m) {
-      if (!IsFlash(static_cast<int>(m))) {
-        memories_[m] = LazyBytes(loaded_->used_bytes[m]);
+    for (int32_t m = 0; m < machine.memories_size(); ++m) {
+      uint8_t* bytes = nullptr;
+      if (!loaded_->fixed.empty()) {
+        if (!IsFlash(m)) memories_[m] = LazyBytes(loaded_->used_bytes[m]);
+        bytes = IsFlash(m) ? loaded_->fixed[m].data() : memories_[m].data();
       }
+      chip_.Add({.name = machine.memories(m).name(),
+                 .kind = KindOf(m),
+                 .base = machine.memories(m).base_address(),
+                 .bytes = bytes,
+                 .size = loaded_->used_bytes[m]});
     }
   }
 
   absl::Status CheckOnly() {
-    SystemMemory memory = MapSystem();
-    memory.TrackDefined();
-    LoadSegments(memory, RunMode::kCheckOnly);
-    MarkInputs(memory);
-    EK_RETURN_IF_ERROR(RunSteps(nullptr, memory, RunMode::kCheckOnly));
-    return CheckOutputs(memory);
+    Track();
+    LoadSegments(RunMode::kCheckOnly);
+    MarkInputs();
+    EK_RETURN_IF_ERROR(RunSteps(nullptr, RunMode::kCheckOnly));
+    return CheckOutputs();
   }
 
   absl::StatusOr<v1::SimReport> RunChecked(
@@ -44,18 +50,18 @@ class SimulatedSession : public Session {
     for (LazyBytes& memory : memories_) {
       if (memory.size() > 0) std::memset(memory.data(), kPoison, memory.size());
     }
-    SystemMemory memory = MapSystem();
-    memory.TrackDefined();
-    EK_RETURN_IF_ERROR(
-        Execute(inputs, visit_tap, memory, RunMode::kChecked, outputs));
+    Track();
+    const absl::Status status =
+        Execute(inputs, visit_tap, RunMode::kChecked, outputs);
+    chip_.StopTracking();
+    EK_RETURN_IF_ERROR(status);
     return loaded_->report;
   }
 
   absl::Status Run(absl::Span<const absl::string_view> inputs,
                    const TapVisitor& visit_tap,
                    std::vector<std::string>* outputs) override {
-    SystemMemory memory = MapSystem();
-    return Execute(inputs, visit_tap, memory, RunMode::kFast, outputs);
+    return Execute(inputs, visit_tap, RunMode::kFast, outputs);
   }
 
   const v1::SimReport& report() const override { return loaded_->report; }
@@ -65,64 +71,59 @@ class SimulatedSession : public Session {
   }
 
  private:
-  SystemMemory MapSystem() {
-    SystemMemory memory;
-    for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
-      if (!loaded_->IsSystem(m) || loaded_->used_bytes[m] == 0) continue;
-      uint8_t* bytes = memories_[m].data();
-      if (IsFlash(m) && !loaded_->fixed.empty()) {
-        bytes = loaded_->fixed[m].data();
-      }
-      memory.AddRegion(loaded_->machine.memories(m).base_address(), bytes,
-                       loaded_->used_bytes[m],
-                       IsFlash(m) ? SystemMemory::Access::kReadOnly
-                                  : SystemMemory::Access::kReadWrite);
-    }
-    return memory;
-  }
-
   bool IsFlash(int32_t memory) const {
     return loaded_->machine.memories(memory).kind() ==
            v1::MemoryDescriptor::FLASH;
   }
 
+  ChipMemory::Kind KindOf(int32_t memory) const {
+    if (!loaded_->IsSystem(memory)) return ChipMemory::Kind::kScratchpad;
+    return IsFlash(memory) ? ChipMemory::Kind::kReadOnly
+                           : ChipMemory::Kind::kReadWrite;
+  }
+
+  void Track() {
+    std::vector<std::string> engines;
+    for (const v1::Machine::Engine& engine : loaded_->machine.engines()) {
+      engines.push_back(engine.name());
+    }
+    chip_.Track(std::move(engines), loaded_->concurrent);
+  }
+
   absl::Status Execute(absl::Span<const absl::string_view> inputs,
-                       const TapVisitor& visit_tap, SystemMemory& memory,
-                       RunMode mode, std::vector<std::string>* outputs) {
-    LoadSegments(memory, mode);
-    EK_RETURN_IF_ERROR(SetInputs(inputs, memory));
-    MarkInputs(memory);
-    EK_RETURN_IF_ERROR(RunSteps(visit_tap, memory, mode));
-    EK_RETURN_IF_ERROR(CheckOutputs(memory));
-    GetOutputs(memory, outputs);
+                       const TapVisitor& visit_tap, RunMode mode,
+                       std::vector<std::string>* outputs) {
+    LoadSegments(mode);
+    EK_RETURN_IF_ERROR(SetInputs(inputs));
+    MarkInputs();
+    EK_RETURN_IF_ERROR(RunSteps(visit_tap, mode));
+    EK_RETURN_IF_ERROR(CheckOutputs());
+    GetOutputs(outputs);
     return absl::OkStatus();
   }
 
-  absl::Status RunSteps(const TapVisitor& visit_tap, SystemMemory& memory,
-                        RunMode mode) {
+  absl::Status RunSteps(const TapVisitor& visit_tap, RunMode mode) {
     for (size_t i = 0; i < loaded_->steps.size(); ++i) {
-      EK_RETURN_IF_ERROR(
-          ExecuteStep(static_cast<int>(i), visit_tap, memory, mode),
-          absl::StrCat("step ", i));
+      EK_RETURN_IF_ERROR(ExecuteStep(static_cast<int>(i), visit_tap, mode),
+                         absl::StrCat("step ", i));
     }
     return absl::OkStatus();
   }
 
   // Flash already holds its content; RAM starts anew in every run.
-  void LoadSegments(SystemMemory& memory, RunMode mode) {
+  void LoadSegments(RunMode mode) {
     for (const v1::Program::Segment& segment : loaded_->program.segments()) {
       const uint64_t address = segment.location().address();
-      if (mode != RunMode::kCheckOnly && memory.IsWritable(address)) {
-        std::memcpy(memory.Find(address, segment.size_bytes()),
+      if (mode != RunMode::kCheckOnly && chip_.IsWritable(address)) {
+        std::memcpy(chip_.Find(address, segment.size_bytes()),
                     loaded_->constants.data() + segment.blob_offset(),
                     segment.size_bytes());
       }
-      memory.MarkDefined(address, segment.size_bytes());
+      chip_.Define(address, segment.size_bytes());
     }
   }
 
-  absl::Status SetInputs(absl::Span<const absl::string_view> inputs,
-                         SystemMemory& memory) {
+  absl::Status SetInputs(absl::Span<const absl::string_view> inputs) {
     if (inputs.size() != loaded_->inputs.size()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the program has ", loaded_->inputs.size(),
@@ -136,25 +137,25 @@ class SimulatedSession : public Session {
             "input ", i, " has ", bytes, " bytes, not ", inputs[i].size()));
       }
       if (bytes == 0) continue;
-      input.layout->Scatter(inputs[i].data(), BytesOf(input, memory));
+      input.layout->Scatter(inputs[i].data(), BytesOf(input));
     }
     return absl::OkStatus();
   }
 
-  void MarkInputs(SystemMemory& memory) {
+  void MarkInputs() {
     for (const LoadedBinding& input : loaded_->inputs) {
       input.layout->VisitRuns([&](const target::Layout::Run& run) {
-        memory.MarkDefined(input.address + run.offset, run.bytes);
+        chip_.Define(input.address + run.offset, run.bytes);
         return true;
       });
     }
   }
 
-  absl::Status CheckOutputs(const SystemMemory& memory) const {
+  absl::Status CheckOutputs() {
     for (size_t i = 0; i < loaded_->outputs.size(); ++i) {
       const LoadedBinding& output = loaded_->outputs[i];
-      EK_RETURN_IF_ERROR(CheckDefined(
-          memory, output.address, *output.layout,
+      EK_RETURN_IF_ERROR(Read(
+          kHost, output.address, *output.layout,
           absl::StrCat(
               "output ",
               loaded_->program.outputs(static_cast<int>(i)).type().name())));
@@ -162,113 +163,122 @@ class SimulatedSession : public Session {
     return absl::OkStatus();
   }
 
-  void GetOutputs(const SystemMemory& memory,
-                  std::vector<std::string>* outputs) const {
+  void GetOutputs(std::vector<std::string>* outputs) const {
     outputs->clear();
     for (const LoadedBinding& output : loaded_->outputs) {
       std::string& value = outputs->emplace_back();
       if (output.layout->dense_bytes() == 0) continue;
       value.resize(output.layout->dense_bytes());
-      output.layout->Gather(BytesOf(output, memory), value.data());
+      output.layout->Gather(BytesOf(output), value.data());
     }
   }
 
-  static char* BytesOf(const LoadedBinding& binding,
-                       const SystemMemory& memory) {
+  char* BytesOf(const LoadedBinding& binding) const {
     return reinterpret_cast<char*>(
-        memory.Find(binding.address, binding.layout->size_bytes()));
+        chip_.Find(binding.address, binding.layout->size_bytes()));
   }
 
-  static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
-                                   const target::Layout& layout,
-                                   const std::string& what) {
+  // Checked and recorded, if anything is: `who` touches system memory. Errors
+  // name `what`.
+  absl::Status Read(int32_t who, uint64_t address, const target::Layout& layout,
+                    const std::string& what) {
     absl::Status status;
     layout.VisitRuns([&](const target::Layout::Run& run) {
-      status = CheckDefined(memory, address + run.offset, run.bytes, what);
+      status = Read(who, address + run.offset, run.bytes, what);
       return status.ok();
     });
     return status;
   }
 
-  static absl::Status CheckDefined(const SystemMemory& memory, uint64_t address,
-                                   int64_t bytes, const std::string& what) {
-    const int64_t hole = memory.FindUndefined(address, bytes);
-    if (hole < 0) return absl::OkStatus();
+  absl::Status Read(int32_t who, uint64_t address, int64_t bytes,
+                    const std::string& what) {
+    AccessFault fault;
+    if (chip_.Read(who, address, bytes, &fault)) return absl::OkStatus();
+    return SaysWhere(fault, address, what);
+  }
+
+  absl::Status Write(int32_t who, uint64_t address, int64_t bytes,
+                     const std::string& what) {
+    AccessFault fault;
+    if (chip_.Write(who, address, bytes, &fault)) return absl::OkStatus();
+    return SaysWhere(fault, address, what);
+  }
+
+  absl::Status SaysWhere(const AccessFault& fault, uint64_t address,
+                         const std::string& what) const {
     return InvalidProgram(
-        "a byte that nothing wrote is read",
-        absl::StrFormat("%s, system memory 0x%x", what, address + hole));
+        chip_.What(fault),
+        absl::StrCat(what, ", ", chip_.Name(address + fault.at)));
   }
 
   absl::Status ExecuteStep(int index, const TapVisitor& visit_tap,
-                           SystemMemory& memory, RunMode mode) {
+                           RunMode mode) {
     const v1::Program::Step& step = loaded_->program.steps(index);
     const LoadedStep& loaded = loaded_->steps[index];
+    chip_.BeginStep(index);
     if (step.has_launch()) {
       const int32_t stream = step.launch().stream();
       EK_RETURN_IF_ERROR(
-          ExecuteStream(loaded_->streams[stream], visit_tap, memory, mode),
+          ExecuteStream(loaded_->streams[stream], visit_tap, mode),
           absl::StrCat("stream ", stream));
+    } else if (step.has_wait()) {
+      chip_.Wait(step.wait().engine());
     } else if (step.has_host_op()) {
-      EK_RETURN_IF_ERROR(
-          ExecuteHostOp(step.host_op(), *loaded.host_op, memory, mode));
+      EK_RETURN_IF_ERROR(ExecuteHostOp(step.host_op(), *loaded.host_op, mode));
     } else if (step.has_copy()) {
-      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), memory, mode));
+      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), mode));
     }
     for (const LoadedTap& tap : loaded.taps) {
-      EK_RETURN_IF_ERROR(VisitSystemTap(tap, visit_tap, memory, mode));
+      EK_RETURN_IF_ERROR(VisitSystemTap(kHost, tap, visit_tap, mode));
     }
     return absl::OkStatus();
   }
 
   absl::Status ExecuteHostOp(const v1::Program::HostOp& op, const HostOp& host,
-                             SystemMemory& memory, RunMode mode) {
-    const std::string& layer = loaded_->program.layers(op.layer()).id();
+                             RunMode mode) {
+    const std::string what =
+        absl::StrCat("layer ", loaded_->program.layers(op.layer()).id());
     for (const HostOp::Operand& input : host.inputs()) {
-      EK_RETURN_IF_ERROR(CheckDefined(memory, input.address, input.bytes,
-                                      absl::StrCat("layer ", layer)));
-    }
-    if (mode != RunMode::kCheckOnly) {
-      EK_RETURN_IF_ERROR(host.Run(memory, loaded_->options.cpu_path),
-                         absl::StrCat("layer ", layer));
+      EK_RETURN_IF_ERROR(Read(kHost, input.address, input.bytes, what));
     }
     for (const HostOp::Operand& output : host.outputs()) {
-      memory.MarkDefined(output.address, output.bytes);
+      EK_RETURN_IF_ERROR(Write(kHost, output.address, output.bytes, what));
     }
+    if (mode == RunMode::kCheckOnly) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(host.Run(chip_, loaded_->options.cpu_path), what);
     return absl::OkStatus();
   }
 
-  absl::Status ExecuteCopy(const v1::Program::Copy& copy, SystemMemory& memory,
-                           RunMode mode) {
+  absl::Status ExecuteCopy(const v1::Program::Copy& copy, RunMode mode) {
     EK_RETURN_IF_ERROR(
-        CheckDefined(memory, copy.from().address(), copy.bytes(), "copy"));
+        Read(kHost, copy.from().address(), copy.bytes(), "copy"));
+    EK_RETURN_IF_ERROR(Write(kHost, copy.to().address(), copy.bytes(), "copy"));
     if (mode != RunMode::kCheckOnly) {
-      std::memmove(memory.Find(copy.to().address(), copy.bytes()),
-                   memory.Find(copy.from().address(), copy.bytes()),
+      std::memmove(chip_.Find(copy.to().address(), copy.bytes()),
+                   chip_.Find(copy.from().address(), copy.bytes()),
                    copy.bytes());
     }
-    memory.MarkDefined(copy.to().address(), copy.bytes());
     return absl::OkStatus();
   }
 
   absl::Status ExecuteStream(const LoadedStream& stream,
-                             const TapVisitor& visit_tap, SystemMemory& memory,
-                             RunMode mode) {
+                             const TapVisitor& visit_tap, RunMode mode) {
     const int32_t scratchpad =
         loaded_->machine.engines(stream.engine).scratchpad();
     const uint64_t base = loaded_->machine.memories(scratchpad).base_address();
-    uint8_t* bytes = memories_[scratchpad].data();
-    const std::unique_ptr<StreamRun> run =
-        stream.stream->Start(bytes, memory, mode);
+    const uint8_t* bytes = chip_.scratchpad(scratchpad);
+    chip_.Launch(stream.engine);
+    const std::unique_ptr<StreamRun> run = stream.stream->Start(chip_, mode);
     for (const LoadedTap& tap : stream.taps) {
       EK_RETURN_IF_ERROR(run->RunUntil(tap.tap->command() + 1));
       if (loaded_->IsSystem(tap.tap->location().memory())) {
-        EK_RETURN_IF_ERROR(VisitSystemTap(tap, visit_tap, memory, mode));
+        EK_RETURN_IF_ERROR(VisitSystemTap(stream.engine, tap, visit_tap, mode));
         continue;
       }
       const int64_t offset =
           static_cast<int64_t>(tap.tap->location().address() - base);
       if (mode != RunMode::kFast) {
-        EK_RETURN_IF_ERROR(CheckScratchpadTap(tap, offset, *run));
+        EK_RETURN_IF_ERROR(CheckScratchpadTap(tap, offset));
       }
       if (!visit_tap) continue;
       EK_RETURN_IF_ERROR(Visit(tap, bytes + offset, visit_tap));
@@ -276,14 +286,13 @@ class SimulatedSession : public Session {
     return run->RunUntil(stream.stream->num_words());
   }
 
-  absl::Status CheckScratchpadTap(const LoadedTap& tap, int64_t offset,
-                                  const StreamRun& run) {
+  absl::Status CheckScratchpadTap(const LoadedTap& tap, int64_t offset) {
     int64_t hole = -1;
     tap.layout->VisitRuns([&](const target::Layout::Run& bytes) {
       const int64_t at = offset + bytes.offset;
-      const int64_t undefined = run.FindUndefined(at, bytes.bytes);
-      if (undefined >= 0) hole = at + undefined;
-      return undefined < 0;
+      hole = chip_.FindUndefined(tap.tap->location().memory(), at,
+                                 at + bytes.bytes);
+      return hole < 0;
     });
     if (hole < 0) return absl::OkStatus();
     return InvalidProgram(
@@ -292,15 +301,15 @@ class SimulatedSession : public Session {
                         tap.tap->command(), hole, tap.tap->tensor()));
   }
 
-  absl::Status VisitSystemTap(const LoadedTap& tap, const TapVisitor& visit_tap,
-                              const SystemMemory& memory, RunMode mode) {
+  // `who` sees what the tap shows.
+  absl::Status VisitSystemTap(int32_t who, const LoadedTap& tap,
+                              const TapVisitor& visit_tap, RunMode mode) {
     const uint64_t address = tap.tap->location().address();
     if (mode != RunMode::kFast) {
-      EK_RETURN_IF_ERROR(CheckDefined(memory, address, *tap.layout, "tap"));
+      EK_RETURN_IF_ERROR(Read(who, address, *tap.layout, "tap"));
     }
     if (!visit_tap) return absl::OkStatus();
-    return Visit(tap, memory.Find(address, tap.layout->size_bytes()),
-                 visit_tap);
+    return Visit(tap, chip_.Find(address, tap.layout->size_bytes()), visit_tap);
   }
 
   absl::Status Visit(const LoadedTap& tap, const uint8_t* bytes,
@@ -312,6 +321,7 @@ class SimulatedSession : public Session {
 
   std::shared_ptr<const LoadedProgram> loaded_;
   std::vector<LazyBytes> memories_;  // What a run changes, by memory.
+  ChipMemory chip_;
   std::string packed_;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using conformance::dla::StreamWriter;
 using testing::HasSubstr;
-namespace dla = conformance::dla;
+namespace words = conformance::dla;
 
 // Doubles 4 bytes on the engine (x + x by OP_E_ADD), then copies and reshapes
 // them on the host.
@@ -27,27 +27,28 @@ class SessionTest : public testing::Test {
     EXPECT_TRUE(target.ok()) << target.status();
     machine_ = target->machine();
     StreamWriter writer;
-    writer.Command(dla::kDmaRead, 0,
-                   {{dla::kDmaSystemAddr, dla::kRamBase},
-                    {dla::kDmaSramAddr, 0},
-                    {dla::kDmaRowBytes, 4},
-                    {dla::kDmaRows, 1}});
+    writer.Command(words::kDmaRead, 0,
+                   {{words::kDmaSystemAddr, words::kRamBase},
+                    {words::kDmaSramAddr, 0},
+                    {words::kDmaRowBytes, 4},
+                    {words::kDmaRows, 1}});
     add_word_ = writer.Command(
-        dla::kAdd, 1, {{dla::kInAddr, 0},       {dla::kIn2Addr, 0},
-                       {dla::kOutAddr, 8},      {dla::kOutH, 1},
-                       {dla::kOutW, 1},         {dla::kOutC, 4},
-                       {dla::kInRowPitch, 4},   {dla::kInPixelPitch, 4},
-                       {dla::kIn2RowPitch, 4},  {dla::kIn2PixelPitch, 4},
-                       {dla::kOutRowPitch, 4},  {dla::kOutPixelPitch, 4},
-                       {dla::kInZeroPoint, 0},  {dla::kIn2ZeroPoint, 0},
-                       {dla::kOutZeroPoint, 0}, {dla::kClampMin, -128},
-                       {dla::kClampMax, 127},   {dla::kInMultiplier, 1 << 30},
-                       {dla::kInShift, 1},      {dla::kIn2Multiplier, 1 << 30},
-                       {dla::kIn2Shift, 1},     {dla::kOutMultiplier, 1 << 30},
-                       {dla::kOutShift, 1},     {dla::kLeftShift, 0}});
-    write_word_ = writer.Command(
-        dla::kDmaWrite, 1,
-        {{dla::kDmaSystemAddr, dla::kRamBase + 16}, {dla::kDmaSramAddr, 8}});
+        words::kAdd, 1,
+        {{words::kInAddr, 0},       {words::kIn2Addr, 0},
+         {words::kOutAddr, 8},      {words::kOutH, 1},
+         {words::kOutW, 1},         {words::kOutC, 4},
+         {words::kInRowPitch, 4},   {words::kInPixelPitch, 4},
+         {words::kIn2RowPitch, 4},  {words::kIn2PixelPitch, 4},
+         {words::kOutRowPitch, 4},  {words::kOutPixelPitch, 4},
+         {words::kInZeroPoint, 0},  {words::kIn2ZeroPoint, 0},
+         {words::kOutZeroPoint, 0}, {words::kClampMin, -128},
+         {words::kClampMax, 127},   {words::kInMultiplier, 1 << 30},
+         {words::kInShift, 1},      {words::kIn2Multiplier, 1 << 30},
+         {words::kIn2Shift, 1},     {words::kOutMultiplier, 1 << 30},
+         {words::kOutShift, 1},     {words::kLeftShift, 0}});
+    write_word_ = writer.Command(words::kDmaWrite, 1,
+                                 {{words::kDmaSystemAddr, words::kRamBase + 16},
+                                  {words::kDmaSramAddr, 8}});
     end_word_ = writer.End();
     code_ = writer.code();
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
@@ -270,8 +271,18 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
          p->mutable_taps()->RemoveLast();
        }},
       {"still runs", [](auto* p) { *p->mutable_steps(1) = p->steps(0); }},
-      {"running stream uses",
+      {"step 1: race: reads a byte while engine dla, launched by step 0, may "
+       "still write it; where: copy, ram 0x80000010",
        [](auto* p) { p->mutable_steps()->SwapElements(1, 2); }},
+      {"race: writes a byte while engine dla, launched by step 0, may still "
+       "use it; where: copy, ram 0x80000003",
+       [](auto* p) {
+         p->mutable_steps()->SwapElements(1, 2);
+         auto* copy = p->mutable_steps(1)->mutable_copy();
+         copy->mutable_from()->set_address(0x80000000);
+         copy->mutable_to()->set_address(0x80000003);
+         copy->set_bytes(1);
+       }},
       {"no layer 7",
        [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_layer(7); }},
       {"copy of nothing",
@@ -282,7 +293,7 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
          p->mutable_steps(2)->mutable_copy()->mutable_from()->set_address(
              0x80000050);
        }},
-      {"output y, system memory 0x80000030",
+      {"output y, ram 0x80000030",
        [](auto* p) {
          *p->mutable_steps(3) = p->steps(2);
          p->mutable_taps()->RemoveLast();

@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "simfarm/simulators/system_memory.h"
+#include "simfarm/simulators/chip_memory.h"
 
 namespace edgekiln::simfarm {
 
@@ -27,6 +27,7 @@ enum class CpuPath {
 
 // What the checks of a stream refer to besides its bytes.
 struct StreamContext {
+  int32_t engine = 0;            // Index into Machine.engines.
   int64_t scratchpad_bytes = 0;  // Capacity.
   // Readable and, of those, writable system memory: [base, base + size).
   struct Range {
@@ -81,10 +82,6 @@ class StreamRun {
   // Executes the commands up to, not including, word `end_word`, that were not
   // executed yet. Errors name command index, mnemonic, address and layer.
   virtual absl::Status RunUntil(int32_t end_word) = 0;
-
-  // Offset of the first scratchpad byte in [address, address + size) that
-  // nothing wrote in this run; -1 if there is none or in kFast mode.
-  virtual int64_t FindUndefined(int64_t address, int64_t size) const = 0;
 };
 
 // Immutable but for KeepConstants(), hence thread-safe.
@@ -105,14 +102,13 @@ class EngineStream {
   struct SystemRange {
     uint64_t begin = 0;
     uint64_t end = 0;
-    bool written = false;
   };
   virtual const std::vector<SystemRange>& system_ranges() const = 0;
 
-  // `scratchpad` holds scratchpad_extent() bytes (null for kCheckOnly); both
-  // must outlive the run.
-  virtual std::unique_ptr<StreamRun> Start(uint8_t* scratchpad,
-                                           SystemMemory& memory,
+  // Runs on the scratchpad and the system memory of `memory`, which tracks
+  // accesses unless the mode is kFast, has no bytes if it is kCheckOnly, and
+  // must outlive the run. The scratchpad holds scratchpad_extent() bytes.
+  virtual std::unique_ptr<StreamRun> Start(ChipMemory& memory,
                                            RunMode mode) const = 0;
 };
 

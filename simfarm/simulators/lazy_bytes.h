@@ -2,7 +2,6 @@
 #define EK_SIMFARM_SIMULATORS_LAZY_BYTES_H_
 
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 
 namespace edgekiln::simfarm {
@@ -18,7 +17,8 @@ class LazyBytes {
 
  private:
   struct Free {
-    void operator()(uint8_t* bytes) const { std::free(bytes); }
+    void operator()(uint8_t* bytes) const;
+    int64_t mapped_bytes;  // 0: not of mmap().
   };
   std::unique_ptr<uint8_t[], Free> bytes_;
   int64_t size_ = 0;

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/ir/tensor_views.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -178,18 +179,19 @@ std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
     AppendInt32(layer.dot.multiplier[c].multiplier, block);
     AppendInt32(layer.dot.multiplier[c].shift, block);
   }
-  const absl::string_view weights = *graph.tensors[layer.weights].data;
-  const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
-  if (layer.op == LayerOp::kDepthwise) {
-    for (int64_t k = 0; k < window; ++k) {
-      absl::StrAppend(&block,
-                      weights.substr(k * layer.out.c + begin, end - begin));
-    }
-  } else {
-    const int64_t per_channel = window * layer.in.c;
-    absl::StrAppend(&block, weights.substr(begin * per_channel,
-                                           (end - begin) * per_channel));
-  }
+  // Output channels are the last axis of a depthwise kernel, else the first.
+  const Tensor& weights = graph.tensors[layer.weights];
+  const int axis = layer.op == LayerOp::kDepthwise
+                       ? static_cast<int>(weights.shape.size()) - 1
+                       : 0;
+  v1::Box channels = target::WholeBox(weights.shape);
+  channels.set_begin(axis, begin);
+  channels.set_end(axis, end);
+  const target::Layout part =
+      target::Layout::OfBox(channels, weights.shape, 1).value();
+  const size_t at = block.size();
+  block.resize(at + static_cast<size_t>(part.dense_bytes()));
+  part.Gather(weights.data->data(), block.data() + at);
   return block;
 }
 

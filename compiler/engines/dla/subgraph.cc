@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -38,19 +39,6 @@ v1::Box BoxOfTile(absl::Span<const int64_t> shape, const ImageExtent& extent,
   return box;
 }
 
-// Of the elements of `box`, a tile at `place`.
-v1::Layout LayoutOfTile(const v1::Box& box, const Placement& place) {
-  absl::InlinedVector<int64_t, 4> extents;
-  for (int axis = 0; axis < box.begin_size(); ++axis) {
-    extents.push_back(box.end(axis) - box.begin(axis));
-  }
-  if (extents.size() == 2) {
-    return target::StridedLayout(extents, {place.row_pitch, 1}, 1);
-  }
-  return target::StridedLayout(extents,
-                               {0, place.row_pitch, place.pixel_pitch, 1}, 1);
-}
-
 class Emitter {
  public:
   Emitter(const Chip& chip, const SubgraphInput& input,
@@ -83,6 +71,8 @@ class Emitter {
   }
 
  private:
+  using Numbers = absl::InlinedVector<int64_t, 4>;
+
   int32_t OpOf(int32_t layer) const { return plan_.layers[layer].op_index; }
   absl::Span<const int64_t> ShapeOf(TensorId tensor) const {
     return input_.graph->tensors[tensor].shape;
@@ -94,17 +84,35 @@ class Emitter {
       if (!command.tap) continue;
       const Layer& layer = plan_.layers[command.layer];
       const TileTap& tile = *command.tap;
-      EmittedSubgraph::Tap& added = result_.taps.emplace_back();
-      v1::Program::Tap& tap = added.tap;
+      v1::Program::Tap& tap = result_.taps.emplace_back();
       tap.set_command(stream_.command_word[i]);
       tap.set_tensor(layer.output);
       *tap.mutable_box() =
           BoxOfTile(ShapeOf(layer.output), layer.out, tile.slice);
-      added.layout = LayoutOfTile(tap.box(), tile.placement);
+      tap.set_layout(LayoutOfTile(tap.box(), tile.placement));
       tap.mutable_location()->set_memory(chip_.sram_memory());
       tap.mutable_location()->set_address(static_cast<uint64_t>(
           offsets_.offsets[tile.buffer] + tile.placement.offset));
     }
+  }
+
+  // Index of the layout of the elements of `box`, a tile at `place`. Most tiles
+  // of a layer share one.
+  int32_t LayoutOfTile(const v1::Box& box, const Placement& place) {
+    Numbers extents;
+    for (int axis = 0; axis < box.begin_size(); ++axis) {
+      extents.push_back(box.end(axis) - box.begin(axis));
+    }
+    Numbers strides = {place.row_pitch, 1};
+    if (extents.size() == 4) {
+      strides = {0, place.row_pitch, place.pixel_pitch, 1};
+    }
+    const auto [index, is_new] = layout_index_.try_emplace(
+        {extents, strides}, static_cast<int32_t>(result_.layouts.size()));
+    if (is_new) {
+      result_.layouts.push_back(target::StridedLayout(extents, strides, 1));
+    }
+    return index->second;
   }
 
   // A reshape's output is its input's bytes: visible in SRAM once the last tile
@@ -117,12 +125,12 @@ class Emitter {
       const bool resident = plan_.resident.contains(storage);
       const int64_t last = LastWriter(storage, resident);
       if (last < 0) continue;  // Made outside: the caller's to show.
-      EmittedSubgraph::Tap& added = result_.taps.emplace_back();
-      v1::Program::Tap& tap = added.tap;
+      v1::Program::Tap& tap = result_.taps.emplace_back();
       tap.set_command(stream_.command_word[last]);
       tap.set_tensor(layer.output);
       *tap.mutable_box() = target::WholeBox(ShapeOf(layer.output));
-      added.layout = target::DenseLayout(ShapeOf(layer.output), 1);
+      tap.set_layout(static_cast<int32_t>(result_.layouts.size()));
+      result_.layouts.push_back(target::DenseLayout(ShapeOf(layer.output), 1));
       v1::Location& location = *tap.mutable_location();
       if (resident) {
         const int32_t buffer = schedule_.commands[last].tap->buffer;
@@ -204,6 +212,8 @@ class Emitter {
   OffsetPlan offsets_;
   EncodedStream stream_;
   EmittedSubgraph result_;
+  // Of tiles, by extents and strides.
+  absl::flat_hash_map<std::pair<Numbers, Numbers>, int32_t> layout_index_;
 };
 
 }  // namespace

@@ -29,11 +29,9 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
 struct EmittedSubgraph {
   std::string code;
   std::string blocks;  // Flash content, from system.blocks.
-  struct Tap {
-    v1::Program::Tap tap;  // `stream` and `layout` are left to the caller.
-    v1::Layout layout;
-  };
-  std::vector<Tap> taps;
+  // `stream` is left to the caller, `layout` is an index into `layouts`.
+  std::vector<v1::Program::Tap> taps;
+  std::vector<v1::Layout> layouts;
   std::vector<v1::Program::CommandRange> ranges;  // Without `stream`, too.
   struct LayerUse {
     int32_t op = 0;

@@ -20,24 +20,27 @@ struct Memories {
   std::vector<uint8_t> sram;
   std::vector<uint8_t> flash;
   std::vector<uint8_t> ram;
-  SystemMemory system;
+  ChipMemory chip;
 
-  explicit Memories(const DlaCase& program)
-      : sram(program.chip.sram_bytes),
+  // Without values there is no SRAM. Accesses are followed unless the mode is
+  // kFast; flash and RAM hold values.
+  Memories(const DlaCase& program, RunMode mode)
+      : sram(mode == RunMode::kCheckOnly ? 0 : program.chip.sram_bytes),
         flash(program.flash.begin(), program.flash.end()),
         ram(program.ram.begin(), program.ram.end()) {
-    system.AddRegion(0, flash.data(), static_cast<int64_t>(flash.size()),
-                     SystemMemory::Access::kReadOnly);
-    system.AddRegion(kRamBase, ram.data(), static_cast<int64_t>(ram.size()),
-                     SystemMemory::Access::kReadWrite);
-  }
-
-  void MarkInputs(const DlaCase& program) {
-    system.TrackDefined();
-    if (!program.flash.empty()) {
-      system.MarkDefined(0, static_cast<int64_t>(program.flash.size()));
-    }
-    system.MarkDefined(kRamBase, static_cast<int64_t>(program.ram.size()));
+    using Kind = ChipMemory::Kind;
+    chip.Add({"flash", Kind::kReadOnly, 0, flash.data(),
+              static_cast<int64_t>(flash.size())});
+    chip.Add({"ram", Kind::kReadWrite, kRamBase, ram.data(),
+              static_cast<int64_t>(ram.size())});
+    chip.Add(
+        {"sram", Kind::kScratchpad, 0, sram.data(), program.chip.sram_bytes});
+    if (mode == RunMode::kFast) return;
+    chip.Track({"dla"}, /*concurrent=*/false);
+    if (!flash.empty()) chip.Define(0, static_cast<int64_t>(flash.size()));
+    chip.Define(kRamBase, static_cast<int64_t>(ram.size()));
+    chip.BeginStep(0);
+    chip.Launch(0);
   }
 };
 
@@ -68,10 +71,11 @@ absl::Status CompareWithCheckOnly(const absl::Status& checked,
       absl::StrCat("without values the checks say: ", only.ToString()));
 }
 
-absl::Status Run(const EngineStream& stream, Memories& memories, RunMode mode,
-                 StreamOutcome* outcome) {
-  const auto run = stream.Start(memories.sram.data(), memories.system, mode);
-  absl::Status status = run->RunUntil(stream.num_words());
+absl::Status Run(const EngineStream& stream, const DlaCase& program,
+                 RunMode mode, StreamOutcome* outcome) {
+  Memories memories(program, mode);
+  absl::Status status =
+      stream.Start(memories.chip, mode)->RunUntil(stream.num_words());
   if (!status.ok()) return status;
   outcome->ram.assign(memories.ram.begin(), memories.ram.end());
   outcome->scratchpad.assign(memories.sram.begin(), memories.sram.end());
@@ -111,29 +115,23 @@ StreamOutcome Simulate(const DlaCase& program, const v1::Machine& machine,
   context.system = {{0, static_cast<int64_t>(program.flash.size()), false},
                     {kRamBase, static_cast<int64_t>(program.ram.size()), true}};
   context.cpu_path = cpu_path;
-  const auto stream = simfarm::dla::LoadStream(
-      program.code, machine, machine.engines(0), std::move(context));
+  const auto stream = simfarm::dla::NewSimulator()->Load(program.code, machine,
+                                                         std::move(context));
   if (!stream.ok()) {
     outcome.error = std::string(stream.status().message());
     return outcome;
   }
-  Memories checked(program);
-  checked.MarkInputs(program);
-  absl::Status status = Run(**stream, checked, RunMode::kChecked, &outcome);
-  Memories unused(program);
-  unused.MarkInputs(program);
+  absl::Status status = Run(**stream, program, RunMode::kChecked, &outcome);
+  StreamOutcome unused;
   const absl::Status only = CompareWithCheckOnly(
-      status, (*stream)
-                  ->Start(nullptr, unused.system, RunMode::kCheckOnly)
-                  ->RunUntil((*stream)->num_words()));
+      status, Run(**stream, program, RunMode::kCheckOnly, &unused));
   EXPECT_TRUE(only.ok()) << only << "; with values: " << status;
   const std::string ram = outcome.ram;
   // As ever, without moving what never changes, and with what that has kept.
   for (int i = 0; i < 3 && status.ok(); ++i) {
     if (i == 1) (*stream)->KeepConstants({});
-    Memories fast(program);
     StreamOutcome kept;
-    status = Run(**stream, fast, RunMode::kFast, i == 0 ? &outcome : &kept);
+    status = Run(**stream, program, RunMode::kFast, i == 0 ? &outcome : &kept);
     if (status.ok() && ram != (i == 0 ? outcome.ram : kept.ram)) {
       status = absl::InternalError(
           absl::StrCat("checked and fast run ", i, " differ"));

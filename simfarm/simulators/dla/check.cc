@@ -1,8 +1,7 @@
 #include "simfarm/simulators/dla/check.h"
 
-#include <algorithm>
+#include <string>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "simfarm/simulators/dla/access.h"
@@ -10,32 +9,44 @@
 namespace edgekiln::simfarm::dla {
 namespace {
 
-constexpr uint32_t kDmaBit = 1;
+// The units, which count their commands from 1.
+constexpr int kCompute = 0;
+constexpr int kDma = 1;
 
-// A write that nobody can still race with, whoever did it.
-constexpr uint32_t kSettledWrite = kDmaBit;
+int UnitOf(const Instruction& instruction) {
+  return instruction.is_dma() ? kDma : kCompute;
+}
 
-// The number of the last write if the other unit did it, else 0.
-uint32_t OtherWrite(uint32_t write, uint32_t own_bit) {
-  return (write & kDmaBit) == own_bit ? 0 : write >> 1;
+absl::Status SramError(const Instruction& instruction,
+                       const StreamContext& context, const AccessFault& fault) {
+  const std::string other =
+      absl::StrCat(fault.unit == kDma ? "DMA" : "compute", " command number ",
+                   fault.time, " of the stream");
+  return ProgramError(instruction, context, fault.What(other),
+                      SramAddress(fault.at));
+}
+
+absl::Status SystemError(const Instruction& instruction,
+                         const StreamContext& context, const ChipMemory& memory,
+                         const AccessFault& fault, int64_t address) {
+  return ProgramError(instruction, context, memory.What(fault),
+                      memory.Name(address + fault.at));
 }
 
 }  // namespace
 
-AccessChecker::AccessChecker(int64_t sram_bytes, const StreamContext& context,
-                             SystemMemory& memory)
-    : context_(context), memory_(memory), sram_(sram_bytes) {}
+AccessChecker::AccessChecker(int32_t scratchpad, const StreamContext& context,
+                             ChipMemory& memory)
+    : context_(context),
+      memory_(memory),
+      sram_(memory.TrackScratchpad(scratchpad, 2)) {}
 
 absl::Status AccessChecker::Check(const Instruction& instruction) {
-  const uint32_t wait = static_cast<uint32_t>(instruction.wait);
-  if (instruction.is_dma()) {
-    ++dma_number_;
-    dma_knows_compute_ = std::max(dma_knows_compute_, wait);
-    return CheckDma(instruction);
-  }
-  ++compute_number_;
-  compute_knows_dma_ = std::max(compute_knows_dma_, wait);
-  return CheckCompute(instruction);
+  const int unit = UnitOf(instruction);
+  sram_.order.Begin(unit, sram_.order.time(unit) + 1);
+  sram_.order.Await(unit, unit == kDma ? kCompute : kDma,
+                    static_cast<uint32_t>(instruction.wait));
+  return unit == kDma ? CheckDma(instruction) : CheckCompute(instruction);
 }
 
 absl::Status AccessChecker::CheckCompute(const Instruction& instruction) {
@@ -88,11 +99,7 @@ absl::Status AccessChecker::CheckDma(const Instruction& instruction) {
       return status.ok();
     });
     EK_RETURN_IF_ERROR(status);
-    VisitRows(SystemView(instruction), [&](int64_t address, int64_t bytes) {
-      memory_.MarkDefined(address, bytes);
-      return true;
-    });
-    return absl::OkStatus();
+    return CheckSystemWrite(instruction);
   }
   EK_RETURN_IF_ERROR(CheckSystemRead(instruction));
   VisitRows(SramView(instruction), [&](int64_t address, int64_t bytes) {
@@ -102,134 +109,52 @@ absl::Status AccessChecker::CheckDma(const Instruction& instruction) {
   return status;
 }
 
-absl::Status AccessChecker::CheckSystemRead(
-    const Instruction& instruction) const {
-  const RowsView view = SystemView(instruction);
-  // Where the gaps between rows are defined, too, rows need no look of theirs.
-  if (memory_.FindUndefined(view.address, view.extent()) < 0) {
+absl::Status AccessChecker::CheckSystemRead(const Instruction& instruction) {
+  RowsView view = SystemView(instruction);
+  if (view.dense()) view = {view.address, 0, 1, view.extent()};
+  AccessFault fault;
+  if (memory_.ReadRows(context_.engine, view.address, view.pitch, view.rows,
+                       view.row_bytes, &fault)) {
     return absl::OkStatus();
   }
+  return SystemError(instruction, context_, memory_, fault, view.address);
+}
+
+absl::Status AccessChecker::CheckSystemWrite(const Instruction& instruction) {
   absl::Status status;
-  VisitRows(view, [&](int64_t address, int64_t bytes) {
-    const int64_t hole = memory_.FindUndefined(address, bytes);
-    if (hole < 0) return true;
-    status =
-        ProgramError(instruction, context_, "reads a byte that nothing wrote",
-                     SystemAddress(address + hole));
+  VisitRows(SystemView(instruction), [&](int64_t address, int64_t bytes) {
+    AccessFault fault;
+    if (memory_.Write(context_.engine, address, bytes, &fault)) return true;
+    status = SystemError(instruction, context_, memory_, fault, address);
     return false;
   });
   return status;
 }
 
-AccessChecker::Unit AccessChecker::UnitOf(
-    const Instruction& instruction) const {
-  if (instruction.is_dma()) {
-    return {true, kDmaBit, dma_number_, dma_knows_compute_};
-  }
-  return {false, 0, compute_number_, compute_knows_dma_};
-}
-
-// Forgets what can no longer matter, because both units are ordered after it:
-// spans that differ in nothing else become one.
-AccessChecker::ByteState AccessChecker::Settled(ByteState state) const {
-  const bool by_dma = (state.write & kDmaBit) != 0;
-  const uint32_t known = by_dma ? compute_knows_dma_ : dma_knows_compute_;
-  if (state.write != 0 && state.write >> 1 <= known) {
-    state.write = kSettledWrite;
-  }
-  if (state.compute_read <= dma_knows_compute_) state.compute_read = 0;
-  if (state.dma_read <= compute_knows_dma_) state.dma_read = 0;
-  return state;
-}
-
 absl::Status AccessChecker::Read(const Instruction& instruction,
                                  int64_t address, int64_t bytes, bool record) {
-  const Unit unit = UnitOf(instruction);
-  absl::Status status;
-  sram_.ForEach(address, address + bytes,
-                [&](int64_t begin, int64_t, const ByteState& state) {
-                  if (state.write == 0 ||
-                      OtherWrite(state.write, unit.own_bit) > unit.known) {
-                    status = ReadError(instruction, unit, begin, state);
-                  }
-                  return status.ok();
-                });
-  if (!status.ok() || !record) return status;
-  sram_.Transform(address, address + bytes, [&](const ByteState& state) {
-    ByteState read = Settled(state);
-    (unit.dma ? read.dma_read : read.compute_read) = unit.number;
-    return read;
-  });
-  return status;
-}
-
-absl::Status AccessChecker::ReadError(const Instruction& instruction,
-                                      const Unit& unit, int64_t address,
-                                      const ByteState& state) const {
-  if (state.write == 0) {
-    return ProgramError(instruction, context_,
-                        "reads a byte that nothing wrote",
-                        SramAddress(address));
+  AccessFault fault;
+  if (sram_.map.Read(UnitOf(instruction), address, address + bytes, record,
+                     &fault)) {
+    return absl::OkStatus();
   }
-  return ProgramError(
-      instruction, context_,
-      absl::StrCat("race: reads a byte while ", unit.dma ? "compute" : "DMA",
-                   " command number ", state.write >> 1,
-                   " of the stream may still write it"),
-      SramAddress(address));
+  return SramError(instruction, context_, fault);
 }
 
 absl::Status AccessChecker::Write(const Instruction& instruction,
                                   int64_t address, int64_t bytes) {
-  const Unit unit = UnitOf(instruction);
-  absl::Status status;
-  sram_.AssignIf(address, address + bytes,
-                 ByteState{unit.number << 1 | unit.own_bit, 0, 0},
-                 [&](int64_t begin, int64_t, const ByteState& state) {
-                   const uint32_t other =
-                       std::max(OtherWrite(state.write, unit.own_bit),
-                                unit.dma ? state.compute_read : state.dma_read);
-                   // A DMA command has no operands in SRAM besides what it
-                   // writes.
-                   const bool own_operand =
-                       !unit.dma && state.compute_read == unit.number;
-                   if (other <= unit.known && !own_operand) return true;
-                   status = WriteError(instruction, unit, begin, state);
-                   return false;
-                 });
-  return status;
-}
-
-absl::Status AccessChecker::WriteError(const Instruction& instruction,
-                                       const Unit& unit, int64_t address,
-                                       const ByteState& state) const {
-  const uint32_t other =
-      std::max(OtherWrite(state.write, unit.own_bit),
-               unit.dma ? state.compute_read : state.dma_read);
-  if (other > unit.known) {
-    return ProgramError(
-        instruction, context_,
-        absl::StrCat("race: writes a byte while ", unit.dma ? "compute" : "DMA",
-                     " command number ", other,
-                     " of the stream may still use it"),
-        SramAddress(address));
+  const int unit = UnitOf(instruction);
+  const int64_t operand = sram_.map.FindReadNow(unit, address, address + bytes);
+  if (operand >= 0) {
+    return ProgramError(instruction, context_,
+                        "the output overlaps the command's own operands",
+                        SramAddress(operand));
   }
-  return ProgramError(instruction, context_,
-                      "the output overlaps the command's own operands",
-                      SramAddress(address));
-}
-
-int64_t AccessChecker::FindUndefined(int64_t address, int64_t size) const {
-  int64_t hole = -1;
-  const int64_t end = std::min(address + size, sram_.size());
-  sram_.ForEach(address, end,
-                [&](int64_t begin, int64_t, const ByteState& state) {
-                  if (state.write == 0) hole = begin - address;
-                  return hole < 0;
-                });
-  if (hole < 0 && end < address + size)
-    hole = std::max<int64_t>(0, end - address);
-  return hole;
+  AccessFault fault;
+  if (sram_.map.Write(unit, address, address + bytes, &fault)) {
+    return absl::OkStatus();
+  }
+  return SramError(instruction, context_, fault);
 }
 
 }  // namespace edgekiln::simfarm::dla

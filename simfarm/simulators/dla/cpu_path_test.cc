@@ -63,19 +63,21 @@ class RandomCommand {
     context.system = {{0, static_cast<int64_t>(flash_.size()), false}};
     context.cpu_path = path;
     const auto stream =
-        LoadStream(writer.code(), TestMachine(), TestMachine().engines(0),
-                   std::move(context));
+        NewSimulator()->Load(writer.code(), TestMachine(), std::move(context));
     EXPECT_TRUE(stream.ok()) << stream.status();
     if (!stream.ok()) return "";
     // Not a byte more than promised: sanitizers see what reaches beyond.
     std::vector<uint8_t> sram((*stream)->scratchpad_extent());
-    std::string flash = flash_;
-    SystemMemory memory;
-    memory.AddRegion(0, reinterpret_cast<uint8_t*>(flash.data()),
-                     static_cast<int64_t>(flash.size()),
-                     SystemMemory::Access::kReadOnly);
+    std::vector<uint8_t> flash(flash_.begin(), flash_.end());
+    using Kind = ChipMemory::Kind;
+    ChipMemory memory;
+    memory.Add({"flash", Kind::kReadOnly, 0, flash.data(),
+                static_cast<int64_t>(flash.size())});
+    memory.Add({"ram", Kind::kReadWrite, words::kRamBase, nullptr, 0});
+    memory.Add({"sram", Kind::kScratchpad, 0, sram.data(),
+                static_cast<int64_t>(sram.size())});
     const absl::Status status = (*stream)
-                                    ->Start(sram.data(), memory, RunMode::kFast)
+                                    ->Start(memory, RunMode::kFast)
                                     ->RunUntil((*stream)->num_words());
     EXPECT_TRUE(status.ok()) << status;
     return std::string(sram.begin(), sram.end());

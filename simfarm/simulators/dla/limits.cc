@@ -246,9 +246,8 @@ class LimitCheck {
       if (writes_system && !range.writable) {
         return Error("writes to flash", SystemAddress(system));
       }
-      reach_->system.push_back({static_cast<uint64_t>(system),
-                                static_cast<uint64_t>(*system_end),
-                                writes_system});
+      reach_->system.push_back(
+          {static_cast<uint64_t>(system), static_cast<uint64_t>(*system_end)});
       return absl::OkStatus();
     }
     return Error("the transfer reaches outside system memory",

@@ -73,17 +73,17 @@ struct Constants {
 class DlaRun : public StreamRun {
  public:
   // `constants` is null unless they may be used.
-  DlaRun(const std::vector<Instruction>& instructions, int64_t sram_bytes,
-         const StreamContext& context, const Constants* constants,
-         uint8_t* sram, SystemMemory& memory, RunMode mode)
+  DlaRun(const std::vector<Instruction>& instructions, int32_t scratchpad,
+         int64_t sram_bytes, const StreamContext& context,
+         const Constants* constants, ChipMemory& memory, RunMode mode)
       : instructions_(instructions),
         context_(context),
         constants_(constants),
-        sram_(sram),
+        sram_(memory.scratchpad(scratchpad)),
         memory_(memory) {
-    if (mode != RunMode::kFast) checker_.emplace(sram_bytes, context, memory);
+    if (mode != RunMode::kFast) checker_.emplace(scratchpad, context, memory);
     if (mode != RunMode::kCheckOnly) {
-      convolution_.emplace(context, sram, sram_bytes);
+      convolution_.emplace(context, sram_, sram_bytes);
     }
   }
 
@@ -96,10 +96,6 @@ class DlaRun : public StreamRun {
       if (convolution_) EK_RETURN_IF_ERROR(Execute(index));
     }
     return absl::OkStatus();
-  }
-
-  int64_t FindUndefined(int64_t address, int64_t size) const override {
-    return checker_ ? checker_->FindUndefined(address, size) : -1;
   }
 
  private:
@@ -152,7 +148,7 @@ class DlaRun : public StreamRun {
   const StreamContext& context_;
   const Constants* constants_;
   uint8_t* sram_;
-  SystemMemory& memory_;
+  ChipMemory& memory_;
   std::optional<ConvolutionUnit> convolution_;  // Absent: only checks.
   std::optional<AccessChecker> checker_;
   size_t next_ = 0;
@@ -160,9 +156,10 @@ class DlaRun : public StreamRun {
 
 class DlaStream : public EngineStream {
  public:
-  DlaStream(DecodedStream decoded, Reach reach, StreamTiming timing,
-            StreamContext context)
-      : decoded_(std::move(decoded)),
+  DlaStream(int32_t scratchpad, DecodedStream decoded, Reach reach,
+            StreamTiming timing, StreamContext context)
+      : scratchpad_(scratchpad),
+        decoded_(std::move(decoded)),
         reach_(std::move(reach)),
         timing_(std::move(timing)),
         context_(std::move(context)) {}
@@ -184,15 +181,16 @@ class DlaStream : public EngineStream {
   const std::vector<SystemRange>& system_ranges() const override {
     return reach_.system;
   }
-  std::unique_ptr<StreamRun> Start(uint8_t* scratchpad, SystemMemory& memory,
+  std::unique_ptr<StreamRun> Start(ChipMemory& memory,
                                    RunMode mode) const override {
     const bool keeps = mode == RunMode::kFast && !constants_.operands.empty();
-    return std::make_unique<DlaRun>(decoded_.instructions, reach_.sram_end,
-                                    context_, keeps ? &constants_ : nullptr,
-                                    scratchpad, memory, mode);
+    return std::make_unique<DlaRun>(
+        decoded_.instructions, scratchpad_, reach_.sram_end, context_,
+        keeps ? &constants_ : nullptr, memory, mode);
   }
 
  private:
+  int32_t scratchpad_;  // Index of its memory.
   DecodedStream decoded_;
   Reach reach_;
   StreamTiming timing_;
@@ -200,20 +198,29 @@ class DlaStream : public EngineStream {
   Constants constants_;  // Nothing before KeepConstants().
 };
 
+class DlaSimulator : public EngineSimulator {
+ public:
+  absl::StatusOr<std::unique_ptr<EngineStream>> Load(
+      absl::string_view code, const v1::Machine& machine,
+      StreamContext context) const override {
+    const v1::Machine::Engine& engine = machine.engines(context.engine);
+    EK_ASSIGN_OR_RETURN(DecodedStream decoded,
+                        DecodeStream(code, machine, engine, context));
+    Reach reach;
+    for (const Instruction& instruction : decoded.instructions) {
+      EK_RETURN_IF_ERROR(CheckLimits(instruction, context, &reach));
+    }
+    EK_ASSIGN_OR_RETURN(StreamTiming timing, TimeStream(decoded, engine));
+    return std::make_unique<DlaStream>(engine.scratchpad(), std::move(decoded),
+                                       std::move(reach), std::move(timing),
+                                       std::move(context));
+  }
+};
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<EngineStream>> LoadStream(
-    absl::string_view code, const v1::Machine& machine,
-    const v1::Machine::Engine& engine, StreamContext context) {
-  EK_ASSIGN_OR_RETURN(DecodedStream decoded,
-                      DecodeStream(code, machine, engine, context));
-  Reach reach;
-  for (const Instruction& instruction : decoded.instructions) {
-    EK_RETURN_IF_ERROR(CheckLimits(instruction, context, &reach));
-  }
-  EK_ASSIGN_OR_RETURN(StreamTiming timing, TimeStream(decoded, engine));
-  return std::make_unique<DlaStream>(std::move(decoded), std::move(reach),
-                                     std::move(timing), std::move(context));
+std::unique_ptr<EngineSimulator> NewSimulator() {
+  return std::make_unique<DlaSimulator>();
 }
 
 }  // namespace edgekiln::simfarm::dla

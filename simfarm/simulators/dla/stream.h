@@ -5,20 +5,11 @@
 
 #include <memory>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "edgekiln/v1/target.pb.h"
-#include "simfarm/simulators/engine_stream.h"
+#include "simfarm/simulators/engine.h"
 
 namespace edgekiln::simfarm::dla {
 
-// Decodes `code` and checks everything that does not depend on what ran before:
-// encodings, registers, addresses; times it. `code` is hostile; `machine`
-// passed ValidateMachine() and `engine` is one of its engines.
-// FAILED_PRECONDITION names command, address and layer.
-absl::StatusOr<std::unique_ptr<EngineStream>> LoadStream(
-    absl::string_view code, const v1::Machine& machine,
-    const v1::Machine::Engine& engine, StreamContext context);
+std::unique_ptr<EngineSimulator> NewSimulator();
 
 }  // namespace edgekiln::simfarm::dla
 

@@ -31,6 +31,18 @@ inline v1::Machine TestMachine() {
 
 inline constexpr int64_t kRam = static_cast<int64_t>(words::kRamBase);
 
+// In the order of the machine's.
+inline void AddMemories(std::vector<uint8_t>& flash, std::vector<uint8_t>& ram,
+                        std::vector<uint8_t>& sram, ChipMemory& memory) {
+  using Kind = ChipMemory::Kind;
+  memory.Add({"flash", Kind::kReadOnly, 0, flash.data(),
+              static_cast<int64_t>(flash.size())});
+  memory.Add({"ram", Kind::kReadWrite, words::kRamBase, ram.data(),
+              static_cast<int64_t>(ram.size())});
+  memory.Add({"sram", Kind::kScratchpad, 0, sram.data(),
+              static_cast<int64_t>(sram.size())});
+}
+
 // The error of loading or, if it loads, of a checked run. Flash holds zeros.
 inline std::string ErrorOf(const std::string& code) {
   const v1::Machine machine = TestMachine();
@@ -39,27 +51,21 @@ inline std::string ErrorOf(const std::string& code) {
   context.system = {{0, kSystemBytes, false},
                     {words::kRamBase, kSystemBytes, true}};
   context.layer_name = [](int32_t) { return std::string("conv_1"); };
-  const auto stream =
-      LoadStream(code, machine, machine.engines(0), std::move(context));
+  const auto stream = NewSimulator()->Load(code, machine, std::move(context));
   if (!stream.ok()) return std::string(stream.status().message());
   std::vector<uint8_t> sram(kSramBytes);
   std::vector<uint8_t> flash(kSystemBytes);
   std::vector<uint8_t> ram(kSystemBytes);
-  SystemMemory memory;
-  memory.AddRegion(0, flash.data(), kSystemBytes,
-                   SystemMemory::Access::kReadOnly);
-  memory.AddRegion(words::kRamBase, ram.data(), kSystemBytes,
-                   SystemMemory::Access::kReadWrite);
-  memory.TrackDefined();
-  memory.MarkDefined(0, kSystemBytes);
+  ChipMemory memory;
+  AddMemories(flash, ram, sram, memory);
+  memory.Track({"dla"}, /*concurrent=*/false);
+  memory.Define(0, kSystemBytes);
+  memory.Launch(0);
   // Whatever a checked run says, a fast one must end and stay in memory.
   const absl::Status checked =
-      (*stream)
-          ->Start(sram.data(), memory, RunMode::kChecked)
-          ->RunUntil(1 << 30);
-  (void)(*stream)
-      ->Start(sram.data(), memory, RunMode::kFast)
-      ->RunUntil(1 << 30);
+      (*stream)->Start(memory, RunMode::kChecked)->RunUntil(1 << 30);
+  memory.StopTracking();
+  (void)(*stream)->Start(memory, RunMode::kFast)->RunUntil(1 << 30);
   return std::string(checked.message());
 }
 

@@ -70,19 +70,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   context.scratchpad_bytes = 4096;
   context.system = {{0, kSystemBytes, false},
                     {words::kRamBase, kSystemBytes, true}};
-  const auto stream =
-      dla::LoadStream(code, Machine(), Machine().engines(0), context);
+  const auto stream = dla::NewSimulator()->Load(code, Machine(), context);
   if (!stream.ok() || (*stream)->timing().cycles > kMaxCycles) return 0;
   std::vector<uint8_t> sram((*stream)->scratchpad_extent());
   std::vector<uint8_t> flash(kSystemBytes);
   std::vector<uint8_t> ram(kSystemBytes);
-  SystemMemory memory;
-  memory.AddRegion(0, flash.data(), kSystemBytes,
-                   SystemMemory::Access::kReadOnly);
-  memory.AddRegion(words::kRamBase, ram.data(), kSystemBytes,
-                   SystemMemory::Access::kReadWrite);
+  using Kind = ChipMemory::Kind;
+  ChipMemory memory;
+  memory.Add({"flash", Kind::kReadOnly, 0, flash.data(), kSystemBytes});
+  memory.Add(
+      {"ram", Kind::kReadWrite, words::kRamBase, ram.data(), kSystemBytes});
+  memory.Add({"sram", Kind::kScratchpad, 0, sram.data(),
+              static_cast<int64_t>(sram.size())});
   for (const RunMode mode : {RunMode::kFast, RunMode::kChecked}) {
-    (void)(*stream)->Start(sram.data(), memory, mode)->RunUntil(1 << 30);
+    if (mode == RunMode::kChecked) memory.Track({"dla"}, true);
+    memory.Launch(0);
+    (void)(*stream)->Start(memory, mode)->RunUntil(1 << 30);
   }
   return 0;
 }

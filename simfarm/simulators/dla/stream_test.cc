@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "(OP_DMA_WRITE), SRAM 0x12c",
                  words::kDmaWrite, kRam, 0, 301),
         Transfer("UndefinedRam",
-                 "nothing wrote; where: command 8 (OP_DMA_READ), system memory "
+                 "nothing wrote; where: command 8 (OP_DMA_READ), ram "
                  "0x80000010",
                  words::kDmaRead, kRam + 16, 0, 300)}),
     [](const auto& info) { return info.param.name; });
@@ -303,16 +303,16 @@ TEST(StreamTest, TableValuesAreChecked) {
   context.scratchpad_bytes = kSramBytes;
   context.system = {{0, kSystemBytes, false}};
   const auto stream =
-      LoadStream(w.code(), machine, machine.engines(0), std::move(context));
+      NewSimulator()->Load(w.code(), machine, std::move(context));
   ASSERT_TRUE(stream.ok()) << stream.status();
   std::vector<uint8_t> sram(kSramBytes);
   std::vector<uint8_t> flash(kSystemBytes);
   flash[200 + 2 * 12 + 8] = 31;
-  SystemMemory memory;
-  memory.AddRegion(0, flash.data(), kSystemBytes,
-                   SystemMemory::Access::kReadOnly);
+  std::vector<uint8_t> ram;
+  ChipMemory memory;
+  AddMemories(flash, ram, sram, memory);
   const absl::Status status =
-      (*stream)->Start(sram.data(), memory, RunMode::kFast)->RunUntil(1 << 30);
+      (*stream)->Start(memory, RunMode::kFast)->RunUntil(1 << 30);
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("table entry 2 has multiplier 0 and shift 31; where: "
                         "command 45 (OP_CONV), SRAM 0xe0"));
@@ -328,11 +328,9 @@ TEST(StreamTest, BlockingDmaOverlapsNothing) {
   StreamContext context;
   context.scratchpad_bytes = kSramBytes;
   context.system = {{0, kSystemBytes, false}};
-  const auto overlapped =
-      LoadStream(w.code(), machine, machine.engines(0), context);
+  const auto overlapped = NewSimulator()->Load(w.code(), machine, context);
   machine.mutable_engines(0)->set_contention(v1::DmaDescriptor::BLOCKING_DMA);
-  const auto blocking =
-      LoadStream(w.code(), machine, machine.engines(0), context);
+  const auto blocking = NewSimulator()->Load(w.code(), machine, context);
   ASSERT_TRUE(overlapped.ok() && blocking.ok());
   // Transfers [8, 29) and [29, 149); the ReLU takes one cycle.
   EXPECT_EQ((*overlapped)->timing().cycles, 149);

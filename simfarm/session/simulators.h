@@ -1,0 +1,18 @@
+#ifndef EK_SIMFARM_SESSION_SIMULATORS_H_
+#define EK_SIMFARM_SESSION_SIMULATORS_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/target.pb.h"
+#include "simfarm/simulators/engine.h"
+
+namespace edgekiln::simfarm {
+
+// The simulator of the engine's model. INVALID_ARGUMENT if there is none.
+absl::StatusOr<std::unique_ptr<EngineSimulator>> NewSimulator(
+    const v1::Machine::Engine& engine);
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SESSION_SIMULATORS_H_

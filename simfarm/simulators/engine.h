@@ -1,0 +1,31 @@
+#ifndef EK_SIMFARM_SIMULATORS_ENGINE_H_
+#define EK_SIMFARM_SIMULATORS_ENGINE_H_
+
+// The simulator of an engine model: what a session asks for.
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/target.pb.h"
+#include "simfarm/simulators/engine_stream.h"
+
+namespace edgekiln::simfarm {
+
+// Stateless, hence thread-safe.
+class EngineSimulator {
+ public:
+  virtual ~EngineSimulator() = default;
+
+  // Decodes `code` and checks everything that does not depend on what ran
+  // before: encodings, operands, addresses; times it. `code` is hostile;
+  // `machine` passed ValidateMachine() and `context.engine` is one of its
+  // engines of this model. FAILED_PRECONDITION names command, address, layer.
+  virtual absl::StatusOr<std::unique_ptr<EngineStream>> Load(
+      absl::string_view code, const v1::Machine& machine,
+      StreamContext context) const = 0;
+};
+
+}  // namespace edgekiln::simfarm
+
+#endif  // EK_SIMFARM_SIMULATORS_ENGINE_H_
