@@ -136,6 +136,17 @@ absl::Status SetLimits(const std::function<bool(const char*)>& given,
              regression.max_accuracy_drop);
 }
 
+absl::Status CheckRecipe(const CommandLine& line, const std::string& command) {
+  if (line.recipe.empty()) {
+    return UsageError("the NAME is empty", "--recipe", "",
+                      "`edgekiln targets list` shows the recipes of targets");
+  }
+  if (!line.targets.empty()) return absl::OkStatus();
+  return UsageError("--recipe needs --target", command,
+                    "the target whose recipe it is",
+                    "add --target, or leave --recipe out");
+}
+
 // What does not go together, or is given too often.
 absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   const std::string command = FullName(&app);
@@ -178,6 +189,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     return UsageError("the KEY is empty", "--supersede", "",
                       "name what the result is for, or leave it out");
   }
+  if (given("--recipe")) EK_RETURN_IF_ERROR(CheckRecipe(line, FullName(&app)));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
   if (!raw.calibration_method.empty()) {

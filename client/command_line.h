@@ -54,6 +54,7 @@ struct CommandLine {
   // Model commands.
   std::string model;
   std::vector<std::string> targets;
+  std::string recipe;  // Of all targets. Empty: not given.
   std::string data;
   std::string calibration;
   // compile: a folder; run: a .npz file; report baseline: a .json file.

@@ -34,6 +34,7 @@ std::string Describe(const CommandLine& line) {
                      : absl::FormatDuration(line.timeout));
   add("model", line.model);
   add("targets", absl::StrJoin(line.targets, "|"));
+  add("recipe", line.recipe);
   add("data", line.data);
   add("calibration", line.calibration);
   add("output", line.output);
@@ -105,6 +106,16 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t timing_only=1"},
       {"profile m --target t --io float", Command::kProfile,
        "model=m targets=t io=IO_FLOAT"},
+      {"inspect m --target t --recipe r", Command::kInspect,
+       "model=m targets=t recipe=r"},
+      {"compile m --target t --target u --recipe r", Command::kCompile,
+       "model=m targets=t|u recipe=r"},
+      {"profile --recipe r --target t m", Command::kProfile,
+       "model=m targets=t recipe=r"},
+      {"validate m --target t --data d --recipe=r", Command::kValidate,
+       "model=m targets=t recipe=r data=d"},
+      {"run m --target t --recipe r --data d -o o", Command::kRun,
+       "model=m targets=t recipe=r data=d output=o"},
       {"run m --target t --data d -o o --io int", Command::kRun,
        "model=m targets=t data=d output=o io=IO_INTEGER"},
       {"compile m --target t --class batch", Command::kCompile,
@@ -204,6 +215,13 @@ TEST(ParseCommandLineTest, Refuses) {
        "see edgekiln profile --help"},
       {"inspect m --seed 3", "unknown option '--seed'", "inspect --help"},
       {"--jsn inspect m", "unknown option '--jsn'", "did you mean --json?"},
+      {"inspect m --recipe r", "--recipe needs --target", "add --target"},
+      {"run m -o o --recipe r", "--recipe needs --target", "add --target"},
+      {"profile m --target t --recipe=", "the NAME is empty",
+       "edgekiln targets list"},
+      {"profile m --target t --recipe \033", "'?' is not UTF-8 text", ""},
+      {"profile m --target t --recipie r", "unknown option '--recipie'",
+       "did you mean --recipe?"},
       {"profile m", "--target is required", "profile --help"},
       {"run m --data d", "--output is required", "run --help"},
       {"inspect", "MODEL is required", "inspect --help"},

@@ -120,9 +120,11 @@ class GrpcConnection final : public Connection {
     return Call(*targets_, &v1::Targets::Stub::ListTargets,
                 v1::ListTargetsRequest());
   }
-  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) override {
+  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name,
+                                           const std::string& recipe) override {
     v1::GetTargetRequest request;
     request.set_name(name);
+    request.set_recipe(recipe);
     return Call(*targets_, &v1::Targets::Stub::GetTarget, request);
   }
   absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(

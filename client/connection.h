@@ -53,7 +53,9 @@ class Connection {
   virtual absl::StatusOr<v1::ModelDescription> InspectModel(
       const v1::InspectModelRequest& request) = 0;
   virtual absl::StatusOr<v1::ListTargetsResponse> ListTargets() = 0;
-  virtual absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) = 0;
+  // Refused if the target does not have `recipe`, unless that is empty.
+  virtual absl::StatusOr<v1::TargetInfo> GetTarget(
+      const std::string& name, const std::string& recipe) = 0;
   virtual absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(
       const Digest& target) = 0;
 

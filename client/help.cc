@@ -31,6 +31,8 @@ constexpr char kInspect[] = R"(Examples:
   edgekiln inspect net.onnx
   edgekiln inspect net.tflite --target dla-64-o-512k
       Also where each layer would run, and why.
+  edgekiln inspect net.tflite --target dla-64-o-512k --recipe serial
+      The same, after a look whether the target has that recipe.
   edgekiln inspect net.onnx --json | jq '.inputs[] | {name, shape}'
 )";
 
@@ -44,6 +46,8 @@ constexpr char kCompile[] = R"(Examples:
       instead of one Report.
   edgekiln compile net.tflite --target my_chip.txtpb --max-memory flash=64KiB
       Exit code 3 if it needs more; the files of -o are written all the same.
+  edgekiln compile net.tflite --target dla-64-o-512k --recipe serial -o out/
+      The chip used in another of its ways; the manifest names the recipe.
 )";
 
 constexpr char kProfile[] = R"(Examples:
@@ -58,6 +62,12 @@ constexpr char kProfile[] = R"(Examples:
       by how much, and the layer that costs most; --json has them as gates[].
   edgekiln profile net.tflite --target dla-64-o-512k --timing-only
       Cycles alone, without computing values: for editors and searches.
+  edgekiln profile net.tflite --target dla-64-o-512k --json > a.json
+  edgekiln profile net.tflite --target dla-64-o-512k --json \
+      --recipe serial > b.json
+  edgekiln report diff a.json b.json
+      What overlap and reuse bring. Import, quantization and placement are not
+      computed again: a recipe re-runs only what it changes.
   edgekiln profile net.tflite --target dla-64-o-512k --supersede left-pane
       A newer one with that key cancels this one: only the last answer counts.
 
@@ -104,9 +114,25 @@ the first axis, in the network's own element type and layout unless --input says
 otherwise; one array per output comes back. That holds with --io int, too.
 )";
 
+constexpr char kTargetsList[] = R"(Examples:
+  edgekiln targets list
+  edgekiln targets list --json | jq '.targets[] | {name, recipes}'
+
+A recipe is one way to use the chip, part of its descriptor: --recipe NAME of
+inspect, compile, profile, validate and run. Every target has "default", which
+is what you get without --recipe.
+)";
+
+constexpr char kTargetsShow[] = R"(Examples:
+  edgekiln targets show dla-64-o-512k > my_chip.txtpb
+  edgekiln targets show dla | grep -A2 '^recipes'
+      Its recipes, as the descriptor has them.
+)";
+
 constexpr char kTargetsCheck[] = R"(Example:
   edgekiln targets show dla > my_chip.txtpb    # then change it
   edgekiln targets check my_chip.txtpb
+      What is wrong with it, or its name and its recipes.
 )";
 
 constexpr char kJobsWatch[] =
@@ -182,6 +208,10 @@ std::string HelpFooter(Command command) {
       return kValidate;
     case Command::kRun:
       return kRun;
+    case Command::kTargetsList:
+      return kTargetsList;
+    case Command::kTargetsShow:
+      return kTargetsShow;
     case Command::kTargetsCheck:
       return kTargetsCheck;
     case Command::kJobsWatch:

@@ -17,6 +17,7 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/gate.h"
+#include "client/recipe_support.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/report.h"
@@ -199,6 +200,10 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   if (!outcome.ok() && job.request().targets_size() < 2) return outcome;
   EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports,
                       FetchReports(job, context));
+  for (const v1::Report& report : reports) {
+    if (report.has_error()) continue;
+    EK_RETURN_IF_ERROR(CheckKnowsRecipes(context.line.recipe, report.recipe()));
+  }
   // A limit that names no memory of any target: the reports are there all the
   // same.
   const absl::Status applied = ApplyGates(context.line.gates, reports);

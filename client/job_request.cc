@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "client/recipe_support.h"
 #include "client/retry.h"
 #include "client/text_arguments.h"
 #include "google/protobuf/util/time_util.h"
@@ -84,6 +85,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_label_offset(line.label_offset);
   options.set_timing_only(line.timing_only);
   options.set_io(line.io);
+  options.set_recipe(line.recipe);
   if (line.queue_timeout != absl::InfiniteDuration()) {
     SetDeadline(line.queue_timeout, *options.mutable_queue_deadline());
   }
@@ -120,6 +122,7 @@ bool NamesTargetFile(FileSystem& files, const std::string& target) {
 absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
                                             CommandContext& context,
                                             std::vector<LocalBlob>& blobs) {
+  const std::string& recipe = context.line.recipe;
   v1::TargetRef ref;
   if (NamesTargetFile(context.files, target)) {
     EK_ASSIGN_OR_RETURN(const LocalBlob blob,
@@ -130,7 +133,9 @@ absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
     return ref;
   }
   EK_ASSIGN_OR_RETURN(const v1::TargetInfo info,
-                      context.connection.GetTarget(target));
+                      context.connection.GetTarget(target, recipe));
+  EK_RETURN_IF_ERROR(CheckKnowsRecipes(
+      recipe, info.recipes().empty() ? "" : info.recipes(0).name()));
   ref.set_name(info.name());
   *ref.mutable_digest() = info.digest();
   return ref;

@@ -19,7 +19,8 @@ namespace edgekiln::client {
 bool NamesTargetFile(FileSystem& files, const std::string& target);
 
 // The target as a reference, and its file into `blobs` if it is one. Others are
-// asked of the daemon, which then has their blob.
+// asked of the daemon, which then has their blob, and which refuses a --recipe
+// that the target does not have.
 absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
                                             CommandContext& context,
                                             std::vector<LocalBlob>& blobs);

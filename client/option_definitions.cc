@@ -83,6 +83,15 @@ void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
   if (count != Targets::kOptional) option->required();
 }
 
+void AddRecipe(CLI::App& app, RawOptions& raw) {
+  app.add_option("--recipe", raw.line.recipe,
+                 WrapHelp("How to use the chip, by a name that every --target "
+                          "has: edgekiln targets list. What the recipe does "
+                          "not change is not computed again (default: "
+                          "default)"))
+      ->type_name("NAME");
+}
+
 void AddData(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--data", raw.line.data, WrapHelp(help))->type_name("DATA");
 }
@@ -223,11 +232,13 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                              "Inputs, outputs and layers of a model");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
+  AddRecipe(*app, raw);
 
   app = AddCommand(root, raw, Command::kCompile, "compile",
                    "Make the code that a chip runs");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
+  AddRecipe(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
@@ -238,6 +249,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                    "Cycles per layer on the simulated chip");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
+  AddRecipe(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw, "Inputs to compare on; without it seeded random ones");
@@ -253,6 +265,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                    "Accuracy and exactness over a labelled data set");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
+  AddRecipe(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,
@@ -274,6 +287,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
                  "Outputs of the reference, or of the simulated chip");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
+  AddRecipe(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,

@@ -34,6 +34,7 @@ v1::ReportDiff::Side SideOf(const v1::Report& report,
   if (report.has_target()) *side.mutable_target() = report.target();
   side.set_version(report.version());
   side.set_calibration(report.calibration());
+  side.set_recipe(report.recipe());
   return side;
 }
 
@@ -80,6 +81,11 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
   add(Unequal("model", a.model_name(), a.model(), b.model_name(), b.model()));
   add(Unequal("target", a.target_name(), a.target(), b.target_name(),
               b.target()));
+  // Reports that do not tell are older than recipes.
+  const auto recipe = [](const v1::Report& report) {
+    return report.recipe().empty() ? std::string("default") : report.recipe();
+  };
+  add_unequal("recipes", recipe(a), recipe(b));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("versions of edgekiln", a.version(), b.version());
   if (FormsDiffer(a.totals()) || FormsDiffer(b.totals())) {

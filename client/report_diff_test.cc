@@ -134,6 +134,7 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
   v1::Report other = After();
   other.mutable_model()->set_hash("ff");
   other.set_model_name("other.tflite");
+  other.set_recipe("serial");
   other.set_calibration("SYNTHETIC");
   other.set_version("2");
   other.mutable_accuracy()->set_samples(7);
@@ -144,10 +145,16 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
             (std::vector<std::string>{
                 "unequal models: net.tflite (1a2b3c4d) and other.tflite (ff)",
                 "unequal targets: dla-64 (aa) and dla-128 (bb)",
+                "unequal recipes: default and serial",
                 "unequal calibration: none and SYNTHETIC",
                 "unequal versions of edgekiln: none and 2",
                 "accuracies of 100 and 7 samples"}));
+  EXPECT_EQ(diff.b().recipe(), "serial");
   EXPECT_EQ(DiffReports(Before(), "a", Before(), "a").caveats_size(), 0);
+  // A baseline that is older than recipes.
+  v1::Report newer = Before();
+  newer.set_recipe("default");
+  EXPECT_EQ(DiffReports(Before(), "a", newer, "b").caveats_size(), 0);
 }
 
 TEST(ReportDiffTest, LayersOfOneIdAreMatchedInOrder) {

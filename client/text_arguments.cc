@@ -39,6 +39,7 @@ absl::Status CheckNamesAreText(const CommandLine& line) {
     EK_RETURN_IF_ERROR(CheckIsText(file.name, "--external-data"));
   }
   EK_RETURN_IF_ERROR(CheckIsText(line.slot, "--supersede"));
+  EK_RETURN_IF_ERROR(CheckIsText(line.recipe, "--recipe"));
   for (const std::string& target : line.targets) {
     const bool path = target.find('/') != std::string::npos ||
                       absl::EndsWith(target, ".txtpb") ||

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/chosen_recipe.h"
 #include "server/model_stages.h"
 #include "server/proto_convert.h"
 #include "server/report_builder.h"
@@ -21,6 +22,7 @@
 #include "server/validate_request.h"
 #include "server/version.h"
 #include "server/worker_limits.h"
+#include "target/recipes.h"
 
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
@@ -71,6 +73,7 @@ class CompileJob {
 
  private:
   std::vector<TargetRun> ResolveTargets();
+  Task<absl::Status> FindRecipes();
   Task<absl::Status> PrepareModel();
   Task<absl::Status> DescribeAll();
   Task<absl::Status> StartFitChecks();
@@ -99,6 +102,22 @@ Task<absl::Status> RefusalOf(const TargetRun& run) {
   co_return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
 }
 
+// A name that is misspelt is told before the model is looked at. Where none was
+// given, nothing waits for this: every target has the default. Leaves in each
+// run whether its target has it; an error if none has.
+Task<absl::Status> CompileJob::FindRecipes() {
+  if (request_.options().recipe().empty()) co_return absl::OkStatus();
+  absl::Status first;
+  bool some = false;
+  for (TargetRun& run : runs_) {
+    const auto resolved = co_await ResolvedTarget(request_, run);
+    run.status = resolved.status();
+    some = some || run.status.ok();
+    if (first.ok()) first = run.status;
+  }
+  co_return some ? absl::OkStatus() : first;
+}
+
 // With several targets the description is that of the first.
 Task<absl::Status> CompileJob::DescribeAll() {
   v1::StageOptions options;
@@ -106,10 +125,10 @@ Task<absl::Status> CompileJob::DescribeAll() {
   for (TargetRun& run : runs_) {
     std::vector<v1::BlobRef> inputs = {model_.compiled()};
     if (run.resolve != nullptr) {
-      const auto& resolved = co_await ResultOf(run.resolve);
+      const auto resolved = co_await ResolvedTarget(request_, run);
       if (!resolved.ok()) continue;  // That target's own failure.
       EK_CO_ASSIGN_OR_RETURN(v1::BlobRef capabilities,
-                             Only(*resolved, "capabilities"));
+                             Only(**resolved, "capabilities"));
       inputs.push_back(std::move(capabilities));
     }
     const auto describing = run.stages.Start("describe", options, inputs);
@@ -119,6 +138,7 @@ Task<absl::Status> CompileJob::DescribeAll() {
     if (description.layers_size() > 0) continue;
     description = described.summary().description();
     description.set_name(request_.model_name());
+    description.set_recipe(run.report.recipe());
     for (const std::string& warning : model_.import_warnings()) {
       description.add_warnings(warning);
     }
@@ -138,12 +158,12 @@ Task<absl::Status> CompileJob::DescribeAll() {
 Task<absl::Status> CompileJob::StartFitChecks() {
   for (TargetRun& run : runs_) {
     if (run.resolve == nullptr) continue;
-    const auto& resolved = co_await ResultOf(run.resolve);
+    const auto resolved = co_await ResolvedTarget(request_, run);
     if (!resolved.ok()) continue;  // That target's own failure.
-    const auto& parts = resolved->summary().target().parts();
+    const auto& parts = (*resolved)->summary().target().parts();
     run.stages.set_parts({parts.begin(), parts.end()});
-    const auto capabilities = Only(*resolved, "capabilities");
-    const auto machine = Only(*resolved, "machine");
+    const auto capabilities = Only(**resolved, "capabilities");
+    const auto machine = Only(**resolved, "machine");
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
     v1::StageOptions options;
     options.mutable_check_fit();
@@ -156,7 +176,7 @@ Task<absl::Status> CompileJob::StartFitChecks() {
 // Leaves in each run whether it can get a program. Always OK.
 Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
-    const auto& resolved = co_await ResultOf(run.resolve);
+    const auto resolved = co_await ResolvedTarget(request_, run);
     run.status = resolved.status();
     if (run.status.ok()) run.status = co_await RefusalOf(run);
   }
@@ -202,6 +222,10 @@ v1::Report CompileJob::NewReport(int target) const {
   if (target != StageSequence::kAllTargets) {
     report.set_target_name(request_.targets(target).name());
     *report.mutable_target() = request_.targets(target).digest();
+    // Of hostile origin until it is found.
+    report.set_recipe(SanitizeText(
+        std::string(target::RecipeNameOf(request_.options().recipe())),
+        target::kMaxRecipeNameBytes));
   }
   report.set_version(std::string(Version()));
   return report;
@@ -287,12 +311,14 @@ Task<absl::Status> CompileJob::RunOne(TargetRun& run) {
     co_return co_await RunOnReference(request_, model_, context_, run);
   }
   if (run.resolve == nullptr) co_return absl::OkStatus();
-  const auto& resolved = co_await ResultOf(run.resolve);
+  const auto resolved = co_await ResolvedTarget(request_, run);
   co_return resolved.status();
 }
 
 Task<JobResult> CompileJob::Run() {
   runs_ = ResolveTargets();
+  const absl::Status found = co_await FindRecipes();
+  if (!found.ok()) co_return Finish();
   const absl::Status prepared = co_await PrepareModel();
   for (TargetRun& run : runs_) {
     if (run.status.ok()) run.status = prepared;  // Else refused.

@@ -143,6 +143,112 @@ TEST_F(CompileJobTest, AnotherSramSizeRunsAgainFromTilingOn) {
                           "simulate[0]", "tile"));
 }
 
+// Which stages were executed, and which found their results.
+std::map<std::string, v1::Report::Stage::Cache> CacheOf(
+    const v1::Report& report) {
+  std::map<std::string, v1::Report::Stage::Cache> stages;
+  for (const v1::Report::Stage& stage : report.stages()) {
+    stages[stage.name()] = stage.cache();
+  }
+  return stages;
+}
+
+TEST_F(CompileJobTest, AnotherRecipeRunsAgainWhatItChanges) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::COMPILE, v1::PROFILE});
+  const JobResult first = Run(request);
+  ASSERT_TRUE(first.status.ok()) << first.status;
+  EXPECT_EQ(first.reports[0].recipe(), "default");
+
+  request.mutable_options()->set_recipe("serial");
+  const JobResult serial = Run(request);
+  ASSERT_TRUE(serial.status.ok()) << serial.status;
+  EXPECT_EQ(serial.reports[0].recipe(), "serial");
+  constexpr auto kHit = v1::Report::Stage::HIT;
+  constexpr auto kMiss = v1::Report::Stage::MISS;
+  EXPECT_THAT(
+      CacheOf(serial.reports[0]),
+      testing::UnorderedElementsAre(
+          testing::Pair("resolve_target", kHit), testing::Pair("import", kHit),
+          testing::Pair("simplify", kHit), testing::Pair("check_fit", kHit),
+          testing::Pair("synthesize_calibration", kHit),
+          testing::Pair("calibrate", kHit), testing::Pair("quantize", kHit),
+          testing::Pair("set_io", kHit), testing::Pair("synthesize_data", kHit),
+          testing::Pair("partition", kHit), testing::Pair("tile", kMiss),
+          testing::Pair("emit", kMiss), testing::Pair("bundle", kMiss),
+          testing::Pair("count_cycles", kMiss),
+          testing::Pair("simulate[0]", kMiss)));
+
+  // By its name; and one that decides the same has nothing but another name in
+  // the manifest.
+  request.mutable_options()->set_recipe("default");
+  leases_->TakeExecuted();
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+  request.mutable_options()->set_recipe("twin");
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("bundle"));
+}
+
+TEST_F(CompileJobTest, AnUnknownRecipeIsRefusedBeforeAnythingIsComputed) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::PROFILE});
+  request.mutable_options()->set_recipe("seriel");
+  const JobResult result = Run(request);
+  const auto detail = GetErrorDetail(result.status);
+  ASSERT_TRUE(detail.has_value()) << result.status;
+  EXPECT_EQ(detail->fault, Fault::kUser);
+  EXPECT_EQ(detail->reason, "RECIPE_UNKNOWN");
+  EXPECT_EQ(detail->where, "target 'conv;sram=64'");
+  EXPECT_EQ(detail->need, "one of: default, serial, twin");
+  EXPECT_EQ(detail->fix, "did you mean \"serial\"?");
+  ASSERT_EQ(result.reports.size(), 1u);
+  EXPECT_EQ(result.reports[0].error().reason(), "RECIPE_UNKNOWN");
+  EXPECT_THAT(leases_->TakeExecuted(), ElementsAre("resolve_target"));
+
+  request.clear_goals();
+  request.add_goals(v1::INSPECT);
+  EXPECT_EQ(GetErrorDetail(Run(request).status)->reason, "RECIPE_UNKNOWN");
+  EXPECT_THAT(leases_->TakeExecuted(), IsEmpty());
+}
+
+// Beside one that has it; what that one needs is computed all the same.
+TEST_F(CompileJobTest, ATargetWithoutTheRecipeFailsAlone) {
+  v1::CreateJobRequest request = Request(
+      "int8 net", {"conv;sram=64", "conv;sram=64 plain"}, {v1::PROFILE});
+  request.mutable_options()->set_recipe("serial");
+  const JobResult result = Run(request);
+  EXPECT_EQ(GetErrorDetail(result.status)->reason, "RECIPE_UNKNOWN");
+  ASSERT_EQ(result.reports.size(), 2u);
+  EXPECT_EQ(result.reports[0].totals().cycles(), 200);
+  EXPECT_EQ(result.reports[1].error().need(), "one of: default");
+  EXPECT_EQ(result.reports[1].totals().cycles(), 0);
+}
+
+TEST_F(CompileJobTest, HostileNamesOfRecipesAreUnknown) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::PROFILE});
+  for (const std::string& recipe :
+       {std::string(5000, 'a'), std::string("\x1b[31m"), std::string("a\nb"),
+        std::string("Serial"), std::string("../x"), std::string("a\0b", 3)}) {
+    request.mutable_options()->set_recipe(recipe);
+    const JobResult result = Run(request);
+    const auto detail = GetErrorDetail(result.status);
+    ASSERT_TRUE(detail.has_value()) << result.status;
+    EXPECT_EQ(detail->reason, "RECIPE_UNKNOWN");
+    for (const std::string& shown :
+         {detail->what, detail->fix, result.reports[0].recipe()}) {
+      EXPECT_EQ(SanitizeText(shown, kMaxErrorFieldBytes), shown);
+    }
+  }
+}
+
+TEST_F(CompileJobTest, ARecipeIsATargets) {
+  v1::CreateJobRequest request = Request("float net", {}, {v1::RUN});
+  request.mutable_options()->set_recipe("serial");
+  EXPECT_EQ(GetErrorDetail(ValidateRequest(request))->reason, "NO_TARGET");
+}
+
 TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   const JobResult result =
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},

@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "server/chosen_recipe.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
@@ -64,6 +65,9 @@ void TargetStages::AddArtifact(const std::string& path,
 
 Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
     const v1::StageResult& resolved) {
+  EK_CO_ASSIGN_OR_RETURN(const v1::ResolvedRecipe recipe,
+                         ChosenRecipe(resolved.summary().target(), request_,
+                                      run_.stages.target()));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef capabilities,
                          Only(resolved, "capabilities"));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
@@ -78,8 +82,7 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
                          Only(partitioned, "partition"));
 
   v1::StageOptions tile;
-  *tile.mutable_tile() = request_.options().tile();
-  tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
+  *tile.mutable_tile()->mutable_recipe() = recipe.tile();
   const auto tiling_stage = run_.stages.Start("tile", tile, {placed, machine});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& tiled,
                          co_await ResultOf(tiling_stage));
@@ -102,6 +105,7 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   v1::StageOptions options;
   options.mutable_bundle()->set_target_name(target.name());
   options.mutable_bundle()->set_model_name(request_.model_name());
+  options.mutable_bundle()->set_recipe_name(run_.report.recipe());
   // The manifest names what the bundle was made from.
   return run_.stages.Start(
       "bundle", options,

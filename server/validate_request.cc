@@ -82,6 +82,11 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       absl::StrCat("options.io is ", request.options().io()),
                       "use IO_INTEGER or IO_FLOAT");
   }
+  if (!request.options().recipe().empty() && request.targets().empty()) {
+    return BadRequest("NO_TARGET",
+                      "options.recipe is one of a target's recipes",
+                      "add the target, or leave options.recipe out");
+  }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
     return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),

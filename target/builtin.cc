@@ -3,6 +3,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "target/recipes.h"
 #include "target/resolve.h"
 
 namespace edgekiln::target {
@@ -51,6 +52,22 @@ std::string PresetDoc(const v1::Preset& preset) {
   return doc;
 }
 
+// Of a file that extends another: what that one has.
+std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
+                                     const std::vector<BuiltinTarget>& before) {
+  for (const BuiltinTarget& target : before) {
+    if (target.name == descriptor.extends()) return target.recipes;
+  }
+  std::vector<BuiltinRecipe> recipes;
+  const auto resolved = ResolveRecipes(descriptor);
+  // Compiled in; target_builtin_test resolves every one of them.
+  if (!resolved.ok()) return recipes;
+  for (const v1::ResolvedRecipe& recipe : *resolved) {
+    recipes.push_back({recipe.name(), recipe.doc()});
+  }
+  return recipes;
+}
+
 }  // namespace
 
 std::vector<BuiltinTarget> BuiltinTargets() {
@@ -59,6 +76,7 @@ std::vector<BuiltinTarget> BuiltinTargets() {
     const auto descriptor = ParseDescriptor(text);
     // Compiled in; target_builtin_test parses every one of them.
     if (!descriptor.ok()) continue;
+    const std::vector<BuiltinRecipe> recipes = RecipesOf(*descriptor, targets);
     // A descriptor without presets of its own is one chip, made for a test.
     targets.push_back({.name = descriptor->name(),
                        .doc = descriptor->doc(),
@@ -66,12 +84,14 @@ std::vector<BuiltinTarget> BuiltinTargets() {
                        .file = file,
                        .listing = descriptor->presets().empty()
                                       ? Listing::kHidden
-                                      : Listing::kListed});
+                                      : Listing::kListed,
+                       .recipes = recipes});
     for (const v1::Preset& preset : descriptor->presets()) {
       targets.push_back({.name = preset.name(),
                          .doc = PresetDoc(preset),
                          .text = PresetText(text, descriptor->name(), preset),
-                         .file = file});
+                         .file = file,
+                         .recipes = recipes});
     }
   }
   return targets;

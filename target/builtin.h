@@ -16,6 +16,11 @@ enum class Listing {
   kHidden,  // Exists for tests; can be named, is not advertised.
 };
 
+struct BuiltinRecipe {
+  std::string name;
+  std::string doc;  // One line.
+};
+
 struct BuiltinTarget {
   std::string name;  // "dla-64-o-512k"
   std::string doc;   // One line.
@@ -24,6 +29,7 @@ struct BuiltinTarget {
   std::string text;
   std::string file;  // Of data/, without ".txtpb".
   Listing listing = Listing::kListed;
+  std::vector<BuiltinRecipe> recipes = {};  // "default" first.
 };
 
 // All of them in the order to show: each descriptor, then its presets.

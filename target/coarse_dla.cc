@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 
 namespace edgekiln::target {
 namespace {
@@ -296,6 +298,32 @@ absl::Status ValidateDlaIsa(const v1::Isa& isa) {
     }
   }
   return absl::OkStatus();
+}
+
+absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
+    const google::protobuf::Any& decisions) {
+  v1::dla::TileRecipe recipe;
+  const std::string name = recipe.GetDescriptor()->full_name();
+  const auto invalid = [&](std::string what) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "TARGET_INVALID",
+         .what = std::move(what),
+         .where = "decisions",
+         .need = name,
+         .fix = absl::StrCat("write decisions { [type.googleapis.com/", name,
+                             "] { serial: true } }")});
+  };
+  if (!decisions.Is<v1::dla::TileRecipe>()) {
+    return invalid("the engine model cannot read the decisions");
+  }
+  if (!decisions.UnpackTo(&recipe) ||
+      !recipe.GetReflection()->GetUnknownFields(recipe).empty()) {
+    return invalid("the decisions are not in the form of the message");
+  }
+  google::protobuf::Any packed;
+  packed.PackFrom(recipe);
+  return packed;
 }
 
 }  // namespace edgekiln::target

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "edgekiln/v1/target.pb.h"
@@ -114,6 +115,12 @@ absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
 // there is something to round, REG_WRITE and OP_END.
 // INVALID_ARGUMENT names the command or register.
 absl::Status ValidateDlaIsa(const v1::Isa& isa);
+
+// The v1::dla::TileRecipe in a recipe's decisions, packed again in its one
+// form. INVALID_ARGUMENT if it is something else or holds what it has no field
+// for.
+absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
+    const google::protobuf::Any& decisions);
 
 }  // namespace edgekiln::target
 

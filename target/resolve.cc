@@ -13,6 +13,7 @@
 #include "target/expression.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
+#include "target/recipes.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::target {
@@ -333,6 +334,7 @@ absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   }
   EK_RETURN_IF_ERROR(
       ValidateCapabilities(resolved.capabilities(), resolved.machine()));
+  EK_ASSIGN_OR_RETURN(*resolved.mutable_recipes(), ResolveRecipes(descriptor));
   return TargetAndFiles{std::move(resolved), std::move(files)};
 }
 

@@ -21,9 +21,10 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text);
 
 // ParseDescriptor(), `extends` (a name of BuiltinTargets(); one level), `set`,
 // and validation of everything: ranges and constraints of parameters, unique
-// names, expressions, memories, engines, instruction set, host costs. The
-// result holds no prose and no provenance, and equal chips give equal bytes
-// under deterministic serialization. INVALID_ARGUMENT names the key.
+// names, expressions, memories, engines, instruction set, host costs, recipes.
+// The result holds no provenance and no prose but that of recipes, and equal
+// chips give equal bytes under deterministic serialization. INVALID_ARGUMENT
+// names the key.
 absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text);
 
 // The same, with the files of data/ that the result is made of besides: those

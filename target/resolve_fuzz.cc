@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "target/builtin.h"
 #include "target/resolve.h"
 
@@ -17,5 +19,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t at = (data[0] | data[1] << 8) % text.size();
   text.replace(at, data[2], std::string(input.substr(3)));
   (void)edgekiln::target::ResolveTarget(text);
+  // Inside a recipe, which holds a message of an engine's model.
+  (void)edgekiln::target::ResolveTarget(
+      absl::StrCat("recipes { name: \"r\" doc: \"R.\" ", input, " }\n",
+                   edgekiln::target::BuiltinTargets().front().text));
   return 0;
 }

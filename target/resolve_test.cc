@@ -101,8 +101,15 @@ TEST(ResolveTest, ProseAndProvenanceDoNotReachTheResult) {
                                  {"source: \"", "source: \"Changed. "},
                                  {"# ", "# changed "}});
   ASSERT_NE(text, edited);
-  EXPECT_EQ(Resolve(text).SerializeAsString(),
-            Resolve(edited).SerializeAsString());
+  v1::ResolvedTarget before = Resolve(text);
+  v1::ResolvedTarget after = Resolve(edited);
+  // What lists of recipes show; no stage is handed it.
+  for (v1::ResolvedTarget* target : {&before, &after}) {
+    for (v1::ResolvedRecipe& recipe : *target->mutable_recipes()) {
+      recipe.clear_doc();
+    }
+  }
+  EXPECT_EQ(before.SerializeAsString(), after.SerializeAsString());
 }
 
 TEST(ResolveTest, UnitIsTrivial) {

@@ -274,4 +274,14 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
   return absl::OkStatus();
 }
 
+absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+    v1::EngineDescriptor::Model model, const google::protobuf::Any& decisions) {
+  switch (model) {
+    case v1::EngineDescriptor::COARSE_DLA:
+      return ValidateDlaTileRecipe(decisions);
+    default:
+      return Invalid("the engine model has nothing to decide", "decisions");
+  }
+}
+
 }  // namespace edgekiln::target

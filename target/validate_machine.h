@@ -5,7 +5,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
+#include "google/protobuf/any.pb.h"
 
 namespace edgekiln::target {
 
@@ -25,6 +27,12 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
 
 // What the folders of an engine model are called: "dla". Empty for none.
 absl::string_view EngineFolder(v1::EngineDescriptor::Model model);
+
+// What a recipe has for tiling on an engine of that model: the model's own
+// message, packed again in its one form. INVALID_ARGUMENT if it is none, or
+// holds what that has no field for.
+absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+    v1::EngineDescriptor::Model model, const google::protobuf::Any& decisions);
 
 }  // namespace edgekiln::target
 

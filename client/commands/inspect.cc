@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "client/job_request.h"
+#include "client/recipe_support.h"
 #include "client/render/json.h"
 #include "client/render/model.h"
 #include "client/retry.h"
@@ -22,6 +23,7 @@ absl::Status RunInspect(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
                       OpenBindings(context, blobs));
   if (!line.targets.empty()) {
+    request.set_recipe(line.recipe);
     EK_ASSIGN_OR_RETURN(*request.mutable_target(),
                         ResolveTarget(line.targets[0], context, blobs));
   }
@@ -35,6 +37,7 @@ absl::Status RunInspect(CommandContext& context) {
                       return absl::OkStatus();
                     }),
       request.model_name());
+  EK_RETURN_IF_ERROR(CheckKnowsRecipes(line.recipe, model.recipe()));
   context.progress.Clear();
   context.print(line.json
                     ? ToJson(model)

@@ -58,6 +58,47 @@ TEST_F(CommandsTest, ValidateAsksForWhatTheCommandLineSays) {
             (std::vector<std::string>{model_, calibration, data, chip}));
 }
 
+TEST_F(CommandsTest, TheRecipeIsAskedForWithTheTargetAndWithTheJob) {
+  connection_.recipes.resize(1);
+  connection_.recipes[0].set_name("default");
+  const struct {
+    absl::Status (*run)(CommandContext&);
+    const char* name;
+  } commands[] = {{RunCompile, "compile"}, {RunProfile, "profile"}};
+  for (const auto& command : commands) {
+    connection_.reports = {NewReport("a")};
+    connection_.reports[0].set_recipe("slow");
+    connection_.asked_recipe.clear();
+    connection_.created.Clear();
+    const absl::Status status =
+        Run(command.run,
+            {command.name, model_, "--target", "a", "--recipe", "slow"});
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(connection_.asked_recipe, "slow");
+    EXPECT_EQ(connection_.created.options().recipe(), "slow");
+    EXPECT_NE(out_.find("recipe      slow"), std::string::npos) << out_;
+  }
+  ASSERT_TRUE(Run(RunProfile, {"profile", model_, "--target", "a"}).ok());
+  EXPECT_EQ(connection_.asked_recipe, "");
+  EXPECT_EQ(connection_.created.options().recipe(), "");
+}
+
+// It would take the default without a word.
+TEST_F(CommandsTest, AnOldDaemonIsNotTakenForOneThatKnowsRecipes) {
+  connection_.reports = {NewReport("a")};
+  const absl::Status named =
+      Run(RunProfile, {"profile", model_, "--target", "a", "--recipe", "slow"});
+  EXPECT_EQ(GetErrorDetail(named)->reason, "RECIPES_UNSUPPORTED");
+  EXPECT_EQ(ExitCodeFor(named), ExitCode::kInfra);
+  EXPECT_FALSE(connection_.created.has_model());  // Nothing was begun.
+  const std::string chip = Put("chip.txtpb", "descriptor");
+  const absl::Status file = Run(
+      RunProfile, {"profile", model_, "--target", chip, "--recipe", "slow"});
+  EXPECT_EQ(GetErrorDetail(file)->reason, "RECIPES_UNSUPPORTED");
+  EXPECT_EQ(out_, "");
+  ASSERT_TRUE(Run(RunProfile, {"profile", model_, "--target", "a"}).ok());
+}
+
 TEST_F(CommandsTest, TheJobIsGivenItsSlotAndItsDeadlines) {
   ASSERT_TRUE(Run(RunCompile, {"compile", model_, "--target", "a"}).ok());
   EXPECT_FALSE(connection_.created.has_slot());

@@ -45,6 +45,53 @@ TEST_F(CommandsTest, Targets) {
             ExitCode::kModel);
 }
 
+v1::RecipeInfo Recipe(const std::string& name, const std::string& doc) {
+  v1::RecipeInfo info;
+  info.set_name(name);
+  info.set_doc(doc);
+  return info;
+}
+
+TEST_F(CommandsTest, TargetsTellTheirRecipes) {
+  connection_.recipes = {Recipe("default", "Fast."),
+                         Recipe("slow", "Not\033.")};
+  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list"}).ok());
+  EXPECT_EQ(out_,
+            "TARGET  ABOUT\ndla-64  A chip.\n\n"
+            "RECIPE   ABOUT\ndefault  Fast.\nslow     Not?.\n");
+  out_.clear();
+  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list", "--json"}).ok());
+  EXPECT_NE(out_.find("\"recipes\""), std::string::npos) << out_;
+  EXPECT_NE(out_.find("\"slow\""), std::string::npos) << out_;
+  out_.clear();
+  const std::string chip = Put("chip.txtpb", "x");
+  connection_.validation.set_valid(true);
+  connection_.validation.set_name("mine");
+  *connection_.validation.add_recipes() = Recipe("default", "Fast.");
+  ASSERT_TRUE(Run(RunTargetsCheck, {"targets", "check", chip}).ok());
+  EXPECT_EQ(out_, chip +
+                      ": valid target 'mine'\n\nRECIPE   ABOUT\n"
+                      "default  Fast.\n");
+}
+
+TEST_F(CommandsTest, InspectAsksForTheRecipe) {
+  connection_.recipes = {Recipe("default", "Fast.")};
+  connection_.described_recipe = "slow";
+  ASSERT_TRUE(
+      Run(RunInspect, {"inspect", model_, "--target", "t", "--recipe", "slow"})
+          .ok());
+  EXPECT_EQ(connection_.asked_recipe, "slow");
+  EXPECT_EQ(connection_.inspected.recipe(), "slow");
+  EXPECT_NE(out_.find("recipe slow"), std::string::npos) << out_;
+  // A descriptor file, and a daemon that does not know the field.
+  connection_.described_recipe = "";
+  const std::string chip = Put("chip.txtpb", "x");
+  EXPECT_EQ(GetErrorDetail(Run(RunInspect, {"inspect", model_, "--target", chip,
+                                            "--recipe", "slow"}))
+                ->reason,
+            "RECIPES_UNSUPPORTED");
+}
+
 TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
   ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--limit", "5"}).ok());
   EXPECT_EQ(connection_.listed.size(), 3u);

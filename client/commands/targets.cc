@@ -1,10 +1,12 @@
 #include "client/commands/targets.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
@@ -23,6 +25,49 @@ std::string FirstLine(const std::string& doc) {
   return ClipMiddle(CleanText(lines[0]), kMaxDocWidth);
 }
 
+// What several targets have under one name and with the same words, once.
+class RecipeList {
+ public:
+  void Add(const v1::RecipeInfo& recipe, const std::string& target) {
+    for (Entry& entry : entries_) {
+      if (entry.recipe.name() != recipe.name() ||
+          entry.recipe.doc() != recipe.doc()) {
+        continue;
+      }
+      entry.targets.push_back(CleanText(target));
+      return;
+    }
+    entries_.push_back({recipe, {CleanText(target)}});
+  }
+
+  // Of `targets` targets; empty without recipes.
+  std::string Render(int targets, const Style& style) const {
+    if (entries_.empty()) return "";
+    const bool several = targets > 1;
+    std::vector<Table::Column> columns = {{"RECIPE", Align::kLeft, true},
+                                          {"ABOUT"}};
+    if (several) columns.push_back({"TARGETS"});
+    Table table(columns);
+    for (const Entry& entry : entries_) {
+      std::vector<std::string> row = {CleanText(entry.recipe.name()),
+                                      FirstLine(entry.recipe.doc())};
+      const bool all = static_cast<int>(entry.targets.size()) == targets;
+      if (several) {
+        row.push_back(all ? "all" : absl::StrJoin(entry.targets, ", "));
+      }
+      table.AddRow(std::move(row));
+    }
+    return "\n" + table.Render(style);
+  }
+
+ private:
+  struct Entry {
+    v1::RecipeInfo recipe;
+    std::vector<std::string> targets;
+  };
+  std::vector<Entry> entries_;
+};
+
 }  // namespace
 
 absl::Status RunTargetsList(CommandContext& context) {
@@ -34,16 +79,21 @@ absl::Status RunTargetsList(CommandContext& context) {
     return absl::OkStatus();
   }
   Table table({{"TARGET"}, {"ABOUT"}});
+  RecipeList recipes;
   for (const v1::TargetInfo& target : response.targets()) {
     table.AddRow({target.name(), FirstLine(target.doc())});
+    for (const v1::RecipeInfo& recipe : target.recipes()) {
+      recipes.Add(recipe, target.name());
+    }
   }
-  context.print(table.Render(context.style));
+  context.print(table.Render(context.style) +
+                recipes.Render(response.targets_size(), context.style));
   return absl::OkStatus();
 }
 
 absl::Status RunTargetsShow(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(const v1::TargetInfo target,
-                      context.connection.GetTarget(context.line.names[0]));
+                      context.connection.GetTarget(context.line.names[0], ""));
   context.progress.Clear();
   if (context.line.json) {
     context.print(ToJson(target));
@@ -66,10 +116,15 @@ absl::Status RunTargetsCheck(CommandContext& context) {
   if (!response.valid()) {
     return Annotate(StatusFromDetail(response.problem()), path);
   }
+  RecipeList recipes;
+  for (const v1::RecipeInfo& recipe : response.recipes()) {
+    recipes.Add(recipe, response.name());
+  }
   context.print(context.line.json
                     ? ToJson(response)
                     : absl::StrCat(CleanText(path), ": valid target '",
-                                   CleanText(response.name()), "'\n"));
+                                   CleanText(response.name()), "'\n",
+                                   recipes.Render(1, context.style)));
   return absl::OkStatus();
 }
 

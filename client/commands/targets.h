@@ -6,12 +6,12 @@
 
 namespace edgekiln::client {
 
-// `edgekiln targets list`.
+// `edgekiln targets list`: the targets, and the recipes they have.
 absl::Status RunTargetsList(CommandContext& context);
 // `edgekiln targets show NAME`: the text of the descriptor, as a file would
 // hold it.
 absl::Status RunTargetsShow(CommandContext& context);
-// `edgekiln targets check FILE`: OK, or what is wrong with it.
+// `edgekiln targets check FILE`: OK and its recipes, or what is wrong with it.
 absl::Status RunTargetsCheck(CommandContext& context);
 
 }  // namespace edgekiln::client

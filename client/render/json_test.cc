@@ -53,7 +53,8 @@ TEST(ToJsonTest, MessagesNestAndAbsentOnesAreLeftOut) {
             "        \"hash\": \"\",\n"
             "        \"size_bytes\": 7\n"
             "      },\n"
-            "      \"text\": \"\"\n"
+            "      \"text\": \"\",\n"
+            "      \"recipes\": []\n"
             "    }\n"
             "  ]\n"
             "}\n");

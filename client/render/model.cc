@@ -141,6 +141,9 @@ std::string RenderModel(const v1::ModelDescription& model,
     absl::StrAppend(&title, "   ", CleanText(model.format()));
   }
   absl::StrAppend(&title, model.quantized() ? ", quantized" : ", float");
+  if (!model.recipe().empty()) {
+    absl::StrAppend(&title, ", recipe ", CleanText(model.recipe()));
+  }
   const std::string headline = Headline(model, target);
   std::string out =
       absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",

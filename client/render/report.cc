@@ -126,6 +126,9 @@ std::string IoText(const v1::Report::Totals& totals) {
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
+  if (!report.recipe().empty()) {
+    out += Line("recipe", CleanText(report.recipe()), style);
+  }
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
     std::vector<std::string> notes;

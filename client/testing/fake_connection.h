@@ -61,19 +61,23 @@ class FakeConnection final : public Connection {
     inspected = request;
     v1::ModelDescription model;
     model.set_name("described");
+    model.set_recipe(described_recipe);
     return model;
   }
   absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
     v1::ListTargetsResponse response;
-    *response.add_targets() = *GetTarget("dla-64");
+    *response.add_targets() = *GetTarget("dla-64", "");
     return response;
   }
-  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name) override {
+  absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name,
+                                           const std::string& recipe) override {
+    asked_recipe = recipe;
     v1::TargetInfo info;
     info.set_name(name);
     info.set_doc("A chip.\nMore.");
     info.set_text("name: \"dla\"\n");
     info.mutable_digest()->set_hash("hash-of-" + name);
+    for (const v1::RecipeInfo& known : recipes) *info.add_recipes() = known;
     return info;
   }
   absl::StatusOr<v1::ValidateTargetResponse> ValidateTarget(
@@ -120,6 +124,9 @@ class FakeConnection final : public Connection {
   std::map<std::string, std::string> blobs;
   v1::ListQuarantineResponse quarantine;
 
+  std::vector<v1::RecipeInfo> recipes;  // Of every target; none: an old daemon.
+  std::string asked_recipe;             // By the last GetTarget().
+  std::string described_recipe;
   v1::CreateJobRequest created;
   v1::InspectModelRequest inspected;
   std::vector<std::string> uploaded;

@@ -22,6 +22,7 @@ struct BundleFile {
 struct BundleOrigin {
   std::string model_name;
   std::string target_name;
+  std::string recipe_name;
   Digest model;         // The model file.
   Digest target;        // The descriptor, as the user gave it.
   Digest machine;       // The descriptor resolved: equal chips, equal digests.

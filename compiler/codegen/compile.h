@@ -15,10 +15,12 @@
 // bytes on every machine.
 namespace edgekiln::compiler {
 
-// Cuts and schedules every engine subgraph. RESOURCE_EXHAUSTED if one does not
-// fit, naming the layer and the smallest sufficient memory.
+// Cuts and schedules every engine subgraph, as `recipe` has it: empty is each
+// engine's own choice. RESOURCE_EXHAUSTED if one does not fit, naming the layer
+// and the smallest sufficient memory.
 absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
-                                             const v1::Machine& machine);
+                                             const v1::Machine& machine,
+                                             const v1::TileRecipe& recipe);
 
 struct EmitResult {
   v1::Program program;

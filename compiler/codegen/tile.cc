@@ -9,8 +9,22 @@
 
 namespace edgekiln::compiler {
 
+namespace {
+
+// What the recipe has for that engine of the machine; empty if nothing.
+google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
+                                   int32_t engine) {
+  for (const v1::TileRecipe::Engine& part : recipe.engines()) {
+    if (part.engine() == engine) return part.decisions();
+  }
+  return {};
+}
+
+}  // namespace
+
 absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
-                                             const v1::Machine& machine) {
+                                             const v1::Machine& machine,
+                                             const v1::TileRecipe& recipe) {
   EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
@@ -33,8 +47,10 @@ absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
                         dla::Chip::Create(machine, engines[subgraph]));
     EK_ASSIGN_OR_RETURN(const dla::SubgraphInput input,
                         dla::InputOfOps(graph, ops));
-    EK_ASSIGN_OR_RETURN(v1::TilingPlan::Subgraph stored,
-                        dla::TileSubgraph(chip, input));
+    EK_ASSIGN_OR_RETURN(
+        v1::TilingPlan::Subgraph stored,
+        dla::TileSubgraph(chip, input,
+                          DecisionsFor(recipe, engines[subgraph])));
     stored.set_subgraph(subgraph);
     stored.set_engine(engines[subgraph]);
     *plan.add_subgraphs() = std::move(stored);

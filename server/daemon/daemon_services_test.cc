@@ -44,6 +44,26 @@ TEST_F(DaemonTest, KnowsItsTargetsAndChecksOthers) {
   grpc::ClientContext got;
   ASSERT_TRUE(targets_->GetTarget(&got, get, &info).ok());
   EXPECT_EQ(Read(*FromProto(info.digest())), info.text());
+  ASSERT_GT(info.recipes_size(), 1);
+  EXPECT_EQ(info.recipes(0).name(), "default");
+  for (const v1::RecipeInfo& recipe : info.recipes()) {
+    EXPECT_FALSE(recipe.doc().empty()) << recipe.name();
+    get.set_recipe(recipe.name());
+    grpc::ClientContext has;
+    EXPECT_TRUE(targets_->GetTarget(&has, get, &info).ok());
+  }
+  get.set_recipe("seriel");
+  grpc::ClientContext lacks;
+  const grpc::Status unknown = targets_->GetTarget(&lacks, get, &info);
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(unknown.error_message(),
+              HasSubstr("need: one of: default, serial; "
+                        "fix: did you mean \"serial\"?"));
+  get.set_recipe(std::string(65, 'a'));
+  grpc::ClientContext large;
+  EXPECT_EQ(targets_->GetTarget(&large, get, &info).error_code(),
+            grpc::StatusCode::INVALID_ARGUMENT);
+  get.clear_recipe();
   get.set_name("no-such-chip");
   grpc::ClientContext missing;
   EXPECT_EQ(targets_->GetTarget(&missing, get, &info).error_code(),
@@ -60,6 +80,7 @@ TEST_F(DaemonTest, KnowsItsTargetsAndChecksOthers) {
   grpc::ClientContext good;
   ASSERT_TRUE(targets_->ValidateTarget(&good, validate, &answer).ok());
   EXPECT_TRUE(answer.valid());
+  EXPECT_EQ(answer.recipes_size(), 3);
 }
 
 TEST_F(DaemonTest, UploadsResumeAcrossStreamsAndRestarts) {

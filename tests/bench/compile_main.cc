@@ -153,8 +153,9 @@ absl::Status CompileInMemory(const std::string& model,
   EK_RETURN_IF_ERROR(compiler::Simplify(graph));
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
-  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
-                      compiler::TilePartition(partition, target.machine()));
+  EK_ASSIGN_OR_RETURN(
+      const v1::TilingPlan plan,
+      compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
   return compiler::EmitProgram(partition, plan, target.machine()).status();
 }
 

@@ -45,7 +45,8 @@ class Figures {
             target::ResolveTarget(absl::StrCat("extends: \"", target, "\"")))),
         partition_(
             OrDie(compiler::PartitionGraph(graph_, target_.capabilities()))),
-        plan_(OrDie(compiler::TilePartition(partition_, target_.machine()))),
+        plan_(OrDie(compiler::TilePartition(partition_, target_.machine(),
+                                            v1::TileRecipe()))),
         compiled_(
             OrDie(compiler::EmitProgram(partition_, plan_, target_.machine()))),
         inputs_(OrDie(SyntheticInputs(graph_))),
@@ -71,7 +72,8 @@ class Figures {
         const v1::Partition partition,
         compiler::PartitionGraph(graph, target_.capabilities()));
     EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
-                        compiler::TilePartition(partition, target_.machine()));
+                        compiler::TilePartition(partition, target_.machine(),
+                                                v1::TileRecipe()));
     return compiler::EmitProgram(partition, plan, target_.machine()).status();
   }
 
@@ -79,7 +81,9 @@ class Figures {
     return compiler::PartitionGraph(graph_, target_.capabilities()).status();
   }
   absl::Status Tile() {
-    return compiler::TilePartition(partition_, target_.machine()).status();
+    return compiler::TilePartition(partition_, target_.machine(),
+                                   v1::TileRecipe())
+        .status();
   }
   absl::Status Emit() {
     return compiler::EmitProgram(partition_, plan_, target_.machine()).status();

@@ -88,8 +88,9 @@ absl::StatusOr<compiler::EmitResult> CompileQuantized(
     const compiler::Graph& graph, const v1::ResolvedTarget& target) {
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
-  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
-                      compiler::TilePartition(partition, target.machine()));
+  EK_ASSIGN_OR_RETURN(
+      const v1::TilingPlan plan,
+      compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
   return compiler::EmitProgram(partition, plan, target.machine());
 }
 

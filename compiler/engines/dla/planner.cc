@@ -36,6 +36,33 @@ absl::StatusOr<std::optional<int64_t>> CyclesIfFits(const Chip& chip,
   return std::optional(stream.cycles);
 }
 
+// The fastest plan for the first share of the SRAM that has one which fits;
+// nothing if none has.
+absl::StatusOr<std::optional<SubgraphPlan>> OverlappedPlan(
+    const Chip& chip, const SubgraphInput& input) {
+  for (const int share : kShares) {
+    EK_ASSIGN_OR_RETURN(
+        std::optional<SubgraphPlan> plan,
+        ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
+    if (!plan) continue;
+    std::optional<int64_t> best;
+    int best_lookahead = 0;
+    for (const int lookahead : kLookaheads) {
+      plan->lookahead = lookahead;
+      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
+                          CyclesIfFits(chip, input, *plan));
+      if (cycles && (!best || *cycles < *best)) {
+        best = cycles;
+        best_lookahead = lookahead;
+      }
+    }
+    if (!best) continue;
+    plan->lookahead = best_lookahead;
+    return plan;
+  }
+  return std::optional<SubgraphPlan>();
+}
+
 // Everything through system memory, one buffer of each kind: always fits what
 // CheckSmallestSram accepts. `smallest` cuts to single rows and channels.
 absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
@@ -92,28 +119,14 @@ absl::Status CheckSmallestSram(const Graph& graph,
 }
 
 absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
-                                          const SubgraphInput& input) {
+                                          const SubgraphInput& input,
+                                          const v1::dla::TileRecipe& recipe) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
-  for (const int share : kShares) {
-    EK_ASSIGN_OR_RETURN(
-        std::optional<SubgraphPlan> plan,
-        ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
-    if (!plan) continue;
-    std::optional<int64_t> best;
-    int best_lookahead = 0;
-    for (const int lookahead : kLookaheads) {
-      plan->lookahead = lookahead;
-      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
-                          CyclesIfFits(chip, input, *plan));
-      if (cycles && (!best || *cycles < *best)) {
-        best = cycles;
-        best_lookahead = lookahead;
-      }
-    }
-    if (!best) continue;
-    plan->lookahead = best_lookahead;
-    return *std::move(plan);
+  if (!recipe.serial()) {
+    EK_ASSIGN_OR_RETURN(std::optional<SubgraphPlan> plan,
+                        OverlappedPlan(chip, input));
+    if (plan) return *std::move(plan);
   }
   for (const bool smallest : {false, true}) {
     EK_ASSIGN_OR_RETURN(SubgraphPlan plan, FrugalPlan(chip, input, smallest));

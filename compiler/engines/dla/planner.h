@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/schedule.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 
 namespace edgekiln::compiler::dla {
 
@@ -31,9 +32,11 @@ absl::Status CheckSmallestSram(const Graph& graph,
 // few cycles. Plans are tried by building and timing them, from the most
 // overlapped to the most frugal. RESOURCE_EXHAUSTED names the layer that needs
 // the most and the smallest sufficient SRAM, exactly: with that many bytes a
-// plan exists, with one less none does.
+// plan exists, with one less none does. A serial `recipe` tries the frugal ones
+// alone, of which the same holds.
 absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
-                                          const SubgraphInput& input);
+                                          const SubgraphInput& input,
+                                          const v1::dla::TileRecipe& recipe);
 
 }  // namespace edgekiln::compiler::dla
 

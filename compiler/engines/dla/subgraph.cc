@@ -242,8 +242,14 @@ absl::StatusOr<SubgraphInput> InputOfOps(const Graph& graph,
 }
 
 absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
-    const Chip& chip, const SubgraphInput& input) {
-  EK_ASSIGN_OR_RETURN(const SubgraphPlan plan, PlanSubgraph(chip, input));
+    const Chip& chip, const SubgraphInput& input,
+    const google::protobuf::Any& decisions) {
+  v1::dla::TileRecipe recipe;
+  if (!decisions.type_url().empty() && !decisions.UnpackTo(&recipe)) {
+    return absl::InvalidArgumentError("the recipe is another engine's");
+  }
+  EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
+                      PlanSubgraph(chip, input, recipe));
   v1::TilingPlan::Subgraph stored;
   for (size_t l = 0; l < plan.layers.size(); ++l) {
     v1::TilingPlan::LayerTiling* layer = stored.add_layers();

@@ -9,6 +9,7 @@
 #include "compiler/engines/dla/planner.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
+#include "google/protobuf/any.pb.h"
 
 // The DLA's half of the two last compiler stages, subgraph by subgraph.
 namespace edgekiln::compiler::dla {
@@ -18,8 +19,11 @@ absl::StatusOr<SubgraphInput> InputOfOps(const Graph& graph,
                                          const std::vector<int32_t>& ops);
 
 // PlanSubgraph, as it is stored; the caller sets subgraph and engine.
+// `decisions` are the engine's part of a recipe, empty if it has none;
+// INVALID_ARGUMENT if they are not this engine's.
 absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
-    const Chip& chip, const SubgraphInput& input);
+    const Chip& chip, const SubgraphInput& input,
+    const google::protobuf::Any& decisions);
 
 // The inverse. INVALID_ARGUMENT if the message is not about these layers.
 absl::StatusOr<SubgraphPlan> PlanFromProto(

@@ -19,8 +19,10 @@
 #include "server/later.h"
 #include "server/proto_convert.h"
 #include "server/task.h"
+#include "server/validate_request.h"
 #include "target/builtin.h"
 #include "target/nearest_name.h"
+#include "target/recipes.h"
 
 namespace edgekiln::server {
 namespace {
@@ -39,16 +41,18 @@ class InspectCall final : public QuestionCall {
     *job_.mutable_model() = request.model();
     *job_.mutable_bindings() = request.bindings();
     if (request.has_target()) *job_.add_targets() = request.target();
+    job_.mutable_options()->set_recipe(request.recipe());
   }
 
  private:
   Task<absl::Status> Answer(JobContext& stages, Executor& executor) override {
     EK_CO_RETURN_IF_ERROR(bounded_);
+    job_.add_goals(v1::INSPECT);
+    EK_CO_RETURN_IF_ERROR(ValidateRequest(job_));
     Later<absl::Status> blobs(
         [this](const BlobsTold& told) { AskBlobs(job_, blobs_, told); });
     const absl::Status present = co_await blobs;
     EK_CO_RETURN_IF_ERROR(present);
-    job_.add_goals(v1::INSPECT);
     JobResult result = co_await RunCompileJob("", job_, stages, executor);
     EK_CO_RETURN_IF_ERROR(result.status);
     response_ = std::move(result.description);
@@ -86,6 +90,12 @@ class ModelsService final : public CalledModels {
   Activity& activity_;
 };
 
+void SetRecipe(const std::string& name, const std::string& doc,
+               v1::RecipeInfo& info) {
+  info.set_name(name);
+  info.set_doc(doc);
+}
+
 class ValidateCall final : public QuestionCall {
  public:
   ValidateCall(const v1::ValidateTargetRequest& request,
@@ -116,6 +126,9 @@ class ValidateCall final : public QuestionCall {
     if (resolved.ok()) {
       response_.set_valid(true);
       response_.set_name(resolved->summary().target().name());
+      for (const auto& recipe : resolved->summary().target().recipes()) {
+        SetRecipe(recipe.name(), recipe.doc(), *response_.add_recipes());
+      }
       co_return absl::OkStatus();
     }
     // A bad descriptor is an answer; everything else is no answer.
@@ -141,6 +154,16 @@ struct KnownTarget {
   bool listed = true;
 };
 
+absl::Status CheckHas(const std::string& recipe, const v1::TargetInfo& target) {
+  if (recipe.empty()) return absl::OkStatus();
+  std::vector<std::string> names;
+  for (const v1::RecipeInfo& info : target.recipes()) {
+    if (info.name() == recipe) return absl::OkStatus();
+    names.push_back(info.name());
+  }
+  return target::UnknownRecipe(recipe, target.name(), names);
+}
+
 std::vector<KnownTarget> KnownTargets() {
   std::vector<KnownTarget> known;
   for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
@@ -149,6 +172,9 @@ std::vector<KnownTarget> KnownTargets() {
     out.info.set_name(builtin.name);
     out.info.set_doc(builtin.doc);
     out.info.set_text(builtin.text);
+    for (const target::BuiltinRecipe& recipe : builtin.recipes) {
+      SetRecipe(recipe.name, recipe.doc, *out.info.add_recipes());
+    }
     *out.info.mutable_digest() = ToProto(out.digest);
     out.answer = out.info.SerializeAsString();
     out.listed = builtin.listing != target::Listing::kHidden;
@@ -206,6 +232,7 @@ class TargetsService final : public HotTargets {
         names.push_back(known.info.name());
         continue;
       }
+      EK_RETURN_IF_ERROR(CheckHas(wanted.recipe(), known.info));
       // It may have been evicted since the last call.
       EK_ASSIGN_OR_RETURN(const bool present, blobs_.Contains(known.digest));
       if (!present) {

@@ -103,6 +103,12 @@ class FakeStage {
     target.mutable_machine()->add_engine_names("array");
     target.mutable_machine()->add_engine_macs_per_cycle(64);
     target.mutable_machine()->set_host_name("host");
+    target.add_recipes()->set_name("default");
+    if (absl::StrContains(parts.second, "plain")) return;
+    v1::ResolvedRecipe& other = *target.add_recipes();
+    other.set_name("serial");
+    other.mutable_tile()->add_engines()->mutable_decisions()->set_value("s");
+    target.add_recipes()->set_name("twin");  // Decides as "default" does.
   }
 
   void Emit() {
@@ -170,11 +176,15 @@ class FakeStage {
         if (absl::StrContains(Input("machine"), "warns")) {
           result_.add_warnings("tiles are thin");
         }
-        return Output("tiling", absl::StrCat("tiling ", all_));
+        return Output("tiling",
+                      absl::StrCat("tiling ", all_,
+                                   options_.tile().recipe().DebugString()));
       case v1::StageOptions::kEmit:
         return Emit();
       case v1::StageOptions::kBundle:
-        return Output("manifest.json", absl::StrCat("bundle ", all_));
+        return Output(
+            "manifest.json",
+            absl::StrCat("bundle ", all_, options_.bundle().recipe_name()));
       case v1::StageOptions::kCountCycles: {
         // Who asks for cycles alone need not bring the constants.
         if (options_.count_cycles().timing_only() !=

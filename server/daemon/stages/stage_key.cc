@@ -70,9 +70,19 @@ void Add(CanonicalEncoder& encoder, const v1::CalibrateOptions& options) {
   encoder.Add(options.percentile_ppm());
 }
 
+void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
+  encoder.BeginList(recipe.engines_size());
+  for (const v1::TileRecipe::Engine& engine : recipe.engines()) {
+    encoder.Add(engine.engine());
+    encoder.Add(engine.decisions().type_url());
+    encoder.Add(engine.decisions().value());
+  }
+}
+
 void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
   encoder.Add(options.target_name());
   encoder.Add(options.model_name());
+  encoder.Add(options.recipe_name());
 }
 
 // Exactly the fields the stage is handed. Stages without fields add nothing.
@@ -108,7 +118,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       Add(encoder, options.calibrate());
       return absl::OkStatus();
     case v1::StageOptions::kTile:
-      encoder.Add(options.tile().mode());
+      Add(encoder, options.tile().recipe());
       return absl::OkStatus();
     case v1::StageOptions::kBundle:
       Add(encoder, options.bundle());

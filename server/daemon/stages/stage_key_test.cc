@@ -31,9 +31,9 @@ std::string Key(const v1::StageOptions& options,
 // A change here means that nobody's cache is found again.
 TEST(StageKeyTest, IsStable) {
   v1::StageOptions tile;
-  tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
+  tile.mutable_tile();
   EXPECT_EQ(Key(tile, {Blob("partition", 'a'), Blob("machine", 'b')}),
-            "80c5bb1ba8c541546de43efee2419c1f5f76e9eb0ffa18fedf8fd151c6ba665f");
+            "516ba763d86911fa5acd19f8b4baa857905d9513a7209d1f0429ac60fd67b7ec");
   v1::StageOptions convert;
   v1::InputTransform& transform =
       *convert.mutable_convert_data()->add_transforms();
@@ -48,7 +48,7 @@ TEST(StageKeyTest, IsStable) {
 
 TEST(StageKeyTest, EveryPartCounts) {
   v1::StageOptions tile;
-  tile.mutable_tile()->set_mode(v1::TileOptions::DEFAULT);
+  tile.mutable_tile();
   v1::StageOptions emit;
   emit.mutable_emit();
   const v1::BlobRef a = Blob("partition", 'a');
@@ -117,7 +117,10 @@ void Change(Message& message, const FieldDescriptor& field) {
       ASSERT_TRUE(repeated);
       return reflection.AddDouble(&message, &field, 7);
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      ASSERT_TRUE(repeated);
+      if (!repeated) {
+        return Change(*reflection.MutableMessage(&message, &field),
+                      *field.message_type()->field(0));
+      }
       reflection.AddMessage(&message, &field);
       return;
     default:
@@ -159,6 +162,29 @@ TEST(StageKeyTest, EveryFieldOfATransformCounts) {
            *transform.field(i));
     EXPECT_NE(Key(changed, {}), key) << transform.field(i)->full_name();
   }
+}
+
+TEST(StageKeyTest, EveryPartOfARecipeCounts) {
+  const auto key = [](int engine, const std::string& type,
+                      const std::string& value) {
+    v1::StageOptions options;
+    v1::TileRecipe::Engine& part =
+        *options.mutable_tile()->mutable_recipe()->add_engines();
+    part.set_engine(engine);
+    part.mutable_decisions()->set_type_url(type);
+    part.mutable_decisions()->set_value(value);
+    return Key(options, {});
+  };
+  v1::StageOptions plain;
+  plain.mutable_tile();
+  v1::StageOptions empty;
+  empty.mutable_tile()->mutable_recipe();
+  EXPECT_EQ(Key(plain, {}), Key(empty, {}));
+  const std::set<std::string> keys = {
+      Key(plain, {}),  key(0, "", ""),   key(1, "", ""),   key(0, "a", ""),
+      key(0, "", "a"), key(0, "a", "b"), key(0, "ab", ""),
+  };
+  EXPECT_EQ(keys.size(), 7u);
 }
 
 TEST(StageKeyTest, EveryPartOfABindingCounts) {

@@ -39,6 +39,7 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   v1::StageSummary::Target& summary = *output.summary.mutable_target();
   summary.set_name(resolved.name());
   for (const std::string& part : PartsOf(read)) summary.add_parts(part);
+  *summary.mutable_recipes() = resolved.recipes();
   auto& machine = *summary.mutable_machine();
   machine.set_clock_hz(resolved.machine().clock_hz());
   for (const v1::Machine::Engine& engine : resolved.machine().engines()) {

@@ -7,14 +7,15 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunTile(const v1::TileOptions&,
+absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                                     const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto partition,
                       inputs.ParseLarge<v1::Partition>("partition"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
-                      compiler::TilePartition(*partition, machine), "tiling");
+  EK_ASSIGN_OR_RETURN(
+      const v1::TilingPlan plan,
+      compiler::TilePartition(*partition, machine, options.recipe()), "tiling");
   StageOutput output;
   output.Add("tiling", plan);
   return output;

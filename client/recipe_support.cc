@@ -1,0 +1,20 @@
+#include "client/recipe_support.h"
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+
+namespace edgekiln::client {
+
+absl::Status CheckKnowsRecipes(const std::string& asked,
+                               const std::string& told) {
+  if (asked.empty() || !told.empty()) return absl::OkStatus();
+  return MakeError(absl::StatusCode::kUnimplemented,
+                   {.fault = Fault::kInfra,
+                    .reason = "RECIPES_UNSUPPORTED",
+                    .what = "the daemon is older than recipes",
+                    .where = absl::StrCat("--recipe ", asked),
+                    .need = "a daemon of this edgekiln's version",
+                    .fix = "update the daemon, or leave --recipe out"});
+}
+
+}  // namespace edgekiln::client

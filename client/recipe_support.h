@@ -1,0 +1,18 @@
+#ifndef EK_CLIENT_RECIPE_SUPPORT_H_
+#define EK_CLIENT_RECIPE_SUPPORT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace edgekiln::client {
+
+// A daemon that knows no recipes ignores the name it is given. `told` is what
+// it says was used, or has: empty from such a daemon. An error if a recipe was
+// asked for and none is told.
+absl::Status CheckKnowsRecipes(const std::string& asked,
+                               const std::string& told);
+
+}  // namespace edgekiln::client
+
+#endif  // EK_CLIENT_RECIPE_SUPPORT_H_

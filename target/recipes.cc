@@ -1,0 +1,178 @@
+#include "target/recipes.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "target/nearest_name.h"
+#include "target/parameters.h"
+#include "target/validate_machine.h"
+
+namespace edgekiln::target {
+namespace {
+
+constexpr char kDefaultDoc[] = "What costs the fewest cycles";
+
+absl::StatusOr<int32_t> EnginePosition(const v1::TargetDescriptor& descriptor,
+                                       const std::string& name) {
+  std::vector<std::string> names;
+  for (int32_t i = 0; i < descriptor.engines_size(); ++i) {
+    if (descriptor.engines(i).name() == name) return i;
+    names.push_back(descriptor.engines(i).name());
+  }
+  return InvalidTarget(
+      {.what = absl::StrCat("the target has no engine \"", name, "\""),
+       .where = "engine",
+       .fix = DidYouMean(
+           name, names,
+           absl::StrCat("engines are: ", absl::StrJoin(names, ", ")))});
+}
+
+absl::StatusOr<v1::TileRecipe::Engine> ResolveTile(
+    const v1::TargetDescriptor& descriptor,
+    const v1::RecipeDescriptor::Tile& tile) {
+  EK_ASSIGN_OR_RETURN(const int32_t position,
+                      EnginePosition(descriptor, tile.engine()));
+  if (tile.provenance() == v1::PROVENANCE_UNSPECIFIED) {
+    return InvalidTarget({.what = "provenance is missing",
+                          .where = "provenance",
+                          .fix = "PUBLISHED, READ, FITTED or ASSUMED"});
+  }
+  if (!tile.has_decisions()) {
+    return InvalidTarget({.what = "the recipe decides nothing for the engine",
+                          .where = "decisions",
+                          .fix = "say what it decides, or leave `tile` out"});
+  }
+  v1::TileRecipe::Engine resolved;
+  resolved.set_engine(position);
+  EK_ASSIGN_OR_RETURN(
+      *resolved.mutable_decisions(),
+      ValidateTileDecisions(descriptor.engines(position).model(),
+                            tile.decisions()));
+  return resolved;
+}
+
+absl::StatusOr<v1::TileRecipe> ResolveTiles(
+    const v1::TargetDescriptor& descriptor,
+    const v1::RecipeDescriptor& recipe) {
+  std::vector<v1::TileRecipe::Engine> engines;
+  for (const v1::RecipeDescriptor::Tile& tile : recipe.tile()) {
+    const std::string where = absl::StrCat("tile of \"", tile.engine(), "\"");
+    EK_ASSIGN_OR_RETURN(v1::TileRecipe::Engine resolved,
+                        ResolveTile(descriptor, tile), where);
+    for (const v1::TileRecipe::Engine& other : engines) {
+      if (other.engine() != resolved.engine()) continue;
+      return InvalidTarget({.what = "the engine occurs twice",
+                            .where = where,
+                            .fix = "keep one of them"});
+    }
+    engines.push_back(std::move(resolved));
+  }
+  std::sort(engines.begin(), engines.end(), [](const auto& a, const auto& b) {
+    return a.engine() < b.engine();
+  });
+  v1::TileRecipe tile;
+  for (v1::TileRecipe::Engine& engine : engines) {
+    // What decides nothing is the same as nothing, also to a look-up.
+    if (engine.decisions().value().empty()) continue;
+    *tile.add_engines() = std::move(engine);
+  }
+  return tile;
+}
+
+absl::Status CheckTexts(const v1::RecipeDescriptor& recipe) {
+  if (!IsRecipeName(recipe.name())) {
+    return InvalidTarget(
+        {.what = "not a name for a recipe",
+         .where = "name",
+         .limit = absl::StrCat("1 to ", kMaxRecipeNameBytes, " bytes"),
+         .need = "lower-case letters, digits, \"-\" and \"_\"; first a letter "
+                 "or digit",
+         .fix = "give it a name such as \"serial\""});
+  }
+  const std::string& doc = recipe.doc();
+  const bool one_line = std::none_of(doc.begin(), doc.end(), [](char c) {
+    return absl::ascii_iscntrl(static_cast<unsigned char>(c));
+  });
+  if (!doc.empty() && doc.size() <= kMaxRecipeDocBytes && one_line) {
+    return absl::OkStatus();
+  }
+  return InvalidTarget(
+      {.what = "a recipe says what it is for in one line",
+       .where = "doc",
+       .limit = absl::StrCat("1 to ", kMaxRecipeDocBytes, " bytes"),
+       .need = absl::StrCat(doc.size(), " bytes"),
+       .fix = "write one sentence; longer ones are for comments"});
+}
+
+}  // namespace
+
+bool IsRecipeName(absl::string_view name) {
+  const auto is_alphanumeric = [](char c) {
+    return absl::ascii_islower(static_cast<unsigned char>(c)) ||
+           absl::ascii_isdigit(static_cast<unsigned char>(c));
+  };
+  return !name.empty() && name.size() <= kMaxRecipeNameBytes &&
+         is_alphanumeric(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) {
+           return is_alphanumeric(c) || c == '-' || c == '_';
+         });
+}
+
+absl::StatusOr<ResolvedRecipes> ResolveRecipes(
+    const v1::TargetDescriptor& descriptor) {
+  if (descriptor.recipes_size() > kMaxRecipes) {
+    return InvalidTarget({.what = "too many entries",
+                          .where = "recipes",
+                          .limit = absl::StrCat(kMaxRecipes),
+                          .need = absl::StrCat(descriptor.recipes_size()),
+                          .fix = "leave out those that nobody asks for"});
+  }
+  ResolvedRecipes resolved;
+  v1::ResolvedRecipe& first = *resolved.Add();
+  first.set_name(kDefaultRecipe);
+  first.set_doc(kDefaultDoc);
+  absl::flat_hash_set<std::string> seen;
+  for (const v1::RecipeDescriptor& recipe : descriptor.recipes()) {
+    const std::string where = absl::StrCat("recipe \"", recipe.name(), "\"");
+    EK_RETURN_IF_ERROR(CheckTexts(recipe), where);
+    if (!seen.insert(recipe.name()).second) {
+      return InvalidTarget({.what = "two recipes have the same name",
+                            .where = where,
+                            .fix = "rename one of them"});
+    }
+    EK_ASSIGN_OR_RETURN(v1::TileRecipe tile, ResolveTiles(descriptor, recipe),
+                        where);
+    v1::ResolvedRecipe& out =
+        recipe.name() == kDefaultRecipe ? resolved[0] : *resolved.Add();
+    out.set_name(recipe.name());
+    out.set_doc(recipe.doc());
+    *out.mutable_tile() = std::move(tile);
+  }
+  return resolved;
+}
+
+absl::string_view RecipeNameOf(absl::string_view asked) {
+  return asked.empty() ? absl::string_view(kDefaultRecipe) : asked;
+}
+
+absl::Status UnknownRecipe(absl::string_view asked, absl::string_view target,
+                           absl::Span<const std::string> names) {
+  const std::string list = absl::StrJoin(names, ", ");
+  return MakeError(
+      absl::StatusCode::kNotFound,
+      {.reason = "RECIPE_UNKNOWN",
+       .what = absl::StrCat("the target has no recipe \"", asked, "\""),
+       .where = absl::StrCat("target '", target, "'"),
+       .need = absl::StrCat("one of: ", list),
+       .fix = DidYouMean(asked, {names.begin(), names.end()},
+                         "leave --recipe out for \"default\"")});
+}
+
+}  // namespace edgekiln::target

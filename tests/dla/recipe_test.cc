@@ -1,0 +1,126 @@
+// The DLA's recipes: what each decides, and that what it decides computes the
+// same.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/status_macros.h"
+#include "compiler/partition/partition.h"
+#include "edgekiln/v1/tiling.pb.h"
+#include "gtest/gtest.h"
+#include "target/builtin.h"
+#include "target/resolve.h"
+#include "tests/pipeline/graph_builder.h"
+#include "tests/pipeline/chip_run.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+using compiler::TensorId;
+
+Graph Net(QuantizedGraphBuilder& builder) {
+  TensorId x = builder.Input({1, 12, 12, 6});
+  x = builder.Conv(x, 24, {.kernel = {3, 3}, .pad = {1, 1, 1, 1}}, true);
+  const TensorId y = builder.Conv(x, 24, {}, false);
+  x = builder.Depthwise(x, 1, {.kernel = {3, 3}, .pad = {1, 1, 1, 1}}, true);
+  return builder.Finish({builder.Add(x, y)});
+}
+
+const v1::TileRecipe& Recipe(const v1::ResolvedTarget& target,
+                             const std::string& name) {
+  for (const v1::ResolvedRecipe& recipe : target.recipes()) {
+    if (recipe.name() == name) return recipe.tile();
+  }
+  ADD_FAILURE() << "no recipe " << name;
+  return v1::TileRecipe::default_instance();
+}
+
+struct Compiled {
+  v1::TilingPlan plan;
+  compiler::EmitResult program;
+};
+
+absl::StatusOr<Compiled> Compile(const Graph& graph,
+                                 const v1::ResolvedTarget& target,
+                                 const v1::TileRecipe& recipe) {
+  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+                      compiler::PartitionGraph(graph, target.capabilities()));
+  Compiled compiled;
+  EK_ASSIGN_OR_RETURN(compiled.plan, compiler::TilePartition(
+                                         partition, target.machine(), recipe));
+  EK_ASSIGN_OR_RETURN(
+      compiled.program,
+      compiler::EmitProgram(partition, compiled.plan, target.machine()));
+  return compiled;
+}
+
+TEST(DlaRecipeTest, SerialOverlapsNothingAndComputesTheSame) {
+  QuantizedGraphBuilder builder(7);
+  const Graph graph = Net(builder);
+  const std::vector<std::string> samples = {builder.Sample(), builder.Sample()};
+  const v1::ResolvedTarget target = DlaTarget(64, true, 1 << 19);
+  const auto fast = Compile(graph, target, Recipe(target, "default"));
+  const auto serial = Compile(graph, target, Recipe(target, "serial"));
+  ASSERT_TRUE(fast.ok()) << fast.status();
+  ASSERT_TRUE(serial.ok()) << serial.status();
+  for (const auto& subgraph : fast->plan.subgraphs()) {
+    EXPECT_FALSE(subgraph.strict());
+    EXPECT_GT(subgraph.resident_size(), 0);
+  }
+  for (const auto& subgraph : serial->plan.subgraphs()) {
+    EXPECT_TRUE(subgraph.strict());
+    EXPECT_EQ(subgraph.resident_size(), 0);
+    EXPECT_EQ(subgraph.lookahead(), 0);
+  }
+  const auto fast_run =
+      CompareWithInterpreter(graph, target, fast->program, samples);
+  const auto serial_run =
+      CompareWithInterpreter(graph, target, serial->program, samples);
+  ASSERT_TRUE(fast_run.ok()) << fast_run.status();
+  ASSERT_TRUE(serial_run.ok()) << serial_run.status();
+  EXPECT_EQ(fast_run->mismatches, 0) << fast_run->first_mismatch;
+  EXPECT_EQ(serial_run->mismatches, 0) << serial_run->first_mismatch;
+  EXPECT_EQ(serial_run->uncovered, 0);
+  EXPECT_GT(serial_run->report.cycles(), fast_run->report.cycles());
+  EXPECT_GT(serial_run->report.dma_bytes_read(),
+            fast_run->report.dma_bytes_read());
+}
+
+TEST(DlaRecipeTest, SerialFitsTheSmallestSram) {
+  QuantizedGraphBuilder builder(8);
+  const Graph graph = Net(builder);
+  const int64_t smallest =
+      SmallestSramOf(CompileQuantized(graph, DlaTarget(64, true, 16)).status());
+  ASSERT_GT(smallest, 0);
+  for (const int64_t sram : {smallest, smallest + 1, 3 * smallest}) {
+    const v1::ResolvedTarget target = DlaTarget(64, true, sram);
+    const auto serial = Compile(graph, target, Recipe(target, "serial"));
+    ASSERT_TRUE(serial.ok()) << serial.status();
+    EXPECT_LE(serial->program.program.sram_peak_bytes(), sram);
+  }
+  const v1::ResolvedTarget target = DlaTarget(64, true, smallest - 1);
+  EXPECT_EQ(
+      SmallestSramOf(Compile(graph, target, Recipe(target, "serial")).status()),
+      smallest);
+}
+
+TEST(DlaRecipeTest, DecisionsOfAnotherEngineAreRefused) {
+  QuantizedGraphBuilder builder(9);
+  const Graph graph = Net(builder);
+  const v1::ResolvedTarget target = DlaTarget(64, true, 1 << 19);
+  v1::TileRecipe recipe;
+  recipe.add_engines()->mutable_decisions()->PackFrom(v1::Setting());
+  EXPECT_EQ(Compile(graph, target, recipe).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  recipe.mutable_engines(0)->mutable_decisions()->set_type_url(
+      "type.googleapis.com/edgekiln.v1.dla.TileRecipe");
+  recipe.mutable_engines(0)->mutable_decisions()->set_value("\xff");
+  EXPECT_EQ(Compile(graph, target, recipe).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace edgekiln::tests
