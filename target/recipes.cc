@@ -10,9 +10,9 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/engine_model.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
-#include "target/validate_machine.h"
 
 namespace edgekiln::target {
 namespace {
@@ -51,10 +51,10 @@ absl::StatusOr<v1::TileRecipe::Engine> ResolveTile(
   }
   v1::TileRecipe::Engine resolved;
   resolved.set_engine(position);
-  EK_ASSIGN_OR_RETURN(
-      *resolved.mutable_decisions(),
-      ValidateTileDecisions(descriptor.engines(position).model(),
-                            tile.decisions()));
+  EK_ASSIGN_OR_RETURN(const EngineModel* const model,
+                      FindEngineModel(descriptor.engines(position).model()));
+  EK_ASSIGN_OR_RETURN(*resolved.mutable_decisions(),
+                      model->ValidateTileDecisions(tile.decisions()));
   return resolved;
 }
 

@@ -10,8 +10,8 @@
 #include "absl/types/span.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "target/coarse_dla.h"
 #include "target/command_timing.h"
+#include "target/engine_model.h"
 #include "target/isa_view.h"
 
 namespace edgekiln::target {
@@ -119,10 +119,8 @@ absl::Status ValidateMemories(const v1::Machine& machine) {
 absl::Status ValidateEngine(const v1::Machine& machine,
                             const v1::Machine::Engine& engine) {
   EK_RETURN_IF_ERROR(CheckRange(engine.clock_hz(), 1, kMaxHertz, "clock_hz"));
-  if (engine.model() != v1::EngineDescriptor::COARSE_DLA) {
-    return Invalid("the engine model is missing or unknown", "model",
-                   "COARSE_DLA");
-  }
+  EK_ASSIGN_OR_RETURN(const EngineModel* const model,
+                      FindEngineModel(engine.model()));
   if (engine.scratchpad() < 0 ||
       engine.scratchpad() >= machine.memories_size() ||
       machine.memories(engine.scratchpad()).kind() !=
@@ -149,7 +147,7 @@ absl::Status ValidateEngine(const v1::Machine& machine,
                                 [](const auto& r) { return r.name(); }));
   EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256, "isa: commands",
                                 [](const auto& c) { return c.mnemonic(); }));
-  EK_RETURN_IF_ERROR(ValidateDlaIsa(engine.isa()), "isa");
+  EK_RETURN_IF_ERROR(model->ValidateIsa(engine.isa()), "isa");
   return CommandTiming::Create(machine, engine).status();
 }
 
@@ -171,27 +169,7 @@ absl::Status ValidateHost(const v1::Machine& machine) {
   return absl::OkStatus();
 }
 
-// The commands without which an engine of model COARSE_DLA cannot run a
-// pattern.
-std::vector<DlaCommand> NeededCommands(v1::OpPattern::Pattern pattern) {
-  switch (pattern) {
-    case v1::OpPattern::CONV2D:
-      return {DlaCommand::kConv, DlaCommand::kConvRelu};
-    case v1::OpPattern::DEPTHWISE_CONV2D:
-      return {DlaCommand::kDepthConv};
-    case v1::OpPattern::FULLY_CONNECTED:
-      return {DlaCommand::kMatMul};
-    case v1::OpPattern::ADD:
-      return {DlaCommand::kAdd};
-    case v1::OpPattern::AVERAGE_POOL2D:
-    case v1::OpPattern::MAX_POOL2D:
-      return {DlaCommand::kPool};
-    default:
-      return {};
-  }
-}
-
-absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
+absl::Status ValidatePattern(const v1::OpPattern& pattern) {
   if (!v1::OpPattern::Pattern_IsValid(pattern.pattern()) ||
       pattern.pattern() == v1::OpPattern::PATTERN_UNSPECIFIED) {
     return Invalid("pattern is missing", "patterns");
@@ -205,23 +183,6 @@ absl::Status ValidatePattern(const v1::OpPattern& pattern, const v1::Isa& isa) {
        {int64_t{pattern.max_kernel()}, int64_t{pattern.max_stride()},
         int64_t{pattern.max_dilation()}, pattern.max_extent()}) {
     EK_RETURN_IF_ERROR(CheckRange(limit, 0, int64_t{1} << 32, where));
-  }
-  std::vector<DlaCommand> needed = NeededCommands(pattern.pattern());
-  needed.insert(needed.end(), {DlaCommand::kDmaRead, DlaCommand::kDmaWrite});
-  for (const DlaCommand command : needed) {
-    const absl::string_view name = DlaCommandName(command);
-    const auto found =
-        std::find_if(isa.commands().begin(), isa.commands().end(),
-                     [&](const auto& c) { return c.mnemonic() == name; });
-    if (found == isa.commands().end()) {
-      return Invalid(absl::StrCat("the pattern needs command ", name), where);
-    }
-    if (pattern.rounds_half_even() && DlaCommandRounds(command) &&
-        !found->takes_rounding()) {
-      return Invalid(absl::StrCat("rounds_half_even, but command ", name,
-                                  " has no takes_rounding"),
-                     where);
-    }
   }
   return absl::OkStatus();
 }
@@ -247,10 +208,6 @@ absl::Status ValidateMachine(const v1::Machine& machine) {
   return ValidateHost(machine);
 }
 
-absl::string_view EngineFolder(v1::EngineDescriptor::Model model) {
-  return model == v1::EngineDescriptor::COARSE_DLA ? "dla" : "";
-}
-
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine) {
   if (capabilities.engines_size() != machine.engines_size()) {
@@ -264,24 +221,17 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
         engine.model() != machine.engines(i).model()) {
       return Invalid("capabilities and machine differ", where);
     }
+    EK_ASSIGN_OR_RETURN(const EngineModel* const model,
+                        FindEngineModel(engine.model()), where);
     EK_RETURN_IF_ERROR(CheckRange(engine.patterns_size(), 0, kMaxPatterns,
                                   absl::StrCat(where, ": patterns")));
     for (const v1::OpPattern& pattern : engine.patterns()) {
-      EK_RETURN_IF_ERROR(ValidatePattern(pattern, machine.engines(i).isa()),
-                         where);
+      EK_RETURN_IF_ERROR(ValidatePattern(pattern), where);
+      EK_RETURN_IF_ERROR(
+          model->ValidatePattern(pattern, machine.engines(i).isa()), where);
     }
   }
   return absl::OkStatus();
-}
-
-absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
-    v1::EngineDescriptor::Model model, const google::protobuf::Any& decisions) {
-  switch (model) {
-    case v1::EngineDescriptor::COARSE_DLA:
-      return ValidateDlaTileRecipe(decisions);
-    default:
-      return Invalid("the engine model has nothing to decide", "decisions");
-  }
 }
 
 }  // namespace edgekiln::target

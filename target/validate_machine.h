@@ -4,10 +4,7 @@
 // What every stage may rely on when it is handed a Machine or Capabilities.
 
 #include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
-#include "google/protobuf/any.pb.h"
 
 namespace edgekiln::target {
 
@@ -24,15 +21,6 @@ absl::Status ValidateMachine(const v1::Machine& machine);
 // the commands they need.
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine);
-
-// What the folders of an engine model are called: "dla". Empty for none.
-absl::string_view EngineFolder(v1::EngineDescriptor::Model model);
-
-// What a recipe has for tiling on an engine of that model: the model's own
-// message, packed again in its one form. INVALID_ARGUMENT if it is none, or
-// holds what that has no field for.
-absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
-    v1::EngineDescriptor::Model model, const google::protobuf::Any& decisions);
 
 }  // namespace edgekiln::target
 

@@ -9,12 +9,11 @@
 #include "absl/strings/str_join.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/backends.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/dla/disassembler.h"
 #include "compiler/ir/text_scanner.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "target/isa_view.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler {
@@ -246,10 +245,11 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
   files.push_back({"program.pb", SerializeDeterministically(program)});
   for (int i = 0; i < program.streams_size(); ++i) {
     const v1::Program::Stream& stream = program.streams(i);
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine, stream.engine()));
     const v1::Machine::Engine& engine = machine.engines(stream.engine());
-    EK_ASSIGN_OR_RETURN(const target::IsaView isa,
-                        target::IsaView::Create(engine.isa()));
-    EK_ASSIGN_OR_RETURN(std::string text, dla::Disassemble(isa, stream.code()),
+    EK_ASSIGN_OR_RETURN(std::string text,
+                        backend->Disassemble(engine, stream.code()),
                         absl::StrCat("stream ", i));
     const std::string stem = StreamStem(i);
     files.push_back({absl::StrCat(stem, ".bin"), stream.code()});

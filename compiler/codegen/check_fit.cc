@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/backends.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/dla/layer.h"
-#include "compiler/engines/dla/planner.h"
+#include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
 
@@ -37,22 +37,21 @@ class FitChecker {
         engines_(engines),
         machine_(machine),
         memories_(memories),
-        storage_(dla::StorageOf(graph)) {}
+        storage_(StorageOf(graph)) {}
 
   // Smallest tiles of every run of ops on one engine, as they will be planned.
   absl::Status CheckSram() const {
     for (size_t first = 0; first < engines_.size();) {
       size_t end = first;
-      std::vector<dla::Layer> layers;
+      std::vector<int32_t> ops;
       for (; end < engines_.size() && engines_[end] == engines_[first]; ++end) {
-        if (engines_[first] < 0) continue;
-        const auto layer = dla::LayerOf(graph_, static_cast<int32_t>(end));
-        // Made-up scales may not go together.
-        if (layer.ok()) layers.push_back(*layer);
+        ops.push_back(static_cast<int32_t>(end));
       }
       if (engines_[first] >= 0) {
-        EK_RETURN_IF_ERROR(dla::CheckSmallestSram(
-            graph_, layers, ScratchpadBytes(engines_[first])));
+        EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                            FindBackend(machine_, engines_[first]));
+        EK_RETURN_IF_ERROR(backend->CheckSmallest(
+            graph_, ops, ScratchpadBytes(engines_[first])));
       }
       first = end;
     }
@@ -100,7 +99,8 @@ class FitChecker {
     const auto add = [&](int64_t bytes) {
       need += std::min(bytes, kMaxBytes - need);
     };
-    for (const auto& [weights, bytes] : TableBytes()) add(bytes);
+    EK_ASSIGN_OR_RETURN(const auto tables, TableBytes());
+    for (const auto& [weights, bytes] : tables) add(bytes);
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       // Moves no bytes, so that constants behind it are its readers'.
@@ -135,7 +135,7 @@ class FitChecker {
   // Of the entries that engines have for each channel in place of the biases,
   // by weights; not more than these would grow if what reads them stayed float
   // after all.
-  std::map<TensorId, int64_t> TableBytes() const {
+  absl::StatusOr<std::map<TensorId, int64_t>> TableBytes() const {
     std::map<TensorId, int64_t> tables;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
@@ -143,10 +143,12 @@ class FitChecker {
           !IsConstant(op.inputs[1])) {
         continue;
       }
-      const int64_t channels = graph_.tensors[op.outputs[0]].shape.back();
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          FindBackend(machine_, engines_[i]));
       const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
       int64_t& bytes = tables[storage_[op.inputs[1]]];
-      bytes = std::min(bytes + channels * dla::kTableEntryBytes, 3 * weights);
+      bytes = std::min(bytes + backend->ConstantBytesBesideWeights(graph_, op),
+                       3 * weights);
     }
     return tables;
   }

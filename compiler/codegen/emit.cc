@@ -4,14 +4,16 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/dla/subgraph.h"
+#include "compiler/ir/storage.h"
 #include "target/host_cost.h"
 #include "target/layout.h"
 
@@ -41,28 +43,28 @@ v1::LayerKind KindOf(const Op& op) {
 class Emitter {
  public:
   Emitter(const Graph& graph, const v1::Partition& partition,
-          const v1::TilingPlan& plan, const v1::Machine& machine,
+          const v1::RegionPlans& plans, const v1::Machine& machine,
           SystemMemories memories)
       : graph_(graph),
         partition_(partition),
-        plan_(plan),
+        plans_(plans),
         machine_(machine),
         memories_(memories),
-        storage_(dla::StorageOf(graph)),
+        storage_(StorageOf(graph)),
         memory_bytes_(machine.memories_size(), 0),
         flash_(machine.memories(memories.flash)) {}
 
   absl::StatusOr<EmitResult> Run() {
     program_.set_version(2);
-    EK_RETURN_IF_ERROR(GatherSubgraphs());
+    EK_RETURN_IF_ERROR(GatherRegions());
     EK_RETURN_IF_ERROR(PlaceTensors());
     AddLayers();
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const auto op = static_cast<int32_t>(i);
       if (partition_.placements(op).engine() == kHost) {
         EK_RETURN_IF_ERROR(AddHostOp(op));
-      } else if (const auto it = subgraphs_.find(op); it != subgraphs_.end()) {
-        EK_RETURN_IF_ERROR(AddSubgraph(it->second));
+      } else if (const auto it = regions_.find(op); it != regions_.end()) {
+        EK_RETURN_IF_ERROR(AddRegion(it->second));
       }
     }
     for (const TensorId input : graph_.inputs) {
@@ -75,36 +77,31 @@ class Emitter {
   }
 
  private:
-  struct Subgraph {
-    const v1::TilingPlan::Subgraph* stored = nullptr;
-    dla::SubgraphInput input;
-    dla::SubgraphPlan plan;
+  struct PlannedRegion {
+    const v1::RegionPlan* plan = nullptr;
+    Region region;
   };
 
-  // Subgraphs by their first op.
-  absl::Status GatherSubgraphs() {
+  // Regions by their first op.
+  absl::Status GatherRegions() {
     std::map<int32_t, std::vector<int32_t>> ops;
     for (const auto& placement : partition_.placements()) {
       if (placement.engine() != kHost) {
         ops[placement.subgraph()].push_back(placement.op());
       }
     }
-    for (const v1::TilingPlan::Subgraph& stored : plan_.subgraphs()) {
-      const auto it = ops.find(stored.subgraph());
+    for (const v1::RegionPlan& plan : plans_.regions()) {
+      const auto it = ops.find(plan.region());
       if (it == ops.end()) {
         return absl::InvalidArgumentError(
-            "the tiling plan belongs to another partition");
+            "the regions' plans belong to another partition");
       }
-      Subgraph subgraph;
-      subgraph.stored = &stored;
-      EK_ASSIGN_OR_RETURN(subgraph.input, dla::InputOfOps(graph_, it->second));
-      EK_ASSIGN_OR_RETURN(subgraph.plan,
-                          dla::PlanFromProto(subgraph.input, stored));
-      subgraphs_[it->second.front()] = std::move(subgraph);
+      const int32_t first = it->second.front();
+      regions_[first] = {&plan, RegionOf(graph_, std::move(it->second))};
       ops.erase(it);
     }
     if (ops.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("the tiling plan misses a subgraph");
+    return absl::InvalidArgumentError("a region has no plan");
   }
 
   // RAM for whatever passes between host and engines, or does not stay in SRAM.
@@ -114,23 +111,29 @@ class Emitter {
       on_host.push_back(placement.engine() == kHost);
     }
     std::vector<bool> in_ram = TensorsOfHost(graph_, storage_, on_host);
-    for (const auto& [op, subgraph] : subgraphs_) {
-      for (const dla::Layer& layer : subgraph.plan.layers) {
-        for (const TensorId tensor :
-             {layer.input, layer.input2, layer.output}) {
-          if (tensor == kNoTensor) continue;
+    for (const auto& [op, planned] : regions_) MarkInRam(planned, in_ram);
+    EK_ASSIGN_OR_RETURN(ram_, PlanRam(graph_, storage_, in_ram,
+                                      machine_.memories(memories_.ram)));
+    return absl::OkStatus();
+  }
+
+  // What the region's engine does not keep, or somebody else reads.
+  void MarkInRam(const PlannedRegion& planned, std::vector<bool>& in_ram) {
+    const auto& list = planned.plan->resident();
+    const absl::flat_hash_set<TensorId> resident(list.begin(), list.end());
+    for (const int32_t index : planned.region.ops) {
+      const Op& op = graph_.ops[index];
+      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+        for (const TensorId tensor : *tensors) {
+          if (tensor == kNoTensor || IsConstant(tensor)) continue;
           const TensorId stored = storage_[tensor];
-          if (IsConstant(stored)) continue;
-          if (!subgraph.plan.resident.contains(stored) ||
-              subgraph.plan.external.contains(stored)) {
+          if (!resident.contains(stored) ||
+              planned.region.external.contains(stored)) {
             in_ram[stored] = true;
           }
         }
       }
     }
-    EK_ASSIGN_OR_RETURN(ram_, PlanRam(graph_, storage_, in_ram,
-                                      machine_.memories(memories_.ram)));
-    return absl::OkStatus();
   }
 
   void AddLayers() {
@@ -286,32 +289,33 @@ class Emitter {
     tap->set_layout(DenseLayoutOf(id));
   }
 
-  // Reshapes at the head of a subgraph show what was there before it began.
-  void TapForeignAliases(const Subgraph& subgraph) {
+  // Reshapes at the head of a region show what was there before it began.
+  void TapForeignAliases(const Region& region) {
     std::vector<bool> made(graph_.tensors.size(), false);
-    for (const dla::Layer& layer : subgraph.plan.layers) {
-      const TensorId stored = storage_[layer.output];
-      if (layer.op != dla::LayerOp::kAlias) {
-        made[stored] = true;
-      } else if (!made[stored]) {
-        TapWhole(layer.output);
+    for (const int32_t index : region.ops) {
+      const Op& op = graph_.ops[index];
+      for (const TensorId output : op.outputs) {
+        if (!IsReshape(op)) {
+          made[storage_[output]] = true;
+        } else if (!made[storage_[output]]) {
+          TapWhole(output);
+        }
       }
     }
   }
 
-  absl::Status AddSubgraph(const Subgraph& subgraph) {
-    const int32_t engine = subgraph.stored->engine();
-    EK_ASSIGN_OR_RETURN(const dla::Chip chip,
-                        dla::Chip::Create(machine_, engine));
-    dla::SystemMap system;
-    system.tensors = ram_.address;
-    system.ram = memories_.ram;
-    system.blocks = flash_.Align(kConstantAlignment);
+  absl::Status AddRegion(const PlannedRegion& planned) {
+    const int32_t engine = planned.plan->engine();
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine_, engine));
+    const RegionMemory memory = {.tensors = &ram_.address,
+                                 .ram = memories_.ram,
+                                 .constants = flash_.Align(kConstantAlignment)};
     EK_ASSIGN_OR_RETURN(
-        dla::EmittedSubgraph emitted,
-        dla::EmitSubgraph(chip, subgraph.input, subgraph.plan, system));
-    flash_.Append(emitted.blocks);
-    TapForeignAliases(subgraph);
+        RegionCode emitted,
+        backend->Emit(planned.region, *planned.plan, machine_, memory));
+    flash_.Append(emitted.constants);
+    TapForeignAliases(planned.region);
     const int32_t stream = program_.streams_size();
     v1::Program::Stream* code = program_.add_streams();
     code->set_engine(engine);
@@ -334,9 +338,9 @@ class Emitter {
       program_.mutable_layers(use.op)->set_tiles(use.tiles);
     }
     program_.set_sram_peak_bytes(
-        std::max(program_.sram_peak_bytes(), emitted.sram_peak_bytes));
+        std::max(program_.sram_peak_bytes(), emitted.scratchpad_peak_bytes));
     int64_t& peak = memory_bytes_[machine_.engines(engine).scratchpad()];
-    peak = std::max(peak, emitted.sram_peak_bytes);
+    peak = std::max(peak, emitted.scratchpad_peak_bytes);
     AddCycles(emitted.cycles, machine_.engines(engine).clock_hz());
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);
@@ -376,7 +380,7 @@ class Emitter {
 
   const Graph& graph_;
   const v1::Partition& partition_;
-  const v1::TilingPlan& plan_;
+  const v1::RegionPlans& plans_;
   const v1::Machine& machine_;
   const SystemMemories memories_;
   const std::vector<TensorId> storage_;
@@ -384,7 +388,7 @@ class Emitter {
   FlashImage flash_;
   std::map<TensorId, uint64_t> constant_address_;  // By storage.
   RamPlan ram_;
-  std::map<int32_t, Subgraph> subgraphs_;
+  std::map<int32_t, PlannedRegion> regions_;
   int64_t predicted_ = 0;
   v1::Program program_;
   std::map<std::string, int32_t> layout_index_;  // In program_, by content.
@@ -393,15 +397,16 @@ class Emitter {
 }  // namespace
 
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
-                                       const v1::TilingPlan& plan,
+                                       const v1::RegionPlans& plans,
                                        const v1::Machine& machine) {
   EK_ASSIGN_OR_RETURN(Graph graph, GraphFromProto(partition.graph()));
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
-  EK_ASSIGN_OR_RETURN(EmitResult result,
-                      Emitter(graph, partition, plan, machine, memories).Run());
+  EK_ASSIGN_OR_RETURN(
+      EmitResult result,
+      Emitter(graph, partition, plans, machine, memories).Run());
   EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
                       IoConversionCycles(std::move(graph), machine));
   return result;

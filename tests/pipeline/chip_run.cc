@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "compiler/engines/dla/schedule.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
@@ -89,7 +89,7 @@ absl::StatusOr<compiler::EmitResult> CompileQuantized(
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
   EK_ASSIGN_OR_RETURN(
-      const v1::TilingPlan plan,
+      const v1::RegionPlans plan,
       compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
   return compiler::EmitProgram(partition, plan, target.machine());
 }
@@ -140,8 +140,7 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
       comparer.Compare("output", interpreter->value(graph.outputs[o]),
                        outputs[o]);
     }
-    const std::vector<compiler::TensorId> storage =
-        compiler::dla::StorageOf(graph);
+    const std::vector<compiler::TensorId> storage = compiler::StorageOf(graph);
     for (size_t i = 0; i < graph.ops.size(); ++i) {
       const compiler::TensorId output = graph.ops[i].outputs[0];
       // Reshapes of what was there before the program ran.

@@ -36,9 +36,6 @@ struct SubgraphPlan {
   bool strict = false;
 };
 
-// Storage of every tensor: reshapes share their input's.
-std::vector<TensorId> StorageOf(const Graph& graph);
-
 // Where activations and weights lie in system memory.
 struct SystemMap {
   absl::flat_hash_map<TensorId, uint64_t> tensors;  // By storage.

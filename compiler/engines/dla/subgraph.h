@@ -1,55 +1,30 @@
 #ifndef EK_COMPILER_ENGINES_DLA_SUBGRAPH_H_
 #define EK_COMPILER_ENGINES_DLA_SUBGRAPH_H_
 
-#include <cstdint>
-#include <string>
-#include <vector>
-
 #include "absl/status/statusor.h"
+#include "compiler/engines/backend.h"
 #include "compiler/engines/dla/planner.h"
-#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
-#include "google/protobuf/any.pb.h"
 
-// The DLA's half of the two last compiler stages, subgraph by subgraph.
+// The two last compiler stages on the DLA, subgraph by subgraph.
 namespace edgekiln::compiler::dla {
 
-// Layers of the ops `ops` (indices into graph.ops, in order).
-absl::StatusOr<SubgraphInput> InputOfOps(const Graph& graph,
-                                         const std::vector<int32_t>& ops);
+absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region);
 
-// PlanSubgraph, as it is stored; the caller sets subgraph and engine.
-// `decisions` are the engine's part of a recipe, empty if it has none;
-// INVALID_ARGUMENT if they are not this engine's.
-absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
-    const Chip& chip, const SubgraphInput& input,
-    const google::protobuf::Any& decisions);
+// A plan as it is stored; the caller sets region and engine.
+v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed);
 
-// The inverse. INVALID_ARGUMENT if the message is not about these layers.
+// The inverse; `decisions` are those of `stored`. INVALID_ARGUMENT if they are
+// not about these layers.
 absl::StatusOr<SubgraphPlan> PlanFromProto(
-    const SubgraphInput& input, const v1::TilingPlan::Subgraph& stored);
+    const SubgraphInput& input, const v1::RegionPlan& stored,
+    const v1::dla::RegionDecisions& decisions);
 
-// What a subgraph adds to a program.
-struct EmittedSubgraph {
-  std::string code;
-  std::string blocks;  // Flash content, from system.blocks.
-  // `stream` is left to the caller, `layout` is an index into `layouts`.
-  std::vector<v1::Program::Tap> taps;
-  std::vector<v1::Layout> layouts;
-  std::vector<v1::Program::CommandRange> ranges;  // Without `stream`, too.
-  struct LayerUse {
-    int32_t op = 0;
-    int64_t sram_bytes = 0;
-    int32_t tiles = 0;
-  };
-  std::vector<LayerUse> layers;
-  int64_t sram_peak_bytes = 0;
-  int64_t cycles = 0;  // Predicted.
-};
-absl::StatusOr<EmittedSubgraph> EmitSubgraph(const Chip& chip,
-                                             const SubgraphInput& input,
-                                             const SubgraphPlan& plan,
-                                             const SystemMap& system);
+absl::StatusOr<RegionCode> EmitSubgraph(const Chip& chip,
+                                        const SubgraphInput& input,
+                                        const SubgraphPlan& plan,
+                                        const SystemMap& system);
 
 }  // namespace edgekiln::compiler::dla
 

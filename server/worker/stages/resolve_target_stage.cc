@@ -1,25 +1,29 @@
 #include <set>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/stages.h"
+#include "target/engine_model.h"
 #include "target/resolve.h"
-#include "target/validate_machine.h"
 
 namespace edgekiln::server {
 
 namespace {
 
 // As cmake/StageVersions.cmake names them.
-std::set<std::string> PartsOf(const target::TargetAndFiles& read) {
+absl::StatusOr<std::set<std::string>> PartsOf(
+    const target::TargetAndFiles& read) {
   std::set<std::string> parts;
   for (const std::string& file : read.files) {
     parts.insert(absl::StrCat("chip/", file));
   }
   for (const v1::Machine::Engine& engine : read.target.machine().engines()) {
-    parts.insert(absl::StrCat("engine/", target::EngineFolder(engine.model())));
+    EK_ASSIGN_OR_RETURN(const target::EngineModel* const model,
+                        target::FindEngineModel(engine.model()));
+    parts.insert(absl::StrCat("engine/", model->folder()));
   }
   return parts;
 }
@@ -38,7 +42,8 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   output.Add("machine", resolved.machine());
   v1::StageSummary::Target& summary = *output.summary.mutable_target();
   summary.set_name(resolved.name());
-  for (const std::string& part : PartsOf(read)) summary.add_parts(part);
+  EK_ASSIGN_OR_RETURN(const std::set<std::string> parts, PartsOf(read));
+  for (const std::string& part : parts) summary.add_parts(part);
   *summary.mutable_recipes() = resolved.recipes();
   auto& machine = *summary.mutable_machine();
   machine.set_clock_hz(resolved.machine().clock_hz());

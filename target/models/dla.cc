@@ -1,4 +1,4 @@
-#include "target/coarse_dla.h"
+#include "target/models/dla.h"
 
 #include <algorithm>
 #include <string>
@@ -274,7 +274,9 @@ absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command) {
   return Row(command).reads;
 }
 
-absl::Status ValidateDlaIsa(const v1::Isa& isa) {
+namespace {
+
+absl::Status CheckIsa(const v1::Isa& isa) {
   for (const v1::RegisterDescriptor& reg : isa.registers()) {
     const std::string where = absl::StrCat("register ", reg.name());
     if (!FindDlaRegister(reg.name())) {
@@ -300,7 +302,57 @@ absl::Status ValidateDlaIsa(const v1::Isa& isa) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
+// The commands without which an engine cannot run a pattern.
+std::vector<DlaCommand> NeededCommands(v1::OpPattern::Pattern pattern) {
+  switch (pattern) {
+    case v1::OpPattern::CONV2D:
+      return {DlaCommand::kConv, DlaCommand::kConvRelu};
+    case v1::OpPattern::DEPTHWISE_CONV2D:
+      return {DlaCommand::kDepthConv};
+    case v1::OpPattern::FULLY_CONNECTED:
+      return {DlaCommand::kMatMul};
+    case v1::OpPattern::ADD:
+      return {DlaCommand::kAdd};
+    case v1::OpPattern::AVERAGE_POOL2D:
+    case v1::OpPattern::MAX_POOL2D:
+      return {DlaCommand::kPool};
+    default:
+      return {};
+  }
+}
+
+absl::Status ValidatePatternCommands(const v1::OpPattern& pattern,
+                                     const v1::Isa& isa) {
+  const std::string where =
+      absl::StrCat("patterns ", v1::OpPattern::Pattern_Name(pattern.pattern()));
+  const auto invalid = [&](std::string what) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.reason = "TARGET_INVALID",
+                      .what = std::move(what),
+                      .where = where,
+                      .fix = "correct the file; `edgekiln targets show dla` is "
+                             "a valid one"});
+  };
+  std::vector<DlaCommand> needed = NeededCommands(pattern.pattern());
+  needed.insert(needed.end(), {DlaCommand::kDmaRead, DlaCommand::kDmaWrite});
+  for (const DlaCommand command : needed) {
+    const absl::string_view name = DlaCommandName(command);
+    const auto found =
+        std::find_if(isa.commands().begin(), isa.commands().end(),
+                     [&](const auto& c) { return c.mnemonic() == name; });
+    if (found == isa.commands().end()) {
+      return invalid(absl::StrCat("the pattern needs command ", name));
+    }
+    if (pattern.rounds_half_even() && DlaCommandRounds(command) &&
+        !found->takes_rounding()) {
+      return invalid(absl::StrCat("rounds_half_even, but command ", name,
+                                  " has no takes_rounding"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<google::protobuf::Any> RepackTileRecipe(
     const google::protobuf::Any& decisions) {
   v1::dla::TileRecipe recipe;
   const std::string name = recipe.GetDescriptor()->full_name();
@@ -324,6 +376,29 @@ absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
   google::protobuf::Any packed;
   packed.PackFrom(recipe);
   return packed;
+}
+
+class Model final : public EngineModel {
+ public:
+  absl::string_view folder() const override { return "dla"; }
+  absl::Status ValidateIsa(const v1::Isa& isa) const override {
+    return CheckIsa(isa);
+  }
+  absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                               const v1::Isa& isa) const override {
+    return ValidatePatternCommands(pattern, isa);
+  }
+  absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+      const google::protobuf::Any& decisions) const override {
+    return RepackTileRecipe(decisions);
+  }
+};
+
+}  // namespace
+
+const EngineModel& DlaModel() {
+  static const Model* const model = new Model;
+  return *model;
 }
 
 }  // namespace edgekiln::target

@@ -1,5 +1,5 @@
-#ifndef EK_TARGET_COARSE_DLA_H_
-#define EK_TARGET_COARSE_DLA_H_
+#ifndef EK_TARGET_MODELS_DLA_H_
+#define EK_TARGET_MODELS_DLA_H_
 
 // The names that the engine model COARSE_DLA gives a meaning to
 // (docs/targets/dla.md). A descriptor decides how they are encoded and what
@@ -9,11 +9,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/engine_model.h"
 
 namespace edgekiln::target {
 
@@ -112,16 +111,10 @@ absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
 
 // What this model needs of an instruction set: only names it knows, all
 // registers that the commands read, `reads` complete, a rounding only where
-// there is something to round, REG_WRITE and OP_END.
-// INVALID_ARGUMENT names the command or register.
-absl::Status ValidateDlaIsa(const v1::Isa& isa);
-
-// The v1::dla::TileRecipe in a recipe's decisions, packed again in its one
-// form. INVALID_ARGUMENT if it is something else or holds what it has no field
-// for.
-absl::StatusOr<google::protobuf::Any> ValidateDlaTileRecipe(
-    const google::protobuf::Any& decisions);
+// there is something to round, REG_WRITE and OP_END. Of a pattern: the commands
+// that compute it. Of a recipe: a v1::dla::TileRecipe.
+const EngineModel& DlaModel();
 
 }  // namespace edgekiln::target
 
-#endif  // EK_TARGET_COARSE_DLA_H_
+#endif  // EK_TARGET_MODELS_DLA_H_

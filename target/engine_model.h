@@ -1,0 +1,45 @@
+#ifndef EK_TARGET_ENGINE_MODEL_H_
+#define EK_TARGET_ENGINE_MODEL_H_
+
+// What an engine model gives a meaning to in a descriptor: which descriptors
+// are legal for it.
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "edgekiln/v1/target.pb.h"
+#include "google/protobuf/any.pb.h"
+
+namespace edgekiln::target {
+
+// Stateless, hence thread-safe.
+class EngineModel {
+ public:
+  virtual ~EngineModel() = default;
+
+  // What the folders of the model are called.
+  virtual absl::string_view folder() const = 0;
+
+  // Whether the model can be driven by this instruction set, of which
+  // IsaView::Create() made sense. INVALID_ARGUMENT names command or register.
+  virtual absl::Status ValidateIsa(const v1::Isa& isa) const = 0;
+
+  // Whether an engine of the model that has `isa` can run the pattern.
+  // INVALID_ARGUMENT names pattern and command.
+  virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                                       const v1::Isa& isa) const = 0;
+
+  // What a recipe has for tiling: the model's own message, packed again in its
+  // one form. INVALID_ARGUMENT if it is another one, or holds what that has no
+  // field for.
+  virtual absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
+      const google::protobuf::Any& decisions) const = 0;
+};
+
+// INVALID_ARGUMENT, with the list of models, if there is none.
+absl::StatusOr<const EngineModel*> FindEngineModel(
+    v1::EngineDescriptor::Model model);
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_ENGINE_MODEL_H_
