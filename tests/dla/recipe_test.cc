@@ -6,14 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
 #include "edgekiln/v1/engines/dla.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 #include "gtest/gtest.h"
-#include "target/builtin.h"
-#include "target/resolve.h"
 #include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/graph_builder.h"
 
@@ -22,6 +19,10 @@ namespace {
 
 using compiler::Graph;
 using compiler::TensorId;
+
+v1::ResolvedTarget Chip(int64_t sram_bytes) {
+  return TargetWithScratchpad("extends: \"dla\"", sram_bytes);
+}
 
 Graph Net(QuantizedGraphBuilder& builder) {
   TensorId x = builder.Input({1, 12, 12, 6});
@@ -38,15 +39,6 @@ const v1::TileRecipe& Recipe(const v1::ResolvedTarget& target,
   }
   ADD_FAILURE() << "no recipe " << name;
   return v1::TileRecipe::default_instance();
-}
-
-v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
-                             int64_t sram_bytes) {
-  return TargetWithScratchpad(
-      absl::StrCat("extends: \"dla\" set { name: \"pes\" value: ", pes,
-                   " } set { name: \"output_parallel\" value: ",
-                   output_parallel ? 1 : 0, " }"),
-      sram_bytes);
 }
 
 v1::dla::RegionDecisions DecisionsOf(const v1::RegionPlan& region) {
@@ -78,7 +70,7 @@ TEST(DlaRecipeTest, SerialOverlapsNothingAndComputesTheSame) {
   QuantizedGraphBuilder builder(7);
   const Graph graph = Net(builder);
   const std::vector<std::string> samples = {builder.Sample(), builder.Sample()};
-  const v1::ResolvedTarget target = DlaTarget(64, true, 1 << 19);
+  const v1::ResolvedTarget target = Chip(1 << 19);
   const auto fast = Compile(graph, target, Recipe(target, "default"));
   const auto serial = Compile(graph, target, Recipe(target, "serial"));
   ASSERT_TRUE(fast.ok()) << fast.status();
@@ -110,15 +102,15 @@ TEST(DlaRecipeTest, SerialFitsTheSmallestSram) {
   QuantizedGraphBuilder builder(8);
   const Graph graph = Net(builder);
   const int64_t smallest =
-      SmallestSramOf(CompileQuantized(graph, DlaTarget(64, true, 16)).status());
+      SmallestSramOf(CompileQuantized(graph, Chip(16)).status());
   ASSERT_GT(smallest, 0);
   for (const int64_t sram : {smallest, smallest + 1, 3 * smallest}) {
-    const v1::ResolvedTarget target = DlaTarget(64, true, sram);
+    const v1::ResolvedTarget target = Chip(sram);
     const auto serial = Compile(graph, target, Recipe(target, "serial"));
     ASSERT_TRUE(serial.ok()) << serial.status();
     EXPECT_LE(serial->program.program.sram_peak_bytes(), sram);
   }
-  const v1::ResolvedTarget target = DlaTarget(64, true, smallest - 1);
+  const v1::ResolvedTarget target = Chip(smallest - 1);
   EXPECT_EQ(
       SmallestSramOf(Compile(graph, target, Recipe(target, "serial")).status()),
       smallest);
@@ -127,7 +119,7 @@ TEST(DlaRecipeTest, SerialFitsTheSmallestSram) {
 TEST(DlaRecipeTest, DecisionsOfAnotherEngineAreRefused) {
   QuantizedGraphBuilder builder(9);
   const Graph graph = Net(builder);
-  const v1::ResolvedTarget target = DlaTarget(64, true, 1 << 19);
+  const v1::ResolvedTarget target = Chip(1 << 19);
   v1::TileRecipe recipe;
   recipe.add_engines()->mutable_decisions()->PackFrom(v1::Setting());
   EXPECT_EQ(Compile(graph, target, recipe).status().code(),
