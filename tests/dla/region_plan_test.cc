@@ -46,8 +46,9 @@ class RegionPlanTest : public testing::Test {
 
   static Graph Net(QuantizedGraphBuilder& builder) {
     TensorId x = builder.Input({1, 12, 12, 6});
-    x = builder.Conv(x, 24, {.kernel = {3, 3}, .pad = {1, 1, 1, 1}}, true);
-    const TensorId y = builder.Conv(x, 24, {}, false);
+    const WindowCase window = {.kernel = {3, 3}, .pad = {1, 1, 1, 1}};
+    x = builder.Conv(x, 64, window, true);
+    const TensorId y = builder.Conv(x, 64, window, false);
     return builder.Finish({builder.Add(x, y)});
   }
 
@@ -87,13 +88,13 @@ TEST_F(RegionPlanTest, LessMemoryIsAChipWithLess) {
   ASSERT_TRUE(whole.ok()) << whole.status();
   ASSERT_EQ(whole->needs_size(), 1);
   EXPECT_EQ(whole->needs(0).memory(), scratchpad());
-  for (const int64_t bytes : {4000, 1500}) {
-    ASSERT_LT(bytes, whole->needs(0).bytes());
+  ASSERT_GT(whole->needs(0).bytes(), 30000);
+  for (int64_t bytes = 4000; bytes < whole->needs(0).bytes(); bytes += 2500) {
     budget_.memory_bytes[scratchpad()] = bytes;
     const auto part = Plan();
     ASSERT_TRUE(part.ok()) << part.status();
     EXPECT_LE(part->needs(0).bytes(), bytes);
-    EXPECT_GT(part->predicted_cycles(), whole->predicted_cycles());
+    EXPECT_GE(part->predicted_cycles(), whole->predicted_cycles());
     // Emitted for the whole chip, it is what the smaller chip would get.
     const v1::ResolvedTarget small = Dla(bytes);
     const auto want = CompileQuantized(graph_, small);
