@@ -169,6 +169,16 @@ class StageReuseTest : public testing::Test {
     return stages;
   }
 
+  server::StageCall ResolveExtending() {
+    server::StageCall call;
+    call.name = "resolve_target";
+    call.options.mutable_resolve_target();
+    v1::BlobRef& input = call.inputs.emplace_back();
+    input.set_role("target");
+    *input.mutable_digest() = Stored(extending_);
+    return call;
+  }
+
   std::string model_;
   std::string preset_;
   std::string extending_;
@@ -252,19 +262,25 @@ TEST_F(StageReuseTest, AnErrorHoldsWhileItsSourcesDo) {
   const auto resolve = [&](StageVersions versions) {
     server::StageRunner runner(*results_, *blobs_, *leases_, *log_,
                                std::move(versions));
-    server::StageCall call;
-    call.name = "resolve_target";
-    call.options.mutable_resolve_target();
-    v1::BlobRef& input = call.inputs.emplace_back();
-    input.set_role("target");
-    *input.mutable_digest() = Stored(extending_);
-    const auto ticket = runner.Start(call, {});
+    const auto ticket = runner.Start(ResolveExtending(), {});
     EXPECT_FALSE(ticket->Wait().ok());
     return ticket->Record().cache();
   };
   EXPECT_EQ(resolve(StageVersions::OfThisBuild()), kMiss);
   EXPECT_EQ(resolve(StageVersions::OfThisBuild()), kHit);
   EXPECT_EQ(resolve(WithChanged("chip/dla")), kMiss);
+}
+
+// Jobs that need not be run ask for results at hand.
+TEST_F(StageReuseTest, WhatIsAtHandHoldsWhileItsSourcesDo) {
+  const auto is_at_hand = [&](StageVersions versions) {
+    server::StageRunner runner(*results_, *blobs_, *leases_, *log_,
+                               std::move(versions));
+    return runner.Recall(ResolveExtending()) != nullptr;
+  };
+  EXPECT_TRUE(is_at_hand(StageVersions::OfThisBuild()));
+  EXPECT_TRUE(is_at_hand(WithChanged("chip/unit")));
+  EXPECT_FALSE(is_at_hand(WithChanged("chip/dla")));
 }
 
 }  // namespace

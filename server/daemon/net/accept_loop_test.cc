@@ -56,6 +56,12 @@ class AcceptLoopTest : public testing::Test {
     EXPECT_TRUE(socket.Send(says));
     return socket;
   }
+  // Of this test alone: others run at the same time.
+  static std::string SocketAddress() {
+    return "unix:" + testing::TempDir() +
+           testing::UnitTest::GetInstance()->current_test_info()->name() +
+           ".sock";
+  }
   // As one that has made a call.
   TestSocket Caller() { return Client(kHttp2 + std::string(300, 'x')); }
   static bool Eventually(const std::function<bool()>& condition) {
@@ -79,9 +85,9 @@ const ConnectionLimits kFew = {
 
 TEST_F(AcceptLoopTest, HandsOverWhoSpeaksHttp2EvenInPieces) {
   for (const std::string& address :
-       {std::string("127.0.0.1:0"), "unix:" + testing::TempDir() + "al.sock"}) {
+       {std::string("127.0.0.1:0"), SocketAddress()}) {
     Start({.limits = kFew}, address);
-    TestSocket whole = Client();
+    TestSocket whole = Caller();
     EXPECT_TRUE(whole.Hears());
     TestSocket pieces = Client("PRI * HTTP");
     EXPECT_TRUE(Eventually([&] { return loop_->Counts().pending == 1; }));
@@ -122,7 +128,7 @@ TEST_F(AcceptLoopTest, OneAddressGetsItsShareAndIsToldSo) {
     clients.push_back(Caller());
     EXPECT_TRUE(clients.back().Hears());
   }
-  EXPECT_THAT(Client().ReadToEnd(),
+  EXPECT_THAT(Caller().ReadToEnd(),
               HasSubstr("more than 3 connections from one address"));
   EXPECT_EQ(loop_->Counts().refused, 1);
   CloseTaken();
@@ -159,8 +165,7 @@ TEST_F(AcceptLoopTest, SilentOnesGiveWayBeforeTheirPlacesAreNeeded) {
 }
 
 TEST_F(AcceptLoopTest, BeyondTheCapOneWaitsForRoom) {
-  Start({.limits = kFew, .greeting_time = absl::Seconds(60)},
-        "unix:" + testing::TempDir() + "al.sock");
+  Start({.limits = kFew, .greeting_time = absl::Seconds(60)}, SocketAddress());
   std::vector<TestSocket> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(Client());
@@ -176,7 +181,7 @@ TEST_F(AcceptLoopTest, BeyondTheCapOneWaitsForRoom) {
 
 TEST_F(AcceptLoopTest, BeyondTheCapAndTheTimeOneIsToldWhy) {
   Start({.limits = kFew, .greeting_time = absl::Milliseconds(50)},
-        "unix:" + testing::TempDir() + "al.sock");
+        SocketAddress());
   std::vector<TestSocket> clients;
   for (int i = 0; i < 4; ++i) {
     clients.push_back(Client());
