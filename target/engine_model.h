@@ -29,9 +29,9 @@ class EngineModel {
   virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                        const v1::Isa& isa) const = 0;
 
-  // What a recipe decides for tiling, packed in its one form.
-  // INVALID_ARGUMENT if that is no message of the model's, or holds what the
-  // message has no field for.
+  // What a recipe has for tiling: the model's own message, packed again in its
+  // one form. INVALID_ARGUMENT if it is another one, or holds what that has no
+  // field for.
   virtual absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const = 0;
 };

@@ -14,7 +14,6 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/backend.h"
 #include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
@@ -100,15 +99,15 @@ class FitChecker {
     const auto add = [&](int64_t bytes) {
       need += std::min(bytes, kMaxBytes - need);
     };
-    EK_ASSIGN_OR_RETURN(const auto added, BytesBesideWeights());
-    for (const auto& [weights, bytes] : added) add(bytes);
+    EK_ASSIGN_OR_RETURN(const auto tables, TableBytes());
+    for (const auto& [weights, bytes] : tables) add(bytes);
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       // Moves no bytes, so that constants behind it are its readers'.
       if (IsReshape(op)) continue;
       for (size_t n = 0; n < op.inputs.size(); ++n) {
         if (op.inputs[n] == kNoTensor || !IsConstant(op.inputs[n])) continue;
-        // What an engine has in place of the bias is counted above.
+        // An engine has a table in place of the bias.
         if (engines_[i] != kHost && n > 1) continue;
         const TensorId constant = storage_[op.inputs[n]];
         if (!counted.insert(constant).second) continue;
@@ -133,11 +132,11 @@ class FitChecker {
     return graph_.tensors[storage_[tensor]].is_constant();
   }
 
-  // What engines have in flash beside weights and in place of the biases, by
-  // weights; not more than these would grow if what reads them stayed float
+  // Of the entries that engines have for each channel in place of the biases,
+  // by weights; not more than these would grow if what reads them stayed float
   // after all.
-  absl::StatusOr<std::map<TensorId, int64_t>> BytesBesideWeights() const {
-    std::map<TensorId, int64_t> added;
+  absl::StatusOr<std::map<TensorId, int64_t>> TableBytes() const {
+    std::map<TensorId, int64_t> tables;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       const Op& op = graph_.ops[i];
       if (engines_[i] < 0 || op.inputs.size() < 2 ||
@@ -147,11 +146,11 @@ class FitChecker {
       EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                           FindBackend(machine_, engines_[i]));
       const int64_t weights = graph_.tensors[op.inputs[1]].num_elements();
-      int64_t& bytes = added[storage_[op.inputs[1]]];
-      bytes = std::min(bytes + backend->BytesBesideWeights(graph_, op),
+      int64_t& bytes = tables[storage_[op.inputs[1]]];
+      bytes = std::min(bytes + backend->ConstantBytesBesideWeights(graph_, op),
                        3 * weights);
     }
-    return added;
+    return tables;
   }
 
   int64_t ScratchpadBytes(int32_t engine) const {

@@ -15,12 +15,12 @@
 // bytes on every machine.
 namespace edgekiln::compiler {
 
-// Cuts and schedules every engine subgraph, as `recipe` has it: empty is each
+// Plans every region that an engine runs, as `recipe` has it: empty is each
 // engine's own choice. RESOURCE_EXHAUSTED if one does not fit, naming the layer
 // and the smallest sufficient memory.
-absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
-                                             const v1::Machine& machine,
-                                             const v1::TileRecipe& recipe);
+absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
+                                              const v1::Machine& machine,
+                                              const v1::TileRecipe& recipe);
 
 struct EmitResult {
   v1::Program program;
@@ -31,11 +31,11 @@ struct EmitResult {
   int64_t io_conversion_cycles = 0;  // io_cost.h
 };
 
-// `plan` must come from TilePartition on the same arguments; INVALID_ARGUMENT
-// if it does not belong to them. RESOURCE_EXHAUSTED if constants or activations
+// `plans` must come from TilePartition on the same arguments; INVALID_ARGUMENT
+// if they do not belong to them. RESOURCE_EXHAUSTED if constants or activations
 // exceed flash or RAM.
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
-                                       const v1::TilingPlan& plan,
+                                       const v1::RegionPlans& plans,
                                        const v1::Machine& machine);
 
 }  // namespace edgekiln::compiler

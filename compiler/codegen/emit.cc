@@ -13,7 +13,6 @@
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
-#include "compiler/engines/backend.h"
 #include "compiler/ir/storage.h"
 #include "target/host_cost.h"
 #include "target/layout.h"
@@ -44,11 +43,11 @@ v1::LayerKind KindOf(const Op& op) {
 class Emitter {
  public:
   Emitter(const Graph& graph, const v1::Partition& partition,
-          const v1::TilingPlan& plan, const v1::Machine& machine,
+          const v1::RegionPlans& plans, const v1::Machine& machine,
           SystemMemories memories)
       : graph_(graph),
         partition_(partition),
-        plan_(plan),
+        plans_(plans),
         machine_(machine),
         memories_(memories),
         storage_(StorageOf(graph)),
@@ -79,7 +78,7 @@ class Emitter {
 
  private:
   struct PlannedRegion {
-    const v1::TilingPlan::Subgraph* plan = nullptr;
+    const v1::RegionPlan* plan = nullptr;
     Region region;
   };
 
@@ -91,18 +90,18 @@ class Emitter {
         ops[placement.subgraph()].push_back(placement.op());
       }
     }
-    for (const v1::TilingPlan::Subgraph& plan : plan_.subgraphs()) {
-      const auto it = ops.find(plan.subgraph());
+    for (const v1::RegionPlan& plan : plans_.regions()) {
+      const auto it = ops.find(plan.region());
       if (it == ops.end()) {
         return absl::InvalidArgumentError(
-            "the tiling plan belongs to another partition");
+            "the regions' plans belong to another partition");
       }
       const int32_t first = it->second.front();
       regions_[first] = {&plan, RegionOf(graph_, std::move(it->second))};
       ops.erase(it);
     }
     if (ops.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("the tiling plan misses a subgraph");
+    return absl::InvalidArgumentError("a region has no plan");
   }
 
   // RAM for whatever passes between host and engines, or does not stay in SRAM.
@@ -119,10 +118,9 @@ class Emitter {
   }
 
   // What the region's engine does not keep, or somebody else reads.
-  void MarkInRam(const PlannedRegion& planned,
-                 std::vector<bool>& in_ram) const {
-    const absl::flat_hash_set<TensorId> resident(
-        planned.plan->resident().begin(), planned.plan->resident().end());
+  void MarkInRam(const PlannedRegion& planned, std::vector<bool>& in_ram) {
+    const auto& list = planned.plan->resident();
+    const absl::flat_hash_set<TensorId> resident(list.begin(), list.end());
     for (const int32_t index : planned.region.ops) {
       const Op& op = graph_.ops[index];
       for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
@@ -310,12 +308,12 @@ class Emitter {
     const int32_t engine = planned.plan->engine();
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         FindBackend(machine_, engine));
+    const RegionMemory memory = {.tensors = &ram_.address,
+                                 .ram = memories_.ram,
+                                 .constants = flash_.Align(kConstantAlignment)};
     EK_ASSIGN_OR_RETURN(
         RegionCode emitted,
-        backend->Emit(planned.region, *planned.plan, machine_,
-                      {.tensors = ram_.address,
-                       .ram = memories_.ram,
-                       .constants = flash_.Align(kConstantAlignment)}));
+        backend->Emit(planned.region, *planned.plan, machine_, memory));
     flash_.Append(emitted.constants);
     TapForeignAliases(planned.region);
     const int32_t stream = program_.streams_size();
@@ -340,9 +338,9 @@ class Emitter {
       program_.mutable_layers(use.op)->set_tiles(use.tiles);
     }
     program_.set_sram_peak_bytes(
-        std::max(program_.sram_peak_bytes(), emitted.sram_peak_bytes));
+        std::max(program_.sram_peak_bytes(), emitted.scratchpad_peak_bytes));
     int64_t& peak = memory_bytes_[machine_.engines(engine).scratchpad()];
-    peak = std::max(peak, emitted.sram_peak_bytes);
+    peak = std::max(peak, emitted.scratchpad_peak_bytes);
     AddCycles(emitted.cycles, machine_.engines(engine).clock_hz());
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);
@@ -382,7 +380,7 @@ class Emitter {
 
   const Graph& graph_;
   const v1::Partition& partition_;
-  const v1::TilingPlan& plan_;
+  const v1::RegionPlans& plans_;
   const v1::Machine& machine_;
   const SystemMemories memories_;
   const std::vector<TensorId> storage_;
@@ -399,15 +397,16 @@ class Emitter {
 }  // namespace
 
 absl::StatusOr<EmitResult> EmitProgram(const v1::Partition& partition,
-                                       const v1::TilingPlan& plan,
+                                       const v1::RegionPlans& plans,
                                        const v1::Machine& machine) {
   EK_ASSIGN_OR_RETURN(Graph graph, GraphFromProto(partition.graph()));
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
-  EK_ASSIGN_OR_RETURN(EmitResult result,
-                      Emitter(graph, partition, plan, machine, memories).Run());
+  EK_ASSIGN_OR_RETURN(
+      EmitResult result,
+      Emitter(graph, partition, plans, machine, memories).Run());
   EK_ASSIGN_OR_RETURN(result.io_conversion_cycles,
                       IoConversionCycles(std::move(graph), machine));
   return result;

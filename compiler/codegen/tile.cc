@@ -6,10 +6,10 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
-#include "compiler/engines/backend.h"
+#include "compiler/codegen/memory_map.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler {
-
 namespace {
 
 // What the recipe has for that engine of the machine; empty if nothing.
@@ -21,17 +21,40 @@ google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
   return {};
 }
 
+// All memory of the chip, and every border densely in RAM: regions follow one
+// another, and what passes between them goes through system memory.
+Budget WholeChip(const Region& region, const v1::Machine& machine,
+                 int32_t ram) {
+  Budget budget;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    budget.memory_bytes.push_back(memory.capacity_bytes());
+  }
+  std::vector<TensorId> borders = OutputsOf(region);
+  borders.insert(borders.end(), region.inputs.begin(), region.inputs.end());
+  for (const TensorId id : borders) {
+    const Tensor& tensor = region.graph->tensors[id];
+    Budget::Border border;
+    border.tensor = id;
+    border.memory = ram;
+    border.layout =
+        target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+    budget.borders.push_back(std::move(border));
+  }
+  return budget;
+}
+
 }  // namespace
 
-absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
-                                             const v1::Machine& machine,
-                                             const v1::TileRecipe& recipe) {
+absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
+                                              const v1::Machine& machine,
+                                              const v1::TileRecipe& recipe) {
   EK_ASSIGN_OR_RETURN(const Graph graph, GraphFromProto(partition.graph()));
   if (partition.placements_size() != static_cast<int>(graph.ops.size())) {
     return absl::InvalidArgumentError("the partition misses placements");
   }
-  // Ops of each engine subgraph, in order.
-  std::map<int32_t, std::vector<int32_t>> subgraphs;
+  EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
+  // Ops of each region, in order.
+  std::map<int32_t, std::vector<int32_t>> regions;
   std::map<int32_t, int32_t> engines;
   for (int32_t i = 0; i < partition.placements_size(); ++i) {
     const v1::Partition::Placement& placement = partition.placements(i);
@@ -39,23 +62,23 @@ absl::StatusOr<v1::TilingPlan> TilePartition(const v1::Partition& partition,
       return absl::InvalidArgumentError("placements are out of order");
     }
     if (placement.engine() < 0) continue;
-    subgraphs[placement.subgraph()].push_back(i);
+    regions[placement.subgraph()].push_back(i);
     engines[placement.subgraph()] = placement.engine();
   }
-  v1::TilingPlan plan;
-  for (auto& [subgraph, ops] : subgraphs) {
-    const int32_t engine = engines[subgraph];
+  v1::RegionPlans plans;
+  for (auto& [index, ops] : regions) {
+    const int32_t engine = engines[index];
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         FindBackend(machine, engine));
     const Region region = RegionOf(graph, std::move(ops));
     EK_ASSIGN_OR_RETURN(
-        v1::TilingPlan::Subgraph stored,
-        backend->Plan(region, machine, engine, DecisionsFor(recipe, engine)));
-    stored.set_subgraph(subgraph);
-    stored.set_engine(engine);
-    *plan.add_subgraphs() = std::move(stored);
+        v1::RegionPlan plan,
+        backend->Plan(region, WholeChip(region, machine, memories.ram), machine,
+                      engine, DecisionsFor(recipe, engine)));
+    plan.set_region(index);
+    *plans.add_regions() = std::move(plan);
   }
-  return plan;
+  return plans;
 }
 
 }  // namespace edgekiln::compiler

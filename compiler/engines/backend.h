@@ -2,6 +2,7 @@
 #define EK_COMPILER_ENGINES_BACKEND_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,75 +26,100 @@ struct Region {
   const Graph* graph = nullptr;
   std::vector<int32_t> ops;       // Indices into graph->ops, rising.
   std::vector<TensorId> storage;  // StorageOf(*graph).
+  // Tensors, by storage and rising, that ops of the region read and others, or
+  // nobody, made; no constants.
+  std::vector<TensorId> inputs;
   // Tensors, by storage, that somebody outside reads, of the whole graph.
   absl::flat_hash_set<TensorId> external;
 };
-Region RegionOf(const Graph& graph, std::vector<int32_t> ops);
 
-// Where things lie in system memory.
+Region RegionOf(const Graph& graph, std::vector<int32_t> ops);
+// Tensors, by storage and rising, that the region makes and somebody outside
+// reads.
+std::vector<TensorId> OutputsOf(const Region& region);
+
+// What a region may use. Whoever plans a chip asks with several and keeps what
+// is best for the whole.
+struct Budget {
+  // A tensor that crosses the region's border.
+  struct Border {
+    TensorId tensor = kNoTensor;      // By storage.
+    int32_t memory = 0;               // Index into Machine.memories.
+    std::optional<uint64_t> address;  // Absent: anywhere, told to Emit().
+    v1::Layout layout;
+    // Is there before the region starts, or stays after it has ended, in a
+    // memory that the engine fills itself.
+    bool resident = false;
+  };
+  std::vector<int64_t> memory_bytes;  // Of each of Machine.memories.
+  std::vector<Border> borders;        // All inputs and outputs of the region.
+};
+
+// Where things lie in system memory, for Emit().
 struct RegionMemory {
-  // By storage: every activation of the region but what its plan keeps in the
-  // engine's own memory alone.
-  const absl::flat_hash_map<TensorId, uint64_t>& tensors;
-  int32_t ram = 0;  // The memory they are in, as an index of the machine.
+  // By storage; whatever the plan does not keep in the engine's memory.
+  const absl::flat_hash_map<TensorId, uint64_t>* tensors = nullptr;
+  int32_t ram = 0;         // The memory they are in.
   uint64_t constants = 0;  // Address of the region's first constant.
 };
 
 // What a region adds to a program.
 struct RegionCode {
   std::string code;
-  std::string constants;  // Flash content, from RegionMemory::constants on.
-  // `stream` is left to the caller, `layout` is an index into `layouts`.
-  std::vector<v1::Program::Tap> taps;
-  std::vector<v1::Layout> layouts;
-  std::vector<v1::Program::CommandRange> ranges;  // Without `stream`, too.
+  std::string constants;            // Flash content, from memory.constants on.
+  std::vector<v1::Layout> layouts;  // Of taps.
+  std::vector<v1::Program::Tap> taps;  // Without `stream`; layout: see above.
+  std::vector<v1::Program::CommandRange> ranges;  // Without `stream`.
   struct LayerUse {
     int32_t op = 0;
     int64_t sram_bytes = 0;
     int32_t tiles = 0;
   };
   std::vector<LayerUse> layers;
-  int64_t sram_peak_bytes = 0;
+  int64_t scratchpad_peak_bytes = 0;
   int64_t cycles = 0;  // Predicted, of the engine's clock.
 };
 
 // Stateless and pure, hence thread-safe: equal arguments, equal bytes. Machines
-// are valid (target::ValidateMachine), and `engine` is one of the model's in
-// the machine.
+// passed ValidateMachine(); an engine is one of the model's in the machine.
 class EngineBackend {
  public:
   virtual ~EngineBackend() = default;
 
-  // Whether each of these ops of `graph`, which run on one engine, could be
-  // computed in `scratchpad_bytes` if it had them for itself: necessary, not
-  // sufficient, and quick. Ops whose quantization does not hold together are
-  // skipped. RESOURCE_EXHAUSTED names the op that needs the most, and how much.
+  // Whether each of these ops of `graph`, placed on one engine, could be
+  // computed within `memory_bytes` alone. Quick, and necessary rather than
+  // sufficient. Ops whose quantization does not hold together are skipped.
+  // RESOURCE_EXHAUSTED names the op that needs the most, and how much.
   virtual absl::Status CheckSmallest(const Graph& graph,
                                      const std::vector<int32_t>& ops,
-                                     int64_t scratchpad_bytes) const = 0;
+                                     int64_t memory_bytes) const = 0;
 
-  // Bytes in flash that the engine adds to the weights of `op`.
-  virtual int64_t BytesBesideWeights(const Graph& graph,
-                                     const Op& op) const = 0;
+  // Bytes that the engine's constants for an op with weights have beside them.
+  virtual int64_t ConstantBytesBesideWeights(const Graph& graph,
+                                             const Op& op) const = 0;
 
-  // Decides how the region is computed, for few cycles by the engine's own
-  // timing; the caller sets `subgraph` and `engine`. `decisions` are what a
-  // recipe has decided for the engine, empty if nothing. RESOURCE_EXHAUSTED
-  // names the layer and the smallest sufficient memory.
-  virtual absl::StatusOr<v1::TilingPlan::Subgraph> Plan(
-      const Region& region, const v1::Machine& machine, int32_t engine,
-      const google::protobuf::Any& decisions) const = 0;
+  // Decides how the region is computed within the budget, for few cycles by the
+  // engine's own timing. `recipe` is the engine's part of one; empty: its own
+  // choice. `region` of the result is the caller's to set. RESOURCE_EXHAUSTED
+  // names layer, memory and the smallest size that suffices; UNIMPLEMENTED
+  // names a border that the engine cannot have; INVALID_ARGUMENT if the recipe
+  // is not the engine's.
+  virtual absl::StatusOr<v1::RegionPlan> Plan(
+      const Region& region, const Budget& budget, const v1::Machine& machine,
+      int32_t engine, const google::protobuf::Any& recipe) const = 0;
 
   // INVALID_ARGUMENT if `plan` is not about this region on this machine.
   virtual absl::StatusOr<RegionCode> Emit(const Region& region,
-                                          const v1::TilingPlan::Subgraph& plan,
+                                          const v1::RegionPlan& plan,
                                           const v1::Machine& machine,
                                           const RegionMemory& memory) const = 0;
 
-  // A stream as text. INVALID_ARGUMENT names the word that the engine's
-  // instruction set does not have.
+  // A stream as text, and back to the same bytes. INVALID_ARGUMENT names word
+  // or line, and what is wrong with it.
   virtual absl::StatusOr<std::string> Disassemble(
       const v1::Machine::Engine& engine, absl::string_view code) const = 0;
+  virtual absl::StatusOr<std::string> Assemble(
+      const v1::Machine::Engine& engine, absl::string_view text) const = 0;
 };
 
 }  // namespace edgekiln::compiler

@@ -1,6 +1,7 @@
 #include "compiler/partition/partition.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -37,23 +38,29 @@ std::string Computes(const Op& op) {
   return absl::AsciiStrToLower(name);
 }
 
-Choice ChooseEngine(const Graph& graph, const Op& op,
-                    const v1::Capabilities& capabilities) {
+// Places the chain that begins with op `first`, or that op on the host.
+void ChooseEngine(const Graph& graph, int32_t first,
+                  const v1::Capabilities& capabilities,
+                  std::vector<Choice>& choices) {
+  const Op& op = graph.ops[first];
   std::string refusals;
   for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
     const auto& engine = capabilities.engines(e);
-    for (const v1::OpPattern& pattern : engine.patterns()) {
-      const std::string why = WhyNot(graph, op, pattern);
-      if (why.empty()) {
-        return {e, absl::StrCat(engine.name(), " runs ", op.kind())};
-      }
-      if (why == kNotThisOp) continue;
+    const Match match = MatchChain(graph, first, engine);
+    for (const int32_t taken : match.ops) {
+      choices[taken] = {
+          e, absl::StrCat(engine.name(), " runs ", graph.ops[taken].kind())};
+    }
+    if (!match.ops.empty()) return;
+    for (const std::string& why : match.failed) {
       absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", engine.name(),
                       " needs ", why);
     }
   }
-  if (!refusals.empty()) return {kHost, refusals};
-  return {kHost, absl::StrCat("no engine of this target has ", Computes(op))};
+  if (refusals.empty()) {
+    refusals = absl::StrCat("no engine of this target has ", Computes(op));
+  }
+  choices[first] = {kHost, std::move(refusals)};
 }
 
 // Whether an engine of the target convolves; none does so in groups.
@@ -149,10 +156,11 @@ absl::Status CheckAllHaveElements(const Graph& graph) {
 
 std::vector<Choice> ChoiceOfOps(const Graph& graph,
                                 const v1::Capabilities& capabilities) {
-  std::vector<Choice> choices;
-  choices.reserve(graph.ops.size());
-  for (const Op& op : graph.ops) {
-    choices.push_back(ChooseEngine(graph, op, capabilities));
+  std::vector<Choice> choices(graph.ops.size());
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    // Part of a chain that began before it.
+    if (choices[i].engine != kHost) continue;
+    ChooseEngine(graph, static_cast<int32_t>(i), capabilities, choices);
   }
   PlaceReadersOfReshapedConstants(graph, choices);
   PlaceReshapes(graph, choices);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -178,14 +179,10 @@ std::string WhyNotTensor(const Tensor& tensor, const v1::OpPattern& pattern) {
   return "";
 }
 
-}  // namespace
-
+// Whether a pattern of its kind takes `op`. Empty: it does.
 std::string WhyNot(const Graph& graph, const Op& op,
                    const v1::OpPattern& pattern) {
   const Kind kind = op.attributes.op_case();
-  if (kind != KindOf(pattern.pattern()) || kind == Kind::OP_NOT_SET) {
-    return kNotThisOp;
-  }
   if (op.attributes.conv2d().groups() > 1) {
     return absl::StrCat("convolutions without groups (here ",
                         op.attributes.conv2d().groups(), ")");
@@ -224,6 +221,22 @@ std::string WhyNot(const Graph& graph, const Op& op,
     if (std::string why = WhyNotPool(graph, op); !why.empty()) return why;
   }
   return WhyNotWindow(WindowOf(graph, op), pattern);
+}
+
+}  // namespace
+
+Match MatchChain(const Graph& graph, int32_t first,
+                 const v1::Capabilities::Engine& engine) {
+  const Op& op = graph.ops[first];
+  const Kind kind = op.attributes.op_case();
+  Match match;
+  for (const v1::OpPattern& pattern : engine.patterns()) {
+    if (kind != KindOf(pattern.pattern()) || kind == Kind::OP_NOT_SET) continue;
+    std::string why = WhyNot(graph, op, pattern);
+    if (why.empty()) return {.ops = {first}, .failed = {}};
+    match.failed.push_back(std::move(why));
+  }
+  return match;
 }
 
 }  // namespace edgekiln::compiler

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -353,8 +352,7 @@ absl::Status ValidatePatternCommands(const v1::OpPattern& pattern,
   return absl::OkStatus();
 }
 
-// Packed again in its one form.
-absl::StatusOr<google::protobuf::Any> CheckTileRecipe(
+absl::StatusOr<google::protobuf::Any> RepackTileRecipe(
     const google::protobuf::Any& decisions) {
   v1::dla::TileRecipe recipe;
   const std::string name = recipe.GetDescriptor()->full_name();
@@ -392,7 +390,7 @@ class Model final : public EngineModel {
   }
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const override {
-    return CheckTileRecipe(decisions);
+    return RepackTileRecipe(decisions);
   }
 };
 

@@ -109,10 +109,10 @@ std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic);
 // not read in some modes: see docs/targets/dla.md section 3.
 absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
 
-// The model needs of an instruction set: only names it knows, all registers
-// that the commands read, `reads` complete, a rounding only where there is
-// something to round, REG_WRITE and OP_END; of a pattern: the commands that
-// compute it.
+// What this model needs of an instruction set: only names it knows, all
+// registers that the commands read, `reads` complete, a rounding only where
+// there is something to round, REG_WRITE and OP_END. Of a pattern: the commands
+// that compute it. Of a recipe: a v1::dla::TileRecipe.
 const EngineModel& DlaModel();
 
 }  // namespace edgekiln::target

@@ -154,7 +154,7 @@ absl::Status CompileInMemory(const std::string& model,
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
   EK_ASSIGN_OR_RETURN(
-      const v1::TilingPlan plan,
+      const v1::RegionPlans plan,
       compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
   return compiler::EmitProgram(partition, plan, target.machine()).status();
 }

@@ -71,7 +71,7 @@ class Figures {
     EK_ASSIGN_OR_RETURN(
         const v1::Partition partition,
         compiler::PartitionGraph(graph, target_.capabilities()));
-    EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
+    EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan,
                         compiler::TilePartition(partition, target_.machine(),
                                                 v1::TileRecipe()));
     return compiler::EmitProgram(partition, plan, target_.machine()).status();
@@ -132,7 +132,7 @@ class Figures {
   const compiler::Graph graph_;
   const v1::ResolvedTarget target_;
   const v1::Partition partition_;
-  const v1::TilingPlan plan_;
+  const v1::RegionPlans plan_;
   const compiler::EmitResult compiled_;
   const std::vector<std::string> inputs_;
   const std::vector<absl::string_view> views_;  // Of inputs_.

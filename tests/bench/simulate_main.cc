@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<Chip>> Prepare(const Network& network,
   EK_ASSIGN_OR_RETURN(
       const v1::Partition partition,
       compiler::PartitionGraph(chip->graph, chip->target.capabilities()));
-  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
+  EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan,
                       compiler::TilePartition(partition, chip->target.machine(),
                                               v1::TileRecipe()));
   EK_ASSIGN_OR_RETURN(

@@ -8,6 +8,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 #include "gtest/gtest.h"
 #include "tests/pipeline/chip_run.h"
@@ -40,8 +41,14 @@ const v1::TileRecipe& Recipe(const v1::ResolvedTarget& target,
   return v1::TileRecipe::default_instance();
 }
 
+v1::dla::RegionDecisions DecisionsOf(const v1::RegionPlan& region) {
+  v1::dla::RegionDecisions decisions;
+  EXPECT_TRUE(region.decisions().UnpackTo(&decisions));
+  return decisions;
+}
+
 struct Compiled {
-  v1::TilingPlan plan;
+  v1::RegionPlans plan;
   compiler::EmitResult program;
 };
 
@@ -68,14 +75,14 @@ TEST(DlaRecipeTest, SerialOverlapsNothingAndComputesTheSame) {
   const auto serial = Compile(graph, target, Recipe(target, "serial"));
   ASSERT_TRUE(fast.ok()) << fast.status();
   ASSERT_TRUE(serial.ok()) << serial.status();
-  for (const auto& subgraph : fast->plan.subgraphs()) {
-    EXPECT_FALSE(subgraph.strict());
-    EXPECT_GT(subgraph.resident_size(), 0);
+  for (const v1::RegionPlan& region : fast->plan.regions()) {
+    EXPECT_FALSE(DecisionsOf(region).strict());
+    EXPECT_GT(region.resident_size(), 0);
   }
-  for (const auto& subgraph : serial->plan.subgraphs()) {
-    EXPECT_TRUE(subgraph.strict());
-    EXPECT_EQ(subgraph.resident_size(), 0);
-    EXPECT_EQ(subgraph.lookahead(), 0);
+  for (const v1::RegionPlan& region : serial->plan.regions()) {
+    EXPECT_TRUE(DecisionsOf(region).strict());
+    EXPECT_EQ(region.resident_size(), 0);
+    EXPECT_EQ(DecisionsOf(region).lookahead(), 0);
   }
   const auto fast_run =
       CompareWithInterpreter(graph, target, fast->program, samples);

@@ -89,7 +89,7 @@ absl::StatusOr<compiler::EmitResult> CompileQuantized(
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
   EK_ASSIGN_OR_RETURN(
-      const v1::TilingPlan plan,
+      const v1::RegionPlans plan,
       compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
   return compiler::EmitProgram(partition, plan, target.machine());
 }

@@ -1,10 +1,9 @@
 #include "compiler/engines/dla/backend.h"
 
-#include <string>
-#include <vector>
+#include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/disassembler.h"
@@ -12,47 +11,107 @@
 #include "compiler/engines/dla/planner.h"
 #include "compiler/engines/dla/subgraph.h"
 #include "target/isa_view.h"
+#include "target/layout.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
+
+// The DLA reads and writes dense tensors by DMA, and its SRAM is undefined when
+// a stream starts.
+absl::Status CheckBorder(const Region& region, const Budget::Border& border,
+                         const v1::Machine& machine) {
+  const Tensor& tensor = region.graph->tensors[border.tensor];
+  const auto refuse = [&](std::string what, std::string need) {
+    return MakeError(absl::StatusCode::kUnimplemented,
+                     {.reason = "BORDER_UNSUPPORTED",
+                      .what = std::move(what),
+                      .where = absl::StrCat("tensor ", tensor.name),
+                      .need = std::move(need),
+                      .fix = "ask for a plan with another border"});
+  };
+  if (border.memory < 0 || border.memory >= machine.memories_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the machine has no memory ", border.memory));
+  }
+  const v1::ResolvedMemory& memory = machine.memories(border.memory);
+  if (border.resident || memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) {
+    return refuse("the engine keeps nothing in its SRAM between streams",
+                  "the tensor in system memory");
+  }
+  const v1::Layout dense =
+      target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+  if (border.layout.SerializeAsString() != dense.SerializeAsString()) {
+    return refuse("the engine cannot have the tensor in that layout",
+                  "a dense layout");
+  }
+  return absl::OkStatus();
+}
 
 class DlaBackend final : public EngineBackend {
  public:
   absl::Status CheckSmallest(const Graph& graph,
                              const std::vector<int32_t>& ops,
-                             int64_t scratchpad_bytes) const override {
+                             int64_t memory_bytes) const override {
     std::vector<Layer> layers;
     for (const int32_t op : ops) {
-      const auto layer = LayerOf(graph, op);
       // Made-up scales may not go together.
-      if (layer.ok()) layers.push_back(*layer);
+      if (const auto layer = LayerOf(graph, op); layer.ok()) {
+        layers.push_back(*layer);
+      }
     }
-    return CheckSmallestSram(graph, layers, scratchpad_bytes);
+    return CheckSmallestSram(graph, layers, memory_bytes);
   }
 
-  int64_t BytesBesideWeights(const Graph& graph, const Op& op) const override {
+  int64_t ConstantBytesBesideWeights(const Graph& graph,
+                                     const Op& op) const override {
     return graph.tensors[op.outputs[0]].shape.back() * kTableEntryBytes;
   }
 
-  absl::StatusOr<v1::TilingPlan::Subgraph> Plan(
-      const Region& region, const v1::Machine& machine, int32_t engine,
-      const google::protobuf::Any& decisions) const override {
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+  absl::StatusOr<v1::RegionPlan> Plan(
+      const Region& region, const Budget& budget, const v1::Machine& machine,
+      int32_t engine, const google::protobuf::Any& recipe) const override {
+    v1::dla::TileRecipe decided;
+    if (!recipe.type_url().empty() && !recipe.UnpackTo(&decided)) {
+      return absl::InvalidArgumentError("the recipe is another engine's");
+    }
+    if (std::ssize(budget.memory_bytes) != machine.memories_size()) {
+      return absl::InvalidArgumentError(
+          "the budget is not for this machine's memories");
+    }
+    for (const Budget::Border& border : budget.borders) {
+      EK_RETURN_IF_ERROR(CheckBorder(region, border, machine));
+    }
+    const int32_t scratchpad = machine.engines(engine).scratchpad();
+    EK_ASSIGN_OR_RETURN(
+        const Chip chip,
+        Chip::Create(machine, engine, budget.memory_bytes[scratchpad]));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
-    return TileSubgraph(chip, input, decisions);
+    EK_ASSIGN_OR_RETURN(const TimedPlan timed,
+                        PlanSubgraph(chip, input, decided));
+    v1::RegionPlan plan = PlanToProto(chip, timed);
+    plan.set_engine(engine);
+    return plan;
   }
 
   absl::StatusOr<RegionCode> Emit(const Region& region,
-                                  const v1::TilingPlan::Subgraph& plan,
+                                  const v1::RegionPlan& plan,
                                   const v1::Machine& machine,
                                   const RegionMemory& memory) const override {
+    v1::dla::RegionDecisions decisions;
+    if (!plan.decisions().UnpackTo(&decisions) || decisions.sram_bytes() < 1) {
+      return absl::InvalidArgumentError(
+          "the region's plan is another engine's");
+    }
+    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine(),
+                                                      decisions.sram_bytes()));
     EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
-    EK_ASSIGN_OR_RETURN(const SubgraphPlan decided, PlanFromProto(input, plan));
-    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine()));
-    return EmitSubgraph(chip, input, decided,
-                        {.tensors = memory.tensors,
-                         .ram = memory.ram,
-                         .blocks = memory.constants});
+    EK_ASSIGN_OR_RETURN(const SubgraphPlan decided,
+                        PlanFromProto(input, plan, decisions));
+    SystemMap system;
+    system.tensors = *memory.tensors;
+    system.ram = memory.ram;
+    system.blocks = memory.constants;
+    return EmitSubgraph(chip, input, decided, system);
   }
 
   absl::StatusOr<std::string> Disassemble(
@@ -61,6 +120,13 @@ class DlaBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(const target::IsaView isa,
                         target::IsaView::Create(engine.isa()));
     return dla::Disassemble(isa, code);
+  }
+
+  absl::StatusOr<std::string> Assemble(const v1::Machine::Engine& engine,
+                                       absl::string_view text) const override {
+    EK_ASSIGN_OR_RETURN(const target::IsaView isa,
+                        target::IsaView::Create(engine.isa()));
+    return dla::Assemble(isa, text);
   }
 };
 

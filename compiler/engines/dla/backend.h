@@ -5,7 +5,8 @@
 
 namespace edgekiln::compiler::dla {
 
-// Compiles for engines of model COARSE_DLA (docs/targets/dla.md).
+// Compiles for engines of model COARSE_DLA (docs/targets/dla.md). Borders lie
+// densely in system memory.
 const EngineBackend& Backend();
 
 }  // namespace edgekiln::compiler::dla

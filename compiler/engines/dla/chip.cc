@@ -1,5 +1,6 @@
 #include "compiler/engines/dla/chip.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -9,7 +10,8 @@
 
 namespace edgekiln::compiler::dla {
 
-absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
+absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
+                                  int64_t sram_bytes) {
   if (engine < 0 || engine >= machine.engines_size()) {
     return absl::InternalError(absl::StrCat("no engine ", engine));
   }
@@ -33,7 +35,8 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
         target::DlaCommandName(static_cast<DlaCommand>(i)));
   }
   chip.sram_memory_ = source.scratchpad();
-  chip.sram_bytes_ = machine.memories(source.scratchpad()).capacity_bytes();
+  chip.sram_bytes_ = std::min(
+      sram_bytes, machine.memories(source.scratchpad()).capacity_bytes());
   chip.dma_bytes_per_cycle_ = source.dma_bytes_per_cycle();
   chip.dma_setup_cycles_ = source.dma_setup_cycles();
   chip.queue_depth_ = source.queue_depth();

@@ -11,7 +11,7 @@
 #include "target/isa_view.h"
 #include "target/models/dla.h"
 
-// The machine as the back end needs it: sizes, and what a command costs.
+// The machine as the backend needs it: sizes, and what a command costs.
 namespace edgekiln::compiler::dla {
 
 using target::DlaCommand;
@@ -37,9 +37,10 @@ class RegisterFile {
 // Immutable once created.
 class Chip {
  public:
-  // INVALID_ARGUMENT if the engine's instruction set lacks what its model has.
-  static absl::StatusOr<Chip> Create(const v1::Machine& machine,
-                                     int32_t engine);
+  // Of whose SRAM at most `sram_bytes` are used. INVALID_ARGUMENT if the
+  // engine's instruction set lacks what its model has.
+  static absl::StatusOr<Chip> Create(const v1::Machine& machine, int32_t engine,
+                                     int64_t sram_bytes);
 
   const target::IsaView& isa() const { return isa_; }
   int64_t sram_bytes() const { return sram_bytes_; }

@@ -17,7 +17,7 @@ using ::testing::ElementsAre;
 Chip DlaChip() {
   const auto target = target::ResolveTarget("extends: \"dla\"");
   EXPECT_TRUE(target.ok()) << target.status();
-  return *Chip::Create(target->machine(), 0);
+  return *Chip::Create(target->machine(), 0, 1 << 20);
 }
 
 // A 3x3 convolution of 8x8x8 to 8 channels, its output at `buffer`.

@@ -20,8 +20,8 @@ namespace {
 constexpr int kShares[] = {100, 85, 70, 50};
 constexpr int kLookaheads[] = {32, 4, 1};
 
-// The schedule's cycles, or nothing if its buffers do not fit.
-absl::StatusOr<std::optional<int64_t>> CyclesIfFits(const Chip& chip,
+// With the schedule's cycles, or nothing if its buffers do not fit.
+absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
                                                     const SubgraphInput& input,
                                                     const SubgraphPlan& plan) {
   SystemMap system;
@@ -29,38 +29,34 @@ absl::StatusOr<std::optional<int64_t>> CyclesIfFits(const Chip& chip,
   const Schedule schedule =
       BuildSchedule(plan, system, input.storage, chip.sram_bytes());
   const OffsetPlan offsets = AllocateOffsets(schedule.buffers);
-  if (offsets.peak_bytes > chip.sram_bytes()) return std::optional<int64_t>();
+  if (offsets.peak_bytes > chip.sram_bytes()) return std::optional<TimedPlan>();
   EK_ASSIGN_OR_RETURN(const EncodedStream stream,
                       EncodeStream(chip, schedule, offsets.offsets,
                                    WaitCounts(schedule, offsets.offsets)));
-  return std::optional(stream.cycles);
+  return std::optional<TimedPlan>({plan, stream.cycles, offsets.peak_bytes});
 }
 
 // The fastest plan for the first share of the SRAM that has one which fits;
 // nothing if none has.
-absl::StatusOr<std::optional<SubgraphPlan>> OverlappedPlan(
+absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
     const Chip& chip, const SubgraphInput& input) {
   for (const int share : kShares) {
     EK_ASSIGN_OR_RETURN(
         std::optional<SubgraphPlan> plan,
         ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
     if (!plan) continue;
-    std::optional<int64_t> best;
-    int best_lookahead = 0;
+    std::optional<TimedPlan> best;
     for (const int lookahead : kLookaheads) {
       plan->lookahead = lookahead;
-      EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
-                          CyclesIfFits(chip, input, *plan));
-      if (cycles && (!best || *cycles < *best)) {
-        best = cycles;
-        best_lookahead = lookahead;
+      EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                          TimeIfFits(chip, input, *plan));
+      if (timed && (!best || timed->cycles < best->cycles)) {
+        best = std::move(timed);
       }
     }
-    if (!best) continue;
-    plan->lookahead = best_lookahead;
-    return plan;
+    if (best) return best;
   }
-  return std::optional<SubgraphPlan>();
+  return std::optional<TimedPlan>();
 }
 
 // Everything through system memory, one buffer of each kind: always fits what
@@ -118,21 +114,22 @@ absl::Status CheckSmallestSram(const Graph& graph,
                            "fewer channels there")});
 }
 
-absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
-                                          const SubgraphInput& input,
-                                          const v1::dla::TileRecipe& recipe) {
+absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
+                                       const SubgraphInput& input,
+                                       const v1::dla::TileRecipe& recipe) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
   if (!recipe.serial()) {
-    EK_ASSIGN_OR_RETURN(std::optional<SubgraphPlan> plan,
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
                         OverlappedPlan(chip, input));
     if (plan) return *std::move(plan);
   }
   for (const bool smallest : {false, true}) {
-    EK_ASSIGN_OR_RETURN(SubgraphPlan plan, FrugalPlan(chip, input, smallest));
-    EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
-                        CyclesIfFits(chip, input, plan));
-    if (cycles) return plan;
+    EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
+                        FrugalPlan(chip, input, smallest));
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                        TimeIfFits(chip, input, plan));
+    if (timed) return *std::move(timed);
   }
   return MakeError(absl::StatusCode::kInternal,
                    {.fault = Fault::kInfra,

@@ -28,15 +28,22 @@ absl::Status CheckSmallestSram(const Graph& graph,
                                const std::vector<Layer>& layers,
                                int64_t sram_bytes);
 
+// A plan, and what it was found to take.
+struct TimedPlan {
+  SubgraphPlan plan;
+  int64_t cycles = 0;
+  int64_t peak_bytes = 0;  // Of SRAM.
+};
+
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
 // few cycles. Plans are tried by building and timing them, from the most
 // overlapped to the most frugal. RESOURCE_EXHAUSTED names the layer that needs
 // the most and the smallest sufficient SRAM, exactly: with that many bytes a
 // plan exists, with one less none does. A serial `recipe` tries the frugal ones
 // alone, of which the same holds.
-absl::StatusOr<SubgraphPlan> PlanSubgraph(const Chip& chip,
-                                          const SubgraphInput& input,
-                                          const v1::dla::TileRecipe& recipe);
+absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
+                                       const SubgraphInput& input,
+                                       const v1::dla::TileRecipe& recipe);
 
 }  // namespace edgekiln::compiler::dla
 

@@ -58,7 +58,7 @@ class Emitter {
                                      WaitCounts(schedule_, offsets_.offsets)));
     result_.code = stream_.code;
     result_.cycles = stream_.cycles;
-    result_.sram_peak_bytes = offsets_.peak_bytes;
+    result_.scratchpad_peak_bytes = offsets_.peak_bytes;
     for (const Block& block : schedule_.blocks) {
       result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
                                      block.c_begin, block.c_end);
@@ -230,47 +230,48 @@ absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region) {
   return input;
 }
 
-absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
-    const Chip& chip, const SubgraphInput& input,
-    const google::protobuf::Any& decisions) {
-  v1::dla::TileRecipe recipe;
-  if (!decisions.type_url().empty() && !decisions.UnpackTo(&recipe)) {
-    return absl::InvalidArgumentError("the recipe is another engine's");
-  }
-  EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
-                      PlanSubgraph(chip, input, recipe));
-  v1::TilingPlan::Subgraph stored;
+v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
+  const SubgraphPlan& plan = timed.plan;
+  v1::dla::RegionDecisions decisions;
   for (size_t l = 0; l < plan.layers.size(); ++l) {
-    v1::TilingPlan::LayerTiling* layer = stored.add_layers();
+    v1::dla::RegionDecisions::Layer* layer = decisions.add_layers();
     layer->set_op(plan.layers[l].op_index);
     layer->set_rows(plan.tilings[l].rows);
     layer->set_channels(plan.tilings[l].channels);
     layer->set_rows_outer(plan.tilings[l].order == TileOrder::kRowsOuter);
   }
+  decisions.set_lookahead(plan.lookahead);
+  decisions.set_strict(plan.strict);
+  decisions.set_sram_bytes(chip.sram_bytes());
+  v1::RegionPlan stored;
+  stored.mutable_decisions()->PackFrom(decisions);
   std::vector<TensorId> resident(plan.resident.begin(), plan.resident.end());
   std::sort(resident.begin(), resident.end());
   for (const TensorId tensor : resident) stored.add_resident(tensor);
-  stored.set_lookahead(plan.lookahead);
-  stored.set_strict(plan.strict);
+  v1::RegionPlan::MemoryNeed* need = stored.add_needs();
+  need->set_memory(chip.sram_memory());
+  need->set_bytes(timed.peak_bytes);
+  stored.set_predicted_cycles(timed.cycles);
   return stored;
 }
 
 absl::StatusOr<SubgraphPlan> PlanFromProto(
-    const SubgraphInput& input, const v1::TilingPlan::Subgraph& stored) {
+    const SubgraphInput& input, const v1::RegionPlan& stored,
+    const v1::dla::RegionDecisions& decisions) {
   const auto foreign = [] {
     return absl::InvalidArgumentError(
-        "the tiling plan belongs to another graph");
+        "the region's plan belongs to another graph");
   };
-  if (stored.layers_size() != static_cast<int>(input.layers.size())) {
+  if (decisions.layers_size() != static_cast<int>(input.layers.size())) {
     return foreign();
   }
   SubgraphPlan plan;
   plan.layers = input.layers;
   plan.external = input.external;
-  plan.lookahead = stored.lookahead();
-  plan.strict = stored.strict();
+  plan.lookahead = decisions.lookahead();
+  plan.strict = decisions.strict();
   for (size_t l = 0; l < input.layers.size(); ++l) {
-    const auto& tiling = stored.layers(static_cast<int>(l));
+    const auto& tiling = decisions.layers(static_cast<int>(l));
     if (tiling.op() != input.layers[l].op_index || tiling.rows() < 1 ||
         tiling.channels() < 1) {
       return foreign();

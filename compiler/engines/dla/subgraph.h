@@ -4,24 +4,22 @@
 #include "absl/status/statusor.h"
 #include "compiler/engines/backend.h"
 #include "compiler/engines/dla/planner.h"
+#include "edgekiln/v1/engines/dla.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
-#include "google/protobuf/any.pb.h"
 
 // The two last compiler stages on the DLA, subgraph by subgraph.
 namespace edgekiln::compiler::dla {
 
 absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region);
 
-// PlanSubgraph, as it is stored; the caller sets subgraph and engine.
-// `decisions` are the engine's part of a recipe, empty if it has none;
-// INVALID_ARGUMENT if they are not this engine's.
-absl::StatusOr<v1::TilingPlan::Subgraph> TileSubgraph(
-    const Chip& chip, const SubgraphInput& input,
-    const google::protobuf::Any& decisions);
+// A plan as it is stored; the caller sets region and engine.
+v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed);
 
-// The inverse. INVALID_ARGUMENT if the message is not about these layers.
+// The inverse; `decisions` are those of `stored`. INVALID_ARGUMENT if they are
+// not about these layers.
 absl::StatusOr<SubgraphPlan> PlanFromProto(
-    const SubgraphInput& input, const v1::TilingPlan::Subgraph& stored);
+    const SubgraphInput& input, const v1::RegionPlan& stored,
+    const v1::dla::RegionDecisions& decisions);
 
 absl::StatusOr<RegionCode> EmitSubgraph(const Chip& chip,
                                         const SubgraphInput& input,

@@ -16,8 +16,8 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
                                     const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto partition,
                       inputs.ParseLarge<v1::Partition>("partition"));
-  EK_ASSIGN_OR_RETURN(const v1::TilingPlan plan,
-                      inputs.Parse<v1::TilingPlan>("tiling"));
+  EK_ASSIGN_OR_RETURN(const v1::RegionPlans plan,
+                      inputs.Parse<v1::RegionPlans>("tiling"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
   EK_ASSIGN_OR_RETURN(compiler::EmitResult emitted,

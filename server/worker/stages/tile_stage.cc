@@ -14,7 +14,7 @@ absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
   EK_ASSIGN_OR_RETURN(
-      const v1::TilingPlan plan,
+      const v1::RegionPlans plan,
       compiler::TilePartition(*partition, machine, options.recipe()), "tiling");
   StageOutput output;
   output.Add("tiling", plan);

@@ -1,0 +1,191 @@
+// What the DLA's backend answers to budgets, and its streams as text.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "base/rng.h"
+#include "compiler/codegen/backends.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/partition/partition.h"
+#include "gtest/gtest.h"
+#include "target/isa_view.h"
+#include "target/layout.h"
+#include "target/resolve.h"
+#include "tests/pipeline/chip_run.h"
+#include "tests/pipeline/graph_builder.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Budget;
+using compiler::EngineBackend;
+using compiler::Graph;
+using compiler::Region;
+using compiler::TensorId;
+
+constexpr int64_t kSramBytes = 1 << 19;
+
+v1::ResolvedTarget Dla(int64_t sram_bytes) {
+  return TargetWithScratchpad("extends: \"dla\"", sram_bytes);
+}
+
+class RegionPlanTest : public testing::Test {
+ protected:
+  RegionPlanTest() : builder_(11), graph_(Net(builder_)) {
+    std::vector<int32_t> ops(graph_.ops.size());
+    for (size_t i = 0; i < ops.size(); ++i) ops[i] = static_cast<int32_t>(i);
+    region_ = compiler::RegionOf(graph_, ops);
+    backend_ = *compiler::FindBackend(machine_, 0);
+    for (const v1::ResolvedMemory& memory : machine_.memories()) {
+      budget_.memory_bytes.push_back(memory.capacity_bytes());
+    }
+  }
+
+  static Graph Net(QuantizedGraphBuilder& builder) {
+    TensorId x = builder.Input({1, 12, 12, 6});
+    const WindowCase window = {.kernel = {3, 3}, .pad = {1, 1, 1, 1}};
+    x = builder.Conv(x, 64, window, true);
+    const TensorId y = builder.Conv(x, 64, window, false);
+    return builder.Finish({builder.Add(x, y)});
+  }
+
+  absl::StatusOr<v1::RegionPlan> Plan() const {
+    return backend_->Plan(region_, budget_, machine_, 0, {});
+  }
+  int32_t scratchpad() const { return machine_.engines(0).scratchpad(); }
+  Budget::Border& AddBorder() {
+    Budget::Border& border = budget_.borders.emplace_back();
+    border.tensor = graph_.inputs[0];
+    border.memory = RamOf(machine_);
+    border.layout = target::DenseLayout(graph_.tensors[border.tensor].shape, 1);
+    return border;
+  }
+  static int32_t RamOf(const v1::Machine& machine) {
+    for (int32_t i = 0; i < machine.memories_size(); ++i) {
+      if (machine.memories(i).kind() == v1::MemoryDescriptor::RAM) return i;
+    }
+    return -1;
+  }
+
+  const v1::Machine machine_ = Dla(kSramBytes).machine();
+  QuantizedGraphBuilder builder_;
+  const Graph graph_;
+  Region region_;
+  const EngineBackend* backend_ = nullptr;
+  Budget budget_;
+};
+
+TEST_F(RegionPlanTest, KnowsItsBorders) {
+  EXPECT_EQ(region_.inputs, graph_.inputs);
+  EXPECT_EQ(compiler::OutputsOf(region_), graph_.outputs);
+}
+
+TEST_F(RegionPlanTest, LessMemoryIsAChipWithLess) {
+  const auto whole = Plan();
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  ASSERT_EQ(whole->needs_size(), 1);
+  EXPECT_EQ(whole->needs(0).memory(), scratchpad());
+  ASSERT_GT(whole->needs(0).bytes(), 30000);
+  for (int64_t bytes = 4000; bytes < whole->needs(0).bytes(); bytes += 2500) {
+    budget_.memory_bytes[scratchpad()] = bytes;
+    const auto part = Plan();
+    ASSERT_TRUE(part.ok()) << part.status();
+    EXPECT_LE(part->needs(0).bytes(), bytes);
+    EXPECT_GE(part->predicted_cycles(), whole->predicted_cycles());
+    // Emitted for the whole chip, it is what the smaller chip would get.
+    const v1::ResolvedTarget small = Dla(bytes);
+    const auto want = CompileQuantized(graph_, small);
+    ASSERT_TRUE(want.ok()) << want.status();
+    const auto partition =
+        compiler::PartitionGraph(graph_, small.capabilities());
+    ASSERT_TRUE(partition.ok()) << partition.status();
+    v1::RegionPlans plans;
+    *plans.add_regions() = *part;
+    const auto got = compiler::EmitProgram(*partition, plans, machine_);
+    ASSERT_TRUE(got.ok()) << got.status();
+    EXPECT_EQ(got->program.streams(0).code(), want->program.streams(0).code());
+    EXPECT_EQ(part->predicted_cycles(), got->program.predicted_cycles());
+    EXPECT_EQ(part->needs(0).bytes(), got->program.sram_peak_bytes());
+  }
+  budget_.memory_bytes[scratchpad()] = 16;
+  EXPECT_GT(SmallestSramOf(Plan().status()), 16);
+}
+
+TEST_F(RegionPlanTest, RefusesBordersThatItCannotHave) {
+  AddBorder();
+  EXPECT_TRUE(Plan().ok());
+  budget_.borders.clear();
+  AddBorder().resident = true;
+  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
+  budget_.borders.clear();
+  AddBorder().memory = scratchpad();
+  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
+  budget_.borders.clear();
+  AddBorder().layout = target::StridedLayout({1, 12, 12, 6}, {0, 128, 8, 1}, 1);
+  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(RegionPlanTest, RefusesOthersBudgetsAndPlans) {
+  budget_.memory_bytes.pop_back();
+  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kInvalidArgument);
+  v1::RegionPlan plan;
+  const absl::flat_hash_map<TensorId, uint64_t> places;
+  EXPECT_EQ(backend_->Emit(region_, plan, machine_, {.tensors = &places})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+  plan.mutable_decisions()->PackFrom(v1::Setting());
+  EXPECT_EQ(backend_->Emit(region_, plan, machine_, {.tensors = &places})
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(RegionPlanTest, StreamsAreTextAndBack) {
+  const auto compiled = CompileQuantized(graph_, Dla(4000));
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  const v1::Machine::Engine& engine = machine_.engines(0);
+  for (const v1::Program::Stream& stream : compiled->program.streams()) {
+    const auto text = backend_->Disassemble(engine, stream.code());
+    ASSERT_TRUE(text.ok()) << text.status();
+    const auto code = backend_->Assemble(engine, *text);
+    ASSERT_TRUE(code.ok()) << code.status();
+    EXPECT_EQ(*code, stream.code());
+  }
+}
+
+TEST_F(RegionPlanTest, RandomWordsAreTextAndBack) {
+  const v1::Machine::Engine& engine = machine_.engines(0);
+  const auto isa = target::IsaView::Create(engine.isa());
+  ASSERT_TRUE(isa.ok()) << isa.status();
+  Rng rng(5);
+  for (int n = 0; n < 2000; ++n) {
+    target::CommandWord word;
+    word.command =
+        static_cast<int32_t>(rng.InRange(0, isa->num_commands() - 1));
+    if (word.command == isa->register_write()) {
+      word.reg = static_cast<int32_t>(rng.InRange(0, isa->num_registers() - 1));
+      word.immediate =
+          rng.InRange(isa->MinValue(word.reg), isa->MaxValue(word.reg));
+    } else {
+      word.half_even =
+          isa->command(word.command).takes_rounding() && rng.InRange(0, 1) == 1;
+      word.immediate = rng.InRange(0, 255);
+    }
+    const auto bits = isa->Encode(word);
+    ASSERT_TRUE(bits.ok()) << bits.status();
+    std::string code;
+    isa->AppendWord(*bits, code);
+    const auto text = backend_->Disassemble(engine, code);
+    ASSERT_TRUE(text.ok()) << text.status();
+    const auto again = backend_->Assemble(engine, *text);
+    ASSERT_TRUE(again.ok()) << again.status() << *text;
+    EXPECT_EQ(*again, code) << *text;
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::tests
