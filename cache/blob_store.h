@@ -73,8 +73,11 @@ absl::Status VerifyDigest(const Digest& digest, absl::string_view bytes);
 std::unique_ptr<BlobStore> NewVerifyingBlobStore(
     std::unique_ptr<BlobStore> inner);
 
+// What it takes to keep a blob in memory, beside its bytes.
+inline constexpr int64_t kKeptBlobBytes = 512;
+
 struct MemoryLimits {
-  int64_t total_bytes = 64 << 20;    // Of all blobs kept.
+  int64_t total_bytes = 64 << 20;    // Of all blobs kept, with the above.
   int64_t max_blob_bytes = 1 << 20;  // Larger ones are never kept.
 };
 

@@ -212,7 +212,8 @@ TEST(MemoryCachedBlobStoreTest, KeepsSmallBlobsUntilThereAreTooMany) {
   auto inner = std::make_unique<LyingStore>();
   LyingStore& below = *inner;
   const auto store = NewMemoryCachedBlobStore(
-      std::move(inner), {.total_bytes = 10, .max_blob_bytes = 5});
+      std::move(inner),
+      {.total_bytes = 2 * kKeptBlobBytes + 10, .max_blob_bytes = 5});
   const auto get = [&](const std::string& bytes) {
     below.answer = bytes;
     below.gets = 0;
@@ -228,6 +229,8 @@ TEST(MemoryCachedBlobStoreTest, KeepsSmallBlobsUntilThereAreTooMany) {
   EXPECT_EQ(get("bbbb"), 1);
   EXPECT_EQ(get("too long"), 1);
   EXPECT_EQ(get("too long"), 1);
+  EXPECT_EQ(get(""), 1);  // Takes its place, too.
+  EXPECT_EQ(get("aaaa"), 1);
   ASSERT_TRUE(store->Put(DigestOf("dd"), "dd").ok());
   EXPECT_EQ(get("dd"), 0);
   EXPECT_EQ(*(*store->OpenReader(DigestOf("dd")))->Read(1, 9), "d");

@@ -1,10 +1,9 @@
-#include <list>
 #include <memory>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/sized_lru.h"
 #include "base/status_macros.h"
 #include "cache/blob_store.h"
 
@@ -27,11 +26,10 @@ class StringReader : public BlobReader {
   const std::shared_ptr<const std::string> bytes_;
 };
 
-// Newest first in `order_`; the map finds a blob's place there.
 class MemoryCachedBlobStore : public BlobStore {
  public:
   MemoryCachedBlobStore(std::unique_ptr<BlobStore> inner, MemoryLimits limits)
-      : inner_(std::move(inner)), limits_(limits) {}
+      : inner_(std::move(inner)), limits_(limits), blobs_(limits.total_bytes) {}
 
   // Asks below: what is kept here may have been evicted there, and workers
   // read through other daemons' levels.
@@ -74,42 +72,25 @@ class MemoryCachedBlobStore : public BlobStore {
   }
 
  private:
-  struct Entry {
-    Digest digest;
-    std::shared_ptr<const std::string> bytes;
-  };
+  using Bytes = std::shared_ptr<const std::string>;
 
-  std::shared_ptr<const std::string> Find(const Digest& digest) {
+  Bytes Find(const Digest& digest) {
     MutexLock lock(mutex_);
-    const auto it = entries_.find(digest);
-    if (it == entries_.end()) return nullptr;
-    order_.splice(order_.begin(), order_, it->second);
-    return it->second->bytes;
+    return blobs_.Get(digest);
   }
 
   void Keep(const Digest& digest, absl::string_view bytes) {
     const auto size = static_cast<int64_t>(bytes.size());
-    if (size > limits_.max_blob_bytes || size > limits_.total_bytes) return;
+    if (size > limits_.max_blob_bytes) return;
     auto copy = std::make_shared<const std::string>(bytes);
     MutexLock lock(mutex_);
-    if (entries_.count(digest) > 0) return;
-    order_.push_front({digest, std::move(copy)});
-    entries_[digest] = order_.begin();
-    bytes_ += size;
-    while (bytes_ > limits_.total_bytes) {
-      bytes_ -= order_.back().digest.size_bytes;
-      entries_.erase(order_.back().digest);
-      order_.pop_back();
-    }
+    blobs_.Put(digest, std::move(copy), size + kKeptBlobBytes);
   }
 
   const std::unique_ptr<BlobStore> inner_;
   const MemoryLimits limits_;
   Mutex mutex_;
-  std::list<Entry> order_ ABSL_GUARDED_BY(mutex_);
-  std::unordered_map<Digest, std::list<Entry>::iterator> entries_
-      ABSL_GUARDED_BY(mutex_);
-  int64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  SizedLru<Digest, Bytes> blobs_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace

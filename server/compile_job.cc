@@ -133,12 +133,15 @@ Task<absl::Status> CompileJob::DescribeAll() {
   co_return absl::OkStatus();
 }
 
+// The first stage of each target, and what the later ones need to know of it.
 // Always OK.
 Task<absl::Status> CompileJob::StartFitChecks() {
   for (TargetRun& run : runs_) {
     if (run.resolve == nullptr) continue;
     const auto& resolved = co_await ResultOf(run.resolve);
     if (!resolved.ok()) continue;  // That target's own failure.
+    const auto& parts = resolved->summary().target().parts();
+    run.stages.set_parts({parts.begin(), parts.end()});
     const auto capabilities = Only(*resolved, "capabilities");
     const auto machine = Only(*resolved, "machine");
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.

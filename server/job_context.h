@@ -26,6 +26,8 @@ struct StageCall {
   int target = -1;   // Index into the request's targets; -1: all of them.
   v1::StageOptions options;
   std::vector<v1::BlobRef> inputs;
+  // StageSummary.Target.parts of the target that it runs for.
+  std::vector<std::string> parts = {};
 };
 
 // A stage that was started. Thread-safe; the last owner that lets go of an

@@ -52,10 +52,14 @@ class StageSequence {
   std::shared_ptr<PendingStage> Start(std::string name,
                                       v1::StageOptions options,
                                       std::vector<v1::BlobRef> inputs) {
-    stages_.push_back(std::make_shared<SequenceStage>(context_->Start(
-        {std::move(name), target_, std::move(options), std::move(inputs)})));
+    stages_.push_back(std::make_shared<SequenceStage>(
+        context_->Start({std::move(name), target_, std::move(options),
+                         std::move(inputs), parts_})));
     return stages_.back();
   }
+
+  // From now on, stages run for a target that uses these parts.
+  void set_parts(std::vector<std::string> parts) { parts_ = std::move(parts); }
 
   // In the order in which they were started.
   const std::vector<std::shared_ptr<SequenceStage>>& stages() const {
@@ -66,6 +70,7 @@ class StageSequence {
  private:
   JobContext* context_;
   int target_;
+  std::vector<std::string> parts_;
   std::vector<std::shared_ptr<SequenceStage>> stages_;
 };
 

@@ -1,5 +1,7 @@
 #include "server/stage_versions.h"
 
+#include <algorithm>
+
 #include "base/canonical_encoder.h"
 #include "google/protobuf/descriptor.h"
 #include "server/stage_version_table.h"
@@ -7,8 +9,14 @@
 namespace edgekiln::server {
 namespace {
 
-const google::protobuf::OneofDescriptor* Stages() {
-  return v1::StageOptions::descriptor()->FindOneofByName("options");
+// Every part that the stage has sources of.
+std::vector<std::string> AllParts(
+    const std::vector<StageVersions::Entry>& entries, absl::string_view stage) {
+  std::vector<std::string> parts;
+  for (const StageVersions::Entry& entry : entries) {
+    if (entry.stage == stage) parts.push_back(entry.part);
+  }
+  return parts;
 }
 
 }  // namespace
@@ -20,20 +28,49 @@ absl::string_view StageName(Stage stage) {
   return field->name();
 }
 
-absl::string_view StageVersion(Stage stage) {
-  const absl::string_view name = StageName(stage);
+StageVersions StageVersions::OfThisBuild() {
+  std::vector<Entry> entries;
   for (const StageVersionEntry& entry : kStageVersions) {
-    if (name == entry.stage) return entry.version;
+    entries.push_back({entry.stage, entry.part, entry.version});
   }
-  return "";
+  return StageVersions(std::move(entries));
+}
+
+std::string StageVersions::Of(Stage stage,
+                              const std::vector<std::string>& parts) const {
+  const absl::string_view name = StageName(stage);
+  CanonicalEncoder encoder("edgekiln.stage_version");
+  bool found = false;
+  for (const Entry& entry : entries_) {
+    if (entry.stage != name) continue;
+    if (!entry.part.empty() &&
+        std::find(parts.begin(), parts.end(), entry.part) == parts.end()) {
+      continue;
+    }
+    encoder.Add(entry.part);
+    encoder.Add(entry.version);
+    found = true;
+  }
+  return found ? encoder.digest().hash : "";
+}
+
+std::string StageVersions::Read(Stage stage,
+                                const v1::StageResult& result) const {
+  if (stage != v1::StageOptions::kResolveTarget) return "";
+  // What was read before an error is not told: it may have been anything.
+  if (!result.summary().has_target()) {
+    return Of(stage, AllParts(entries_, StageName(stage)));
+  }
+  const auto& parts = result.summary().target().parts();
+  return Of(stage, {parts.begin(), parts.end()});
 }
 
 std::string BuildDigest() {
   CanonicalEncoder encoder("edgekiln.build");
-  for (int i = 0; i < Stages()->field_count(); ++i) {
-    const auto stage = static_cast<Stage>(Stages()->field(i)->number());
-    encoder.Add(StageName(stage));
-    encoder.Add(StageVersion(stage));
+  for (const StageVersionEntry& entry : kStageVersions) {
+    encoder.Add(entry.stage);
+    encoder.Add(entry.part);
+    encoder.Add(entry.version);
   }
   return encoder.digest().hash;
 }

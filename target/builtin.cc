@@ -9,7 +9,11 @@ namespace edgekiln::target {
 namespace {
 
 // data/*.txtpb in the order of target/CMakeLists.txt.
-constexpr const char* kFiles[] = {
+struct DataFile {
+  const char* name;
+  const char* text;
+};
+constexpr DataFile kFiles[] = {
 #include "target/builtin_data.inc"
 };
 
@@ -51,7 +55,7 @@ std::string PresetDoc(const v1::Preset& preset) {
 
 std::vector<BuiltinTarget> BuiltinTargets() {
   std::vector<BuiltinTarget> targets;
-  for (const char* text : kFiles) {
+  for (const auto& [file, text] : kFiles) {
     const auto descriptor = ParseDescriptor(text);
     // Compiled in; target_builtin_test parses every one of them.
     if (!descriptor.ok()) continue;
@@ -59,13 +63,15 @@ std::vector<BuiltinTarget> BuiltinTargets() {
     targets.push_back({.name = descriptor->name(),
                        .doc = descriptor->doc(),
                        .text = text,
+                       .file = file,
                        .listing = descriptor->presets().empty()
                                       ? Listing::kHidden
                                       : Listing::kListed});
     for (const v1::Preset& preset : descriptor->presets()) {
       targets.push_back({.name = preset.name(),
                          .doc = PresetDoc(preset),
-                         .text = PresetText(text, descriptor->name(), preset)});
+                         .text = PresetText(text, descriptor->name(), preset),
+                         .file = file});
     }
   }
   return targets;

@@ -22,6 +22,7 @@ struct BuiltinTarget {
   // The complete descriptor; a preset's has its `set` lines on top, so that it
   // can be saved, edited and used as a file.
   std::string text;
+  std::string file;  // Of data/, without ".txtpb".
   Listing listing = Listing::kListed;
 };
 

@@ -44,10 +44,15 @@ absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
               file.extends() + "` and change the copy"});
 }
 
-absl::StatusOr<v1::TargetDescriptor> FindBuiltin(const std::string& name) {
+// Adds the file that it comes from.
+absl::StatusOr<v1::TargetDescriptor> FindBuiltin(
+    const std::string& name, std::vector<std::string>& files) {
   std::vector<std::string> names;
   for (const BuiltinTarget& target : BuiltinTargets()) {
-    if (target.name == name) return ParseDescriptor(target.text);
+    if (target.name == name) {
+      files.push_back(target.file);
+      return ParseDescriptor(target.text);
+    }
     names.push_back(target.name);
   }
   return InvalidTarget(
@@ -67,8 +72,10 @@ std::string ExtendedName(const v1::TargetDescriptor& file,
   return name.substr(0, kMaxTargetNameBytes);
 }
 
+// Adds the files of what it extends.
 absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
-                                            int depth) {
+                                            int depth,
+                                            std::vector<std::string>& files) {
   if (file.set_size() > kMaxSettings) {
     return InvalidTarget({.what = "too many settings",
                           .where = "set",
@@ -92,9 +99,10 @@ absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
         {.what = "`extends` is nested too deeply", .where = "extends"});
   }
   EK_RETURN_IF_ERROR(CheckExtendingFile(file));
-  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor base, FindBuiltin(file.extends()));
+  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor base,
+                      FindBuiltin(file.extends(), files));
   EK_ASSIGN_OR_RETURN(v1::TargetDescriptor whole,
-                      Extend(std::move(base), depth + 1));
+                      Extend(std::move(base), depth + 1, files));
   whole.set_name(ExtendedName(file, whole.name()));
   EK_RETURN_IF_ERROR(MergeSettings(file.set(), whole.mutable_set()));
   return whole;
@@ -290,9 +298,15 @@ absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
 }  // namespace
 
 absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
+  EK_ASSIGN_OR_RETURN(TargetAndFiles resolved, ResolveTargetAndFiles(text));
+  return std::move(resolved.target);
+}
+
+absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   EK_ASSIGN_OR_RETURN(v1::TargetDescriptor file, ParseDescriptor(text));
+  std::vector<std::string> files;
   EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor descriptor,
-                      Extend(std::move(file), 0));
+                      Extend(std::move(file), 0, files));
   if (descriptor.name().empty() ||
       descriptor.name().size() > kMaxTargetNameBytes) {
     return InvalidTarget(
@@ -319,7 +333,7 @@ absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text) {
   }
   EK_RETURN_IF_ERROR(
       ValidateCapabilities(resolved.capabilities(), resolved.machine()));
-  return resolved;
+  return TargetAndFiles{std::move(resolved), std::move(files)};
 }
 
 }  // namespace edgekiln::target

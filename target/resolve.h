@@ -3,6 +3,9 @@
 
 // From the text of a target file to what stages are handed.
 
+#include <string>
+#include <vector>
+
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "edgekiln/v1/target.pb.h"
@@ -22,6 +25,14 @@ absl::StatusOr<v1::TargetDescriptor> ParseDescriptor(absl::string_view text);
 // result holds no prose and no provenance, and equal chips give equal bytes
 // under deterministic serialization. INVALID_ARGUMENT names the key.
 absl::StatusOr<v1::ResolvedTarget> ResolveTarget(absl::string_view text);
+
+// The same, with the files of data/ that the result is made of besides: those
+// that it extends.
+struct TargetAndFiles {
+  v1::ResolvedTarget target;
+  std::vector<std::string> files;  // BuiltinTarget.file.
+};
+absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text);
 
 }  // namespace edgekiln::target
 

@@ -239,5 +239,20 @@ TEST(ResolveTest, ExtremesOfParameters) {
   }
 }
 
+TEST(ResolveTest, TellsWhichFilesItExtends) {
+  const auto files = [](absl::string_view text) {
+    const auto resolved = ResolveTargetAndFiles(text);
+    EXPECT_TRUE(resolved.ok()) << resolved.status();
+    return resolved.ok() ? resolved->files : std::vector<std::string>{"?"};
+  };
+  EXPECT_THAT(files("extends: \"dla-64-o-512k\""), testing::ElementsAre("dla"));
+  EXPECT_THAT(files("extends: \"unit\""), testing::ElementsAre("unit", "dla"));
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (target.name == "dla-128-i-1m") {
+      EXPECT_THAT(files(target.text), testing::IsEmpty());
+    }
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::target

@@ -247,6 +247,10 @@ absl::Status ValidateMachine(const v1::Machine& machine) {
   return ValidateHost(machine);
 }
 
+absl::string_view EngineFolder(v1::EngineDescriptor::Model model) {
+  return model == v1::EngineDescriptor::COARSE_DLA ? "dla" : "";
+}
+
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine) {
   if (capabilities.engines_size() != machine.engines_size()) {

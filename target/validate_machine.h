@@ -4,6 +4,7 @@
 // What every stage may rely on when it is handed a Machine or Capabilities.
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::target {
@@ -21,6 +22,9 @@ absl::Status ValidateMachine(const v1::Machine& machine);
 // the commands they need.
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine);
+
+// What the folders of an engine model are called: "dla". Empty for none.
+absl::string_view EngineFolder(v1::EngineDescriptor::Model model);
 
 }  // namespace edgekiln::target
 

@@ -17,6 +17,8 @@ include(cmake/StageVersions.cmake)
 add_subdirectory(server)
 add_subdirectory(base)
 add_subdirectory(ops)
+add_subdirectory(proto)
+add_subdirectory(target)
 add_subdirectory(compiler)
 edgekiln_finish_stage_versions()
 """,
@@ -29,7 +31,7 @@ target_link_libraries(user PRIVATE stage_versions)
 """,
     "server/user.cc": '#include "server/stage_versions.h"\n'
                       'static_assert('
-                      'edgekiln::server::kStageVersions[1].stage[0] == \'t\');\n',
+                      'edgekiln::server::kStageVersions[0].stage[0] == \'i\');\n',
     "base/CMakeLists.txt": "add_library(base STATIC base.cc)\n"
                            "set_target_properties(base PROPERTIES "
                            "EK_VERSION_FILES ${CMAKE_CURRENT_SOURCE_DIR}/x.fbs)",
@@ -37,14 +39,30 @@ target_link_libraries(user PRIVATE stage_versions)
     "base/x.fbs": "schema\n",
     "ops/CMakeLists.txt": "add_library(ops STATIC ops.cc)\n",
     "ops/ops.cc": "int ops;\n",
+    "proto/CMakeLists.txt": """
+add_library(messages INTERFACE)
+set_target_properties(messages PROPERTIES EK_VERSION_FILES
+  "${CMAKE_CURRENT_SOURCE_DIR}/edgekiln/v1/engines/one.proto")
+""",
+    "proto/edgekiln/v1/engines/one.proto": "\n",
+    "target/CMakeLists.txt": "add_library(models STATIC models/one.cc)\n"
+                             "set_target_properties(models PROPERTIES "
+                             "EK_VERSION_FILES ${CMAKE_CURRENT_SOURCE_DIR}/data/chip.txtpb)",
+    "target/models/one.cc": "int one_model;\n",
+    "target/data/chip.txtpb": "\n",
     "compiler/CMakeLists.txt": """
+add_library(engine_one STATIC engines/one/plan.cc)
+target_link_libraries(engine_one PUBLIC models messages)
+add_library(engine_two STATIC engines/two/plan.cc)
 add_library(frontend STATIC frontend.cc)
-target_link_libraries(frontend PUBLIC base)
+target_link_libraries(frontend PUBLIC base messages)
 add_library(tiling STATIC tiling.cc)
 target_sources(tiling PUBLIC FILE_SET HEADERS
   BASE_DIRS ${PROJECT_SOURCE_DIR} FILES tiling.h)
-target_link_libraries(tiling PRIVATE $<LINK_ONLY:ops>)
+target_link_libraries(tiling PRIVATE $<LINK_ONLY:ops> engine_one engine_two)
 """,
+    "compiler/engines/one/plan.cc": "int one;\n",
+    "compiler/engines/two/plan.cc": "int two;\n",
     "compiler/frontend.cc": "int frontend;\n",
     "compiler/tiling.cc": "int tiling;\n",
     "compiler/tiling.h": "\n",
@@ -68,8 +86,11 @@ class StageVersionsTest(unittest.TestCase):
                               check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout)
         header = (root / "build/generated/server/stage_versions.h").read_text()
-        rows = dict(re.findall(r'\{"(\w+)",\s+"([0-9a-f]{64})"\}', header))
-        self.assertEqual(sorted(rows), ["import", "tile"])
+        rows = {stage + (" " + part if part else ""): version
+                for stage, part, version in re.findall(
+                    r'\{"(\w+)", "([\w/]*)",\s+"([0-9a-f]{64})"\}', header)}
+        self.assertEqual(sorted(rows), ["import", "tile", "tile chip/chip",
+                                        "tile engine/one", "tile engine/two"])
         return rows
 
     def test_depends_on_sources_and_on_nothing_else(self):
@@ -83,6 +104,12 @@ class StageVersionsTest(unittest.TestCase):
                 ("compiler/tiling.cc", {"tile"}),
                 ("compiler/tiling.h", {"tile"}),
                 ("ops/ops.cc", {"tile"}),
+                ("compiler/engines/one/plan.cc", {"tile engine/one"}),
+                ("compiler/engines/two/plan.cc", {"tile engine/two"}),
+                ("target/models/one.cc", {"tile engine/one"}),
+                ("target/data/chip.txtpb", {"tile chip/chip"}),
+                # What imports has its messages and none of its code.
+                ("proto/edgekiln/v1/engines/one.proto", {"tile engine/one"}),
                 ("server/user.cc", set())]:
             with self.subTest(path):
                 (root / path).write_text(FILES[path] + "// changed\n")

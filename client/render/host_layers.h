@@ -15,7 +15,7 @@ class HostLayers {
   // `reason` without the details of one layer; see CommonReason().
   void Add(absl::string_view id, absl::string_view reason);
 
-  // "add_8, add_9: dla needs operands that are activations", one text per
+  // "add_8, add_9: array needs operands that are activations", one text per
   // reason, in the order of their first layers. Long lists are shortened.
   std::vector<std::string> Lines() const;
 

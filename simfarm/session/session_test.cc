@@ -9,15 +9,15 @@
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
-#include "simfarm/conformance/stream_writer.h"
+#include "simfarm/conformance/dla/stream_writer.h"
 #include "target/resolve.h"
 
 namespace edgekiln::simfarm {
 namespace {
 
-using conformance::StreamWriter;
+using conformance::dla::StreamWriter;
 using testing::HasSubstr;
-namespace words = conformance;
+namespace words = conformance::dla;
 
 // Doubles 4 bytes on the engine (x + x by OP_E_ADD), then copies and reshapes
 // them on the host.

@@ -16,8 +16,8 @@
 #include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/program.pb.h"
 #include "simfarm/session/session.h"
-#include "tests/dla/pipeline.h"
 #include "tests/goldens/tap_text.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 
 namespace edgekiln::tests {

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "compiler/quantize/quantize.h"
 #include "gtest/gtest.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/shared_data.h"
 
@@ -64,7 +64,8 @@ class CheckFitPipelineTest : public testing::TestWithParam<ModelCase> {
                     const compiler::Graph& deployed, bool tight) {
     for (const int64_t sram : {20'000, 1 << 19}) {
       SCOPED_TRACE(sram);
-      v1::ResolvedTarget target = DlaTarget(64, true, sram);
+      v1::ResolvedTarget target =
+          TargetWithScratchpad("extends: \"dla-64-o-512k\"", sram);
       const auto fits = [&] {
         return compiler::CheckFits(form, target.capabilities(),
                                    target.machine());

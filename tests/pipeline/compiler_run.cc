@@ -9,7 +9,7 @@
 #include "compiler/quantize/quantize.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
 

@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
 #include "gtest/gtest.h"
-#include "tests/dla/pipeline.h"
 #include "tests/pipeline/byte_damage.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
@@ -20,7 +20,8 @@ namespace {
 constexpr int kMutants = 400;
 
 void CompileDamaged(const std::string& whole) {
-  const v1::ResolvedTarget target = DlaTarget(64, true, 512 << 10);
+  const v1::ResolvedTarget target =
+      TargetWithScratchpad("extends: \"dla-64-o-512k\"", 512 << 10);
   Rng rng(21);
   int refused = 0;
   int compiled = 0;

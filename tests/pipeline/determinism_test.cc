@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "ops/cpu_path.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
@@ -46,7 +46,9 @@ std::string Compile(const FloatModel& model, ops::CpuPath path,
   return bytes.ok() ? *bytes : "";
 }
 
-v1::ResolvedTarget Target() { return DlaTarget(64, true, 512 << 10); }
+v1::ResolvedTarget Target() {
+  return TargetWithScratchpad("extends: \"dla-64-o-512k\"", 512 << 10);
+}
 
 class CpuPathTest : public testing::TestWithParam<PathCase> {
  protected:
@@ -95,7 +97,8 @@ TEST(DeterminismTest, EightThreadsGiveTheSameProgram) {
 TEST(DeterminismTest, OrderOfCompilationsDoesNotMatter) {
   EK_REQUIRE_SHARED("models/resnet8_fp32.onnx");
   EK_REQUIRE_SHARED("data/cifar10_calib_487.npz");
-  const v1::ResolvedTarget small = DlaTarget(128, false, 64 << 10);
+  const v1::ResolvedTarget small =
+      TargetWithScratchpad("extends: \"dla-128-i-512k\"", 64 << 10);
   const auto compile = [&](bool digits, bool is_small) {
     return Compile(digits ? Digits() : Resnet8(), ops::CpuPath::kAuto,
                    is_small ? small : Target());

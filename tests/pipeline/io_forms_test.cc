@@ -18,7 +18,7 @@
 #include "compiler/quantize/quantize.h"
 #include "gtest/gtest.h"
 #include "simfarm/session/session.h"
-#include "tests/dla/pipeline.h"
+#include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/shared_data.h"
 
@@ -90,9 +90,14 @@ TEST_P(CyclesTest, DifferByTheConversionsAlone) {
   Graph source = *graph;
   compiler::SetIoForm(v1::IO_FLOAT, source);
   for (const v1::ResolvedTarget& target :
-       {DlaTarget(64, true, 512 << 10),
-        WithHostClock(DlaTarget(128, false, 1 << 20), 33'333'333),
-        WithHostClock(DlaTarget(96, true, 192 << 10), 700'000'001)}) {
+       {TargetWithScratchpad("extends: \"dla-64-o-512k\"", 512 << 10),
+        WithHostClock(
+            TargetWithScratchpad("extends: \"dla-128-i-1m\"", 1 << 20),
+            33'333'333),
+        WithHostClock(
+            TargetWithScratchpad(
+                "extends: \"dla\" set { name: \"pes\" value: 96 }", 192 << 10),
+            700'000'001)}) {
     const auto small = CompileQuantized(integer, target);
     ASSERT_TRUE(small.ok()) << small.status();
     const auto large = CompileQuantized(source, target);
@@ -191,7 +196,8 @@ TEST_P(ValuesTest, AreTheSameInBothForms) {
   EK_REQUIRE_SHARED(absl::StrCat("data/", GetParam().data));
   const auto graph = Quantized();
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const v1::ResolvedTarget target = DlaTarget(64, true, 512 << 10);
+  const v1::ResolvedTarget target =
+      TargetWithScratchpad("extends: \"dla-64-o-512k\"", 512 << 10);
   Graph integer = *graph;
   ASSERT_TRUE(compiler::SetIoForm(v1::IO_INTEGER, integer));
   Graph source = *graph;

@@ -78,14 +78,15 @@ TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
 }
 
 TEST(StageVersionTest, EveryStageHasOne) {
+  const StageVersions versions = StageVersions::OfThisBuild();
   const google::protobuf::OneofDescriptor& stages =
       *v1::StageOptions::descriptor()->FindOneofByName("options");
   for (int i = 0; i < stages.field_count(); ++i) {
     const auto stage = static_cast<Stage>(stages.field(i)->number());
     EXPECT_EQ(StageName(stage), stages.field(i)->name());
-    EXPECT_EQ(StageVersion(stage).size(), 64u) << StageName(stage);
+    EXPECT_EQ(versions.Of(stage, {}).size(), 64u) << StageName(stage);
   }
-  EXPECT_EQ(StageVersion(v1::StageOptions::OPTIONS_NOT_SET), "");
+  EXPECT_EQ(versions.Of(v1::StageOptions::OPTIONS_NOT_SET, {}), "");
   EXPECT_EQ(BuildDigest().size(), 64u);
 }
 

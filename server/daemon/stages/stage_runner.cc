@@ -17,15 +17,6 @@
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {
-namespace {
-
-absl::StatusOr<std::string> KeyOf(const StageCall& call) {
-  return StageKey(StageVersion(call.options.options_case()), call.options,
-                  call.inputs);
-}
-
-}  // namespace
-
 v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
   switch (stage) {
     case v1::StageOptions::kCountCycles:
@@ -183,10 +174,25 @@ class StageRunner::TicketHandle : public StageTicket {
 
 StageRunner::StageRunner(cache::StageResultStore& results,
                          cache::BlobStore& blobs, LeaseSource& leases,
-                         Logger& log)
-    : results_(results), blobs_(blobs), leases_(leases), log_(log) {}
+                         Logger& log, StageVersions versions)
+    : results_(results),
+      blobs_(blobs),
+      leases_(leases),
+      log_(log),
+      versions_(std::move(versions)) {}
 
 StageRunner::~StageRunner() = default;
+
+absl::StatusOr<std::string> StageRunner::KeyOf(const StageCall& call) const {
+  return StageKey(versions_.Of(call.options.options_case(), call.parts),
+                  call.options, call.inputs);
+}
+
+bool StageRunner::Holds(const StageCall& call,
+                        const v1::StageResult& result) const {
+  return result.read_version() ==
+         versions_.Read(call.options.options_case(), result);
+}
 
 std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
                                                 StageEvents events,
@@ -236,11 +242,16 @@ std::shared_ptr<StageTicket> StageRunner::Start(StageCall call,
 
 cache::SharedStageResult StageRunner::Recall(const StageCall& call) {
   const absl::StatusOr<std::string> key = KeyOf(call);
-  return key.ok() ? results_.Recall(*key) : nullptr;
+  if (!key.ok()) return nullptr;
+  cache::SharedStageResult result = results_.Recall(*key);
+  return result != nullptr && Holds(call, **result) ? result : nullptr;
 }
 
 void StageRunner::Launch(const std::shared_ptr<Flight>& flight) {
   absl::StatusOr<v1::StageResult> stored = results_.Get(flight->key);
+  if (stored.ok() && !Holds(flight->call, *stored)) {
+    stored = absl::NotFoundError("of other sources");
+  }
   if (stored.ok() || !absl::IsNotFound(stored.status())) {
     absl::StatusOr<LeaseOutcome> outcome = LeaseOutcome();
     if (stored.ok()) {
@@ -392,6 +403,8 @@ void StageRunner::OnDone(const std::shared_ptr<Flight>& flight,
       Land(flight, std::move(outcome), /*hit=*/false);
       return;
     }
+    outcome->result.set_read_version(
+        versions_.Read(flight->call.options.options_case(), outcome->result));
     const absl::Status stored = results_.Put(flight->key, outcome->result);
     // The result is right all the same; it will be computed again some day.
     if (!stored.ok()) log_.Error("storing a result: ", stored.message());

@@ -22,6 +22,7 @@
 #include "edgekiln/v1/stage.pb.h"
 #include "server/daemon/stages/lease_source.h"
 #include "server/job_context.h"
+#include "server/stage_versions.h"
 
 namespace edgekiln::server {
 
@@ -56,7 +57,8 @@ class StageRunner {
  public:
   // All must outlive the runner and its tickets.
   StageRunner(cache::StageResultStore& results, cache::BlobStore& blobs,
-              LeaseSource& leases, Logger& log);
+              LeaseSource& leases, Logger& log,
+              StageVersions versions = StageVersions::OfThisBuild());
   ~StageRunner();
 
   // `owner`: whose turn a lease takes. Who joins a lease of others brings it
@@ -73,6 +75,9 @@ class StageRunner {
   struct Flight;
   class TicketHandle;
 
+  absl::StatusOr<std::string> KeyOf(const StageCall& call) const;
+  // Whether a stored result is still what the stage would compute.
+  bool Holds(const StageCall& call, const v1::StageResult& result) const;
   void Launch(const std::shared_ptr<Flight>& flight);
   uint64_t Submit(const std::shared_ptr<Flight>& flight);
   void OnLeased(const std::shared_ptr<Flight>& flight);
@@ -93,6 +98,7 @@ class StageRunner {
   cache::BlobStore& blobs_;
   LeaseSource& leases_;
   Logger& log_;
+  const StageVersions versions_;
   Mutex mutex_;
   // By stage key. mutex_ guards what changes in a flight as well.
   std::map<std::string, std::shared_ptr<Flight>> flights_

@@ -11,8 +11,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "simfarm/conformance/dla_words.h"
-#include "simfarm/conformance/stream_writer.h"
+#include "simfarm/conformance/dla/dla_words.h"
+#include "simfarm/conformance/dla/stream_writer.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
 #include "simfarm/simulators/dla/stream.h"
 #include "target/resolve.h"
@@ -20,8 +20,8 @@
 namespace edgekiln::simfarm::dla {
 namespace {
 
-namespace words = conformance;
-using conformance::StreamWriter;
+namespace words = conformance::dla;
+using conformance::dla::StreamWriter;
 
 constexpr int64_t kSramBytes = int64_t{1} << 21;
 

@@ -8,16 +8,16 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "simfarm/conformance/dla_words.h"
-#include "simfarm/conformance/stream_writer.h"
+#include "simfarm/conformance/dla/dla_words.h"
+#include "simfarm/conformance/dla/stream_writer.h"
 #include "simfarm/simulators/dla/stream.h"
 #include "target/resolve.h"
 
 // Command streams for tests, and what the simulator says of them.
 namespace edgekiln::simfarm::dla {
 
-namespace words = conformance;
-using conformance::StreamWriter;
+namespace words = conformance::dla;
+using conformance::dla::StreamWriter;
 
 inline constexpr int64_t kSramBytes = 4096;
 inline constexpr int64_t kSystemBytes = 4096;

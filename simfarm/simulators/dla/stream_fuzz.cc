@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "simfarm/conformance/dla_words.h"
-#include "simfarm/conformance/stream_writer.h"
+#include "simfarm/conformance/dla/dla_words.h"
+#include "simfarm/conformance/dla/stream_writer.h"
 #include "simfarm/simulators/dla/stream.h"
 #include "target/resolve.h"
 
 namespace {
 
-namespace words = edgekiln::simfarm::conformance;
+namespace words = edgekiln::simfarm::conformance::dla;
 using namespace edgekiln;           // NOLINT: a program of its own.
 using namespace edgekiln::simfarm;  // NOLINT
 

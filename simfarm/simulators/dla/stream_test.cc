@@ -9,8 +9,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "simfarm/conformance/dla_words.h"
-#include "simfarm/conformance/stream_writer.h"
+#include "simfarm/conformance/dla/dla_words.h"
+#include "simfarm/conformance/dla/stream_writer.h"
 #include "simfarm/simulators/dla/stream_case.h"
 
 namespace edgekiln::simfarm::dla {

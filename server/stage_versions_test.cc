@@ -1,0 +1,109 @@
+#include "server/stage_versions.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr Stage kTile = v1::StageOptions::kTile;
+constexpr Stage kImport = v1::StageOptions::kImport;
+constexpr Stage kResolve = v1::StageOptions::kResolveTarget;
+
+// Two engines, and two descriptors that come with the program.
+StageVersions Sources(const std::string& a = "a", const std::string& b = "b",
+                      const std::string& chip = "c") {
+  return StageVersions({{"import", "", "i"},
+                        {"resolve_target", "", "r"},
+                        {"resolve_target", "chip/one", chip},
+                        {"resolve_target", "chip/two", "d"},
+                        {"resolve_target", "engine/a", a},
+                        {"tile", "", "t"},
+                        {"tile", "engine/a", a},
+                        {"tile", "engine/b", b}});
+}
+
+using Parts = std::vector<std::string>;
+
+TEST(StageVersionsTest, AnEngineCountsWhereItIsUsed) {
+  const StageVersions before = Sources();
+  const StageVersions after = Sources("a'");
+  EXPECT_NE(before.Of(kTile, {"engine/a"}), after.Of(kTile, {"engine/a"}));
+  EXPECT_NE(before.Of(kTile, {"engine/b", "engine/a"}),
+            after.Of(kTile, {"engine/b", "engine/a"}));
+  for (const Parts& parts : {Parts{}, Parts{"engine/b"}, Parts{"chip/one"}}) {
+    EXPECT_EQ(before.Of(kTile, parts), after.Of(kTile, parts));
+  }
+  EXPECT_EQ(before.Of(kImport, {"engine/a"}), after.Of(kImport, {"engine/a"}));
+}
+
+TEST(StageVersionsTest, PartsAreASet) {
+  const StageVersions versions = Sources();
+  EXPECT_EQ(versions.Of(kTile, {"engine/a", "engine/b"}),
+            versions.Of(kTile, {"engine/b", "chip/one", "engine/a"}));
+  // Which of two equal engines it is, is known.
+  const StageVersions equal = Sources("x", "x");
+  EXPECT_NE(equal.Of(kTile, {"engine/a"}), equal.Of(kTile, {"engine/b"}));
+  EXPECT_NE(equal.Of(kTile, {"engine/a"}), equal.Of(kTile, {}));
+}
+
+TEST(StageVersionsTest, AResolvedTargetHoldsWhileWhatItReadDoes) {
+  v1::StageResult result;
+  result.mutable_summary()->mutable_target()->add_parts("chip/one");
+  const std::string read = Sources().Read(kResolve, result);
+  EXPECT_EQ(Sources("a'").Read(kResolve, result), read);
+  EXPECT_NE(Sources("a", "b", "c'").Read(kResolve, result), read);
+  // An error may have come of anything.
+  v1::StageResult error;
+  error.mutable_error()->set_what("no such key");
+  EXPECT_NE(Sources("a'").Read(kResolve, error),
+            Sources().Read(kResolve, error));
+  EXPECT_EQ(Sources().Read(kTile, result), "");
+}
+
+// A library that a stage begins to link makes its results depend on more. It is
+// accepted by EK_UPDATE_GOLDENS=1, with a reason: what every model goes through
+// (import to quantize, interpret) must know no engine and no chip.
+TEST(StageVersionsTest, StagesAreMadeOfTheseLibraries) {
+  std::map<std::string, std::vector<std::string>> libraries;
+  for (const absl::string_view line : absl::StrSplit(
+           tests::ReadWholeFile(EK_STAGE_LIBRARIES), '\n', absl::SkipEmpty())) {
+    const std::pair<std::string, std::string> pair = absl::StrSplit(line, '|');
+    libraries[pair.first].push_back(pair.second);
+  }
+  std::map<std::string, std::vector<std::string>> parts;
+  const StageVersions versions = StageVersions::OfThisBuild();
+  for (const StageVersions::Entry& entry : versions.entries()) {
+    if (!entry.part.empty()) parts[entry.stage].push_back(entry.part);
+  }
+  std::string text;
+  for (const auto& [stage, names] : libraries) {
+    absl::StrAppend(&text, stage, "\n");
+    if (!parts[stage].empty()) {
+      absl::StrAppend(&text, "  parts: ", absl::StrJoin(parts[stage], " "),
+                      "\n");
+    }
+    std::string line = " ";
+    for (const std::string& name : names) {
+      if (line.size() + 1 + name.size() > 100) {
+        absl::StrAppend(&text, line, "\n");
+        line = " ";
+      }
+      absl::StrAppend(&line, " ", name);
+    }
+    absl::StrAppend(&text, line, "\n");
+  }
+  tests::ExpectMatchesGolden("server/stage_libraries.txt", text);
+}
+
+}  // namespace
+}  // namespace edgekiln::server

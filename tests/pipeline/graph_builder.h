@@ -1,0 +1,91 @@
+#ifndef EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
+#define EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.h"
+#include "compiler/ir/graph.h"
+
+namespace edgekiln::tests {
+
+// How far a window reaches; rows first.
+struct WindowCase {
+  int64_t kernel[2] = {1, 1};
+  int32_t stride[2] = {1, 1};
+  int32_t dilation[2] = {1, 1};
+  int32_t pad[4] = {0, 0, 0, 0};  // Top, bottom, left, right.
+};
+
+// Makes quantized int8 graphs with random weights, layer by layer. Every value
+// is a function of the seed.
+class QuantizedGraphBuilder {
+ public:
+  explicit QuantizedGraphBuilder(uint64_t seed) : rng_(seed) {}
+
+  // From here on: ties to even, and scales that make many of them.
+  void RoundHalfEven() { rounding_ = v1::HALF_EVEN; }
+
+  compiler::TensorId Input(std::vector<int64_t> shape);
+  compiler::TensorId Conv(compiler::TensorId x, int64_t channels,
+                          const WindowCase& window, bool relu);
+  compiler::TensorId Depthwise(compiler::TensorId x, int64_t multiplier,
+                               const WindowCase& window, bool relu);
+  compiler::TensorId FullyConnected(compiler::TensorId x, int64_t channels);
+  compiler::TensorId Add(compiler::TensorId a, compiler::TensorId b);
+  compiler::TensorId AveragePool(compiler::TensorId x,
+                                 const WindowCase& window);
+  compiler::TensorId MaxPool(compiler::TensorId x, const WindowCase& window);
+  compiler::TensorId Reshape(compiler::TensorId x, std::vector<int64_t> shape);
+  // Random values with one scale.
+  compiler::TensorId Constant(std::vector<int64_t> shape);
+
+  compiler::Graph Finish(std::vector<compiler::TensorId> outputs);
+  // One random sample for the only input.
+  std::string Sample();
+
+  Rng& rng() { return rng_; }
+  int64_t num_elements(compiler::TensorId tensor) const {
+    return graph_.tensors[tensor].num_elements();
+  }
+  const std::vector<int64_t>& shape(compiler::TensorId tensor) const {
+    return graph_.tensors[tensor].shape;
+  }
+
+ private:
+  compiler::TensorId AddTensor(compiler::Tensor tensor);
+  compiler::TensorId Activation(std::vector<int64_t> shape);
+  compiler::TensorId Weights(std::vector<int64_t> shape, int32_t axis);
+  compiler::TensorId Bias(int64_t channels);
+  compiler::TensorId AddOp(v1::OpAttributes attributes,
+                           std::vector<compiler::TensorId> inputs,
+                           compiler::TensorId output);
+  std::vector<int64_t> Windowed(compiler::TensorId x, const WindowCase& window,
+                                int64_t channels) const;
+
+  // `scale`, or the power of two below it.
+  float Scale(float scale) const;
+
+  Rng rng_;
+  v1::Rounding rounding_ = v1::HALF_UP;
+  compiler::Graph graph_;
+};
+
+// A shape of that many elements with any number of dimensions up to seven, the
+// first of them 1 about as often as not.
+std::vector<int64_t> RandomShape(Rng& rng, int64_t elements);
+
+// Convolutions, additions, pools and matrix products with reshapes to any shape
+// in front of, between and behind them, some in a row; some reshapes of the
+// input, of a constant and of what layers make are outputs.
+compiler::Graph RandomReshapeNet(QuantizedGraphBuilder& builder);
+
+// A window that fits an image of h x w: random kernel, stride, dilation,
+// padding smaller than the dilated kernel.
+WindowCase RandomWindow(Rng& rng, int64_t h, int64_t w, bool dilate);
+
+}  // namespace edgekiln::tests
+
+#endif  // EK_TESTS_PIPELINE_GRAPH_BUILDER_H_
