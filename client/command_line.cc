@@ -154,6 +154,10 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
     return UsageError("--timing-only computes no values", command, "",
                       "leave --data and --limit out");
   }
+  if (!line.timeline.empty() && line.targets.size() > 1) {
+    return UsageError("--timeline writes one file", command, "",
+                      "profile one target at a time");
+  }
   if (line.command != Command::kJobsCancel &&
       line.command != Command::kQuarantineRelease &&
       line.command != Command::kReportDiff && line.names.size() > 1) {

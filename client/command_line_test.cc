@@ -295,6 +295,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --class urgent", "'urgent' is not a job class",
        "--class batch"},
       {"inspect m --class ci", "unknown option", ""},
+      {"profile m --target t --target u --timeline f",
+       "--timeline writes one file", "one target"},
       {"profile m --target t --timing-only --limit 3",
        "--timing-only computes no values", "leave"},
       {"validate m --target t --data d --timing-only", "unknown option", ""},

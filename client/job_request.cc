@@ -84,6 +84,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   if (line.limit.has_value()) options.set_limit(*line.limit);
   options.set_label_offset(line.label_offset);
   options.set_timing_only(line.timing_only);
+  options.set_timeline(!line.timeline.empty());
   options.set_io(line.io);
   options.set_recipe(line.recipe);
   if (line.queue_timeout != absl::InfiniteDuration()) {

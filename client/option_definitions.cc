@@ -258,6 +258,10 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   app->add_flag("--timing-only", raw.line.timing_only,
                 WrapHelp("Cycles alone: no values are computed, none are "
                          "compared with the reference"));
+  app->add_option("--timeline", raw.line.timeline,
+                  WrapHelp("Write when every unit works (timeline.proto) to "
+                           "FILE; of one target"))
+      ->type_name("FILE");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
 

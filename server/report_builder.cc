@@ -52,6 +52,10 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
   layer.set_sram_bytes(fixed.sram_bytes());
   layer.set_tiles(fixed.tiles());
   layer.set_fidelity(measured.fidelity());
+  layer.set_dma_bytes_read(measured.dma_bytes_read());
+  layer.set_dma_bytes_written(measured.dma_bytes_written());
+  *layer.mutable_stalls() = measured.stalls();
+  layer.set_predicted_cycles(fixed.predicted_cycles());
 }
 
 }  // namespace
@@ -81,6 +85,8 @@ void AddProgram(const v1::StageSummary::Target& target,
     engine.set_name(busy.name());
     engine.set_clock_hz(busy.clock_hz());
     engine.set_busy_cycles(busy.busy_cycles());
+    *engine.mutable_units() = busy.units();
+    *engine.mutable_segments() = busy.segments();
   }
   // The host comes last, behind the machine's engines.
   if (report.engines_size() == machine.engine_names_size() + 1) {
@@ -128,6 +134,7 @@ void AddProgram(const v1::StageSummary::Target& target,
   memory.set_ram_bytes(emit.ram_bytes());
   memory.set_sram_peak_bytes(emit.sram_peak_bytes());
   *memory.mutable_memories() = emit.memories();
+  *report.mutable_tensors() = emit.tensors();
 }
 
 void AddBitExact(const v1::StageSummary::Samples& simulated,

@@ -40,11 +40,17 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     v1::SimReport::LayerCycles& measured = *simulated.add_layers();
     measured.set_cycles(layer.cycles);
     measured.set_fidelity(layer.fidelity);
+    measured.set_dma_bytes_read(layer.macs + 1);
+    measured.mutable_stalls()->set_control_cycles(layer.macs + 2);
+    fixed.set_predicted_cycles(layer.macs + 3);
   }
   simulated.set_cycles(310);
   simulated.set_dma_bytes_read(3);
   simulated.add_engines()->set_busy_cycles(250);
   simulated.add_engines()->set_busy_cycles(10);
+  simulated.mutable_engines(0)->add_units("pe");
+  simulated.mutable_engines(0)->add_segments()->set_end(9);
+  emit.add_tensors()->set_name("x");
   emit.set_ram_bytes(5);
   for (const char* name : {"rom", "dtcm"}) emit.add_memories()->set_name(name);
   v1::Report report;
@@ -54,7 +60,13 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     EXPECT_EQ(report.layers(i).engine(), kLayers[i].name) << i;
     EXPECT_DOUBLE_EQ(report.layers(i).utilization(), kLayers[i].utilization)
         << i;
+    EXPECT_EQ(report.layers(i).dma_bytes_read(), kLayers[i].macs + 1);
+    EXPECT_EQ(report.layers(i).stalls().control_cycles(), kLayers[i].macs + 2);
+    EXPECT_EQ(report.layers(i).predicted_cycles(), kLayers[i].macs + 3);
   }
+  EXPECT_EQ(report.engines(0).units(0), "pe");
+  EXPECT_EQ(report.engines(0).segments(0).end(), 9);
+  EXPECT_EQ(report.tensors(0).name(), "x");
   EXPECT_EQ(report.totals().cycles(), 310);
   EXPECT_EQ(report.totals().macs(), 6010);
   EXPECT_EQ(report.totals().engine_macs(), 5500);

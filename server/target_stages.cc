@@ -121,6 +121,7 @@ std::shared_ptr<PendingStage> TargetStages::StartCounting(
   const bool timing_only =
       request_.options().timing_only() || WantsSamples(request_);
   options.mutable_count_cycles()->set_timing_only(timing_only);
+  options.mutable_count_cycles()->set_timeline(request_.options().timeline());
   std::vector<v1::BlobRef> inputs = {binary.program};
   // Without values, constants are not even brought to the worker.
   if (!timing_only) inputs.push_back(binary.constants);
@@ -260,6 +261,11 @@ Task<absl::Status> TargetStages::Run() {
                          co_await ResultOf(counting));
   AddProgram(resolved.summary().target(), binary.summary,
              counted.summary().sim_report(), IoFormOf(request_), run_.report);
+  if (request_.options().timeline()) {
+    EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
+                           Only(counted, "timeline"));
+    AddArtifact("timeline.pb", timeline.digest());
+  }
   if (bundling == nullptr) co_return absl::OkStatus();
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& bundled,
                          co_await ResultOf(bundling));

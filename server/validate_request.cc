@@ -77,6 +77,13 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
                       "can do without",
                       "leave VALIDATE and RUN to a job of their own");
   }
+  if (request.options().timeline() && !Wants(request, v1::PROFILE)) {
+    return BadRequest(
+        "GOALS_CONFLICT",
+        "options.timeline is part of PROFILE, which was not asked "
+        "for",
+        "add PROFILE, or leave timeline out");
+  }
   if (!v1::IoForm_IsValid(request.options().io())) {
     return BadRequest("BAD_IO",
                       absl::StrCat("options.io is ", request.options().io()),

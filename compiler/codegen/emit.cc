@@ -13,6 +13,7 @@
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/io_cost.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/tensor_uses.h"
 #include "compiler/ir/storage.h"
 #include "target/host_cost.h"
 #include "target/layout.h"
@@ -266,14 +267,20 @@ class Emitter {
         const int64_t cycles,
         target::HostCycles(
             machine_, target::OpAttributesName(host.attributes()), elements));
-    AddCycles(cycles, machine_.host_clock_hz());
+    AddCycles(WallCycles(cycles, machine_.host_clock_hz()), host.layer());
     return absl::OkStatus();
   }
 
   // Whole cycles of the wall clock, rounded up.
-  void AddCycles(int64_t cycles, int64_t clock_hz) {
+  int64_t WallCycles(int64_t cycles, int64_t clock_hz) const {
     const auto wall = static_cast<__int128>(cycles) * machine_.clock_hz();
-    predicted_ += static_cast<int64_t>((wall + clock_hz - 1) / clock_hz);
+    return static_cast<int64_t>((wall + clock_hz - 1) / clock_hz);
+  }
+
+  void AddCycles(int64_t wall_cycles, int32_t op) {
+    predicted_ += wall_cycles;
+    v1::Program::Layer* layer = program_.mutable_layers(op);
+    layer->set_predicted_cycles(layer->predicted_cycles() + wall_cycles);
   }
 
   // A whole tensor, complete after the last step so far.
@@ -333,7 +340,14 @@ class Emitter {
       range.set_stream(stream);
       *program_.add_ranges() = std::move(range);
     }
+    // Rounded so that they sum to the subgraph's.
+    int64_t cycles = 0;
+    const int64_t clock_hz = machine_.engines(engine).clock_hz();
     for (const auto& use : emitted.layers) {
+      AddCycles(WallCycles(cycles + use.cycles, clock_hz) -
+                    WallCycles(cycles, clock_hz),
+                use.op);
+      cycles += use.cycles;
       program_.mutable_layers(use.op)->set_sram_bytes(use.sram_bytes);
       program_.mutable_layers(use.op)->set_tiles(use.tiles);
     }
@@ -341,7 +355,6 @@ class Emitter {
         std::max(program_.sram_peak_bytes(), emitted.scratchpad_peak_bytes));
     int64_t& peak = memory_bytes_[machine_.engines(engine).scratchpad()];
     peak = std::max(peak, emitted.scratchpad_peak_bytes);
-    AddCycles(emitted.cycles, machine_.engines(engine).clock_hz());
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);
     return absl::OkStatus();
@@ -369,6 +382,8 @@ class Emitter {
     program_.set_flash_bytes(flash_bytes);
     program_.set_ram_bytes(ram_.bytes);
     program_.set_predicted_cycles(predicted_);
+    AddTensorUses(graph_, storage_, machine_,
+                  {memories_, ram_.address, constant_address_}, &program_);
     memory_bytes_[memories_.flash] = flash_bytes;
     memory_bytes_[memories_.ram] = ram_.bytes;
     EmitResult result;

@@ -74,10 +74,10 @@ struct RegionCode {
     int32_t op = 0;
     int64_t sram_bytes = 0;
     int32_t tiles = 0;
+    int64_t cycles = 0;  // Predicted, of the engine's clock; they sum to all.
   };
   std::vector<LayerUse> layers;
   int64_t scratchpad_peak_bytes = 0;
-  int64_t cycles = 0;  // Predicted, of the engine's clock.
 };
 
 // Stateless and pure, hence thread-safe: equal arguments, equal bytes. Machines

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "simfarm/session/timeline.h"
+#include "simfarm/session/unit_segments.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -14,13 +15,14 @@ struct Span {
   int64_t begin = 0;
   int64_t end = 0;
   int32_t layer = 0;
-  bool computing = true;
 };
 
 class ReportMaker {
  public:
-  explicit ReportMaker(const LoadedProgram& loaded)
+  // `segments` is null or gets what units do.
+  ReportMaker(const LoadedProgram& loaded, UnitSegments* segments)
       : loaded_(loaded),
+        segments_(segments),
         timeline_(loaded.program.layers_size()),
         engine_end_(loaded.machine.engines_size(), 0),
         engine_busy_(loaded.machine.engines_size(), 0) {
@@ -38,7 +40,8 @@ class ReportMaker {
           Step(loaded_.program.steps(static_cast<int>(i)), loaded_.steps[i]));
     }
     for (const Span& span : host_spans_) {
-      timeline_.Add(span.begin, span.end, span.layer, span.computing);
+      timeline_.Add(span.begin, span.end, span.layer,
+                    StreamTiming::Spent::kComputing);
     }
     return Finish();
   }
@@ -47,9 +50,11 @@ class ReportMaker {
   absl::Status Step(const v1::Program::Step& step, const LoadedStep& loaded) {
     switch (step.step_case()) {
       case v1::Program::Step::kHostOp:
-        return HostWork(loaded.host_cycles, step.host_op().layer());
+        return HostWork(loaded.host_cycles, step.host_op().layer(),
+                        v1::TimelineSegment::HOST_OP);
       case v1::Program::Step::kCopy:
-        return HostWork(loaded.host_cycles, step.copy().layer());
+        return HostWork(loaded.host_cycles, step.copy().layer(),
+                        v1::TimelineSegment::HOST_COPY);
       case v1::Program::Step::kLaunch:
         return Launch(loaded_.streams[step.launch().stream()]);
       default:
@@ -58,13 +63,17 @@ class ReportMaker {
     }
   }
 
-  absl::Status HostWork(int64_t cycles, int32_t layer) {
+  absl::Status HostWork(int64_t cycles, int32_t layer,
+                        v1::TimelineSegment::Kind kind) {
     EK_ASSIGN_OR_RETURN(const int64_t wall,
                         ConvertCycles(cycles, loaded_.machine.host_clock_hz(),
                                       loaded_.machine.clock_hz()));
     EK_RETURN_IF_ERROR(CheckRoom(wall));
     // Engines take precedence: added after them.
-    host_spans_.push_back({now_, now_ + wall, layer, true});
+    host_spans_.push_back({now_, now_ + wall, layer});
+    if (segments_ != nullptr) {
+      segments_->Add(kHost, 0, {now_, now_ + wall, layer, kind});
+    }
     now_ += wall;
     host_busy_ += cycles;
     return absl::OkStatus();
@@ -80,10 +89,13 @@ class ReportMaker {
           ConvertCycles(segment.end, engine_hz, loaded_.machine.clock_hz()));
       EK_RETURN_IF_ERROR(CheckRoom(offset));
       timeline_.Add(begin, now_ + offset, stream.layer_of_word[segment.word],
-                    segment.computing);
+                    segment.spent);
       begin = now_ + offset;
     }
     engine_end_[stream.engine] = begin;
+    if (segments_ != nullptr) {
+      EK_RETURN_IF_ERROR(segments_->AddStream(stream, now_));
+    }
     engine_busy_[stream.engine] += timing.busy_cycles;
     for (const StreamTiming::Transfer& transfer : timing.transfers) {
       v1::SimReport::LayerCycles* layer =
@@ -109,9 +121,16 @@ class ReportMaker {
     for (int i = 0; i < report_.layers_size(); ++i) {
       const Timeline::Owned& owned = timeline_.owned()[i];
       v1::SimReport::LayerCycles* layer = report_.mutable_layers(i);
+      const int64_t stall_cycles = owned.transfer_cycles +
+                                   owned.contention_cycles +
+                                   owned.control_cycles;
       layer->set_compute_cycles(owned.compute_cycles);
-      layer->set_stall_cycles(owned.stall_cycles);
-      layer->set_cycles(owned.compute_cycles + owned.stall_cycles);
+      layer->set_stall_cycles(stall_cycles);
+      layer->set_cycles(owned.compute_cycles + stall_cycles);
+      v1::StallCycles* stalls = layer->mutable_stalls();
+      stalls->set_transfer_cycles(owned.transfer_cycles);
+      stalls->set_contention_cycles(owned.contention_cycles);
+      stalls->set_control_cycles(owned.control_cycles);
       sum += layer->cycles();
     }
     report_.set_cycles(now_);
@@ -133,6 +152,7 @@ class ReportMaker {
   }
 
   const LoadedProgram& loaded_;
+  UnitSegments* segments_;
   Timeline timeline_;
   std::vector<int64_t> engine_end_;
   std::vector<int64_t> engine_busy_;
@@ -145,7 +165,32 @@ class ReportMaker {
 }  // namespace
 
 absl::StatusOr<v1::SimReport> MakeReport(const LoadedProgram& loaded) {
-  return ReportMaker(loaded).Make();
+  if (!loaded.options.segments) return ReportMaker(loaded, nullptr).Make();
+  UnitSegments segments(loaded);
+  EK_ASSIGN_OR_RETURN(v1::SimReport report,
+                      ReportMaker(loaded, &segments).Make());
+  segments.Merge(kMaxReportSegments);
+  for (int e = 0; e < report.engines_size(); ++e) {
+    segments.Write(e, report.mutable_engines(e));
+  }
+  return report;
+}
+
+absl::StatusOr<v1::Timeline> MakeTimeline(const LoadedProgram& loaded) {
+  UnitSegments segments(loaded);
+  EK_ASSIGN_OR_RETURN(const v1::SimReport report,
+                      ReportMaker(loaded, &segments).Make());
+  v1::Timeline timeline;
+  timeline.set_cycles(report.cycles());
+  for (const v1::Program::Layer& layer : loaded.program.layers()) {
+    timeline.add_layers(layer.id());
+  }
+  for (int e = 0; e < report.engines_size(); ++e) {
+    v1::EngineTimeline* engine = timeline.add_engines();
+    engine->set_name(report.engines(e).name());
+    segments.Write(e, engine);
+  }
+  return timeline;
 }
 
 }  // namespace edgekiln::simfarm

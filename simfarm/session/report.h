@@ -3,6 +3,7 @@
 
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/timeline.pb.h"
 #include "simfarm/session/loaded_program.h"
 
 namespace edgekiln::simfarm {
@@ -10,7 +11,11 @@ namespace edgekiln::simfarm {
 // Cycles of one inference, each given to exactly one layer: to the layer of the
 // engine that runs, as its stream's timing says, else to that of the host op.
 // They sum to the total. Needs no run: cycles do not depend on data.
+// With segments, if the program's options ask for them.
 absl::StatusOr<v1::SimReport> MakeReport(const LoadedProgram& loaded);
+
+// See Session::MakeTimeline().
+absl::StatusOr<v1::Timeline> MakeTimeline(const LoadedProgram& loaded);
 
 }  // namespace edgekiln::simfarm
 

@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
+#include "simfarm/session/report.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -65,6 +66,10 @@ class SimulatedSession : public Session {
   }
 
   const v1::SimReport& report() const override { return loaded_->report; }
+
+  absl::StatusOr<v1::Timeline> MakeTimeline() const override {
+    return simfarm::MakeTimeline(*loaded_);
+  }
 
   std::unique_ptr<Session> Clone() const override {
     return std::make_unique<SimulatedSession>(loaded_);
@@ -337,11 +342,15 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
 
 absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
                                           const v1::Machine& machine,
-                                          const SessionOptions& options) {
+                                          const SessionOptions& options,
+                                          v1::Timeline* timeline) {
   EK_ASSIGN_OR_RETURN(auto loaded,
                       LoadProgram(program, std::nullopt, machine, options));
   SimulatedSession session(loaded);
   EK_RETURN_IF_ERROR(session.CheckOnly());
+  if (timeline != nullptr) {
+    EK_ASSIGN_OR_RETURN(*timeline, session.MakeTimeline());
+  }
   return loaded->report;
 }
 

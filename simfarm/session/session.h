@@ -21,9 +21,14 @@
 #include "absl/types/span.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/timeline.pb.h"
 #include "simfarm/simulators/engine_stream.h"
 
 namespace edgekiln::simfarm {
+
+// Of all engines together: in a report, and in a complete timeline.
+inline constexpr int64_t kMaxReportSegments = 4096;
+inline constexpr int64_t kMaxTimelineSegments = int64_t{1} << 20;
 
 struct SessionOptions {
   CpuPath cpu_path = CpuPath::kBest;
@@ -32,6 +37,8 @@ struct SessionOptions {
   // Bytes of an element of each tensor of the quantized graph, by Tap.tensor.
   // Empty: the program's taps are neither checked nor delivered.
   std::vector<int64_t> tensor_element_bytes;
+  // The report has segments, kMaxReportSegments at most.
+  bool segments = false;
 };
 
 // Called for every tap in the order in which they become visible, with the
@@ -63,6 +70,9 @@ class Session {
   // What RunChecked() returns; cycles do not depend on data.
   virtual const v1::SimReport& report() const = 0;
 
+  // When every unit works. Above kMaxTimelineSegments, segments are merged.
+  virtual absl::StatusOr<v1::Timeline> MakeTimeline() const = 0;
+
   // Shares what does not change; has memory of its own.
   virtual std::unique_ptr<Session> Clone() const = 0;
 };
@@ -79,9 +89,11 @@ absl::StatusOr<std::unique_ptr<Session>> LoadSession(
 // order and reads of what nothing wrote are checked as there. What depends on
 // values (tables of multipliers) is not; `program.segments` are not compared
 // with constants. Errors as of LoadSession().
+// `timeline` is null or gets what Session::MakeTimeline() returns.
 absl::StatusOr<v1::SimReport> CountCycles(const v1::Program& program,
                                           const v1::Machine& machine,
-                                          const SessionOptions& options);
+                                          const SessionOptions& options,
+                                          v1::Timeline* timeline = nullptr);
 
 }  // namespace edgekiln::simfarm
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
@@ -193,6 +194,50 @@ TEST_F(SessionTest, EveryCycleHasOneOwner) {
   EXPECT_EQ(report.engines(0).busy_cycles(), 12);
   EXPECT_EQ(report.engines(1).name(), "host");
   EXPECT_EQ(report.engines(1).busy_cycles(), 208);
+}
+
+// "unit begin end layer kind", in order.
+template <typename Engine>
+std::string SegmentsOf(const Engine& engine) {
+  std::string text;
+  for (const v1::TimelineSegment& s : engine.segments()) {
+    absl::StrAppend(&text, engine.units(s.unit()), " ", s.begin(), " ", s.end(),
+                    " ", s.layer(), " ",
+                    v1::TimelineSegment::Kind_Name(s.kind()), "\n");
+    EXPECT_EQ(s.busy_cycles(), s.end() - s.begin());
+  }
+  return text;
+}
+
+TEST_F(SessionTest, SegmentsSayWhenUnitsWork) {
+  options_.segments = true;
+  auto session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  const v1::SimReport& report = (*session)->report();
+  // The cycles of EveryCycleHasOneOwner.
+  const std::string engine =
+      "compute 30 34 0 COMPUTE\ndma 5 9 0 DMA_READ\ndma 34 38 0 DMA_WRITE\n";
+  const std::string host = "cpu 38 142 1 HOST_COPY\ncpu 142 246 2 HOST_OP\n";
+  ASSERT_EQ(report.engines_size(), 2);
+  EXPECT_EQ(SegmentsOf(report.engines(0)), engine);
+  EXPECT_EQ(SegmentsOf(report.engines(1)), host);
+  // OP_E_ADD waits for its operand until 9, then to be issued; OP_END for the
+  // last transfer.
+  EXPECT_EQ(report.layers(0).stalls().transfer_cycles(), 9 + 4);
+  EXPECT_EQ(report.layers(0).stalls().control_cycles(), 30 - 9);
+  EXPECT_EQ(report.layers(0).stalls().contention_cycles(), 0);
+  v1::Timeline timeline;
+  ASSERT_TRUE(CountCycles(program_, machine_, options_, &timeline).ok());
+  EXPECT_EQ(timeline.cycles(), 246);
+  EXPECT_THAT(timeline.layers(),
+              testing::ElementsAre("add", "copy", "reshape"));
+  EXPECT_EQ(SegmentsOf(timeline.engines(0)), engine);
+  EXPECT_EQ(SegmentsOf(timeline.engines(1)), host);
+  // Nobody asked.
+  options_.segments = false;
+  session = Load();
+  ASSERT_TRUE(session.ok()) << session.status();
+  EXPECT_EQ((*session)->report().engines(0).segments_size(), 0);
 }
 
 TEST_F(SessionTest, HostBesideTheEngineAndOtherClocks) {

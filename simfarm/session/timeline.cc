@@ -6,8 +6,27 @@
 
 namespace edgekiln::simfarm {
 
+namespace {
+
+int64_t& CyclesOf(Timeline::Spent spent, Timeline::Owned& owned) {
+  switch (spent) {
+    case Timeline::Spent::kComputing:
+      return owned.compute_cycles;
+    case Timeline::Spent::kTransfer:
+      return owned.transfer_cycles;
+    case Timeline::Spent::kContention:
+      return owned.contention_cycles;
+    case Timeline::Spent::kControl:
+      break;
+  }
+  return owned.control_cycles;
+}
+
+}  // namespace
+
 absl::StatusOr<int64_t> ConvertCycles(int64_t cycles, int64_t from_hz,
                                       int64_t to_hz) {
+  if (from_hz == to_hz && cycles <= int64_t{1} << 62) return cycles;
   const auto product = static_cast<__int128>(cycles) * to_hz;
   const auto converted = (product + from_hz - 1) / from_hz;
   if (converted > (__int128{1} << 62)) {
@@ -19,7 +38,7 @@ absl::StatusOr<int64_t> ConvertCycles(int64_t cycles, int64_t from_hz,
   return static_cast<int64_t>(converted);
 }
 
-void Timeline::Add(int64_t begin, int64_t end, int32_t layer, bool computing) {
+void Timeline::Add(int64_t begin, int64_t end, int32_t layer, Spent spent) {
   if (begin >= end) return;
   int64_t free_cycles = end - begin;
   // The first covered span that can reach beyond `begin`.
@@ -35,8 +54,7 @@ void Timeline::Add(int64_t begin, int64_t end, int32_t layer, bool computing) {
     it = covered_.erase(it);
   }
   covered_[merged_begin] = merged_end;
-  (computing ? owned_[layer].compute_cycles : owned_[layer].stall_cycles) +=
-      free_cycles;
+  CyclesOf(spent, owned_[layer]) += free_cycles;
 }
 
 }  // namespace edgekiln::simfarm

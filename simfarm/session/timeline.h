@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "simfarm/simulators/engine_stream.h"
 
 namespace edgekiln::simfarm {
 
@@ -21,15 +22,18 @@ absl::StatusOr<int64_t> ConvertCycles(int64_t cycles, int64_t from_hz,
 // that covers it. Not thread-safe.
 class Timeline {
  public:
+  using Spent = StreamTiming::Spent;
   struct Owned {
     int64_t compute_cycles = 0;
-    int64_t stall_cycles = 0;
+    int64_t transfer_cycles = 0;
+    int64_t contention_cycles = 0;
+    int64_t control_cycles = 0;
   };
 
   explicit Timeline(int num_layers) : owned_(num_layers) {}
 
   // Gives [begin, end), as far as nobody owns it, to `layer`.
-  void Add(int64_t begin, int64_t end, int32_t layer, bool computing);
+  void Add(int64_t begin, int64_t end, int32_t layer, Spent spent);
 
   const std::vector<Owned>& owned() const { return owned_; }
 

@@ -8,17 +8,19 @@
 namespace edgekiln::simfarm {
 namespace {
 
+using Spent = StreamTiming::Spent;
+
 TEST(TimelineTest, FirstSpanOwns) {
   Timeline timeline(3);
-  timeline.Add(10, 20, 0, true);
-  timeline.Add(30, 40, 0, false);
-  timeline.Add(0, 50, 1, true);   // 10 + 10 + 10 are left.
-  timeline.Add(45, 60, 2, true);  // 10 are left.
-  timeline.Add(5, 5, 2, true);
+  timeline.Add(10, 20, 0, Spent::kComputing);
+  timeline.Add(30, 40, 0, Spent::kTransfer);
+  timeline.Add(0, 50, 1, Spent::kComputing);  // 10 + 10 + 10 are left.
+  timeline.Add(45, 60, 2, Spent::kControl);   // 10 are left.
+  timeline.Add(5, 5, 2, Spent::kComputing);
   EXPECT_EQ(timeline.owned()[0].compute_cycles, 10);
-  EXPECT_EQ(timeline.owned()[0].stall_cycles, 10);
+  EXPECT_EQ(timeline.owned()[0].transfer_cycles, 10);
   EXPECT_EQ(timeline.owned()[1].compute_cycles, 30);
-  EXPECT_EQ(timeline.owned()[2].compute_cycles, 10);
+  EXPECT_EQ(timeline.owned()[2].control_cycles, 10);
 }
 
 TEST(TimelineTest, AgreesWithCountingCycleByCycle) {
@@ -31,7 +33,7 @@ TEST(TimelineTest, AgreesWithCountingCycleByCycle) {
       const int64_t begin = rng.InRange(0, 60);
       const int64_t end = rng.InRange(begin, 63);
       const int32_t layer = static_cast<int32_t>(rng.Below(4));
-      timeline.Add(begin, end, layer, true);
+      timeline.Add(begin, end, layer, Spent::kComputing);
       for (int64_t t = begin; t < end; ++t) {
         if (owner[t] >= 0) continue;
         owner[t] = layer;

@@ -43,11 +43,22 @@ struct StreamContext {
 
 // When a stream's commands run, in engine cycles from its launch.
 struct StreamTiming {
+  // What a cycle of a command is spent with.
+  enum class Spent { kComputing, kTransfer, kContention, kControl };
   // A span of cycles that belongs to one command.
   struct Segment {
     int64_t end = 0;   // Exclusive; the span starts where the previous ends.
     int32_t word = 0;  // Of the owning command.
-    bool computing = false;
+    Spent spent = Spent::kControl;
+  };
+  enum class Kind { kCompute, kRead, kWrite };  // Of and to system memory.
+  // One unit works on one command in [begin, end).
+  struct Work {
+    int64_t begin = 0;
+    int64_t end = 0;
+    int32_t word = 0;
+    int32_t unit = 0;
+    Kind kind = Kind::kCompute;
   };
   struct Transfer {
     int32_t word = 0;
@@ -58,6 +69,8 @@ struct StreamTiming {
   int64_t busy_cycles = 0;          // Any unit working.
   std::vector<Segment> segments;    // They cover [0, cycles).
   std::vector<Transfer> transfers;  // In stream order.
+  std::vector<std::string> units;   // Their names.
+  std::vector<Work> work;           // In stream order: of each unit in time.
 };
 
 // Scratchpad bytes [begin, end) that are looked at from outside after the

@@ -32,13 +32,17 @@ class Encoder {
                              .half_even = command.half_even}));
     EK_ASSIGN_OR_RETURN(const int64_t occupancy,
                         chip_.OccupancyCycles(command.command, registers));
-    timeline_.Issue(command.command, command.is_dma(), wait, occupancy);
+    stream_.command_cycles.push_back(
+        timeline_.Issue(command.command, command.is_dma(), wait, occupancy));
     return absl::OkStatus();
   }
 
   absl::StatusOr<EncodedStream> Finish() && {
     EK_RETURN_IF_ERROR(Word({.command = chip_.position(DlaCommand::kEnd)}));
     stream_.cycles = timeline_.End();
+    if (!stream_.command_cycles.empty()) {
+      stream_.command_cycles.back() += stream_.cycles - timeline_.compute_end();
+    }
     return std::move(stream_);
   }
 

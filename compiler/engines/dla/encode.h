@@ -23,6 +23,9 @@ struct EncodedStream {
   // What the front end and the units take for it, by docs/targets/dla.md
   // section 7: the compiler's prediction.
   int64_t cycles = 0;
+  // Of them, those of each scheduled command. What comes after the last compute
+  // command is the last command's.
+  std::vector<int64_t> command_cycles;
 };
 
 // Writes a register only if its value changes. `offsets` and `waits` as

@@ -57,7 +57,6 @@ class Emitter {
                         EncodeStream(chip_, schedule_, offsets_.offsets,
                                      WaitCounts(schedule_, offsets_.offsets)));
     result_.code = stream_.code;
-    result_.cycles = stream_.cycles;
     result_.scratchpad_peak_bytes = offsets_.peak_bytes;
     for (const Block& block : schedule_.blocks) {
       result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
@@ -180,12 +179,14 @@ class Emitter {
       int64_t first = -1;
       int64_t last = -1;
       int32_t tiles = 0;
+      int64_t cycles = 0;
     };
     std::vector<Life> lives(plan_.layers.size());
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
       const ScheduledCommand& command = schedule_.commands[i];
-      if (!command.tap) continue;
       Life& life = lives[command.layer];
+      life.cycles += stream_.command_cycles[i];
+      if (!command.tap) continue;
       if (life.first < 0) life.first = static_cast<int64_t>(i);
       life.last = static_cast<int64_t>(i);
       ++life.tiles;
@@ -199,8 +200,8 @@ class Emitter {
           peak = std::max(peak, offsets_.offsets[b] + buffer.size_bytes);
         }
       }
-      result_.layers.push_back(
-          {OpOf(static_cast<int32_t>(l)), peak, lives[l].tiles});
+      result_.layers.push_back({OpOf(static_cast<int32_t>(l)), peak,
+                                lives[l].tiles, lives[l].cycles});
     }
   }
 

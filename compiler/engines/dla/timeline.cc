@@ -4,8 +4,8 @@
 
 namespace edgekiln::compiler::dla {
 
-void Timeline::Issue(DlaCommand command, bool dma, int64_t wait,
-                     int64_t occupancy) {
+int64_t Timeline::Issue(DlaCommand command, bool dma, int64_t wait,
+                        int64_t occupancy) {
   Unit& unit = units_[dma ? 1 : 0];
   const Unit& other = units_[dma ? 0 : 1];
   front_end_ += chip_.IssueCycles(command);
@@ -18,7 +18,9 @@ void Timeline::Issue(DlaCommand command, bool dma, int64_t wait,
   if (wait > 0) start = std::max(start, other.completions[wait - 1]);
   if (chip_.blocking_dma()) start = std::max(start, other.free());
   unit.starts.push_back(start);
+  const int64_t own = dma ? 0 : start + occupancy - unit.free();
   unit.completions.push_back(start + occupancy);
+  return own;
 }
 
 int64_t Timeline::End() {

@@ -18,10 +18,14 @@ class Timeline {
   void RegisterWrite() {
     front_end_ += chip_.IssueCycles(DlaCommand::kRegWrite);
   }
-  // `wait` counts completed commands of the other unit.
-  void Issue(DlaCommand command, bool dma, int64_t wait, int64_t occupancy);
+  // `wait` counts completed commands of the other unit. Returns the cycles that
+  // are the command's own: of a compute command, from the end of the one before
+  // to its own.
+  int64_t Issue(DlaCommand command, bool dma, int64_t wait, int64_t occupancy);
   // Decodes OP_END; returns the cycles of the whole stream.
   int64_t End();
+  // Cycles until the last compute command ends.
+  int64_t compute_end() const { return units_[0].free(); }
 
  private:
   struct Unit {

@@ -68,6 +68,7 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
   report.clear_warnings();
   report.clear_engines();
   report.clear_gates();
+  report.clear_tensors();
   report.mutable_memory()->clear_memories();
   if (report.has_error()) CutError(*report.mutable_error());
   if (report.has_bit_exact()) {
@@ -77,8 +78,9 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
   if (whole.ok()) {
     *report.mutable_whole() = *whole;
   } else {
-    report.add_warnings(Lacks("layers, stages, engines and other warnings",
-                              bytes, whole.status()));
+    report.add_warnings(
+        Lacks("layers, stages, engines, tensors and other warnings", bytes,
+              whole.status()));
   }
   return whole.status();
 }

@@ -104,6 +104,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kCountCycles:
       encoder.Add(options.count_cycles().timing_only());
+      encoder.Add(options.count_cycles().timeline());
       return absl::OkStatus();
     case v1::StageOptions::kDescribe:
       encoder.Add(options.describe().format());

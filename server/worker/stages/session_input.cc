@@ -13,16 +13,13 @@
 namespace edgekiln::server {
 
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
-    const StageInputs& inputs,
-    const std::vector<int64_t>& tensor_element_bytes) {
+    const StageInputs& inputs, const simfarm::SessionOptions& options) {
   EK_ASSIGN_OR_RETURN(const v1::Program program,
                       inputs.Parse<v1::Program>("program"));
   EK_ASSIGN_OR_RETURN(const absl::string_view constants,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  simfarm::SessionOptions options;
-  options.tensor_element_bytes = tensor_element_bytes;
   absl::StatusOr<std::unique_ptr<simfarm::Session>> session =
       simfarm::LoadSession(program, constants, machine, options);
   if (!session.ok()) return SimulationError(session.status());
@@ -40,10 +37,12 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
 absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
     const StageInputs& inputs,
     const std::vector<int64_t>& tensor_element_bytes) {
+  simfarm::SessionOptions options;
+  options.tensor_element_bytes = tensor_element_bytes;
   return inputs.Prepared<LoadedProgram>(
       {"program", "constants", "machine"},
       absl::StrCat("taps ", absl::StrJoin(tensor_element_bytes, ",")),
-      [&] { return LoadProgram(inputs, tensor_element_bytes); });
+      [&] { return LoadProgram(inputs, options); });
 }
 
 absl::Status SimulationError(const absl::Status& status) {

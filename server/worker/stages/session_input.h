@@ -22,14 +22,14 @@ struct LoadedProgram {
   std::unique_ptr<simfarm::Session> session;
 };
 
-// Loads the inputs "program", "constants" and "machine".
-// `tensor_element_bytes` as in SessionOptions. Errors: as SimulationError().
+// Loads the inputs "program", "constants" and "machine". Errors: as
+// SimulationError().
 absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
-    const StageInputs& inputs,
-    const std::vector<int64_t>& tensor_element_bytes);
+    const StageInputs& inputs, const simfarm::SessionOptions& options);
 
 // The same for stages that meet the same program again: loading checks all that
 // makes running safe, and a session that an earlier stage used has passed.
+// `tensor_element_bytes` as in SessionOptions.
 absl::StatusOr<std::shared_ptr<LoadedProgram>> WarmProgram(
     const StageInputs& inputs,
     const std::vector<int64_t>& tensor_element_bytes);

@@ -48,7 +48,8 @@ void CountOwners(const StreamTiming& timing, StreamOutcome* outcome) {
   int64_t begin = 0;
   for (const StreamTiming::Segment& segment : timing.segments) {
     OwnedCycles& owned = outcome->owned[segment.word];
-    (segment.computing ? owned.compute : owned.stall) += segment.end - begin;
+    const bool computing = segment.spent == StreamTiming::Spent::kComputing;
+    (computing ? owned.compute : owned.stall) += segment.end - begin;
     begin = segment.end;
   }
   for (const StreamTiming::Transfer& transfer : timing.transfers) {

@@ -335,6 +335,22 @@ TEST(StreamTest, BlockingDmaOverlapsNothing) {
   // Transfers [8, 29) and [29, 149); the ReLU takes one cycle.
   EXPECT_EQ((*overlapped)->timing().cycles, 149);
   EXPECT_EQ((*blocking)->timing().cycles, 150);
+  // ReLU is not yet issued when its operand is there, nor, without contention,
+  // when the second transfer begins.
+  std::vector<StreamTiming::Spent> spent;
+  int64_t contention = 0;
+  int64_t begin = 0;
+  for (const StreamTiming::Segment& segment : (*blocking)->timing().segments) {
+    spent.push_back(segment.spent);
+    if (segment.spent == StreamTiming::Spent::kContention) {
+      contention += segment.end - begin;
+    }
+    begin = segment.end;
+  }
+  using Spent = StreamTiming::Spent;
+  EXPECT_THAT(spent, testing::ElementsAre(Spent::kTransfer, Spent::kContention,
+                                          Spent::kComputing));
+  EXPECT_EQ(contention, 149 - 29);
 }
 
 }  // namespace

@@ -11,11 +11,18 @@ namespace {
 
 constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
+// Indexes into StreamTiming::units.
+constexpr int32_t kComputeUnit = 0;
+constexpr int32_t kDmaUnit = 1;
+
 // A command's time on its unit.
 struct Interval {
   int64_t start = 0;
   int64_t end = 0;
   int32_t word = 0;
+  // What it had to wait for besides its unit: until when.
+  int64_t transfer = 0;
+  int64_t contention = 0;
 };
 
 // Commands complete in order, so the last one's end is the unit's.
@@ -46,19 +53,31 @@ int64_t BusyCycles(const std::vector<Interval>& a,
 }
 
 std::vector<StreamTiming::Segment> Segments(
-    const std::vector<Interval>& compute, int64_t cycles, int32_t last_word) {
+    const std::vector<Interval>& compute, int64_t dma_end, int64_t cycles,
+    int32_t last_word) {
+  using Spent = StreamTiming::Spent;
   std::vector<StreamTiming::Segment> segments;
   int64_t at = 0;
-  const auto add = [&](int64_t end, int32_t word, bool computing) {
-    if (end > at) segments.push_back({end, word, computing});
+  const auto add = [&](int64_t end, int32_t word, Spent spent) {
+    if (end > at) segments.push_back({end, word, spent});
     at = std::max(at, end);
   };
   for (const Interval& interval : compute) {
-    add(interval.start, interval.word, false);
-    add(interval.end, interval.word, true);
+    add(interval.transfer, interval.word, Spent::kTransfer);
+    add(interval.contention, interval.word, Spent::kContention);
+    add(interval.start, interval.word, Spent::kControl);
+    add(interval.end, interval.word, Spent::kComputing);
   }
-  add(cycles, last_word, false);
+  add(dma_end, last_word, Spent::kTransfer);
+  add(cycles, last_word, Spent::kControl);
   return segments;
+}
+
+StreamTiming::Kind KindOf(const Instruction& instruction) {
+  if (!instruction.is_dma()) return StreamTiming::Kind::kCompute;
+  return instruction.command == DlaCommand::kDmaRead
+             ? StreamTiming::Kind::kRead
+             : StreamTiming::Kind::kWrite;
 }
 
 StreamTiming::Transfer TransferOf(const Instruction& instruction) {
@@ -79,6 +98,8 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
   std::vector<Interval> compute;
   std::vector<Interval> dma;
   StreamTiming timing;
+  timing.units = {"compute", "dma"};
+  timing.work.reserve(stream.instructions.size());
   int64_t front_end = 0;
   for (const Instruction& instruction : stream.instructions) {
     std::vector<Interval>& own = instruction.is_dma() ? dma : compute;
@@ -89,17 +110,21 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
       // Full until the command that many places ahead starts.
       front_end = std::max(front_end, own[issued - engine.queue_depth()].start);
     }
-    int64_t start =
-        std::max({front_end, EndOf(own), EndOf(other, instruction.wait)});
-    if (blocking) start = std::max(start, EndOf(other));
+    const int64_t awaited = EndOf(other, instruction.wait);
+    const int64_t contention = blocking ? EndOf(other) : 0;
+    const int64_t start =
+        std::max({front_end, EndOf(own), awaited, contention});
     if (start > kMaxCycles - instruction.occupancy_cycles) {
       return MakeError(absl::StatusCode::kOutOfRange,
                        {.fault = Fault::kInfra,
                         .reason = "PROGRAM_INVALID",
                         .what = "the stream takes more than 2^62 cycles"});
     }
-    own.push_back(
-        {start, start + instruction.occupancy_cycles, instruction.word});
+    const int64_t end = start + instruction.occupancy_cycles;
+    own.push_back({start, end, instruction.word, awaited, contention});
+    timing.work.push_back({start, end, instruction.word,
+                           instruction.is_dma() ? kDmaUnit : kComputeUnit,
+                           KindOf(instruction)});
     if (instruction.is_dma()) {
       timing.transfers.push_back(TransferOf(instruction));
     }
@@ -110,7 +135,7 @@ absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
   const int32_t last_word = stream.instructions.empty()
                                 ? stream.num_words - 1
                                 : stream.instructions.back().word;
-  timing.segments = Segments(compute, timing.cycles, last_word);
+  timing.segments = Segments(compute, EndOf(dma), timing.cycles, last_word);
   return timing;
 }
 
