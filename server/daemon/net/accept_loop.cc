@@ -347,9 +347,9 @@ class AcceptLoopImpl : public AcceptLoop {
   // Ends connections without a call before somebody needs their places.
   void MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     const absl::Duration now = clock_.Monotonic();
-    if (now - pruned_at_ < kLookEvery) return;
+    if (now - made_room_at_ < kLookEvery) return;
     connections_.Prune();
-    pruned_at_ = now;
+    made_room_at_ = now;
     const int free = options_.limits.max_per_peer / 2;
     for (int left = connections_.size(); left > free; --left) {
       if (!connections_.EndSilent(/*peer=*/"")) return;
@@ -382,7 +382,10 @@ class AcceptLoopImpl : public AcceptLoop {
   ListenSockets sockets_ ABSL_GUARDED_BY(mutex_);
   std::deque<Pending> pending_ ABSL_GUARDED_BY(mutex_);  // In order of arrival.
   Connections connections_ ABSL_GUARDED_BY(mutex_);
+  // For those that wait.
   absl::Duration pruned_at_ ABSL_GUARDED_BY(mutex_) = -absl::InfiniteDuration();
+  absl::Duration made_room_at_ ABSL_GUARDED_BY(mutex_) =
+      -absl::InfiniteDuration();
   AcceptCounts counts_ ABSL_GUARDED_BY(mutex_);
   absl::Duration accept_again_ ABSL_GUARDED_BY(mutex_) =
       -absl::InfiniteDuration();
