@@ -45,8 +45,8 @@ class Groups {
     group->cost += cost;
   }
 
-  // "array needs symmetric weights (conv2d: 24 layers, 97 % of cycles)". Of equal
-  // costs the first.
+  // "array needs symmetric weights (conv2d: 24 layers, 97 % of cycles)". Of
+  // equal costs the first.
   std::string Costliest(int64_t total, absl::string_view unit) const {
     const auto most = std::max_element(
         groups_.begin(), groups_.end(),
