@@ -76,8 +76,7 @@ class StateFuzzTest : public DaemonTest {
       Remember(Get(Create(Profile(model)).id()));
     }
     // Every byte that may be served.
-    fs::create_directories(kept_);
-    fs::copy(work_, kept_ + "/killed", fs::copy_options::recursive);
+    CopyWhileUsed(kept_ + "/killed");
     worker.reset();
     Stop();
     fs::copy(work_, kept_ + "/ended", fs::copy_options::recursive);
@@ -92,6 +91,21 @@ class StateFuzzTest : public DaemonTest {
       truth.report = ReportOf(id);
     }
     Stop();
+  }
+
+  // As a killed daemon leaves them; files may end while they are copied.
+  void CopyWhileUsed(const fs::path& to) {
+    fs::create_directories(to);
+    std::error_code gone;
+    for (fs::recursive_directory_iterator at(work_), end; at != end;
+         at.increment(gone)) {
+      const fs::path copy = to / fs::relative(at->path(), work_);
+      if (at->is_directory(gone)) {
+        fs::create_directories(copy);
+      } else {
+        fs::copy(at->path(), copy, gone);
+      }
+    }
   }
 
   void Remember(const v1::Job& job) {

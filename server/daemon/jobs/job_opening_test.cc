@@ -5,10 +5,13 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/rng.h"
 #include "gtest/gtest.h"
 #include "server/daemon/jobs/job_damage_fixture.h"
 #include "server/daemon/jobs/job_rows.h"
@@ -42,6 +45,13 @@ TEST_F(JobOpeningTest, AnUnusableFileIsSetAsideAndToldOf) {
       {"no header",
        [&] { std::fstream(path_, std::ios::in | std::ios::out) << "nonsense"; },
        false},
+      {"a header that forbids to write",
+       [&] {
+         std::fstream file(path_, std::ios::in | std::ios::out);
+         file.seekp(18);
+         file << '\x03';
+       },
+       true},
       {"zeros in the middle",
        [&] {
          std::fstream file(path_, std::ios::in | std::ios::out);
@@ -128,6 +138,23 @@ TEST_F(JobOpeningTest, ATableThatCannotBeReadDoesNotMakeItVersion1) {
   }
 }
 
+TEST_F(JobOpeningTest, NorDoesTheLossOfAllTablesThatTellTheVersion) {
+  ASSERT_TRUE(Open().ok());
+  for (int i = 0; i < 300; ++i) {
+    ASSERT_TRUE(Add(absl::StrCat("j", i), v1::QUEUED).ok());
+  }
+  Execute("DROP TABLE heads; DROP TABLE requests; DROP TABLE damaged");
+  const absl::Status opened = Open();
+  ASSERT_TRUE(opened.ok()) << opened;
+  EXPECT_NE(store_->loss(), "");
+  for (int i = 0; i < 300; ++i) {
+    const std::string id = absl::StrCat("j", i);
+    const absl::StatusOr<v1::Job> job = store_->Get(id);
+    ASSERT_TRUE(job.ok()) << job.status();
+    EXPECT_EQ(job->error().reason(), kJobDamaged) << id;
+  }
+}
+
 // Rows between damaged pages, and events and reports of their jobs, which have
 // trees of their own.
 TEST_F(JobOpeningTest, RowsBetweenDamagedPagesAreSaved) {
@@ -165,6 +192,81 @@ TEST_F(JobOpeningTest, RowsBetweenDamagedPagesAreSaved) {
   EXPECT_GT(sound, kJobs / 2);
   EXPECT_GT(reports, kJobs / 3);
   EXPECT_GT(events, static_cast<size_t>(kJobs));
+}
+
+// Whatever bytes change, jobs are what they were, gone or marked, and what is
+// not over goes on: one row that cannot be written would hold up all others.
+// The seed of --gtest_shuffle chooses the bytes.
+TEST_F(JobOpeningTest, ChangedBytesHoldNothingUp) {
+  constexpr int kCases = 60;
+  constexpr int kJobs = 12;
+  ASSERT_TRUE(Open().ok());
+  for (int i = 0; i < kJobs; ++i) {
+    const auto state = static_cast<v1::JobState>(v1::QUEUED + i % 3);
+    ASSERT_TRUE(Add(absl::StrCat("j", i), state).ok());
+  }
+  store_.reset();
+  std::ifstream file(path_, std::ios::binary);
+  const std::string good{std::istreambuf_iterator<char>(file), {}};
+  const auto round =
+      static_cast<uint64_t>(testing::UnitTest::GetInstance()->random_seed());
+  for (uint64_t seed = 0; seed < kCases && !HasFailure(); ++seed) {
+    SCOPED_TRACE(absl::StrCat("case ", round * kCases + seed));
+    Rng rng(round * kCases + seed);
+    std::string bytes = good;
+    for (uint64_t i = 1 + rng.Next() % 8; i > 0; --i) {
+      bytes[rng.Next() % bytes.size()] ^=
+          static_cast<char>(1 + rng.Next() % 255);
+    }
+    store_.reset();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    std::ofstream(path_, std::ios::binary) << bytes;
+    const absl::Status opened = Open(/*expected=*/true);
+    const auto detail = GetErrorDetail(opened);
+    if (detail.has_value() && detail->reason == "JOB_STORE_NEWER") continue;
+    ASSERT_TRUE(opened.ok()) << opened;
+    for (int i = 0; i < kJobs; ++i) {
+      const std::string id = absl::StrCat("j", i);
+      const absl::StatusOr<v1::Job> job = store_->Get(id);
+      if (absl::IsNotFound(job.status())) continue;
+      ASSERT_TRUE(job.ok()) << job.status();
+      if (job->error().reason() == kJobDamaged) continue;
+      EXPECT_EQ(job->request().model_name(), "model " + id);
+      EXPECT_EQ(job->state(), v1::QUEUED + i % 3);
+    }
+    const absl::StatusOr<std::vector<v1::Job>> unfinished =
+        store_->Unfinished();
+    ASSERT_TRUE(unfinished.ok()) << unfinished.status();
+    for (const v1::Job& job : *unfinished) {
+      JobUpdate update;
+      update.job_id = job.id();
+      update.events.resize(1);
+      update.events[0].set_sequence(job.last_sequence() + 1);
+      const absl::Status written = store_->Apply({update});
+      EXPECT_TRUE(written.ok()) << written;
+    }
+    const absl::Status added = Add("new", v1::SUCCEEDED);
+    EXPECT_TRUE(added.ok()) << added;
+  }
+}
+
+// As a text or a blob it would be the last one, and the next one the first.
+TEST_F(JobOpeningTest, AnEventWithoutPlaceIsNotTheLast) {
+  for (const char* place : {"x'07'", "'seven'", "0", "9223372036854775807"}) {
+    SCOPED_TRACE(place);
+    store_.reset();
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    ASSERT_TRUE(Open().ok());
+    ASSERT_TRUE(Add("a", v1::QUEUED).ok());
+    Execute(absl::StrCat("UPDATE events SET sequence = ", place,
+                         " WHERE sequence = 2"));
+    ASSERT_TRUE(Open().ok());
+    EXPECT_EQ(store_->Get("a")->last_sequence(), 3);
+    EXPECT_EQ(store_->Unfinished()->at(0).last_sequence(), 3);
+    EXPECT_EQ(store_->Events("a", 0, 10)->size(), 2u);
+  }
 }
 
 TEST_F(JobOpeningTest, AFreshFolderHasLostNothing) {

@@ -71,7 +71,7 @@ absl::Status WriteEnd(Database& database, const v1::Job& job) {
   EK_ASSIGN_OR_RETURN(
       Statement last,
       database.Prepare("SELECT COALESCE(MAX(sequence), 0) FROM events"
-                       " WHERE job_id = ?"));
+                       " WHERE job_id = ? AND " EK_HAS_PLACE));
   last.Bind(1, job.id());
   EK_RETURN_IF_ERROR(last.Step().status());
   v1::JobEvent event;
@@ -80,7 +80,7 @@ absl::Status WriteEnd(Database& database, const v1::Job& job) {
   event.set_state(job.state());
   EK_ASSIGN_OR_RETURN(
       Statement insert,
-      database.Prepare("INSERT INTO events (job_id, sequence, event)"
+      database.Prepare("INSERT OR REPLACE INTO events (job_id, sequence, event)"
                        " VALUES (?, ?, ?)"));
   insert.Bind(1, job.id());
   insert.Bind(2, event.sequence());

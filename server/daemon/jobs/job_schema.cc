@@ -200,14 +200,18 @@ absl::Status MigrateJobs(Database& database, cache::BlobStore* blobs) {
     bool parsed = false;
     {
       EK_ASSIGN_OR_RETURN(Statement select,
-                          database.Prepare("SELECT row, job FROM jobs"
-                                           " WHERE row > ? ORDER BY row"
-                                           " LIMIT 1"));
+                          database.Prepare("SELECT row, id, state, job"
+                                           " FROM jobs WHERE row > ?"
+                                           " ORDER BY row LIMIT 1"));
       select.Bind(1, row);
       EK_ASSIGN_OR_RETURN(const bool found, select.Step());
       if (!found) return absl::OkStatus();
       row = select.Int(0);
-      parsed = job.ParseFromString(select.Bytes(1)) && job.reports() >= 0 &&
+      const std::string column = select.Bytes(3);
+      // A sealed one is of version 2, in a file whose other tables are damaged.
+      // It may parse all the same: as a job without a request.
+      parsed = !ReadJob(select.Bytes(1), select.Int(2), column).has_value() &&
+               job.ParseFromString(column) && job.reports() >= 0 &&
                job.reports() <= kMaxReports;
     }
     if (!parsed) continue;
@@ -312,6 +316,9 @@ absl::Status PrepareSchema(Database& database, cache::BlobStore* blobs) {
   }
   EK_ASSIGN_OR_RETURN(const int64_t tables,
                       Number(database, "SELECT COUNT(*) FROM sqlite_master"));
+  if (database.RefusesWrites()) {
+    return Damaged("the header of the job database forbids to write it");
+  }
   if (version == 0 && tables == 0) {
     return CreateSchema(database, kSchemaVersion);
   }

@@ -18,8 +18,9 @@ constexpr int64_t kForgetAtOnce = 100;
 // Rows that a look at all jobs reads while others wait.
 constexpr int64_t kRowsAtOnce = 100;
 
-#define EK_LAST_SEQUENCE \
-  "(SELECT COALESCE(MAX(sequence), 0) FROM events WHERE job_id = jobs.id)"
+#define EK_LAST_SEQUENCE                                                  \
+  "(SELECT COALESCE(MAX(sequence), 0) FROM events WHERE job_id = jobs.id" \
+  " AND " EK_HAS_PLACE ")"
 
 // A complete job.
 #define EK_SELECT_JOB                                          \
@@ -364,7 +365,8 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   EK_ASSIGN_OR_RETURN(
       Statement select,
       reader_->Prepare("SELECT sequence, event FROM events WHERE job_id = ?"
-                       " AND sequence > ? ORDER BY sequence LIMIT ?"));
+                       " AND sequence > ? AND " EK_HAS_PLACE
+                       " ORDER BY sequence LIMIT ?"));
   select.Bind(1, id);
   select.Bind(2, after);
   select.Bind(3, static_cast<int64_t>(limit));

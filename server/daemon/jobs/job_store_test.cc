@@ -208,7 +208,11 @@ TEST_F(JobStoreTest, AFailedBatchLeavesNothing) {
   JobUpdate good;
   good.job_id = "a";
   good.events = {Event(2)};
-  JobUpdate doubled = good;  // The same sequence again.
+  JobUpdate doubled;  // The same job again.
+  doubled.job_id = "a";
+  doubled.is_new = true;
+  doubled.has_job = true;
+  doubled.job.set_id("a");
   EXPECT_FALSE(store_->Apply({good, doubled}).ok());
   EXPECT_EQ(store_->Events("a", 0, 10)->size(), 1u);
   EXPECT_TRUE(store_->Apply({good}).ok());

@@ -174,10 +174,12 @@ absl::Status JobStore::Write(const Row& row) {
     EK_RETURN_IF_ERROR(update.is_new ? InsertJob(row) : UpdateJob(row));
   }
   for (size_t i = 0; i < row.events.size(); ++i) {
+    // A row that cannot be written would hold up those of all jobs, as where
+    // damage made the last of these rows seem that of a former event.
     EK_ASSIGN_OR_RETURN(
         Statement insert,
-        writer_->Prepare("INSERT INTO events (job_id, sequence, event)"
-                         " VALUES (?, ?, ?)"));
+        writer_->Prepare("INSERT OR REPLACE INTO events"
+                         " (job_id, sequence, event) VALUES (?, ?, ?)"));
     insert.Bind(1, update.job_id);
     insert.Bind(2, update.events[i].sequence());
     insert.Bind(3, row.events[i]);

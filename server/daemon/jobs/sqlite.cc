@@ -1,6 +1,7 @@
 #include "server/daemon/jobs/sqlite.h"
 
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -121,6 +122,12 @@ absl::StatusOr<Database> Database::OpenDamaged(const std::string& path) {
   // Meant to let SQLite take a file that is shorter than its header says.
   sqlite3_exec(handle, "PRAGMA writable_schema=ON", nullptr, nullptr, nullptr);
   return database;
+}
+
+bool Database::RefusesWrites() const {
+  const char* path = sqlite3_db_filename(handle_.get(), "main");
+  return sqlite3_db_readonly(handle_.get(), "main") == 1 && path != nullptr &&
+         access(path, W_OK) == 0;
 }
 
 absl::Status Database::Execute(const std::string& sql) {

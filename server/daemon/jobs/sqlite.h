@@ -71,6 +71,10 @@ class Database {
   // For reading what can be read of a damaged file, as one that was cut.
   static absl::StatusOr<Database> OpenDamaged(const std::string& path);
 
+  // Whether the header of the file, which has been read by now, keeps SQLite
+  // from writing it: that of a later format, or damaged.
+  bool RefusesWrites() const;
+
   // Statements without parameters or rows, separated by semicolons.
   absl::Status Execute(const std::string& sql);
   // Frees the pages that are kept in memory for later.
