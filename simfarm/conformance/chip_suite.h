@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/rng.h"
+#include "edgekiln/v1/target.pb.h"
 #include "simfarm/conformance/stream_case.h"
 #include "simfarm/simulators/engine_stream.h"
 
@@ -20,6 +21,8 @@ class ChipModels {
  public:
   virtual ~ChipModels() = default;
 
+  // The machine that is simulated; programs are for its first engine.
+  virtual const v1::Machine& machine() const = 0;
   // A program of about `commands` commands that keeps every rule.
   virtual StreamProgram RandomProgram(int commands, Rng& rng) const = 0;
   // Lets one cycle pass after the other. It may take races, undefined bytes and
