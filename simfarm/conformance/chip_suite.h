@@ -16,6 +16,10 @@
 
 namespace edgekiln::simfarm::conformance {
 
+// What the machine must have for a path, as /proc/cpuinfo has it: "avx2";
+// "portable" if nothing.
+std::string InstructionsOf(CpuPath path);
+
 // One chip, in the two models that must agree.
 class ChipModels {
  public:
