@@ -57,10 +57,13 @@ absl::Status IsaView::ReadFields() {
   }
   for (const v1::BitField& field : isa_.fields()) {
     const std::string where = absl::StrCat("field ", field.name());
+    const std::string place = absl::StrCat(" (low_bit ", field.low_bit(),
+                                           ", bits ", field.bits(), ")");
     if (field.low_bit() < 0 || field.bits() < 1 || field.low_bit() > 63 ||
         field.bits() > 64 ||
         field.low_bit() + field.bits() > 8 * isa_.word_bytes()) {
-      return TableError("the field does not lie in the word", where);
+      return TableError(
+          absl::StrCat("the field does not lie in the word", place), where);
     }
     const Field read{field.low_bit(), field.bits()};
     Field* target = field.name() == "opcode"      ? &opcode_
@@ -68,12 +71,15 @@ absl::Status IsaView::ReadFields() {
                     : field.name() == "immediate" ? &immediate_
                     : field.name() == "rounding"  ? &rounding_
                                                   : nullptr;
-    if (target == nullptr) return TableError("unknown field", where);
+    if (target == nullptr) {
+      return TableError("the name is that of an unknown field", where);
+    }
     if (target->bits != 0) return TableError("the field occurs twice", where);
     *target = read;
     const uint64_t bits = read.mask() << read.low_bit;
     if ((used_bits_ & bits) != 0) {
-      return TableError("the field overlaps another", where);
+      return TableError(absl::StrCat("the field overlaps another", place),
+                        where);
     }
     used_bits_ |= bits;
   }
@@ -103,7 +109,10 @@ absl::Status IsaView::ReadRegisters() {
     }
     if (reg.bits() < 1 || reg.bits() > immediate_.bits ||
         reg.bits() > kMaxRegisterBits) {
-      return TableError("the register does not fit the immediate", where);
+      return TableError(absl::StrCat("the register does not fit the immediate "
+                                     "(bits ",
+                                     reg.bits(), ")"),
+                        where);
     }
     if (register_by_index_[reg.index()] >= 0) {
       return TableError("the index is used twice", where);

@@ -38,7 +38,7 @@ absl::Status CheckSetting(const v1::TargetDescriptor& descriptor,
     return absl::OkStatus();
   }
   return InvalidTarget(
-      {.what = "no such parameter",
+      {.what = "no parameter of that name",
        .where = absl::StrCat("set \"", setting.name(), "\""),
        .fix = DidYouMean(setting.name(), names,
                          names.empty()
@@ -81,7 +81,8 @@ absl::Status CheckParameters(const v1::TargetDescriptor& descriptor) {
     const std::string where =
         absl::StrCat("parameter \"", parameter.name(), "\"");
     if (!IsIdentifier(parameter.name())) {
-      return InvalidTarget({.what = "not an identifier", .where = where});
+      return InvalidTarget(
+          {.what = "the name is not an identifier", .where = where});
     }
     if (!seen.insert(parameter.name()).second) {
       return InvalidTarget(
@@ -96,7 +97,8 @@ absl::Status CheckParameters(const v1::TargetDescriptor& descriptor) {
           {.what = absl::StrCat("default_value ", parameter.default_value(),
                                 " is out of range"),
            .where = where,
-           .limit = absl::StrCat(parameter.min(), " to ", parameter.max())});
+           .limit = absl::StrCat("min ", parameter.min(), ", max ",
+                                 parameter.max())});
     }
   }
   return absl::OkStatus();

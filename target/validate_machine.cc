@@ -110,7 +110,7 @@ absl::Status ValidateMemories(const v1::Machine& machine) {
         system[i]->base_address()) {
       return Invalid(absl::StrCat("memories ", system[i - 1]->name(), " and ",
                                   system[i]->name(), " overlap"),
-                     "memories");
+                     "memories: base_address");
     }
   }
   return absl::OkStatus();
@@ -145,7 +145,8 @@ absl::Status ValidateEngine(const v1::Machine& machine,
   EK_RETURN_IF_ERROR(IsaView::Create(engine.isa()).status());
   EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256, "isa: registers",
                                 [](const auto& r) { return r.name(); }));
-  EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256, "isa: commands",
+  EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256,
+                                "isa: commands: mnemonic",
                                 [](const auto& c) { return c.mnemonic(); }));
   EK_RETURN_IF_ERROR(model->ValidateIsa(engine.isa()), "isa");
   return CommandTiming::Create(machine, engine).status();

@@ -243,7 +243,8 @@ TEST(ChildProcessTest, AnUnlimitedStackHasNoLimitToTell) {
   unlimited.rlim_cur = RLIM_INFINITY;
   if (setrlimit(RLIMIT_STACK, &unlimited) != 0) {
     GTEST_SKIP() << "the hard limit of the stack is finite (ulimit -Hs), so "
-                    "no child has an unlimited one";
+                    "no child has an unlimited one; a shell in which root "
+                    "has raised it (ulimit -Hs unlimited) runs this";
   }
   ChildProcess child(TestChild());
   const auto result = Do(child, RunsOut(RunOut::kStack));

@@ -15,6 +15,19 @@ void FlipBit(std::string& bytes, Rng& rng) {
 
 }  // namespace
 
+std::string InstructionsOf(CpuPath path) {
+  switch (path) {
+    case CpuPath::kSse2:
+      return "sse2";
+    case CpuPath::kAvx2:
+      return "avx2";
+    case CpuPath::kAvx512Vnni:
+      return "avx512_vnni";
+    default:
+      return "portable";
+  }
+}
+
 void ExpectAgreesWithNaiveModel(const ChipSource& source,
                                 const SuiteOptions& options) {
   Rng rng(options.seed);

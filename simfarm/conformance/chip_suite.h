@@ -10,16 +10,23 @@
 #include <string>
 
 #include "base/rng.h"
+#include "edgekiln/v1/target.pb.h"
 #include "simfarm/conformance/stream_case.h"
 #include "simfarm/simulators/engine_stream.h"
 
 namespace edgekiln::simfarm::conformance {
+
+// What the machine must have for a path, as /proc/cpuinfo has it: "avx2";
+// "portable" if nothing.
+std::string InstructionsOf(CpuPath path);
 
 // One chip, in the two models that must agree.
 class ChipModels {
  public:
   virtual ~ChipModels() = default;
 
+  // The machine that is simulated; programs are for its first engine.
+  virtual const v1::Machine& machine() const = 0;
   // A program of about `commands` commands that keeps every rule.
   virtual StreamProgram RandomProgram(int commands, Rng& rng) const = 0;
   // Lets one cycle pass after the other. It may take races, undefined bytes and

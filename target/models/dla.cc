@@ -207,6 +207,15 @@ absl::Status ValidateCommand(const v1::Isa& isa,
         "wrong unit", where,
         absl::StrCat("unit: ", v1::CommandUnit_Name(DlaCommandUnit(*known))));
   }
+  if (command.opcode() == 0) {
+    return IsaError("opcode is missing, or 0, which is no command", where,
+                    "opcode: 1 or more");
+  }
+  if (command.unit() == v1::COMPUTE_UNIT &&
+      command.kind() == v1::LAYER_KIND_UNSPECIFIED) {
+    return IsaError("kind is missing", where,
+                    "kind: CONV, DEPTH, REQUANT or OTHER");
+  }
   if (command.takes_rounding() && !DlaCommandRounds(*known)) {
     return IsaError("the command rounds nothing", where,
                     "remove takes_rounding");
@@ -221,8 +230,9 @@ absl::Status ValidateCommand(const v1::Isa& isa,
         isa.registers().begin(), isa.registers().end(),
         [&](const auto& r) { return r.name() == DlaRegisterName(reg); });
     if (!defined) {
-      return IsaError("a register that the command reads does not exist", where,
-                      absl::StrCat("add register ", DlaRegisterName(reg)));
+      return IsaError(
+          "a register that the command reads does not exist", where,
+          absl::StrCat("add ", DlaRegisterName(reg), " to `registers`"));
     }
   }
   return absl::OkStatus();
@@ -276,12 +286,36 @@ absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command) {
 
 namespace {
 
+// Whether values below 0 are written to it.
+bool IsSigned(Reg reg) {
+  switch (reg) {
+    case Reg::kInZeroPoint:
+    case Reg::kIn2ZeroPoint:
+    case Reg::kOutZeroPoint:
+    case Reg::kClampMin:
+    case Reg::kClampMax:
+    case Reg::kInMultiplier:
+    case Reg::kInShift:
+    case Reg::kIn2Multiplier:
+    case Reg::kIn2Shift:
+    case Reg::kOutMultiplier:
+    case Reg::kOutShift:
+      return true;
+    default:
+      return false;
+  }
+}
+
 absl::Status CheckIsa(const v1::Isa& isa) {
   for (const v1::RegisterDescriptor& reg : isa.registers()) {
     const std::string where = absl::StrCat("register ", reg.name());
-    if (!FindDlaRegister(reg.name())) {
+    const auto known = FindDlaRegister(reg.name());
+    if (!known) {
       return IsaError("the engine model has no such register", where,
                       "remove it");
+    }
+    if (IsSigned(*known) && !reg.is_signed()) {
+      return IsaError("is_signed is missing", where, "is_signed: true");
     }
     if (reg.bits() > 32) {
       return IsaError("a register is wider than 32 bits", where, "bits: 32");
@@ -295,7 +329,8 @@ absl::Status CheckIsa(const v1::Isa& isa) {
         isa.commands().begin(), isa.commands().end(),
         [&](const auto& c) { return c.mnemonic() == DlaCommandName(needed); });
     if (!present) {
-      return IsaError("a command that every stream needs is missing", "isa",
+      return IsaError("a command that every stream needs is missing",
+                      "isa: commands",
                       absl::StrCat("add command ", DlaCommandName(needed)));
     }
   }
@@ -321,18 +356,79 @@ std::vector<DlaCommand> NeededCommands(v1::OpPattern::Pattern pattern) {
   }
 }
 
+absl::Status PatternError(const v1::OpPattern& pattern, std::string what) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "TARGET_INVALID",
+       .what = std::move(what),
+       .where = absl::StrCat("patterns ",
+                             v1::OpPattern::Pattern_Name(pattern.pattern())),
+       .fix = "correct the file; `edgekiln targets show dla` is a valid one"});
+}
+
+// A limit of a pattern, and registers that hold what it is about in one piece.
+struct PatternLimit {
+  absl::string_view key;
+  int64_t value = 0;  // 0: none.
+  std::vector<Reg> registers;
+};
+
+// Extents of pools and additions are cut into tiles along every axis, and pools
+// have no dilation.
+std::vector<PatternLimit> LimitsOf(const v1::OpPattern& pattern) {
+  const PatternLimit kernel = {
+      "max_kernel", pattern.max_kernel(), {Reg::kKernelH, Reg::kKernelW}};
+  const PatternLimit stride = {
+      "max_stride", pattern.max_stride(), {Reg::kStrideH, Reg::kStrideW}};
+  switch (pattern.pattern()) {
+    case v1::OpPattern::CONV2D:
+    case v1::OpPattern::DEPTHWISE_CONV2D:
+      return {kernel,
+              stride,
+              {"max_dilation",
+               pattern.max_dilation(),
+               {Reg::kDilationH, Reg::kDilationW}},
+              {"max_extent",
+               pattern.max_extent(),
+               {Reg::kInH, Reg::kInW, Reg::kInC, Reg::kOutH, Reg::kOutW,
+                Reg::kOutC}}};
+    case v1::OpPattern::FULLY_CONNECTED:
+      return {{"max_extent",
+               pattern.max_extent(),
+               {Reg::kInC, Reg::kOutW, Reg::kOutC}}};
+    case v1::OpPattern::AVERAGE_POOL2D:
+    case v1::OpPattern::MAX_POOL2D:
+      return {kernel, stride};
+    default:
+      return {};
+  }
+}
+
+// What an engine is given it must be able to write: without a limit, or with
+// one that is too high, layers would be taken that no command can hold.
+absl::Status ValidatePatternLimits(const v1::OpPattern& pattern,
+                                   const v1::Isa& isa) {
+  for (const PatternLimit& limit : LimitsOf(pattern)) {
+    for (const Reg reg : limit.registers) {
+      const auto found = std::find_if(
+          isa.registers().begin(), isa.registers().end(),
+          [&](const auto& r) { return r.name() == DlaRegisterName(reg); });
+      if (found == isa.registers().end()) continue;  // No command reads it.
+      const int64_t most = (int64_t{1} << found->bits()) - 1;
+      if (limit.value >= 1 && limit.value <= most) continue;
+      return PatternError(
+          pattern,
+          absl::StrCat(limit.key, " is ",
+                       limit.value == 0 ? "missing" : absl::StrCat(limit.value),
+                       ", but register ", DlaRegisterName(reg),
+                       " holds at most ", most));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status ValidatePatternCommands(const v1::OpPattern& pattern,
                                      const v1::Isa& isa) {
-  const std::string where =
-      absl::StrCat("patterns ", v1::OpPattern::Pattern_Name(pattern.pattern()));
-  const auto invalid = [&](std::string what) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.reason = "TARGET_INVALID",
-                      .what = std::move(what),
-                      .where = where,
-                      .fix = "correct the file; `edgekiln targets show dla` is "
-                             "a valid one"});
-  };
   std::vector<DlaCommand> needed = NeededCommands(pattern.pattern());
   needed.insert(needed.end(), {DlaCommand::kDmaRead, DlaCommand::kDmaWrite});
   for (const DlaCommand command : needed) {
@@ -341,12 +437,14 @@ absl::Status ValidatePatternCommands(const v1::OpPattern& pattern,
         std::find_if(isa.commands().begin(), isa.commands().end(),
                      [&](const auto& c) { return c.mnemonic() == name; });
     if (found == isa.commands().end()) {
-      return invalid(absl::StrCat("the pattern needs command ", name));
+      return PatternError(pattern,
+                          absl::StrCat("the pattern needs command ", name));
     }
     if (pattern.rounds_half_even() && DlaCommandRounds(command) &&
         !found->takes_rounding()) {
-      return invalid(absl::StrCat("rounds_half_even, but command ", name,
-                                  " has no takes_rounding"));
+      return PatternError(pattern,
+                          absl::StrCat("rounds_half_even, but command ", name,
+                                       " has no takes_rounding"));
     }
   }
   return absl::OkStatus();
@@ -386,7 +484,8 @@ class Model final : public EngineModel {
   }
   absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                const v1::Isa& isa) const override {
-    return ValidatePatternCommands(pattern, isa);
+    EK_RETURN_IF_ERROR(ValidatePatternCommands(pattern, isa));
+    return ValidatePatternLimits(pattern, isa);
   }
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const override {

@@ -1,6 +1,7 @@
-// The descriptors of every chip: presets resolve, every number says where it
-// is from, and no key can be misspelt unnoticed.
+// The descriptors of every chip: presets resolve, and no key can be misspelt or
+// dropped unnoticed.
 
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,6 +11,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "target/builtin.h"
 #include "target/resolve.h"
@@ -40,6 +43,81 @@ std::string KeyOf(const std::string& line) {
                                   text.compare(end, 1, "{") == 0 ||
                                   text.compare(end, 2, " {") == 0);
   return is_key ? text.substr(0, end) : "";
+}
+
+// What a descriptor without a key resolves to.
+enum class Resolves { kTheSame, kAnotherChip };
+
+// Keys that may be left out: what their absence means is a legal chip.
+struct Absence {
+  const char* path;
+  Resolves resolves;
+  const char* means;
+};
+
+const Absence kAbsences[] = {
+    {"doc", Resolves::kTheSame, "prose"},
+    {"parameters.doc", Resolves::kTheSame, "prose"},
+    {"parameters.unit", Resolves::kTheSame, "prose"},
+    {"parameters.source", Resolves::kTheSame, "prose; provenance is not"},
+    {"engines.isa.commands.doc", Resolves::kTheSame, "prose"},
+    {"parameters.min", Resolves::kTheSame, "may be set to 0, too"},
+    {"parameters.default_value", Resolves::kAnotherChip,
+     "is 0, where the range has it"},
+    {"presets", Resolves::kTheSame, "no named variants"},
+    {"presets.set", Resolves::kTheSame, "a variant by name only"},
+    {"presets.set.value", Resolves::kTheSame, "is 0, where the range has it"},
+    {"recipes", Resolves::kAnotherChip, "only the recipe \"default\""},
+    {"recipes.tile", Resolves::kAnotherChip, "a recipe that decides nothing"},
+    {"host.name", Resolves::kAnotherChip, "reports have none for it"},
+    {"engines.patterns", Resolves::kAnotherChip, "an engine without work"},
+    {"engines.patterns.max_dilation", Resolves::kAnotherChip,
+     "no limit, where the op has none"},
+    {"engines.patterns.max_extent", Resolves::kAnotherChip,
+     "no limit, where the engine cuts along every axis"},
+    {"engines.patterns.per_channel", Resolves::kAnotherChip,
+     "weights have one scale"},
+    {"engines.patterns.rounds_half_even", Resolves::kAnotherChip,
+     "ties are rounded up only"},
+    {"engines.isa.commands.takes_rounding", Resolves::kAnotherChip,
+     "a command no pattern needs it of rounds ties up only"},
+};
+
+const Absence* FindAbsence(const std::string& path) {
+  for (const Absence& absence : kAbsences) {
+    if (path == absence.path) return &absence;
+  }
+  return nullptr;
+}
+
+// For every key in `part` and below: drops it, calls `check` with its path as
+// in "engines.isa.commands.opcode", and puts it back. Of lists, all entries at
+// once. What Any holds is not the schema's.
+template <typename Check>
+void ForKeys(google::protobuf::Message* part, const std::string& path,
+             const Check& check) {
+  const auto* reflection = part->GetReflection();
+  std::vector<const google::protobuf::FieldDescriptor*> fields;
+  reflection->ListFields(*part, &fields);
+  for (const auto* field : fields) {
+    const std::string key = absl::StrCat(path, field->name());
+    if (field->cpp_type() ==
+            google::protobuf::FieldDescriptor::CPPTYPE_MESSAGE &&
+        field->message_type()->full_name() != "google.protobuf.Any") {
+      const bool list = field->is_repeated();
+      const int entries = list ? reflection->FieldSize(*part, field) : 1;
+      for (int i = 0; i < entries; ++i) {
+        ForKeys(list ? reflection->MutableRepeatedMessage(part, field, i)
+                     : reflection->MutableMessage(part, field),
+                absl::StrCat(key, "."), check);
+      }
+    }
+    const std::unique_ptr<google::protobuf::Message> kept(part->New());
+    kept->CopyFrom(*part);
+    reflection->ClearField(part, field);
+    check(key);
+    part->CopyFrom(*kept);
+  }
 }
 
 class DescriptorsTest : public testing::TestWithParam<const ChipCase*> {
@@ -82,17 +160,31 @@ TEST_P(DescriptorsTest, AMisspeltKeyIsRefusedByName) {
   EXPECT_GT(keys, 50);
 }
 
-TEST_P(DescriptorsTest, EveryNumberSaysWhereItIsFrom) {
-  int numbers = 0;
-  for (size_t at = 0; at < lines_.size(); ++at) {
-    if (KeyOf(lines_[at]) != "provenance") continue;
-    const absl::Status status = target::ResolveTarget(With(at, "")).status();
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("provenance is missing"))
-        << "line " << at + 1;
-    ++numbers;
-  }
-  EXPECT_GT(numbers, 10);
+TEST_P(DescriptorsTest, ADroppedKeyIsRefusedByNameOrMeansAnotherChip) {
+  auto descriptor = target::ParseDescriptor(Complete());
+  ASSERT_TRUE(descriptor.ok()) << descriptor.status();
+  const auto whole = target::ResolveTarget(Complete());
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  int keys = 0;
+  ForKeys(&*descriptor, "", [&](const std::string& path) {
+    std::string text;
+    ASSERT_TRUE(
+        google::protobuf::TextFormat::PrintToString(*descriptor, &text));
+    const auto without = target::ResolveTarget(text);
+    ++keys;
+    if (!without.ok()) {
+      const std::string key = path.substr(path.rfind('.') + 1);
+      EXPECT_THAT(std::string(without.status().message()), HasSubstr(key))
+          << "dropped: " << path;
+      return;
+    }
+    const Absence* const absence = FindAbsence(path);
+    ASSERT_NE(absence, nullptr) << path << " can be dropped unnoticed";
+    EXPECT_EQ(without->SerializeAsString() == whole->SerializeAsString(),
+              absence->resolves == Resolves::kTheSame)
+        << path << ": " << absence->means;
+  });
+  EXPECT_GT(keys, 100);
 }
 
 INSTANTIATE_TEST_SUITE_P(Chips, DescriptorsTest, testing::ValuesIn(AllChips()),

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "simfarm/conformance/chip_suite.h"
 #include "tests/chips/chip_cases.h"
+#include "tests/support/skip.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -55,7 +56,9 @@ class CpuPathTest
 
 TEST_P(CpuPathTest, Agrees) {
   const auto& [chip, path] = GetParam();
-  if (!chip->has_cpu_path(path)) GTEST_SKIP() << "not on this CPU";
+  if (!chip->has_cpu_path(path)) {
+    GTEST_SKIP() << NoInstructionsText(InstructionsOf(path));
+  }
   ExpectAgreesWithNaiveModel(chip->random_models, {.seed = 3,
                                                    .chips = 10,
                                                    .programs_per_chip = 50,
@@ -67,7 +70,11 @@ INSTANTIATE_TEST_SUITE_P(
     Chips, CpuPathTest,
     testing::Combine(testing::ValuesIn(AllChips()),
                      testing::Values(CpuPath::kPortable, CpuPath::kSse2,
-                                     CpuPath::kAvx2, CpuPath::kAvx512Vnni)));
+                                     CpuPath::kAvx2, CpuPath::kAvx512Vnni)),
+    [](const auto& info) {
+      return std::get<0>(info.param)->name + "_" +
+             InstructionsOf(std::get<1>(info.param));
+    });
 
 }  // namespace
 }  // namespace edgekiln::tests

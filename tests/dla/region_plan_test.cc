@@ -1,4 +1,4 @@
-// What the DLA's backend answers to budgets, and its streams as text.
+// What the DLA's backend answers to budgets.
 
 #include <cstdint>
 #include <string>
@@ -6,12 +6,10 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "base/rng.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
-#include "target/isa_view.h"
 #include "target/layout.h"
 #include "target/resolve.h"
 #include "tests/pipeline/chip_run.h"
@@ -142,49 +140,6 @@ TEST_F(RegionPlanTest, RefusesOthersBudgetsAndPlans) {
                 .status()
                 .code(),
             absl::StatusCode::kInvalidArgument);
-}
-
-TEST_F(RegionPlanTest, StreamsAreTextAndBack) {
-  const auto compiled = CompileQuantized(graph_, Dla(4000));
-  ASSERT_TRUE(compiled.ok()) << compiled.status();
-  const v1::Machine::Engine& engine = machine_.engines(0);
-  for (const v1::Program::Stream& stream : compiled->program.streams()) {
-    const auto text = backend_->Disassemble(engine, stream.code());
-    ASSERT_TRUE(text.ok()) << text.status();
-    const auto code = backend_->Assemble(engine, *text);
-    ASSERT_TRUE(code.ok()) << code.status();
-    EXPECT_EQ(*code, stream.code());
-  }
-}
-
-TEST_F(RegionPlanTest, RandomWordsAreTextAndBack) {
-  const v1::Machine::Engine& engine = machine_.engines(0);
-  const auto isa = target::IsaView::Create(engine.isa());
-  ASSERT_TRUE(isa.ok()) << isa.status();
-  Rng rng(5);
-  for (int n = 0; n < 2000; ++n) {
-    target::CommandWord word;
-    word.command =
-        static_cast<int32_t>(rng.InRange(0, isa->num_commands() - 1));
-    if (word.command == isa->register_write()) {
-      word.reg = static_cast<int32_t>(rng.InRange(0, isa->num_registers() - 1));
-      word.immediate =
-          rng.InRange(isa->MinValue(word.reg), isa->MaxValue(word.reg));
-    } else {
-      word.half_even =
-          isa->command(word.command).takes_rounding() && rng.InRange(0, 1) == 1;
-      word.immediate = rng.InRange(0, 255);
-    }
-    const auto bits = isa->Encode(word);
-    ASSERT_TRUE(bits.ok()) << bits.status();
-    std::string code;
-    isa->AppendWord(*bits, code);
-    const auto text = backend_->Disassemble(engine, code);
-    ASSERT_TRUE(text.ok()) << text.status();
-    const auto again = backend_->Assemble(engine, *text);
-    ASSERT_TRUE(again.ok()) << again.status() << *text;
-    EXPECT_EQ(*again, code) << *text;
-  }
 }
 
 }  // namespace

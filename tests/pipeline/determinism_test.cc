@@ -13,6 +13,7 @@
 #include "tests/pipeline/compiler_run.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
+#include "tests/support/skip.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -22,6 +23,7 @@ constexpr int64_t kSamples = 24;
 struct PathCase {
   const char* name;
   ops::CpuPath path;
+  const char* instructions;  // As in /proc/cpuinfo.
 };
 
 FloatModel Digits() {
@@ -54,7 +56,7 @@ class CpuPathTest : public testing::TestWithParam<PathCase> {
  protected:
   static void Check(const FloatModel& model) {
     if (ops::ResolveCpuPath(GetParam().path) != GetParam().path) {
-      GTEST_SKIP() << "this processor lacks " << GetParam().name;
+      GTEST_SKIP() << NoInstructionsText(GetParam().instructions);
     }
     const std::string scalar = Compile(model, ops::CpuPath::kScalar, Target());
     ASSERT_FALSE(scalar.empty());
@@ -71,11 +73,12 @@ TEST_P(CpuPathTest, Resnet8GivesTheSameProgram) {
   Check(Resnet8());
 }
 
-INSTANTIATE_TEST_SUITE_P(Paths, CpuPathTest,
-                         testing::Values(PathCase{"avx2", ops::CpuPath::kAvx2},
-                                         PathCase{"avx512",
-                                                  ops::CpuPath::kAvx512}),
-                         [](const auto& info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Paths, CpuPathTest,
+    testing::Values(PathCase{"avx2", ops::CpuPath::kAvx2, "avx2"},
+                    PathCase{"avx512", ops::CpuPath::kAvx512,
+                             "avx512f, avx512bw or avx512vl"}),
+    [](const auto& info) { return info.param.name; });
 
 // No stage has a thread count of its own; eight compilations at once on eight
 // threads are what a daemon's workers amount to.

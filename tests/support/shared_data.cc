@@ -22,7 +22,9 @@ std::string SharedPath(const std::string& relative) {
 }
 
 std::string AbsentText(const std::string& relative) {
-  return "EK_SHARED_DIR has no " + relative;
+  return "EK_SHARED_DIR (" EK_SHARED_DIR ") has no " + relative +
+         ": put it there, or name the folder that has it with cmake "
+         "-DEK_SHARED_DIR=FOLDER";
 }
 
 std::string ReadWholeFile(const std::string& path) {

@@ -19,7 +19,7 @@ std::optional<std::string> SharedFile(const std::string& relative);
 // The same where EK_REQUIRE_SHARED has made sure of it; aborts otherwise.
 std::string SharedPath(const std::string& relative);
 
-// "EK_SHARED_DIR has no models/ad_int8.tflite".
+// "EK_SHARED_DIR has no models/ad_int8.tflite", and what to do.
 std::string AbsentText(const std::string& relative);
 
 // The whole file; a failed read is a test failure and gives "".

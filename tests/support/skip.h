@@ -3,12 +3,18 @@
 
 // Tests that need something of the machine which it may lack.
 
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace edgekiln::tests {
 
 // Whether what is absent is a failure: the environment says CI=true.
 bool SkippingFails();
+
+// For GTEST_SKIP() where a processor lacks instructions, CI's as well as any:
+// which, by their names in /proc/cpuinfo, and what is shown all the same.
+std::string NoInstructionsText(const std::string& instructions);
 
 }  // namespace edgekiln::tests
 

@@ -57,8 +57,9 @@ absl::StatusOr<std::string> Disassemble(const target::IsaView& isa,
                                         absl::string_view code) {
   const auto bytes = static_cast<size_t>(isa.word_bytes());
   if (code.size() % bytes != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        code.size(), " bytes are no whole number of ", bytes, "-byte words"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("word ", code.size() / bytes, ": cut off after ",
+                     code.size() % bytes, " of ", bytes, " bytes"));
   }
   std::string text;
   for (size_t i = 0; i < code.size() / bytes; ++i) {

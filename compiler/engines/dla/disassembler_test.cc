@@ -15,7 +15,8 @@ target::IsaView Isa() {
   return *target::IsaView::Create(target->machine().engines(0).isa());
 }
 
-TEST(DisassemblerTest, RoundTrips) {
+// That streams round-trip is tests/chips' to show; this is how they read.
+TEST(DisassemblerTest, WritesTheFormOfItsHeader) {
   const std::string text =
       "REG_WRITE IN_ADDR 4096\n"
       "REG_WRITE IN_ZERO_POINT -128\n"
@@ -60,12 +61,6 @@ const BadCase kBadCases[] = {
 
 INSTANTIATE_TEST_SUITE_P(All, AssembleErrorTest, testing::ValuesIn(kBadCases),
                          [](const auto& info) { return info.param.name; });
-
-TEST(DisassemblerTest, NamesTheBadWord) {
-  const auto text = Disassemble(Isa(), std::string(8, '\xee'));
-  ASSERT_FALSE(text.ok());
-  EXPECT_NE(text.status().message().find("word 0"), std::string::npos);
-}
 
 }  // namespace
 }  // namespace edgekiln::compiler::dla

@@ -152,6 +152,8 @@ class DlaModels : public ChipModels {
   explicit DlaModels(const DlaChip& chip)
       : chip_(chip), machine_(MachineOf(chip)) {}
 
+  const v1::Machine& machine() const override { return machine_; }
+
   StreamProgram RandomProgram(int commands, Rng& rng) const override {
     DlaCase random = dla::RandomProgram(chip_, commands, rng);
     return {.code = std::move(random.code),

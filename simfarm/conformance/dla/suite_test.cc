@@ -62,6 +62,7 @@ class FaultyChip : public ChipModels {
   FaultyChip(std::unique_ptr<ChipModels> right, Fault fault)
       : right_(std::move(right)), fault_(std::move(fault)) {}
 
+  const v1::Machine& machine() const override { return right_->machine(); }
   StreamProgram RandomProgram(int commands, Rng& rng) const override {
     return right_->RandomProgram(commands, rng);
   }

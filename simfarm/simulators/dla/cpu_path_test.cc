@@ -11,11 +11,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "simfarm/conformance/chip_suite.h"
 #include "simfarm/conformance/dla/dla_words.h"
 #include "simfarm/conformance/dla/stream_writer.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
 #include "simfarm/simulators/dla/stream.h"
 #include "target/resolve.h"
+#include "tests/support/skip.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {
@@ -237,7 +239,10 @@ class RandomCommand {
 class DlaRandomShapeTest : public testing::TestWithParam<CpuPath> {};
 
 TEST_P(DlaRandomShapeTest, EqualsPlainLoops) {
-  if (!HasCpuPath(GetParam())) GTEST_SKIP() << "not on this CPU";
+  if (!HasCpuPath(GetParam())) {
+    GTEST_SKIP() << tests::NoInstructionsText(
+        conformance::InstructionsOf(GetParam()));
+  }
   for (uint64_t seed = 0; seed < 1200; ++seed) {
     const RandomCommand command(seed);
     ASSERT_EQ(command.Run(GetParam()), command.Run(CpuPath::kPortable))
@@ -247,7 +252,10 @@ TEST_P(DlaRandomShapeTest, EqualsPlainLoops) {
 
 INSTANTIATE_TEST_SUITE_P(All, DlaRandomShapeTest,
                          testing::Values(CpuPath::kSse2, CpuPath::kAvx2,
-                                         CpuPath::kAvx512Vnni));
+                                         CpuPath::kAvx512Vnni),
+                         [](const auto& info) {
+                           return conformance::InstructionsOf(info.param);
+                         });
 
 }  // namespace
 }  // namespace edgekiln::simfarm::dla
