@@ -29,11 +29,7 @@ class SizedLru {
   // kept. Something kept under that key stays.
   void Put(const Key& key, Value value, int64_t bytes) {
     if (bytes > max_bytes_ || index_.count(key) > 0) return;
-    while (bytes_ + bytes > max_bytes_) {
-      bytes_ -= entries_.back().bytes;
-      index_.erase(entries_.back().key);
-      entries_.pop_back();
-    }
+    Shrink(max_bytes_ - bytes);
     entries_.push_front({key, std::move(value), bytes});
     index_[key] = entries_.begin();
     bytes_ += bytes;
@@ -46,6 +42,9 @@ class SizedLru {
     entries_.erase(it->second);
     index_.erase(it);
   }
+
+  // Half of what may be kept stays, at most.
+  void Halve() { Shrink(max_bytes_ / 2); }
 
   void Clear() {
     index_.clear();
@@ -62,6 +61,15 @@ class SizedLru {
     Value value;
     int64_t bytes = 0;
   };
+
+  // Drops what was used longest ago until no more than that is left.
+  void Shrink(int64_t max_bytes) {
+    while (bytes_ > max_bytes) {
+      bytes_ -= entries_.back().bytes;
+      index_.erase(entries_.back().key);
+      entries_.pop_back();
+    }
+  }
 
   const int64_t max_bytes_;
   int64_t bytes_ = 0;

@@ -236,5 +236,29 @@ TEST(MemoryCachedBlobStoreTest, KeepsSmallBlobsUntilThereAreTooMany) {
   EXPECT_EQ(*(*store->OpenReader(DigestOf("dd")))->Read(1, 9), "d");
 }
 
+TEST(MemoryCachedBlobStoreTest, HalfStaysOfWhatMayBeKept) {
+  auto inner = std::make_unique<LyingStore>();
+  LyingStore& below = *inner;
+  const auto store = NewMemoryCachedBlobStore(
+      std::move(inner),
+      {.total_bytes = 4 * (kKeptBlobBytes + 1), .max_blob_bytes = 5});
+  for (const char* bytes : {"a", "b", "c", "d"}) {
+    ASSERT_TRUE(store->Put(DigestOf(bytes), bytes).ok());
+  }
+  ASSERT_TRUE(store->Get(DigestOf("a")).ok());
+  for (int time = 0; time < 2; ++time) {
+    store->HalveMemory();
+    for (const char* bytes : {"a", "d"}) {
+      below.answer = bytes;
+      below.gets = 0;
+      EXPECT_TRUE(store->Get(DigestOf(bytes)).ok());
+      EXPECT_EQ(below.gets, 0) << bytes;
+    }
+  }
+  below.answer = "b";
+  EXPECT_TRUE(store->Get(DigestOf("b")).ok());
+  EXPECT_EQ(below.gets, 1);
+}
+
 }  // namespace
 }  // namespace edgekiln::cache

@@ -71,6 +71,11 @@ class MemoryCachedBlobStore : public BlobStore {
     return inner_->Adopt(digest, path);
   }
 
+  void HalveMemory() override {
+    MutexLock lock(mutex_);
+    blobs_.Halve();
+  }
+
  private:
   using Bytes = std::shared_ptr<const std::string>;
 

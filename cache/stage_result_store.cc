@@ -134,6 +134,11 @@ class DiskStageResultStore : public StageResultStore {
     return absl::OkStatus();
   }
 
+  void HalveMemory() override {
+    MutexLock lock(mutex_);
+    known_.Halve();
+  }
+
  private:
   // A result, and the file that it was read from or written to.
   struct Known {

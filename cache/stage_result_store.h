@@ -34,6 +34,8 @@ class StageResultStore {
   // Replaces what is there. Its output blobs must be stored already.
   virtual absl::Status Put(const std::string& key,
                            const v1::StageResult& result) = 0;
+  // As BlobStore::HalveMemory().
+  virtual void HalveMemory() = 0;
 };
 
 // Files <root>/<first two hex digits>/<key>: the 8 bytes "EKSTAGE2", the

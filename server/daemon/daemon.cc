@@ -75,6 +75,9 @@ constexpr absl::Duration kPortCheckInterval = absl::Seconds(5);
 // us for so long, and so often where there is no such moment.
 constexpr absl::Duration kReturnMemoryAfter = absl::Seconds(2);
 constexpr absl::Duration kReturnMemoryEvery = absl::Minutes(1);
+// Half of what is kept to answer sooner goes after so long: somebody who thinks
+// between two commands should find all of it.
+constexpr absl::Duration kHalveCachesAfter = absl::Seconds(5);
 
 uint64_t NewSeed() {
   std::random_device random;
@@ -317,14 +320,23 @@ class DaemonImpl : public Daemon {
   void ReturnMemory() {
     const absl::Duration idle = std::min(IdleFor(), worker_activity_.IdleFor());
     const absl::Duration now = clock_.Monotonic();
-    if (now - idle <= memory_returned_) return;  // Nothing was done since.
-    if (idle < kReturnMemoryAfter &&
-        now - memory_returned_ < kReturnMemoryEvery) {
-      return;
+    const absl::Duration last_use = now - idle;
+    bool freed = false;
+    if (last_use > caches_halved_ && idle >= kHalveCachesAfter) {
+      caches_halved_ = now;
+      blobs_->HalveMemory();
+      results_->HalveMemory();
+      store_->HalveMemory();
+      freed = true;
     }
-    memory_returned_ = now;
-    if (idle >= kReturnMemoryAfter) store_->DropCaches();
-    ReturnFreedMemory();
+    if (last_use > memory_returned_ &&
+        (idle >= kReturnMemoryAfter ||
+         now - memory_returned_ >= kReturnMemoryEvery)) {
+      memory_returned_ = now;
+      if (idle >= kReturnMemoryAfter) store_->DropPages();
+      freed = true;
+    }
+    if (freed) ReturnFreedMemory();
   }
 
   // Whether jobs can be stored: there is room, and the database may be written.
@@ -414,7 +426,9 @@ class DaemonImpl : public Daemon {
   CondVar tick_changed_;
   bool tick_stop_ ABSL_GUARDED_BY(tick_mutex_) = false;
   absl::Duration last_busy_ ABSL_GUARDED_BY(tick_mutex_);
-  absl::Duration memory_returned_ = clock_.Monotonic();  // Of the ticker.
+  // Of the ticker.
+  absl::Duration memory_returned_ = clock_.Monotonic();
+  absl::Duration caches_halved_ = clock_.Monotonic();
   std::thread ticker_;
   std::thread health_;
   Mutex health_mutex_;

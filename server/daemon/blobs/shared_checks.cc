@@ -69,6 +69,7 @@ class CheckSharingBlobStore : public cache::BlobStore {
   absl::Status Adopt(const Digest& digest, const std::string& path) override {
     return inner_->Adopt(digest, path);
   }
+  void HalveMemory() override { inner_->HalveMemory(); }
 
  private:
   // One blob that is being looked at.

@@ -38,6 +38,11 @@ class AnswerCacheOf {
     answers_.Erase(key);
   }
 
+  void HalveMemory() {
+    MutexLock lock(mutex_);
+    answers_.Halve();
+  }
+
  private:
   // What an entry takes beside its key and answer.
   static constexpr int64_t kEntryBytes = 256;

@@ -117,7 +117,7 @@ absl::Status JobStore::Noted(absl::Status status) {
   return status;
 }
 
-void JobStore::DropCaches() {
+void JobStore::DropPages() {
   {
     MutexLock lock(write_mutex_);
     if (writer_.has_value()) writer_->DropCache();

@@ -89,8 +89,13 @@ class JobStore {
   // UNAVAILABLE once somebody has removed or replaced the files, or they turned
   // out to be damaged: then it is time to start again.
   absl::Status CheckFiles();
-  // Forgets what the databases keep in memory: for times without work.
-  void DropCaches();
+  // Forgets pages that the databases keep in memory: for times without work.
+  void DropPages();
+  // As cache::BlobStore::HalveMemory(), of answers.
+  void HalveMemory() {
+    answers_.HalveMemory();
+    events_.HalveMemory();
+  }
   // What was lost when the store was opened; "" if nothing was.
   const std::string& loss() const { return loss_; }
 
