@@ -478,6 +478,25 @@ TEST_F(CompileJobTest, InspectPlacesLayersWhenThereIsATarget) {
   EXPECT_THAT(placed.reports, IsEmpty());
 }
 
+TEST_F(CompileJobTest, EachTargetHasATimelineOfItsOwnWhereAsked) {
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::PROFILE});
+  EXPECT_THAT(Run(request).artifacts, IsEmpty());
+  leases_->TakeExecuted();
+  request.mutable_options()->set_timeline(true);
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("count_cycles", "count_cycles"));
+  ASSERT_EQ(result.artifacts.size(), 2u);
+  for (int target = 0; target < 2; ++target) {
+    EXPECT_EQ(result.artifacts[target].path(), "timeline.pb");
+    EXPECT_EQ(result.artifacts[target].target(), target);
+  }
+  EXPECT_NE(result.artifacts[0].digest().hash(),
+            result.artifacts[1].digest().hash());
+}
+
 TEST_F(CompileJobTest, AFailedTargetDoesNotStopTheOthers) {
   const JobResult result = Run(Request(
       "int8 net", {"conv;tiny", "conv;sram=64"}, {v1::COMPILE, v1::PROFILE}));

@@ -1,6 +1,7 @@
 #include "server/stage_versions.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "gtest/gtest.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
@@ -103,6 +105,32 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseLibraries) {
     absl::StrAppend(&text, line, "\n");
   }
   tests::ExpectMatchesGolden("server/stage_libraries.txt", text);
+}
+
+// Reports, requests and configurations may change and no stage runs again.
+TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
+  std::map<std::string, std::set<std::string>> messages;
+  std::set<std::string> with_engine;
+  for (const absl::string_view line : absl::StrSplit(
+           tests::ReadWholeFile(EK_STAGE_FILES), '\n', absl::SkipEmpty())) {
+    const std::vector<std::string> row = absl::StrSplit(line, '|');
+    ASSERT_EQ(row.size(), 3u) << line;
+    std::set<std::string>& of_stage = messages[row[0]];
+    if (row[1] == "engine/dla") with_engine.insert(row[0]);
+    absl::string_view path = row[2];
+    if (!absl::ConsumePrefix(&path, "proto/")) continue;
+    EXPECT_TRUE(absl::ConsumePrefix(&path, "edgekiln/v1/")) << line;
+    of_stage.emplace(path);
+  }
+  EXPECT_EQ(messages.size(), 18u);
+  for (const auto& [stage, files] : messages) {
+    std::set<std::string> expected = {
+        "data.proto",   "error.proto",   "graph.proto", "layout.proto",
+        "model.proto",  "program.proto", "stage.proto", "target.proto",
+        "tiling.proto", "timeline.proto"};
+    if (with_engine.count(stage) > 0) expected.insert("engines/dla.proto");
+    EXPECT_EQ(files, expected) << stage;
+  }
 }
 
 }  // namespace

@@ -4,15 +4,21 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/log.h"
+#include "base/mutex.h"
 #include "cache/disk_blob_store.h"
 #include "gtest/gtest.h"
+#include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_store.h"
 #include "server/daemon/jobs/request_bounds.h"
 #include "server/daemon/jobs/whole_answer.h"
@@ -88,10 +94,13 @@ TEST(RequestBoundsTest, NameTheFieldThatIsTooLarge) {
   EXPECT_FALSE(CheckBounds(id).ok());
 }
 
-// A store that has no room left, unless told otherwise.
-class FullBlobStore : public cache::BlobStore {
+// Writes as the test says; reads are those of `inner`.
+class WritesBlobStore : public cache::BlobStore {
  public:
-  explicit FullBlobStore(cache::BlobStore& inner) : inner_(inner) {}
+  using Write = std::function<absl::Status(const Digest&, absl::string_view)>;
+
+  WritesBlobStore(cache::BlobStore& inner, Write write)
+      : inner_(inner), write_(std::move(write)) {}
   absl::StatusOr<bool> Contains(const Digest& digest) override {
     return inner_.Contains(digest);
   }
@@ -102,15 +111,16 @@ class FullBlobStore : public cache::BlobStore {
       const Digest& digest) override {
     return inner_.OpenReader(digest);
   }
-  absl::Status Put(const Digest&, absl::string_view) override {
-    return absl::ResourceExhaustedError("no room for a blob");
+  absl::Status Put(const Digest& digest, absl::string_view bytes) override {
+    return write_(digest, bytes);
   }
   absl::Status Adopt(const Digest&, const std::string&) override {
-    return absl::ResourceExhaustedError("no room for a blob");
+    return absl::UnimplementedError("jobs and reports are not in files");
   }
 
  private:
   cache::BlobStore& inner_;
+  const Write write_;
 };
 
 class JobSizeTest : public testing::Test {
@@ -302,7 +312,9 @@ TEST_F(JobSizeTest, WhatIsTooLargeForAnAnswerIsABlob) {
 // A batch holds the jobs of others: one whose long form finds no room is stored
 // without it.
 TEST_F(JobSizeTest, WhereTheWholeFindsNoRoomTheAnswerSaysWhatItLacks) {
-  FullBlobStore full(*blobs_);
+  WritesBlobStore full(*blobs_, [](const Digest&, absl::string_view) {
+    return absl::ResourceExhaustedError("no room for a blob");
+  });
   Open(full);
   std::vector<JobUpdate> batch(2);
   for (const char* id : {"a", "b"})
@@ -343,6 +355,53 @@ TEST_F(JobSizeTest, WhereTheWholeFindsNoRoomTheAnswerSaysWhatItLacks) {
   EXPECT_EQ(report.layers_size(), 0);
   ASSERT_EQ(report.warnings_size(), 1);
   EXPECT_TRUE(absl::StrContains(report.warnings(0), "layers"));
+}
+
+// The journal's one thread writes what all jobs say: megabytes of one job are
+// written by the thread that ends it.
+TEST_F(JobSizeTest, TheJournalsThreadWritesNoBlobs) {
+  Mutex mutex;
+  std::vector<std::thread::id> writers;
+  WritesBlobStore watched(*blobs_,
+                          [&](const Digest& digest, absl::string_view bytes) {
+                            {
+                              MutexLock lock(mutex);
+                              writers.push_back(std::this_thread::get_id());
+                            }
+                            return blobs_->Put(digest, bytes);
+                          });
+  Open(watched);
+  FakeClock clock(absl::FromUnixSeconds(1'700'000'000));
+  const std::unique_ptr<Logger> log = NewNullLogger();
+  JobJournal journal(*store_, clock, *log);
+  v1::Job job;
+  job.set_id("a");
+  journal.Create(job, v1::JobEvent(), [](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  job.set_state(v1::SUCCEEDED);
+  v1::Report report;
+  for (int i = 0; i < 40'000; ++i) {
+    const std::string name = absl::StrCat(std::string(100, 'l'), i);
+    job.add_stages()->set_name(name);
+    report.add_layers()->set_name(name);
+  }
+  job.set_reports(1);
+  journal.Finish(job, {report}, v1::JobEvent(), [](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  job.set_id("b");  // Not run: all of it was at hand.
+  journal.CreateEnded(
+      job, {v1::JobEvent()}, {report},
+      [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
+  journal.Stop();
+  EXPECT_TRUE(store_->Get("a")->has_whole());
+  EXPECT_TRUE(store_->Get("b")->has_whole());
+  // A blob that is there already may be written again.
+  EXPECT_GE(writers.size(), 3u);
+  for (const std::thread::id& writer : writers) {
+    EXPECT_EQ(writer, std::this_thread::get_id());
+  }
 }
 
 TEST_F(JobSizeTest, UnfinishedJobsAndEventsFit) {

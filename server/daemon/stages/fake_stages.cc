@@ -197,6 +197,9 @@ class FakeStage {
           report.add_layers()->set_cycles(kCyclesPerLayer);
         }
         report.set_cycles(2 * kCyclesPerLayer);
+        if (options_.count_cycles().timeline()) {
+          Output("timeline", absl::StrCat("timeline ", all_));
+        }
         return;
       }
       case v1::StageOptions::kSimulate:
