@@ -57,13 +57,15 @@ absl::Status IsaView::ReadFields() {
   }
   for (const v1::BitField& field : isa_.fields()) {
     const std::string where = absl::StrCat("field ", field.name());
-    const std::string place = absl::StrCat(" (low_bit ", field.low_bit(),
-                                           ", bits ", field.bits(), ")");
+    const auto place = [&field] {
+      return absl::StrCat(" (low_bit ", field.low_bit(), ", bits ",
+                          field.bits(), ")");
+    };
     if (field.low_bit() < 0 || field.bits() < 1 || field.low_bit() > 63 ||
         field.bits() > 64 ||
         field.low_bit() + field.bits() > 8 * isa_.word_bytes()) {
       return TableError(
-          absl::StrCat("the field does not lie in the word", place), where);
+          absl::StrCat("the field does not lie in the word", place()), where);
     }
     const Field read{field.low_bit(), field.bits()};
     Field* target = field.name() == "opcode"      ? &opcode_
@@ -78,7 +80,7 @@ absl::Status IsaView::ReadFields() {
     *target = read;
     const uint64_t bits = read.mask() << read.low_bit;
     if ((used_bits_ & bits) != 0) {
-      return TableError(absl::StrCat("the field overlaps another", place),
+      return TableError(absl::StrCat("the field overlaps another", place()),
                         where);
     }
     used_bits_ |= bits;

@@ -1,6 +1,7 @@
 #include "target/models/dla.h"
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,86 +64,60 @@ constexpr absl::string_view kRegisterNames[] = {"IN_ADDR",
                                                 "DMA_SRAM_PITCH"};
 static_assert(std::size(kRegisterNames) == kNumDlaRegisters);
 
-constexpr Reg kConvReads[] = {
-    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
-    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
-    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
-    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
-    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
-    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
-    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
-    Reg::kFlags};
-constexpr Reg kConvReluReads[] = {
-    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
-    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
-    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
-    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
-    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
-    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
-    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
-    Reg::kClampMin,      Reg::kClampMax,     Reg::kFlags};
-constexpr Reg kDepthConvReads[] = {
-    Reg::kInAddr,        Reg::kWeightAddr,   Reg::kTableAddr,
-    Reg::kOutAddr,       Reg::kInH,          Reg::kInW,
-    Reg::kInC,           Reg::kOutH,         Reg::kOutW,
-    Reg::kOutC,          Reg::kKernelH,      Reg::kKernelW,
-    Reg::kStrideH,       Reg::kStrideW,      Reg::kDilationH,
-    Reg::kDilationW,     Reg::kPadTop,       Reg::kPadLeft,
-    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kInZeroPoint,  Reg::kOutZeroPoint,
-    Reg::kClampMin,      Reg::kClampMax,     Reg::kDepthMultiplier,
-    Reg::kFlags};
+// Registers in the order of the enum, of two lists.
+template <size_t kFirst, size_t kSecond>
+constexpr std::array<Reg, kFirst + kSecond> And(
+    const std::array<Reg, kFirst>& first,
+    const std::array<Reg, kSecond>& second) {
+  std::array<Reg, kFirst + kSecond> all = {};
+  std::copy(first.begin(), first.end(), all.begin());
+  std::copy(second.begin(), second.end(), all.begin() + kFirst);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+// What a tensor in and one out take.
+constexpr std::array kImageReads = {
+    Reg::kInAddr,       Reg::kOutAddr,     Reg::kOutH,
+    Reg::kOutW,         Reg::kOutC,        Reg::kInRowPitch,
+    Reg::kInPixelPitch, Reg::kOutRowPitch, Reg::kOutPixelPitch};
+constexpr std::array kClamps = {Reg::kClampMin, Reg::kClampMax};
+constexpr auto kConvReads =
+    And(kImageReads,
+        std::array{Reg::kWeightAddr, Reg::kTableAddr, Reg::kInH, Reg::kInW,
+                   Reg::kInC, Reg::kKernelH, Reg::kKernelW, Reg::kStrideH,
+                   Reg::kStrideW, Reg::kDilationH, Reg::kDilationW,
+                   Reg::kPadTop, Reg::kPadLeft, Reg::kInZeroPoint,
+                   Reg::kOutZeroPoint, Reg::kFlags});
+constexpr auto kConvReluReads = And(kConvReads, kClamps);
+constexpr auto kDepthConvReads =
+    And(kConvReluReads, std::array{Reg::kDepthMultiplier});
 constexpr Reg kMatMulReads[] = {
     Reg::kInAddr,      Reg::kWeightAddr,   Reg::kTableAddr,
     Reg::kOutAddr,     Reg::kInC,          Reg::kOutW,
     Reg::kOutC,        Reg::kInPixelPitch, Reg::kOutPixelPitch,
     Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
     Reg::kClampMax,    Reg::kFlags};
-constexpr Reg kReluReads[] = {Reg::kInAddr,        Reg::kOutAddr,
-                              Reg::kOutH,          Reg::kOutW,
-                              Reg::kOutC,          Reg::kInRowPitch,
-                              Reg::kInPixelPitch,  Reg::kOutRowPitch,
-                              Reg::kOutPixelPitch, Reg::kInZeroPoint};
-constexpr Reg kLreluReads[] = {
-    Reg::kInAddr,       Reg::kOutAddr,      Reg::kOutH,
-    Reg::kOutW,         Reg::kOutC,         Reg::kInRowPitch,
-    Reg::kInPixelPitch, Reg::kOutRowPitch,  Reg::kOutPixelPitch,
-    Reg::kInZeroPoint,  Reg::kInMultiplier, Reg::kInShift};
-constexpr Reg kPoolReads[] = {
-    Reg::kInAddr,      Reg::kOutAddr,       Reg::kInH,
-    Reg::kInW,         Reg::kOutH,          Reg::kOutW,
-    Reg::kOutC,        Reg::kKernelH,       Reg::kKernelW,
-    Reg::kStrideH,     Reg::kStrideW,       Reg::kPadTop,
-    Reg::kPadLeft,     Reg::kInRowPitch,    Reg::kInPixelPitch,
-    Reg::kOutRowPitch, Reg::kOutPixelPitch, Reg::kInZeroPoint,
-    Reg::kClampMin,    Reg::kClampMax,      Reg::kPoolKind};
-constexpr Reg kTwoInputReads[] = {
-    Reg::kInAddr,        Reg::kIn2Addr,      Reg::kOutAddr,
-    Reg::kOutH,          Reg::kOutW,         Reg::kOutC,
-    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kIn2RowPitch,  Reg::kIn2PixelPitch};
-constexpr Reg kAddReads[] = {
-    Reg::kInAddr,        Reg::kIn2Addr,       Reg::kOutAddr,
-    Reg::kOutH,          Reg::kOutW,          Reg::kOutC,
-    Reg::kInRowPitch,    Reg::kInPixelPitch,  Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kIn2RowPitch,   Reg::kIn2PixelPitch,
-    Reg::kInZeroPoint,   Reg::kIn2ZeroPoint,  Reg::kOutZeroPoint,
-    Reg::kClampMin,      Reg::kClampMax,      Reg::kInMultiplier,
-    Reg::kInShift,       Reg::kIn2Multiplier, Reg::kIn2Shift,
-    Reg::kOutMultiplier, Reg::kOutShift,      Reg::kLeftShift};
-constexpr Reg kShift32Reads[] = {Reg::kInAddr,        Reg::kOutAddr,
-                                 Reg::kOutH,          Reg::kOutW,
-                                 Reg::kOutC,          Reg::kInRowPitch,
-                                 Reg::kInPixelPitch,  Reg::kOutRowPitch,
-                                 Reg::kOutPixelPitch, Reg::kInShift};
-constexpr Reg kRequantReads[] = {
-    Reg::kInAddr,        Reg::kTableAddr,    Reg::kOutAddr,
-    Reg::kOutH,          Reg::kOutW,         Reg::kOutC,
-    Reg::kInRowPitch,    Reg::kInPixelPitch, Reg::kOutRowPitch,
-    Reg::kOutPixelPitch, Reg::kOutZeroPoint, Reg::kClampMin,
-    Reg::kClampMax};
+constexpr auto kReluReads = And(kImageReads, std::array{Reg::kInZeroPoint});
+constexpr auto kLreluReads =
+    And(kReluReads, std::array{Reg::kInMultiplier, Reg::kInShift});
+constexpr auto kPoolReads =
+    And(And(kImageReads, kClamps),
+        std::array{Reg::kInH, Reg::kInW, Reg::kKernelH, Reg::kKernelW,
+                   Reg::kStrideH, Reg::kStrideW, Reg::kPadTop, Reg::kPadLeft,
+                   Reg::kInZeroPoint, Reg::kPoolKind});
+constexpr auto kTwoInputReads =
+    And(kImageReads,
+        std::array{Reg::kIn2Addr, Reg::kIn2RowPitch, Reg::kIn2PixelPitch});
+constexpr auto kAddReads =
+    And(And(kTwoInputReads, kClamps),
+        std::array{Reg::kInZeroPoint, Reg::kIn2ZeroPoint, Reg::kOutZeroPoint,
+                   Reg::kInMultiplier, Reg::kInShift, Reg::kIn2Multiplier,
+                   Reg::kIn2Shift, Reg::kOutMultiplier, Reg::kOutShift,
+                   Reg::kLeftShift});
+constexpr auto kShift32Reads = And(kImageReads, std::array{Reg::kInShift});
+constexpr auto kRequantReads = And(
+    And(kImageReads, kClamps), std::array{Reg::kTableAddr, Reg::kOutZeroPoint});
 constexpr Reg kDmaReads[] = {Reg::kDmaSystemAddr,  Reg::kDmaSramAddr,
                              Reg::kDmaRowBytes,    Reg::kDmaRows,
                              Reg::kDmaSystemPitch, Reg::kDmaSramPitch};

@@ -25,6 +25,7 @@
 #include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
 #include "tests/bench/results.h"
+#include "tests/pipeline/synthetic.h"
 
 // Named on the command line of callgrind: neither inlined nor mangled.
 extern "C" __attribute__((noinline)) void MeasuredSection(
@@ -49,7 +50,7 @@ class Figures {
                                             v1::TileRecipe()))),
         compiled_(
             OrDie(compiler::EmitProgram(partition_, plan_, target_.machine()))),
-        inputs_(OrDie(SyntheticInputs(graph_))),
+        inputs_(OrDie(tests::SyntheticInputs(graph_))),
         views_(inputs_.begin(), inputs_.end()) {}
 
   std::vector<Subject> All() {

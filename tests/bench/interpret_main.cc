@@ -19,6 +19,7 @@
 #include "tests/bench/networks.h"
 #include "tests/bench/onnxruntime.h"
 #include "tests/bench/results.h"
+#include "tests/pipeline/synthetic.h"
 
 namespace edgekiln::bench {
 namespace {
@@ -38,7 +39,7 @@ absl::Status Measure(const FloatNetwork& network, OnnxRuntime* runtime,
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<compiler::Interpreter> interpreter,
                       compiler::Interpreter::Create(graph));
   EK_ASSIGN_OR_RETURN(const std::vector<std::string> inputs,
-                      SyntheticInputs(graph));
+                      tests::SyntheticInputs(graph));
   const std::vector<absl::string_view> views(inputs.begin(), inputs.end());
   std::vector<Subject> subjects = {
       {"interpreter", [&] { return interpreter->Run(views); }}};

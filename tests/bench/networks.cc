@@ -9,24 +9,12 @@
 
 #include "base/file.h"
 #include "base/status_macros.h"
-#include "compiler/dataset/convert.h"
-#include "compiler/dataset/synthesize.h"
 #include "compiler/frontend/import.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/quantize/calibrate.h"
-#include "compiler/quantize/quantize.h"
+#include "tests/pipeline/synthetic.h"
 
 namespace edgekiln::bench {
 namespace {
-
-absl::StatusOr<std::vector<v1::Chunk>> OneSample(const compiler::Graph& graph) {
-  v1::SynthesizeDataOptions options;
-  options.set_seed(1);
-  options.set_samples(1);
-  options.set_chunk_samples(1);
-  return compiler::SynthesizeData(
-      options, compiler::InputsOf(compiler::GraphToProto(graph)).types);
-}
 
 bool IsFloat(const compiler::Graph& graph) {
   return std::all_of(
@@ -86,22 +74,7 @@ absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network) {
                       compiler::ImportModel(ReadFileOrDie(network.model)));
   EK_RETURN_IF_ERROR(compiler::Simplify(graph));
   if (!IsFloat(graph)) return graph;
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks, OneSample(graph));
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::MIN_MAX);
-  EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
-                      compiler::Calibrate(graph, chunks, options));
-  return compiler::QuantizeGraph(graph, statistics);
-}
-
-absl::StatusOr<std::vector<std::string>> SyntheticInputs(
-    const compiler::Graph& graph) {
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks, OneSample(graph));
-  std::vector<std::string> inputs;
-  for (const v1::Chunk::Array& array : chunks[0].arrays()) {
-    inputs.push_back(array.data());
-  }
-  return inputs;
+  return tests::QuantizedBySample(graph);
 }
 
 }  // namespace edgekiln::bench

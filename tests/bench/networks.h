@@ -47,10 +47,6 @@ std::vector<Network> Present(const std::vector<Network>& networks,
 // quantized, so that its values mean nothing and its shapes everything.
 absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network);
 
-// One seeded value for each input of a graph.
-absl::StatusOr<std::vector<std::string>> SyntheticInputs(
-    const compiler::Graph& graph);
-
 }  // namespace edgekiln::bench
 
 #endif  // EK_TESTS_BENCH_NETWORKS_H_

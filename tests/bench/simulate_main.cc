@@ -28,6 +28,7 @@
 #include "tests/bench/onnxruntime.h"
 #include "tests/bench/quantized_onnx.h"
 #include "tests/bench/results.h"
+#include "tests/pipeline/synthetic.h"
 
 namespace edgekiln::bench {
 namespace {
@@ -79,7 +80,7 @@ absl::StatusOr<std::unique_ptr<Chip>> Prepare(const Network& network,
   EK_ASSIGN_OR_RETURN(
       chip->compiled,
       compiler::EmitProgram(partition, plan, chip->target.machine()));
-  EK_ASSIGN_OR_RETURN(chip->inputs, SyntheticInputs(chip->graph));
+  EK_ASSIGN_OR_RETURN(chip->inputs, tests::SyntheticInputs(chip->graph));
   chip->views.assign(chip->inputs.begin(), chip->inputs.end());
   return chip;
 }

@@ -65,6 +65,10 @@ void Define(CLI::App& app, Flags& flags) {
                "Report how long honest jobs take, but do not judge it");
   app.add_flag("--control", options.control,
                "No attacker: what the figures are worth on this machine");
+  app.add_flag("--decoy", options.decoy,
+               "Attack another farm on this machine: how much of the slowdown "
+               "is due to its load alone")
+      ->excludes("--control");
   app.add_flag("--keep", options.keep, "Keep state and logs in any case");
 
   CLI::App* attack = app.add_subcommand("attack")->group("");

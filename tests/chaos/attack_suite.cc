@@ -72,6 +72,10 @@ class AttackSuite {
   absl::Status RunPhases() {
     EK_ASSIGN_OR_RETURN(farm_,
                         Farm::Start(FarmUnderAttack(options_), scratch_));
+    if (options_.decoy) {
+      EK_ASSIGN_OR_RETURN(
+          decoy_, Farm::Start(FarmUnderAttack(options_), decoy_scratch_));
+    }
     const auto work = HonestWork(options_.source, options_.shared);
     HonestOptions honest;
     honest.clients = options_.clients;
@@ -184,6 +188,7 @@ class AttackSuite {
 
   absl::Status StartAttackers() {
     if (options_.control) return absl::OkStatus();
+    const Farm& attacked = options_.decoy ? *decoy_ : *farm_;
     for (const Attacker& attacker : Attackers()) {
       if (!options_.only.empty() &&
           std::find(options_.only.begin(), options_.only.end(),
@@ -191,8 +196,8 @@ class AttackSuite {
         continue;
       }
       const AttackTarget target = {
-          .address = farm_->address(),
-          .workers_address = farm_->workers_address(),
+          .address = attacked.address(),
+          .workers_address = attacked.workers_address(),
           .folder = scratch_.At(absl::StrCat("attack-", attacker.name)),
           .seed = rng_.Next()};
       EK_ASSIGN_OR_RETURN(auto process, AttackProcess::Start(attacker, target));
@@ -348,7 +353,9 @@ class AttackSuite {
   const std::unique_ptr<FileSystem> files_ = NewPosixFileSystem();
   const std::unique_ptr<Clock> clock_ = NewRealClock();
   Scratch scratch_;
+  Scratch decoy_scratch_;
   std::unique_ptr<Farm> farm_;
+  std::unique_ptr<Farm> decoy_;  // Null unless there is one.
   std::unique_ptr<HonestClients> clients_;
   std::vector<std::unique_ptr<AttackProcess>> attackers_;
   PeakUsage* usage_ = nullptr;  // Under attack.

@@ -49,6 +49,9 @@ struct AttackOptions {
   std::vector<std::string> only;  // Names of attackers; empty: all.
   // No attacker at all: what the figures are worth.
   bool control = false;
+  // The attackers have a farm of their own on this machine: what they take from
+  // the honest clients is computing time alone.
+  bool decoy = false;
   bool keep = false;  // State and logs, also of a run in which all is well.
   // Called with a line now and then. May be empty.
   std::function<void(absl::string_view)> progress;

@@ -41,8 +41,9 @@ void ExpectTensorsApart(const v1::Program& program,
 
 void ExpectBitExact(const compiler::Graph& graph,
                     const v1::ResolvedTarget& target,
-                    const std::vector<std::string>& samples) {
-  const auto compiled = CompileQuantized(graph, target);
+                    const std::vector<std::string>& samples,
+                    const v1::TileRecipe& recipe) {
+  const auto compiled = CompileQuantized(graph, target, recipe);
   ASSERT_TRUE(compiled.ok()) << compiled.status();
   const auto result = CompareWithInterpreter(graph, target, *compiled, samples);
   ASSERT_TRUE(result.ok()) << result.status();

@@ -9,13 +9,14 @@
 
 namespace edgekiln::tests {
 
-// The compiled program on the simulated chip, checked and then fast: every
-// value of every layer is the interpreter's, nothing is left out, every cycle
-// belongs to a layer, and the compiler predicted how many there are. Reports
-// through GoogleTest.
+// The program, compiled by one of the target's recipes, on the simulated chip,
+// checked and then fast: every value of every layer is the interpreter's,
+// nothing is left out, every cycle belongs to a layer, and the compiler
+// predicted how many there are. Reports through GoogleTest.
 void ExpectBitExact(const compiler::Graph& graph,
                     const v1::ResolvedTarget& target,
-                    const std::vector<std::string>& samples);
+                    const std::vector<std::string>& samples,
+                    const v1::TileRecipe& recipe = v1::TileRecipe());
 
 }  // namespace edgekiln::tests
 

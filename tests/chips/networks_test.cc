@@ -20,6 +20,7 @@
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
 #include "tests/pipeline/chip_run.h"
+#include "tests/pipeline/compiler_run.h"
 #include "tests/support/shared_data.h"
 #include "tests/support/user_error.h"
 
@@ -105,10 +106,8 @@ TEST_P(NetworkTest, EveryLayerIsBitExact) {
 // rounds them the other way.
 TEST_P(NetworkTest, RoundsTiesAsItsFormatDoes) {
   EK_REQUIRE_SHARED(absl::StrCat("models/", GetParam().file));
-  auto graph = compiler::ImportModel(Model());
+  const auto graph = SimplifiedGraph(Model());
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const absl::Status simplified = compiler::Simplify(*graph);
-  ASSERT_TRUE(simplified.ok()) << simplified;
   int even = 0;
   for (const compiler::Op& op : graph->ops) {
     even += op.attributes.rounding() == v1::HALF_EVEN &&
@@ -120,10 +119,8 @@ TEST_P(NetworkTest, RoundsTiesAsItsFormatDoes) {
 // Either it fits, and then every value is right, or the error names a size.
 TEST_P(NetworkTest, FitsExactlyOrNamesASize) {
   EK_REQUIRE_SHARED(absl::StrCat("models/", GetParam().file));
-  auto graph = compiler::ImportModel(Model());
+  const auto graph = SimplifiedGraph(Model());
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const absl::Status simplified = compiler::Simplify(*graph);
-  ASSERT_TRUE(simplified.ok()) << simplified;
   Rng rng(5);
   const std::vector<std::string> samples = Samples(*graph, 2, rng);
   int fitting = 0;

@@ -78,7 +78,10 @@ void EnlargeStride(const Pattern& pattern, LayerSizes& sizes, Rng& rng) {
 }
 
 void EnlargeDilation(const Pattern& pattern, LayerSizes& sizes, Rng& rng) {
-  sizes.window.dilation[rng.Below(2)] = pattern.max_dilation() + 1;
+  const uint64_t axis = rng.Below(2);
+  // No pattern limits paddings: two positions need no more than a step.
+  sizes.window.kernel[axis] = 2;
+  sizes.window.dilation[axis] = pattern.max_dilation() + 1;
   PadToFit(sizes.window);
 }
 

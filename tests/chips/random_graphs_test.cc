@@ -1,7 +1,6 @@
 // Random networks on every chip, from ample scratchpads down to the smallest
 // that suffices.
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -16,6 +15,7 @@
 #include "target/layout.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
+#include "tests/chips/smallest_scratchpad.h"
 #include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
@@ -64,17 +64,6 @@ std::string CaseName(const testing::TestParamInfo<GraphCase>& info) {
                       info.param.seed);
 }
 
-// What the whole graph needs. Each subgraph asks for its own.
-int64_t SmallestScratchpad(const ChipCase& chip, const Graph& graph) {
-  int64_t smallest = 0;
-  for (int64_t need = 1; need > 0; smallest = std::max(smallest, need)) {
-    need = SmallestSramOf(
-        CompileQuantized(graph, chip.target(std::max<int64_t>(need, 1)))
-            .status());
-  }
-  return smallest;
-}
-
 class RandomGraphTest : public testing::TestWithParam<GraphCase> {};
 
 TEST_P(RandomGraphTest, IsBitExactAtAllSizes) {
@@ -121,14 +110,6 @@ TEST_P(SmallestScratchpadTest, IsExactAndAnythingAboveCompiles) {
 
 INSTANTIATE_TEST_SUITE_P(All, SmallestScratchpadTest,
                          testing::ValuesIn(Graphs(12, 0)), CaseName);
-
-simfarm::SessionOptions OptionsOf(const Graph& graph) {
-  simfarm::SessionOptions options;
-  for (const compiler::Tensor& tensor : graph.tensors) {
-    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
-  }
-  return options;
-}
 
 // What a run shows: taps, then outputs.
 struct Shown {

@@ -16,6 +16,8 @@
 #include "gtest/gtest.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/pattern_conditions.h"
+#include "tests/pipeline/chip_run.h"
+#include "tests/support/user_error.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -35,7 +37,7 @@ v1::Capabilities::Engine EngineOf(const v1::Capabilities::Engine& engine,
 
 // The same pattern of a chip that can do little of it.
 v1::OpPattern Tightened(v1::OpPattern pattern, Rng& rng) {
-  pattern.set_max_kernel(static_cast<int32_t>(rng.InRange(1, 4)));
+  pattern.set_max_kernel(static_cast<int32_t>(rng.InRange(2, 4)));
   pattern.set_max_stride(static_cast<int32_t>(rng.InRange(1, 3)));
   pattern.set_max_dilation(static_cast<int32_t>(rng.InRange(1, 3)));
   pattern.set_max_extent(rng.InRange(6, 12));
@@ -60,6 +62,20 @@ v1::OpPattern Lifted(v1::OpPattern pattern, const PatternCondition& condition) {
     reflection->SetBool(&pattern, field, true);
   } else {
     reflection->ClearField(&pattern, field);
+  }
+  return pattern;
+}
+
+// The same pattern with a limit that is lower by one.
+v1::OpPattern OneLess(v1::OpPattern pattern,
+                      const google::protobuf::FieldDescriptor* limit) {
+  const auto* reflection = v1::OpPattern::GetReflection();
+  if (limit->cpp_type() == google::protobuf::FieldDescriptor::CPPTYPE_INT64) {
+    reflection->SetInt64(&pattern, limit,
+                         reflection->GetInt64(pattern, limit) - 1);
+  } else {
+    reflection->SetInt32(&pattern, limit,
+                         reflection->GetInt32(pattern, limit) - 1);
   }
   return pattern;
 }
@@ -163,6 +179,33 @@ TEST_P(LimitsTest, LayersWithinThemAreTaken) {
         EXPECT_EQ(match.ops, std::vector<int32_t>{0})
             << pattern.ShortDebugString() << ": "
             << testing::PrintToString(match.failed);
+      }
+    }
+  }
+}
+
+// What the described limits let through is compiled, or needs more memory than
+// there is: no register is too narrow for it.
+TEST_P(LimitsTest, LayersAtThemAreCompiled) {
+  Rng rng(3);
+  const v1::ResolvedTarget target = GetParam()->target(1 << 20);
+  for (const auto& engine : target.capabilities().engines()) {
+    for (const v1::OpPattern& pattern : engine.patterns()) {
+      for (const PatternCondition& condition : PatternConditions()) {
+        const auto* limit =
+            v1::OpPattern::descriptor()->FindFieldByName(condition.field);
+        if (condition.enlarge == nullptr || limit == nullptr ||
+            !condition.applies(pattern)) {
+          continue;
+        }
+        SCOPED_TRACE(
+            absl::StrCat(condition.name, " of ", pattern.ShortDebugString()));
+        LayerSizes sizes = RandomSizes(pattern, rng);
+        condition.enlarge(OneLess(pattern, limit), sizes, rng);
+        QuantizedGraphBuilder builder(rng.Next());
+        const auto compiled =
+            CompileQuantized(LayerOf(pattern, sizes, builder), target);
+        if (!compiled.ok()) ExpectUserError(compiled.status());
       }
     }
   }

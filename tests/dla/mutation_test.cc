@@ -74,8 +74,8 @@ class Network {
 
   // Whether a run of `mutant` differs from one of the program in anything.
   bool IsNoticed(const compiler::EmitResult& mutant) const {
-    const auto session = simfarm::LoadSession(mutant.program, mutant.constants,
-                                              target_.machine(), Options());
+    const auto session = simfarm::LoadSession(
+        mutant.program, mutant.constants, target_.machine(), OptionsOf(graph_));
     if (!session.ok()) return true;
     for (int i = 0; i < kSamples; ++i) {
       const absl::StatusOr<Observation> seen = RunOne(**session, i);
@@ -126,15 +126,6 @@ class Network {
     return *tap.box().begin().rbegin();
   }
 
-  simfarm::SessionOptions Options() const {
-    simfarm::SessionOptions options;
-    for (const compiler::Tensor& tensor : graph_.tensors) {
-      options.tensor_element_bytes.push_back(
-          compiler::ElementBytes(tensor.type));
-    }
-    return options;
-  }
-
   absl::StatusOr<Observation> RunOne(simfarm::Session& session,
                                      int sample) const {
     Observation seen;
@@ -162,7 +153,7 @@ class Network {
     EK_ASSIGN_OR_RETURN(
         const auto session,
         simfarm::LoadSession(compiled_.program, compiled_.constants,
-                             target_.machine(), Options()));
+                             target_.machine(), OptionsOf(graph_)));
     for (int i = 0; i < kSamples; ++i) {
       EK_ASSIGN_OR_RETURN(Observation seen, RunOne(*session, i));
       reference_.push_back(std::move(seen));

@@ -1,10 +1,8 @@
-// The DLA's recipes: what each decides, and that what it decides computes the
-// same.
+// What the DLA's recipes decide. That they compute the same is tests/chips' to
+// show.
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
@@ -66,10 +64,9 @@ absl::StatusOr<Compiled> Compile(const Graph& graph,
   return compiled;
 }
 
-TEST(DlaRecipeTest, SerialOverlapsNothingAndComputesTheSame) {
+TEST(DlaRecipeTest, SerialOverlapsNothingAndKeepsNothing) {
   QuantizedGraphBuilder builder(7);
   const Graph graph = Net(builder);
-  const std::vector<std::string> samples = {builder.Sample(), builder.Sample()};
   const v1::ResolvedTarget target = Chip(1 << 19);
   const auto fast = Compile(graph, target, Recipe(target, "default"));
   const auto serial = Compile(graph, target, Recipe(target, "serial"));
@@ -84,51 +81,20 @@ TEST(DlaRecipeTest, SerialOverlapsNothingAndComputesTheSame) {
     EXPECT_EQ(region.resident_size(), 0);
     EXPECT_EQ(DecisionsOf(region).lookahead(), 0);
   }
-  const auto fast_run =
-      CompareWithInterpreter(graph, target, fast->program, samples);
-  const auto serial_run =
-      CompareWithInterpreter(graph, target, serial->program, samples);
-  ASSERT_TRUE(fast_run.ok()) << fast_run.status();
-  ASSERT_TRUE(serial_run.ok()) << serial_run.status();
-  EXPECT_EQ(fast_run->mismatches, 0) << fast_run->first_mismatch;
-  EXPECT_EQ(serial_run->mismatches, 0) << serial_run->first_mismatch;
-  EXPECT_EQ(serial_run->uncovered, 0);
-  EXPECT_GT(serial_run->report.cycles(), fast_run->report.cycles());
-  EXPECT_GT(serial_run->report.dma_bytes_read(),
-            fast_run->report.dma_bytes_read());
+  EXPECT_GT(serial->program.program.predicted_cycles(),
+            fast->program.program.predicted_cycles());
 }
 
-TEST(DlaRecipeTest, SerialFitsTheSmallestSram) {
+TEST(DlaRecipeTest, SerialNeedsNoMoreSram) {
   QuantizedGraphBuilder builder(8);
   const Graph graph = Net(builder);
+  const v1::ResolvedTarget tiny = Chip(16);
   const int64_t smallest =
-      SmallestSramOf(CompileQuantized(graph, Chip(16)).status());
+      SmallestSramOf(CompileQuantized(graph, tiny).status());
   ASSERT_GT(smallest, 0);
-  for (const int64_t sram : {smallest, smallest + 1, 3 * smallest}) {
-    const v1::ResolvedTarget target = Chip(sram);
-    const auto serial = Compile(graph, target, Recipe(target, "serial"));
-    ASSERT_TRUE(serial.ok()) << serial.status();
-    EXPECT_LE(serial->program.program.sram_peak_bytes(), sram);
-  }
-  const v1::ResolvedTarget target = Chip(smallest - 1);
-  EXPECT_EQ(
-      SmallestSramOf(Compile(graph, target, Recipe(target, "serial")).status()),
-      smallest);
-}
-
-TEST(DlaRecipeTest, DecisionsOfAnotherEngineAreRefused) {
-  QuantizedGraphBuilder builder(9);
-  const Graph graph = Net(builder);
-  const v1::ResolvedTarget target = Chip(1 << 19);
-  v1::TileRecipe recipe;
-  recipe.add_engines()->mutable_decisions()->PackFrom(v1::Setting());
-  EXPECT_EQ(Compile(graph, target, recipe).status().code(),
-            absl::StatusCode::kInvalidArgument);
-  recipe.mutable_engines(0)->mutable_decisions()->set_type_url(
-      "type.googleapis.com/edgekiln.v1.dla.TileRecipe");
-  recipe.mutable_engines(0)->mutable_decisions()->set_value("\xff");
-  EXPECT_EQ(Compile(graph, target, recipe).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(SmallestSramOf(
+                CompileQuantized(graph, tiny, Recipe(tiny, "serial")).status()),
+            smallest);
 }
 
 }  // namespace

@@ -2,33 +2,12 @@
 
 #include <array>
 
+#include "simfarm/conformance/dla/dla_words.h"
+
 namespace edgekiln::tests {
 namespace {
 
-// Sections 2 and 3 of docs/targets/dla.md.
-enum Opcode : uint8_t {
-  kRegWrite = 0x01,
-  kConv = 0x10,
-  kConvRelu = 0x11,
-  kDepthConv = 0x12,
-  kMatMul = 0x13,
-  kDmaRead = 0x40,
-};
-enum Register : uint8_t {
-  kWeightAddr = 2,
-  kTableAddr = 3,
-  kOutAddr = 4,
-  kInC = 7,
-  kOutC = 10,
-  kKernelH = 11,
-  kKernelW = 12,
-  kDmaSystemAddr = 40,
-  kDmaSramAddr = 41,
-  kDmaRowBytes = 42,
-  kDmaRows = 43,
-  kRegisters = 46,
-};
-constexpr uint32_t kRamBase = 0x80000000;
+using namespace simfarm::conformance::dla;  // NOLINT: the page's numbers.
 
 struct Word {
   uint8_t opcode;

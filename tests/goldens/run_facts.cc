@@ -9,16 +9,13 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
-#include "compiler/dataset/convert.h"
-#include "compiler/dataset/synthesize.h"
 #include "compiler/passes/integer_io.h"
-#include "compiler/quantize/calibrate.h"
-#include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/program.pb.h"
 #include "simfarm/session/session.h"
 #include "tests/goldens/tap_text.h"
 #include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/compiler_run.h"
+#include "tests/pipeline/synthetic.h"
 
 namespace edgekiln::tests {
 namespace {
@@ -166,24 +163,6 @@ bool IsQuantized(const compiler::Graph& graph) {
   return false;
 }
 
-absl::StatusOr<std::vector<v1::Chunk>> OneSample(const compiler::Graph& graph) {
-  v1::SynthesizeDataOptions options;
-  options.set_seed(1);
-  options.set_samples(1);
-  options.set_chunk_samples(1);
-  return compiler::SynthesizeData(
-      options, compiler::InputsOf(compiler::GraphToProto(graph)).types);
-}
-
-absl::StatusOr<compiler::Graph> Quantize(const compiler::Graph& graph) {
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks, OneSample(graph));
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::MIN_MAX);
-  EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
-                      compiler::Calibrate(graph, chunks, options));
-  return compiler::QuantizeGraph(graph, statistics);
-}
-
 RunFacts Refusal(const absl::Status& status) {
   RunFacts facts;
   facts.figures = absl::StrCat(
@@ -218,13 +197,10 @@ struct Values {
 absl::StatusOr<Values> Run(const GoldenNetwork& network,
                            const v1::ResolvedTarget& target,
                            const compiler::EmitResult& compiled) {
-  simfarm::SessionOptions options;
-  for (const compiler::Tensor& tensor : network.graph.tensors) {
-    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
-  }
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
-                      simfarm::LoadSession(compiled.program, compiled.constants,
-                                           target.machine(), options));
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<simfarm::Session> session,
+      simfarm::LoadSession(compiled.program, compiled.constants,
+                           target.machine(), OptionsOf(network.graph)));
   Values values;
   const auto visit = [&](const v1::Program::Tap& tap, absl::string_view bytes) {
     absl::StrAppend(&values.text, "tensor ", tap.tensor(), " bytes ",
@@ -249,14 +225,10 @@ absl::StatusOr<GoldenNetwork> LoadGoldenNetwork(absl::string_view model) {
   GoldenNetwork network;
   EK_ASSIGN_OR_RETURN(network.graph, SimplifiedGraph(model));
   if (!IsQuantized(network.graph)) {
-    EK_ASSIGN_OR_RETURN(network.graph, Quantize(network.graph));
+    EK_ASSIGN_OR_RETURN(network.graph, QuantizedBySample(network.graph));
   }
   compiler::SetIoForm(v1::IO_INTEGER, network.graph);
-  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
-                      OneSample(network.graph));
-  for (const v1::Chunk::Array& array : chunks.at(0).arrays()) {
-    network.inputs.push_back(array.data());
-  }
+  EK_ASSIGN_OR_RETURN(network.inputs, SyntheticInputs(network.graph));
   return network;
 }
 

@@ -85,12 +85,13 @@ v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
 }
 
 absl::StatusOr<compiler::EmitResult> CompileQuantized(
-    const compiler::Graph& graph, const v1::ResolvedTarget& target) {
+    const compiler::Graph& graph, const v1::ResolvedTarget& target,
+    const v1::TileRecipe& recipe) {
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
   EK_ASSIGN_OR_RETURN(
       const v1::RegionPlans plan,
-      compiler::TilePartition(partition, target.machine(), v1::TileRecipe()));
+      compiler::TilePartition(partition, target.machine(), recipe));
   return compiler::EmitProgram(partition, plan, target.machine());
 }
 
@@ -105,6 +106,14 @@ int64_t SmallestSramOf(const absl::Status& status) {
   return bytes;
 }
 
+simfarm::SessionOptions OptionsOf(const compiler::Graph& graph) {
+  simfarm::SessionOptions options;
+  for (const compiler::Tensor& tensor : graph.tensors) {
+    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
+  }
+  return options;
+}
+
 absl::StatusOr<Comparison> CompareWithInterpreter(
     const compiler::Graph& graph, const v1::ResolvedTarget& target,
     const compiler::EmitResult& compiled,
@@ -113,13 +122,9 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
       const std::unique_ptr<compiler::Interpreter> interpreter,
       compiler::Interpreter::Create(
           graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors}));
-  simfarm::SessionOptions options;
-  for (const compiler::Tensor& tensor : graph.tensors) {
-    options.tensor_element_bytes.push_back(compiler::ElementBytes(tensor.type));
-  }
   EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
                       simfarm::LoadSession(compiled.program, compiled.constants,
-                                           target.machine(), options));
+                                           target.machine(), OptionsOf(graph)));
   Comparison result;
   for (size_t s = 0; s < samples.size(); ++s) {
     const absl::string_view inputs[] = {samples[s]};

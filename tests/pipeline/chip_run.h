@@ -10,6 +10,7 @@
 #include "compiler/codegen/compile.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/target.pb.h"
+#include "simfarm/session/session.h"
 
 // The back half of the compiler and the simulator, called as the worker does.
 namespace edgekiln::tests {
@@ -19,12 +20,16 @@ namespace edgekiln::tests {
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes);
 
-// Partition, tile, emit.
+// Partition, tile, emit. `recipe` is one of the target's.
 absl::StatusOr<compiler::EmitResult> CompileQuantized(
-    const compiler::Graph& graph, const v1::ResolvedTarget& target);
+    const compiler::Graph& graph, const v1::ResolvedTarget& target,
+    const v1::TileRecipe& recipe = v1::TileRecipe());
 
 // The N of "N bytes" in a SRAM_TOO_SMALL error; -1 for another status.
 int64_t SmallestSramOf(const absl::Status& status);
+
+// For a session whose runs visit taps.
+simfarm::SessionOptions OptionsOf(const compiler::Graph& graph);
 
 struct Comparison {
   v1::SimReport report;

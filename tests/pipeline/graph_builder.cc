@@ -167,10 +167,12 @@ TensorId QuantizedGraphBuilder::Add(TensorId a, TensorId b) {
   return AddOp(attributes, {a, b}, Activation(shape(a)));
 }
 
-TensorId QuantizedGraphBuilder::AveragePool(TensorId x,
-                                            const WindowCase& window) {
+template <typename Attributes>
+TensorId QuantizedGraphBuilder::Pool(
+    TensorId x, const WindowCase& window,
+    Attributes* (v1::OpAttributes::*mutable_pool)()) {
   v1::OpAttributes attributes;
-  auto* pool = attributes.mutable_average_pool2d();
+  Attributes* const pool = (attributes.*mutable_pool)();
   pool->set_kernel_h(static_cast<int32_t>(window.kernel[0]));
   pool->set_kernel_w(static_cast<int32_t>(window.kernel[1]));
   SetWindow(window, pool->mutable_window());
@@ -179,15 +181,13 @@ TensorId QuantizedGraphBuilder::AveragePool(TensorId x,
   return AddOp(attributes, {x}, output);
 }
 
+TensorId QuantizedGraphBuilder::AveragePool(TensorId x,
+                                            const WindowCase& window) {
+  return Pool(x, window, &v1::OpAttributes::mutable_average_pool2d);
+}
+
 TensorId QuantizedGraphBuilder::MaxPool(TensorId x, const WindowCase& window) {
-  v1::OpAttributes attributes;
-  auto* pool = attributes.mutable_max_pool2d();
-  pool->set_kernel_h(static_cast<int32_t>(window.kernel[0]));
-  pool->set_kernel_w(static_cast<int32_t>(window.kernel[1]));
-  SetWindow(window, pool->mutable_window());
-  const TensorId output = Activation(Windowed(x, window, shape(x)[3]));
-  graph_.tensors[output].quantization = graph_.tensors[x].quantization;
-  return AddOp(attributes, {x}, output);
+  return Pool(x, window, &v1::OpAttributes::mutable_max_pool2d);
 }
 
 TensorId QuantizedGraphBuilder::Reshape(TensorId x,

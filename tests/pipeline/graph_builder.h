@@ -59,6 +59,10 @@ class QuantizedGraphBuilder {
   compiler::TensorId Activation(std::vector<int64_t> shape);
   compiler::TensorId Weights(std::vector<int64_t> shape, int32_t axis);
   compiler::TensorId Bias(int64_t channels);
+  // Either kind of pool.
+  template <typename Attributes>
+  compiler::TensorId Pool(compiler::TensorId x, const WindowCase& window,
+                          Attributes* (v1::OpAttributes::*mutable_pool)());
   compiler::TensorId AddOp(v1::OpAttributes attributes,
                            std::vector<compiler::TensorId> inputs,
                            compiler::TensorId output);

@@ -1,0 +1,142 @@
+// Every recipe of every chip: it decides how, never what.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tests/chips/chip_cases.h"
+#include "tests/chips/expect_bit_exact.h"
+#include "tests/chips/smallest_scratchpad.h"
+#include "tests/pipeline/chip_run.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+
+constexpr int kSeeds = 6;
+
+// A chip and one of its recipes.
+struct RecipeCase {
+  const ChipCase* chip;
+  std::string recipe;
+
+  v1::TileRecipe TileOf(const v1::ResolvedTarget& target) const {
+    for (const v1::ResolvedRecipe& each : target.recipes()) {
+      if (each.name() == recipe) return each.tile();
+    }
+    ADD_FAILURE() << target.name() << " has no recipe " << recipe;
+    return {};
+  }
+};
+
+void PrintTo(const RecipeCase& c, std::ostream* out) {
+  *out << c.chip->name << " " << c.recipe;
+}
+
+std::vector<RecipeCase> AllRecipes() {
+  std::vector<RecipeCase> cases;
+  for (const ChipCase* chip : AllChips()) {
+    const v1::ResolvedTarget target = chip->target(1 << 20);
+    for (const v1::ResolvedRecipe& recipe : target.recipes()) {
+      cases.push_back({chip, recipe.name()});
+    }
+  }
+  return cases;
+}
+
+class RecipeTest : public testing::TestWithParam<RecipeCase> {
+ protected:
+  template <typename Check>
+  void ForGraphs(const Check& check) {
+    for (const GraphKind& kind : GetParam().chip->graphs) {
+      for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+        SCOPED_TRACE(absl::StrCat(kind.name, " ", seed));
+        // Others than those that are compiled with no recipe.
+        QuantizedGraphBuilder builder(kind.first_seed + 500 + seed);
+        const Graph graph = kind.make(builder);
+        check(builder, graph);
+      }
+    }
+  }
+
+  v1::TileRecipe Recipe(const v1::ResolvedTarget& target) const {
+    return GetParam().TileOf(target);
+  }
+};
+
+TEST_P(RecipeTest, IsBitExactFromTheSmallestSizeOn) {
+  const ChipCase& chip = *GetParam().chip;
+  const v1::TileRecipe recipe = Recipe(chip.target(1 << 20));
+  ForGraphs([&](QuantizedGraphBuilder& builder, const Graph& graph) {
+    const int64_t smallest = SmallestScratchpad(chip, graph, recipe);
+    Rng& rng = builder.rng();
+    const std::vector<std::string> samples = {builder.Sample(),
+                                              builder.Sample()};
+    for (const int64_t bytes : {smallest, smallest + rng.InRange(1, 300),
+                                smallest * 4, int64_t{1} << 20}) {
+      SCOPED_TRACE(testing::Message() << "scratchpad " << bytes);
+      ExpectBitExact(graph, chip.random_target(rng, bytes), samples, recipe);
+    }
+  });
+}
+
+TEST_P(RecipeTest, ItsSmallestScratchpadIsExact) {
+  const ChipCase& chip = *GetParam().chip;
+  const v1::TileRecipe recipe = Recipe(chip.target(1 << 20));
+  ForGraphs([&](QuantizedGraphBuilder&, const Graph& graph) {
+    const int64_t smallest = SmallestScratchpad(chip, graph, recipe);
+    const auto fits = CompileQuantized(graph, chip.target(smallest), recipe);
+    ASSERT_TRUE(fits.ok()) << fits.status();
+    EXPECT_LE(fits->program.sram_peak_bytes(), smallest);
+    const auto below =
+        CompileQuantized(graph, chip.target(smallest - 1), recipe);
+    EXPECT_EQ(SmallestSramOf(below.status()), smallest) << below.status();
+  });
+}
+
+TEST_P(RecipeTest, MakesAnotherProgramIfItDecidesAnything) {
+  const v1::ResolvedTarget target = GetParam().chip->target(1 << 20);
+  const v1::TileRecipe recipe = Recipe(target);
+  int others = 0;
+  ForGraphs([&](QuantizedGraphBuilder&, const Graph& graph) {
+    const auto without = CompileQuantized(graph, target);
+    const auto with = CompileQuantized(graph, target, recipe);
+    ASSERT_TRUE(without.ok()) << without.status();
+    ASSERT_TRUE(with.ok()) << with.status();
+    others += with->program.SerializeAsString() !=
+              without->program.SerializeAsString();
+  });
+  EXPECT_EQ(others > 0, recipe.engines_size() > 0);
+}
+
+// What is no message of the engine's model is refused, not passed over.
+TEST_P(RecipeTest, DecisionsOfOthersAreRefused) {
+  const v1::ResolvedTarget target = GetParam().chip->target(1 << 20);
+  const GraphKind& kind = GetParam().chip->graphs.front();
+  QuantizedGraphBuilder builder(kind.first_seed);
+  const Graph graph = kind.make(builder);
+  v1::TileRecipe foreign;
+  foreign.add_engines()->mutable_decisions()->PackFrom(v1::Setting());
+  EXPECT_EQ(CompileQuantized(graph, target, foreign).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  const v1::TileRecipe recipe = Recipe(target);
+  for (const v1::TileRecipe::Engine& engine : recipe.engines()) {
+    v1::TileRecipe damaged;
+    *damaged.add_engines() = engine;
+    damaged.mutable_engines(0)->mutable_decisions()->set_value("\xff");
+    EXPECT_EQ(CompileQuantized(graph, target, damaged).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RecipeTest, testing::ValuesIn(AllRecipes()),
+                         [](const auto& info) {
+                           return absl::StrCat(info.param.chip->name, "_",
+                                               info.param.recipe);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::tests
