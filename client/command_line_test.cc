@@ -315,6 +315,16 @@ TEST(ParseCommandLineTest, Refuses) {
   }
 }
 
+// As a shell passes an unset variable in quotes.
+TEST(ParseCommandLineTest, RefusesARecipeWithoutAName) {
+  const auto line =
+      ParseCommandLine({"profile", "m", "--target", "t", "--recipe", ""});
+  const auto detail = GetErrorDetail(line.status());
+  ASSERT_TRUE(detail.has_value()) << line.status();
+  EXPECT_EQ(detail->what, "the NAME is empty");
+  EXPECT_EQ(detail->where, "--recipe");
+}
+
 TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
   for (const char* command : {"",
                               "inspect",

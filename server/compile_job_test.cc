@@ -230,7 +230,8 @@ TEST_F(CompileJobTest, HostileNamesOfRecipesAreUnknown) {
       Request("float net", {"conv;sram=64"}, {v1::PROFILE});
   for (const std::string& recipe :
        {std::string(5000, 'a'), std::string("\x1b[31m"), std::string("a\nb"),
-        std::string("Serial"), std::string("../x"), std::string("a\0b", 3)}) {
+        std::string("Serial"), std::string("seria"), std::string("serials"),
+        std::string("../x"), std::string("a\0b", 3)}) {
     request.mutable_options()->set_recipe(recipe);
     const JobResult result = Run(request);
     const auto detail = GetErrorDetail(result.status);

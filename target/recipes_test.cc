@@ -234,6 +234,9 @@ TEST(RecipesTest, UpToTheLimitsIsFine) {
   EXPECT_EQ(Resolve(With(Many(64))).recipes_size(), 65);
   const v1::ResolvedTarget target = Resolve(With(Named(std::string(64, 'a'))));
   EXPECT_EQ(target.recipes(1).name().size(), 64u);
+  EXPECT_EQ(Resolve(With(Named("0a_b-c"))).recipes(1).name(), "0a_b-c");
+  EXPECT_EQ(Resolve(With(Doc(std::string(200, 'a')))).recipes(1).doc().size(),
+            200u);
 }
 
 TEST(UnknownRecipeTest, NamesTargetRecipesAndTheNearest) {

@@ -63,6 +63,8 @@ TEST(RequestBoundsTest, NameTheFieldThatIsTooLarge) {
          r.mutable_bindings()->add_external_data()->set_name(
              std::string(2000, 'x'));
        }},
+      {"CreateJobRequest.options.recipe", "64 bytes",
+       [](auto& r) { r.mutable_options()->set_recipe(std::string(65, 'r')); }},
       {"CreateJobRequest.slot.client", "128 bytes",
        [](auto& r) { r.mutable_slot()->set_client(std::string(129, 'x')); }},
       {"CreateJobRequest", "1048576 bytes",
