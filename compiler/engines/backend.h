@@ -98,6 +98,14 @@ class EngineBackend {
   virtual int64_t ConstantBytesBesideWeights(const Graph& graph,
                                              const Op& op) const = 0;
 
+  // About the predicted_cycles of Plan() with the whole machine and no recipe,
+  // in cycles of the engine's clock, for less work: to choose an engine before
+  // any of them plans. From the engine's own timing, borders in system memory
+  // included. Errors: RESOURCE_EXHAUSTED as Plan()'s.
+  virtual absl::StatusOr<int64_t> EstimateCycles(const Region& region,
+                                                 const v1::Machine& machine,
+                                                 int32_t engine) const = 0;
+
   // Decides how the region is computed within the budget, for few cycles by the
   // engine's own timing. `recipe` is the engine's part of one; empty: its own
   // choice. `region` of the result is the caller's to set. RESOURCE_EXHAUSTED

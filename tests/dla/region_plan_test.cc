@@ -1,14 +1,18 @@
 // What the DLA's backend answers to budgets.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/partition/partition.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
 #include "target/resolve.h"
@@ -115,15 +119,40 @@ TEST_F(RegionPlanTest, LessMemoryIsAChipWithLess) {
 TEST_F(RegionPlanTest, RefusesBordersThatItCannotHave) {
   AddBorder();
   EXPECT_TRUE(Plan().ok());
-  budget_.borders.clear();
-  AddBorder().resident = true;
-  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
-  budget_.borders.clear();
-  AddBorder().memory = scratchpad();
-  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
-  budget_.borders.clear();
-  AddBorder().layout = target::StridedLayout({1, 12, 12, 6}, {0, 128, 8, 1}, 1);
-  EXPECT_EQ(Plan().status().code(), absl::StatusCode::kUnimplemented);
+  const struct {
+    const char* what;
+    std::function<void(Budget::Border&)> change;
+  } kCases[] = {
+      {"holds nothing", [](Budget::Border& b) { b.resident = true; }},
+      {"by DMA", [&](Budget::Border& b) { b.memory = scratchpad(); }},
+      {"dense tensors only",
+       [](Budget::Border& b) {
+         b.layout = target::StridedLayout({1, 12, 12, 6}, {0, 128, 8, 1}, 1);
+       }},
+  };
+  for (const auto& test : kCases) {
+    budget_.borders.clear();
+    Budget::Border& border = AddBorder();
+    test.change(border);
+    const absl::Status refused = Plan().status();
+    ASSERT_EQ(refused.code(), absl::StatusCode::kUnimplemented) << test.what;
+    const ErrorDetail detail = *GetErrorDetail(refused);
+    EXPECT_THAT(detail.what, testing::HasSubstr(test.what));
+    EXPECT_EQ(
+        detail.where,
+        absl::StrCat("tensor ", graph_.tensors[border.tensor].name,
+                     " in memory ", machine_.memories(border.memory).name()));
+    EXPECT_FALSE(detail.need.empty());
+    EXPECT_FALSE(detail.fix.empty());
+  }
+  for (const int32_t nowhere : {-1, 1000}) {
+    budget_.borders.clear();
+    AddBorder().memory = nowhere;
+    EXPECT_EQ(Plan().status().code(), absl::StatusCode::kInvalidArgument);
+    budget_.borders.clear();
+    AddBorder().tensor = nowhere;
+    EXPECT_EQ(Plan().status().code(), absl::StatusCode::kInvalidArgument);
+  }
 }
 
 TEST_F(RegionPlanTest, RefusesOthersBudgetsAndPlans) {

@@ -20,28 +20,39 @@ namespace {
 // a stream starts.
 absl::Status CheckBorder(const Region& region, const Budget::Border& border,
                          const v1::Machine& machine) {
-  const Tensor& tensor = region.graph->tensors[border.tensor];
-  const auto refuse = [&](std::string what, std::string need) {
-    return MakeError(absl::StatusCode::kUnimplemented,
-                     {.reason = "BORDER_UNSUPPORTED",
-                      .what = std::move(what),
-                      .where = absl::StrCat("tensor ", tensor.name),
-                      .need = std::move(need),
-                      .fix = "ask for a plan with another border"});
-  };
-  if (border.memory < 0 || border.memory >= machine.memories_size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the machine has no memory ", border.memory));
+  const Graph& graph = *region.graph;
+  if (border.tensor < 0 || border.tensor >= std::ssize(graph.tensors) ||
+      border.memory < 0 || border.memory >= machine.memories_size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the budget has a border of tensor ", border.tensor, " in memory ",
+        border.memory, ": there are ", graph.tensors.size(), " tensors and ",
+        machine.memories_size(), " memories"));
   }
+  const Tensor& tensor = graph.tensors[border.tensor];
   const v1::ResolvedMemory& memory = machine.memories(border.memory);
-  if (border.resident || memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) {
-    return refuse("the engine keeps nothing in its SRAM between streams",
-                  "the tensor in system memory");
+  const auto refuse = [&](std::string what, std::string need) {
+    return MakeError(
+        absl::StatusCode::kUnimplemented,
+        {.reason = "BORDER_UNSUPPORTED",
+         .what = std::move(what),
+         .where =
+             absl::StrCat("tensor ", tensor.name, " in memory ", memory.name()),
+         .need = std::move(need),
+         .fix = "plan with the tensor dense in system memory, and move it "
+                "before or after the region"});
+  };
+  if (border.resident) {
+    return refuse("the engine's SRAM holds nothing when a stream starts",
+                  "a tensor that is not resident");
+  }
+  if (memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) {
+    return refuse("the engine reads and writes its borders by DMA",
+                  "a memory that the DMA reaches");
   }
   const v1::Layout dense =
       target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
   if (border.layout.SerializeAsString() != dense.SerializeAsString()) {
-    return refuse("the engine cannot have the tensor in that layout",
+    return refuse("the engine's DMA moves dense tensors only",
                   "a dense layout");
   }
   return absl::OkStatus();
@@ -65,6 +76,18 @@ class DlaBackend final : public EngineBackend {
   int64_t ConstantBytesBesideWeights(const Graph& graph,
                                      const Op& op) const override {
     return graph.tensors[op.outputs[0]].shape.back() * kTableEntryBytes;
+  }
+
+  absl::StatusOr<int64_t> EstimateCycles(const Region& region,
+                                         const v1::Machine& machine,
+                                         int32_t engine) const override {
+    const int32_t scratchpad = machine.engines(engine).scratchpad();
+    EK_ASSIGN_OR_RETURN(
+        const Chip chip,
+        Chip::Create(machine, engine,
+                     machine.memories(scratchpad).capacity_bytes()));
+    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
+    return EstimateSubgraph(chip, input);
   }
 
   absl::StatusOr<v1::RegionPlan> Plan(

@@ -42,14 +42,14 @@ absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
     const Chip& chip, const SubgraphInput& input) {
   for (const int share : kShares) {
     EK_ASSIGN_OR_RETURN(
-        std::optional<SubgraphPlan> plan,
+        std::optional<ResidencyChoice> choice,
         ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
-    if (!plan) continue;
+    if (!choice) continue;
     std::optional<TimedPlan> best;
     for (const int lookahead : kLookaheads) {
-      plan->lookahead = lookahead;
+      choice->plan.lookahead = lookahead;
       EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                          TimeIfFits(chip, input, *plan));
+                          TimeIfFits(chip, input, choice->plan));
       if (timed && (!best || timed->cycles < best->cycles)) {
         best = std::move(timed);
       }
@@ -137,6 +137,18 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                     .what = "no plan fits although the smallest tiles do",
                     .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
                     .fix = "report this with the model and the target"});
+}
+
+absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
+                                         const SubgraphInput& input) {
+  EK_RETURN_IF_ERROR(
+      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
+  EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                      ChooseResidency(chip, input, chip.sram_bytes()));
+  if (choice) return choice->cycles;
+  // So little SRAM that nothing overlaps: few tilings are tried.
+  EK_ASSIGN_OR_RETURN(const TimedPlan plan, PlanSubgraph(chip, input, {}));
+  return plan.cycles;
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -61,20 +61,23 @@ class Search {
         held_bytes_(input.layers.size(), 0),
         costs_(input.layers.size()) {}
 
-  absl::StatusOr<std::optional<SubgraphPlan>> Run() {
+  absl::StatusOr<std::optional<ResidencyChoice>> Run() {
     for (size_t l = 0; l < input_.layers.size(); ++l) {
       EK_ASSIGN_OR_RETURN(costs_[l], CostOf(l));
-      if (!costs_[l]) return std::optional<SubgraphPlan>();
+      if (!costs_[l]) return std::optional<ResidencyChoice>();
     }
     for (const Candidate& candidate : CandidatesOf(input_)) {
       EK_RETURN_IF_ERROR(TryToKeep(candidate));
     }
-    SubgraphPlan plan;
-    plan.layers = input_.layers;
-    plan.resident = resident_;
-    plan.external = input_.external;
-    for (const auto& cost : costs_) plan.tilings.push_back(cost->tiling);
-    return std::optional<SubgraphPlan>(std::move(plan));
+    ResidencyChoice choice;
+    choice.plan.layers = input_.layers;
+    choice.plan.resident = resident_;
+    choice.plan.external = input_.external;
+    for (const auto& cost : costs_) {
+      choice.plan.tilings.push_back(cost->tiling);
+      choice.cycles += cost->cycles;
+    }
+    return std::optional<ResidencyChoice>(std::move(choice));
   }
 
  private:
@@ -130,7 +133,7 @@ class Search {
 
 }  // namespace
 
-absl::StatusOr<std::optional<SubgraphPlan>> ChooseResidency(
+absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
     const Chip& chip, const SubgraphInput& input, int64_t sram_bytes) {
   return Search(chip, input, sram_bytes).Run();
 }
