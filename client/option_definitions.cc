@@ -259,8 +259,9 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
                 WrapHelp("Cycles alone: no values are computed, none are "
                          "compared with the reference"));
   app->add_option("--timeline", raw.line.timeline,
-                  WrapHelp("Write when every unit works (timeline.proto) to "
-                           "FILE; of one target"))
+                  WrapHelp("Write when every unit works to FILE, as an "
+                           "edgekiln.v1.Timeline (protoc --decode reads it); "
+                           "of one target"))
       ->type_name("FILE");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);

@@ -172,7 +172,8 @@ absl::Status UnknownRecipe(absl::string_view asked, absl::string_view target,
        .where = absl::StrCat("target '", target, "'"),
        .need = absl::StrCat("one of: ", list),
        .fix = DidYouMean(asked, {names.begin(), names.end()},
-                         "leave --recipe out for \"default\"")});
+                         "leave --recipe out for \"default\"; `edgekiln "
+                         "targets list` says what each does")});
 }
 
 }  // namespace edgekiln::target

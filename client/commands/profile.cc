@@ -1,7 +1,11 @@
 #include "client/commands/profile.h"
 
+#include <algorithm>
 #include <string>
 
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/format_bytes.h"
 #include "base/status_macros.h"
 #include "client/job_output.h"
 #include "client/job_request.h"
@@ -15,12 +19,27 @@ absl::Status RunProfile(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
                       PrepareJob(v1::PROFILE, false, context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
-  for (const v1::Artifact& artifact : job.artifacts()) {
-    if (!path.empty() && artifact.path() == "timeline.pb") {
-      EK_RETURN_IF_ERROR(FetchArtifact(artifact, path, context));
-    }
+  if (path.empty() || !JobError(job).ok()) return PrintReports(job, context);
+  const auto timeline = std::find_if(
+      job.artifacts().begin(), job.artifacts().end(),
+      [](const v1::Artifact& a) { return a.path() == "timeline.pb"; });
+  if (timeline == job.artifacts().end()) {
+    return MakeError(absl::StatusCode::kInternal,
+                     {.fault = Fault::kInfra,
+                      .reason = "NO_TIMELINE",
+                      .what = "the job succeeded and left no timeline",
+                      .where = absl::StrCat("job ", job.id()),
+                      .fix = "use a daemon of this version of edgekiln"});
   }
-  return PrintReports(job, context);
+  EK_RETURN_IF_ERROR(FetchArtifact(*timeline, path, context));
+  absl::Status outcome = PrintReports(job, context);
+  if (!context.line.json) {
+    context.print(absl::StrCat(
+        "\nwrote ", CleanText(path), "  ",
+        FormatBytes(timeline->digest().size_bytes()),
+        ": edgekiln.v1.Timeline of proto/edgekiln/v1/timeline.proto\n"));
+  }
+  return outcome;
 }
 
 }  // namespace edgekiln::client

@@ -180,5 +180,14 @@ TEST_F(TimelineTest, NobodyElseGetsAFile) {
             std::vector<std::string>{"count_cycles"});
 }
 
+TEST_F(TimelineTest, TheFileIsNamed) {
+  const std::string path = sandbox().Path("timeline.pb");
+  const Outcome done = cluster().Cli(
+      {"profile", SourcePath("docs/example/digits.onnx"), "--target",
+       "dla-128-i-1m", "--timing-only", "--timeline", path, "--quiet"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_NE(done.out.find("\nwrote " + path), std::string::npos) << done.out;
+}
+
 }  // namespace
 }  // namespace edgekiln::tests
