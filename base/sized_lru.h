@@ -43,7 +43,7 @@ class SizedLru {
     index_.erase(it);
   }
 
-  // Half of what may be kept stays, at most.
+  // Evicts what was used longest ago until at most half of the limit is used.
   void Halve() { Shrink(max_bytes_ / 2); }
 
   void Clear() {

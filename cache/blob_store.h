@@ -61,8 +61,8 @@ class BlobStore {
   // Takes over the file at `path`, which the caller has verified to hold the
   // blob and has synced. The file is gone afterwards, also on failure.
   virtual absl::Status Adopt(const Digest& digest, const std::string& path) = 0;
-  // Of what is kept in memory beside where it lies, drops what exceeds half of
-  // what may be: for a process at rest.
+  // Evicts least recently used blobs from memory, if any are kept there, until
+  // at most half of the limit is used: for an idle process.
   virtual void HalveMemory() {}
 };
 

@@ -72,6 +72,7 @@ class MemoryCachedBlobStore : public BlobStore {
   }
 
   void HalveMemory() override {
+    inner_->HalveMemory();
     MutexLock lock(mutex_);
     blobs_.Halve();
   }

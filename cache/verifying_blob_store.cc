@@ -51,6 +51,7 @@ class VerifyingBlobStore : public BlobStore {
   absl::Status Adopt(const Digest& digest, const std::string& path) override {
     return inner_->Adopt(digest, path);
   }
+  void HalveMemory() override { inner_->HalveMemory(); }
 
  private:
   const std::unique_ptr<BlobStore> inner_;

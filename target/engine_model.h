@@ -25,7 +25,8 @@ class EngineModel {
   virtual absl::Status ValidateIsa(const v1::Isa& isa) const = 0;
 
   // Whether an engine of the model that has `isa` can run the pattern.
-  // INVALID_ARGUMENT names pattern and command.
+  // INVALID_ARGUMENT names the pattern, and the command, limit
+  // or register.
   virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
                                        const v1::Isa& isa) const = 0;
 

@@ -74,7 +74,7 @@ absl::Status IsaView::ReadFields() {
                     : field.name() == "rounding"  ? &rounding_
                                                   : nullptr;
     if (target == nullptr) {
-      return TableError("the name is that of an unknown field", where);
+      return TableError("unknown field name", where);
     }
     if (target->bits != 0) return TableError("the field occurs twice", where);
     *target = read;

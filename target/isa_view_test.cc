@@ -130,7 +130,7 @@ TEST(IsaViewCreateTest, RefusesBrokenTables) {
   } kCases[] = {
       {"low_bit: 8 bits: 8", "low_bit: 7 bits: 8", "overlaps"},
       {"low_bit: 32 bits: 32", "low_bit: 33 bits: 32", "lie in the word"},
-      {"name: \"register\"", "name: \"reg\"", "an unknown field"},
+      {"name: \"register\"", "name: \"reg\"", "unknown field name"},
       {"name: \"register\"", "name: \"opcode\"", "occurs twice"},
       {"low_bit: 0 bits: 8", "low_bit: 0 bits: 0", "lie in the word"},
       {"low_bit: 16 bits: 1", "low_bit: 16 bits: 2", "wider than 1 bit"},

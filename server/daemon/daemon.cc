@@ -71,12 +71,12 @@ constexpr int kWorkerThreads = 2048;
 // Of what health says. Whether our own ports accept is looked at less often.
 constexpr std::chrono::milliseconds kHealthTick{500};
 constexpr absl::Duration kPortCheckInterval = absl::Seconds(5);
-// Memory that was freed goes back to the kernel once nothing has been asked of
-// us for so long, and so often where there is no such moment.
+// Idle time before freed memory is returned to the kernel, and the interval at
+// which it is returned while the daemon is never idle.
 constexpr absl::Duration kReturnMemoryAfter = absl::Seconds(2);
 constexpr absl::Duration kReturnMemoryEvery = absl::Minutes(1);
-// Half of what is kept to answer sooner goes after so long: somebody who thinks
-// between two commands should find all of it.
+// Idle time before caches are trimmed to half of their limits; longer, so that
+// the next command of somebody at a terminal still finds all of it.
 constexpr absl::Duration kHalveCachesAfter = absl::Seconds(5);
 
 uint64_t NewSeed() {

@@ -56,7 +56,7 @@ class ChipMemory {
     return memories_[memory].memory.bytes;
   }
   // The bytes [address, address + size) of system memory, or null if they do
-  // not lie in one memory. size >= 1.
+  // not lie in one memory. size >= 1. Needs the bytes of that memory.
   uint8_t* Find(uint64_t address, int64_t size) const;
   bool IsWritable(uint64_t address) const;
   // Of system memory, for errors: "ram 0x80000010".

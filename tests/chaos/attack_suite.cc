@@ -64,6 +64,10 @@ class AttackSuite {
     if (!status.ok() || options_.keep || !result_.Passed(false)) {
       scratch_.Keep();
       result_.kept = scratch_.path();
+      if (options_.decoy) {
+        decoy_scratch_.Keep();
+        absl::StrAppend(&result_.kept, " ", decoy_scratch_.path());
+      }
     }
     return status;
   }

@@ -254,7 +254,8 @@ TEST_F(JobOpeningTest, ChangedBytesHoldNothingUp) {
 
 // As a text or a blob it would be the last one, and the next one the first.
 TEST_F(JobOpeningTest, AnEventWithoutPlaceIsNotTheLast) {
-  for (const char* place : {"x'07'", "'seven'", "0", "9223372036854775807"}) {
+  for (const char* place :
+       {"x'07'", "'seven'", "0", "2.5", "9223372036854775807"}) {
     SCOPED_TRACE(place);
     store_.reset();
     fs::remove_all(folder_);
@@ -358,6 +359,15 @@ TEST_F(JobOpeningTest, BringsVersion1UpToDate) {
              id, event.SerializeAsString(), 1);
     }
     v1::Report report;
+    // Of damaged places, which have no next.
+    for (const char* place : {"x'07'", "'seven'", "2.5"}) {
+      ASSERT_TRUE(database
+                      ->Execute(absl::StrCat(
+                          "INSERT INTO events (job_id, sequence, event)"
+                          " VALUES (x'64', ",
+                          place, ", x'')"))
+                      .ok());
+    }
     report.set_model_name("net");
     insert("INSERT INTO reports (job_id, report, target) VALUES (?, ?, ?)", "a",
            report.SerializeAsString(), 0);

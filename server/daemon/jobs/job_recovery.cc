@@ -71,7 +71,7 @@ absl::Status WriteEnd(Database& database, const v1::Job& job) {
   EK_ASSIGN_OR_RETURN(
       Statement last,
       database.Prepare("SELECT COALESCE(MAX(sequence), 0) FROM events"
-                       " WHERE job_id = ? AND " EK_HAS_PLACE));
+                       " WHERE job_id = ? AND " EK_VALID_SEQUENCE));
   last.Bind(1, job.id());
   EK_RETURN_IF_ERROR(last.Step().status());
   v1::JobEvent event;

@@ -20,10 +20,11 @@ namespace edgekiln::server {
 // Reason of the error of a job whose row is damaged.
 inline constexpr char kJobDamaged[] = "JOB_DAMAGED";
 
-// Of an event: it is one after others and before the next. SQLite keeps what
-// type a damaged row has, texts and blobs are behind all numbers, and behind
-// the largest number there is no next. No job has as many events.
-#define EK_HAS_PLACE "sequence BETWEEN 1 AND 4294967296"
+// Of an event's row: its sequence is valid. Damaged rows may hold text, blobs,
+// fractions or huge numbers, which sort behind all others. No job has as many
+// events.
+#define EK_VALID_SEQUENCE \
+  "typeof(sequence) = 'integer' AND sequence BETWEEN 1 AND 4294967296"
 
 // The job without its request, which has a column of its own.
 std::string JobColumn(const v1::Job& job);

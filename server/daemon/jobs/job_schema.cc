@@ -234,6 +234,7 @@ absl::Status MigrateEvents(Database& database) {
           Statement select,
           database.Prepare("SELECT job_id, sequence, event FROM events"
                            " WHERE (job_id, sequence) > (?, ?)"
+                           " AND " EK_VALID_SEQUENCE
                            " ORDER BY job_id, sequence LIMIT ?"));
       select.Bind(1, id);
       select.Bind(2, sequence);

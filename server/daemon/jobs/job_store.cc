@@ -20,7 +20,7 @@ constexpr int64_t kRowsAtOnce = 100;
 
 #define EK_LAST_SEQUENCE                                                  \
   "(SELECT COALESCE(MAX(sequence), 0) FROM events WHERE job_id = jobs.id" \
-  " AND " EK_HAS_PLACE ")"
+  " AND " EK_VALID_SEQUENCE ")"
 
 // A complete job.
 #define EK_SELECT_JOB                                          \
@@ -365,7 +365,7 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   EK_ASSIGN_OR_RETURN(
       Statement select,
       reader_->Prepare("SELECT sequence, event FROM events WHERE job_id = ?"
-                       " AND sequence > ? AND " EK_HAS_PLACE
+                       " AND sequence > ? AND " EK_VALID_SEQUENCE
                        " ORDER BY sequence LIMIT ?"));
   select.Bind(1, id);
   select.Bind(2, after);

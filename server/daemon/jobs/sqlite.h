@@ -71,8 +71,8 @@ class Database {
   // For reading what can be read of a damaged file, as one that was cut.
   static absl::StatusOr<Database> OpenDamaged(const std::string& path);
 
-  // Whether the header of the file, which has been read by now, keeps SQLite
-  // from writing it: that of a later format, or damaged.
+  // Whether SQLite opened a writable file read-only because of its header,
+  // which is damaged or of a newer format. Call after the first read.
   bool RefusesWrites() const;
 
   // Statements without parameters or rows, separated by semicolons.
