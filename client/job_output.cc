@@ -111,9 +111,14 @@ bool IsSafe(const std::string& path) {
   return true;
 }
 
+absl::Status CannotWrite(const std::string& path, absl::string_view option,
+                         absl::string_view why) {
+  return UsageError(absl::StrCat("'", path, "' cannot be written: ", why),
+                    std::string(option), "", "choose another place");
+}
+
 absl::Status CannotWrite(const std::string& path, absl::string_view why) {
-  return UsageError(absl::StrCat("'", path, "' cannot be written: ", why), "-o",
-                    "", "choose another place");
+  return CannotWrite(path, "-o", why);
 }
 
 // For users' own folders, hence with the modes that users expect.
@@ -218,26 +223,29 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   return CheckGates(reports);
 }
 
-absl::Status CheckOutputFile(const std::string& path) {
+absl::Status CheckOutputFile(const std::string& path,
+                             absl::string_view option) {
   std::error_code error;
   const std::filesystem::file_status target =
       std::filesystem::status(path, error);
   if (std::filesystem::is_directory(target)) {
-    return CannotWrite(path, "it is a folder: name the file in it");
+    return CannotWrite(path, option, "it is a folder: name the file in it");
   }
   // It will be replaced, and a device must not be.
   if (std::filesystem::exists(target) &&
       !std::filesystem::is_regular_file(target)) {
-    return CannotWrite(path, "it is not a regular file");
+    return CannotWrite(path, option, "it is not a regular file");
   }
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   if (!std::filesystem::is_directory(folder, error)) {
-    return CannotWrite(path, absl::StrCat("there is no folder '", folder, "'"));
+    return CannotWrite(path, option,
+                       absl::StrCat("there is no folder '", folder, "'"));
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return CannotWrite(path, absl::StrCat("the folder '", folder,
-                                          "' is not yours to write to"));
+    return CannotWrite(
+        path, option,
+        absl::StrCat("the folder '", folder, "' is not yours to write to"));
   }
   return absl::OkStatus();
 }

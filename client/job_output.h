@@ -28,9 +28,11 @@ absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
                                          const v1::Artifact& artifact,
                                          const std::string& folder);
 
-// Whether -o names a file that can be written: in a folder that is there, and
-// neither a folder nor a device. For before the job. A usage error otherwise.
-absl::Status CheckOutputFile(const std::string& path);
+// Whether `option` names a file that can be written: in a folder that is there,
+// and neither a folder nor a device. For before the job. A usage error
+// otherwise.
+absl::Status CheckOutputFile(const std::string& path,
+                             absl::string_view option = "-o");
 
 // The same of a folder, which may be missing, as may those above it.
 absl::Status CheckOutputFolder(const std::string& path);

@@ -15,7 +15,7 @@ namespace edgekiln::client {
 
 absl::Status RunProfile(CommandContext& context) {
   const std::string& path = context.line.timeline;
-  if (!path.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(path));
+  if (!path.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(path, "--timeline"));
   EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
                       PrepareJob(v1::PROFILE, false, context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));

@@ -187,6 +187,11 @@ TEST_F(TimelineTest, TheFileIsNamed) {
        "dla-128-i-1m", "--timing-only", "--timeline", path, "--quiet"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_NE(done.out.find("\nwrote " + path), std::string::npos) << done.out;
+  const Outcome refused =
+      cluster().Cli({"profile", SourcePath("docs/example/digits.onnx"),
+                     "--target", "dla-128-i-1m", "--timeline", "/dev/full"});
+  EXPECT_EQ(refused.exit_code, 2) << refused.err;
+  EXPECT_NE(refused.err.find("--timeline"), std::string::npos) << refused.err;
 }
 
 }  // namespace
