@@ -319,7 +319,9 @@ class Emitter {
                         FindBackend(machine_, engine));
     const RegionMemory memory = {.tensors = &ram_.address,
                                  .ram = memories_.ram,
-                                 .constants = flash_.Align(kConstantAlignment)};
+                                 .flash = memories_.flash,
+                                 .constants = flash_.Align(kConstantAlignment),
+                                 .buffers = {}};
     EK_ASSIGN_OR_RETURN(
         RegionCode emitted,
         backend->Emit(planned.region, *planned.plan, machine_, memory));
