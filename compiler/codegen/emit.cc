@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/accumulators.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/io_cost.h"
@@ -321,7 +322,9 @@ class Emitter {
                         FindBackend(machine_, engine));
     const RegionMemory memory = {.tensors = &ram_.address,
                                  .ram = memories_.ram,
-                                 .constants = flash_.Align(kConstantAlignment)};
+                                 .flash = memories_.flash,
+                                 .constants = flash_.Align(kConstantAlignment),
+                                 .buffers = {}};
     EK_ASSIGN_OR_RETURN(
         RegionCode emitted,
         backend->Emit(planned.region, *planned.plan, machine_, memory));
@@ -388,6 +391,7 @@ class Emitter {
     program_.set_predicted_cycles(predicted_);
     AddTensorUses(graph_, storage_, machine_,
                   {memories_, ram_.address, constant_address_}, &program_);
+    AddAccumulators(graph_, &program_);
     memory_bytes_[memories_.flash] = flash_bytes;
     memory_bytes_[memories_.ram] = ram_.bytes;
     EmitResult result;

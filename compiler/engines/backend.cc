@@ -94,4 +94,11 @@ std::vector<TensorId> OutputsOf(const Region& region) {
   return outputs;
 }
 
+absl::StatusOr<v1::Layout> EngineBackend::OperandLayout(const Region&, TensorId,
+                                                        const v1::Machine&,
+                                                        int32_t) const {
+  return absl::UnimplementedError(
+      "the engine's memory holds nothing between launches");
+}
+
 }  // namespace edgekiln::compiler
