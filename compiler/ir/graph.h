@@ -61,7 +61,8 @@ struct Op {
 // one is `input` of the next; zero (real value) before the first.
 struct State {
   TensorId input = kNoTensor;   // One of Graph::inputs.
-  TensorId output = kNoTensor;  // One of Graph::outputs; same type.
+  // One of Graph::outputs; same type, one scale at most.
+  TensorId output = kNoTensor;
 };
 
 // An input or output whose real values the caller converts from and to
