@@ -4,6 +4,8 @@
 // What an engine model gives a meaning to in a descriptor: which descriptors
 // are legal for it.
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -20,15 +22,18 @@ class EngineModel {
   // What the folders of the model are called.
   virtual absl::string_view folder() const = 0;
 
-  // Whether the model can be driven by this instruction set, of which
-  // IsaView::Create() made sense. INVALID_ARGUMENT names command or register.
-  virtual absl::Status ValidateIsa(const v1::Isa& isa) const = 0;
+  // Whether the model can be driven by the instructions of this engine of
+  // `machine`, and works with the memories and links it has there. Instruction
+  // sets passed IsaView::Create(), memories and links hold together.
+  // INVALID_ARGUMENT names what is wrong.
+  virtual absl::Status ValidateEngine(const v1::Machine& machine,
+                                      int32_t engine) const = 0;
 
-  // Whether an engine of the model that has `isa` can run the pattern.
-  // INVALID_ARGUMENT names the pattern, and the command, limit
-  // or register.
-  virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
-                                       const v1::Isa& isa) const = 0;
+  // Whether `engine`, which passed ValidateEngine(), can run the pattern.
+  // INVALID_ARGUMENT names the pattern, and the command, limit or register.
+  virtual absl::Status ValidatePattern(
+      const v1::OpPattern& pattern,
+      const v1::Machine::Engine& engine) const = 0;
 
   // What a recipe has for tiling: the model's own message, packed again in its
   // one form. INVALID_ARGUMENT if it is another one, or holds what that has no

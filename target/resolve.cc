@@ -1,6 +1,7 @@
 #include "target/resolve.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "edgekiln/v1/graph.pb.h"
 #include "target/builtin.h"
 #include "target/expression.h"
+#include "target/memories.h"
 #include "target/nearest_name.h"
 #include "target/parameters.h"
 #include "target/recipes.h"
@@ -122,6 +124,7 @@ absl::Status CheckCounts(const v1::TargetDescriptor& descriptor) {
   EK_RETURN_IF_ERROR(CheckCount(descriptor.constraints_size(), "constraints"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.presets_size(), "presets"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.memories_size(), "memories"));
+  EK_RETURN_IF_ERROR(CheckCount(descriptor.links_size(), "links"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.engines_size(), "engines"));
   EK_RETURN_IF_ERROR(CheckCount(descriptor.host().costs_size(), "costs"));
   for (const v1::Preset& preset : descriptor.presets()) {
@@ -148,10 +151,22 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
     EK_RETURN_IF_ERROR(CheckProvenance(
         memory.provenance(), absl::StrCat("memory \"", memory.name(), "\"")));
   }
+  for (const v1::LinkDescriptor& link : descriptor.links()) {
+    EK_RETURN_IF_ERROR(CheckProvenance(
+        link.provenance(), absl::StrCat("link \"", link.name(), "\"")));
+  }
   for (const v1::EngineDescriptor& engine : descriptor.engines()) {
     const std::string where = absl::StrCat("engine \"", engine.name(), "\"");
-    EK_RETURN_IF_ERROR(CheckProvenance(engine.dma().provenance(),
-                                       absl::StrCat(where, ": dma")));
+    if (engine.has_jobs()) {
+      EK_RETURN_IF_ERROR(CheckProvenance(engine.jobs().provenance(),
+                                         absl::StrCat(where, ": jobs")));
+    }
+    for (const v1::RegisterJobs::Job& job : engine.jobs().jobs()) {
+      EK_RETURN_IF_ERROR(CheckProvenance(
+          job.provenance(),
+          absl::StrCat(where, ": job ",
+                       v1::RegisterJobs::Kernel_Name(job.kernel()))));
+    }
     for (const v1::CommandDescriptor& command : engine.isa().commands()) {
       EK_RETURN_IF_ERROR(CheckProvenance(
           command.provenance(),
@@ -165,19 +180,111 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
   return absl::OkStatus();
 }
 
+constexpr char kHostName[] = "host";  // In lists of who reaches what.
+
+// Positions by name, of the list that `where` is about.
+absl::StatusOr<int32_t> PositionOf(const std::string& name,
+                                   const std::vector<std::string>& names,
+                                   std::string where) {
+  const auto found = std::find(names.begin(), names.end(), name);
+  if (found != names.end()) {
+    return static_cast<int32_t>(found - names.begin());
+  }
+  return InvalidTarget(
+      {.what = absl::StrCat("no \"", name, "\""),
+       .where = std::move(where),
+       .fix = DidYouMean(name, names, "use a name that the file has")});
+}
+
+template <typename Descriptors>
+std::vector<std::string> NamesOf(const Descriptors& descriptors) {
+  std::vector<std::string> names;
+  for (const auto& descriptor : descriptors) names.push_back(descriptor.name());
+  return names;
+}
+
+// Engines by position, the host as the number after them.
+std::vector<std::string> NamesOfActors(const v1::TargetDescriptor& descriptor) {
+  std::vector<std::string> names = NamesOf(descriptor.engines());
+  names.push_back(kHostName);
+  return names;
+}
+
 absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
                          const std::vector<Constant>& values,
                          v1::Machine* machine) {
+  const std::vector<std::string> actors = NamesOfActors(descriptor);
   for (const v1::MemoryDescriptor& memory : descriptor.memories()) {
+    const std::string where = absl::StrCat("memory \"", memory.name(), "\"");
     v1::ResolvedMemory* resolved = machine->add_memories();
     resolved->set_name(memory.name());
-    resolved->set_kind(memory.kind());
+    std::set<v1::MemoryDescriptor::Content> contents;
+    for (const int content : memory.holds()) {
+      contents.insert(static_cast<v1::MemoryDescriptor::Content>(content));
+    }
+    for (const auto content : contents) resolved->add_holds(content);
+    std::set<int32_t> engines;
+    for (const std::string& name : memory.reached_by()) {
+      EK_ASSIGN_OR_RETURN(
+          const int32_t actor,
+          PositionOf(name, actors, absl::StrCat(where, ": reached_by")));
+      if (actor == descriptor.engines_size()) {
+        resolved->set_host_reaches(true);
+      } else {
+        engines.insert(actor);
+      }
+    }
+    for (const int32_t engine : engines) resolved->add_engines(engine);
     resolved->set_base_address(memory.base_address());
-    EK_ASSIGN_OR_RETURN(
-        const int64_t capacity,
-        EvaluateConstant(memory.capacity_bytes_expr(), values),
-        absl::StrCat("memory \"", memory.name(), "\": capacity_bytes_expr"));
+    resolved->set_alignment_bytes(std::max(memory.alignment_bytes(), 1));
+    EK_ASSIGN_OR_RETURN(const int64_t capacity,
+                        EvaluateConstant(memory.capacity_bytes_expr(), values),
+                        absl::StrCat(where, ": capacity_bytes_expr"));
     resolved->set_capacity_bytes(capacity);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SetLinks(const v1::TargetDescriptor& descriptor,
+                      const std::vector<Constant>& values,
+                      v1::Machine* machine) {
+  const std::vector<std::string> actors = NamesOfActors(descriptor);
+  const std::vector<std::string> memories = NamesOf(descriptor.memories());
+  for (const v1::LinkDescriptor& link : descriptor.links()) {
+    const std::string where = absl::StrCat("link \"", link.name(), "\"");
+    v1::ResolvedLink* resolved = machine->add_links();
+    resolved->set_name(link.name());
+    EK_ASSIGN_OR_RETURN(
+        const int32_t owner,
+        PositionOf(link.owner(), actors, absl::StrCat(where, ": owner")));
+    resolved->set_owner(owner == descriptor.engines_size() ? kHostOwner
+                                                           : owner);
+    const auto positions =
+        [&](const auto& names,
+            const char* key) -> absl::StatusOr<std::set<int32_t>> {
+      std::set<int32_t> found;
+      for (const std::string& name : names) {
+        EK_ASSIGN_OR_RETURN(
+            const int32_t memory,
+            PositionOf(name, memories, absl::StrCat(where, ": ", key)));
+        found.insert(memory);
+      }
+      return found;
+    };
+    EK_ASSIGN_OR_RETURN(const auto from, positions(link.from(), "from"));
+    EK_ASSIGN_OR_RETURN(const auto to, positions(link.to(), "to"));
+    resolved->mutable_from()->Add(from.begin(), from.end());
+    resolved->mutable_to()->Add(to.begin(), to.end());
+    resolved->set_contention(link.contention());
+    EK_ASSIGN_OR_RETURN(const int64_t bandwidth,
+                        EvaluateConstant(link.bytes_per_cycle_expr(), values),
+                        absl::StrCat(where, ": bytes_per_cycle_expr"));
+    EK_ASSIGN_OR_RETURN(const int64_t setup,
+                        EvaluateConstant(link.setup_cycles_expr(), values),
+                        absl::StrCat(where, ": setup_cycles_expr"));
+    resolved->set_bytes_per_cycle(bandwidth);
+    resolved->set_setup_cycles(setup);
+    resolved->set_dimensions(link.dimensions());
   }
   return absl::OkStatus();
 }
@@ -194,8 +301,19 @@ v1::Isa IsaWithoutProse(const v1::Isa& isa) {
   return stripped;
 }
 
-absl::Status SetEngine(const v1::TargetDescriptor& descriptor,
-                       const v1::EngineDescriptor& engine,
+v1::RegisterJobs JobsWithoutProse(const v1::RegisterJobs& jobs) {
+  v1::RegisterJobs stripped = jobs;
+  stripped.clear_provenance();
+  for (v1::RegisterJobs::Register& reg : *stripped.mutable_registers()) {
+    reg.clear_doc();
+  }
+  for (v1::RegisterJobs::Job& job : *stripped.mutable_jobs()) {
+    job.clear_provenance();
+  }
+  return stripped;
+}
+
+absl::Status SetEngine(const v1::EngineDescriptor& engine,
                        const std::vector<Constant>& values,
                        v1::Machine::Engine* resolved) {
   const auto evaluate = [&](const std::string& expr, const char* key) {
@@ -205,33 +323,31 @@ absl::Status SetEngine(const v1::TargetDescriptor& descriptor,
   };
   resolved->set_name(engine.name());
   resolved->set_model(engine.model());
-  resolved->set_scratchpad(-1);
-  for (int i = 0; i < descriptor.memories_size(); ++i) {
-    if (descriptor.memories(i).name() == engine.scratchpad()) {
-      resolved->set_scratchpad(i);
-    }
-  }
-  *resolved->mutable_isa() = IsaWithoutProse(engine.isa());
-  resolved->set_contention(engine.dma().contention());
   EK_ASSIGN_OR_RETURN(const int64_t clock,
                       evaluate(engine.clock_hz_expr(), "clock_hz_expr"));
-  EK_ASSIGN_OR_RETURN(const int64_t bandwidth,
-                      evaluate(engine.dma().bytes_per_cycle_expr(),
-                               "dma: bytes_per_cycle_expr"));
-  EK_ASSIGN_OR_RETURN(
-      const int64_t setup,
-      evaluate(engine.dma().setup_cycles_expr(), "dma: setup_cycles_expr"));
   EK_ASSIGN_OR_RETURN(const int64_t macs, evaluate(engine.macs_per_cycle_expr(),
                                                    "macs_per_cycle_expr"));
-  EK_ASSIGN_OR_RETURN(
-      const int64_t queue,
-      evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));
   resolved->set_clock_hz(clock);
-  resolved->set_dma_bytes_per_cycle(bandwidth);
-  resolved->set_dma_setup_cycles(setup);
   resolved->set_macs_per_cycle(macs);
-  resolved->set_queue_depth(
-      static_cast<int32_t>(std::clamp<int64_t>(queue, 0, 1 << 30)));
+  if (engine.has_isa()) {
+    *resolved->mutable_isa() = IsaWithoutProse(engine.isa());
+    EK_ASSIGN_OR_RETURN(
+        const int64_t queue,
+        evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));
+    resolved->set_queue_depth(
+        static_cast<int32_t>(std::clamp<int64_t>(queue, 0, 1 << 30)));
+  }
+  if (engine.has_jobs()) {
+    const v1::RegisterJobs& jobs = engine.jobs();
+    *resolved->mutable_jobs() = JobsWithoutProse(jobs);
+    EK_ASSIGN_OR_RETURN(const int64_t write,
+                        evaluate(jobs.register_write_cycles_expr(),
+                                 "jobs: register_write_cycles_expr"));
+    EK_ASSIGN_OR_RETURN(const int64_t poll, evaluate(jobs.poll_cycles_expr(),
+                                                     "jobs: poll_cycles_expr"));
+    resolved->set_register_write_cycles(write);
+    resolved->set_poll_cycles(poll);
+  }
   return absl::OkStatus();
 }
 
@@ -286,10 +402,10 @@ absl::StatusOr<v1::Machine> BuildMachine(const v1::TargetDescriptor& descriptor,
     setting->set_value(value.value);
   }
   EK_RETURN_IF_ERROR(SetMemories(descriptor, values, &machine));
+  EK_RETURN_IF_ERROR(SetLinks(descriptor, values, &machine));
   for (const v1::EngineDescriptor& engine : descriptor.engines()) {
-    EK_RETURN_IF_ERROR(
-        SetEngine(descriptor, engine, values, machine.add_engines()),
-        absl::StrCat("engine \"", engine.name(), "\""));
+    EK_RETURN_IF_ERROR(SetEngine(engine, values, machine.add_engines()),
+                       absl::StrCat("engine \"", engine.name(), "\""));
   }
   EK_RETURN_IF_ERROR(SetHost(descriptor.host(), values, &machine));
   EK_RETURN_IF_ERROR(ValidateMachine(machine));

@@ -8,6 +8,7 @@
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "target/builtin.h"
+#include "target/memories.h"
 
 namespace edgekiln::target {
 namespace {
@@ -50,10 +51,11 @@ TEST(ResolveTest, PresetHoldsTheNumbersOfTheComparison) {
   EXPECT_EQ(machine.clock_hz(), 500000000);
   ASSERT_EQ(machine.engines_size(), 1);
   EXPECT_EQ(machine.engines(0).macs_per_cycle(), 128);
-  EXPECT_EQ(machine.engines(0).dma_bytes_per_cycle(), 16);
-  EXPECT_EQ(machine.engines(0).dma_setup_cycles(), 20);
+  ASSERT_EQ(machine.links_size(), 1);
+  EXPECT_EQ(machine.links(0).bytes_per_cycle(), 16);
+  EXPECT_EQ(machine.links(0).setup_cycles(), 20);
   EXPECT_EQ(machine.engines(0).queue_depth(), 4);
-  EXPECT_EQ(machine.memories(machine.engines(0).scratchpad()).name(), "sram");
+  EXPECT_EQ(machine.memories(PrivateMemoryOf(machine, 0)).name(), "sram");
   for (int i = 1; i < machine.parameters_size(); ++i) {
     EXPECT_LT(machine.parameters(i - 1).name(), machine.parameters(i).name());
   }
@@ -192,10 +194,27 @@ INSTANTIATE_TEST_SUITE_P(
          "overlap"},
         {"MemoryTooHigh", "base_address: 0x80000000",
          "base_address: 0xffffffff", "above the 32-bit address space"},
-        {"NoScratchpad", "scratchpad: \"sram\"", "scratchpad: \"ram\"",
-         "SCRATCHPAD"},
+        {"NoScratchpad", "reached_by: \"dla\"", "reached_by: \"host\"",
+         "one memory of its own"},
+        {"NobodyReaches", "reached_by: \"dla\"", "reached_by: \"dlb\"",
+         "memory \"sram\": reached_by; fix: did you mean \"dla\"?"},
+        {"HoldsNothing", "holds: [CODE, CONSTANTS]", "", "holds is missing"},
+        {"NoActivations", "holds: ACTIVATIONS", "holds: CONSTANTS",
+         "link dma: the link writes memory ram"},
+        {"OddAlignment", "holds: ACTIVATIONS",
+         "holds: ACTIVATIONS alignment_bytes: 3", "a power of two"},
+        {"LinkOfNobody", "owner: \"dla\"", "owner: \"dle\"",
+         "link \"dma\": owner"},
+        {"LinkOfTheHost", "owner: \"dla\"", "owner: \"host\"",
+         "one link of its own"},
+        {"LinkFromNowhere", "from: [\"flash\", \"ram\"",
+         "from: [\"flesh\", \"ram\"", "did you mean \"flash\"?"},
+        {"LinkReadsLess", "from: [\"flash\", \"ram\"", "from: [\"ram\"",
+         "the engine's link does not read a memory"},
+        {"NoContention", "contention: OVERLAPPED", "", "contention is missing"},
+        {"PlainLink", "dimensions: 2", "dimensions: 1", "that moves rows"},
         {"ZeroBandwidth", "bytes_per_cycle_expr: \"dma_bytes_per_cycle\"",
-         "bytes_per_cycle_expr: \"0\"", "dma: bytes_per_cycle"},
+         "bytes_per_cycle_expr: \"0\"", "link dma: bytes_per_cycle"},
         {"ZeroIssue", "issue_cycles_expr: \"register_write_cycles\"",
          "issue_cycles_expr: \"0\"", "at least 1 cycle"},
         {"OccupancyOfUnknownRegister", "KERNEL_H*KERNEL_W *", "KERNEL_Q *",

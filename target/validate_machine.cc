@@ -13,6 +13,7 @@
 #include "target/command_timing.h"
 #include "target/engine_model.h"
 #include "target/isa_view.h"
+#include "target/memories.h"
 
 namespace edgekiln::target {
 namespace {
@@ -23,6 +24,8 @@ constexpr int kMaxNameBytes = 128;
 constexpr int kMaxParameters = 256;
 constexpr int kMaxMemories = 16;
 constexpr int kMaxEngines = 8;
+constexpr int kMaxLinks = 16;
+constexpr int kMaxLinkDimensions = 8;
 constexpr int kMaxQueueDepth = 65536;
 constexpr int kMaxPatterns = 256;
 
@@ -73,35 +76,68 @@ absl::Status CheckNames(const Range& range, int limit, const std::string& where,
   return absl::OkStatus();
 }
 
+constexpr int32_t kMaxAlignment = 4096;
+
+absl::Status ValidateMemory(const v1::Machine& machine,
+                            const v1::ResolvedMemory& memory) {
+  const std::string where = absl::StrCat("memory ", memory.name());
+  if (memory.holds().empty()) return Invalid("holds is missing", where);
+  for (const int content : memory.holds()) {
+    if (!v1::MemoryDescriptor::Content_IsValid(content) || content == 0) {
+      return Invalid("holds something unknown", where,
+                     "CODE, CONSTANTS, ACTIVATIONS");
+    }
+  }
+  for (const int32_t engine : memory.engines()) {
+    EK_RETURN_IF_ERROR(CheckRange(engine, 0, machine.engines_size() - 1,
+                                  absl::StrCat(where, ": engines")));
+  }
+  const int32_t alignment = memory.alignment_bytes();
+  if (alignment < 1 || alignment > kMaxAlignment ||
+      (alignment & (alignment - 1)) != 0) {
+    return Invalid(absl::StrCat("alignment_bytes is ", alignment), where,
+                   absl::StrCat("a power of two up to ", kMaxAlignment));
+  }
+  EK_RETURN_IF_ERROR(CheckRange(memory.capacity_bytes(), 1, kMaxMemoryBytes,
+                                absl::StrCat(where, ": capacity_bytes")));
+  if (memory.base_address() > static_cast<uint64_t>(kMaxMemoryBytes) ||
+      memory.base_address() + memory.capacity_bytes() >
+          static_cast<uint64_t>(kMaxMemoryBytes)) {
+    return Invalid("the memory ends above the 32-bit address space", where);
+  }
+  if (memory.base_address() % alignment != 0) {
+    return Invalid("base_address is not aligned", where,
+                   absl::StrCat("a multiple of ", alignment));
+  }
+  return absl::OkStatus();
+}
+
+// The host needs a place for what of it a program cannot do without.
+absl::Status CheckHostReaches(const v1::Machine& machine,
+                              v1::MemoryDescriptor::Content content) {
+  const bool found =
+      std::any_of(machine.memories().begin(), machine.memories().end(),
+                  [content](const v1::ResolvedMemory& memory) {
+                    return memory.host_reaches() && Holds(memory, content);
+                  });
+  if (found) return absl::OkStatus();
+  return Invalid(absl::StrCat("no memory that the host reaches holds ",
+                              v1::MemoryDescriptor::Content_Name(content)),
+                 "memories");
+}
+
 absl::Status ValidateMemories(const v1::Machine& machine) {
   EK_RETURN_IF_ERROR(CheckNames(machine.memories(), kMaxMemories, "memories",
                                 [](const auto& m) { return m.name(); }));
   std::vector<const v1::ResolvedMemory*> system;
-  bool ram = false;
-  bool flash = false;
   for (const v1::ResolvedMemory& memory : machine.memories()) {
-    const std::string where = absl::StrCat("memory ", memory.name());
-    if (!v1::MemoryDescriptor::Kind_IsValid(memory.kind()) ||
-        memory.kind() == v1::MemoryDescriptor::KIND_UNSPECIFIED) {
-      return Invalid("kind is missing", where);
-    }
-    EK_RETURN_IF_ERROR(CheckRange(memory.capacity_bytes(), 1, kMaxMemoryBytes,
-                                  absl::StrCat(where, ": capacity_bytes")));
-    if (memory.base_address() > static_cast<uint64_t>(kMaxMemoryBytes) ||
-        memory.base_address() + memory.capacity_bytes() >
-            static_cast<uint64_t>(kMaxMemoryBytes)) {
-      return Invalid("the memory ends above the 32-bit address space", where);
-    }
-    ram |= memory.kind() == v1::MemoryDescriptor::RAM;
-    flash |= memory.kind() == v1::MemoryDescriptor::FLASH;
-    if (memory.kind() != v1::MemoryDescriptor::SCRATCHPAD) {
-      system.push_back(&memory);
-    }
+    EK_RETURN_IF_ERROR(ValidateMemory(machine, memory));
+    if (memory.host_reaches()) system.push_back(&memory);
   }
-  if (!ram || !flash) {
-    return Invalid("needs one memory of kind RAM and one of kind FLASH",
-                   "memories");
-  }
+  EK_RETURN_IF_ERROR(
+      CheckHostReaches(machine, v1::MemoryDescriptor::CONSTANTS));
+  EK_RETURN_IF_ERROR(
+      CheckHostReaches(machine, v1::MemoryDescriptor::ACTIVATIONS));
   std::sort(system.begin(), system.end(), [](const auto* a, const auto* b) {
     return a->base_address() < b->base_address();
   });
@@ -116,40 +152,70 @@ absl::Status ValidateMemories(const v1::Machine& machine) {
   return absl::OkStatus();
 }
 
-absl::Status ValidateEngine(const v1::Machine& machine,
-                            const v1::Machine::Engine& engine) {
+absl::Status ValidateLink(const v1::Machine& machine,
+                          const v1::ResolvedLink& link) {
+  EK_RETURN_IF_ERROR(CheckRange(link.owner(), kHostOwner,
+                                machine.engines_size() - 1, "owner"));
+  if (link.from().empty() || link.to().empty()) {
+    return Invalid("the link joins nothing", "from, to");
+  }
+  for (const auto* ends : {&link.from(), &link.to()}) {
+    for (const int32_t memory : *ends) {
+      EK_RETURN_IF_ERROR(
+          CheckRange(memory, 0, machine.memories_size() - 1, "memories"));
+    }
+  }
+  for (const int32_t memory : link.to()) {
+    if (IsWritable(machine.memories(memory))) continue;
+    return Invalid(
+        absl::StrCat("the link writes memory ", machine.memories(memory).name(),
+                     ", which holds no ACTIVATIONS"),
+        "to");
+  }
+  if (link.contention() != v1::LinkDescriptor::OVERLAPPED &&
+      link.contention() != v1::LinkDescriptor::BLOCKING) {
+    return Invalid("contention is missing or unknown", "contention",
+                   "OVERLAPPED, BLOCKING");
+  }
+  EK_RETURN_IF_ERROR(
+      CheckRange(link.bytes_per_cycle(), 1, kMaxCycles, "bytes_per_cycle"));
+  EK_RETURN_IF_ERROR(
+      CheckRange(link.setup_cycles(), 0, kMaxCycles, "setup_cycles"));
+  return CheckRange(link.dimensions(), 1, kMaxLinkDimensions, "dimensions");
+}
+
+absl::Status ValidateLinks(const v1::Machine& machine) {
+  EK_RETURN_IF_ERROR(CheckNames(machine.links(), kMaxLinks, "links",
+                                [](const auto& l) { return l.name(); }));
+  for (const v1::ResolvedLink& link : machine.links()) {
+    EK_RETURN_IF_ERROR(ValidateLink(machine, link),
+                       absl::StrCat("link ", link.name()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ValidateEngine(const v1::Machine& machine, int32_t index) {
+  const v1::Machine::Engine& engine = machine.engines(index);
   EK_RETURN_IF_ERROR(CheckRange(engine.clock_hz(), 1, kMaxHertz, "clock_hz"));
-  EK_ASSIGN_OR_RETURN(const EngineModel* const model,
-                      FindEngineModel(engine.model()));
-  if (engine.scratchpad() < 0 ||
-      engine.scratchpad() >= machine.memories_size() ||
-      machine.memories(engine.scratchpad()).kind() !=
-          v1::MemoryDescriptor::SCRATCHPAD) {
-    return Invalid("needs a memory of kind SCRATCHPAD", "scratchpad");
-  }
-  if (engine.contention() != v1::DmaDescriptor::OVERLAPPED_DMA &&
-      engine.contention() != v1::DmaDescriptor::BLOCKING_DMA) {
-    return Invalid("contention is missing or unknown", "dma",
-                   "OVERLAPPED_DMA, BLOCKING_DMA");
-  }
-  EK_RETURN_IF_ERROR(CheckRange(engine.dma_bytes_per_cycle(), 1, kMaxCycles,
-                                "dma: bytes_per_cycle"));
-  EK_RETURN_IF_ERROR(CheckRange(engine.dma_setup_cycles(), 0, kMaxCycles,
-                                "dma: setup_cycles"));
   EK_RETURN_IF_ERROR(
       CheckRange(engine.macs_per_cycle(), 1, kMaxCycles, "macs_per_cycle"));
-  EK_RETURN_IF_ERROR(
-      CheckRange(engine.queue_depth(), 1, kMaxQueueDepth, "isa: queue_depth"));
-  EK_RETURN_IF_ERROR(
-      CheckRange(engine.isa().word_bytes(), 1, 8, "isa: word_bytes"));
-  EK_RETURN_IF_ERROR(IsaView::Create(engine.isa()).status());
-  EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256, "isa: registers",
-                                [](const auto& r) { return r.name(); }));
-  EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256,
-                                "isa: commands: mnemonic",
-                                [](const auto& c) { return c.mnemonic(); }));
-  EK_RETURN_IF_ERROR(model->ValidateIsa(engine.isa()), "isa");
-  return CommandTiming::Create(machine, engine).status();
+  if (engine.has_isa()) {
+    EK_RETURN_IF_ERROR(CheckRange(engine.queue_depth(), 1, kMaxQueueDepth,
+                                  "isa: queue_depth"));
+    EK_RETURN_IF_ERROR(
+        CheckRange(engine.isa().word_bytes(), 1, 8, "isa: word_bytes"));
+    EK_RETURN_IF_ERROR(IsaView::Create(engine.isa()).status());
+    EK_RETURN_IF_ERROR(CheckNames(engine.isa().registers(), 256,
+                                  "isa: registers",
+                                  [](const auto& r) { return r.name(); }));
+    EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256,
+                                  "isa: commands: mnemonic",
+                                  [](const auto& c) { return c.mnemonic(); }));
+    EK_RETURN_IF_ERROR(CommandTiming::Create(machine, engine).status());
+  }
+  EK_ASSIGN_OR_RETURN(const EngineModel* const model,
+                      FindEngineModel(engine.model()));
+  return model->ValidateEngine(machine, index);
 }
 
 absl::Status ValidateHost(const v1::Machine& machine) {
@@ -198,13 +264,10 @@ absl::Status ValidateMachine(const v1::Machine& machine) {
   EK_RETURN_IF_ERROR(ValidateMemories(machine));
   EK_RETURN_IF_ERROR(CheckNames(machine.engines(), kMaxEngines, "engines",
                                 [](const auto& e) { return e.name(); }));
-  absl::flat_hash_set<int32_t> scratchpads;
-  for (const v1::Machine::Engine& engine : machine.engines()) {
-    const std::string where = absl::StrCat("engine ", engine.name());
-    EK_RETURN_IF_ERROR(ValidateEngine(machine, engine), where);
-    if (!scratchpads.insert(engine.scratchpad()).second) {
-      return Invalid("two engines share a scratchpad", where);
-    }
+  EK_RETURN_IF_ERROR(ValidateLinks(machine));
+  for (int32_t i = 0; i < machine.engines_size(); ++i) {
+    EK_RETURN_IF_ERROR(ValidateEngine(machine, i),
+                       absl::StrCat("engine ", machine.engines(i).name()));
   }
   return ValidateHost(machine);
 }
@@ -228,8 +291,8 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   absl::StrCat(where, ": patterns")));
     for (const v1::OpPattern& pattern : engine.patterns()) {
       EK_RETURN_IF_ERROR(ValidatePattern(pattern), where);
-      EK_RETURN_IF_ERROR(
-          model->ValidatePattern(pattern, machine.engines(i).isa()), where);
+      EK_RETURN_IF_ERROR(model->ValidatePattern(pattern, machine.engines(i)),
+                         where);
     }
   }
   return absl::OkStatus();

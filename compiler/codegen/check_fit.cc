@@ -17,6 +17,7 @@
 #include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
+#include "target/memories.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -154,7 +155,7 @@ class FitChecker {
   }
 
   int64_t ScratchpadBytes(int32_t engine) const {
-    const int32_t memory = machine_.engines(engine).scratchpad();
+    const int32_t memory = target::PrivateMemoryOf(machine_, engine);
     return machine_.memories(memory).capacity_bytes();
   }
 

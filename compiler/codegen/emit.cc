@@ -17,6 +17,7 @@
 #include "compiler/ir/storage.h"
 #include "target/host_cost.h"
 #include "target/layout.h"
+#include "target/memories.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -56,7 +57,7 @@ class Emitter {
         flash_(machine.memories(memories.flash)) {}
 
   absl::StatusOr<EmitResult> Run() {
-    program_.set_version(2);
+    program_.set_version(3);
     EK_RETURN_IF_ERROR(GatherRegions());
     EK_RETURN_IF_ERROR(PlaceTensors());
     AddLayers();
@@ -354,7 +355,7 @@ class Emitter {
     }
     program_.set_sram_peak_bytes(
         std::max(program_.sram_peak_bytes(), emitted.scratchpad_peak_bytes));
-    int64_t& peak = memory_bytes_[machine_.engines(engine).scratchpad()];
+    int64_t& peak = memory_bytes_[target::PrivateMemoryOf(machine_, engine)];
     peak = std::max(peak, emitted.scratchpad_peak_bytes);
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);

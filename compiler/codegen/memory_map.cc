@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
+#include "target/memories.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -56,10 +57,12 @@ std::string Largest(const Graph& graph, std::vector<TensorId> tensors) {
 absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
   SystemMemories found;
   for (int32_t i = 0; i < machine.memories_size(); ++i) {
-    if (machine.memories(i).kind() == v1::MemoryDescriptor::FLASH) {
-      found.flash = i;
-    } else if (machine.memories(i).kind() == v1::MemoryDescriptor::RAM) {
+    const v1::ResolvedMemory& memory = machine.memories(i);
+    if (!memory.host_reaches()) continue;
+    if (target::IsWritable(memory)) {
       found.ram = i;
+    } else if (target::Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
+      found.flash = i;
     }
   }
   if (found.flash >= 0 && found.ram >= 0) return found;
@@ -67,7 +70,8 @@ absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
                    {.reason = "TARGET_INVALID",
                     .what = "the target lacks system memory",
                     .where = "memories",
-                    .need = "one memory of kind FLASH and one of kind RAM",
+                    .need = "memories that the host reaches: a read-only one "
+                            "that holds CONSTANTS, one that holds ACTIVATIONS",
                     .fix = "add it to the descriptor"});
 }
 

@@ -12,12 +12,13 @@
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
 #include "simfarm/session/simulators.h"
+#include "target/memories.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::simfarm {
 namespace {
 
-constexpr int32_t kVersion = 2;
+constexpr int32_t kVersion = 3;
 // Far above what a compiler writes; below what hurts.
 constexpr int kMaxEntries = 1 << 20;
 constexpr int kMaxLayouts = 1 << 16;  // Each takes up to 3 KB when loaded.
@@ -147,8 +148,7 @@ absl::Status CheckMemory(const LoadedProgram& loaded) {
 void PlaceConstants(absl::string_view constants, LoadedProgram* loaded) {
   loaded->fixed.resize(loaded->used_bytes.size());
   for (size_t m = 0; m < loaded->fixed.size(); ++m) {
-    if (loaded->machine.memories(static_cast<int>(m)).kind() ==
-        v1::MemoryDescriptor::FLASH) {
+    if (!target::IsWritable(loaded->machine.memories(static_cast<int>(m)))) {
       loaded->fixed[m] = LazyBytes(loaded->used_bytes[m]);
     }
   }
@@ -169,7 +169,7 @@ void PlaceConstants(absl::string_view constants, LoadedProgram* loaded) {
 void KeepConstants(LoadedProgram* loaded) {
   for (LoadedStream& stream : loaded->streams) {
     const int32_t scratchpad =
-        loaded->machine.engines(stream.engine).scratchpad();
+        target::PrivateMemoryOf(loaded->machine, stream.engine);
     const uint64_t base = loaded->machine.memories(scratchpad).base_address();
     std::vector<ShownRange> shown;
     for (const LoadedTap& tap : stream.taps) {
@@ -215,12 +215,12 @@ StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
   StreamContext context;
   context.engine = engine;
   context.scratchpad_bytes =
-      loaded.machine.memories(loaded.machine.engines(engine).scratchpad())
+      loaded.machine.memories(target::PrivateMemoryOf(loaded.machine, engine))
           .capacity_bytes();
   for (const v1::ResolvedMemory& memory : loaded.machine.memories()) {
-    if (memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) continue;
+    if (!memory.host_reaches()) continue;
     context.system.push_back({memory.base_address(), memory.capacity_bytes(),
-                              memory.kind() == v1::MemoryDescriptor::RAM});
+                              target::IsWritable(memory)});
   }
   context.layer_name = [&program = loaded.program,
                         layers = layer_of_word](int32_t word) {
@@ -255,7 +255,7 @@ absl::Status CheckOwners(const LoadedStream& loaded, int32_t index) {
 
 absl::Status ReserveReach(LoadedProgram* loaded, const LoadedStream& stream) {
   const int32_t scratchpad =
-      loaded->machine.engines(stream.engine).scratchpad();
+      target::PrivateMemoryOf(loaded->machine, stream.engine);
   int64_t& used = loaded->used_bytes[scratchpad];
   used = std::max(used, stream.stream->scratchpad_extent());
   for (const EngineStream::SystemRange& range :
@@ -324,8 +324,7 @@ absl::Status LoadedProgram::ReserveSystem(const v1::Location& location,
     return InvalidProgram("the host cannot reach a scratchpad",
                           std::string(what));
   }
-  if (written && machine.memories(location.memory()).kind() ==
-                     v1::MemoryDescriptor::FLASH) {
+  if (written && !target::IsWritable(machine.memories(location.memory()))) {
     return InvalidProgram("flash cannot be written", std::string(what));
   }
   return absl::OkStatus();

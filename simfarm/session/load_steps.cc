@@ -48,8 +48,8 @@ class StepLoader {
         }
         running_[step.wait().engine()] = -1;
         break;
-      case v1::Program::Step::kCopy:
-        EK_RETURN_IF_ERROR(LoadCopy(step.copy(), loaded));
+      case v1::Program::Step::kMove:
+        EK_RETURN_IF_ERROR(LoadMove(step.move(), loaded));
         break;
       default:
         return InvalidProgram("an unknown kind of step", "");
@@ -88,16 +88,27 @@ class StepLoader {
     return loaded_->ReserveSystem(operand.location(), bytes, written, what);
   }
 
-  absl::Status LoadCopy(const v1::Program::Copy& copy, LoadedStep* loaded) {
-    EK_RETURN_IF_ERROR(CheckLayer(copy.layer()));
-    if (copy.bytes() < 1) return InvalidProgram("a copy of nothing", "");
-    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(copy.from(), copy.bytes(),
-                                              /*written=*/false, "copy from"));
-    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(copy.to(), copy.bytes(),
-                                              /*written=*/true, "copy to"));
+  // Of the host's own code: element by element, whatever the layouts.
+  absl::Status LoadMove(const v1::Program::Move& move, LoadedStep* loaded) {
+    EK_RETURN_IF_ERROR(CheckLayer(move.layer()));
+    EK_ASSIGN_OR_RETURN(loaded->from_layout,
+                        loaded_->FindLayout(move.from_layout()), "move from");
+    EK_ASSIGN_OR_RETURN(loaded->to_layout,
+                        loaded_->FindLayout(move.to_layout()), "move to");
+    const target::Layout& from = *loaded->from_layout;
+    const target::Layout& to = *loaded->to_layout;
+    if (from.extents() != to.extents() ||
+        from.element_bytes() != to.element_bytes()) {
+      return InvalidProgram("a move between layouts of two arrays", "");
+    }
+    if (from.dense_bytes() == 0) return InvalidProgram("a move of nothing", "");
+    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(move.from(), from.size_bytes(),
+                                              /*written=*/false, "move from"));
+    EK_RETURN_IF_ERROR(loaded_->ReserveSystem(move.to(), to.size_bytes(),
+                                              /*written=*/true, "move to"));
     EK_ASSIGN_OR_RETURN(
         loaded->host_cycles,
-        target::HostCycles(loaded_->machine, "copy", copy.bytes()));
+        target::HostCycles(loaded_->machine, "copy", from.dense_bytes()));
     return absl::OkStatus();
   }
 

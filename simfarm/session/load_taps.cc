@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
+#include "target/memories.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -60,7 +61,7 @@ absl::Status AddTap(const v1::Program::Tap& tap, LoadedProgram* loaded) {
     return InvalidProgram(absl::StrCat("no command ", tap.command()), "");
   }
   if (!system && tap.location().memory() !=
-                     loaded->machine.engines(stream.engine).scratchpad()) {
+                     target::PrivateMemoryOf(loaded->machine, stream.engine)) {
     return InvalidProgram("the scratchpad of another engine", "");
   }
   stream.taps.push_back(result);

@@ -42,8 +42,11 @@ struct LoadedStream {
 
 struct LoadedStep {
   std::optional<HostOp> host_op;  // If the step is one.
-  int64_t host_cycles = 0;        // Of a host op or copy, in the host's clock.
-  std::vector<LoadedTap> taps;    // Visible after the step.
+  int64_t host_cycles = 0;        // Of a host op or move, in the host's clock.
+  // Of a move.
+  const target::Layout* from_layout = nullptr;
+  const target::Layout* to_layout = nullptr;
+  std::vector<LoadedTap> taps;  // Visible after the step.
 };
 
 // Immutable once loaded. Members refer to `program`, so it is neither copied
@@ -75,7 +78,7 @@ struct LoadedProgram {
   // INVALID_ARGUMENT if the program has no layout `index`.
   absl::StatusOr<const target::Layout*> FindLayout(int32_t index) const;
   bool IsSystem(int32_t memory) const {
-    return machine.memories(memory).kind() != v1::MemoryDescriptor::SCRATCHPAD;
+    return machine.memories(memory).host_reaches();
   }
   // Checks that [address, address + bytes) lies in `memory`, and notes that the
   // program reaches it. INVALID_ARGUMENT names `what`.

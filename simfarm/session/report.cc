@@ -52,9 +52,9 @@ class ReportMaker {
       case v1::Program::Step::kHostOp:
         return HostWork(loaded.host_cycles, step.host_op().layer(),
                         v1::TimelineSegment::HOST_OP);
-      case v1::Program::Step::kCopy:
-        return HostWork(loaded.host_cycles, step.copy().layer(),
-                        v1::TimelineSegment::HOST_COPY);
+      case v1::Program::Step::kMove:
+        return HostWork(loaded.host_cycles, step.move().layer(),
+                        v1::TimelineSegment::HOST_MOVE);
       case v1::Program::Step::kLaunch:
         return Launch(loaded_.streams[step.launch().stream()]);
       default:

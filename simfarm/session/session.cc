@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
+#include "target/memories.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -96,8 +97,7 @@ class SimulatedSession : public Session {
 
  private:
   bool IsFlash(int32_t memory) const {
-    return loaded_->machine.memories(memory).kind() ==
-           v1::MemoryDescriptor::FLASH;
+    return !target::IsWritable(loaded_->machine.memories(memory));
   }
 
   ChipMemory::Kind KindOf(int32_t memory) const {
@@ -235,6 +235,16 @@ class SimulatedSession : public Session {
     return SaysWhere(fault, address, what);
   }
 
+  absl::Status Write(int32_t who, uint64_t address,
+                     const target::Layout& layout, const std::string& what) {
+    absl::Status status;
+    layout.VisitRuns([&](const target::Layout::Run& run) {
+      status = Write(who, address + run.offset, run.bytes, what);
+      return status.ok();
+    });
+    return status;
+  }
+
   absl::Status SaysWhere(const AccessFault& fault, uint64_t address,
                          const std::string& what) const {
     return InvalidProgram(
@@ -256,8 +266,8 @@ class SimulatedSession : public Session {
       chip_.Wait(step.wait().engine());
     } else if (step.has_host_op()) {
       EK_RETURN_IF_ERROR(ExecuteHostOp(step.host_op(), *loaded.host_op, mode));
-    } else if (step.has_copy()) {
-      EK_RETURN_IF_ERROR(ExecuteCopy(step.copy(), mode));
+    } else if (step.has_move()) {
+      EK_RETURN_IF_ERROR(ExecuteMove(step.move(), loaded, mode));
     }
     for (const LoadedTap& tap : loaded.taps) {
       EK_RETURN_IF_ERROR(VisitSystemTap(kHost, tap, visit_tap, mode));
@@ -280,22 +290,26 @@ class SimulatedSession : public Session {
     return absl::OkStatus();
   }
 
-  absl::Status ExecuteCopy(const v1::Program::Copy& copy, RunMode mode) {
-    EK_RETURN_IF_ERROR(
-        Read(kHost, copy.from().address(), copy.bytes(), "copy"));
-    EK_RETURN_IF_ERROR(Write(kHost, copy.to().address(), copy.bytes(), "copy"));
-    if (mode != RunMode::kCheckOnly) {
-      std::memmove(chip_.Find(copy.to().address(), copy.bytes()),
-                   chip_.Find(copy.from().address(), copy.bytes()),
-                   copy.bytes());
-    }
+  absl::Status ExecuteMove(const v1::Program::Move& move,
+                           const LoadedStep& loaded, RunMode mode) {
+    const target::Layout& from = *loaded.from_layout;
+    const target::Layout& to = *loaded.to_layout;
+    EK_RETURN_IF_ERROR(Read(kHost, move.from().address(), from, "move"));
+    EK_RETURN_IF_ERROR(Write(kHost, move.to().address(), to, "move"));
+    if (mode == RunMode::kCheckOnly) return absl::OkStatus();
+    const auto* const source = reinterpret_cast<const char*>(
+        chip_.Find(move.from().address(), from.size_bytes()));
+    const absl::string_view dense = from.View(source, packed_);
+    auto* const target = reinterpret_cast<char*>(
+        chip_.Find(move.to().address(), to.size_bytes()));
+    to.Scatter(dense.data(), target);
     return absl::OkStatus();
   }
 
   absl::Status ExecuteStream(const LoadedStream& stream,
                              const TapVisitor& visit_tap, RunMode mode) {
     const int32_t scratchpad =
-        loaded_->machine.engines(stream.engine).scratchpad();
+        target::PrivateMemoryOf(loaded_->machine, stream.engine);
     const uint64_t base = loaded_->machine.memories(scratchpad).base_address();
     const uint8_t* bytes = chip_.scratchpad(scratchpad);
     chip_.Launch(stream.engine);

@@ -14,7 +14,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       new v1::Machine(target::ResolveTarget("extends: \"unit\"")->machine());
   v1::Program program;
   if (!program.ParseFromArray(data, static_cast<int>(size))) return 0;
-  program.set_version(2);
+  program.set_version(3);
   simfarm::SessionOptions options;
   options.max_memory_bytes = 1 << 20;
   options.tensor_element_bytes = {1, 2, 4};

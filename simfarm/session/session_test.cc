@@ -54,22 +54,22 @@ class SessionTest : public testing::Test {
     end_word_ = writer.End();
     code_ = writer.code();
     EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
-        version: 2
+        version: 3
         inputs { type { name: "x" element_type: INT8 shape: [1, 4] }
                  location { memory: 1 address: 0x80000000 } layout: 1 }
         outputs { type { name: "y" element_type: INT8 shape: [4] }
                   location { memory: 1 address: 0x80000030 } layout: 1 }
         steps { launch { stream: 0 } }
         steps { wait { engine: 0 } }
-        steps { copy { from { memory: 1 address: 0x80000010 }
-                       to { memory: 1 address: 0x80000020 } bytes: 4
-                       layer: 1 } }
+        steps { move { from { memory: 1 address: 0x80000010 }
+                       to { memory: 1 address: 0x80000020 }
+                       from_layout: 1 to_layout: 1 link: -1 layer: 1 } }
         steps { host_op { attributes { reshape {} } layer: 2
           inputs { type { name: "c" element_type: INT8 shape: [2, 2] }
                    location { memory: 1 address: 0x80000020 } }
           outputs { type { name: "y" element_type: INT8 shape: [4] }
                     location { memory: 1 address: 0x80000030 } } } }
-        layers { id: "add" engine: 0 } layers { id: "copy" engine: -1 }
+        layers { id: "add" engine: 0 } layers { id: "move" engine: -1 }
         layers { id: "reshape" engine: -1 }
         taps { stream: 0 tensor: 0 location { memory: 2 address: 8 }
                box { begin: [0, 1] end: [2, 2] } layout: 0 }
@@ -79,7 +79,8 @@ class SessionTest : public testing::Test {
         layouts { extents: [2, 1] element_bits: 8 size_bytes: 3
                   terms { axis: 0 stride_bytes: 2 } }
         layouts { extents: 4 element_bits: 8 size_bytes: 4
-                  terms { axis: 0 stride_bytes: 1 } })",
+                  terms { axis: 0 stride_bytes: 1 } }
+        layouts { extents: 1 element_bits: 8 size_bytes: 1 })",
                                                               &program_));
     program_.mutable_taps(0)->set_command(add_word_);
     auto* stream = program_.add_streams();
@@ -285,7 +286,7 @@ TEST_F(SessionTest, EveryCycleHasOneOwner) {
   EXPECT_EQ(report.layers(0).dma_bytes_read(), 4);
   EXPECT_EQ(report.layers(0).dma_bytes_written(), 4);
   EXPECT_EQ(report.layers(0).fidelity(), v1::CYCLE_APPROXIMATE);
-  EXPECT_EQ(report.layers(1).cycles(), 104);  // Copy: 100 + 1 per byte.
+  EXPECT_EQ(report.layers(1).cycles(), 104);  // Move: 100 + 1 per byte.
   EXPECT_EQ(report.layers(2).cycles(), 104);  // Reshape: the same.
   EXPECT_EQ(report.layers(2).fidelity(), v1::ESTIMATE);
   EXPECT_EQ(report.cycles(), 38 + 104 + 104);
@@ -316,7 +317,7 @@ TEST_F(SessionTest, SegmentsSayWhenUnitsWork) {
   // The cycles of EveryCycleHasOneOwner.
   const std::string engine =
       "compute 30 34 0 COMPUTE\ndma 5 9 0 DMA_READ\ndma 34 38 0 DMA_WRITE\n";
-  const std::string host = "cpu 38 142 1 HOST_COPY\ncpu 142 246 2 HOST_OP\n";
+  const std::string host = "cpu 38 142 1 HOST_MOVE\ncpu 142 246 2 HOST_OP\n";
   ASSERT_EQ(report.engines_size(), 2);
   EXPECT_EQ(SegmentsOf(report.engines(0)), engine);
   EXPECT_EQ(SegmentsOf(report.engines(1)), host);
@@ -416,25 +417,35 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
        }},
       {"still runs", [](auto* p) { *p->mutable_steps(1) = p->steps(0); }},
       {"step 1: race: reads a byte while engine dla, launched by step 0, may "
-       "still write it; where: copy, ram 0x80000010",
+       "still write it; where: move, ram 0x80000010",
        [](auto* p) { p->mutable_steps()->SwapElements(1, 2); }},
       {"race: writes a byte while engine dla, launched by step 0, may still "
-       "use it; where: copy, ram 0x80000003",
+       "use it; where: move, ram 0x80000003",
        [](auto* p) {
          p->mutable_steps()->SwapElements(1, 2);
-         auto* copy = p->mutable_steps(1)->mutable_copy();
-         copy->mutable_from()->set_address(0x80000000);
-         copy->mutable_to()->set_address(0x80000003);
-         copy->set_bytes(1);
+         auto* move = p->mutable_steps(1)->mutable_move();
+         move->mutable_from()->set_address(0x80000000);
+         move->mutable_to()->set_address(0x80000003);
+         move->set_from_layout(2);
+         move->set_to_layout(2);
        }},
       {"no layer 7",
-       [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_layer(7); }},
-      {"copy of nothing",
-       [](auto* p) { p->mutable_steps(2)->mutable_copy()->set_bytes(0); }},
+       [](auto* p) { p->mutable_steps(2)->mutable_move()->set_layer(7); }},
+      {"move of nothing",
+       [](auto* p) {
+         p->add_layouts()->add_extents(0);
+         p->mutable_layouts(3)->set_element_bits(8);
+         p->mutable_steps(2)->mutable_move()->set_from_layout(3);
+         p->mutable_steps(2)->mutable_move()->set_to_layout(3);
+       }},
+      {"between layouts of two arrays",
+       [](auto* p) { p->mutable_steps(2)->mutable_move()->set_to_layout(0); }},
+      {"no layout 9",
+       [](auto* p) { p->mutable_steps(2)->mutable_move()->set_to_layout(9); }},
       {"unknown kind of step", [](auto* p) { p->mutable_steps(2)->Clear(); }},
       {"nothing wrote",
        [](auto* p) {
-         p->mutable_steps(2)->mutable_copy()->mutable_from()->set_address(
+         p->mutable_steps(2)->mutable_move()->mutable_from()->set_address(
              0x80000050);
        }},
       {"output y, ram 0x80000030",

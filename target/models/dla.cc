@@ -6,10 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/engines/dla.pb.h"
+#include "target/memories.h"
 
 namespace edgekiln::target {
 namespace {
@@ -312,6 +314,39 @@ absl::Status CheckIsa(const v1::Isa& isa) {
   return absl::OkStatus();
 }
 
+// An SRAM of its own, and a DMA between it and all of system memory.
+absl::Status CheckMemories(const v1::Machine& machine, int32_t engine) {
+  const int32_t sram = PrivateMemoryOf(machine, engine);
+  if (sram < 0 || !IsWritable(machine.memories(sram))) {
+    return IsaError(
+        "the engine needs one memory of its own, for activations", "memories",
+        absl::StrCat("reached_by: \"", machine.engines(engine).name(),
+                     "\" in one memory alone"));
+  }
+  const v1::ResolvedLink* const dma = OnlyLinkOf(machine, engine);
+  if (dma == nullptr || dma->dimensions() < 2) {
+    return IsaError(
+        "the engine needs one link of its own that moves rows", "links",
+        absl::StrCat("a link with owner: \"", machine.engines(engine).name(),
+                     "\" and dimensions: 2"));
+  }
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    if (m != sram && !memory.host_reaches()) continue;
+    if (!absl::c_linear_search(dma->from(), m)) {
+      return IsaError("the engine's link does not read a memory",
+                      absl::StrCat("link ", dma->name()),
+                      absl::StrCat("from: \"", memory.name(), "\""));
+    }
+    if (IsWritable(memory) && !absl::c_linear_search(dma->to(), m)) {
+      return IsaError("the engine's link does not write a memory",
+                      absl::StrCat("link ", dma->name()),
+                      absl::StrCat("to: \"", memory.name(), "\""));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // The commands without which an engine cannot run a pattern.
 std::vector<DlaCommand> NeededCommands(v1::OpPattern::Pattern pattern) {
   switch (pattern) {
@@ -454,13 +489,20 @@ absl::StatusOr<google::protobuf::Any> RepackTileRecipe(
 class Model final : public EngineModel {
  public:
   absl::string_view folder() const override { return "dla"; }
-  absl::Status ValidateIsa(const v1::Isa& isa) const override {
-    return CheckIsa(isa);
+  absl::Status ValidateEngine(const v1::Machine& machine,
+                              int32_t engine) const override {
+    if (!machine.engines(engine).has_isa()) {
+      return IsaError("the engine model has an instruction set", "isa",
+                      "add isa { .. }");
+    }
+    EK_RETURN_IF_ERROR(CheckIsa(machine.engines(engine).isa()), "isa");
+    return CheckMemories(machine, engine);
   }
-  absl::Status ValidatePattern(const v1::OpPattern& pattern,
-                               const v1::Isa& isa) const override {
-    EK_RETURN_IF_ERROR(ValidatePatternCommands(pattern, isa));
-    return ValidatePatternLimits(pattern, isa);
+  absl::Status ValidatePattern(
+      const v1::OpPattern& pattern,
+      const v1::Machine::Engine& engine) const override {
+    EK_RETURN_IF_ERROR(ValidatePatternCommands(pattern, engine.isa()));
+    return ValidatePatternLimits(pattern, engine.isa());
   }
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const override {

@@ -112,8 +112,10 @@ absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
 // What this model needs of an instruction set: only names it knows, all
 // registers that the commands read, signed where values are, `reads` complete,
 // an opcode above 0, a rounding only where there is something to round,
-// REG_WRITE and OP_END. Of a pattern: the commands that compute it, and limits
-// that their registers can hold. Of a recipe: a v1::dla::TileRecipe.
+// REG_WRITE and OP_END. Of a machine: one memory of the engine's own, and one
+// link of its own between that and what the host reaches. Of a pattern: the
+// commands that compute it, and limits that their registers can hold. Of a
+// recipe: a v1::dla::TileRecipe.
 const EngineModel& DlaModel();
 
 }  // namespace edgekiln::target

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "gtest/gtest.h"
+#include "target/memories.h"
 #include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
@@ -25,7 +26,7 @@ void ExpectTensorsApart(const v1::Program& program,
     EXPECT_LE(
         a.address() - memory->base_address() + static_cast<uint64_t>(a.bytes()),
         static_cast<uint64_t>(memory->capacity_bytes()));
-    if (memory->kind() != v1::MemoryDescriptor::RAM) continue;
+    if (!memory->host_reaches() || !target::IsWritable(*memory)) continue;
     for (const v1::TensorUse& b : program.tensors()) {
       if (&a == &b || a.memory() != b.memory()) continue;
       const bool at_one_time = a.first_layer() <= b.last_layer() &&

@@ -15,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
+#include "target/memories.h"
 #include "target/resolve.h"
 #include "tests/pipeline/chip_run.h"
 #include "tests/pipeline/graph_builder.h"
@@ -57,7 +58,7 @@ class RegionPlanTest : public testing::Test {
   absl::StatusOr<v1::RegionPlan> Plan() const {
     return backend_->Plan(region_, budget_, machine_, 0, {});
   }
-  int32_t scratchpad() const { return machine_.engines(0).scratchpad(); }
+  int32_t scratchpad() const { return target::PrivateMemoryOf(machine_, 0); }
   Budget::Border& AddBorder() {
     Budget::Border& border = budget_.borders.emplace_back();
     border.tensor = graph_.inputs[0];
@@ -67,7 +68,9 @@ class RegionPlanTest : public testing::Test {
   }
   static int32_t RamOf(const v1::Machine& machine) {
     for (int32_t i = 0; i < machine.memories_size(); ++i) {
-      if (machine.memories(i).kind() == v1::MemoryDescriptor::RAM) return i;
+      if (machine.memories(i).host_reaches() &&
+          target::IsWritable(machine.memories(i)))
+        return i;
     }
     return -1;
   }

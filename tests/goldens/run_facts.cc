@@ -83,11 +83,10 @@ std::string StepText(const v1::Program::Step& step) {
       return absl::StrCat("launch ", step.launch().stream(), "\n");
     case v1::Program::Step::kWait:
       return absl::StrCat("wait ", step.wait().engine(), "\n");
-    case v1::Program::Step::kCopy:
-      return absl::StrCat("copy layer ", step.copy().layer(), " bytes ",
-                          step.copy().bytes(), " from ",
-                          LocationText(step.copy().from()), " to ",
-                          LocationText(step.copy().to()), "\n");
+    case v1::Program::Step::kMove:
+      return absl::StrCat("move layer ", step.move().layer(), " from ",
+                          LocationText(step.move().from()), " to ",
+                          LocationText(step.move().to()), "\n");
     default:
       return "nothing\n";
   }

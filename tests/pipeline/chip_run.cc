@@ -13,6 +13,7 @@
 #include "compiler/partition/partition.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
+#include "target/memories.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
@@ -77,7 +78,7 @@ class Comparer {
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes) {
   v1::ResolvedTarget target = *target::ResolveTarget(descriptor);
-  const int32_t scratchpad = target.machine().engines(0).scratchpad();
+  const int32_t scratchpad = target::PrivateMemoryOf(target.machine(), 0);
   target.mutable_machine()
       ->mutable_memories(scratchpad)
       ->set_capacity_bytes(scratchpad_bytes);

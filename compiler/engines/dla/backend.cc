@@ -12,6 +12,7 @@
 #include "compiler/engines/dla/subgraph.h"
 #include "target/isa_view.h"
 #include "target/layout.h"
+#include "target/memories.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -45,7 +46,7 @@ absl::Status CheckBorder(const Region& region, const Budget::Border& border,
     return refuse("the engine's SRAM holds nothing when a stream starts",
                   "a tensor that is not resident");
   }
-  if (memory.kind() == v1::MemoryDescriptor::SCRATCHPAD) {
+  if (!memory.host_reaches()) {
     return refuse("the engine reads and writes its borders by DMA",
                   "a memory that the DMA reaches");
   }
@@ -81,7 +82,7 @@ class DlaBackend final : public EngineBackend {
   absl::StatusOr<int64_t> EstimateCycles(const Region& region,
                                          const v1::Machine& machine,
                                          int32_t engine) const override {
-    const int32_t scratchpad = machine.engines(engine).scratchpad();
+    const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
         Chip::Create(machine, engine,
@@ -104,7 +105,7 @@ class DlaBackend final : public EngineBackend {
     for (const Budget::Border& border : budget.borders) {
       EK_RETURN_IF_ERROR(CheckBorder(region, border, machine));
     }
-    const int32_t scratchpad = machine.engines(engine).scratchpad();
+    const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
         Chip::Create(machine, engine, budget.memory_bytes[scratchpad]));

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "base/status_macros.h"
+#include "target/memories.h"
 
 namespace edgekiln::compiler::dla {
 
@@ -20,7 +21,7 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
     return absl::InternalError(
         absl::StrCat("engine ", source.name(), " is not a coarse DLA"));
   }
-  EK_RETURN_IF_ERROR(target::DlaModel().ValidateIsa(source.isa()));
+  EK_RETURN_IF_ERROR(target::DlaModel().ValidateEngine(machine, engine));
   EK_ASSIGN_OR_RETURN(target::IsaView isa,
                       target::IsaView::Create(source.isa()));
   EK_ASSIGN_OR_RETURN(target::CommandTiming timing,
@@ -34,14 +35,15 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
     chip.commands_[i] = chip.isa_.FindCommand(
         target::DlaCommandName(static_cast<DlaCommand>(i)));
   }
-  chip.sram_memory_ = source.scratchpad();
+  chip.sram_memory_ = target::PrivateMemoryOf(machine, engine);
   chip.sram_bytes_ = std::min(
-      sram_bytes, machine.memories(source.scratchpad()).capacity_bytes());
-  chip.dma_bytes_per_cycle_ = source.dma_bytes_per_cycle();
-  chip.dma_setup_cycles_ = source.dma_setup_cycles();
+      sram_bytes, machine.memories(chip.sram_memory_).capacity_bytes());
+  const v1::ResolvedLink& dma = *target::OnlyLinkOf(machine, engine);
+  chip.dma_bytes_per_cycle_ = dma.bytes_per_cycle();
+  chip.dma_setup_cycles_ = dma.setup_cycles();
   chip.queue_depth_ = source.queue_depth();
   chip.macs_per_cycle_ = source.macs_per_cycle();
-  chip.blocking_dma_ = source.contention() == v1::DmaDescriptor::BLOCKING_DMA;
+  chip.blocking_dma_ = dma.contention() == v1::LinkDescriptor::BLOCKING;
   return chip;
 }
 

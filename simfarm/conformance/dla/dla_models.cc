@@ -102,9 +102,9 @@ v1::Machine MachineOf(const DlaChip& chip) {
   EXPECT_TRUE(target.ok()) << target.status();
   if (!target.ok()) return {};
   // No parameter of the descriptor: a file says it.
-  target->mutable_machine()->mutable_engines(0)->set_contention(
-      chip.blocking_dma ? v1::DmaDescriptor::BLOCKING_DMA
-                        : v1::DmaDescriptor::OVERLAPPED_DMA);
+  target->mutable_machine()->mutable_links(0)->set_contention(
+      chip.blocking_dma ? v1::LinkDescriptor::BLOCKING
+                        : v1::LinkDescriptor::OVERLAPPED);
   return target->machine();
 }
 

@@ -14,6 +14,7 @@
 #include "simfarm/simulators/dla/element_wise.h"
 #include "simfarm/simulators/dla/limits.h"
 #include "simfarm/simulators/dla/timing.h"
+#include "target/memories.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {
@@ -210,8 +211,13 @@ class DlaSimulator : public EngineSimulator {
     for (const Instruction& instruction : decoded.instructions) {
       EK_RETURN_IF_ERROR(CheckLimits(instruction, context, &reach));
     }
-    EK_ASSIGN_OR_RETURN(StreamTiming timing, TimeStream(decoded, engine));
-    return std::make_unique<DlaStream>(engine.scratchpad(), std::move(decoded),
+    const v1::ResolvedLink& dma = *target::OnlyLinkOf(machine, context.engine);
+    EK_ASSIGN_OR_RETURN(
+        StreamTiming timing,
+        TimeStream(decoded, engine,
+                   dma.contention() == v1::LinkDescriptor::BLOCKING));
+    const int32_t sram = target::PrivateMemoryOf(machine, context.engine);
+    return std::make_unique<DlaStream>(sram, std::move(decoded),
                                        std::move(reach), std::move(timing),
                                        std::move(context));
   }

@@ -329,7 +329,7 @@ TEST(StreamTest, BlockingDmaOverlapsNothing) {
   context.scratchpad_bytes = kSramBytes;
   context.system = {{0, kSystemBytes, false}};
   const auto overlapped = NewSimulator()->Load(w.code(), machine, context);
-  machine.mutable_engines(0)->set_contention(v1::DmaDescriptor::BLOCKING_DMA);
+  machine.mutable_links(0)->set_contention(v1::LinkDescriptor::BLOCKING);
   const auto blocking = NewSimulator()->Load(w.code(), machine, context);
   ASSERT_TRUE(overlapped.ok() && blocking.ok());
   // Transfers [8, 29) and [29, 149); the ReLU takes one cycle.

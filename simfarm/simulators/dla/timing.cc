@@ -93,8 +93,8 @@ StreamTiming::Transfer TransferOf(const Instruction& instruction) {
 }  // namespace
 
 absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
-                                        const v1::Machine::Engine& engine) {
-  const bool blocking = engine.contention() == v1::DmaDescriptor::BLOCKING_DMA;
+                                        const v1::Machine::Engine& engine,
+                                        bool blocking) {
   std::vector<Interval> compute;
   std::vector<Interval> dma;
   StreamTiming timing;

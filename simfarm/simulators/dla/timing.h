@@ -13,7 +13,8 @@ namespace edgekiln::simfarm::dla {
 // Event-driven: one step per command, whatever the number of cycles.
 // OUT_OF_RANGE if a stream takes more than 2^62 cycles.
 absl::StatusOr<StreamTiming> TimeStream(const DecodedStream& stream,
-                                        const v1::Machine::Engine& engine);
+                                        const v1::Machine::Engine& engine,
+                                        bool blocking);
 
 }  // namespace edgekiln::simfarm::dla
 

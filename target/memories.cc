@@ -1,0 +1,41 @@
+#include "target/memories.h"
+
+#include <algorithm>
+
+namespace edgekiln::target {
+
+bool Holds(const v1::ResolvedMemory& memory,
+           v1::MemoryDescriptor::Content content) {
+  return std::find(memory.holds().begin(), memory.holds().end(), content) !=
+         memory.holds().end();
+}
+
+bool IsWritable(const v1::ResolvedMemory& memory) {
+  return Holds(memory, v1::MemoryDescriptor::ACTIVATIONS);
+}
+
+int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine) {
+  int32_t found = -1;
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    if (memory.host_reaches() || memory.engines_size() != 1 ||
+        memory.engines(0) != engine) {
+      continue;
+    }
+    if (found >= 0) return -1;
+    found = m;
+  }
+  return found;
+}
+
+const v1::ResolvedLink* OnlyLinkOf(const v1::Machine& machine, int32_t owner) {
+  const v1::ResolvedLink* found = nullptr;
+  for (const v1::ResolvedLink& link : machine.links()) {
+    if (link.owner() != owner) continue;
+    if (found != nullptr) return nullptr;
+    found = &link;
+  }
+  return found;
+}
+
+}  // namespace edgekiln::target

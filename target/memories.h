@@ -1,0 +1,30 @@
+#ifndef EK_TARGET_MEMORIES_H_
+#define EK_TARGET_MEMORIES_H_
+
+// Who reaches which memory of a machine, and by what.
+
+#include <cstdint>
+
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::target {
+
+// Owner of a link, and who reaches a memory: the host.
+inline constexpr int32_t kHostOwner = -1;
+
+bool Holds(const v1::ResolvedMemory& memory,
+           v1::MemoryDescriptor::Content content);
+
+// Written at run time. Any other has its content from the start.
+bool IsWritable(const v1::ResolvedMemory& memory);
+
+// The one memory that the engine reaches and nobody else does; -1 if there is
+// none, or more than one.
+int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine);
+
+// The one link that `owner` has; null if there is none, or more than one.
+const v1::ResolvedLink* OnlyLinkOf(const v1::Machine& machine, int32_t owner);
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_MEMORIES_H_
