@@ -135,11 +135,11 @@ std::string CarryList(const v1::Program& program) {
   std::vector<std::string> objects;
   for (const v1::Program::Carry& carry : program.carries()) {
     const v1::TensorType& input = program.inputs(carry.input()).type();
-    objects.push_back(absl::StrCat(
-        "    {\"output\": ",
-        JsonString(program.outputs(carry.output()).type().name()),
-        ", \"input\": ", JsonString(input.name()),
-        ", \"first_value\": ", FirstValue(input), "}"));
+    objects.push_back(
+        absl::StrCat("    {\"output\": ",
+                     JsonString(program.outputs(carry.output()).type().name()),
+                     ", \"input\": ", JsonString(input.name()),
+                     ", \"first_value\": ", FirstValue(input), "}"));
   }
   return absl::StrCat("[\n", absl::StrJoin(objects, ",\n"), "\n  ]");
 }

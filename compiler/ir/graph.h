@@ -60,7 +60,7 @@ struct Op {
 // A tensor that lives from one inference to the next: what `output` holds after
 // one is `input` of the next; zero (real value) before the first.
 struct State {
-  TensorId input = kNoTensor;   // One of Graph::inputs.
+  TensorId input = kNoTensor;  // One of Graph::inputs.
   // One of Graph::outputs; same type, one scale at most.
   TensorId output = kNoTensor;
 };

@@ -61,15 +61,15 @@ absl::Status LoadCarries(LoadedProgram* loaded) {
                        absl::StrCat("carry ", c));
     const int64_t bytes = loaded->inputs[input].layout->dense_bytes();
     if (bytes > loaded->options.max_memory_bytes - total) {
-      return MakeError(absl::StatusCode::kResourceExhausted,
-                       {.fault = Fault::kQuota,
-                        .reason = "PROGRAM_TOO_LARGE",
-                        .what = "the program carries too much from one "
-                                "inference to the next",
-                        .where = absl::StrCat("carry ", c),
-                        .limit = absl::StrCat(loaded->options.max_memory_bytes,
-                                              " bytes"),
-                        .fix = "use a network with smaller states"});
+      return MakeError(
+          absl::StatusCode::kResourceExhausted,
+          {.fault = Fault::kQuota,
+           .reason = "PROGRAM_TOO_LARGE",
+           .what = "the program carries too much from one "
+                   "inference to the next",
+           .where = absl::StrCat("carry ", c),
+           .limit = absl::StrCat(loaded->options.max_memory_bytes, " bytes"),
+           .fix = "use a network with smaller states"});
     }
     total += bytes;
     loaded->carry_of_input[input] = c;

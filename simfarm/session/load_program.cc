@@ -32,8 +32,7 @@ absl::Status CheckCounts(const v1::Program& program) {
   for (const int count :
        {program.segments_size(), program.inputs_size(), program.outputs_size(),
         program.steps_size(), program.streams_size(), program.taps_size(),
-        program.ranges_size(), program.layers_size(),
-        program.carries_size()}) {
+        program.ranges_size(), program.layers_size(), program.carries_size()}) {
     if (count > kMaxEntries) {
       return InvalidProgram("too many entries", "", absl::StrCat(kMaxEntries));
     }

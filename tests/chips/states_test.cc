@@ -113,7 +113,7 @@ const StatefulGraph kGraphs[] = {
 %c : int8[1,8] scale 0.5 zero 3 = concat(%x, %h) {axis 1} id c
 %w : int8[4,8] scale 0.0625 zero 0 = constant [9, -3, 4, 7, 1, -2, 8, -4, 5, -6, 7, -8, 9, 1, 2, 3, -7, 6, 5, -1, 8, 2, -9, 4, 3, 3, -5, 6, -2, 7, 1, 9]
 %n : int8[1,4] scale 0.5 zero 3 = fully_connected(%c, %w) id n
-%y : int8[1,4] scale 0.5 zero -1 = tanh(%n) id y
+%y : int8[1,4] scale 0.5 zero -1 = unary(%n) {function TANH} id y
 return %y, %n states %h = %n
 )"},
     // What a streaming convolution does: the rows before the sample's own are

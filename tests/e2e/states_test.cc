@@ -30,11 +30,10 @@ std::string Filter() {
   const std::vector<uint8_t> two_ones = {1, 0, 1, 0};
   const std::vector<uint8_t> no_bias(4, 0);
   const int32_t x = m.Tensor("x", {1, 1}, int8, {1}, {0});
-  const int32_t feature =
-      m.Tensor("feature", {1, 1}, int8, {1}, {0}, int8_one);
+  const int32_t feature = m.Tensor("feature", {1, 1}, int8, {1}, {0}, int8_one);
   const int32_t time = m.Tensor("time", {1, 2}, int16, {1}, {0}, two_ones);
-  const int32_t bias = m.Tensor("bias", {1}, tflite::TensorType::INT32, {1},
-                                {0}, no_bias);
+  const int32_t bias =
+      m.Tensor("bias", {1}, tflite::TensorType::INT32, {1}, {0}, no_bias);
   const int32_t state =
       m.Tensor("state", {1, 2}, int16, {1}, {0}, {}, 0, {.variable = true});
   const int32_t f = m.Tensor("f", {1, 1}, int8, {1}, {0});
@@ -60,7 +59,8 @@ class StatesTest : public ClusterTest {
   }
 
   std::string Write(bool with_states) {
-    std::map<std::string, NpyArray> arrays = {{"x", {"|i1", {kSamples, 1}, x_}}};
+    std::map<std::string, NpyArray> arrays = {
+        {"x", {"|i1", {kSamples, 1}, x_}}};
     if (with_states) {
       arrays["state"] = {"<i2", {kSamples, 2}, std::string(4 * kSamples, '\0')};
     }
@@ -72,8 +72,8 @@ class StatesTest : public ClusterTest {
   // The array y of `run`.
   std::vector<int> Run(std::vector<std::string> more, const std::string& data) {
     const std::string out = sandbox().Path("out.npz");
-    std::vector<std::string> arguments = {"run",    model_, "--data", data,
-                                          "-o",     out,    "--quiet"};
+    std::vector<std::string> arguments = {"run", model_, "--data", data,
+                                          "-o",  out,    "--quiet"};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const Outcome outcome = cluster().Cli(arguments);
     EXPECT_EQ(outcome.exit_code, 0) << outcome;
@@ -103,9 +103,9 @@ TEST_F(StatesTest, ArraysForTheStateMakeSamplesStandAlone) {
 }
 
 TEST_F(StatesTest, ValidationComparesWholeSequences) {
-  const v1::Report report = ReportOf(
-      cluster().Cli({"validate", model_, "--target", kTarget, "--data",
-                     Write(false), "--json", "--quiet"}));
+  const v1::Report report =
+      ReportOf(cluster().Cli({"validate", model_, "--target", kTarget, "--data",
+                              Write(false), "--json", "--quiet"}));
   ExpectConsistent(report);
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   // Outputs and layers: f, the next state, y.

@@ -30,8 +30,7 @@ void WriteFile(const std::string& path, const std::string& bytes) {
 }
 
 size_t BytesOf(const Tensor& tensor) {
-  return static_cast<size_t>(tensor.num_elements() *
-                             ElementBytes(tensor.type));
+  return static_cast<size_t>(tensor.num_elements() * ElementBytes(tensor.type));
 }
 
 absl::Status RunModel(const std::string& stem) {

@@ -70,10 +70,10 @@ class FakeStage {
   void Chunks(int64_t samples, int64_t labelled, int chunk_samples) {
     for (int64_t first = 0; first < samples; first += chunk_samples) {
       const int64_t count = std::min<int64_t>(chunk_samples, samples - first);
-      Output("chunk", absl::StrCat("chunk samples=", count,
-                                   " labelled=", labelled > first ? count : 0,
-                                   " first=", first, " sequential=",
-                                   Number(Input("data"), "sequential")));
+      Output("chunk",
+             absl::StrCat("chunk samples=", count, " labelled=",
+                          labelled > first ? count : 0, " first=", first,
+                          " sequential=", Number(Input("data"), "sequential")));
     }
     if (labelled > 0) Output("labels", "labels");
     result_.mutable_summary()->mutable_data()->set_samples(samples);

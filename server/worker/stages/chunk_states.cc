@@ -37,9 +37,9 @@ absl::StatusOr<ChunkStates> StatesBefore(const StageInputs& inputs,
   EK_ASSIGN_OR_RETURN(const v1::ChunkStates left,
                       inputs.Parse<v1::ChunkStates>("states"));
   if (left.next_sample() != chunk.first_sample()) {
-    return absl::InternalError(absl::StrCat(
-        "states for sample ", left.next_sample(), " of a sequence, not for ",
-        chunk.first_sample()));
+    return absl::InternalError(
+        absl::StrCat("states for sample ", left.next_sample(),
+                     " of a sequence, not for ", chunk.first_sample()));
   }
   if (!Fit(left.reference(), graph) ||
       (with_chip && !Fit(left.chip(), graph))) {

@@ -28,7 +28,8 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
       const auto interpreter,
       ReferenceOf(inputs, graph, digests ? Keep::kAllTensors : Keep::kOutputs),
       "preparing the reference");
-  EK_ASSIGN_OR_RETURN(ChunkStates states, StatesBefore(inputs, graph, chunk, /*with_chip=*/false));
+  EK_ASSIGN_OR_RETURN(ChunkStates states,
+                      StatesBefore(inputs, graph, chunk, /*with_chip=*/false));
   EK_RETURN_IF_ERROR(interpreter->SetStates(std::move(states.reference)),
                      "states of the chunk before");
   TensorDigestWriter digest_writer(graph);

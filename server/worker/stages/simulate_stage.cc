@@ -50,9 +50,8 @@ class SideBySide {
     if (both.loaded_->outputs.size() != graph.outputs.size()) {
       return absl::InternalError("program and graph have different outputs");
     }
-    EK_RETURN_IF_ERROR(
-        both.loaded_->session->SetStates(std::move(states.chip)),
-        "states of the chunk before");
+    EK_RETURN_IF_ERROR(both.loaded_->session->SetStates(std::move(states.chip)),
+                       "states of the chunk before");
     if (both.loaded_->session->states().size() != graph.states.size()) {
       return absl::InternalError("program and graph have different states");
     }
@@ -103,8 +102,7 @@ class SideBySide {
 
   // What the sample after the last one begins with.
   ChunkStates states() const {
-    return {.reference = reference_states_,
-            .chip = loaded_->session->states()};
+    return {.reference = reference_states_, .chip = loaded_->session->states()};
   }
 
   // Layers of which some value was compared with nothing, after `samples`.
@@ -264,7 +262,8 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
   EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
                       AccuracyCounter::Create(inputs, in, out, chunk));
-  EK_ASSIGN_OR_RETURN(ChunkStates states, StatesBefore(inputs, graph, chunk, /*with_chip=*/true));
+  EK_ASSIGN_OR_RETURN(ChunkStates states,
+                      StatesBefore(inputs, graph, chunk, /*with_chip=*/true));
   EK_ASSIGN_OR_RETURN(
       SideBySide both,
       SideBySide::Create(inputs, graph, chunk.samples(),
