@@ -75,7 +75,7 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
         v1::RegionPlan plan,
         backend->Plan(region, WholeChip(region, machine, memories.ram), machine,
                       engine, DecisionsFor(recipe, engine)));
-    plan.set_region(index);
+    plan.mutable_ops()->Add(region.ops.begin(), region.ops.end());
     *plans.add_regions() = std::move(plan);
   }
   return plans;
