@@ -29,10 +29,27 @@ struct Region {
   // Tensors, by storage and rising, that ops of the region read and others, or
   // nobody, made; no constants.
   std::vector<TensorId> inputs;
-  // Tensors, by storage, that somebody outside reads, of the whole graph.
+  // Tensors, by storage, of those that ops of the region read or make, that
+  // somebody outside reads, or the graph's caller.
   absl::flat_hash_set<TensorId> external;
 };
 
+// Makes regions of one graph, which must outlive it and them.
+class RegionMaker {
+ public:
+  explicit RegionMaker(const Graph& graph);
+
+  Region Make(std::vector<int32_t> ops) const;
+  const std::vector<TensorId>& storage() const { return storage_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<TensorId> storage_;
+  std::vector<std::vector<int32_t>> readers_;  // Ops, by storage, rising.
+  std::vector<bool> is_output_;                // Of the graph, by storage.
+};
+
+// One region alone.
 Region RegionOf(const Graph& graph, std::vector<int32_t> ops);
 // Tensors, by storage and rising, that the region makes and somebody outside
 // reads.
