@@ -4,6 +4,25 @@
 #include "ops/requantize_rows.h"
 
 namespace edgekiln::ops {
+namespace {
+
+// Sums and bias as int32 results, modulo 2^32.
+template <typename Sum>
+void FinishSums(const Sum* sums, int64_t rows, int64_t columns,
+                const DotTarget& to) {
+  const int32_t* bias =
+      to.bias.present() ? to.bias.as<int32_t>() + to.first_channel : nullptr;
+  auto* out = to.output.as<int32_t>() + to.first;
+  for (int64_t r = 0; r < rows; ++r) {
+    for (int64_t c = 0; c < columns; ++c) {
+      const auto sum = static_cast<uint32_t>(sums[r * columns + c]);
+      out[r * to.stride + c] = static_cast<int32_t>(
+          bias == nullptr ? sum : sum + static_cast<uint32_t>(bias[c]));
+    }
+  }
+}
+
+}  // namespace
 
 absl::Span<const int32_t> ZeroPoints(const QuantizationView& q, int64_t first,
                                      int64_t count) {
@@ -25,6 +44,7 @@ ByteFinish::ByteFinish(const QuantizedDotParameters& parameters)
 
 void ByteFinish::Run(const int32_t* sums, int64_t rows, int64_t columns,
                      const DotTarget& to, CpuPath path) const {
+  if (to.output.type == v1::INT32) return FinishSums(sums, rows, columns, to);
   RequantizeKernel kernel = RequantizeScalar;
 #if defined(__x86_64__)
   const CpuPath resolved = ResolveCpuPath(path);
@@ -61,6 +81,7 @@ Packed<int64_t> WideDot::Pack(const TensorView& w,
 
 void WideDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
                      const DotTarget& to, CpuPath) const {
+  if (to.output.type == v1::INT32) return FinishSums(sums, rows, columns, to);
   const bool narrow = to.bias.type == v1::INT32;
   auto* out = to.output.as<int16_t>() + to.first;
   for (int64_t r = 0; r < rows; ++r) {
@@ -94,17 +115,7 @@ Packed<uint32_t> WrappingDot::Pack(const TensorView& w,
 
 void WrappingDot::Finish(const Sum* sums, int64_t rows, int64_t columns,
                          const DotTarget& to, CpuPath) const {
-  auto* out = to.output.as<int32_t>() + to.first;
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c) {
-      uint32_t sum = sums[r * columns + c];
-      if (to.bias.present()) {
-        sum +=
-            static_cast<uint32_t>(to.bias.as<int32_t>()[to.first_channel + c]);
-      }
-      out[r * to.stride + c] = static_cast<int32_t>(sum);
-    }
-  }
+  FinishSums(sums, rows, columns, to);
 }
 
 }  // namespace edgekiln::ops

@@ -113,7 +113,7 @@ class RealDot {
 };
 
 // Bias, rescaling and clamp of 8-bit results, its factors side by side as the
-// kernels want them.
+// kernels want them. Results of int32 get the bias only.
 class ByteFinish {
  public:
   explicit ByteFinish(const QuantizedDotParameters& parameters);
@@ -128,8 +128,8 @@ class ByteFinish {
   bool half_even_ = false;
 };
 
-// int8 and uint8 activations, weights and results in any combination; exact
-// sums in int32.
+// int8 and uint8 activations, weights and results in any combination, or int32
+// results; exact sums in int32.
 template <typename T>
 class ByteDot {
  public:
@@ -167,7 +167,8 @@ class ByteDot {
   ByteFinish finish_;
 };
 
-// int16 activations; weights of int8 (or, for matmul, int16).
+// int16 activations and results, or int32 results; weights of int8 (or, for
+// matmul, int16).
 class WideDot {
  public:
   using Value = int16_t;
@@ -222,10 +223,14 @@ absl::StatusOr<std::unique_ptr<PreparedOp>> WithDot(
     default:
       break;
   }
-  EK_ASSIGN_OR_RETURN(QuantizedDotParameters parameters,
-                      DotParameters(clamp, rounding, inputs[0].quantization,
-                                    inputs[1].quantization, output.quantization,
-                                    output.type, channels));
+  EK_ASSIGN_OR_RETURN(
+      QuantizedDotParameters parameters,
+      output.type == v1::INT32
+          ? AccumulatorParameters(inputs[0].quantization,
+                                  inputs[1].quantization, channels)
+          : DotParameters(clamp, rounding, inputs[0].quantization,
+                          inputs[1].quantization, output.quantization,
+                          output.type, channels));
   if (inputs[0].type == v1::INT16) return make(WideDot(std::move(parameters)));
   if (inputs[0].type == v1::UINT8) {
     return make(ByteDot<uint8_t>(parameters));

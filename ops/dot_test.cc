@@ -177,6 +177,7 @@ void ExpectExactIntegers(uint32_t seed) {
   Problem p = RandomProblem(seed);
   TestRandom random(seed + 2000);
   const bool per_channel = std::is_same_v<T, int8_t> && seed % 2 == 0;
+  const v1::OpAttributes unclamped = p.op;
   SetClamp(p.op, -6, 6);
   constexpr int32_t kLow = std::is_signed_v<T> ? -128 : 0;
   const int32_t out_zero = static_cast<int32_t>(random.Int(kLow, kLow + 255));
@@ -190,6 +191,12 @@ void ExpectExactIntegers(uint32_t seed) {
   }
   TestTensor<int32_t> bias{{p.channels()}};
   TestTensor<T> y{p.y, {}, {0.07f}, {out_zero}};
+  TestTensor<int32_t> sums{
+      p.y,
+      {},
+      AccumulatorScales(x.quantization(), w.quantization()),
+      std::vector<int32_t>(static_cast<size_t>(scales), 0),
+      static_cast<int32_t>(p.y.size()) - 1};
   random.Fill(x);
   random.Fill(w);
   random.Fill(bias);
@@ -197,6 +204,8 @@ void ExpectExactIntegers(uint32_t seed) {
   for (const CpuPath path : kPaths) {
     const absl::Status status = Compute(p.op, inputs, y, path);
     ASSERT_TRUE(status.ok()) << status;
+    const absl::Status summed = Compute(unclamped, inputs, sums, path);
+    ASSERT_TRUE(summed.ok()) << summed;
     for (size_t i = 0; i < p.terms.size(); ++i) {
       const int64_t channel = static_cast<int64_t>(i) % p.channels();
       int64_t sum = bias.values[channel];
@@ -204,6 +213,7 @@ void ExpectExactIntegers(uint32_t seed) {
         sum += int64_t{x.values[a] - x.zero_point[0]} *
                (w.values[b] - w.zero_point[0]);
       }
+      ASSERT_EQ(int64_t{sums.values[i]}, sum) << i;
       const double factor = double{x.scale[0]} *
                             double{w.scale[per_channel ? channel : 0]} /
                             double{y.scale[0]};

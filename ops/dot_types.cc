@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <limits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -7,6 +8,7 @@
 #include "base/status_macros.h"
 #include "ops/families.h"
 #include "ops/gemm.h"
+#include "ops/quantized_parameters.h"
 #include "ops/rules.h"
 
 // Element types and quantization of sums of products (dot_family.cc).
@@ -16,7 +18,7 @@ namespace {
 absl::Status CheckBias(Views inputs, const TensorView& output,
                        int64_t channels) {
   if (inputs.size() < 3 || !inputs[2].present()) return absl::OkStatus();
-  v1::ElementType want = output.type;
+  v1::ElementType want = output.type;  // INT32 of sums.
   if (IsQuantizedType(output.type)) want = v1::INT32;
   if (output.type == v1::INT16) {
     want = inputs[2].type == v1::INT32 ? v1::INT32 : v1::INT64;
@@ -41,9 +43,9 @@ absl::Status CheckPackedSize(int64_t terms, int64_t columns) {
       absl::StrCat(kMaxPackedElements, " elements"));
 }
 
-absl::Status WantNoClamp(const v1::Clamp& clamp) {
+absl::Status WantNoClamp(const v1::Clamp& clamp, absl::string_view what) {
   if (!clamp.has_min() && !clamp.has_max()) return absl::OkStatus();
-  return BadType("a clamp of plain integers", "none");
+  return BadType(absl::StrCat("a clamp of ", what), "none");
 }
 
 absl::Status WantPlain(const TensorView& tensor, absl::string_view which) {
@@ -81,6 +83,32 @@ absl::Status CheckTerms(const TensorView& w, int64_t terms) {
                  absl::StrCat(limit, " products in an int32 accumulator"));
 }
 
+// An output of the sums themselves: int32 in steps of the product of both
+// scales.
+absl::Status CheckAccumulator(const v1::Clamp& clamp, Views inputs,
+                              const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantNoClamp(clamp, "an int32 accumulator"));
+  const bool narrow = inputs.size() > 2 && inputs[2].type == v1::INT32;
+  if (inputs[0].type == v1::INT16 && !narrow) {
+    return BadType("an int32 accumulator of INT16 without an INT32 bias",
+                   "a 64-bit one, which is requantized at once");
+  }
+  const QuantizationView& q = output.quantization;
+  const QuantizationView& w = inputs[1].quantization;
+  const std::vector<float> scales =
+      AccumulatorScales(inputs[0].quantization, w);
+  if (q.scale != absl::MakeConstSpan(scales) ||
+      (q.per_channel() && q.axis != std::ssize(output.shape) - 1)) {
+    return BadType("the scales of an int32 accumulator",
+                   "input.scale * weight.scale, along the last axis");
+  }
+  if (std::all_of(q.zero_point.begin(), q.zero_point.end(),
+                  [](int32_t zero) { return zero == 0; })) {
+    return absl::OkStatus();
+  }
+  return BadType("an int32 accumulator with a zero point", "zero point 0");
+}
+
 // Element types and quantization of x * w -> output; `axis` is the channel
 // dimension of the weights.
 absl::Status CheckArithmetic(const v1::Clamp& clamp, Views inputs,
@@ -99,19 +127,21 @@ absl::Status CheckArithmetic(const v1::Clamp& clamp, Views inputs,
       EK_RETURN_IF_ERROR(WantPlain(x, "input 0"));
       EK_RETURN_IF_ERROR(WantPlain(w, "input 1"));
       EK_RETURN_IF_ERROR(WantPlain(output, "output"));
-      EK_RETURN_IF_ERROR(WantNoClamp(clamp));
+      EK_RETURN_IF_ERROR(WantNoClamp(clamp, "plain integers"));
       return WantType(output, "output", x.type);
     case v1::INT8:
     case v1::UINT8:
-      if (!IsQuantizedType(output.type)) {
+      if (!IsQuantizedType(output.type) && output.type != v1::INT32) {
         return BadType(absl::StrCat("output is ", TypeName(output.type)),
-                       "INT8 or UINT8");
+                       "INT8, UINT8 or INT32");
       }
       EK_RETURN_IF_ERROR(CheckWeights(w, false, axis));
       EK_RETURN_IF_ERROR(CheckTerms(w, terms));
       break;
     case v1::INT16:
-      EK_RETURN_IF_ERROR(WantType(output, "output", v1::INT16));
+      if (output.type != v1::INT32) {
+        EK_RETURN_IF_ERROR(WantType(output, "output", v1::INT16));
+      }
       if (w.type == v1::UINT8) return WantType(w, "input 1", v1::INT8);
       EK_RETURN_IF_ERROR(CheckWeights(w, true, axis));
       break;
@@ -120,6 +150,7 @@ absl::Status CheckArithmetic(const v1::Clamp& clamp, Views inputs,
                      "a float, INT8, UINT8, INT16 or INT32");
   }
   EK_RETURN_IF_ERROR(WantPerTensor(x, "input 0"));
+  if (output.type == v1::INT32) return CheckAccumulator(clamp, inputs, output);
   return WantPerTensor(output, "output");
 }
 
@@ -153,6 +184,10 @@ int64_t WindowTerms(const TensorView& w) {
 }  // namespace
 
 absl::Status CheckDot(const v1::OpAttributes& op, Views inputs, Views outputs) {
+  if (op.rounding() == v1::HALF_EVEN && outputs[0].type == v1::INT32) {
+    return BadType("HALF_EVEN of an int32 accumulator, which is not rounded",
+                   "HALF_UP");
+  }
   switch (op.op_case()) {
     case v1::OpAttributes::kConv2D:
       return CheckLayer(op.conv2d().clamp(), inputs, outputs[0],

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -46,6 +47,47 @@ absl::Status CheckDequantize(Views inputs, const TensorView& output) {
     return WantType(output, "output", v1::FLOAT32);
   }
   return WantSteps(inputs[0], "input 0");
+}
+
+// What QuantizeMultiplier() gives.
+absl::Status CheckFactors(const v1::Requantize& op) {
+  for (int i = 0; i < op.multiplier_size(); ++i) {
+    const int32_t multiplier = op.multiplier(i);
+    if (multiplier != 0 && multiplier < (1 << 30)) {
+      return BadType(absl::StrCat("multiplier ", multiplier),
+                     "0, or 2^30 to 2^31 - 1");
+    }
+    if (op.shift(i) < -31 || op.shift(i) > 30) {
+      return BadType(absl::StrCat("shift ", op.shift(i)), "-31 to 30");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRequantize(const v1::Requantize& op, Views inputs,
+                             const TensorView& output) {
+  EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
+  EK_RETURN_IF_ERROR(CheckClamp(op.clamp()));
+  const TensorView& x = inputs[0];
+  EK_RETURN_IF_ERROR(WantType(x, "input 0", v1::INT32));
+  EK_RETURN_IF_ERROR(WantSteps(x, "input 0"));
+  if (std::any_of(x.quantization.zero_point.begin(),
+                  x.quantization.zero_point.end(),
+                  [](int32_t zero) { return zero != 0; })) {
+    return BadType("an int32 accumulator with a zero point", "zero point 0");
+  }
+  if (!IsQuantizedType(output.type)) {
+    EK_RETURN_IF_ERROR(WantType(output, "output", v1::INT16));
+  }
+  EK_RETURN_IF_ERROR(WantPerTensor(output, "output"));
+  const int64_t channels = x.shape.empty() ? 1 : x.shape.back();
+  const int64_t factors = op.multiplier_size();
+  if (op.shift_size() != factors || (factors != 1 && factors != channels)) {
+    return BadType(
+        absl::StrCat(factors, " multipliers and ", op.shift_size(), " shifts"),
+        absl::StrCat("one of each, or ", channels));
+  }
+  return CheckFactors(op);
 }
 
 // Add, Mul, Clip: `count` inputs.
@@ -217,6 +259,7 @@ absl::StatusOr<std::vector<Shape>> InferElementwise(const v1::OpAttributes& op,
     case v1::OpAttributes::kCast:
     case v1::OpAttributes::kQuantize:
     case v1::OpAttributes::kDequantize:
+    case v1::OpAttributes::kRequantize:
       return One(SameShape(inputs));
     case v1::OpAttributes::kSelect:
       return One(SelectShape(inputs));
@@ -246,6 +289,8 @@ absl::Status CheckElementwise(const v1::OpAttributes& op, Views inputs,
       return CheckQuantize(inputs, outputs[0]);
     case v1::OpAttributes::kDequantize:
       return CheckDequantize(inputs, outputs[0]);
+    case v1::OpAttributes::kRequantize:
+      return CheckRequantize(op.requantize(), inputs, outputs[0]);
     default:
       return NoSuchOp(op);
   }
@@ -277,6 +322,9 @@ absl::Status ComputeElementwise(const v1::OpAttributes& op, Inputs inputs,
       return Quantize(op.rounding(), inputs[0], outputs[0]);
     case v1::OpAttributes::kDequantize:
       return Dequantize(inputs[0], outputs[0]);
+    case v1::OpAttributes::kRequantize:
+      return Requantize(op.requantize(), op.rounding(), inputs[0], outputs[0],
+                        path);
     default:
       return NoSuchOp(op);
   }

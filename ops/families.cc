@@ -55,6 +55,7 @@ OpFamily KindOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kCast:
     case v1::OpAttributes::kQuantize:
     case v1::OpAttributes::kDequantize:
+    case v1::OpAttributes::kRequantize:
       return {InferElementwise, CheckElementwise, ComputeElementwise};
     case v1::OpAttributes::kReshape:
     case v1::OpAttributes::kTranspose:

@@ -74,6 +74,10 @@ absl::Status Quantize(v1::Rounding rounding, const TensorView& input,
                       const MutableTensorView& output);
 absl::Status Dequantize(const TensorView& input,
                         const MutableTensorView& output);
+// requantize_sums.cc
+absl::Status Requantize(const v1::Requantize& op, v1::Rounding rounding,
+                        const TensorView& input,
+                        const MutableTensorView& output, CpuPath path);
 // batch_norm.cc
 absl::Status BatchNormalization(const v1::BatchNormalization& op, Inputs inputs,
                                 const MutableTensorView& output);

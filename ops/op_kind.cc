@@ -102,6 +102,8 @@ absl::string_view OpKind(const v1::OpAttributes& attributes) {
       return "reverse_sequence";
     case v1::OpAttributes::kGridSample:
       return "grid_sample";
+    case v1::OpAttributes::kRequantize:
+      return "requantize";
     case v1::OpAttributes::OP_NOT_SET:
       break;
   }

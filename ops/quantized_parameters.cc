@@ -93,6 +93,45 @@ absl::StatusOr<QuantizedDotParameters> DotParameters(
   return parameters;
 }
 
+absl::StatusOr<QuantizedDotParameters> AccumulatorParameters(
+    const QuantizationView& input, const QuantizationView& weights,
+    int64_t channels) {
+  EK_RETURN_IF_ERROR(WantScales(input, "input", 1));
+  EK_RETURN_IF_ERROR(WantScales(weights, "weights", channels));
+  QuantizedDotParameters parameters;
+  parameters.input_zero_point = input.zero_point[0];
+  parameters.weight_zero_point = weights.zero_point[0];
+  return parameters;
+}
+
+std::vector<float> AccumulatorScales(const QuantizationView& input,
+                                     const QuantizationView& weights) {
+  std::vector<float> scales;
+  scales.reserve(weights.scale.size());
+  for (const float scale : weights.scale) {
+    scales.push_back(
+        static_cast<float>(double{input.scale[0]} * double{scale}));
+  }
+  return scales;
+}
+
+absl::StatusOr<QuantizedDotParameters> RequantizeParameters(
+    const v1::Requantize& op, v1::Rounding rounding,
+    const QuantizationView& output, v1::ElementType output_type,
+    int64_t channels) {
+  EK_RETURN_IF_ERROR(WantScales(output, "output", 1));
+  QuantizedDotParameters parameters;
+  parameters.output_zero_point = output.zero_point[0];
+  parameters.clamp = ClampRange(op.clamp(), rounding, output, output_type);
+  parameters.multiplier.reserve(channels);
+  for (int64_t c = 0; c < channels; ++c) {
+    const int from = op.multiplier_size() == 1 ? 0 : static_cast<int>(c);
+    parameters.multiplier.push_back(
+        {op.multiplier(from), op.shift(from), rounding == v1::HALF_EVEN});
+  }
+  return parameters;
+}
+
 absl::StatusOr<QuantizedAddParameters> AddParameters(
     const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,

@@ -51,6 +51,23 @@ absl::StatusOr<QuantizedDotParameters> DotParameters(
     const QuantizationView& output, v1::ElementType output_type,
     int64_t channels);
 
+// The same ops with an int32 output, which is `acc` itself: no multipliers, and
+// neither an output zero point nor a clamp.
+absl::StatusOr<QuantizedDotParameters> AccumulatorParameters(
+    const QuantizationView& input, const QuantizationView& weights,
+    int64_t channels);
+// The scales of `acc`, as many as the weights have: input.scale *
+// weights.scale[o] as float.
+std::vector<float> AccumulatorScales(const QuantizationView& input,
+                                     const QuantizationView& weights);
+
+// What is left to be done with `acc`, of an op that has been checked:
+// `channels` multipliers even if it has one.
+absl::StatusOr<QuantizedDotParameters> RequantizeParameters(
+    const v1::Requantize& op, v1::Rounding rounding,
+    const QuantizationView& output, v1::ElementType output_type,
+    int64_t channels);
+
 // Addition:
 //   a' = Rescale((a - zero_point[0]) << left_shift, multiplier[0]), b' alike
 //   y = clamp(Rescale(a' + b', output_multiplier) + output_zero_point)

@@ -55,6 +55,7 @@ HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op) {
     case v1::OpAttributes::kUnary:
     case v1::OpAttributes::kConcat:
     case v1::OpAttributes::kQuantize:
+    case v1::OpAttributes::kRequantize:
     case v1::OpAttributes::kAveragePool2D:
       return HalfEvenForm::kOwnKernel;
     case v1::OpAttributes::kPool:

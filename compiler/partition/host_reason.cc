@@ -44,6 +44,7 @@ std::string HostReasons::For(const Op& op) const {
   if (op.attributes.has_transpose()) return ForTranspose(op);
   if (op.attributes.has_quantize()) return ForQuantize(op);
   if (op.attributes.has_dequantize()) return ForDequantize(op);
+  if (op.attributes.has_requantize()) return ForRequantize(op);
   return "";
 }
 
@@ -100,6 +101,13 @@ std::string HostReasons::ForQuantize(const Op& op) const {
                         ")");
   }
   return absl::StrCat("converts the model's input (", read.name, ")");
+}
+
+std::string HostReasons::ForRequantize(const Op& op) const {
+  const int32_t producer = producers_[op.inputs[0]];
+  if (producer < 0) return "";
+  return absl::StrCat("scales the int32 sums of a layer (",
+                      graph_.ops[producer].id, ")");
 }
 
 std::string HostReasons::ForDequantize(const Op& op) const {

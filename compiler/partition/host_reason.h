@@ -24,6 +24,7 @@ class HostReasons {
   std::string ForTranspose(const Op& op) const;
   std::string ForQuantize(const Op& op) const;
   std::string ForDequantize(const Op& op) const;
+  std::string ForRequantize(const Op& op) const;
   bool IsInput(TensorId id) const;
   bool IsOutput(TensorId id) const;
 

@@ -50,6 +50,15 @@ return %y
 return %t
 )",
      "t", "the model's input is in another order than engines read (x)"},
+    {"SumsOfALayer",
+     R"(
+%x : int8[1,2] scale 1 zero 0 = input
+%w : int8[1,2] scale 0.5 zero 0 = constant [1, 2]
+%s : int32[1,1] scale 0.5 zero 0 = fully_connected(%x, %w) id f
+%y : int8[1,1] scale 2 zero 0 = requantize(%s) {multiplier [1073741824] shift [-1]} id y
+return %y
+)",
+     "y", "scales the int32 sums of a layer (f)"},
     {"TransposeOfItsOwn",
      R"(
 %x : int8[2,3] scale 1 zero 0 = input

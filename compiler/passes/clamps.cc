@@ -28,6 +28,8 @@ const v1::Clamp* ClampOf(const v1::OpAttributes& attributes) {
       return &attributes.max_pool2d().clamp();
     case v1::OpAttributes::kClip:
       return &attributes.clip().clamp();
+    case v1::OpAttributes::kRequantize:
+      return &attributes.requantize().clamp();
     case v1::OpAttributes::kConv3D:
       return &attributes.conv3d().clamp();
     case v1::OpAttributes::kTransposedConv:
@@ -60,6 +62,8 @@ v1::Clamp* MutableClamp(v1::OpAttributes& attributes) {
       return attributes.mutable_max_pool2d()->mutable_clamp();
     case v1::OpAttributes::kClip:
       return attributes.mutable_clip()->mutable_clamp();
+    case v1::OpAttributes::kRequantize:
+      return attributes.mutable_requantize()->mutable_clamp();
     case v1::OpAttributes::kConv3D:
       return attributes.mutable_conv3d()->mutable_clamp();
     case v1::OpAttributes::kTransposedConv:

@@ -33,6 +33,7 @@ bool WorkIsLinear(const v1::OpAttributes& op) {
     case v1::OpAttributes::kPad:
     case v1::OpAttributes::kQuantize:
     case v1::OpAttributes::kDequantize:
+    case v1::OpAttributes::kRequantize:
     case v1::OpAttributes::kMul:
     case v1::OpAttributes::kConcat:
     case v1::OpAttributes::kReduceMean:

@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
@@ -10,22 +11,47 @@
 namespace edgekiln::simfarm {
 namespace {
 
+// Bytes of an element of each tensor that taps may show.
+using ElementSizes = absl::flat_hash_map<int32_t, int64_t>;
+
+// Those of the quantized graph, and accumulators beyond them.
+absl::StatusOr<ElementSizes> ElementSizesOf(const LoadedProgram& loaded) {
+  const std::vector<int64_t>& bytes = loaded.options.tensor_element_bytes;
+  const auto tensors = static_cast<int32_t>(bytes.size());
+  ElementSizes sizes;
+  for (int32_t i = 0; i < tensors; ++i) sizes[i] = bytes[i];
+  for (const auto& accumulator : loaded.program.accumulators()) {
+    const int32_t tensor = accumulator.tensor();
+    if (tensor < 0 || accumulator.result() < 0 ||
+        accumulator.result() >= tensors) {
+      return InvalidProgram(
+          absl::StrCat("tensor ", tensor, " as the accumulator of tensor ",
+                       accumulator.result()),
+          "accumulators", absl::StrCat(tensors, " tensors"));
+    }
+    if (tensor < tensors) continue;
+    if (!sizes.try_emplace(tensor, sizeof(int32_t)).second) {
+      return InvalidProgram(absl::StrCat("tensor ", tensor, " twice"),
+                            "accumulators");
+    }
+  }
+  return sizes;
+}
+
 absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
+                                  const ElementSizes& sizes,
                                   const LoadedProgram& loaded) {
-  const std::vector<int64_t>& element_bytes =
-      loaded.options.tensor_element_bytes;
-  if (tap.tensor() < 0 ||
-      tap.tensor() >= static_cast<int64_t>(element_bytes.size())) {
+  const auto size = sizes.find(tap.tensor());
+  if (size == sizes.end()) {
     return InvalidProgram(absl::StrCat("no tensor ", tap.tensor()), "");
   }
   LoadedTap result{.tap = &tap};
   EK_ASSIGN_OR_RETURN(result.layout, loaded.FindLayout(tap.layout()));
-  if (result.layout->element_bytes() != element_bytes[tap.tensor()]) {
+  if (result.layout->element_bytes() != size->second) {
     return InvalidProgram(
         absl::StrCat("a layout of elements of ", result.layout->element_bytes(),
                      " bytes"),
-        absl::StrCat("tensor ", tap.tensor()),
-        absl::StrCat(element_bytes[tap.tensor()]));
+        absl::StrCat("tensor ", tap.tensor()), absl::StrCat(size->second));
   }
   const absl::Status fits = target::CheckBox(tap.box(), *result.layout);
   if (!fits.ok()) return InvalidProgram(std::string(fits.message()), "");
@@ -35,8 +61,9 @@ absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
   return result;
 }
 
-absl::Status AddTap(const v1::Program::Tap& tap, LoadedProgram* loaded) {
-  EK_ASSIGN_OR_RETURN(const LoadedTap result, ReadTap(tap, *loaded));
+absl::Status AddTap(const v1::Program::Tap& tap, const ElementSizes& sizes,
+                    LoadedProgram* loaded) {
+  EK_ASSIGN_OR_RETURN(const LoadedTap result, ReadTap(tap, sizes, *loaded));
   EK_RETURN_IF_ERROR(loaded->Reserve(tap.location().memory(),
                                      tap.location().address(),
                                      result.layout->size_bytes(), "location"));
@@ -72,8 +99,9 @@ absl::Status AddTap(const v1::Program::Tap& tap, LoadedProgram* loaded) {
 
 absl::Status LoadTaps(LoadedProgram* loaded) {
   if (loaded->options.tensor_element_bytes.empty()) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(const ElementSizes sizes, ElementSizesOf(*loaded));
   for (int i = 0; i < loaded->program.taps_size(); ++i) {
-    EK_RETURN_IF_ERROR(AddTap(loaded->program.taps(i), loaded),
+    EK_RETURN_IF_ERROR(AddTap(loaded->program.taps(i), sizes, loaded),
                        absl::StrCat("tap ", i));
   }
   for (LoadedStream& stream : loaded->streams) {

@@ -461,6 +461,29 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
       {"belongs to no layer", [](auto* p) { p->clear_ranges(); }},
       {"no stream 5", [](auto* p) { p->add_ranges()->set_stream(5); }},
       {"no tensor 1", [](auto* p) { p->mutable_taps(0)->set_tensor(1); }},
+      {"no tensor -1", [](auto* p) { p->mutable_taps(0)->set_tensor(-1); }},
+      {"elements of 1 bytes; where: tensor 7; limit: 4",
+       [](auto* p) {
+         p->add_accumulators()->set_tensor(7);
+         p->mutable_taps(0)->set_tensor(7);
+       }},
+      {"tensor 7 twice; where: accumulators",
+       [](auto* p) {
+         p->add_accumulators()->set_tensor(7);
+         p->add_accumulators()->set_tensor(7);
+       }},
+      {"tensor 7 as the accumulator of tensor 1; where: accumulators",
+       [](auto* p) {
+         p->add_accumulators()->set_tensor(7);
+         p->mutable_accumulators(0)->set_result(1);
+       }},
+      {"tensor 7 as the accumulator of tensor -1; where: accumulators",
+       [](auto* p) {
+         p->add_accumulators()->set_tensor(7);
+         p->mutable_accumulators(0)->set_result(-1);
+       }},
+      {"tensor -7 as the accumulator of tensor 0; where: accumulators",
+       [](auto* p) { p->add_accumulators()->set_tensor(-7); }},
       {"no command", [](auto* p) { p->mutable_taps(0)->set_command(999); }},
       {"no layout 2", [](auto* p) { p->mutable_taps(0)->set_layout(2); }},
       {"no layout -1", [](auto* p) { p->mutable_inputs(0)->set_layout(-1); }},

@@ -11,6 +11,7 @@
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
+#include "compiler/passes/accumulator_graph.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
 #include "target/memories.h"
@@ -29,21 +30,25 @@ bool IsGiven(const compiler::Graph& graph, compiler::TensorId tensor) {
 // Compares what a run shows with what the interpreter holds.
 class Comparer {
  public:
-  Comparer(const compiler::Interpreter& interpreter, Comparison& result)
-      : interpreter_(interpreter),
+  Comparer(const compiler::AccumulatorGraph& compared,
+           const compiler::Interpreter& interpreter, Comparison& result)
+      : compared_(compared),
+        interpreter_(interpreter),
         result_(result),
-        covered_(interpreter.graph().tensors.size(), 0) {}
+        covered_(compared.graph().tensors.size(), 0) {}
 
   absl::Status Visit(const v1::Program::Tap& tap, absl::string_view values) {
-    const compiler::Tensor& tensor = interpreter_.graph().tensors[tap.tensor()];
+    const compiler::TensorId id = compared_.Find(tap.tensor());
+    if (id < 0) return absl::InternalError("tap of no tensor");
+    const compiler::Tensor& tensor = compared_.graph().tensors[id];
     EK_ASSIGN_OR_RETURN(
         const target::Layout part,
         target::Layout::OfBox(tap.box(), tensor.shape,
                               compiler::ElementBytes(tensor.type)));
     std::string buffer;
     const absl::string_view want =
-        part.View(interpreter_.value(tap.tensor()).data(), buffer);
-    covered_[tap.tensor()] += static_cast<int64_t>(values.size());
+        part.View(interpreter_.value(id).data(), buffer);
+    covered_[id] += static_cast<int64_t>(values.size());
     Compare(tensor.name, want, values);
     return absl::OkStatus();
   }
@@ -68,6 +73,7 @@ class Comparer {
   int64_t covered(compiler::TensorId tensor) const { return covered_[tensor]; }
 
  private:
+  const compiler::AccumulatorGraph& compared_;
   const compiler::Interpreter& interpreter_;
   Comparison& result_;
   std::vector<int64_t> covered_;
@@ -116,22 +122,27 @@ simfarm::SessionOptions OptionsOf(const compiler::Graph& graph) {
 }
 
 absl::StatusOr<Comparison> CompareWithInterpreter(
-    const compiler::Graph& graph, const v1::ResolvedTarget& target,
+    const compiler::Graph& quantized, const v1::ResolvedTarget& target,
     const compiler::EmitResult& compiled,
     absl::Span<const std::string> samples) {
+  EK_ASSIGN_OR_RETURN(const auto compared,
+                      compiler::AccumulatorGraph::Create(
+                          quantized, compiled.program.accumulators()));
+  const compiler::Graph& graph = compared.graph();
   EK_ASSIGN_OR_RETURN(
       const std::unique_ptr<compiler::Interpreter> interpreter,
       compiler::Interpreter::Create(
           graph, {.keep = compiler::InterpreterOptions::Keep::kAllTensors}));
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<simfarm::Session> session,
-                      simfarm::LoadSession(compiled.program, compiled.constants,
-                                           target.machine(), OptionsOf(graph)));
+  EK_ASSIGN_OR_RETURN(
+      const std::unique_ptr<simfarm::Session> session,
+      simfarm::LoadSession(compiled.program, compiled.constants,
+                           target.machine(), OptionsOf(quantized)));
   Comparison result;
   for (size_t s = 0; s < samples.size(); ++s) {
     std::vector<absl::string_view> inputs(graph.inputs.size());
     inputs[0] = samples[s];
     EK_RETURN_IF_ERROR(interpreter->Run(inputs));
-    Comparer comparer(*interpreter, result);
+    Comparer comparer(compared, *interpreter, result);
     const auto visit = [&](const v1::Program::Tap& tap,
                            absl::string_view values) {
       return comparer.Visit(tap, values);

@@ -42,7 +42,7 @@ struct Comparison {
 
 // Runs the program (first checked, then fast) on each sample of its only input
 // besides states, which are carried from sample to sample, and compares every
-// tap and the outputs with the interpreter.
+// tap, those of accumulators included, and the outputs with the interpreter.
 absl::StatusOr<Comparison> CompareWithInterpreter(
     const compiler::Graph& graph, const v1::ResolvedTarget& target,
     const compiler::EmitResult& compiled,

@@ -30,14 +30,14 @@ absl::StatusOr<std::shared_ptr<const Graph>> GraphInput(
 
 absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
     const StageInputs& inputs, const Graph& graph,
-    InterpreterOptions::Keep keep) {
+    InterpreterOptions::Keep keep, absl::string_view form) {
   const auto create =
       [&]() -> absl::StatusOr<std::shared_ptr<compiler::Interpreter>> {
     return compiler::Interpreter::Create(graph, {.keep = keep});
   };
   const bool all = keep == InterpreterOptions::Keep::kAllTensors;
   return inputs.Prepared<compiler::Interpreter>(
-      {"graph"}, all ? "all tensors" : "outputs", create);
+      {"graph"}, absl::StrCat(all ? "all tensors" : "outputs", form), create);
 }
 
 v1::TensorType TypeOf(const compiler::Tensor& tensor) {

@@ -7,7 +7,6 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::server {
@@ -30,6 +29,7 @@ absl::StatusOr<std::shared_ptr<LoadedProgram>> LoadProgram(
   for (const v1::Program::Binding& output : program.outputs()) {
     loaded->outputs.push_back(output.type());
   }
+  loaded->accumulators = program.accumulators();
   loaded->session = *std::move(session);
   return loaded;
 }

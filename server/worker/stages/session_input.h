@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/program.pb.h"
 #include "server/worker/stage_io.h"
 #include "simfarm/session/session.h"
 
@@ -19,6 +20,7 @@ namespace edgekiln::server {
 struct LoadedProgram {
   std::vector<v1::TensorType> inputs;
   std::vector<v1::TensorType> outputs;
+  google::protobuf::RepeatedPtrField<v1::Program::Accumulator> accumulators;
   std::unique_ptr<simfarm::Session> session;
 };
 

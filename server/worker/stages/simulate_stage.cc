@@ -1,6 +1,7 @@
 // One chunk of samples on the simulated chip, every layer output compared with
 // the reference: with its fingerprints, where an interpret stage left them, and
-// otherwise with its values.
+// otherwise with its values. Accumulators, which the interpret stage knows
+// nothing of, are compared by value.
 
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
+#include "compiler/passes/accumulator_graph.h"
 #include "server/worker/stages/chunk_states.h"
 #include "server/worker/stages/compare.h"
 #include "server/worker/stages/digest_comparison.h"
@@ -50,13 +52,14 @@ class SideBySide {
     if (both.loaded_->outputs.size() != graph.outputs.size()) {
       return absl::InternalError("program and graph have different outputs");
     }
+    EK_RETURN_IF_ERROR(both.AddAccumulators());
     EK_RETURN_IF_ERROR(both.loaded_->session->SetStates(std::move(states.chip)),
                        "states of the chunk before");
     if (both.loaded_->session->states().size() != graph.states.size()) {
       return absl::InternalError("program and graph have different states");
     }
     both.reference_states_ = std::move(states.reference);
-    if (inputs.Has("digests")) {
+    if (inputs.Has("digests") && both.loaded_->accumulators.empty()) {
       EK_ASSIGN_OR_RETURN(TensorDigests digests,
                           TensorDigests::Create(inputs, graph, samples));
       both.by_digest_.emplace(graph, std::move(digests));
@@ -108,21 +111,44 @@ class SideBySide {
   // Layers of which some value was compared with nothing, after `samples`.
   std::vector<std::string> Unseen(int64_t samples) const {
     std::vector<std::string> layers;
-    for (size_t i = 0; layers_ && i < graph_.tensors.size(); ++i) {
-      if (IsInputItself(static_cast<TensorId>(i))) continue;
-      if (tapped_[i] >= graph_.tensors[i].num_elements() * samples) continue;
-      layers.push_back(LayerOf(static_cast<TensorId>(i)));
+    for (size_t i = 0; layers_ && i < ReferenceGraph().tensors.size(); ++i) {
+      const auto tensor = static_cast<TensorId>(i);
+      if (IsInputItself(tensor)) continue;
+      if (tapped_[i] >= At(tensor).num_elements() * samples) continue;
+      layers.push_back(LayerOf(tensor));
     }
     return layers;
   }
 
  private:
   SideBySide(const StageInputs& inputs, const Graph& graph, bool layers)
-      : stage_inputs_(inputs),
-        graph_(graph),
-        layers_(layers),
-        producers_(compiler::Producers(graph)),
-        tapped_(graph.tensors.size(), 0) {}
+      : stage_inputs_(inputs), graph_(graph), layers_(layers) {}
+
+  // Once the program is loaded.
+  absl::Status AddAccumulators() {
+    auto compared =
+        compiler::AccumulatorGraph::Create(graph_, loaded_->accumulators);
+    // The compiler says what a program has.
+    if (!compared.ok()) {
+      return absl::InternalError(absl::StrCat(
+          "accumulators that the graph lacks: ", compared.status().message()));
+    }
+    reference_graph_ = *std::move(compared);
+    producers_ = compiler::Producers(reference_graph_.graph());
+    tapped_.resize(reference_graph_.graph().tensors.size(), 0);
+    return absl::OkStatus();
+  }
+
+  const Graph& ReferenceGraph() const { return reference_graph_.graph(); }
+
+  // Which accumulators were added.
+  std::string FormOfReference() const {
+    std::string form;
+    for (const v1::Program::Accumulator& each : loaded_->accumulators) {
+      absl::StrAppend(&form, " ", each.tensor(), " of ", each.result());
+    }
+    return form;
+  }
 
   // With `states` for what the sample does not give.
   std::vector<absl::string_view> WithStates(
@@ -141,8 +167,9 @@ class SideBySide {
     using Keep = compiler::InterpreterOptions::Keep;
     EK_ASSIGN_OR_RETURN(
         reference_,
-        ReferenceOf(stage_inputs_, graph_,
-                    layers_ ? Keep::kAllTensors : Keep::kOutputs),
+        ReferenceOf(stage_inputs_, ReferenceGraph(),
+                    layers_ ? Keep::kAllTensors : Keep::kOutputs,
+                    FormOfReference()),
         "preparing the reference");
     return absl::OkStatus();
   }
@@ -203,15 +230,18 @@ class SideBySide {
   }
 
   const compiler::Tensor& At(TensorId tensor) const {
-    return graph_.tensors[static_cast<size_t>(tensor)];
+    return ReferenceGraph().tensors[static_cast<size_t>(tensor)];
+  }
+
+  const compiler::Op& OpAt(int32_t op) const {
+    return ReferenceGraph().ops[static_cast<size_t>(op)];
   }
 
   // Under whatever shape: nothing was computed that could be compared.
   bool IsInputItself(TensorId tensor) const {
     int32_t op = producers_[static_cast<size_t>(tensor)];
-    while (op >= 0 &&
-           graph_.ops[static_cast<size_t>(op)].attributes.has_reshape()) {
-      tensor = graph_.ops[static_cast<size_t>(op)].inputs[0];
+    while (op >= 0 && OpAt(op).attributes.has_reshape()) {
+      tensor = OpAt(op).inputs[0];
       op = producers_[static_cast<size_t>(tensor)];
     }
     return op < 0;
@@ -219,27 +249,26 @@ class SideBySide {
 
   std::string LayerOf(TensorId tensor) const {
     const int32_t op = producers_[static_cast<size_t>(tensor)];
-    return op < 0 ? "input" : graph_.ops[static_cast<size_t>(op)].id;
+    return op < 0 ? "input" : OpAt(op).id;
   }
 
   absl::Status CompareTap(const v1::Program::Tap& tap, absl::string_view values,
                           int64_t sample) {
-    if (tap.tensor() < 0 ||
-        tap.tensor() >= static_cast<int>(graph_.tensors.size())) {
-      return absl::InternalError("tap of no tensor");
-    }
+    const TensorId tensor = reference_graph_.Find(tap.tensor());
+    if (tensor < 0) return absl::InternalError("tap of no tensor");
     const int64_t before = comparison_.compared();
-    EK_RETURN_IF_ERROR(
-        comparison_.Add(At(tap.tensor()), reference_->value(tap.tensor()),
-                        tap.box(), values, LayerOf(tap.tensor()), sample));
-    tapped_[static_cast<size_t>(tap.tensor())] +=
-        comparison_.compared() - before;
+    EK_RETURN_IF_ERROR(comparison_.Add(At(tensor), reference_->value(tensor),
+                                       tap.box(), values, LayerOf(tensor),
+                                       sample));
+    tapped_[static_cast<size_t>(tensor)] += comparison_.compared() - before;
     return absl::OkStatus();
   }
 
   const StageInputs& stage_inputs_;
   const Graph& graph_;
   bool layers_;
+  // graph_, with accumulators; what producers_ and tapped_ are of.
+  compiler::AccumulatorGraph reference_graph_;
   std::vector<int32_t> producers_;
   std::vector<int64_t> tapped_;  // Values compared, by tensor.
   std::shared_ptr<LoadedProgram> loaded_;

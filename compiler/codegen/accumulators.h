@@ -1,0 +1,14 @@
+#ifndef EK_COMPILER_CODEGEN_ACCUMULATORS_H_
+#define EK_COMPILER_CODEGEN_ACCUMULATORS_H_
+
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/program.pb.h"
+
+namespace edgekiln::compiler {
+
+// Fills program->accumulators: what every Requantize of the graph reads.
+void AddAccumulators(const Graph& graph, v1::Program* program);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_ACCUMULATORS_H_
