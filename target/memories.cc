@@ -3,11 +3,28 @@
 #include <algorithm>
 
 namespace edgekiln::target {
+namespace {
+
+template <typename List>
+bool Contains(const List& list, int32_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// Whether a link that is not the engine's joins the memory.
+bool OthersMove(const v1::Machine& machine, int32_t engine, int32_t memory) {
+  return std::any_of(
+      machine.links().begin(), machine.links().end(),
+      [&](const v1::ResolvedLink& link) {
+        return link.owner() != engine &&
+               (Contains(link.from(), memory) || Contains(link.to(), memory));
+      });
+}
+
+}  // namespace
 
 bool Holds(const v1::ResolvedMemory& memory,
            v1::MemoryDescriptor::Content content) {
-  return std::find(memory.holds().begin(), memory.holds().end(), content) !=
-         memory.holds().end();
+  return Contains(memory.holds(), content);
 }
 
 bool IsWritable(const v1::ResolvedMemory& memory) {
@@ -19,9 +36,20 @@ int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine) {
   for (int32_t m = 0; m < machine.memories_size(); ++m) {
     const v1::ResolvedMemory& memory = machine.memories(m);
     if (memory.host_reaches() || memory.engines_size() != 1 ||
-        memory.engines(0) != engine) {
+        memory.engines(0) != engine || OthersMove(machine, engine, m)) {
       continue;
     }
+    if (found >= 0) return -1;
+    found = m;
+  }
+  return found;
+}
+
+int32_t LocalMemoryOf(const v1::Machine& machine, int32_t engine) {
+  int32_t found = -1;
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    if (memory.host_reaches() || !Contains(memory.engines(), engine)) continue;
     if (found >= 0) return -1;
     found = m;
   }

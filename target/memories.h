@@ -18,9 +18,14 @@ bool Holds(const v1::ResolvedMemory& memory,
 // Written at run time. Any other has its content from the start.
 bool IsWritable(const v1::ResolvedMemory& memory);
 
-// The one memory that the engine reaches and nobody else does; -1 if there is
-// none, or more than one.
+// The one memory that the engine reaches and nobody else does, nor anybody
+// else's link: the engine plans it itself. -1 if there is none, or more than
+// one.
 int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine);
+
+// The one memory that the engine reaches and the host does not, whoever plans
+// it; -1 if there is none, or more than one.
+int32_t LocalMemoryOf(const v1::Machine& machine, int32_t engine);
 
 // The one link that `owner` has; null if there is none, or more than one.
 const v1::ResolvedLink* OnlyLinkOf(const v1::Machine& machine, int32_t owner);

@@ -51,8 +51,8 @@ class FitChecker {
       if (engines_[first] >= 0) {
         EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                             FindBackend(machine_, engines_[first]));
-        EK_RETURN_IF_ERROR(backend->CheckSmallest(
-            graph_, ops, ScratchpadBytes(engines_[first])));
+        EK_RETURN_IF_ERROR(
+            backend->CheckSmallest(graph_, ops, machine_, engines_[first]));
       }
       first = end;
     }
@@ -60,7 +60,7 @@ class FitChecker {
   }
 
   absl::Status CheckRam() const {
-    const std::vector<bool> certain = TensorsInRam();
+    EK_ASSIGN_OR_RETURN(const std::vector<bool> certain, TensorsInRam());
     // The rest lies in RAM as far as engines have no room for it.
     std::vector<bool> movable(graph_.tensors.size(), false);
     for (const Op& op : graph_.ops) {
@@ -154,22 +154,26 @@ class FitChecker {
     return tables;
   }
 
-  int64_t ScratchpadBytes(int32_t engine) const {
-    const int32_t memory = target::PrivateMemoryOf(machine_, engine);
-    return machine_.memories(memory).capacity_bytes();
-  }
-
+  // Of the memories that engines have beside the host's.
   int64_t AllScratchpadBytes() const {
     int64_t bytes = 0;
-    for (int32_t e = 0; e < machine_.engines_size(); ++e) {
-      bytes += ScratchpadBytes(e);
+    for (const v1::ResolvedMemory& memory : machine_.memories()) {
+      if (!memory.host_reaches()) bytes += memory.capacity_bytes();
     }
     return bytes;
   }
 
+  absl::StatusOr<bool> HostDriven(int32_t engine) const {
+    if (engine < 0) return false;
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine_, engine));
+    return backend->HostDriven();
+  }
+
   // Those of the host, and those that pass from one program of an engine to
-  // another: what the host does between ends the first.
-  std::vector<bool> TensorsInRam() const {
+  // another: what the host does between ends the first. What an engine that the
+  // host drives reads may have stayed in its memory.
+  absl::StatusOr<std::vector<bool>> TensorsInRam() const {
     std::vector<bool> on_host;
     for (const int32_t engine : engines_) on_host.push_back(engine == kHost);
     std::vector<bool> in_ram = TensorsOfHost(graph_, storage_, on_host);
@@ -180,8 +184,9 @@ class FitChecker {
         ++part;
         continue;
       }
+      EK_ASSIGN_OR_RETURN(const bool host_driven, HostDriven(engines_[i]));
       for (const TensorId tensor : graph_.ops[i].inputs) {
-        if (tensor == kNoTensor || IsConstant(tensor)) continue;
+        if (tensor == kNoTensor || IsConstant(tensor) || host_driven) continue;
         const TensorId stored = storage_[tensor];
         if (made_in[stored] != part) in_ram[stored] = true;
       }

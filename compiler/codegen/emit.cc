@@ -87,24 +87,27 @@ class Emitter {
 
   // Regions by their first op.
   absl::Status GatherRegions() {
-    std::map<int32_t, std::vector<int32_t>> ops;
-    for (const auto& placement : partition_.placements()) {
-      if (placement.engine() != kHost) {
-        ops[placement.subgraph()].push_back(placement.op());
-      }
-    }
+    std::vector<bool> planned(graph_.ops.size(), false);
     for (const v1::RegionPlan& plan : plans_.regions()) {
-      const auto it = ops.find(plan.region());
-      if (it == ops.end()) {
-        return absl::InvalidArgumentError(
-            "the regions' plans belong to another partition");
+      std::vector<int32_t> ops(plan.ops().begin(), plan.ops().end());
+      for (const int32_t op : ops) {
+        if (op < 0 || op >= partition_.placements_size() || planned[op] ||
+            partition_.placements(op).engine() != plan.engine()) {
+          return absl::InvalidArgumentError(
+              "the regions' plans belong to another partition");
+        }
+        planned[op] = true;
       }
-      const int32_t first = it->second.front();
-      regions_[first] = {&plan, RegionOf(graph_, std::move(it->second))};
-      ops.erase(it);
+      if (ops.empty()) return absl::InvalidArgumentError("a region is empty");
+      const int32_t first = ops.front();
+      regions_[first] = {&plan, RegionOf(graph_, std::move(ops))};
     }
-    if (ops.empty()) return absl::OkStatus();
-    return absl::InvalidArgumentError("a region has no plan");
+    for (const auto& placement : partition_.placements()) {
+      if (placement.engine() != kHost && !planned[placement.op()]) {
+        return absl::InvalidArgumentError("a region has no plan");
+      }
+    }
+    return absl::OkStatus();
   }
 
   // RAM for whatever passes between host and engines, or does not stay in SRAM.
@@ -319,7 +322,9 @@ class Emitter {
                         FindBackend(machine_, engine));
     const RegionMemory memory = {.tensors = &ram_.address,
                                  .ram = memories_.ram,
-                                 .constants = flash_.Align(kConstantAlignment)};
+                                 .flash = memories_.flash,
+                                 .constants = flash_.Align(kConstantAlignment),
+                                 .buffers = {}};
     EK_ASSIGN_OR_RETURN(
         RegionCode emitted,
         backend->Emit(planned.region, *planned.plan, machine_, memory));

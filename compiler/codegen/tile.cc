@@ -65,17 +65,18 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
     regions[placement.subgraph()].push_back(i);
     engines[placement.subgraph()] = placement.engine();
   }
+  const RegionMaker maker(graph);
   v1::RegionPlans plans;
   for (auto& [index, ops] : regions) {
     const int32_t engine = engines[index];
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         FindBackend(machine, engine));
-    const Region region = RegionOf(graph, std::move(ops));
+    const Region region = maker.Make(std::move(ops));
     EK_ASSIGN_OR_RETURN(
         v1::RegionPlan plan,
         backend->Plan(region, WholeChip(region, machine, memories.ram), machine,
                       engine, DecisionsFor(recipe, engine)));
-    plan.set_region(index);
+    plan.mutable_ops()->Add(region.ops.begin(), region.ops.end());
     *plans.add_regions() = std::move(plan);
   }
   return plans;

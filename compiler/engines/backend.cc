@@ -28,28 +28,50 @@ absl::flat_hash_set<TensorId> MadeIn(const Region& region) {
 
 }  // namespace
 
-Region RegionOf(const Graph& graph, std::vector<int32_t> ops) {
-  Region region;
-  region.graph = &graph;
-  region.ops = std::move(ops);
-  region.storage = StorageOf(graph);
-  std::vector<bool> inside(graph.ops.size(), false);
-  for (const int32_t op : region.ops) inside[op] = true;
+RegionMaker::RegionMaker(const Graph& graph)
+    : graph_(graph),
+      storage_(StorageOf(graph)),
+      readers_(graph.tensors.size()),
+      is_output_(graph.tensors.size(), false) {
   for (size_t i = 0; i < graph.ops.size(); ++i) {
-    if (inside[i]) continue;
     for (const TensorId tensor : graph.ops[i].inputs) {
-      if (tensor != kNoTensor) region.external.insert(region.storage[tensor]);
+      if (tensor == kNoTensor) continue;
+      std::vector<int32_t>& readers = readers_[storage_[tensor]];
+      const auto op = static_cast<int32_t>(i);
+      if (readers.empty() || readers.back() != op) readers.push_back(op);
     }
   }
   for (const TensorId output : graph.outputs) {
-    region.external.insert(region.storage[output]);
+    is_output_[storage_[output]] = true;
   }
+}
+
+Region RegionMaker::Make(std::vector<int32_t> ops) const {
+  Region region;
+  region.graph = &graph_;
+  region.ops = std::move(ops);
+  region.storage = storage_;
+  const auto outside = [&](int32_t op) {
+    return !std::binary_search(region.ops.begin(), region.ops.end(), op);
+  };
   const absl::flat_hash_set<TensorId> made = MadeIn(region);
-  for (const int32_t op : region.ops) {
-    for (const TensorId tensor : graph.ops[op].inputs) {
+  for (const int32_t index : region.ops) {
+    const Op& op = graph_.ops[index];
+    for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+      for (const TensorId tensor : *tensors) {
+        if (tensor == kNoTensor) continue;
+        const TensorId stored = storage_[tensor];
+        const std::vector<int32_t>& readers = readers_[stored];
+        if (is_output_[stored] ||
+            std::any_of(readers.begin(), readers.end(), outside)) {
+          region.external.insert(stored);
+        }
+      }
+    }
+    for (const TensorId tensor : op.inputs) {
       if (tensor == kNoTensor) continue;
-      const TensorId stored = region.storage[tensor];
-      if (graph.tensors[stored].is_constant() || made.contains(stored)) {
+      const TensorId stored = storage_[tensor];
+      if (graph_.tensors[stored].is_constant() || made.contains(stored)) {
         continue;
       }
       region.inputs.push_back(stored);
@@ -59,6 +81,10 @@ Region RegionOf(const Graph& graph, std::vector<int32_t> ops) {
   return region;
 }
 
+Region RegionOf(const Graph& graph, std::vector<int32_t> ops) {
+  return RegionMaker(graph).Make(std::move(ops));
+}
+
 std::vector<TensorId> OutputsOf(const Region& region) {
   std::vector<TensorId> outputs;
   for (const TensorId tensor : MadeIn(region)) {
@@ -66,6 +92,13 @@ std::vector<TensorId> OutputsOf(const Region& region) {
   }
   SortUnique(outputs);
   return outputs;
+}
+
+absl::StatusOr<v1::Layout> EngineBackend::OperandLayout(const Region&, TensorId,
+                                                        const v1::Machine&,
+                                                        int32_t) const {
+  return absl::UnimplementedError(
+      "the engine's memory holds nothing between launches");
 }
 
 }  // namespace edgekiln::compiler

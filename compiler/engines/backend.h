@@ -29,10 +29,27 @@ struct Region {
   // Tensors, by storage and rising, that ops of the region read and others, or
   // nobody, made; no constants.
   std::vector<TensorId> inputs;
-  // Tensors, by storage, that somebody outside reads, of the whole graph.
+  // Tensors, by storage, of those that ops of the region read or make, that
+  // somebody outside reads, or the graph's caller.
   absl::flat_hash_set<TensorId> external;
 };
 
+// Makes regions of one graph, which must outlive it and them.
+class RegionMaker {
+ public:
+  explicit RegionMaker(const Graph& graph);
+
+  Region Make(std::vector<int32_t> ops) const;
+  const std::vector<TensorId>& storage() const { return storage_; }
+
+ private:
+  const Graph& graph_;
+  std::vector<TensorId> storage_;
+  std::vector<std::vector<int32_t>> readers_;  // Ops, by storage, rising.
+  std::vector<bool> is_output_;                // Of the graph, by storage.
+};
+
+// One region alone.
 Region RegionOf(const Graph& graph, std::vector<int32_t> ops);
 // Tensors, by storage and rising, that the region makes and somebody outside
 // reads.
@@ -55,20 +72,28 @@ struct Budget {
   std::vector<Border> borders;        // All inputs and outputs of the region.
 };
 
-// Where things lie in system memory, for Emit().
+// Where things lie, for Emit().
 struct RegionMemory {
   // By storage; whatever the plan does not keep in the engine's memory.
   const absl::flat_hash_map<TensorId, uint64_t>* tensors = nullptr;
   int32_t ram = 0;         // The memory they are in.
+  int32_t flash = 0;       // The memory of constants.
   uint64_t constants = 0;  // Address of the region's first constant.
+  // Address of each of the plan's buffers, in the buffer's memory.
+  std::vector<uint64_t> buffers;
 };
 
 // What a region adds to a program.
 struct RegionCode {
-  std::string code;
+  std::string code;  // None of engines that the host drives.
+  // Of engines that the host drives: what to do in each step of the plan, a
+  // Move or RegisterWrites. Layouts are indices into `layouts`.
+  std::vector<v1::Program::Step> steps;
   std::string constants;            // Flash content, from memory.constants on.
-  std::vector<v1::Layout> layouts;  // Of taps.
-  std::vector<v1::Program::Tap> taps;  // Without `stream`; layout: see above.
+  std::vector<v1::Layout> layouts;  // Of taps and moves.
+  // Without `stream`; layout: see above. Of engines that the host drives,
+  // `step` is a job of the plan: complete when that has ended.
+  std::vector<v1::Program::Tap> taps;
   std::vector<v1::Program::CommandRange> ranges;  // Without `stream`.
   struct LayerUse {
     int32_t op = 0;
@@ -86,13 +111,29 @@ class EngineBackend {
  public:
   virtual ~EngineBackend() = default;
 
+  // The host writes its registers, moves its data and polls: plans have steps
+  // and buffers, regions are single ops. Otherwise the engine runs streams.
+  virtual bool HostDriven() const { return false; }
+
+  // How `tensor`, an operand of the region's op or a reshape of one, lies whole
+  // in the engine's memory: a resident border. Its extents are those of the
+  // tensor that others share the storage of. Of equal layouts, all bytes are
+  // equal; terms that tell nothing apart are left out. UNIMPLEMENTED if no
+  // layout of that shape says where the engine has the elements, or the engine
+  // has no resident borders.
+  virtual absl::StatusOr<v1::Layout> OperandLayout(const Region& region,
+                                                   TensorId tensor,
+                                                   const v1::Machine& machine,
+                                                   int32_t engine) const;
+
   // Whether each of these ops of `graph`, placed on one engine, could be
-  // computed within `memory_bytes` alone. Quick, and necessary rather than
+  // computed in that engine's memory alone. Quick, and necessary rather than
   // sufficient. Ops whose quantization does not hold together are skipped.
   // RESOURCE_EXHAUSTED names the op that needs the most, and how much.
   virtual absl::Status CheckSmallest(const Graph& graph,
                                      const std::vector<int32_t>& ops,
-                                     int64_t memory_bytes) const = 0;
+                                     const v1::Machine& machine,
+                                     int32_t engine) const = 0;
 
   // Bytes that the engine's constants for an op with weights have beside them.
   virtual int64_t ConstantBytesBesideWeights(const Graph& graph,
@@ -100,8 +141,9 @@ class EngineBackend {
 
   // About the predicted_cycles of Plan() with the whole machine and no recipe,
   // in cycles of the engine's clock, for less work: to choose an engine before
-  // any of them plans. From the engine's own timing, borders in system memory
-  // included. Errors: RESOURCE_EXHAUSTED as Plan()'s.
+  // any of them plans. From the engine's own timing, moves at borders included:
+  // all in system memory or, if the engine can have that, resident where they
+  // fit. Errors: RESOURCE_EXHAUSTED as Plan()'s.
   virtual absl::StatusOr<int64_t> EstimateCycles(const Region& region,
                                                  const v1::Machine& machine,
                                                  int32_t engine) const = 0;

@@ -10,6 +10,7 @@
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "simfarm/conformance/dla/stream_writer.h"
+#include "target/layout.h"
 #include "target/resolve.h"
 
 namespace edgekiln::simfarm {
@@ -78,8 +79,7 @@ class SessionTest : public testing::Test {
         layouts { extents: [2, 1] element_bits: 8 size_bytes: 3
                   terms { axis: 0 stride_bytes: 2 } }
         layouts { extents: 4 element_bits: 8 size_bytes: 4
-                  terms { axis: 0 stride_bytes: 1 } }
-        layouts { extents: 1 element_bits: 8 size_bytes: 1 })",
+                  terms { axis: 0 stride_bytes: 1 } })",
                                                               &program_));
     program_.mutable_taps(0)->set_command(add_word_);
     auto* stream = program_.add_streams();
@@ -231,7 +231,7 @@ TEST_F(SessionTest, SegmentsSayWhenUnitsWork) {
   ASSERT_TRUE(CountCycles(program_, machine_, options_, &timeline).ok());
   EXPECT_EQ(timeline.cycles(), 246);
   EXPECT_THAT(timeline.layers(),
-              testing::ElementsAre("add", "copy", "reshape"));
+              testing::ElementsAre("add", "move", "reshape"));
   EXPECT_EQ(SegmentsOf(timeline.engines(0)), engine);
   EXPECT_EQ(SegmentsOf(timeline.engines(1)), host);
   // Nobody asked.
@@ -327,6 +327,7 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
          auto* move = p->mutable_steps(1)->mutable_move();
          move->mutable_from()->set_address(0x80000000);
          move->mutable_to()->set_address(0x80000003);
+         *p->add_layouts() = target::DenseLayout({1}, 1);
          move->set_from_layout(2);
          move->set_to_layout(2);
        }},
@@ -334,10 +335,9 @@ TEST_F(SessionTest, RefusesWhatCannotRun) {
        [](auto* p) { p->mutable_steps(2)->mutable_move()->set_layer(7); }},
       {"move of nothing",
        [](auto* p) {
-         p->add_layouts()->add_extents(0);
-         p->mutable_layouts(3)->set_element_bits(8);
-         p->mutable_steps(2)->mutable_move()->set_from_layout(3);
-         p->mutable_steps(2)->mutable_move()->set_to_layout(3);
+         *p->add_layouts() = target::DenseLayout({0}, 1);
+         p->mutable_steps(2)->mutable_move()->set_from_layout(2);
+         p->mutable_steps(2)->mutable_move()->set_to_layout(2);
        }},
       {"between layouts of two arrays",
        [](auto* p) { p->mutable_steps(2)->mutable_move()->set_to_layout(0); }},

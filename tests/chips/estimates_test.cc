@@ -40,16 +40,12 @@ Cycles CyclesOf(const Graph& simplified, const v1::ResolvedTarget& target) {
   if (!partition.ok() || !plans.ok()) return cycles;
   const auto graph = compiler::GraphFromProto(partition->graph());
   EXPECT_TRUE(graph.ok()) << graph.status();
-  std::map<int32_t, std::vector<int32_t>> ops;
-  for (const auto& placement : partition->placements()) {
-    ops[placement.subgraph()].push_back(placement.op());
-  }
   for (const v1::RegionPlan& plan : plans->regions()) {
     const auto backend = compiler::FindBackend(target.machine(), plan.engine());
     EXPECT_TRUE(backend.ok()) << backend.status();
     const auto estimate = (*backend)->EstimateCycles(
-        compiler::RegionOf(*graph, ops[plan.region()]), target.machine(),
-        plan.engine());
+        compiler::RegionOf(*graph, {plan.ops().begin(), plan.ops().end()}),
+        target.machine(), plan.engine());
     EXPECT_TRUE(estimate.ok()) << estimate.status();
     cycles.estimated += estimate.value_or(0);
     cycles.planned += plan.predicted_cycles();

@@ -63,7 +63,8 @@ class DlaBackend final : public EngineBackend {
  public:
   absl::Status CheckSmallest(const Graph& graph,
                              const std::vector<int32_t>& ops,
-                             int64_t memory_bytes) const override {
+                             const v1::Machine& machine,
+                             int32_t engine) const override {
     std::vector<Layer> layers;
     for (const int32_t op : ops) {
       // Made-up scales may not go together.
@@ -71,7 +72,9 @@ class DlaBackend final : public EngineBackend {
         layers.push_back(*layer);
       }
     }
-    return CheckSmallestSram(graph, layers, memory_bytes);
+    const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
+    return CheckSmallestSram(graph, layers,
+                             machine.memories(scratchpad).capacity_bytes());
   }
 
   int64_t ConstantBytesBesideWeights(const Graph& graph,
