@@ -448,6 +448,37 @@ TEST_F(CompileJobTest, TargetsShareTheReference) {
               ElementsAre("interpret[0]", "simulate[0]", "simulate[0]"));
 }
 
+// Fake stages refuse states of another stage or chunk, and want none where
+// nothing is carried.
+TEST_F(CompileJobTest, StatesPassFromChunkToChunk) {
+  const struct {
+    v1::CreateJobRequest request;
+    std::vector<std::string> stages;
+  } kCases[] = {
+      {Request("int8 net", {"conv;sram=64"}, {v1::PROFILE},
+               "samples=40 sequential=1"),
+       {"simulate[2]"}},
+      {Request("int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::VALIDATE},
+               "samples=40 labelled=40 sequential=1"),
+       {"interpret[2]", "simulate[2]"}},
+      {Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
+               "samples=40 labelled=40 sequential=1", "samples=20"),
+       {"interpret[2]", "simulate[2]"}},
+      {Request("float net", {}, {v1::RUN}, "samples=40 sequential=1"),
+       {"interpret[2]"}},
+  };
+  for (const auto& c : kCases) {
+    v1::CreateJobRequest request = c.request;
+    request.mutable_options()->set_limit(40);
+    const JobResult result = Run(request);
+    EXPECT_TRUE(result.status.ok()) << result.status;
+    const std::vector<std::string> executed = leases_->TakeExecuted();
+    for (const std::string& stage : c.stages) {
+      EXPECT_THAT(executed, Contains(stage));
+    }
+  }
+}
+
 TEST_F(CompileJobTest, SyntheticRangesGiveNoAccuracy) {
   const JobResult result = Run(Request(
       "float net", {"conv;sram=64"}, {v1::VALIDATE}, "samples=40 labelled=40"));

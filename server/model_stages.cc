@@ -180,11 +180,13 @@ Task<absl::Status> ModelStages::RunReference() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(pending));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-  const auto start = [&](size_t i, const v1::Digest& chunk) {
+  const auto start = [&](size_t i, const v1::Digest& chunk,
+                         const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
     options.mutable_interpret();
     std::vector<v1::BlobRef> inputs = {imported_, As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    inputs.insert(inputs.end(), states.begin(), states.end());
     return reference.stages.Start(absl::StrCat("interpret[", i, "]"), options,
                                   inputs);
   };
@@ -192,7 +194,7 @@ Task<absl::Status> ModelStages::RunReference() {
     Add(result.summary().samples(), reference.totals);
     return absl::OkStatus();
   };
-  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
+  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
   reference_ = std::move(reference);
   co_return absl::OkStatus();
 }

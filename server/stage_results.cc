@@ -1,9 +1,11 @@
 #include "server/stage_results.h"
 
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 
 namespace edgekiln::server {
 
@@ -37,6 +39,12 @@ absl::StatusOr<v1::BlobRef> Only(const v1::StageResult& result,
        .fix = "report this bug"});
 }
 
+absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
+    const v1::StageResult& result) {
+  EK_ASSIGN_OR_RETURN(v1::BlobRef states, Only(result, "states"));
+  return std::vector<v1::BlobRef>{std::move(states)};
+}
+
 absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
   Data data;
   data.chunks = All(result, "chunk");
@@ -45,6 +53,7 @@ absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
   }
   data.samples = result.summary().data().samples();
   data.labelled = result.summary().data().labelled();
+  data.sequential = result.summary().data().sequential();
   if (!data.chunks.empty()) return data;
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.fault = Fault::kUser,

@@ -40,46 +40,68 @@ struct Data {
   std::vector<v1::BlobRef> labels;  // Empty, or one.
   int64_t samples = 0;
   int64_t labelled = 0;
+  // States pass from sample to sample: each chunk needs what the one before
+  // left.
+  bool sequential = false;
 };
 
 // The chunks that a data stage left. INVALID_ARGUMENT if there are none.
 absl::StatusOr<Data> DataOf(const v1::StageResult& result);
 
+// The states that the stage of a chunk left for the next chunk.
+absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
+    const v1::StageResult& result);
+
+// Chunks that may be in flight at once.
+inline size_t ChunksInFlight(const Data& data) {
+  return data.sequential ? 1 : kMaxChunksInFlight;
+}
+
 // One thing done to every chunk, a bounded number at a time; `collect` sees the
-// results in chunk order.
+// results in chunk order. `start` gets index, chunk, and the states that the
+// chunk before left: a blob, or none if this is the first, or nothing is
+// carried.
 template <typename StartChunk, typename Collect>
-Task<absl::Status> ForEachChunk(const std::vector<v1::Digest>& chunks,
-                                StartChunk start, Collect collect) {
+Task<absl::Status> ForEachChunk(const Data& data, StartChunk start,
+                                Collect collect) {
+  const std::vector<v1::Digest>& chunks = data.chunks;
   std::deque<std::shared_ptr<PendingStage>> in_flight;
+  std::vector<v1::BlobRef> states;
   size_t next = 0;
   while (next < chunks.size() || !in_flight.empty()) {
-    while (next < chunks.size() && in_flight.size() < kMaxChunksInFlight) {
-      in_flight.push_back(start(next, chunks[next]));
+    while (next < chunks.size() && in_flight.size() < ChunksInFlight(data)) {
+      in_flight.push_back(start(next, chunks[next], states));
       ++next;
     }
     const std::shared_ptr<PendingStage> first = std::move(in_flight.front());
     in_flight.pop_front();
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
                            co_await ResultOf(first));
+    if (data.sequential) {
+      EK_CO_ASSIGN_OR_RETURN(states, StatesLeftBy(result));
+    }
     EK_CO_RETURN_IF_ERROR(collect(result));
   }
   co_return absl::OkStatus();
 }
 
-// The same in two steps: `start` gets what the stage of `prepare` left for the
-// chunk, and returns an absl::StatusOr of a stage.
+// The same in two steps: `start` also gets what the stage of `prepare` left for
+// the chunk, and returns an absl::StatusOr of a stage. Each step has states of
+// its own.
 template <typename PrepareChunk, typename StartChunk, typename Collect>
-Task<absl::Status> ForEachPreparedChunk(const std::vector<v1::Digest>& chunks,
-                                        PrepareChunk prepare, StartChunk start,
-                                        Collect collect) {
+Task<absl::Status> ForEachPreparedChunk(const Data& data, PrepareChunk prepare,
+                                        StartChunk start, Collect collect) {
+  const std::vector<v1::Digest>& chunks = data.chunks;
+  std::vector<v1::BlobRef> prepared_states;
+  std::vector<v1::BlobRef> states;
   std::deque<std::shared_ptr<PendingStage>> preparing;
   std::deque<std::shared_ptr<PendingStage>> in_flight;
   size_t next = 0;
   size_t started = 0;
   while (started < chunks.size() || !in_flight.empty()) {
     while (next < chunks.size() &&
-           preparing.size() + in_flight.size() < kMaxChunksInFlight) {
-      preparing.push_back(prepare(next, chunks[next]));
+           preparing.size() + in_flight.size() < ChunksInFlight(data)) {
+      preparing.push_back(prepare(next, chunks[next], prepared_states));
       ++next;
     }
     while (!preparing.empty()) {
@@ -87,8 +109,11 @@ Task<absl::Status> ForEachPreparedChunk(const std::vector<v1::Digest>& chunks,
       preparing.pop_front();
       EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& prepared,
                              co_await ResultOf(first));
+      if (data.sequential) {
+        EK_CO_ASSIGN_OR_RETURN(prepared_states, StatesLeftBy(prepared));
+      }
       EK_CO_ASSIGN_OR_RETURN(auto stage,
-                             start(started, chunks[started], prepared));
+                             start(started, chunks[started], states, prepared));
       in_flight.push_back(std::move(stage));
       ++started;
     }
@@ -96,6 +121,9 @@ Task<absl::Status> ForEachPreparedChunk(const std::vector<v1::Digest>& chunks,
     in_flight.pop_front();
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& result,
                            co_await ResultOf(first));
+    if (data.sequential) {
+      EK_CO_ASSIGN_OR_RETURN(states, StatesLeftBy(result));
+    }
     EK_CO_RETURN_IF_ERROR(collect(result));
   }
   co_return absl::OkStatus();

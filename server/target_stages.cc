@@ -151,11 +151,14 @@ Task<absl::Status> TargetStages::Interpret() {
   std::vector<v1::Digest> outputs;
   v1::JobEvent::Samples progress;
   progress.set_total(data.samples);
-  const auto start = [&](size_t i, const v1::Digest& chunk) {
+  const auto start = [&](size_t i, const v1::Digest& chunk,
+                         const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
     options.mutable_interpret();
+    std::vector<v1::BlobRef> inputs = {model_.imported(), As("chunk", chunk)};
+    inputs.insert(inputs.end(), states.begin(), states.end());
     return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
-                             {model_.imported(), As("chunk", chunk)});
+                             inputs);
   };
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
     EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
@@ -164,7 +167,7 @@ Task<absl::Status> TargetStages::Interpret() {
     context_.OnSamples(progress);
     return absl::OkStatus();
   };
-  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data.chunks, start, collect));
+  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
   co_return co_await PackOutputs(outputs);
 }
 
@@ -172,6 +175,7 @@ Task<absl::Status> TargetStages::SimulateChunks(
     const Binary& binary, const Data& data, std::vector<v1::Digest>& outputs) {
   // `digests` is null if the stage is to compute the reference itself.
   const auto simulate = [&](size_t i, const v1::Digest& chunk,
+                            const std::vector<v1::BlobRef>& states,
                             const v1::BlobRef* digests) {
     v1::StageOptions options;
     options.mutable_simulate()->set_compare_layers(true);
@@ -180,6 +184,7 @@ Task<absl::Status> TargetStages::SimulateChunks(
                                        As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
     if (digests != nullptr) inputs.push_back(*digests);
+    inputs.insert(inputs.end(), states.begin(), states.end());
     return run_.stages.Start(absl::StrCat("simulate[", i, "]"), options,
                              inputs);
   };
@@ -198,30 +203,33 @@ Task<absl::Status> TargetStages::SimulateChunks(
   };
   // For one chip alone, a stage that computes both has nothing to wait for.
   if (request_.targets_size() == 1 && !MeasuresDeployed()) {
-    const auto start = [&](size_t i, const v1::Digest& chunk) {
-      return simulate(i, chunk, nullptr);
+    const auto start = [&](size_t i, const v1::Digest& chunk,
+                           const std::vector<v1::BlobRef>& states) {
+      return simulate(i, chunk, states, nullptr);
     };
-    co_return co_await ForEachChunk(data.chunks, start, collect);
+    co_return co_await ForEachChunk(data, start, collect);
   }
   // The same stage for every target.
-  const auto interpret = [&](size_t i, const v1::Digest& chunk) {
+  const auto interpret = [&](size_t i, const v1::Digest& chunk,
+                             const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
     options.mutable_interpret()->set_digest_tensors(true);
     std::vector<v1::BlobRef> inputs = {model_.deployed(), As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
+    inputs.insert(inputs.end(), states.begin(), states.end());
     return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
                              inputs);
   };
   const auto start = [&](size_t i, const v1::Digest& chunk,
+                         const std::vector<v1::BlobRef>& states,
                          const v1::StageResult& interpreted)
       -> absl::StatusOr<std::shared_ptr<PendingStage>> {
     Add(interpreted.summary().samples(), interpreted_);
     EK_ASSIGN_OR_RETURN(const v1::BlobRef digests,
                         Only(interpreted, "digests"));
-    return simulate(i, chunk, &digests);
+    return simulate(i, chunk, states, &digests);
   };
-  co_return co_await ForEachPreparedChunk(data.chunks, interpret, start,
-                                          collect);
+  co_return co_await ForEachPreparedChunk(data, interpret, start, collect);
 }
 
 Task<absl::Status> TargetStages::Simulate(const Binary& binary) {

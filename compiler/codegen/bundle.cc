@@ -108,6 +108,42 @@ void AppendBindings(absl::string_view role, const Bindings& bindings,
   }
 }
 
+// What an element of a carried input holds before the first inference.
+int32_t FirstValue(const v1::TensorType& type) {
+  return type.quantization().zero_point_size() == 1
+             ? type.quantization().zero_point(0)
+             : 0;
+}
+
+// "carry   ram      0x80000040  h1 to 0x80000000 h0, 16 bytes, at first -3".
+void AppendCarries(const v1::Program& program, const v1::Machine& machine,
+                   std::string& out) {
+  for (const v1::Program::Carry& carry : program.carries()) {
+    const v1::Program::Binding& from = program.outputs(carry.output());
+    const v1::Program::Binding& to = program.inputs(carry.input());
+    absl::StrAppendFormat(
+        &out, "%-7s %-8s 0x%08x  %s to 0x%08x %s, %d bytes, at first %d\n",
+        "carry", machine.memories(from.location().memory()).name(),
+        from.location().address(), from.type().name(), to.location().address(),
+        to.type().name(), program.layouts(from.layout()).size_bytes(),
+        FirstValue(to.type()));
+  }
+}
+
+// A JSON list with one object per carry.
+std::string CarryList(const v1::Program& program) {
+  std::vector<std::string> objects;
+  for (const v1::Program::Carry& carry : program.carries()) {
+    const v1::TensorType& input = program.inputs(carry.input()).type();
+    objects.push_back(
+        absl::StrCat("    {\"output\": ",
+                     JsonString(program.outputs(carry.output()).type().name()),
+                     ", \"input\": ", JsonString(input.name()),
+                     ", \"first_value\": ", FirstValue(input), "}"));
+  }
+  return absl::StrCat("[\n", absl::StrJoin(objects, ",\n"), "\n  ]");
+}
+
 // A JSON list with one object per input or output.
 std::string BindingList(const Bindings& bindings,
                         const Conversions& conversions, bool inputs) {
@@ -192,6 +228,7 @@ absl::StatusOr<std::string> MemoryMap(const v1::Program& program,
                  out);
   AppendBindings("output", program.outputs(), graph.converted_outputs(),
                  machine, out);
+  AppendCarries(program, machine, out);
   absl::StrAppendFormat(
       &out, "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
       program.flash_bytes(), program.ram_bytes(), program.sram_peak_bytes());
@@ -220,8 +257,11 @@ std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
       ",\n  \"machine\": {", DigestFields(origin.machine), "},\n  \"inputs\": ",
       BindingList(program.inputs(), graph.converted_inputs(), true),
       ",\n  \"outputs\": ",
-      BindingList(program.outputs(), graph.converted_outputs(), false),
-      ",\n  \"files\": [\n");
+      BindingList(program.outputs(), graph.converted_outputs(), false));
+  if (program.carries_size() > 0) {
+    absl::StrAppend(&out, ",\n  \"carries\": ", CarryList(program));
+  }
+  absl::StrAppend(&out, ",\n  \"files\": [\n");
   for (size_t i = 0; i < files.size(); ++i) {
     absl::StrAppend(&out, "    {\"path\": ", JsonString(files[i].path), ", ",
                     DigestFields(DigestOf(files[i].bytes)),

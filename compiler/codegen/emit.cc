@@ -76,6 +76,7 @@ class Emitter {
     for (const TensorId output : graph_.outputs) {
       *program_.add_outputs() = BindingOf(output);
     }
+    AddCarries();
     return Finish();
   }
 
@@ -365,6 +366,18 @@ class Emitter {
     program_.add_steps()->mutable_launch()->set_stream(stream);
     program_.add_steps()->mutable_wait()->set_engine(engine);
     return absl::OkStatus();
+  }
+
+  void AddCarries() {
+    const auto index = [](const std::vector<TensorId>& ids, TensorId id) {
+      return static_cast<int32_t>(std::find(ids.begin(), ids.end(), id) -
+                                  ids.begin());
+    };
+    for (const State& state : graph_.states) {
+      v1::Program::Carry& carry = *program_.add_carries();
+      carry.set_output(index(graph_.outputs, state.output));
+      carry.set_input(index(graph_.inputs, state.input));
+    }
   }
 
   absl::StatusOr<EmitResult> Finish() {

@@ -126,15 +126,6 @@ absl::Status CheckFactors(const std::vector<double>& a,
        .need = "one for all channels, or one per channel"});
 }
 
-absl::StatusOr<int64_t> SampleBytes(const v1::TensorType& type) {
-  const auto element = NpyTypeOf(type.element_type());
-  const auto elements = CheckedProduct(SampleShape(type));
-  if (!element || !elements) return absl::InternalError("size of a state");
-  const auto bytes = CheckedMul(*elements, NpyTypeBytes(*element));
-  if (!bytes) return absl::InternalError("size of a state");
-  return *bytes;
-}
-
 absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
                                const ModelInputs& inputs, size_t input,
                                const v1::InputTransform* transform, bool raw) {
@@ -145,10 +136,6 @@ absl::StatusOr<Job> PrepareJob(const StoredArray& stored,
   }
   job.type = job.conversion ? job.conversion->source() : inputs.types[input];
   const v1::TensorType& type = job.type;
-  if (stored.name.empty()) {
-    EK_ASSIGN_OR_RETURN(job.sample_bytes, SampleBytes(type));
-    return job;
-  }
   LayoutQuestion question;
   question.input = type.name();
   question.stored_shape.assign(stored.info.shape.begin() + 1,
@@ -235,12 +222,6 @@ absl::Status ConvertSamples(const Job& job, int64_t first, int64_t count,
                             std::string& out) {
   out.resize(static_cast<size_t>(count * job.sample_bytes));
   char* to = out.data();
-  if (job.stored->name.empty()) {
-    for (; to < out.data() + out.size(); to += writer->element_bytes()) {
-      EK_RETURN_IF_ERROR(writer->Write(0, to), "state");
-    }
-    return absl::OkStatus();
-  }
   const int64_t bytes = StoredSampleBytes(job.stored->info);
   const int64_t step =
       std::max<int64_t>(1, kWindowBytes / std::max<int64_t>(1, bytes));
@@ -277,6 +258,15 @@ absl::Status ConvertToNetwork(const Job& job, int64_t first, int64_t count,
   return absl::OkStatus();
 }
 
+// Of a state that nothing was stored for.
+void AddCarried(const v1::TensorType& type, ConvertedData& data) {
+  for (v1::Chunk& chunk : data.chunks) {
+    v1::Chunk::Array& array = *chunk.add_arrays();
+    *array.mutable_type() = type;
+    array.set_carried(true);
+  }
+}
+
 absl::Status FillChunks(const Job& job, const v1::TensorType& type,
                         ConvertedData& data) {
   std::optional<ElementWriter> writer;
@@ -295,10 +285,8 @@ absl::Status FillChunks(const Job& job, const v1::TensorType& type,
                          *array.mutable_data()),
         "converting data");
   }
-  if (job.stored->samples != nullptr) {
-    EK_RETURN_IF_ERROR(job.stored->samples->Finish(),
-                       absl::StrCat("array ", job.stored->name));
-  }
+  EK_RETURN_IF_ERROR(job.stored->samples->Finish(),
+                     absl::StrCat("array ", job.stored->name));
   if (!seen) return absl::OkStatus();
   return CheckScaleOfData({.grid = *job.grid,
                            .seen = *seen,
@@ -429,11 +417,17 @@ absl::StatusOr<ConvertedData> ConvertDataSet(
                       "data set");
   ConvertedData out;
   out.samples = set.wanted;
-  if (admit) {
-    EK_RETURN_IF_ERROR(admit(BytesOfSamples(inputs.types, out.samples)));
-  }
-  out.chunks = EmptyChunks(inputs.types, out.samples, options.chunk_samples());
+  std::vector<v1::TensorType> fed;
   for (size_t i = 0; i < inputs.types.size(); ++i) {
+    if (!set.arrays[i].name.empty()) fed.push_back(inputs.types[i]);
+  }
+  if (admit) EK_RETURN_IF_ERROR(admit(BytesOfSamples(fed, out.samples)));
+  out.chunks = EmptyChunks(fed, out.samples, options.chunk_samples());
+  for (size_t i = 0; i < inputs.types.size(); ++i) {
+    if (set.arrays[i].name.empty()) {
+      AddCarried(inputs.types[i], out);
+      continue;
+    }
     EK_ASSIGN_OR_RETURN(
         const Job job,
         PrepareJob(set.arrays[i], inputs, i, transforms[i], options.raw()),

@@ -422,7 +422,7 @@ TEST(ConvertTest, InputsAndDataNeedEachOther) {
       "DATA_INVALID");
 }
 
-TEST(ConvertTest, StatesBeginAsZero) {
+TEST(ConvertTest, StatesWithoutAnArrayAreCarried) {
   v1::TensorType state = Type(v1::INT8, {1, 2}, 0.5f, 3);
   state.set_name("h");
   const ModelInputs inputs{.types = {state, Type(v1::FLOAT32, {1, 1})},
@@ -437,9 +437,20 @@ TEST(ConvertTest, StatesBeginAsZero) {
     if (!raw) options.add_transforms()->add_scale(1);
     const auto data = ConvertDataSet(options, {absl::string_view(npz)}, inputs);
     ASSERT_TRUE(data.ok()) << data.status();
-    EXPECT_EQ(data->chunks[0].arrays(0).data(), "\x03\x03\x03\x03");
+    EXPECT_TRUE(data->chunks[0].arrays(0).carried());
+    EXPECT_EQ(data->chunks[0].arrays(0).data(), "");
+    EXPECT_EQ(data->chunks[0].arrays(0).type().name(), "h");
+    EXPECT_FALSE(data->chunks[0].arrays(1).carried());
     EXPECT_EQ(data->chunks[0].arrays(1).data().size(), 8u);
   }
+  v1::ConvertDataOptions options;
+  options.set_chunk_samples(16);
+  const std::string both =
+      Npz({{"x", F32({2, 1}, {4, 5})}, {"h", F32({2, 2}, {0, 1, 2, -1})}});
+  const auto data = ConvertDataSet(options, {absl::string_view(both)}, inputs);
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_FALSE(data->chunks[0].arrays(0).carried());
+  EXPECT_EQ(data->chunks[0].arrays(0).data(), "\x03\x05\x07\x01");
 }
 
 TEST(ConvertTest, NoLabelsIfNoSampleHasOne) {

@@ -42,8 +42,8 @@ inline constexpr int64_t kMaxEmptySamples = int64_t{1} << 16;
 // What a data set is read for.
 struct DataSetQuestion {
   std::vector<std::string> input_names;
-  // Inputs that may be without an array: states, which begin as zero. Empty:
-  // none.
+  // Inputs that may be without an array: states, which are then carried from
+  // sample to sample. Empty: none.
   std::vector<bool> is_state = {};
   // SampleShape() of each input, or empty: not known. A data set whose samples
   // cannot have come from them is refused before any values are unpacked.

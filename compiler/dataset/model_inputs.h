@@ -18,7 +18,7 @@ struct ModelInputs {
   std::vector<bool>
       is_nchw;  // The model reads it as NCHW; see sample_layout.h.
   std::vector<bool> is_nhwc{};  // Surely as NHWC; empty: not known of any.
-  // Zero where the data has no array for it; empty: of none.
+  // Carried where the data has no array for it; empty: of none.
   std::vector<bool> is_state{};
   // What the values become; empty: as `types` say.
   std::vector<std::optional<InputGrid>> grids{};

@@ -114,7 +114,8 @@ absl::StatusOr<int64_t> SampleCount(int64_t wanted,
 
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
-    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit) {
+    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit,
+    const std::vector<bool>& is_state) {
   if (options.samples() < 0 || options.chunk_samples() <= 0) {
     return absl::InternalError("samples or chunk_samples of synthetic data");
   }
@@ -133,9 +134,13 @@ absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
                         "synthetic data");
     const size_t bytes = static_cast<size_t>(NpyTypeBytes(element));
     const bool quantized = type.quantization().scale_size() > 0;
+    const bool carried =
+        input_number < is_state.size() && is_state[input_number];
     for (v1::Chunk& chunk : chunks) {
       v1::Chunk::Array& array = *chunk.add_arrays();
       *array.mutable_type() = type;
+      array.set_carried(carried);
+      if (carried) continue;
       array.mutable_data()->resize(
           static_cast<size_t>(elements * chunk.samples()) * bytes);
       char* to = array.mutable_data()->data();

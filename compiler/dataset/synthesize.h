@@ -23,11 +23,13 @@ inline constexpr int64_t kSyntheticSamples = 16;
 // takes. A sample depends on the seed and its own number only, not on how
 // samples are chunked. 0 samples: the default, kSyntheticSamples, or 1 for a
 // model without inputs, which computes the same each time.
+// States (empty: none) are carried from sample to sample.
 // Errors: INVALID_ARGUMENT (sizes, too many samples); those of `admit`, as in
 // ConvertDataSet().
 absl::StatusOr<std::vector<v1::Chunk>> SynthesizeData(
     const v1::SynthesizeDataOptions& options,
-    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit = nullptr);
+    absl::Span<const v1::TensorType> inputs, const AdmitBytes& admit = nullptr,
+    const std::vector<bool>& is_state = {});
 
 }  // namespace edgekiln::compiler
 

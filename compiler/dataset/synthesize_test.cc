@@ -32,6 +32,24 @@ TEST(SynthesizeTest, DoesNotDependOnChunks) {
             parts->front().arrays(0).data());
 }
 
+TEST(SynthesizeTest, StatesAreCarried) {
+  v1::SynthesizeDataOptions options;
+  options.set_samples(3);
+  options.set_chunk_samples(2);
+  const v1::TensorType type = Type(v1::INT8, {1, 10}, 1, 0);
+  const auto given = SynthesizeData(options, {type, type});
+  const auto carried =
+      SynthesizeData(options, {type, type}, nullptr, {true, false});
+  ASSERT_TRUE(given.ok() && carried.ok());
+  for (size_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE((*carried)[i].arrays(0).carried());
+    EXPECT_EQ((*carried)[i].arrays(0).data(), "");
+    // The others stay as they are.
+    EXPECT_FALSE((*carried)[i].arrays(1).carried());
+    EXPECT_EQ((*carried)[i].arrays(1).data(), (*given)[i].arrays(1).data());
+  }
+}
+
 TEST(SynthesizeTest, MakesAsManyAsAskedFor) {
   const v1::TensorType type = Type(v1::INT8, {1, 2}, 1, 0);
   const v1::TensorType large = Type(v1::FLOAT32, {1, 1 << 22});

@@ -60,8 +60,9 @@ struct Op {
 // A tensor that lives from one inference to the next: what `output` holds after
 // one is `input` of the next; zero (real value) before the first.
 struct State {
-  TensorId input = kNoTensor;   // One of Graph::inputs.
-  TensorId output = kNoTensor;  // One of Graph::outputs; same type.
+  TensorId input = kNoTensor;  // One of Graph::inputs.
+  // One of Graph::outputs; same type, one scale at most.
+  TensorId output = kNoTensor;
 };
 
 // An input or output whose real values the caller converts from and to

@@ -164,6 +164,13 @@ TEST(StateTest, PairsAnInputWithAnOutput) {
   Graph other_type = *graph;
   other_type.tensors[1].shape = {1};
   EXPECT_FALSE(VerifyGraph(other_type).ok());
+  Graph per_channel = *ParseGraph(
+      "%h : int8[2] scale [1, 2] zero [0, 0] = input\n"
+      "%k : int8[2] scale [1, 2] zero [0, 0] = constant [1, 1]\n"
+      "return %k");
+  EXPECT_TRUE(VerifyGraph(per_channel).ok());
+  per_channel.states = {{0, 1}};
+  EXPECT_FALSE(VerifyGraph(per_channel).ok());
 }
 
 constexpr char kConverted[] = R"(

@@ -1,6 +1,8 @@
 #include "compiler/ir/interpreter.h"
 
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
@@ -8,6 +10,7 @@
 #include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/tensor_views.h"
 #include "ops/evaluate.h"
+#include "ops/real_zero.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -22,6 +25,13 @@ class ReferenceInterpreter : public Interpreter {
         storage_(new char[layout_.bytes + BufferLayout::kAlignmentBytes]) {
     const auto address = reinterpret_cast<uintptr_t>(storage_.get());
     base_ = storage_.get() + (-address % BufferLayout::kAlignmentBytes);
+    state_of_input_.resize(graph_.inputs.size(), -1);
+    for (size_t s = 0; s < graph_.states.size(); ++s) {
+      const auto input = std::find(graph_.inputs.begin(), graph_.inputs.end(),
+                                   graph_.states[s].input);
+      state_of_input_[input - graph_.inputs.begin()] = static_cast<int32_t>(s);
+    }
+    SetToZero();
   }
 
   // Once, before anything else.
@@ -42,13 +52,17 @@ class ReferenceInterpreter : public Interpreter {
     }
     for (size_t i = 0; i < inputs.size(); ++i) {
       const TensorId id = graph_.inputs[i];
-      if (std::ssize(inputs[i]) != BytesOf(id)) {
+      absl::string_view value = inputs[i];
+      if (value.empty() && state_of_input_[i] >= 0) {
+        value = states_[state_of_input_[i]];
+      }
+      if (std::ssize(value) != BytesOf(id)) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "input '", graph_.tensors[id].name, "' has ", inputs[i].size(),
+            "input '", graph_.tensors[id].name, "' has ", value.size(),
             " bytes; its shape and type need ", BytesOf(id)));
       }
-      if (!inputs[i].empty()) {
-        std::memcpy(AddressOf(id), inputs[i].data(), inputs[i].size());
+      if (!value.empty()) {
+        std::memcpy(AddressOf(id), value.data(), value.size());
       }
     }
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -57,6 +71,28 @@ class ReferenceInterpreter : public Interpreter {
                          absl::StrCat("op ", graph_.ops[i].id));
     }
     ran_ = true;
+    for (size_t s = 0; s < states_.size(); ++s) {
+      states_[s] = std::string(value(graph_.states[s].output));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<std::string>& states() const override { return states_; }
+
+  absl::Status SetStates(std::vector<std::string> values) override {
+    if (values.empty()) {
+      SetToZero();
+      return absl::OkStatus();
+    }
+    bool fits = values.size() == states_.size();
+    for (size_t s = 0; fits && s < values.size(); ++s) {
+      fits = values[s].size() == states_[s].size();
+    }
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          "values do not fit the states of the graph");
+    }
+    states_ = std::move(values);
     return absl::OkStatus();
   }
 
@@ -77,6 +113,16 @@ class ReferenceInterpreter : public Interpreter {
     std::vector<ops::TensorView> inputs;
     std::vector<ops::MutableTensorView> outputs;
   };
+
+  void SetToZero() {
+    states_.clear();
+    for (const State& state : graph_.states) {
+      const Tensor& tensor = graph_.tensors[state.input];
+      states_.push_back(ops::RealZero(
+          tensor.type, tensor.num_elements(),
+          tensor.quantization ? tensor.quantization->zero_point[0] : 0));
+    }
+  }
 
   char* AddressOf(TensorId id) const { return base_ + layout_.offset[id]; }
 
@@ -111,6 +157,8 @@ class ReferenceInterpreter : public Interpreter {
   const std::unique_ptr<char[]> storage_;
   char* base_ = nullptr;  // Into storage_, aligned.
   std::vector<Step> steps_;
+  std::vector<int32_t> state_of_input_;  // -1: none.
+  std::vector<std::string> states_;
   bool ran_ = false;
 };
 

@@ -39,8 +39,16 @@ class Interpreter {
   virtual ~Interpreter() = default;
 
   // Computes all ops. `inputs` in the order of graph().inputs, each with
-  // exactly the bytes of its tensor: little-endian, row-major.
+  // exactly the bytes of its tensor: little-endian, row-major. An empty value
+  // for the input of a state stands for its value in states().
   virtual absl::Status Run(absl::Span<const absl::string_view> inputs) = 0;
+
+  // One value per graph().states: real zero at first, then what the last
+  // successful Run() computed.
+  virtual const std::vector<std::string>& states() const = 0;
+  // INVALID_ARGUMENT if there are not as many, or one has another size. An
+  // empty list sets all to real zero.
+  virtual absl::Status SetStates(std::vector<std::string> values) = 0;
 
   // Bytes of a tensor after the last successful Run(), until the next one:
   // graph inputs, outputs and constants, with kAllTensors every tensor. Empty

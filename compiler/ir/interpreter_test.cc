@@ -80,6 +80,39 @@ TEST(InterpreterTest, RefusesWrongInputs) {
   EXPECT_FALSE((*interpreter)->Run({Bytes({1, 2}), Bytes({1, 2})}).ok());
 }
 
+// Sums its inputs; reals are half the integers above 10.
+constexpr char kSum[] =
+    "%x : int8[2] scale 0.5 zero 10 = input\n"
+    "%h : int8[2] scale 0.5 zero 10 = input\n"
+    "%y : int8[2] scale 0.5 zero 10 = add(%x, %h)\n"
+    "return %y states %h = %y";
+
+TEST(InterpreterTest, StatesPassFromRunToRun) {
+  const auto created = Interpreter::Create(Parse(kSum));
+  ASSERT_TRUE(created.ok()) << created.status();
+  Interpreter& sum = **created;
+  EXPECT_EQ(sum.states(), std::vector<std::string>{"\x0a\x0a"});
+  ASSERT_TRUE(sum.Run({"\x0b\x0c", ""}).ok());
+  EXPECT_EQ(sum.value(sum.graph().outputs[0]), "\x0b\x0c");
+  ASSERT_TRUE(sum.Run({"\x0b\x0c", ""}).ok());
+  EXPECT_EQ(sum.value(sum.graph().outputs[0]), "\x0c\x0e");
+  // A value that is given counts, and what comes of it is carried.
+  ASSERT_TRUE(sum.Run({"\x0b\x0c", "\x14\x0a"}).ok());
+  ASSERT_TRUE(sum.Run({"\x0b\x0c", ""}).ok());
+  EXPECT_EQ(sum.states(), std::vector<std::string>{"\x16\x0e"});
+  // What fails changes nothing.
+  EXPECT_FALSE(sum.Run({"", ""}).ok());
+  EXPECT_FALSE(sum.Run({"\x0b\x0c", "\x14"}).ok());
+  EXPECT_FALSE(sum.SetStates({"\x14"}).ok());
+  EXPECT_FALSE(sum.SetStates({"\x14\x14", "\x14\x14"}).ok());
+  EXPECT_EQ(sum.states(), std::vector<std::string>{"\x16\x0e"});
+  ASSERT_TRUE(sum.SetStates({"\x14\x14"}).ok());
+  ASSERT_TRUE(sum.Run({"\x0b\x0c", ""}).ok());
+  EXPECT_EQ(sum.states(), std::vector<std::string>{"\x15\x16"});
+  ASSERT_TRUE(sum.SetStates({}).ok());
+  EXPECT_EQ(sum.states(), std::vector<std::string>{"\x0a\x0a"});
+}
+
 TEST(InterpreterTest, MemoryIsLimited) {
   const auto interpreter =
       Interpreter::Create(Doublings(1), {.max_buffer_bytes = 128});

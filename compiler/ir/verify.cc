@@ -167,6 +167,11 @@ absl::Status VerifyStates(const Graph& graph) {
     if (!seen.insert(state.input).second || !seen.insert(state.output).second) {
       return Invalid("tensor is in two states", place);
     }
+    const std::optional<Quantization>& quantization =
+        graph.tensors[state.input].quantization;
+    if (quantization.has_value() && quantization->per_channel()) {
+      return Invalid("state with a scale per channel", place, "one scale");
+    }
     if (!SameType(graph.tensors[state.input], graph.tensors[state.output])) {
       return Invalid(
           "state changes its type", place,

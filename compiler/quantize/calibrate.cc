@@ -95,7 +95,13 @@ absl::Status ObserveRange(const Graph& graph, absl::Span<const float> values,
   return absl::OkStatus();
 }
 
-// Bytes of one sample of each input, after checking that the chunk has them.
+bool IsStateInput(const Graph& graph, TensorId id) {
+  return std::any_of(graph.states.begin(), graph.states.end(),
+                     [id](const State& state) { return state.input == id; });
+}
+
+// Bytes of one sample of each input, after checking that the chunk has them; 0
+// of states that are carried.
 absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
                                                  const v1::Chunk& chunk) {
   if (chunk.arrays_size() != static_cast<int>(graph.inputs.size()) ||
@@ -108,7 +114,10 @@ absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
   std::vector<int64_t> bytes;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     const Tensor& input = graph.tensors[graph.inputs[i]];
-    const int64_t one = input.num_elements() * ElementBytes(input.type);
+    const bool carried = chunk.arrays(static_cast<int>(i)).carried() &&
+                         IsStateInput(graph, graph.inputs[i]);
+    const int64_t one =
+        carried ? 0 : input.num_elements() * ElementBytes(input.type);
     const std::optional<int64_t> all = CheckedMul(one, chunk.samples());
     const int64_t have =
         static_cast<int64_t>(chunk.arrays(static_cast<int>(i)).data().size());
@@ -128,6 +137,7 @@ absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
 absl::Status RunSamples(const Graph& graph, absl::Span<const v1::Chunk> chunks,
                         Interpreter& interpreter,
                         const std::function<absl::Status()>& look) {
+  EK_RETURN_IF_ERROR(interpreter.SetStates({}));
   for (const v1::Chunk& chunk : chunks) {
     EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,
                         SampleBytes(graph, chunk));

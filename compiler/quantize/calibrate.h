@@ -25,8 +25,10 @@ inline constexpr int64_t kHistogramBytes = int64_t{256} << 20;
 // keeps the share `percentile_ppm` of the values, what is cut off divided
 // equally between both ends; without METHOD PERCENTILE it is the whole range.
 //
-// The result depends on the set of samples only, not on their order, on chunk
-// borders, or on the machine; `cpu_path` and `histogram_bytes` (but for one
+// States that the chunks do not give are carried from sample to sample, the
+// first begins with zero. Apart from that, the result depends on the set of
+// samples only, not on their order; in no case on chunk borders, or on the
+// machine. `cpu_path` and `histogram_bytes` (but for one
 // tensor) change speed only. Progress is that of the first run.
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no

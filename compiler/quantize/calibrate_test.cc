@@ -61,6 +61,40 @@ TEST(CalibrateTest, RangesOfEveryActivation) {
   }
 }
 
+// Every look at the samples begins with zero, also one that is repeated
+// because the histograms of few tensors fit at a time.
+TEST(CalibrateTest, StatesAreCarriedFromSampleToSample) {
+  const absl::StatusOr<Graph> graph = ParseGraph(R"(
+%x : float32[1,2] = input
+%h : float32[1,2] = input
+%y : float32[1,2] = add(%x, %h)
+return %y states %h = %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  std::vector<v1::Chunk> chunks = {ChunkOf({1, 2, 5, 1}, 2),
+                                   ChunkOf({0, 9}, 1)};
+  for (v1::Chunk& chunk : chunks) chunk.add_arrays()->set_carried(true);
+  v1::CalibrateOptions options;
+  options.set_method(v1::CalibrateOptions::PERCENTILE);
+  options.set_percentile_ppm(999'999);
+  for (const int64_t bytes : {kHistogramBytes, int64_t{1}}) {
+    const auto statistics =
+        Calibrate(*graph, chunks, options, nullptr, ops::CpuPath::kAuto, bytes);
+    ASSERT_TRUE(statistics.ok()) << statistics.status();
+    ASSERT_EQ(statistics->ranges_size(), 3);
+    EXPECT_EQ(statistics->ranges(1).tensor(), "h");
+    EXPECT_EQ(statistics->ranges(1).min(), 0);
+    EXPECT_EQ(statistics->ranges(1).max(), 6);
+    EXPECT_EQ(statistics->ranges(2).max(), 12);
+    EXPECT_NEAR(statistics->ranges(2).percentile_low(), 1, 0.1);
+    EXPECT_NEAR(statistics->ranges(2).percentile_high(), 12, 0.1);
+  }
+  // Only states can be.
+  chunks[0].mutable_arrays(0)->set_carried(true);
+  chunks[0].mutable_arrays(0)->clear_data();
+  EXPECT_FALSE(Calibrate(*graph, chunks, options).ok());
+}
+
 TEST(CalibrateTest, PercentileCutsOutliersOff) {
   std::vector<float> values(2000, 1.0f);
   values[7] = 1000;

@@ -32,7 +32,7 @@ absl::Status CheckCounts(const v1::Program& program) {
   for (const int count :
        {program.segments_size(), program.inputs_size(), program.outputs_size(),
         program.steps_size(), program.streams_size(), program.taps_size(),
-        program.ranges_size(), program.layers_size()}) {
+        program.ranges_size(), program.layers_size(), program.carries_size()}) {
     if (count > kMaxEntries) {
       return InvalidProgram("too many entries", "", absl::StrCat(kMaxEntries));
     }
@@ -377,6 +377,7 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   EK_RETURN_IF_ERROR(LoadLayouts(loaded.get()));
   EK_RETURN_IF_ERROR(LoadBindings(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadCarries(loaded.get()));
   EK_RETURN_IF_ERROR(LoadStreams(loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
   EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));

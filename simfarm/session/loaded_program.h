@@ -65,6 +65,8 @@ struct LoadedProgram {
   std::vector<target::Layout> layouts;  // As program.layouts.
   std::vector<LoadedBinding> inputs;
   std::vector<LoadedBinding> outputs;
+  std::vector<int32_t> carry_of_input;   // By input; -1: none.
+  std::vector<std::string> zero_states;  // As program.carries: real zero.
   // By memory: bytes from its base that the program reaches.
   std::vector<int64_t> used_bytes;
   // By memory: content that no run changes (flash).
@@ -87,7 +89,9 @@ struct LoadedProgram {
                              bool written, absl::string_view what);
 };
 
-// Parts of loading, in this order. Each relies on those before.
+// Parts of loading, in this order. Each relies on those before; carries on
+// inputs and outputs.
+absl::Status LoadCarries(LoadedProgram* loaded);
 absl::Status LoadStreams(LoadedProgram* loaded);
 absl::Status LoadTaps(LoadedProgram* loaded);
 absl::Status LoadSteps(LoadedProgram* loaded);

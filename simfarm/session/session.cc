@@ -21,7 +21,7 @@ class SimulatedSession : public Session {
  public:
   // A program that was loaded without constants can be checked, not run.
   explicit SimulatedSession(std::shared_ptr<const LoadedProgram> loaded)
-      : loaded_(std::move(loaded)) {
+      : loaded_(std::move(loaded)), states_(loaded_->zero_states) {
     const v1::Machine& machine = loaded_->machine;
     memories_.resize(machine.memories_size());
     for (int32_t m = 0; m < machine.memories_size(); ++m) {
@@ -66,6 +66,25 @@ class SimulatedSession : public Session {
     return Execute(inputs, visit_tap, RunMode::kFast, outputs);
   }
 
+  const std::vector<std::string>& states() const override { return states_; }
+
+  absl::Status SetStates(std::vector<std::string> values) override {
+    if (values.empty()) {
+      states_ = loaded_->zero_states;
+      return absl::OkStatus();
+    }
+    bool fits = values.size() == states_.size();
+    for (size_t c = 0; fits && c < values.size(); ++c) {
+      fits = values[c].size() == states_[c].size();
+    }
+    if (!fits) {
+      return absl::InvalidArgumentError(
+          "values do not fit the states of the program");
+    }
+    states_ = std::move(values);
+    return absl::OkStatus();
+  }
+
   const v1::SimReport& report() const override { return loaded_->report; }
 
   absl::StatusOr<v1::Timeline> MakeTimeline() const override {
@@ -104,6 +123,10 @@ class SimulatedSession : public Session {
     EK_RETURN_IF_ERROR(RunSteps(visit_tap, mode));
     EK_RETURN_IF_ERROR(CheckOutputs());
     GetOutputs(outputs);
+    for (size_t c = 0; c < states_.size(); ++c) {
+      states_[c] =
+          (*outputs)[loaded_->program.carries(static_cast<int>(c)).output()];
+    }
     return absl::OkStatus();
   }
 
@@ -137,12 +160,15 @@ class SimulatedSession : public Session {
     for (size_t i = 0; i < inputs.size(); ++i) {
       const LoadedBinding& input = loaded_->inputs[i];
       const int64_t bytes = input.layout->dense_bytes();
-      if (static_cast<int64_t>(inputs[i].size()) != bytes) {
+      const int32_t carry = loaded_->carry_of_input[i];
+      absl::string_view value = inputs[i];
+      if (value.empty() && carry >= 0) value = states_[carry];
+      if (static_cast<int64_t>(value.size()) != bytes) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "input ", i, " has ", bytes, " bytes, not ", inputs[i].size()));
+            "input ", i, " has ", bytes, " bytes, not ", value.size()));
       }
       if (bytes == 0) continue;
-      input.layout->Scatter(inputs[i].data(), BytesOf(input));
+      input.layout->Scatter(value.data(), BytesOf(input));
     }
     return absl::OkStatus();
   }
@@ -339,6 +365,7 @@ class SimulatedSession : public Session {
   }
 
   std::shared_ptr<const LoadedProgram> loaded_;
+  std::vector<std::string> states_;  // As program.carries.
   std::vector<LazyBytes> memories_;  // What a run changes, by memory.
   ChipMemory chip_;
   std::string packed_;

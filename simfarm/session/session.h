@@ -55,7 +55,8 @@ class Session {
   // Runs one inference on poisoned memory and checks every access: bytes that
   // nothing wrote, races, and that outputs and taps are complete. Errors name
   // command index, mnemonic, address and layer. `inputs` holds one dense value
-  // per Program.inputs, `outputs` gets one per Program.outputs.
+  // per Program.inputs, `outputs` gets one per Program.outputs. An empty value
+  // for the input of a carry stands for its value in states().
   virtual absl::StatusOr<v1::SimReport> RunChecked(
       absl::Span<const absl::string_view> inputs, const TapVisitor& visit_tap,
       std::vector<std::string>* outputs) = 0;
@@ -67,13 +68,21 @@ class Session {
                            const TapVisitor& visit_tap,
                            std::vector<std::string>* outputs) = 0;
 
+  // One dense value per Program.carries: real zero at first, then what the last
+  // successful run left in the carry's output.
+  virtual const std::vector<std::string>& states() const = 0;
+  // INVALID_ARGUMENT if there are not as many, or one has another size. An
+  // empty list sets all to real zero.
+  virtual absl::Status SetStates(std::vector<std::string> values) = 0;
+
   // What RunChecked() returns; cycles do not depend on data.
   virtual const v1::SimReport& report() const = 0;
 
   // When every unit works. Above kMaxTimelineSegments, segments are merged.
   virtual absl::StatusOr<v1::Timeline> MakeTimeline() const = 0;
 
-  // Shares what does not change; has memory of its own.
+  // Shares what does not change; has memory of its own, and states that begin
+  // with zero.
   virtual std::unique_ptr<Session> Clone() const = 0;
 };
 

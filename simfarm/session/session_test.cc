@@ -17,6 +17,7 @@ namespace edgekiln::simfarm {
 namespace {
 
 using conformance::dla::StreamWriter;
+using testing::ElementsAre;
 using testing::HasSubstr;
 namespace words = conformance::dla;
 
@@ -171,6 +172,104 @@ TEST_F(SessionTest, InputsAndOutputsLieWhereTheirLayoutsSay) {
   ASSERT_TRUE((*session)->Run({"\x01\x02\x03\x04"}, nullptr, &outputs).ok());
   EXPECT_THAT(outputs, testing::ElementsAre("\x02\x06\x04\x08"));
   EXPECT_TRUE(CountCycles(program_, machine_, options_).ok());
+}
+
+// The program doubles: what it carries grows.
+TEST_F(SessionTest, CarriesWhatTheLastRunLeft) {
+  *program_.mutable_inputs(0)->mutable_type()->mutable_shape() =
+      program_.outputs(0).type().shape();
+  program_.add_carries();
+  const auto loaded = Load();
+  ASSERT_TRUE(loaded.ok()) << loaded.status();
+  Session& session = **loaded;
+  EXPECT_THAT(session.states(), ElementsAre(std::string(4, '\0')));
+  std::vector<std::string> outputs;
+  ASSERT_TRUE(session.RunChecked({"\x01\x02\x03\xff"}, nullptr, &outputs).ok());
+  EXPECT_THAT(session.states(), ElementsAre("\x02\x04\x06\xfe"));
+  ASSERT_TRUE(session.RunChecked({""}, nullptr, &outputs).ok());
+  ASSERT_TRUE(session.Run({""}, nullptr, &outputs).ok());
+  EXPECT_THAT(outputs, ElementsAre("\x08\x10\x18\xf8"));
+  EXPECT_EQ(session.states(), outputs);
+  // What cannot run changes nothing.
+  EXPECT_FALSE(session.Run({"\x01"}, nullptr, &outputs).ok());
+  EXPECT_FALSE(session.SetStates({"\x01"}).ok());
+  EXPECT_FALSE(session.SetStates({"\1\1\1\1", "\1\1\1\1"}).ok());
+  EXPECT_THAT(session.states(), ElementsAre("\x08\x10\x18\xf8"));
+  EXPECT_THAT(session.Clone()->states(), ElementsAre(std::string(4, '\0')));
+  ASSERT_TRUE(session.SetStates({"\x01\x01\x01\x02"}).ok());
+  ASSERT_TRUE(session.Run({""}, nullptr, &outputs).ok());
+  EXPECT_THAT(outputs, ElementsAre("\x02\x02\x02\x04"));
+  ASSERT_TRUE(session.SetStates({}).ok());
+  EXPECT_THAT(session.states(), ElementsAre(std::string(4, '\0')));
+}
+
+TEST_F(SessionTest, RefusesWhatCannotBeCarried) {
+  *program_.mutable_inputs(0)->mutable_type()->mutable_shape() =
+      program_.outputs(0).type().shape();
+  program_.add_carries();
+  const v1::Program good = program_;
+  const struct {
+    const char* message;
+    std::function<void(v1::Program*)> edit;
+  } kCases[] = {
+      {"no output 1", [](auto* p) { p->mutable_carries(0)->set_output(1); }},
+      {"no output -1", [](auto* p) { p->mutable_carries(0)->set_output(-1); }},
+      {"no input 1", [](auto* p) { p->mutable_carries(0)->set_input(1); }},
+      {"no input -2", [](auto* p) { p->mutable_carries(0)->set_input(-2); }},
+      {"an input is in two carries; where: x",
+       [](auto* p) { p->add_carries(); }},
+      {"output y and input x differ in type",
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_type()->set_element_type(v1::UINT8);
+       }},
+      {"output y and input x differ in type",
+       [](auto* p) {
+         p->mutable_inputs(0)->mutable_type()->clear_shape();
+         p->mutable_inputs(0)->mutable_type()->add_shape(2);
+         p->mutable_inputs(0)->mutable_type()->add_shape(2);
+       }},
+      {"output y and input x differ in type",
+       [](auto* p) {
+         auto* type = p->mutable_inputs(0)->mutable_type();
+         type->mutable_quantization()->add_scale(1);
+         type->mutable_quantization()->add_zero_point(0);
+       }},
+      {"a carried input needs one scale",
+       [](auto* p) {
+         for (auto* b : {p->mutable_inputs(0), p->mutable_outputs(0)}) {
+           b->mutable_type()->mutable_quantization()->add_scale(1);
+         }
+       }},
+      {"a carried input needs one scale",
+       [](auto* p) {
+         for (auto* b : {p->mutable_inputs(0), p->mutable_outputs(0)}) {
+           for (int i = 0; i < 4; ++i) {
+             b->mutable_type()->mutable_quantization()->add_scale(1);
+             b->mutable_type()->mutable_quantization()->add_zero_point(0);
+           }
+         }
+       }},
+      {"too many entries",
+       [](auto* p) {
+         for (int i = 0; i < 1 << 20; ++i) p->add_carries();
+       }},
+  };
+  ASSERT_EQ(Error(), "");
+  for (const auto& c : kCases) {
+    program_ = good;
+    c.edit(&program_);
+    EXPECT_THAT(Error(), HasSubstr(c.message));
+    EXPECT_EQ(CountingError(), Error());
+  }
+  // Inputs in the same memory are carried apart.
+  program_ = good;
+  options_.max_memory_bytes = 1 << 12;
+  ASSERT_EQ(Error(), "");
+  for (int i = 1; i <= 1024; ++i) {
+    *program_.add_inputs() = good.inputs(0);
+    program_.add_carries()->set_input(i);
+  }
+  EXPECT_THAT(Error(), HasSubstr("carries too much"));
 }
 
 TEST_F(SessionTest, EveryCycleHasOneOwner) {

@@ -139,7 +139,8 @@ absl::StatusOr<Comparison> CompareWithInterpreter(
                            target.machine(), OptionsOf(quantized)));
   Comparison result;
   for (size_t s = 0; s < samples.size(); ++s) {
-    const absl::string_view inputs[] = {samples[s]};
+    std::vector<absl::string_view> inputs(graph.inputs.size());
+    inputs[0] = samples[s];
     EK_RETURN_IF_ERROR(interpreter->Run(inputs));
     Comparer comparer(compared, *interpreter, result);
     const auto visit = [&](const v1::Program::Tap& tap,

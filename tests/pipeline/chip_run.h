@@ -41,8 +41,8 @@ struct Comparison {
 };
 
 // Runs the program (first checked, then fast) on each sample of its only input
-// and compares every tap, those of accumulators included, and the outputs with
-// the interpreter.
+// besides states, which are carried from sample to sample, and compares every
+// tap, those of accumulators included, and the outputs with the interpreter.
 absl::StatusOr<Comparison> CompareWithInterpreter(
     const compiler::Graph& graph, const v1::ResolvedTarget& target,
     const compiler::EmitResult& compiled,

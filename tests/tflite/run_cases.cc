@@ -1,7 +1,7 @@
 // run_cases FOLDER...: imports each NAME.tflite of the folders, runs it on the
-// samples in NAME.input0, NAME.input1, ... (raw, one after the other) and
-// writes NAME.output0, ..., or NAME.error with the reason. States start at zero
-// and are carried from sample to sample.
+// samples in NAME.input0, NAME.input1, ... (raw, one after the other), which
+// are one sequence, and writes NAME.output0, ..., or NAME.error with the
+// reason.
 
 #include <cstdint>
 #include <filesystem>
@@ -29,15 +29,8 @@ void WriteFile(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
 
-// Real value zero in every element.
-std::string Zero(const Tensor& tensor) {
-  const int64_t bytes = ElementBytes(tensor.type);
-  std::string value(static_cast<size_t>(tensor.num_elements() * bytes), '\0');
-  if (bytes == 1 && tensor.quantization.has_value()) {
-    value.assign(value.size(),
-                 static_cast<char>(tensor.quantization->zero_point[0]));
-  }
-  return value;
+size_t BytesOf(const Tensor& tensor) {
+  return static_cast<size_t>(tensor.num_elements() * ElementBytes(tensor.type));
 }
 
 absl::Status RunModel(const std::string& stem) {
@@ -47,26 +40,24 @@ absl::Status RunModel(const std::string& stem) {
   const size_t fed = graph.inputs.size() - graph.states.size();
   const size_t given = graph.outputs.size() - graph.states.size();
   std::vector<std::string> files;
-  std::vector<std::string> values;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    values.push_back(Zero(graph.tensors[graph.inputs[i]]));
-    if (i < fed) files.push_back(ReadFile(absl::StrCat(stem, ".input", i)));
+  std::vector<size_t> bytes;
+  for (size_t i = 0; i < fed; ++i) {
+    files.push_back(ReadFile(absl::StrCat(stem, ".input", i)));
+    bytes.push_back(BytesOf(graph.tensors[graph.inputs[i]]));
   }
   // A model without input values runs once.
   const size_t samples =
-      fed == 0 || values[0].empty() ? 1 : files[0].size() / values[0].size();
+      fed == 0 || bytes[0] == 0 ? 1 : files[0].size() / bytes[0];
   std::vector<std::string> results(given);
   for (size_t sample = 0; sample < samples; ++sample) {
+    std::vector<absl::string_view> inputs(graph.inputs.size());
     for (size_t i = 0; i < fed; ++i) {
-      values[i] = files[i].substr(sample * values[i].size(), values[i].size());
+      inputs[i] =
+          absl::string_view(files[i]).substr(sample * bytes[i], bytes[i]);
     }
-    const std::vector<absl::string_view> inputs(values.begin(), values.end());
     EK_RETURN_IF_ERROR(interpreter->Run(inputs));
     for (size_t i = 0; i < given; ++i) {
       absl::StrAppend(&results[i], interpreter->value(graph.outputs[i]));
-    }
-    for (size_t i = 0; i < graph.states.size(); ++i) {
-      values[fed + i] = std::string(interpreter->value(graph.states[i].output));
     }
   }
   for (size_t i = 0; i < given; ++i) {

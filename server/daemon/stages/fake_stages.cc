@@ -70,13 +70,16 @@ class FakeStage {
   void Chunks(int64_t samples, int64_t labelled, int chunk_samples) {
     for (int64_t first = 0; first < samples; first += chunk_samples) {
       const int64_t count = std::min<int64_t>(chunk_samples, samples - first);
-      Output("chunk", absl::StrCat("chunk samples=", count,
-                                   " labelled=", labelled > first ? count : 0,
-                                   " first=", first));
+      Output("chunk",
+             absl::StrCat("chunk samples=", count, " labelled=",
+                          labelled > first ? count : 0, " first=", first,
+                          " sequential=", Number(Input("data"), "sequential")));
     }
     if (labelled > 0) Output("labels", "labels");
     result_.mutable_summary()->mutable_data()->set_samples(samples);
     result_.mutable_summary()->mutable_data()->set_labelled(labelled);
+    result_.mutable_summary()->mutable_data()->set_sequential(
+        Number(Input("data"), "sequential") == 1);
   }
 
   void Samples(int64_t wrong) {
@@ -88,6 +91,16 @@ class FakeStage {
     samples.set_correct(std::max<int64_t>(0, samples.labelled() - wrong));
     samples.set_outputs_compared(10 * samples.samples());
     Output("chunk", absl::StrCat("outputs of ", chunk));
+    const bool sequential = Number(chunk, "sequential") == 1;
+    const int64_t first = Number(chunk, "first");
+    const auto states = [&](int64_t sample) {
+      return absl::StrCat("states for ", StageName(options_.options_case()),
+                          " of ", sample);
+    };
+    if (Input("states") != (sequential && first > 0 ? states(first) : "")) {
+      UserError("another chunk's states");
+    }
+    if (sequential) Output("states", states(first + samples.samples()));
   }
 
   void ResolveTarget() {

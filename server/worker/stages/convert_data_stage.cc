@@ -24,6 +24,7 @@ absl::StatusOr<StageOutput> RunConvertData(
   v1::StageSummary::Data& summary = *output.summary.mutable_data();
   summary.set_samples(data.samples);
   summary.set_labelled(data.labelled);
+  summary.set_sequential(AreSequential(data.chunks));
   return output;
 }
 

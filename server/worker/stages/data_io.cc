@@ -31,6 +31,12 @@ absl::Status CheckSampleBytes(const StageInputs& inputs,
                             "samples for the model's inputs");
 }
 
+bool AreSequential(const std::vector<v1::Chunk>& chunks) {
+  return !chunks.empty() &&
+         std::any_of(chunks[0].arrays().begin(), chunks[0].arrays().end(),
+                     [](const v1::Chunk::Array& a) { return a.carried(); });
+}
+
 void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output) {
   for (const v1::Chunk& chunk : chunks) output.Add("chunk", chunk);
 }

@@ -23,6 +23,9 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs);
 absl::Status CheckSampleBytes(const StageInputs& inputs,
                               std::optional<int64_t> bytes);
 
+// Whether a chunk needs what the one before left.
+bool AreSequential(const std::vector<v1::Chunk>& chunks);
+
 // One output "chunk" each, in order.
 void AddChunks(const std::vector<v1::Chunk>& chunks, StageOutput& output);
 

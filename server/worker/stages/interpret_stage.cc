@@ -4,6 +4,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
+#include "server/worker/stages/chunk_states.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/samples.h"
 #include "server/worker/stages/stages.h"
@@ -27,6 +28,10 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
       const auto interpreter,
       ReferenceOf(inputs, graph, digests ? Keep::kAllTensors : Keep::kOutputs),
       "preparing the reference");
+  EK_ASSIGN_OR_RETURN(ChunkStates states,
+                      StatesBefore(inputs, graph, chunk, /*with_chip=*/false));
+  EK_RETURN_IF_ERROR(interpreter->SetStates(std::move(states.reference)),
+                     "states of the chunk before");
   TensorDigestWriter digest_writer(graph);
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
@@ -48,6 +53,7 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
   StageOutput output;
   output.Add("chunk", writer.chunk());
   if (digests) output.Add("digests", digest_writer.Take());
+  AddStates(chunk, {.reference = interpreter->states(), .chip = {}}, output);
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
   accuracy.AddTo(summary);

@@ -80,11 +80,20 @@ absl::StatusOr<ChunkReader> ChunkReader::Create(
     const v1::TensorType& type = types[static_cast<size_t>(i)];
     const std::optional<int64_t> bytes = SampleBytes(type);
     const auto total = bytes ? CheckedMul(*bytes, chunk.samples()) : bytes;
+    if (chunk.arrays(i).carried()) {
+      fits = chunk.arrays(i).data().empty();
+      continue;
+    }
     fits = chunk.arrays(i).type().element_type() == type.element_type() &&
            total == static_cast<int64_t>(chunk.arrays(i).data().size());
   }
   if (fits) return ChunkReader(std::move(chunk));
   return absl::InternalError("a chunk does not fit the network's inputs");
+}
+
+bool ChunkReader::is_sequential() const {
+  return std::any_of(chunk_.arrays().begin(), chunk_.arrays().end(),
+                     [](const v1::Chunk::Array& a) { return a.carried(); });
 }
 
 std::vector<absl::string_view> ChunkReader::Sample(int64_t index) const {

@@ -29,7 +29,9 @@ class ChunkReader {
 
   int64_t first_sample() const { return chunk_.first_sample(); }
   int64_t samples() const { return chunk_.samples(); }
-  // Bytes of each input, 0 <= index < samples(). Borrowed.
+  // Whether some inputs are states that each sample takes from the one before.
+  bool is_sequential() const;
+  // Bytes of each input, 0 <= index < samples(); none of those. Borrowed.
   std::vector<absl::string_view> Sample(int64_t index) const;
 
  private:

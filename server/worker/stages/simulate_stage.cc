@@ -13,6 +13,7 @@
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/passes/accumulator_graph.h"
+#include "server/worker/stages/chunk_states.h"
 #include "server/worker/stages/compare.h"
 #include "server/worker/stages/digest_comparison.h"
 #include "server/worker/stages/graph_input.h"
@@ -39,10 +40,11 @@ std::vector<int64_t> ElementBytesOf(const Graph& graph) {
 // The reference and the chip, sample by sample.
 class SideBySide {
  public:
-  // `graph` is the input "graph", `samples` are those of the chunk.
+  // `graph` is the input "graph", `samples` are those of the chunk; the first
+  // of them begins with `states`.
   static absl::StatusOr<SideBySide> Create(const StageInputs& inputs,
                                            const Graph& graph, int64_t samples,
-                                           bool layers) {
+                                           bool layers, ChunkStates states) {
     SideBySide both(inputs, graph, layers);
     EK_ASSIGN_OR_RETURN(both.loaded_,
                         WarmProgram(inputs, layers ? ElementBytesOf(graph)
@@ -51,6 +53,12 @@ class SideBySide {
       return absl::InternalError("program and graph have different outputs");
     }
     EK_RETURN_IF_ERROR(both.AddAccumulators());
+    EK_RETURN_IF_ERROR(both.loaded_->session->SetStates(std::move(states.chip)),
+                       "states of the chunk before");
+    if (both.loaded_->session->states().size() != graph.states.size()) {
+      return absl::InternalError("program and graph have different states");
+    }
+    both.reference_states_ = std::move(states.reference);
     if (inputs.Has("digests") && both.loaded_->accumulators.empty()) {
       EK_ASSIGN_OR_RETURN(TensorDigests digests,
                           TensorDigests::Create(inputs, graph, samples));
@@ -68,8 +76,15 @@ class SideBySide {
     using Verdict = DigestComparison::Verdict;
     auto verdict = Verdict::kUnknown;
     if (by_digest_) {
-      EK_ASSIGN_OR_RETURN(verdict, RunByDigest(inputs, index, sample, outputs));
-      if (verdict == Verdict::kEqual) return absl::OkStatus();
+      simfarm::Session& chip = *loaded_->session;
+      const std::vector<std::string> states = chip.states();
+      EK_ASSIGN_OR_RETURN(verdict, RunByDigest(WithStates(inputs, states),
+                                               index, sample, outputs));
+      if (verdict == Verdict::kEqual) {
+        reference_states_ = chip.states();
+        return absl::OkStatus();
+      }
+      EK_RETURN_IF_ERROR(chip.SetStates(states));
       EK_RETURN_IF_ERROR(PrepareReference());
       // The other samples will not be told apart either.
       if (verdict == Verdict::kUnknown) by_digest_.reset();
@@ -87,6 +102,11 @@ class SideBySide {
   }
 
   const Comparison& comparison() const { return comparison_; }
+
+  // What the sample after the last one begins with.
+  ChunkStates states() const {
+    return {.reference = reference_states_, .chip = loaded_->session->states()};
+  }
 
   // Layers of which some value was compared with nothing, after `samples`.
   std::vector<std::string> Unseen(int64_t samples) const {
@@ -128,6 +148,18 @@ class SideBySide {
       absl::StrAppend(&form, " ", each.tensor(), " of ", each.result());
     }
     return form;
+  }
+
+  // With `states` for what the sample does not give.
+  std::vector<absl::string_view> WithStates(
+      std::vector<absl::string_view> inputs,
+      const std::vector<std::string>& states) const {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      for (size_t s = 0; inputs[i].empty() && s < states.size(); ++s) {
+        if (graph_.states[s].input == graph_.inputs[i]) inputs[i] = states[s];
+      }
+    }
+    return inputs;
   }
 
   absl::Status PrepareReference() {
@@ -179,7 +211,10 @@ class SideBySide {
 
   absl::Status RunByValue(const std::vector<absl::string_view>& inputs,
                           int64_t sample, std::vector<std::string>& outputs) {
+    EK_RETURN_IF_ERROR(reference_->SetStates(std::move(reference_states_)),
+                       "states of the reference");
     EK_RETURN_IF_ERROR(reference_->Run(inputs), "running the reference");
+    reference_states_ = reference_->states();
     const auto visit = [&](const v1::Program::Tap& tap,
                            absl::string_view values) {
       return CompareTap(tap, values, sample);
@@ -238,6 +273,7 @@ class SideBySide {
   std::vector<int64_t> tapped_;  // Values compared, by tensor.
   std::shared_ptr<LoadedProgram> loaded_;
   std::optional<DigestComparison> by_digest_;
+  std::vector<std::string> reference_states_;  // Before the next sample.
   // Null while digests do.
   std::shared_ptr<Interpreter> reference_;
   Comparison comparison_;
@@ -255,9 +291,12 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   EK_ASSIGN_OR_RETURN(const ChunkReader chunk, ChunkReader::Create(inputs, in));
   EK_ASSIGN_OR_RETURN(AccuracyCounter accuracy,
                       AccuracyCounter::Create(inputs, in, out, chunk));
-  EK_ASSIGN_OR_RETURN(SideBySide both,
-                      SideBySide::Create(inputs, graph, chunk.samples(),
-                                         options.compare_layers()));
+  EK_ASSIGN_OR_RETURN(ChunkStates states,
+                      StatesBefore(inputs, graph, chunk, /*with_chip=*/true));
+  EK_ASSIGN_OR_RETURN(
+      SideBySide both,
+      SideBySide::Create(inputs, graph, chunk.samples(),
+                         options.compare_layers(), std::move(states)));
   ChunkWriter writer(out, chunk.first_sample());
   v1::StageProgress state;
   state.set_total(chunk.samples());
@@ -273,6 +312,7 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
   }
   StageOutput output;
   output.Add("chunk", writer.chunk());
+  AddStates(chunk, both.states(), output);
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
   accuracy.AddTo(summary);
