@@ -39,6 +39,10 @@ std::string AccessFault::What(absl::string_view other) const {
     case Kind::kWriteRace:
       return absl::StrCat("race: writes a byte while ", other,
                           " may still use it");
+    case Kind::kOutside:
+      return "reads or writes outside the memory";
+    case Kind::kReadOnly:
+      return "writes read-only memory";
   }
   return "";
 }

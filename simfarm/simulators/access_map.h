@@ -58,6 +58,9 @@ struct AccessFault {
     kUndefined,  // Reads what nothing wrote.
     kReadRace,   // Reads what another unit may still write.
     kWriteRace,  // Writes what another unit may still read or write.
+    // Not found by maps, but by who knows what memories there are.
+    kOutside,   // There is no such memory, or the bytes leave it.
+    kReadOnly,  // Writes what has its content from the start.
   };
   Kind kind = Kind::kUndefined;
   int64_t at = 0;  // The first such byte.
@@ -65,7 +68,9 @@ struct AccessFault {
   int unit = 0;
   uint32_t time = 0;
 
-  bool race() const { return kind != Kind::kUndefined; }
+  bool race() const {
+    return kind == Kind::kReadRace || kind == Kind::kWriteRace;
+  }
   // "race: reads a byte while `other` may still write it".
   std::string What(absl::string_view other) const;
 };

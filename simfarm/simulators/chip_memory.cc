@@ -1,5 +1,6 @@
 #include "simfarm/simulators/chip_memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -10,19 +11,28 @@ namespace {
 
 int UnitOf(int32_t who) { return who + 1; }
 
+bool IsSystem(ChipMemory::Kind kind) {
+  return kind == ChipMemory::Kind::kReadOnly ||
+         kind == ChipMemory::Kind::kReadWrite;
+}
+
 }  // namespace
 
 void ChipMemory::Add(Memory memory) {
   memories_.push_back({std::move(memory), std::nullopt, nullptr});
 }
 
+bool ChipMemory::Covers(const Memory& memory, uint64_t address, int64_t size) {
+  if (address < memory.base) return false;
+  const uint64_t offset = address - memory.base;
+  return offset < static_cast<uint64_t>(memory.size) &&
+         static_cast<uint64_t>(size) <= memory.size - offset;
+}
+
 int ChipMemory::FindMemory(uint64_t address, int64_t size) const {
   for (size_t i = 0; i < memories_.size(); ++i) {
     const Memory& memory = memories_[i].memory;
-    if (memory.kind == Kind::kScratchpad || address < memory.base) continue;
-    const uint64_t offset = address - memory.base;
-    if (offset < static_cast<uint64_t>(memory.size) &&
-        static_cast<uint64_t>(size) <= memory.size - offset) {
+    if (IsSystem(memory.kind) && Covers(memory, address, size)) {
       return static_cast<int>(i);
     }
   }
@@ -48,6 +58,27 @@ std::string ChipMemory::Name(uint64_t address) const {
       address);
 }
 
+bool ChipMemory::Contains(int32_t memory, uint64_t address,
+                          int64_t size) const {
+  if (memory < 0 || memory >= static_cast<int32_t>(memories_.size())) {
+    return false;
+  }
+  const Memory& found = memories_[memory].memory;
+  return found.kind != Kind::kScratchpad && size >= 1 &&
+         Covers(found, address, size);
+}
+
+uint8_t* ChipMemory::FindIn(int32_t memory, uint64_t address,
+                            int64_t size) const {
+  if (!Contains(memory, address, size)) return nullptr;
+  const Memory& found = memories_[memory].memory;
+  return found.bytes + (address - found.base);
+}
+
+std::string ChipMemory::NameIn(int32_t memory, uint64_t address) const {
+  return absl::StrFormat("%s 0x%x", memories_[memory].memory.name, address);
+}
+
 void ChipMemory::Track(std::vector<std::string> engines, bool concurrent) {
   StopTracking();
   order_ = std::make_unique<AccessOrder>(static_cast<int>(engines.size()) + 1);
@@ -55,14 +86,14 @@ void ChipMemory::Track(std::vector<std::string> engines, bool concurrent) {
   concurrent_ = concurrent;
   for (Tracked& each : memories_) {
     if (each.memory.kind == Kind::kScratchpad) continue;
-    each.system.emplace(each.memory.size, *order_,
-                        concurrent && each.memory.kind == Kind::kReadWrite);
+    each.accesses.emplace(each.memory.size, *order_,
+                          concurrent && each.memory.kind != Kind::kReadOnly);
   }
 }
 
 void ChipMemory::StopTracking() {
   for (Tracked& each : memories_) {
-    each.system.reset();
+    each.accesses.reset();
     each.scratchpad.reset();
   }
   order_.reset();
@@ -88,8 +119,8 @@ bool ChipMemory::Read(int32_t who, uint64_t address, int64_t size,
   if (found < 0) return true;
   const auto begin =
       static_cast<int64_t>(address - memories_[found].memory.base);
-  if (memories_[found].system->Read(UnitOf(who), begin, begin + size,
-                                    /*record=*/true, fault)) {
+  if (memories_[found].accesses->Read(UnitOf(who), begin, begin + size,
+                                      /*record=*/true, fault)) {
     return true;
   }
   fault->at -= begin;
@@ -102,7 +133,8 @@ bool ChipMemory::Write(int32_t who, uint64_t address, int64_t size,
   if (found < 0) return true;
   const auto begin =
       static_cast<int64_t>(address - memories_[found].memory.base);
-  if (memories_[found].system->Write(UnitOf(who), begin, begin + size, fault)) {
+  if (memories_[found].accesses->Write(UnitOf(who), begin, begin + size,
+                                       fault)) {
     return true;
   }
   fault->at -= begin;
@@ -125,12 +157,55 @@ bool ChipMemory::ReadRows(int32_t who, uint64_t address, int64_t pitch,
   return true;
 }
 
+bool ChipMemory::Reach(int32_t memory, uint64_t address, int64_t size,
+                       AccessFault* fault) {
+  if (!Contains(memory, address, size)) {
+    *fault = {.kind = AccessFault::Kind::kOutside};
+    return false;
+  }
+  Tracked& found = memories_[memory];
+  const auto begin = static_cast<int64_t>(address - found.memory.base);
+  found.reached_bytes = std::max(found.reached_bytes, begin + size);
+  return true;
+}
+
+bool ChipMemory::ReadIn(int32_t who, int32_t memory, uint64_t address,
+                        int64_t size, AccessFault* fault) {
+  if (!Reach(memory, address, size, fault)) return false;
+  Tracked& found = memories_[memory];
+  if (!found.accesses) return true;
+  const auto begin = static_cast<int64_t>(address - found.memory.base);
+  if (found.accesses->Read(UnitOf(who), begin, begin + size, /*record=*/true,
+                           fault)) {
+    return true;
+  }
+  fault->at -= begin;
+  return false;
+}
+
+bool ChipMemory::WriteIn(int32_t who, int32_t memory, uint64_t address,
+                         int64_t size, AccessFault* fault) {
+  if (!Reach(memory, address, size, fault)) return false;
+  Tracked& found = memories_[memory];
+  if (found.memory.kind == Kind::kReadOnly) {
+    *fault = {.kind = AccessFault::Kind::kReadOnly};
+    return false;
+  }
+  if (!found.accesses) return true;
+  const auto begin = static_cast<int64_t>(address - found.memory.base);
+  if (found.accesses->Write(UnitOf(who), begin, begin + size, fault)) {
+    return true;
+  }
+  fault->at -= begin;
+  return false;
+}
+
 void ChipMemory::Define(uint64_t address, int64_t size) {
   const int found = order_ ? FindMemory(address, size) : -1;
   if (found < 0) return;
   const auto begin =
       static_cast<int64_t>(address - memories_[found].memory.base);
-  memories_[found].system->Define(begin, begin + size);
+  memories_[found].accesses->Define(begin, begin + size);
 }
 
 std::string ChipMemory::What(const AccessFault& fault) const {

@@ -4,10 +4,11 @@
 // All memories of a chip during one run: where their bytes are and, in a
 // checked run, who wrote and read them last.
 //
-// Order has two levels. In system memory the host and the engines meet, and
-// launches and waits order them. In a scratchpad the units of one engine meet,
-// and the engine's own commands order them. What units of one engine do to
-// system memory counts as done in their order.
+// Order has two levels. In system memory, and in memory that engines share, the
+// host and the engines meet, and launches, waits and polls order them. In a
+// scratchpad the units of one engine meet, and the engine's own commands order
+// them. What units of one engine do to other memory counts as done in their
+// order.
 
 #include <cstdint>
 #include <memory>
@@ -36,13 +37,18 @@ struct ScratchpadAccesses {
 // Not thread-safe. Regions that several chips share (constants) are read-only.
 class ChipMemory {
  public:
-  enum class Kind { kReadOnly, kReadWrite, kScratchpad };
+  enum class Kind {
+    kReadOnly,    // System memory that has its content from the start ..
+    kReadWrite,   // .. or is written at run time.
+    kShared,      // Has an address space of its own, and outlives launches.
+    kScratchpad,  // One engine's own: nothing is written when that starts.
+  };
 
   struct Memory {
     std::string name;
     Kind kind = Kind::kReadOnly;
-    // Read-only and read-write memory: of the one address space of the system,
-    // where memories must not overlap.
+    // Of system memory: in the one address space of the system, where memories
+    // must not overlap.
     uint64_t base = 0;
     // Must outlive this object; null where nobody asks for values.
     uint8_t* bytes = nullptr;
@@ -62,6 +68,12 @@ class ChipMemory {
   // Of system memory, for errors: "ram 0x80000010".
   std::string Name(uint64_t address) const;
 
+  // The same by memory, of any kind but scratchpads, and an address in its
+  // address space.
+  bool Contains(int32_t memory, uint64_t address, int64_t size) const;
+  uint8_t* FindIn(int32_t memory, uint64_t address, int64_t size) const;
+  std::string NameIn(int32_t memory, uint64_t address) const;
+
   // From now on follows who writes what; so far, nobody did. Without
   // `concurrent` an engine that is launched is awaited before anybody else
   // does anything. `engines` are their names, fewer than kMaxUnits.
@@ -73,6 +85,7 @@ class ChipMemory {
   // AccessOrder::kMaxTime - 1, in order.
   void BeginStep(int32_t step);
   void Launch(int32_t engine);
+  // The host has seen, by a wait or a poll, that the engine's work has ended.
   void Wait(int32_t engine);
 
   // `who` touches system memory now. False: *fault says why; its `at` is an
@@ -82,6 +95,18 @@ class ChipMemory {
   // Read() of `rows` pieces of `row_bytes`, each `pitch` after the one before.
   bool ReadRows(int32_t who, uint64_t address, int64_t pitch, int64_t rows,
                 int64_t row_bytes, AccessFault* fault);
+  // The same in any memory but scratchpads. Without tracking, too: false if the
+  // bytes leave the memory, or are written and read-only. Notes how far it is
+  // reached.
+  bool ReadIn(int32_t who, int32_t memory, uint64_t address, int64_t size,
+              AccessFault* fault);
+  bool WriteIn(int32_t who, int32_t memory, uint64_t address, int64_t size,
+               AccessFault* fault);
+  // One past the last byte, from the memory's base, that ReadIn() and WriteIn()
+  // were asked for and found.
+  int64_t reached_bytes(int32_t memory) const {
+    return memories_[memory].reached_bytes;
+  }
   // System memory that holds a value before the first step.
   void Define(uint64_t address, int64_t size);
   // What is wrong, with whom a race is: "race: reads a byte while engine npu,
@@ -98,9 +123,13 @@ class ChipMemory {
  private:
   struct Tracked {
     Memory memory;
-    std::optional<AccessMap> system;
+    std::optional<AccessMap> accesses;  // Not of scratchpads.
     std::unique_ptr<ScratchpadAccesses> scratchpad;
+    int64_t reached_bytes = 0;
   };
+  static bool Covers(const Memory& memory, uint64_t address, int64_t size);
+  bool Reach(int32_t memory, uint64_t address, int64_t size,
+             AccessFault* fault);
   // Index of the system memory with these bytes, or -1.
   int FindMemory(uint64_t address, int64_t size) const;
 

@@ -1,0 +1,222 @@
+#include "target/move_cost.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+#include "target/layout.h"
+
+namespace edgekiln::target {
+namespace {
+
+// A term of one layout that tells indices apart.
+struct Term {
+  int64_t divide = 1;
+  int64_t stride = 0;
+};
+using Terms = absl::InlinedVector<Term, 4>;  // Of an axis, smallest first.
+
+// Of both layouts.
+struct Digit {
+  int64_t divide = 1;
+  int64_t from_step = 0;
+  int64_t to_step = 0;
+};
+using Digits = absl::InlinedVector<Digit, 4>;  // Of an axis, smallest first.
+
+struct Counter {
+  int64_t count = 1;
+  int64_t from_step = 0;
+  int64_t to_step = 0;
+};
+using Counters = absl::InlinedVector<Counter, 8>;
+
+// Of a legal layout. Terms that are one step in a row are one.
+Terms TermsOf(const v1::Layout& layout, int axis) {
+  Terms all;
+  for (const v1::Layout::Term& term : layout.terms()) {
+    const int64_t divide = std::max<int64_t>(term.divide(), 1);
+    if (term.axis() != axis || divide >= layout.extents(axis)) continue;
+    all.push_back({divide, term.stride_bytes()});
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Term& a, const Term& b) { return a.divide < b.divide; });
+  Terms terms;
+  for (const Term& term : all) {
+    if (!terms.empty()) {
+      const Term& inner = terms.back();
+      const auto reach = CheckedMul(term.divide / inner.divide, inner.stride);
+      if (reach == term.stride) continue;
+    }
+    terms.push_back(term);
+  }
+  return terms;
+}
+
+// From one index at multiples of `divide` to the next. `terms` is not empty.
+int64_t StepAt(const Terms& terms, int64_t divide) {
+  const Term* term = &terms.front();
+  for (const Term& each : terms) {
+    if (each.divide <= divide) term = &each;
+  }
+  return divide / term->divide * term->stride;
+}
+
+// Empty if the cuts of the two do not divide each other.
+Digits DigitsOf(const Terms& from, const Terms& to) {
+  Digits digits;
+  for (const Terms* terms : {&from, &to}) {
+    for (const Term& term : *terms) digits.push_back({term.divide});
+  }
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
+  digits.erase(std::unique(digits.begin(), digits.end(),
+                           [](const Digit& a, const Digit& b) {
+                             return a.divide == b.divide;
+                           }),
+               digits.end());
+  for (size_t d = 0; d < digits.size(); ++d) {
+    if (d > 0 && digits[d].divide % digits[d - 1].divide != 0) return {};
+    digits[d].from_step = StepAt(from, digits[d].divide);
+    digits[d].to_step = StepAt(to, digits[d].divide);
+  }
+  return digits;
+}
+
+// Counts the transfers of all parts of an array.
+class TransferCounter {
+ public:
+  TransferCounter(const v1::Layout& from, const v1::Layout& to, int dimensions)
+      : element_bytes_(from.element_bits() / 8), dimensions_(dimensions) {
+    for (int axis = 0; axis < from.extents_size(); ++axis) {
+      const int64_t extent = from.extents(axis);
+      if (extent == 1) continue;
+      Digits digits = DigitsOf(TermsOf(from, axis), TermsOf(to, axis));
+      if (digits.empty()) {
+        walked_apart_ *= extent;
+      } else {
+        axes_.push_back({extent, std::move(digits)});
+      }
+    }
+  }
+
+  // All numbers are at most those of elements, which a layout bounds.
+  int64_t Count() {
+    CountAxis(0, {});
+    return transfers_ * walked_apart_;
+  }
+
+ private:
+  struct Axis {
+    int64_t extent = 0;
+    Digits digits;
+  };
+
+  void CountAxis(size_t axis, const Counters& counters) {
+    if (axis == axes_.size()) {
+      transfers_ += TransfersOf(counters);
+      return;
+    }
+    // As many full blocks as there are, then what is left.
+    const Digits& digits = axes_[axis].digits;
+    int64_t extent = axes_[axis].extent;
+    for (size_t largest = digits.size(); largest-- > 0;) {
+      if (extent >= digits[largest].divide) {
+        Counters full = counters;
+        int64_t count = extent / digits[largest].divide;
+        for (size_t d = largest + 1; d-- > 0;) {
+          const Digit& digit = digits[d];
+          if (count > 1) {
+            full.push_back({count, digit.from_step, digit.to_step});
+          }
+          if (d > 0) count = digit.divide / digits[d - 1].divide;
+        }
+        CountAxis(axis + 1, full);
+      }
+      extent %= digits[largest].divide;
+      if (extent == 0) return;
+    }
+  }
+
+  // Of one part.
+  int64_t TransfersOf(Counters counters) const {
+    // Bytes that lie together are the innermost counter.
+    counters.push_back({element_bytes_, 1, 1});
+    while (JoinTwo(counters)) {
+    }
+    const auto bytes =
+        std::find_if(counters.begin(), counters.end(), [](const Counter& each) {
+          return each.from_step == 1 && each.to_step == 1;
+        });
+    counters.erase(bytes);
+    std::sort(
+        counters.begin(), counters.end(),
+        [](const Counter& a, const Counter& b) { return a.count > b.count; });
+    int64_t transfers = 1;
+    for (size_t i = static_cast<size_t>(dimensions_) - 1; i < counters.size();
+         ++i) {
+      transfers *= counters[i].count;
+    }
+    return transfers;
+  }
+
+  // Makes one counter of two that are one step in a row in both places. False
+  // if there are none.
+  static bool JoinTwo(Counters& counters) {
+    for (Counter& inner : counters) {
+      const auto outer = std::find_if(
+          counters.begin(), counters.end(), [&](const Counter& each) {
+            return &each != &inner &&
+                   each.from_step == inner.count * inner.from_step &&
+                   each.to_step == inner.count * inner.to_step;
+          });
+      if (outer == counters.end()) continue;
+      inner.count *= outer->count;
+      counters.erase(outer);
+      return true;
+    }
+    return false;
+  }
+
+  int64_t element_bytes_;
+  int dimensions_;
+  std::vector<Axis> axes_;
+  int64_t walked_apart_ = 1;
+  int64_t transfers_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,
+                                      const v1::Layout& to, int dimensions) {
+  EK_ASSIGN_OR_RETURN(const Layout source, Layout::Create(from), "move from");
+  EK_ASSIGN_OR_RETURN(const Layout target, Layout::Create(to), "move to");
+  if (source.extents() != target.extents() ||
+      source.element_bytes() != target.element_bytes()) {
+    return absl::InvalidArgumentError("a move between layouts of two arrays");
+  }
+  if (source.dense_bytes() == 0) return 0;
+  return TransferCounter(from, to, dimensions).Count();
+}
+
+absl::StatusOr<int64_t> MoveCycles(const v1::ResolvedLink& link,
+                                   const v1::Layout& from,
+                                   const v1::Layout& to) {
+  EK_ASSIGN_OR_RETURN(const int64_t transfers,
+                      MoveTransfers(from, to, link.dimensions()));
+  int64_t bytes = transfers == 0 ? 0 : from.element_bits() / 8;
+  for (const int64_t extent : from.extents()) bytes *= extent;
+  const auto setup = CheckedMul(transfers, link.setup_cycles());
+  const auto cycles =
+      setup ? CheckedAdd(*setup, bytes / link.bytes_per_cycle() +
+                                     (bytes % link.bytes_per_cycle() != 0))
+            : std::nullopt;
+  if (!cycles) return absl::OutOfRangeError("a move's cycles exceed 64 bits");
+  return *cycles;
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,49 @@
+#ifndef EK_TARGET_MOVE_COST_H_
+#define EK_TARGET_MOVE_COST_H_
+
+// What it takes a link to bring an array from one layout to another: of the
+// link and the two layouts alone, for compiler and simulator.
+//
+// A transfer is `dimensions` nested counters over both places at once. The
+// first counts bytes that lie together in both; each further one has a step in
+// either place. The counters that a move needs follow from the terms:
+//
+//  1. Terms of an axis that are one step in a row (blocks that lie one behind
+//     the other) are one. Where the terms of the two layouts cut an axis, both
+//     are cut: an axis is then the digits of its index, each with a count and a
+//     step in either place. Where cuts do not divide each other (blocks of 2
+//     and of 3), each index of the axis is walked by itself.
+//  2. A block that the axis fills only partly is walked apart from the full
+//     ones: a part of the array of its own.
+//  3. In each part, digits whose step is the bytes that lie together so far,
+//     in both places, make these bytes more. Of the others, those that are one
+//     step in a row in both places become one.
+//  4. The `dimensions` - 1 digits that count most are counted by the transfer;
+//     it starts anew for all values of the others.
+//
+// The move takes, of the clock of the link's owner,
+//   transfers * setup_cycles + ceil(bytes / bytes_per_cycle)
+// cycles, with the bytes of the values alone.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "edgekiln/v1/layout.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::target {
+
+// Of an array without elements: 0. dimensions >= 1. INVALID_ARGUMENT if a
+// layout is illegal (layout.h) or they are of two arrays.
+absl::StatusOr<int64_t> MoveTransfers(const v1::Layout& from,
+                                      const v1::Layout& to, int dimensions);
+
+// `link` is of a machine that passed ValidateMachine(). Errors as above;
+// OUT_OF_RANGE on overflow.
+absl::StatusOr<int64_t> MoveCycles(const v1::ResolvedLink& link,
+                                   const v1::Layout& from,
+                                   const v1::Layout& to);
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_MOVE_COST_H_
