@@ -11,9 +11,7 @@
 #include "base/status_macros.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
-#include "simfarm/session/simulators.h"
 #include "target/memories.h"
-#include "target/validate_machine.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -76,6 +74,25 @@ absl::Status CheckSegments(std::optional<absl::string_view> constants,
                                              /*written=*/false, "segment"));
   }
   return absl::OkStatus();
+}
+
+// An engine that the host drives has no memory that is lost with a launch.
+std::vector<ChipMemory::Kind> KindsOf(const v1::Machine& machine) {
+  std::vector<ChipMemory::Kind> kinds;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    if (!memory.host_reaches()) {
+      kinds.push_back(ChipMemory::Kind::kShared);
+    } else {
+      kinds.push_back(target::IsWritable(memory) ? ChipMemory::Kind::kReadWrite
+                                                 : ChipMemory::Kind::kReadOnly);
+    }
+  }
+  for (int32_t e = 0; e < machine.engines_size(); ++e) {
+    const int32_t own = target::PrivateMemoryOf(machine, e);
+    if (own < 0 || machine.engines(e).has_jobs()) continue;
+    kinds[own] = ChipMemory::Kind::kScratchpad;
+  }
+  return kinds;
 }
 
 absl::Status LoadLayouts(LoadedProgram* loaded) {
@@ -176,100 +193,10 @@ void KeepConstants(LoadedProgram* loaded) {
       if (location.memory() != scratchpad) continue;
       const auto begin = static_cast<int64_t>(location.address() - base);
       shown.push_back(
-          {tap.tap->command(), begin, begin + tap.layout->size_bytes()});
+          {stream.WordOf(tap), begin, begin + tap.layout->size_bytes()});
     }
     stream.stream->KeepConstants(shown);
   }
-}
-
-// Layer of every word of a stream.
-absl::StatusOr<std::vector<int32_t>> LayersOfWords(const LoadedProgram& loaded,
-                                                   int32_t stream,
-                                                   int64_t words) {
-  std::vector<int32_t> layer_of_word(words, -1);
-  for (const v1::Program::CommandRange& range : loaded.program.ranges()) {
-    if (range.stream() != stream) continue;
-    if (range.layer() < 0 || range.layer() >= loaded.program.layers_size() ||
-        range.first_command() < 0 ||
-        range.first_command() > range.last_command() ||
-        range.last_command() >= words) {
-      return InvalidProgram("a command range is unusable",
-                            absl::StrCat("ranges, stream ", stream));
-    }
-    for (int32_t word = range.first_command(); word <= range.last_command();
-         ++word) {
-      if (layer_of_word[word] >= 0) {
-        return InvalidProgram(
-            "two command ranges overlap",
-            absl::StrCat("stream ", stream, ", command ", word));
-      }
-      layer_of_word[word] = range.layer();
-    }
-  }
-  return layer_of_word;
-}
-
-StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
-                        const std::vector<int32_t>& layer_of_word) {
-  StreamContext context;
-  context.engine = engine;
-  context.scratchpad_bytes =
-      loaded.machine.memories(target::PrivateMemoryOf(loaded.machine, engine))
-          .capacity_bytes();
-  for (const v1::ResolvedMemory& memory : loaded.machine.memories()) {
-    if (!memory.host_reaches()) continue;
-    context.system.push_back({memory.base_address(), memory.capacity_bytes(),
-                              target::IsWritable(memory)});
-  }
-  context.layer_name = [&program = loaded.program,
-                        layers = layer_of_word](int32_t word) {
-    const bool known =
-        word < static_cast<int32_t>(layers.size()) && layers[word] >= 0;
-    return known ? program.layers(layers[word]).id() : std::string("(none)");
-  };
-  context.cpu_path = loaded.options.cpu_path;
-  return context;
-}
-
-// Every cycle of a stream must have an owner.
-absl::Status CheckOwners(const LoadedStream& loaded, int32_t index) {
-  for (const StreamTiming::Segment& segment :
-       loaded.stream->timing().segments) {
-    if (loaded.layer_of_word[segment.word] < 0) {
-      return InvalidProgram(
-          "a command belongs to no layer",
-          absl::StrCat("stream ", index, ", command ", segment.word));
-    }
-  }
-  for (const StreamTiming::Transfer& transfer :
-       loaded.stream->timing().transfers) {
-    if (loaded.layer_of_word[transfer.word] < 0) {
-      return InvalidProgram(
-          "a transfer belongs to no layer",
-          absl::StrCat("stream ", index, ", command ", transfer.word));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ReserveReach(LoadedProgram* loaded, const LoadedStream& stream) {
-  const int32_t scratchpad =
-      target::PrivateMemoryOf(loaded->machine, stream.engine);
-  int64_t& used = loaded->used_bytes[scratchpad];
-  used = std::max(used, stream.stream->scratchpad_extent());
-  for (const EngineStream::SystemRange& range :
-       stream.stream->system_ranges()) {
-    for (int32_t m = 0; m < loaded->machine.memories_size(); ++m) {
-      const v1::ResolvedMemory& memory = loaded->machine.memories(m);
-      if (loaded->IsSystem(m) && range.begin >= memory.base_address() &&
-          range.end <= memory.base_address() + memory.capacity_bytes()) {
-        EK_RETURN_IF_ERROR(loaded->Reserve(
-            m, range.begin, static_cast<int64_t>(range.end - range.begin),
-            "transfer"));
-      }
-    }
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -329,59 +256,54 @@ absl::Status LoadedProgram::ReserveSystem(const v1::Location& location,
   return absl::OkStatus();
 }
 
-absl::Status LoadStreams(LoadedProgram* loaded) {
-  for (int32_t s = 0; s < loaded->program.streams_size(); ++s) {
-    const v1::Program::Stream& stream = loaded->program.streams(s);
-    if (stream.engine() < 0 ||
-        stream.engine() >= loaded->machine.engines_size()) {
-      return InvalidProgram(absl::StrCat("no engine ", stream.engine()),
-                            absl::StrCat("stream ", s));
-    }
-    const v1::Machine::Engine& engine =
-        loaded->machine.engines(stream.engine());
-    LoadedStream result;
-    result.engine = stream.engine();
-    const int64_t words =
-        static_cast<int64_t>(stream.code().size()) / engine.isa().word_bytes();
-    EK_ASSIGN_OR_RETURN(result.layer_of_word, LayersOfWords(*loaded, s, words));
-    EK_ASSIGN_OR_RETURN(const auto simulator, NewSimulator(engine));
-    EK_ASSIGN_OR_RETURN(result.stream,
-                        simulator->Load(stream.code(), loaded->machine,
-                                        ContextOf(*loaded, stream.engine(),
-                                                  result.layer_of_word)),
-                        absl::StrCat("stream ", s));
-    EK_RETURN_IF_ERROR(CheckOwners(result, s));
-    EK_RETURN_IF_ERROR(ReserveReach(loaded, result));
-    loaded->streams.push_back(std::move(result));
+void LoadedProgram::AddMemories(const std::vector<int64_t>& sizes,
+                                ChipMemory& chip) const {
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    chip.Add({.name = machine.memories(m).name(),
+              .kind = kinds[m],
+              .base = machine.memories(m).base_address(),
+              .size = sizes[m]});
   }
-  for (const v1::Program::CommandRange& range : loaded->program.ranges()) {
-    if (range.stream() < 0 ||
-        range.stream() >= loaded->program.streams_size()) {
-      return InvalidProgram(absl::StrCat("no stream ", range.stream()),
-                            "ranges");
-    }
+}
+
+std::string LoadedProgram::NameRegisters(int32_t engine, int32_t layer) const {
+  const bool known = engine >= 0 && engine < machine.engines_size();
+  return absl::StrCat("engine ",
+                      known ? machine.engines(engine).name() : "(none)",
+                      ", layer ", program.layers(layer).id());
+}
+
+absl::Status LoadedProgram::NeedSimulator(int32_t engine,
+                                          SimulatorMaker new_simulator) {
+  if (engine < 0 || engine >= machine.engines_size()) {
+    return InvalidProgram(absl::StrCat("no engine ", engine), "");
   }
+  if (simulators[engine] != nullptr) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(simulators[engine],
+                      new_simulator(machine.engines(engine)));
   return absl::OkStatus();
 }
 
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     const v1::Program& program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options) {
-  EK_RETURN_IF_ERROR(target::ValidateMachine(machine), "machine");
+    const v1::Machine& machine, const SessionOptions& options,
+    SimulatorMaker new_simulator) {
   EK_RETURN_IF_ERROR(CheckCounts(program));
   auto loaded = std::make_shared<LoadedProgram>();
   loaded->program = program;
   loaded->machine = machine;
   loaded->options = options;
   loaded->used_bytes.resize(machine.memories_size());
+  loaded->simulators.resize(machine.engines_size());
+  loaded->kinds = KindsOf(machine);
   EK_RETURN_IF_ERROR(CheckSegments(constants, loaded.get()));
   EK_RETURN_IF_ERROR(LoadLayouts(loaded.get()));
   EK_RETURN_IF_ERROR(LoadBindings(loaded.get()));
   EK_RETURN_IF_ERROR(LoadCarries(loaded.get()));
-  EK_RETURN_IF_ERROR(LoadStreams(loaded.get()));
   loaded->steps.resize(loaded->program.steps_size());
+  EK_RETURN_IF_ERROR(LoadStreams(loaded.get(), new_simulator));
   EK_RETURN_IF_ERROR(LoadTaps(loaded.get()));
-  EK_RETURN_IF_ERROR(LoadSteps(loaded.get()));
+  EK_RETURN_IF_ERROR(LoadSteps(loaded.get(), new_simulator));
   EK_RETURN_IF_ERROR(CheckMemory(*loaded));
   if (constants.has_value()) {
     PlaceConstants(*constants, loaded.get());

@@ -11,6 +11,9 @@
 namespace edgekiln::simfarm {
 namespace {
 
+// A tap counts once for each launched range that it is part of.
+constexpr int64_t kMaxStreamTaps = 1 << 20;
+
 // Bytes of an element of each tensor that taps may show.
 using ElementSizes = absl::flat_hash_map<int32_t, int64_t>;
 
@@ -61,37 +64,76 @@ absl::StatusOr<LoadedTap> ReadTap(const v1::Program::Tap& tap,
   return result;
 }
 
+absl::Status CheckInStream(const v1::Program::Tap& tap,
+                           const LoadedProgram& loaded) {
+  if (tap.stream() < 0 || tap.stream() >= loaded.program.streams_size()) {
+    return InvalidProgram(absl::StrCat("no stream ", tap.stream()), "");
+  }
+  const v1::Program::Stream& stream = loaded.program.streams(tap.stream());
+  const int32_t word_bytes =
+      loaded.machine.engines(stream.engine()).isa().word_bytes();
+  if (tap.command() < 0 ||
+      tap.command() >=
+          static_cast<int64_t>(stream.code().size()) / word_bytes) {
+    return InvalidProgram(absl::StrCat("no command ", tap.command()), "");
+  }
+  if (!loaded.IsSystem(tap.location().memory()) &&
+      tap.location().memory() !=
+          target::PrivateMemoryOf(loaded.machine, stream.engine())) {
+    return InvalidProgram("the scratchpad of another engine", "");
+  }
+  return absl::OkStatus();
+}
+
+// By stream.
+using StreamTaps = std::vector<std::vector<LoadedTap>>;
+
 absl::Status AddTap(const v1::Program::Tap& tap, const ElementSizes& sizes,
-                    LoadedProgram* loaded) {
+                    LoadedProgram* loaded, StreamTaps& of_streams) {
   EK_ASSIGN_OR_RETURN(const LoadedTap result, ReadTap(tap, sizes, *loaded));
   EK_RETURN_IF_ERROR(loaded->Reserve(tap.location().memory(),
                                      tap.location().address(),
                                      result.layout->size_bytes(), "location"));
-  const bool system = loaded->IsSystem(tap.location().memory());
   if (tap.stream() == -1) {
     if (tap.step() < 0 ||
         tap.step() >= static_cast<int64_t>(loaded->steps.size())) {
       return InvalidProgram(absl::StrCat("no step ", tap.step()), "");
     }
-    if (!system) {
+    if (loaded->IsScratchpad(tap.location().memory())) {
       return InvalidProgram("a scratchpad is visible inside a stream only", "");
     }
     loaded->steps[tap.step()].taps.push_back(result);
     return absl::OkStatus();
   }
-  if (tap.stream() < 0 ||
-      tap.stream() >= static_cast<int64_t>(loaded->streams.size())) {
-    return InvalidProgram(absl::StrCat("no stream ", tap.stream()), "");
+  EK_RETURN_IF_ERROR(CheckInStream(tap, *loaded));
+  of_streams[tap.stream()].push_back(result);
+  return absl::OkStatus();
+}
+
+// To all launches that their commands are part of. Sorts `of_streams`.
+absl::Status AddToLaunches(StreamTaps& of_streams, LoadedProgram* loaded) {
+  const auto is_before = [](const LoadedTap& a, const LoadedTap& b) {
+    return a.tap->command() < b.tap->command();
+  };
+  for (std::vector<LoadedTap>& taps : of_streams) {
+    std::stable_sort(taps.begin(), taps.end(), is_before);
   }
-  LoadedStream& stream = loaded->streams[tap.stream()];
-  if (tap.command() < 0 || tap.command() >= stream.stream->num_words()) {
-    return InvalidProgram(absl::StrCat("no command ", tap.command()), "");
+  int64_t total = 0;
+  for (LoadedStream& stream : loaded->streams) {
+    const std::vector<LoadedTap>& taps = of_streams[stream.program_stream];
+    auto tap = std::partition_point(
+        taps.begin(), taps.end(),
+        [&](const LoadedTap& each) { return stream.WordOf(each) < 0; });
+    for (;
+         tap != taps.end() && stream.WordOf(*tap) < stream.stream->num_words();
+         ++tap) {
+      if (++total > kMaxStreamTaps) {
+        return InvalidProgram("too many taps of launches", "taps",
+                              absl::StrCat(kMaxStreamTaps));
+      }
+      stream.taps.push_back(*tap);
+    }
   }
-  if (!system && tap.location().memory() !=
-                     target::PrivateMemoryOf(loaded->machine, stream.engine)) {
-    return InvalidProgram("the scratchpad of another engine", "");
-  }
-  stream.taps.push_back(result);
   return absl::OkStatus();
 }
 
@@ -100,17 +142,13 @@ absl::Status AddTap(const v1::Program::Tap& tap, const ElementSizes& sizes,
 absl::Status LoadTaps(LoadedProgram* loaded) {
   if (loaded->options.tensor_element_bytes.empty()) return absl::OkStatus();
   EK_ASSIGN_OR_RETURN(const ElementSizes sizes, ElementSizesOf(*loaded));
+  StreamTaps of_streams(loaded->program.streams_size());
   for (int i = 0; i < loaded->program.taps_size(); ++i) {
-    EK_RETURN_IF_ERROR(AddTap(loaded->program.taps(i), sizes, loaded),
-                       absl::StrCat("tap ", i));
+    EK_RETURN_IF_ERROR(
+        AddTap(loaded->program.taps(i), sizes, loaded, of_streams),
+        absl::StrCat("tap ", i));
   }
-  for (LoadedStream& stream : loaded->streams) {
-    std::stable_sort(stream.taps.begin(), stream.taps.end(),
-                     [](const LoadedTap& a, const LoadedTap& b) {
-                       return a.tap->command() < b.tap->command();
-                     });
-  }
-  return absl::OkStatus();
+  return AddToLaunches(of_streams, loaded);
 }
 
 }  // namespace edgekiln::simfarm

@@ -16,6 +16,9 @@
 #include "edgekiln/v1/target.pb.h"
 #include "simfarm/host/host_op.h"
 #include "simfarm/session/session.h"
+#include "simfarm/session/simulators.h"
+#include "simfarm/simulators/chip_memory.h"
+#include "simfarm/simulators/engine.h"
 #include "simfarm/simulators/engine_stream.h"
 #include "simfarm/simulators/lazy_bytes.h"
 #include "target/layout.h"
@@ -33,19 +36,35 @@ struct LoadedBinding {
   const target::Layout* layout = nullptr;
 };
 
+// Commands of a stream that are launched as if they were one of their own.
 struct LoadedStream {
   std::unique_ptr<EngineStream> stream;
   int32_t engine = 0;
+  int32_t program_stream = 0;          // Index into program.streams.
+  int32_t first_word = 0;              // There.
   std::vector<int32_t> layer_of_word;  // -1: none.
   std::vector<LoadedTap> taps;         // By command, then as listed.
+
+  int32_t WordOf(const LoadedTap& tap) const {
+    return tap.tap->command() - first_word;
+  }
+  // For errors.
+  std::string name;
 };
 
 struct LoadedStep {
   std::optional<HostOp> host_op;  // If the step is one.
-  int64_t host_cycles = 0;        // Of a host op or move, in the host's clock.
+  // Of a host op, a move or register writes, in the host's clock.
+  int64_t host_cycles = 0;
+  int32_t stream = -1;  // Of a launch: index into LoadedProgram.streams.
   // Of a move.
   const target::Layout* from_layout = nullptr;
   const target::Layout* to_layout = nullptr;
+  // Of register writes: what they start, in the engine's clock, and when, in
+  // the host's, from the step's begin. Of a poll: that it sees a job's end.
+  std::optional<int64_t> job_cycles;
+  int64_t job_start_cycles = 0;
+  bool sees_end = false;
   std::vector<LoadedTap> taps;  // Visible after the step.
 };
 
@@ -60,6 +79,9 @@ struct LoadedProgram {
   v1::Machine machine;
   SessionOptions options;
   std::string constants;  // Empty unless a run loads some of it anew.
+  // By engine; null where the program uses none.
+  std::vector<std::unique_ptr<EngineSimulator>> simulators;
+  // One for each range that is launched, and for each stream that is not.
   std::vector<LoadedStream> streams;
   std::vector<LoadedStep> steps;
   std::vector<target::Layout> layouts;  // As program.layouts.
@@ -67,6 +89,7 @@ struct LoadedProgram {
   std::vector<LoadedBinding> outputs;
   std::vector<int32_t> carry_of_input;   // By input; -1: none.
   std::vector<std::string> zero_states;  // As program.carries: real zero.
+  std::vector<ChipMemory::Kind> kinds;   // By memory.
   // By memory: bytes from its base that the program reaches.
   std::vector<int64_t> used_bytes;
   // By memory: content that no run changes (flash).
@@ -80,6 +103,16 @@ struct LoadedProgram {
   bool IsSystem(int32_t memory) const {
     return machine.memories(memory).host_reaches();
   }
+  bool IsScratchpad(int32_t memory) const {
+    return kinds[memory] == ChipMemory::Kind::kScratchpad;
+  }
+  // Its memories as the kinds say, without bytes.
+  void AddMemories(const std::vector<int64_t>& sizes, ChipMemory& chip) const;
+  // For errors of register writes or a poll: "engine npu, layer conv1".
+  std::string NameRegisters(int32_t engine, int32_t layer) const;
+  // Makes the engine's simulator unless it is there. INVALID_ARGUMENT if there
+  // is no such engine, or no simulator of its model.
+  absl::Status NeedSimulator(int32_t engine, SimulatorMaker new_simulator);
   // Checks that [address, address + bytes) lies in `memory`, and notes that the
   // program reaches it. INVALID_ARGUMENT names `what`.
   absl::Status Reserve(int32_t memory, uint64_t address, int64_t bytes,
@@ -92,14 +125,22 @@ struct LoadedProgram {
 // Parts of loading, in this order. Each relies on those before; carries on
 // inputs and outputs.
 absl::Status LoadCarries(LoadedProgram* loaded);
-absl::Status LoadStreams(LoadedProgram* loaded);
+absl::Status LoadStreams(LoadedProgram* loaded, SimulatorMaker new_simulator);
 absl::Status LoadTaps(LoadedProgram* loaded);
-absl::Status LoadSteps(LoadedProgram* loaded);
+absl::Status LoadSteps(LoadedProgram* loaded, SimulatorMaker new_simulator);
 
-// All of it. Without constants the program can be checked and timed, not run.
+// All of it, on a machine that passed ValidateMachine(). Without constants the
+// program can be checked and timed, not run.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     const v1::Program& program, std::optional<absl::string_view> constants,
-    const v1::Machine& machine, const SessionOptions& options);
+    const v1::Machine& machine, const SessionOptions& options,
+    SimulatorMaker new_simulator);
+
+// A session of a program that was loaded with constants.
+std::unique_ptr<Session> NewSession(
+    std::shared_ptr<const LoadedProgram> loaded);
+// The checks of a run, without one: see CountCycles().
+absl::Status CheckWithoutRun(std::shared_ptr<const LoadedProgram> loaded);
 
 // An error in the structure of a program.
 absl::Status InvalidProgram(std::string what, std::string where,

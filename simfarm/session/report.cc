@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "base/checked_math.h"
 #include "base/status_macros.h"
 #include "simfarm/session/timeline.h"
 #include "simfarm/session/unit_segments.h"
@@ -11,11 +12,25 @@
 namespace edgekiln::simfarm {
 namespace {
 
+using Spent = StreamTiming::Spent;
+
 struct Span {
   int64_t begin = 0;
   int64_t end = 0;
   int32_t layer = 0;
+  Spent spent = Spent::kComputing;
 };
+
+constexpr int64_t kMaxCycles = int64_t{1} << 62;
+
+// How often the host must read until the last read ends no earlier than `wait`
+// cycles of the wall clock after the first began; each takes `cycles` >= 1 of
+// the host's clock, and all together are rounded up to the wall's.
+__int128 ReadsUntil(int64_t wait, int64_t cycles, int64_t host_hz,
+                    int64_t wall_hz) {
+  if (wait <= 0) return 1;
+  return __int128{wait - 1} * host_hz / (__int128{cycles} * wall_hz) + 1;
+}
 
 class ReportMaker {
  public:
@@ -24,6 +39,7 @@ class ReportMaker {
       : loaded_(loaded),
         segments_(segments),
         timeline_(loaded.program.layers_size()),
+        spans_(loaded.machine.engines_size()),
         engine_end_(loaded.machine.engines_size(), 0),
         engine_busy_(loaded.machine.engines_size(), 0) {
     for (const v1::Program::Layer& layer : loaded.program.layers()) {
@@ -39,10 +55,15 @@ class ReportMaker {
       EK_RETURN_IF_ERROR(
           Step(loaded_.program.steps(static_cast<int>(i)), loaded_.steps[i]));
     }
-    for (const Span& span : host_spans_) {
-      timeline_.Add(span.begin, span.end, span.layer,
-                    StreamTiming::Spent::kComputing);
+    // In order of precedence.
+    for (const bool computing : {true, false}) {
+      for (const std::vector<Span>& spans : spans_) {
+        for (const Span& span : spans) {
+          if ((span.spent == Spent::kComputing) == computing) Own(span);
+        }
+      }
     }
+    for (const Span& span : host_spans_) Own(span);
     return Finish();
   }
 
@@ -53,14 +74,33 @@ class ReportMaker {
         return HostWork(loaded.host_cycles, step.host_op().layer(),
                         v1::TimelineSegment::HOST_OP);
       case v1::Program::Step::kMove:
+        if (step.move().link() >= 0) CountMoved(step.move(), loaded);
         return HostWork(loaded.host_cycles, step.move().layer(),
                         v1::TimelineSegment::HOST_MOVE);
       case v1::Program::Step::kLaunch:
-        return Launch(loaded_.streams[step.launch().stream()]);
+        return Launch(loaded_.streams[loaded.stream]);
+      case v1::Program::Step::kRegisterWrites:
+        if (loaded.job_cycles.has_value()) {
+          EK_RETURN_IF_ERROR(Job(step.register_writes(), loaded));
+        }
+        return HostWork(loaded.host_cycles, step.register_writes().layer(),
+                        v1::TimelineSegment::HOST_REGISTERS);
+      case v1::Program::Step::kPoll:
+        return Poll(step.poll(), loaded.sees_end);
       default:
         now_ = std::max(now_, engine_end_[step.wait().engine()]);
         return absl::OkStatus();
     }
+  }
+
+  void Own(const Span& span) {
+    timeline_.Add(span.begin, span.end, span.layer, span.spent);
+  }
+
+  // What an engine alone does needs no order.
+  void OwnByEngine(int32_t engine, const Span& span) {
+    if (spans_.size() == 1) return Own(span);
+    spans_[engine].push_back(span);
   }
 
   absl::Status HostWork(int64_t cycles, int32_t layer,
@@ -88,8 +128,9 @@ class ReportMaker {
           const int64_t offset,
           ConvertCycles(segment.end, engine_hz, loaded_.machine.clock_hz()));
       EK_RETURN_IF_ERROR(CheckRoom(offset));
-      timeline_.Add(begin, now_ + offset, stream.layer_of_word[segment.word],
-                    segment.spent);
+      OwnByEngine(stream.engine,
+                  {begin, now_ + offset, stream.layer_of_word[segment.word],
+                   segment.spent});
       begin = now_ + offset;
     }
     engine_end_[stream.engine] = begin;
@@ -98,21 +139,72 @@ class ReportMaker {
     }
     engine_busy_[stream.engine] += timing.busy_cycles;
     for (const StreamTiming::Transfer& transfer : timing.transfers) {
-      v1::SimReport::LayerCycles* layer =
-          report_.mutable_layers(stream.layer_of_word[transfer.word]);
-      layer->set_dma_bytes_read(layer->dma_bytes_read() + transfer.bytes_read);
-      layer->set_dma_bytes_written(layer->dma_bytes_written() +
-                                   transfer.bytes_written);
-      report_.set_dma_bytes_read(report_.dma_bytes_read() +
-                                 transfer.bytes_read);
-      report_.set_dma_bytes_written(report_.dma_bytes_written() +
-                                    transfer.bytes_written);
+      CountBytes(stream.layer_of_word[transfer.word], transfer.bytes_read,
+                 transfer.bytes_written);
     }
     return absl::OkStatus();
   }
 
+  void CountBytes(int32_t layer, int64_t read, int64_t written) {
+    v1::SimReport::LayerCycles* of = report_.mutable_layers(layer);
+    of->set_dma_bytes_read(of->dma_bytes_read() + read);
+    of->set_dma_bytes_written(of->dma_bytes_written() + written);
+    report_.set_dma_bytes_read(report_.dma_bytes_read() + read);
+    report_.set_dma_bytes_written(report_.dma_bytes_written() + written);
+  }
+
+  // Of system memory, as of streams.
+  void CountMoved(const v1::Program::Move& move, const LoadedStep& loaded) {
+    const int64_t bytes = loaded.from_layout->dense_bytes();
+    CountBytes(move.layer(), loaded_.IsSystem(move.from().memory()) ? bytes : 0,
+               loaded_.IsSystem(move.to().memory()) ? bytes : 0);
+  }
+
+  // It starts when the write that starts it has ended.
+  absl::Status Job(const v1::Program::RegisterWrites& writes,
+                   const LoadedStep& loaded) {
+    const v1::Machine::Engine& engine =
+        loaded_.machine.engines(writes.engine());
+    EK_ASSIGN_OR_RETURN(
+        const int64_t offset,
+        ConvertCycles(loaded.job_start_cycles, loaded_.machine.host_clock_hz(),
+                      loaded_.machine.clock_hz()));
+    EK_RETURN_IF_ERROR(CheckRoom(offset));
+    EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                        ConvertCycles(*loaded.job_cycles, engine.clock_hz(),
+                                      loaded_.machine.clock_hz()));
+    const auto busy =
+        CheckedAdd(engine_busy_[writes.engine()], *loaded.job_cycles);
+    if (cycles > kMaxCycles - now_ - offset || !busy) return TooLong();
+    const int64_t begin = now_ + offset;
+    OwnByEngine(writes.engine(),
+                {begin, begin + cycles, writes.layer(), Spent::kComputing});
+    engine_end_[writes.engine()] = begin + cycles;
+    engine_busy_[writes.engine()] = *busy;
+    if (segments_ != nullptr) {
+      segments_->Add(writes.engine(), 0,
+                     {begin, begin + cycles, writes.layer(),
+                      v1::TimelineSegment::COMPUTE});
+    }
+    return absl::OkStatus();
+  }
+
+  // The last read is the first that ends when the job has ended.
+  absl::Status Poll(const v1::Program::Poll& poll, bool sees_end) {
+    const int64_t cycles = loaded_.machine.engines(poll.engine()).poll_cycles();
+    const __int128 reads =
+        ReadsUntil(sees_end ? engine_end_[poll.engine()] - now_ : 0, cycles,
+                   loaded_.machine.host_clock_hz(), loaded_.machine.clock_hz());
+    if (reads * cycles > kMaxCycles) return TooLong();
+    return HostWork(static_cast<int64_t>(reads) * cycles, poll.layer(),
+                    v1::TimelineSegment::HOST_POLL);
+  }
+
   absl::Status CheckRoom(int64_t cycles) const {
-    if (cycles <= (int64_t{1} << 62) - now_) return absl::OkStatus();
+    return cycles <= kMaxCycles - now_ ? absl::OkStatus() : TooLong();
+  }
+
+  static absl::Status TooLong() {
     return InvalidProgram("the program takes more than 2^62 cycles", "");
   }
 
@@ -154,6 +246,7 @@ class ReportMaker {
   const LoadedProgram& loaded_;
   UnitSegments* segments_;
   Timeline timeline_;
+  std::vector<std::vector<Span>> spans_;  // By engine, if there are several.
   std::vector<int64_t> engine_end_;
   std::vector<int64_t> engine_busy_;
   std::vector<Span> host_spans_;

@@ -8,10 +8,11 @@
 
 namespace edgekiln::simfarm {
 
-// Cycles of one inference, each given to exactly one layer: to the layer of the
-// engine that runs, as its stream's timing says, else to that of the host op.
-// They sum to the total. Needs no run: cycles do not depend on data.
-// With segments, if the program's options ask for them.
+// Cycles of one inference, each given to exactly one layer: to that of the
+// first engine, in the machine's order, that computes; else of the first that
+// runs at all; else of the host's step. They sum to the total. Needs no run:
+// cycles do not depend on data. With segments, if the program's options ask for
+// them.
 absl::StatusOr<v1::SimReport> MakeReport(const LoadedProgram& loaded);
 
 // See Session::MakeTimeline().

@@ -3,11 +3,17 @@
 
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/target.pb.h"
 #include "simfarm/simulators/engine.h"
 
 namespace edgekiln::simfarm {
+
+// Makes simulators of engines.
+using SimulatorMaker =
+    absl::FunctionRef<absl::StatusOr<std::unique_ptr<EngineSimulator>>(
+        const v1::Machine::Engine&)>;
 
 // The simulator of the engine's model. INVALID_ARGUMENT if there is none.
 absl::StatusOr<std::unique_ptr<EngineSimulator>> NewSimulator(

@@ -20,6 +20,9 @@ v1::TimelineSegment::Kind KindOf(StreamTiming::Kind kind) {
 
 std::vector<std::vector<std::string>> UnitsOf(const LoadedProgram& loaded) {
   std::vector<std::vector<std::string>> units(loaded.machine.engines_size());
+  for (int e = 0; e < loaded.machine.engines_size(); ++e) {
+    if (loaded.machine.engines(e).has_jobs()) units[e] = {"compute"};
+  }
   for (const LoadedStream& stream : loaded.streams) {
     units[stream.engine] = stream.stream->timing().units;
   }

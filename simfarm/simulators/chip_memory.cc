@@ -72,7 +72,8 @@ uint8_t* ChipMemory::FindIn(int32_t memory, uint64_t address,
                             int64_t size) const {
   if (!Contains(memory, address, size)) return nullptr;
   const Memory& found = memories_[memory].memory;
-  return found.bytes + (address - found.base);
+  return found.bytes == nullptr ? nullptr
+                                : found.bytes + (address - found.base);
 }
 
 std::string ChipMemory::NameIn(int32_t memory, uint64_t address) const {

@@ -57,6 +57,10 @@ class ChipMemory {
 
   // Memories are numbered from 0 as they are added, like Machine.memories.
   void Add(Memory memory);
+  // `size` of the memory.
+  void SetBytes(int32_t memory, uint8_t* bytes) {
+    memories_[memory].memory.bytes = bytes;
+  }
 
   uint8_t* scratchpad(int32_t memory) const {
     return memories_[memory].memory.bytes;
@@ -69,7 +73,7 @@ class ChipMemory {
   std::string Name(uint64_t address) const;
 
   // The same by memory, of any kind but scratchpads, and an address in its
-  // address space.
+  // address space. Null, too, where nobody asks for values.
   bool Contains(int32_t memory, uint64_t address, int64_t size) const;
   uint8_t* FindIn(int32_t memory, uint64_t address, int64_t size) const;
   std::string NameIn(int32_t memory, uint64_t address) const;

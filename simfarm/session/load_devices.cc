@@ -1,0 +1,107 @@
+#include "simfarm/session/load_devices.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/checked_math.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::simfarm {
+
+DeviceLoader::DeviceLoader(LoadedProgram* loaded, SimulatorMaker new_simulator)
+    : loaded_(loaded),
+      new_simulator_(new_simulator),
+      engines_(loaded->machine.engines_size()) {
+  std::vector<int64_t> sizes;
+  for (const v1::ResolvedMemory& memory : loaded->machine.memories()) {
+    sizes.push_back(memory.capacity_bytes());
+  }
+  loaded->AddMemories(sizes, chip_);
+}
+
+absl::Status DeviceLoader::Need(int32_t engine) {
+  EK_RETURN_IF_ERROR(loaded_->NeedSimulator(engine, new_simulator_));
+  const v1::Machine::Engine& description = loaded_->machine.engines(engine);
+  if (!description.has_jobs()) {
+    return InvalidProgram(
+        "the engine runs streams: the host does not drive it by registers", "");
+  }
+  std::unique_ptr<MmioDevice>& device = engines_[engine].device;
+  if (device != nullptr) return absl::OkStatus();
+  EK_ASSIGN_OR_RETURN(
+      device, loaded_->simulators[engine]->NewDevice(
+                  loaded_->machine, chip_,
+                  {.engine = engine, .cpu_path = loaded_->options.cpu_path}));
+  device->Reset(RunMode::kCheckOnly);
+  return absl::OkStatus();
+}
+
+absl::Status DeviceLoader::Write(const v1::Program::RegisterWrites& writes,
+                                 LoadedStep* step) {
+  if (writes.writes().empty()) {
+    return InvalidProgram("the step writes no registers", "");
+  }
+  EK_RETURN_IF_ERROR(Need(writes.engine()));
+  Engine& engine = engines_[writes.engine()];
+  const int64_t cycles =
+      loaded_->machine.engines(writes.engine()).register_write_cycles();
+  for (const v1::Program::RegisterWrites::Write& write : writes.writes()) {
+    EK_ASSIGN_OR_RETURN(const std::optional<int64_t> job,
+                        engine.device->Write(write.offset(), write.value()));
+    const auto written = CheckedAdd(step->host_cycles, cycles);
+    if (!written) return InvalidProgram("the writes take too long", "");
+    step->host_cycles = *written;
+    if (!job.has_value()) continue;
+    if (*job < 1 || step->job_cycles.has_value()) {
+      return InvalidProgram("the step starts a job that cannot be", "");
+    }
+    engine.busy = true;
+    step->job_cycles = job;
+    step->job_start_cycles = step->host_cycles;
+  }
+  return absl::OkStatus();
+}
+
+// What a register holds changes with the end of a job alone. So one read tells
+// whether a poll ends at once, and one more whether it ever does.
+absl::Status DeviceLoader::Poll(const v1::Program::Poll& poll,
+                                LoadedStep* step) {
+  EK_RETURN_IF_ERROR(Need(poll.engine()));
+  if (loaded_->machine.engines(poll.engine()).poll_cycles() < 1) {
+    return InvalidProgram("a read of a register takes no time", "");
+  }
+  Engine& engine = engines_[poll.engine()];
+  const auto where = [&](uint32_t found) {
+    return absl::StrFormat("register 0x%x, which holds 0x%x, mask 0x%x",
+                           poll.offset(), found, poll.mask());
+  };
+  const std::string wanted = absl::StrFormat("0x%x", poll.value());
+  EK_ASSIGN_OR_RETURN(uint32_t found, engine.device->Read(poll.offset()));
+  if ((found & poll.mask()) == poll.value()) {
+    if (!engine.busy) return absl::OkStatus();
+    return InvalidProgram("the poll does not wait for the job that runs",
+                          where(found), wanted);
+  }
+  if (engine.busy) {
+    engine.device->Complete();
+    engine.busy = false;
+    step->sees_end = true;
+    EK_ASSIGN_OR_RETURN(found, engine.device->Read(poll.offset()));
+    if ((found & poll.mask()) == poll.value()) return absl::OkStatus();
+  }
+  return InvalidProgram("the poll never ends: no job runs that could change it",
+                        where(found), wanted);
+}
+
+void DeviceLoader::Finish() {
+  for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
+    loaded_->used_bytes[m] =
+        std::max(loaded_->used_bytes[m], chip_.reached_bytes(m));
+  }
+}
+
+}  // namespace edgekiln::simfarm
