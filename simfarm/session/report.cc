@@ -25,11 +25,12 @@ constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
 // How often the host must read until the last read ends no earlier than `wait`
 // cycles of the wall clock after the first began; each takes `cycles` >= 1 of
-// the host's clock, and all together are rounded up to the wall's.
+// the host's clock.
 __int128 ReadsUntil(int64_t wait, int64_t cycles, int64_t host_hz,
                     int64_t wall_hz) {
   if (wait <= 0) return 1;
-  return __int128{wait - 1} * host_hz / (__int128{cycles} * wall_hz) + 1;
+  const __int128 read = __int128{cycles} * wall_hz;
+  return (__int128{wait} * host_hz + read - 1) / read;
 }
 
 class ReportMaker {
