@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "target/engine_model.h"
 #include "target/models/dla.h"
+#include "target/models/register_job.h"
 
 namespace edgekiln::target {
 namespace {
@@ -27,6 +28,8 @@ absl::StatusOr<const EngineModel*> FindEngineModel(
   switch (model) {
     case v1::EngineDescriptor::COARSE_DLA:
       return &DlaModel();
+    case v1::EngineDescriptor::REGISTER_JOB:
+      return &RegisterJobModel();
     default:
       return MakeError(absl::StatusCode::kInvalidArgument,
                        {.reason = "TARGET_INVALID",

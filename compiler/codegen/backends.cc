@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "compiler/engines/dla/backend.h"
+#include "compiler/engines/register_job/backend.h"
 
 namespace edgekiln::compiler {
 
@@ -16,6 +17,8 @@ absl::StatusOr<const EngineBackend*> FindBackend(const v1::Machine& machine,
   switch (machine.engines(engine).model()) {
     case v1::EngineDescriptor::COARSE_DLA:
       return &dla::Backend();
+    case v1::EngineDescriptor::REGISTER_JOB:
+      return &register_job::Backend();
     default:
       return absl::InvalidArgumentError(
           absl::StrCat("engine ", machine.engines(engine).name(),

@@ -71,9 +71,10 @@ class FitChecker {
         }
       }
     }
-    const TensorLives in_ram = LivesOf(graph_, storage_, certain);
-    const TensorLives moved = LivesOf(graph_, storage_, movable);
     const auto ops = static_cast<int64_t>(graph_.ops.size());
+    const OpTimes times = InOrder(ops);
+    const TensorLives in_ram = LivesOf(graph_, storage_, certain, times);
+    const TensorLives moved = LivesOf(graph_, storage_, movable, times);
     std::vector<int64_t> need = AliveBytes(in_ram, ops);
     const std::vector<int64_t> beside = AliveBytes(moved, ops);
     const int64_t scratchpads = AllScratchpadBytes();

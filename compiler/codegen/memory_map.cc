@@ -96,9 +96,15 @@ std::vector<bool> TensorsOfHost(const Graph& graph,
   return in_ram;
 }
 
+OpTimes InOrder(int64_t ops) {
+  OpTimes times;
+  for (int64_t i = 0; i < ops; ++i) times.of_op.emplace_back(i, i);
+  times.end = ops;
+  return times;
+}
+
 TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
-                    const std::vector<bool>& in_ram) {
-  const auto ops = static_cast<int64_t>(graph.ops.size());
+                    const std::vector<bool>& in_ram, const OpTimes& times) {
   TensorLives result;
   std::vector<TensorId>& tensors = result.tensors;
   std::vector<BufferLife>& lives = result.lives;
@@ -110,7 +116,7 @@ TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
     tensors.push_back(static_cast<TensorId>(t));
     lives.push_back({.size_bytes = std::max<int64_t>(BytesOf(tensor), 1),
                      .alignment_bytes = kTensorAlignment,
-                     .begin = ops,
+                     .begin = times.end,
                      .end = -1});
   }
   const auto touch = [&](TensorId tensor, int64_t when) {
@@ -120,17 +126,22 @@ TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
     life.end = std::max(life.end, when);
   };
   for (const TensorId input : graph.inputs) touch(input, -1);
-  for (int64_t i = 0; i < ops; ++i) {
-    for (const TensorId tensor : graph.ops[i].inputs) touch(tensor, i);
-    for (const TensorId tensor : graph.ops[i].outputs) touch(tensor, i);
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i];
+    for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
+      for (const TensorId tensor : *tensors) {
+        touch(tensor, times.of_op[i].first);
+        touch(tensor, times.of_op[i].second);
+      }
+    }
   }
-  for (const TensorId output : graph.outputs) touch(output, ops);
+  for (const TensorId output : graph.outputs) touch(output, times.end);
   return result;
 }
 
-std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t ops) {
+std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t end) {
   // Changes at each instant; wide, as any shape may come here.
-  std::vector<__int128> change(static_cast<size_t>(ops) + 3, 0);
+  std::vector<__int128> change(static_cast<size_t>(end) + 3, 0);
   for (const BufferLife& life : all.lives) {
     if (life.end < life.begin) continue;
     change[static_cast<size_t>(life.begin + 1)] += life.size_bytes;
@@ -139,7 +150,7 @@ std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t ops) {
   constexpr auto kMax = std::numeric_limits<int64_t>::max();
   std::vector<int64_t> alive;
   __int128 sum = 0;
-  for (int64_t instant = -1; instant <= ops; ++instant) {
+  for (int64_t instant = -1; instant <= end; ++instant) {
     sum += change[static_cast<size_t>(instant + 1)];
     alive.push_back(sum > kMax ? kMax : static_cast<int64_t>(sum));
   }
@@ -159,14 +170,14 @@ std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant) {
 absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& in_ram,
+                                const OpTimes& times,
                                 const v1::ResolvedMemory& ram) {
-  const TensorLives all = LivesOf(graph, storage, in_ram);
+  const TensorLives all = LivesOf(graph, storage, in_ram, times);
   const OffsetPlan offsets = AllocateOffsets(all.lives);
   RamPlan plan;
   plan.bytes = offsets.peak_bytes;
   if (plan.bytes > ram.capacity_bytes()) {
-    const std::vector<int64_t> alive =
-        AliveBytes(all, static_cast<int64_t>(graph.ops.size()));
+    const std::vector<int64_t> alive = AliveBytes(all, times.end);
     const auto peak = std::max_element(alive.begin(), alive.end());
     return MemoryTooSmall(
         ram, "activations", absl::StrCat(plan.bytes, " bytes"),

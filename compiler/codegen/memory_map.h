@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -40,23 +41,31 @@ std::vector<bool> TensorsOfHost(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& on_host);
 
-// The lives of the tensors of `in_ram` (by storage), in instants that are
-// indices of ops. A tensor lives from the op that produces it (graph inputs:
-// -1) to its last reader (graph outputs: the number of ops).
+// When ops run, in instants from 0 up to, not including, `end`.
+struct OpTimes {
+  std::vector<std::pair<int64_t, int64_t>> of_op;  // First and last instant.
+  int64_t end = 0;
+};
+// One op after another: instants are their indices.
+OpTimes InOrder(int64_t ops);
+
+// The lives of the tensors of `in_ram` (by storage). A tensor lives from the
+// begin of the op that produces it (graph inputs: -1) to the end of its last
+// reader (graph outputs: times.end).
 struct TensorLives {
   std::vector<TensorId> tensors;  // Ascending, by storage.
   std::vector<BufferLife> lives;  // One per tensor.
 };
 TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
-                    const std::vector<bool>& in_ram);
+                    const std::vector<bool>& in_ram, const OpTimes& times);
 
-// Bytes alive at the instants -1 to `ops`; the first entry is that of -1.
+// Bytes alive at the instants -1 to `end`; the first entry is that of -1.
 // Saturates.
-std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t ops);
+std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t end);
 // The tensors alive at `instant`.
 std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant);
 
-// Tensors by storage that live in RAM, with the ops between which they do.
+// Tensors by storage that live in RAM.
 struct RamPlan {
   absl::flat_hash_map<TensorId, uint64_t> address;  // In the memory's space.
   int64_t bytes = 0;
@@ -67,6 +76,7 @@ struct RamPlan {
 absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& in_ram,
+                                const OpTimes& times,
                                 const v1::ResolvedMemory& ram);
 
 // Content of flash while it grows.

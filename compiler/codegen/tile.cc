@@ -7,19 +7,12 @@
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/plan_chip.h"
+#include "compiler/codegen/residency.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-// What the recipe has for that engine of the machine; empty if nothing.
-google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
-                                   int32_t engine) {
-  for (const v1::TileRecipe::Engine& part : recipe.engines()) {
-    if (part.engine() == engine) return part.decisions();
-  }
-  return {};
-}
 
 // All memory of the chip, and every border densely in RAM: regions follow one
 // another, and what passes between them goes through system memory.
@@ -71,6 +64,7 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
     const int32_t engine = engines[index];
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         FindBackend(machine, engine));
+    if (backend->HostDriven()) continue;
     const Region region = maker.Make(std::move(ops));
     EK_ASSIGN_OR_RETURN(
         v1::RegionPlan plan,
@@ -79,7 +73,10 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
     plan.mutable_ops()->Add(region.ops.begin(), region.ops.end());
     *plans.add_regions() = std::move(plan);
   }
-  return plans;
+  EK_ASSIGN_OR_RETURN(const bool driven, IsDriven(partition, machine));
+  if (!driven) return plans;
+  return PlanChip(graph, partition, std::move(plans), machine, recipe,
+                  memories.ram);
 }
 
 }  // namespace edgekiln::compiler

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "compiler/codegen/host_ops.h"
+#include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/storage.h"
 
 namespace edgekiln::compiler {
@@ -40,8 +40,7 @@ std::vector<int64_t> CyclesByOp(const std::vector<std::vector<Span>>& lanes,
   for (size_t b = 0; b + 1 < boundaries.size(); ++b) {
     for (size_t lane = 0; lane < lanes.size(); ++lane) {
       const std::vector<Span>& spans = lanes[lane];
-      while (at[lane] < spans.size() &&
-             spans[at[lane]].end <= boundaries[b]) {
+      while (at[lane] < spans.size() && spans[at[lane]].end <= boundaries[b]) {
         ++at[lane];
       }
       if (at[lane] == spans.size() || spans[at[lane]].begin > boundaries[b]) {
@@ -119,10 +118,8 @@ class Execution {
     Poll(polls, turn);
     const Work& w = works_[work];
     const Work::Step& step = w.steps[index];
-    plan_.turns.push_back({.work = work,
-                           .step = index,
-                           .polls = polls,
-                           .drained = drained});
+    plan_.turns.push_back(
+        {.work = work, .step = index, .polls = polls, .drained = drained});
     HostWorks(step.host_cycles, w.op);
     if (!step.job) {
       plan_.seen[work][index] = turn + 1;
@@ -161,8 +158,8 @@ class Execution {
            1) /
           host_hz);
     };
-    auto reads = static_cast<int64_t>(left * host_hz /
-                                      (wall_hz * e.poll_cycles()));
+    auto reads =
+        static_cast<int64_t>(left * host_hz / (wall_hz * e.poll_cycles()));
     reads = std::max<int64_t>(reads, 1);
     while (cycles(reads) < left) ++reads;
     while (reads > 1 && cycles(reads - 1) >= left) --reads;
@@ -205,6 +202,42 @@ std::vector<int64_t> WaysToTheEnd(const std::vector<Work>& works) {
     }
   }
   return way;
+}
+
+// Of a region; one that runs a stream is one job.
+absl::StatusOr<std::vector<Work::Step>> StepsOf(const v1::RegionPlan& plan,
+                                                const v1::Machine& machine) {
+  const v1::Machine::Engine& engine = machine.engines(plan.engine());
+  std::vector<Work::Step> steps;
+  if (plan.steps().empty()) {
+    const int64_t cycles =
+        WallCycles(plan.predicted_cycles(), engine.clock_hz(), machine);
+    Work::Step& step = steps.emplace_back();
+    step.job = true;
+    step.engine_cycles = cycles;
+  }
+  for (const v1::RegionPlan::Step& step : plan.steps()) {
+    const bool job = step.kind() == v1::RegionPlan::Step::JOB;
+    const std::vector<int32_t> after(step.after().begin(), step.after().end());
+    for (const int32_t before : after) {
+      if (before < 0 || before >= std::ssize(steps) || !steps[before].job) {
+        return absl::InvalidArgumentError("a step comes after no job");
+      }
+    }
+    if (step.host_cycles() < 0 || step.engine_cycles() < 0) {
+      return absl::InvalidArgumentError("a step of less than no time");
+    }
+    steps.push_back(
+        {.host_cycles =
+             WallCycles(step.host_cycles(), machine.host_clock_hz(), machine),
+         .job = job,
+         .engine_cycles =
+             job ? WallCycles(step.engine_cycles(), engine.clock_hz(), machine)
+                 : 0,
+         .after = after,
+         .early = step.early()});
+  }
+  return steps;
 }
 
 }  // namespace
@@ -255,13 +288,13 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
       }
       work.engine = plan.engine();
       ops.assign(plan.ops().begin(), plan.ops().end());
-      EK_ASSIGN_OR_RETURN(work.steps, StepsOfRegion(plan, machine));
+      EK_ASSIGN_OR_RETURN(work.steps, StepsOf(plan, machine));
     } else if (partition.placements(i).engine() >= 0) {
       return absl::InvalidArgumentError("a region has no plan");
     } else {
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                          HostOpWallCycles(graph, op, machine));
-      work.steps.push_back({.host_cycles = cycles});
+                          HostOpCycles(graph, op, machine));
+      work.steps.emplace_back().host_cycles = cycles;
     }
     for (const int32_t index : ops) add_before(graph.ops[index], work);
     std::sort(work.before.begin(), work.before.end());
@@ -330,8 +363,8 @@ absl::StatusOr<TurnPlan> ReplayTurns(
   if (turns.size() != static_cast<int64_t>(steps)) return foreign;
   Execution execution(works, machine);
   for (const v1::RegionPlans::Turn& turn : turns) {
-    const auto found = work_of.find(
-        {turn.region(), turn.region() < 0 ? turn.step() : 0});
+    const auto found =
+        work_of.find({turn.region(), turn.region() < 0 ? turn.step() : 0});
     if (found == work_of.end()) return foreign;
     const int32_t work = found->second;
     const int32_t step = turn.region() < 0 ? 0 : turn.step();
@@ -339,10 +372,10 @@ absl::StatusOr<TurnPlan> ReplayTurns(
         !execution.IsReady(work)) {
       return foreign;
     }
-    execution.Do(work,
-                 turn.drained() ? execution.AllRunning()
-                                : execution.PollsFor(work),
-                 turn.drained());
+    execution.Do(
+        work,
+        turn.drained() ? execution.AllRunning() : execution.PollsFor(work),
+        turn.drained());
   }
   return execution.Finish(num_ops);
 }

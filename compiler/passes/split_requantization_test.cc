@@ -207,6 +207,9 @@ return %y
     ASSERT_TRUE(status.ok()) << status;
     ASSERT_TRUE(VerifyGraph(split).ok()) << VerifyGraph(split);
     EXPECT_EQ(split.ops.size(), 2u);
+    Graph simplified = split;
+    ASSERT_TRUE(Simplify(simplified).ok());
+    ExpectSameOutputs(*graph, simplified, /*seed=*/1);
     for (uint64_t seed = 0; seed < 20; ++seed) {
       ExpectSameValues(*graph, split, seed);
     }

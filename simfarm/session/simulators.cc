@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/simulators/dla/stream.h"
+#include "simfarm/simulators/register_job/device.h"
 
 namespace edgekiln::simfarm {
 
@@ -12,6 +13,8 @@ absl::StatusOr<std::unique_ptr<EngineSimulator>> NewSimulator(
   switch (engine.model()) {
     case v1::EngineDescriptor::COARSE_DLA:
       return dla::NewSimulator();
+    case v1::EngineDescriptor::REGISTER_JOB:
+      return register_job::NewSimulator();
     default:
       return InvalidProgram("the engine's model cannot be simulated",
                             absl::StrCat("engine ", engine.name()));

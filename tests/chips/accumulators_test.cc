@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "compiler/ir/text.h"
 #include "compiler/partition/split_accumulators.h"
+#include "compiler/partition/ungroup.h"
 #include "compiler/passes/split_requantization.h"
 #include "gtest/gtest.h"
 #include "tests/chips/chip_cases.h"
@@ -62,6 +63,35 @@ TEST_P(AccumulatorsTest, AreComparedWithTheReference) {
     }
   }
   EXPECT_GT(accumulators, 10);
+}
+
+// The weights of groups are rewritten for engines, before the split or after
+// it: then accumulators are not the first tensors behind the quantized graph's.
+TEST_P(AccumulatorsTest, AreThoseOfGroups) {
+  const auto graph = compiler::ParseGraph(R"(
+%x : int8[1,1,1,4] scale 0.5 zero 3 = input
+%w : int8[4,1,1,2] axis 0 scale [0.1, 0.03, 0.07, 0.2] zero [0, 0, 0, 0] = constant [5, -77, 127, 3, -128, 9, 40, 41]
+%v : int8[4,1,1,1] scale 0.02 zero 0 = constant [90, -3, 44, 127]
+%a : int8[1,1,1,4] scale 0.9 zero -7 = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 2} id a
+%b : int8[1,1,1,4] scale 0.3 zero 5 = conv2d(%a, %v) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 4} id b
+%c : int8[1,1,1,4] scale 0.1 zero 5 = conv2d(%b, %v) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} groups 4} id c
+return %c
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const v1::ResolvedTarget target = GetParam()->target(kScratchpadBytes);
+  Graph ungrouped = *graph;
+  compiler::UngroupConvolutions(ungrouped);
+  ASSERT_GT(ungrouped.tensors.size(), graph->tensors.size());
+  for (const Graph& split : {Split(*graph, 1), Split(ungrouped, 1)}) {
+    const auto compiled = CompileQuantized(split, target);
+    ASSERT_TRUE(compiled.ok()) << compiled.status();
+    EXPECT_EQ(compiled->program.accumulators_size(), 3);
+    const auto result = CompareWithInterpreter(
+        *graph, target, *compiled, {std::string("\x05\x80\x7f\x11", 4)});
+    ASSERT_TRUE(result.ok()) << result.status();
+    EXPECT_EQ(result->mismatches, 0) << result->first_mismatch;
+    EXPECT_EQ(result->uncovered, 0);
+  }
 }
 
 // Sums of a few thousand become results of a few steps.

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/arithmetic.h"
 
 namespace edgekiln::simfarm::dla::avx512 {
 

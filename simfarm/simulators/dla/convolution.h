@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/arithmetic.h"
 #include "simfarm/simulators/dla/instruction.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
 #include "simfarm/simulators/dla/table.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
-#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/arithmetic.h"
 #include "simfarm/simulators/dla/avx512.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
 #include "simfarm/simulators/dla/table.h"

@@ -1,7 +1,7 @@
 #include "simfarm/simulators/dla/table.h"
 
 #include "absl/strings/str_cat.h"
-#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/arithmetic.h"
 
 namespace edgekiln::simfarm::dla {
 

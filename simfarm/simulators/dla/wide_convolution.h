@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "simfarm/simulators/dla/arithmetic.h"
+#include "simfarm/simulators/arithmetic.h"
 #include "simfarm/simulators/dla/avx512.h"
 #include "simfarm/simulators/dla/instruction.h"
 #include "simfarm/simulators/dla/padded_image.h"

@@ -1,14 +1,15 @@
-#ifndef EK_SIMFARM_SIMULATORS_DLA_ARITHMETIC_H_
-#define EK_SIMFARM_SIMULATORS_DLA_ARITHMETIC_H_
+#ifndef EK_SIMFARM_SIMULATORS_ARITHMETIC_H_
+#define EK_SIMFARM_SIMULATORS_ARITHMETIC_H_
 
-// The arithmetic of docs/targets/dla.md, section 5. Additions of 32-bit values
-// wrap: they are done unsigned.
+// Fixed-point arithmetic as engines have it, from their pages: docs/targets/
+// dla.md, section 5, and register_job.md. Additions of 32-bit values wrap: they
+// are done unsigned.
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-namespace edgekiln::simfarm::dla {
+namespace edgekiln::simfarm {
 
 // rescale(v, M, s) with n = 31 - s, 1 <= n <= 62.
 inline int32_t Rescale(int32_t value, int32_t multiplier, int n,
@@ -54,6 +55,6 @@ struct OutputLimits {
   }
 };
 
-}  // namespace edgekiln::simfarm::dla
+}  // namespace edgekiln::simfarm
 
-#endif  // EK_SIMFARM_SIMULATORS_DLA_ARITHMETIC_H_
+#endif  // EK_SIMFARM_SIMULATORS_ARITHMETIC_H_

@@ -1,0 +1,203 @@
+#include "compiler/codegen/program_writer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/accumulators.h"
+#include "compiler/codegen/tensor_uses.h"
+#include "compiler/codegen/wall_cycles.h"
+#include "compiler/ir/storage.h"
+#include "target/layout.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+v1::LayerKind KindOf(const Op& op) {
+  switch (op.attributes.op_case()) {
+    case v1::OpAttributes::kConv2D:
+    case v1::OpAttributes::kFullyConnected:
+      return v1::CONV;
+    case v1::OpAttributes::kDepthwiseConv2D:
+      return v1::DEPTH;
+    default:
+      return v1::OTHER;
+  }
+}
+
+}  // namespace
+
+ProgramWriter::ProgramWriter(const Graph& graph, const v1::Partition& partition,
+                             const v1::Machine& machine,
+                             SystemMemories memories)
+    : graph_(graph),
+      machine_(machine),
+      memories_(memories),
+      storage_(StorageOf(graph)),
+      memory_bytes_(machine.memories_size(), 0),
+      flash_(machine.memories(memories.flash)) {
+  program_.set_version(3);
+  AddLayers(partition);
+}
+
+void ProgramWriter::AddLayers(const v1::Partition& partition) {
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const Op& op = graph_.ops[i];
+    const auto& placement = partition.placements(static_cast<int>(i));
+    v1::Program::Layer* layer = program_.add_layers();
+    layer->set_id(op.id);
+    layer->set_name(op.name);
+    layer->set_op(std::string(op.kind()));
+    layer->set_kind(KindOf(op));
+    layer->set_subgraph(placement.subgraph());
+    layer->set_engine(placement.engine());
+    layer->set_reason(placement.reason());
+    layer->set_macs(MacsOf(graph_, op));
+  }
+}
+
+bool ProgramWriter::IsConstant(TensorId tensor) const {
+  return graph_.tensors[storage_[tensor]].is_constant();
+}
+
+uint64_t ProgramWriter::AddressOfConstant(TensorId constant) {
+  const auto [place, is_new] = constant_address_.try_emplace(constant, 0);
+  if (is_new) {
+    flash_.Align(kConstantAlignment);
+    place->second = flash_.Append(*graph_.tensors[constant].data);
+  }
+  return place->second;
+}
+
+v1::Location ProgramWriter::LocationOf(TensorId tensor) {
+  v1::Location location;
+  if (IsConstant(tensor)) {
+    location.set_memory(memories_.flash);
+    location.set_address(AddressOfConstant(storage_[tensor]));
+  } else {
+    location.set_memory(memories_.ram);
+    location.set_address(ram_.address.at(storage_[tensor]));
+  }
+  return location;
+}
+
+int32_t ProgramWriter::IndexOf(const v1::Layout& layout) {
+  const auto [place, is_new] = layout_index_.try_emplace(
+      layout.SerializeAsString(), program_.layouts_size());
+  if (is_new) *program_.add_layouts() = layout;
+  return place->second;
+}
+
+int32_t ProgramWriter::DenseLayoutOf(TensorId id) {
+  const Tensor& tensor = graph_.tensors[id];
+  return IndexOf(target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
+}
+
+v1::Program::Binding ProgramWriter::BindingOf(TensorId tensor) {
+  v1::Program::Binding binding;
+  *binding.mutable_type() = TypeOf(graph_.tensors[tensor]);
+  *binding.mutable_location() = LocationOf(tensor);
+  binding.set_layout(DenseLayoutOf(tensor));
+  return binding;
+}
+
+v1::Program::HostOp::Operand ProgramWriter::OperandOf(TensorId tensor) {
+  v1::Program::HostOp::Operand operand;
+  if (tensor == kNoTensor) {
+    operand.set_absent(true);
+    return operand;
+  }
+  *operand.mutable_type() = TypeOf(graph_.tensors[tensor]);
+  *operand.mutable_location() = LocationOf(tensor);
+  return operand;
+}
+
+void ProgramWriter::AddHostOp(int32_t index) {
+  const Op& op = graph_.ops[index];
+  v1::Program::HostOp* host = program_.add_steps()->mutable_host_op();
+  *host->mutable_attributes() = op.attributes;
+  host->set_layer(index);
+  for (const TensorId tensor : op.inputs) {
+    *host->add_inputs() = OperandOf(tensor);
+  }
+  for (const TensorId tensor : op.outputs) {
+    *host->add_outputs() = OperandOf(tensor);
+  }
+}
+
+void ProgramWriter::AddCycles(int64_t wall_cycles, int32_t op) {
+  v1::Program::Layer* layer = program_.mutable_layers(op);
+  layer->set_predicted_cycles(layer->predicted_cycles() + wall_cycles);
+  program_.set_predicted_cycles(program_.predicted_cycles() + wall_cycles);
+}
+
+void ProgramWriter::NoteBytes(int32_t memory, int64_t bytes) {
+  memory_bytes_[memory] = std::max(memory_bytes_[memory], bytes);
+}
+
+void ProgramWriter::TapWhole(TensorId id) {
+  if (program_.steps_size() == 0) return;
+  const Tensor& tensor = graph_.tensors[id];
+  v1::Program::Tap* tap = program_.add_taps();
+  tap->set_stream(-1);
+  tap->set_step(program_.steps_size() - 1);
+  tap->set_tensor(id);
+  *tap->mutable_box() = target::WholeBox(tensor.shape);
+  *tap->mutable_location() = LocationOf(id);
+  tap->set_layout(DenseLayoutOf(id));
+}
+
+void ProgramWriter::AddCarries() {
+  const auto index = [](const std::vector<TensorId>& ids, TensorId id) {
+    return static_cast<int32_t>(std::find(ids.begin(), ids.end(), id) -
+                                ids.begin());
+  };
+  for (const State& state : graph_.states) {
+    v1::Program::Carry& carry = *program_.add_carries();
+    carry.set_output(index(graph_.outputs, state.output));
+    carry.set_input(index(graph_.inputs, state.input));
+  }
+}
+
+absl::StatusOr<EmitResult> ProgramWriter::Finish() {
+  for (const TensorId input : graph_.inputs) {
+    *program_.add_inputs() = BindingOf(input);
+  }
+  for (const TensorId output : graph_.outputs) {
+    *program_.add_outputs() = BindingOf(output);
+  }
+  AddCarries();
+  int64_t code_bytes = 0;
+  for (const auto& stream : program_.streams()) {
+    code_bytes += static_cast<int64_t>(stream.code().size());
+  }
+  EK_RETURN_IF_ERROR(flash_.Check(graph_, code_bytes));
+  const std::string& constants = flash_.bytes();
+  if (!constants.empty()) {
+    v1::Program::Segment* segment = program_.add_segments();
+    segment->mutable_location()->set_memory(memories_.flash);
+    segment->mutable_location()->set_address(
+        machine_.memories(memories_.flash).base_address());
+    const Digest digest = DigestOf(constants);
+    segment->mutable_digest()->set_hash(digest.hash);
+    segment->mutable_digest()->set_size_bytes(digest.size_bytes);
+    segment->set_size_bytes(digest.size_bytes);
+  }
+  const int64_t flash_bytes =
+      static_cast<int64_t>(constants.size()) + code_bytes;
+  program_.set_flash_bytes(flash_bytes);
+  program_.set_ram_bytes(ram_.bytes);
+  AddTensorUses(graph_, storage_, machine_,
+                {memories_, ram_.address, constant_address_}, &program_);
+  AddAccumulators(graph_, &program_);
+  memory_bytes_[memories_.flash] = flash_bytes;
+  memory_bytes_[memories_.ram] = ram_.bytes;
+  EmitResult result;
+  result.program = std::move(program_);
+  result.constants = constants;
+  result.memory_bytes = std::move(memory_bytes_);
+  return result;
+}
+
+}  // namespace edgekiln::compiler

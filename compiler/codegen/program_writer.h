@@ -1,0 +1,80 @@
+#ifndef EK_COMPILER_CODEGEN_PROGRAM_WRITER_H_
+#define EK_COMPILER_CODEGEN_PROGRAM_WRITER_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/codegen/memory_map.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/program.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+// A program while it is written: what does not depend on how engines are
+// driven. Not thread-safe.
+class ProgramWriter {
+ public:
+  static constexpr int64_t kConstantAlignment = 16;
+
+  // The arguments must outlive it. The program has its layers.
+  ProgramWriter(const Graph& graph, const v1::Partition& partition,
+                const v1::Machine& machine, SystemMemories memories);
+
+  const std::vector<TensorId>& storage() const { return storage_; }
+  const SystemMemories& memories() const { return memories_; }
+  v1::Program& program() { return program_; }
+  FlashImage& flash() { return flash_; }
+  const RamPlan& ram() const { return ram_; }
+  // Before anything is asked for its place.
+  void SetRam(RamPlan ram) { ram_ = std::move(ram); }
+
+  // Also under another shape.
+  bool IsConstant(TensorId tensor) const;
+  // Index into the program's layouts, to which it is added if it is new.
+  int32_t IndexOf(const v1::Layout& layout);
+
+  // A step for an op of the host, which is no reshape.
+  void AddHostOp(int32_t op);
+  // Predicted cycles of the wall clock.
+  void AddCycles(int64_t wall_cycles, int32_t op);
+  // At least so many bytes of a memory are used.
+  void NoteBytes(int32_t memory, int64_t bytes);
+  // A tap of a whole tensor in system memory, complete after the last step so
+  // far. None before the first step.
+  void TapWhole(TensorId tensor);
+
+  // Inputs, outputs, carries, constants, sizes. At most once.
+  // RESOURCE_EXHAUSTED if constants and code exceed their memory.
+  absl::StatusOr<EmitResult> Finish();
+
+ private:
+  void AddLayers(const v1::Partition& partition);
+  // In flash once, however many ops of the host read it.
+  uint64_t AddressOfConstant(TensorId constant);
+  v1::Location LocationOf(TensorId tensor);
+  // Whatever lies in system memory does so densely.
+  int32_t DenseLayoutOf(TensorId tensor);
+  v1::Program::Binding BindingOf(TensorId tensor);
+  v1::Program::HostOp::Operand OperandOf(TensorId tensor);
+  void AddCarries();
+
+  const Graph& graph_;
+  const v1::Machine& machine_;
+  const SystemMemories memories_;
+  const std::vector<TensorId> storage_;
+  std::vector<int64_t> memory_bytes_;  // Of each memory of the machine.
+  FlashImage flash_;
+  std::map<TensorId, uint64_t> constant_address_;  // By storage.
+  RamPlan ram_;
+  v1::Program program_;
+  std::map<std::string, int32_t> layout_index_;  // In program_, by content.
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_CODEGEN_PROGRAM_WRITER_H_

@@ -1,0 +1,115 @@
+#include "compiler/engines/register_job/chip.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "target/memories.h"
+#include "target/move_cost.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+int64_t ScaledUp(int64_t cycles, int64_t to_hz, int64_t from_hz) {
+  const auto scaled = static_cast<__int128>(cycles) * to_hz;
+  return static_cast<int64_t>((scaled + from_hz - 1) / from_hz);
+}
+
+template <typename List>
+bool Contains(const List& list, int32_t value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+}  // namespace
+
+absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
+  if (engine < 0 || engine >= machine.engines_size() ||
+      machine.engines(engine).model() != v1::EngineDescriptor::REGISTER_JOB) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("engine ", engine, " is not driven by register jobs"));
+  }
+  EK_ASSIGN_OR_RETURN(target::RegisterJobsView view,
+                      target::RegisterJobsView::Create(machine, engine));
+  Chip chip(machine, engine, std::move(view));
+  chip.memory_ = target::LocalMemoryOf(machine, engine);
+  for (int32_t m = 0; m < machine.memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    if (memory.host_reaches() && !target::IsWritable(memory) &&
+        target::Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
+      chip.flash_ = m;
+    }
+  }
+  if (chip.memory_ < 0 || chip.flash_ < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "engine ", machine.engines(engine).name(),
+        " needs a memory of its own, and one of the host's for constants"));
+  }
+  return chip;
+}
+
+int64_t Chip::alignment_bytes() const {
+  return machine_->memories(memory_).alignment_bytes();
+}
+
+absl::StatusOr<int32_t> Chip::JobOf(v1::RegisterJobs::Kernel kernel) const {
+  const int32_t job = view_.FindJob(kernel);
+  if (job >= 0) return job;
+  return absl::InvalidArgumentError(
+      absl::StrCat("engine ", machine_->engines(engine_).name(), " has no job ",
+                   v1::RegisterJobs::Kernel_Name(kernel)));
+}
+
+int64_t Chip::WriteCycles(int64_t writes) const {
+  return writes * machine_->engines(engine_).register_write_cycles();
+}
+
+int64_t Chip::poll_cycles() const {
+  return machine_->engines(engine_).poll_cycles();
+}
+
+absl::StatusOr<Chip::Move> Chip::MoveBetween(
+    int32_t from, const v1::Layout& from_layout, int32_t to,
+    const v1::Layout& to_layout) const {
+  std::optional<Move> best;
+  for (int32_t l = 0; l < machine_->links_size(); ++l) {
+    const v1::ResolvedLink& link = machine_->links(l);
+    if (link.owner() != target::kHostOwner || !Contains(link.from(), from) ||
+        !Contains(link.to(), to)) {
+      continue;
+    }
+    EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                        target::MoveCycles(link, from_layout, to_layout));
+    if (!best || cycles < best->host_cycles) best = Move{l, cycles};
+  }
+  if (best) return *best;
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.reason = "MEMORIES_APART",
+       .what = "no link of the host's brings data where the engine needs it",
+       .where = absl::StrCat("from ", machine_->memories(from).name(), " to ",
+                             machine_->memories(to).name()),
+       .need = "a link with owner \"host\" that reads the one and writes the "
+               "other",
+       .fix = "add it to the descriptor"});
+}
+
+int64_t Chip::HostCycles(int64_t engine_cycles) const {
+  return ScaledUp(engine_cycles, machine_->host_clock_hz(),
+                  machine_->engines(engine_).clock_hz());
+}
+
+int64_t Chip::EngineCycles(int64_t host_cycles) const {
+  return ScaledUp(host_cycles, machine_->engines(engine_).clock_hz(),
+                  machine_->host_clock_hz());
+}
+
+int64_t Chip::Aligned(int64_t bytes) const {
+  const int64_t grain = alignment_bytes();
+  return (bytes + grain - 1) / grain * grain;
+}
+
+}  // namespace edgekiln::compiler::register_job

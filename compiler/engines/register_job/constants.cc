@@ -1,0 +1,108 @@
+#include "compiler/engines/register_job/constants.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "base/status_macros.h"
+#include "compiler/engines/register_job/tile_costs.h"
+#include "target/layout.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+void PutInt32(int32_t value, char* to) {
+  const auto bits = static_cast<uint32_t>(value);
+  for (int i = 0; i < 4; ++i) {
+    to[i] = static_cast<char>((bits >> (8 * i)) & 0xff);
+  }
+}
+
+void PutTable(const Graph& graph, const Operation& operation, const Cut& c,
+              char* to) {
+  for (int64_t channel = c.begin; channel < c.end; ++channel) {
+    int32_t bias = 0;
+    if (operation.bias != kNoTensor) {
+      std::memcpy(&bias,
+                  graph.tensors[operation.bias].data->data() + channel * 4, 4);
+    }
+    ops::FixedPointMultiplier factor;
+    if (!operation.multipliers.empty()) {
+      factor = operation.multipliers[channel];
+    }
+    PutInt32(bias, to);
+    PutInt32(factor.multiplier, to + 4);
+    PutInt32(factor.shift, to + 8);
+    to += kTableEntryBytes;
+  }
+}
+
+// The weights of output channels `c` dense: [o][h][w][i], or [o][h][w] of a
+// depthwise convolution, whose tensor is [1][h][w][o].
+std::string DenseWeights(const Graph& graph, const Operation& operation,
+                         const Cut& c) {
+  const Tensor& weights = graph.tensors[operation.weights];
+  const char* const data = weights.data->data();
+  const int64_t elements = weights.num_elements() / operation.out.c;
+  if (operation.kernel != v1::RegisterJobs::DEPTHWISE_CONVOLUTION) {
+    return std::string(data + c.begin * elements,
+                       static_cast<size_t>(c.size() * elements));
+  }
+  std::string dense;
+  dense.reserve(static_cast<size_t>(c.size() * elements));
+  for (int64_t o = c.begin; o < c.end; ++o) {
+    for (int64_t k = 0; k < elements; ++k) {
+      dense.push_back(data[k * operation.out.c + o]);
+    }
+  }
+  return dense;
+}
+
+absl::Status PutWeights(const Graph& graph, const Placement& placement,
+                        const target::JobVariables& variables, const Cut& c,
+                        char* to) {
+  EK_ASSIGN_OR_RETURN(
+      const v1::Layout message,
+      LayoutOf(placement, target::JobOperand::kWeights, variables));
+  EK_ASSIGN_OR_RETURN(const target::Layout layout,
+                      target::Layout::Create(message));
+  const std::string dense = DenseWeights(graph, placement.operation, c);
+  if (layout.dense_bytes() != std::ssize(dense)) {
+    return absl::InternalError(
+        "the engine's layout of weights has another number of elements");
+  }
+  layout.Scatter(dense.data(), to);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Constants> PackConstants(const Graph& graph,
+                                        const Placement& placement,
+                                        const Schedule& schedule) {
+  Constants constants;
+  const Operation& operation = placement.operation;
+  if (!operation.has_table()) return constants;
+  const Chip& chip = *placement.chip;
+  const int64_t grain = std::max<int64_t>(
+      chip.machine().memories(chip.flash()).alignment_bytes(), 4);
+  const TileSet& tiles = schedule.tiles();
+  for (int32_t i = 0; i < std::ssize(tiles.c.cuts); ++i) {
+    const Cut& c = tiles.c.cuts[i];
+    EK_ASSIGN_OR_RETURN(const ConstantRoom room, schedule.ConstantRoomOf(i));
+    const int64_t offset =
+        (std::ssize(constants.bytes) + grain - 1) / grain * grain;
+    constants.bytes.resize(static_cast<size_t>(offset + room.bytes), '\0');
+    constants.offsets.push_back(offset);
+    char* const at = constants.bytes.data() + offset;
+    if (operation.weights != kNoTensor) {
+      EK_RETURN_IF_ERROR(PutWeights(
+          graph, placement,
+          VariablesOf(operation, tiles.h.cuts[0], tiles.w.cuts[0], c), c, at));
+    }
+    PutTable(graph, operation, c, at + room.table_offset);
+  }
+  return constants;
+}
+
+}  // namespace edgekiln::compiler::register_job

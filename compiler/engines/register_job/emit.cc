@@ -1,0 +1,202 @@
+#include "compiler/engines/register_job/emit.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "compiler/engines/register_job/constants.h"
+#include "compiler/engines/register_job/layouts.h"
+#include "compiler/engines/register_job/planner.h"
+#include "compiler/engines/register_job/schedule.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+using target::JobVariable;
+using target::JobVariables;
+
+class Emitter {
+ public:
+  Emitter(const Placement& placement, const Schedule& schedule,
+          const Constants& constants, const RegionMemory& memory)
+      : placement_(placement),
+        chip_(*placement.chip),
+        schedule_(schedule),
+        constants_(constants),
+        memory_(memory) {}
+
+  absl::StatusOr<RegionCode> Run() && {
+    const std::vector<TileStep>& steps = schedule_.steps();
+    for (size_t s = 0; s < steps.size(); ++s) {
+      if (steps[s].kind == TileStep::Kind::kJob) {
+        EK_RETURN_IF_ERROR(AddJob(steps[s], static_cast<int32_t>(s)),
+                           absl::StrCat("step ", s));
+      } else {
+        EK_RETURN_IF_ERROR(AddMove(steps[s]), absl::StrCat("step ", s));
+      }
+    }
+    code_.constants = constants_.bytes;
+    return std::move(code_);
+  }
+
+ private:
+  int32_t layer() const { return placement_.operation.op_index; }
+
+  int64_t AddressOf(const Place& place) const {
+    return static_cast<int64_t>(memory_.buffers[place.buffer]) + place.offset;
+  }
+
+  v1::Location InEngine(const Place& place) const {
+    v1::Location location;
+    location.set_memory(chip_.memory());
+    location.set_address(static_cast<uint64_t>(AddressOf(place)));
+    return location;
+  }
+
+  // Where a step's part of a tensor, or its constants, lie outside the room.
+  v1::Location Outside(const TileStep& step, const MoveStep& move) const {
+    if (move.operand == nullptr) {
+      v1::Location location;
+      location.set_memory(memory_.flash);
+      location.set_address(memory_.constants +
+                           static_cast<uint64_t>(constants_.offsets[step.c]));
+      return location;
+    }
+    if (move.operand->resident) {
+      return InEngine(
+          {schedule_.BufferOfTensor(move.operand->tensor), move.tensor_offset});
+    }
+    v1::Location location;
+    location.set_memory(memory_.ram);
+    location.set_address(memory_.tensors->at(move.operand->tensor) +
+                         static_cast<uint64_t>(move.tensor_offset));
+    return location;
+  }
+
+  absl::Status AddMove(const TileStep& step) {
+    EK_ASSIGN_OR_RETURN(const MoveStep planned, schedule_.MoveOf(step));
+    v1::Program::Move& move = *code_.steps.emplace_back().mutable_move();
+    const v1::Location outside = Outside(step, planned);
+    const v1::Location room = InEngine(planned.place);
+    const int32_t outside_layout = IndexOf(planned.tensor);
+    const int32_t room_layout = IndexOf(planned.room);
+    *move.mutable_from() = planned.stores ? room : outside;
+    *move.mutable_to() = planned.stores ? outside : room;
+    move.set_from_layout(planned.stores ? room_layout : outside_layout);
+    move.set_to_layout(planned.stores ? outside_layout : room_layout);
+    move.set_layer(layer());
+    move.set_link(planned.move.link);
+    return absl::OkStatus();
+  }
+
+  absl::Status AddJob(const TileStep& step, int32_t index) {
+    JobVariables variables = schedule_.VariablesOfJob(step);
+    const JobPlaces places = schedule_.PlacesOf(step);
+    variables[JobVariable::kInAddr] = AddressOf(places.input);
+    variables[JobVariable::kOutAddr] = AddressOf(places.output);
+    if (placement_.input2.present()) {
+      variables[JobVariable::kIn2Addr] = AddressOf(places.input2);
+    }
+    if (placement_.operation.has_table()) {
+      EK_ASSIGN_OR_RETURN(const ConstantRoom room,
+                          schedule_.ConstantRoomOf(step.c));
+      const int64_t address = AddressOf(places.constants);
+      variables[JobVariable::kWeightsAddr] = address;
+      variables[JobVariable::kTableAddr] = address + room.table_offset;
+    }
+    EK_ASSIGN_OR_RETURN(const auto writes, chip_.view().Encode(variables));
+    v1::Program::RegisterWrites& job =
+        *code_.steps.emplace_back().mutable_register_writes();
+    job.set_engine(chip_.engine());
+    job.set_layer(layer());
+    for (const target::RegisterWrite& write : writes) {
+      v1::Program::RegisterWrites::Write& added = *job.add_writes();
+      added.set_offset(write.offset);
+      added.set_value(write.value);
+    }
+    return AddTap(step, index, variables, places.output);
+  }
+
+  absl::Status AddTap(const TileStep& step, int32_t index,
+                      const JobVariables& variables, const Place& output) {
+    const TileSet& tiles = schedule_.tiles();
+    const ImagePart part = OutputPart(
+        tiles.h.cuts[step.h], tiles.w.cuts[step.w], tiles.c.cuts[step.c]);
+    const Image& out = placement_.operation.out;
+    v1::Program::Tap& tap = code_.taps.emplace_back();
+    tap.set_step(index);
+    tap.set_tensor(placement_.operation.output);
+    for (size_t axis = 0; axis < part.begin.size(); ++axis) {
+      tap.mutable_box()->add_begin(part.begin[axis]);
+      tap.mutable_box()->add_end(part.begin[axis] + part.extents[axis]);
+    }
+    for (const int64_t extent : {out.h, out.w, out.c}) {
+      tap.mutable_box()->add_shape(extent);
+    }
+    *tap.mutable_location() = InEngine(output);
+    EK_ASSIGN_OR_RETURN(
+        const v1::Layout layout,
+        LayoutOf(placement_, target::JobOperand::kOut, variables));
+    tap.set_layout(IndexOf(Canonical(layout)));
+    return absl::OkStatus();
+  }
+
+  int32_t IndexOf(const v1::Layout& layout) {
+    const auto [place, is_new] = layout_index_.try_emplace(
+        layout.SerializeAsString(), static_cast<int32_t>(code_.layouts.size()));
+    if (is_new) code_.layouts.push_back(layout);
+    return place->second;
+  }
+
+  const Placement& placement_;
+  const Chip& chip_;
+  const Schedule& schedule_;
+  const Constants& constants_;
+  const RegionMemory& memory_;
+  RegionCode code_;
+  absl::flat_hash_map<std::string, int32_t> layout_index_;
+};
+
+}  // namespace
+
+absl::StatusOr<RegionCode> EmitRegion(const Graph& graph,
+                                      const Placement& placement,
+                                      const v1::RegionPlan& plan,
+                                      const RegionMemory& memory) {
+  EK_ASSIGN_OR_RETURN(const Decision decision,
+                      DecisionOf(placement.operation, plan));
+  EK_ASSIGN_OR_RETURN(const Schedule schedule,
+                      Schedule::Create(placement, decision));
+  if (std::ssize(schedule.steps()) != plan.steps_size() ||
+      std::ssize(schedule.buffers()) != plan.buffers_size() ||
+      std::ssize(memory.buffers) != plan.buffers_size() ||
+      plan.needs_size() != 1) {
+    return absl::InvalidArgumentError(
+        "the region's plan belongs to another machine");
+  }
+  for (const Operand* operand :
+       {&placement.input, &placement.input2, &placement.output}) {
+    if (operand->present() && !operand->resident &&
+        !memory.tensors->contains(operand->tensor)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("tensor ", graph.tensors[operand->tensor].name,
+                       " has no place in system memory"));
+    }
+  }
+  EK_ASSIGN_OR_RETURN(const Constants constants,
+                      PackConstants(graph, placement, schedule));
+  EK_ASSIGN_OR_RETURN(RegionCode code,
+                      Emitter(placement, schedule, constants, memory).Run());
+  const int64_t bytes = plan.needs(0).bytes();
+  code.layers.push_back({placement.operation.op_index, bytes,
+                         static_cast<int32_t>(schedule.tiles().tiles()),
+                         plan.predicted_cycles()});
+  code.scratchpad_peak_bytes = bytes;
+  return code;
+}
+
+}  // namespace edgekiln::compiler::register_job

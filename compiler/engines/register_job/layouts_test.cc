@@ -1,0 +1,105 @@
+#include "compiler/engines/register_job/layouts.h"
+
+#include <cstdint>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "target/layout.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+// {h, w, c} with channels in blocks: NC[H][W]c.
+v1::Layout Blocked(int64_t h, int64_t w, int64_t c, int64_t block) {
+  v1::Layout layout;
+  for (const int64_t extent : {h, w, c}) layout.add_extents(extent);
+  layout.set_element_bits(8);
+  layout.set_size_bytes((c + block - 1) / block * h * w * block);
+  const auto add = [&](int axis, int64_t divide, int64_t modulo,
+                       int64_t stride) {
+    v1::Layout::Term& term = *layout.add_terms();
+    term.set_axis(axis);
+    term.set_divide(divide);
+    term.set_modulo(modulo);
+    term.set_stride_bytes(stride);
+  };
+  add(2, block, 0, h * w * block);
+  add(0, 1, 0, w * block);
+  add(1, 1, 0, block);
+  add(2, 1, block, 1);
+  return layout;
+}
+
+TEST(CanonicalTest, WhatLiesDenselyBecomesTheDenseLayout) {
+  EXPECT_EQ(Canonical(Blocked(3, 5, 16, 16)).SerializeAsString(),
+            target::DenseLayout({3, 5, 16}, 1).SerializeAsString());
+  EXPECT_EQ(Canonical(Blocked(1, 1, 64, 16)).SerializeAsString(),
+            target::DenseLayout({1, 1, 64}, 1).SerializeAsString());
+  // Gaps behind channels that fill no block stay.
+  EXPECT_EQ(Canonical(Blocked(3, 5, 4, 16)).terms(1).stride_bytes(), 16);
+  EXPECT_EQ(Canonical(Blocked(3, 5, 64, 16)).terms_size(), 4);
+}
+
+TEST(PartOfTest, FindsBlocksAndPartsOfOneBlock) {
+  const v1::Layout whole = Canonical(Blocked(4, 5, 64, 16));
+  const auto blocks = PartOf(whole, {0, 0, 32}, {4, 5, 16});
+  ASSERT_TRUE(blocks.has_value());
+  EXPECT_EQ(blocks->offset, 2 * 4 * 5 * 16);
+  EXPECT_EQ(blocks->layout.terms_size(), 3);
+  const auto inside = PartOf(whole, {1, 2, 20}, {2, 1, 8});
+  ASSERT_TRUE(inside.has_value());
+  EXPECT_EQ(inside->offset, 4 * 5 * 16 + 5 * 16 + 2 * 16 + 4);
+  // Reaches into the next block from within one.
+  EXPECT_FALSE(PartOf(whole, {0, 0, 20}, {4, 5, 16}).has_value());
+}
+
+// Element by element, against the layout class.
+TEST(PartOfTest, LiesWhereTheWholeHasIt) {
+  const v1::Layout whole = Blocked(4, 5, 40, 16);
+  const v1::Box box = [] {
+    v1::Box part;
+    for (const int64_t begin : {1, 2, 16}) part.add_begin(begin);
+    for (const int64_t end : {4, 4, 40}) part.add_end(end);
+    return part;
+  }();
+  const auto layout = target::Layout::Create(whole);
+  ASSERT_TRUE(layout.ok()) << layout.status();
+  std::string dense(4 * 5 * 40, '\0');
+  for (size_t i = 0; i < dense.size(); ++i)
+    dense[i] = static_cast<char>(i % 251);
+  std::string memory(static_cast<size_t>(layout->size_bytes()), '\0');
+  layout->Scatter(dense.data(), memory.data());
+  const auto cut = target::Layout::OfBox(box, {4, 5, 40}, 1);
+  ASSERT_TRUE(cut.ok());
+  std::string expected(3 * 2 * 24, '\0');
+  cut->Gather(dense.data(), expected.data());
+
+  const auto part = PartOf(Canonical(whole), {1, 2, 16}, {3, 2, 24});
+  ASSERT_TRUE(part.has_value());
+  const auto there = target::Layout::Create(part->layout);
+  ASSERT_TRUE(there.ok()) << there.status();
+  std::string found(expected.size(), '\0');
+  there->Gather(memory.data() + part->offset, found.data());
+  EXPECT_EQ(found, expected);
+}
+
+TEST(InShapeTest, GivesTheSameBytesOtherAxes) {
+  const auto image = InShape(Blocked(4, 5, 64, 16), {1, 4, 5, 64});
+  ASSERT_TRUE(image.has_value());
+  EXPECT_EQ(image->extents_size(), 4);
+  EXPECT_EQ(image->terms(0).axis(), 1);
+  EXPECT_EQ(image->terms(0).stride_bytes(), 5 * 16);
+  // h in two axes.
+  const auto rows = InShape(Blocked(6, 5, 64, 16), {2, 3, 5, 64});
+  ASSERT_TRUE(rows.has_value());
+  EXPECT_EQ(rows->terms(0).stride_bytes(), 3 * 5 * 16);
+  // One pixel is dense, whatever the tensor's shape.
+  const auto vector = InShape(Blocked(1, 1, 64, 16), {1, 2, 2, 16});
+  ASSERT_TRUE(vector.has_value());
+  EXPECT_EQ(vector->SerializeAsString(),
+            target::DenseLayout({1, 2, 2, 16}, 1).SerializeAsString());
+  EXPECT_FALSE(InShape(Blocked(2, 2, 32, 16), {1, 128}).has_value());
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler::register_job

@@ -1,0 +1,77 @@
+#ifndef EK_COMPILER_ENGINES_REGISTER_JOB_OPERATION_H_
+#define EK_COMPILER_ENGINES_REGISTER_JOB_OPERATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/target.pb.h"
+#include "ops/requantize.h"
+#include "target/register_jobs.h"
+
+// One op as jobs see it: images, a window, integer parameters. Everything after
+// this file knows no graph attributes.
+namespace edgekiln::compiler::register_job {
+
+// Rows, columns, channels.
+struct Image {
+  int64_t h = 1;
+  int64_t w = 1;
+  int64_t c = 1;
+  bool operator==(const Image&) const = default;
+};
+
+// [1, h, w, c] as it is. Of other shapes the last extent is c, the one before
+// it w, all others together h. Jobs see tensors as dense images of this kind,
+// whatever their shape.
+Image ImageOf(absl::Span<const int64_t> shape);
+
+// One axis of a sliding window.
+struct Axis {
+  int64_t kernel = 1;
+  int64_t stride = 1;
+  int64_t dilation = 1;
+  int64_t pad_before = 0;
+  // Elements that `outputs` neighbouring outputs read.
+  int64_t Span(int64_t outputs) const {
+    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
+  }
+};
+
+struct Operation {
+  int32_t op_index = -1;  // Index into Graph::ops.
+  v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
+  TensorId input = kNoTensor;
+  TensorId input2 = kNoTensor;  // ADDITION only.
+  TensorId output = kNoTensor;
+  TensorId weights = kNoTensor;
+  TensorId bias = kNoTensor;
+  Image in;  // Also of input2.
+  Image out;
+  int64_t input_bytes = 1;   // Of an element.
+  int64_t output_bytes = 1;  // Alike.
+  Axis vertical;
+  Axis horizontal;
+  int64_t depth_multiplier = 1;
+  // Of the table, one per output channel; empty: the output is the sums.
+  std::vector<ops::FixedPointMultiplier> multipliers;
+  // Of a job, without extents, paddings, kernel code and addresses.
+  target::JobVariables variables;
+
+  bool has_table() const {
+    return weights != kNoTensor || kernel == v1::RegisterJobs::REQUANTIZATION;
+  }
+  // Each output channel reads its own input channels only.
+  bool channelwise() const { return kernel != v1::RegisterJobs::CONVOLUTION; }
+};
+
+// `op` must have been placed on such an engine. INTERNAL if it is of a kind
+// that no kernel computes, INVALID_ARGUMENT if its quantization does not hold
+// together.
+absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index);
+
+}  // namespace edgekiln::compiler::register_job
+
+#endif  // EK_COMPILER_ENGINES_REGISTER_JOB_OPERATION_H_

@@ -1,0 +1,162 @@
+#include "compiler/engines/register_job/planner.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/engines/register_job/schedule.h"
+#include "compiler/engines/register_job/search.h"
+#include "edgekiln/v1/engines/register_job.pb.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+// RESOURCE_EXHAUSTED if nothing fits.
+absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
+                              int64_t bytes) {
+  EK_ASSIGN_OR_RETURN(const std::optional<Choice> best,
+                      BestChoice(placement, bytes));
+  if (best) return *best;
+  EK_ASSIGN_OR_RETURN(const int64_t need, SmallestBytes(placement));
+  const Chip& chip = *placement.chip;
+  return MemoryTooSmall(graph, placement.operation.op_index,
+                        chip.machine().memories(chip.memory()), bytes, need);
+}
+
+v1::register_job::RegionDecisions ToProto(const Decision& decision) {
+  v1::register_job::RegionDecisions decisions;
+  decisions.set_rows(decision.tiling.rows);
+  decisions.set_columns(decision.tiling.columns);
+  decisions.set_channels(decision.tiling.channels);
+  decisions.set_channels_outer(decision.channels_outer);
+  decisions.set_input_rooms(decision.input_rooms);
+  decisions.set_constant_rooms(decision.constant_rooms);
+  decisions.set_output_rooms(decision.output_rooms);
+  return decisions;
+}
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+}  // namespace
+
+absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
+                            const v1::ResolvedMemory& memory, int64_t bytes,
+                            int64_t need) {
+  const Op& layer = graph.ops[op];
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.reason = "SRAM_TOO_SMALL",
+       .what = "a layer does not fit the engine's memory, even tile by tile",
+       .where = absl::StrCat("op ", layer.id, " (", layer.kind(), "), memory ",
+                             memory.name()),
+       .limit = absl::StrCat(bytes, " bytes of ", memory.name()),
+       .need = absl::StrCat(need,
+                            " bytes: the smallest tile with its input and "
+                            "weights, and what stays there meanwhile"),
+       .fix = absl::StrCat("use a target with at least ", need, " bytes of ",
+                           memory.name(),
+                           ", or a model with fewer channels there")});
+}
+
+absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
+                                          const Placement& placement,
+                                          int64_t bytes) {
+  EK_ASSIGN_OR_RETURN(const Choice choice, Choose(graph, placement, bytes));
+  EK_ASSIGN_OR_RETURN(const Schedule schedule,
+                      Schedule::Create(placement, choice.decision));
+  const Chip& chip = *placement.chip;
+  v1::RegionPlan plan;
+  Clock clock(chip);
+  for (const TileStep& step : schedule.steps()) {
+    v1::RegionPlan::Step& planned = *plan.add_steps();
+    for (const int32_t job : step.after) planned.add_after(job);
+    StepCost cost;
+    if (step.kind == TileStep::Kind::kJob) {
+      const target::JobVariables variables = schedule.VariablesOfJob(step);
+      EK_ASSIGN_OR_RETURN(const auto writes, chip.view().Encode(variables));
+      EK_ASSIGN_OR_RETURN(
+          const int64_t occupancy,
+          chip.view().OccupancyCycles(placement.job, variables));
+      planned.set_kind(v1::RegionPlan::Step::JOB);
+      planned.set_engine_cycles(occupancy);
+      cost = {true, chip.WriteCycles(std::ssize(writes)),
+              chip.HostCycles(occupancy)};
+    } else {
+      EK_ASSIGN_OR_RETURN(const MoveStep move, schedule.MoveOf(step));
+      planned.set_kind(v1::RegionPlan::Step::MOVE);
+      planned.set_early(step.kind == TileStep::Kind::kConstants);
+      cost.host_cycles = move.move.host_cycles;
+    }
+    planned.set_host_cycles(cost.host_cycles);
+    clock.Step(cost, step.after);
+  }
+  for (const Buffer& buffer : schedule.buffers()) {
+    v1::RegionPlan::Buffer& planned = *plan.add_buffers();
+    planned.set_memory(chip.memory());
+    planned.set_bytes(buffer.bytes);
+    planned.set_first_step(buffer.first_step);
+    planned.set_last_step(buffer.last_step);
+    if (buffer.tensor != kNoTensor) planned.set_tensor(buffer.tensor);
+  }
+  std::vector<TensorId> residents;
+  for (const Operand* operand : ResidentsOf(placement)) {
+    residents.push_back(operand->tensor);
+  }
+  std::sort(residents.begin(), residents.end());
+  for (const TensorId tensor : residents) plan.add_resident(tensor);
+  v1::RegionPlan::MemoryNeed& need = *plan.add_needs();
+  need.set_memory(chip.memory());
+  need.set_bytes(choice.bytes);
+  plan.set_predicted_cycles(chip.EngineCycles(clock.End()));
+  plan.mutable_decisions()->PackFrom(ToProto(choice.decision));
+  return plan;
+}
+
+absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
+                                       const Placement& placement,
+                                       int64_t bytes) {
+  EK_ASSIGN_OR_RETURN(const Choice choice, Choose(graph, placement, bytes));
+  return placement.chip->EngineCycles(choice.cycles);
+}
+
+absl::StatusOr<Decision> DecisionOf(const Operation& operation,
+                                    const v1::RegionPlan& plan) {
+  v1::register_job::RegionDecisions decisions;
+  if (!plan.decisions().UnpackTo(&decisions)) {
+    return absl::InvalidArgumentError("the region's plan is another engine's");
+  }
+  const auto rooms_hold = [](int32_t rooms) {
+    return rooms == 1 || rooms == 2;
+  };
+  Decision decision;
+  decision.tiling = {decisions.rows(), decisions.columns(),
+                     decisions.channels()};
+  decision.channels_outer = decisions.channels_outer();
+  decision.input_rooms = decisions.input_rooms();
+  decision.constant_rooms = decisions.constant_rooms();
+  decision.output_rooms = decisions.output_rooms();
+  const Image& out = operation.out;
+  const Tiling& tiling = decision.tiling;
+  const bool holds =
+      tiling.rows > 0 && tiling.rows <= out.h && tiling.columns > 0 &&
+      tiling.columns <= out.w && tiling.channels > 0 &&
+      tiling.channels <= out.c && IsLegal(operation, tiling) &&
+      rooms_hold(decision.input_rooms) && rooms_hold(decision.constant_rooms) &&
+      rooms_hold(decision.output_rooms);
+  if (holds) {
+    // One job for each tile: no more is built than the plan has.
+    const auto tiles = CheckedProduct({CeilDiv(out.h, tiling.rows),
+                                       CeilDiv(out.w, tiling.columns),
+                                       CeilDiv(out.c, tiling.channels)});
+    if (tiles && *tiles <= plan.steps_size()) return decision;
+  }
+  return absl::InvalidArgumentError(
+      "the region's plan belongs to another graph");
+}
+
+}  // namespace edgekiln::compiler::register_job

@@ -1,0 +1,96 @@
+#ifndef EK_COMPILER_ENGINES_REGISTER_JOB_SCHEDULE_H_
+#define EK_COMPILER_ENGINES_REGISTER_JOB_SCHEDULE_H_
+
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/engines/register_job/placement.h"
+#include "compiler/engines/register_job/sequence.h"
+#include "compiler/engines/register_job/tiles.h"
+
+// What a decision comes to: every step with the places it works on. The same
+// when a region is planned and when it is emitted.
+namespace edgekiln::compiler::register_job {
+
+struct Buffer {
+  int64_t bytes = 0;
+  int32_t first_step = 0;
+  int32_t last_step = 0;
+  TensorId tensor = kNoTensor;  // By storage, of a resident one.
+};
+
+// An operand's place: bytes from the start of a buffer.
+struct Place {
+  int32_t buffer = -1;
+  int64_t offset = 0;
+};
+
+// Of one step of kind kJob. Buffers that the job has no use for: -1.
+struct JobPlaces {
+  Place input;
+  Place input2;
+  Place constants;
+  Place output;
+};
+
+// Of any other step.
+struct MoveStep {
+  // The tensor, at `tensor_offset` from its first byte; or flash, at the
+  // beginning of the constants of a tile.
+  const Operand* operand = nullptr;  // Null: constants.
+  int64_t tensor_offset = 0;
+  bool stores = false;  // From the room to the tensor; else the other way.
+  v1::Layout tensor;    // Of the part there.
+  v1::Layout room;
+  Place place;
+  Chip::Move move;
+};
+
+class Schedule {
+ public:
+  // The placement must outlive it. INVALID_ARGUMENT if the op cannot be cut so.
+  static absl::StatusOr<Schedule> Create(const Placement& placement,
+                                         const Decision& decision);
+
+  const TileSet& tiles() const { return tiles_; }
+  const std::vector<TileStep>& steps() const { return steps_; }
+  // Of resident tensors, then the region's own.
+  const std::vector<Buffer>& buffers() const { return buffers_; }
+
+  // Of a resident tensor.
+  int32_t BufferOfTensor(TensorId tensor) const;
+
+  absl::StatusOr<MoveStep> MoveOf(const TileStep& step) const;
+  // Its addresses are not set.
+  target::JobVariables VariablesOfJob(const TileStep& step) const;
+  JobPlaces PlacesOf(const TileStep& step) const;
+  absl::StatusOr<ConstantRoom> ConstantRoomOf(int32_t c) const;
+
+ private:
+  using Rooms = std::array<int32_t, 2>;  // Indices into buffers_.
+  Schedule(const Placement& placement, TileSet tiles)
+      : placement_(&placement), tiles_(std::move(tiles)) {}
+
+  void AddResidents();
+  void AddRooms(const Decision& decision);
+  Place PlaceOf(const Operand& operand, Access access, const Rooms& rooms,
+                int32_t room, const ImagePart& part) const;
+  absl::StatusOr<MoveStep> MoveOfConstants(const TileStep& step) const;
+
+  const Placement* placement_;
+  TileSet tiles_;
+  TileNeeds needs_;
+  std::vector<TileStep> steps_;
+  std::vector<Buffer> buffers_;
+  Rooms input_rooms_ = {-1, -1};
+  Rooms input2_rooms_ = {-1, -1};
+  Rooms constant_rooms_ = {-1, -1};
+  Rooms output_rooms_ = {-1, -1};
+};
+
+}  // namespace edgekiln::compiler::register_job
+
+#endif  // EK_COMPILER_ENGINES_REGISTER_JOB_SCHEDULE_H_

@@ -1,0 +1,332 @@
+#include "compiler/engines/register_job/search.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+using target::JobOperand;
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Numbers of tiles worth trying for an axis.
+std::vector<int64_t> Counts(int64_t extent) {
+  std::vector<int64_t> counts;
+  for (int64_t n = 1; n < extent; n = n < 8 ? n + 1 : n * 5 / 4) {
+    counts.push_back(n);
+  }
+  counts.push_back(extent);
+  return counts;
+}
+
+// Rising.
+std::vector<int64_t> EvenSizes(int64_t extent) {
+  std::set<int64_t> sizes;
+  for (const int64_t n : Counts(extent)) sizes.insert(CeilDiv(extent, n));
+  return {sizes.begin(), sizes.end()};
+}
+
+// Channels in blocks of `grain`; below one block, halves of it.
+std::vector<int64_t> ChannelSizes(int64_t extent, int64_t grain) {
+  std::set<int64_t> sizes = {extent};
+  for (const int64_t blocks : EvenSizes(CeilDiv(extent, grain))) {
+    sizes.insert(std::min(blocks * grain, extent));
+  }
+  for (int64_t size = grain; size > 0; size /= 2) {
+    sizes.insert(std::min(size, extent));
+  }
+  return {sizes.begin(), sizes.end()};
+}
+
+// The largest block of channels in a layout of the engine's.
+absl::StatusOr<int64_t> GrainOf(const Placement& placement) {
+  const Operation& operation = placement.operation;
+  const target::JobVariables all = VariablesOfAll(operation);
+  int64_t grain = 1;
+  const auto add = [&](JobOperand operand, int axis) -> absl::Status {
+    EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                        LayoutOf(placement, operand, all));
+    for (const v1::Layout::Term& term : layout.terms()) {
+      if (term.axis() == axis) grain = std::max(grain, term.modulo());
+    }
+    return absl::OkStatus();
+  };
+  EK_RETURN_IF_ERROR(add(JobOperand::kOut, 2));
+  if (operation.channelwise()) EK_RETURN_IF_ERROR(add(JobOperand::kIn, 2));
+  if (operation.weights != kNoTensor) {
+    EK_RETURN_IF_ERROR(add(JobOperand::kWeights, 0));
+  }
+  return std::min(grain, operation.out.c);
+}
+
+// What the search covers, in one order.
+absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
+  const Operation& operation = placement.operation;
+  EK_ASSIGN_OR_RETURN(const int64_t grain, GrainOf(placement));
+  const std::vector<int64_t> rows = EvenSizes(operation.out.h);
+  const std::vector<int64_t> columns = EvenSizes(operation.out.w);
+  std::vector<Tiling> tilings;
+  for (const int64_t channels : ChannelSizes(operation.out.c, grain)) {
+    for (const int64_t row : rows) {
+      for (const int64_t column : columns) {
+        const Tiling tiling = {row, column, channels};
+        if (IsLegal(operation, tiling)) tilings.push_back(tiling);
+      }
+    }
+  }
+  return tilings;
+}
+
+// Register writes of the job of each kind of tile; nothing if one cannot be
+// told to the engine.
+absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
+                                                const TileSet& tiles) {
+  int64_t most = 0;
+  for (const CutAxis::Kind& h : tiles.h.kinds) {
+    for (const CutAxis::Kind& w : tiles.w.kinds) {
+      for (const CutAxis::Kind& c : tiles.c.kinds) {
+        const auto writes = placement.chip->view().Encode(
+            VariablesOf(placement.operation, h.first, w.first, c.first));
+        if (absl::IsOutOfRange(writes.status())) return std::nullopt;
+        if (!writes.ok()) return writes.status();
+        most = std::max<int64_t>(most, std::ssize(*writes));
+      }
+    }
+  }
+  return most;
+}
+
+// Everything that all tiles of an op take, in cycles of the host's clock.
+struct Sums {
+  int64_t moves = 0;
+  int64_t jobs = 0;
+  int64_t exposed = 0;  // Before the first job, and after the last.
+};
+
+Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
+            bool channelwise) {
+  Sums sums;
+  const int64_t images = tiles.images();
+  const int64_t channel_tiles = std::ssize(tiles.c.cuts);
+  // The image passes again for each channel tile, or the weights for each tile
+  // of the image, unless one is all there is.
+  const int64_t weight_passes =
+      channels_outer || channel_tiles == 1 ? 1 : images;
+  const bool image_stays = !channelwise && (!channels_outer || images == 1);
+  size_t at = 0;
+  for (const CutAxis::Kind& h : tiles.h.kinds) {
+    for (const CutAxis::Kind& w : tiles.w.kinds) {
+      for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
+        const TileCycles& tile = cycles.tiles[at++];
+        const int64_t places = h.count * w.count;
+        const int64_t count = places * tiles.c.kinds[c].count;
+        sums.jobs += tile.job * count;
+        sums.moves += tile.output * count;
+        const int64_t inputs = image_stays ? (c == 0 ? places : 0) : count;
+        sums.moves += (tile.input + tile.input2) * inputs;
+      }
+    }
+  }
+  for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
+    sums.moves += cycles.constants[c] * tiles.c.kinds[c].count * weight_passes;
+  }
+  const TileCycles& first = cycles.tiles[0];
+  sums.exposed =
+      first.input + first.input2 + cycles.constants[0] + first.output;
+  return sums;
+}
+
+struct Candidate {
+  int64_t estimate = 0;
+  Tiling tiling;
+  bool channels_outer = false;
+};
+
+class Searcher {
+ public:
+  Searcher(const Placement& placement, int64_t bytes)
+      : placement_(placement),
+        costs_(placement),
+        resident_bytes_(ResidentBytes(placement)),
+        bytes_(bytes) {}
+
+  absl::StatusOr<std::optional<Choice>> Run() {
+    EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
+                        AllTilings(placement_));
+    std::vector<Candidate> candidates;
+    for (const Tiling& tiling : tilings) {
+      EK_RETURN_IF_ERROR(Estimate(tiling, candidates));
+    }
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Candidate& a, const Candidate& b) {
+                const auto key = [](const Candidate& x) {
+                  return std::tuple(x.estimate, x.tiling.channels,
+                                    x.tiling.rows, x.tiling.columns,
+                                    x.channels_outer);
+                };
+                return key(a) < key(b);
+              });
+    int finalists = 0;
+    for (const Candidate& candidate : candidates) {
+      EK_ASSIGN_OR_RETURN(const bool legal, Time(candidate));
+      if (legal && ++finalists == kFinalists) break;
+    }
+    return std::move(best_);
+  }
+
+  absl::StatusOr<int64_t> Smallest() {
+    EK_ASSIGN_OR_RETURN(const std::vector<Tiling> tilings,
+                        AllTilings(placement_));
+    int64_t smallest = std::numeric_limits<int64_t>::max();
+    for (const Tiling& tiling : tilings) {
+      const TileSet tiles(placement_.operation, tiling);
+      EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+      if (!needs) continue;
+      const int64_t bytes = resident_bytes_ + RoomBytes(*needs, {});
+      if (bytes >= smallest) continue;
+      EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
+      if (writes) smallest = bytes;
+    }
+    if (smallest < std::numeric_limits<int64_t>::max()) return smallest;
+    return absl::InvalidArgumentError(
+        "the engine's registers hold no tile of it, however small");
+  }
+
+ private:
+  // Adds what fits, in both orders.
+  absl::Status Estimate(const Tiling& tiling,
+                        std::vector<Candidate>& candidates) {
+    const TileSet tiles(placement_.operation, tiling);
+    EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+    if (!needs || !Fits(*needs, {})) return absl::OkStatus();
+    const Decision two = {tiling, false, 2, 2, 2};
+    const bool overlaps = Fits(*needs, two);
+    EK_ASSIGN_OR_RETURN(const CycleTable cycles,
+                        costs_.CyclesOf(tiles, *needs));
+    const bool one_order = tiles.images() == 1 || tiles.c.cuts.size() == 1;
+    for (const bool channels_outer : {false, true}) {
+      if (channels_outer && one_order) break;
+      const Sums sums = SumsOf(tiles, cycles, channels_outer,
+                               placement_.operation.channelwise());
+      const int64_t moves = sums.moves + tiles.tiles() * JobWrites(tiles);
+      const int64_t together =
+          overlaps ? std::min(std::max(moves, sums.jobs) + sums.exposed,
+                              moves + sums.jobs)
+                   : moves + sums.jobs;
+      candidates.push_back({together, tiling, channels_outer});
+    }
+    return absl::OkStatus();
+  }
+
+  // As many registers for every job, nearly.
+  int64_t JobWrites(const TileSet& tiles) {
+    if (!job_writes_) {
+      const auto writes = placement_.chip->view().Encode(
+          VariablesOf(placement_.operation, tiles.h.cuts[0], tiles.w.cuts[0],
+                      tiles.c.cuts[0]));
+      if (!writes.ok()) return 0;
+      job_writes_ = placement_.chip->WriteCycles(std::ssize(*writes));
+    }
+    return *job_writes_;
+  }
+
+  bool Fits(const TileNeeds& needs, const Decision& decision) const {
+    return resident_bytes_ + RoomBytes(needs, decision) <= bytes_;
+  }
+
+  // Every choice of rooms; keeps the best. False if the engine cannot be told
+  // these tiles.
+  absl::StatusOr<bool> Time(const Candidate& candidate) {
+    const TileSet tiles(placement_.operation, candidate.tiling);
+    EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
+    if (!writes) return false;
+    EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
+    EK_ASSIGN_OR_RETURN(const CycleTable cycles,
+                        costs_.CyclesOf(tiles, *needs));
+    const int64_t job_writes = placement_.chip->WriteCycles(*writes);
+    const bool one = tiles.tiles() == 1;
+    const bool moves_input =
+        needs->input == Access::kMoved || needs->input2 == Access::kMoved;
+    const bool stores = needs->output == Access::kMoved;
+    const bool loads_again =
+        needs->constant_bytes > 0 && tiles.c.cuts.size() > 1;
+    for (int32_t input = 1; input <= (moves_input && !one ? 2 : 1); ++input) {
+      for (int32_t constant = 1; constant <= (loads_again ? 2 : 1);
+           ++constant) {
+        for (int32_t output = 1; output <= (stores && !one ? 2 : 1); ++output) {
+          const Decision decision = {candidate.tiling, candidate.channels_outer,
+                                     input, constant, output};
+          if (!Fits(*needs, decision)) continue;
+          Consider(tiles, *needs, cycles, job_writes, decision);
+        }
+      }
+    }
+    return true;
+  }
+
+  void Consider(const TileSet& tiles, const TileNeeds& needs,
+                const CycleTable& cycles, int64_t job_writes,
+                const Decision& decision) {
+    Clock clock(*placement_.chip);
+    for (const TileStep& step : BuildSequence(tiles, needs, decision)) {
+      clock.Step(CostOf(tiles, cycles, job_writes, step), step.after);
+    }
+    const int64_t bytes = resident_bytes_ + RoomBytes(needs, decision);
+    if (best_ && std::tuple(best_->cycles, best_->bytes) <=
+                     std::tuple(clock.End(), bytes)) {
+      return;
+    }
+    best_ = Choice{decision, needs, bytes, clock.End()};
+  }
+
+  static StepCost CostOf(const TileSet& tiles, const CycleTable& cycles,
+                         int64_t job_writes, const TileStep& step) {
+    const int32_t c = tiles.c.kind_of[step.c];
+    const size_t at = (tiles.h.kind_of[step.h] * tiles.w.kinds.size() +
+                       tiles.w.kind_of[step.w]) *
+                          tiles.c.kinds.size() +
+                      c;
+    const TileCycles& tile = cycles.tiles[at];
+    switch (step.kind) {
+      case TileStep::Kind::kConstants:
+        return {false, cycles.constants[c], 0};
+      case TileStep::Kind::kInput:
+        return {false, tile.input, 0};
+      case TileStep::Kind::kInput2:
+        return {false, tile.input2, 0};
+      case TileStep::Kind::kOutput:
+        return {false, tile.output, 0};
+      case TileStep::Kind::kJob:
+        break;
+    }
+    return {true, job_writes, tile.job};
+  }
+
+  const Placement& placement_;
+  TileCosts costs_;
+  const int64_t resident_bytes_;
+  const int64_t bytes_;
+  std::optional<int64_t> job_writes_;
+  std::optional<Choice> best_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::optional<Choice>> BestChoice(const Placement& placement,
+                                                 int64_t bytes) {
+  return Searcher(placement, bytes).Run();
+}
+
+absl::StatusOr<int64_t> SmallestBytes(const Placement& placement) {
+  return Searcher(placement, 0).Smallest();
+}
+
+}  // namespace edgekiln::compiler::register_job

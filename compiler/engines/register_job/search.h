@@ -1,0 +1,46 @@
+#ifndef EK_COMPILER_ENGINES_REGISTER_JOB_SEARCH_H_
+#define EK_COMPILER_ENGINES_REGISTER_JOB_SEARCH_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/engines/register_job/placement.h"
+#include "compiler/engines/register_job/sequence.h"
+
+// How an op is cut, for few cycles by the engine's occupancy and the costs of
+// moves.
+//
+// The search covers, for each axis, even cuts: the smallest size for 1 .. 8
+// tiles, then for counts that grow by a quarter, and single elements. Sizes of
+// channels are multiples of what the engine's layouts have in blocks, and below
+// one block its halves. All combinations of them are estimated, with images and
+// with channels as the outer loop: cycles of all moves and of all jobs of every
+// kind of tile, and how far they overlap from their sums alone. Of the best
+// kFinalists every choice of one room or two for inputs, constants and outputs
+// is timed step by step.
+//
+// Input channels are not cut: no kernel adds to sums that are there already.
+namespace edgekiln::compiler::register_job {
+
+inline constexpr int kFinalists = 12;
+
+struct Choice {
+  Decision decision;
+  TileNeeds needs;
+  int64_t bytes = 0;   // Rooms and resident tensors.
+  int64_t cycles = 0;  // Of the host's clock, from the first step to the end.
+};
+
+// Nothing if no tiling fits `bytes` of the engine's memory.
+absl::StatusOr<std::optional<Choice>> BestChoice(const Placement& placement,
+                                                 int64_t bytes);
+
+// Of all tilings that the search covers the least that one needs, in bytes of
+// the engine's memory. INVALID_ARGUMENT if none can be described to the engine.
+absl::StatusOr<int64_t> SmallestBytes(const Placement& placement);
+
+}  // namespace edgekiln::compiler::register_job
+
+#endif  // EK_COMPILER_ENGINES_REGISTER_JOB_SEARCH_H_

@@ -1,0 +1,245 @@
+#include "compiler/engines/register_job/tile_costs.h"
+
+#include <algorithm>
+
+#include "base/status_macros.h"
+#include "compiler/engines/register_job/layouts.h"
+#include "target/layout.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+using target::JobOperand;
+using target::JobVariables;
+
+ImagePart PartIn(bool output, const Cut& h, const Cut& w, const Cut& c) {
+  return output ? OutputPart(h, w, c) : InputPart(h, w, c);
+}
+
+// Whether the part of a resident tensor on one axis can be told from the rest,
+// and begins where an operand may.
+bool AxisHasPart(const Operand& operand, int axis, int64_t begin,
+                 int64_t extent, int64_t alignment, bool& aligned) {
+  std::array<int64_t, 3> begins = {0, 0, 0};
+  std::array<int64_t, 3> extents = {operand.whole.extents(0),
+                                    operand.whole.extents(1),
+                                    operand.whole.extents(2)};
+  begins[axis] = begin;
+  extents[axis] = extent;
+  const auto part = PartOf(operand.whole, begins, extents);
+  if (!part) return false;
+  if (part->offset % alignment != 0) aligned = false;
+  return true;
+}
+
+bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
+  if (a.terms_size() != b.terms_size()) return false;
+  for (int t = 0; t < a.terms_size(); ++t) {
+    const auto& x = a.terms(t);
+    const auto& y = b.terms(t);
+    if (x.axis() != y.axis() || x.divide() != y.divide() ||
+        x.modulo() != y.modulo() || x.stride_bytes() != y.stride_bytes()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> TileCosts::BytesOf(Role& role, const Cut& h,
+                                           const Cut& w, const Cut& c) {
+  const ImagePart part = PartIn(role.output, h, w, c);
+  const auto [place, is_new] = role.bytes.try_emplace(part.extents, 0);
+  if (is_new) {
+    EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                        LayoutOf(placement_, role.job_operand,
+                                 VariablesOf(placement_.operation, h, w, c)));
+    place->second = placement_.chip->Aligned(layout.size_bytes());
+  }
+  return place->second;
+}
+
+absl::StatusOr<int64_t> TileCosts::MoveCycles(Role& role, const Cut& h,
+                                              const Cut& w, const Cut& c) {
+  const ImagePart part = PartIn(role.output, h, w, c);
+  const auto [place, is_new] = role.cycles.try_emplace(part.extents, 0);
+  if (is_new) {
+    EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                        LayoutOf(placement_, role.job_operand,
+                                 VariablesOf(placement_.operation, h, w, c)));
+    const Operand& operand = *role.operand;
+    // NeedsOf() has seen that there is one.
+    const v1::Layout there =
+        PartOf(operand.whole, part.begin, part.extents)->layout;
+    const Chip& chip = *placement_.chip;
+    absl::StatusOr<Chip::Move> move =
+        role.output ? chip.MoveBetween(chip.memory(), Canonical(layout),
+                                       operand.memory, there)
+                    : chip.MoveBetween(operand.memory, there, chip.memory(),
+                                       Canonical(layout));
+    if (!move.ok()) return move.status();
+    place->second = move->host_cycles;
+  }
+  return place->second;
+}
+
+absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
+  const Operation& operation = placement_.operation;
+  if (!operation.has_table()) return ConstantRoom{};
+  const auto [place, is_new] =
+      constants_.try_emplace({c.size(), c.in_size()}, ConstantRoom{});
+  ConstantRoom& room = place->second;
+  if (is_new) {
+    if (operation.weights != kNoTensor) {
+      const TileSet all(operation,
+                        {operation.out.h, operation.out.w, operation.out.c});
+      EK_ASSIGN_OR_RETURN(
+          const v1::Layout weights,
+          LayoutOf(placement_, JobOperand::kWeights,
+                   VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c)));
+      // Tables lie on multiples of 4.
+      room.table_offset =
+          placement_.chip->Aligned((weights.size_bytes() + 3) / 4 * 4);
+    }
+    room.bytes = room.table_offset + c.size() * kTableEntryBytes;
+  }
+  return room;
+}
+
+absl::StatusOr<int64_t> TileCosts::ConstantCycles(const Cut& c) {
+  EK_ASSIGN_OR_RETURN(const ConstantRoom room, ConstantRoomOf(c));
+  if (room.bytes == 0) return 0;
+  const auto [place, is_new] = constant_cycles_.try_emplace(room.bytes, 0);
+  if (is_new) {
+    const Chip& chip = *placement_.chip;
+    const v1::Layout bytes = target::DenseLayout({room.bytes}, 1);
+    EK_ASSIGN_OR_RETURN(
+        const Chip::Move move,
+        chip.MoveBetween(chip.flash(), bytes, chip.memory(), bytes));
+    place->second = move.host_cycles;
+  }
+  return place->second;
+}
+
+absl::StatusOr<bool> TileCosts::IsDirect(const Role& role,
+                                         const TileSet& tiles) const {
+  for (const CutAxis::Kind& h : tiles.h.kinds) {
+    for (const CutAxis::Kind& w : tiles.w.kinds) {
+      for (const CutAxis::Kind& c : tiles.c.kinds) {
+        const ImagePart part = PartIn(role.output, h.first, w.first, c.first);
+        const auto there =
+            PartOf(role.operand->whole, part.begin, part.extents);
+        EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                            LayoutOf(placement_, role.job_operand,
+                                     VariablesOf(placement_.operation, h.first,
+                                                 w.first, c.first)));
+        if (!SamePlaces(Canonical(layout), there->layout)) return false;
+      }
+    }
+  }
+  return true;
+}
+
+absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
+    const Role& role, const TileSet& tiles) const {
+  const Operand& operand = *role.operand;
+  if (!operand.present()) return Access::kNone;
+  if (!operand.resident) return Access::kMoved;
+  const int64_t alignment = placement_.chip->alignment_bytes();
+  bool aligned = true;
+  const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const Cut& cut : axes[axis]->cuts) {
+      const int64_t begin = role.output ? cut.begin : cut.in_begin;
+      const int64_t extent = role.output ? cut.size() : cut.in_size();
+      if (!AxisHasPart(operand, axis, begin, extent, alignment, aligned)) {
+        return std::nullopt;
+      }
+    }
+  }
+  if (aligned) {
+    EK_ASSIGN_OR_RETURN(const bool direct, IsDirect(role, tiles));
+    if (direct) return Access::kDirect;
+  }
+  // Within the engine's memory, if the host has a link for that.
+  const Chip& chip = *placement_.chip;
+  if (!chip.MoveBetween(chip.memory(), operand.whole, chip.memory(),
+                        operand.whole)
+           .ok()) {
+    return std::nullopt;
+  }
+  return Access::kMoved;
+}
+
+absl::StatusOr<std::optional<TileNeeds>> TileCosts::NeedsOf(
+    const TileSet& tiles) {
+  TileNeeds needs;
+  const struct {
+    Role* role;
+    Access* access;
+    int64_t* bytes;
+  } roles[] = {{&input_, &needs.input, &needs.input_bytes},
+               {&input2_, &needs.input2, &needs.input_bytes},
+               {&output_, &needs.output, &needs.output_bytes}};
+  for (const auto& [role, access, bytes] : roles) {
+    EK_ASSIGN_OR_RETURN(const std::optional<Access> found,
+                        AccessOf(*role, tiles));
+    if (!found) return std::nullopt;
+    *access = *found;
+    if (*found != Access::kMoved) continue;
+    for (const CutAxis::Kind& h : tiles.h.kinds) {
+      for (const CutAxis::Kind& w : tiles.w.kinds) {
+        for (const CutAxis::Kind& c : tiles.c.kinds) {
+          EK_ASSIGN_OR_RETURN(const int64_t tile,
+                              BytesOf(*role, h.first, w.first, c.first));
+          *bytes = std::max(*bytes, tile);
+        }
+      }
+    }
+  }
+  for (const CutAxis::Kind& c : tiles.c.kinds) {
+    EK_ASSIGN_OR_RETURN(const ConstantRoom room, ConstantRoomOf(c.first));
+    needs.constant_bytes =
+        std::max(needs.constant_bytes, placement_.chip->Aligned(room.bytes));
+  }
+  return needs;
+}
+
+absl::StatusOr<CycleTable> TileCosts::CyclesOf(const TileSet& tiles,
+                                               const TileNeeds& needs) {
+  CycleTable table;
+  const Chip& chip = *placement_.chip;
+  for (const CutAxis::Kind& h : tiles.h.kinds) {
+    for (const CutAxis::Kind& w : tiles.w.kinds) {
+      for (const CutAxis::Kind& c : tiles.c.kinds) {
+        TileCycles& tile = table.tiles.emplace_back();
+        EK_ASSIGN_OR_RETURN(
+            const int64_t occupancy,
+            chip.view().OccupancyCycles(
+                placement_.job,
+                VariablesOf(placement_.operation, h.first, w.first, c.first)));
+        tile.job = chip.HostCycles(occupancy);
+        const struct {
+          Access access;
+          Role* role;
+          int64_t* cycles;
+        } roles[] = {{needs.input, &input_, &tile.input},
+                     {needs.input2, &input2_, &tile.input2},
+                     {needs.output, &output_, &tile.output}};
+        for (const auto& [access, role, cycles] : roles) {
+          if (access != Access::kMoved) continue;
+          EK_ASSIGN_OR_RETURN(*cycles,
+                              MoveCycles(*role, h.first, w.first, c.first));
+        }
+      }
+    }
+  }
+  for (const CutAxis::Kind& c : tiles.c.kinds) {
+    EK_ASSIGN_OR_RETURN(const int64_t cycles, ConstantCycles(c.first));
+    table.constants.push_back(cycles);
+  }
+  return table;
+}
+
+}  // namespace edgekiln::compiler::register_job

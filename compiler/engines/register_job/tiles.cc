@@ -1,0 +1,114 @@
+#include "compiler/engines/register_job/tiles.h"
+
+#include <algorithm>
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+using target::JobVariable;
+using target::JobVariables;
+
+void ReadWindow(const Axis& axis, int64_t in_extent, Cut& cut) {
+  const int64_t first = cut.begin * axis.stride - axis.pad_before;
+  const int64_t span = axis.Span(cut.size());
+  if (first + span <= 0 || first >= in_extent) {
+    // Only padding: any element serves, as long as no window reaches it.
+    cut.in_end = 1;
+    cut.pad_before = span;
+    return;
+  }
+  cut.in_begin = std::max<int64_t>(first, 0);
+  cut.in_end = std::min(first + span, in_extent);
+  cut.pad_before = cut.in_begin - first;
+}
+
+void ReadChannels(const Operation& operation, Cut& cut) {
+  cut.in_end = operation.in.c;
+  if (!operation.channelwise()) return;
+  cut.in_begin = cut.begin / operation.depth_multiplier;
+  cut.in_end = (cut.end - 1) / operation.depth_multiplier + 1;
+}
+
+// `read` sets what a cut reads.
+template <typename Read>
+CutAxis CutInto(int64_t extent, int64_t size, const Read& read) {
+  CutAxis axis;
+  for (int64_t begin = 0; begin < extent; begin += size) {
+    Cut cut;
+    cut.begin = begin;
+    cut.end = std::min(begin + size, extent);
+    read(cut);
+    const auto same = std::find_if(
+        axis.kinds.begin(), axis.kinds.end(), [&](const CutAxis::Kind& kind) {
+          return kind.first.size() == cut.size() &&
+                 kind.first.in_size() == cut.in_size() &&
+                 kind.first.pad_before == cut.pad_before;
+        });
+    axis.kind_of.push_back(static_cast<int32_t>(same - axis.kinds.begin()));
+    if (same == axis.kinds.end()) {
+      axis.kinds.push_back({cut, 1});
+    } else {
+      ++same->count;
+    }
+    axis.cuts.push_back(cut);
+  }
+  return axis;
+}
+
+}  // namespace
+
+bool IsLegal(const Operation& operation, const Tiling& tiling) {
+  const int64_t multiplier = operation.depth_multiplier;
+  return tiling.channels == operation.out.c ||
+         tiling.channels % multiplier == 0 || multiplier % tiling.channels == 0;
+}
+
+TileSet::TileSet(const Operation& operation, const Tiling& tiling)
+    : h(CutInto(operation.out.h, tiling.rows,
+                [&](Cut& cut) {
+                  ReadWindow(operation.vertical, operation.in.h, cut);
+                })),
+      w(CutInto(operation.out.w, tiling.columns,
+                [&](Cut& cut) {
+                  ReadWindow(operation.horizontal, operation.in.w, cut);
+                })),
+      c(CutInto(operation.out.c, tiling.channels,
+                [&](Cut& cut) { ReadChannels(operation, cut); })) {}
+
+JobVariables VariablesOf(const Operation& operation, const Cut& h, const Cut& w,
+                         const Cut& c) {
+  JobVariables variables = operation.variables;
+  variables[JobVariable::kInH] = h.in_size();
+  variables[JobVariable::kInW] = w.in_size();
+  variables[JobVariable::kInC] = c.in_size();
+  variables[JobVariable::kOutH] = h.size();
+  variables[JobVariable::kOutW] = w.size();
+  variables[JobVariable::kOutC] = c.size();
+  variables[JobVariable::kPadTop] = h.pad_before;
+  variables[JobVariable::kPadLeft] = w.pad_before;
+  return variables;
+}
+
+JobVariables VariablesOfAll(const Operation& operation) {
+  JobVariables variables = operation.variables;
+  variables[JobVariable::kInH] = operation.in.h;
+  variables[JobVariable::kInW] = operation.in.w;
+  variables[JobVariable::kInC] = operation.in.c;
+  variables[JobVariable::kOutH] = operation.out.h;
+  variables[JobVariable::kOutW] = operation.out.w;
+  variables[JobVariable::kOutC] = operation.out.c;
+  variables[JobVariable::kPadTop] = operation.vertical.pad_before;
+  variables[JobVariable::kPadLeft] = operation.horizontal.pad_before;
+  return variables;
+}
+
+ImagePart InputPart(const Cut& h, const Cut& w, const Cut& c) {
+  return {{h.in_begin, w.in_begin, c.in_begin},
+          {h.in_size(), w.in_size(), c.in_size()}};
+}
+
+ImagePart OutputPart(const Cut& h, const Cut& w, const Cut& c) {
+  return {{h.begin, w.begin, c.begin}, {h.size(), w.size(), c.size()}};
+}
+
+}  // namespace edgekiln::compiler::register_job

@@ -1,0 +1,73 @@
+#ifndef EK_COMPILER_ENGINES_REGISTER_JOB_TILES_H_
+#define EK_COMPILER_ENGINES_REGISTER_JOB_TILES_H_
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "compiler/engines/register_job/operation.h"
+
+// How an op is cut into jobs: rows, columns and channels of its output, each
+// independently of the others.
+namespace edgekiln::compiler::register_job {
+
+// Elements of the output per tile; the last one of an axis may have fewer.
+struct Tiling {
+  int64_t rows = 1;
+  int64_t columns = 1;
+  int64_t channels = 1;
+  bool operator==(const Tiling&) const = default;
+};
+
+// Output elements [begin, end) of an axis, and what they read of the input's.
+struct Cut {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t in_begin = 0;
+  int64_t in_end = 0;
+  int64_t pad_before = 0;  // Elements that the first window lies before them.
+  int64_t size() const { return end - begin; }
+  int64_t in_size() const { return in_end - in_begin; }
+};
+
+// All cuts of an axis, and which of them make equal jobs.
+struct CutAxis {
+  struct Kind {
+    Cut first;          // The first cut of the kind.
+    int64_t count = 0;  // How many there are.
+  };
+  std::vector<Cut> cuts;
+  std::vector<Kind> kinds;
+  std::vector<int32_t> kind_of;  // Index into kinds, of each cut.
+};
+
+// Whether channels may be cut so: outputs of one input channel must lie in one
+// tile, or tiles within the outputs of one input channel.
+bool IsLegal(const Operation& operation, const Tiling& tiling);
+
+struct TileSet {
+  TileSet(const Operation& operation, const Tiling& tiling);
+  CutAxis h;
+  CutAxis w;
+  CutAxis c;
+  int64_t images() const { return std::ssize(h.cuts) * std::ssize(w.cuts); }
+  int64_t tiles() const { return images() * std::ssize(c.cuts); }
+};
+
+// The job of one tile, without kernel code and addresses.
+target::JobVariables VariablesOf(const Operation& operation, const Cut& h,
+                                 const Cut& w, const Cut& c);
+// That of the whole op.
+target::JobVariables VariablesOfAll(const Operation& operation);
+
+// First element and extents {h, w, c} of what a tile reads and writes.
+struct ImagePart {
+  std::array<int64_t, 3> begin;
+  std::array<int64_t, 3> extents;
+};
+ImagePart InputPart(const Cut& h, const Cut& w, const Cut& c);
+ImagePart OutputPart(const Cut& h, const Cut& w, const Cut& c);
+
+}  // namespace edgekiln::compiler::register_job
+
+#endif  // EK_COMPILER_ENGINES_REGISTER_JOB_TILES_H_

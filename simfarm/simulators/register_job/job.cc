@@ -1,0 +1,227 @@
+#include "simfarm/simulators/register_job/job.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::simfarm::register_job {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+using target::JobOperand;
+using target::JobVariable;
+using V = target::JobVariable;
+
+constexpr int64_t kMaxExtent = 1 << 16;
+constexpr int64_t kMaxElements = int64_t{1} << 32;
+constexpr int64_t kMaxLeftShift = 22;  // 9 bits more fit 32.
+constexpr int64_t kMinShift = -31;
+constexpr int64_t kMaxShift = 30;
+
+struct Range {
+  V variable;
+  int64_t min;
+  int64_t max;
+};
+
+// What each variable may be, of those that a kernel depends on.
+constexpr Range kRanges[] = {
+    {V::kInH, 1, kMaxExtent},
+    {V::kInW, 1, kMaxExtent},
+    {V::kInC, 1, kMaxExtent},
+    {V::kOutH, 1, kMaxExtent},
+    {V::kOutW, 1, kMaxExtent},
+    {V::kOutC, 1, kMaxExtent},
+    {V::kKernelH, 1, kMaxExtent},
+    {V::kKernelW, 1, kMaxExtent},
+    {V::kStrideH, 1, kMaxExtent},
+    {V::kStrideW, 1, kMaxExtent},
+    {V::kDilationH, 1, kMaxExtent},
+    {V::kDilationW, 1, kMaxExtent},
+    {V::kPadTop, 0, kMaxExtent},
+    {V::kPadLeft, 0, kMaxExtent},
+    {V::kDepthMultiplier, 1, kMaxExtent},
+    {V::kInZeroPoint, -128, 127},
+    {V::kIn2ZeroPoint, -128, 127},
+    {V::kOutZeroPoint, -128, 127},
+    {V::kClampMin, -128, 127},
+    {V::kClampMax, -128, 127},
+    {V::kInMultiplier, 0, 0x7fffffff},
+    {V::kIn2Multiplier, 0, 0x7fffffff},
+    {V::kOutMultiplier, 0, 0x7fffffff},
+    {V::kInShift, kMinShift, kMaxShift},
+    {V::kIn2Shift, kMinShift, kMaxShift},
+    {V::kOutShift, kMinShift, kMaxShift},
+    {V::kLeftShift, 0, kMaxLeftShift},
+    {V::kRounding, 0, 1},
+    {V::kOutInt32, 0, 1},
+    {V::kCountPad, 0, 1},
+    {V::kInAddr, 0, int64_t{1} << 32},
+    {V::kIn2Addr, 0, int64_t{1} << 32},
+    {V::kWeightsAddr, 0, int64_t{1} << 32},
+    {V::kTableAddr, 0, int64_t{1} << 32},
+    {V::kOutAddr, 0, int64_t{1} << 32},
+};
+
+absl::Status CheckRanges(const Job& job) {
+  for (const V variable : target::VariablesOfKernel(job.kernel)) {
+    for (const Range& range : kRanges) {
+      if (range.variable != variable) continue;
+      const int64_t value = job[variable];
+      if (value >= range.min && value <= range.max) break;
+      return JobError(
+          absl::StrCat(target::JobVariableName(variable), " is ", value),
+          absl::StrCat("job ", Jobs::Kernel_Name(job.kernel)),
+          absl::StrCat(range.min, " to ", range.max));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckParameters(const Job& job) {
+  if (job[V::kClampMin] > job[V::kClampMax]) {
+    return JobError("clamp_min is above clamp_max",
+                    absl::StrCat("job ", Jobs::Kernel_Name(job.kernel)));
+  }
+  if (job.kernel == Jobs::DEPTHWISE_CONVOLUTION &&
+      job[V::kOutC] > job[V::kInC] * job[V::kDepthMultiplier]) {
+    return JobError("more output channels than in_c * depth_multiplier",
+                    "job DEPTHWISE_CONVOLUTION");
+  }
+  return absl::OkStatus();
+}
+
+V AddressOf(JobOperand operand) {
+  switch (operand) {
+    case JobOperand::kIn:
+      return V::kInAddr;
+    case JobOperand::kIn2:
+      return V::kIn2Addr;
+    case JobOperand::kWeights:
+      return V::kWeightsAddr;
+    case JobOperand::kOut:
+      break;
+  }
+  return V::kOutAddr;
+}
+
+absl::Status CheckPlace(std::string name, uint64_t address, int64_t bytes,
+                        int64_t alignment, const ChipMemory& chip,
+                        int32_t memory) {
+  const auto where = [&] {
+    return absl::StrCat(name, " at ", chip.NameIn(memory, address), ", ", bytes,
+                        " bytes");
+  };
+  if (!chip.Contains(memory, address, bytes)) {
+    return JobError("an operand leaves the engine's memory", where());
+  }
+  if (address % static_cast<uint64_t>(alignment) != 0) {
+    return JobError("an operand is not aligned", where(),
+                    absl::StrCat("a multiple of ", alignment));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlaceOperand(const target::RegisterJobsView& view,
+                          JobOperand which, const ChipMemory& chip,
+                          int32_t memory, Job& job) {
+  const std::string name(target::JobOperandName(which));
+  auto message =
+      view.OperandLayout(view.FindJob(job.kernel), which, job.variables);
+  if (!message.ok()) {
+    return JobError(std::string(message.status().message()), name);
+  }
+  int64_t elements = 1;
+  for (const int64_t extent : message->extents()) {
+    const auto product = CheckedMul(elements, extent);
+    if (!product || *product > kMaxElements) {
+      return JobError("an operand has too many elements", name,
+                      absl::StrCat(kMaxElements));
+    }
+    elements = *product;
+  }
+  auto layout = target::Layout::Create(*message);
+  if (!layout.ok()) {
+    return JobError(std::string(layout.status().message()), name);
+  }
+  JobOperandPlace& place = job.operands[static_cast<size_t>(which)];
+  place.address = static_cast<uint64_t>(job[AddressOf(which)]);
+  EK_RETURN_IF_ERROR(CheckPlace(name, place.address, layout->size_bytes(),
+                                layout->element_bytes(), chip, memory));
+  place.layout = *std::move(layout);
+  return absl::OkStatus();
+}
+
+absl::Status CheckOverlap(const Job& job) {
+  const JobOperandPlace& out = job.operand(JobOperand::kOut);
+  const auto overlaps = [&](uint64_t address, int64_t bytes) {
+    return address <
+               out.address + static_cast<uint64_t>(out.layout->size_bytes()) &&
+           out.address < address + static_cast<uint64_t>(bytes);
+  };
+  const std::string where = absl::StrFormat(
+      "out at 0x%x, %d bytes", out.address, out.layout->size_bytes());
+  for (const JobOperand which :
+       {JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights}) {
+    const JobOperandPlace& place = job.operand(which);
+    if (place.layout && overlaps(place.address, place.layout->size_bytes())) {
+      return JobError(
+          absl::StrCat("out overlaps ", target::JobOperandName(which)), where);
+    }
+  }
+  if (job.has_table && overlaps(job.table_address(), job.table_bytes())) {
+    return JobError("out overlaps the table", where);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status JobError(std::string what, std::string where, std::string limit) {
+  return MakeError(absl::StatusCode::kFailedPrecondition,
+                   {.fault = Fault::kInfra,
+                    .reason = "PROGRAM_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .limit = std::move(limit)});
+}
+
+absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
+                             const target::JobVariables& variables,
+                             const ChipMemory& chip, int32_t memory) {
+  const int32_t position = view.FindCode(variables[V::kKernel]);
+  if (position < 0) {
+    return JobError(
+        absl::StrCat("the engine has no kernel ", variables[V::kKernel]),
+        "start of a job");
+  }
+  Job job;
+  job.kernel = view.jobs().jobs(position).kernel();
+  job.variables = variables;
+  job.has_table = target::HasJobTable(job.kernel);
+  EK_RETURN_IF_ERROR(CheckRanges(job));
+  EK_RETURN_IF_ERROR(CheckParameters(job));
+  for (const JobOperand which : target::OperandsOfKernel(job.kernel)) {
+    EK_RETURN_IF_ERROR(PlaceOperand(view, which, chip, memory, job));
+  }
+  if (job.has_table) {
+    EK_RETURN_IF_ERROR(CheckPlace("table", job.table_address(),
+                                  job.table_bytes(), target::kJobTableAlignment,
+                                  chip, memory));
+  }
+  EK_RETURN_IF_ERROR(CheckOverlap(job));
+  auto cycles = view.OccupancyCycles(position, variables);
+  if (!cycles.ok()) {
+    return JobError(std::string(cycles.status().message()),
+                    absl::StrCat("job ", Jobs::Kernel_Name(job.kernel)));
+  }
+  job.cycles = *cycles;
+  return job;
+}
+
+}  // namespace edgekiln::simfarm::register_job

@@ -1,0 +1,58 @@
+#ifndef EK_SIMFARM_SIMULATORS_REGISTER_JOB_JOB_H_
+#define EK_SIMFARM_SIMULATORS_REGISTER_JOB_JOB_H_
+
+// One job as registers describe it, checked.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "simfarm/simulators/chip_memory.h"
+#include "target/layout.h"
+#include "target/register_jobs.h"
+
+namespace edgekiln::simfarm::register_job {
+
+// An error of a job: FAILED_PRECONDITION.
+absl::Status JobError(std::string what, std::string where,
+                      std::string limit = "");
+
+// Where an operand lies in the engine's memory.
+struct JobOperandPlace {
+  uint64_t address = 0;
+  std::optional<target::Layout> layout;  // Absent: the kernel has none.
+};
+
+struct Job {
+  v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
+  target::JobVariables variables;
+  std::array<JobOperandPlace, target::kNumJobOperands> operands;
+  bool has_table = false;
+  int64_t cycles = 0;
+
+  int64_t operator[](target::JobVariable variable) const {
+    return variables[variable];
+  }
+  const JobOperandPlace& operand(target::JobOperand which) const {
+    return operands[static_cast<size_t>(which)];
+  }
+  uint64_t table_address() const {
+    return static_cast<uint64_t>(variables[target::JobVariable::kTableAddr]);
+  }
+  int64_t table_bytes() const {
+    return variables[target::JobVariable::kOutC] * target::kJobTableEntryBytes;
+  }
+};
+
+// Checks everything that does not depend on values: extents, parameters,
+// layouts, alignment, that all lies in `memory` of `chip` and `out` overlaps
+// nothing else. `variables` are hostile.
+absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
+                             const target::JobVariables& variables,
+                             const ChipMemory& chip, int32_t memory);
+
+}  // namespace edgekiln::simfarm::register_job
+
+#endif  // EK_SIMFARM_SIMULATORS_REGISTER_JOB_JOB_H_

@@ -1,0 +1,172 @@
+#ifndef EK_TARGET_REGISTER_JOBS_H_
+#define EK_TARGET_REGISTER_JOBS_H_
+
+// The jobs of an engine of model REGISTER_JOB: what the host writes for one,
+// what the engine makes of it, where its operands lie and how long it takes.
+// For compiler and simulator; docs/targets/register_job.md says what jobs mean.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "edgekiln/v1/layout.pb.h"
+#include "edgekiln/v1/target.pb.h"
+#include "target/expression.h"
+
+namespace edgekiln::target {
+
+// What a job is made of. Addresses are of the memory that the engine reaches.
+enum class JobVariable {
+  kKernel,  // RegisterJobs.Job.code.
+  kInH,
+  kInW,
+  kInC,
+  kOutH,
+  kOutW,
+  kOutC,
+  kKernelH,
+  kKernelW,
+  kStrideH,
+  kStrideW,
+  kDilationH,
+  kDilationW,
+  kPadTop,
+  kPadLeft,
+  kDepthMultiplier,
+  kInAddr,
+  kIn2Addr,
+  kWeightsAddr,
+  kTableAddr,
+  kOutAddr,
+  kInZeroPoint,
+  kIn2ZeroPoint,
+  kOutZeroPoint,
+  kClampMin,
+  kClampMax,
+  kInMultiplier,
+  kInShift,
+  kIn2Multiplier,
+  kIn2Shift,
+  kOutMultiplier,
+  kOutShift,
+  kLeftShift,
+  kRounding,  // 0: half up; 1: half to even.
+  kOutInt32,  // 1: sums with bias, neither rescaled nor limited.
+  kCountPad,  // 1: padding counts in an average, as in_zero_point.
+};
+inline constexpr int kNumJobVariables =
+    static_cast<int>(JobVariable::kCountPad) + 1;
+
+// As descriptors write it: "in_h".
+absl::string_view JobVariableName(JobVariable variable);
+std::optional<JobVariable> FindJobVariable(absl::string_view name);
+
+class JobVariables {
+ public:
+  int64_t& operator[](JobVariable variable) {
+    return values_[static_cast<size_t>(variable)];
+  }
+  int64_t operator[](JobVariable variable) const {
+    return values_[static_cast<size_t>(variable)];
+  }
+  absl::Span<const int64_t> values() const { return values_; }
+  bool operator==(const JobVariables&) const = default;
+
+ private:
+  std::array<int64_t, kNumJobVariables> values_{};
+};
+
+// A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w].
+enum class JobOperand { kIn, kIn2, kWeights, kOut };
+inline constexpr int kNumJobOperands = 4;
+absl::string_view JobOperandName(JobOperand operand);  // "in2"
+
+// Of the table that CONVOLUTION, DEPTHWISE_CONVOLUTION and REQUANTIZATION read:
+// int32 bias, multiplier, shift per output channel.
+inline constexpr int64_t kJobTableEntryBytes = 12;
+inline constexpr int64_t kJobTableAlignment = 4;
+
+// What a kernel depends on.
+std::vector<JobVariable> VariablesOfKernel(v1::RegisterJobs::Kernel kernel);
+std::vector<JobOperand> OperandsOfKernel(v1::RegisterJobs::Kernel kernel);
+bool HasJobTable(v1::RegisterJobs::Kernel kernel);
+
+struct RegisterWrite {
+  uint32_t offset = 0;
+  uint32_t value = 0;
+};
+
+// Immutable, hence thread-safe; holds its own copy of the tables.
+class RegisterJobsView {
+ public:
+  // INVALID_ARGUMENT if the engine has no jobs, or names what of them is wrong:
+  // an expression, a register that occurs twice, a variable that a kernel needs
+  // and no register tells.
+  static absl::StatusOr<RegisterJobsView> Create(const v1::Machine& machine,
+                                                 int32_t engine);
+
+  const v1::RegisterJobs& jobs() const { return jobs_; }
+
+  // All that the host writes for the job, in the order of `registers`, the
+  // start last. OUT_OF_RANGE names a register that does not hold its value.
+  absl::StatusOr<std::vector<RegisterWrite>> Encode(
+      const JobVariables& job) const;
+  // Position in `registers`; -1 if none has the offset.
+  int32_t FindRegister(uint32_t offset) const;
+  // What a register holds after `value` was written to it: the low bits, with
+  // their sign.
+  int64_t Held(int32_t position, uint32_t value) const;
+  // The job, by what each of `registers` holds. Variables that no register
+  // tells are 0; kernels do not depend on them. OUT_OF_RANGE on overflow.
+  absl::StatusOr<JobVariables> Decode(absl::Span<const int64_t> held) const;
+
+  // Positions in `jobs`; -1 if there is none.
+  int32_t FindJob(v1::RegisterJobs::Kernel kernel) const;
+  int32_t FindCode(int64_t code) const;
+
+  // At least 1, of the engine's clock. OUT_OF_RANGE if the expression gives
+  // less or overflows.
+  absl::StatusOr<int64_t> OccupancyCycles(int32_t job,
+                                          const JobVariables& variables) const;
+
+  // Where the elements of an operand lie, from its address on: int8, but int32
+  // of a convolution's `out` with out_int32, and of `in` of REQUANTIZATION. OUT_OF_RANGE or
+  // INVALID_ARGUMENT if that is no layout (layout.h).
+  absl::StatusOr<v1::Layout> OperandLayout(int32_t job, JobOperand operand,
+                                           const JobVariables& variables) const;
+
+ private:
+  struct Term {
+    int32_t axis = 0;
+    std::optional<Expression> divide;
+    std::optional<Expression> modulo;
+    Expression stride;
+  };
+  struct Operand {
+    bool present = false;
+    std::vector<Term> terms;
+    Expression size;
+  };
+  struct Job {
+    Expression occupancy;
+    std::array<Operand, kNumJobOperands> operands;
+  };
+  class Builder;
+
+  v1::RegisterJobs jobs_;
+  std::vector<Expression> values_;  // By register, over variables.
+  // By variable: over registers, or a register's position, or neither.
+  std::array<std::optional<Expression>, kNumJobVariables> fields_;
+  std::array<int32_t, kNumJobVariables> same_;
+  std::vector<Job> parsed_;  // By job.
+};
+
+}  // namespace edgekiln::target
+
+#endif  // EK_TARGET_REGISTER_JOBS_H_
