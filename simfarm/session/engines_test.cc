@@ -474,7 +474,7 @@ TEST_F(EnginesTest, DamagedProgramsAreRefusedOrRun) {
   int refused = 0;
   options_.max_memory_bytes = 1 << 12;
   for (int round = 0; round < 4000; ++round) {
-    std::string bytes = good;  // Names stay UTF-8.
+    std::string bytes = good;
     for (uint64_t i = 1 + rng.Below(2); i > 0; --i) {
       bytes[rng.Below(bytes.size())] =
           static_cast<char>(rng.Below(2) == 0 ? rng.Below(128) : rng.Below(8));
