@@ -165,8 +165,7 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
 absl::Status CheckOverlap(const Job& job) {
   const JobOperandPlace& out = job.operand(JobOperand::kOut);
   const auto overlaps = [&](uint64_t address, int64_t bytes) {
-    return address <
-               out.address + static_cast<uint64_t>(out.layout->size_bytes()) &&
+    return address < out.address + static_cast<uint64_t>(out.bytes) &&
            out.address < address + static_cast<uint64_t>(bytes);
   };
   const std::string where =
