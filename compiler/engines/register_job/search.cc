@@ -108,7 +108,7 @@ absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
 struct Sums {
   int64_t moves = 0;
   int64_t jobs = 0;
-  int64_t exposed = 0;  // Before the first job, and after the last.
+  int64_t exposed = 0;  // Moves before the first job, and after the last.
 };
 
 Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
@@ -139,13 +139,17 @@ Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
     sums.moves += cycles.constants[c] * tiles.c.kinds[c].count * weight_passes;
   }
   const TileCycles& first = cycles.tiles[0];
-  sums.exposed =
-      first.input + first.input2 + cycles.constants[0] + first.output;
+  const size_t last =
+      (tiles.h.kind_of.back() * tiles.w.kinds.size() + tiles.w.kind_of.back()) *
+          tiles.c.kinds.size() +
+      tiles.c.kind_of.back();
+  sums.exposed = first.input + first.input2 + cycles.constants[0] +
+                 cycles.tiles[last].output;
   return sums;
 }
 
 struct Candidate {
-  int64_t estimate = 0;
+  int64_t bound = 0;  // It takes as many cycles at least.
   Tiling tiling;
   bool channels_outer = false;
 };
@@ -163,21 +167,21 @@ class Searcher {
                         AllTilings(placement_));
     std::vector<Candidate> candidates;
     for (const Tiling& tiling : tilings) {
-      EK_RETURN_IF_ERROR(Estimate(tiling, candidates));
+      EK_RETURN_IF_ERROR(AddCandidates(tiling, candidates));
     }
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate& a, const Candidate& b) {
                 const auto key = [](const Candidate& x) {
-                  return std::tuple(x.estimate, x.tiling.channels,
-                                    x.tiling.rows, x.tiling.columns,
-                                    x.channels_outer);
+                  return std::tuple(x.bound, x.tiling.channels, x.tiling.rows,
+                                    x.tiling.columns, x.channels_outer);
                 };
                 return key(a) < key(b);
               });
-    int finalists = 0;
+    int timed = 0;
     for (const Candidate& candidate : candidates) {
+      if (best_ && candidate.bound >= best_->cycles) break;
       EK_ASSIGN_OR_RETURN(const bool legal, Time(candidate));
-      if (legal && ++finalists == kFinalists) break;
+      if (legal && ++timed == kMaxTimed) break;
     }
     return std::move(best_);
   }
@@ -202,13 +206,11 @@ class Searcher {
 
  private:
   // Adds what fits, in both orders.
-  absl::Status Estimate(const Tiling& tiling,
-                        std::vector<Candidate>& candidates) {
+  absl::Status AddCandidates(const Tiling& tiling,
+                             std::vector<Candidate>& candidates) {
     const TileSet tiles(placement_.operation, tiling);
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
     if (!needs || !Fits(*needs, {})) return absl::OkStatus();
-    const Decision two = {tiling, false, 2, 2, 2};
-    const bool overlaps = Fits(*needs, two);
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
     const bool one_order = tiles.images() == 1 || tiles.c.cuts.size() == 1;
@@ -216,12 +218,10 @@ class Searcher {
       if (channels_outer && one_order) break;
       const Sums sums = SumsOf(tiles, cycles, channels_outer,
                                placement_.operation.channelwise());
-      const int64_t moves = sums.moves + tiles.tiles() * JobWrites(tiles);
-      const int64_t together =
-          overlaps ? std::min(std::max(moves, sums.jobs) + sums.exposed,
-                              moves + sums.jobs)
-                   : moves + sums.jobs;
-      candidates.push_back({together, tiling, channels_outer});
+      const int64_t writes = JobWrites(tiles);
+      const int64_t host = sums.moves + tiles.tiles() * writes;
+      const int64_t engine = sums.exposed + writes + sums.jobs;
+      candidates.push_back({std::max(host, engine), tiling, channels_outer});
     }
     return absl::OkStatus();
   }
