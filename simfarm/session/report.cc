@@ -21,15 +21,24 @@ struct Span {
   Spent spent = Spent::kComputing;
 };
 
+// A stream of an engine, from its launch at `begin` cycles of the wall clock
+// on, or a job.
+struct Run {
+  int64_t begin = 0;
+  const LoadedStream* stream = nullptr;
+  Span job;
+};
+
 constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
 // How often the host must read until the last read ends no earlier than `wait`
 // cycles of the wall clock after the first began; each takes `cycles` >= 1 of
-// the host's clock, and all together are rounded up to the wall's.
+// the host's clock.
 __int128 ReadsUntil(int64_t wait, int64_t cycles, int64_t host_hz,
                     int64_t wall_hz) {
   if (wait <= 0) return 1;
-  return __int128{wait - 1} * host_hz / (__int128{cycles} * wall_hz) + 1;
+  const __int128 read = __int128{cycles} * wall_hz;
+  return (__int128{wait} * host_hz + read - 1) / read;
 }
 
 class ReportMaker {
@@ -39,7 +48,7 @@ class ReportMaker {
       : loaded_(loaded),
         segments_(segments),
         timeline_(loaded.program.layers_size()),
-        spans_(loaded.machine.engines_size()),
+        runs_(loaded.machine.engines_size()),
         engine_end_(loaded.machine.engines_size(), 0),
         engine_busy_(loaded.machine.engines_size(), 0) {
     for (const v1::Program::Layer& layer : loaded.program.layers()) {
@@ -57,11 +66,10 @@ class ReportMaker {
     }
     // In order of precedence.
     for (const bool computing : {true, false}) {
-      for (const std::vector<Span>& spans : spans_) {
-        for (const Span& span : spans) {
-          if ((span.spent == Spent::kComputing) == computing) Own(span);
-        }
+      for (const std::vector<Run>& runs : runs_) {
+        for (const Run& run : runs) EK_RETURN_IF_ERROR(Own(run, computing));
       }
+      if (runs_.size() == 1) break;  // It did both.
     }
     for (const Span& span : host_spans_) Own(span);
     return Finish();
@@ -97,10 +105,29 @@ class ReportMaker {
     timeline_.Add(span.begin, span.end, span.layer, span.spent);
   }
 
-  // What an engine alone does needs no order.
-  void OwnByEngine(int32_t engine, const Span& span) {
-    if (spans_.size() == 1) return Own(span);
-    spans_[engine].push_back(span);
+  // Of a run, what is computing, or all else; both if the machine has but one
+  // engine, which does one thing after another.
+  absl::Status Own(const Run& run, bool computing) {
+    if (run.stream == nullptr) {
+      if (computing) Own(run.job);
+      return absl::OkStatus();
+    }
+    const LoadedStream& stream = *run.stream;
+    const int64_t engine_hz = loaded_.machine.engines(stream.engine).clock_hz();
+    int64_t begin = run.begin;
+    for (const StreamTiming::Segment& segment :
+         stream.stream->timing().segments) {
+      EK_ASSIGN_OR_RETURN(
+          const int64_t offset,
+          ConvertCycles(segment.end, engine_hz, loaded_.machine.clock_hz()));
+      const int64_t end = run.begin + offset;
+      if (runs_.size() == 1 ||
+          (segment.spent == Spent::kComputing) == computing) {
+        Own({begin, end, stream.layer_of_word[segment.word], segment.spent});
+      }
+      begin = end;
+    }
+    return absl::OkStatus();
   }
 
   absl::Status HostWork(int64_t cycles, int32_t layer,
@@ -121,19 +148,14 @@ class ReportMaker {
 
   absl::Status Launch(const LoadedStream& stream) {
     const StreamTiming& timing = stream.stream->timing();
-    const int64_t engine_hz = loaded_.machine.engines(stream.engine).clock_hz();
-    int64_t begin = now_;
-    for (const StreamTiming::Segment& segment : timing.segments) {
-      EK_ASSIGN_OR_RETURN(
-          const int64_t offset,
-          ConvertCycles(segment.end, engine_hz, loaded_.machine.clock_hz()));
-      EK_RETURN_IF_ERROR(CheckRoom(offset));
-      OwnByEngine(stream.engine,
-                  {begin, now_ + offset, stream.layer_of_word[segment.word],
-                   segment.spent});
-      begin = now_ + offset;
-    }
-    engine_end_[stream.engine] = begin;
+    EK_ASSIGN_OR_RETURN(
+        const int64_t cycles,
+        ConvertCycles(timing.cycles,
+                      loaded_.machine.engines(stream.engine).clock_hz(),
+                      loaded_.machine.clock_hz()));
+    EK_RETURN_IF_ERROR(CheckRoom(cycles));
+    runs_[stream.engine].push_back({now_, &stream, {}});
+    engine_end_[stream.engine] = now_ + cycles;
     if (segments_ != nullptr) {
       EK_RETURN_IF_ERROR(segments_->AddStream(stream, now_));
     }
@@ -177,8 +199,8 @@ class ReportMaker {
         CheckedAdd(engine_busy_[writes.engine()], *loaded.job_cycles);
     if (cycles > kMaxCycles - now_ - offset || !busy) return TooLong();
     const int64_t begin = now_ + offset;
-    OwnByEngine(writes.engine(),
-                {begin, begin + cycles, writes.layer(), Spent::kComputing});
+    runs_[writes.engine()].push_back(
+        {begin, nullptr, {begin, begin + cycles, writes.layer()}});
     engine_end_[writes.engine()] = begin + cycles;
     engine_busy_[writes.engine()] = *busy;
     if (segments_ != nullptr) {
@@ -246,7 +268,7 @@ class ReportMaker {
   const LoadedProgram& loaded_;
   UnitSegments* segments_;
   Timeline timeline_;
-  std::vector<std::vector<Span>> spans_;  // By engine, if there are several.
+  std::vector<std::vector<Run>> runs_;  // By engine.
   std::vector<int64_t> engine_end_;
   std::vector<int64_t> engine_busy_;
   std::vector<Span> host_spans_;

@@ -128,5 +128,64 @@ TEST_F(ChipMemoryTest, AScratchpadIsEmptyWhenAStreamStarts) {
   }
 }
 
+TEST_F(ChipMemoryTest, SharedMemoryOutlivesLaunches) {
+  std::vector<uint8_t> bytes(16);
+  memory_.Add({"tile", ChipMemory::Kind::kShared, 0x40, bytes.data(), 16});
+  constexpr int32_t kTile = 4;
+  // Has an address space of its own.
+  EXPECT_EQ(memory_.Find(0x40, 1), nullptr);
+  EXPECT_EQ(memory_.FindIn(kTile, 0x48, 8), bytes.data() + 8);
+  EXPECT_EQ(memory_.FindIn(kTile, 0x48, 9), nullptr);
+  EXPECT_EQ(memory_.FindIn(kTile, 0x3f, 1), nullptr);
+  EXPECT_EQ(memory_.FindIn(kTile, 0x40, 0), nullptr);
+  EXPECT_EQ(memory_.FindIn(2, kRam + 1, 1), ram_.data() + 1);
+  EXPECT_EQ(memory_.FindIn(1, 0, 1), nullptr);  // A scratchpad.
+  EXPECT_EQ(memory_.FindIn(5, 0x40, 1), nullptr);
+  EXPECT_EQ(memory_.FindIn(-1, 0x40, 1), nullptr);
+  EXPECT_EQ(memory_.NameIn(kTile, 0x48), "tile 0x48");
+
+  AccessFault fault;
+  const auto read = [&](int32_t who, int32_t memory, uint64_t address) {
+    if (memory_.ReadIn(who, memory, address, 4, &fault)) return std::string();
+    return memory_.What(fault) + " +" + std::to_string(fault.at);
+  };
+  const auto write = [&](int32_t who, int32_t memory, uint64_t address) {
+    if (memory_.WriteIn(who, memory, address, 4, &fault)) return std::string();
+    return memory_.What(fault) + " +" + std::to_string(fault.at);
+  };
+  // What is there, and how far it is reached, needs no tracking.
+  EXPECT_EQ(read(0, kTile, 0x44), "");
+  EXPECT_EQ(memory_.reached_bytes(kTile), 8);
+  EXPECT_EQ(read(0, kTile, 0x4d), "reads or writes outside the memory +0");
+  EXPECT_EQ(memory_.reached_bytes(kTile), 8);
+  EXPECT_EQ(write(0, 0, 0), "writes read-only memory +0");
+
+  memory_.Track({"a", "b"}, /*concurrent=*/true);
+  memory_.BeginStep(0);
+  EXPECT_EQ(write(kHost, kTile, 0x40), "");
+  memory_.BeginStep(1);
+  memory_.Launch(0);
+  EXPECT_EQ(read(0, kTile, 0x42), "reads a byte that nothing wrote +2");
+  EXPECT_EQ(read(0, kTile, 0x40), "");
+  EXPECT_EQ(write(0, kTile, 0x44), "");
+  memory_.BeginStep(2);
+  memory_.Launch(1);
+  EXPECT_EQ(read(1, kTile, 0x40), "");
+  EXPECT_EQ(read(1, kTile, 0x42),
+            "race: reads a byte while engine a, launched by step 1, may still "
+            "write it +2");
+  EXPECT_EQ(write(1, kTile, 0x40),
+            "race: writes a byte while engine a, launched by step 1, may still "
+            "use it +0");
+  EXPECT_EQ(write(1, 2, kRam), "");
+  memory_.Wait(1);
+  // Another launch finds what the one before left.
+  memory_.BeginStep(3);
+  memory_.Wait(0);
+  memory_.Launch(1);
+  EXPECT_EQ(read(1, kTile, 0x44), "");
+  EXPECT_EQ(read(1, 2, kRam), "");
+}
+
 }  // namespace
 }  // namespace edgekiln::simfarm

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "simfarm/conformance/dla/dla_models.h"
 #include "simfarm/conformance/dla/hand_counted.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
@@ -98,16 +99,85 @@ ChipCase Dla() {
   return chip;
 }
 
+v1::ResolvedTarget ToyTarget(const std::string& name,
+                             const std::string& settings,
+                             int64_t memory_bytes) {
+  return TargetWithScratchpad(
+      absl::StrCat("extends: \"", name, "\" ", settings), memory_bytes);
+}
+
+// What sizes of tiles do not depend on.
+std::string RandomToySettings(Rng& rng) {
+  const std::vector<std::pair<std::string, int64_t>> settings = {
+      {"macs", OneOf<int64_t>(rng, {1, 16, 64, 100})},
+      {"fill_cycles", OneOf<int64_t>(rng, {0, 8, 1000})},
+      {"link_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},
+      {"link_setup_cycles", OneOf<int64_t>(rng, {0, 16, 5000})},
+      {"register_write_cycles", OneOf<int64_t>(rng, {1, 50})},
+      {"poll_cycles", OneOf<int64_t>(rng, {1, 7, 300})}};
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
+  }
+  return text;
+}
+
+// Driven by the host: no streams, hence nothing of them.
+ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
+  ChipCase chip;
+  chip.name = absl::StrReplaceAll(name, {{"-", "_"}});
+  chip.targets = {name, absl::StrCat(name, "-unit")};
+  if (name == "toy-array") chip.targets.push_back("toy-array-b8");
+  chip.target = [name](int64_t memory_bytes) {
+    return ToyTarget(name, "", memory_bytes);
+  };
+  chip.random_target = [name](Rng& rng, int64_t memory_bytes) {
+    return ToyTarget(name, RandomToySettings(rng), memory_bytes);
+  };
+  chip.random_descriptor = [name, memory_parameter](Rng& rng) {
+    const std::vector<std::pair<std::string, int64_t>> sizes = {
+        {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
+        {memory_parameter,
+         OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
+        {"ram_bytes", OneOf<int64_t>(rng, {2000, 40'000, 64 << 20})},
+        {"flash_bytes", OneOf<int64_t>(rng, {20'000, 700'000, 64 << 20})}};
+    std::string text =
+        absl::StrCat("extends: \"", name, "\"\n", RandomToySettings(rng));
+    for (const auto& [key, value] : sizes) {
+      absl::StrAppend(&text, "set { name: \"", key, "\" value: ", value,
+                      " }\n");
+    }
+    return text;
+  };
+  chip.graphs = Dla().graphs;
+  chip.rounds_half_even = true;
+  chip.roomy_targets = {
+      ToyTarget(name, "", 64 << 10), ToyTarget(name, "", 256 << 10),
+      ToyTarget(name, "set { name: \"block\" value: 8 }", 24 << 10)};
+  chip.networks = Dla().networks;
+  return chip;
+}
+
 }  // namespace
 
 const std::vector<ChipCase>& ChipCases() {
-  static const auto* cases = new std::vector<ChipCase>{Dla()};
+  static const auto* cases =
+      new std::vector<ChipCase>{Dla(), Toy("toy-array", "tile_bytes"),
+                                Toy("toy-two-array", "shared_bytes")};
   return *cases;
 }
 
 std::vector<const ChipCase*> AllChips() {
   std::vector<const ChipCase*> chips;
   for (const ChipCase& chip : ChipCases()) chips.push_back(&chip);
+  return chips;
+}
+
+std::vector<const ChipCase*> ChipsWithStreams() {
+  std::vector<const ChipCase*> chips;
+  for (const ChipCase& chip : ChipCases()) {
+    if (chip.random_models != nullptr) chips.push_back(&chip);
+  }
   return chips;
 }
 

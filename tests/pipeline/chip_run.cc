@@ -84,7 +84,7 @@ class Comparer {
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes) {
   v1::ResolvedTarget target = *target::ResolveTarget(descriptor);
-  const int32_t scratchpad = target::PrivateMemoryOf(target.machine(), 0);
+  const int32_t scratchpad = target::LocalMemoryOf(target.machine(), 0);
   target.mutable_machine()
       ->mutable_memories(scratchpad)
       ->set_capacity_bytes(scratchpad_bytes);
