@@ -17,27 +17,21 @@ using target::JobOperand;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Numbers of tiles worth trying for an axis.
-std::vector<int64_t> Counts(int64_t extent) {
-  std::vector<int64_t> counts;
-  for (int64_t n = 1; n < extent; n = n < 8 ? n + 1 : n * 5 / 4) {
-    counts.push_back(n);
+// Sizes of an axis that cut it evenly into 1 .. `each` tiles, then into counts
+// that grow by 1 / `growth`, and into single elements. Rising.
+std::vector<int64_t> EvenSizes(int64_t extent, int64_t each, int64_t growth) {
+  std::set<int64_t> sizes = {1};
+  for (int64_t n = 1; n < extent;
+       n = n < each ? n + 1 : n + std::max<int64_t>(n / growth, 1)) {
+    sizes.insert(CeilDiv(extent, n));
   }
-  counts.push_back(extent);
-  return counts;
-}
-
-// Rising.
-std::vector<int64_t> EvenSizes(int64_t extent) {
-  std::set<int64_t> sizes;
-  for (const int64_t n : Counts(extent)) sizes.insert(CeilDiv(extent, n));
   return {sizes.begin(), sizes.end()};
 }
 
 // Channels in blocks of `grain`; below one block, halves of it.
 std::vector<int64_t> ChannelSizes(int64_t extent, int64_t grain) {
   std::set<int64_t> sizes = {extent};
-  for (const int64_t blocks : EvenSizes(CeilDiv(extent, grain))) {
+  for (const int64_t blocks : EvenSizes(CeilDiv(extent, grain), 8, 4)) {
     sizes.insert(std::min(blocks * grain, extent));
   }
   for (int64_t size = grain; size > 0; size /= 2) {
@@ -71,8 +65,8 @@ absl::StatusOr<int64_t> GrainOf(const Placement& placement) {
 absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   const Operation& operation = placement.operation;
   EK_ASSIGN_OR_RETURN(const int64_t grain, GrainOf(placement));
-  const std::vector<int64_t> rows = EvenSizes(operation.out.h);
-  const std::vector<int64_t> columns = EvenSizes(operation.out.w);
+  const std::vector<int64_t> rows = EvenSizes(operation.out.h, 8, 4);
+  const std::vector<int64_t> columns = EvenSizes(operation.out.w, 4, 2);
   std::vector<Tiling> tilings;
   for (const int64_t channels : ChannelSizes(operation.out.c, grain)) {
     for (const int64_t row : rows) {

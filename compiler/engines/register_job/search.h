@@ -12,10 +12,11 @@
 // How an op is cut, for few cycles by the engine's occupancy and the costs of
 // moves.
 //
-// The search covers, for each axis, even cuts: the smallest size for 1 .. 8
-// tiles, then for counts that grow by a quarter, and single elements. Sizes of
-// channels are multiples of what the engine's layouts have in blocks, and below
-// one block its halves. Images or channels are the outer loop.
+// The search covers even cuts of each axis. Rows: the smallest size for 1 .. 8
+// tiles, then for counts that grow by a quarter, and single rows. Columns,
+// which are cut less often: 1 .. 4, then by a half. Channels: as rows, in
+// multiples of what the engine's layouts have in blocks, and below one block
+// its halves. Images or channels are the outer loop.
 //
 // All combinations are put in order of the cycles that they cannot be faster
 // than: the host's moves and register writes one after another, or the engine's

@@ -82,11 +82,11 @@ absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
           const v1::Layout weights,
           LayoutOf(placement_, JobOperand::kWeights,
                    VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c)));
-      // Tables lie on multiples of 4.
-      room.table_offset =
-          placement_.chip->Aligned((weights.size_bytes() + 3) / 4 * 4);
+      constexpr int64_t kGrain = target::kJobTableAlignment;
+      room.table_offset = placement_.chip->Aligned(
+          (weights.size_bytes() + kGrain - 1) / kGrain * kGrain);
     }
-    room.bytes = room.table_offset + c.size() * kTableEntryBytes;
+    room.bytes = room.table_offset + c.size() * target::kJobTableEntryBytes;
   }
   return room;
 }

@@ -26,7 +26,6 @@ struct ConstantRoom {
   int64_t table_offset = 0;
   int64_t bytes = 0;  // 0: the op has none.
 };
-inline constexpr int64_t kTableEntryBytes = 12;
 
 struct TileNeeds {
   Access input = Access::kNone;
