@@ -31,7 +31,7 @@ TEST(EngineModelsTest, RefusalListsTheModels) {
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   ASSERT_TRUE(detail.has_value());
   EXPECT_EQ(detail->where, "model");
-  EXPECT_EQ(detail->limit, "COARSE_DLA");
+  EXPECT_EQ(detail->limit, "COARSE_DLA, REGISTER_JOB");
 }
 
 }  // namespace

@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(
         {"LinkOfNobody", "owner: \"dla\"", "owner: \"dle\"",
          "link \"dma\": owner"},
         {"LinkOfTheHost", "owner: \"dla\"", "owner: \"host\"",
-         "one link of its own"},
+         "one memory of its own"},
         {"LinkFromNowhere", "from: [\"flash\", \"ram\"",
          "from: [\"flesh\", \"ram\"", "did you mean \"flash\"?"},
         {"LinkReadsLess", "from: [\"flash\", \"ram\"", "from: [\"ram\"",

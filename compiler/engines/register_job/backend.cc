@@ -189,7 +189,8 @@ class RegisterJobBackend final : public EngineBackend {
 
   int64_t ConstantBytesBesideWeights(const Graph& graph,
                                      const Op& op) const override {
-    return graph.tensors[op.outputs[0]].shape.back() * kTableEntryBytes;
+    return graph.tensors[op.outputs[0]].shape.back() *
+           target::kJobTableEntryBytes;
   }
 
   absl::StatusOr<int64_t> EstimateCycles(const Region& region,

@@ -43,10 +43,18 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
       chip.flash_ = m;
     }
   }
-  if (chip.memory_ < 0 || chip.flash_ < 0) {
+  const auto refuse = [&](absl::string_view need) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "engine ", machine.engines(engine).name(),
-        " needs a memory of its own, and one of the host's for constants"));
+        "engine ", machine.engines(engine).name(), " needs ", need));
+  };
+  if (chip.memory_ < 0 || chip.flash_ < 0) {
+    return refuse("a memory of its own, and one of the host's for constants");
+  }
+  // Where a room begins is the caller's choice.
+  if (chip.alignment_bytes() % target::kJobTableAlignment != 0) {
+    return refuse(absl::StrCat("memory ", machine.memories(chip.memory_).name(),
+                               " aligned to multiples of ",
+                               target::kJobTableAlignment, ", for its tables"));
   }
   return chip;
 }

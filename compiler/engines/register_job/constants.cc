@@ -33,7 +33,7 @@ void PutTable(const Graph& graph, const Operation& operation, const Cut& c,
     PutInt32(bias, to);
     PutInt32(factor.multiplier, to + 4);
     PutInt32(factor.shift, to + 8);
-    to += kTableEntryBytes;
+    to += target::kJobTableEntryBytes;
   }
 }
 

@@ -60,9 +60,7 @@ struct Operation {
   // Of a job, without extents, paddings, kernel code and addresses.
   target::JobVariables variables;
 
-  bool has_table() const {
-    return weights != kNoTensor || kernel == v1::RegisterJobs::REQUANTIZATION;
-  }
+  bool has_table() const { return target::HasJobTable(kernel); }
   // Each output channel reads its own input channels only.
   bool channelwise() const { return kernel != v1::RegisterJobs::CONVOLUTION; }
 };

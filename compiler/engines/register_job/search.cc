@@ -17,27 +17,21 @@ using target::JobOperand;
 
 int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Numbers of tiles worth trying for an axis.
-std::vector<int64_t> Counts(int64_t extent) {
-  std::vector<int64_t> counts;
-  for (int64_t n = 1; n < extent; n = n < 8 ? n + 1 : n * 5 / 4) {
-    counts.push_back(n);
+// Sizes of an axis that cut it evenly into 1 .. `each` tiles, then into counts
+// that grow by 1 / `growth`, and into single elements. Rising.
+std::vector<int64_t> EvenSizes(int64_t extent, int64_t each, int64_t growth) {
+  std::set<int64_t> sizes = {1};
+  for (int64_t n = 1; n < extent;
+       n = n < each ? n + 1 : n + std::max<int64_t>(n / growth, 1)) {
+    sizes.insert(CeilDiv(extent, n));
   }
-  counts.push_back(extent);
-  return counts;
-}
-
-// Rising.
-std::vector<int64_t> EvenSizes(int64_t extent) {
-  std::set<int64_t> sizes;
-  for (const int64_t n : Counts(extent)) sizes.insert(CeilDiv(extent, n));
   return {sizes.begin(), sizes.end()};
 }
 
 // Channels in blocks of `grain`; below one block, halves of it.
 std::vector<int64_t> ChannelSizes(int64_t extent, int64_t grain) {
   std::set<int64_t> sizes = {extent};
-  for (const int64_t blocks : EvenSizes(CeilDiv(extent, grain))) {
+  for (const int64_t blocks : EvenSizes(CeilDiv(extent, grain), 8, 4)) {
     sizes.insert(std::min(blocks * grain, extent));
   }
   for (int64_t size = grain; size > 0; size /= 2) {
@@ -71,8 +65,8 @@ absl::StatusOr<int64_t> GrainOf(const Placement& placement) {
 absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   const Operation& operation = placement.operation;
   EK_ASSIGN_OR_RETURN(const int64_t grain, GrainOf(placement));
-  const std::vector<int64_t> rows = EvenSizes(operation.out.h);
-  const std::vector<int64_t> columns = EvenSizes(operation.out.w);
+  const std::vector<int64_t> rows = EvenSizes(operation.out.h, 8, 4);
+  const std::vector<int64_t> columns = EvenSizes(operation.out.w, 4, 2);
   std::vector<Tiling> tilings;
   for (const int64_t channels : ChannelSizes(operation.out.c, grain)) {
     for (const int64_t row : rows) {
@@ -108,7 +102,7 @@ absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
 struct Sums {
   int64_t moves = 0;
   int64_t jobs = 0;
-  int64_t exposed = 0;  // Before the first job, and after the last.
+  int64_t exposed = 0;  // Moves before the first job, and after the last.
 };
 
 Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
@@ -139,13 +133,17 @@ Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
     sums.moves += cycles.constants[c] * tiles.c.kinds[c].count * weight_passes;
   }
   const TileCycles& first = cycles.tiles[0];
-  sums.exposed =
-      first.input + first.input2 + cycles.constants[0] + first.output;
+  const size_t last =
+      (tiles.h.kind_of.back() * tiles.w.kinds.size() + tiles.w.kind_of.back()) *
+          tiles.c.kinds.size() +
+      tiles.c.kind_of.back();
+  sums.exposed = first.input + first.input2 + cycles.constants[0] +
+                 cycles.tiles[last].output;
   return sums;
 }
 
 struct Candidate {
-  int64_t estimate = 0;
+  int64_t bound = 0;  // It takes as many cycles at least.
   Tiling tiling;
   bool channels_outer = false;
 };
@@ -163,21 +161,21 @@ class Searcher {
                         AllTilings(placement_));
     std::vector<Candidate> candidates;
     for (const Tiling& tiling : tilings) {
-      EK_RETURN_IF_ERROR(Estimate(tiling, candidates));
+      EK_RETURN_IF_ERROR(AddCandidates(tiling, candidates));
     }
     std::sort(candidates.begin(), candidates.end(),
               [](const Candidate& a, const Candidate& b) {
                 const auto key = [](const Candidate& x) {
-                  return std::tuple(x.estimate, x.tiling.channels,
-                                    x.tiling.rows, x.tiling.columns,
-                                    x.channels_outer);
+                  return std::tuple(x.bound, x.tiling.channels, x.tiling.rows,
+                                    x.tiling.columns, x.channels_outer);
                 };
                 return key(a) < key(b);
               });
-    int finalists = 0;
+    int timed = 0;
     for (const Candidate& candidate : candidates) {
+      if (best_ && candidate.bound >= best_->cycles) break;
       EK_ASSIGN_OR_RETURN(const bool legal, Time(candidate));
-      if (legal && ++finalists == kFinalists) break;
+      if (legal && ++timed == kMaxTimed) break;
     }
     return std::move(best_);
   }
@@ -202,13 +200,11 @@ class Searcher {
 
  private:
   // Adds what fits, in both orders.
-  absl::Status Estimate(const Tiling& tiling,
-                        std::vector<Candidate>& candidates) {
+  absl::Status AddCandidates(const Tiling& tiling,
+                             std::vector<Candidate>& candidates) {
     const TileSet tiles(placement_.operation, tiling);
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
     if (!needs || !Fits(*needs, {})) return absl::OkStatus();
-    const Decision two = {tiling, false, 2, 2, 2};
-    const bool overlaps = Fits(*needs, two);
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
     const bool one_order = tiles.images() == 1 || tiles.c.cuts.size() == 1;
@@ -216,12 +212,10 @@ class Searcher {
       if (channels_outer && one_order) break;
       const Sums sums = SumsOf(tiles, cycles, channels_outer,
                                placement_.operation.channelwise());
-      const int64_t moves = sums.moves + tiles.tiles() * JobWrites(tiles);
-      const int64_t together =
-          overlaps ? std::min(std::max(moves, sums.jobs) + sums.exposed,
-                              moves + sums.jobs)
-                   : moves + sums.jobs;
-      candidates.push_back({together, tiling, channels_outer});
+      const int64_t writes = JobWrites(tiles);
+      const int64_t host = sums.moves + tiles.tiles() * writes;
+      const int64_t engine = sums.exposed + writes + sums.jobs;
+      candidates.push_back({std::max(host, engine), tiling, channels_outer});
     }
     return absl::OkStatus();
   }

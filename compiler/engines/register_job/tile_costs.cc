@@ -16,22 +16,6 @@ ImagePart PartIn(bool output, const Cut& h, const Cut& w, const Cut& c) {
   return output ? OutputPart(h, w, c) : InputPart(h, w, c);
 }
 
-// Whether the part of a resident tensor on one axis can be told from the rest,
-// and begins where an operand may.
-bool AxisHasPart(const Operand& operand, int axis, int64_t begin,
-                 int64_t extent, int64_t alignment, bool& aligned) {
-  std::array<int64_t, 3> begins = {0, 0, 0};
-  std::array<int64_t, 3> extents = {operand.whole.extents(0),
-                                    operand.whole.extents(1),
-                                    operand.whole.extents(2)};
-  begins[axis] = begin;
-  extents[axis] = extent;
-  const auto part = PartOf(operand.whole, begins, extents);
-  if (!part) return false;
-  if (part->offset % alignment != 0) aligned = false;
-  return true;
-}
-
 bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
   if (a.terms_size() != b.terms_size()) return false;
   for (int t = 0; t < a.terms_size(); ++t) {
@@ -98,11 +82,11 @@ absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
           const v1::Layout weights,
           LayoutOf(placement_, JobOperand::kWeights,
                    VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c)));
-      // Tables lie on multiples of 4.
-      room.table_offset =
-          placement_.chip->Aligned((weights.size_bytes() + 3) / 4 * 4);
+      constexpr int64_t kGrain = target::kJobTableAlignment;
+      room.table_offset = placement_.chip->Aligned(
+          (weights.size_bytes() + kGrain - 1) / kGrain * kGrain);
     }
-    room.bytes = room.table_offset + c.size() * kTableEntryBytes;
+    room.bytes = room.table_offset + c.size() * target::kJobTableEntryBytes;
   }
   return room;
 }
@@ -122,19 +106,45 @@ absl::StatusOr<int64_t> TileCosts::ConstantCycles(const Cut& c) {
   return place->second;
 }
 
-absl::StatusOr<bool> TileCosts::IsDirect(const Role& role,
+// Whether the part can be told from the rest, and begins where an operand may.
+TileCosts::AxisPart TileCosts::PartOnAxis(Role& role, int axis, int64_t begin,
+                                          int64_t extent) const {
+  const v1::Layout& whole = role.operand->whole;
+  if (extent == whole.extents(axis)) return AxisPart::kAligned;
+  const auto [place, is_new] =
+      role.parts.try_emplace({axis, begin, extent}, AxisPart::kNone);
+  if (is_new) {
+    Extents begins = {0, 0, 0};
+    Extents extents = {whole.extents(0), whole.extents(1), whole.extents(2)};
+    begins[axis] = begin;
+    extents[axis] = extent;
+    if (const auto part = PartOf(whole, begins, extents)) {
+      const int64_t alignment = placement_.chip->alignment_bytes();
+      place->second = part->offset % alignment == 0 ? AxisPart::kAligned
+                                                    : AxisPart::kUnaligned;
+    }
+  }
+  return place->second;
+}
+
+absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                                          const TileSet& tiles) const {
   for (const CutAxis::Kind& h : tiles.h.kinds) {
     for (const CutAxis::Kind& w : tiles.w.kinds) {
       for (const CutAxis::Kind& c : tiles.c.kinds) {
         const ImagePart part = PartIn(role.output, h.first, w.first, c.first);
-        const auto there =
-            PartOf(role.operand->whole, part.begin, part.extents);
-        EK_ASSIGN_OR_RETURN(const v1::Layout layout,
-                            LayoutOf(placement_, role.job_operand,
-                                     VariablesOf(placement_.operation, h.first,
-                                                 w.first, c.first)));
-        if (!SamePlaces(Canonical(layout), there->layout)) return false;
+        const auto [place, is_new] =
+            role.direct.try_emplace(part.extents, false);
+        if (is_new) {
+          EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                              LayoutOf(placement_, role.job_operand,
+                                       VariablesOf(placement_.operation,
+                                                   h.first, w.first, c.first)));
+          place->second = SamePlaces(
+              Canonical(layout),
+              PartOf(role.operand->whole, part.begin, part.extents)->layout);
+        }
+        if (!place->second) return false;
       }
     }
   }
@@ -142,20 +152,19 @@ absl::StatusOr<bool> TileCosts::IsDirect(const Role& role,
 }
 
 absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
-    const Role& role, const TileSet& tiles) const {
+    Role& role, const TileSet& tiles) const {
   const Operand& operand = *role.operand;
   if (!operand.present()) return Access::kNone;
   if (!operand.resident) return Access::kMoved;
-  const int64_t alignment = placement_.chip->alignment_bytes();
   bool aligned = true;
   const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
   for (int axis = 0; axis < 3; ++axis) {
     for (const Cut& cut : axes[axis]->cuts) {
       const int64_t begin = role.output ? cut.begin : cut.in_begin;
       const int64_t extent = role.output ? cut.size() : cut.in_size();
-      if (!AxisHasPart(operand, axis, begin, extent, alignment, aligned)) {
-        return std::nullopt;
-      }
+      const AxisPart part = PartOnAxis(role, axis, begin, extent);
+      if (part == AxisPart::kNone) return std::nullopt;
+      if (part == AxisPart::kUnaligned) aligned = false;
     }
   }
   if (aligned) {

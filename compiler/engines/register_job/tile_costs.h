@@ -26,7 +26,6 @@ struct ConstantRoom {
   int64_t table_offset = 0;
   int64_t bytes = 0;  // 0: the op has none.
 };
-inline constexpr int64_t kTableEntryBytes = 12;
 
 struct TileNeeds {
   Access input = Access::kNone;
@@ -72,27 +71,37 @@ class TileCosts {
 
  private:
   using Extents = std::array<int64_t, 3>;
+  enum class AxisPart { kNone, kUnaligned, kAligned };
   struct Role {
     const Operand* operand = nullptr;
     target::JobOperand job_operand = target::JobOperand::kIn;
     bool output = false;
     absl::flat_hash_map<Extents, int64_t> bytes;
     absl::flat_hash_map<Extents, int64_t> cycles;
+    // Of a resident tensor: parts on one axis by {axis, begin, extent}, and
+    // whether a job finds a part of these extents as it lies.
+    absl::flat_hash_map<Extents, AxisPart> parts;
+    absl::flat_hash_map<Extents, bool> direct;
   };
 
   absl::StatusOr<int64_t> BytesOf(Role& role, const Cut& h, const Cut& w,
                                   const Cut& c);
   absl::StatusOr<int64_t> MoveCycles(Role& role, const Cut& h, const Cut& w,
                                      const Cut& c);
-  absl::StatusOr<std::optional<Access>> AccessOf(const Role& role,
+  absl::StatusOr<std::optional<Access>> AccessOf(Role& role,
                                                  const TileSet& tiles) const;
-  absl::StatusOr<bool> IsDirect(const Role& role, const TileSet& tiles) const;
+  AxisPart PartOnAxis(Role& role, int axis, int64_t begin,
+                      int64_t extent) const;
+  absl::StatusOr<bool> IsDirect(Role& role, const TileSet& tiles) const;
   absl::StatusOr<int64_t> ConstantCycles(const Cut& c);
 
   const Placement& placement_;
-  Role input_{&placement_.input, target::JobOperand::kIn, false, {}, {}};
-  Role input2_{&placement_.input2, target::JobOperand::kIn2, false, {}, {}};
-  Role output_{&placement_.output, target::JobOperand::kOut, true, {}, {}};
+  Role input_{
+      &placement_.input, target::JobOperand::kIn, false, {}, {}, {}, {}};
+  Role input2_{
+      &placement_.input2, target::JobOperand::kIn2, false, {}, {}, {}, {}};
+  Role output_{
+      &placement_.output, target::JobOperand::kOut, true, {}, {}, {}, {}};
   absl::flat_hash_map<std::array<int64_t, 2>, ConstantRoom> constants_;
   absl::flat_hash_map<int64_t, int64_t> constant_cycles_;  // By bytes.
 };
