@@ -449,18 +449,19 @@ absl::StatusOr<v1::Layout> RegisterJobsView::OperandLayout(
   }
   layout.set_element_bits(bits);
   for (const Term& term : parsed.terms) {
-    v1::Layout::Term& added = *layout.add_terms();
-    added.set_axis(term.axis);
+    int64_t divide = 0;
+    int64_t modulo = 0;
     if (term.divide) {
-      EK_ASSIGN_OR_RETURN(const int64_t divide,
-                          term.divide->Evaluate(variables.values()));
-      added.set_divide(divide);
+      EK_ASSIGN_OR_RETURN(divide, term.divide->Evaluate(variables.values()));
     }
     if (term.modulo) {
-      EK_ASSIGN_OR_RETURN(const int64_t modulo,
-                          term.modulo->Evaluate(variables.values()));
-      added.set_modulo(modulo);
+      EK_ASSIGN_OR_RETURN(modulo, term.modulo->Evaluate(variables.values()));
+      if (modulo == 1) continue;  // Blocks of one: tells nothing apart.
     }
+    v1::Layout::Term& added = *layout.add_terms();
+    added.set_axis(term.axis);
+    added.set_divide(divide);
+    added.set_modulo(modulo);
     EK_ASSIGN_OR_RETURN(const int64_t stride,
                         term.stride.Evaluate(variables.values()));
     added.set_stride_bytes(stride);

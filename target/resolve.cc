@@ -181,17 +181,18 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
 }
 
 constexpr char kHostName[] = "host";  // In lists of who reaches what.
+constexpr char kActors[] = "host and engines";
 
-// Positions by name, of the list that `where` is about.
+// Position by name among `what`.
 absl::StatusOr<int32_t> PositionOf(const std::string& name,
                                    const std::vector<std::string>& names,
-                                   std::string where) {
+                                   absl::string_view what, std::string where) {
   const auto found = std::find(names.begin(), names.end(), name);
   if (found != names.end()) {
     return static_cast<int32_t>(found - names.begin());
   }
   return InvalidTarget(
-      {.what = absl::StrCat("no \"", name, "\""),
+      {.what = absl::StrCat("no name \"", name, "\" among ", what),
        .where = std::move(where),
        .fix = DidYouMean(name, names, "use a name that the file has")});
 }
@@ -225,9 +226,9 @@ absl::Status SetMemories(const v1::TargetDescriptor& descriptor,
     for (const auto content : contents) resolved->add_holds(content);
     std::set<int32_t> engines;
     for (const std::string& name : memory.reached_by()) {
-      EK_ASSIGN_OR_RETURN(
-          const int32_t actor,
-          PositionOf(name, actors, absl::StrCat(where, ": reached_by")));
+      EK_ASSIGN_OR_RETURN(const int32_t actor,
+                          PositionOf(name, actors, kActors,
+                                     absl::StrCat(where, ": reached_by")));
       if (actor == descriptor.engines_size()) {
         resolved->set_host_reaches(true);
       } else {
@@ -254,9 +255,9 @@ absl::Status SetLinks(const v1::TargetDescriptor& descriptor,
     const std::string where = absl::StrCat("link \"", link.name(), "\"");
     v1::ResolvedLink* resolved = machine->add_links();
     resolved->set_name(link.name());
-    EK_ASSIGN_OR_RETURN(
-        const int32_t owner,
-        PositionOf(link.owner(), actors, absl::StrCat(where, ": owner")));
+    EK_ASSIGN_OR_RETURN(const int32_t owner,
+                        PositionOf(link.owner(), actors, kActors,
+                                   absl::StrCat(where, ": owner")));
     resolved->set_owner(owner == descriptor.engines_size() ? kHostOwner
                                                            : owner);
     const auto positions =
@@ -264,9 +265,9 @@ absl::Status SetLinks(const v1::TargetDescriptor& descriptor,
             const char* key) -> absl::StatusOr<std::set<int32_t>> {
       std::set<int32_t> found;
       for (const std::string& name : names) {
-        EK_ASSIGN_OR_RETURN(
-            const int32_t memory,
-            PositionOf(name, memories, absl::StrCat(where, ": ", key)));
+        EK_ASSIGN_OR_RETURN(const int32_t memory,
+                            PositionOf(name, memories, "memories",
+                                       absl::StrCat(where, ": ", key)));
         found.insert(memory);
       }
       return found;

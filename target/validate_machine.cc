@@ -123,7 +123,7 @@ absl::Status CheckHostReaches(const v1::Machine& machine,
   if (found) return absl::OkStatus();
   return Invalid(absl::StrCat("no memory that the host reaches holds ",
                               v1::MemoryDescriptor::Content_Name(content)),
-                 "memories");
+                 "memories: reached_by, holds");
 }
 
 absl::Status ValidateMemories(const v1::Machine& machine) {
@@ -211,11 +211,12 @@ absl::Status ValidateEngine(const v1::Machine& machine, int32_t index) {
     EK_RETURN_IF_ERROR(CheckNames(engine.isa().commands(), 256,
                                   "isa: commands: mnemonic",
                                   [](const auto& c) { return c.mnemonic(); }));
-    EK_RETURN_IF_ERROR(CommandTiming::Create(machine, engine).status());
   }
   EK_ASSIGN_OR_RETURN(const EngineModel* const model,
                       FindEngineModel(engine.model()));
-  return model->ValidateEngine(machine, index);
+  EK_RETURN_IF_ERROR(model->ValidateEngine(machine, index));
+  if (!engine.has_isa()) return absl::OkStatus();
+  return CommandTiming::Create(machine, engine).status();
 }
 
 absl::Status ValidateHost(const v1::Machine& machine) {

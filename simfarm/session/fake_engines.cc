@@ -65,6 +65,10 @@ class Device : public MmioDevice {
           absl::StrCat("register 0x10: ", memory_.What(fault), ", ",
                        memory_.NameIn(kSharedMemory, at + fault.at)));
     }
+    // Operands lie in blocks of 8 bytes, of which it may not use all.
+    if (!memory_.Contains(kSharedMemory, to, (int64_t{bytes} + 7) / 8 * 8)) {
+      return absl::FailedPreconditionError("the last block leaves the memory");
+    }
     if (mode_ != RunMode::kCheckOnly) {
       const uint8_t* source = memory_.FindIn(kSharedMemory, from, bytes);
       uint8_t* target = memory_.FindIn(kSharedMemory, to, bytes);

@@ -97,10 +97,15 @@ absl::Status DeviceLoader::Poll(const v1::Program::Poll& poll,
                         where(found), wanted);
 }
 
+// Operands may have room beyond the last byte that is read or written: what
+// engines share is there as a whole.
 void DeviceLoader::Finish() {
   for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
-    loaded_->used_bytes[m] =
-        std::max(loaded_->used_bytes[m], chip_.reached_bytes(m));
+    const int64_t reached = chip_.reached_bytes(m);
+    if (reached == 0) continue;
+    int64_t& used = loaded_->used_bytes[m];
+    used = loaded_->IsSystem(m) ? std::max(used, reached)
+                                : loaded_->machine.memories(m).capacity_bytes();
   }
 }
 

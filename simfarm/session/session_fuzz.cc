@@ -1,4 +1,4 @@
-// Any Program is refused or runs without leaving memory, on a DLA and on a chip
+// Any Program is refused or runs without leaving memory, on a DLA and on chips
 // with engines that the host drives.
 
 #include <cstddef>
@@ -45,8 +45,9 @@ void Run(const v1::Program& program, Session& session) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace edgekiln;  // NOLINT: a program of its own.
-  static const auto* machine =
-      new v1::Machine(target::ResolveTarget("extends: \"unit\"")->machine());
+  static const auto* machines = new std::vector<v1::Machine>{
+      target::ResolveTarget("extends: \"unit\"")->machine(),
+      target::ResolveTarget("extends: \"toy-two-array\"")->machine()};
   static const auto* fake = new v1::Machine(simfarm::fake::Machine());
   v1::Program program;
   if (!program.ParseFromArray(data, static_cast<int>(size))) return 0;
@@ -54,9 +55,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   simfarm::SessionOptions options;
   options.max_memory_bytes = 1 << 20;
   options.tensor_element_bytes = {1, 2, 4};
-  const auto session =
-      simfarm::LoadSession(program, simfarm::kConstants, *machine, options);
-  if (session.ok()) simfarm::Run(program, **session);
+  for (const v1::Machine& machine : *machines) {
+    const auto session =
+        simfarm::LoadSession(program, simfarm::kConstants, machine, options);
+    if (session.ok()) simfarm::Run(program, **session);
+  }
   const auto loaded =
       simfarm::LoadProgram(program, simfarm::kConstants, *fake, options,
                            simfarm::fake::NewSimulator);

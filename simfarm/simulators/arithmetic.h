@@ -1,9 +1,8 @@
 #ifndef EK_SIMFARM_SIMULATORS_ARITHMETIC_H_
 #define EK_SIMFARM_SIMULATORS_ARITHMETIC_H_
 
-// Fixed-point arithmetic as engines have it, from their pages: docs/targets/
-// dla.md, section 5, and register_job.md. Additions of 32-bit values wrap: they
-// are done unsigned.
+// Fixed-point arithmetic as engines have it, from their pages in docs/targets.
+// Additions of 32-bit values wrap: they are done unsigned.
 
 #include <algorithm>
 #include <cstdint>

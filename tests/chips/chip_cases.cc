@@ -127,6 +127,7 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
   ChipCase chip;
   chip.name = absl::StrReplaceAll(name, {{"-", "_"}});
   chip.targets = {name, absl::StrCat(name, "-unit")};
+  if (name == "toy-array") chip.targets.push_back("toy-array-b8");
   chip.target = [name](int64_t memory_bytes) {
     return ToyTarget(name, "", memory_bytes);
   };
@@ -168,6 +169,14 @@ const std::vector<ChipCase>& ChipCases() {
 std::vector<const ChipCase*> AllChips() {
   std::vector<const ChipCase*> chips;
   for (const ChipCase& chip : ChipCases()) chips.push_back(&chip);
+  return chips;
+}
+
+std::vector<const ChipCase*> ChipsWithStreams() {
+  std::vector<const ChipCase*> chips;
+  for (const ChipCase& chip : ChipCases()) {
+    if (chip.random_models != nullptr) chips.push_back(&chip);
+  }
   return chips;
 }
 

@@ -32,6 +32,7 @@ struct ChipCase {
   std::vector<std::string> targets;
 
   // Command streams: the simulator, and the naive model of the chip's page.
+  // Nothing of chips whose engines the host drives.
   simfarm::conformance::ChipSource random_models;
   std::function<bool(simfarm::CpuPath)> has_cpu_path;
   std::vector<simfarm::conformance::HandCounted> hand_counted;
@@ -56,6 +57,7 @@ const std::vector<ChipCase>& ChipCases();
 
 // For INSTANTIATE_TEST_SUITE_P: pointers into ChipCases().
 std::vector<const ChipCase*> AllChips();
+std::vector<const ChipCase*> ChipsWithStreams();
 void PrintTo(const ChipCase* chip, std::ostream* out);
 
 }  // namespace edgekiln::tests

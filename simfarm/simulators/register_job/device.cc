@@ -127,8 +127,7 @@ class Device : public MmioDevice {
       const JobOperandPlace& place = job.operand(which);
       if (!place.layout) return;
       dense.resize(place.layout->dense_bytes());
-      place.layout->Gather(BytesAt(place.address, place.layout->size_bytes()),
-                           dense.data());
+      place.layout->Gather(BytesAt(place.address, place.bytes), dense.data());
     };
     gather(JobOperand::kIn, operands.in);
     gather(JobOperand::kIn2, operands.in2);
@@ -140,8 +139,7 @@ class Device : public MmioDevice {
     const JobOperandPlace& out = job.operand(JobOperand::kOut);
     operands.out.resize(out.layout->dense_bytes());
     EK_RETURN_IF_ERROR(Compute(job, operands));
-    out.layout->Scatter(operands.out.data(),
-                        BytesAt(out.address, out.layout->size_bytes()));
+    out.layout->Scatter(operands.out.data(), BytesAt(out.address, out.bytes));
     return absl::OkStatus();
   }
 

@@ -1,5 +1,6 @@
 #include "simfarm/simulators/register_job/job.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -151,7 +152,11 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
   }
   JobOperandPlace& place = job.operands[static_cast<size_t>(which)];
   place.address = static_cast<uint64_t>(job[AddressOf(which)]);
-  EK_RETURN_IF_ERROR(CheckPlace(name, place.address, layout->size_bytes(),
+  layout->VisitRuns([&place](const target::Layout::Run& run) {
+    place.bytes = std::max(place.bytes, run.offset + run.bytes);
+    return true;
+  });
+  EK_RETURN_IF_ERROR(CheckPlace(name, place.address, place.bytes,
                                 layout->element_bytes(), chip, memory));
   place.layout = *std::move(layout);
   return absl::OkStatus();
@@ -160,16 +165,15 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
 absl::Status CheckOverlap(const Job& job) {
   const JobOperandPlace& out = job.operand(JobOperand::kOut);
   const auto overlaps = [&](uint64_t address, int64_t bytes) {
-    return address <
-               out.address + static_cast<uint64_t>(out.layout->size_bytes()) &&
+    return address < out.address + static_cast<uint64_t>(out.bytes) &&
            out.address < address + static_cast<uint64_t>(bytes);
   };
-  const std::string where = absl::StrFormat(
-      "out at 0x%x, %d bytes", out.address, out.layout->size_bytes());
+  const std::string where =
+      absl::StrFormat("out at 0x%x, %d bytes", out.address, out.bytes);
   for (const JobOperand which :
        {JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights}) {
     const JobOperandPlace& place = job.operand(which);
-    if (place.layout && overlaps(place.address, place.layout->size_bytes())) {
+    if (place.layout && overlaps(place.address, place.bytes)) {
       return JobError(
           absl::StrCat("out overlaps ", target::JobOperandName(which)), where);
     }

@@ -52,7 +52,12 @@ absl::StatusOr<std::vector<Entry>> ReadTable(const Job& job,
                       absl::StrCat("table, channel ", o),
                       absl::StrCat(kMinShift, " to ", kMaxShift));
     }
-    entries[o].multiplier = LoadInt32(bytes + 4);
+    const int32_t multiplier = LoadInt32(bytes + 4);
+    if (multiplier < 0) {
+      return JobError(absl::StrCat("a table entry has multiplier ", multiplier),
+                      absl::StrCat("table, channel ", o), "at least 0");
+    }
+    entries[o].multiplier = multiplier;
     entries[o].n = 31 - shift;
   }
   return entries;
@@ -205,26 +210,30 @@ absl::Status Add(const Job& job, DenseOperands& operands) {
 }
 
 // Of n > 0 values: half away from zero, or half to even around the zero point.
-int32_t Average(int32_t sum, int32_t n, int32_t zero, bool half_even) {
-  if (!half_even) return sum > 0 ? (sum + n / 2) / n : (sum - n / 2) / n;
-  const int64_t centred = sum - static_cast<int64_t>(n) * zero;
+// Between the smallest and the largest of them.
+int32_t Average(int64_t sum, int64_t n, int64_t zero, bool half_even) {
+  if (!half_even) {
+    return static_cast<int32_t>(sum > 0 ? (sum + n / 2) / n
+                                        : (sum - n / 2) / n);
+  }
+  const int64_t centred = sum - n * zero;
   // Towards minus infinity, then the rest decides.
   int64_t quotient = centred / n;
   if (centred % n < 0) --quotient;
   const int64_t twice = 2 * (centred - quotient * n);
   if (twice > n || (twice == n && quotient % 2 != 0)) ++quotient;
-  return static_cast<int32_t>(quotient) + zero;
+  return static_cast<int32_t>(quotient + zero);
 }
 
 absl::Status Pool(const Job& job, DenseOperands& operands) {
   const bool average = job.kernel == Jobs::AVERAGE_POOLING;
   const bool half_even = average && job[V::kRounding] != 0;
   const bool count_pad = average && job[V::kCountPad] != 0;
-  const auto zero = static_cast<int32_t>(job[V::kInZeroPoint]);
+  const int64_t zero = job[V::kInZeroPoint];
   const OutputLimits limits = LimitsOf(job, /*moves_zero=*/false);
   const int64_t channels = job[V::kOutC];
   const int64_t whole = job[V::kKernelH] * job[V::kKernelW];
-  std::vector<int32_t> values(channels);
+  std::vector<int64_t> values(channels);  // Windows may be huge.
   size_t pixel = 0;
   for (int64_t y = 0; y < job[V::kOutH]; ++y) {
     const Taps rows = TapsAt(y, job[V::kStrideH], job[V::kPadTop],
@@ -245,23 +254,20 @@ absl::Status Pool(const Job& job, DenseOperands& operands) {
               Bytes(operands.in) +
               ((rows.first + r) * job[V::kInW] + columns.first + c) * channels;
           for (int64_t o = 0; o < channels; ++o) {
-            const int32_t value = LoadInt8(in + o);
+            const int64_t value = LoadInt8(in + o);
             values[o] =
                 average ? values[o] + value : std::max(values[o], value);
           }
         }
       }
       for (int64_t o = 0; o < channels; ++o) {
-        int32_t value = values[o];
+        int64_t value = values[o];
         if (average) {
-          if (count_pad) {
-            value += static_cast<int32_t>(whole - inside) * zero;
-          }
-          value =
-              Average(value, static_cast<int32_t>(count_pad ? whole : inside),
-                      zero, half_even);
+          if (count_pad) value += (whole - inside) * zero;
+          value = Average(value, count_pad ? whole : inside, zero, half_even);
         }
-        Bytes(operands.out)[pixel * channels + o] = limits.Apply(value);
+        Bytes(operands.out)[pixel * channels + o] =
+            limits.Apply(static_cast<int32_t>(value));
       }
     }
   }

@@ -22,7 +22,7 @@ struct DenseOperands {
 };
 
 // Computes all of `out`. FAILED_PRECONDITION if a table entry has an illegal
-// shift, or an average has no element.
+// multiplier or shift, or a window has no element.
 absl::Status Compute(const Job& job, DenseOperands& operands);
 
 }  // namespace edgekiln::simfarm::register_job

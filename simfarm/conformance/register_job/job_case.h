@@ -1,0 +1,42 @@
+#ifndef EK_SIMFARM_CONFORMANCE_REGISTER_JOB_JOB_CASE_H_
+#define EK_SIMFARM_CONFORMANCE_REGISTER_JOB_JOB_CASE_H_
+
+// Register writes with what they find in the engine's memory, and what comes of
+// them: the common ground of the two models.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace edgekiln::simfarm::conformance::register_job {
+
+struct RegisterWrite {
+  uint32_t offset = 0;
+  uint32_t value = 0;
+};
+
+// The host polls after each start until the job has ended.
+struct JobProgram {
+  std::vector<RegisterWrite> writes;
+  std::string memory;  // All of it; all defined.
+};
+
+struct JobOutcome {
+  // Not empty: a write was refused, and nothing below is set.
+  std::string error;
+  std::vector<int64_t> cycles;  // Of each job.
+  // Some job takes longer than both models care to compute: no memory.
+  bool too_long = false;
+  std::string memory;  // Afterwards.
+};
+
+// Jobs that take longer are checked only.
+inline constexpr int64_t kMaxJobCycles = 200'000;
+
+// "" if both outcomes are the same (two refusals are, whatever they say), else
+// the first difference.
+std::string FirstDifference(const JobOutcome& a, const JobOutcome& b);
+
+}  // namespace edgekiln::simfarm::conformance::register_job
+
+#endif  // EK_SIMFARM_CONFORMANCE_REGISTER_JOB_JOB_CASE_H_

@@ -1,0 +1,304 @@
+#include "simfarm/conformance/register_job/naive_engine.h"
+
+#include <optional>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "simfarm/conformance/register_job/naive_job.h"
+#include "target/expression.h"
+
+namespace edgekiln::simfarm::conformance::register_job {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+
+struct Range {
+  const char* names;
+  int64_t low;
+  int64_t high;
+};
+
+// Section 3.
+constexpr int64_t kAny = int64_t{1} << 40;
+constexpr Range kVariables[] = {
+    {"kernel", -kAny, kAny},
+    {"in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w "
+     "dilation_h dilation_w depth_multiplier",
+     1, 65536},
+    {"pad_top pad_left", 0, 65536},
+    {"in_addr in2_addr weights_addr table_addr out_addr", 0, 1LL << 32},
+    {"in_zero_point in2_zero_point out_zero_point clamp_min clamp_max", -128,
+     127},
+    {"in_multiplier in2_multiplier out_multiplier", 0, 2147483647},
+    {"in_shift in2_shift out_shift", -31, 30},
+    {"left_shift", 0, 22},
+    {"rounding out_int32 count_pad", 0, 1}};
+
+constexpr char kOfAll[] =
+    "out_h out_w out_c in_addr out_addr clamp_min clamp_max";
+constexpr char kOfWindows[] =
+    " in_h in_w kernel_h kernel_w stride_h stride_w pad_top pad_left";
+constexpr char kOfConvolutions[] =
+    " in_c dilation_h dilation_w weights_addr table_addr in_zero_point "
+    "out_zero_point rounding out_int32";
+
+std::string DependsOn(Jobs::Kernel kernel) {
+  switch (kernel) {
+    case Jobs::CONVOLUTION:
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions);
+    case Jobs::DEPTHWISE_CONVOLUTION:
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions,
+                          " depth_multiplier");
+    case Jobs::ADDITION:
+      return absl::StrCat(kOfAll,
+                          " in2_addr in_zero_point in2_zero_point "
+                          "out_zero_point in_multiplier in2_multiplier "
+                          "out_multiplier in_shift in2_shift out_shift "
+                          "left_shift rounding");
+    case Jobs::AVERAGE_POOLING:
+      return absl::StrCat(kOfAll, kOfWindows,
+                          " in_zero_point rounding count_pad");
+    case Jobs::MAXIMUM_POOLING:
+      return absl::StrCat(kOfAll, kOfWindows);
+    default:
+      return absl::StrCat(kOfAll, " table_addr out_zero_point rounding");
+  }
+}
+
+class Engine {
+ public:
+  Engine(const v1::Machine& machine, const Jobs& jobs, std::string memory,
+         bool computes)
+      : jobs_(jobs), memory_(std::move(memory)), computes_(computes) {
+    for (const v1::Setting& setting : machine.parameters()) {
+      constants_.push_back({setting.name(), setting.value()});
+    }
+    for (const Jobs::Register& reg : jobs.registers()) held_[reg.name()] = 0;
+  }
+
+  // False: error().
+  bool Write(uint32_t offset, uint32_t value) {
+    if (left_ > 0) return Fail("busy");
+    if (offset == jobs_.start_offset()) {
+      return value == jobs_.start_value() ? Start() : Fail("start value");
+    }
+    for (const Jobs::Register& reg : jobs_.registers()) {
+      if (reg.offset() != offset) continue;
+      const int64_t span = int64_t{1} << reg.bits();
+      if (value >= span) return Fail("bits");
+      int64_t number = value;
+      if (reg.is_signed() && number >= span / 2) number -= span;
+      held_[reg.name()] = number;
+      return true;
+    }
+    return Fail("no register");
+  }
+
+  uint32_t ReadStatus() const {
+    const uint32_t done = jobs_.status_done();
+    return (left_ > 0 ? ~done : done) & jobs_.status_mask();
+  }
+  bool is_done() const { return ReadStatus() == jobs_.status_done(); }
+  // Busy cycles of the running job that are left.
+  int64_t left() const { return left_; }
+  void Tick() { --left_; }
+  void Skip() { left_ = 0; }
+
+  const std::string& error() const { return error_; }
+  const std::string& memory() const { return memory_; }
+
+ private:
+  bool Fail(std::string what) {
+    error_ = std::move(what);
+    return false;
+  }
+
+  std::optional<int64_t> Evaluate(const std::string& text,
+                                  const NaiveValues& values) {
+    std::vector<std::string> names;
+    std::vector<int64_t> numbers;
+    for (const auto& [name, value] : values) {
+      names.push_back(name);
+      numbers.push_back(value);
+    }
+    const auto compiled = target::Expression::Compile(text, constants_, names);
+    if (!compiled.ok()) return std::nullopt;
+    const auto value = compiled->Evaluate(numbers);
+    return value.ok() ? std::optional<int64_t>(*value) : std::nullopt;
+  }
+
+  bool Start() {
+    NaiveJob job;
+    if (!DecodeVariables(job.v)) return Fail("a field");
+    const Jobs::Job* described = nullptr;
+    for (const Jobs::Job& each : jobs_.jobs()) {
+      if (each.code() == job.v["kernel"]) described = &each;
+    }
+    if (described == nullptr) return Fail("kernel");
+    job.kernel = described->kernel();
+    if (!CheckVariables(job)) return false;
+    for (const Jobs::Operand& operand : described->operands()) {
+      if (!PlaceOperand(operand, job)) return false;
+    }
+    if (!CheckPlaces(job)) return false;
+    const auto cycles = Evaluate(described->occupancy_cycles_expr(), job.v);
+    if (!cycles || *cycles < 1) return Fail("occupancy");
+    left_ = *cycles;
+    if (!computes_) return true;
+    error_ = ComputeNaive(job, memory_);
+    return error_.empty();
+  }
+
+  bool DecodeVariables(NaiveValues& v) {
+    for (const Range& range : kVariables) {
+      for (const absl::string_view name : absl::StrSplit(range.names, ' ')) {
+        int64_t& value = v[std::string(name)] = 0;
+        for (const Jobs::Register& reg : jobs_.registers()) {
+          if (reg.value_expr() == name) value = held_[reg.name()];
+        }
+        for (const Jobs::Field& field : jobs_.fields()) {
+          if (field.variable() != name) continue;
+          const auto told = Evaluate(field.value_expr(), held_);
+          if (!told) return false;
+          value = *told;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool CheckVariables(NaiveJob& job) {
+    for (const absl::string_view name :
+         absl::StrSplit(DependsOn(job.kernel), ' ')) {
+      for (const Range& range : kVariables) {
+        for (const absl::string_view each : absl::StrSplit(range.names, ' ')) {
+          if (each != name) continue;
+          const int64_t value = job.v[std::string(name)];
+          if (value < range.low || value > range.high) {
+            return Fail(absl::StrCat(name, " is ", value));
+          }
+        }
+      }
+    }
+    if (job.v["clamp_min"] > job.v["clamp_max"]) return Fail("clamp");
+    if (job.kernel == Jobs::DEPTHWISE_CONVOLUTION &&
+        job.v["out_c"] > job.v["in_c"] * job.v["depth_multiplier"]) {
+      return Fail("out_c");
+    }
+    return true;
+  }
+
+  bool PlaceOperand(const Jobs::Operand& described, NaiveJob& job) {
+    const std::string& name = described.name();
+    NaiveOperand& operand = job.operands[name];
+    operand.address = job.v[absl::StrCat(name, "_addr")];
+    const bool convolves = job.kernel == Jobs::CONVOLUTION ||
+                           job.kernel == Jobs::DEPTHWISE_CONVOLUTION;
+    if ((name == "out" && convolves && job.v["out_int32"] == 1) ||
+        (name == "in" && job.kernel == Jobs::REQUANTIZATION)) {
+      operand.bytes = 4;
+    }
+    const std::string axes = name == "weights" ? "ohwi" : "hwc";
+    for (const Jobs::Operand::Term& described_term : described.terms()) {
+      const auto number = [&](const std::string& text, int64_t otherwise) {
+        return text.empty() ? otherwise : Evaluate(text, job.v).value_or(-1);
+      };
+      const NaiveOperand::Term term = {
+          .axis = static_cast<int64_t>(axes.find(described_term.axis())),
+          .divide = number(described_term.divide_expr(), 1),
+          .modulo = number(described_term.modulo_expr(), 0),
+          .stride = number(described_term.stride_bytes_expr(), -1)};
+      if (term.divide < 1 || term.modulo < 0 || term.stride < 0) {
+        return Fail(absl::StrCat("layout of ", name));
+      }
+      operand.terms.push_back(term);
+    }
+    operand.size = Evaluate(described.size_bytes_expr(), job.v).value_or(-1);
+    if (operand.size < 1) return Fail(absl::StrCat("size of ", name));
+    return true;
+  }
+
+  bool IsInside(const NaiveOperand& operand) const {
+    const auto size = static_cast<int64_t>(memory_.size());
+    return operand.address <= size && operand.size <= size - operand.address;
+  }
+
+  bool CheckPlaces(NaiveJob job) {
+    if (job.kernel == Jobs::CONVOLUTION ||
+        job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
+        job.kernel == Jobs::REQUANTIZATION) {
+      job.operands["table"] = {.address = job.v["table_addr"],
+                               .size = 12 * job.v["out_c"],
+                               .bytes = 4,
+                               .terms = {}};
+    }
+    const NaiveOperand out = job.operands["out"];
+    for (const auto& [name, operand] : job.operands) {
+      if (!IsInside(operand)) return Fail(absl::StrCat(name, " leaves memory"));
+      if (operand.address % operand.bytes != 0) {
+        return Fail(absl::StrCat(name, " is not aligned"));
+      }
+      if (name == "out") continue;
+      if (operand.address < out.address + out.size &&
+          out.address < operand.address + operand.size) {
+        return Fail(absl::StrCat("out overlaps ", name));
+      }
+    }
+    return true;
+  }
+
+  const Jobs& jobs_;
+  std::vector<target::Constant> constants_;
+  std::map<std::string, int64_t> held_;  // By name of register.
+  std::string memory_;
+  const bool computes_;
+  int64_t left_ = 0;
+  std::string error_;
+};
+
+// All jobs, computed or not.
+JobOutcome Run(const v1::Machine& machine, int32_t index,
+               const JobProgram& program, bool computes) {
+  JobOutcome outcome;
+  Engine engine(machine, machine.engines(index).jobs(), program.memory,
+                computes);
+  for (const RegisterWrite& write : program.writes) {
+    if (!engine.Write(write.offset, write.value)) {
+      outcome = {};
+      outcome.error = engine.error();
+      return outcome;
+    }
+    if (engine.left() == 0) continue;
+    if (engine.left() > kMaxJobCycles) {
+      outcome.too_long = true;
+      outcome.cycles.push_back(engine.left());
+      engine.Skip();
+      continue;
+    }
+    int64_t cycles = 0;
+    while (!engine.is_done()) {
+      engine.Tick();
+      ++cycles;
+    }
+    outcome.cycles.push_back(cycles);
+  }
+  outcome.memory = engine.memory();
+  return outcome;
+}
+
+}  // namespace
+
+JobOutcome RunNaive(const v1::Machine& machine, int32_t engine,
+                    const JobProgram& program) {
+  JobOutcome checked = Run(machine, engine, program, /*computes=*/false);
+  if (!checked.error.empty()) return checked;
+  if (checked.too_long) {
+    checked.memory.clear();
+    return checked;
+  }
+  return Run(machine, engine, program, /*computes=*/true);
+}
+
+}  // namespace edgekiln::simfarm::conformance::register_job

@@ -1,0 +1,206 @@
+#include "simfarm/conformance/register_job/naive_job.h"
+
+#include <algorithm>
+
+namespace edgekiln::simfarm::conformance::register_job {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+using Index = std::vector<int64_t>;
+
+// Low 32 bits, as a signed number.
+int64_t Wrap32(int64_t value) {
+  return static_cast<int32_t>(
+      static_cast<uint32_t>(static_cast<uint64_t>(value)));
+}
+
+// a / b, halves to the even one; b > 0.
+int64_t DivideHalfEven(int64_t a, int64_t b) {
+  int64_t low = a / b;
+  if (low * b > a) --low;
+  const int64_t above = a - low * b;
+  const int64_t below = b - above;
+  if (above != below) return above < below ? low : low + 1;
+  return low % 2 == 0 ? low : low + 1;
+}
+
+class Computation {
+ public:
+  Computation(const NaiveJob& job, std::string& memory)
+      : job_(job), memory_(memory) {}
+
+  std::string Run() {
+    const bool has_table = job_.kernel == Jobs::CONVOLUTION ||
+                           job_.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
+                           job_.kernel == Jobs::REQUANTIZATION;
+    for (int64_t c = 0; has_table && !sums_only() && c < V("out_c"); ++c) {
+      if (Table(c, 1) < 0) return "multiplier";
+      if (Table(c, 2) < -31 || Table(c, 2) > 30) return "shift";
+    }
+    for (int64_t y = 0; y < V("out_h"); ++y) {
+      for (int64_t x = 0; x < V("out_w"); ++x) {
+        for (int64_t c = 0; c < V("out_c"); ++c) {
+          const int64_t value = Element(y, x, c);
+          if (!error_.empty()) return error_;
+          Store("out", {y, x, c}, value);
+        }
+      }
+    }
+    return "";
+  }
+
+ private:
+  int64_t V(const char* name) const { return job_.v.at(name); }
+  bool sums_only() const {
+    return job_.kernel != Jobs::REQUANTIZATION && V("out_int32") == 1;
+  }
+
+  int64_t LoadBytes(int64_t at, int64_t bytes) const {
+    uint32_t value = 0;
+    for (int64_t i = 0; i < bytes; ++i) {
+      value |= uint32_t{static_cast<uint8_t>(memory_.at(at + i))} << (8 * i);
+    }
+    return bytes == 1 ? int64_t{static_cast<int8_t>(value)}
+                      : int64_t{static_cast<int32_t>(value)};
+  }
+
+  static int64_t Place(const NaiveOperand& operand, const Index& index) {
+    int64_t at = operand.address;
+    for (const NaiveOperand::Term& term : operand.terms) {
+      int64_t digit = index.at(term.axis) / term.divide;
+      if (term.modulo != 0) digit %= term.modulo;
+      at += digit * term.stride;
+    }
+    return at;
+  }
+
+  int64_t Load(const char* name, const Index& index) const {
+    const NaiveOperand& operand = job_.operands.at(name);
+    return LoadBytes(Place(operand, index), operand.bytes);
+  }
+
+  void Store(const char* name, const Index& index, int64_t value) {
+    const NaiveOperand& operand = job_.operands.at(name);
+    for (int64_t i = 0; i < operand.bytes; ++i) {
+      memory_.at(Place(operand, index) + i) =
+          static_cast<char>(static_cast<uint64_t>(value) >> (8 * i));
+    }
+  }
+
+  int64_t Table(int64_t channel, int64_t field) const {
+    return LoadBytes(V("table_addr") + 12 * channel + 4 * field, 4);
+  }
+
+  int64_t Rescale(int64_t value, int64_t multiplier, int64_t shift) const {
+    const int64_t n = 31 - shift;
+    const int64_t product = value * multiplier;
+    if (V("rounding") == 1) {
+      return Wrap32(DivideHalfEven(product, int64_t{1} << n));
+    }
+    return Wrap32((product + (int64_t{1} << (n - 1))) >> n);
+  }
+
+  int64_t Clamp(int64_t value) const {
+    return std::min(std::max(value, V("clamp_min")), V("clamp_max"));
+  }
+
+  int64_t Finish(int64_t sum, int64_t c) const {
+    return Clamp(Rescale(sum, Table(c, 1), Table(c, 2)) + V("out_zero_point"));
+  }
+
+  int64_t Element(int64_t y, int64_t x, int64_t c) {
+    switch (job_.kernel) {
+      case Jobs::CONVOLUTION:
+      case Jobs::DEPTHWISE_CONVOLUTION: {
+        const int64_t acc = Wrap32(Convolve(y, x, c) + Table(c, 0));
+        return sums_only() ? acc : Finish(acc, c);
+      }
+      case Jobs::REQUANTIZATION:
+        return Finish(Wrap32(Load("in", {y, x, c}) + Table(c, 0)), c);
+      case Jobs::ADDITION: {
+        const int64_t left = int64_t{1} << V("left_shift");
+        const int64_t a =
+            Rescale((Load("in", {y, x, c}) - V("in_zero_point")) * left,
+                    V("in_multiplier"), V("in_shift"));
+        const int64_t b =
+            Rescale((Load("in2", {y, x, c}) - V("in2_zero_point")) * left,
+                    V("in2_multiplier"), V("in2_shift"));
+        return Clamp(
+            Rescale(Wrap32(a + b), V("out_multiplier"), V("out_shift")) +
+            V("out_zero_point"));
+      }
+      default:
+        return Pool(y, x, c);
+    }
+  }
+
+  int64_t Convolve(int64_t oy, int64_t ox, int64_t o) const {
+    const bool depth = job_.kernel == Jobs::DEPTHWISE_CONVOLUTION;
+    int64_t sum = 0;
+    for (int64_t ky = 0; ky < V("kernel_h"); ++ky) {
+      for (int64_t kx = 0; kx < V("kernel_w"); ++kx) {
+        const int64_t y =
+            oy * V("stride_h") - V("pad_top") + ky * V("dilation_h");
+        const int64_t x =
+            ox * V("stride_w") - V("pad_left") + kx * V("dilation_w");
+        if (y < 0 || x < 0 || y >= V("in_h") || x >= V("in_w")) continue;
+        if (depth) {
+          sum += (Load("in", {y, x, o / V("depth_multiplier")}) -
+                  V("in_zero_point")) *
+                 Load("weights", {o, ky, kx});
+          continue;
+        }
+        for (int64_t i = 0; i < V("in_c"); ++i) {
+          sum += (Load("in", {y, x, i}) - V("in_zero_point")) *
+                 Load("weights", {o, ky, kx, i});
+        }
+      }
+    }
+    return sum;
+  }
+
+  int64_t Pool(int64_t oy, int64_t ox, int64_t c) {
+    const bool average = job_.kernel == Jobs::AVERAGE_POOLING;
+    int64_t n = 0;
+    int64_t sum = 0;
+    int64_t largest = -128;
+    for (int64_t ky = 0; ky < V("kernel_h"); ++ky) {
+      for (int64_t kx = 0; kx < V("kernel_w"); ++kx) {
+        const int64_t y = oy * V("stride_h") - V("pad_top") + ky;
+        const int64_t x = ox * V("stride_w") - V("pad_left") + kx;
+        if (y < 0 || x < 0 || y >= V("in_h") || x >= V("in_w")) {
+          if (average && V("count_pad") == 1) {
+            ++n;
+            sum += V("in_zero_point");
+          }
+          continue;
+        }
+        ++n;
+        sum += Load("in", {y, x, c});
+        largest = std::max(largest, Load("in", {y, x, c}));
+      }
+    }
+    if (n == 0) {
+      error_ = "a window of nothing but padding";
+      return 0;
+    }
+    if (!average) return Clamp(largest);
+    if (V("rounding") == 1) {
+      const int64_t zero = V("in_zero_point");
+      return Clamp(DivideHalfEven(sum - n * zero, n) + zero);
+    }
+    return Clamp(sum > 0 ? (sum + n / 2) / n : (sum - n / 2) / n);
+  }
+
+  const NaiveJob& job_;
+  std::string& memory_;
+  std::string error_;
+};
+
+}  // namespace
+
+std::string ComputeNaive(const NaiveJob& job, std::string& memory) {
+  return Computation(job, memory).Run();
+}
+
+}  // namespace edgekiln::simfarm::conformance::register_job

@@ -1,0 +1,190 @@
+#include "simfarm/conformance/register_job/random_jobs.h"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "target/register_jobs.h"
+#include "target/resolve.h"
+
+namespace edgekiln::simfarm::conformance::register_job {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+using V = target::JobVariable;
+using target::JobOperand;
+
+constexpr int64_t kMemoryBytes = 1 << 16;
+
+void StoreInt32(int64_t value, int64_t at, std::string& memory) {
+  const auto narrow = static_cast<int32_t>(value);
+  std::memcpy(memory.data() + at, &narrow, 4);
+}
+
+class ProgramBuilder {
+ public:
+  ProgramBuilder(const v1::Machine& machine, int32_t engine, Rng& rng)
+      : view_(*target::RegisterJobsView::Create(machine, engine)), rng_(rng) {
+    for (int64_t i = 0; i < kMemoryBytes; ++i) {
+      program_.memory.push_back(static_cast<char>(rng.Below(256)));
+    }
+  }
+
+  void AddJob() {
+    const auto position = static_cast<int32_t>(
+        rng_.Below(static_cast<uint64_t>(view_.jobs().jobs_size())));
+    kernel_ = view_.jobs().jobs(position).kernel();
+    job_ = {};
+    job_[V::kKernel] = view_.jobs().jobs(position).code();
+    ChooseShapes();
+    ChooseNumbers();
+    for (const JobOperand which : target::OperandsOfKernel(kernel_)) {
+      PlaceOperand(position, which);
+    }
+    if (target::HasJobTable(kernel_)) PlaceTable();
+    const auto writes = view_.Encode(job_);
+    ASSERT_TRUE(writes.ok()) << writes.status();
+    for (const target::RegisterWrite& write : *writes) {
+      const bool start = write.offset == view_.jobs().start_offset();
+      const auto held = held_.find(write.offset);
+      if (!start && held != held_.end() && held->second == write.value &&
+          rng_.Below(2) == 0) {
+        continue;
+      }
+      held_[write.offset] = write.value;
+      program_.writes.push_back({write.offset, write.value});
+    }
+  }
+
+  JobProgram Finish() { return std::move(program_); }
+
+ private:
+  void ChooseShapes() {
+    for (const V axis : {V::kInH, V::kInW, V::kOutH, V::kOutW}) {
+      job_[axis] = rng_.InRange(1, 5);
+    }
+    job_[V::kInC] = rng_.InRange(1, 20);
+    job_[V::kOutC] = rng_.InRange(1, 36);
+    job_[V::kDepthMultiplier] = rng_.InRange(1, 3);
+    if (kernel_ == Jobs::DEPTHWISE_CONVOLUTION) {
+      job_[V::kOutC] =
+          rng_.InRange(1, job_[V::kInC] * job_[V::kDepthMultiplier]);
+    }
+    for (const auto& [kernel, stride, dilation, pad] :
+         {std::array{V::kKernelH, V::kStrideH, V::kDilationH, V::kPadTop},
+          std::array{V::kKernelW, V::kStrideW, V::kDilationW, V::kPadLeft}}) {
+      job_[kernel] = rng_.InRange(1, 3);
+      job_[stride] = rng_.InRange(1, 3);
+      job_[dilation] = rng_.InRange(1, 2);
+      job_[pad] = rng_.InRange(0, job_[kernel] - 1);
+    }
+    job_[V::kCountPad] = rng_.InRange(0, 1);
+    const bool pools =
+        kernel_ == Jobs::AVERAGE_POOLING || kernel_ == Jobs::MAXIMUM_POOLING;
+    if (!pools) return;
+    // Every window has an element.
+    const auto limit = [this](V out, V in, V pad, V stride) {
+      job_[out] =
+          std::min(job_[out], (job_[in] - 1 + job_[pad]) / job_[stride] + 1);
+    };
+    limit(V::kOutH, V::kInH, V::kPadTop, V::kStrideH);
+    limit(V::kOutW, V::kInW, V::kPadLeft, V::kStrideW);
+  }
+
+  void ChooseNumbers() {
+    for (const V zero : {V::kInZeroPoint, V::kIn2ZeroPoint, V::kOutZeroPoint}) {
+      job_[zero] = rng_.InRange(-128, 127);
+    }
+    job_[V::kClampMin] = rng_.InRange(-128, 0);
+    job_[V::kClampMax] = rng_.InRange(job_[V::kClampMin], 127);
+    for (const V multiplier :
+         {V::kInMultiplier, V::kIn2Multiplier, V::kOutMultiplier}) {
+      // Powers of two make ties.
+      job_[multiplier] = rng_.Below(3) == 0 ? 1 << 30 : RandomMultiplier();
+    }
+    job_[V::kLeftShift] = rng_.InRange(0, 22);
+    job_[V::kInShift] = rng_.InRange(-4, 1);
+    job_[V::kIn2Shift] = rng_.InRange(-4, 1);
+    job_[V::kOutShift] = rng_.InRange(-4, 2) - job_[V::kLeftShift];
+    job_[V::kRounding] = rng_.InRange(0, 1);
+    job_[V::kOutInt32] = rng_.Below(4) == 0 ? 1 : 0;
+  }
+
+  int64_t RandomMultiplier() {
+    return rng_.InRange(1 << 29, (int64_t{1} << 31) - 1);
+  }
+
+  // Room that nothing else takes.
+  int64_t Take(int64_t bytes) {
+    used_ += 4 * rng_.InRange(0, 5);
+    const int64_t at = used_;
+    used_ += (bytes + 3) / 4 * 4;
+    EXPECT_LE(used_, kMemoryBytes);
+    return at;
+  }
+
+  void PlaceOperand(int32_t position, JobOperand which) {
+    const auto layout = view_.OperandLayout(position, which, job_);
+    ASSERT_TRUE(layout.ok()) << layout.status();
+    const bool wide = layout->element_bits() == 32;
+    const int64_t size = layout->size_bytes();
+    const int64_t at = Take(size + 3) + (wide ? 0 : rng_.InRange(0, 3));
+    const V addresses[] = {V::kInAddr, V::kIn2Addr, V::kWeightsAddr,
+                           V::kOutAddr};
+    job_[addresses[static_cast<int>(which)]] = at;
+    if (!wide || which != JobOperand::kIn) return;
+    for (int64_t i = 0; i < size; i += 4) {
+      StoreInt32(rng_.InRange(-70'000, 70'000), at + i, program_.memory);
+    }
+  }
+
+  void PlaceTable() {
+    const int64_t at = Take(job_[V::kOutC] * target::kJobTableEntryBytes);
+    job_[V::kTableAddr] = at;
+    for (int64_t c = 0; c < job_[V::kOutC]; ++c) {
+      const int64_t entry = at + c * target::kJobTableEntryBytes;
+      const bool wraps = rng_.Below(30) == 0;
+      StoreInt32(wraps ? 0x7ffffff0 : rng_.InRange(-3000, 3000), entry,
+                 program_.memory);
+      StoreInt32(rng_.Below(4) == 0 ? 1 << 30 : RandomMultiplier(), entry + 4,
+                 program_.memory);
+      StoreInt32(rng_.InRange(-11, -4), entry + 8, program_.memory);
+    }
+  }
+
+  const target::RegisterJobsView view_;
+  Rng& rng_;
+  JobProgram program_;
+  std::map<uint32_t, uint32_t> held_;  // By offset.
+  int64_t used_ = 0;
+  Jobs::Kernel kernel_ = Jobs::KERNEL_UNSPECIFIED;
+  target::JobVariables job_;
+};
+
+}  // namespace
+
+v1::Machine RandomMachine(Rng& rng) {
+  static constexpr int64_t kBlocks[] = {1, 2, 3, 8, 16};
+  static constexpr int64_t kRates[] = {1, 7, 64};
+  const bool two = rng.Below(2) == 0;
+  const auto target = target::ResolveTarget(absl::StrCat(
+      "extends: \"", two ? "toy-two-array" : "toy-array",
+      "\" set { name: \"block\" value: ", kBlocks[rng.Below(5)],
+      " } set { name: \"macs\" value: ", kRates[rng.Below(3)],
+      " } set { name: \"fill_cycles\" value: ", rng.InRange(0, 9), " }"));
+  EXPECT_TRUE(target.ok()) << target.status();
+  return target.ok() ? target->machine() : v1::Machine();
+}
+
+JobProgram RandomProgram(const v1::Machine& machine, int32_t engine, int jobs,
+                         Rng& rng) {
+  ProgramBuilder builder(machine, engine, rng);
+  for (int i = 0; i < jobs; ++i) builder.AddJob();
+  return builder.Finish();
+}
+
+}  // namespace edgekiln::simfarm::conformance::register_job

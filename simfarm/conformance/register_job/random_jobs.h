@@ -1,0 +1,21 @@
+#ifndef EK_SIMFARM_CONFORMANCE_REGISTER_JOB_RANDOM_JOBS_H_
+#define EK_SIMFARM_CONFORMANCE_REGISTER_JOB_RANDOM_JOBS_H_
+
+#include "base/rng.h"
+#include "edgekiln/v1/target.pb.h"
+#include "simfarm/conformance/register_job/job_case.h"
+
+namespace edgekiln::simfarm::conformance::register_job {
+
+// A toy chip with random blocks, rates and costs.
+v1::Machine RandomMachine(Rng& rng);
+
+// `jobs` jobs that keep every rule, of random kernels of the engine, with
+// operands of their own. What kernels do not depend on is random, too; what a
+// register holds already is often not written again.
+JobProgram RandomProgram(const v1::Machine& machine, int32_t engine, int jobs,
+                         Rng& rng);
+
+}  // namespace edgekiln::simfarm::conformance::register_job
+
+#endif  // EK_SIMFARM_CONFORMANCE_REGISTER_JOB_RANDOM_JOBS_H_
