@@ -357,6 +357,13 @@ const OpSpec kSpecs[] = {
      .dilation = 2,
      .pad = 2,
      .half_even = true},
+    {.name = "SkipConv",
+     .kind = "conv2d",
+     .h = 8,
+     .w = 10,
+     .c = 16,
+     .out_c = 24,
+     .stride = 2},
     {.name = "Pointwise",
      .kind = "conv2d",
      .h = 6,
@@ -461,6 +468,23 @@ TEST(OverlapTest, ATileIsBroughtWhileTheEngineWorks) {
     constants += step.early() ? 1 : 0;
   }
   EXPECT_EQ(constants, (64 + decisions.channels() - 1) / decisions.channels());
+}
+
+// No window reads the last row and column; nothing is copied for that.
+TEST(ResidentTest, AWholeTensorIsReadAsItLies) {
+  const Graph graph = GraphOf({.name = "s",
+                               .kind = "conv2d",
+                               .h = 8,
+                               .w = 8,
+                               .c = 16,
+                               .out_c = 16,
+                               .stride = 2});
+  const auto plan = PlanOf(RegionFor(graph), ToyMachine(kBlock, kRoomy), kRoomy,
+                           {true, true});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const v1::RegionPlan::Step& step : plan->steps()) {
+    EXPECT_TRUE(step.early() || step.kind() == v1::RegionPlan::Step::JOB);
+  }
 }
 
 TEST(BorderTest, OthersAreRefusedByName) {
