@@ -191,6 +191,9 @@ class RegisterJobsView::Builder {
       return Invalid("offsets are multiples of 4",
                      "start_offset, status_offset");
     }
+    if (jobs.start_value() == 0) {
+      return Invalid("start_value is missing, or 0", "jobs", "start_value: 1");
+    }
     if ((jobs.status_done() & ~jobs.status_mask()) != 0 ||
         jobs.status_mask() == 0) {
       return Invalid("the status can never be the one of an ended job",
@@ -204,7 +207,10 @@ class RegisterJobsView::Builder {
       }
       if (reg.offset() % 4 != 0 || !offsets.insert(reg.offset()).second ||
           reg.offset() == jobs.status_offset()) {
-        return Invalid("the offset is taken, or no multiple of 4", where);
+        return Invalid(
+            "the offset is no multiple of 4, or that of another register, "
+            "start_offset or status_offset",
+            where);
       }
       if (reg.bits() < 1 || reg.bits() > 32) {
         return Invalid("bits is missing or too large", where, "bits: 32");
@@ -224,7 +230,8 @@ class RegisterJobsView::Builder {
 
   absl::Status AddFields() {
     for (const Kernel::Field& field : view_.jobs_.fields()) {
-      const std::string where = absl::StrCat("field ", field.variable());
+      const std::string where =
+          absl::StrCat("fields over registers: variable ", field.variable());
       const auto variable = FindJobVariable(field.variable());
       if (!variable) {
         return Invalid("no such variable", where,
@@ -260,7 +267,8 @@ class RegisterJobsView::Builder {
           std::begin(kOperandNames), std::end(kOperandNames), operand.name());
       const auto which =
           static_cast<JobOperand>(found - std::begin(kOperandNames));
-      const std::string where = absl::StrCat("operand ", operand.name());
+      const std::string where =
+          absl::StrCat("operands: name \"", operand.name(), "\"");
       if (found == std::end(kOperandNames) ||
           !absl::c_linear_search(needed, which)) {
         return Invalid("the kernel has no such operand", where);
@@ -273,7 +281,7 @@ class RegisterJobsView::Builder {
     for (const JobOperand operand : needed) {
       if (parsed.operands[static_cast<size_t>(operand)].present) continue;
       return Invalid("an operand is missing",
-                     absl::StrCat("operand ", JobOperandName(operand)));
+                     absl::StrCat("operands: ", JobOperandName(operand)));
     }
     view_.parsed_.push_back(std::move(parsed));
     return absl::OkStatus();
@@ -346,7 +354,8 @@ absl::StatusOr<std::vector<RegisterWrite>> RegisterJobsView::Encode(
                absl::StrCat("register ", reg.name(), " does not hold ", value),
            .where = absl::StrCat("register ", reg.name()),
            .limit = absl::StrCat(MinHeld(reg), " to ", MaxHeld(reg)),
-           .need = absl::StrCat(value)});
+           .need = absl::StrCat(value),
+           .fix = value < 0 ? "is_signed: true" : "more bits"});
     }
     const uint64_t mask = (uint64_t{1} << reg.bits()) - 1;
     writes.push_back({reg.offset(), static_cast<uint32_t>(

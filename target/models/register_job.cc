@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/layout.h"
 #include "target/memories.h"
 #include "target/register_jobs.h"
 
@@ -19,6 +20,7 @@ using Jobs = v1::RegisterJobs;
 using V = JobVariable;
 
 constexpr int64_t kMaxHostCycles = 1'000'000;
+constexpr int64_t kMaxJobExtent = 65536;
 
 absl::Status Invalid(std::string what, std::string where, std::string fix) {
   return MakeError(
@@ -30,38 +32,74 @@ absl::Status Invalid(std::string what, std::string where, std::string fix) {
        .fix = std::move(fix)});
 }
 
-// Jobs that no two fields mistake for one another: each variable has a value of
-// its own, in the range that any chip takes.
+// Jobs that no two fields mistake for one another: small, and one of several
+// blocks along every axis whose signed variables are negative.
 std::vector<JobVariables> SampleJobs(int64_t code) {
   std::vector<JobVariables> samples;
-  for (const int64_t scale : {1, 3}) {
+  for (const bool small : {true, false}) {
     JobVariables job;
     for (int i = 0; i < kNumJobVariables; ++i) {
-      job[static_cast<V>(i)] = 1 + scale * (i % 5);
+      job[static_cast<V>(i)] = small ? 1 + i % 5 : 513 + 3 * i;
     }
     job[V::kKernel] = code;
     for (const V address : {V::kInAddr, V::kIn2Addr, V::kWeightsAddr,
                             V::kTableAddr, V::kOutAddr}) {
       job[address] *= 4096;
     }
-    job[V::kClampMin] = -job[V::kClampMin];
-    job[V::kInZeroPoint] = -job[V::kInZeroPoint];
-    job[V::kOutShift] = -job[V::kOutShift];
-    job[V::kInMultiplier] = (int64_t{1} << 30) + scale;
-    job[V::kIn2Multiplier] = (int64_t{1} << 30) + 2 * scale;
-    job[V::kOutMultiplier] = (int64_t{1} << 30) + 4 * scale;
-    job[V::kRounding] = scale == 1 ? 0 : 1;
-    job[V::kOutInt32] = scale == 1 ? 1 : 0;
-    job[V::kCountPad] = scale == 1 ? 0 : 1;
+    const int64_t sign = small ? 1 : -1;
+    job[V::kInZeroPoint] = sign * 3;
+    job[V::kIn2ZeroPoint] = sign * 4;
+    job[V::kOutZeroPoint] = sign * 5;
+    job[V::kClampMin] = -7;
+    job[V::kClampMax] = sign * 6;
+    job[V::kInShift] = sign * 8;
+    job[V::kIn2Shift] = sign * 9;
+    job[V::kOutShift] = sign * 10;
+    job[V::kLeftShift] = 20;
+    job[V::kInMultiplier] = (int64_t{1} << 30) + 1;
+    job[V::kIn2Multiplier] = (int64_t{1} << 30) + 2;
+    job[V::kOutMultiplier] = (int64_t{1} << 30) + 4;
+    job[V::kRounding] = small ? 0 : 1;
+    job[V::kOutInt32] = small ? 1 : 0;
+    job[V::kCountPad] = small ? 0 : 1;
     samples.push_back(job);
   }
   return samples;
 }
 
+// Whether every element of every operand has a place of its own.
+absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
+                          const JobVariables& sample) {
+  const Jobs::Kernel kernel = view.jobs().jobs(position).kernel();
+  for (const JobOperand operand : OperandsOfKernel(kernel)) {
+    EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                        view.OperandLayout(position, operand, sample));
+    const absl::Status legal = Layout::Create(layout).status();
+    if (legal.ok()) continue;
+    return Invalid(std::string(legal.message()),
+                   absl::StrCat("job ", Jobs::Kernel_Name(kernel), ": operand ",
+                                JobOperandName(operand)),
+                   "correct its terms: axis, divide_expr, modulo_expr, "
+                   "stride_bytes_expr, or its size_bytes_expr");
+  }
+  return absl::OkStatus();
+}
+
 // Whether the engine understands what the host writes.
 absl::Status CheckFields(const RegisterJobsView& view) {
-  for (const Jobs::Job& job : view.jobs().jobs()) {
+  for (int32_t position = 0; position < view.jobs().jobs_size(); ++position) {
+    const Jobs::Job& job = view.jobs().jobs(position);
+    const std::string where =
+        absl::StrCat("job ", Jobs::Kernel_Name(job.kernel()));
+    if (job.code() < 1) {
+      return Invalid("code is missing, or below 1", where, "code: 1 or more");
+    }
+    if (job.kind() == v1::LAYER_KIND_UNSPECIFIED) {
+      return Invalid("kind is missing", where,
+                     "kind: CONV, DEPTH, REQUANT or OTHER");
+    }
     for (const JobVariables& sample : SampleJobs(job.code())) {
+      EK_RETURN_IF_ERROR(CheckLayouts(view, position, sample));
       EK_ASSIGN_OR_RETURN(const std::vector<RegisterWrite> writes,
                           view.Encode(sample));
       std::vector<int64_t> held(view.jobs().registers_size(), 0);
@@ -108,6 +146,27 @@ absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
                  "links", "a link with owner: \"host\" to and from it");
 }
 
+// Windows and extents that a job may have are bounded: so are the layers that
+// become jobs.
+absl::Status CheckLimits(const v1::OpPattern& pattern) {
+  const bool window = pattern.pattern() == v1::OpPattern::CONV2D ||
+                      pattern.pattern() == v1::OpPattern::DEPTHWISE_CONV2D ||
+                      pattern.pattern() == v1::OpPattern::AVERAGE_POOL2D ||
+                      pattern.pattern() == v1::OpPattern::MAX_POOL2D;
+  const std::pair<const char*, int64_t> limits[] = {
+      {"max_kernel", window ? pattern.max_kernel() : 1},
+      {"max_stride", window ? pattern.max_stride() : 1}};
+  for (const auto& [key, value] : limits) {
+    if (value >= 1 && value <= kMaxJobExtent) continue;
+    return Invalid(
+        absl::StrCat(key, value == 0 ? " is missing" : " is too high"),
+        absl::StrCat("patterns ",
+                     v1::OpPattern::Pattern_Name(pattern.pattern())),
+        absl::StrCat(key, ": 1 to ", kMaxJobExtent));
+  }
+  return absl::OkStatus();
+}
+
 class Model final : public EngineModel {
  public:
   absl::string_view folder() const override { return "register_job"; }
@@ -135,12 +194,12 @@ class Model final : public EngineModel {
     const bool has = absl::c_any_of(
         engine.jobs().jobs(),
         [kernel](const Jobs::Job& job) { return job.kernel() == kernel; });
-    if (has) return absl::OkStatus();
-    return Invalid(
-        absl::StrCat("the pattern needs a job ", Jobs::Kernel_Name(kernel)),
-        absl::StrCat("patterns ",
-                     v1::OpPattern::Pattern_Name(pattern.pattern())),
-        "add the job, or remove the pattern");
+    if (has) return CheckLimits(pattern);
+    return Invalid(absl::StrCat("jobs: the pattern needs a job ",
+                                Jobs::Kernel_Name(kernel)),
+                   absl::StrCat("patterns ",
+                                v1::OpPattern::Pattern_Name(pattern.pattern())),
+                   "add the job, or remove the pattern");
   }
 
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(

@@ -106,9 +106,9 @@ v1::ResolvedTarget ToyTarget(const std::string& name,
       absl::StrCat("extends: \"", name, "\" ", settings), memory_bytes);
 }
 
+// What sizes of tiles do not depend on.
 std::string RandomToySettings(Rng& rng) {
   const std::vector<std::pair<std::string, int64_t>> settings = {
-      {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
       {"macs", OneOf<int64_t>(rng, {1, 16, 64, 100})},
       {"fill_cycles", OneOf<int64_t>(rng, {0, 8, 1000})},
       {"link_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},
@@ -136,6 +136,7 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
   };
   chip.random_descriptor = [name, memory_parameter](Rng& rng) {
     const std::vector<std::pair<std::string, int64_t>> sizes = {
+        {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
         {memory_parameter,
          OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
         {"ram_bytes", OneOf<int64_t>(rng, {2000, 40'000, 64 << 20})},

@@ -79,6 +79,8 @@ const Absence kAbsences[] = {
      "weights have one scale"},
     {"engines.patterns.rounds_half_even", Resolves::kAnotherChip,
      "ties are rounded up only"},
+    {"engines.jobs.status_done", Resolves::kAnotherChip, "the bits are 0"},
+    {"memories.alignment_bytes", Resolves::kAnotherChip, "to single bytes"},
     {"engines.isa.commands.takes_rounding", Resolves::kAnotherChip,
      "a command no pattern needs it of rounds ties up only"},
 };
