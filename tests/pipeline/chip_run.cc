@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/codegen/placement.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/storage.h"
 #include "compiler/partition/partition.h"
@@ -94,8 +95,13 @@ v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
 absl::StatusOr<compiler::EmitResult> CompileQuantized(
     const compiler::Graph& graph, const v1::ResolvedTarget& target,
     const v1::TileRecipe& recipe) {
-  EK_ASSIGN_OR_RETURN(const v1::Partition partition,
+  EK_ASSIGN_OR_RETURN(v1::Partition partition,
                       compiler::PartitionGraph(graph, target.capabilities()));
+  if (target.capabilities().engines_size() > 1) {
+    EK_ASSIGN_OR_RETURN(
+        partition, compiler::PlaceByCycles(partition, target.capabilities(),
+                                           target.machine(), v1::ALL));
+  }
   EK_ASSIGN_OR_RETURN(
       const v1::RegionPlans plan,
       compiler::TilePartition(partition, target.machine(), recipe));
