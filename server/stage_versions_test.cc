@@ -110,25 +110,30 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseLibraries) {
 // Reports, requests and configurations may change and no stage runs again.
 TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
   std::map<std::string, std::set<std::string>> messages;
-  std::set<std::string> with_engine;
+  std::map<std::string, std::set<std::string>> engines;
   for (const absl::string_view line : absl::StrSplit(
            tests::ReadWholeFile(EK_STAGE_FILES), '\n', absl::SkipEmpty())) {
     const std::vector<std::string> row = absl::StrSplit(line, '|');
     ASSERT_EQ(row.size(), 3u) << line;
     std::set<std::string>& of_stage = messages[row[0]];
-    if (row[1] == "engine/dla") with_engine.insert(row[0]);
+    absl::string_view engine = row[1];
+    if (absl::ConsumePrefix(&engine, "engine/")) {
+      engines[row[0]].emplace(engine);
+    }
     absl::string_view path = row[2];
     if (!absl::ConsumePrefix(&path, "proto/")) continue;
     EXPECT_TRUE(absl::ConsumePrefix(&path, "edgekiln/v1/")) << line;
     of_stage.emplace(path);
   }
-  EXPECT_EQ(messages.size(), 18u);
+  EXPECT_EQ(messages.size(), 19u);
   for (const auto& [stage, files] : messages) {
     std::set<std::string> expected = {
         "data.proto",   "error.proto",   "graph.proto", "layout.proto",
         "model.proto",  "program.proto", "stage.proto", "target.proto",
         "tiling.proto", "timeline.proto"};
-    if (with_engine.count(stage) > 0) expected.insert("engines/dla.proto");
+    for (const std::string& engine : engines[stage]) {
+      expected.insert(absl::StrCat("engines/", engine, ".proto"));
+    }
     EXPECT_EQ(files, expected) << stage;
   }
 }
