@@ -110,15 +110,15 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseLibraries) {
 // Reports, requests and configurations may change and no stage runs again.
 TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
   std::map<std::string, std::set<std::string>> messages;
-  std::map<std::string, std::set<std::string>> engines;
+  std::map<std::string, std::set<std::string>> engines;  // Of each stage.
   for (const absl::string_view line : absl::StrSplit(
            tests::ReadWholeFile(EK_STAGE_FILES), '\n', absl::SkipEmpty())) {
     const std::vector<std::string> row = absl::StrSplit(line, '|');
     ASSERT_EQ(row.size(), 3u) << line;
     std::set<std::string>& of_stage = messages[row[0]];
-    absl::string_view engine = row[1];
-    if (absl::ConsumePrefix(&engine, "engine/")) {
-      engines[row[0]].emplace(engine);
+    absl::string_view part = row[1];
+    if (absl::ConsumePrefix(&part, "engine/")) {
+      engines[row[0]].emplace(part);
     }
     absl::string_view path = row[2];
     if (!absl::ConsumePrefix(&path, "proto/")) continue;

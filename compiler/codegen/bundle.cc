@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/steps_text.h"
 #include "compiler/ir/text_scanner.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
@@ -198,6 +199,13 @@ absl::Status CheckDense(const v1::Program& program) {
   return absl::OkStatus();
 }
 
+// Firmware for engines that run streams needs none of the steps as text.
+bool WritesRegisters(const v1::Program& program) {
+  return std::any_of(
+      program.steps().begin(), program.steps().end(),
+      [](const v1::Program::Step& step) { return step.has_register_writes(); });
+}
+
 std::string StreamStem(int stream) {
   return absl::StrFormat("streams/%03d", stream);
 }
@@ -283,6 +291,10 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
   EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));
   files.push_back({"memory_map.txt", std::move(map)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
+  if (WritesRegisters(program)) {
+    EK_ASSIGN_OR_RETURN(std::string steps, StepsText(program, machine));
+    files.push_back({"steps.txt", std::move(steps)});
+  }
   for (int i = 0; i < program.streams_size(); ++i) {
     const v1::Program::Stream& stream = program.streams(i);
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,

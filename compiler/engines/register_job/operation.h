@@ -55,6 +55,9 @@ struct Operation {
   Axis vertical;
   Axis horizontal;
   int64_t depth_multiplier = 1;
+  // A tile that covers an axis has all of the input's, also what no window
+  // reads: so jobs find a resident tensor as it lies.
+  bool takes_whole_axes = false;
   // Of the table, one per output channel; empty: the output is the sums.
   std::vector<ops::FixedPointMultiplier> multipliers;
   // Of a job, without extents, paddings, kernel code and addresses.

@@ -68,6 +68,7 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   };
   EK_RETURN_IF_ERROR(place(operation.input, JobOperand::kIn, operation.in,
                            operation.input_bytes, placement.input));
+  operation.takes_whole_axes = placement.input.resident;
   EK_RETURN_IF_ERROR(place(operation.input2, JobOperand::kIn2, operation.in,
                            operation.input_bytes, placement.input2));
   EK_RETURN_IF_ERROR(place(operation.output, JobOperand::kOut, operation.out,

@@ -18,7 +18,6 @@
 #include "compiler/engines/register_job/toy_machine.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/planning/offset_allocator.h"
-#include "edgekiln/v1/engines/register_job.pb.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
 
@@ -28,46 +27,6 @@ namespace {
 constexpr int64_t kBlock = 8;
 constexpr int64_t kRoomy = 1 << 20;
 constexpr uint64_t kRamBase = 2147483648;
-
-// Which borders stay in the engine's memory.
-struct Stays {
-  bool inputs = false;
-  bool output = false;
-};
-
-Budget BudgetOf(const Region& region, const v1::Machine& machine,
-                int64_t tile_bytes, Stays stays) {
-  Budget budget;
-  for (const v1::ResolvedMemory& memory : machine.memories()) {
-    budget.memory_bytes.push_back(memory.capacity_bytes());
-  }
-  budget.memory_bytes[kTiles] = tile_bytes;
-  const auto add = [&](TensorId id, bool resident) {
-    const Tensor& tensor = region.graph->tensors[id];
-    Budget::Border border;
-    border.tensor = id;
-    border.memory = resident ? kTiles : kRam;
-    border.layout =
-        target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
-    border.resident = resident;
-    if (resident) {
-      const auto layout = Backend().OperandLayout(region, id, machine, 0);
-      EXPECT_TRUE(layout.ok()) << layout.status();
-      border.layout = layout.value_or(v1::Layout());
-    }
-    budget.borders.push_back(std::move(border));
-  };
-  for (const TensorId input : region.inputs) add(input, stays.inputs);
-  for (const TensorId output : OutputsOf(region)) add(output, stays.output);
-  return budget;
-}
-
-absl::StatusOr<v1::RegionPlan> PlanOf(const Region& region,
-                                      const v1::Machine& machine,
-                                      int64_t tile_bytes, Stays stays) {
-  return Backend().Plan(region, BudgetOf(region, machine, tile_bytes, stays),
-                        machine, 0, {});
-}
 
 // The steps alone, timed once more.
 int64_t CyclesOf(const v1::RegionPlan& plan, int64_t poll_cycles) {
@@ -250,6 +209,9 @@ class Execution {
   const Stays stays_;
 };
 
+constexpr Stays kStays[] = {
+    {false, false}, {true, false}, {false, true}, {true, true}};
+
 class PlanTest : public testing::TestWithParam<OpSpec> {
  protected:
   // The smallest need that the error names.
@@ -266,42 +228,51 @@ class PlanTest : public testing::TestWithParam<OpSpec> {
     EXPECT_TRUE(absl::StrContains(detail->where, "tile_mem"));
     return need;
   }
-};
 
-constexpr Stays kStays[] = {
-    {false, false}, {true, false}, {false, true}, {true, true}};
+  static void CheckAllSizes(const Graph& graph, const v1::Machine& machine) {
+    const Region region = RegionOf(graph, {0});
+    for (const Stays stays : kStays) {
+      SCOPED_TRACE(testing::Message() << stays.inputs << stays.output);
+      const int64_t smallest = SmallestOf(region, machine, stays);
+      EXPECT_EQ(PlanOf(region, machine, smallest - 1, stays).status().code(),
+                absl::StatusCode::kResourceExhausted);
+      int64_t cycles_before = std::numeric_limits<int64_t>::max();
+      std::string decisions_before;
+      for (int64_t bytes = smallest; bytes <= kRoomy; bytes += bytes / 2 + 16) {
+        SCOPED_TRACE(bytes);
+        const auto plan = PlanOf(region, machine, bytes, stays);
+        ASSERT_TRUE(plan.ok()) << plan.status();
+        EXPECT_EQ(plan->needs(0).memory(), kTiles);
+        EXPECT_LE(plan->needs(0).bytes(), bytes);
+        EXPECT_EQ(plan->predicted_cycles(), CyclesOf(*plan, 5));
+        cycles_before = std::min(cycles_before, plan->predicted_cycles());
+        if (plan->decisions().value() == decisions_before) continue;
+        decisions_before = plan->decisions().value();
+        Execution(region, machine, *plan, stays).Check();
+      }
+      // The most memory is as good as any.
+      const auto roomy = PlanOf(region, machine, kRoomy, stays);
+      ASSERT_TRUE(roomy.ok());
+      EXPECT_LE(roomy->predicted_cycles(), cycles_before * 11 / 10);
+    }
+  }
+};
 
 TEST_P(PlanTest, FitsEveryMemoryDownToTheSmallestAndIsExact) {
   const Graph graph = GraphOf(GetParam());
   ASSERT_TRUE(VerifyGraph(graph).ok()) << VerifyGraph(graph);
-  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
-  const Region region = RegionOf(graph, {0});
-  for (const Stays stays : kStays) {
-    SCOPED_TRACE(testing::Message() << stays.inputs << stays.output);
-    const int64_t smallest = SmallestOf(region, machine, stays);
-    EXPECT_EQ(PlanOf(region, machine, smallest - 1, stays).status().code(),
-              absl::StatusCode::kResourceExhausted);
-    int64_t cycles_before = std::numeric_limits<int64_t>::max();
-    std::string decisions_before;
-    for (int64_t bytes = smallest; bytes <= kRoomy; bytes += bytes / 2 + 16) {
-      SCOPED_TRACE(bytes);
-      const auto plan = PlanOf(region, machine, bytes, stays);
-      ASSERT_TRUE(plan.ok()) << plan.status();
-      EXPECT_EQ(plan->needs(0).memory(), kTiles);
-      EXPECT_LE(plan->needs(0).bytes(), bytes);
-      EXPECT_EQ(plan->predicted_cycles(), CyclesOf(*plan, 5));
-      cycles_before = std::min(cycles_before, plan->predicted_cycles());
-      if (plan->decisions().value() == decisions_before) continue;
-      decisions_before = plan->decisions().value();
-      Execution(region, machine, *plan, stays).Check();
-    }
-    // The most memory is as good as any.
-    const auto roomy = PlanOf(region, machine, kRoomy, stays);
-    ASSERT_TRUE(roomy.ok());
-    EXPECT_LE(roomy->predicted_cycles(), cycles_before * 11 / 10);
-  }
+  CheckAllSizes(graph, ToyMachine(kBlock, kRoomy));
 }
 
+// A block begins where an operand may, and so does its second half: a tile of
+// that half alone would reach beyond the tensor.
+TEST_P(PlanTest, BlocksMayBeLargerThanAlignments) {
+  if (GetParam().kind != "add" && GetParam().kind != "requantize") return;
+  OpSpec spec = GetParam();
+  spec.c = 32;
+  const Graph graph = GraphOf(spec);
+  CheckAllSizes(graph, ToyMachine(32, kRoomy));
+}
 TEST_P(PlanTest, CheckSmallestRefusesWhatNoPlanFits) {
   const Graph graph = GraphOf(GetParam());
   const Region region = RegionOf(graph, {0});
@@ -357,6 +328,13 @@ const OpSpec kSpecs[] = {
      .dilation = 2,
      .pad = 2,
      .half_even = true},
+    {.name = "SkipConv",
+     .kind = "conv2d",
+     .h = 8,
+     .w = 10,
+     .c = 16,
+     .out_c = 24,
+     .stride = 2},
     {.name = "Pointwise",
      .kind = "conv2d",
      .h = 6,
@@ -427,117 +405,6 @@ const OpSpec kSpecs[] = {
 
 INSTANTIATE_TEST_SUITE_P(All, PlanTest, testing::ValuesIn(kSpecs),
                          [](const auto& info) { return info.param.name; });
-
-Region RegionFor(const Graph& graph) { return RegionOf(graph, {0}); }
-
-// Weights that fit stay while the image passes; the next tile comes while the
-// engine works on this one.
-TEST(OverlapTest, ATileIsBroughtWhileTheEngineWorks) {
-  const Graph graph = GraphOf({.name = "c",
-                               .kind = "conv2d",
-                               .h = 32,
-                               .w = 32,
-                               .c = 16,
-                               .out_c = 64,
-                               .kernel_h = 3,
-                               .kernel_w = 3,
-                               .pad = 1});
-  const v1::Machine machine = ToyMachine(kBlock, 32768);
-  const auto plan = PlanOf(RegionFor(graph), machine, 32768, Stays());
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  int64_t host = 0;
-  int64_t engine = 0;
-  for (const v1::RegionPlan::Step& step : plan->steps()) {
-    host += step.host_cycles();
-    engine += step.engine_cycles();
-  }
-  // Most of the host's work is hidden.
-  EXPECT_LT(plan->predicted_cycles(), engine + host / 3);
-  v1::register_job::RegionDecisions decisions;
-  ASSERT_TRUE(plan->decisions().UnpackTo(&decisions));
-  EXPECT_EQ(decisions.input_rooms(), 2);
-  int64_t constants = 0;
-  for (const v1::RegionPlan::Step& step : plan->steps()) {
-    constants += step.early() ? 1 : 0;
-  }
-  EXPECT_EQ(constants, (64 + decisions.channels() - 1) / decisions.channels());
-}
-
-TEST(BorderTest, OthersAreRefusedByName) {
-  const Graph graph = GraphOf({.name = "p",
-                               .kind = "max_pool2d",
-                               .h = 4,
-                               .w = 4,
-                               .c = 8,
-                               .kernel_h = 2,
-                               .kernel_w = 2,
-                               .stride = 2});
-  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
-  const Region region = RegionFor(graph);
-  Budget budget = BudgetOf(region, machine, kRoomy, {true, true});
-  budget.borders[0].memory = kRam;
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
-  budget = BudgetOf(region, machine, kRoomy, {true, true});
-  budget.borders[0].layout.set_size_bytes(1);
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
-  budget = BudgetOf(region, machine, kRoomy, Stays());
-  budget.borders[0].memory = kTiles;
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
-}
-
-TEST(EmitTest, RefusesPlansOfOthers) {
-  const Graph graph =
-      GraphOf({.name = "a", .kind = "add", .h = 4, .w = 4, .c = 8});
-  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
-  const Region region = RegionFor(graph);
-  const auto plan = PlanOf(region, machine, 256, Stays());
-  ASSERT_TRUE(plan.ok()) << plan.status();
-  const absl::flat_hash_map<TensorId, uint64_t> tensors = {
-      {0, kRamBase}, {1, kRamBase + 256}, {2, kRamBase + 512}};
-  RegionMemory memory;
-  memory.tensors = &tensors;
-  memory.ram = kRam;
-  memory.buffers.assign(static_cast<size_t>(plan->buffers_size()), 0);
-  const auto code = Backend().Emit(region, *plan, machine, memory);
-  EXPECT_TRUE(code.ok()) << code.status();
-  const auto refused = [&](const v1::RegionPlan& other) {
-    return Backend().Emit(region, other, machine, memory).status().code();
-  };
-  v1::RegionPlan other = *plan;
-  other.mutable_decisions()->clear_value();
-  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
-  other = *plan;
-  other.mutable_steps()->RemoveLast();
-  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
-  other = *plan;
-  other.mutable_buffers()->RemoveLast();
-  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
-  memory.buffers.pop_back();
-  EXPECT_EQ(refused(*plan), absl::StatusCode::kInvalidArgument);
-}
-
-TEST(TextTest, RegisterWritesGoThereAndBack) {
-  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
-  const std::string bytes("\x04\0\0\0\x2a\0\0\0\0\x10\0\0\x01\0\0\0", 16);
-  const auto text = Backend().Disassemble(machine.engines(0), bytes);
-  ASSERT_TRUE(text.ok()) << text.status();
-  EXPECT_EQ(*text, "in_h 0x0000002a\nstart 0x00000001\n");
-  const auto back = Backend().Assemble(machine.engines(0), *text);
-  ASSERT_TRUE(back.ok()) << back.status();
-  EXPECT_TRUE(*back == bytes);
-  for (const char* wrong :
-       {"in_h", "nothing 1", "in_h 0x100000000", "in_h g"}) {
-    EXPECT_FALSE(Backend().Assemble(machine.engines(0), wrong).ok()) << wrong;
-  }
-  EXPECT_FALSE(Backend().Disassemble(machine.engines(0), "abc").ok());
-  EXPECT_FALSE(Backend()
-                   .Disassemble(machine.engines(0),
-                                std::string("\xf0\xff\0\0\0\0\0\0", 8))
-                   .ok());
-}
 
 }  // namespace
 }  // namespace edgekiln::compiler::register_job

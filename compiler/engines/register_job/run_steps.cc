@@ -48,6 +48,7 @@ class Job {
   }
 
   void Run() {
+    CheckOverlaps();
     for (int64_t y = 0; y < v_[JobVariable::kOutH]; ++y) {
       for (int64_t x = 0; x < v_[JobVariable::kOutW]; ++x) {
         for (int64_t c = 0; c < v_[JobVariable::kOutC]; ++c) Write(y, x, c);
@@ -56,6 +57,38 @@ class Job {
   }
 
  private:
+  // From an operand's first byte to its layout's end, gaps included.
+  struct Range {
+    int64_t begin = 0;
+    int64_t end = 0;
+  };
+  Range RangeOf(JobVariable address, const v1::Layout& layout) const {
+    return {v_[address], v_[address] + layout.size_bytes()};
+  }
+
+  // The result has no byte in common with what it is made of.
+  void CheckOverlaps() const {
+    const Range out = RangeOf(JobVariable::kOutAddr, out_);
+    EXPECT_LE(out.end, std::ssize(memory_));
+    std::vector<Range> others = {RangeOf(JobVariable::kInAddr, in_)};
+    if (kernel_ == RegisterJobs::ADDITION) {
+      others.push_back(RangeOf(JobVariable::kIn2Addr, in2_));
+    }
+    if (target::HasJobTable(kernel_)) {
+      others.push_back(RangeOf(JobVariable::kWeightsAddr, weights_));
+      const int64_t table = v_[JobVariable::kTableAddr];
+      EXPECT_EQ(table % target::kJobTableAlignment, 0);
+      others.push_back({table, table + v_[JobVariable::kOutC] *
+                                           target::kJobTableEntryBytes});
+    }
+    for (const Range& other : others) {
+      EXPECT_LE(other.end, std::ssize(memory_));
+      EXPECT_TRUE(other.end <= out.begin || out.end <= other.begin)
+          << other.begin << " to " << other.end << ", result " << out.begin
+          << " to " << out.end;
+    }
+  }
+
   v1::Layout LayoutOf(JobOperand operand) {
     auto layout = view_.OperandLayout(job_, operand, v_);
     EXPECT_TRUE(layout.ok()) << layout.status();

@@ -148,7 +148,19 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
       }
     }
   }
-  return true;
+  // An operand has its gaps, too: those of the last tile must not leave the
+  // tensor.
+  const Cut& h = tiles.h.cuts.back();
+  const Cut& w = tiles.w.cuts.back();
+  const Cut& c = tiles.c.cuts.back();
+  const ImagePart part = PartIn(role.output, h, w, c);
+  EK_ASSIGN_OR_RETURN(const v1::Layout layout,
+                      LayoutOf(placement_, role.job_operand,
+                               VariablesOf(placement_.operation, h, w, c)));
+  const v1::Layout& whole = role.operand->whole;
+  return PartOf(whole, part.begin, part.extents)->offset +
+             layout.size_bytes() <=
+         whole.size_bytes();
 }
 
 absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(

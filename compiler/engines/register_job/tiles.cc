@@ -8,7 +8,13 @@ namespace {
 using target::JobVariable;
 using target::JobVariables;
 
-void ReadWindow(const Axis& axis, int64_t in_extent, Cut& cut) {
+// `whole`: whatever windows read.
+void ReadWindow(const Axis& axis, int64_t in_extent, bool whole, Cut& cut) {
+  if (whole) {
+    cut.in_end = in_extent;
+    cut.pad_before = axis.pad_before;
+    return;
+  }
   const int64_t first = cut.begin * axis.stride - axis.pad_before;
   const int64_t span = axis.Span(cut.size());
   if (first + span <= 0 || first >= in_extent) {
@@ -66,11 +72,17 @@ bool IsLegal(const Operation& operation, const Tiling& tiling) {
 TileSet::TileSet(const Operation& operation, const Tiling& tiling)
     : h(CutInto(operation.out.h, tiling.rows,
                 [&](Cut& cut) {
-                  ReadWindow(operation.vertical, operation.in.h, cut);
+                  ReadWindow(operation.vertical, operation.in.h,
+                             operation.takes_whole_axes &&
+                                 cut.size() == operation.out.h,
+                             cut);
                 })),
       w(CutInto(operation.out.w, tiling.columns,
                 [&](Cut& cut) {
-                  ReadWindow(operation.horizontal, operation.in.w, cut);
+                  ReadWindow(operation.horizontal, operation.in.w,
+                             operation.takes_whole_axes &&
+                                 cut.size() == operation.out.w,
+                             cut);
                 })),
       c(CutInto(operation.out.c, tiling.channels,
                 [&](Cut& cut) { ReadChannels(operation, cut); })) {}

@@ -5,9 +5,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "base/rng.h"
+#include "compiler/engines/register_job/backend.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "ops/quantized_parameters.h"
+#include "target/layout.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::compiler::register_job {
@@ -291,5 +293,39 @@ v1::Machine ToyMachine(int64_t block, int64_t tile_bytes) {
 }
 
 Graph GraphOf(const OpSpec& spec) { return Builder(spec).Build(); }
+
+Budget BudgetOf(const Region& region, const v1::Machine& machine,
+                int64_t tile_bytes, Stays stays) {
+  Budget budget;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    budget.memory_bytes.push_back(memory.capacity_bytes());
+  }
+  budget.memory_bytes[kTiles] = tile_bytes;
+  const auto add = [&](TensorId id, bool resident) {
+    const Tensor& tensor = region.graph->tensors[id];
+    Budget::Border border;
+    border.tensor = id;
+    border.memory = resident ? kTiles : kRam;
+    border.layout =
+        target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
+    border.resident = resident;
+    if (resident) {
+      const auto layout = Backend().OperandLayout(region, id, machine, 0);
+      EXPECT_TRUE(layout.ok()) << layout.status();
+      border.layout = layout.value_or(v1::Layout());
+    }
+    budget.borders.push_back(std::move(border));
+  };
+  for (const TensorId input : region.inputs) add(input, stays.inputs);
+  for (const TensorId output : OutputsOf(region)) add(output, stays.output);
+  return budget;
+}
+
+absl::StatusOr<v1::RegionPlan> PlanOf(const Region& region,
+                                      const v1::Machine& machine,
+                                      int64_t tile_bytes, Stays stays) {
+  return Backend().Plan(region, BudgetOf(region, machine, tile_bytes, stays),
+                        machine, 0, {});
+}
 
 }  // namespace edgekiln::compiler::register_job

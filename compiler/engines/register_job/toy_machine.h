@@ -5,8 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "compiler/engines/backend.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/target.pb.h"
+#include "edgekiln/v1/tiling.pb.h"
 
 // For tests: a machine with one engine, and networks of one op.
 namespace edgekiln::compiler::register_job {
@@ -40,6 +43,19 @@ struct OpSpec {
 
 // Constants are random, but always the same.
 Graph GraphOf(const OpSpec& spec);
+
+// Which borders stay in the engine's memory.
+struct Stays {
+  bool inputs = false;
+  bool output = false;
+};
+
+// With so much of the engine's memory.
+Budget BudgetOf(const Region& region, const v1::Machine& machine,
+                int64_t tile_bytes, Stays stays);
+absl::StatusOr<v1::RegionPlan> PlanOf(const Region& region,
+                                      const v1::Machine& machine,
+                                      int64_t tile_bytes, Stays stays);
 
 }  // namespace edgekiln::compiler::register_job
 

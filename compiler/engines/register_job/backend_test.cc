@@ -1,0 +1,147 @@
+#include "compiler/engines/register_job/backend.h"
+
+#include <cstdint>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "compiler/engines/register_job/toy_machine.h"
+#include "edgekiln/v1/engines/register_job.pb.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler::register_job {
+namespace {
+
+constexpr int64_t kBlock = 8;
+constexpr int64_t kRoomy = 1 << 20;
+constexpr uint64_t kRamBase = 2147483648;
+
+Region RegionFor(const Graph& graph) { return RegionOf(graph, {0}); }
+
+// Weights that fit stay while the image passes; the next tile comes while the
+// engine works on this one.
+TEST(OverlapTest, ATileIsBroughtWhileTheEngineWorks) {
+  const Graph graph = GraphOf({.name = "c",
+                               .kind = "conv2d",
+                               .h = 32,
+                               .w = 32,
+                               .c = 16,
+                               .out_c = 64,
+                               .kernel_h = 3,
+                               .kernel_w = 3,
+                               .pad = 1});
+  const v1::Machine machine = ToyMachine(kBlock, 32768);
+  const auto plan = PlanOf(RegionFor(graph), machine, 32768, Stays());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  int64_t host = 0;
+  int64_t engine = 0;
+  for (const v1::RegionPlan::Step& step : plan->steps()) {
+    host += step.host_cycles();
+    engine += step.engine_cycles();
+  }
+  // Most of the host's work is hidden.
+  EXPECT_LT(plan->predicted_cycles(), engine + host / 3);
+  v1::register_job::RegionDecisions decisions;
+  ASSERT_TRUE(plan->decisions().UnpackTo(&decisions));
+  EXPECT_EQ(decisions.input_rooms(), 2);
+  int64_t constants = 0;
+  for (const v1::RegionPlan::Step& step : plan->steps()) {
+    constants += step.early() ? 1 : 0;
+  }
+  EXPECT_EQ(constants, (64 + decisions.channels() - 1) / decisions.channels());
+}
+
+// No window reads the last row and column; nothing is copied for that.
+TEST(ResidentTest, AWholeTensorIsReadAsItLies) {
+  const Graph graph = GraphOf({.name = "s",
+                               .kind = "conv2d",
+                               .h = 8,
+                               .w = 8,
+                               .c = 16,
+                               .out_c = 16,
+                               .stride = 2});
+  const auto plan = PlanOf(RegionFor(graph), ToyMachine(kBlock, kRoomy), kRoomy,
+                           {true, true});
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  for (const v1::RegionPlan::Step& step : plan->steps()) {
+    EXPECT_TRUE(step.early() || step.kind() == v1::RegionPlan::Step::JOB);
+  }
+}
+
+TEST(BorderTest, OthersAreRefusedByName) {
+  const Graph graph = GraphOf({.name = "p",
+                               .kind = "max_pool2d",
+                               .h = 4,
+                               .w = 4,
+                               .c = 8,
+                               .kernel_h = 2,
+                               .kernel_w = 2,
+                               .stride = 2});
+  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
+  const Region region = RegionFor(graph);
+  Budget budget = BudgetOf(region, machine, kRoomy, {true, true});
+  budget.borders[0].memory = kRam;
+  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  budget = BudgetOf(region, machine, kRoomy, {true, true});
+  budget.borders[0].layout.set_size_bytes(1);
+  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
+            absl::StatusCode::kUnimplemented);
+  budget = BudgetOf(region, machine, kRoomy, Stays());
+  budget.borders[0].memory = kTiles;
+  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
+            absl::StatusCode::kUnimplemented);
+}
+
+TEST(EmitTest, RefusesPlansOfOthers) {
+  const Graph graph =
+      GraphOf({.name = "a", .kind = "add", .h = 4, .w = 4, .c = 8});
+  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
+  const Region region = RegionFor(graph);
+  const auto plan = PlanOf(region, machine, 256, Stays());
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  const absl::flat_hash_map<TensorId, uint64_t> tensors = {
+      {0, kRamBase}, {1, kRamBase + 256}, {2, kRamBase + 512}};
+  RegionMemory memory;
+  memory.tensors = &tensors;
+  memory.ram = kRam;
+  memory.buffers.assign(static_cast<size_t>(plan->buffers_size()), 0);
+  const auto code = Backend().Emit(region, *plan, machine, memory);
+  EXPECT_TRUE(code.ok()) << code.status();
+  const auto refused = [&](const v1::RegionPlan& other) {
+    return Backend().Emit(region, other, machine, memory).status().code();
+  };
+  v1::RegionPlan other = *plan;
+  other.mutable_decisions()->clear_value();
+  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
+  other = *plan;
+  other.mutable_steps()->RemoveLast();
+  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
+  other = *plan;
+  other.mutable_buffers()->RemoveLast();
+  EXPECT_EQ(refused(other), absl::StatusCode::kInvalidArgument);
+  memory.buffers.pop_back();
+  EXPECT_EQ(refused(*plan), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(TextTest, RegisterWritesGoThereAndBack) {
+  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
+  const std::string bytes("\x04\0\0\0\x2a\0\0\0\0\x10\0\0\x01\0\0\0", 16);
+  const auto text = Backend().Disassemble(machine.engines(0), bytes);
+  ASSERT_TRUE(text.ok()) << text.status();
+  EXPECT_EQ(*text, "in_h 0x0000002a\nstart 0x00000001\n");
+  const auto back = Backend().Assemble(machine.engines(0), *text);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(*back == bytes);
+  for (const char* wrong :
+       {"in_h", "nothing 1", "in_h 0x100000000", "in_h g"}) {
+    EXPECT_FALSE(Backend().Assemble(machine.engines(0), wrong).ok()) << wrong;
+  }
+  EXPECT_FALSE(Backend().Disassemble(machine.engines(0), "abc").ok());
+  EXPECT_FALSE(Backend()
+                   .Disassemble(machine.engines(0),
+                                std::string("\xf0\xff\0\0\0\0\0\0", 8))
+                   .ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler::register_job
