@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "simfarm/simulators/arithmetic.h"
 #include "target/register_jobs.h"
 #include "target/resolve.h"
 
@@ -176,8 +177,8 @@ TEST_F(DeviceTest, TablesAreChecked) {
   bytes_[2048 + 8] = 31;
   ExpectRefused("shift 31");
   bytes_[2048 + 8] = 0;
-  bytes_[2048 + 7] = 0x80;
-  ExpectRefused("multiplier -2147483648");
+  StoreInt32(-1, &bytes_[2048 + 4]);
+  ExpectRefused("multiplier -1");
   job_[V::kTableAddr] = 2050;
   ExpectRefused("an operand is not aligned; where: table at tile_mem 0x802");
 }
