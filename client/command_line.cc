@@ -136,15 +136,21 @@ absl::Status SetLimits(const std::function<bool(const char*)>& given,
              regression.max_accuracy_drop);
 }
 
+absl::Status CheckHasTarget(const std::string& option, const std::string& need,
+                            const CommandLine& line,
+                            const std::string& command) {
+  if (!line.targets.empty()) return absl::OkStatus();
+  return UsageError(absl::StrCat(option, " needs --target"), command, need,
+                    absl::StrCat("add --target, or leave ", option, " out"));
+}
+
 absl::Status CheckRecipe(const CommandLine& line, const std::string& command) {
   if (line.recipe.empty()) {
     return UsageError("the NAME is empty", "--recipe", "",
                       "`edgekiln targets list` shows the recipes of targets");
   }
-  if (!line.targets.empty()) return absl::OkStatus();
-  return UsageError("--recipe needs --target", command,
-                    "the target whose recipe it is",
-                    "add --target, or leave --recipe out");
+  return CheckHasTarget("--recipe", "the target whose recipe it is", line,
+                        command);
 }
 
 // What does not go together, or is given too often.
@@ -202,6 +208,12 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   }
   if (given("--io")) {
     EK_ASSIGN_OR_RETURN(line.io, ParseIoForm(raw.io));
+  }
+  if (given("--offload")) {
+    EK_ASSIGN_OR_RETURN(line.offload, ParseOffload(raw.offload));
+    EK_RETURN_IF_ERROR(CheckHasTarget("--offload",
+                                      "the target whose engines are meant",
+                                      line, FullName(&app)));
   }
   if (given("--class")) {
     EK_ASSIGN_OR_RETURN(line.job_class, ParseJobClass(raw.job_class));

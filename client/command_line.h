@@ -55,6 +55,8 @@ struct CommandLine {
   std::string model;
   std::vector<std::string> targets;
   std::string recipe;  // Of all targets. Empty: not given.
+  // compile, profile, validate, run. Unspecified: not given.
+  v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
   std::string data;
   std::string calibration;
   // compile: a folder; run: a .npz file; report baseline: a .json file.

@@ -35,6 +35,9 @@ std::string Describe(const CommandLine& line) {
   add("model", line.model);
   add("targets", absl::StrJoin(line.targets, "|"));
   add("recipe", line.recipe);
+  if (line.offload != v1::OFFLOAD_UNSPECIFIED) {
+    add("offload", v1::Offload_Name(line.offload));
+  }
   add("data", line.data);
   add("calibration", line.calibration);
   add("output", line.output);
@@ -116,6 +119,12 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t recipe=r data=d"},
       {"run m --target t --recipe r --data d -o o", Command::kRun,
        "model=m targets=t recipe=r data=d output=o"},
+      {"compile m --target t --offload all", Command::kCompile,
+       "model=m targets=t offload=ALL"},
+      {"profile m --target t --offload=paying", Command::kProfile,
+       "model=m targets=t offload=PAYING"},
+      {"validate m --target t --data d --offload none", Command::kValidate,
+       "model=m targets=t offload=NONE data=d"},
       {"run m --target t --data d -o o --io int", Command::kRun,
        "model=m targets=t data=d output=o io=IO_INTEGER"},
       {"compile m --target t --class batch", Command::kCompile,
@@ -217,6 +226,11 @@ TEST(ParseCommandLineTest, Refuses) {
       {"--jsn inspect m", "unknown option '--jsn'", "did you mean --json?"},
       {"inspect m --recipe r", "--recipe needs --target", "add --target"},
       {"run m -o o --recipe r", "--recipe needs --target", "add --target"},
+      {"run m -o o --offload none", "--offload needs --target", "add --target"},
+      {"profile m --target t --offload some",
+       "'some' does not say which layers engines get", "leave it out"},
+      {"inspect m --target t --offload all", "unknown option '--offload'",
+       "inspect --help"},
       {"profile m --target t --recipe=", "--recipe: 1 requi", "profile --help"},
       {"profile m --target t --recipe \033", "'?' is not UTF-8 text", ""},
       {"profile m --target t --recipie r", "unknown option '--recipie'",

@@ -68,6 +68,9 @@ constexpr char kProfile[] = R"(Examples:
   edgekiln report diff a.json b.json
       What overlap and reuse bring. Import, quantization and placement are not
       computed again: a recipe re-runs only what it changes.
+  edgekiln profile net.tflite --target dla-64-o-512k --offload none
+      The network on the chip's host alone; with `paying`, engines get the
+      layers that are predicted to take fewer cycles there, moves included.
   edgekiln profile net.tflite --target dla-64-o-512k --supersede left-pane
       A newer one with that key cancels this one: only the last answer counts.
 

@@ -208,6 +208,8 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   for (const v1::Report& report : reports) {
     if (report.has_error()) continue;
     EK_RETURN_IF_ERROR(CheckKnowsRecipes(context.line.recipe, report.recipe()));
+    EK_RETURN_IF_ERROR(
+        CheckKnowsOffload(context.line.offload, report.offload()));
   }
   // A limit that names no memory of any target: the reports are there all the
   // same.

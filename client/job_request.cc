@@ -87,6 +87,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_timeline(!line.timeline.empty());
   options.set_io(line.io);
   options.set_recipe(line.recipe);
+  options.set_offload(line.offload);
   if (line.queue_timeout != absl::InfiniteDuration()) {
     SetDeadline(line.queue_timeout, *options.mutable_queue_deadline());
   }

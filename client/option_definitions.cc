@@ -92,6 +92,14 @@ void AddRecipe(CLI::App& app, RawOptions& raw) {
       ->type_name("NAME");
 }
 
+void AddOffload(CLI::App& app, RawOptions& raw) {
+  app.add_option("--offload", raw.offload,
+                 WrapHelp("Which layers engines get: all (default) that an "
+                          "engine takes, those that pay, by predicted cycles, "
+                          "or none"))
+      ->type_name("all|paying|none");
+}
+
 void AddData(CLI::App& app, RawOptions& raw, const std::string& help) {
   app.add_option("--data", raw.line.data, WrapHelp(help))->type_name("DATA");
 }
@@ -239,6 +247,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddRecipe(*app, raw);
+  AddOffload(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
@@ -250,6 +259,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddRecipe(*app, raw);
+  AddOffload(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw, "Inputs to compare on; without it seeded random ones");
@@ -271,6 +281,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddRecipe(*app, raw);
+  AddOffload(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,
@@ -293,6 +304,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddRecipe(*app, raw);
+  AddOffload(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
   AddData(*app, raw,

@@ -22,6 +22,7 @@ struct RawOptions {
   std::vector<std::string> inputs;
   std::string calibration_method;
   std::string io;
+  std::string offload;
   std::string seed;
   std::vector<std::string> dimensions;
   std::vector<std::string> bound_inputs;

@@ -207,6 +207,16 @@ absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text) {
       "host convert on the clock");
 }
 
+absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {
+  if (text == "all") return v1::ALL;
+  if (text == "paying") return v1::PAYING;
+  if (text == "none") return v1::NONE;
+  return UsageError(
+      absl::StrCat("'", text, "' does not say which layers engines get"),
+      "--offload", "all, paying or none",
+      "leave it out for all that engines take");
+}
+
 absl::StatusOr<v1::JobClass> ParseJobClass(absl::string_view text) {
   if (text == "interactive") return v1::INTERACTIVE;
   if (text == "ci") return v1::CI;

@@ -36,6 +36,9 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
 // "int" or "float".
 absl::StatusOr<v1::IoForm> ParseIoForm(absl::string_view text);
 
+// "all", "paying" or "none".
+absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text);
+
 // "interactive", "ci" or "batch".
 absl::StatusOr<v1::JobClass> ParseJobClass(absl::string_view text);
 

@@ -49,6 +49,15 @@ TEST(ParseIoFormTest, Table) {
       << status;
 }
 
+TEST(ParseOffloadTest, Table) {
+  EXPECT_EQ(ParseOffload("all").value(), v1::ALL);
+  EXPECT_EQ(ParseOffload("paying").value(), v1::PAYING);
+  EXPECT_EQ(ParseOffload("none").value(), v1::NONE);
+  for (const char* text : {"", "ALL", "al", "no"}) {
+    EXPECT_EQ(ExitCodeFor(ParseOffload(text).status()), ExitCode::kUsage);
+  }
+}
+
 TEST(ParseDimensionBindingTest, Table) {
   const struct {
     const char* text;

@@ -1,5 +1,6 @@
 #include "client/recipe_support.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 
@@ -15,6 +16,20 @@ absl::Status CheckKnowsRecipes(const std::string& asked,
                     .where = absl::StrCat("--recipe ", asked),
                     .need = "a daemon of this edgekiln's version",
                     .fix = "update the daemon, or leave --recipe out"});
+}
+
+absl::Status CheckKnowsOffload(v1::Offload asked, const std::string& told) {
+  const bool usual = asked == v1::OFFLOAD_UNSPECIFIED || asked == v1::ALL;
+  if (usual || !told.empty()) return absl::OkStatus();
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.fault = Fault::kInfra,
+       .reason = "OFFLOAD_UNSUPPORTED",
+       .what = "the daemon is older than --offload",
+       .where = absl::StrCat("--offload ",
+                             absl::AsciiStrToLower(v1::Offload_Name(asked))),
+       .need = "a daemon of this edgekiln's version",
+       .fix = "update the daemon, or leave --offload out"});
 }
 
 }  // namespace edgekiln::client

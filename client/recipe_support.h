@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "edgekiln/v1/data.pb.h"
 
 namespace edgekiln::client {
 
@@ -12,6 +13,9 @@ namespace edgekiln::client {
 // asked for and none is told.
 absl::Status CheckKnowsRecipes(const std::string& asked,
                                const std::string& told);
+
+// The same of --offload; `told` is as in reports.
+absl::Status CheckKnowsOffload(v1::Offload asked, const std::string& told);
 
 }  // namespace edgekiln::client
 

@@ -35,6 +35,7 @@ v1::ReportDiff::Side SideOf(const v1::Report& report,
   side.set_version(report.version());
   side.set_calibration(report.calibration());
   side.set_recipe(report.recipe());
+  side.set_offload(report.offload());
   return side;
 }
 
@@ -86,6 +87,11 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
     return report.recipe().empty() ? std::string("default") : report.recipe();
   };
   add_unequal("recipes", recipe(a), recipe(b));
+  // Those that do not tell offload whatever engines take.
+  const auto offload = [](const v1::Report& report) {
+    return report.offload().empty() ? std::string("all") : report.offload();
+  };
+  add_unequal("offload", offload(a), offload(b));
   add_unequal("calibration", a.calibration(), b.calibration());
   add_unequal("versions of edgekiln", a.version(), b.version());
   if (FormsDiffer(a.totals()) || FormsDiffer(b.totals())) {

@@ -135,6 +135,7 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
   other.mutable_model()->set_hash("ff");
   other.set_model_name("other.tflite");
   other.set_recipe("serial");
+  other.set_offload("none");
   other.set_calibration("SYNTHETIC");
   other.set_version("2");
   other.mutable_accuracy()->set_samples(7);
@@ -146,14 +147,17 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
                 "unequal models: net.tflite (1a2b3c4d) and other.tflite (ff)",
                 "unequal targets: dla-64 (aa) and dla-128 (bb)",
                 "unequal recipes: default and serial",
+                "unequal offload: all and none",
                 "unequal calibration: none and SYNTHETIC",
                 "unequal versions of edgekiln: none and 2",
                 "accuracies of 100 and 7 samples"}));
   EXPECT_EQ(diff.b().recipe(), "serial");
+  EXPECT_EQ(diff.b().offload(), "none");
   EXPECT_EQ(DiffReports(Before(), "a", Before(), "a").caveats_size(), 0);
-  // A baseline that is older than recipes.
+  // A baseline that is older than recipes and offload.
   v1::Report newer = Before();
   newer.set_recipe("default");
+  newer.set_offload("all");
   EXPECT_EQ(DiffReports(Before(), "a", newer, "b").caveats_size(), 0);
 }
 

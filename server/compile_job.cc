@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -41,6 +42,8 @@
 //   target ─ resolve_target ─ capabilities,      │
 //                      │      machine            │
 //        partition ─ tile ─ emit ─ program ──────┘
+//            ├─ place         between them, where cycles decide: more than one
+//            │                engine takes an op, or PAYING
 //            ├─ bundle        (COMPILE)
 //            ├─ count_cycles  every cycle of one inference
 //            └─ simulate[i]   one chunk each (PROFILE, VALIDATE, RUN)
@@ -167,6 +170,8 @@ Task<absl::Status> CompileJob::StartFitChecks() {
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
     v1::StageOptions options;
     options.mutable_check_fit();
+    const v1::Offload offload = OffloadOf(request_);
+    if (offload != v1::ALL) options.mutable_check_fit()->set_offload(offload);
     run.check_fit = run.stages.Start(
         "check_fit", options, {model_.outline(), *capabilities, *machine});
   }
@@ -226,6 +231,8 @@ v1::Report CompileJob::NewReport(int target) const {
     report.set_recipe(SanitizeText(
         std::string(target::RecipeNameOf(request_.options().recipe())),
         target::kMaxRecipeNameBytes));
+    report.set_offload(
+        absl::AsciiStrToLower(v1::Offload_Name(OffloadOf(request_))));
   }
   report.set_version(std::string(Version()));
   return report;

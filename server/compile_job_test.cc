@@ -250,6 +250,47 @@ TEST_F(CompileJobTest, ARecipeIsATargets) {
   EXPECT_EQ(GetErrorDetail(ValidateRequest(request))->reason, "NO_TARGET");
 }
 
+// Jobs for one engine run what they always ran, under the same keys.
+TEST_F(CompileJobTest, PlacesByCyclesWhereThereIsAChoice) {
+  const struct {
+    const char* target;
+    v1::Offload offload;
+    std::vector<std::string> executed;
+    const char* told;
+  } kCases[] = {
+      {"conv;sram=64",
+       v1::OFFLOAD_UNSPECIFIED,
+       {"check_fit", "count_cycles", "emit", "import", "partition",
+        "resolve_target", "set_io", "simplify", "tile"},
+       "all"},
+      {"conv;sram=64", v1::ALL, {}, "all"},
+      // The partition is the same.
+      {"conv;sram=64",
+       v1::PAYING,
+       {"check_fit", "count_cycles", "emit", "place", "tile"},
+       "paying"},
+      {"conv;sram=64", v1::NONE, {"check_fit", "partition"}, "none"},
+      {"two engines;sram=64",
+       v1::ALL,
+       {"check_fit", "count_cycles", "emit", "partition", "place",
+        "resolve_target", "tile"},
+       "all"},
+      {"two engines;sram=64", v1::PAYING, {"check_fit", "place"}, "paying"},
+  };
+  for (const auto& row : kCases) {
+    SCOPED_TRACE(absl::StrCat(row.target, " ", row.told));
+    v1::CreateJobRequest request =
+        Request("int8 net", {row.target}, {v1::PROFILE});
+    request.mutable_options()->set_timing_only(true);
+    request.mutable_options()->set_offload(row.offload);
+    const JobResult result = Run(request);
+    ASSERT_TRUE(result.status.ok()) << result.status;
+    EXPECT_EQ(result.reports[0].offload(), row.told);
+    EXPECT_THAT(leases_->TakeExecuted(),
+                testing::ElementsAreArray(row.executed));
+  }
+}
+
 TEST_F(CompileJobTest, FloatModelIsMeasuredAgainstItself) {
   const JobResult result =
       Run(Request("float net", {"conv;sram=64"}, {v1::VALIDATE},
@@ -779,6 +820,7 @@ struct BadRequest {
   const char* reason;
   bool timing_only = false;
   int io = 0;
+  int offload = 0;
 };
 
 TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
@@ -794,6 +836,22 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
        true},
       {"timing of nothing", {v1::COMPILE}, true, false, "GOALS_CONFLICT", true},
       {"unknown form", {v1::PROFILE}, true, false, "BAD_IO", false, 7},
+      {"unknown offload",
+       {v1::PROFILE},
+       true,
+       false,
+       "BAD_OFFLOAD",
+       false,
+       0,
+       4},
+      {"offload to nothing",
+       {v1::RUN},
+       false,
+       true,
+       "NO_TARGET",
+       false,
+       0,
+       v1::NONE},
       {"unknown", {static_cast<v1::JobGoal>(77)}, true, true, "UNKNOWN_GOAL"},
   };
   for (const BadRequest& test : kCases) {
@@ -803,6 +861,8 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
     if (test.data) request.mutable_data()->add_files();
     request.mutable_options()->set_timing_only(test.timing_only);
     request.mutable_options()->set_io(static_cast<v1::IoForm>(test.io));
+    request.mutable_options()->set_offload(
+        static_cast<v1::Offload>(test.offload));
     const absl::Status status = ValidateRequest(request);
     ASSERT_FALSE(status.ok()) << test.name;
     EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;

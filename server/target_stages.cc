@@ -34,6 +34,8 @@ class TargetStages {
     v1::StageSummary::Emit summary = {};
   };
 
+  Task<absl::StatusOr<v1::BlobRef>> Place(const v1::BlobRef& capabilities,
+                                          const v1::BlobRef& machine);
   Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
   std::shared_ptr<PendingStage> StartCounting(const Binary& binary);
@@ -63,6 +65,35 @@ void TargetStages::AddArtifact(const std::string& path,
   artifact.set_target(run_.stages.target());
 }
 
+// The partition, by cycles where there is a choice.
+Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
+    const v1::BlobRef& capabilities, const v1::BlobRef& machine) {
+  const v1::Offload offload = OffloadOf(request_);
+  v1::StageOptions partition;
+  partition.mutable_partition();
+  if (offload == v1::NONE) {
+    partition.mutable_partition()->set_offload(v1::NONE);
+  }
+  const auto partitioning = run_.stages.Start(
+      "partition", partition, {model_.deployed(), capabilities});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& partitioned,
+                         co_await ResultOf(partitioning));
+  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef by_capabilities,
+                         Only(partitioned, "partition"));
+  if (offload != v1::PAYING &&
+      !partitioned.summary().partition().engines_to_choose()) {
+    co_return by_capabilities;
+  }
+  v1::StageOptions place;
+  place.mutable_place();
+  if (offload == v1::PAYING) place.mutable_place()->set_offload(v1::PAYING);
+  const auto placing = run_.stages.Start(
+      "place", place, {by_capabilities, capabilities, machine});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& placed,
+                         co_await ResultOf(placing));
+  co_return Only(placed, "partition");
+}
+
 Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
     const v1::StageResult& resolved) {
   EK_CO_ASSIGN_OR_RETURN(const v1::ResolvedRecipe recipe,
@@ -72,14 +103,8 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
                          Only(resolved, "capabilities"));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
 
-  v1::StageOptions partition;
-  partition.mutable_partition();
-  const auto partitioning = run_.stages.Start(
-      "partition", partition, {model_.deployed(), capabilities});
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& partitioned,
-                         co_await ResultOf(partitioning));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef placed,
-                         Only(partitioned, "partition"));
+                         co_await Place(capabilities, machine));
 
   v1::StageOptions tile;
   *tile.mutable_tile()->mutable_recipe() = recipe.tile();

@@ -38,6 +38,11 @@ bool WantsSamples(const v1::CreateJobRequest& request) {
          Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
 }
 
+v1::Offload OffloadOf(const v1::CreateJobRequest& request) {
+  const v1::Offload offload = request.options().offload();
+  return offload == v1::OFFLOAD_UNSPECIFIED ? v1::ALL : offload;
+}
+
 v1::IoForm IoFormOf(const v1::CreateJobRequest& request) {
   return request.options().io() == v1::IO_FLOAT ? v1::IO_FLOAT : v1::IO_INTEGER;
 }
@@ -93,6 +98,18 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
     return BadRequest("NO_TARGET",
                       "options.recipe is one of a target's recipes",
                       "add the target, or leave options.recipe out");
+  }
+  if (!v1::Offload_IsValid(request.options().offload())) {
+    return BadRequest(
+        "BAD_OFFLOAD",
+        absl::StrCat("options.offload is ", request.options().offload()),
+        "use ALL, PAYING or NONE");
+  }
+  if (request.options().offload() != v1::OFFLOAD_UNSPECIFIED &&
+      request.targets().empty()) {
+    return BadRequest("NO_TARGET",
+                      "options.offload is about a target's engines",
+                      "add the target, or leave options.offload out");
   }
   const int ppm = request.options().calibrate().percentile_ppm();
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {

@@ -16,6 +16,8 @@ bool WantsSamples(const v1::CreateJobRequest& request);
 
 // The form of inputs and outputs of what is compiled: IO_INTEGER unless the
 // request says otherwise.
+// Never unspecified.
+v1::Offload OffloadOf(const v1::CreateJobRequest& request);
 v1::IoForm IoFormOf(const v1::CreateJobRequest& request);
 
 // OK if the goals fit together and with targets; INVALID_ARGUMENT otherwise.

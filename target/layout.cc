@@ -249,6 +249,16 @@ absl::StatusOr<Layout> Layout::Create(const v1::Layout& layout) {
   return result;
 }
 
+int64_t Layout::end_bytes() const {
+  int64_t end = 0;
+  for (const Piece& piece : pieces_) {
+    int64_t last = piece.first.offset + piece.first.bytes;
+    for (const Loop& loop : piece.loops) last += (loop.count - 1) * loop.step;
+    end = std::max(end, last);
+  }
+  return end;
+}
+
 absl::StatusOr<Layout> Layout::OfBox(const v1::Box& box,
                                      absl::Span<const int64_t> shape,
                                      int64_t element_bytes) {

@@ -103,8 +103,13 @@ void ExpectAsNaive(const v1::Layout& message, Rng& rng) {
   std::string dense(static_cast<size_t>(layout->dense_bytes()), '\0');
   layout->Gather(memory.data(), dense.data());
   std::string want;
-  for (const int64_t offset : offsets) want += memory.substr(offset, size);
+  int64_t end = 0;
+  for (const int64_t offset : offsets) {
+    want += memory.substr(offset, size);
+    end = std::max(end, offset + size);
+  }
   EXPECT_EQ(dense, want);
+  EXPECT_EQ(layout->end_bytes(), end);
   std::string buffer;
   EXPECT_EQ(layout->View(memory.data(), buffer), want);
   const bool dense_order =

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
@@ -81,6 +82,32 @@ TEST_F(CommandsTest, TheRecipeIsAskedForWithTheTargetAndWithTheJob) {
   ASSERT_TRUE(Run(RunProfile, {"profile", model_, "--target", "a"}).ok());
   EXPECT_EQ(connection_.asked_recipe, "");
   EXPECT_EQ(connection_.created.options().recipe(), "");
+}
+
+TEST_F(CommandsTest, OffloadIsAskedForAndShownUnlessAll) {
+  for (const std::string mode : {"all", "paying", "none"}) {
+    connection_.reports = {NewReport("a")};
+    connection_.reports[0].set_offload(mode);
+    out_.clear();
+    const absl::Status status = Run(
+        RunProfile, {"profile", model_, "--target", "a", "--offload", mode});
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_EQ(v1::Offload_Name(connection_.created.options().offload()),
+              absl::AsciiStrToUpper(mode));
+    EXPECT_EQ(out_.find("offload     " + mode) != std::string::npos,
+              mode != "all")
+        << out_;
+  }
+  // An old daemon gives engines all that they take.
+  connection_.reports = {NewReport("a")};
+  out_.clear();
+  const absl::Status old = Run(
+      RunProfile, {"profile", model_, "--target", "a", "--offload", "none"});
+  EXPECT_EQ(GetErrorDetail(old)->reason, "OFFLOAD_UNSUPPORTED");
+  EXPECT_EQ(out_, "");
+  EXPECT_TRUE(
+      Run(RunProfile, {"profile", model_, "--target", "a", "--offload", "all"})
+          .ok());
 }
 
 // It would take the default without a word.

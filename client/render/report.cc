@@ -129,6 +129,9 @@ std::string Totals(const v1::Report& report, const Style& style) {
   if (!report.recipe().empty()) {
     out += Line("recipe", CleanText(report.recipe()), style);
   }
+  if (!report.offload().empty() && report.offload() != "all") {
+    out += Line("offload", CleanText(report.offload()), style);
+  }
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
     std::vector<std::string> notes;

@@ -23,7 +23,8 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int32_t kHost = -1;
-// A convolution in groups: an engine may get it in another form.
+// A convolution in groups, which an engine may get in another form, or an op
+// that is placed by cycles.
 constexpr int32_t kUndecided = -2;
 
 bool IsReshape(const Op& op) {
@@ -164,11 +165,15 @@ class FitChecker {
     return bytes;
   }
 
+  // Whether that of the op is, or may be.
   absl::StatusOr<bool> HostDriven(int32_t engine) const {
-    if (engine < 0) return false;
-    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                        FindBackend(machine_, engine));
-    return backend->HostDriven();
+    for (int32_t e = 0; e < machine_.engines_size(); ++e) {
+      if (e != engine && engine != kUndecided) continue;
+      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                          FindBackend(machine_, e));
+      if (backend->HostDriven()) return true;
+    }
+    return false;
   }
 
   // Those of the host, and those that pass from one program of an engine to
@@ -205,22 +210,55 @@ class FitChecker {
   const std::vector<TensorId> storage_;
 };
 
+// Whether some engine of those has the memory for the op.
+absl::Status CheckAnyHolds(const Graph& graph, int32_t op,
+                           const std::vector<int32_t>& engines,
+                           const v1::Machine& machine) {
+  absl::Status refusal;
+  for (const int32_t engine : engines) {
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine, engine));
+    refusal = backend->CheckSmallest(graph, {op}, machine, engine);
+    if (refusal.ok()) return refusal;
+  }
+  return refusal;
+}
+
+// The engine of each op, as far as it is certain.
+absl::StatusOr<std::vector<int32_t>> CertainEngines(
+    const Graph& graph, const v1::Capabilities& capabilities,
+    const v1::Machine& machine, v1::Offload offload) {
+  if (offload == v1::NONE) {
+    return std::vector<int32_t>(graph.ops.size(), kHost);
+  }
+  std::vector<int32_t> engines = EnginesOf(graph, capabilities);
+  const auto takers = EnginesThatTake(graph, capabilities);
+  for (int32_t i = 0; i < std::ssize(engines); ++i) {
+    if (engines[i] >= machine.engines_size()) {
+      return absl::InternalError("capabilities and machine of two targets");
+    }
+    if (graph.ops[i].attributes.conv2d().groups() > 1) engines[i] = kUndecided;
+    if (engines[i] < 0 || takers[i].empty()) continue;
+    if (offload == v1::PAYING) {
+      engines[i] = kUndecided;
+    } else if (takers[i].size() > 1) {
+      EK_RETURN_IF_ERROR(CheckAnyHolds(graph, i, takers[i], machine));
+      engines[i] = kUndecided;
+    }
+  }
+  return engines;
+}
+
 }  // namespace
 
 absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
-                       const v1::Machine& machine) {
+                       const v1::Machine& machine, v1::Offload offload) {
   EK_ASSIGN_OR_RETURN(const SystemMemories memories, SystemMemoriesOf(machine));
   // Real numbers at inputs and outputs take more than the integers they stand
   // for: what holds of those holds of either form.
   UseIntegerPorts(deployed);
-  std::vector<int32_t> engines = EnginesOf(deployed, capabilities);
-  for (size_t i = 0; i < engines.size(); ++i) {
-    const Op& op = deployed.ops[i];
-    if (op.attributes.conv2d().groups() > 1) engines[i] = kUndecided;
-    if (engines[i] >= machine.engines_size()) {
-      return absl::InternalError("capabilities and machine of two targets");
-    }
-  }
+  EK_ASSIGN_OR_RETURN(const std::vector<int32_t> engines,
+                      CertainEngines(deployed, capabilities, machine, offload));
   const FitChecker checker(deployed, engines, machine, memories);
   EK_RETURN_IF_ERROR(checker.CheckSram());
   EK_RETURN_IF_ERROR(checker.CheckRam());

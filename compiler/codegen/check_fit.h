@@ -3,6 +3,7 @@
 
 #include "absl/status/status.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::compiler {
@@ -16,9 +17,11 @@ namespace edgekiln::compiler {
 // inputs and outputs become integers or stay real, wherever engines keep
 // tensors, and whatever calibration finds. (One exception: a layer whose
 // activations reach 1e30 stays float, on the host, where no SRAM limits it.)
-// What is accepted may still turn out not to fit.
+// What is accepted may still turn out not to fit. With PAYING, too little
+// memory of an engine is no reason: the host takes what has no room there; nor
+// is it where another engine takes the op.
 absl::Status CheckFits(Graph deployed, const v1::Capabilities& capabilities,
-                       const v1::Machine& machine);
+                       const v1::Machine& machine, v1::Offload offload);
 
 }  // namespace edgekiln::compiler
 

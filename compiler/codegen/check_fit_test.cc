@@ -52,7 +52,7 @@ class CheckFitTest : public testing::TestWithParam<FitCase> {
     EXPECT_TRUE(form.ok()) << form.status();
     const v1::ResolvedTarget target = Target(flash, ram, sram);
     const absl::Status fits =
-        CheckFits(*form, target.capabilities(), target.machine());
+        CheckFits(*form, target.capabilities(), target.machine(), v1::ALL);
     return GetErrorDetail(fits).value_or(ErrorDetail());
   }
 };
@@ -145,10 +145,11 @@ TEST(CheckFitTest, SramRelievesRam) {
 return %z
 )");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const auto refusal = [&](int64_t ram, int64_t sram) {
+  const auto refusal = [&](int64_t ram, int64_t sram,
+                           v1::Offload offload = v1::ALL) {
     const v1::ResolvedTarget target = Target(kMuch, ram, sram);
-    return GetErrorDetail(
-               CheckFits(*graph, target.capabilities(), target.machine()))
+    return GetErrorDetail(CheckFits(*graph, target.capabilities(),
+                                    target.machine(), offload))
         .value_or(ErrorDetail());
   };
   EXPECT_EQ(refusal(4096, kMuch), ErrorDetail());
@@ -158,6 +159,11 @@ return %z
             "49632 bytes at least");
   EXPECT_EQ(refusal(kMuch, 1000).reason, "SRAM_TOO_SMALL");
   EXPECT_EQ(refusal(kMuch, 1000).limit, "1000 bytes of SRAM");
+  // The host has no SRAM, and nothing but RAM.
+  EXPECT_EQ(refusal(kMuch, 1000, v1::PAYING), ErrorDetail());
+  EXPECT_EQ(refusal(kMuch, 1000, v1::NONE), ErrorDetail());
+  EXPECT_EQ(refusal(4096, kMuch, v1::PAYING), ErrorDetail());
+  EXPECT_EQ(refusal(4096, kMuch, v1::NONE).need, "69632 bytes at least");
 }
 
 // An output counts as what it is made of, an input as what is made of it, in
@@ -188,7 +194,8 @@ return %y
     for (const int64_t ram : {row.ram, row.ram - 1}) {
       const v1::ResolvedTarget target = Target(kMuch, ram, kMuch);
       const v1::Capabilities host;
-      EXPECT_EQ(CheckFits(*graph, host, target.machine()).ok(), ram == row.ram)
+      EXPECT_EQ(CheckFits(*graph, host, target.machine(), v1::ALL).ok(),
+                ram == row.ram)
           << row.scale << " " << ram;
     }
   }

@@ -18,10 +18,7 @@ namespace {
 
 constexpr int32_t kHost = -1;
 
-struct Choice {
-  int32_t engine = kHost;
-  std::string reason;
-};
+using Choice = Placement;
 
 // What the op computes: "sqrt" says more than "unary".
 std::string Computes(const Op& op) {
@@ -169,6 +166,22 @@ std::vector<Choice> ChoiceOfOps(const Graph& graph,
   return choices;
 }
 
+v1::Partition InSubgraphs(const Graph& graph,
+                          const std::vector<Choice>& choices) {
+  v1::Partition partition;
+  *partition.mutable_graph() = GraphToProto(graph);
+  int32_t subgraph = -1;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (i == 0 || choices[i].engine != choices[i - 1].engine) ++subgraph;
+    v1::Partition::Placement* placement = partition.add_placements();
+    placement->set_op(static_cast<int32_t>(i));
+    placement->set_engine(choices[i].engine);
+    placement->set_reason(choices[i].reason);
+    placement->set_subgraph(subgraph);
+  }
+  return partition;
+}
+
 }  // namespace
 
 std::vector<int32_t> EnginesOf(const Graph& graph,
@@ -186,19 +199,44 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
   Graph graph = source;  // Constants stay shared.
   if (HasConvolution(capabilities)) UngroupConvolutions(graph);
-  const std::vector<Choice> choices = ChoiceOfOps(graph, capabilities);
-  v1::Partition partition;
-  *partition.mutable_graph() = GraphToProto(graph);
-  int32_t subgraph = -1;
-  for (size_t i = 0; i < choices.size(); ++i) {
-    if (i == 0 || choices[i].engine != choices[i - 1].engine) ++subgraph;
-    v1::Partition::Placement* placement = partition.add_placements();
-    placement->set_op(static_cast<int32_t>(i));
-    placement->set_engine(choices[i].engine);
-    placement->set_reason(choices[i].reason);
-    placement->set_subgraph(subgraph);
+  return InSubgraphs(graph, ChoiceOfOps(graph, capabilities));
+}
+
+absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph) {
+  EK_RETURN_IF_ERROR(VerifyGraph(graph), "partition");
+  EK_RETURN_IF_ERROR(CheckAllHaveElements(graph));
+  return PartitionOf(
+      graph,
+      std::vector<Placement>(
+          graph.ops.size(), {kHost,
+                             "the job asks for everything on the host (offload "
+                             "none)"}));
+}
+
+std::vector<std::vector<int32_t>> EnginesThatTake(
+    const Graph& graph, const v1::Capabilities& capabilities) {
+  std::vector<std::vector<int32_t>> engines(graph.ops.size());
+  std::vector<bool> chained(graph.ops.size(), false);
+  for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
+    if (IsReshape(graph.ops[i])) continue;
+    for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
+      const Match match = MatchChain(graph, i, capabilities.engines(e));
+      if (match.ops.size() == 1) engines[i].push_back(e);
+      if (match.ops.size() < 2) continue;
+      for (const int32_t op : match.ops) chained[op] = true;
+    }
   }
-  return partition;
+  for (size_t i = 0; i < engines.size(); ++i) {
+    if (chained[i]) engines[i].clear();
+  }
+  return engines;
+}
+
+v1::Partition PartitionOf(const Graph& graph,
+                          std::vector<Placement> placements) {
+  PlaceReshapes(graph, placements);
+  PlaceLoneReshapes(graph, placements);
+  return InSubgraphs(graph, placements);
 }
 
 }  // namespace edgekiln::compiler

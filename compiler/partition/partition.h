@@ -2,6 +2,7 @@
 #define EK_COMPILER_PARTITION_PARTITION_H_
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -22,6 +23,25 @@ namespace edgekiln::compiler {
 // (ungroup.h). INVALID_ARGUMENT if the graph does not verify.
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities);
+
+// Everything on the host, because the job asks for that; convolutions in groups
+// stay as they are. Errors: as of PartitionGraph().
+absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph);
+
+struct Placement {
+  int32_t engine = -1;  // -1: the host.
+  std::string reason;
+};
+
+// With these placements, one for each op. Those given for reshapes do not
+// count.
+v1::Partition PartitionOf(const Graph& graph,
+                          std::vector<Placement> placements);
+
+// By op, the engines that take it alone, rising. None for reshapes, and for
+// members of chains, which stay together.
+std::vector<std::vector<int32_t>> EnginesThatTake(
+    const Graph& graph, const v1::Capabilities& capabilities);
 
 // The engine of each op, -1 for the host, as PartitionGraph places it; `graph`
 // as it is, convolutions in groups included. Reads no constant.

@@ -46,6 +46,40 @@ return %r, %c, %s
   EXPECT_EQ(engines, (std::vector<int>{0, 0, -1, -1}));
 }
 
+// Those given for reshapes do not count.
+TEST(PartitionTest, PlacementsGivenAreFollowedByReshapes) {
+  const auto graph = ParseGraph(R"(
+%x : int8[1,2,2,1] scale 1 zero 0 = input
+%p : int8[1,1,1,1] scale 1 zero 0 = max_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id p
+%r : int8[1,1] scale 1 zero 0 = reshape(%p) id r
+%c : int8[1,1] scale 1 zero 0 = clip(%r) {clamp {min 0}} id c
+return %c
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  const v1::Partition partition =
+      PartitionOf(*graph, {{1, "asked"}, {-1, ""}, {-1, "unasked"}});
+  ASSERT_EQ(partition.placements_size(), 3);
+  EXPECT_EQ(partition.placements(0).reason(), "asked");
+  EXPECT_EQ(partition.placements(1).engine(), 1);
+  EXPECT_EQ(partition.placements(1).subgraph(), 0);
+  EXPECT_EQ(partition.placements(2).engine(), -1);
+  EXPECT_EQ(partition.placements(2).subgraph(), 1);
+
+  const auto host = PartitionOnHost(*graph);
+  ASSERT_TRUE(host.ok()) << host.status();
+  for (const auto& placement : host->placements()) {
+    EXPECT_EQ(placement.engine(), -1);
+    EXPECT_EQ(placement.subgraph(), 0);
+  }
+  EXPECT_EQ(host->placements(0).reason(),
+            "the job asks for everything on the host (offload none)");
+
+  v1::Capabilities two = PoolingEngine();
+  *two.add_engines() = two.engines(0);
+  EXPECT_EQ(EnginesThatTake(*graph, two),
+            (std::vector<std::vector<int32_t>>{{0, 1}, {}, {}}));
+}
+
 // There is no place for it in memory.
 TEST(PartitionTest, ATensorWithoutElementsIsRefusedByName) {
   const auto graph = ParseGraph(R"(

@@ -27,6 +27,8 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunQuantize(options.quantize(), inputs);
     case Options::kPartition:
       return RunPartition(options.partition(), inputs);
+    case Options::kPlace:
+      return RunPlace(options.place(), inputs);
     case Options::kTile:
       return RunTile(options.tile(), inputs);
     case Options::kEmit:

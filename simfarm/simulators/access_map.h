@@ -110,8 +110,10 @@ class AccessMap {
   }
   static int UnitOf(Stamp stamp) { return static_cast<int>(stamp & 0xff) - 1; }
   static uint32_t TimeOf(Stamp stamp) { return stamp >> 8; }
+  // What is of time 0 comes before all; kNever has no unit.
   bool IsOrdered(int unit, Stamp stamp) const {
-    return TimeOf(stamp) <= order_.known(unit, UnitOf(stamp));
+    return TimeOf(stamp) == 0 ||
+           TimeOf(stamp) <= order_.known(unit, UnitOf(stamp));
   }
 
   bool IsSettled(Stamp stamp) const {

@@ -151,8 +151,11 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
   };
   chip.graphs = Dla().graphs;
   chip.rounds_half_even = true;
+  chip.seeds = 6;
+  chip.even_seeds = 3;
+  chip.random_chips = 6;
   chip.roomy_targets = {
-      ToyTarget(name, "", 64 << 10), ToyTarget(name, "", 256 << 10),
+      ToyTarget(name, "", 256 << 10),
       ToyTarget(name, "set { name: \"block\" value: 8 }", 24 << 10)};
   chip.networks = Dla().networks;
   return chip;

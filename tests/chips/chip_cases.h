@@ -48,6 +48,9 @@ struct ChipCase {
   std::function<std::string(Rng& rng)> random_descriptor;
   std::vector<GraphKind> graphs;
   bool rounds_half_even = false;  // Graphs come in both roundings.
+  int seeds = 40;                 // Of each kind, in the usual rounding ..
+  int even_seeds = 20;            // .. and half to even, if it has that.
+  int random_chips = 24;          // By random_descriptor, for each network.
   // Chips that hold each of the published networks, under shared models/.
   std::vector<v1::ResolvedTarget> roomy_targets;
   std::vector<std::string> networks;

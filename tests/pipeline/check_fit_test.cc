@@ -68,7 +68,7 @@ class CheckFitPipelineTest : public testing::TestWithParam<ModelCase> {
           TargetWithScratchpad("extends: \"dla-64-o-512k\"", sram);
       const auto fits = [&] {
         return compiler::CheckFits(form, target.capabilities(),
-                                   target.machine());
+                                   target.machine(), v1::ALL);
       };
       SetCapacity(target, "flash", int64_t{1} << 31);
       SetCapacity(target, "ram", int64_t{1} << 31);

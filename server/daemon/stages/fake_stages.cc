@@ -236,7 +236,11 @@ class FakeStage {
       case v1::StageOptions::kCalibrate:
         return Output("statistics", "statistics");
       case v1::StageOptions::kPartition:
+        result_.mutable_summary()->mutable_partition()->set_engines_to_choose(
+            absl::StrContains(Input("capabilities"), "two engines"));
         return Output("partition", absl::StrCat("partition ", all_));
+      case v1::StageOptions::kPlace:
+        return Output("partition", absl::StrCat("placed ", all_));
       default:
         return Output("graph", absl::StrCat(stage, " ", all_));
     }

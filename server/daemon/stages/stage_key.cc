@@ -85,6 +85,11 @@ void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
   encoder.Add(options.recipe_name());
 }
 
+// The only field of its stage, so that nothing else can stand in its place.
+void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
+  if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
+}
+
 // Exactly the fields the stage is handed. Stages without fields add nothing.
 absl::Status AddOptions(CanonicalEncoder& encoder,
                         const v1::StageOptions& options) {
@@ -95,9 +100,16 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kSimplify:
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kQuantize:
-    case v1::StageOptions::kPartition:
     case v1::StageOptions::kEmit:
+      return absl::OkStatus();
+    case v1::StageOptions::kPartition:
+      AddUnlessDefault(encoder, options.partition().offload());
+      return absl::OkStatus();
+    case v1::StageOptions::kPlace:
+      AddUnlessDefault(encoder, options.place().offload());
+      return absl::OkStatus();
     case v1::StageOptions::kCheckFit:
+      AddUnlessDefault(encoder, options.check_fit().offload());
       return absl::OkStatus();
     case v1::StageOptions::kInterpret:
       encoder.Add(options.interpret().digest_tensors());

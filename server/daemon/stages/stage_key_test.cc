@@ -66,6 +66,21 @@ TEST(StageKeyTest, EveryPartCounts) {
   EXPECT_EQ(keys.size(), 8u);
 }
 
+TEST(StageKeyTest, OffloadCounts) {
+  std::set<std::string> keys;
+  for (const v1::Offload offload :
+       {v1::OFFLOAD_UNSPECIFIED, v1::PAYING, v1::NONE}) {
+    v1::StageOptions options;
+    options.mutable_partition()->set_offload(offload);
+    keys.insert(Key(options, {}));
+    options.mutable_place()->set_offload(offload);
+    keys.insert(Key(options, {}));
+    options.mutable_check_fit()->set_offload(offload);
+    keys.insert(Key(options, {}));
+  }
+  EXPECT_EQ(keys.size(), 9u);
+}
+
 TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
   EXPECT_FALSE(StageKey("v", v1::StageOptions(), {}).ok());
   v1::StageOptions tile;

@@ -10,7 +10,7 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions&,
+absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
                                         const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto outline,
                       inputs.ParseLarge<v1::Graph>("outline"));
@@ -22,9 +22,11 @@ absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions&,
                       inputs.Parse<v1::Machine>("machine"));
   absl::Status fits;
   if (IsQuantized(*graph)) {
-    fits = compiler::CheckFits(*std::move(graph), capabilities, machine);
+    fits = compiler::CheckFits(*std::move(graph), capabilities, machine,
+                               options.offload());
   } else if (auto form = compiler::QuantizedForm(*graph); form.ok()) {
-    fits = compiler::CheckFits(*std::move(form), capabilities, machine);
+    fits = compiler::CheckFits(*std::move(form), capabilities, machine,
+                               options.offload());
   }  // Else quantizing will say what is wrong with it.
   EK_RETURN_IF_ERROR(fits, "before compiling");
   return StageOutput();

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
 #include "edgekiln/v1/program.pb.h"
@@ -6,18 +8,38 @@
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {
+namespace {
 
-absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions&,
+// Whether more than one engine takes some op of the partition.
+absl::StatusOr<bool> EnginesToChoose(const v1::Partition& partition,
+                                     const v1::Capabilities& capabilities) {
+  if (capabilities.engines_size() < 2) return false;
+  EK_ASSIGN_OR_RETURN(const compiler::Graph graph,
+                      compiler::GraphFromProto(partition.graph()));
+  const auto takers = compiler::EnginesThatTake(graph, capabilities);
+  return std::any_of(takers.begin(), takers.end(),
+                     [](const auto& engines) { return engines.size() > 1; });
+}
+
+}  // namespace
+
+absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,
                                          const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
                       inputs.Parse<v1::Capabilities>("capabilities"));
+  const bool none = options.offload() == v1::NONE;
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
-                      compiler::PartitionGraph(graph, capabilities),
+                      none ? compiler::PartitionOnHost(graph)
+                           : compiler::PartitionGraph(graph, capabilities),
                       "placing layers");
   StageOutput output;
   output.Add("partition", partition);
+  if (none) return output;
+  EK_ASSIGN_OR_RETURN(const bool engines,
+                      EnginesToChoose(partition, capabilities));
+  output.summary.mutable_partition()->set_engines_to_choose(engines);
   return output;
 }
 

@@ -36,6 +36,8 @@ absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
                                         const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,
                                          const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunPlace(const v1::PlaceOptions& options,
+                                     const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunTile(const v1::TileOptions& options,
                                     const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions& options,

@@ -31,7 +31,7 @@ struct JobOutcome {
 };
 
 // Jobs that take longer are checked only.
-inline constexpr int64_t kMaxJobCycles = 200'000;
+inline constexpr int64_t kMaxJobCycles = 50'000;
 
 // "" if both outcomes are the same (two refusals are, whatever they say), else
 // the first difference.

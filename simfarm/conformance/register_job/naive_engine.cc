@@ -1,5 +1,6 @@
 #include "simfarm/conformance/register_job/naive_engine.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -217,12 +218,53 @@ class Engine {
     }
     operand.size = Evaluate(described.size_bytes_expr(), job.v).value_or(-1);
     if (operand.size < 1) return Fail(absl::StrCat("size of ", name));
+    if (operand.size > kAny) return Fail(absl::StrCat("size of ", name));
+    FindEnd(ExtentsOf(name, job), operand);
     return true;
+  }
+
+  // Section 4.
+  static std::vector<int64_t> ExtentsOf(const std::string& name,
+                                        NaiveJob& job) {
+    auto& v = job.v;
+    if (name == "weights") {
+      if (job.kernel == Jobs::CONVOLUTION) {
+        return {v["out_c"], v["kernel_h"], v["kernel_w"], v["in_c"]};
+      }
+      return {v["out_c"], v["kernel_h"], v["kernel_w"]};
+    }
+    if (name == "out" || job.kernel == Jobs::ADDITION ||
+        job.kernel == Jobs::REQUANTIZATION) {
+      return {v["out_h"], v["out_w"], v["out_c"]};
+    }
+    const bool pools = job.kernel == Jobs::AVERAGE_POOLING ||
+                       job.kernel == Jobs::MAXIMUM_POOLING;
+    return {v["in_h"], v["in_w"], pools ? v["out_c"] : v["in_c"]};
+  }
+
+  // The furthest index of each axis alone: they add up.
+  static void FindEnd(const std::vector<int64_t>& extents,
+                      NaiveOperand& operand) {
+    operand.end = operand.bytes;
+    for (size_t axis = 0; axis < extents.size(); ++axis) {
+      int64_t furthest = 0;
+      for (int64_t index = 0; index < extents[axis]; ++index) {
+        int64_t at = 0;
+        for (const NaiveOperand::Term& term : operand.terms) {
+          if (term.axis != static_cast<int64_t>(axis)) continue;
+          int64_t digit = index / term.divide;
+          if (term.modulo != 0) digit %= term.modulo;
+          at += digit * term.stride;
+        }
+        furthest = std::max(furthest, at);
+      }
+      operand.end += furthest;
+    }
   }
 
   bool IsInside(const NaiveOperand& operand) const {
     const auto size = static_cast<int64_t>(memory_.size());
-    return operand.address <= size && operand.size <= size - operand.address;
+    return operand.address <= size && operand.end <= size - operand.address;
   }
 
   bool CheckPlaces(NaiveJob job) {
@@ -231,6 +273,7 @@ class Engine {
         job.kernel == Jobs::REQUANTIZATION) {
       job.operands["table"] = {.address = job.v["table_addr"],
                                .size = 12 * job.v["out_c"],
+                               .end = 12 * job.v["out_c"],
                                .bytes = 4,
                                .terms = {}};
     }
@@ -241,8 +284,8 @@ class Engine {
         return Fail(absl::StrCat(name, " is not aligned"));
       }
       if (name == "out") continue;
-      if (operand.address < out.address + out.size &&
-          out.address < operand.address + operand.size) {
+      if (operand.address < out.address + out.end &&
+          out.address < operand.address + operand.end) {
         return Fail(absl::StrCat("out overlaps ", name));
       }
     }

@@ -22,7 +22,8 @@ struct NaiveOperand {
     int64_t stride = 0;
   };
   int64_t address = 0;
-  int64_t size = 0;
+  int64_t size = 0;   // The room that it is given.
+  int64_t end = 0;    // Up to the last element.
   int64_t bytes = 1;  // Of an element.
   std::vector<Term> terms;
 };

@@ -1,6 +1,5 @@
 #include "simfarm/simulators/register_job/job.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -152,10 +151,7 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
   }
   JobOperandPlace& place = job.operands[static_cast<size_t>(which)];
   place.address = static_cast<uint64_t>(job[AddressOf(which)]);
-  layout->VisitRuns([&place](const target::Layout::Run& run) {
-    place.bytes = std::max(place.bytes, run.offset + run.bytes);
-    return true;
-  });
+  place.bytes = layout->end_bytes();
   EK_RETURN_IF_ERROR(CheckPlace(name, place.address, place.bytes,
                                 layout->element_bytes(), chip, memory));
   place.layout = *std::move(layout);

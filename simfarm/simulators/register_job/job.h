@@ -23,7 +23,7 @@ absl::Status JobError(std::string what, std::string where,
 struct JobOperandPlace {
   uint64_t address = 0;
   std::optional<target::Layout> layout;  // Absent: the kernel has none.
-  int64_t bytes = 0;  // From the address to the last element; gaps included.
+  int64_t bytes = 0;  // Up to the last element; gaps included.
 };
 
 struct Job {

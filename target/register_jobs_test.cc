@@ -1,0 +1,228 @@
+#include "target/register_jobs.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "target/models/register_job.h"
+#include "target/resolve.h"
+
+namespace edgekiln::target {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+using V = JobVariable;
+
+v1::Machine ToyArray() {
+  return ResolveTarget("extends: \"toy-array\"")->machine();
+}
+
+Jobs& JobsOf(v1::Machine& machine) {
+  return *machine.mutable_engines(0)->mutable_jobs();
+}
+
+Jobs::Register& RegisterOf(v1::Machine& machine, const std::string& name) {
+  for (Jobs::Register& reg : *JobsOf(machine).mutable_registers()) {
+    if (reg.name() == name) return reg;
+  }
+  ADD_FAILURE() << name;
+  return *JobsOf(machine).mutable_registers(0);
+}
+
+// A convolution that uses most of what toy-array packs.
+JobVariables SomeJob() {
+  JobVariables job;
+  for (int i = 0; i < kNumJobVariables; ++i) job[static_cast<V>(i)] = 1;
+  job[V::kInH] = 5;
+  job[V::kInW] = 6;
+  job[V::kOutC] = 20;
+  job[V::kStrideH] = 2;
+  job[V::kStrideW] = 3;
+  job[V::kInZeroPoint] = -7;
+  job[V::kClampMin] = -128;
+  job[V::kClampMax] = 127;
+  job[V::kRounding] = 0;
+  return job;
+}
+
+uint32_t WordAt(const std::vector<RegisterWrite>& writes, uint32_t offset) {
+  for (const RegisterWrite& write : writes) {
+    if (write.offset == offset) return write.value;
+  }
+  ADD_FAILURE() << offset;
+  return 0;
+}
+
+TEST(RegisterJobsTest, NamesAreThoseOfVariables) {
+  for (int i = 0; i < kNumJobVariables; ++i) {
+    const auto variable = static_cast<V>(i);
+    EXPECT_EQ(FindJobVariable(JobVariableName(variable)), variable);
+  }
+  EXPECT_EQ(JobVariableName(V::kCountPad), "count_pad");
+  EXPECT_EQ(FindJobVariable("in_d"), std::nullopt);
+}
+
+TEST(RegisterJobsTest, WritesWhatTheExpressionsSayAndTheStartLast) {
+  const auto view = *RegisterJobsView::Create(ToyArray(), 0);
+  const auto writes = view.Encode(SomeJob());
+  ASSERT_TRUE(writes.ok()) << writes.status();
+  EXPECT_EQ(WordAt(*writes, 0x04), 5u * 65536 + 6);  // IN_SIZE
+  EXPECT_EQ(WordAt(*writes, 0x10), 19u);             // OUT_CHANNELS_M1
+  EXPECT_EQ(WordAt(*writes, 0x18), 1u * 65536 + 2);  // STEP_M1
+  EXPECT_EQ(WordAt(*writes, 0x3c), 0xf9u);           // IN_ZERO
+  EXPECT_EQ(WordAt(*writes, 0x48), 255u);            // CLAMP
+  EXPECT_EQ(WordAt(*writes, 0x60), 0b110u);          // FLAGS
+  EXPECT_EQ(writes->back().offset, view.jobs().start_offset());
+  EXPECT_EQ(writes->back().value, view.jobs().start_value());
+  EXPECT_EQ(writes->size(), view.jobs().registers_size() + 1u);
+}
+
+TEST(RegisterJobsTest, UnderstandsWhatItWrites) {
+  const auto view = *RegisterJobsView::Create(ToyArray(), 0);
+  std::vector<int64_t> held(view.jobs().registers_size());
+  const auto writes = view.Encode(SomeJob());
+  ASSERT_TRUE(writes.ok()) << writes.status();
+  for (const RegisterWrite& write : *writes) {
+    const int32_t position = view.FindRegister(write.offset);
+    if (position >= 0) held[position] = view.Held(position, write.value);
+  }
+  EXPECT_TRUE(*view.Decode(held) == SomeJob());
+}
+
+TEST(RegisterJobsTest, NamesARegisterThatIsTooNarrow) {
+  const auto view = *RegisterJobsView::Create(ToyArray(), 0);
+  JobVariables job = SomeJob();
+  job[V::kOutC] = 65537;
+  const absl::Status status = view.Encode(job).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_NE(status.message().find("OUT_CHANNELS_M1 does not hold 65536"),
+            std::string::npos)
+      << status;
+  job = SomeJob();
+  job[V::kInZeroPoint] = -129;
+  EXPECT_FALSE(view.Encode(job).ok());
+}
+
+TEST(RegisterJobsTest, LayoutsAreBlocks) {
+  const auto view = *RegisterJobsView::Create(ToyArray(), 0);
+  JobVariables job = SomeJob();
+  job[V::kOutH] = 2;
+  job[V::kOutW] = 3;
+  const int32_t convolution = view.FindJob(Jobs::CONVOLUTION);
+  const auto out = view.OperandLayout(convolution, JobOperand::kOut, job);
+  ASSERT_TRUE(out.ok()) << out.status();
+  EXPECT_EQ(out->element_bits(), 32);
+  EXPECT_EQ(out->size_bytes(), 4 * 2 * 2 * 3 * 16);  // Two blocks of 16.
+  job[V::kOutInt32] = 0;
+  EXPECT_EQ(
+      view.OperandLayout(convolution, JobOperand::kOut, job)->element_bits(),
+      8);
+  EXPECT_FALSE(view.OperandLayout(convolution, JobOperand::kIn2, job).ok());
+}
+
+TEST(RegisterJobsTest, FindsJobs) {
+  const auto view = *RegisterJobsView::Create(ToyArray(), 0);
+  EXPECT_EQ(view.FindCode(view.jobs().jobs(2).code()), 2);
+  EXPECT_EQ(view.FindCode(99), -1);
+  const auto machine = ResolveTarget("extends: \"toy-two-array\"")->machine();
+  const auto a = *RegisterJobsView::Create(machine, 0);
+  EXPECT_EQ(a.FindJob(Jobs::ADDITION), -1);
+}
+
+struct Refusal {
+  std::string what;  // In the message.
+  std::function<void(v1::Machine&)> spoil;
+};
+
+TEST(RegisterJobModelTest, AcceptsTheToys) {
+  for (const char* name : {"toy-array", "toy-array-unit", "toy-array-b8",
+                           "toy-two-array", "toy-two-array-unit"}) {
+    const auto target = ResolveTarget("extends: \"" + std::string(name) + "\"");
+    ASSERT_TRUE(target.ok()) << name << target.status();
+    for (int32_t e = 0; e < target->machine().engines_size(); ++e) {
+      EXPECT_TRUE(RegisterJobModel().ValidateEngine(target->machine(), e).ok());
+    }
+  }
+}
+
+TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
+  const std::vector<Refusal> refusals = {
+      {"occurs twice",
+       [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_name("OUT_SIZE"); }},
+      {"that of another register",
+       [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0); }},
+      {"that of another register",
+       [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0x82); }},
+      {"that of another register",
+       [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0x84); }},
+      {"bits", [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_bits(33); }},
+      {"register IN_SIZE",
+       [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_value_expr("in_d"); }},
+      {"no register tells in_c",
+       [](v1::Machine& m) {
+         RegisterOf(m, "IN_CHANNELS").set_value_expr("in_c + 0");
+       }},
+      // Rows and columns swapped where they are written.
+      {"the registers tell",
+       [](v1::Machine& m) {
+         RegisterOf(m, "WINDOW").set_value_expr("kernel_w * 65536 + kernel_h");
+       }},
+      {"no such variable",
+       [](v1::Machine& m) {
+         JobsOf(m).mutable_fields(0)->set_variable("in_d");
+       }},
+      {"the variable occurs twice",
+       [](v1::Machine& m) { *JobsOf(m).add_fields() = JobsOf(m).fields(0); }},
+      {"kernel or code occurs twice",
+       [](v1::Machine& m) { JobsOf(m).mutable_jobs(1)->set_code(1); }},
+      {"an operand is missing",
+       [](v1::Machine& m) {
+         JobsOf(m).mutable_jobs(0)->mutable_operands()->RemoveLast();
+       }},
+      {"no axis",
+       [](v1::Machine& m) {
+         JobsOf(m)
+             .mutable_jobs(0)
+             ->mutable_operands(0)
+             ->mutable_terms(0)
+             ->set_axis("o");
+       }},
+      {"occupancy_cycles_expr",
+       [](v1::Machine& m) {
+         JobsOf(m).mutable_jobs(0)->set_occupancy_cycles_expr("out_h +");
+       }},
+      {"status", [](v1::Machine& m) { JobsOf(m).set_status_done(2); }},
+      {"status", [](v1::Machine& m) { JobsOf(m).set_status_mask(0); }},
+      {"multiples of 4",
+       [](v1::Machine& m) { JobsOf(m).set_start_offset(0x81); }},
+      {"takes no time",
+       [](v1::Machine& m) { m.mutable_engines(0)->set_poll_cycles(0); }},
+      {"needs one memory",
+       [](v1::Machine& m) { m.mutable_memories(2)->clear_engines(); }},
+      {"no link of the host",
+       [](v1::Machine& m) { m.mutable_links(0)->mutable_to()->Clear(); }},
+  };
+  for (const Refusal& refusal : refusals) {
+    v1::Machine machine = ToyArray();
+    refusal.spoil(machine);
+    const absl::Status status = RegisterJobModel().ValidateEngine(machine, 0);
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument)
+        << refusal.what << status;
+    EXPECT_NE(status.message().find(refusal.what), std::string::npos)
+        << refusal.what << ": " << status;
+  }
+}
+
+TEST(RegisterJobModelTest, PatternsNeedTheirJob) {
+  v1::Machine machine = ResolveTarget("extends: \"toy-two-array\"")->machine();
+  v1::OpPattern pattern;
+  pattern.set_pattern(v1::OpPattern::ADD);
+  EXPECT_FALSE(
+      RegisterJobModel().ValidatePattern(pattern, machine.engines(0)).ok());
+  EXPECT_TRUE(
+      RegisterJobModel().ValidatePattern(pattern, machine.engines(1)).ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::target
