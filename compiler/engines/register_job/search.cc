@@ -175,7 +175,8 @@ class Searcher {
     for (const Candidate& candidate : candidates) {
       if (best_ && candidate.bound >= best_->cycles) break;
       EK_ASSIGN_OR_RETURN(const bool legal, Time(candidate));
-      if (legal && ++timed == kMaxTimed) break;
+      if (!legal) continue;
+      if (++timed == kMaxTimed || timed_tiles_ > kMaxTimedTiles) break;
     }
     return std::move(best_);
   }
@@ -242,6 +243,7 @@ class Searcher {
     const TileSet tiles(placement_.operation, candidate.tiling);
     EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
     if (!writes) return false;
+    timed_tiles_ += tiles.tiles();
     EK_ASSIGN_OR_RETURN(const auto needs, costs_.NeedsOf(tiles));
     EK_ASSIGN_OR_RETURN(const CycleTable cycles,
                         costs_.CyclesOf(tiles, *needs));
@@ -309,6 +311,7 @@ class Searcher {
   const int64_t resident_bytes_;
   const int64_t bytes_;
   std::optional<int64_t> job_writes_;
+  int64_t timed_tiles_ = 0;
   std::optional<Choice> best_;
 };
 

@@ -22,13 +22,15 @@
 // than: the host's moves and register writes one after another, or the engine's
 // jobs between the first loads and the last store. In that order each choice of
 // one room or two for inputs, constants and outputs is timed step by step,
-// until no combination that is left can be faster, or kMaxTimed have been
-// timed.
+// until no combination that is left can be faster, or kMaxTimed of them or
+// kMaxTimedTiles of their tiles have been timed.
 //
 // Input channels are not cut: no kernel adds to sums that are there already.
 namespace edgekiln::compiler::register_job {
 
 inline constexpr int kMaxTimed = 256;
+// Tiles of all that are timed; the one that exceeds it is the last.
+inline constexpr int64_t kMaxTimedTiles = int64_t{1} << 15;
 
 struct Choice {
   Decision decision;
