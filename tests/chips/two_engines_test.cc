@@ -24,8 +24,9 @@ absl::StatusOr<v1::SimReport> ReportOf(const compiler::Graph& graph,
                                        const v1::ResolvedTarget& target) {
   EK_ASSIGN_OR_RETURN(const compiler::EmitResult compiled,
                       CompileQuantized(graph, target));
-  return simfarm::CountCycles(compiled.program, target.machine(),
-                              {.segments = true});
+  simfarm::SessionOptions options;
+  options.segments = true;
+  return simfarm::CountCycles(compiled.program, target.machine(), options);
 }
 
 // What the other engine can do is left to the host.

@@ -163,15 +163,19 @@ TEST_F(RegionPlanTest, RefusesOthersBudgetsAndPlans) {
   EXPECT_EQ(Plan().status().code(), absl::StatusCode::kInvalidArgument);
   v1::RegionPlan plan;
   const absl::flat_hash_map<TensorId, uint64_t> places;
-  EXPECT_EQ(backend_->Emit(region_, plan, machine_, {.tensors = &places})
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      backend_
+          ->Emit(region_, plan, machine_, {.tensors = &places, .buffers = {}})
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
   plan.mutable_decisions()->PackFrom(v1::Setting());
-  EXPECT_EQ(backend_->Emit(region_, plan, machine_, {.tensors = &places})
-                .status()
-                .code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      backend_
+          ->Emit(region_, plan, machine_, {.tensors = &places, .buffers = {}})
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace
