@@ -17,12 +17,14 @@ TEST(BuiltinTest, AllPresetsInOrder) {
     (target.listing == Listing::kListed ? listed : hidden)
         .push_back(target.name);
   }
-  EXPECT_THAT(listed,
-              testing::ElementsAre(
-                  "dla", "dla-64-i-512k", "dla-64-i-1m", "dla-64-i-256m",
-                  "dla-64-o-512k", "dla-64-o-1m", "dla-64-o-256m",
-                  "dla-128-i-512k", "dla-128-i-1m", "dla-128-i-256m",
-                  "dla-128-o-512k", "dla-128-o-1m", "dla-128-o-256m"));
+  EXPECT_THAT(
+      listed,
+      testing::ElementsAre(
+          "dla", "dla-64-i-512k", "dla-64-i-1m", "dla-64-i-256m",
+          "dla-64-o-512k", "dla-64-o-1m", "dla-64-o-256m", "dla-128-i-512k",
+          "dla-128-i-1m", "dla-128-i-256m", "dla-128-o-512k", "dla-128-o-1m",
+          "dla-128-o-256m", "toy-array", "toy-array-b8", "toy-array-unit",
+          "toy-two-array", "toy-two-array-unit"));
   EXPECT_THAT(hidden, testing::ElementsAre("unit"));
 }
 

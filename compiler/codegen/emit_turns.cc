@@ -64,6 +64,7 @@ class TurnEmitter {
     for (const v1::RegionPlan& plan : plans_.regions()) {
       rooms_.emplace_back(plan.buffers_size(), 0);
     }
+    ResidentPlaces resident;
     for (const v1::RegionPlans::Room& room : plans_.rooms()) {
       if (room.region() < 0 || room.region() >= std::ssize(rooms_) ||
           room.buffer() < 0 ||
@@ -80,7 +81,11 @@ class TurnEmitter {
           buffer.bytes();
       if (end > memory.capacity_bytes()) return Foreign();
       writer_.NoteBytes(buffer.memory(), end);
+      if (buffer.has_tensor()) {
+        resident[buffer.tensor()] = {buffer.memory(), room.address()};
+      }
     }
+    writer_.SetResident(std::move(resident));
     return absl::OkStatus();
   }
 

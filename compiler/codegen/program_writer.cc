@@ -6,7 +6,6 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/accumulators.h"
-#include "compiler/codegen/tensor_uses.h"
 #include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/storage.h"
 #include "target/layout.h"
@@ -189,7 +188,8 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
   program_.set_flash_bytes(flash_bytes);
   program_.set_ram_bytes(ram_.bytes);
   AddTensorUses(graph_, storage_, machine_,
-                {memories_, ram_.address, constant_address_}, &program_);
+                {memories_, ram_.address, constant_address_, resident_},
+                &program_);
   AddAccumulators(graph_, &program_);
   memory_bytes_[memories_.flash] = flash_bytes;
   memory_bytes_[memories_.ram] = ram_.bytes;

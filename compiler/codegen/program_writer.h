@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/tensor_uses.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -32,6 +33,8 @@ class ProgramWriter {
   const RamPlan& ram() const { return ram_; }
   // Before anything is asked for its place.
   void SetRam(RamPlan ram) { ram_ = std::move(ram); }
+  // Tensors that stay in memory that engines share, for the report.
+  void SetResident(ResidentPlaces resident) { resident_ = std::move(resident); }
 
   // Also under another shape.
   bool IsConstant(TensorId tensor) const;
@@ -71,6 +74,7 @@ class ProgramWriter {
   FlashImage flash_;
   std::map<TensorId, uint64_t> constant_address_;  // By storage.
   RamPlan ram_;
+  ResidentPlaces resident_;
   v1::Program program_;
   std::map<std::string, int32_t> layout_index_;  // In program_, by content.
 };

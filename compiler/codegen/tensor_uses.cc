@@ -40,11 +40,12 @@ std::vector<Life> LivesOf(const Graph& graph,
 
 // Scratchpad and address of what lies in no system memory. Taps show parts of
 // it, the first byte among them.
-std::map<TensorId, std::pair<int32_t, uint64_t>> ResidentTensors(
-    const std::vector<TensorId>& storage, const TensorPlaces& places,
-    const v1::Program& program) {
-  std::map<TensorId, std::pair<int32_t, uint64_t>> found;
+ResidentPlaces ResidentTensors(const std::vector<TensorId>& storage,
+                               const TensorPlaces& places,
+                               const v1::Program& program) {
+  ResidentPlaces found = places.resident;
   for (const v1::Program::Tap& tap : program.taps()) {
+    if (tap.stream() < 0) continue;
     const TensorId stored = storage[tap.tensor()];
     if (places.ram.contains(stored) || places.flash.contains(stored)) continue;
     const auto [place, is_new] = found.try_emplace(

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -15,16 +16,20 @@
 
 namespace edgekiln::compiler {
 
-// Where tensors lie in system memory, by storage.
+// Memory and address of tensors that stay where engines share them.
+using ResidentPlaces = std::map<TensorId, std::pair<int32_t, uint64_t>>;
+
+// Where tensors lie, by storage.
 struct TensorPlaces {
   SystemMemories memories;
   const absl::flat_hash_map<TensorId, uint64_t>& ram;
   const std::map<TensorId, uint64_t>& flash;
+  const ResidentPlaces& resident;
 };
 
-// Fills program->tensors: tensors of system memory, and those that stay in a
-// scratchpad, which the program's taps show. Constants that an engine reads in
-// a form of its own are no tensors any more.
+// Fills program->tensors: tensors that have a place, and those that stay in the
+// scratchpad of an engine with streams, which their taps show. Constants that
+// an engine reads in a form of its own are no tensors any more.
 void AddTensorUses(const Graph& graph, const std::vector<TensorId>& storage,
                    const v1::Machine& machine, const TensorPlaces& places,
                    v1::Program* program);

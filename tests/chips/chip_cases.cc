@@ -139,7 +139,7 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
         {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
         {memory_parameter,
          OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
-        {"ram_bytes", OneOf<int64_t>(rng, {2000, 40'000, 64 << 20})},
+        {"ram_bytes", OneOf<int64_t>(rng, {2000, 64 << 20, 64 << 20})},
         {"flash_bytes", OneOf<int64_t>(rng, {20'000, 700'000, 64 << 20})}};
     std::string text =
         absl::StrCat("extends: \"", name, "\"\n", RandomToySettings(rng));
@@ -153,7 +153,7 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
   chip.rounds_half_even = true;
   chip.seeds = 6;
   chip.even_seeds = 3;
-  chip.random_chips = 6;
+  chip.random_chips = 8;
   chip.roomy_targets = {
       ToyTarget(name, "", 256 << 10),
       ToyTarget(name, "set { name: \"block\" value: 8 }", 24 << 10)};

@@ -109,6 +109,8 @@ TEST_F(RegionPlanTest, LessMemoryIsAChipWithLess) {
     ASSERT_TRUE(partition.ok()) << partition.status();
     v1::RegionPlans plans;
     *plans.add_regions() = *part;
+    plans.mutable_regions(0)->mutable_ops()->Add(region_.ops.begin(),
+                                                 region_.ops.end());
     const auto got = compiler::EmitProgram(*partition, plans, machine_);
     ASSERT_TRUE(got.ok()) << got.status();
     EXPECT_EQ(got->program.streams(0).code(), want->program.streams(0).code());
