@@ -165,10 +165,7 @@ class TurnEmitter {
     if (!code) {
       EK_ASSIGN_OR_RETURN(code, EmitRegion(work.region));
     }
-    if (plans_.regions(work.region).steps().empty()) {
-      return absl::UnimplementedError(
-          "engines that run streams beside engines that the host drives");
-    }
+    if (plans_.regions(work.region).steps().empty()) return Foreign();
     *writer_.program().add_steps() = std::move(code->steps[turn.step]);
     if (work.steps[turn.step].job) {
       running_[work.engine] = Running{work.region, turn.step};

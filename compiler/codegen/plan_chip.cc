@@ -1,6 +1,5 @@
 #include "compiler/codegen/plan_chip.h"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -90,9 +89,11 @@ absl::StatusOr<bool> IsDriven(const v1::Partition& partition,
   return driven;
 }
 
-absl::StatusOr<v1::RegionPlans> PlanChip(
-    const Graph& graph, const v1::Partition& partition, v1::RegionPlans plans,
-    const v1::Machine& machine, const v1::TileRecipe& recipe, int32_t ram) {
+absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
+                                         const v1::Partition& partition,
+                                         const v1::Machine& machine,
+                                         const v1::TileRecipe& recipe,
+                                         int32_t ram) {
   std::vector<DrivenOp> ops;
   for (const v1::Partition::Placement& placement : partition.placements()) {
     const int32_t engine = placement.engine();
@@ -111,12 +112,8 @@ absl::StatusOr<v1::RegionPlans> PlanChip(
       if (share == kShares[0]) return driven.status();
       break;
     }
-    v1::RegionPlans all = plans;
+    v1::RegionPlans all;
     for (v1::RegionPlan& plan : *driven) *all.add_regions() = std::move(plan);
-    std::sort(all.mutable_regions()->begin(), all.mutable_regions()->end(),
-              [](const v1::RegionPlan& a, const v1::RegionPlan& b) {
-                return a.ops(0) < b.ops(0);
-              });
     EK_RETURN_IF_ERROR(TryOrders(graph, partition, all, machine, best));
   }
   if (best) return std::move(best->plans);

@@ -16,15 +16,17 @@ namespace edgekiln::compiler {
 absl::StatusOr<bool> IsDriven(const v1::Partition& partition,
                               const v1::Machine& machine);
 
-// Completes `plans`, of the regions that run streams, by those of the ops of
-// engines that the host drives, the order of all that the host does, and the
-// room of every buffer. Tried are several shares of each memory, for addresses
-// may need more than bytes do, with several orders each; of those that fit, the
-// one with the fewest predicted cycles is taken. RESOURCE_EXHAUSTED if none
-// fits, naming layer and smallest sufficient memory.
-absl::StatusOr<v1::RegionPlans> PlanChip(
-    const Graph& graph, const v1::Partition& partition, v1::RegionPlans plans,
-    const v1::Machine& machine, const v1::TileRecipe& recipe, int32_t ram);
+// Plans a network on engines that the host drives: how each op is computed, the
+// order of all that the host does, and the room of every buffer. Tried are
+// several shares of each memory, for addresses may need more than bytes do,
+// with several orders each; of those that fit, the one with the fewest
+// predicted cycles is taken. RESOURCE_EXHAUSTED if none fits, naming layer and
+// smallest sufficient memory.
+absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
+                                         const v1::Partition& partition,
+                                         const v1::Machine& machine,
+                                         const v1::TileRecipe& recipe,
+                                         int32_t ram);
 
 }  // namespace edgekiln::compiler
 

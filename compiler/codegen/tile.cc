@@ -3,6 +3,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/compile.h"
@@ -34,6 +36,18 @@ Budget WholeChip(const Region& region, const v1::Machine& machine,
     budget.borders.push_back(std::move(border));
   }
   return budget;
+}
+
+absl::Status EnginesMixed(const v1::Machine::Engine& streams) {
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.fault = Fault::kUser,
+       .reason = "ENGINES_MIXED",
+       .what = "the target has engines that run streams beside engines that "
+               "the host drives",
+       .where = absl::StrCat("engine ", streams.name()),
+       .need = "engines of one of the two kinds",
+       .fix = "remove the patterns of one kind from the target file"});
 }
 
 }  // namespace
@@ -75,8 +89,10 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
   }
   EK_ASSIGN_OR_RETURN(const bool driven, IsDriven(partition, machine));
   if (!driven) return plans;
-  return PlanChip(graph, partition, std::move(plans), machine, recipe,
-                  memories.ram);
+  if (!plans.regions().empty()) {
+    return EnginesMixed(machine.engines(plans.regions(0).engine()));
+  }
+  return PlanChip(graph, partition, machine, recipe, memories.ram);
 }
 
 }  // namespace edgekiln::compiler
