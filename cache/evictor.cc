@@ -5,6 +5,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/rounding.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::cache {
@@ -16,9 +17,7 @@ constexpr absl::Duration kResolution = absl::Minutes(1);
 constexpr std::chrono::seconds kTryAgain{60};
 constexpr int64_t kBlockBytes = 4096;
 
-int64_t OnDisk(int64_t size_bytes) {
-  return (size_bytes + kBlockBytes - 1) / kBlockBytes * kBlockBytes;
-}
+int64_t OnDisk(int64_t size_bytes) { return RoundUp(size_bytes, kBlockBytes); }
 
 }  // namespace
 

@@ -257,7 +257,8 @@ absl::StatusOr<CommandLine> ParseCommandLine(
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     root.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
+  } catch (const CLI::CallForHelp& help) {
+    if (HasUnknownCommand(root)) return FromCliError(root, help);
     return TextOnly(Command::kHelp, root.help());
   } catch (const CLI::CallForVersion&) {
     return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));

@@ -218,6 +218,10 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profle m", "unknown command 'profle'", "did you mean profile?"},
       {"targets lst", "unknown command 'lst'", "did you mean list?"},
       {"targets", "no command was given", "edgekiln targets --help"},
+      // Scripts test for a command this way.
+      {"profle --help", "unknown command 'profle'", "did you mean profile?"},
+      {"nonsense -h", "unknown command 'nonsense'", "see edgekiln --help"},
+      {"jobs lst --help", "unknown command 'lst'", "did you mean list?"},
       {"profile m --taget t", "unknown option '--taget'",
        "did you mean --target?"},
       {"profile m --target t --frobnicate=3", "unknown option '--frobnicate'",

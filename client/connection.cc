@@ -16,6 +16,7 @@
 #include "client/render/text.h"
 #include "client/rpc_status.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
@@ -340,7 +341,7 @@ absl::StatusOr<std::string> ParseServerAddress(absl::string_view address) {
     return BadAddress(address, "the address is not a URL");
   }
   if (address.find_first_of(" \t\n/%") != absl::string_view::npos) {
-    return BadAddress(address, "that is no address");
+    return BadAddress(address, "not an address");
   }
   const size_t colon = address.rfind(':');
   int port = 0;

@@ -11,6 +11,7 @@
 #include "client/exit_code.h"
 #include "client/rpc_status.h"
 #include "client/testing/fake_daemon.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {

@@ -1,8 +1,7 @@
 #ifndef EK_CLIENT_ERROR_DETAIL_H_
 #define EK_CLIENT_ERROR_DETAIL_H_
 
-// Errors as they travel (edgekiln.v1.ErrorDetail) and as they are returned here
-// (absl::Status made by MakeError(), base/error.h).
+// What errors become on their way to the person at the terminal.
 
 #include <string>
 #include <vector>
@@ -12,12 +11,8 @@
 
 namespace edgekiln::client {
 
-// Never OK. A code that is no google.rpc.Code is replaced by one that fits the
-// fault. The message is `error.message` if that is set.
-absl::Status StatusFromDetail(const v1::ErrorDetail& error);
-
-// `status` must not be OK. A status without detail gets one whose `what` is its
-// message and whose fault is INFRA unless the code says otherwise.
+// ErrorToProto(), but the fault of an error without detail is the one that the
+// exit code says: such errors come from gRPC or from our own slips.
 v1::ErrorDetail DetailFromStatus(const absl::Status& status);
 
 // The same where --server was given as `server` (or "", not at all): a fix that

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "client/error_detail.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
@@ -66,24 +67,6 @@ TEST(ExitCodeForTest, Table) {
   }
 }
 
-TEST(ErrorDetailTest, TravelsBothWays) {
-  v1::ErrorDetail error;
-  error.set_fault(v1::ErrorDetail::USER);
-  error.set_reason("OP_UNSUPPORTED");
-  error.set_what("op Foo is not supported");
-  error.set_where("layer 3");
-  error.set_limit("l");
-  error.set_need("n");
-  error.set_fix("f");
-  error.set_code(3);
-  error.set_message("job 7: stage import: op Foo is not supported");
-  const absl::Status status = StatusFromDetail(error);
-  EXPECT_EQ(status.code(), Code::kInvalidArgument);
-  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
-  EXPECT_EQ(DetailFromStatus(status).ShortDebugString(),
-            error.ShortDebugString());
-}
-
 TEST(ErrorDetailTest, CommandsInAFixGoToTheServerThatWasGiven) {
   v1::ErrorDetail error;
   error.set_fix("to try again: edgekiln quarantine release 3f2a90c1d7e4");
@@ -95,19 +78,16 @@ TEST(ErrorDetailTest, CommandsInAFixGoToTheServerThatWasGiven) {
   EXPECT_EQ(WithServer(error, "host:7433").fix(), "use a smaller model");
 }
 
-TEST(ErrorDetailTest, FillsWhatIsMissing) {
-  v1::ErrorDetail error;
-  error.set_fault(v1::ErrorDetail::QUOTA);
-  error.set_code(99);
-  const absl::Status status = StatusFromDetail(error);
-  EXPECT_EQ(status.code(), Code::kResourceExhausted);
-  EXPECT_FALSE(DetailFromStatus(status).what().empty());
-
+TEST(ErrorDetailTest, WhatHasNoDetailIsTheUsersByItsExitCode) {
   const v1::ErrorDetail plain =
       DetailFromStatus(absl::UnavailableError("socket closed"));
   EXPECT_EQ(plain.fault(), v1::ErrorDetail::INFRA);
   EXPECT_EQ(plain.reason(), "UNAVAILABLE");
   EXPECT_EQ(plain.what(), "socket closed");
+  EXPECT_EQ(DetailFromStatus(absl::NotFoundError("no file")).fault(),
+            v1::ErrorDetail::USER);
+  EXPECT_EQ(DetailFromStatus(absl::UnimplementedError("no method")).fault(),
+            v1::ErrorDetail::INFRA);
 }
 
 }  // namespace

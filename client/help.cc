@@ -30,9 +30,10 @@ or our fault; 5 --timeout or --run-timeout elapsed; 6 authentication;
 constexpr char kInspect[] = R"(Examples:
   edgekiln inspect net.onnx
   edgekiln inspect net.tflite --target dla-64-o-512k
-      Also where each layer would run, and why.
+      Also which engine takes each layer, and why: where several do, the first.
+      `profile` chooses among them by predicted cycles.
   edgekiln inspect net.tflite --target dla-64-o-512k --recipe serial
-      The same, after a look whether the target has that recipe.
+      The same; fails if the target has no recipe of that name.
   edgekiln inspect net.onnx --json | jq '.inputs[] | {name, shape}'
 )";
 

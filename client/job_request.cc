@@ -15,6 +15,7 @@
 #include "client/retry.h"
 #include "client/text_arguments.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {

@@ -64,13 +64,6 @@ absl::StatusOr<std::vector<LocalBlob>> OpenPair(FileSystem& files,
 
 }  // namespace
 
-v1::Digest ToProto(const Digest& digest) {
-  v1::Digest proto;
-  proto.set_hash(digest.hash);
-  proto.set_size_bytes(digest.size_bytes);
-  return proto;
-}
-
 absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,
                                         const std::string& path,
                                         absl::string_view option) {

@@ -23,8 +23,6 @@ struct LocalBlob {
   Digest digest;
 };
 
-v1::Digest ToProto(const Digest& digest);
-
 // A usage error, naming `option`, if there is no such file or it cannot be
 // read.
 absl::StatusOr<LocalBlob> OpenLocalBlob(FileSystem& files,

@@ -23,6 +23,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/private_folder.h"
 #include "base/scoped_fd.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
@@ -46,42 +47,6 @@ absl::Status Unreachable(absl::string_view what, absl::string_view where,
                     .what = std::string(what),
                     .where = std::string(where),
                     .fix = std::string(fix)});
-}
-
-absl::Status NotOurs(absl::string_view what, absl::string_view where,
-                     absl::string_view need) {
-  return MakeError(absl::StatusCode::kPermissionDenied,
-                   {.fault = Fault::kInfra,
-                    .reason = "RUNTIME_FOLDER_UNSAFE",
-                    .what = std::string(what),
-                    .where = std::string(where),
-                    .need = std::string(need),
-                    .fix = "remove it, or set XDG_RUNTIME_DIR to a folder of "
-                           "your own"});
-}
-
-// In a world-writable parent anybody could have made the folder first.
-absl::Status SecureFolder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Unreachable("the runtime folder cannot be created",
-                       absl::StrCat(folder, ": ", strerror(errno)),
-                       "set XDG_RUNTIME_DIR to a folder of your own, or use "
-                       "--server");
-  }
-  struct stat info;
-  if (lstat(folder.c_str(), &info) != 0) {
-    return Unreachable("the runtime folder cannot be read",
-                       absl::StrCat(folder, ": ", strerror(errno)),
-                       "set XDG_RUNTIME_DIR to a folder of your own");
-  }
-  if (!S_ISDIR(info.st_mode) || info.st_uid != geteuid()) {
-    return NotOurs("the runtime folder is not yours", folder,
-                   "a folder that belongs to you");
-  }
-  if ((info.st_mode & 077) != 0) {
-    return NotOurs("the runtime folder is open to others", folder, "mode 0700");
-  }
-  return absl::OkStatus();
 }
 
 enum class Probe { kListening, kAbsent };
@@ -112,8 +77,14 @@ absl::StatusOr<Probe> ProbeSocket(const std::string& path, pid_t& pid) {
   socklen_t size = sizeof(peer);
   if (getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
       peer.uid != geteuid()) {
-    return NotOurs("the daemon on the socket is not yours", path,
-                   "a daemon run by you");
+    return MakeError(absl::StatusCode::kPermissionDenied,
+                     {.fault = Fault::kInfra,
+                      .reason = "RUNTIME_FOLDER_UNSAFE",
+                      .what = "the daemon on the socket is not yours",
+                      .where = path,
+                      .need = "a daemon of your own",
+                      .fix = "remove it, or set XDG_RUNTIME_DIR to a folder of "
+                             "your own"});
   }
   pid = peer.pid;
   return Probe::kListening;
@@ -337,7 +308,7 @@ std::string FindServiceSocket(const LocalDaemonOptions& options) {
 
 absl::Status EnsureLocalDaemon(const LocalDaemonOptions& options,
                                Clock& clock) {
-  EK_RETURN_IF_ERROR(SecureFolder(options.runtime_folder));
+  EK_RETURN_IF_ERROR(MakePrivateFolder(options.runtime_folder));
   const std::string socket_path = LocalSocketPath(options);
   const absl::Duration give_up = clock.Monotonic() + options.patience;
   Starter starter(options, clock);

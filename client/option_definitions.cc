@@ -85,18 +85,17 @@ void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
 
 void AddRecipe(CLI::App& app, RawOptions& raw) {
   app.add_option("--recipe", raw.line.recipe,
-                 WrapHelp("How to use the chip, by a name that every --target "
-                          "has: edgekiln targets list. What the recipe does "
-                          "not change is not computed again (default: "
-                          "default)"))
+                 WrapHelp("One of the chip's recipes (edgekiln targets list); "
+                          "every --target must have it. Stages that it does "
+                          "not change are not run again (default: default)"))
       ->type_name("NAME");
 }
 
 void AddOffload(CLI::App& app, RawOptions& raw) {
   app.add_option("--offload", raw.offload,
-                 WrapHelp("Which layers engines get: all (default) that an "
-                          "engine takes, those that pay, by predicted cycles, "
-                          "or none"))
+                 WrapHelp("Layers given to engines: all that one can run "
+                          "(default); paying, only those that it runs faster "
+                          "than the host, by predicted cycles; or none"))
       ->type_name("all|paying|none");
 }
 
@@ -113,9 +112,7 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
                  WrapHelp("percentile[:P], P in percent (default: 99.99), or "
                           "minmax"))
       ->type_name("METHOD");
-  app.add_option("--seed", raw.seed,
-                 WrapHelp("Of synthetic inputs; the same seed gives the same "
-                          "inputs"))
+  app.add_option("--seed", raw.seed, WrapHelp("Seed of the synthetic inputs"))
       ->type_name("N");
   app.add_option("--input", raw.inputs,
                  WrapHelp("How stored samples become the input NAME, on top of "
@@ -129,11 +126,12 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
 }
 
 void AddIo(CLI::App& app, RawOptions& raw) {
-  app.add_option("--io", raw.io,
-                 WrapHelp("What the chip reads and writes at float inputs and "
-                          "outputs: int (default), integers that the caller "
-                          "converts, or float, which the host converts on the "
-                          "clock. Data sets and arrays are the same for both"))
+  app.add_option(
+         "--io", raw.io,
+         WrapHelp(
+             "Form of float inputs and outputs on the chip: int (default), the "
+             "caller converts them; float, the chip's host does, and its "
+             "cycles count. Data sets and arrays are the same for both"))
       ->type_name("int|float");
 }
 
@@ -147,10 +145,9 @@ constexpr char kJobGroup[] = "Job options";
 
 void AddClass(CLI::App& app, RawOptions& raw) {
   app.add_option("--class", raw.job_class,
-                 WrapHelp("Whose turn it is where others wait, too: "
-                          "interactive goes before ci, ci before batch. "
-                          "Default: interactive on a terminal and with "
-                          "--supersede, ci otherwise"))
+                 WrapHelp("Priority among waiting jobs: interactive before ci "
+                          "before batch. Default: interactive on a terminal "
+                          "and with --supersede, ci otherwise"))
       ->type_name("interactive|ci|batch")
       ->group(kJobGroup);
 }
@@ -158,21 +155,21 @@ void AddClass(CLI::App& app, RawOptions& raw) {
 // What the daemon does for the job, also once this command is gone.
 void AddJob(CLI::App& app, RawOptions& raw) {
   AddClass(app, raw);
-  app.add_option(
-         "--supersede", raw.line.slot,
-         WrapHelp("Cancel your unfinished jobs that were given the same "
-                  "KEY: for editors that ask at every change"))
+  app.add_option("--supersede", raw.line.slot,
+                 WrapHelp("Cancel your unfinished jobs with the same KEY; for "
+                          "editors that submit on every change"))
       ->type_name("KEY")
       ->group(kJobGroup);
   app.add_option(
          "--queue-timeout", raw.queue_timeout,
-         WrapHelp("The job fails, exit code 4, if it waits that long for "
-                  "a worker"))
+         WrapHelp(
+             "Fail the job (exit code 4) if it waits this long for a worker"))
       ->type_name("DURATION")
       ->group(kJobGroup);
-  app.add_option("--run-timeout", raw.run_timeout,
-                 WrapHelp("The job fails, exit code 5, that long after a "
-                          "worker has begun it"))
+  app.add_option(
+         "--run-timeout", raw.run_timeout,
+         WrapHelp(
+             "Fail the job (exit code 5) this long after a worker started it"))
       ->type_name("DURATION")
       ->group(kJobGroup);
 }
@@ -190,10 +187,9 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
   add("--max-latency", raw.max_latency, "TIME",
       "Latency of one inference: 2ms, 500us, 1.5s");
   add("--max-memory", raw.max_memory, "NAME=BYTES",
-      "A memory by the target's own name for it, as the report and `targets "
-      "show` have it: flash=64KiB, sram=96kB (KiB, MiB: powers of 1024; kB, "
-      "MB: "
-      "of 1000). May be given several times")
+      "Bytes used of a memory, by its name in the report and in `targets "
+      "show`: flash=64KiB, sram=96kB (KiB, MiB: powers of 1024; kB, MB: of "
+      "1000). May be given several times")
       ->allow_extra_args(false);
   add("--max-ram", raw.max_ram, "BYTES",
       "RAM for activations, whatever the target calls it");
@@ -243,7 +239,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddRecipe(*app, raw);
 
   app = AddCommand(root, raw, Command::kCompile, "compile",
-                   "Make the code that a chip runs");
+                   "Generate the code for a chip");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddRecipe(*app, raw);
@@ -262,22 +258,24 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddOffload(*app, raw);
   AddQuantization(*app, raw);
   AddIo(*app, raw);
-  AddData(*app, raw, "Inputs to compare on; without it seeded random ones");
+  AddData(*app, raw,
+          "Inputs to compare with the reference on (default: random ones, from "
+          "--seed)");
   AddLimit(*app, raw,
            "Compare on at most N samples of DATA, or on N random ones (16)");
-  app->add_flag("--timing-only", raw.line.timing_only,
-                WrapHelp("Cycles alone: no values are computed, none are "
-                         "compared with the reference"));
+  app->add_flag(
+      "--timing-only", raw.line.timing_only,
+      WrapHelp("Only count cycles: compute no values, compare nothing"));
   app->add_option("--timeline", raw.line.timeline,
-                  WrapHelp("Write when every unit works to FILE, as an "
+                  WrapHelp("Write a timeline of all units to FILE, as an "
                            "edgekiln.v1.Timeline (protoc --decode reads it); "
-                           "of one target"))
+                           "one target only"))
       ->type_name("FILE");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
-                   "Accuracy and exactness over a labelled data set");
+                   "Accuracy and bit-exactness on a labelled data set");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kSeveral);
   AddRecipe(*app, raw);
@@ -318,7 +316,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
 
 void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "targets", "The chips known by name");
-  AddCommand(*group, raw, Command::kTargetsList, "list", "All of them");
+  AddCommand(*group, raw, Command::kTargetsList, "list", "List all of them");
   CLI::App* app = AddCommand(*group, raw, Command::kTargetsShow, "show",
                              "The descriptor of one");
   AddNames(*app, raw, "TARGET", "Its name");
@@ -328,8 +326,7 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
 }
 
 void AddJobCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group =
-      AddGroup(root, "jobs", "What the daemon is doing and has done");
+  CLI::App* group = AddGroup(root, "jobs", "Running and finished jobs");
   CLI::App* app =
       AddCommand(*group, raw, Command::kJobsList, "list", "The newest jobs");
   AddLimit(*app, raw, "List at most N jobs (20)");
@@ -345,19 +342,19 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
 
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "quarantine",
-                             "Stages that failed again and are tried no more");
+                             "Stages that failed repeatedly and are blocked");
   CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
-                             "The newest of them");
+                             "List the newest");
   AddLimit(*app, raw, "List at most N stages (20)");
   app = AddCommand(*group, raw, Command::kQuarantineRelease, "release",
-                   "Let such stages be tried again");
+                   "Allow these stages to run again");
   AddNames(*app, raw, "ID", "Stages, by their first digits");
 }
 
 void AddReportCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "report", "What jobs found out");
+  CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
   CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
-                             "What changed from one report to another");
+                             "Changes between two reports");
   app->add_option("A", raw.a,
                   WrapHelp("A job by its id, or a file that --json wrote"))
       ->type_name("JOB|FILE")
@@ -372,14 +369,14 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
       ->type_name("T")
       ->allow_extra_args(false);
   constexpr char kGroup[] = "Limits (exit code 3 if broken on any target)";
-  app->add_option("--max-regression", raw.max_regression,
-                  WrapHelp("Growth of cycles and of each of the target's "
-                           "memories: 2 or 2%"))
+  app->add_option(
+         "--max-regression", raw.max_regression,
+         WrapHelp("Most growth allowed of cycles and of each memory: 2 or 2%"))
       ->type_name("PERCENT")
       ->group(kGroup);
   app->add_option("--max-accuracy-drop", raw.max_accuracy_drop,
-                  WrapHelp("Loss of accuracy, from 96.7 % to 96.2 % is 0.5. "
-                           "Also broken if a report has no accuracy"))
+                  WrapHelp("Most loss of accuracy allowed; from 96.7 % to 96.2 "
+                           "% is 0.5. Also broken if a report has no accuracy"))
       ->type_name("POINTS")
       ->group(kGroup);
 

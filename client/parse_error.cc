@@ -77,6 +77,11 @@ std::string FullName(const CLI::App* app) {
   return name;
 }
 
+bool HasUnknownCommand(const CLI::App& root) {
+  return !CommandNames(*Reached(&root)).empty() &&
+         root.remaining_size(true) > 0;
+}
+
 absl::Status UnknownArgument(const CLI::App& app, const std::string& argument) {
   const bool is_option = argument.size() > 1 && argument[0] == '-';
   const std::string bare = argument.substr(0, argument.find('='));

@@ -17,6 +17,10 @@ const CLI::App* Reached(const CLI::App* app);
 // "edgekiln jobs list".
 std::string FullName(const CLI::App* app);
 
+// Whether the arguments stopped where a command is missing, at something that
+// does not name one: `edgekiln nonsense --help`.
+bool HasUnknownCommand(const CLI::App& root);
+
 absl::Status UnknownArgument(const CLI::App& app, const std::string& argument);
 
 absl::Status FromCliError(const CLI::App& root, const CLI::ParseError& error);

@@ -93,6 +93,7 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
   };
   add_unequal("offload", offload(a), offload(b));
   add_unequal("calibration", a.calibration(), b.calibration());
+  add_unequal("needs of quantization", a.quantization(), b.quantization());
   add_unequal("versions of edgekiln", a.version(), b.version());
   if (FormsDiffer(a.totals()) || FormsDiffer(b.totals())) {
     add_unequal("forms of inputs and outputs", IoText(a.totals()),

@@ -137,6 +137,7 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
   other.set_recipe("serial");
   other.set_offload("none");
   other.set_calibration("SYNTHETIC");
+  other.set_quantization("zero points 0");
   other.set_version("2");
   other.mutable_accuracy()->set_samples(7);
   const v1::ReportDiff diff = DiffReports(Before(), "a", other, "b");
@@ -149,6 +150,7 @@ TEST(ReportDiffTest, NamesWhateverMakesNumbersIncomparable) {
                 "unequal recipes: default and serial",
                 "unequal offload: all and none",
                 "unequal calibration: none and SYNTHETIC",
+                "unequal needs of quantization: none and zero points 0",
                 "unequal versions of edgekiln: none and 2",
                 "accuracies of 100 and 7 samples"}));
   EXPECT_EQ(diff.b().recipe(), "serial");

@@ -10,6 +10,7 @@
 #include "client/exit_code.h"
 #include "edgekiln/v1/error.pb.h"
 #include "google/rpc/error_details.pb.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 
@@ -48,7 +49,7 @@ absl::Status FromRpcStatus(const google::rpc::Status& status) {
     if (!any.Is<v1::ErrorDetail>() || !any.UnpackTo(&detail)) continue;
     detail.set_code(status.code());
     if (detail.message().empty()) detail.set_message(status.message());
-    return WithRetryInfo(StatusFromDetail(detail), status);
+    return WithRetryInfo(StatusFromProto(detail), status);
   }
   return absl::Status(static_cast<absl::StatusCode>(status.code()),
                       SanitizeText(status.message(), 4096));

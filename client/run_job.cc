@@ -10,6 +10,7 @@
 #include "client/exit_code.h"
 #include "client/interrupt.h"
 #include "client/retry.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
@@ -107,7 +108,7 @@ class JobWatch final : public WatchSink {
       return MakeError(absl::StatusCode::kUnavailable,
                        {.fault = Fault::kInfra,
                         .reason = kReasonNoWorker,
-                        .what = "no worker took the job in time",
+                        .what = "no worker was free before the queue deadline",
                         .where = waiting_,
                         .limit = limit,
                         .fix = "start edgekiln-worker, or wait for a free "
@@ -187,7 +188,7 @@ absl::Status JobError(const v1::Job& job) {
       return absl::OkStatus();
     case v1::CANCELLED:
       if (!job.superseded_by().empty()) {
-        return WithJob(StatusFromDetail(job.error()), job.id());
+        return WithJob(StatusFromProto(job.error()), job.id());
       }
       return WithJob(MakeError(absl::StatusCode::kCancelled,
                                {.fault = Fault::kUser,
@@ -197,7 +198,7 @@ absl::Status JobError(const v1::Job& job) {
                                 .fix = kAgain}),
                      job.id());
     case v1::FAILED:
-      return Annotate(StatusFromDetail(job.error()), Subject(job.request()));
+      return Annotate(StatusFromProto(job.error()), Subject(job.request()));
     default:
       return WithJob(MakeError(absl::StatusCode::kInternal,
                                {.fault = Fault::kInfra,

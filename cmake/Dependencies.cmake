@@ -10,9 +10,7 @@ find_package(Protobuf MODULE REQUIRED)
 find_package(absl CONFIG REQUIRED)
 find_package(gRPC CONFIG REQUIRED)
 find_package(ONNX CONFIG REQUIRED)
-find_package(nlohmann_json CONFIG REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
-find_package(zstd CONFIG REQUIRED)  # zstd::libzstd_shared
 
 # libseccomp comes without a CMake package.
 find_path(EK_SECCOMP_INCLUDE_DIR seccomp.h REQUIRED)
@@ -30,5 +28,6 @@ mark_as_advanced(EK_FLATC EK_FLATBUFFERS_INCLUDE_DIR)
 
 if(EK_BUILD_TESTS OR EK_BUILD_FUZZERS)
   find_package(GTest REQUIRED)
+  find_package(nlohmann_json CONFIG REQUIRED)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
 endif()

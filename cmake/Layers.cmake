@@ -8,7 +8,7 @@
 # Tests (*_test.cc, *_fuzz.cc, TESTONLY targets) also see tests/support.
 set(EK_LAYERS
   "base                 -> "
-  "proto                -> "
+  "proto                -> base"
   "ops                  -> base proto"
   "target               -> base proto"
   "cache                -> base proto"
@@ -21,6 +21,9 @@ set(EK_LAYERS
   "simfarm/session      -> base proto ops target simfarm simfarm/simulators/* simfarm/host"
   "server               -> base proto ops target cache compiler compiler/engines/* simfarm simfarm/simulators/* simfarm/host simfarm/session server/daemon"
   "server/daemon        -> base proto target cache server"
+  "testing              -> **"
+  "testing/*/compiler   -> base proto ops target compiler testing"
+  "testing/*/simulator  -> base proto target simfarm testing"
   "tests                -> **"
   "tests/support        -> base proto"
 )
@@ -29,6 +32,8 @@ set(EK_LAYERS
 # not by links, not by includes.
 set(EK_NEVER_REACHES
   "simfarm/simulators/* -> ops simfarm/host simfarm/session"
+  "testing/*/simulator  -> ops compiler simfarm/host simfarm/session testing/*/compiler"
+  "testing/*/compiler   -> simfarm testing/*/simulator"
   "simfarm              -> compiler cache server client"
   "compiler             -> simfarm cache server client"
   "server/daemon        -> compiler simfarm client"

@@ -8,22 +8,21 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "google/protobuf/util/message_differencer.h"
+#include "proto/convert.h"
 #include "server/chosen_recipe.h"
+#include "server/deployed_model.h"
+#include "server/job_report.h"
 #include "server/model_stages.h"
-#include "server/proto_convert.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
 #include "server/target_stages.h"
 #include "server/task_scope.h"
 #include "server/validate_request.h"
-#include "server/version.h"
 #include "server/worker_limits.h"
-#include "target/recipes.h"
 
 // The stages of a job, and what each is handed. For all targets (ModelStages):
 //
@@ -33,15 +32,21 @@
 //             │ float model only, as float32     │
 //             ├─ convert_calibration or          │
 //             │  synthesize_calibration          │
-//             └─ calibrate ─ quantize ─ graph ───┤
+//             └─ calibrate ─ statistics ─┐       │
+//   once for all targets whose numerics  │       │
+//   need the same (DeployedModel):       │       │
+//                                        │       │
+//   float model only:      quantize ─────┴ graph ┤
 //                                                └─ set_io ─ graph ─┐
 //                                                ┌──────────────────┤
 //                                                │  convert_data or │
 //                                                │  synthesize_data ┴ chunks
 //   for each target, at once (TargetStages):       │
-//   target ─ resolve_target ─ capabilities,      │
-//                      │      machine            │
-//        partition ─ tile ─ emit ─ program ──────┘
+//   target ─ resolve_target ─ needs, for the       │
+//                      │      above;               │
+//                      │      capabilities,        │
+//                      │      machine              │
+//        partition ─ tile ─ emit ─ program ────────┘
 //            ├─ place         between them, where cycles decide: more than one
 //            │                engine takes an op, or PAYING
 //            ├─ bundle        (COMPILE)
@@ -52,8 +57,8 @@
 //                 it, or its accuracy is asked for, too
 //   pack_outputs  (RUN)
 //
-// A stage starts as soon as what it is handed exists. Whether it is executed,
-// found in the cache, or shared with another job is the JobContext's affair.
+// A stage starts as soon as its inputs exist. The JobContext decides whether it
+// is executed, found in the cache, or shared with another job.
 
 namespace edgekiln::server {
 namespace {
@@ -77,18 +82,20 @@ class CompileJob {
  private:
   std::vector<TargetRun> ResolveTargets();
   Task<absl::Status> FindRecipes();
+  bool AnyGoesOn() const;
   Task<absl::Status> PrepareModel();
   Task<absl::Status> DescribeAll();
   Task<absl::Status> StartFitChecks();
   Task<absl::Status> AwaitFitChecks();
+  Task<absl::Status> Deploy(bool quantize);
   Task<absl::Status> RunOne(TargetRun& run);
-  v1::Report NewReport(int target) const;
   JobResult Finish();
 
   const std::string job_id_;
   const v1::CreateJobRequest& request_;
   JobContext& context_;
   ModelStages model_;
+  std::vector<std::unique_ptr<DeployedModel>> deployed_;
   std::vector<TargetRun> runs_;  // One even if there is no target.
   TaskScope other_targets_;      // Than the first.
   JobResult result_;
@@ -103,6 +110,10 @@ Task<absl::Status> RefusalOf(const TargetRun& run) {
   const auto detail = GetErrorDetail(fits);
   const bool users = detail && detail->fault == Fault::kUser;
   co_return users && !IsOverWorkerLimit(fits) ? fits : absl::OkStatus();
+}
+
+bool Equal(const v1::QuantizationNeeds& a, const v1::QuantizationNeeds& b) {
+  return google::protobuf::util::MessageDifferencer::Equals(a, b);
 }
 
 // A name that is misspelt is told before the model is looked at. Where none was
@@ -178,12 +189,54 @@ Task<absl::Status> CompileJob::StartFitChecks() {
   co_return absl::OkStatus();
 }
 
+bool CompileJob::AnyGoesOn() const {
+  return std::any_of(runs_.begin(), runs_.end(),
+                     [](const TargetRun& run) { return run.status.ok(); });
+}
+
 // Leaves in each run whether it can get a program. Always OK.
 Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
     const auto resolved = co_await ResolvedTarget(request_, run);
     run.status = resolved.status();
     if (run.status.ok()) run.status = co_await RefusalOf(run);
+  }
+  co_return absl::OkStatus();
+}
+
+// Makes a DeployedModel for each set of equal needs and hands it to its
+// targets' runs. Always OK: a failure is recorded in the runs concerned.
+Task<absl::Status> CompileJob::Deploy(bool quantize) {
+  std::vector<v1::QuantizationNeeds> needs(runs_.size());
+  bool alike = true;
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    if (!quantize || !runs_[i].status.ok()) continue;
+    const auto resolved = co_await ResolvedTarget(request_, runs_[i]);
+    needs[i] = (*resolved)->summary().target().quantization_needs();
+    alike = alike && Equal(needs[i], needs[0]);
+  }
+  for (size_t i = 0; i < runs_.size(); ++i) {
+    if (!runs_[i].status.ok()) continue;
+    const auto found = std::find_if(
+        deployed_.begin(), deployed_.end(),
+        [&](const auto& one) { return Equal(one->needs(), needs[i]); });
+    if (found != deployed_.end()) {
+      runs_[i].deployed = found->get();
+      continue;
+    }
+    const int target =
+        alike ? StageSequence::kAllTargets : runs_[i].stages.target();
+    deployed_.push_back(std::make_unique<DeployedModel>(
+        request_, context_, model_, needs[i], target));
+    runs_[i].deployed = deployed_.back().get();
+    if (quantize) deployed_.back()->StartQuantizing();
+  }
+  if (!WantsProgram(request_)) co_return absl::OkStatus();
+  for (const auto& deployed : deployed_) co_await deployed->Finish();
+  for (TargetRun& run : runs_) {
+    if (!run.status.ok()) continue;
+    run.status = run.deployed->status();
+    run.report.set_quantization(QuantizationText(run.deployed->needs()));
   }
   co_return absl::OkStatus();
 }
@@ -196,19 +249,18 @@ Task<absl::Status> CompileJob::PrepareModel() {
     EK_CO_RETURN_IF_ERROR(co_await DescribeAll());
   }
   EK_CO_RETURN_IF_ERROR(co_await model_.CheckHasData());
+  const bool quantize = WantsProgram(request_) && !model_.import().quantized();
   if (WantsProgram(request_)) {
-    const bool quantize = !model_.import().quantized();
     if (quantize) model_.StartCalibrationData();
     EK_CO_RETURN_IF_ERROR(co_await AwaitFitChecks());
-    const bool any =
-        std::any_of(runs_.begin(), runs_.end(),
-                    [](const TargetRun& run) { return run.status.ok(); });
-    if (!any) co_return absl::OkStatus();
-    if (quantize) EK_CO_RETURN_IF_ERROR(co_await model_.Quantize());
-    EK_CO_RETURN_IF_ERROR(co_await model_.SetIo());
+    if (!AnyGoesOn()) co_return absl::OkStatus();
+    if (quantize) EK_CO_RETURN_IF_ERROR(co_await model_.Calibrate());
   }
-  if (!WantsSamples(request_)) co_return absl::OkStatus();
-  model_.StartData();
+  EK_CO_RETURN_IF_ERROR(co_await Deploy(quantize));
+  if (!WantsSamples(request_) || !AnyGoesOn()) co_return absl::OkStatus();
+  for (const auto& deployed : deployed_) {
+    if (deployed->status().ok()) deployed->StartData();
+  }
   // Ranges learned from random inputs say nothing about accuracy. Who converts
   // the inputs of an integer model does not change what it computes, so that
   // its reference is what the chips are compared with; see TargetStages.
@@ -217,56 +269,6 @@ Task<absl::Status> CompileJob::PrepareModel() {
     model_.StartReference();
   }
   co_return absl::OkStatus();
-}
-
-v1::Report CompileJob::NewReport(int target) const {
-  v1::Report report;
-  report.set_job_id(job_id_);
-  report.set_model_name(request_.model_name());
-  *report.mutable_model() = request_.model();
-  if (target != StageSequence::kAllTargets) {
-    report.set_target_name(request_.targets(target).name());
-    *report.mutable_target() = request_.targets(target).digest();
-    // Of hostile origin until it is found.
-    report.set_recipe(SanitizeText(
-        std::string(target::RecipeNameOf(request_.options().recipe())),
-        target::kMaxRecipeNameBytes));
-    report.set_offload(
-        absl::AsciiStrToLower(v1::Offload_Name(OffloadOf(request_))));
-  }
-  report.set_version(std::string(Version()));
-  return report;
-}
-
-// Data that was given and changes nothing would be taken for used.
-void WarnOfUnusedCalibration(const v1::CreateJobRequest& request,
-                             const ModelStages& model, v1::Report& report) {
-  if (request.calibration().files_size() == 0 || !model.is_imported() ||
-      !model.calibration().empty()) {
-    return;
-  }
-  report.add_warnings(
-      absl::StrCat("the calibration data is not used: ",
-                   !WantsProgram(request)
-                       ? "without a target nothing is quantized"
-                       : "the model came quantized and keeps its own ranges"));
-}
-
-// With what they warn of: each says it once, in the order of the stages. Where
-// a target fails, others may have started beside it; whether they got to their
-// end is chance, and what they warn of would differ from run to run.
-void AddStages(const StageSequence& stages, v1::Report& report) {
-  for (const std::shared_ptr<SequenceStage>& stage : stages.stages()) {
-    v1::Report::Stage record = stage->Record();
-    if (record.name().empty()) continue;
-    *report.add_stages() = std::move(record);
-    if (!stage->asked()) continue;
-    const absl::StatusOr<v1::StageResult>& result = *stage->Result();
-    // That data lies beyond ranges which random inputs gave is no news.
-    const bool guessed = report.calibration() == kSyntheticCalibration &&
-                         report.stages().rbegin()->name() == "convert_data";
-    if (result.ok() && !guessed) AddWarnings(*result, report);
-  }
 }
 
 // All who ask for results have done so.
@@ -279,6 +281,7 @@ JobResult CompileJob::Finish() {
     run.report.set_calibration(model_.calibration());
     WarnOfUnusedCalibration(request_, model_, run.report);
     AddStages(model_.stages(), run.report);
+    if (run.deployed != nullptr) AddStages(run.deployed->stages(), run.report);
     AddStages(model_.reference().stages, run.report);
     AddStages(run.stages, run.report);
     std::move(run.artifacts.begin(), run.artifacts.end(),
@@ -295,8 +298,8 @@ JobResult CompileJob::Finish() {
 std::vector<TargetRun> CompileJob::ResolveTargets() {
   std::vector<TargetRun> runs;
   for (int i = 0; i < request_.targets_size(); ++i) {
-    TargetRun& run = runs.emplace_back(
-        TargetRun{.stages = {context_, i}, .report = NewReport(i)});
+    TargetRun& run = runs.emplace_back(TargetRun{
+        .stages = {context_, i}, .report = NewReport(job_id_, request_, i)});
     v1::StageOptions options;
     options.mutable_resolve_target();
     run.resolve =
@@ -305,7 +308,8 @@ std::vector<TargetRun> CompileJob::ResolveTargets() {
   }
   if (runs.empty()) {
     constexpr int kNone = StageSequence::kAllTargets;
-    runs.push_back({.stages = {context_, kNone}, .report = NewReport(kNone)});
+    runs.push_back({.stages = {context_, kNone},
+                    .report = NewReport(job_id_, request_, kNone)});
   }
   return runs;
 }

@@ -660,6 +660,77 @@ TEST_F(CompileJobTest, TargetsShareWhatTheyCan) {
   EXPECT_EQ(result.reports[1].stages_size(), 12);
 }
 
+// How often each was executed.
+std::map<std::string, int> Counts(const std::vector<std::string>& stages) {
+  std::map<std::string, int> counts;
+  for (const std::string& stage : stages) ++counts[stage];
+  return counts;
+}
+
+TEST_F(CompileJobTest, TargetsShareTheQuantizedModelWhereNumericsAreTheSame) {
+  const JobResult result =
+      Run(Request("float net",
+                  {"conv;sram=64", "per tensor;sram=64", "matrix;sram=64",
+                   "per tensor matrix;sram=64"},
+                  {v1::VALIDATE}, "samples=20 labelled=20", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  std::map<std::string, int> executed = Counts(leases_->TakeExecuted());
+  for (const char* stage :
+       {"simplify", "convert_calibration", "calibrate", "convert_reference"}) {
+    EXPECT_EQ(executed[stage], 1) << stage;
+  }
+  for (const char* stage : {"quantize", "set_io", "convert_data"}) {
+    EXPECT_EQ(executed[stage], 2) << stage;
+  }
+  EXPECT_EQ(executed["partition"], 4);
+  // Each target was handed its own form, and tells of it.
+  std::map<bool, int> partitioned;
+  for (const auto& [stage, graph] : leases_->GraphsRead()) {
+    if (stage == "partition") ++partitioned[absl::StrContains(graph, "conv2d")];
+  }
+  EXPECT_EQ(partitioned, (std::map<bool, int>{{false, 2}, {true, 2}}));
+  ASSERT_EQ(result.reports.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    const v1::Report& report = result.reports[i];
+    EXPECT_EQ(report.quantization(),
+              i % 2 == 0 ? "" : "one weight scale per layer in conv2d");
+    EXPECT_EQ(CacheOf(report).count("quantize"), 1u);
+    EXPECT_EQ(report.accuracy().samples(), 20);
+  }
+  // A chip without needs finds what one with other capabilities left, and one
+  // that needs something else the calibration.
+  const auto misses = [&](const std::string& target) {
+    Run(Request("float net", {target}, {v1::PROFILE}, "samples=20 labelled=20",
+                "samples=20"));
+    std::map<std::string, int> counts = Counts(leases_->TakeExecuted());
+    return std::vector<int>{counts["calibrate"], counts["quantize"]};
+  };
+  EXPECT_THAT(misses("vector;sram=64"), ElementsAre(0, 0));
+  EXPECT_THAT(misses("per tensor vector;sram=64"), ElementsAre(0, 0));
+}
+
+TEST_F(CompileJobTest, AModelThatCameQuantizedStaysAsItIs) {
+  const JobResult result = Run(Request(
+      "int8 net", {"conv;sram=64", "per tensor;sram=64"}, {v1::PROFILE}));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  const std::map<std::string, int> executed = Counts(leases_->TakeExecuted());
+  EXPECT_EQ(executed.count("quantize"), 0u);
+  EXPECT_EQ(executed.at("set_io"), 1);
+  EXPECT_EQ(result.reports[1].quantization(), "");
+}
+
+TEST_F(CompileJobTest, AFormThatCannotBeMadeFailsItsTargetsOnly) {
+  const JobResult result =
+      Run(Request("float unquantizable net",
+                  {"per tensor;sram=64", "conv;sram=64"}, {v1::PROFILE}));
+  EXPECT_EQ(result.status.message(), "quantize: no such form");
+  ASSERT_EQ(result.reports.size(), 2u);
+  EXPECT_EQ(result.reports[0].error().message(), "quantize: no such form");
+  EXPECT_FALSE(result.reports[1].has_error());
+  EXPECT_EQ(result.reports[1].totals().cycles(), 200);
+  EXPECT_EQ(Counts(leases_->TakeExecuted())["synthesize_data"], 1);
+}
+
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {
   leases_->Block("tile");
   StageGroup group(*runner_, {});

@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/memory.h"
+#include "base/private_folder.h"
 #include "base/status_macros.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
@@ -195,7 +196,7 @@ absl::Status ListenInRuntimeFolder(DaemonOptions& options) {
     return absl::OkStatus();
   }
   const std::string runtime = RuntimeFolder();
-  EK_RETURN_IF_ERROR(SecureFolder(runtime));
+  EK_RETURN_IF_ERROR(MakePrivateFolder(runtime));
   if (options.listen.empty()) {
     options.listen = absl::StrCat("unix:", JoinPath(runtime, "service.sock"));
   }
@@ -212,7 +213,7 @@ absl::StatusOr<Setup> Prepare(const Flags& flags, FileSystem& files) {
   setup.daemon.workers_listen.clear();
   if (flags.local) {
     const std::string runtime = RuntimeFolder();
-    EK_RETURN_IF_ERROR(SecureFolder(runtime));
+    EK_RETURN_IF_ERROR(MakePrivateFolder(runtime));
     absl::StatusOr<FileLock> lock =
         FileLock::Acquire(JoinPath(runtime, "edgekilnd.lock"));
     if (absl::IsAlreadyExists(lock.status())) {

@@ -17,11 +17,6 @@ constexpr int kDefaultPercentilePpm = 999900;
 
 constexpr char kCalibration[] = "calibration";
 
-// Whether the samples must be the caller's: accuracy and outputs are of those.
-bool NeedsOwnData(const v1::CreateJobRequest& request) {
-  return Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
-}
-
 }  // namespace
 
 Task<absl::Status> ModelStages::Import() {
@@ -55,7 +50,6 @@ Task<absl::Status> ModelStages::Import() {
   compiled_ = imported_;
   const std::vector<v1::Digest> float32 = All(simplified, "float32_graph");
   if (!float32.empty()) compiled_ = As("graph", float32[0]);
-  deployed_ = compiled_;
   co_return absl::OkStatus();
 }
 
@@ -97,7 +91,7 @@ void ModelStages::StartCalibrationData() {
                       /*raw=*/false, /*limit=*/0, stages_);
 }
 
-Task<absl::Status> ModelStages::Quantize() {
+Task<absl::Status> ModelStages::Calibrate() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(calibration_data_));
   EK_CO_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
@@ -121,26 +115,7 @@ Task<absl::Status> ModelStages::Quantize() {
   const auto calibrating = stages_.Start("calibrate", calibrate, inputs);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& calibrated,
                          co_await ResultOf(calibrating));
-  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef statistics,
-                         Only(calibrated, "statistics"));
-
-  v1::StageOptions quantize;
-  quantize.mutable_quantize();
-  const auto quantizing =
-      stages_.Start("quantize", quantize, {compiled_, statistics});
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& quantized,
-                         co_await ResultOf(quantizing));
-  EK_CO_ASSIGN_OR_RETURN(deployed_, Only(quantized, "graph"));
-  co_return absl::OkStatus();
-}
-
-Task<absl::Status> ModelStages::SetIo() {
-  v1::StageOptions options;
-  options.mutable_set_io()->set_io(IoFormOf(request_));
-  const auto setting = stages_.Start("set_io", options, {deployed_});
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& set,
-                         co_await ResultOf(setting));
-  EK_CO_ASSIGN_OR_RETURN(deployed_, Only(set, "graph"));
+  EK_CO_ASSIGN_OR_RETURN(statistics_, Only(calibrated, "statistics"));
   co_return absl::OkStatus();
 }
 
@@ -153,17 +128,6 @@ Task<absl::Status> ModelStages::CheckHasData() {
                       request_.options().limit(), stages_);
   const auto& converted = co_await ResultOf(converting);
   co_return converted.status();
-}
-
-void ModelStages::StartData() {
-  int64_t limit = request_.options().limit();
-  // A profile compares on a few inputs, whatever the data set holds.
-  if (limit == 0 && !NeedsOwnData(request_) &&
-      request_.data().files_size() > 0) {
-    limit = kProfiledSamples;
-  }
-  data_ = StartConversion("data", request_.data(), deployed_,
-                          /*raw=*/Wants(request_, v1::RUN), limit, stages_);
 }
 
 void ModelStages::StartReference() {

@@ -1,8 +1,9 @@
 #ifndef EK_SERVER_MODEL_STAGES_H_
 #define EK_SERVER_MODEL_STAGES_H_
 
-// What a job does once, whatever it has of targets: from the model file to what
-// targets get, the data for it, and what the reference says of that data.
+// The target-independent stages of a job: from the model file to the ranges of
+// its tensors, and the reference's results on the data. server/deployed_model.h
+// continues from here.
 
 #include <cstdint>
 #include <memory>
@@ -49,11 +50,17 @@ class ModelStages {
   // Whoever wants accuracy or outputs must give data, unless the model has no
   // inputs.
   Task<absl::Status> CheckHasData();
-  void StartCalibrationData();    // For Quantize().
-  Task<absl::Status> Quantize();  // A float model, for a chip.
-  Task<absl::Status> SetIo();     // For a chip.
-  void StartData();               // Chunks for deployed().
-  void StartReference();          // Of a float model, on the same data.
+  void StartCalibrationData();     // For Calibrate().
+  Task<absl::Status> Calibrate();  // A float model, for a chip.
+  void StartReference();           // Of a float model, on the same data.
+
+  // Starts a stage, in `stages`, that converts `files` into chunks for `graph`,
+  // or synthesizes data if there are no files and none are required.
+  std::shared_ptr<PendingStage> StartConversion(const std::string& suffix,
+                                                const v1::DataRef& files,
+                                                const v1::BlobRef& graph,
+                                                bool raw, int64_t limit,
+                                                StageSequence& stages) const;
 
   bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }
@@ -70,12 +77,10 @@ class ModelStages {
   }
   // compiled() without the bytes of constants.
   const v1::BlobRef& outline() const { return outline_; }
-  // What targets get: quantized, inputs and outputs in the form asked for.
-  const v1::BlobRef& deployed() const { return deployed_; }
+  // CalibrationStatistics of compiled(), after Calibrate().
+  const v1::BlobRef& statistics() const { return statistics_; }
   // As Report.calibration; empty if there was none.
   const std::string& calibration() const { return calibration_; }
-  // Leaves the chunks. StartData() must have been called.
-  const std::shared_ptr<PendingStage>& data() const { return data_; }
   // To be awaited before the reference is looked at, and in any case before
   // this object is destroyed.
   TaskScope::Joined JoinReference() const { return reference_task_.Join(); }
@@ -87,11 +92,6 @@ class ModelStages {
   const StageSequence& stages() const { return stages_; }
 
  private:
-  std::shared_ptr<PendingStage> StartConversion(const std::string& suffix,
-                                                const v1::DataRef& files,
-                                                const v1::BlobRef& graph,
-                                                bool raw, int64_t limit,
-                                                StageSequence& stages) const;
   Task<absl::Status> RunReference();
 
   const v1::CreateJobRequest& request_;
@@ -102,10 +102,9 @@ class ModelStages {
   v1::BlobRef imported_;
   v1::BlobRef compiled_;
   v1::BlobRef outline_;
-  v1::BlobRef deployed_;
+  v1::BlobRef statistics_;
   std::string calibration_;
   std::shared_ptr<PendingStage> calibration_data_;
-  std::shared_ptr<PendingStage> data_;
   bool has_reference_ = false;
   absl::Status reference_status_;
   Reference reference_{.stages = {context_, StageSequence::kAllTargets}};

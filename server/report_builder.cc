@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
 namespace edgekiln::server {
@@ -47,8 +49,10 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
   layer.set_compute_cycles(measured.compute_cycles());
   layer.set_stall_cycles(measured.stall_cycles());
   layer.set_macs(fixed.macs());
+  layer.set_job_cycles(measured.job_cycles());
   layer.set_utilization(
-      Utilization(machine, fixed.engine(), fixed.macs(), measured.cycles()));
+      Utilization(machine, fixed.engine(), fixed.macs(),
+                  std::max(measured.cycles(), measured.job_cycles())));
   layer.set_sram_bytes(fixed.sram_bytes());
   layer.set_tiles(fixed.tiles());
   layer.set_fidelity(measured.fidelity());
@@ -73,6 +77,17 @@ void Add(const v1::StageSummary::Samples& chunk,
   if (total.first_mismatch().empty()) {
     total.set_first_mismatch(chunk.first_mismatch());
   }
+}
+
+std::string QuantizationText(const v1::QuantizationNeeds& needs) {
+  std::vector<std::string> parts;
+  if (needs.per_tensor_size() > 0) {
+    parts.push_back(absl::StrCat("one weight scale per layer in ",
+                                 absl::StrJoin(needs.per_tensor(), ", ")));
+  }
+  if (needs.symmetric_activations()) parts.push_back("zero points 0");
+  if (needs.power_of_two_scales()) parts.push_back("power-of-two scales");
+  return absl::StrJoin(parts, "; ");
 }
 
 void AddProgram(const v1::StageSummary::Target& target,
@@ -160,7 +175,7 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
   if (simulated.labelled() == 0) {
     report.add_warnings(
         "no accuracy is given: the data set has no labels, or the network's "
-        "first output is no vector of class scores");
+        "first output is not a vector of class scores");
     return;
   }
   const auto share = [](int64_t part, const v1::StageSummary::Samples& of) {

@@ -11,12 +11,16 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
 #include "edgekiln/v1/stage.pb.h"
+#include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::server {
 
 // A sum of per-chunk results. Adding nothing leaves it empty.
 void Add(const v1::StageSummary::Samples& chunk,
          v1::StageSummary::Samples& total);
+
+// Report.quantization.
+std::string QuantizationText(const v1::QuantizationNeeds& needs);
 
 // Fills engines, layers, totals and memory. `io` is the program's form.
 void AddProgram(const v1::StageSummary::Target& target,

@@ -26,12 +26,14 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     v1::Fidelity fidelity;
     const char* name;
     double utilization;
+    int64_t job_cycles = 0;
   } kLayers[] = {
-      {0, 500, 100, v1::EXACT, "array", 0.5},
+      {0, 500, 100, v1::EXACT, "array", 0.5, 90},
       {0, 5000, 100, v1::CYCLE_APPROXIMATE, "array", 1},  // Never above 1.
       {-1, 500, 100, v1::EXACT, "cpu", 0},
-      {0, 0, 0, v1::ESTIMATE, "array", 0},  // No cycles: taints no sum.
-      {7, 10, 10, v1::EXACT, "cpu", 0},     // Unknown engine.
+      {0, 0, 0, v1::ESTIMATE, "array", 0},         // No cycles: taints no sum.
+      {7, 10, 10, v1::EXACT, "cpu", 0},            // Unknown engine.
+      {0, 500, 0, v1::EXACT, "array", 0.25, 200},  // Beside another layer.
   };
   for (const auto& layer : kLayers) {
     v1::Program::Layer& fixed = *emit.add_layers();
@@ -39,6 +41,7 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     fixed.set_macs(layer.macs);
     v1::SimReport::LayerCycles& measured = *simulated.add_layers();
     measured.set_cycles(layer.cycles);
+    measured.set_job_cycles(layer.job_cycles);
     measured.set_fidelity(layer.fidelity);
     measured.set_dma_bytes_read(layer.macs + 1);
     measured.mutable_stalls()->set_control_cycles(layer.macs + 2);
@@ -55,8 +58,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   for (const char* name : {"rom", "dtcm"}) emit.add_memories()->set_name(name);
   v1::Report report;
   AddProgram(Target(), emit, simulated, v1::IO_INTEGER, report);
-  ASSERT_EQ(report.layers_size(), 5);
-  for (int i = 0; i < 5; ++i) {
+  ASSERT_EQ(report.layers_size(), 6);
+  for (int i = 0; i < 6; ++i) {
     EXPECT_EQ(report.layers(i).engine(), kLayers[i].name) << i;
     EXPECT_DOUBLE_EQ(report.layers(i).utilization(), kLayers[i].utilization)
         << i;
@@ -68,8 +71,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   EXPECT_EQ(report.engines(0).segments(0).end(), 9);
   EXPECT_EQ(report.tensors(0).name(), "x");
   EXPECT_EQ(report.totals().cycles(), 310);
-  EXPECT_EQ(report.totals().macs(), 6010);
-  EXPECT_EQ(report.totals().engine_macs(), 5500);
+  EXPECT_EQ(report.totals().macs(), 6510);
+  EXPECT_EQ(report.totals().engine_macs(), 6000);
   EXPECT_EQ(report.totals().host_cycles(), 110);
   EXPECT_DOUBLE_EQ(report.totals().latency_ms(), 0.155);
   EXPECT_EQ(report.totals().fidelity(), v1::CYCLE_APPROXIMATE);

@@ -40,15 +40,15 @@ struct Data {
   std::vector<v1::BlobRef> labels;  // Empty, or one.
   int64_t samples = 0;
   int64_t labelled = 0;
-  // States pass from sample to sample: each chunk needs what the one before
-  // left.
+  // States are carried from sample to sample: each chunk needs the states at
+  // the end of the one before.
   bool sequential = false;
 };
 
 // The chunks that a data stage left. INVALID_ARGUMENT if there are none.
 absl::StatusOr<Data> DataOf(const v1::StageResult& result);
 
-// The states that the stage of a chunk left for the next chunk.
+// The states at the end of a chunk, from its stage's result.
 absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
     const v1::StageResult& result);
 

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -121,7 +122,8 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
       engines[row[0]].emplace(part);
     }
     absl::string_view path = row[2];
-    if (!absl::ConsumePrefix(&path, "proto/")) continue;
+    if (!absl::EndsWith(path, ".proto")) continue;
+    EXPECT_TRUE(absl::ConsumePrefix(&path, "proto/")) << line;
     EXPECT_TRUE(absl::ConsumePrefix(&path, "edgekiln/v1/")) << line;
     of_stage.emplace(path);
   }

@@ -65,7 +65,7 @@ void TargetStages::AddArtifact(const std::string& path,
   artifact.set_target(run_.stages.target());
 }
 
-// The partition, by cycles where there is a choice.
+// The partition; placed by cycles where there is a choice.
 Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
     const v1::BlobRef& capabilities, const v1::BlobRef& machine) {
   const v1::Offload offload = OffloadOf(request_);
@@ -75,7 +75,7 @@ Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
     partition.mutable_partition()->set_offload(v1::NONE);
   }
   const auto partitioning = run_.stages.Start(
-      "partition", partition, {model_.deployed(), capabilities});
+      "partition", partition, {run_.deployed->graph(), capabilities});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& partitioned,
                          co_await ResultOf(partitioning));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef by_capabilities,
@@ -134,7 +134,7 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   // The manifest names what the bundle was made from.
   return run_.stages.Start(
       "bundle", options,
-      {binary.program, binary.constants, binary.machine, model_.deployed(),
+      {binary.program, binary.constants, binary.machine, run_.deployed->graph(),
        As("model", request_.model()), As("target", target.digest())});
 }
 
@@ -159,7 +159,7 @@ Task<absl::Status> TargetStages::PackOutputs(
   v1::StageOptions options;
   *options.mutable_pack_outputs()->mutable_transforms() = request_.transforms();
   // The graph tells which integers stand for the model's own types.
-  std::vector<v1::BlobRef> inputs = {model_.deployed()};
+  std::vector<v1::BlobRef> inputs = {run_.deployed->graph()};
   for (const v1::Digest& chunk : outputs) inputs.push_back(As("chunk", chunk));
   const auto packing = run_.stages.Start("pack_outputs", options, inputs);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& packed,
@@ -171,7 +171,7 @@ Task<absl::Status> TargetStages::PackOutputs(
 
 Task<absl::Status> TargetStages::Interpret() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
-                         co_await ResultOf(model_.data()));
+                         co_await ResultOf(run_.deployed->data()));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
   v1::JobEvent::Samples progress;
@@ -205,7 +205,7 @@ Task<absl::Status> TargetStages::SimulateChunks(
     v1::StageOptions options;
     options.mutable_simulate()->set_compare_layers(true);
     std::vector<v1::BlobRef> inputs = {binary.program, binary.constants,
-                                       binary.machine, model_.deployed(),
+                                       binary.machine, run_.deployed->graph(),
                                        As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
     if (digests != nullptr) inputs.push_back(*digests);
@@ -239,7 +239,8 @@ Task<absl::Status> TargetStages::SimulateChunks(
                              const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
     options.mutable_interpret()->set_digest_tensors(true);
-    std::vector<v1::BlobRef> inputs = {model_.deployed(), As("chunk", chunk)};
+    std::vector<v1::BlobRef> inputs = {run_.deployed->graph(),
+                                       As("chunk", chunk)};
     inputs.insert(inputs.end(), data.labels.begin(), data.labels.end());
     inputs.insert(inputs.end(), states.begin(), states.end());
     return run_.stages.Start(absl::StrCat("interpret[", i, "]"), options,
@@ -259,7 +260,7 @@ Task<absl::Status> TargetStages::SimulateChunks(
 
 Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
-                         co_await ResultOf(model_.data()));
+                         co_await ResultOf(run_.deployed->data()));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
   EK_CO_RETURN_IF_ERROR(co_await SimulateChunks(binary, data, outputs));

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
+#include "server/deployed_model.h"
 #include "server/job_context.h"
 #include "server/model_stages.h"
 #include "server/stage_sequence.h"
@@ -22,14 +23,16 @@ struct TargetRun {
   std::shared_ptr<PendingStage> resolve = {};  // Null without a target.
   // Null without a target that could be resolved.
   std::shared_ptr<PendingStage> check_fit = {};
+  // The model in the form this target needs; null if the target failed before.
+  const DeployedModel* deployed = nullptr;
   v1::Report report;
   std::vector<v1::Artifact> artifacts = {};
   absl::Status status = {};
 };
 
-// From what `model` deploys to what the goals of `request` want of this target:
-// a program, its cycles, its values. Ends at the first stage that fails, with
-// its error. The arguments must outlive the task.
+// Runs the stages of one target, from run.deployed to what the goals of
+// `request` ask for: a program, its cycles, its values. Ends at the first stage
+// that fails, with its error. The arguments must outlive the task.
 Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
                                const ModelStages& model, JobContext& context,
                                TargetRun& run);

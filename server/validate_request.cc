@@ -33,6 +33,10 @@ bool WantsProgram(const v1::CreateJobRequest& request) {
           Wants(request, v1::VALIDATE) || Wants(request, v1::RUN));
 }
 
+bool NeedsOwnData(const v1::CreateJobRequest& request) {
+  return Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
+}
+
 bool WantsSamples(const v1::CreateJobRequest& request) {
   return (Wants(request, v1::PROFILE) && !request.options().timing_only()) ||
          Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
@@ -56,7 +60,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   for (const int goal : request.goals()) {
     if (!v1::JobGoal_IsValid(goal)) {
       return BadRequest("UNKNOWN_GOAL", absl::StrCat("unknown goal ", goal),
-                        "use a goal this version knows");
+                        "use a goal that this version supports");
     }
   }
   const bool needs_target = Wants(request, v1::COMPILE) ||

@@ -14,10 +14,14 @@ bool WantsProgram(const v1::CreateJobRequest& request);
 // Whether chunks of input are computed, on the chip or on the reference.
 bool WantsSamples(const v1::CreateJobRequest& request);
 
+// Whether the caller must supply the samples: accuracy and outputs make no
+// sense on synthetic ones.
+bool NeedsOwnData(const v1::CreateJobRequest& request);
+
+// The request's offload, ALL if unspecified.
+v1::Offload OffloadOf(const v1::CreateJobRequest& request);
 // The form of inputs and outputs of what is compiled: IO_INTEGER unless the
 // request says otherwise.
-// Never unspecified.
-v1::Offload OffloadOf(const v1::CreateJobRequest& request);
 v1::IoForm IoFormOf(const v1::CreateJobRequest& request);
 
 // OK if the goals fit together and with targets; INVALID_ARGUMENT otherwise.

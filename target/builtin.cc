@@ -1,22 +1,18 @@
 #include "target/builtin.h"
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "target/builtin_files.h"
 #include "target/recipes.h"
 #include "target/resolve.h"
 
 namespace edgekiln::target {
 namespace {
 
-// data/*.txtpb in the order of target/CMakeLists.txt.
-struct DataFile {
-  const char* name;
-  const char* text;
-};
-constexpr DataFile kFiles[] = {
-#include "target/builtin_data.inc"
-};
+// Of presets on which every cost is 1: cycles are counted by hand on them.
+constexpr absl::string_view kUnitSuffix = "-unit";
 
 // Top-level keys start a line; nested ones are indented.
 bool IsNameLine(absl::string_view line) {
@@ -72,7 +68,7 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
 
 std::vector<BuiltinTarget> BuiltinTargets() {
   std::vector<BuiltinTarget> targets;
-  for (const auto& [file, text] : kFiles) {
+  for (const auto& [file, text] : BuiltinFiles()) {
     const auto descriptor = ParseDescriptor(text);
     // Compiled in; target_builtin_test parses every one of them.
     if (!descriptor.ok()) continue;
@@ -91,6 +87,9 @@ std::vector<BuiltinTarget> BuiltinTargets() {
                          .doc = PresetDoc(preset),
                          .text = PresetText(text, descriptor->name(), preset),
                          .file = file,
+                         .listing = absl::EndsWith(preset.name(), kUnitSuffix)
+                                        ? Listing::kHidden
+                                        : Listing::kListed,
                          .recipes = recipes});
     }
   }

@@ -13,7 +13,9 @@ namespace edgekiln::target {
 
 enum class Listing {
   kListed,
-  kHidden,  // Exists for tests; can be named, is not advertised.
+  // For tests: can be named, is not listed. Descriptors without presets, and
+  // presets "...-unit".
+  kHidden,
 };
 
 struct BuiltinRecipe {

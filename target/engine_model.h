@@ -5,6 +5,7 @@
 // are legal for it.
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,11 +30,22 @@ class EngineModel {
   virtual absl::Status ValidateEngine(const v1::Machine& machine,
                                       int32_t engine) const = 0;
 
-  // Whether `engine`, which passed ValidateEngine(), can run the pattern.
-  // INVALID_ARGUMENT names the pattern, and the command, limit or register.
+  // Whether `engine`, which passed ValidateEngine(), can run every op of the
+  // pattern with its numerics. INVALID_ARGUMENT names the pattern, and the
+  // command, job or key.
   virtual absl::Status ValidatePattern(
       const v1::OpPattern& pattern,
       const v1::Machine::Engine& engine) const = 0;
+
+  // Conditions that every op of that name must also meet, over its variables
+  // (op_variables.h): limits of the model, and of the widths of the engine's
+  // registers. `engine` passed ValidateEngine(). Sizes that back ends cut into
+  // tiles are no condition. Empty for ops that the model does not have.
+  virtual absl::StatusOr<std::vector<v1::OpPattern::Condition>>
+  ImpliedConditions(const v1::Machine& /*machine*/, int32_t /*engine*/,
+                    absl::string_view /*op*/) const {
+    return std::vector<v1::OpPattern::Condition>();
+  }
 
   // What a recipe has for tiling: the model's own message, packed again in its
   // one form. INVALID_ARGUMENT if it is another one, or holds what that has no
@@ -41,6 +53,11 @@ class EngineModel {
   virtual absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const = 0;
 };
+
+// The model that has this number; null if there is none. Defined in
+// engine_models.cc alone; tests may link testing/engines/engine_models.cc
+// instead, which lists more.
+const EngineModel* EngineModelOf(v1::EngineDescriptor::Model model);
 
 // INVALID_ARGUMENT, with the list of models, if there is none.
 absl::StatusOr<const EngineModel*> FindEngineModel(

@@ -172,6 +172,28 @@ absl::StatusOr<int64_t> Expression::Evaluate(
                              absl::string_view(text_).substr(0, 200), "\"")});
 }
 
+std::vector<int32_t> Expression::UsedVariables() const {
+  std::vector<int32_t> used;
+  // Leaves are in the order of the text.
+  for (const Node& node : nodes_) {
+    if (node.kind != Kind::kVariable) continue;
+    const auto slot = static_cast<int32_t>(node.value);
+    if (std::find(used.begin(), used.end(), slot) == used.end()) {
+      used.push_back(slot);
+    }
+  }
+  return used;
+}
+
+absl::StatusOr<std::string> ReplaceNames(absl::string_view text,
+                                         NameReplacement replacement) {
+  return ExpressionParser(text, replacement).ParseAndReplace();
+}
+
+std::string ValueText(int64_t value) {
+  return value < 0 ? absl::StrCat("(", value, ")") : absl::StrCat(value);
+}
+
 absl::StatusOr<int64_t> EvaluateConstant(absl::string_view text,
                                          absl::Span<const Constant> constants) {
   EK_ASSIGN_OR_RETURN(const Expression expression,

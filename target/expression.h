@@ -19,9 +19,11 @@
 // errors, never wrapped.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -59,6 +61,8 @@ class Expression {
 
   // True if a variable occurs (constants do not count).
   bool uses_variables() const { return uses_variables_; }
+  // Slots of the variables that occur, each once, in the order of the text.
+  std::vector<int32_t> UsedVariables() const;
   const std::string& text() const { return text_; }
 
  private:
@@ -99,6 +103,18 @@ class Expression {
 // Compile() without variables and Evaluate() in one.
 absl::StatusOr<int64_t> EvaluateConstant(absl::string_view text,
                                          absl::Span<const Constant> constants);
+
+// The replacement of a name; nothing if the name is unknown.
+using NameReplacement =
+    absl::FunctionRef<std::optional<std::string>(absl::string_view name)>;
+
+// `text` with each name replaced, except the variables of sum(). Replacements
+// are not parsed. INVALID_ARGUMENT as of Compile().
+absl::StatusOr<std::string> ReplaceNames(absl::string_view text,
+                                         NameReplacement replacement);
+
+// A value as an operand in an expression: negative ones in parentheses.
+std::string ValueText(int64_t value);
 
 }  // namespace edgekiln::target
 

@@ -41,6 +41,12 @@ absl::StatusOr<Expression> ExpressionParser::Parse() {
   return std::move(out_);
 }
 
+absl::StatusOr<std::string> ExpressionParser::ParseAndReplace() {
+  EK_RETURN_IF_ERROR(Parse().status());
+  absl::StrAppend(&replaced_, text_.substr(copied_));
+  return std::move(replaced_);
+}
+
 ExpressionParser::Result ExpressionParser::ParseComparison() {
   // "<=" before "<": the longer token wins.
   struct Comparison {
@@ -187,6 +193,15 @@ ExpressionParser::Result ExpressionParser::LookUp(absl::string_view name,
                      {});
     }
   }
+  if (replacement_) {
+    if (const auto replacement = (*replacement_)(name)) {
+      const auto begin = static_cast<size_t>(name.data() - text_.data());
+      absl::StrAppend(&replaced_, text_.substr(copied_, begin - copied_),
+                      *replacement);
+      copied_ = begin + name.size();
+      return AddNode(Kind::kLiteral, column, 0, {});
+    }
+  }
   for (const Constant& constant : constants_) {
     if (constant.name == name) {
       return AddNode(Kind::kLiteral, column, constant.value, {});
@@ -198,7 +213,9 @@ ExpressionParser::Result ExpressionParser::LookUp(absl::string_view name,
       return AddNode(Kind::kVariable, column, static_cast<int64_t>(i), {});
     }
   }
-  return Error(column, absl::StrCat("unknown name \"", name, "\""));
+  return Error(column, absl::StrCat("unknown name \"", name, "\""),
+               "declare it as a parameter, or use a name that this expression "
+               "may contain");
 }
 
 ExpressionParser::Result ExpressionParser::AddNode(
@@ -217,13 +234,14 @@ ExpressionParser::Result ExpressionParser::AddNode(
   return static_cast<int32_t>(out_.nodes_.size()) - 1;
 }
 
-absl::Status ExpressionParser::Error(int32_t column,
-                                     absl::string_view what) const {
+absl::Status ExpressionParser::Error(int32_t column, absl::string_view what,
+                                     std::string fix) const {
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.reason = "EXPRESSION_INVALID",
                     .what = std::string(what),
                     .where = absl::StrCat("column ", column, " of \"",
-                                          text_.substr(0, 200), "\"")});
+                                          text_.substr(0, 200), "\""),
+                    .fix = std::move(fix)});
 }
 
 absl::Status ExpressionParser::Expect(absl::string_view token) {

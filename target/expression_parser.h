@@ -4,6 +4,7 @@
 // The recursive-descent parser behind Expression::Compile().
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,13 @@ class ExpressionParser {
   ExpressionParser(absl::string_view text, absl::Span<const Constant> constants,
                    absl::Span<const std::string> variables)
       : text_(text), constants_(constants), variables_(variables) {}
+  // For ParseAndReplace().
+  ExpressionParser(absl::string_view text, NameReplacement replacement)
+      : text_(text), replacement_(replacement) {}
 
   absl::StatusOr<Expression> Parse();
+  // The text with its names replaced.
+  absl::StatusOr<std::string> ParseAndReplace();
 
  private:
   using Kind = Expression::Kind;
@@ -42,7 +48,8 @@ class ExpressionParser {
 
   Result AddNode(Kind kind, int32_t column, int64_t value,
                  absl::Span<const int32_t> operands);
-  absl::Status Error(int32_t column, absl::string_view what) const;
+  absl::Status Error(int32_t column, absl::string_view what,
+                     std::string fix = "") const;
   absl::Status Expect(absl::string_view token);
 
   void SkipSpace();
@@ -54,6 +61,9 @@ class ExpressionParser {
   absl::string_view text_;
   absl::Span<const Constant> constants_;
   absl::Span<const std::string> variables_;
+  std::optional<NameReplacement> replacement_;
+  std::string replaced_;  // The text up to `copied_`.
+  size_t copied_ = 0;
   size_t at_ = 0;
   int nesting_ = 0;
   std::vector<absl::string_view> sum_variables_;  // Innermost last.

@@ -1,5 +1,6 @@
 #include "target/expression.h"
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -93,7 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
     testing::ValuesIn(std::vector<ErrorCase>{
         {"Empty", "", "unexpected end; where: column 1"},
         {"Trailing", "1 2", "unexpected character; where: column 3"},
-        {"UnknownName", "1 + Z", "unknown name \"Z\"; where: column 5"},
+        {"UnknownName", "1 + Z",
+         "unknown name \"Z\"; where: column 5 of \"1 + Z\"; "
+         "fix: declare it as a parameter"},
         {"UnknownFunction", "2*abs(1)",
          "unknown function \"abs\"; where: column 3"},
         {"TooFewArguments", "min(1)", "expected \",\"; where: column 6"},
@@ -139,6 +142,29 @@ TEST(ExpressionTest, KnowsWhetherItUsesVariables) {
       Expression::Compile("p + X", kConstants, kVariables)->uses_variables());
   EXPECT_TRUE(
       Expression::Compile("p + Y", kConstants, kVariables)->uses_variables());
+}
+
+TEST(ExpressionTest, ListsTheVariablesItUses) {
+  const std::vector<std::string> variables = {"a", "b", "c"};
+  EXPECT_EQ(
+      Expression::Compile("max(c, a) >= c + 1", {}, variables)->UsedVariables(),
+      (std::vector<int32_t>{2, 0}));
+}
+
+TEST(ExpressionTest, ReplacesNames) {
+  const auto replacement =
+      [](absl::string_view name) -> std::optional<std::string> {
+    if (name == "p") return ValueText(-7);
+    if (name == "a") return "b_a";
+    return std::nullopt;
+  };
+  // A variable of sum() hides what stands for its name outside.
+  EXPECT_EQ(*ReplaceNames(" p*a <= sum(a, 0, a, a+p)+ 2 ", replacement),
+            " (-7)*b_a <= sum(a, 0, b_a, a+(-7))+ 2 ");
+  EXPECT_THAT(
+      std::string(ReplaceNames("a + q", replacement).status().message()),
+      HasSubstr("unknown name \"q\"; where: column 5"));
+  EXPECT_FALSE(ReplaceNames("a +", replacement).ok());
 }
 
 }  // namespace

@@ -1,87 +1,76 @@
 #include "target/host_cost.h"
 
-#include <algorithm>
-#include <optional>
-#include <vector>
-
 #include "absl/strings/str_cat.h"
-#include "base/checked_math.h"
+#include "absl/types/span.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "google/protobuf/descriptor.h"
-#include "target/macs.h"
 
 namespace edgekiln::target {
 namespace {
 
-absl::StatusOr<int64_t> Elements(const v1::TensorType& type) {
-  const auto count = CheckedProduct(
-      absl::MakeConstSpan(type.shape().data(), type.shape_size()));
-  if (count) return *count;
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.reason = "SHAPE_INVALID",
-                    .what = "a shape is negative or too large",
-                    .where = absl::StrCat("tensor ", type.name())});
-}
-
-absl::Status TooLarge(absl::string_view what) {
-  return MakeError(absl::StatusCode::kOutOfRange,
-                   {.reason = "HOST_COST_OVERFLOW",
-                    .what = absl::StrCat(what, " does not fit 64 bits")});
-}
-
-ShapeSpan ShapeOf(const v1::TensorType* type) {
-  if (type == nullptr) return {};
-  return {type->shape().data(), static_cast<size_t>(type->shape_size())};
+std::string WhereOf(absl::string_view op) {
+  return absl::StrCat("host: costs \"", op, "\"");
 }
 
 }  // namespace
 
-absl::StatusOr<int64_t> HostCycles(const v1::Machine& machine,
-                                   absl::string_view op, int64_t elements) {
-  const v1::Machine::HostClass* found = nullptr;
-  for (const v1::Machine::HostClass& candidate : machine.host_costs()) {
-    if (candidate.op() == op ||
-        (found == nullptr && candidate.op() == "default")) {
-      found = &candidate;
+absl::StatusOr<HostCosts> HostCosts::Create(const v1::Machine& machine) {
+  std::vector<Constant> parameters;
+  for (const v1::Setting& parameter : machine.parameters()) {
+    parameters.push_back({parameter.name(), parameter.value()});
+  }
+  HostCosts costs;
+  costs.classes_.clear();
+  bool has_default = false;
+  for (const v1::Machine::HostClass& cost : machine.host_costs()) {
+    if (cost.op() == "default") {
+      has_default = true;
+      costs.default_ = costs.classes_.size();
     }
+    EK_ASSIGN_OR_RETURN(
+        Expression cycles,
+        Expression::Compile(cost.cycles_expr(), parameters, OpVariableNames()),
+        absl::StrCat(WhereOf(cost.op()), ": cycles_expr"));
+    costs.classes_.push_back({cost.op(), std::move(cycles)});
   }
-  if (found == nullptr) {
-    return MakeError(absl::StatusCode::kInvalidArgument,
-                     {.reason = "TARGET_INVALID",
-                      .what = "the host has no cost class",
-                      .where = absl::StrCat("op ", op),
-                      .fix = "add costs { op: \"default\" ... } to the host"});
-  }
-  const auto product = CheckedMul(elements, found->cycles_per_element());
-  if (!product) return TooLarge("the host cycles of one op");
-  const auto total = CheckedAdd(*product, found->cycles_per_call());
-  if (!total) return TooLarge("the host cycles of one op");
-  return *total;
+  if (has_default) return costs;
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "TARGET_INVALID",
+                    .what = "the host has no cost for ops without one of "
+                            "their own",
+                    .where = "host: costs",
+                    .fix = "add costs { op: \"default\" .. } to the host"});
 }
 
-absl::StatusOr<int64_t> HostElements(
-    const v1::OpAttributes& attributes,
-    absl::Span<const v1::TensorType* const> inputs,
-    absl::Span<const v1::TensorType* const> outputs) {
-  int64_t largest = 0;
-  std::vector<ShapeSpan> shapes[2];
-  for (const v1::TensorType* input : inputs)
-    shapes[0].push_back(ShapeOf(input));
-  for (const v1::TensorType* output : outputs) {
-    shapes[1].push_back(ShapeOf(output));
+absl::StatusOr<int64_t> HostCosts::Cycles(absl::string_view op,
+                                          const OpVariables& variables) const {
+  const Class* found = &classes_[default_];
+  for (const Class& candidate : classes_) {
+    if (candidate.op == op) found = &candidate;
   }
-  for (const auto operands : {inputs, outputs}) {
-    for (const v1::TensorType* operand : operands) {
-      if (operand == nullptr) continue;
-      EK_ASSIGN_OR_RETURN(const int64_t elements, Elements(*operand));
-      largest = std::max(largest, elements);
-    }
+  const absl::StatusOr<int64_t> cycles =
+      found->cycles.Evaluate(variables.values());
+  if (!cycles.ok()) {
+    return Annotate(cycles.status(), absl::StrCat(WhereOf(found->op), ", op ",
+                                                  op, ": cycles_expr"));
   }
-  const std::optional<int64_t> macs =
-      MultiplyAccumulates(attributes, shapes[0], shapes[1]);
-  if (!macs) return TooLarge("the number of multiply-accumulates");
-  return std::max(largest, *macs);
+  if (*cycles >= 0) return *cycles;
+  return MakeError(
+      absl::StatusCode::kOutOfRange,
+      {.reason = "TARGET_INVALID",
+       .what = absl::StrCat("an op ", op, " would take ", *cycles, " cycles"),
+       .where = absl::StrCat(WhereOf(found->op), ": cycles_expr"),
+       .limit = found->cycles.text(),
+       .need = "0 cycles or more",
+       .fix = "correct the expression; max(0, ..) bounds it"});
+}
+
+absl::StatusOr<int64_t> HostCosts::CopyCycles(int64_t bytes) const {
+  const ShapeSpan shape = absl::MakeConstSpan(&bytes, 1);
+  EK_ASSIGN_OR_RETURN(const OpVariables variables,
+                      VariablesOf(v1::OpAttributes(), {shape}, {shape}));
+  return Cycles(kCopyCost, variables);
 }
 
 absl::string_view OpAttributesName(const v1::OpAttributes& attributes) {

@@ -1,10 +1,15 @@
 #include "target/host_cost.h"
 
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "target/resolve.h"
 
 namespace edgekiln::target {
 namespace {
+
+using V = OpVariable;
 
 template <typename Message>
 Message Parse(const std::string& text) {
@@ -13,88 +18,105 @@ Message Parse(const std::string& text) {
   return message;
 }
 
-TEST(HostCostTest, UsesTheClassOrTheDefault) {
-  const auto machine = Parse<v1::Machine>(R"(
-      host_costs { op: "softmax" cycles_per_element: 60 cycles_per_call: 500 }
-      host_costs { op: "default" cycles_per_element: 8 cycles_per_call: 10 })");
-  EXPECT_EQ(*HostCycles(machine, "softmax", 10), 1100);
-  EXPECT_EQ(*HostCycles(machine, "reshape", 10), 90);
-  EXPECT_FALSE(HostCycles(machine, "reshape", INT64_MAX).ok());
-  EXPECT_FALSE(HostCycles(v1::Machine(), "reshape", 1).ok());
+OpVariables Elements(int64_t count) {
+  const ShapeSpan shape = absl::MakeConstSpan(&count, 1);
+  return *VariablesOf(v1::OpAttributes(), {shape}, {shape});
 }
 
-struct ElementsCase {
-  const char* attributes;
-  std::vector<std::string> inputs;
-  std::string output;
-  int64_t want;
-};
+TEST(HostCostTest, UsesTheClassOrTheDefault) {
+  const auto costs = HostCosts::Create(Parse<v1::Machine>(R"pb(
+    parameters { name: "rate" value: 3 }
+    host_costs { op: "softmax" cycles_expr: "60 * elements + 500" }
+    host_costs { op: "copy" cycles_expr: "ceildiv(in_elements, 4) + 7" }
+    host_costs { op: "default" cycles_expr: "ceildiv(rate * elements, 2)" }
+  )pb"));
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  EXPECT_EQ(*costs->Cycles("softmax", Elements(10)), 1100);
+  EXPECT_EQ(*costs->Cycles("reshape", Elements(5)), 8);
+  EXPECT_EQ(*costs->CopyCycles(9), 10);
+}
 
-TEST(HostCostTest, CountsMacsOrTheLargestOperand) {
-  const ElementsCase kCases[] = {
-      {"conv2d {}",
-       {"shape: [1,4,4,3]", "shape: [8,3,3,3]"},
-       "shape: [1,4,4,8]",
-       4 * 4 * 8 * 27},
-      {"depthwise_conv2d {}",
-       {"shape: [1,4,4,8]", "shape: [1,3,3,8]"},
-       "shape: [1,4,4,8]",
-       4 * 4 * 8 * 9},
-      {"fully_connected {}",
-       {"shape: [1,64]", "shape: [10,64]"},
-       "shape: [1,10]",
-       640},
-      {"mat_mul {}",
-       {"shape: [2,5,3]", "shape: [2,3,7]"},
-       "shape: [2,5,7]",
-       2 * 5 * 7 * 3},
-      {"conv2d { groups: 2 }",
-       {"shape: [1,4,4,4]", "shape: [8,3,3,2]"},
-       "shape: [1,4,4,8]",
-       4 * 4 * 8 * 18},
-      {"conv3d {}",
-       {"shape: [1,2,4,4,3]", "shape: [5,2,3,3,3]"},
-       "shape: [1,2,4,4,5]",
-       2 * 4 * 4 * 5 * 54},
-      {"transposed_conv { groups: 2 }",
-       {"shape: [1,3,4]", "shape: [6,5,2]"},
-       "shape: [1,7,6]",
-       3 * 4 * 5 * 6 / 2},
-      {"lstm {}",
-       {"shape: [7,2,3]", "shape: [20,3]", "shape: [20,5]"},
-       "shape: [7,2,5]",
-       7 * 2 * (60 + 100)},
-      {"gru {}",
-       {"shape: [7,2,3]", "shape: [15,3]", "shape: [15,5]"},
-       "shape: [7,2,5]",
-       7 * 2 * (45 + 75)},
-      {"rnn {}",
-       {"shape: [7,2,3]", "shape: [5,3]", "shape: [5,5]"},
-       "shape: [7,2,5]",
-       7 * 2 * (15 + 25)},
-      {"svdf {}",
-       {"shape: [2,3]", "shape: [4,3]", "shape: [4,9]"},
-       "shape: [2,4]",
-       2 * (12 + 36)},
-      {"softmax {}", {"shape: [1,10]"}, "shape: [1,10]", 10},
-      {"average_pool2d {}", {"shape: [1,8,8,2]"}, "shape: [1,1,1,2]", 128},
-  };
-  for (const ElementsCase& c : kCases) {
-    std::vector<v1::TensorType> types;
-    for (const std::string& input : c.inputs) {
-      types.push_back(Parse<v1::TensorType>(input));
+TEST(HostCostTest, AnExpressionSeesShapesAndAttributes) {
+  const auto costs = HostCosts::Create(Parse<v1::Machine>(R"pb(
+    host_costs {
+      op: "default"
+      cycles_expr: "out_h * out_w * ceildiv(kernel_h * kernel_w * in_c, 8) + stride_h"
     }
-    std::vector<const v1::TensorType*> inputs;
-    for (const v1::TensorType& type : types) inputs.push_back(&type);
-    inputs.push_back(nullptr);  // An absent bias.
-    const auto output = Parse<v1::TensorType>(c.output);
-    const auto elements =
-        HostElements(Parse<v1::OpAttributes>(c.attributes), inputs, {&output});
-    ASSERT_TRUE(elements.ok()) << elements.status();
-    EXPECT_EQ(*elements, c.want) << c.attributes;
+  )pb"));
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  OpVariables variables;
+  variables[V::kOutH] = 5;
+  variables[V::kOutW] = 4;
+  variables[V::kKernelH] = variables[V::kKernelW] = 3;
+  variables[V::kInC] = 3;
+  variables[V::kStrideH] = 2;
+  EXPECT_EQ(*costs->Cycles("conv2d", variables), 5 * 4 * 4 + 2);
+}
+
+TEST(HostCostTest, NamesTheClassThatIsWrong) {
+  const struct {
+    const char* costs;
+    const char* message;
+  } kCases[] = {
+      {"", "no cost for ops without one of their own"},
+      {"host_costs { op: \"add\" cycles_expr: \"1\" }", "op: \"default\""},
+      {"host_costs { op: \"default\" cycles_expr: \"elemnts\" }",
+       "host: costs \"default\": cycles_expr"},
+      {"host_costs { op: \"default\" }", "host: costs \"default\""},
+  };
+  for (const auto& c : kCases) {
+    const auto costs = HostCosts::Create(Parse<v1::Machine>(c.costs));
+    ASSERT_FALSE(costs.ok()) << c.costs;
+    EXPECT_THAT(costs.status().ToString(), testing::HasSubstr(c.message));
   }
-  const auto huge = Parse<v1::TensorType>("shape: [4294967296, 4294967296]");
-  EXPECT_FALSE(HostElements({}, {&huge}, {}).ok());
+}
+
+TEST(HostCostTest, RefusesWhatIsNoNumberOfCycles) {
+  const auto costs = HostCosts::Create(Parse<v1::Machine>(R"pb(
+    host_costs { op: "default" cycles_expr: "elements - 10" }
+    host_costs { op: "add" cycles_expr: "floordiv(elements, in2_elements)" }
+  )pb"));
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  EXPECT_EQ(*costs->Cycles("relu", Elements(10)), 0);
+  const auto negative = costs->Cycles("relu", Elements(9));
+  EXPECT_TRUE(absl::IsOutOfRange(negative.status()));
+  EXPECT_THAT(negative.status().ToString(),
+              testing::HasSubstr("an op relu would take -1 cycles"));
+  EXPECT_THAT(costs->Cycles("add", Elements(9)).status().ToString(),
+              testing::HasSubstr("host: costs \"add\""));
+  EXPECT_TRUE(absl::IsOutOfRange(
+      HostCosts::Create(Parse<v1::Machine>(
+                            R"pb(host_costs {
+                                   op: "default"
+                                   cycles_expr: "elements * elements"
+                                 })pb"))
+          ->Cycles("relu", Elements(int64_t{1} << 40))
+          .status()));
+}
+
+// What the descriptor of the DLA has always said, in its first form.
+TEST(HostCostTest, TheDlasHostTakesElementsTimesARate) {
+  const auto target = ResolveTarget("extends: \"dla\"");
+  ASSERT_TRUE(target.ok()) << target.status();
+  const auto costs = HostCosts::Create(target->machine());
+  ASSERT_TRUE(costs.ok()) << costs.status();
+  const struct {
+    const char* op;
+    int64_t per_element;
+    int64_t per_call;
+  } kRates[] = {{"default", 8, 500},           {"conv2d", 3, 2000},
+                {"depthwise_conv2d", 4, 2000}, {"fully_connected", 2, 500},
+                {"mat_mul", 3, 500},           {"softmax", 60, 500},
+                {"reshape", 1, 100},           {"quantize", 20, 500},
+                {"dequantize", 10, 500},       {"concat", 8, 500}};
+  for (const auto& rate : kRates) {
+    for (const int64_t count : {1, 10, 123'457}) {
+      EXPECT_EQ(*costs->Cycles(rate.op, Elements(count)),
+                count * rate.per_element + rate.per_call)
+          << rate.op;
+    }
+  }
+  EXPECT_EQ(*costs->CopyCycles(1000), 1100);
 }
 
 TEST(HostCostTest, NamesOps) {

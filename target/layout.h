@@ -56,7 +56,7 @@ class Layout {
   int64_t dense_bytes() const { return dense_bytes_; }
   // One past the last byte that an element may lie at, or more.
   int64_t size_bytes() const { return size_bytes_; }
-  // One past the last byte that an element does lie at; 0 without elements.
+  // One past the last byte of any element; 0 without elements.
   int64_t end_bytes() const;
   // Not of a layout in blocks that only happens to be dense.
   bool is_dense() const;

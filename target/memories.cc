@@ -10,7 +10,7 @@ bool Contains(const List& list, int32_t value) {
   return std::find(list.begin(), list.end(), value) != list.end();
 }
 
-// Whether a link that is not the engine's joins the memory.
+// Whether a link of another owner reads or writes the memory.
 bool OthersMove(const v1::Machine& machine, int32_t engine, int32_t memory) {
   return std::any_of(
       machine.links().begin(), machine.links().end(),
@@ -31,18 +31,23 @@ bool IsWritable(const v1::ResolvedMemory& memory) {
   return Holds(memory, v1::MemoryDescriptor::ACTIVATIONS);
 }
 
-int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine) {
-  int32_t found = -1;
+std::vector<int32_t> PrivateMemoriesOf(const v1::Machine& machine,
+                                       int32_t engine) {
+  std::vector<int32_t> found;
   for (int32_t m = 0; m < machine.memories_size(); ++m) {
     const v1::ResolvedMemory& memory = machine.memories(m);
     if (memory.host_reaches() || memory.engines_size() != 1 ||
         memory.engines(0) != engine || OthersMove(machine, engine, m)) {
       continue;
     }
-    if (found >= 0) return -1;
-    found = m;
+    found.push_back(m);
   }
   return found;
+}
+
+int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine) {
+  const std::vector<int32_t> found = PrivateMemoriesOf(machine, engine);
+  return found.size() == 1 ? found[0] : -1;
 }
 
 int32_t LocalMemoryOf(const v1::Machine& machine, int32_t engine) {

@@ -1,15 +1,16 @@
 #ifndef EK_TARGET_MEMORIES_H_
 #define EK_TARGET_MEMORIES_H_
 
-// Who reaches which memory of a machine, and by what.
+// Which memories of a machine the host and engines reach, and by which links.
 
 #include <cstdint>
+#include <vector>
 
 #include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::target {
 
-// Owner of a link, and who reaches a memory: the host.
+// The host, as owner of a link.
 inline constexpr int32_t kHostOwner = -1;
 
 bool Holds(const v1::ResolvedMemory& memory,
@@ -18,9 +19,12 @@ bool Holds(const v1::ResolvedMemory& memory,
 // Written at run time. Any other has its content from the start.
 bool IsWritable(const v1::ResolvedMemory& memory);
 
-// The one memory that the engine reaches and nobody else does, nor anybody
-// else's link: the engine plans it itself. -1 if there is none, or more than
-// one.
+// The memories that only this engine, and only its links, reach: the engine's
+// back end plans them. Rising.
+std::vector<int32_t> PrivateMemoriesOf(const v1::Machine& machine,
+                                       int32_t engine);
+
+// The one such memory; -1 if there is none, or more than one.
 int32_t PrivateMemoryOf(const v1::Machine& machine, int32_t engine);
 
 // The one memory that the engine reaches and the host does not, whoever plans

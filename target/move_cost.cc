@@ -13,7 +13,7 @@
 namespace edgekiln::target {
 namespace {
 
-// A term of one layout that tells indices apart.
+// A term of one layout whose digit takes more than one value.
 struct Term {
   int64_t divide = 1;
   int64_t stride = 0;
@@ -35,7 +35,7 @@ struct Counter {
 };
 using Counters = absl::InlinedVector<Counter, 8>;
 
-// Of a legal layout. Terms that are one step in a row are one.
+// The layout must be legal. Terms with a common step are merged.
 Terms TermsOf(const v1::Layout& layout, int axis) {
   Terms all;
   for (const v1::Layout::Term& term : layout.terms()) {
@@ -104,7 +104,8 @@ class TransferCounter {
     }
   }
 
-  // All numbers are at most those of elements, which a layout bounds.
+  // No overflow: counts are at most the number of elements, which a legal
+  // layout bounds.
   int64_t Count() {
     CountAxis(0, {});
     return transfers_ * walked_apart_;
@@ -121,7 +122,7 @@ class TransferCounter {
       transfers_ += TransfersOf(counters);
       return;
     }
-    // As many full blocks as there are, then what is left.
+    // The full blocks, then the rest.
     const Digits& digits = axes_[axis].digits;
     int64_t extent = axes_[axis].extent;
     for (size_t largest = digits.size(); largest-- > 0;) {
@@ -164,8 +165,8 @@ class TransferCounter {
     return transfers;
   }
 
-  // Makes one counter of two that are one step in a row in both places. False
-  // if there are none.
+  // Merges two counters with a common step in both places. False if there are
+  // none.
   static bool JoinTwo(Counters& counters) {
     for (Counter& inner : counters) {
       const auto outer = std::find_if(

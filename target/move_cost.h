@@ -1,8 +1,8 @@
 #ifndef EK_TARGET_MOVE_COST_H_
 #define EK_TARGET_MOVE_COST_H_
 
-// What it takes a link to bring an array from one layout to another: of the
-// link and the two layouts alone, for compiler and simulator.
+// Cycles of a link to move an array from one layout to another. Depends on the
+// link and the two layouts only; shared by compiler and simulator.
 //
 // A transfer is `dimensions` nested counters over both places at once. The
 // first counts bytes that lie together in both; each further one has a step in

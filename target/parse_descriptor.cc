@@ -1,10 +1,13 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "google/protobuf/descriptor.h"
@@ -66,6 +69,44 @@ std::optional<UnknownKey> AsUnknownKey(const std::string& message) {
   return UnknownKey{parts[1], parts[3]};
 }
 
+// The values of the enumeration that key `field` has in a message of the schema
+// at or below `type`; empty if there is none.
+std::vector<std::string> EnumValues(
+    const google::protobuf::Descriptor* type, const std::string& field,
+    std::set<const google::protobuf::Descriptor*>& visited) {
+  if (!visited.insert(type).second) return {};
+  const auto* const found = type->FindFieldByName(field);
+  if (found != nullptr && found->enum_type() != nullptr) {
+    std::vector<std::string> names;
+    for (int i = 0; i < found->enum_type()->value_count(); ++i) {
+      const std::string& name = found->enum_type()->value(i)->name();
+      if (!absl::EndsWith(name, "_UNSPECIFIED")) names.push_back(name);
+    }
+    return names;
+  }
+  for (int i = 0; i < type->field_count(); ++i) {
+    const auto* const inner = type->field(i)->message_type();
+    if (inner == nullptr) continue;
+    std::vector<std::string> names = EnumValues(inner, field, visited);
+    if (!names.empty()) return names;
+  }
+  return {};
+}
+
+// The fix for protobuf's message of an unknown value: it quotes first the
+// value, then the key. Empty for any other message.
+std::string FixOfUnknownValue(const std::string& message) {
+  const std::vector<std::string> parts = absl::StrSplit(message, '"');
+  if (parts.size() < 4 || parts[0] != "Unknown enumeration value of ") {
+    return "";
+  }
+  std::set<const google::protobuf::Descriptor*> visited;
+  const std::vector<std::string> values =
+      EnumValues(v1::TargetDescriptor::descriptor(), parts[3], visited);
+  if (values.empty()) return "";
+  return absl::StrCat(parts[3], ": ", absl::StrJoin(values, ", "));
+}
+
 // Nearly all files: a text of them can only be ASCII.
 bool HasOnlyPlainTexts(absl::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) {
@@ -107,6 +148,8 @@ absl::Status ParseError(const FirstError& error) {
                      .what = error.message(),
                      .where = error.where(),
                      .fix = "see `edgekiln targets show dla` for the schema"};
+  const std::string values = FixOfUnknownValue(error.message());
+  if (!values.empty()) detail.fix = values;
   const auto unknown = AsUnknownKey(error.message());
   const google::protobuf::Descriptor* type =
       unknown ? v1::TargetDescriptor::descriptor()

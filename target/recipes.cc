@@ -104,7 +104,7 @@ absl::Status CheckTexts(const v1::RecipeDescriptor& recipe) {
     return absl::OkStatus();
   }
   return InvalidTarget(
-      {.what = "a recipe says what it is for in one line",
+      {.what = "a recipe needs a one-line `doc` that says what it is for",
        .where = "doc",
        .limit = absl::StrCat("1 to ", kMaxRecipeDocBytes, " bytes"),
        .need = absl::StrCat(doc.size(), " bytes"),
@@ -132,7 +132,7 @@ absl::StatusOr<ResolvedRecipes> ResolveRecipes(
                           .where = "recipes",
                           .limit = absl::StrCat(kMaxRecipes),
                           .need = absl::StrCat(descriptor.recipes_size()),
-                          .fix = "leave out those that nobody asks for"});
+                          .fix = "remove the recipes that are not used"});
   }
   ResolvedRecipes resolved;
   v1::ResolvedRecipe& first = *resolved.Add();

@@ -187,10 +187,10 @@ INSTANTIATE_TEST_SUITE_P(
         {"Twice", Named("x") + Named("x"),
          "two recipes have the same name; where: recipe \"x\"; fix: rename"},
         {"NoDoc", Doc(""),
-         "recipe \"x\": a recipe says what it is for in one "
-         "line; where: doc; limit: 1 to 200 bytes"},
+         "recipe \"x\": a recipe needs a one-line `doc` that says what it "
+         "is for; where: doc; limit: 1 to 200 bytes"},
         {"LongDoc", Doc(std::string(201, 'a')), "need: 201 bytes"},
-        {"TwoLines", Doc("a\\nb"), "in one line"},
+        {"TwoLines", Doc("a\\nb"), "one-line"},
         {"TooMany", Many(65), "where: recipes; limit: 64; need: 65"},
         {"UnknownKey", "recipes { nam: \"x\" }", "did you mean \"name\"?"},
         {"NoSuchEngine", Tile("\"dla\"", "\"dlb\""),

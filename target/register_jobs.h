@@ -1,9 +1,9 @@
 #ifndef EK_TARGET_REGISTER_JOBS_H_
 #define EK_TARGET_REGISTER_JOBS_H_
 
-// The jobs of an engine of model REGISTER_JOB: what the host writes for one,
-// what the engine makes of it, where its operands lie and how long it takes.
-// For compiler and simulator; docs/targets/register_job.md says what jobs mean.
+// The jobs of an engine of model REGISTER_JOB: encoding to and decoding from
+// registers, layouts of operands, occupancy. Shared by compiler and simulator;
+// docs/targets/register_job.md defines what jobs compute.
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace edgekiln::target {
 
-// What a job is made of. Addresses are of the memory that the engine reaches.
+// The variables of a job. Addresses are of the memory that the engine reaches.
 enum class JobVariable {
   kKernel,  // RegisterJobs.Job.code.
   kInH,
@@ -92,7 +92,17 @@ absl::string_view JobOperandName(JobOperand operand);  // "in2"
 inline constexpr int64_t kJobTableEntryBytes = 12;
 inline constexpr int64_t kJobTableAlignment = 4;
 
-// What a kernel depends on.
+// Largest extent, kernel, stride, dilation and padding.
+inline constexpr int64_t kMaxJobExtent = 65536;
+
+// The range of values that a register holds.
+int64_t LeastHeld(const v1::RegisterJobs::Register& reg);
+int64_t MostHeld(const v1::RegisterJobs::Register& reg);
+
+// Small enough that the cycles of a million jobs fit 64 bits.
+inline constexpr int64_t kMaxOccupancyCycles = 1'000'000'000'000;
+
+// The variables and operands that a kernel depends on.
 std::vector<JobVariable> VariablesOfKernel(v1::RegisterJobs::Kernel kernel);
 std::vector<JobOperand> OperandsOfKernel(v1::RegisterJobs::Kernel kernel);
 bool HasJobTable(v1::RegisterJobs::Kernel kernel);
@@ -105,39 +115,41 @@ struct RegisterWrite {
 // Immutable, hence thread-safe; holds its own copy of the tables.
 class RegisterJobsView {
  public:
-  // INVALID_ARGUMENT if the engine has no jobs, or names what of them is wrong:
-  // an expression, a register that occurs twice, a variable that a kernel needs
+  // INVALID_ARGUMENT if the engine has no jobs, or names what is wrong with
+  // them: an expression, a duplicate register, a variable that a kernel needs
   // and no register tells.
   static absl::StatusOr<RegisterJobsView> Create(const v1::Machine& machine,
                                                  int32_t engine);
 
   const v1::RegisterJobs& jobs() const { return jobs_; }
 
-  // All that the host writes for the job, in the order of `registers`, the
-  // start last. OUT_OF_RANGE names a register that does not hold its value.
+  // All register writes of the job, in the order of `registers`, the start
+  // last. OUT_OF_RANGE names a register too narrow for its value, or a variable
+  // that is out of range or would be decoded as another value.
   absl::StatusOr<std::vector<RegisterWrite>> Encode(
       const JobVariables& job) const;
   // Position in `registers`; -1 if none has the offset.
   int32_t FindRegister(uint32_t offset) const;
-  // What a register holds after `value` was written to it: the low bits, with
-  // their sign.
+  // What a register holds after a write of `value`: the low bits, sign-extended
+  // if it is signed.
   int64_t Held(int32_t position, uint32_t value) const;
-  // The job, by what each of `registers` holds. Variables that no register
-  // tells are 0; kernels do not depend on them. OUT_OF_RANGE on overflow.
+  // The job that registers with these values describe. Variables without
+  // register or field are 0. OUT_OF_RANGE on overflow.
   absl::StatusOr<JobVariables> Decode(absl::Span<const int64_t> held) const;
 
   // Positions in `jobs`; -1 if there is none.
   int32_t FindJob(v1::RegisterJobs::Kernel kernel) const;
   int32_t FindCode(int64_t code) const;
 
-  // At least 1, of the engine's clock. OUT_OF_RANGE if the expression gives
-  // less or overflows.
+  // 1 to kMaxOccupancyCycles, of the engine's clock. OUT_OF_RANGE if the
+  // expression gives anything else or overflows.
   absl::StatusOr<int64_t> OccupancyCycles(int32_t job,
                                           const JobVariables& variables) const;
 
-  // Where the elements of an operand lie, from its address on: int8, but int32
-  // of a convolution's `out` with out_int32, and of `in` of REQUANTIZATION. OUT_OF_RANGE or
-  // INVALID_ARGUMENT if that is no layout (layout.h).
+  // Layout of an operand from its address on. Elements are int8; int32 for
+  // `out` of a convolution with out_int32 and `in` of REQUANTIZATION.
+  // INVALID_ARGUMENT if the kernel lacks the operand, OUT_OF_RANGE on overflow.
+  // The layout may be illegal (layout.h).
   absl::StatusOr<v1::Layout> OperandLayout(int32_t job, JobOperand operand,
                                            const JobVariables& variables) const;
 
@@ -159,12 +171,16 @@ class RegisterJobsView {
   };
   class Builder;
 
+  absl::Status CheckTold(const JobVariables& job,
+                         absl::Span<const int64_t> held) const;
+
   v1::RegisterJobs jobs_;
   std::vector<Expression> values_;  // By register, over variables.
   // By variable: over registers, or a register's position, or neither.
   std::array<std::optional<Expression>, kNumJobVariables> fields_;
   std::array<int32_t, kNumJobVariables> same_;
-  std::vector<Job> parsed_;  // By job.
+  std::vector<Job> parsed_;                          // By job.
+  std::vector<std::vector<JobVariable>> variables_;  // Alike: of its kernel.
 };
 
 }  // namespace edgekiln::target

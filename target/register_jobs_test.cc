@@ -1,9 +1,11 @@
 #include "target/register_jobs.h"
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "target/models/register_job.h"
 #include "target/resolve.h"
@@ -104,6 +106,61 @@ TEST(RegisterJobsTest, NamesARegisterThatIsTooNarrow) {
   EXPECT_FALSE(view.Encode(job).ok());
 }
 
+// Two values share a register: either may be too large for its half of it.
+TEST(RegisterJobsTest, NamesAVariableThatTheRegistersTellOtherwise) {
+  const auto view = RegisterJobsView::Create(ToyArray(), 0);
+  ASSERT_TRUE(view.ok()) << view.status();
+  JobVariables job = SomeJob();
+  job[V::kKernel] = view->jobs().jobs(view->FindJob(Jobs::CONVOLUTION)).code();
+  EXPECT_TRUE(view->Encode(job).ok());
+  job[V::kKernelW] = 65536;
+  const absl::Status status = view->Encode(job).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kOutOfRange);
+  EXPECT_NE(status.message().find("the registers tell 2 for kernel_h"),
+            std::string::npos)
+      << status;
+  // No job is larger than the page says, whatever registers hold.
+  v1::Machine machine = ToyArray();
+  RegisterOf(machine, "IN_CHANNELS").set_bits(32);
+  const auto wide = RegisterJobsView::Create(machine, 0);
+  ASSERT_TRUE(wide.ok()) << wide.status();
+  job = SomeJob();
+  job[V::kKernel] = 1;
+  job[V::kInC] = 65536;
+  EXPECT_TRUE(wide->Encode(job).ok()) << wide->Encode(job).status();
+  job[V::kInC] = 65537;
+  EXPECT_EQ(wide->Encode(job).status().code(), absl::StatusCode::kOutOfRange);
+}
+
+TEST(RegisterJobModelTest, ImpliesWhatRegistersHoldHoweverAnOpIsCut) {
+  v1::Machine machine = ToyArray();
+  RegisterOf(machine, "IN_CHANNELS").set_bits(6);
+  const auto of = [&](const char* op) {
+    std::set<std::string> conditions;
+    const auto implied = RegisterJobModel().ImpliedConditions(machine, 0, op);
+    EXPECT_TRUE(implied.ok()) << implied.status();
+    for (const auto& condition : *implied) {
+      conditions.insert(absl::StrCat(condition.expr(), ": ", condition.need()));
+    }
+    return conditions;
+  };
+  const std::string channels =
+      "(in_c) <= 63: at most 63 in register IN_CHANNELS";
+  const std::string window =
+      "(kernel_h * 65536 + kernel_w) <= 4294967295: at most 4294967295 in "
+      "register WINDOW";
+  EXPECT_EQ(of("conv2d").count(channels), 1u);
+  EXPECT_EQ(of("conv2d").count(window), 1u);
+  EXPECT_EQ(of("fully_connected").count(channels), 1u);
+  EXPECT_EQ(of("fully_connected").count(window), 0u);
+  // Its channels are cut.
+  EXPECT_EQ(of("depthwise_conv2d").count(channels), 0u);
+  EXPECT_EQ(of("depthwise_conv2d").count(window), 1u);
+  EXPECT_EQ(of("add"),
+            std::set<std::string>{"one_shape: operands of one shape"});
+  EXPECT_TRUE(of("softmax").empty());
+}
+
 TEST(RegisterJobsTest, LayoutsAreBlocks) {
   const auto view = *RegisterJobsView::Create(ToyArray(), 0);
   JobVariables job = SomeJob();
@@ -150,11 +207,11 @@ TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
   const std::vector<Refusal> refusals = {
       {"occurs twice",
        [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_name("OUT_SIZE"); }},
-      {"that of another register",
+      {"already used by a register",
        [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0); }},
-      {"that of another register",
+      {"already used by a register",
        [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0x82); }},
-      {"that of another register",
+      {"already used by a register",
        [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_offset(0x84); }},
       {"bits", [](v1::Machine& m) { RegisterOf(m, "IN_SIZE").set_bits(33); }},
       {"register IN_SIZE",
@@ -162,6 +219,11 @@ TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
       {"no register tells in_c",
        [](v1::Machine& m) {
          RegisterOf(m, "IN_CHANNELS").set_value_expr("in_c + 0");
+       }},
+      {"no register tells in_c, in_zero_point",
+       [](v1::Machine& m) {
+         RegisterOf(m, "IN_CHANNELS").set_value_expr("in_c + 0");
+         RegisterOf(m, "IN_ZERO").set_value_expr("in_zero_point + 0");
        }},
       // Rows and columns swapped where they are written.
       {"the registers tell",
@@ -194,7 +256,7 @@ TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
        }},
       {"status", [](v1::Machine& m) { JobsOf(m).set_status_done(2); }},
       {"status", [](v1::Machine& m) { JobsOf(m).set_status_mask(0); }},
-      {"multiples of 4",
+      {"not a multiple of 4",
        [](v1::Machine& m) { JobsOf(m).set_start_offset(0x81); }},
       {"takes no time",
        [](v1::Machine& m) { m.mutable_engines(0)->set_poll_cycles(0); }},
@@ -217,10 +279,15 @@ TEST(RegisterJobModelTest, SaysWhatIsWrongWithJobs) {
 TEST(RegisterJobModelTest, PatternsNeedTheirJob) {
   v1::Machine machine = ResolveTarget("extends: \"toy-two-array\"")->machine();
   v1::OpPattern pattern;
-  pattern.set_pattern(v1::OpPattern::ADD);
+  pattern.add_ops("add");
+  pattern.mutable_numerics()->add_activations(v1::INT8);
   EXPECT_FALSE(
       RegisterJobModel().ValidatePattern(pattern, machine.engines(0)).ok());
   EXPECT_TRUE(
+      RegisterJobModel().ValidatePattern(pattern, machine.engines(1)).ok());
+  // Every op of a chain.
+  pattern.add_ops("softmax");
+  EXPECT_FALSE(
       RegisterJobModel().ValidatePattern(pattern, machine.engines(1)).ok());
 }
 

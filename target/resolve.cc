@@ -14,8 +14,10 @@
 #include "target/expression.h"
 #include "target/memories.h"
 #include "target/nearest_name.h"
+#include "target/op_variables.h"
 #include "target/parameters.h"
 #include "target/recipes.h"
+#include "target/resolve_patterns.h"
 #include "target/validate_machine.h"
 
 namespace edgekiln::target {
@@ -180,6 +182,23 @@ absl::Status CheckProvenances(const v1::TargetDescriptor& descriptor) {
   return absl::OkStatus();
 }
 
+// The name would be ambiguous in expressions over ops.
+absl::Status CheckNamesOfParameters(const v1::TargetDescriptor& descriptor) {
+  for (const v1::Parameter& parameter : descriptor.parameters()) {
+    const absl::Span<const std::string> taken = OpVariableNames();
+    if (std::find(taken.begin(), taken.end(), parameter.name()) ==
+        taken.end()) {
+      continue;
+    }
+    return InvalidTarget(
+        {.what = "the name is that of a variable of ops",
+         .where = absl::StrCat("parameter \"", parameter.name(), "\""),
+         .fix = absl::StrCat("call it otherwise: \"chip_", parameter.name(),
+                             "\"")});
+  }
+  return absl::OkStatus();
+}
+
 constexpr char kHostName[] = "host";  // In lists of who reaches what.
 constexpr char kActors[] = "host and engines";
 
@@ -204,7 +223,7 @@ std::vector<std::string> NamesOf(const Descriptors& descriptors) {
   return names;
 }
 
-// Engines by position, the host as the number after them.
+// Engines by position; the host comes after them.
 std::vector<std::string> NamesOfActors(const v1::TargetDescriptor& descriptor) {
   std::vector<std::string> names = NamesOf(descriptor.engines());
   names.push_back(kHostName);
@@ -377,15 +396,7 @@ absl::Status SetHost(const v1::HostDescriptor& host,
     }
     v1::Machine::HostClass* resolved = machine->add_host_costs();
     resolved->set_op(cost.op());
-    EK_ASSIGN_OR_RETURN(
-        const int64_t per_element,
-        EvaluateConstant(cost.cycles_per_element_expr(), values),
-        absl::StrCat(where, ": cycles_per_element_expr"));
-    EK_ASSIGN_OR_RETURN(const int64_t per_call,
-                        EvaluateConstant(cost.cycles_per_call_expr(), values),
-                        absl::StrCat(where, ": cycles_per_call_expr"));
-    resolved->set_cycles_per_element(per_element);
-    resolved->set_cycles_per_call(per_call);
+    resolved->set_cycles_expr(cost.cycles_expr());
   }
   return absl::OkStatus();
 }
@@ -435,6 +446,7 @@ absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   EK_RETURN_IF_ERROR(CheckCounts(descriptor));
   EK_RETURN_IF_ERROR(CheckProvenances(descriptor));
   EK_RETURN_IF_ERROR(CheckParameters(descriptor));
+  EK_RETURN_IF_ERROR(CheckNamesOfParameters(descriptor));
   EK_RETURN_IF_ERROR(CheckPresets(descriptor));
   EK_ASSIGN_OR_RETURN(const std::vector<Constant> values,
                       ParameterValues(descriptor, descriptor.set()));
@@ -442,12 +454,16 @@ absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   resolved.set_name(descriptor.name());
   EK_ASSIGN_OR_RETURN(*resolved.mutable_machine(),
                       BuildMachine(descriptor, values));
-  for (const v1::EngineDescriptor& engine : descriptor.engines()) {
+  for (int32_t i = 0; i < descriptor.engines_size(); ++i) {
+    const v1::EngineDescriptor& engine = descriptor.engines(i);
     v1::Capabilities::Engine* capable =
         resolved.mutable_capabilities()->add_engines();
     capable->set_name(engine.name());
     capable->set_model(engine.model());
-    *capable->mutable_patterns() = engine.patterns();
+    EK_ASSIGN_OR_RETURN(
+        *capable->mutable_patterns(),
+        ResolvePatterns(engine.patterns(), values, resolved.machine(), i),
+        absl::StrCat("engine \"", engine.name(), "\""));
   }
   EK_RETURN_IF_ERROR(
       ValidateCapabilities(resolved.capabilities(), resolved.machine()));

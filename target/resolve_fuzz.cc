@@ -19,6 +19,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const size_t at = (data[0] | data[1] << 8) % text.size();
   text.replace(at, data[2], std::string(input.substr(3)));
   (void)edgekiln::target::ResolveTarget(text);
+  // Inside a pattern, whose expressions are compiled.
+  std::string patterned = edgekiln::target::BuiltinTargets().front().text;
+  const std::string pattern = "  patterns {\n";
+  patterned.insert(patterned.find(pattern) + pattern.size(),
+                   std::string(input));
+  (void)edgekiln::target::ResolveTarget(patterned);
   // Inside a recipe, which holds a message of an engine's model.
   (void)edgekiln::target::ResolveTarget(
       absl::StrCat("recipes { name: \"r\" doc: \"R.\" ", input, " }\n",

@@ -1,6 +1,8 @@
 #include "target/resolve.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
@@ -41,6 +43,12 @@ std::string Message(const std::string& text) {
   const auto resolved = ResolveTarget(text);
   EXPECT_FALSE(resolved.ok());
   return std::string(resolved.status().message());
+}
+
+std::string Repeated(const std::string& text, int times) {
+  std::string all;
+  for (int i = 0; i < times; ++i) absl::StrAppend(&all, text);
+  return all;
 }
 
 TEST(ResolveTest, PresetHoldsTheNumbersOfTheComparison) {
@@ -93,6 +101,83 @@ TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
   EXPECT_NE(small.machine().SerializeAsString(),
             large.machine().SerializeAsString());
   EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 6);
+}
+
+// Values stand for parameters, and what registers imply is added.
+TEST(ResolveTest, PatternsHoldValuesAlone) {
+  const auto resolve = [](const std::string& pattern) {
+    std::string text = TextOf("dla");
+    const std::string op = "ops: \"add\"";
+    text.replace(text.find(op), op.size(), pattern);
+    return Resolve(text).capabilities().engines(0);
+  };
+  const auto engine = resolve(
+      "ops: \"add\" where { expr: \"in_c <= pes - queue_depth\" need: \"up to "
+      "{2 * pes} of {pes}\" }");
+  ASSERT_EQ(engine.patterns_size(), 6);
+  const v1::OpPattern& add = engine.patterns(3);
+  ASSERT_EQ(add.ops(0), "add");
+  ASSERT_GT(add.where_size(), 2);
+  EXPECT_EQ(add.where(0).expr(), "in_c <= 64 - 4");
+  EXPECT_EQ(add.where(0).need(), "up to 128 of 64");
+  EXPECT_EQ(add.where(1).expr(), "one_shape");
+  EXPECT_EQ(add.where(1).need(), "operands of one shape");
+
+  EXPECT_EQ(resolve("ops: \"add\" when_expr: \"pes > 64\"").patterns_size(), 5);
+  const auto kept = resolve("ops: \"add\" when_expr: \"pes == 64\"");
+  ASSERT_EQ(kept.patterns_size(), 6);
+  EXPECT_EQ(kept.patterns(3).when_expr(), "");
+
+  // Of later ops of a chain, too.
+  const auto chain = resolve("ops: [\"add\", \"add\"]");
+  std::vector<std::string> conditions;
+  for (const auto& condition : chain.patterns(3).where()) {
+    conditions.push_back(condition.expr());
+  }
+  EXPECT_THAT(conditions, testing::Contains("out_c <= 65535"));
+  EXPECT_THAT(conditions, testing::Contains("add2_out_c <= 65535"));
+}
+
+TEST(ResolveTest, ParametersAreNoVariablesOfLaterOps) {
+  std::string text = absl::StrCat(
+      TextOf("dla"),
+      "parameters { name: \"add2_in_c\" default_value: 1 min: 1 max: 1 "
+      "provenance: ASSUMED }\n");
+  const std::string op = "ops: \"add\"";
+  text.replace(text.find(op), op.size(),
+               "ops: [\"add\", \"add\"] where { expr: \"add2_in_c < 4\" "
+               "need: \"n\" }");
+  EXPECT_THAT(Message(text),
+              HasSubstr("\"add2_in_c\" is a parameter and a variable of the "
+                        "ops; where: patterns add, add: where 1: expr"));
+}
+
+// Every register that holds what a layer is.
+TEST(ResolveTest, RegistersImplyConditions) {
+  std::string text = TextOf("dla");
+  for (const auto& [name, index] :
+       {std::pair("PAD_TOP", 17), std::pair("OUT_PIXEL_PITCH", 22)}) {
+    const std::string begin =
+        absl::StrCat("{ name: \"", name, "\" index: ", index, " bits: ");
+    const size_t at = text.find(begin);
+    ASSERT_NE(at, std::string::npos);
+    text.replace(at + begin.size(), 2, "3");
+  }
+  std::vector<std::string> said;
+  const v1::ResolvedTarget target = Resolve(text);
+  for (const auto& condition :
+       target.capabilities().engines(0).patterns(0).where()) {
+    said.push_back(absl::StrCat(condition.expr(), ": ", condition.need()));
+  }
+  EXPECT_THAT(
+      said,
+      testing::IsSupersetOf(
+          {"batch == 1: batch 1", "groups == 1: convolutions without groups",
+           "kernel_h <= 65535: kernels up to 65535 rows",
+           "max(pad_top, pad_bottom) <= 7: paddings up to 7 rows at top and "
+           "bottom",
+           "out_c <= 7: outputs up to 7 channels",
+           "dilation_w <= 65535: dilations up to 65535 columns"}));
 }
 
 TEST(ResolveTest, ProseAndProvenanceDoNotReachTheResult) {
@@ -154,7 +239,11 @@ INSTANTIATE_TEST_SUITE_P(
          "fix: see `edgekiln targets show dla` for costs"},
         {"UnknownNestedKey", "capacity_bytes_expr:", "capacity_expr:",
          "did you mean \"capacity_bytes_expr\"?"},
-        {"UnknownEnum", "COARSE_DLA", "FINE_DLA", "FINE_DLA"},
+        {"UnknownEnum", "COARSE_DLA", "FINE_DLA",
+         "\"FINE_DLA\" for field \"model\".; where: line "},
+        {"UnknownEnumIsToldTheOthers", "provenance: PUBLISHED",
+         "provenance: HEARSAY",
+         "; fix: provenance: PUBLISHED, READ, FITTED, ASSUMED"},
         {"WrongType", "bits: 32", "bits: \"x\"", "line"},
         {"NotUtf8", "name: \"dla\"\n", "name: \"dl\xE9\"\n",
          "a text is not UTF-8; where: name"},
@@ -226,17 +315,102 @@ INSTANTIATE_TEST_SUITE_P(
          "leaves out a register"},
         {"UnknownCommand", "\"OP_E_ABS\"", "\"OP_E_SIN\"", "no such command"},
         {"WrongUnit", "unit: DMA_UNIT", "unit: COMPUTE_UNIT", "wrong unit"},
-        {"NoLimit", "max_dilation: 65535", "",
-         "max_dilation is missing, but register DILATION_H holds at most "
-         "65535; where: patterns CONV2D"},
-        {"LimitTooHigh", "max_extent: 65535", "max_extent: 65536",
-         "max_extent is 65536, but register IN_H holds at most 65535"},
         {"PatternNeedsCommand", "mnemonic: \"OP_E_ADD\"",
          "mnemonic: \"OP_E_SUB\"", "no such command"},
+        {"UnknownOp", "ops: \"conv2d\"", "ops: \"conv2b\"",
+         "no op is called \"conv2b\"; where: patterns: ops; fix: did you mean "
+         "\"conv2d\"?"},
+        {"NotAnOp", "ops: \"conv2d\"", "ops: \"rounding\"",
+         "no op is called \"rounding\""},
+        {"OpOfAnotherModel", "ops: \"conv2d\"",
+         "ops: \"conv2d\" ops: \"transposed_conv\"",
+         "the engine model has no command for transposed_conv; where: patterns "
+         "conv2d, transposed_conv"},
+        {"UnknownVariable", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_x < 9\" need: \"n\" }",
+         "no parameter or variable \"kernel_x\"; where: patterns conv2d: where "
+         "1: expr; fix: did you mean \"kernel_h\"?"},
+        {"VariableOfALaterOp", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"add_in_c < 9\" need: \"n\" }",
+         "no parameter or variable \"add_in_c\""},
+        {"BadCondition", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_h <\" need: \"n\" }",
+         "where 1: expr: unexpected end"},
+        {"ConditionOfParameters", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"pes > 9\" need: \"n\" }",
+         "no variable of the ops; where: patterns conv2d: where 1: expr; fix: "
+         "write it as when_expr"},
+        {"NoNeed", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_h < 9\" }", "need is missing"},
+        {"NeedOfNoParameter", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_h < 9\" need: \"{kernel_h}\" "
+         "}",
+         "no parameter or variable \"kernel_h\"; where: patterns conv2d: where "
+         "1: need"},
+        {"NeedOfOneBrace", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_h < 9\" need: \"{pes\" }",
+         "braces that do not pair off"},
+        {"NeedInParentheses", "ops: \"conv2d\"",
+         "ops: \"conv2d\" where { expr: \"kernel_h < 9\" need: \"a (b)\" }",
+         "half a sentence"},
+        {"LongNeed", "ops: \"conv2d\"",
+         absl::StrCat("ops: \"conv2d\" where { expr: \"kernel_h < 9\" need: \"",
+                      std::string(201, 'n'), "\" }"),
+         "limit: 1 to 200 bytes on one line"},
+        {"ManyConditions", "ops: \"conv2d\"",
+         absl::StrCat("ops: \"conv2d\"", Repeated("where {} ", 65)),
+         "too many entries; where: patterns conv2d: where; limit: 64"},
+        {"ManyPatterns", "  patterns {",
+         absl::StrCat(Repeated("  patterns {}\n", 256), "  patterns {"),
+         "too many entries; where: patterns; limit: 256; need: 262"},
+        {"LongConditions", "  patterns {",
+         absl::StrCat(
+             Repeated("  patterns { ops: [\"conv2d\", \"conv2d\", \"conv2d\", "
+                      "\"conv2d\", \"conv2d\", \"conv2d\"] numerics { "
+                      "activations: INT8 weights: INT8 requantization: SHIFT "
+                      "roundings: HALF_UP accumulator_bits: 32 } }\n",
+                      240),
+             "  patterns {"),
+         "the conditions are too long, with those that registers imply"},
+        {"BadWhen", "ops: \"conv2d\"",
+         "ops: \"conv2d\" when_expr: \"kernel_h < 9\"",
+         "no parameter or variable \"kernel_h\"; where: patterns conv2d: "
+         "when_expr"},
+        {"TooManyOps", "ops: \"conv2d\"",
+         "ops: [\"conv2d\", \"add\", \"add\", \"add\", \"add\", \"add\", "
+         "\"add\", \"add\", \"add\"]",
+         "too many ops"},
+        {"NoActivationTypes", "activations: INT8", "",
+         "activations is missing, or a type is unknown or occurs twice; where: "
+         "patterns conv2d: numerics: activations"},
+        {"ActivationsOfAnotherModel", "activations: INT8",
+         "activations: [INT8, INT16]", "can only be INT8"},
+        {"NoWeights", "weights: INT8", "", "weights is missing"},
+        {"WeightsTwice", "weights: INT8", "weights: [INT8, INT8]",
+         "occurs twice; where: patterns conv2d: numerics: weights"},
+        {"WeightsOfAnAddition", "ops: \"conv2d\"", "ops: \"add\"",
+         "weights is given, but the ops have no weights; where: patterns add"},
+        {"ZeroPointsOfWeights", "weights: INT8",
+         "weights: INT8 weight_zero_points: true",
+         "weight_zero_points, but weights have none"},
+        {"NoRequantization", "requantization: MULTIPLIER_AND_SHIFT", "",
+         "requantization is missing or unknown"},
+        {"RequantizationOfAPool", "ops: \"max_pool2d\"\n    numerics {",
+         "ops: \"max_pool2d\"\n    numerics { requantization: SHIFT",
+         "requantization is given, but the ops keep"},
+        {"NoAccumulator", "accumulator_bits: 32", "",
+         "accumulator_bits is missing"},
+        {"NarrowAccumulator", "accumulator_bits: 32", "accumulator_bits: 7",
+         "accumulator_bits is 7"},
+        {"AccumulatorOfAPool", "ops: \"max_pool2d\"\n    numerics {",
+         "ops: \"max_pool2d\"\n    numerics { accumulator_bits: 32",
+         "accumulator_bits is given, but"},
+        {"NoRoundings", "roundings: [HALF_UP, HALF_EVEN]", "",
+         "roundings is missing"},
         {"RoundsWithoutRounding",
          "opcode: 0x33\n      unit: COMPUTE_UNIT\n      takes_rounding: true",
          "opcode: 0x33\n      unit: COMPUTE_UNIT",
-         "rounds_half_even, but command OP_E_ADD has no takes_rounding"},
+         "HALF_EVEN, but command OP_E_ADD has no takes_rounding"},
         {"RoundsNothing", "opcode: 0x31", "opcode: 0x31 takes_rounding: true",
          "the command rounds nothing; where: command OP_C_MIN"},
         {"NoRoundingField", "fields { name: \"rounding\" low_bit: 16 bits: 1 }",

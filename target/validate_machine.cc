@@ -12,8 +12,11 @@
 #include "base/status_macros.h"
 #include "target/command_timing.h"
 #include "target/engine_model.h"
+#include "target/host_cost.h"
 #include "target/isa_view.h"
 #include "target/memories.h"
+#include "target/op_variables.h"
+#include "target/validate_pattern.h"
 
 namespace edgekiln::target {
 namespace {
@@ -112,7 +115,7 @@ absl::Status ValidateMemory(const v1::Machine& machine,
   return absl::OkStatus();
 }
 
-// The host needs a place for what of it a program cannot do without.
+// A program needs host memory for constants and for activations.
 absl::Status CheckHostReaches(const v1::Machine& machine,
                               v1::MemoryDescriptor::Content content) {
   const bool found =
@@ -224,33 +227,17 @@ absl::Status ValidateHost(const v1::Machine& machine) {
       CheckRange(machine.host_clock_hz(), 1, kMaxHertz, "host: clock_hz"));
   EK_RETURN_IF_ERROR(CheckNames(machine.host_costs(), 256, "host: costs",
                                 [](const auto& c) { return c.op(); }));
-  bool has_default = false;
+  EK_ASSIGN_OR_RETURN(const HostCosts costs, HostCosts::Create(machine));
+  // An expression that no shape could satisfy is found here, not with the first
+  // model.
+  EK_ASSIGN_OR_RETURN(const OpVariables smallest,
+                      VariablesOf(v1::OpAttributes(), {{}}, {{}}));
   for (const v1::Machine::HostClass& cost : machine.host_costs()) {
-    const std::string where = absl::StrCat("host: costs \"", cost.op(), "\"");
+    EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                        costs.Cycles(cost.op(), smallest));
     EK_RETURN_IF_ERROR(
-        CheckRange(cost.cycles_per_element(), 0, kMaxCycles, where));
-    EK_RETURN_IF_ERROR(
-        CheckRange(cost.cycles_per_call(), 0, kMaxCycles, where));
-    has_default |= cost.op() == "default";
-  }
-  if (!has_default) return Invalid("needs costs with op \"default\"", "host");
-  return absl::OkStatus();
-}
-
-absl::Status ValidatePattern(const v1::OpPattern& pattern) {
-  if (!v1::OpPattern::Pattern_IsValid(pattern.pattern()) ||
-      pattern.pattern() == v1::OpPattern::PATTERN_UNSPECIFIED) {
-    return Invalid("pattern is missing", "patterns");
-  }
-  const std::string where =
-      absl::StrCat("patterns ", v1::OpPattern::Pattern_Name(pattern.pattern()));
-  if (pattern.element_types().empty()) {
-    return Invalid("needs at least one of element_types", where);
-  }
-  for (const int64_t limit :
-       {int64_t{pattern.max_kernel()}, int64_t{pattern.max_stride()},
-        int64_t{pattern.max_dilation()}, pattern.max_extent()}) {
-    EK_RETURN_IF_ERROR(CheckRange(limit, 0, int64_t{1} << 32, where));
+        CheckRange(cycles, 0, kMaxCycles,
+                   absl::StrCat("host: costs \"", cost.op(), "\"")));
   }
   return absl::OkStatus();
 }
@@ -291,7 +278,7 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
     EK_RETURN_IF_ERROR(CheckRange(engine.patterns_size(), 0, kMaxPatterns,
                                   absl::StrCat(where, ": patterns")));
     for (const v1::OpPattern& pattern : engine.patterns()) {
-      EK_RETURN_IF_ERROR(ValidatePattern(pattern), where);
+      EK_RETURN_IF_ERROR(ValidateResolvedPattern(pattern), where);
       EK_RETURN_IF_ERROR(model->ValidatePattern(pattern, machine.engines(i)),
                          where);
     }

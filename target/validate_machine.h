@@ -17,8 +17,8 @@ inline constexpr int64_t kMaxMemoryBytes = int64_t{1} << 32;
 // outside. INVALID_ARGUMENT names the part.
 absl::Status ValidateMachine(const v1::Machine& machine);
 
-// Checks op patterns, and that the engine of `machine` at the same position has
-// the commands they need.
+// Checks resolved patterns, and that the engine of `machine` at the same
+// position can run them.
 absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   const v1::Machine& machine);
 

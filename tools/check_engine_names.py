@@ -25,6 +25,7 @@ OWN = [
     "simfarm/simulators/{}/",
     "target/data/",
     "target/models/{}.",
+    "target/models/{}/",
     "tests/{}/",
 ]
 
@@ -45,6 +46,10 @@ LISTS = [
     "simfarm/session/CMakeLists.txt",
     "target/CMakeLists.txt",
     "tests/chips/chip_cases.cc",
+    "testing/engines/backends.cc",
+    "testing/engines/engine_models.cc",
+    "testing/engines/simulators.cc",
+    "testing/engines/CMakeLists.txt",
     # Runs a program that an engine's stream writer makes.
     "simfarm/session/session_test.cc",
 ]

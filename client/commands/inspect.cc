@@ -9,6 +9,7 @@
 #include "client/render/model.h"
 #include "client/retry.h"
 #include "client/text_arguments.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 

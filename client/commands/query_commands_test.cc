@@ -74,6 +74,19 @@ TEST_F(CommandsTest, TargetsTellTheirRecipes) {
                       "default  Fast.\n");
 }
 
+TEST_F(CommandsTest, TargetsOfARecipeFoldPresets) {
+  connection_.recipes = {Recipe("default", "Fast.")};
+  connection_.target_names = {"dla", "dla-1", "dla-2", "toy", "toys"};
+  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list"}).ok());
+  EXPECT_NE(out_.find("default  Fast.  all\n"), std::string::npos) << out_;
+  // Another target has none.
+  connection_.without_recipes = "toys";
+  out_.clear();
+  ASSERT_TRUE(Run(RunTargetsList, {"targets", "list"}).ok());
+  EXPECT_NE(out_.find("default  Fast.  dla, dla-*, toy\n"), std::string::npos)
+      << out_;
+}
+
 TEST_F(CommandsTest, InspectAsksForTheRecipe) {
   connection_.recipes = {Recipe("default", "Fast.")};
   connection_.described_recipe = "slow";

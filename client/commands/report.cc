@@ -19,6 +19,7 @@
 #include "client/render/json.h"
 #include "client/render/report_diff.h"
 #include "client/report_diff.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
@@ -52,7 +53,7 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const std::string& id,
                         context.connection.GetReport(id, target));
   }
   if (!reports.empty()) return reports;
-  if (job.has_error()) return StatusFromDetail(job.error());
+  if (job.has_error()) return StatusFromProto(job.error());
   return UsageError(absl::StrCat("job ", id, " has no report"), id,
                     "a job that profiled, validated or compiled, and has ended",
                     absl::StrCat("see edgekiln jobs show ", id));
@@ -102,7 +103,7 @@ absl::StatusOr<const v1::Report*> Choose(const Side& side,
         "name it with --target; once for both, or first that of A, then of B");
   }
   if (report->has_error()) {
-    return Annotate(StatusFromDetail(report->error()), side.source);
+    return Annotate(StatusFromProto(report->error()), side.source);
   }
   return report;
 }
@@ -213,7 +214,7 @@ absl::Status RunReportBaseline(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports, Load(source, context));
   for (const v1::Report& report : reports) {
     if (!report.has_error()) continue;
-    return Annotate(StatusFromDetail(report.error()), source);
+    return Annotate(StatusFromProto(report.error()), source);
   }
   const std::string json = BaselineJson(std::move(reports));
   context.progress.Clear();

@@ -12,6 +12,7 @@
 #include "client/error_detail.h"
 #include "client/job_request.h"
 #include "client/render/json.h"
+#include "proto/convert.h"
 
 namespace edgekiln::client {
 namespace {
@@ -23,6 +24,25 @@ std::string FirstLine(const std::string& doc) {
   const std::vector<std::string> lines =
       absl::StrSplit(doc, absl::MaxSplits('\n', 1));
   return ClipMiddle(CleanText(lines[0]), kMaxDocWidth);
+}
+
+// "chip, chip-*": presets are folded into one pattern behind their descriptor.
+// `names` in the order of the list: a descriptor, then its presets.
+std::string FoldPresets(const std::vector<std::string>& names) {
+  std::vector<std::string> shown;
+  std::string base;
+  for (const std::string& name : names) {
+    const bool folds =
+        !base.empty() && absl::StartsWith(name, absl::StrCat(base, "-"));
+    if (!folds) {
+      base = name;
+      shown.push_back(name);
+      continue;
+    }
+    const std::string pattern = absl::StrCat(base, "-*");
+    if (shown.back() != pattern) shown.push_back(pattern);
+  }
+  return absl::StrJoin(shown, ", ");
 }
 
 // What several targets have under one name and with the same words, once.
@@ -53,7 +73,7 @@ class RecipeList {
                                       FirstLine(entry.recipe.doc())};
       const bool all = static_cast<int>(entry.targets.size()) == targets;
       if (several) {
-        row.push_back(all ? "all" : absl::StrJoin(entry.targets, ", "));
+        row.push_back(all ? "all" : FoldPresets(entry.targets));
       }
       table.AddRow(std::move(row));
     }
@@ -114,7 +134,7 @@ absl::Status RunTargetsCheck(CommandContext& context) {
                       context.connection.ValidateTarget(blob.digest));
   context.progress.Clear();
   if (!response.valid()) {
-    return Annotate(StatusFromDetail(response.problem()), path);
+    return Annotate(StatusFromProto(response.problem()), path);
   }
   RecipeList recipes;
   for (const v1::RecipeInfo& recipe : response.recipes()) {

@@ -113,6 +113,8 @@ std::string Headline(const v1::Report& report) {
   for (const v1::Report::Engine& engine : report.engines()) {
     if (engine.host()) hosts.insert(engine.name());
   }
+  // Asked for, so no news.
+  if (report.offload() == "none") return "";
   // A target that is its host alone disappoints nobody.
   if (report.engines_size() <= static_cast<int>(hosts.size())) return "";
   Groups groups;

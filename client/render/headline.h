@@ -7,17 +7,17 @@
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/report.pb.h"
 
-// What nobody should have to find in a table: that a target does little of a
-// network, and why. Pure functions; one line without a line end, "" where there
-// is nothing to say.
+// A headline above the table: the target's engines run little of the network,
+// and why. Pure functions; one line without a line end, "" if they run enough.
 namespace edgekiln::client {
 
-// What a reason for the host says of every layer that has it: the text without
-// the details of one layer, which stand in parentheses.
+// A reason without the parentheses, which hold details of one layer: layers
+// with the same rest are grouped.
 std::string CommonReason(absl::string_view reason);
 
-// Says so if the engines run less than half of the MACs, or the host takes more
-// than half of the cycles; with the reason that costs most cycles.
+// Not empty if the engines run less than half of the MACs, or the host takes
+// more than half of the cycles, unless offload was "none". Gives the reason
+// that costs most cycles.
 std::string Headline(const v1::Report& report);
 
 // The same of a model placed on `target`, whose cycles are not known yet: MACs

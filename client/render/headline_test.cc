@@ -112,6 +112,14 @@ TEST(HeadlineTest, ATargetWithoutEnginesIsNoNews) {
   EXPECT_EQ(Headline(report), "");
 }
 
+TEST(HeadlineTest, NothingOnEnginesAsAskedIsNoNews) {
+  auto report = Report(0, 900);
+  report.set_offload("none");
+  EXPECT_EQ(Headline(report), "");
+  report.set_offload("paying");
+  EXPECT_NE(Headline(report), "");
+}
+
 TEST(HeadlineTest, OfAPlacedModelCountsMacsOrLayers) {
   auto model = Parse<v1::ModelDescription>(R"pb(
     macs: 100

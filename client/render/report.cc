@@ -154,10 +154,14 @@ std::string Totals(const v1::Report& report, const Style& style) {
                      "   written ", FormatBytes(totals.dma_bytes_written())),
         style);
   }
+  const bool polls = std::any_of(
+      report.layers().begin(), report.layers().end(),
+      [](const v1::Report::Layer& layer) { return layer.job_cycles() > 0; });
   for (const v1::Report::Engine& engine : report.engines()) {
     std::string text = absl::StrCat(
         CleanText(engine.name()), "   ", FormatFrequency(engine.clock_hz()),
-        "   busy ", GroupDigits(engine.busy_cycles()), " cycles");
+        "   busy ", GroupDigits(engine.busy_cycles()), " cycles",
+        engine.host() && polls ? ", polling included" : "");
     out += Line("engine", text, style);
   }
   // Reports of older daemons have neither the form nor these shares.
@@ -238,7 +242,8 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
   return out;
 }
 
-// Layers that no engine took, grouped by the reason.
+// Layers that no engine took, grouped by the reason. Those without cycles cost
+// the host nothing: reshapes.
 std::string HostLines(const v1::Report& report, const Style& style) {
   std::set<std::string> hosts;
   for (const v1::Report::Engine& engine : report.engines()) {
@@ -247,6 +252,7 @@ std::string HostLines(const v1::Report& report, const Style& style) {
   HostLayers layers;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.reason().empty() || hosts.count(layer.engine()) == 0) continue;
+    if (layer.cycles() == 0 && report.totals().cycles() > 0) continue;
     layers.Add(layer.id(), layer.reason());
   }
   std::string out;
@@ -268,6 +274,12 @@ std::string Notes(const v1::Report& report, const Style& style) {
                 style);
   } else if (!report.calibration().empty() && !refused) {
     out += Line("calibration", CleanText(report.calibration()), style);
+  }
+  if (!report.quantization().empty() && !refused) {
+    out += Line("quantized",
+                absl::StrCat("as the target's engines need it: ",
+                             CleanText(report.quantization())),
+                style);
   }
   for (const std::string& warning : report.warnings()) {
     out += Line("warning", style.Yellow(CleanText(warning)), style);

@@ -169,6 +169,36 @@ TEST(RenderReportTest, GroupsHostLayersByWhatTheirReasonsShare) {
       << text;
 }
 
+// A reshape costs the host nothing, so that nobody need know why it is there.
+TEST(RenderReportTest, HostLinesLeaveOutLayersWithoutCycles) {
+  const auto report = Parse<v1::Report>(R"pb(
+    totals { cycles: 10 }
+    engines { name: "host" host: true }
+    layers { id: "t" op: "tanh" engine: "host" cycles: 10 reason: "lacks it" }
+    layers { id: "r" op: "reshape" engine: "host" reason: "moves no bytes" }
+  )pb");
+  const std::string text = RenderReport(report, Style::Plain());
+  EXPECT_NE(text.find("on host     t: lacks it\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("moves no bytes"), std::string::npos) << text;
+}
+
+TEST(RenderReportTest, AHostThatPollsIsBusyWithIt) {
+  auto report = Parse<v1::Report>(R"pb(
+    engines { name: "array" clock_hz: 1000000 busy_cycles: 5 }
+    engines { name: "host" clock_hz: 1000000 busy_cycles: 9 host: true }
+    layers { id: "c" op: "conv2d" engine: "array" cycles: 9 job_cycles: 5 }
+  )pb");
+  EXPECT_NE(RenderReport(report, Style::Plain())
+                .find("array   1 MHz   busy 5 cycles\n"
+                      "engine      host   1 MHz   busy 9 cycles, polling "
+                      "included\n"),
+            std::string::npos)
+      << RenderReport(report, Style::Plain());
+  report.mutable_layers(0)->clear_job_cycles();
+  EXPECT_NE(RenderReport(report, Style::Plain()).find("busy 9 cycles\n"),
+            std::string::npos);
+}
+
 TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
   const auto report = Parse<v1::Report>(R"pb(
     model_name: "net.onnx"
@@ -194,6 +224,18 @@ TEST(RenderReportTest, ARefusedTargetIsNotToldAboutItsCalibration) {
     report.set_calibration(calibration);
     EXPECT_EQ(RenderReport(report, Style::Plain()), "net.onnx\n");
   }
+}
+
+TEST(RenderReportTest, TellsWhatTheTargetAskedOfQuantization) {
+  v1::Report report;
+  report.set_model_name("net.onnx");
+  report.set_quantization("zero points 0");
+  EXPECT_EQ(RenderReport(report, Style::Plain()), "net.onnx\n");
+  report.mutable_bit_exact()->set_outputs_compared(1);
+  EXPECT_NE(RenderReport(report, Style::Plain())
+                .find("quantized   as the target's engines need it: zero "
+                      "points 0\n"),
+            std::string::npos);
 }
 
 TEST(RenderReportTest, ColoursOnlyWhenAsked) {

@@ -66,7 +66,9 @@ class FakeConnection final : public Connection {
   }
   absl::StatusOr<v1::ListTargetsResponse> ListTargets() override {
     v1::ListTargetsResponse response;
-    *response.add_targets() = *GetTarget("dla-64", "");
+    for (const std::string& name : target_names) {
+      *response.add_targets() = *GetTarget(name, "");
+    }
     return response;
   }
   absl::StatusOr<v1::TargetInfo> GetTarget(const std::string& name,
@@ -77,6 +79,7 @@ class FakeConnection final : public Connection {
     info.set_doc("A chip.\nMore.");
     info.set_text("name: \"dla\"\n");
     info.mutable_digest()->set_hash("hash-of-" + name);
+    if (name == without_recipes) return info;
     for (const v1::RecipeInfo& known : recipes) *info.add_recipes() = known;
     return info;
   }
@@ -124,6 +127,8 @@ class FakeConnection final : public Connection {
   std::map<std::string, std::string> blobs;
   v1::ListQuarantineResponse quarantine;
 
+  std::vector<std::string> target_names = {"dla-64"};  // Of ListTargets().
+  std::string without_recipes;                         // A target's name.
   std::vector<v1::RecipeInfo> recipes;  // Of every target; none: an old daemon.
   std::string asked_recipe;             // By the last GetTarget().
   std::string described_recipe;

@@ -1,18 +1,19 @@
 #include "compiler/codegen/backends.h"
 
 #include "gtest/gtest.h"
+#include "target/engine_model.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-TEST(BackendsTest, EveryEngineModelHasOne) {
+TEST(BackendsTest, EveryEngineModelThatDescriptorsMayNameHasOne) {
   v1::Machine machine;
   const auto* models = v1::EngineDescriptor::Model_descriptor();
   for (int i = 0; i < models->value_count(); ++i) {
-    const int number = models->value(i)->number();
-    if (number == v1::EngineDescriptor::MODEL_UNSPECIFIED) continue;
-    machine.add_engines()->set_model(
-        static_cast<v1::EngineDescriptor::Model>(number));
+    const auto model =
+        static_cast<v1::EngineDescriptor::Model>(models->value(i)->number());
+    if (!target::FindEngineModel(model).ok()) continue;
+    machine.add_engines()->set_model(model);
   }
   ASSERT_GT(machine.engines_size(), 0);
   for (int32_t engine = 0; engine < machine.engines_size(); ++engine) {

@@ -199,7 +199,7 @@ absl::Status CheckDense(const v1::Program& program) {
   return absl::OkStatus();
 }
 
-// Firmware for engines that run streams needs none of the steps as text.
+// Only firmware that writes registers itself needs the steps as text.
 bool WritesRegisters(const v1::Program& program) {
   return std::any_of(
       program.steps().begin(), program.steps().end(),
@@ -208,6 +208,16 @@ bool WritesRegisters(const v1::Program& program) {
 
 std::string StreamStem(int stream) {
   return absl::StrFormat("streams/%03d", stream);
+}
+
+// The memory that Program.sram_peak_bytes is about: with several, the largest
+// use of one.
+std::string EngineMemoryName(const v1::Machine& machine) {
+  std::vector<std::string> names;
+  for (const v1::ResolvedMemory& memory : machine.memories()) {
+    if (!memory.host_reaches()) names.push_back(memory.name());
+  }
+  return names.size() == 1 ? names[0] : "engine memory";
 }
 
 absl::StatusOr<std::string> MemoryMap(const v1::Program& program,
@@ -237,9 +247,10 @@ absl::StatusOr<std::string> MemoryMap(const v1::Program& program,
   AppendBindings("output", program.outputs(), graph.converted_outputs(),
                  machine, out);
   AppendCarries(program, machine, out);
-  absl::StrAppendFormat(
-      &out, "use     flash %d bytes, ram %d bytes, sram %d bytes\n",
-      program.flash_bytes(), program.ram_bytes(), program.sram_peak_bytes());
+  absl::StrAppendFormat(&out,
+                        "use     flash %d bytes, ram %d bytes, %s %d bytes\n",
+                        program.flash_bytes(), program.ram_bytes(),
+                        EngineMemoryName(machine), program.sram_peak_bytes());
   return out;
 }
 

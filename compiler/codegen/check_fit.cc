@@ -23,7 +23,7 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int32_t kHost = -1;
-// A convolution in groups, which an engine may get in another form, or an op
+// A grouped convolution, which partition may rewrite for an engine, or an op
 // that is placed by cycles.
 constexpr int32_t kUndecided = -2;
 
@@ -62,7 +62,9 @@ class FitChecker {
 
   absl::Status CheckRam() const {
     EK_ASSIGN_OR_RETURN(const std::vector<bool> certain, TensorsInRam());
-    // The rest lies in RAM as far as engines have no room for it.
+    // The rest lies in RAM unless it fits engines' memory; input and output of
+    // a foldable transpose count once.
+    EK_ASSIGN_OR_RETURN(const std::vector<bool> folds, MayFold());
     std::vector<bool> movable(graph_.tensors.size(), false);
     for (const Op& op : graph_.ops) {
       for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
@@ -71,6 +73,12 @@ class FitChecker {
           movable[storage_[tensor]] = !certain[storage_[tensor]];
         }
       }
+    }
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      if (!folds[i]) continue;
+      const TensorId made = storage_[graph_.ops[i].outputs[0]];
+      movable[made] = false;
+      if (certain[made]) movable[storage_[graph_.ops[i].inputs[0]]] = false;
     }
     const auto ops = static_cast<int64_t>(graph_.ops.size());
     const OpTimes times = InOrder(ops);
@@ -86,7 +94,7 @@ class FitChecker {
       need[i + 1] += std::min(rest, kMaxBytes - need[i + 1]);
     }
     const auto peak = std::max_element(need.begin(), need.end());
-    const v1::ResolvedMemory& ram = machine_.memories(memories_.ram);
+    const v1::ResolvedMemory ram = Together(machine_, memories_.rams);
     if (*peak <= ram.capacity_bytes()) return absl::OkStatus();
     const int64_t instant = peak - need.begin() - 1;
     std::vector<TensorId> alive = AliveAt(in_ram, instant);
@@ -156,7 +164,7 @@ class FitChecker {
     return tables;
   }
 
-  // Of the memories that engines have beside the host's.
+  // Capacity of all memories that the host does not reach.
   int64_t AllScratchpadBytes() const {
     int64_t bytes = 0;
     for (const v1::ResolvedMemory& memory : machine_.memories()) {
@@ -165,7 +173,7 @@ class FitChecker {
     return bytes;
   }
 
-  // Whether that of the op is, or may be.
+  // Whether the op runs, or may run, on such an engine.
   absl::StatusOr<bool> HostDriven(int32_t engine) const {
     for (int32_t e = 0; e < machine_.engines_size(); ++e) {
       if (e != engine && engine != kUndecided) continue;
@@ -176,17 +184,34 @@ class FitChecker {
     return false;
   }
 
+  // By op: transposes on the host that may be folded into moves of engines.
+  absl::StatusOr<std::vector<bool>> MayFold() const {
+    EK_ASSIGN_OR_RETURN(const bool host_driven, HostDriven(kUndecided));
+    const bool moves =
+        host_driven && std::any_of(engines_.begin(), engines_.end(),
+                                   [](int32_t e) { return e != kHost; });
+    std::vector<bool> folds;
+    for (size_t i = 0; i < graph_.ops.size(); ++i) {
+      folds.push_back(moves && engines_[i] == kHost &&
+                      graph_.ops[i].attributes.has_transpose());
+    }
+    return folds;
+  }
+
   // Those of the host, and those that pass from one program of an engine to
   // another: what the host does between ends the first. What an engine that the
   // host drives reads may have stayed in its memory.
   absl::StatusOr<std::vector<bool>> TensorsInRam() const {
+    EK_ASSIGN_OR_RETURN(const std::vector<bool> folds, MayFold());
     std::vector<bool> on_host;
-    for (const int32_t engine : engines_) on_host.push_back(engine == kHost);
+    for (size_t i = 0; i < engines_.size(); ++i) {
+      on_host.push_back(engines_[i] == kHost && !folds[i]);
+    }
     std::vector<bool> in_ram = TensorsOfHost(graph_, storage_, on_host);
     std::vector<int32_t> made_in(graph_.tensors.size(), -1);
     int32_t part = 0;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
-      if (on_host[i]) {
+      if (on_host[i] || folds[i]) {
         ++part;
         continue;
       }
@@ -210,29 +235,30 @@ class FitChecker {
   const std::vector<TensorId> storage_;
 };
 
-// Whether some engine of those has the memory for the op.
+// Whether one of these engines has enough memory for the op.
 absl::Status CheckAnyHolds(const Graph& graph, int32_t op,
-                           const std::vector<int32_t>& engines,
+                           const std::vector<Taker>& takers,
                            const v1::Machine& machine) {
   absl::Status refusal;
-  for (const int32_t engine : engines) {
+  for (const Taker& taker : takers) {
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                        FindBackend(machine, engine));
-    refusal = backend->CheckSmallest(graph, {op}, machine, engine);
+                        FindBackend(machine, taker.engine));
+    refusal = backend->CheckSmallest(graph, {op}, machine, taker.engine);
     if (refusal.ok()) return refusal;
   }
   return refusal;
 }
 
-// The engine of each op, as far as it is certain.
+// The engine of each op whose placement is certain.
 absl::StatusOr<std::vector<int32_t>> CertainEngines(
     const Graph& graph, const v1::Capabilities& capabilities,
     const v1::Machine& machine, v1::Offload offload) {
   if (offload == v1::NONE) {
     return std::vector<int32_t>(graph.ops.size(), kHost);
   }
-  std::vector<int32_t> engines = EnginesOf(graph, capabilities);
-  const auto takers = EnginesThatTake(graph, capabilities);
+  EK_ASSIGN_OR_RETURN(std::vector<int32_t> engines,
+                      EnginesOf(graph, capabilities));
+  EK_ASSIGN_OR_RETURN(const auto takers, EnginesThatTake(graph, capabilities));
   for (int32_t i = 0; i < std::ssize(engines); ++i) {
     if (engines[i] >= machine.engines_size()) {
       return absl::InternalError("capabilities and machine of two targets");

@@ -25,8 +25,8 @@ bool IsReshape(const Op& op) {
   return op.attributes.op_case() == v1::OpAttributes::kReshape;
 }
 
-// A program whose engines run streams: one thing after another, in the order of
-// the graph's ops.
+// Emits programs whose engines run streams: strictly one after another, in the
+// order of the graph's ops.
 class StreamEmitter {
  public:
   StreamEmitter(const Graph& graph, const v1::Partition& partition,
@@ -39,6 +39,7 @@ class StreamEmitter {
         writer_(writer) {}
 
   absl::Status Run() {
+    EK_ASSIGN_OR_RETURN(costs_, target::HostCosts::Create(machine_));
     EK_RETURN_IF_ERROR(GatherRegions());
     EK_RETURN_IF_ERROR(PlaceTensors());
     for (int32_t op = 0; op < std::ssize(graph_.ops); ++op) {
@@ -94,7 +95,7 @@ class StreamEmitter {
     EK_ASSIGN_OR_RETURN(
         RamPlan ram, PlanRam(graph_, writer_.storage(), in_ram,
                              InOrder(static_cast<int64_t>(graph_.ops.size())),
-                             machine_.memories(writer_.memories().ram)));
+                             machine_, RamsOfEngines()));
     writer_.SetRam(std::move(ram));
     return absl::OkStatus();
   }
@@ -118,12 +119,30 @@ class StreamEmitter {
     }
   }
 
+  // The RAMs that the links of all engines reach.
+  std::vector<int32_t> RamsOfEngines() const {
+    std::vector<int32_t> rams = writer_.memories().rams;
+    for (const auto& [first, planned] : regions_) {
+      const v1::ResolvedLink* const link =
+          target::OnlyLinkOf(machine_, planned.plan->engine());
+      if (link == nullptr) continue;
+      const auto joins = [](const auto& memories, int32_t memory) {
+        return std::find(memories.begin(), memories.end(), memory) !=
+               memories.end();
+      };
+      std::erase_if(rams, [&](int32_t ram) {
+        return !joins(link->from(), ram) || !joins(link->to(), ram);
+      });
+    }
+    return rams.empty() ? writer_.memories().rams : rams;
+  }
+
   absl::Status AddHostOp(int32_t index) {
     const Op& op = graph_.ops[index];
     if (!IsReshape(op)) {
       writer_.AddHostOp(index);
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                          HostOpCycles(graph_, op, machine_));
+                          HostOpCycles(graph_, op, machine_, costs_));
       writer_.AddCycles(cycles, index);
     }
     for (const TensorId tensor : op.outputs) writer_.TapWhole(tensor);
@@ -151,7 +170,7 @@ class StreamEmitter {
                         FindBackend(machine_, engine));
     const RegionMemory memory = {
         .tensors = &writer_.ram().address,
-        .ram = writer_.memories().ram,
+        .ram = writer_.memories().rams[0],
         .flash = writer_.memories().flash,
         .constants = writer_.flash().Align(ProgramWriter::kConstantAlignment),
         .buffers = {}};
@@ -171,6 +190,11 @@ class StreamEmitter {
     for (v1::Program::Tap& tap : emitted.taps) {
       tap.set_stream(stream);
       tap.set_layout(layouts[tap.layout()]);
+      // Back ends get one RAM: all RAMs share one address space.
+      if (tap.location().memory() == memory.ram) {
+        tap.mutable_location()->set_memory(
+            writer_.RamAt(tap.location().address()));
+      }
       *writer_.program().add_taps() = std::move(tap);
     }
     for (v1::Program::CommandRange& range : emitted.ranges) {
@@ -188,10 +212,11 @@ class StreamEmitter {
       writer_.program().mutable_layers(use.op)->set_sram_bytes(use.sram_bytes);
       writer_.program().mutable_layers(use.op)->set_tiles(use.tiles);
     }
-    writer_.program().set_sram_peak_bytes(std::max(
-        writer_.program().sram_peak_bytes(), emitted.scratchpad_peak_bytes));
-    writer_.NoteBytes(target::PrivateMemoryOf(machine_, engine),
-                      emitted.scratchpad_peak_bytes);
+    for (const RegionCode::MemoryUse& use : emitted.memories) {
+      writer_.program().set_sram_peak_bytes(
+          std::max(writer_.program().sram_peak_bytes(), use.bytes));
+      writer_.NoteBytes(use.memory, use.bytes);
+    }
     writer_.program().add_steps()->mutable_launch()->set_stream(stream);
     writer_.program().add_steps()->mutable_wait()->set_engine(engine);
     return absl::OkStatus();
@@ -201,6 +226,7 @@ class StreamEmitter {
   const v1::Partition& partition_;
   const v1::RegionPlans& plans_;
   const v1::Machine& machine_;
+  target::HostCosts costs_;
   ProgramWriter& writer_;
   std::map<int32_t, PlannedRegion> regions_;
 };

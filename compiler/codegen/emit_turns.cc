@@ -8,8 +8,10 @@
 
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
-#include "compiler/codegen/rooms.h"
+#include "compiler/codegen/system_rooms.h"
 #include "compiler/codegen/turns.h"
+#include "compiler/codegen/views.h"
+#include "target/layout_parts.h"
 #include "target/memories.h"
 
 namespace edgekiln::compiler {
@@ -24,18 +26,21 @@ class TurnEmitter {
  public:
   TurnEmitter(const Graph& graph, const v1::Partition& partition,
               const v1::RegionPlans& plans, const v1::Machine& machine,
-              ProgramWriter& writer)
+              Views views, ProgramWriter& writer)
       : graph_(graph),
         partition_(partition),
         plans_(plans),
         machine_(machine),
+        views_(std::move(views)),
         writer_(writer),
         maker_(graph),
         codes_(plans.regions_size()),
+        taps_(plans.regions_size()),
         running_(machine.engines_size()) {}
 
   absl::Status Run() {
-    EK_ASSIGN_OR_RETURN(works_, WorksOf(graph_, partition_, plans_, machine_));
+    EK_ASSIGN_OR_RETURN(works_,
+                        WorksOf(graph_, views_, partition_, plans_, machine_));
     EK_ASSIGN_OR_RETURN(turns_,
                         ReplayTurns(works_, plans_.turns(), machine_,
                                     static_cast<int32_t>(graph_.ops.size())));
@@ -43,10 +48,18 @@ class TurnEmitter {
     EK_RETURN_IF_ERROR(PlaceTensors());
     FindAliases();
     for (const TurnPlan::Turn& turn : turns_.turns) {
-      for (const int32_t engine : turn.polls) SeeEnd(engine);
+      for (const int32_t engine : turn.polls) {
+        EK_RETURN_IF_ERROR(SeeEnd(engine));
+      }
       EK_RETURN_IF_ERROR(AddTurn(turn));
+      if (&turn != &turns_.turns.front()) continue;
+      for (const TensorId input : graph_.inputs) {
+        EK_RETURN_IF_ERROR(TapViews(writer_.storage()[input]));
+      }
     }
-    for (const int32_t engine : turns_.last_polls) SeeEnd(engine);
+    for (const int32_t engine : turns_.last_polls) {
+      EK_RETURN_IF_ERROR(SeeEnd(engine));
+    }
     for (int32_t op = 0; op < std::ssize(turns_.layer_cycles); ++op) {
       writer_.AddCycles(turns_.layer_cycles[op], op);
     }
@@ -54,7 +67,7 @@ class TurnEmitter {
   }
 
  private:
-  // What the host has started and not yet seen to end.
+  // A job that the host has started and not yet seen to end.
   struct Running {
     int32_t region = 0;
     int32_t step = 0;
@@ -82,66 +95,35 @@ class TurnEmitter {
       if (end > memory.capacity_bytes()) return Foreign();
       writer_.NoteBytes(buffer.memory(), end);
       if (buffer.has_tensor()) {
-        resident[buffer.tensor()] = {buffer.memory(), room.address()};
+        if (buffer.tensor() < 0 ||
+            buffer.tensor() >= std::ssize(graph_.tensors)) {
+          return Foreign();
+        }
+        resident[views_.places()[buffer.tensor()]] = {buffer.memory(),
+                                                      room.address()};
       }
     }
+    resident_ = resident;
     writer_.SetResident(std::move(resident));
     return absl::OkStatus();
   }
 
-  // System memory for whatever does not stay with the engines, over the turns
-  // in which it is used.
   absl::Status PlaceTensors() {
-    std::vector<bool> on_host;
-    for (const auto& placement : partition_.placements()) {
-      const bool reshape = graph_.ops[placement.op()].attributes.has_reshape();
-      on_host.push_back(placement.engine() < 0 && !reshape);
-    }
-    std::vector<bool> in_ram =
-        TensorsOfHost(graph_, writer_.storage(), on_host);
-    for (const v1::RegionPlan& plan : plans_.regions()) {
-      const Region region = maker_.Make({plan.ops().begin(), plan.ops().end()});
-      std::vector<TensorId> kept(plan.resident().begin(),
-                                 plan.resident().end());
-      for (const v1::RegionPlan::Buffer& buffer : plan.buffers()) {
-        if (buffer.has_tensor()) kept.push_back(buffer.tensor());
-      }
-      std::vector<TensorId> borders = OutputsOf(region);
-      borders.insert(borders.end(), region.inputs.begin(), region.inputs.end());
-      for (const TensorId tensor : borders) {
-        if (std::find(kept.begin(), kept.end(), tensor) == kept.end()) {
-          in_ram[tensor] = true;
-        }
-      }
-    }
-    OpTimes times;
-    times.end = static_cast<int64_t>(turns_.turns.size());
-    // Reshapes use nothing at any time of their own.
-    times.of_op.assign(graph_.ops.size(), {0, -1});
-    const auto turn_of = TurnsOfSteps(works_, turns_);
-    for (int32_t w = 0; w < std::ssize(works_); ++w) {
-      std::pair<int64_t, int64_t> time = {times.end, -1};
-      for (int32_t s = 0; s < std::ssize(works_[w].steps); ++s) {
-        const TurnSpan span = SpanOf(turns_, w, s, turn_of);
-        time = {std::min(time.first, span.begin),
-                std::max(time.second, span.end)};
-      }
-      if (works_[w].region < 0) {
-        times.of_op[works_[w].op] = time;
-        continue;
-      }
-      for (const int32_t op : plans_.regions(works_[w].region).ops()) {
-        times.of_op[op] = time;
-      }
-    }
     EK_ASSIGN_OR_RETURN(RamPlan ram,
-                        PlanRam(graph_, writer_.storage(), in_ram, times,
-                                machine_.memories(writer_.memories().ram)));
+                        ReadSystemRooms(graph_, views_, partition_, plans_,
+                                        machine_, writer_.memories().rams));
+    in_ram_ = ram.address;
+    for (const auto& [place, address] : ram.address) {
+      for (const TensorId other : views_.OthersOf(place)) {
+        in_ram_[other] = address;
+      }
+    }
     writer_.SetRam(std::move(ram));
+    writer_.SetPlaces(views_.places());
     return absl::OkStatus();
   }
 
-  // What other shapes a tensor goes by, by storage.
+  // Finds the outputs of reshapes, by storage.
   void FindAliases() {
     for (const Op& op : graph_.ops) {
       if (!op.attributes.has_reshape()) continue;
@@ -158,6 +140,7 @@ class TurnEmitter {
         for (const TensorId alias : aliases_[writer_.storage()[output]]) {
           writer_.TapWhole(alias);
         }
+        EK_RETURN_IF_ERROR(TapViews(output));
       }
       return absl::OkStatus();
     }
@@ -169,10 +152,53 @@ class TurnEmitter {
     *writer_.program().add_steps() = std::move(code->steps[turn.step]);
     if (work.steps[turn.step].job) {
       running_[work.engine] = Running{work.region, turn.step};
-    } else {
-      AddTaps(work.region, turn.step);
+      return absl::OkStatus();
+    }
+    return AddTaps(work.region, turn.step);
+  }
+
+  // Adds taps of the tensor's views, which are complete when it is.
+  absl::Status TapViews(TensorId tensor) {
+    const TensorId place = views_.places()[tensor];
+    if (views_.OthersOf(place).empty()) return absl::OkStatus();
+    v1::Location location;
+    std::optional<v1::Layout> layout;
+    const auto resident = resident_.find(place);
+    if (resident != resident_.end()) {
+      location.set_memory(resident->second.first);
+      location.set_address(resident->second.second);
+      layout = ResidentLayoutOf(tensor);
+    } else if (const auto ram = in_ram_.find(place); ram != in_ram_.end()) {
+      location.set_memory(writer_.RamAt(ram->second));
+      location.set_address(ram->second);
+      layout = views_.InDensePlace(tensor);
+    }
+    if (!layout) return Foreign();
+    std::vector<TensorId> all(views_.OthersOf(place).begin(),
+                              views_.OthersOf(place).end());
+    all.push_back(place);
+    for (const TensorId other : all) {
+      if (other == tensor) continue;
+      const auto there = views_.Between(tensor, *layout, other);
+      if (!there) return Foreign();
+      writer_.TapWhole(other, location, *there);
+      for (const TensorId alias : aliases_[other]) {
+        const auto shaped =
+            target::InShape(*there, graph_.tensors[alias].shape);
+        if (shaped) writer_.TapWhole(alias, location, *shaped);
+      }
     }
     return absl::OkStatus();
+  }
+
+  // The layout of a resident output of a region.
+  std::optional<v1::Layout> ResidentLayoutOf(TensorId tensor) const {
+    for (const v1::RegionPlan& plan : plans_.regions()) {
+      for (const v1::RegionPlan::Border& border : plan.borders()) {
+        if (border.tensor() == tensor) return border.layout();
+      }
+    }
+    return std::nullopt;
   }
 
   absl::StatusOr<RegionCode> EmitRegion(int32_t index) {
@@ -180,8 +206,8 @@ class TurnEmitter {
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         FindBackend(machine_, plan.engine()));
     const RegionMemory memory = {
-        .tensors = &writer_.ram().address,
-        .ram = writer_.memories().ram,
+        .tensors = &in_ram_,
+        .ram = writer_.memories().rams[0],
         .flash = writer_.memories().flash,
         .constants = writer_.flash().Align(ProgramWriter::kConstantAlignment),
         .buffers = rooms_[index]};
@@ -194,9 +220,14 @@ class TurnEmitter {
     for (const v1::Layout& layout : code.layouts) {
       layouts.push_back(writer_.IndexOf(layout));
     }
+    taps_[index].resize(code.steps.size());
     for (v1::Program::Tap& tap : code.taps) {
+      if (tap.step() < 0 || tap.step() >= std::ssize(code.steps)) {
+        return Foreign();
+      }
       tap.set_stream(-1);
       tap.set_layout(layouts[tap.layout()]);
+      taps_[index][tap.step()].push_back(std::move(tap));
     }
     for (v1::Program::Step& step : code.steps) {
       if (!step.has_move()) continue;
@@ -210,13 +241,15 @@ class TurnEmitter {
       layer.set_tiles(use.tiles);
     }
     v1::Program& program = writer_.program();
-    program.set_sram_peak_bytes(
-        std::max(program.sram_peak_bytes(), code.scratchpad_peak_bytes));
+    for (const RegionCode::MemoryUse& used : code.memories) {
+      program.set_sram_peak_bytes(
+          std::max(program.sram_peak_bytes(), used.bytes));
+    }
     return code;
   }
 
   // Reads the engine's status until its job has ended.
-  void SeeEnd(int32_t engine) {
+  absl::Status SeeEnd(int32_t engine) {
     const Running job = *std::exchange(running_[engine], std::nullopt);
     const v1::RegisterJobs& jobs = machine_.engines(engine).jobs();
     v1::Program::Poll& poll = *writer_.program().add_steps()->mutable_poll();
@@ -225,13 +258,12 @@ class TurnEmitter {
     poll.set_mask(jobs.status_mask());
     poll.set_value(jobs.status_done());
     poll.set_layer(plans_.regions(job.region).ops(0));
-    AddTaps(job.region, job.step);
+    return AddTaps(job.region, job.step);
   }
 
-  // Of what a step of a region has made, visible after the last step so far.
-  void AddTaps(int32_t region, int32_t step) {
-    for (const v1::Program::Tap& tap : codes_[region]->taps) {
-      if (tap.step() != step) continue;
+  // Adds the taps of a region's step, at the last step added so far.
+  absl::Status AddTaps(int32_t region, int32_t step) {
+    for (const v1::Program::Tap& tap : taps_[region][step]) {
       AddTap(tap, tap.tensor());
       const auto found = aliases_.find(writer_.storage()[tap.tensor()]);
       if (found == aliases_.end()) continue;
@@ -239,6 +271,14 @@ class TurnEmitter {
         if (alias != tap.tensor()) AddTap(tap, alias);
       }
     }
+    const v1::RegionPlan& plan = plans_.regions(region);
+    if (step + 1 < plan.steps_size()) return absl::OkStatus();
+    for (const int32_t op : plan.ops()) {
+      for (const TensorId output : graph_.ops[op].outputs) {
+        EK_RETURN_IF_ERROR(TapViews(writer_.storage()[output]));
+      }
+    }
+    return absl::OkStatus();
   }
 
   void AddTap(const v1::Program::Tap& tap, TensorId tensor) {
@@ -255,14 +295,19 @@ class TurnEmitter {
   const v1::Partition& partition_;
   const v1::RegionPlans& plans_;
   const v1::Machine& machine_;
+  const Views views_;
   ProgramWriter& writer_;
   const RegionMaker maker_;
   std::vector<Work> works_;
   TurnPlan turns_;
   std::vector<std::vector<uint64_t>> rooms_;           // By region and buffer.
+  ResidentPlaces resident_;                            // By place.
+  absl::flat_hash_map<TensorId, uint64_t> in_ram_;     // By storage.
   std::map<TensorId, std::vector<TensorId>> aliases_;  // By storage.
   std::vector<std::optional<RegionCode>> codes_;       // By region.
-  std::vector<std::optional<Running>> running_;        // By engine.
+  // By region and step of its plan.
+  std::vector<std::vector<std::vector<v1::Program::Tap>>> taps_;
+  std::vector<std::optional<Running>> running_;  // By engine.
 };
 
 }  // namespace
@@ -270,7 +315,11 @@ class TurnEmitter {
 absl::Status EmitTurns(const Graph& graph, const v1::Partition& partition,
                        const v1::RegionPlans& plans, const v1::Machine& machine,
                        ProgramWriter& writer) {
-  return TurnEmitter(graph, partition, plans, machine, writer).Run();
+  const std::vector<int32_t> folded(plans.folded().begin(),
+                                    plans.folded().end());
+  EK_ASSIGN_OR_RETURN(Views views, Views::Create(graph, partition, folded));
+  return TurnEmitter(graph, partition, plans, machine, std::move(views), writer)
+      .Run();
 }
 
 }  // namespace edgekiln::compiler

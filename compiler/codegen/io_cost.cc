@@ -4,24 +4,29 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "compiler/codegen/wall_cycles.h"
 #include "compiler/passes/border_conversion.h"
 #include "compiler/passes/integer_io.h"
 #include "target/host_cost.h"
+#include "target/op_variables.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-// Each op in whole cycles of the wall clock, rounded up, as it is simulated.
+// Wall cycles of element-wise ops on a tensor, each rounded up as in
+// simulation.
 absl::StatusOr<int64_t> CyclesOf(const std::vector<v1::OpAttributes>& ops,
-                                 int64_t elements, const v1::Machine& machine) {
+                                 const Tensor& tensor,
+                                 const v1::Machine& machine,
+                                 const target::HostCosts& costs) {
   int64_t sum = 0;
+  const target::ShapeSpan shape = tensor.shape;
   for (const v1::OpAttributes& op : ops) {
-    EK_ASSIGN_OR_RETURN(
-        const int64_t cycles,
-        target::HostCycles(machine, target::OpAttributesName(op), elements));
-    const auto wall = static_cast<__int128>(cycles) * machine.clock_hz();
-    const int64_t host_hz = machine.host_clock_hz();
-    sum += static_cast<int64_t>((wall + host_hz - 1) / host_hz);
+    EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
+                        target::VariablesOf(op, {shape}, {shape}));
+    EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                        costs.Cycles(target::OpAttributesName(op), variables));
+    sum += WallCycles(cycles, machine.host_clock_hz(), machine);
   }
   return sum;
 }
@@ -30,13 +35,15 @@ absl::StatusOr<int64_t> CyclesOf(const std::vector<v1::OpAttributes>& ops,
 
 absl::StatusOr<int64_t> IoConversionCycles(Graph graph,
                                            const v1::Machine& machine) {
+  EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
+                      target::HostCosts::Create(machine));
   UseIntegerPorts(graph);
   int64_t sum = 0;
   for (const ConvertedPort& port : graph.converted_inputs) {
     const Tensor& tensor = graph.tensors[graph.inputs[port.port]];
-    EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                        CyclesOf(InputConversions(tensor, port),
-                                 tensor.num_elements(), machine));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t cycles,
+        CyclesOf(InputConversions(tensor, port), tensor, machine, costs));
     sum += cycles;
   }
   std::set<TensorId> counted;  // A tensor may be several outputs.
@@ -44,9 +51,9 @@ absl::StatusOr<int64_t> IoConversionCycles(Graph graph,
     const TensorId id = graph.outputs[port.port];
     if (!counted.insert(id).second) continue;
     const Tensor& tensor = graph.tensors[id];
-    EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                        CyclesOf(OutputConversions(tensor, port),
-                                 tensor.num_elements(), machine));
+    EK_ASSIGN_OR_RETURN(
+        const int64_t cycles,
+        CyclesOf(OutputConversions(tensor, port), tensor, machine, costs));
     sum += cycles;
   }
   return sum;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "target/memories.h"
 
 namespace edgekiln::compiler {
@@ -21,11 +22,67 @@ std::string Short(const std::string& name) {
   return name.size() <= kMost ? name : name.substr(0, kMost) + "...";
 }
 
-int64_t BytesOf(const Tensor& tensor) {
-  return tensor.num_elements() * ElementBytes(tensor.type);
+// Puts tensors of `waiting` (indices into `lives`, largest first) below
+// `capacity`, each at the lowest offset that is free while it lives. Those that
+// have no room go on waiting.
+void FillFirstFit(const std::vector<BufferLife>& lives, int64_t capacity,
+                  std::vector<size_t>& waiting, std::vector<int64_t>& offsets) {
+  std::vector<size_t> left;
+  std::vector<size_t> placed;
+  std::vector<std::pair<int64_t, int64_t>> taken;  // [offset, end).
+  for (const size_t i : waiting) {
+    const BufferLife& life = lives[i];
+    taken.clear();
+    for (const size_t other : placed) {
+      const BufferLife& o = lives[other];
+      if (o.begin > life.end || life.begin > o.end) continue;
+      taken.emplace_back(offsets[other], offsets[other] + o.size_bytes);
+    }
+    std::sort(taken.begin(), taken.end());
+    int64_t offset = 0;
+    for (const auto& [begin, end] : taken) {
+      if (begin - offset >= life.size_bytes) break;
+      offset = std::max(offset, RoundUp(end, life.alignment_bytes));
+    }
+    if (life.size_bytes > capacity || offset > capacity - life.size_bytes) {
+      left.push_back(i);
+      continue;
+    }
+    offsets[i] = offset;
+    placed.push_back(i);
+  }
+  waiting = std::move(left);
+}
+
+// Indices of the lives in `rams`, each where `ram_of` says, or all in the first
+// one; largest first.
+std::vector<std::vector<size_t>> Waiting(const TensorLives& all,
+                                         const std::vector<int32_t>& rams,
+                                         const RamOfTensor* ram_of) {
+  std::vector<std::vector<size_t>> waiting(rams.size());
+  for (size_t i = 0; i < all.lives.size(); ++i) {
+    size_t ram = 0;
+    if (ram_of != nullptr) {
+      const auto found = ram_of->find(all.tensors[i]);
+      if (found != ram_of->end()) {
+        ram = std::find(rams.begin(), rams.end(), found->second) - rams.begin();
+      }
+    }
+    waiting[ram < rams.size() ? ram : 0].push_back(i);
+  }
+  for (std::vector<size_t>& each : waiting) {
+    std::stable_sort(each.begin(), each.end(), [&](size_t a, size_t b) {
+      return all.lives[a].size_bytes > all.lives[b].size_bytes;
+    });
+  }
+  return waiting;
 }
 
 }  // namespace
+
+int64_t BytesOf(const Tensor& tensor) {
+  return tensor.num_elements() * ElementBytes(tensor.type);
+}
 
 absl::Status MemoryTooSmall(const v1::ResolvedMemory& memory,
                             absl::string_view what, absl::string_view need,
@@ -60,12 +117,12 @@ absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine) {
     const v1::ResolvedMemory& memory = machine.memories(i);
     if (!memory.host_reaches()) continue;
     if (target::IsWritable(memory)) {
-      found.ram = i;
+      found.rams.push_back(i);
     } else if (target::Holds(memory, v1::MemoryDescriptor::CONSTANTS)) {
       found.flash = i;
     }
   }
-  if (found.flash >= 0 && found.ram >= 0) return found;
+  if (found.flash >= 0 && !found.rams.empty()) return found;
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.reason = "TARGET_INVALID",
                     .what = "the target lacks system memory",
@@ -128,6 +185,7 @@ TensorLives LivesOf(const Graph& graph, const std::vector<TensorId>& storage,
   for (const TensorId input : graph.inputs) touch(input, -1);
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
+    if (times.of_op[i].first > times.of_op[i].second) continue;
     for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
       for (const TensorId tensor : *tensors) {
         touch(tensor, times.of_op[i].first);
@@ -167,27 +225,74 @@ std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant) {
   return alive;
 }
 
+int32_t MemoryAt(const v1::Machine& machine,
+                 const std::vector<int32_t>& memories, uint64_t address) {
+  for (const int32_t m : memories) {
+    const v1::ResolvedMemory& memory = machine.memories(m);
+    if (address >= memory.base_address() &&
+        address - memory.base_address() <
+            static_cast<uint64_t>(memory.capacity_bytes())) {
+      return m;
+    }
+  }
+  return -1;
+}
+
+v1::ResolvedMemory Together(const v1::Machine& machine,
+                            const std::vector<int32_t>& memories) {
+  v1::ResolvedMemory all = machine.memories(memories[0]);
+  for (size_t i = 1; i < memories.size(); ++i) {
+    const v1::ResolvedMemory& other = machine.memories(memories[i]);
+    all.set_name(absl::StrCat(all.name(), " and ", other.name()));
+    all.set_capacity_bytes(all.capacity_bytes() + other.capacity_bytes());
+  }
+  return all;
+}
+
 absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& in_ram,
                                 const OpTimes& times,
-                                const v1::ResolvedMemory& ram) {
+                                const v1::Machine& machine,
+                                const std::vector<int32_t>& rams,
+                                const RamOfTensor* ram_of) {
   const TensorLives all = LivesOf(graph, storage, in_ram, times);
-  const OffsetPlan offsets = AllocateOffsets(all.lives);
   RamPlan plan;
-  plan.bytes = offsets.peak_bytes;
-  if (plan.bytes > ram.capacity_bytes()) {
-    const std::vector<int64_t> alive = AliveBytes(all, times.end);
-    const auto peak = std::max_element(alive.begin(), alive.end());
-    return MemoryTooSmall(
-        ram, "activations", absl::StrCat(plan.bytes, " bytes"),
-        Largest(graph, AliveAt(all, peak - alive.begin() - 1)));
-  }
-  for (size_t i = 0; i < all.tensors.size(); ++i) {
+  plan.bytes.assign(machine.memories_size(), 0);
+  const auto put = [&](size_t i, int32_t ram, int64_t offset) {
     plan.address[all.tensors[i]] =
-        ram.base_address() + static_cast<uint64_t>(offsets.offsets[i]);
+        machine.memories(ram).base_address() + static_cast<uint64_t>(offset);
+    plan.bytes[ram] =
+        std::max(plan.bytes[ram], offset + all.lives[i].size_bytes);
+  };
+  const OffsetPlan offsets = AllocateOffsets(all.lives);
+  if (ram_of == nullptr &&
+      offsets.peak_bytes <= machine.memories(rams[0]).capacity_bytes()) {
+    for (size_t i = 0; i < all.tensors.size(); ++i) {
+      put(i, rams[0], offsets.offsets[i]);
+    }
+    return plan;
   }
-  return plan;
+  std::vector<std::vector<size_t>> waiting = Waiting(all, rams, ram_of);
+  std::vector<size_t> left = waiting[0];
+  std::vector<int64_t> places(all.lives.size(), -1);
+  for (size_t r = 0; r < rams.size() && rams.size() > 1; ++r) {
+    std::vector<size_t>& here = waiting[r];
+    if (ram_of == nullptr && r > 0) here = std::move(left);
+    left = here;
+    FillFirstFit(all.lives, machine.memories(rams[r]).capacity_bytes(), left,
+                 places);
+    for (const size_t i : here) {
+      if (places[i] >= 0) put(i, rams[r], places[i]);
+    }
+    if (ram_of != nullptr && !left.empty()) break;
+  }
+  if (left.empty()) return plan;
+  const std::vector<int64_t> alive = AliveBytes(all, times.end);
+  const auto peak = std::max_element(alive.begin(), alive.end());
+  return MemoryTooSmall(Together(machine, rams), "activations",
+                        absl::StrCat(offsets.peak_bytes, " bytes"),
+                        Largest(graph, AliveAt(all, peak - alive.begin() - 1)));
 }
 
 uint64_t FlashImage::Align(int64_t alignment_bytes) {

@@ -20,10 +20,20 @@ namespace edgekiln::compiler {
 // The two kinds of system memory of a machine, as indices into its memories.
 struct SystemMemories {
   int32_t flash = -1;
-  int32_t ram = -1;
+  std::vector<int32_t> rams;  // One at least; rising.
 };
 // INVALID_ARGUMENT if the machine lacks one.
 absl::StatusOr<SystemMemories> SystemMemoriesOf(const v1::Machine& machine);
+
+// The one of `memories` that contains `address`; -1 if none does. Memories that
+// the host reaches share one address space.
+int32_t MemoryAt(const v1::Machine& machine,
+                 const std::vector<int32_t>& memories, uint64_t address);
+
+// Several memories as one, for error messages: names joined, capacities added
+// up.
+v1::ResolvedMemory Together(const v1::Machine& machine,
+                            const std::vector<int32_t>& memories);
 
 // RESOURCE_EXHAUSTED: "the model's `what` do not fit" `memory`. `need` is in
 // words; `largest` names what takes the most (Largest()).
@@ -43,7 +53,8 @@ std::vector<bool> TensorsOfHost(const Graph& graph,
 
 // When ops run, in instants from 0 up to, not including, `end`.
 struct OpTimes {
-  std::vector<std::pair<int64_t, int64_t>> of_op;  // First and last instant.
+  // First and last instant; of ops that never run, the last before the first.
+  std::vector<std::pair<int64_t, int64_t>> of_op;
   int64_t end = 0;
 };
 // One op after another: instants are their indices.
@@ -65,19 +76,27 @@ std::vector<int64_t> AliveBytes(const TensorLives& all, int64_t end);
 // The tensors alive at `instant`.
 std::vector<TensorId> AliveAt(const TensorLives& all, int64_t instant);
 
+int64_t BytesOf(const Tensor& tensor);
+
 // Tensors by storage that live in RAM.
 struct RamPlan {
-  absl::flat_hash_map<TensorId, uint64_t> address;  // In the memory's space.
-  int64_t bytes = 0;
+  absl::flat_hash_map<TensorId, uint64_t> address;  // In the host's space.
+  std::vector<int64_t> bytes;  // By memory of the machine: the peak.
 };
+using RamOfTensor = absl::flat_hash_map<TensorId, int32_t>;  // By storage.
 
-// Places the tensors of `in_ram` (by storage) for their lives.
-// RESOURCE_EXHAUSTED names the need.
+// Places the tensors of `in_ram` (by storage) for their lives, in the first of
+// `rams` if that holds all. Else the largest come first, each in the first
+// memory with room for it. With `ram_of`, each tensor goes to the memory named
+// there, or to the first if it is not named. RESOURCE_EXHAUSTED names the bytes
+// needed.
 absl::StatusOr<RamPlan> PlanRam(const Graph& graph,
                                 const std::vector<TensorId>& storage,
                                 const std::vector<bool>& in_ram,
                                 const OpTimes& times,
-                                const v1::ResolvedMemory& ram);
+                                const v1::Machine& machine,
+                                const std::vector<int32_t>& rams,
+                                const RamOfTensor* ram_of = nullptr);
 
 // Content of flash while it grows.
 class FlashImage {

@@ -8,19 +8,26 @@
 
 namespace edgekiln::compiler {
 
-// A partition of PartitionGraph() with each op where the whole network is
-// predicted to take the fewest cycles, as far as a bounded search finds: from
-// each op where partition has it, or where it is fastest alone, one op at a
-// time moves for as long as that gains. With ALL, or unspecified, ops move
+// Moves ops of a partition, which is one of PartitionGraph(), to where the
+// whole network is predicted to take the fewest cycles. The search is bounded:
+// it starts from the partition, and from each op where it is fastest alone, and
+// moves one op at a time while that gains. With ALL, or unspecified, ops move
 // between the engines that take them; with PAYING also to the host, and the
 // prediction is never above that of ALL. What partition left to the host stays
 // there.
 //
-// Predicted are the back ends' estimates, moves at borders included, and the
-// host's cost table; with engines that the host drives, in the order in which
-// it would start them. An engine whose memory is too small for an op is no
-// choice; an op without any other stays where it is. Reasons say the cycles of
-// all choices. INVALID_ARGUMENT if the arguments are not of one target.
+// An op split into int32 sums and a Requantize moves as a pair: each half to
+// any engine that takes it (with PAYING, the Requantize also to the host), or
+// both become the whole op again, on an engine that takes it (with PAYING, also
+// on the host, which never computes sums alone). So the result may have other
+// ops split than `partition`.
+//
+// A prediction adds up the back ends' estimates, moves at borders included, and
+// the host's cost table; for engines that the host drives, in the order in
+// which it would start them. An engine whose memory is too small for an op is
+// not considered; an op without any other choice stays where it is. Each op's
+// reason lists the cycles of its choices. INVALID_ARGUMENT if the arguments are
+// not of one target.
 absl::StatusOr<v1::Partition> PlaceByCycles(
     const v1::Partition& partition, const v1::Capabilities& capabilities,
     const v1::Machine& machine, v1::Offload offload);

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/codegen/turns.h"
+#include "compiler/codegen/views.h"
 #include "compiler/codegen/wall_cycles.h"
 #include "compiler/ir/text.h"
 #include "compiler/partition/partition.h"
@@ -23,8 +24,7 @@ constexpr int kHost = -1;
 v1::ResolvedTarget Chip() {
   v1::ResolvedTarget target = *target::ResolveTarget("extends: \"dla\"");
   for (auto& cost : *target.mutable_machine()->mutable_host_costs()) {
-    cost.set_cycles_per_element(1);
-    cost.set_cycles_per_call(1);
+    cost.set_cycles_expr("elements + 1");
   }
   return target;
 }
@@ -127,7 +127,8 @@ class PlacementTest : public testing::Test {
     for (const auto& placement : partition.placements()) {
       if (placement.engine() != kHost) continue;
       cycles +=
-          *HostOpCycles(graph_, graph_.ops[placement.op()], target_.machine());
+          *HostOpCycles(graph_, graph_.ops[placement.op()], target_.machine(),
+                        *target::HostCosts::Create(target_.machine()));
     }
     return cycles;
   }
@@ -159,12 +160,12 @@ TEST_F(PlacementTest, TheHostGetsWhatItMakesFaster) {
 
 TEST_F(PlacementTest, AHostThatIsSlowGetsNothing) {
   for (auto& cost : *target_.mutable_machine()->mutable_host_costs()) {
-    cost.set_cycles_per_call(100'000);
+    cost.set_cycles_expr("elements + 100000");
   }
   EXPECT_EQ(EnginesOf(Place(v1::PAYING)), EnginesOf(Place(v1::ALL)));
   // Beyond 64 bits is slow, too.
   for (auto& cost : *target_.mutable_machine()->mutable_host_costs()) {
-    cost.set_cycles_per_element(int64_t{1} << 61);
+    cost.set_cycles_expr(absl::StrCat("elements * ", int64_t{1} << 61));
   }
   EXPECT_EQ(EnginesOf(Place(v1::PAYING)), EnginesOf(Place(v1::ALL)));
 }
@@ -206,7 +207,8 @@ int64_t CyclesInTurns(const Graph& graph, const v1::Partition& partition,
   const auto plans = TilePartition(partition, machine, v1::TileRecipe());
   EXPECT_TRUE(plans.ok()) << plans.status();
   if (!plans.ok()) return 0;
-  const auto works = WorksOf(graph, partition, *plans, machine);
+  const auto works = WorksOf(graph, *Views::Create(graph, partition, {}),
+                             partition, *plans, machine);
   EXPECT_TRUE(works.ok()) << works.status();
   const auto turns = ReplayTurns(*works, plans->turns(), machine,
                                  static_cast<int32_t>(graph.ops.size()));

@@ -1,22 +1,24 @@
 #include "compiler/codegen/plan_chip.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/residency.h"
 #include "compiler/codegen/rooms.h"
+#include "compiler/codegen/system_rooms.h"
 #include "compiler/codegen/turns.h"
+#include "compiler/codegen/views.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-// Eighths of each memory that plans of ops may fill.
+// Eighths of each memory that plans of single ops may fill.
 constexpr int kShares[] = {8, 7, 6, 4};
-// How far ahead works may begin.
+// Windows of OrderTurns() to try.
 constexpr int32_t kWindows[] = {16, 4, 1, 0, kDrained};
 
 std::vector<int64_t> ShareOf(const v1::Machine& machine, int eighths) {
@@ -27,11 +29,6 @@ std::vector<int64_t> ShareOf(const v1::Machine& machine, int eighths) {
   }
   return bytes;
 }
-
-struct Choice {
-  v1::RegionPlans plans;
-  int64_t cycles = 0;
-};
 
 void WriteTurns(const std::vector<Work>& works, const TurnPlan& turns,
                 v1::RegionPlans& plans) {
@@ -55,25 +52,167 @@ void WriteRooms(const RoomPlan& rooms, v1::RegionPlans& plans) {
   }
 }
 
-// The best order of these regions that fits, if it beats `best`.
-absl::Status TryOrders(const Graph& graph, const v1::Partition& partition,
-                       const v1::RegionPlans& plans, const v1::Machine& machine,
-                       std::optional<Choice>& best) {
-  EK_ASSIGN_OR_RETURN(const std::vector<Work> works,
-                      WorksOf(graph, partition, plans, machine));
-  const auto num_ops = static_cast<int32_t>(graph.ops.size());
-  for (const int32_t window : kWindows) {
-    const TurnPlan turns = OrderTurns(works, window, machine, num_ops);
-    if (best && turns.cycles >= best->cycles) continue;
-    const std::optional<RoomPlan> rooms =
-        PlanRooms(works, turns, plans, machine);
-    if (!rooms) continue;
-    best = Choice{plans, turns.cycles};
-    WriteTurns(works, turns, best->plans);
-    WriteRooms(*rooms, best->plans);
+void WriteSystemRooms(const RamPlan& ram, const v1::Machine& machine,
+                      const std::vector<int32_t>& rams,
+                      v1::RegionPlans& plans) {
+  std::vector<std::pair<TensorId, uint64_t>> sorted(ram.address.begin(),
+                                                    ram.address.end());
+  std::sort(sorted.begin(), sorted.end());
+  for (const auto& [tensor, address] : sorted) {
+    v1::RegionPlans::SystemRoom* const written = plans.add_system_rooms();
+    written->set_tensor(tensor);
+    written->set_memory(MemoryAt(machine, rams, address));
+    written->set_address(address);
   }
-  return absl::OkStatus();
 }
+
+// Gives every buffer a room of its own; false if each had one. Removes waits:
+// ops that overwrite an input wait for its other readers.
+bool ClearOver(v1::RegionPlans& plans) {
+  bool changed = false;
+  for (v1::RegionPlan& plan : *plans.mutable_regions()) {
+    for (v1::RegionPlan::Buffer& buffer : *plan.mutable_buffers()) {
+      changed = changed || buffer.has_over();
+      buffer.clear_over();
+    }
+  }
+  return changed;
+}
+
+class ChipPlanner {
+ public:
+  ChipPlanner(const Graph& graph, const v1::Partition& partition,
+              const v1::Machine& machine, const v1::TileRecipe& recipe,
+              const std::vector<int32_t>& rams, std::vector<DrivenOp> ops)
+      : graph_(graph),
+        partition_(partition),
+        machine_(machine),
+        recipe_(recipe),
+        rams_(rams),
+        ops_(std::move(ops)) {}
+
+  absl::StatusOr<v1::RegionPlans> Run() {
+    EK_ASSIGN_OR_RETURN(foldable_,
+                        FoldableOps(graph_, partition_, machine_, rams_[0]));
+    EK_RETURN_IF_ERROR(Search(nullptr));
+    if (best_) {
+      // Moves between engines and RAM were planned for the first RAM.
+      EK_ASSIGN_OR_RETURN(const RamOfTensor ram_of, RamsOfBorders());
+      if (!ram_of.empty()) {
+        best_.reset();
+        EK_RETURN_IF_ERROR(Search(&ram_of));
+      }
+    }
+    if (best_) return std::move(best_->plans);
+    EK_RETURN_IF_ERROR(refusal_);
+    return MakeError(absl::StatusCode::kResourceExhausted,
+                     {.reason = "MEMORY_TOO_SMALL",
+                      .what = "no order of the layers was found whose tensors "
+                              "fit the memory of the engines",
+                      .fix = "use a target with more of this memory"});
+  }
+
+ private:
+  struct Choice {
+    v1::RegionPlans plans;
+    int64_t cycles = 0;
+  };
+
+  absl::Status Search(const RamOfTensor* ram_of) {
+    if (!foldable_.empty()) {
+      EK_RETURN_IF_ERROR(TryShares(foldable_, ram_of));
+    }
+    return TryShares({}, ram_of);
+  }
+
+  // Tries all shares with these ops folded.
+  absl::Status TryShares(const std::vector<int32_t>& folded,
+                         const RamOfTensor* ram_of) {
+    EK_ASSIGN_OR_RETURN(const Views views,
+                        Views::Create(graph_, partition_, folded));
+    for (const int share : kShares) {
+      auto driven = PlanDrivenOps(graph_, views, ops_, machine_, recipe_,
+                                  ShareOf(machine_, share), rams_[0], ram_of);
+      if (!driven.ok()) {
+        if (!absl::IsResourceExhausted(driven.status()) &&
+            !absl::IsUnimplemented(driven.status())) {
+          return driven.status();
+        }
+        if (share == kShares[0]) refusal_ = driven.status();
+        break;
+      }
+      v1::RegionPlans all;
+      all.mutable_folded()->Add(folded.begin(), folded.end());
+      for (v1::RegionPlan& plan : *driven) {
+        *all.add_regions() = std::move(plan);
+      }
+      EK_RETURN_IF_ERROR(TryOrders(views, all, ram_of));
+      if (!ClearOver(all)) continue;
+      EK_RETURN_IF_ERROR(TryOrders(views, all, ram_of));
+    }
+    return absl::OkStatus();
+  }
+
+  // Keeps the best order of these regions that fits, if it beats what there is.
+  absl::Status TryOrders(const Views& views, const v1::RegionPlans& plans,
+                         const RamOfTensor* ram_of) {
+    EK_ASSIGN_OR_RETURN(const std::vector<Work> works,
+                        WorksOf(graph_, views, partition_, plans, machine_));
+    const auto num_ops = static_cast<int32_t>(graph_.ops.size());
+    for (const int32_t window : kWindows) {
+      const TurnPlan turns = OrderTurns(works, window, machine_, num_ops);
+      if (best_ && turns.cycles >= best_->cycles) continue;
+      const std::optional<RoomPlan> rooms =
+          PlanRooms(views, works, turns, plans, machine_);
+      if (!rooms) continue;
+      const auto ram = PlanSystemRooms(graph_, views, partition_, plans, works,
+                                       turns, machine_, rams_, ram_of);
+      if (absl::IsResourceExhausted(ram.status())) {
+        refusal_ = ram.status();
+        continue;
+      }
+      EK_RETURN_IF_ERROR(ram.status());
+      best_ = Choice{plans, turns.cycles};
+      WriteTurns(works, turns, best_->plans);
+      WriteRooms(*rooms, best_->plans);
+      WriteSystemRooms(*ram, machine_, rams_, best_->plans);
+    }
+    return absl::OkStatus();
+  }
+
+  // The RAM of each place in the best plan; nothing if all places that engines'
+  // moves touch are in the first one.
+  absl::StatusOr<RamOfTensor> RamsOfBorders() const {
+    const std::vector<int32_t> folded(best_->plans.folded().begin(),
+                                      best_->plans.folded().end());
+    EK_ASSIGN_OR_RETURN(const Views views,
+                        Views::Create(graph_, partition_, folded));
+    RamOfTensor ram_of;
+    for (const v1::RegionPlans::SystemRoom& room :
+         best_->plans.system_rooms()) {
+      ram_of[room.tensor()] = room.memory();
+    }
+    for (const v1::RegionPlan& plan : best_->plans.regions()) {
+      for (const v1::RegionPlan::Border& border : plan.borders()) {
+        const auto found = ram_of.find(views.places()[border.tensor()]);
+        if (found != ram_of.end() && found->second != border.memory()) {
+          return ram_of;
+        }
+      }
+    }
+    return RamOfTensor();
+  }
+
+  const Graph& graph_;
+  const v1::Partition& partition_;
+  const v1::Machine& machine_;
+  const v1::TileRecipe& recipe_;
+  const std::vector<int32_t>& rams_;
+  const std::vector<DrivenOp> ops_;
+  std::vector<int32_t> foldable_;
+  std::optional<Choice> best_;
+  absl::Status refusal_;  // Why there is none.
+};
 
 }  // namespace
 
@@ -93,7 +232,7 @@ absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
                                          const v1::Partition& partition,
                                          const v1::Machine& machine,
                                          const v1::TileRecipe& recipe,
-                                         int32_t ram) {
+                                         const std::vector<int32_t>& rams) {
   std::vector<DrivenOp> ops;
   for (const v1::Partition::Placement& placement : partition.placements()) {
     const int32_t engine = placement.engine();
@@ -104,24 +243,8 @@ absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
                         FindBackend(machine, engine));
     if (backend->HostDriven()) ops.push_back({placement.op(), engine});
   }
-  std::optional<Choice> best;
-  for (const int share : kShares) {
-    auto driven = PlanDrivenOps(graph, ops, machine, recipe,
-                                ShareOf(machine, share), ram);
-    if (!driven.ok()) {
-      if (share == kShares[0]) return driven.status();
-      break;
-    }
-    v1::RegionPlans all;
-    for (v1::RegionPlan& plan : *driven) *all.add_regions() = std::move(plan);
-    EK_RETURN_IF_ERROR(TryOrders(graph, partition, all, machine, best));
-  }
-  if (best) return std::move(best->plans);
-  return MakeError(absl::StatusCode::kResourceExhausted,
-                   {.reason = "MEMORY_TOO_SMALL",
-                    .what = "no order of the layers was found whose tensors "
-                            "fit the memory of the engines",
-                    .fix = "use a target with more of this memory"});
+  return ChipPlanner(graph, partition, machine, recipe, rams, std::move(ops))
+      .Run();
 }
 
 }  // namespace edgekiln::compiler

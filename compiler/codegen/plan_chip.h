@@ -2,6 +2,7 @@
 #define EK_COMPILER_CODEGEN_PLAN_CHIP_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
@@ -17,16 +18,18 @@ absl::StatusOr<bool> IsDriven(const v1::Partition& partition,
                               const v1::Machine& machine);
 
 // Plans a network on engines that the host drives: how each op is computed, the
-// order of all that the host does, and the room of every buffer. Tried are
-// several shares of each memory, for addresses may need more than bytes do,
-// with several orders each; of those that fit, the one with the fewest
-// predicted cycles is taken. RESOURCE_EXHAUSTED if none fits, naming layer and
-// smallest sufficient memory.
+// order of the host's steps, and the address of every buffer. Tries several
+// shares of each memory (fragmentation may need more than the sum of bytes),
+// several orders for each, with and without transposes folded into moves and
+// outputs written over inputs. Of the plans that fit, takes the one with the
+// fewest predicted cycles. Tensors in system memory lie in `rams`, planned over
+// the same order. RESOURCE_EXHAUSTED if none fits, naming layer and smallest
+// sufficient memory.
 absl::StatusOr<v1::RegionPlans> PlanChip(const Graph& graph,
                                          const v1::Partition& partition,
                                          const v1::Machine& machine,
                                          const v1::TileRecipe& recipe,
-                                         int32_t ram);
+                                         const std::vector<int32_t>& rams);
 
 }  // namespace edgekiln::compiler
 

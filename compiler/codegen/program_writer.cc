@@ -20,6 +20,8 @@ v1::LayerKind KindOf(const Op& op) {
       return v1::CONV;
     case v1::OpAttributes::kDepthwiseConv2D:
       return v1::DEPTH;
+    case v1::OpAttributes::kRequantize:
+      return v1::REQUANT;
     default:
       return v1::OTHER;
   }
@@ -34,6 +36,7 @@ ProgramWriter::ProgramWriter(const Graph& graph, const v1::Partition& partition,
       machine_(machine),
       memories_(memories),
       storage_(StorageOf(graph)),
+      places_(storage_),
       memory_bytes_(machine.memories_size(), 0),
       flash_(machine.memories(memories.flash)) {
   program_.set_version(3);
@@ -75,8 +78,9 @@ v1::Location ProgramWriter::LocationOf(TensorId tensor) {
     location.set_memory(memories_.flash);
     location.set_address(AddressOfConstant(storage_[tensor]));
   } else {
-    location.set_memory(memories_.ram);
-    location.set_address(ram_.address.at(storage_[tensor]));
+    const uint64_t address = ram_.address.at(storage_[tensor]);
+    location.set_memory(RamAt(address));
+    location.set_address(address);
   }
   return location;
 }
@@ -138,13 +142,19 @@ void ProgramWriter::NoteBytes(int32_t memory, int64_t bytes) {
 void ProgramWriter::TapWhole(TensorId id) {
   if (program_.steps_size() == 0) return;
   const Tensor& tensor = graph_.tensors[id];
+  TapWhole(id, LocationOf(id),
+           target::DenseLayout(tensor.shape, ElementBytes(tensor.type)));
+}
+
+void ProgramWriter::TapWhole(TensorId id, const v1::Location& location,
+                             const v1::Layout& layout) {
   v1::Program::Tap* tap = program_.add_taps();
   tap->set_stream(-1);
   tap->set_step(program_.steps_size() - 1);
   tap->set_tensor(id);
-  *tap->mutable_box() = target::WholeBox(tensor.shape);
-  *tap->mutable_location() = LocationOf(id);
-  tap->set_layout(DenseLayoutOf(id));
+  *tap->mutable_box() = target::WholeBox(graph_.tensors[id].shape);
+  *tap->mutable_location() = location;
+  tap->set_layout(IndexOf(layout));
 }
 
 void ProgramWriter::AddCarries() {
@@ -186,13 +196,15 @@ absl::StatusOr<EmitResult> ProgramWriter::Finish() {
   const int64_t flash_bytes =
       static_cast<int64_t>(constants.size()) + code_bytes;
   program_.set_flash_bytes(flash_bytes);
-  program_.set_ram_bytes(ram_.bytes);
-  AddTensorUses(graph_, storage_, machine_,
+  int64_t ram_bytes = 0;
+  for (const int32_t ram : memories_.rams) ram_bytes += ram_.bytes[ram];
+  program_.set_ram_bytes(ram_bytes);
+  AddTensorUses(graph_, places_, machine_,
                 {memories_, ram_.address, constant_address_, resident_},
                 &program_);
   AddAccumulators(graph_, &program_);
   memory_bytes_[memories_.flash] = flash_bytes;
-  memory_bytes_[memories_.ram] = ram_.bytes;
+  for (const int32_t ram : memories_.rams) memory_bytes_[ram] = ram_.bytes[ram];
   EmitResult result;
   result.program = std::move(program_);
   result.constants = constants;

@@ -16,13 +16,13 @@
 
 namespace edgekiln::compiler {
 
-// A program while it is written: what does not depend on how engines are
-// driven. Not thread-safe.
+// Builds a program: the parts that do not depend on how engines are driven. Not
+// thread-safe.
 class ProgramWriter {
  public:
   static constexpr int64_t kConstantAlignment = 16;
 
-  // The arguments must outlive it. The program has its layers.
+  // The arguments must outlive it. program() has its layers from the start.
   ProgramWriter(const Graph& graph, const v1::Partition& partition,
                 const v1::Machine& machine, SystemMemories memories);
 
@@ -31,12 +31,15 @@ class ProgramWriter {
   v1::Program& program() { return program_; }
   FlashImage& flash() { return flash_; }
   const RamPlan& ram() const { return ram_; }
-  // Before anything is asked for its place.
+  // To be called before anything that needs an address.
   void SetRam(RamPlan ram) { ram_ = std::move(ram); }
+  // By tensor, the tensor whose place it shares if that is not its storage; for
+  // the report.
+  void SetPlaces(std::vector<TensorId> places) { places_ = std::move(places); }
   // Tensors that stay in memory that engines share, for the report.
   void SetResident(ResidentPlaces resident) { resident_ = std::move(resident); }
 
-  // Also under another shape.
+  // Whether the tensor, or what it is a reshape of, is a constant.
   bool IsConstant(TensorId tensor) const;
   // Index into the program's layouts, to which it is added if it is new.
   int32_t IndexOf(const v1::Layout& layout);
@@ -45,11 +48,18 @@ class ProgramWriter {
   void AddHostOp(int32_t op);
   // Predicted cycles of the wall clock.
   void AddCycles(int64_t wall_cycles, int32_t op);
-  // At least so many bytes of a memory are used.
+  // The RAM that has the address.
+  int32_t RamAt(uint64_t address) const {
+    return MemoryAt(machine_, memories_.rams, address);
+  }
+  // Raises the used bytes of a memory to at least `bytes`.
   void NoteBytes(int32_t memory, int64_t bytes);
   // A tap of a whole tensor in system memory, complete after the last step so
   // far. None before the first step.
   void TapWhole(TensorId tensor);
+  // The same of a tensor that lies elsewhere.
+  void TapWhole(TensorId tensor, const v1::Location& location,
+                const v1::Layout& layout);
 
   // Inputs, outputs, carries, constants, sizes. At most once.
   // RESOURCE_EXHAUSTED if constants and code exceed their memory.
@@ -57,10 +67,10 @@ class ProgramWriter {
 
  private:
   void AddLayers(const v1::Partition& partition);
-  // In flash once, however many ops of the host read it.
+  // Stores the constant in flash at the first call.
   uint64_t AddressOfConstant(TensorId constant);
   v1::Location LocationOf(TensorId tensor);
-  // Whatever lies in system memory does so densely.
+  // Tensors in system memory are dense.
   int32_t DenseLayoutOf(TensorId tensor);
   v1::Program::Binding BindingOf(TensorId tensor);
   v1::Program::HostOp::Operand OperandOf(TensorId tensor);
@@ -70,6 +80,7 @@ class ProgramWriter {
   const v1::Machine& machine_;
   const SystemMemories memories_;
   const std::vector<TensorId> storage_;
+  std::vector<TensorId> places_;
   std::vector<int64_t> memory_bytes_;  // Of each memory of the machine.
   FlashImage flash_;
   std::map<TensorId, uint64_t> constant_address_;  // By storage.

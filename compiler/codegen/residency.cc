@@ -8,11 +8,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
 #include "compiler/codegen/wall_cycles.h"
-#include "target/layout.h"
-#include "target/memories.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -20,42 +19,49 @@ namespace {
 // Above this, leaving tensors out one by one is not tried.
 constexpr size_t kMaxTried = 512;
 
-// A tensor that could stay: all who touch it are ops of `ops`, reach one memory
-// and have it in one layout.
-struct Candidate {
-  TensorId tensor = kNoTensor;  // By storage.
-  int32_t memory = 0;
-  v1::Layout layout;
-  int64_t bytes = 0;
-  // Positions in the list of ops: alive in [first, last].
-  int32_t first = 0;
-  int32_t last = 0;
-  std::vector<int32_t> users;  // Positions, rising.
-  bool stays = true;
-};
-
 class Planner {
  public:
-  Planner(const Graph& graph, const std::vector<DrivenOp>& ops,
-          const v1::Machine& machine, const v1::TileRecipe& recipe,
-          const std::vector<int64_t>& memory_bytes, int32_t ram)
+  Planner(const Graph& graph, const Views& views,
+          const std::vector<DrivenOp>& ops, const v1::Machine& machine,
+          const v1::TileRecipe& recipe,
+          const std::vector<int64_t>& memory_bytes, int32_t ram,
+          const RamOfTensor* ram_of)
       : graph_(graph),
+        views_(views),
         ops_(ops),
         machine_(machine),
         recipe_(recipe),
         memory_bytes_(memory_bytes),
         ram_(ram),
+        ram_of_(ram_of),
         maker_(graph),
         plans_(ops.size()) {}
 
   absl::StatusOr<std::vector<v1::RegionPlan>> Run() {
-    EK_RETURN_IF_ERROR(FindCandidates());
+    EK_ASSIGN_OR_RETURN(
+        candidates_,
+        FindResidentCandidates(graph_, views_, ops_, machine_, maker_));
+    for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
+      candidate_of_[candidates_[c].place] = c;
+    }
     EK_RETURN_IF_ERROR(PlanAll());
-    if (candidates_.size() <= kMaxTried) EK_RETURN_IF_ERROR(TryWithout());
+    if (candidates_.size() <= kMaxTried) {
+      EK_RETURN_IF_ERROR(TryLayouts());
+      EK_RETURN_IF_ERROR(TryWithout());
+    }
     return std::move(plans_);
   }
 
  private:
+  static bool Same(const v1::Layout& a, const v1::Layout& b) {
+    return a.SerializeAsString() == b.SerializeAsString();
+  }
+
+  // Or registers too narrow for any tile of tensors in these layouts.
+  static bool HasNoRoom(const absl::Status& planned) {
+    return absl::IsResourceExhausted(planned) || absl::IsUnimplemented(planned);
+  }
+
   absl::StatusOr<const EngineBackend*> BackendOf(int32_t position) const {
     return FindBackend(machine_, ops_[position].engine);
   }
@@ -64,90 +70,10 @@ class Planner {
     return maker_.Make({ops_[position].op});
   }
 
-  absl::Status FindCandidates() {
-    const std::vector<TensorId>& storage = maker_.storage();
-    std::map<int32_t, int32_t> position_of;  // By op.
-    for (int32_t p = 0; p < std::ssize(ops_); ++p) {
-      position_of[ops_[p].op] = p;
-    }
-    // By storage: who makes and reads it, under which ids.
-    std::map<TensorId, std::vector<std::pair<int32_t, TensorId>>> uses;
-    std::vector<bool> elsewhere(graph_.tensors.size(), false);
-    for (const TensorId tensor : graph_.inputs) {
-      elsewhere[storage[tensor]] = true;
-    }
-    for (const TensorId tensor : graph_.outputs) {
-      elsewhere[storage[tensor]] = true;
-    }
-    for (int32_t i = 0; i < std::ssize(graph_.ops); ++i) {
-      const Op& op = graph_.ops[i];
-      if (op.attributes.has_reshape()) continue;
-      const auto position = position_of.find(i);
-      for (const std::vector<TensorId>* tensors : {&op.inputs, &op.outputs}) {
-        for (const TensorId tensor : *tensors) {
-          if (tensor == kNoTensor ||
-              graph_.tensors[storage[tensor]].is_constant()) {
-            continue;
-          }
-          if (position == position_of.end()) {
-            elsewhere[storage[tensor]] = true;
-          } else {
-            uses[storage[tensor]].emplace_back(position->second, tensor);
-          }
-        }
-      }
-    }
-    for (const auto& [tensor, users] : uses) {
-      if (elsewhere[tensor]) continue;
-      EK_ASSIGN_OR_RETURN(std::optional<Candidate> candidate,
-                          CandidateOf(tensor, users));
-      if (!candidate) continue;
-      candidate_of_[tensor] = static_cast<int32_t>(candidates_.size());
-      candidates_.push_back(*std::move(candidate));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::StatusOr<std::optional<Candidate>> CandidateOf(
-      TensorId tensor,
-      const std::vector<std::pair<int32_t, TensorId>>& users) const {
-    Candidate candidate;
-    candidate.tensor = tensor;
-    for (const auto& [position, id] : users) {
-      const int32_t engine = ops_[position].engine;
-      const int32_t memory = target::LocalMemoryOf(machine_, engine);
-      EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
-                          BackendOf(position));
-      const auto layout =
-          backend->OperandLayout(RegionAt(position), id, machine_, engine);
-      if (absl::IsUnimplemented(layout.status())) return std::nullopt;
-      EK_RETURN_IF_ERROR(layout.status());
-      if (candidate.users.empty()) {
-        candidate.memory = memory;
-        candidate.layout = *layout;
-      } else if (memory != candidate.memory ||
-                 layout->SerializeAsString() !=
-                     candidate.layout.SerializeAsString()) {
-        return std::nullopt;
-      }
-      if (candidate.users.empty() || candidate.users.back() != position) {
-        candidate.users.push_back(position);
-      }
-    }
-    if (candidate.memory < 0) return std::nullopt;
-    const int64_t alignment =
-        machine_.memories(candidate.memory).alignment_bytes();
-    candidate.bytes =
-        (candidate.layout.size_bytes() + alignment - 1) / alignment * alignment;
-    candidate.first = candidate.users.front();
-    candidate.last = candidate.users.back();
-    return candidate;
-  }
-
-  // Bytes that tensors take beside the op which are none of its own.
+  // Bytes of resident tensors alive at the op that are not its operands.
   std::vector<int64_t> LeftBeside(int32_t position) const {
     std::vector<int64_t> left = memory_bytes_;
-    for (const Candidate& candidate : candidates_) {
+    for (const ResidentCandidate& candidate : candidates_) {
       if (!candidate.stays || candidate.first > position ||
           candidate.last < position ||
           std::binary_search(candidate.users.begin(), candidate.users.end(),
@@ -164,27 +90,19 @@ class Planner {
     Budget budget;
     budget.memory_bytes = LeftBeside(position);
     std::vector<TensorId> borders = OutputsOf(region);
+    const size_t outputs = borders.size();
     borders.insert(borders.end(), region.inputs.begin(), region.inputs.end());
     for (const TensorId tensor : borders) {
-      Budget::Border border;
-      border.tensor = tensor;
-      const auto found = candidate_of_.find(tensor);
-      if (found != candidate_of_.end() && candidates_[found->second].stays) {
-        const Candidate& candidate = candidates_[found->second];
-        border.memory = candidate.memory;
-        border.layout = candidate.layout;
-        border.resident = true;
-      } else {
-        const Tensor& described = graph_.tensors[tensor];
-        border.memory = ram_;
-        border.layout =
-            target::DenseLayout(described.shape, ElementBytes(described.type));
-      }
-      budget.borders.push_back(std::move(border));
+      EK_ASSIGN_OR_RETURN(budget.borders.emplace_back(), BorderOf(tensor));
     }
     const int32_t engine = ops_[position].engine;
     EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
                         BackendOf(position));
+    const std::vector<TensorId> overwritable =
+        backend->OverwritableInputs(region, machine_, engine);
+    for (size_t output = 0; output < outputs; ++output) {
+      LayOver(position, overwritable, outputs, output, budget);
+    }
     EK_ASSIGN_OR_RETURN(v1::RegionPlan plan,
                         backend->Plan(region, budget, machine_, engine,
                                       DecisionsFor(recipe_, engine)));
@@ -193,18 +111,69 @@ class Planner {
     return plan;
   }
 
-  // Of those alive at the op, what lives longest; -1 if nothing stays there.
+  absl::StatusOr<Budget::Border> BorderOf(TensorId tensor) const {
+    Budget::Border border;
+    border.tensor = tensor;
+    const TensorId place = views_.places()[tensor];
+    const auto found = candidate_of_.find(place);
+    std::optional<v1::Layout> layout;
+    if (found != candidate_of_.end() && candidates_[found->second].stays) {
+      const ResidentCandidate& candidate = candidates_[found->second];
+      border.memory = candidate.memory;
+      border.resident = true;
+      layout =
+          views_.Between(place, candidate.layouts[candidate.chosen], tensor);
+    } else {
+      border.memory = ram_;
+      if (ram_of_ != nullptr) {
+        const auto ram = ram_of_->find(place);
+        if (ram != ram_of_->end()) border.memory = ram->second;
+      }
+      layout = views_.InDensePlace(tensor);
+    }
+    if (!layout) {
+      return absl::InternalError(
+          absl::StrCat("no layout of tensor ", graph_.tensors[tensor].name,
+                       " in the place of ", graph_.tensors[place].name));
+    }
+    border.layout = *std::move(layout);
+    return border;
+  }
+
+  // Puts an output over the first of `overwritable` that is last used here and
+  // has the same layout.
+  void LayOver(int32_t position, const std::vector<TensorId>& overwritable,
+               size_t first_input, size_t output, Budget& budget) const {
+    Budget::Border& over = budget.borders[output];
+    if (!over.resident) return;
+    for (size_t i = first_input; i < budget.borders.size(); ++i) {
+      const Budget::Border& input = budget.borders[i];
+      if (!input.resident || input.memory != over.memory ||
+          !Same(input.layout, over.layout) ||
+          std::find(overwritable.begin(), overwritable.end(), input.tensor) ==
+              overwritable.end()) {
+        continue;
+      }
+      const int32_t found = candidate_of_.at(views_.places()[input.tensor]);
+      if (candidates_[found].last != position) continue;
+      over.over = input.tensor;
+      return;
+    }
+  }
+
+  // The longest-lived candidate that stays and is alive at the op; -1 if there
+  // is none.
   int32_t VictimAt(int32_t position) const {
     int32_t victim = -1;
     std::tuple<int32_t, int64_t, TensorId> worst;
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
-      const Candidate& candidate = candidates_[c];
+      const ResidentCandidate& candidate = candidates_[c];
       if (!candidate.stays || candidate.first > position ||
           candidate.last < position) {
         continue;
       }
       const std::tuple<int32_t, int64_t, TensorId> rank = {
-          candidate.last - candidate.first, candidate.bytes, candidate.tensor};
+          candidate.last - candidate.first, candidate.bytes, candidate.place};
       if (victim < 0 || rank > worst) {
         victim = c;
         worst = rank;
@@ -220,8 +189,7 @@ class Planner {
         plans_[p++] = *std::move(plan);
         continue;
       }
-      const int32_t victim =
-          absl::IsResourceExhausted(plan.status()) ? VictimAt(p) : -1;
+      const int32_t victim = HasNoRoom(plan.status()) ? VictimAt(p) : -1;
       if (victim < 0) return plan.status();
       candidates_[victim].stays = false;
       p = candidates_[victim].first;
@@ -234,7 +202,44 @@ class Planner {
                       machine_.engines(plan.engine()).clock_hz(), machine_);
   }
 
-  // Gives up tensors whose room is worth more to others.
+  // Cycles that the ops during the candidate's life gain over their plans, with
+  // the choices as they are now; negative if they lose, nothing if one no
+  // longer fits. `others` gets the new plans.
+  absl::StatusOr<std::optional<int64_t>> GainOf(
+      const ResidentCandidate& candidate,
+      std::vector<v1::RegionPlan>& others) const {
+    others.clear();
+    int64_t gain = 0;
+    for (int32_t p = candidate.first; p <= candidate.last; ++p) {
+      absl::StatusOr<v1::RegionPlan> plan = PlanAt(p);
+      if (HasNoRoom(plan.status())) return std::nullopt;
+      EK_RETURN_IF_ERROR(plan.status());
+      gain += WallCyclesOf(plans_[p]) - WallCyclesOf(*plan);
+      others.push_back(*std::move(plan));
+    }
+    return gain;
+  }
+
+  absl::Status TryLayouts() {
+    for (ResidentCandidate& candidate : candidates_) {
+      if (!candidate.stays) continue;
+      for (size_t l = 1; l < candidate.layouts.size(); ++l) {
+        const size_t before = candidate.chosen;
+        ChooseLayout(l, machine_, candidate);
+        std::vector<v1::RegionPlan> others;
+        EK_ASSIGN_OR_RETURN(const auto gain, GainOf(candidate, others));
+        if (gain.value_or(0) <= 0) {
+          ChooseLayout(before, machine_, candidate);
+          continue;
+        }
+        std::move(others.begin(), others.end(),
+                  plans_.begin() + candidate.first);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Drops tensors whose room gains more for others.
   absl::Status TryWithout() {
     std::vector<int32_t> order;
     for (int32_t c = 0; c < std::ssize(candidates_); ++c) {
@@ -244,16 +249,12 @@ class Planner {
       return candidates_[a].bytes > candidates_[b].bytes;
     });
     for (const int32_t c : order) {
-      Candidate& candidate = candidates_[c];
+      ResidentCandidate& candidate = candidates_[c];
       candidate.stays = false;
-      int64_t gain = 0;
       std::vector<v1::RegionPlan> others;
-      for (int32_t p = candidate.first; p <= candidate.last; ++p) {
-        EK_ASSIGN_OR_RETURN(v1::RegionPlan plan, PlanAt(p));
-        gain += WallCyclesOf(plans_[p]) - WallCyclesOf(plan);
-        others.push_back(std::move(plan));
-      }
-      if (gain <= 0) {
+      EK_ASSIGN_OR_RETURN(const auto gain, GainOf(candidate, others));
+      // An output that lay over it gets room of its own.
+      if (gain.value_or(0) <= 0) {
         candidate.stays = true;
         continue;
       }
@@ -263,14 +264,16 @@ class Planner {
   }
 
   const Graph& graph_;
+  const Views& views_;
   const std::vector<DrivenOp>& ops_;
   const v1::Machine& machine_;
   const v1::TileRecipe& recipe_;
   const std::vector<int64_t>& memory_bytes_;
   const int32_t ram_;
+  const RamOfTensor* const ram_of_;
   const RegionMaker maker_;
-  std::vector<Candidate> candidates_;
-  std::map<TensorId, int32_t> candidate_of_;
+  std::vector<ResidentCandidate> candidates_;
+  std::map<TensorId, int32_t> candidate_of_;  // By place.
   std::vector<v1::RegionPlan> plans_;
 };
 
@@ -285,10 +288,12 @@ google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
 }
 
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
-    const Graph& graph, const std::vector<DrivenOp>& ops,
+    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
     const v1::Machine& machine, const v1::TileRecipe& recipe,
-    const std::vector<int64_t>& memory_bytes, int32_t ram) {
-  return Planner(graph, ops, machine, recipe, memory_bytes, ram).Run();
+    const std::vector<int64_t>& memory_bytes, int32_t ram,
+    const RamOfTensor* ram_of) {
+  return Planner(graph, views, ops, machine, recipe, memory_bytes, ram, ram_of)
+      .Run();
 }
 
 }  // namespace edgekiln::compiler

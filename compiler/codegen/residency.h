@@ -8,32 +8,32 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compiler/engines/backend.h"
+#include "compiler/codegen/memory_map.h"
+#include "compiler/codegen/resident_candidates.h"
+#include "compiler/codegen/views.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 
 namespace edgekiln::compiler {
 
-// An op that an engine driven by the host runs: a region of its own.
-struct DrivenOp {
-  int32_t op = 0;
-  int32_t engine = 0;
-};
-
-// Plans each of `ops`, in order of execution, with as many bytes of each memory
-// as `memory_bytes` says, so that all that is alive at one op fits, as far as
-// bytes tell: addresses may need more. Tensors stay where that costs the fewest
-// predicted cycles that were found: first all that can, then without those that
-// have no room, longest-lived first; then without each of the others in turn,
-// for as long as that gains. Borders that do not stay lie densely in `ram`.
-// Errors are those of the back ends.
+// Plans each of `ops`, in order of execution, within `memory_bytes` of each
+// memory. Checks that the bytes alive at each op fit, not that addresses can be
+// found for them. A greedy search decides which tensors stay: it starts with
+// all that can, drops those without room, longest-lived first, then tries the
+// layouts of other users and dropping each tensor in turn while predicted
+// cycles fall. An output is written over an input where the engine allows that
+// and nobody reads the input later. Places that do not stay lie densely in
+// `ram`, or where `ram_of` (may be null) says. Errors are those of the back
+// ends.
 absl::StatusOr<std::vector<v1::RegionPlan>> PlanDrivenOps(
-    const Graph& graph, const std::vector<DrivenOp>& ops,
+    const Graph& graph, const Views& views, const std::vector<DrivenOp>& ops,
     const v1::Machine& machine, const v1::TileRecipe& recipe,
-    const std::vector<int64_t>& memory_bytes, int32_t ram);
+    const std::vector<int64_t>& memory_bytes, int32_t ram,
+    const RamOfTensor* ram_of);
 
-// What `recipe` has for that engine of the machine; empty if nothing.
+// The decisions that `recipe` has for the engine at that position of the
+// machine; empty if it has none.
 google::protobuf::Any DecisionsFor(const v1::TileRecipe& recipe,
                                    int32_t engine);
 

@@ -22,7 +22,8 @@ TurnSpan SpanOf(const TurnPlan& turns, int32_t work, int32_t step,
   return {.begin = turn_of[work][step], .end = turns.seen[work][step] - 1};
 }
 
-std::optional<RoomPlan> PlanRooms(const std::vector<Work>& works,
+std::optional<RoomPlan> PlanRooms(const Views& views,
+                                  const std::vector<Work>& works,
                                   const TurnPlan& turns,
                                   const v1::RegionPlans& plans,
                                   const v1::Machine& machine) {
@@ -37,7 +38,7 @@ std::optional<RoomPlan> PlanRooms(const std::vector<Work>& works,
     plan.address.emplace_back(region.buffers_size(), 0);
   }
   std::vector<std::vector<Room>> rooms(machine.memories_size());
-  std::map<int32_t, size_t> room_of;  // By tensor, in its memory.
+  std::map<TensorId, size_t> room_of;  // By place, in its memory.
   for (int32_t w = 0; w < std::ssize(works); ++w) {
     if (works[w].region < 0) continue;
     const v1::RegionPlan& region = plans.regions(works[w].region);
@@ -56,7 +57,12 @@ std::optional<RoomPlan> PlanRooms(const std::vector<Work>& works,
       std::vector<Room>& all = rooms[buffer.memory()];
       size_t index = all.size();
       if (buffer.has_tensor()) {
-        index = room_of.try_emplace(buffer.tensor(), index).first->second;
+        if (buffer.has_over()) {
+          const auto under = room_of.find(views.places()[buffer.over()]);
+          if (under != room_of.end()) index = under->second;
+        }
+        index = room_of.try_emplace(views.places()[buffer.tensor()], index)
+                    .first->second;
       }
       if (index == all.size()) all.push_back({life, {}});
       BufferLife& whole = all[index].life;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/codegen/turns.h"
+#include "compiler/codegen/views.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 
@@ -26,18 +27,19 @@ struct TurnSpan {
   int64_t end = 0;
 };
 
-// Of what step `step` of `work` touches: its own turn, and of a job those until
-// its end has been seen.
+// The turns during which step `step` of `work` uses its buffers: its own turn,
+// and for a job those until its end has been seen.
 TurnSpan SpanOf(const TurnPlan& turns, int32_t work, int32_t step,
                 const std::vector<std::vector<int32_t>>& turn_of);
-// By work and step.
+// The turn of each step, by work and step.
 std::vector<std::vector<int32_t>> TurnsOfSteps(const std::vector<Work>& works,
                                                const TurnPlan& turns);
 
-// Nothing if a memory is too small. Buffers of one tensor share a room, which
-// is alive from the first to the last of them. `plans` hold together: WorksOf()
-// took them.
-std::optional<RoomPlan> PlanRooms(const std::vector<Work>& works,
+// Nothing if a memory is too small. Buffers of one place, and those that lie
+// over it, share one room, which is alive from the first of them to the last.
+// `plans` must have passed WorksOf().
+std::optional<RoomPlan> PlanRooms(const Views& views,
+                                  const std::vector<Work>& works,
                                   const TurnPlan& turns,
                                   const v1::RegionPlans& plans,
                                   const v1::Machine& machine);

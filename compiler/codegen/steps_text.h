@@ -19,7 +19,8 @@ namespace edgekiln::compiler {
 //   2    poll  array 0x84 until & 0x00000001 is 0x00000001
 //   3    host  softmax
 //
-// INVALID_ARGUMENT if a step names what the machine has not.
+// INVALID_ARGUMENT if a step names a memory, link, engine or register that the
+// machine does not have.
 absl::StatusOr<std::string> StepsText(const v1::Program& program,
                                       const v1::Machine& machine);
 

@@ -17,11 +17,18 @@ struct Life {
   }
 };
 
-// By storage: every alias counts.
+// Whether the op's output is its input under another name or shape.
+bool IsAlias(const Op& op, const std::vector<TensorId>& storage) {
+  return !op.inputs.empty() && op.inputs[0] != kNoTensor &&
+         storage[op.inputs[0]] == storage[op.outputs[0]];
+}
+
+// By storage: a use of a reshape is a use of its input.
 std::vector<Life> LivesOf(const Graph& graph,
                           const std::vector<TensorId>& storage) {
   std::vector<Life> lives(graph.tensors.size());
   for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (IsAlias(graph.ops[i], storage)) continue;
     const auto layer = static_cast<int32_t>(i);
     for (const TensorId tensor : graph.ops[i].inputs) {
       if (tensor != kNoTensor) lives[storage[tensor]].Add(layer);
@@ -64,7 +71,8 @@ void AddTensorUses(const Graph& graph, const std::vector<TensorId>& storage,
   const std::vector<Life> lives = LivesOf(graph, storage);
   std::vector<std::tuple<int32_t, uint64_t, TensorId>> sorted;
   for (const auto& [tensor, address] : places.ram) {
-    sorted.emplace_back(places.memories.ram, address, tensor);
+    sorted.emplace_back(MemoryAt(machine, places.memories.rams, address),
+                        address, tensor);
   }
   for (const auto& [tensor, address] : places.flash) {
     sorted.emplace_back(places.memories.flash, address, tensor);

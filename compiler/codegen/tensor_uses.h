@@ -16,7 +16,7 @@
 
 namespace edgekiln::compiler {
 
-// Memory and address of tensors that stay where engines share them.
+// Memory and address of tensors that stay in memory that engines share.
 using ResidentPlaces = std::map<TensorId, std::pair<int32_t, uint64_t>>;
 
 // Where tensors lie, by storage.
@@ -27,9 +27,10 @@ struct TensorPlaces {
   const ResidentPlaces& resident;
 };
 
-// Fills program->tensors: tensors that have a place, and those that stay in the
-// scratchpad of an engine with streams, which their taps show. Constants that
-// an engine reads in a form of its own are no tensors any more.
+// `storage`: by tensor, whose bytes it shares. Fills program->tensors: tensors
+// that have a place, and those that stay in the scratchpad of an engine with
+// streams, which their taps show. Constants that an engine reads in a form of
+// its own are left out.
 void AddTensorUses(const Graph& graph, const std::vector<TensorId>& storage,
                    const v1::Machine& machine, const TensorPlaces& places,
                    v1::Program* program);

@@ -82,8 +82,8 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
     const Region region = maker.Make(std::move(ops));
     EK_ASSIGN_OR_RETURN(
         v1::RegionPlan plan,
-        backend->Plan(region, WholeChip(region, machine, memories.ram), machine,
-                      engine, DecisionsFor(recipe, engine)));
+        backend->Plan(region, WholeChip(region, machine, memories.rams[0]),
+                      machine, engine, DecisionsFor(recipe, engine)));
     plan.mutable_ops()->Add(region.ops.begin(), region.ops.end());
     *plans.add_regions() = std::move(plan);
   }
@@ -92,7 +92,7 @@ absl::StatusOr<v1::RegionPlans> TilePartition(const v1::Partition& partition,
   if (!plans.regions().empty()) {
     return EnginesMixed(machine.engines(plans.regions(0).engine()));
   }
-  return PlanChip(graph, partition, machine, recipe, memories.ram);
+  return PlanChip(graph, partition, machine, recipe, memories.rams);
 }
 
 }  // namespace edgekiln::compiler

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/wall_cycles.h"
-#include "compiler/ir/storage.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -20,9 +19,9 @@ struct Span {
   int32_t op = 0;
 };
 
-// Gives each cycle of [0, end) to the op of the first lane that has a span
-// there. The spans of a lane are in order of time and disjoint; those of the
-// last lane leave no cycle out.
+// Assigns each cycle of [0, end) to the op of the first lane with a span there.
+// Spans of a lane are sorted and disjoint; those of the last lane cover all
+// cycles.
 std::vector<int64_t> CyclesByOp(const std::vector<std::vector<Span>>& lanes,
                                 int32_t num_ops) {
   std::vector<int64_t> boundaries;
@@ -53,7 +52,7 @@ std::vector<int64_t> CyclesByOp(const std::vector<std::vector<Span>>& lanes,
   return cycles;
 }
 
-// The host and its engines while they do the turns: as docs/design/0022 has it.
+// Time of the host and its engines while turns execute (docs/design/0022).
 class Execution {
  public:
   Execution(const std::vector<Work>& works, const v1::Machine& machine)
@@ -71,7 +70,7 @@ class Execution {
   bool IsIssued(int32_t work) const {
     return issued_[work] == std::ssize(works_[work].steps);
   }
-  // Whether the next step of `work` may come now.
+  // Whether the next step of `work` is ready.
   bool IsReady(int32_t work) const {
     const Work& w = works_[work];
     if (w.steps[issued_[work]].early) return true;
@@ -79,7 +78,7 @@ class Execution {
                        [&](int32_t before) { return IsIssued(before); });
   }
 
-  // Engines whose running job must have been seen to end before that.
+  // Engines to poll before it.
   std::vector<int32_t> PollsFor(int32_t work) const {
     const Work& w = works_[work];
     const Work::Step& step = w.steps[issued_[work]];
@@ -105,7 +104,7 @@ class Execution {
     return polls;
   }
 
-  // When the host could begin the next step.
+  // The earliest cycle at which the host could begin the next step.
   int64_t TimeAfter(const std::vector<int32_t>& polls) const {
     int64_t time = now_;
     for (const int32_t engine : polls) time = SeenAt(engine, time);
@@ -144,12 +143,12 @@ class Execution {
     int64_t end = 0;
   };
 
-  // A poll sees what is true when its read ends; a wait, at once.
+  // A poll sees the state at the end of its read; a wait has no reads.
   int64_t SeenAt(int32_t engine, int64_t time) const {
     const int64_t left = std::max<int64_t>(running_[engine]->end - time, 0);
     const v1::Machine::Engine& e = machine_.engines(engine);
     if (!e.has_jobs()) return time + left;
-    // Reads are counted in the host's clock, and rounded up together.
+    // Reads take whole host cycles; only their sum is rounded to wall cycles.
     const auto host_hz = static_cast<__int128>(machine_.host_clock_hz());
     const auto wall_hz = static_cast<__int128>(machine_.clock_hz());
     const auto cycles = [&](int64_t reads) {
@@ -189,11 +188,11 @@ class Execution {
   TurnPlan plan_;
 };
 
-// By work: cycles from its begin to the end of all that depends on it.
+// By work: length of the critical path from its begin.
 std::vector<int64_t> WaysToTheEnd(const std::vector<Work>& works) {
   std::vector<int64_t> way(works.size(), 0);
   for (size_t w = works.size(); w-- > 0;) {
-    // Readers, which come later, have already left theirs here.
+    // Readers come later in `works`: theirs are already added.
     for (const Work::Step& step : works[w].steps) {
       way[w] += step.host_cycles + step.engine_cycles;
     }
@@ -204,7 +203,7 @@ std::vector<int64_t> WaysToTheEnd(const std::vector<Work>& works) {
   return way;
 }
 
-// Of a region; one that runs a stream is one job.
+// The steps of a region; a region that runs a stream is one job.
 absl::StatusOr<std::vector<Work::Step>> StepsOf(const v1::RegionPlan& plan,
                                                 const v1::Machine& machine) {
   const v1::Machine::Engine& engine = machine.engines(plan.engine());
@@ -240,13 +239,31 @@ absl::StatusOr<std::vector<Work::Step>> StepsOf(const v1::RegionPlan& plan,
   return steps;
 }
 
+// Earlier readers of what the region overwrites.
+absl::Status AddOverwritten(const v1::RegionPlan& plan,
+                            const std::vector<TensorId>& places,
+                            const std::vector<std::vector<int32_t>>& readers,
+                            int32_t index, Work& work) {
+  for (const v1::RegionPlan::Buffer& buffer : plan.buffers()) {
+    if (!buffer.has_over()) continue;
+    if (buffer.over() < 0 || buffer.over() >= std::ssize(places)) {
+      return absl::InvalidArgumentError("a buffer lies over no tensor");
+    }
+    for (const int32_t reader : readers[places[buffer.over()]]) {
+      if (reader != index) work.before.push_back(reader);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
+                                          const Views& views,
                                           const v1::Partition& partition,
                                           const v1::RegionPlans& plans,
                                           const v1::Machine& machine) {
-  const std::vector<TensorId> storage = StorageOf(graph);
+  const std::vector<TensorId>& places = views.places();
   std::map<int32_t, int32_t> region_of;  // By first op.
   std::vector<int32_t> first_of(graph.ops.size(), -1);
   for (int32_t r = 0; r < plans.regions_size(); ++r) {
@@ -262,20 +279,25 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
       first_of[op] = plan.ops(0);
     }
   }
+  EK_ASSIGN_OR_RETURN(const target::HostCosts costs,
+                      target::HostCosts::Create(machine));
   std::vector<Work> works;
-  std::vector<int32_t> maker(graph.tensors.size(), -1);  // Work, by storage.
+  // Works, by place.
+  std::vector<int32_t> maker(graph.tensors.size(), -1);
+  std::vector<std::vector<int32_t>> readers(graph.tensors.size());
   const auto add_before = [&](const Op& op, Work& work) {
     for (const TensorId input : op.inputs) {
       if (input == kNoTensor) continue;
-      const int32_t made_by = maker[storage[input]];
+      const int32_t made_by = maker[places[input]];
       if (made_by >= 0 && made_by != std::ssize(works)) {
         work.before.push_back(made_by);
       }
+      readers[places[input]].push_back(static_cast<int32_t>(works.size()));
     }
   };
   for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
     const Op& op = graph.ops[i];
-    if (op.attributes.has_reshape() && first_of[i] < 0) continue;
+    if (views.IsNothing(i) && first_of[i] < 0) continue;
     Work work;
     work.op = i;
     std::vector<int32_t> ops = {i};
@@ -293,17 +315,22 @@ absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
       return absl::InvalidArgumentError("a region has no plan");
     } else {
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                          HostOpCycles(graph, op, machine));
+                          HostOpCycles(graph, op, machine, costs));
       work.steps.emplace_back().host_cycles = cycles;
     }
     for (const int32_t index : ops) add_before(graph.ops[index], work);
+    if (work.region >= 0) {
+      EK_RETURN_IF_ERROR(
+          AddOverwritten(plans.regions(work.region), places, readers,
+                         static_cast<int32_t>(works.size()), work));
+    }
     std::sort(work.before.begin(), work.before.end());
     work.before.erase(std::unique(work.before.begin(), work.before.end()),
                       work.before.end());
     for (const int32_t index : ops) {
-      if (graph.ops[index].attributes.has_reshape()) continue;
+      if (views.IsNothing(index)) continue;
       for (const TensorId output : graph.ops[index].outputs) {
-        maker[storage[output]] = static_cast<int32_t>(works.size());
+        maker[places[output]] = static_cast<int32_t>(works.size());
       }
     }
     works.push_back(std::move(work));
@@ -341,7 +368,8 @@ TurnPlan OrderTurns(const std::vector<Work>& works, int32_t window,
       best_polls = std::move(polls);
       best_rank = rank;
     }
-    // The first one waits for nothing but works before it, which are done.
+    // The first unfinished work only depends on works before it, which are
+    // done.
     execution.Do(best, best_polls, /*drained=*/false);
   }
 }
@@ -353,7 +381,7 @@ absl::StatusOr<TurnPlan> ReplayTurns(
   std::map<std::pair<int32_t, int32_t>, int32_t> work_of;
   size_t steps = 0;
   for (int32_t w = 0; w < std::ssize(works); ++w) {
-    // Host ops are named by themselves, regions by their index.
+    // Host ops are identified by op, regions by index.
     const int32_t region = works[w].region;
     work_of[{region, region < 0 ? works[w].op : 0}] = w;
     steps += works[w].steps.size();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compiler/codegen/views.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -15,7 +16,7 @@
 
 namespace edgekiln::compiler {
 
-// What belongs together: the steps of a region, or an op of the host. Cycles
+// One unit of scheduling: the steps of a region, or one op of the host. Cycles
 // are of the machine's wall clock.
 struct Work {
   struct Step {
@@ -28,12 +29,14 @@ struct Work {
   int32_t region = -1;  // Index into RegionPlans.regions; -1: of the host.
   int32_t op = 0;       // Its op, or the region's first.
   int32_t engine = -1;
-  std::vector<int32_t> before;  // Works that make what this one reads.
+  // Works that make what this one reads, or read what it writes over.
+  std::vector<int32_t> before;
   std::vector<Step> steps;
 };
 
-// All works of a partition, by rising op. Reshapes are none.
+// All works of a partition, by rising op; none for reshapes and folded ops.
 absl::StatusOr<std::vector<Work>> WorksOf(const Graph& graph,
+                                          const Views& views,
                                           const v1::Partition& partition,
                                           const v1::RegionPlans& plans,
                                           const v1::Machine& machine);
@@ -55,16 +58,17 @@ struct TurnPlan {
   std::vector<int64_t> layer_cycles;  // Of them, by op: they sum to `cycles`.
 };
 
-// Each time the step that can start first, a job before anything else; among
-// equals the one with the longest way to the end. Works begin at most `window`
-// after the first one whose steps are not all done; with kDrained, in order and
-// each when the one before has ended: what needs the least memory.
+// List scheduling: the next step is the one that can start first, jobs before
+// other steps; among equals, the one with the longest path to the end. A work
+// may begin if it is at most `window` positions behind the first unfinished
+// one. With kDrained, works run in order, each after the one before has ended:
+// this needs the least memory.
 inline constexpr int32_t kDrained = -1;
 TurnPlan OrderTurns(const std::vector<Work>& works, int32_t window,
                     const v1::Machine& machine, int32_t num_ops);
 
-// The same for an order that is known. INVALID_ARGUMENT if it is not one of all
-// steps, with each after what it needs.
+// The same for a given order. INVALID_ARGUMENT if it does not hold each step
+// once, after those that it depends on.
 absl::StatusOr<TurnPlan> ReplayTurns(
     const std::vector<Work>& works,
     const google::protobuf::RepeatedPtrField<v1::RegionPlans::Turn>& turns,

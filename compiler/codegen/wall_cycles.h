@@ -9,20 +9,19 @@
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/host_cost.h"
 
 namespace edgekiln::compiler {
-
-// A tensor as programs describe it.
-v1::TensorType TypeOf(const Tensor& tensor);
 
 // `cycles` of a clock of `clock_hz`, rounded up.
 int64_t WallCycles(int64_t cycles, int64_t clock_hz,
                    const v1::Machine& machine);
 
-// Of an op that the host runs; 0 for a reshape, which moves nothing.
-// OUT_OF_RANGE on overflow.
+// Wall cycles of an op that the host runs, by the costs of `machine`; 0 for a
+// reshape. OUT_OF_RANGE on overflow.
 absl::StatusOr<int64_t> HostOpCycles(const Graph& graph, const Op& op,
-                                     const v1::Machine& machine);
+                                     const v1::Machine& machine,
+                                     const target::HostCosts& costs);
 
 }  // namespace edgekiln::compiler
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/dataset/data_set.h"
 #include "compiler/dataset/element_type.h"
@@ -258,7 +259,7 @@ absl::Status ConvertToNetwork(const Job& job, int64_t first, int64_t count,
   return absl::OkStatus();
 }
 
-// Of a state that nothing was stored for.
+// A state without stored data.
 void AddCarried(const v1::TensorType& type, ConvertedData& data) {
   for (v1::Chunk& chunk : data.chunks) {
     v1::Chunk::Array& array = *chunk.add_arrays();
@@ -350,8 +351,8 @@ absl::Status AddLabels(absl::Span<const int32_t> stored, int32_t offset,
 
 std::vector<v1::Chunk> EmptyChunks(absl::Span<const v1::TensorType> inputs,
                                    int64_t samples, int64_t chunk_samples) {
-  const int64_t wanted = std::max<int64_t>(
-      chunk_samples, (samples + kUsefulChunks - 1) / kUsefulChunks);
+  const int64_t wanted =
+      std::max<int64_t>(chunk_samples, CeilDiv(samples, kUsefulChunks));
   const int64_t step = ChunkSamples(inputs, wanted);
   std::vector<v1::Chunk> chunks;
   for (int64_t first = 0; first < samples; first += step) {

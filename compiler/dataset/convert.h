@@ -61,7 +61,8 @@ struct ConvertedData {
 // the stored values on to the grid. Less certain signs are warnings, and so are
 // all of them where real values are quantized behind the input.
 //
-// A state without an array of its own is carried: its arrays hold nothing.
+// A state without an array of its own is carried from sample to sample: its
+// arrays in the chunk are empty.
 //
 // Without files, for a model without inputs, there are as many samples as the
 // limit says, or one.

@@ -52,7 +52,7 @@ class HeaderParser {
                         .fix = "write one array per field"});
     }
     descr_ = TakeString();
-    return descr_ ? absl::OkStatus() : Bad("descr is no string");
+    return descr_ ? absl::OkStatus() : Bad("descr is not a string");
   }
 
   absl::Status ParseOrder() {
@@ -62,13 +62,13 @@ class HeaderParser {
     } else if (TakeWord("False")) {
       order_ = false;
     } else {
-      return Bad("fortran_order is no bool");
+      return Bad("fortran_order is not a boolean");
     }
     return absl::OkStatus();
   }
 
   absl::Status ParseShape() {
-    if (!Take('(')) return Bad("shape is no tuple");
+    if (!Take('(')) return Bad("shape is not a tuple");
     shape_.emplace();
     while (!Take(')')) {
       const std::optional<int64_t> extent = TakeExtent();

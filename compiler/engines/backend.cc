@@ -101,4 +101,15 @@ absl::StatusOr<v1::Layout> EngineBackend::OperandLayout(const Region&, TensorId,
       "the engine's memory holds nothing between launches");
 }
 
+absl::Status EngineBackend::CheckBorder(const Region&, const Budget::Border&,
+                                        const v1::Machine&, int32_t) const {
+  return absl::UnimplementedError("borders lie densely in system memory");
+}
+
+std::vector<TensorId> EngineBackend::OverwritableInputs(const Region&,
+                                                        const v1::Machine&,
+                                                        int32_t) const {
+  return {};
+}
+
 }  // namespace edgekiln::compiler

@@ -67,6 +67,9 @@ struct Budget {
     // Is there before the region starts, or stays after it has ended, in a
     // memory that the engine fills itself.
     bool resident = false;
+    // Set for an output that is written over this input, one of
+    // OverwritableInputs(); both are resident, in the same layout.
+    TensorId over = kNoTensor;
   };
   std::vector<int64_t> memory_bytes;  // Of each of Machine.memories.
   std::vector<Border> borders;        // All inputs and outputs of the region.
@@ -86,13 +89,13 @@ struct RegionMemory {
 // What a region adds to a program.
 struct RegionCode {
   std::string code;  // None of engines that the host drives.
-  // Of engines that the host drives: what to do in each step of the plan, a
-  // Move or RegisterWrites. Layouts are indices into `layouts`.
+  // Engines that the host drives: a Move or RegisterWrites for each step of the
+  // plan. Their layouts are indices into `layouts`.
   std::vector<v1::Program::Step> steps;
   std::string constants;            // Flash content, from memory.constants on.
   std::vector<v1::Layout> layouts;  // Of taps and moves.
-  // Without `stream`; layout: see above. Of engines that the host drives,
-  // `step` is a job of the plan: complete when that has ended.
+  // Without `stream`; layout: see above. For engines that the host drives,
+  // `step` is a job of the plan, at whose end the bytes are complete.
   std::vector<v1::Program::Tap> taps;
   std::vector<v1::Program::CommandRange> ranges;  // Without `stream`.
   struct LayerUse {
@@ -102,7 +105,12 @@ struct RegionCode {
     int64_t cycles = 0;  // Predicted, of the engine's clock; they sum to all.
   };
   std::vector<LayerUse> layers;
-  int64_t scratchpad_peak_bytes = 0;
+  // Peak use of each memory that the engine fills itself.
+  struct MemoryUse {
+    int32_t memory = 0;  // Index into Machine.memories.
+    int64_t bytes = 0;
+  };
+  std::vector<MemoryUse> memories;
 };
 
 // Stateless and pure, hence thread-safe: equal arguments, equal bytes. Machines
@@ -117,12 +125,26 @@ class EngineBackend {
 
   // How `tensor`, an operand of the region's op or a reshape of one, lies whole
   // in the engine's memory: a resident border. Its extents are those of the
-  // tensor that others share the storage of. Of equal layouts, all bytes are
-  // equal; terms that tell nothing apart are left out. UNIMPLEMENTED if no
-  // layout of that shape says where the engine has the elements, or the engine
-  // has no resident borders.
+  // tensor that owns the storage. The layout is canonical: layouts that place
+  // elements alike are equal. UNIMPLEMENTED if no layout of that shape
+  // expresses it, or the engine has no resident borders.
   virtual absl::StatusOr<v1::Layout> OperandLayout(const Region& region,
                                                    TensorId tensor,
+                                                   const v1::Machine& machine,
+                                                   int32_t engine) const;
+
+  // OK if the region's op can use a border in that memory and layout: jobs
+  // access it in place, or the host moves tiles of it. UNIMPLEMENTED if no
+  // layout expresses the engine's view of it, no link joins the memories, or
+  // the engine's borders must be dense in system memory.
+  virtual absl::Status CheckBorder(const Region& region,
+                                   const Budget::Border& border,
+                                   const v1::Machine& machine,
+                                   int32_t engine) const;
+
+  // Inputs of the region, by storage, that its op can overwrite with its
+  // output, element by element, if both are resident in one layout.
+  virtual std::vector<TensorId> OverwritableInputs(const Region& region,
                                                    const v1::Machine& machine,
                                                    int32_t engine) const;
 
@@ -141,9 +163,9 @@ class EngineBackend {
 
   // About the predicted_cycles of Plan() with the whole machine and no recipe,
   // in cycles of the engine's clock, for less work: to choose an engine before
-  // any of them plans. From the engine's own timing, moves at borders included:
-  // all in system memory or, if the engine can have that, resident where they
-  // fit. Errors: RESOURCE_EXHAUSTED as Plan()'s.
+  // any of them plans. From the engine's own timing, moves at borders included;
+  // borders are resident where the engine supports that and they fit, else in
+  // system memory. Errors: RESOURCE_EXHAUSTED as of Plan().
   virtual absl::StatusOr<int64_t> EstimateCycles(const Region& region,
                                                  const v1::Machine& machine,
                                                  int32_t engine) const = 0;

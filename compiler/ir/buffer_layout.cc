@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "base/rounding.h"
+
 namespace edgekiln::compiler {
 namespace {
 
@@ -10,7 +12,7 @@ int64_t AlignedBytes(const Tensor& tensor) {
   const int64_t bytes = tensor.num_elements() * ElementBytes(tensor.type);
   constexpr int64_t kUnit = BufferLayout::kAlignmentBytes;
   // At least one unit, so that every value has an address of its own.
-  return std::max<int64_t>(1, (bytes + kUnit - 1) / kUnit) * kUnit;
+  return RoundUp(std::max<int64_t>(bytes, 1), kUnit);
 }
 
 // First-fit allocation of ranges.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/memory.h"
+#include "base/rounding.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -13,10 +14,6 @@ constexpr int64_t kPieceBytes = int64_t{4} << 20;
 // What is larger would leave too much of a piece unused.
 constexpr int64_t kMaxShareBytes = kPieceBytes / 4;
 constexpr int64_t kAlignment = 16;
-
-int64_t RoundUp(int64_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 std::shared_ptr<char> NewPiece(int64_t bytes) {
   constexpr std::align_val_t kAlign{kHugePageBytes};
@@ -56,7 +53,7 @@ ConstantPool::Room ConstantPool::Allocate(int64_t bytes) {
     used_bytes_ = 0;
   }
   char* start = piece_.get() + used_bytes_;
-  used_bytes_ += RoundUp(bytes > 0 ? bytes : 1);
+  used_bytes_ += RoundUp(bytes > 0 ? bytes : 1, kAlignment);
   // A keeper of its own, so that ConstantData can tell who shares it.
   return {start, DataIn(std::make_shared<std::shared_ptr<char>>(piece_), start,
                         bytes)};

@@ -104,6 +104,8 @@ std::vector<std::vector<int32_t>> Consumers(const Graph& graph);
 // sizes, quantization arity, states. INVALID_ARGUMENT naming the op and tensor.
 absl::Status VerifyGraph(const Graph& graph);
 
+// The stored form of a tensor without its data.
+v1::TensorType TypeOf(const Tensor& tensor);
 // The stored form. FromProto verifies; bytes are hostile.
 v1::Graph GraphToProto(const Graph& graph);
 absl::StatusOr<Graph> GraphFromProto(const v1::Graph& proto);

@@ -13,22 +13,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-v1::TensorType TypeToProto(const Tensor& tensor) {
-  v1::TensorType type;
-  type.set_name(tensor.name);
-  type.set_element_type(tensor.type);
-  type.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
-  if (tensor.quantization.has_value()) {
-    v1::Quantization& q = *type.mutable_quantization();
-    q.mutable_scale()->Add(tensor.quantization->scale.begin(),
-                           tensor.quantization->scale.end());
-    q.mutable_zero_point()->Add(tensor.quantization->zero_point.begin(),
-                                tensor.quantization->zero_point.end());
-    q.set_axis(tensor.quantization->axis);
-  }
-  return type;
-}
-
 Tensor TensorFromProto(const v1::Tensor& proto) {
   Tensor tensor;
   tensor.name = proto.type().name();
@@ -68,7 +52,7 @@ v1::Graph ToProto(const Graph& graph, Values values) {
   proto.set_name(graph.name);
   for (const Tensor& tensor : graph.tensors) {
     v1::Tensor& out = *proto.add_tensors();
-    *out.mutable_type() = TypeToProto(tensor);
+    *out.mutable_type() = TypeOf(tensor);
     if (!tensor.is_constant()) continue;
     out.set_data(tensor.data->data(),
                  values == Values::kKeep ? tensor.data->size() : 0);
@@ -128,6 +112,22 @@ Graph ReadGraph(const v1::Graph& proto) {
 }
 
 }  // namespace
+
+v1::TensorType TypeOf(const Tensor& tensor) {
+  v1::TensorType type;
+  type.set_name(tensor.name);
+  type.set_element_type(tensor.type);
+  type.mutable_shape()->Add(tensor.shape.begin(), tensor.shape.end());
+  if (tensor.quantization.has_value()) {
+    v1::Quantization& q = *type.mutable_quantization();
+    q.mutable_scale()->Add(tensor.quantization->scale.begin(),
+                           tensor.quantization->scale.end());
+    q.mutable_zero_point()->Add(tensor.quantization->zero_point.begin(),
+                                tensor.quantization->zero_point.end());
+    q.set_axis(tensor.quantization->axis);
+  }
+  return type;
+}
 
 v1::Graph GraphToProto(const Graph& graph) {
   return ToProto(graph, Values::kKeep);

@@ -1,9 +1,12 @@
 #include "compiler/partition/partition.h"
 
+#include <iterator>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -11,14 +14,18 @@
 #include "base/status_macros.h"
 #include "compiler/partition/host_reason.h"
 #include "compiler/partition/pattern_match.h"
+#include "compiler/partition/split_accumulators.h"
 #include "compiler/partition/ungroup.h"
 
 namespace edgekiln::compiler {
 namespace {
 
 constexpr int32_t kHost = -1;
+constexpr char kUpToSums[] = " up to its int32 sums";
 
-using Choice = Placement;
+struct Choice : Placement {
+  bool sums = false;  // The engine gives the int32 sums only.
+};
 
 // What the op computes: "sqrt" says more than "unary".
 std::string Computes(const Op& op) {
@@ -35,36 +42,69 @@ std::string Computes(const Op& op) {
   return absl::AsciiStrToLower(name);
 }
 
-// Places the chain that begins with op `first`, or that op on the host.
+// The engine of each op, and the chains of more than one op, rising.
+struct Choices {
+  std::vector<Choice> ops;
+  std::vector<std::vector<int32_t>> chains;
+  std::vector<bool> chained;  // By op.
+};
+
+// Match of the engine; refused if it only gives sums and the op cannot be
+// split.
+Match MatchOrSums(const Graph& graph, const PatternMatcher& matcher,
+                  int32_t first, int32_t engine,
+                  const std::vector<bool>& chained = {}) {
+  Match match = matcher.MatchChain(first, engine, chained);
+  if (!match.sums_only) return match;
+  const std::string why = WhyNoAccumulator(graph, graph.ops[first]);
+  if (why.empty()) return match;
+  match = Match();
+  match.failed.push_back(
+      absl::StrCat("ops that have int32 sums (here ", why, ")"));
+  return match;
+}
+
+// Places the chain that begins with op `first`, or puts that op on the host.
+// Tries engines in order, from `engine` on.
 void ChooseEngine(const Graph& graph, int32_t first,
                   const v1::Capabilities& capabilities,
-                  std::vector<Choice>& choices) {
+                  const PatternMatcher& matcher, int32_t engine,
+                  Choices& choices) {
   const Op& op = graph.ops[first];
   std::string refusals;
-  for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
-    const auto& engine = capabilities.engines(e);
-    const Match match = MatchChain(graph, first, engine);
+  const int32_t engines = capabilities.engines_size();
+  for (int32_t n = 0; n < engines; ++n) {
+    const int32_t e = (engine + n) % engines;
+    const std::string& name = capabilities.engines(e).name();
+    const Match match = MatchOrSums(graph, matcher, first, e, choices.chained);
     for (const int32_t taken : match.ops) {
-      choices[taken] = {
-          e, absl::StrCat(engine.name(), " runs ", graph.ops[taken].kind())};
+      Choice& choice = choices.ops[taken];
+      choice.engine = e;
+      choice.reason = absl::StrCat(name, " runs ", graph.ops[taken].kind(),
+                                   match.sums_only ? kUpToSums : "");
+      choice.sums = match.sums_only;
+    }
+    if (match.ops.size() > 1) {
+      choices.chains.push_back(match.ops);
+      for (const int32_t taken : match.ops) choices.chained[taken] = true;
     }
     if (!match.ops.empty()) return;
     for (const std::string& why : match.failed) {
-      absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", engine.name(),
-                      " needs ", why);
+      absl::StrAppend(&refusals, refusals.empty() ? "" : "; ", name, " needs ",
+                      why);
     }
   }
   if (refusals.empty()) {
     refusals = absl::StrCat("no engine of this target has ", Computes(op));
   }
-  choices[first] = {kHost, std::move(refusals)};
+  choices.ops[first] = {{kHost, std::move(refusals)}};
 }
 
 // Whether an engine of the target convolves; none does so in groups.
 bool HasConvolution(const v1::Capabilities& capabilities) {
   for (const auto& engine : capabilities.engines()) {
     for (const v1::OpPattern& pattern : engine.patterns()) {
-      if (pattern.pattern() == v1::OpPattern::CONV2D) return true;
+      if (absl::c_linear_search(pattern.ops(), "conv2d")) return true;
     }
   }
   return false;
@@ -90,7 +130,19 @@ void PlaceReadersOfReshapedConstants(const Graph& graph,
     if (choices[i].engine == kHost) continue;
     for (const TensorId input : op.inputs) {
       if (input == kNoTensor || !reshaped[input]) continue;
-      choices[i] = {kHost, "an operand is a constant under another shape"};
+      choices[i] = {{kHost, "an operand is a constant under another shape"}};
+      break;
+    }
+  }
+}
+
+// If one op of a chain goes to the host, the whole chain does.
+void KeepChainsWhole(Choices& choices) {
+  for (const std::vector<int32_t>& chain : choices.chains) {
+    for (const int32_t op : chain) {
+      if (choices.ops[op].engine != kHost) continue;
+      const std::string reason = choices.ops[op].reason;
+      for (const int32_t each : chain) choices.ops[each] = {{kHost, reason}};
       break;
     }
   }
@@ -98,7 +150,7 @@ void PlaceReadersOfReshapedConstants(const Graph& graph,
 
 // A reshape moves no bytes. It follows its producer, so that it never cuts a
 // subgraph in two.
-void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
+void PlaceReshapes(const Graph& graph, std::vector<Placement>& choices) {
   const std::vector<int32_t> producers = Producers(graph);
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     if (!IsReshape(graph.ops[i])) continue;
@@ -110,7 +162,7 @@ void PlaceReshapes(const Graph& graph, std::vector<Choice>& choices) {
 
 // What an engine would get as a program of its own must hold work: reshapes
 // that nothing else of the engine stands beside go to the host.
-void PlaceLoneReshapes(const Graph& graph, std::vector<Choice>& choices) {
+void PlaceLoneReshapes(const Graph& graph, std::vector<Placement>& choices) {
   for (size_t first = 0; first < choices.size();) {
     size_t end = first;
     bool works = false;
@@ -124,7 +176,7 @@ void PlaceLoneReshapes(const Graph& graph, std::vector<Choice>& choices) {
 }
 
 // Ops that no engine has, and that are there for another layer's sake, say so.
-void ExplainHostOps(const Graph& graph, std::vector<Choice>& choices) {
+void ExplainHostOps(const Graph& graph, std::vector<Placement>& choices) {
   const HostReasons reasons(graph);
   for (size_t i = 0; i < choices.size(); ++i) {
     if (choices[i].engine != kHost) continue;
@@ -151,23 +203,100 @@ absl::Status CheckAllHaveElements(const Graph& graph) {
   return absl::OkStatus();
 }
 
-std::vector<Choice> ChoiceOfOps(const Graph& graph,
-                                const v1::Capabilities& capabilities) {
-  std::vector<Choice> choices(graph.ops.size());
+// The placement of all ops but reshapes.
+absl::StatusOr<Choices> ChoiceOfOps(const Graph& graph,
+                                    const v1::Capabilities& capabilities) {
+  EK_ASSIGN_OR_RETURN(const PatternMatcher matcher,
+                      PatternMatcher::Create(graph, capabilities));
+  Choices choices;
+  choices.ops.resize(graph.ops.size());
+  choices.chained.resize(graph.ops.size(), false);
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     // Part of a chain that began before it.
-    if (choices[i].engine != kHost) continue;
-    ChooseEngine(graph, static_cast<int32_t>(i), capabilities, choices);
+    if (choices.ops[i].engine != kHost) continue;
+    ChooseEngine(graph, static_cast<int32_t>(i), capabilities, matcher, 0,
+                 choices);
   }
-  PlaceReadersOfReshapedConstants(graph, choices);
-  PlaceReshapes(graph, choices);
-  PlaceLoneReshapes(graph, choices);
-  ExplainHostOps(graph, choices);
+  PlaceReadersOfReshapedConstants(graph, choices.ops);
+  KeepChainsWhole(choices);
   return choices;
 }
 
+// Makes the ops of each chain neighbours by moving them right before its last
+// one. Legal, as nothing else reads their outputs.
+void GatherChains(Graph& graph, Choices& choices) {
+  if (choices.chains.empty()) return;
+  std::vector<std::vector<int32_t>> before(graph.ops.size());
+  std::vector<bool> moves(graph.ops.size(), false);
+  for (const std::vector<int32_t>& chain : choices.chains) {
+    if (choices.ops[chain[0]].engine == kHost) continue;
+    before[chain.back()].assign(chain.begin(), chain.end() - 1);
+    for (const int32_t op : before[chain.back()]) moves[op] = true;
+  }
+  std::vector<Op> ops;
+  std::vector<Choice> placed;
+  const auto take = [&](int32_t op) {
+    ops.push_back(std::move(graph.ops[op]));
+    placed.push_back(std::move(choices.ops[op]));
+  };
+  for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
+    if (moves[i]) continue;
+    for (const int32_t op : before[i]) take(op);
+    take(i);
+  }
+  graph.ops = std::move(ops);
+  choices.ops = std::move(placed);
+}
+
+struct Placed {
+  std::vector<Placement> ops;
+  std::vector<int32_t> origin;  // By op, what it was before ops were split.
+};
+
+// Splits ops whose engine only gives sums, and chooses who requantizes: the
+// same engine if it can.
+absl::StatusOr<std::vector<int32_t>> SplitSums(
+    Graph& graph, const v1::Capabilities& capabilities,
+    std::vector<Choice>& choices) {
+  std::vector<int32_t> sums;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    if (choices[i].sums) sums.push_back(static_cast<int32_t>(i));
+  }
+  std::vector<int32_t> origin(choices.size());
+  std::iota(origin.begin(), origin.end(), 0);
+  if (sums.empty()) return origin;
+  EK_ASSIGN_OR_RETURN(origin, SplitAccumulators(graph, sums));
+  EK_ASSIGN_OR_RETURN(const PatternMatcher matcher,
+                      PatternMatcher::Create(graph, capabilities));
+  Choices split;
+  split.chained.resize(graph.ops.size(), false);
+  for (size_t i = 0; i < origin.size(); ++i) {
+    const Choice& whole = choices[origin[i]];
+    split.ops.push_back(whole);
+    if (i == 0 || origin[i] != origin[i - 1]) continue;
+    ChooseEngine(graph, static_cast<int32_t>(i), capabilities, matcher,
+                 whole.engine, split);
+  }
+  choices = std::move(split.ops);
+  return origin;
+}
+
+// Splits ops and places all halves.
+absl::StatusOr<Placed> PlaceOps(Graph& graph,
+                                const v1::Capabilities& capabilities,
+                                std::vector<Choice> choices) {
+  Placed placed;
+  EK_ASSIGN_OR_RETURN(placed.origin, SplitSums(graph, capabilities, choices));
+  placed.ops.assign(std::make_move_iterator(choices.begin()),
+                    std::make_move_iterator(choices.end()));
+  PlaceReshapes(graph, placed.ops);
+  PlaceLoneReshapes(graph, placed.ops);
+  ExplainHostOps(graph, placed.ops);
+  return placed;
+}
+
 v1::Partition InSubgraphs(const Graph& graph,
-                          const std::vector<Choice>& choices) {
+                          const std::vector<Placement>& choices) {
   v1::Partition partition;
   *partition.mutable_graph() = GraphToProto(graph);
   int32_t subgraph = -1;
@@ -184,11 +313,16 @@ v1::Partition InSubgraphs(const Graph& graph,
 
 }  // namespace
 
-std::vector<int32_t> EnginesOf(const Graph& graph,
-                               const v1::Capabilities& capabilities) {
-  std::vector<int32_t> engines;
-  for (const Choice& choice : ChoiceOfOps(graph, capabilities)) {
-    engines.push_back(choice.engine);
+absl::StatusOr<std::vector<int32_t>> EnginesOf(
+    const Graph& source, const v1::Capabilities& capabilities) {
+  EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(source, capabilities));
+  Graph graph = source;  // Constants stay shared.
+  EK_ASSIGN_OR_RETURN(const Placed placed,
+                      PlaceOps(graph, capabilities, std::move(choices.ops)));
+  std::vector<int32_t> engines(source.ops.size());
+  // The first half of a split op is its sums.
+  for (size_t i = placed.ops.size(); i-- > 0;) {
+    engines[placed.origin[i]] = placed.ops[i].engine;
   }
   return engines;
 }
@@ -199,7 +333,11 @@ absl::StatusOr<v1::Partition> PartitionGraph(
   EK_RETURN_IF_ERROR(CheckAllHaveElements(source));
   Graph graph = source;  // Constants stay shared.
   if (HasConvolution(capabilities)) UngroupConvolutions(graph);
-  return InSubgraphs(graph, ChoiceOfOps(graph, capabilities));
+  EK_ASSIGN_OR_RETURN(Choices choices, ChoiceOfOps(graph, capabilities));
+  GatherChains(graph, choices);
+  EK_ASSIGN_OR_RETURN(const Placed placed,
+                      PlaceOps(graph, capabilities, std::move(choices.ops)));
+  return InSubgraphs(graph, placed.ops);
 }
 
 absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph) {
@@ -213,15 +351,17 @@ absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph) {
                              "none)"}));
 }
 
-std::vector<std::vector<int32_t>> EnginesThatTake(
+absl::StatusOr<std::vector<std::vector<Taker>>> EnginesThatTake(
     const Graph& graph, const v1::Capabilities& capabilities) {
-  std::vector<std::vector<int32_t>> engines(graph.ops.size());
+  EK_ASSIGN_OR_RETURN(const PatternMatcher matcher,
+                      PatternMatcher::Create(graph, capabilities));
+  std::vector<std::vector<Taker>> engines(graph.ops.size());
   std::vector<bool> chained(graph.ops.size(), false);
   for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
     if (IsReshape(graph.ops[i])) continue;
     for (int32_t e = 0; e < capabilities.engines_size(); ++e) {
-      const Match match = MatchChain(graph, i, capabilities.engines(e));
-      if (match.ops.size() == 1) engines[i].push_back(e);
+      const Match match = MatchOrSums(graph, matcher, i, e);
+      if (match.ops.size() == 1) engines[i].push_back({e, match.sums_only});
       if (match.ops.size() < 2) continue;
       for (const int32_t op : match.ops) chained[op] = true;
     }

@@ -17,15 +17,19 @@ namespace edgekiln::compiler {
 
 // Places every op of a quantized graph: on the first engine one of whose
 // patterns takes it, else on the host. A Reshape moves no bytes and follows its
-// neighbour. Consecutive ops on one engine form a subgraph, numbered from 0 in
-// order of execution; host ops count as subgraphs of their own runs.
-// Convolutions in groups are rewritten for engines, which have none
-// (ungroup.h). INVALID_ARGUMENT if the graph does not verify.
+// neighbour. Ops that an engine only runs as a chain become neighbours.
+// Consecutive ops on one engine form a subgraph, numbered from 0 in order of
+// execution; host ops count as subgraphs of their own runs. Convolutions in
+// groups are rewritten for engines, which have none (ungroup.h). An op of which
+// the engine only gives int32 sums becomes two (split_accumulators.h): the
+// sums, and a Requantize, on the same engine if that can, else on another, else
+// on the host. INVALID_ARGUMENT if the graph does not verify, or the
+// capabilities are not what targets are resolved to.
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities);
 
-// Everything on the host, because the job asks for that; convolutions in groups
-// stay as they are. Errors: as of PartitionGraph().
+// Everything on the host, for jobs with offload NONE; grouped convolutions are
+// not rewritten. Errors: as of PartitionGraph().
 absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph);
 
 struct Placement {
@@ -33,20 +37,26 @@ struct Placement {
   std::string reason;
 };
 
-// With these placements, one for each op. Those given for reshapes do not
-// count.
+// A partition with these placements, one per op. Those of reshapes are ignored.
 v1::Partition PartitionOf(const Graph& graph,
                           std::vector<Placement> placements);
 
+struct Taker {
+  int32_t engine = 0;
+  bool sums = false;  // Gives the int32 sums of the op, which can be split.
+  bool operator==(const Taker&) const = default;
+};
+
 // By op, the engines that take it alone, rising. None for reshapes, and for
-// members of chains, which stay together.
-std::vector<std::vector<int32_t>> EnginesThatTake(
+// members of chains, which stay together. INVALID_ARGUMENT as above.
+absl::StatusOr<std::vector<std::vector<Taker>>> EnginesThatTake(
     const Graph& graph, const v1::Capabilities& capabilities);
 
-// The engine of each op, -1 for the host, as PartitionGraph places it; `graph`
-// as it is, convolutions in groups included. Reads no constant.
-std::vector<int32_t> EnginesOf(const Graph& graph,
-                               const v1::Capabilities& capabilities);
+// The engine of each op, -1 for the host, as PartitionGraph places it, or its
+// sums if it is split; `graph` as it is, convolutions in groups included. Reads
+// no constant. INVALID_ARGUMENT as above.
+absl::StatusOr<std::vector<int32_t>> EnginesOf(
+    const Graph& graph, const v1::Capabilities& capabilities);
 
 }  // namespace edgekiln::compiler
 

@@ -5,27 +5,69 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/pattern_conditions.h"
 
 namespace edgekiln::compiler {
 
 // What an engine answers about the ops that begin with one of them.
 struct Match {
-  // The chain: indices into graph.ops, rising. Neighbours in the graph, which
-  // need not be neighbours in this list. Empty if the engine takes nothing.
+  // The chain: indices into graph.ops, rising. Each op reads what the one
+  // before it writes; others may stand between them. Empty if the engine takes
+  // nothing.
   std::vector<int32_t> ops;
-  // If so, for each pattern of this kind of op the condition that failed, as
-  // users read it: "kernels up to 7 (here 9x9)". What is of this layer only
-  // stands in parentheses, so that reports can count layers with one reason.
-  // Empty if the engine has no such pattern.
+  // The engine only gives the int32 sums of this one op: a Requantize is still
+  // to be placed.
+  bool sums_only = false;
+  // If it takes nothing, for each pattern with this kind of op the condition
+  // that failed, as users read it: "kernels up to 7 (here kernel_h 9, kernel_w
+  // 9)". Values of this one layer stand in parentheses, so that reports can
+  // group layers by reason. Empty if the engine has no such pattern.
   std::vector<std::string> failed;
 };
 
-// By the engine's patterns, of which the first that takes the op counts. A
-// pattern is one op.
-Match MatchChain(const Graph& graph, int32_t first,
-                 const v1::Capabilities::Engine& engine);
+// The patterns of a target's engines against one graph. Immutable, hence
+// thread-safe.
+class PatternMatcher {
+ public:
+  // Both must outlive it. INVALID_ARGUMENT if the capabilities are not what
+  // targets are resolved to.
+  static absl::StatusOr<PatternMatcher> Create(
+      const Graph& graph, const v1::Capabilities& capabilities);
+
+  // By the engine's patterns, of which the first that takes the op counts.
+  // Ops in `taken` (by index; empty: none) are part of other chains.
+  Match MatchChain(int32_t first, int32_t engine,
+                   const std::vector<bool>& taken = {}) const;
+
+ private:
+  struct Pattern {
+    const v1::OpPattern* pattern = nullptr;
+    std::vector<v1::OpAttributes::OpCase> kinds;  // Of its ops.
+    target::PatternConditions conditions;
+  };
+
+  PatternMatcher(const Graph& graph, const v1::Capabilities& capabilities);
+
+  std::string FindChain(int32_t first, const Pattern& pattern,
+                        const std::vector<bool>& taken,
+                        std::vector<int32_t>& ops) const;
+  std::string WhyNot(const Pattern& pattern,
+                     const std::vector<int32_t>& ops) const;
+  void ExplainMember(int32_t op, int32_t engine, const std::vector<bool>& taken,
+                     Match& match) const;
+  int32_t HeadOf(int32_t op, const Pattern& pattern, size_t position) const;
+
+  const Graph& graph_;
+  const v1::Capabilities& capabilities_;
+  std::vector<std::vector<Pattern>> engines_;
+  // By tensor; empty if all patterns are of one op.
+  std::vector<int32_t> producers_;
+  std::vector<std::vector<int32_t>> readers_;
+  std::vector<bool> is_output_;
+};
 
 }  // namespace edgekiln::compiler
 

@@ -1,49 +1,257 @@
 #include "compiler/partition/pattern_match.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "compiler/ir/text.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-Graph PoolAndClip() {
-  const auto graph = ParseGraph(R"(
-%x : int8[1,4,4,1] scale 1 zero 0 = input
-%p : int8[1,2,2,1] scale 1 zero 0 = max_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 2 stride_w 2 dilation_h 1 dilation_w 1}} id p
-%c : int8[1,2,2,1] scale 1 zero 0 = clip(%p) {clamp {min 0}} id c
-return %c
-)");
+Graph Parse(const std::string& text) {
+  const auto graph = ParseGraph(absl::StrReplaceAll(
+      text,
+      {{"WINDOW", "window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}"},
+       {" Q ", " scale 1 zero 0 "}}));
   EXPECT_TRUE(graph.ok()) << graph.status();
   return *graph;
 }
 
-void AddPool(v1::Capabilities::Engine& engine, int max_kernel) {
-  v1::OpPattern* pattern = engine.add_patterns();
-  pattern->set_pattern(v1::OpPattern::MAX_POOL2D);
-  pattern->add_element_types(v1::INT8);
-  pattern->set_max_kernel(max_kernel);
+// The patterns in text form, behind one another, of one engine.
+v1::Capabilities Engine(const std::string& patterns) {
+  v1::Capabilities capabilities;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      absl::StrCat("engines { ", patterns, " }"), &capabilities));
+  return capabilities;
 }
 
-TEST(MatchChainTest, NamesTheOpsOrEveryConditionThatFailed) {
-  const Graph graph = PoolAndClip();
-  v1::Capabilities::Engine engine;
-  AddPool(engine, 1);
-  Match match = MatchChain(graph, 0, engine);
+// What `op` is matched to, or why it is not.
+Match MatchOf(const Graph& graph, int32_t op,
+              const v1::Capabilities& capabilities) {
+  const auto matcher = PatternMatcher::Create(graph, capabilities);
+  EXPECT_TRUE(matcher.ok()) << matcher.status();
+  return matcher->MatchChain(op, 0);
+}
+
+constexpr char kPool[] =
+    "patterns { ops: 'max_pool2d' "
+    "where { expr: 'max(kernel_h, kernel_w) <= MOST' need: 'kernels up to "
+    "MOST' } numerics { activations: INT8 roundings: HALF_UP "
+    "activation_zero_points: true } }";
+
+std::string PoolUpTo(int most) {
+  return absl::StrReplaceAll(kPool, {{"MOST", absl::StrCat(most)}});
+}
+
+TEST(PatternMatcherTest, NamesTheOpsOrEveryConditionThatFailed) {
+  const Graph graph = Parse(R"(
+%x : int8[1,4,4,1] Q = input
+%p : int8[1,2,2,1] Q = max_pool2d(%x) {kernel_h 2 kernel_w 2 window {stride_h 2 stride_w 2 dilation_h 1 dilation_w 1}} id p
+%c : int8[1,2,2,1] Q = clip(%p) {clamp {min 0}} id c
+return %c
+)");
+  Match match = MatchOf(graph, 0, Engine(PoolUpTo(1)));
   EXPECT_TRUE(match.ops.empty());
   EXPECT_EQ(match.failed,
-            std::vector<std::string>{"kernels up to 1 (here 2x2)"});
+            std::vector<std::string>{
+                "kernels up to 1 (here kernel_h 2, kernel_w 2)"});
   // Any pattern that takes it will do.
-  AddPool(engine, 2);
-  match = MatchChain(graph, 0, engine);
+  const v1::Capabilities two = Engine(PoolUpTo(1) + PoolUpTo(2));
+  match = MatchOf(graph, 0, two);
   EXPECT_EQ(match.ops, std::vector<int32_t>{0});
   EXPECT_TRUE(match.failed.empty());
   // There is nothing to say of an op that the engine does not know.
-  match = MatchChain(graph, 1, engine);
+  match = MatchOf(graph, 1, two);
   EXPECT_TRUE(match.ops.empty());
   EXPECT_TRUE(match.failed.empty());
+}
+
+// A convolution of one channel of 3 in, with that scale of the weights.
+Graph Conv(const std::string& weights, const std::string& output,
+           const std::string& bias = "") {
+  return Parse(absl::StrCat(
+      "%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", weights,
+      bias.empty() ? "" : absl::StrCat("\n%b : ", bias), "\n%y : ", output,
+      " = conv2d(%x, %w", bias.empty() ? "" : ", %b",
+      ") {WINDOW} id y\nreturn %y\n"));
+}
+
+const char* const kWeights = "int8[1,1,1,3] scale 0.5 zero 0 = constant [1, 2, 3]";
+
+std::string ConvPattern(const std::string& numerics) {
+  return absl::StrCat(
+      "patterns { ops: 'conv2d' numerics { activations: INT8 weights: INT8 ",
+      numerics, " } }");
+}
+
+constexpr char kScales[] =
+    "activation_zero_points: true requantization: MULTIPLIER_AND_SHIFT "
+    "roundings: HALF_UP accumulator_bits: 32";
+
+// What the pattern needs that the layer does not have; "" if it takes it.
+std::string WhyNot(const Graph& graph, const std::string& patterns) {
+  const Match match = MatchOf(graph, 0, Engine(patterns));
+  if (!match.ops.empty()) return "";
+  EXPECT_EQ(match.failed.size(), 1u);
+  return match.failed.empty() ? "?" : match.failed[0];
+}
+
+TEST(PatternMatcherTest, ZeroPointsOfActivations) {
+  const Graph graph = Conv(kWeights, "int8[1,1,1,1] scale 1 zero 0");
+  EXPECT_EQ(WhyNot(graph, ConvPattern(kScales)), "");
+  EXPECT_EQ(WhyNot(graph,
+                   ConvPattern("requantization: MULTIPLIER_AND_SHIFT "
+                               "roundings: HALF_UP accumulator_bits: 32")),
+            "tensors with zero point 0 (x has 3)");
+}
+
+TEST(PatternMatcherTest, ShiftsArePowersOfTwo) {
+  const std::string shift = ConvPattern(
+      "activation_zero_points: true per_channel: true requantization: SHIFT "
+      "roundings: HALF_UP accumulator_bits: 32");
+  EXPECT_EQ(WhyNot(Conv(kWeights, "int8[1,1,1,1] scale 4 zero 0"), shift), "");
+  EXPECT_EQ(WhyNot(Conv(kWeights, "int8[1,1,1,1] scale 3 zero 0"), shift),
+            "scales whose ratio is a power of two (here 0.166667)");
+  // 0.1 is no power of two, but 0.1 / 0.4 is one.
+  EXPECT_EQ(
+      WhyNot(Conv("int8[1,1,1,3] scale 0.1 zero 0 = constant [1, 2, 3]",
+                  "int8[1,1,1,1] scale 0.4 zero 0"),
+             shift),
+      "");
+  // One channel is enough.
+  EXPECT_EQ(
+      WhyNot(Conv("int8[2,1,1,3] axis 0 scale [0.5, 0.75] zero [0, 0] = "
+                  "constant [1, 2, 3, 1, 2, 3]",
+                  "int8[1,1,1,2] scale 1 zero 0"),
+             shift),
+      "scales whose ratio is a power of two (here 0.75)");
+}
+
+// 3 * 131 * 128 = 50304: the zero point is 3.
+TEST(PatternMatcherTest, NarrowAccumulatorsHoldTheWorstSum) {
+  const Graph graph = Conv(kWeights, "int8[1,1,1,1] scale 1 zero 0");
+  const auto with = [](int bits) {
+    return ConvPattern(absl::StrCat(
+        "activation_zero_points: true requantization: MULTIPLIER_AND_SHIFT "
+        "roundings: HALF_UP accumulator_bits: ",
+        bits));
+  };
+  EXPECT_EQ(WhyNot(graph, with(17)), "");
+  EXPECT_EQ(WhyNot(graph, with(16)), "sums that fit 16 bits (here 3 products)");
+}
+
+TEST(PatternMatcherTest, TellsThatAnEngineGivesSumsOnly) {
+  const v1::Capabilities sums = Engine(
+      ConvPattern("activation_zero_points: true requantization: "
+                  "NOT_REQUANTIZED accumulator_bits: 32"));
+  const Graph fused = Conv(kWeights, "int8[1,1,1,1] scale 0.3 zero 0");
+  Match match = MatchOf(fused, 0, sums);
+  EXPECT_EQ(match.ops, std::vector<int32_t>{0});
+  EXPECT_TRUE(match.sums_only);
+  EXPECT_FALSE(MatchOf(fused, 0, Engine(ConvPattern(kScales))).sums_only);
+  // Already split: the sums are what the op gives.
+  const Graph split = Conv(kWeights, "int32[1,1,1,1] scale 0.5 zero 0");
+  match = MatchOf(split, 0, sums);
+  EXPECT_EQ(match.ops, std::vector<int32_t>{0});
+  EXPECT_FALSE(match.sums_only);
+  EXPECT_EQ(WhyNot(split, ConvPattern(kScales)),
+            "int8 tensors (y is int32)");
+}
+
+std::string ChainOf(const std::string& ops, const std::string& where = "") {
+  return absl::StrCat("patterns { ", ops, where,
+                      " numerics { activations: INT8 weights: INT8 "
+                      "activation_zero_points: true requantization: "
+                      "MULTIPLIER_AND_SHIFT roundings: HALF_UP "
+                      "accumulator_bits: 32 } }");
+}
+
+std::string Chain(const std::string& where = "") {
+  return ChainOf("ops: 'conv2d' ops: 'add' ops: 'add' ", where);
+}
+
+// conv2d, add, add; `between` reads what the first two make, `outputs` are
+// returned.
+Graph Three(const std::string& between, const std::string& outputs) {
+  return Parse(absl::StrCat(R"(
+%x : int8[1,1,2,1] Q = input
+%w : int8[1,1,1,1] Q = constant [1]
+%a : int8[1,1,2,1] Q = conv2d(%x, %w) {WINDOW} id a
+)", between, R"(
+%b : int8[1,1,2,1] Q = add(%x, %a) {} id b
+%c : int8[1,1,2,1] Q = add(%b, %b) {} id c
+return )", outputs, "\n"));
+}
+
+TEST(PatternMatcherTest, FollowsChains) {
+  const Graph graph = Three("", "%c");
+  const v1::Capabilities chain = Engine(Chain());
+  EXPECT_EQ(MatchOf(graph, 0, chain).ops, (std::vector<int32_t>{0, 1, 2}));
+  // In its middle, nothing begins, and nothing is wrong.
+  EXPECT_TRUE(MatchOf(graph, 1, chain).ops.empty());
+  EXPECT_TRUE(MatchOf(graph, 1, chain).failed.empty());
+  // What another chain has is not there.
+  const auto matcher = PatternMatcher::Create(graph, chain);
+  ASSERT_TRUE(matcher.ok());
+  const Match taken = matcher->MatchChain(0, 0, {false, false, true});
+  EXPECT_EQ(taken.failed,
+            std::vector<std::string>{
+                "add as the only reader of add (b goes to add of another "
+                "chain)"});
+}
+
+TEST(PatternMatcherTest, WhatIsBetweenTheOpsIsTheirs) {
+  EXPECT_EQ(WhyNot(Three("%s : int8[1,1,2,1] Q = clip(%a) {clamp {min 0}} id s",
+                         "%c, %s"),
+                   Chain()),
+            "add as the only reader of conv2d (a has 2 readers)");
+  EXPECT_EQ(WhyNot(Three("", "%c, %a"), Chain()),
+            "add as the only reader of conv2d (a is an output)");
+  EXPECT_EQ(WhyNot(Three("", "%c, %b"), Chain()),
+            "add as the only reader of add (b is an output)");
+  EXPECT_EQ(WhyNot(Three("", "%c"), ChainOf("ops: 'conv2d' ops: 'clip' ")),
+            "clip as the only reader of conv2d (a goes to add)");
+  // A shorter pattern behind it takes the rest.
+  EXPECT_EQ(MatchOf(Three("", "%c, %b"), 0,
+                    Engine(Chain() + ChainOf("ops: 'conv2d' ops: 'add' ")))
+                .ops,
+            (std::vector<int32_t>{0, 1}));
+}
+
+TEST(PatternMatcherTest, ConditionsReadLaterOpsByName) {
+  const Graph graph = Three("", "%c");
+  const auto where = [](const std::string& expr) {
+    return absl::StrCat("where { expr: '", expr, "' need: 'less' }");
+  };
+  EXPECT_EQ(WhyNot(graph, Chain(where("in_w * 10 + add_in_w + add2_out_w "
+                                      "== 24"))),
+            "");
+  EXPECT_EQ(WhyNot(graph, Chain(where("add2_out_w < add_in_w"))),
+            "less (here add2_out_w 2, add_in_w 2)");
+  // Overflow is no consent.
+  EXPECT_EQ(WhyNot(graph, Chain(where("in_w * 9223372036854775807 != 0"))),
+            "less (here in_w 2)");
+}
+
+// An op that chains have behind others only: what the chain that it is in, or
+// might be in, needs.
+TEST(PatternMatcherTest, SaysWhyAnOpIsInNoChain) {
+  const Graph alone = Parse(R"(
+%x : int8[1,1,2,1] Q = input
+%b : int8[1,1,2,1] Q = add(%x, %x) {} id b
+return %b
+)");
+  EXPECT_EQ(MatchOf(alone, 0, Engine(ChainOf("ops: 'conv2d' ops: 'add' ")))
+                .failed,
+            std::vector<std::string>{"add behind conv2d"});
+  EXPECT_EQ(MatchOf(Three("", "%c, %b"), 2, Engine(Chain())).failed,
+            std::vector<std::string>{
+                "add as the only reader of add (b is an output)"});
 }
 
 }  // namespace

@@ -8,35 +8,25 @@
 #include "compiler/passes/split_requantization.h"
 
 namespace edgekiln::compiler {
-namespace {
 
-std::string WhyNot(const absl::Status& status) {
+std::string WhyNoAccumulator(const Graph& graph, const Op& op) {
+  const absl::Status status = CheckSplitsRequantization(graph, op);
+  if (status.ok()) return "";
   const std::optional<ErrorDetail> detail = GetErrorDetail(status);
   return detail ? detail->what : std::string(status.message());
 }
 
-}  // namespace
-
-absl::StatusOr<SplitOps> SplitAccumulators(Graph& graph,
-                                           absl::Span<const int32_t> ops) {
-  SplitOps result;
-  std::vector<int32_t> accepted;
-  std::vector<bool> split(graph.ops.size(), false);
-  for (const int32_t op : ops) {
-    const absl::Status status = CheckSplitsRequantization(graph, graph.ops[op]);
-    if (!status.ok()) {
-      result.refused[op] = WhyNot(status);
-      continue;
-    }
-    accepted.push_back(op);
-    split[op] = true;
+absl::StatusOr<std::vector<int32_t>> SplitAccumulators(
+    Graph& graph, absl::Span<const int32_t> ops) {
+  std::vector<int32_t> copies(graph.ops.size(), 1);
+  for (const int32_t op : ops) copies[op] = 2;
+  EK_RETURN_IF_ERROR(SplitRequantization(graph, ops));
+  std::vector<int32_t> origin;
+  origin.reserve(graph.ops.size());
+  for (size_t i = 0; i < copies.size(); ++i) {
+    origin.insert(origin.end(), copies[i], static_cast<int32_t>(i));
   }
-  EK_RETURN_IF_ERROR(SplitRequantization(graph, accepted));
-  for (size_t i = 0; i < split.size(); ++i) {
-    result.origin.insert(result.origin.end(), split[i] ? 2 : 1,
-                         static_cast<int32_t>(i));
-  }
-  return result;
+  return origin;
 }
 
 }  // namespace edgekiln::compiler

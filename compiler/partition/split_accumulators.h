@@ -2,7 +2,6 @@
 #define EK_COMPILER_PARTITION_SPLIT_ACCUMULATORS_H_
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -12,20 +11,15 @@
 
 namespace edgekiln::compiler {
 
-struct SplitOps {
-  // Of each op of the graph, as it is now: its index before. Twice the same
-  // where an op was split: its sums, then the Requantize.
-  std::vector<int32_t> origin;
-  // Ops that stay as they are, since their sums cannot be had, and why.
-  std::map<int32_t, std::string> refused;
-};
+// Why the op's int32 sums cannot be had, as users read it; empty if they can.
+std::string WhyNoAccumulator(const Graph& graph, const Op& op);
 
-// For ops, by index, whose engine gives int32 sums only: puts a Requantize
-// behind each (passes/split_requantization.h), an op of its own with a place
-// and a reason of its own. `graph` has been verified; its tensors keep their
-// ids. Indices are each given once.
-absl::StatusOr<SplitOps> SplitAccumulators(Graph& graph,
-                                           absl::Span<const int32_t> ops);
+// Splits the ops with these indices, each given once, whose engines only give
+// int32 sums (passes/split_requantization.h). Returns, for each op of the new
+// graph, its index in the old one; both halves of a split op have the same.
+// `graph` has been verified; its tensors keep their ids.
+absl::StatusOr<std::vector<int32_t>> SplitAccumulators(
+    Graph& graph, absl::Span<const int32_t> ops);
 
 }  // namespace edgekiln::compiler
 

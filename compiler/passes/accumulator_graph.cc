@@ -35,7 +35,7 @@ absl::StatusOr<AccumulatorGraph> AccumulatorGraph::Create(
   AccumulatorGraph result;
   result.graph_ = graph;
   result.tensors_ = static_cast<int32_t>(graph.tensors.size());
-  // One that the quantized graph has, too, needs no split.
+  // An accumulator that the quantized graph already has needs no split.
   std::vector<int32_t> results;
   for (const v1::Program::Accumulator& accumulator : accumulators) {
     if (accumulator.tensor() < result.tensors_) continue;

@@ -10,16 +10,16 @@
 
 namespace edgekiln::compiler {
 
-// What a program is compared with: the quantized graph that it was compiled
-// from, in which the accumulators that the program shows are tensors, too. They
-// come from the quantized graph's own ops: what the compiler made of those has
-// no part in it.
+// The reference of a program with accumulators: the quantized graph that it was
+// compiled from, with each accumulator of the program as an additional tensor.
+// Accumulators are computed by the quantized graph's own ops, not by what the
+// compiler rewrote them to.
 class AccumulatorGraph {
  public:
   using Accumulators =
       google::protobuf::RepeatedPtrField<v1::Program::Accumulator>;
 
-  // No tensors at all.
+  // Empty: no tensors.
   AccumulatorGraph() = default;
 
   // INVALID_ARGUMENT for a result that no op of the graph gives, or whose op

@@ -16,7 +16,7 @@
 namespace edgekiln::compiler {
 namespace {
 
-// What an op becomes.
+// The two halves of an op.
 struct Halves {
   v1::OpAttributes accumulate;
   Tensor accumulator;  // Without a name.
@@ -34,32 +34,40 @@ absl::Status HasNone(const Op& op, std::string what) {
                "with sums of 32 bits"});
 }
 
-// The clamp of a message that may have one, taken out of it.
-template <typename Message>
-v1::Clamp Taken(Message* message) {
-  v1::Clamp clamp = message->clamp();
-  message->clear_clamp();
-  return clamp;
-}
-
-// The same of an op; nothing if it does not sum products.
-std::optional<v1::Clamp> TakenClamp(v1::OpAttributes& attributes) {
+// Calls `visit` with the message of an op that sums products and may clamp.
+// False if it is none.
+template <typename Visit>
+bool VisitClamping(v1::OpAttributes& attributes, const Visit& visit) {
   switch (attributes.op_case()) {
     case v1::OpAttributes::kConv2D:
-      return Taken(attributes.mutable_conv2d());
+      visit(*attributes.mutable_conv2d());
+      return true;
     case v1::OpAttributes::kConv3D:
-      return Taken(attributes.mutable_conv3d());
+      visit(*attributes.mutable_conv3d());
+      return true;
     case v1::OpAttributes::kDepthwiseConv2D:
-      return Taken(attributes.mutable_depthwise_conv2d());
+      visit(*attributes.mutable_depthwise_conv2d());
+      return true;
     case v1::OpAttributes::kTransposedConv:
-      return Taken(attributes.mutable_transposed_conv());
+      visit(*attributes.mutable_transposed_conv());
+      return true;
     case v1::OpAttributes::kFullyConnected:
-      return Taken(attributes.mutable_fully_connected());
-    case v1::OpAttributes::kMatMul:
-      return v1::Clamp();
+      visit(*attributes.mutable_fully_connected());
+      return true;
     default:
-      return std::nullopt;
+      return false;
   }
+}
+
+// Removes and returns the clamp of an op; nothing if it does not sum products.
+std::optional<v1::Clamp> TakenClamp(v1::OpAttributes& attributes) {
+  v1::Clamp clamp;
+  const bool clamps = VisitClamping(attributes, [&](auto& message) {
+    clamp = message.clamp();
+    message.clear_clamp();
+  });
+  if (!clamps && !attributes.has_mat_mul()) return std::nullopt;
+  return clamp;
 }
 
 Tensor AccumulatorOf(const Tensor& x, const Tensor& weights, const Tensor& y) {
@@ -111,6 +119,34 @@ absl::StatusOr<Halves> HalvesOf(const Graph& graph, const Op& op) {
   return halves;
 }
 
+// The op that was split into these two; nothing if they are not such a pair.
+std::optional<Op> Joined(const Graph& graph, const Op& sums,
+                         const Op& requantize) {
+  Op op = sums;
+  op.outputs = requantize.outputs;
+  op.attributes.set_rounding(requantize.attributes.rounding());
+  const v1::Requantize& second = requantize.attributes.requantize();
+  if (second.has_clamp()) {
+    VisitClamping(op.attributes, [&](auto& message) {
+      *message.mutable_clamp() = second.clamp();
+    });
+  }
+  const absl::StatusOr<Halves> halves = HalvesOf(graph, op);
+  if (!halves.ok()) return std::nullopt;
+  const auto same = [](const v1::OpAttributes& a, const v1::OpAttributes& b) {
+    return a.SerializeAsString() == b.SerializeAsString();
+  };
+  const Tensor& accumulator = graph.tensors[sums.outputs[0]];
+  const bool made_so =
+      same(halves->accumulate, sums.attributes) &&
+      same(halves->requantize, requantize.attributes) &&
+      accumulator.type == halves->accumulator.type &&
+      accumulator.shape == halves->accumulator.shape &&
+      accumulator.quantization == halves->accumulator.quantization;
+  if (!made_so) return std::nullopt;
+  return op;
+}
+
 }  // namespace
 
 absl::Status CheckSplitsRequantization(const Graph& graph, const Op& op) {
@@ -146,6 +182,42 @@ absl::Status SplitRequantization(Graph& graph, absl::Span<const int32_t> ops) {
   }
   graph.ops = std::move(rewritten);
   return absl::OkStatus();
+}
+
+std::vector<bool> JoinRequantization(Graph& graph) {
+  const std::vector<int32_t> producers = Producers(graph);
+  const std::vector<std::vector<int32_t>> readers = Consumers(graph);
+  std::vector<bool> is_output(graph.tensors.size(), false);
+  for (const TensorId output : graph.outputs) is_output[output] = true;
+  std::vector<std::optional<Op>> joined(graph.ops.size());
+  std::vector<bool> gone(graph.ops.size(), false);
+  auto kept = static_cast<TensorId>(graph.tensors.size());
+  for (; kept > 0; --kept) {
+    const TensorId last = kept - 1;
+    if (producers[last] < 0 || readers[last].size() != 1 || is_output[last]) {
+      break;
+    }
+    const int32_t sums = producers[last];
+    const int32_t requantize = readers[last][0];
+    if (requantize != sums + 1 ||
+        !graph.ops[requantize].attributes.has_requantize()) {
+      break;
+    }
+    joined[sums] = Joined(graph, graph.ops[sums], graph.ops[requantize]);
+    if (!joined[sums]) break;
+    gone[requantize] = true;
+  }
+  graph.tensors.resize(kept);
+  std::vector<Op> rewritten;
+  std::vector<bool> was_joined;
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    if (gone[i]) continue;
+    was_joined.push_back(joined[i].has_value());
+    rewritten.push_back(joined[i] ? *std::move(joined[i])
+                                  : std::move(graph.ops[i]));
+  }
+  graph.ops = std::move(rewritten);
+  return was_joined;
 }
 
 }  // namespace edgekiln::compiler

@@ -2,6 +2,7 @@
 #define EK_COMPILER_PASSES_SPLIT_REQUANTIZATION_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -28,6 +29,13 @@ absl::Status CheckSplitsRequantization(const Graph& graph, const Op& op);
 // has been verified, and verifies afterwards. On an error, that of
 // CheckSplitsRequantization() for one of the ops, it is not changed.
 absl::Status SplitRequantization(Graph& graph, absl::Span<const int32_t> ops);
+
+// The inverse: joins all neighbours that a split could have made, if their
+// accumulators are the graph's last tensors, are read by nothing else and are
+// no outputs. Those accumulators are removed; all other tensors keep their ids.
+// Returns for each remaining op whether it was joined. `graph` has been
+// verified, and verifies afterwards.
+std::vector<bool> JoinRequantization(Graph& graph);
 
 }  // namespace edgekiln::compiler
 

@@ -1,11 +1,14 @@
 #include "compiler/passes/split_requantization.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/substitute.h"
 #include "base/rng.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
@@ -112,6 +115,12 @@ void ExpectFactorsOf(const Graph& graph, const Op& fused,
   EXPECT_EQ(requantize.attributes.rounding(), fused.attributes.rounding());
 }
 
+// A clamp without bounds is none.
+std::string Text(const Graph& graph) {
+  return absl::StrReplaceAll(PrintGraph(graph),
+                             {{" {clamp {}}", ""}, {" clamp {}", ""}});
+}
+
 TEST(SplitRequantizationTest, KeepsEveryValueOfRandomGraphs) {
   int split_ops = 0;
   for (uint64_t seed = 1; seed <= 600; ++seed) {
@@ -141,6 +150,11 @@ TEST(SplitRequantizationTest, KeepsEveryValueOfRandomGraphs) {
       const Op& fused = graph.ops[op];
       ExpectFactorsOf(graph, fused, split.ops[producers[fused.outputs[0]]]);
     }
+    Graph joined = split;
+    const std::vector<bool> was_split = JoinRequantization(joined);
+    EXPECT_EQ(std::count(was_split.begin(), was_split.end(), true),
+              std::ssize(ops));
+    EXPECT_EQ(Text(joined), Text(graph));
     // The stored form and the text hold what a Requantize is.
     const auto stored = GraphFromProto(GraphToProto(split));
     ASSERT_TRUE(stored.ok()) << stored.status();
@@ -156,6 +170,47 @@ TEST(SplitRequantizationTest, KeepsEveryValueOfRandomGraphs) {
     if (HasFailure()) FAIL() << PrintGraph(graph) << PrintGraph(split);
   }
   EXPECT_GT(split_ops, 300);
+}
+
+// What no split made stays: another factor, another reader, an output, or an
+// accumulator with an id that somebody may know.
+TEST(JoinRequantizationTest, LeavesOtherPairs) {
+  constexpr char kPair[] = R"(
+%x : int8[1,2] scale 0.5 zero 1 = input
+%w : int8[2,2] scale 0.5 zero 0 = constant [1, 2, 3, 4]
+$0%y : int8[1,2] scale 0.25 zero 0 = requantize(%s) {multiplier [$1] shift [1]} id r
+$2return $3
+)";
+  constexpr char kSums[] =
+      "%s : int32[1,2] scale 0.25 zero 0 = fully_connected(%x, %w) id s\n";
+  const auto joined = [&](const char* factor, const char* more,
+                          const char* outputs) {
+    auto graph =
+        ParseGraph(absl::Substitute(kPair, kSums, factor, more, outputs));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    // As a split leaves them: accumulators last.
+    if (*more == '\0') {
+      std::swap(graph->tensors[2], graph->tensors[3]);
+      for (Op& op : graph->ops) {
+        for (auto* ids : {&op.inputs, &op.outputs}) {
+          for (TensorId& id : *ids) id = id == 2 ? 3 : id == 3 ? 2 : id;
+        }
+      }
+      for (TensorId& id : graph->outputs) id = id == 2 ? 3 : id == 3 ? 2 : id;
+    }
+    EXPECT_TRUE(VerifyGraph(*graph).ok()) << VerifyGraph(*graph);
+    const std::string before = PrintGraph(*graph);
+    const auto was_joined = JoinRequantization(*graph);
+    EXPECT_EQ(was_joined.size(), graph->ops.size());
+    EXPECT_TRUE(VerifyGraph(*graph).ok()) << VerifyGraph(*graph);
+    return PrintGraph(*graph) != before;
+  };
+  EXPECT_TRUE(joined("1073741824", "", "%y"));
+  EXPECT_FALSE(joined("1073741825", "", "%y"));
+  EXPECT_FALSE(joined("1073741824", "", "%y, %s"));
+  EXPECT_FALSE(joined("1073741824",
+                      "%z : int32[2,1] scale 0.25 zero 0 = reshape(%s) id z\n",
+                      "%y, %z"));
 }
 
 struct TypeCase {

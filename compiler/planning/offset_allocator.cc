@@ -5,6 +5,8 @@
 #include <tuple>
 #include <utility>
 
+#include "base/rounding.h"
+
 namespace edgekiln::compiler {
 namespace {
 
@@ -21,10 +23,6 @@ std::vector<int32_t> Order(absl::Span<const BufferLife> buffers,
   std::sort(indices.begin(), indices.end(),
             [&](int32_t a, int32_t b) { return key(a) < key(b); });
   return indices;
-}
-
-int64_t RoundUp(int64_t value, int64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
 }
 
 }  // namespace

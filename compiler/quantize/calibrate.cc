@@ -100,8 +100,8 @@ bool IsStateInput(const Graph& graph, TensorId id) {
                      [id](const State& state) { return state.input == id; });
 }
 
-// Bytes of one sample of each input, after checking that the chunk has them; 0
-// of states that are carried.
+// Bytes of one sample of each input, 0 for carried states. Checks that the
+// chunk has them.
 absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
                                                  const v1::Chunk& chunk) {
   if (chunk.arrays_size() != static_cast<int>(graph.inputs.size()) ||
@@ -196,8 +196,8 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     total += chunk.samples();
   }
   if (total == 0) {
-    return Invalid("there is no sample", "calibration data",
-                   "at least one sample", "give calibration data");
+    return Invalid("no samples", "calibration data", "at least one sample",
+                   "give calibration data");
   }
   EK_ASSIGN_OR_RETURN(std::vector<Observed> observed,
                       Activations(float_graph, percentile));

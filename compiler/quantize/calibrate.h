@@ -26,10 +26,10 @@ inline constexpr int64_t kHistogramBytes = int64_t{256} << 20;
 // equally between both ends; without METHOD PERCENTILE it is the whole range.
 //
 // States that the chunks do not give are carried from sample to sample, the
-// first begins with zero. Apart from that, the result depends on the set of
-// samples only, not on their order; in no case on chunk borders, or on the
-// machine. `cpu_path` and `histogram_bytes` (but for one
-// tensor) change speed only. Progress is that of the first run.
+// first begins with zero. Without carried states the result does not depend on
+// the order of samples. It never depends on chunk borders or on the machine.
+// `cpu_path` and `histogram_bytes` (but for one tensor) change speed only.
+// Progress is that of the first run.
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
 // sample, if percentile_ppm is not in 1 .. 1000000, or if a tensor takes a

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <set>
 #include <string>
 #include <tuple>
@@ -20,6 +20,7 @@
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/scales.h"
+#include "compiler/quantize/tensor_quantizations.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -45,11 +46,6 @@ absl::Status CheckOpIsFloat(const Op& op) {
   return absl::OkStatus();
 }
 
-bool AllFinite(const std::vector<float>& values) {
-  return std::all_of(values.begin(), values.end(),
-                     [](float value) { return std::isfinite(value); });
-}
-
 // Tensors of values that no scale spans together with others: masks of
 // infinities, or of what stands for them.
 std::vector<bool> UnboundedTensors(
@@ -72,40 +68,6 @@ std::vector<bool> UnboundedTensors(
   return unbounded;
 }
 
-// Sets of tensors that share one quantization.
-class Groups {
- public:
-  Groups(const Graph& graph, const std::vector<bool>& integer)
-      : parent_(graph.tensors.size()) {
-    std::iota(parent_.begin(), parent_.end(), 0);
-    for (size_t i = 0; i < graph.ops.size(); ++i) {
-      const Op& op = graph.ops[i];
-      if (!integer[i] || !SharesQuantization(graph, op)) continue;
-      for (const TensorId input : op.inputs) {
-        if (input == kNoTensor) continue;
-        if (graph.tensors[input].type == v1::FLOAT32) {
-          Join(input, op.outputs[0]);
-        }
-      }
-    }
-  }
-
-  TensorId Of(TensorId id) {
-    while (parent_[id] != id) id = parent_[id] = parent_[parent_[id]];
-    return id;
-  }
-
- private:
-  void Join(TensorId a, TensorId b) {
-    // The smaller index leads: the result does not depend on the order.
-    const TensorId of_a = Of(a);
-    const TensorId of_b = Of(b);
-    parent_[std::max(of_a, of_b)] = std::min(of_a, of_b);
-  }
-
-  std::vector<TensorId> parent_;
-};
-
 // The first bytes of `data`, as many as `elements` have of one byte each.
 ConstantData FormOf(const ConstantData& data, int64_t elements) {
   return ConstantData::Borrowed(data->substr(0, elements));
@@ -114,20 +76,20 @@ ConstantData FormOf(const ConstantData& data, int64_t elements) {
 class Quantizer {
  public:
   // Without statistics only the form is made.
-  Quantizer(const Graph& graph, const v1::CalibrationStatistics* statistics)
+  Quantizer(const Graph& graph, const v1::CalibrationStatistics* statistics,
+            const v1::QuantizationNeeds& needs)
       : source_(graph),
+        per_tensor_(needs.per_tensor().begin(), needs.per_tensor().end()),
+        rules_{.symmetric = needs.symmetric_activations(),
+               .power_of_two = needs.power_of_two_scales()},
+        statistics_(statistics),
         form_only_(statistics == nullptr),
         integer_(ChooseIntegerOps(
             graph, form_only_ ? std::vector<bool>(graph.tensors.size(), false)
                               : UnboundedTensors(graph, *statistics))),
-        groups_(graph, integer_),
+        quantizations_(graph, integer_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
-    if (!form_only_) {
-      for (const auto& range : statistics->ranges()) {
-        statistics_[range.tensor()] = &range;
-      }
-    }
     result_.name = graph.name;
     result_.tensors = graph.tensors;
     result_.outputs = graph.outputs;
@@ -140,7 +102,7 @@ class Quantizer {
     for (const Op& op : source_.ops) {
       EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
     }
-    EK_RETURN_IF_ERROR(ChooseQuantizations());
+    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, rules_));
     for (const TensorId input : source_.inputs) float_[input] = input;
     for (const TensorId input : source_.inputs) {
       if (ReadByIntegers(input)) Quantized(input);
@@ -167,78 +129,8 @@ class Quantizer {
   }
 
  private:
-  absl::StatusOr<RealRange> RangeOf(TensorId id) const {
-    const Tensor& tensor = source_.tensors[id];
-    if (form_only_) return RealRange{-1, 1};
-    RealRange range;
-    if (tensor.is_constant()) {
-      const std::vector<float> values = *FloatConstantValues(tensor);
-      if (!AllFinite(values)) {
-        return MakeError(absl::StatusCode::kInvalidArgument,
-                         {.fault = Fault::kUser,
-                          .reason = "MODEL_INVALID",
-                          .what = "a constant holds what is no finite number",
-                          .where = absl::StrCat("tensor '", tensor.name, "'"),
-                          .need = "finite constants",
-                          .fix = "train or export again"});
-      }
-      for (const float value : values) range.Include({value, value});
-      return range;
-    }
-    const auto found = statistics_.find(tensor.name);
-    if (found == statistics_.end() ||
-        !std::isfinite(found->second->percentile_low()) ||
-        !std::isfinite(found->second->percentile_high()) ||
-        found->second->percentile_low() > found->second->percentile_high()) {
-      return MakeError(
-          absl::StatusCode::kInvalidArgument,
-          {.fault = Fault::kUser,
-           .reason = "CALIBRATION_INVALID",
-           .what = "the calibration statistics have no range for a tensor",
-           .where = absl::StrCat("tensor '", tensor.name, "'"),
-           .need = "statistics of this very graph",
-           .fix = "calibrate again"});
-    }
-    return RealRange{found->second->percentile_low(),
-                     found->second->percentile_high()};
-  }
-
-  // One quantization per group: the range of all its members.
-  absl::Status ChooseQuantizations() {
-    std::map<TensorId, RealRange> ranges;
-    std::map<TensorId, bool> has_softmax;
-    const auto add = [&](TensorId id) -> absl::Status {
-      EK_ASSIGN_OR_RETURN(const RealRange range, RangeOf(id));
-      ranges.try_emplace(groups_.Of(id), range).first->second.Include(range);
-      return absl::OkStatus();
-    };
-    for (size_t index = 0; index < source_.ops.size(); ++index) {
-      if (!integer_[index]) continue;
-      const Op& op = source_.ops[index];
-      for (size_t i = 0; i < op.inputs.size(); ++i) {
-        const bool weights = WeightAxis(op) >= 0 && i > 0;
-        if (weights || !IsFloat(op.inputs[i])) continue;
-        EK_RETURN_IF_ERROR(add(op.inputs[i]));
-      }
-      EK_RETURN_IF_ERROR(add(op.outputs[0]));
-      if (op.attributes.has_softmax()) {
-        has_softmax[groups_.Of(op.outputs[0])] = true;
-      }
-    }
-    for (const auto& [group, range] : ranges) {
-      // TensorFlow Lite's convention for probabilities.
-      const bool probabilities =
-          has_softmax.contains(group) && range.low >= 0 && range.high <= 1;
-      quantization_[group] = probabilities ? Quantization{.scale = {1.0f / 256},
-                                                          .zero_point = {-128},
-                                                          .axis = 0}
-                                           : ActivationQuantization(range);
-    }
-    return absl::OkStatus();
-  }
-
   const Quantization& QuantizationOf(TensorId id) {
-    return quantization_.at(groups_.Of(id));
+    return quantizations_.Of(id);
   }
 
   TensorId AddTensor(Tensor tensor) {
@@ -358,7 +250,7 @@ class Quantizer {
     const Tensor& weights = source_.tensors[op.inputs[1]];
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
     if (form_only_) {
-      SetWeightForm(weights, axis,
+      SetWeightForm(weights, axis, HasOneScale(op),
                     has_bias ? &source_.tensors[op.inputs[2]] : nullptr,
                     quantized);
       return absl::OkStatus();
@@ -367,16 +259,16 @@ class Quantizer {
     std::vector<float> bias;
     if (has_bias) bias = *FloatConstantValues(source_.tensors[op.inputs[2]]);
     if (!AllFinite(values) || !AllFinite(bias)) {
-      return Unsupported(op, "weights or bias hold what is no finite number",
+      return Unsupported(op, "the weights or the bias hold infinity or NaN",
                          "finite weights", "train or export again");
     }
     int64_t inner = 1;
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       inner *= weights.shape[i];
     }
-    QuantizedWeights integers =
-        QuantizeWeights(values, weights.shape[axis], inner, bias,
-                        QuantizationOf(op.inputs[0]).scale[0], axis);
+    QuantizedWeights integers = QuantizeWeights(
+        values, weights.shape[axis], inner, bias,
+        QuantizationOf(op.inputs[0]).scale[0], axis, HasOneScale(op), rules_);
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
                     ConstantData(std::move(integers.weight_data)));
@@ -388,13 +280,18 @@ class Quantizer {
     return absl::OkStatus();
   }
 
+  bool HasOneScale(const Op& op) const {
+    return per_tensor_.contains(op.kind());
+  }
+
   // Ops with the same weights share their form: should a mask keep them all
   // float, they have one constant, too.
-  void SetWeightForm(const Tensor& weights, int axis, const Tensor* bias,
-                     Op& quantized) {
-    const auto channels = static_cast<size_t>(weights.shape[axis]);
-    Quantization scales = {.scale = std::vector<float>(channels, 1.0f / 128),
-                           .zero_point = std::vector<int32_t>(channels, 0),
+  void SetWeightForm(const Tensor& weights, int axis, bool one_scale,
+                     const Tensor* bias, Op& quantized) {
+    const auto count =
+        one_scale ? size_t{1} : static_cast<size_t>(weights.shape[axis]);
+    Quantization scales = {.scale = std::vector<float>(count, 1.0f / 128),
+                           .zero_point = std::vector<int32_t>(count, 0),
                            .axis = axis};
     quantized.inputs[1] = ConstantForm(weights, v1::INT8, scales, 1);
     if (bias == nullptr) return;
@@ -404,8 +301,8 @@ class Quantizer {
 
   TensorId ConstantForm(const Tensor& source, v1::ElementType type,
                         Quantization scales, int64_t element_bytes) {
-    const auto [form, is_new] =
-        forms_.try_emplace({source.name, type, scales.axis}, kNoTensor);
+    const auto [form, is_new] = forms_.try_emplace(
+        {source.name, type, scales.axis, scales.scale.size()}, kNoTensor);
     if (is_new) {
       form->second = AddConstant(
           source, type, std::move(scales),
@@ -425,30 +322,34 @@ class Quantizer {
   }
 
   const Graph& source_;
+  const std::set<std::string, std::less<>> per_tensor_;  // Kinds of ops.
+  const ScaleRules rules_;
+  const v1::CalibrationStatistics* const statistics_;
   const bool form_only_;
   const std::vector<bool> integer_;  // By op.
-  Groups groups_;
+  TensorQuantizations quantizations_;
   FreshNames names_;
   std::vector<TensorId> float_;  // By tensor: its real values; none yet.
   std::set<TensorId> is_output_;
-  std::map<std::string, const v1::CalibrationStatistics::TensorRange*>
-      statistics_;
-  std::map<TensorId, Quantization> quantization_;  // By group.
   std::map<TensorId, TensorId> quantized_;  // Float tensor -> int8 tensor.
-  // By float tensor, type and axis; of weights and biases.
-  std::map<std::tuple<std::string, v1::ElementType, int32_t>, TensorId> forms_;
+  // Quantized weights and biases, by float tensor, type, axis and number of
+  // scales.
+  std::map<std::tuple<std::string, v1::ElementType, int32_t, size_t>, TensorId>
+      forms_;
   Graph result_;
 };
 
 }  // namespace
 
-absl::StatusOr<Graph> QuantizeGraph(
-    const Graph& float_graph, const v1::CalibrationStatistics& statistics) {
-  return Quantizer(float_graph, &statistics).Run();
+absl::StatusOr<Graph> QuantizeGraph(const Graph& float_graph,
+                                    const v1::CalibrationStatistics& statistics,
+                                    const v1::QuantizationNeeds& needs) {
+  return Quantizer(float_graph, &statistics, needs).Run();
 }
 
-absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph) {
-  return Quantizer(float_graph, nullptr).Run();
+absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph,
+                                    const v1::QuantizationNeeds& needs) {
+  return Quantizer(float_graph, nullptr, needs).Run();
 }
 
 }  // namespace edgekiln::compiler

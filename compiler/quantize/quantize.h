@@ -4,6 +4,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/target.pb.h"
 
 namespace edgekiln::compiler {
 
@@ -17,13 +18,20 @@ namespace edgekiln::compiler {
 // model expects.
 //
 // Ranges are those between percentile_low and percentile_high. All scales are
-// computed in double with + - * / only: same bytes on every machine.
+// computed in double, exactly alike on every machine.
+//
+// `needs` are those of the target (target/quantization_needs.h): ops of the
+// kinds listed get one weight scale; all activations, those of host ops and
+// constant operands included, zero point 0; activations and weights scales that
+// are powers of two, rounded up.
 //
 // UNIMPLEMENTED naming the op for a graph that is quantized already or has
 // weights that are not finite; INVALID_ARGUMENT if the statistics have no
 // usable range for a tensor.
 absl::StatusOr<Graph> QuantizeGraph(
-    const Graph& float_graph, const v1::CalibrationStatistics& statistics);
+    const Graph& float_graph, const v1::CalibrationStatistics& statistics,
+    const v1::QuantizationNeeds& needs =
+        v1::QuantizationNeeds::default_instance());
 
 // What QuantizeGraph makes of the graph, before anything is calibrated: the
 // same ops, tensors, shapes and element types, with made-up scales, and
@@ -32,7 +40,9 @@ absl::StatusOr<Graph> QuantizeGraph(
 // constants or the calibration data hold what no scale spans (masks),
 // QuantizeGraph leaves more ops float. Ops that share weights or a bias still
 // do here, as they would then.
-absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph);
+absl::StatusOr<Graph> QuantizedForm(
+    const Graph& float_graph, const v1::QuantizationNeeds& needs =
+                                  v1::QuantizationNeeds::default_instance());
 
 }  // namespace edgekiln::compiler
 

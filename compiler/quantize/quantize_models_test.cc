@@ -13,12 +13,20 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/quantize.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
 
 namespace edgekiln::compiler {
 namespace {
+
+// What a target needs, and the share of samples that its form may lose, net.
+struct Form {
+  const char* name;
+  const char* needs;  // QuantizationNeeds.
+  double most_lost;
+};
 
 struct ModelCase {
   const char* name;
@@ -29,7 +37,7 @@ struct ModelCase {
   double offset;
   int64_t calibration_samples;
   int float_correct;  // Of all of `data`, as recorded; -1: not recorded.
-  double most_lost;   // Share of samples that int8 may lose, net.
+  std::vector<Form> forms;
 };
 
 bool IsOurs(const std::string& path) { return path.starts_with("docs/"); }
@@ -104,8 +112,6 @@ TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
   options.set_percentile_ppm(999'900);
   const auto statistics = Calibrate(*graph, calibration->chunks, options);
   ASSERT_TRUE(statistics.ok()) << statistics.status();
-  const absl::StatusOr<Graph> quantized = QuantizeGraph(*graph, *statistics);
-  ASSERT_TRUE(quantized.ok()) << quantized.status();
   const auto data = Load(*graph, model.data, model, 0);
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_TRUE(data->labels.has_value());
@@ -116,32 +122,55 @@ TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
   const int64_t first =
       model.data == model.calibration ? model.calibration_samples : 0;
   const int float_correct = Correct(*graph, *data, first);
-  const int int8_correct = Correct(*quantized, *data, first);
   const double samples = static_cast<double>(data->samples - first);
   EXPECT_GT(float_correct, samples * 0.8);
-  EXPECT_GE(int8_correct, float_correct - model.most_lost * samples)
-      << "float " << float_correct << " of " << samples;
   RecordProperty("float_correct", float_correct);
-  RecordProperty("int8_correct", int8_correct);
+  for (const Form& form : model.forms) {
+    v1::QuantizationNeeds needs;
+    ASSERT_TRUE(
+        google::protobuf::TextFormat::ParseFromString(form.needs, &needs));
+    const absl::StatusOr<Graph> quantized =
+        QuantizeGraph(*graph, *statistics, needs);
+    ASSERT_TRUE(quantized.ok()) << quantized.status();
+    const int int8_correct = Correct(*quantized, *data, first);
+    EXPECT_GE(int8_correct, float_correct - form.most_lost * samples)
+        << form.name << "; float " << float_correct << " of " << samples;
+    RecordProperty(form.name, int8_correct);
+  }
 }
+
+constexpr char kOneScale[] =
+    "per_tensor: 'conv2d' per_tensor: 'depthwise_conv2d' "
+    "per_tensor: 'fully_connected'";
+
+// The form for targets without needs, and those of others.
+std::vector<Form> Forms(double usual, double one_scale, double symmetric,
+                        double powers_of_two) {
+  return {{"int8_correct", "", usual},
+          {"one_weight_scale", kOneScale, one_scale},
+          {"zero_points_0", "symmetric_activations: true", symmetric},
+          {"powers_of_two", "power_of_two_scales: true", powers_of_two}};
+}
+
+std::vector<Form> UsualForm() { return {{"int8_correct", "", 0.005}}; }
 
 const ModelCase kModels[] = {
     {"mnist_cnn", "models/mnist_cnn_fp32.onnx", "data/mnist_2k.npz",
-     "data/mnist_2k.npz", 1, 0, 200, 1968, 0.005},
+     "data/mnist_2k.npz", 1, 0, 200, 1968, UsualForm()},
     {"lenet", "models/lenet_fp32.onnx", "data/mnist_2k.npz",
      "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 200, 1949,
-     0.005},
+     UsualForm()},
     {"mnist_mlp", "models/mnist_mlp_fp32.onnx", "data/mnist_2k.npz",
      "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 200, 1807,
-     0.005},
+     UsualForm()},
     // Of 100 samples one is a whole percentage point.
     {"resnet8", "models/resnet8_fp32.onnx", "data/cifar10_calib_487.npz",
-     "data/cifar10_ic_100.npz", 1, 0, 200, 85, 0.01},
+     "data/cifar10_ic_100.npz", 1, 0, 200, 85, Forms(0.01, 0.02, 0.02, 0.03)},
     {"dscnn", "models/dscnn_fp32.onnx", "data/kws_500.npz", "data/kws_500.npz",
-     1, 0, 100, 458, 0.005},
+     1, 0, 100, 458, Forms(0.005, 0.02, 0.02, 0.03)},
     {"digits", "docs/example/digits.onnx",
      "docs/example/digits_calibration.npz", "docs/example/digits_test.npz", 1,
-     0, 200, -1, 0.005},
+     0, 200, -1, Forms(0.005, 0.01, 0.01, 0.01)},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, QuantizeModelsTest, testing::ValuesIn(kModels),

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compiler/ir/text.h"
+#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -36,7 +37,14 @@ struct QuantizeCase {
   const char* before;
   Ranges ranges;
   const char* after;
+  const char* needs = "";  // QuantizationNeeds of the target.
 };
+
+v1::QuantizationNeeds NeedsOf(const QuantizeCase& row) {
+  v1::QuantizationNeeds needs;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(row.needs, &needs));
+  return needs;
+}
 
 void PrintTo(const QuantizeCase& row, std::ostream* out) { *out << row.name; }
 
@@ -46,7 +54,7 @@ TEST_P(QuantizeTest, MakesInt8) {
   const absl::StatusOr<Graph> graph = ParseGraph(GetParam().before);
   ASSERT_TRUE(graph.ok()) << graph.status();
   const absl::StatusOr<Graph> quantized =
-      QuantizeGraph(*graph, Statistics(GetParam().ranges));
+      QuantizeGraph(*graph, Statistics(GetParam().ranges), NeedsOf(GetParam()));
   ASSERT_TRUE(quantized.ok()) << quantized.status();
   const absl::StatusOr<Graph> expected = ParseGraph(GetParam().after);
   ASSERT_TRUE(expected.ok()) << expected.status();
@@ -59,7 +67,7 @@ class QuantizedFormTest : public testing::TestWithParam<QuantizeCase> {};
 TEST_P(QuantizedFormTest, IsThatOfTheResult) {
   const absl::StatusOr<Graph> graph = ParseGraph(GetParam().before);
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const absl::StatusOr<Graph> form = QuantizedForm(*graph);
+  const absl::StatusOr<Graph> form = QuantizedForm(*graph, NeedsOf(GetParam()));
   ASSERT_TRUE(form.ok()) << form.status();
   const absl::StatusOr<Graph> after = ParseGraph(GetParam().after);
   ASSERT_TRUE(after.ok()) << after.status();
@@ -253,6 +261,96 @@ return %h
 %h : float32[1,2] = binary(%f.float, %m) {function MAXIMUM} id h
 return %h
 )"},
+    // One scale for the convolution, as many as before for what is not named.
+    {"OneWeightScale",
+     R"(
+%x : float32[1,1,1,2] = input
+%w : float32[2,1,1,2] = constant [127, -63.5, 0.5, 0.25]
+%b : float32[2] = constant [100, 3]
+%d : float32[1,1,1,2] = constant [127, 0.5]
+%c : float32[1,1,1,2] = conv2d(%x, %w, %b) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
+%y : float32[1,1,1,2] = depthwise_conv2d(%c, %d) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} depth_multiplier 1} id y
+return %y
+)",
+     {{"x", {-128, 127}}, {"c", {-128, 127}}, {"y", {-128, 127}}},
+     R"(
+%x : float32[1,1,1,2] = input
+%x.int8 : int8[1,1,1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,1,1,2] scale 1 zero 0 = constant [127, -64, 1, 0]
+%b.int : int32[2] scale 1 zero 0 = constant [100, 3]
+%d.int : int8[1,1,1,2] axis 3 scale [1, 0.003937008] zero [0, 0] = constant [127, 127]
+%c : int8[1,1,1,2] scale 1 zero 0 = conv2d(%x.int8, %w.int, %b.int) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id c
+%y.int8 : int8[1,1,1,2] scale 1 zero 0 = depthwise_conv2d(%c, %d.int) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} depth_multiplier 1} id y
+%y : float32[1,1,1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)",
+     "per_tensor: 'conv2d' per_tensor: 'fully_connected'"},
+    // The side that is nearer to overflowing decides; constants, shared ranges
+    // and probabilities have no other form.
+    {"ZeroPointsZero",
+     R"(
+%x : float32[1,2] = input
+%k : float32[1,2] = constant [0, 25.4]
+%h : float32[1,2] = add(%x, %k) id h
+%c : float32[1,4] = concat(%h, %x) {axis 1} id c
+%y : float32[1,4] = softmax(%c) {beta 1 axis 1} id y
+return %y
+)",
+     {{"x", {-64, 100}}, {"h", {-256, 10}}, {"c", {-64, 200}}, {"y", {0, 0.5}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 2 zero 0 = quantize(%x) id quantize_x
+%k.int8 : int8[1,2] scale 0.2 zero 0 = constant [0, 127]
+%h : int8[1,2] scale 2 zero 0 = add(%x.int8, %k.int8) id h
+%c : int8[1,4] scale 2 zero 0 = concat(%h, %x.int8) {axis 1} id c
+%y.int8 : int8[1,4] scale 0.0078125 zero 0 = softmax(%c) {beta 1 axis 1} id y
+%y : float32[1,4] = dequantize(%y.int8) id dequantize_y
+return %y
+)",
+     "symmetric_activations: true"},
+    // Scales that are powers of two stay; others go up, and zero points with
+    // them. Biases are in steps of the product.
+    {"PowersOfTwo",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [127, -63.5, 0.5, 0.25]
+%b : float32[2] = constant [100, 3]
+%f : float32[1,2] = fully_connected(%x, %w, %b) id f
+%y : float32[1,2] = softmax(%f) {beta 1 axis 1} id y
+return %y
+)",
+     {{"x", {-100, 100}}, {"f", {0, 300}}, {"y", {0, 0.5}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero -28 = quantize(%x) id quantize_x
+%w.int : int8[2,2] axis 0 scale [1, 0.0078125] zero [0, 0] = constant [127, -64, 64, 32]
+%b.int : int32[2] axis 0 scale [1, 0.0078125] zero [0, 0] = constant [100, 384]
+%f : int8[1,2] scale 2 zero -128 = fully_connected(%x.int8, %w.int, %b.int) id f
+%y.int8 : int8[1,2] scale 0.00390625 zero -128 = softmax(%f) {beta 1 axis 1} id y
+%y : float32[1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)",
+     "power_of_two_scales: true"},
+    {"AllNeeds",
+     R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [100, -63.5, 0.5, 0.25]
+%b : float32[2] = constant [100, 3]
+%y : float32[1,2] = fully_connected(%x, %w, %b) id y
+return %y
+)",
+     {{"x", {-100, 100}}, {"y", {-256, 200}}},
+     R"(
+%x : float32[1,2] = input
+%x.int8 : int8[1,2] scale 1 zero 0 = quantize(%x) id quantize_x
+%w.int : int8[2,2] scale 1 zero 0 = constant [100, -64, 1, 0]
+%b.int : int32[2] scale 1 zero 0 = constant [100, 3]
+%y.int8 : int8[1,2] scale 2 zero 0 = fully_connected(%x.int8, %w.int, %b.int) id y
+%y : float32[1,2] = dequantize(%y.int8) id dequantize_y
+return %y
+)",
+     "per_tensor: 'fully_connected' symmetric_activations: true "
+     "power_of_two_scales: true"},
     // Weights that are computed at run time leave their op float.
     {"WeightsAtRunTime",
      R"(

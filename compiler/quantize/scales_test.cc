@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -37,6 +38,44 @@ const RangeCase kRanges[] = {
     {"Empty", {0, 0}, 1, 0},
     {"TooNarrowForAFloat", {0, 1e-40}, 1, 0},
 };
+
+const RangeCase kSymmetric[] = {
+    {"Pixels", {0, 254}, 2, 0},
+    {"BothSigns", {-128, 127}, 1, 0},
+    {"MostlyNegative", {-256, 200}, 2, 0},
+    {"MostlyPositive", {-10, 254}, 2, 0},
+    {"Empty", {0, 0}, 1, 0},
+    {"TooNarrowForAFloat", {-1e-40, 0}, 1, 0},
+};
+
+const RangeCase kPowersOfTwo[] = {
+    {"Exact", {0, 255}, 1, -128},
+    {"RoundedUp", {0, 256}, 2, -128},
+    {"ZeroPointFollows", {-100, 100}, 1, -28},
+    {"Small", {-0.001, 0}, 0x1p-17f, 3},
+    {"Large", {0, 1e29}, 0x1p89f, -128},
+    {"Empty", {0, 0}, 1, 0},
+    {"TooNarrowForAFloat", {0, 1e-40}, 1, 0},
+};
+
+const RangeCase kBoth[] = {
+    {"Exact", {-128, 100}, 1, 0},
+    {"RoundedUp", {-129, 100}, 2, 0},
+};
+
+TEST(ScalesTest, FollowsTheRules) {
+  const auto expect = [](absl::Span<const RangeCase> rows, ScaleRules rules) {
+    for (const RangeCase& row : rows) {
+      SCOPED_TRACE(row.name);
+      const Quantization q = ActivationQuantization(row.range, rules);
+      EXPECT_EQ(q.scale, std::vector<float>{row.scale});
+      EXPECT_EQ(q.zero_point, std::vector<int32_t>{row.zero_point});
+    }
+  };
+  expect(kSymmetric, {.symmetric = true});
+  expect(kPowersOfTwo, {.power_of_two = true});
+  expect(kBoth, {.symmetric = true, .power_of_two = true});
+}
 
 INSTANTIATE_TEST_SUITE_P(All, ActivationQuantizationTest,
                          testing::ValuesIn(kRanges), [](const auto& info) {
@@ -75,6 +114,37 @@ TEST(ScalesTest, WeightsAreSymmetricPerChannel) {
             want);
   EXPECT_EQ(q.bias.scale[0], 0.5f);
   EXPECT_EQ(Int32s(q.bias_data), (std::vector<int32_t>{20, -64}));
+}
+
+// The largest of the channels' scales, a bias's included, and of biases alike.
+TEST(ScalesTest, WeightsAreSymmetricPerTensor) {
+  QuantizedWeights q = QuantizeWeights(
+      {127, -1, -63.5, 0.5}, 2, 1, {10, -0.25f}, 0.5, 3, /*per_tensor=*/true);
+  EXPECT_EQ(q.weights.scale, std::vector<float>{1});
+  EXPECT_EQ(q.weights.zero_point, std::vector<int32_t>{0});
+  const std::vector<int8_t> want = {127, -1, -64, 1};
+  EXPECT_EQ(std::vector<int8_t>(q.weight_data.begin(), q.weight_data.end()),
+            want);
+  EXPECT_EQ(q.bias.scale, std::vector<float>{0.5f});
+  EXPECT_EQ(q.bias.zero_point, std::vector<int32_t>{0});
+  EXPECT_EQ(Int32s(q.bias_data), (std::vector<int32_t>{20, -1}));
+
+  q = QuantizeWeights({1e-9f, 1e-9f}, 2, 1, {1, -100}, 0.01, 0, true);
+  ASSERT_EQ(q.weights.scale.size(), 1u);
+  EXPECT_NEAR(Int32s(q.bias_data)[1] * q.bias.scale[0], -100, 1e-4);
+  EXPECT_LE(std::abs(Int32s(q.bias_data)[1]), 0x1p30 + 64);
+}
+
+TEST(ScalesTest, WeightScalesArePowersOfTwo) {
+  const QuantizedWeights q =
+      QuantizeWeights({127, -1, -63.5, 0.5}, 2, 1, {10, -0.25f}, 0.5, 3, false,
+                      {.power_of_two = true});
+  EXPECT_EQ(q.weights.scale, (std::vector<float>{1, 0x1p-6f}));
+  const std::vector<int8_t> want = {127, -64, -64, 32};
+  EXPECT_EQ(std::vector<int8_t>(q.weight_data.begin(), q.weight_data.end()),
+            want);
+  EXPECT_EQ(q.bias.scale, (std::vector<float>{0.5f, 0x1p-7f}));
+  EXPECT_EQ(Int32s(q.bias_data), (std::vector<int32_t>{20, -32}));
 }
 
 TEST(ScalesTest, LargeBiasesWidenTheScaleOfTheirWeights) {

@@ -257,13 +257,14 @@ class DaemonImpl : public Daemon {
   }
   absl::Status CheckState() override {
     if (!lock_->IsLost()) return store_->CheckFiles();
-    return MakeError(absl::StatusCode::kUnavailable,
-                     {.fault = Fault::kInfra,
-                      .reason = "STATE_REMOVED",
-                      .what = "somebody has removed the state folder",
-                      .where = options_.state_folder,
-                      .fix = "start the daemon again; jobs and cached results "
-                             "that were in it are gone"});
+    return MakeError(
+        absl::StatusCode::kUnavailable,
+        {.fault = Fault::kInfra,
+         .reason = "STATE_REMOVED",
+         .what = "the state folder was removed while the daemon ran",
+         .where = options_.state_folder,
+         .fix = "start the daemon again; jobs and cached results "
+                "that were in it are gone"});
   }
 
  private:

@@ -16,9 +16,9 @@
 #include "edgekiln/v1/jobs.grpc.pb.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "gtest/gtest.h"
+#include "proto/convert.h"
 #include "server/daemon/daemon.h"
 #include "server/daemon/farm/fake_worker.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 

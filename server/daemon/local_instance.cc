@@ -94,21 +94,4 @@ absl::StatusOr<std::string> CacheFolder() {
   return XdgOrHome("XDG_CACHE_HOME", ".cache");
 }
 
-absl::Status SecureFolder(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return FolderError(absl::StatusCode::kUnavailable,
-                       absl::StrCat("cannot create it: ", strerror(errno)),
-                       folder, "set XDG_RUNTIME_DIR to a folder of your own");
-  }
-  struct stat info;
-  if (lstat(folder.c_str(), &info) != 0 || !S_ISDIR(info.st_mode) ||
-      info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
-    return FolderError(absl::StatusCode::kPermissionDenied,
-                       "the runtime folder is not private to this user", folder,
-                       "remove it, or set XDG_RUNTIME_DIR to a folder of "
-                       "your own, mode 0700");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace edgekiln::server

@@ -37,11 +37,6 @@ absl::StatusOr<std::string> StateFolder();
 // $XDG_CACHE_HOME/edgekiln, or ~/.cache/edgekiln.
 absl::StatusOr<std::string> CacheFolder();
 
-// Creates the folder with mode 0700 if it is not there, and refuses one that
-// belongs to somebody else or is open to others: in /tmp anyone may have made
-// it first. Errors: PERMISSION_DENIED, UNAVAILABLE.
-absl::Status SecureFolder(const std::string& folder);
-
 }  // namespace edgekiln::server
 
 #endif  // EK_SERVER_DAEMON_LOCAL_INSTANCE_H_

@@ -91,19 +91,6 @@ TEST_F(LocalTest, ALockOfADeadProcessIsFree) {
   EXPECT_TRUE(FileLock::Acquire(path).ok());
 }
 
-TEST_F(LocalTest, TheRuntimeFolderMustBePrivate) {
-  const std::string folder = root_ + "/run";
-  EXPECT_TRUE(SecureFolder(folder).ok());
-  EXPECT_TRUE(SecureFolder(folder).ok());
-  chmod(folder.c_str(), 0750);
-  EXPECT_TRUE(absl::IsPermissionDenied(SecureFolder(folder)));
-  chmod(folder.c_str(), 0700);
-  const std::string link = root_ + "/link";
-  ASSERT_EQ(symlink(folder.c_str(), link.c_str()), 0);
-  EXPECT_TRUE(absl::IsPermissionDenied(SecureFolder(link)));
-  EXPECT_FALSE(SecureFolder(root_ + "/no/such").ok());
-}
-
 TEST_F(LocalTest, XdgFoldersAreUsedIfAbsolute) {
   setenv("XDG_RUNTIME_DIR", "/run/someone", 1);
   EXPECT_EQ(RuntimeFolder(), "/run/someone/edgekiln");

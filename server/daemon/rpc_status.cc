@@ -2,12 +2,13 @@
 
 #include <string>
 
+#include "base/error.h"
 #include "edgekiln/v1/error.pb.h"
 #include "google/protobuf/util/time_util.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
+#include "proto/convert.h"
 #include "server/daemon/retry_info.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

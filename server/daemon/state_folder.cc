@@ -16,7 +16,7 @@ absl::Status MakeStateFolder(FileSystem& files, const std::string& path) {
   return MakeError(absl::StatusCode::kUnavailable,
                    {.fault = Fault::kInfra,
                     .reason = "STATE_FOLDER",
-                    .what = "the state folder is no folder",
+                    .what = "the state path is not a folder",
                     .where = path,
                     .fix = "remove the file, or give another --state folder"});
 }

@@ -17,7 +17,7 @@
 #include "base/status_macros.h"
 #include "edgekiln/v1/worker_child.pb.h"
 #include "edgekiln/v1/workers.pb.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/child_process.h"
 #include "server/worker/child_reply.h"

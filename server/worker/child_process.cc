@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker/child_main.h"
 #include "server/worker/child_reply.h"
 #include "server/worker/confinement.h"

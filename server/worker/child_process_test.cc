@@ -17,7 +17,7 @@
 #include "absl/strings/strip.h"
 #include "base/error.h"
 #include "gtest/gtest.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker/child_main.h"
 #include "server/worker/test_child.h"
 

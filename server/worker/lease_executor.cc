@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/scoped_fd.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 #include "server/worker_limits.h"
 

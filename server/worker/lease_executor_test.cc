@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "gtest/gtest.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker/blob_cache.h"
 #include "server/worker/test_child.h"
 

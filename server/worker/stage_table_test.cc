@@ -14,7 +14,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 #include "server/worker_limits.h"
 #include "target/builtin.h"

@@ -3,6 +3,7 @@
 #include "server/worker/worker.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <thread>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -26,7 +28,7 @@
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
 #include "gtest/gtest.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 #include "server/worker/test_child.h"
 #include "server/worker_secret.h"
@@ -246,7 +248,8 @@ class WorkerTest : public testing::Test {
         static_cast<google::bytestream::ByteStream::Service*>(&store_));
     builder.RegisterService(&workers_);
     server_ = builder.BuildAndStart();
-    secret_file_ = testing::TempDir() + "worker_test_secret";
+    secret_file_ =
+        absl::StrCat(testing::TempDir(), "worker_test_secret.", getpid());
     std::ofstream(secret_file_, std::ios::trunc)
         << absl::BytesToHexString(kSecret);
     EXPECT_EQ(chmod(secret_file_.c_str(), 0600), 0);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "ops/evaluate.h"
-#include "target/host_cost.h"
+#include "target/op_variables.h"
 
 namespace edgekiln::simfarm {
 namespace {
@@ -88,7 +88,7 @@ absl::StatusOr<int64_t> TensorBytes(const v1::TensorType& type) {
 }
 
 absl::StatusOr<HostOp> HostOp::Create(const v1::Program::HostOp& op,
-                                      const v1::Machine& machine) {
+                                      const target::HostCosts& costs) {
   if (op.inputs_size() > kMaxOperands || op.outputs_size() > kMaxOperands ||
       op.outputs_size() == 0) {
     return Invalid("an unusable number of operands", "host op");
@@ -102,7 +102,7 @@ absl::StatusOr<HostOp> HostOp::Create(const v1::Program::HostOp& op,
     EK_RETURN_IF_ERROR(host.AddOutput(operand), "host op: output");
   }
   EK_RETURN_IF_ERROR(host.CheckOverlap());
-  EK_RETURN_IF_ERROR(host.SetCycles(machine));
+  EK_RETURN_IF_ERROR(host.SetCycles(costs));
   return host;
 }
 
@@ -147,19 +147,21 @@ absl::Status HostOp::CheckOverlap() const {
   return absl::OkStatus();
 }
 
-absl::Status HostOp::SetCycles(const v1::Machine& machine) {
-  std::vector<const v1::TensorType*> inputs;
-  std::vector<const v1::TensorType*> outputs;
+absl::Status HostOp::SetCycles(const target::HostCosts& costs) {
+  std::vector<target::ShapeSpan> inputs;
+  std::vector<target::ShapeSpan> outputs;
   for (const auto& operand : op_->inputs()) {
-    inputs.push_back(operand.absent() ? nullptr : &operand.type());
+    inputs.push_back(operand.absent() ? target::ShapeSpan()
+                                      : ShapeOf(operand.type()));
   }
-  for (const auto& operand : op_->outputs()) outputs.push_back(&operand.type());
-  EK_ASSIGN_OR_RETURN(const int64_t elements,
-                      target::HostElements(op_->attributes(), inputs, outputs));
+  for (const auto& operand : op_->outputs()) {
+    outputs.push_back(ShapeOf(operand.type()));
+  }
+  EK_ASSIGN_OR_RETURN(const target::OpVariables variables,
+                      target::VariablesOf(op_->attributes(), inputs, outputs));
   EK_ASSIGN_OR_RETURN(
       cycles_,
-      target::HostCycles(machine, target::OpAttributesName(op_->attributes()),
-                         elements));
+      costs.Cycles(target::OpAttributesName(op_->attributes()), variables));
   return absl::OkStatus();
 }
 

@@ -10,10 +10,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "edgekiln/v1/program.pb.h"
-#include "edgekiln/v1/target.pb.h"
 #include "ops/tensor_view.h"
 #include "simfarm/simulators/chip_memory.h"
 #include "simfarm/simulators/engine_stream.h"
+#include "target/host_cost.h"
 
 namespace edgekiln::simfarm {
 
@@ -33,7 +33,7 @@ class HostOp {
   // values: types, sizes, alignment, outputs that overlap other operands.
   // INVALID_ARGUMENT names the operand.
   static absl::StatusOr<HostOp> Create(const v1::Program::HostOp& op,
-                                       const v1::Machine& machine);
+                                       const target::HostCosts& costs);
 
   // Computes on `memory`, which holds all operands. Errors as of
   // ops::Evaluate().
@@ -48,7 +48,7 @@ class HostOp {
   absl::Status AddInput(const v1::Program::HostOp::Operand& operand);
   absl::Status AddOutput(const v1::Program::HostOp::Operand& operand);
   absl::Status CheckOverlap() const;
-  absl::Status SetCycles(const v1::Machine& machine);
+  absl::Status SetCycles(const target::HostCosts& costs);
 
   const v1::Program::HostOp* op_ = nullptr;
   std::vector<ops::TensorView> inputs_;  // Without addresses.

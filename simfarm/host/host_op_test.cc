@@ -17,7 +17,10 @@ Message Parse(const std::string& text) {
 }
 
 const char kMachine[] = R"(
-    host_costs { op: "default" cycles_per_element: 2 cycles_per_call: 10 })";
+    host_costs { op: "default" cycles_expr: "2 * elements + 10" })";
+target::HostCosts Costs() {
+  return *target::HostCosts::Create(Parse<v1::Machine>(kMachine));
+}
 const char kReshape[] = R"(
     attributes { reshape {} }
     inputs { type { name: "a" element_type: INT8 shape: [2, 3] }
@@ -27,7 +30,7 @@ const char kReshape[] = R"(
 
 TEST(HostOpTest, ComputesOnSystemMemory) {
   const auto op = Parse<v1::Program::HostOp>(kReshape);
-  const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+  const auto host = HostOp::Create(op, Costs());
   ASSERT_TRUE(host.ok()) << host.status();
   EXPECT_EQ(host->cycles(), 2 * 6 + 10);
   std::vector<uint8_t> bytes = {1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0, 0, 0, 9, 9};
@@ -41,7 +44,7 @@ TEST(HostOpTest, ComputesOnSystemMemory) {
 
 TEST(HostOpTest, OutputsNeedWritableMemory) {
   const auto op = Parse<v1::Program::HostOp>(kReshape);
-  const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+  const auto host = HostOp::Create(op, Costs());
   ASSERT_TRUE(host.ok()) << host.status();
   std::vector<uint8_t> bytes(16);
   ChipMemory read_only;
@@ -73,7 +76,7 @@ TEST(HostOpTest, RefusesUnusableOperands) {
     ASSERT_NE(at, std::string::npos) << c.from;
     text.replace(at, std::string(c.from).size(), c.to);
     const auto op = Parse<v1::Program::HostOp>(text);
-    const auto host = HostOp::Create(op, Parse<v1::Machine>(kMachine));
+    const auto host = HostOp::Create(op, Costs());
     absl::Status status = host.status();
     if (status.ok()) {
       std::vector<uint8_t> bytes(64);

@@ -157,6 +157,7 @@ TEST_F(EnginesTest, CountsWhatTheHostDoes) {
   EXPECT_EQ(report.cycles(), 58);
   EXPECT_EQ(report.layers(0).cycles(), 6);
   EXPECT_EQ(report.layers(1).cycles(), 5 + 21);
+  EXPECT_EQ(report.layers(1).fidelity(), v1::ESTIMATE);
   EXPECT_EQ(report.layers(2).cycles(), 5 + 15);
   EXPECT_EQ(report.layers(3).cycles(), 6);
   EXPECT_EQ(report.layers(0).dma_bytes_read(), 4);
@@ -406,6 +407,7 @@ TEST_F(EnginesTest, LaunchesRanges) {
     range->set_first_command(i);
     range->set_last_command(i);
     range->set_layer(i);
+    if (i == 0) continue;  // Never launched.
     v1::Program::Tap& tap = *program_.add_taps();
     tap.set_command(i);
     SetLocation(tap.mutable_location(), 1, kRam);
@@ -439,6 +441,9 @@ TEST_F(EnginesTest, LaunchesRanges) {
   EXPECT_THAT(commands, ElementsAre(1, 2, 2, 3, 1, 2, 2, 3));
 
   const v1::Program good = program_;
+  program_.mutable_taps(1)->set_command(0);
+  EXPECT_THAT(Error(), HasSubstr("a tap of a command that no step launches; "
+                                 "where: stream 0, command 0, tensor 0"));
   const std::pair<int32_t, int32_t> kBad[] = {{2, 2},  {3, 2}, {4, 0}, {-1, 2},
                                               {0, -1}, {0, 5}, {5, 5}};
   for (const auto& [first, end] : kBad) {
@@ -621,6 +626,13 @@ TEST_F(EnginesTest, EveryCycleHasOneOwner) {
     int64_t sum = 0;
     for (int l = 0; l < 5; ++l) {
       EXPECT_EQ(report->layers(l).cycles(), want[l]) << "layer " << l;
+      int64_t of_jobs = 0;
+      for (const int engine : {0, 1}) {
+        for (const Work& each : work[engine]) {
+          if (each.layer == l) of_jobs += each.end - each.begin;
+        }
+      }
+      EXPECT_EQ(report->layers(l).job_cycles(), of_jobs) << "layer " << l;
       sum += report->layers(l).cycles();
     }
     EXPECT_EQ(sum, now);

@@ -66,7 +66,7 @@ class Device : public MmioDevice {
                        memory_.NameIn(kSharedMemory, at + fault.at)));
     }
     // Operands lie in blocks of 8 bytes, of which it may not use all.
-    if (!memory_.Contains(kSharedMemory, to, (int64_t{bytes} + 7) / 8 * 8)) {
+    if (!memory_.Reserve(kSharedMemory, to, (int64_t{bytes} + 7) / 8 * 8)) {
       return absl::FailedPreconditionError("the last block leaves the memory");
     }
     if (mode_ != RunMode::kCheckOnly) {
@@ -112,7 +112,7 @@ class Stream : public EngineStream {
   void KeepConstants(absl::Span<const ShownRange> /*shown*/) override {}
   int32_t num_words() const override { return words_; }
   const StreamTiming& timing() const override { return timing_; }
-  int64_t scratchpad_extent() const override { return 0; }
+  int64_t scratchpad_extent(int32_t /*memory*/) const override { return 0; }
   const std::vector<SystemRange>& system_ranges() const override {
     return system_ranges_;
   }
@@ -169,7 +169,7 @@ v1::Machine Machine() {
               bytes_per_cycle: 4 setup_cycles: 10 dimensions: 2 }
       links { name: "dma" owner: 2 from: [1, 3] to: [1, 3] bytes_per_cycle: 4
               dimensions: 1 }
-      host_costs { op: "default" cycles_per_call: 20 })",
+      host_costs { op: "default" cycles_expr: "20" })",
                                                 &machine);
   return machine;
 }

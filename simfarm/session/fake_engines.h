@@ -1,7 +1,7 @@
 #ifndef EK_SIMFARM_SESSION_FAKE_ENGINES_H_
 #define EK_SIMFARM_SESSION_FAKE_ENGINES_H_
 
-// A chip with three engines that nobody sells, for tests of sessions.
+// A made-up chip with three engines, for tests of sessions.
 
 #include <cstdint>
 #include <memory>
@@ -33,14 +33,14 @@ inline constexpr uint32_t kCycles = 0xc;   // That it takes.
 inline constexpr uint32_t kStart = 0x10;   // Any write starts it.
 inline constexpr uint32_t kStatus = 0x14;  // 2 until the first job, 1, then 0.
 
-// All that describes and starts a job.
+// All register writes of one job, the start last.
 v1::Program::RegisterWrites Job(int32_t engine, uint64_t from, uint64_t to,
                                 uint32_t bytes, uint32_t cycles, int32_t layer);
 // Until the job has ended.
 v1::Program::Poll AwaitJob(int32_t engine, int32_t layer);
 
-// A command of c is a byte: what the low two bits say (StreamTiming::Spent)
-// for as many cycles as the others.
+// A command of c is a byte: the low two bits are a StreamTiming::Spent, the
+// others the number of cycles.
 char Command(StreamTiming::Spent spent, int cycles);
 
 // Of any of the three.

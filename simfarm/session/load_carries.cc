@@ -11,7 +11,8 @@
 namespace edgekiln::simfarm {
 namespace {
 
-// The same values mean the same in both.
+// Whether element type, shape and quantization are equal, so that values can be
+// carried as they are.
 bool SameType(const v1::TensorType& a, const v1::TensorType& b) {
   return a.element_type() == b.element_type() &&
          std::equal(a.shape().begin(), a.shape().end(), b.shape().begin(),
@@ -53,7 +54,7 @@ absl::Status CheckCarry(const v1::Program::Carry& carry,
 absl::Status LoadCarries(LoadedProgram* loaded) {
   const v1::Program& program = loaded->program;
   loaded->carry_of_input.resize(program.inputs_size(), -1);
-  // Inputs may share memory; their values carried are apart.
+  // Inputs may share memory; carried values are stored apart.
   int64_t total = 0;
   for (int32_t c = 0; c < program.carries_size(); ++c) {
     const int32_t input = program.carries(c).input();

@@ -66,8 +66,9 @@ absl::Status DeviceLoader::Write(const v1::Program::RegisterWrites& writes,
   return absl::OkStatus();
 }
 
-// What a register holds changes with the end of a job alone. So one read tells
-// whether a poll ends at once, and one more whether it ever does.
+// While the host polls, only the end of a job changes a register. So one read
+// tells whether a poll ends at once, and one after the job's end whether it
+// ever does.
 absl::Status DeviceLoader::Poll(const v1::Program::Poll& poll,
                                 LoadedStep* step) {
   EK_RETURN_IF_ERROR(Need(poll.engine()));
@@ -97,15 +98,10 @@ absl::Status DeviceLoader::Poll(const v1::Program::Poll& poll,
                         where(found), wanted);
 }
 
-// Operands may have room beyond the last byte that is read or written: what
-// engines share is there as a whole.
 void DeviceLoader::Finish() {
   for (int32_t m = 0; m < loaded_->machine.memories_size(); ++m) {
-    const int64_t reached = chip_.reached_bytes(m);
-    if (reached == 0) continue;
     int64_t& used = loaded_->used_bytes[m];
-    used = loaded_->IsSystem(m) ? std::max(used, reached)
-                                : loaded_->machine.memories(m).capacity_bytes();
+    used = std::max(used, chip_.reached_bytes(m));
   }
 }
 

@@ -1,9 +1,9 @@
 #ifndef EK_SIMFARM_SESSION_LOAD_DEVICES_H_
 #define EK_SIMFARM_SESSION_LOAD_DEVICES_H_
 
-// What the host writes to registers and reads there, walked through once
-// without values: which jobs there are, how long they take, what they reach,
-// and which polls see their ends.
+// Executes a program's register writes and polls once, without values, to find
+// its jobs: how long they take, which memory they reach, and which polls see
+// their ends.
 
 #include <cstdint>
 #include <memory>
@@ -31,7 +31,7 @@ class DeviceLoader {
 
   // Whether a job was started whose end no poll has seen.
   bool IsBusy(int32_t engine) const { return engines_[engine].busy; }
-  // Notes what jobs reach.
+  // Records how far jobs reach into each memory.
   void Finish();
 
  private:

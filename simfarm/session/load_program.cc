@@ -76,21 +76,24 @@ absl::Status CheckSegments(std::optional<absl::string_view> constants,
   return absl::OkStatus();
 }
 
-// An engine that the host drives has no memory that is lost with a launch.
+// Host-driven engines are never launched: their memory keeps its content.
 std::vector<ChipMemory::Kind> KindsOf(const v1::Machine& machine) {
   std::vector<ChipMemory::Kind> kinds;
   for (const v1::ResolvedMemory& memory : machine.memories()) {
+    const bool writable = target::IsWritable(memory);
     if (!memory.host_reaches()) {
-      kinds.push_back(ChipMemory::Kind::kShared);
+      kinds.push_back(writable ? ChipMemory::Kind::kShared
+                               : ChipMemory::Kind::kSharedReadOnly);
     } else {
-      kinds.push_back(target::IsWritable(memory) ? ChipMemory::Kind::kReadWrite
-                                                 : ChipMemory::Kind::kReadOnly);
+      kinds.push_back(writable ? ChipMemory::Kind::kReadWrite
+                               : ChipMemory::Kind::kReadOnly);
     }
   }
   for (int32_t e = 0; e < machine.engines_size(); ++e) {
-    const int32_t own = target::PrivateMemoryOf(machine, e);
-    if (own < 0 || machine.engines(e).has_jobs()) continue;
-    kinds[own] = ChipMemory::Kind::kScratchpad;
+    if (machine.engines(e).has_jobs()) continue;
+    for (const int32_t own : target::PrivateMemoriesOf(machine, e)) {
+      kinds[own] = ChipMemory::Kind::kScratchpad;
+    }
   }
   return kinds;
 }
@@ -184,16 +187,13 @@ void PlaceConstants(absl::string_view constants, LoadedProgram* loaded) {
 // Flash stays as it is, and taps are all that anybody looks at.
 void KeepConstants(LoadedProgram* loaded) {
   for (LoadedStream& stream : loaded->streams) {
-    const int32_t scratchpad =
-        target::PrivateMemoryOf(loaded->machine, stream.engine);
-    const uint64_t base = loaded->machine.memories(scratchpad).base_address();
     std::vector<ShownRange> shown;
     for (const LoadedTap& tap : stream.taps) {
-      const v1::Location& location = tap.tap->location();
-      if (location.memory() != scratchpad) continue;
-      const auto begin = static_cast<int64_t>(location.address() - base);
-      shown.push_back(
-          {stream.WordOf(tap), begin, begin + tap.layout->size_bytes()});
+      const int32_t memory = tap.tap->location().memory();
+      if (!loaded->IsScratchpad(memory)) continue;
+      const int64_t begin = loaded->OffsetOf(tap.tap->location());
+      shown.push_back({stream.WordOf(tap), begin,
+                       begin + tap.layout->size_bytes(), memory});
     }
     stream.stream->KeepConstants(shown);
   }
@@ -264,6 +264,11 @@ void LoadedProgram::AddMemories(const std::vector<int64_t>& sizes,
               .base = machine.memories(m).base_address(),
               .size = sizes[m]});
   }
+}
+
+int64_t LoadedProgram::OffsetOf(const v1::Location& location) const {
+  return static_cast<int64_t>(
+      location.address() - machine.memories(location.memory()).base_address());
 }
 
 std::string LoadedProgram::NameRegisters(int32_t engine, int32_t layer) const {

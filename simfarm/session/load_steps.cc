@@ -27,6 +27,7 @@ class StepLoader {
         devices_(loaded, new_simulator) {}
 
   absl::Status Load() {
+    EK_ASSIGN_OR_RETURN(costs_, target::HostCosts::Create(loaded_->machine));
     for (int i = 0; i < loaded_->program.steps_size(); ++i) {
       EK_RETURN_IF_ERROR(
           LoadStep(loaded_->program.steps(i), &loaded_->steps[i]),
@@ -104,7 +105,7 @@ class StepLoader {
     for (const auto& operand : op.outputs()) {
       EK_RETURN_IF_ERROR(CheckOperand(operand, /*written=*/true));
     }
-    EK_ASSIGN_OR_RETURN(HostOp host, HostOp::Create(op, loaded_->machine));
+    EK_ASSIGN_OR_RETURN(HostOp host, HostOp::Create(op, costs_));
     loaded->host_cycles = host.cycles();
     loaded->host_op = std::move(host);
     return absl::OkStatus();
@@ -135,7 +136,7 @@ class StepLoader {
     return CheckApart(move, from, to);
   }
 
-  // Of the host's own code: element by element, whatever the layouts.
+  // A move by the host's own code: element by element, whatever the layouts.
   absl::Status LoadOwnMove(const v1::Program::Move& move, LoadedStep* loaded) {
     EK_RETURN_IF_ERROR(loaded_->ReserveSystem(move.from(),
                                               loaded->from_layout->size_bytes(),
@@ -144,12 +145,11 @@ class StepLoader {
                                               loaded->to_layout->size_bytes(),
                                               /*written=*/true, "move to"));
     EK_ASSIGN_OR_RETURN(loaded->host_cycles,
-                        target::HostCycles(loaded_->machine, "copy",
-                                           loaded->from_layout->dense_bytes()));
+                        costs_.CopyCycles(loaded->from_layout->dense_bytes()));
     return absl::OkStatus();
   }
 
-  // Links write no read-only memory.
+  // No link writes read-only memory.
   absl::Status LoadLinkMove(const v1::Program::Move& move, LoadedStep* loaded) {
     if (move.link() < 0 || move.link() >= loaded_->machine.links_size()) {
       return InvalidProgram(absl::StrCat("no link ", move.link()), "");
@@ -172,7 +172,7 @@ class StepLoader {
     return absl::OkStatus();
   }
 
-  // One end of a link: what it reads, or writes.
+  // The memories that a link reads, or writes.
   absl::Status CheckEnd(
       const google::protobuf::RepeatedField<int32_t>& memories,
       const v1::Location& location, const target::Layout& layout,
@@ -190,7 +190,7 @@ class StepLoader {
         std::string(what));
   }
 
-  // Nobody says in which order a move reads and writes.
+  // The order in which a move reads and writes is undefined.
   absl::Status CheckApart(const v1::Program::Move& move,
                           const target::Layout& from,
                           const target::Layout& to) {
@@ -198,7 +198,7 @@ class StepLoader {
     const uint64_t begin = std::max(move.from().address(), move.to().address());
     const uint64_t end = std::min(move.from().address() + from.size_bytes(),
                                   move.to().address() + to.size_bytes());
-    // What is larger is refused for its size.
+    // Arrays above the memory limit are refused elsewhere.
     if (begin >= end || end - begin > static_cast<uint64_t>(
                                           loaded_->options.max_memory_bytes)) {
       return absl::OkStatus();
@@ -261,6 +261,7 @@ class StepLoader {
   }
 
   LoadedProgram* loaded_;
+  target::HostCosts costs_;
   std::vector<int32_t> running_;  // Loaded stream by engine; -1: idle.
   DeviceLoader devices_;
 };

@@ -13,7 +13,8 @@
 namespace edgekiln::simfarm {
 namespace {
 
-// Of all ranges of a stream that are launched together: times its commands.
+// Limit on the commands of all launched ranges of a stream, which may overlap:
+// as a multiple of the stream's commands.
 constexpr int64_t kMaxOverlap = 4;
 
 // Layer of every word of a stream.
@@ -47,9 +48,11 @@ StreamContext ContextOf(const LoadedProgram& loaded, int32_t engine,
                         const std::vector<int32_t>& layer_of_word) {
   StreamContext context;
   context.engine = engine;
-  context.scratchpad_bytes =
-      loaded.machine.memories(target::PrivateMemoryOf(loaded.machine, engine))
-          .capacity_bytes();
+  const int32_t scratchpad = target::PrivateMemoryOf(loaded.machine, engine);
+  if (scratchpad >= 0) {
+    context.scratchpad_bytes =
+        loaded.machine.memories(scratchpad).capacity_bytes();
+  }
   for (const v1::ResolvedMemory& memory : loaded.machine.memories()) {
     if (!memory.host_reaches()) continue;
     context.system.push_back({memory.base_address(), memory.capacity_bytes(),
@@ -87,10 +90,11 @@ absl::Status CheckOwners(const LoadedStream& loaded) {
 }
 
 absl::Status ReserveReach(LoadedProgram* loaded, const LoadedStream& stream) {
-  const int32_t scratchpad =
-      target::PrivateMemoryOf(loaded->machine, stream.engine);
-  int64_t& used = loaded->used_bytes[scratchpad];
-  used = std::max(used, stream.stream->scratchpad_extent());
+  for (const int32_t scratchpad :
+       target::PrivateMemoriesOf(loaded->machine, stream.engine)) {
+    int64_t& used = loaded->used_bytes[scratchpad];
+    used = std::max(used, stream.stream->scratchpad_extent(scratchpad));
+  }
   for (const EngineStream::SystemRange& range :
        stream.stream->system_ranges()) {
     for (int32_t m = 0; m < loaded->machine.memories_size(); ++m) {
@@ -124,7 +128,8 @@ class StreamLoader {
     return absl::OkStatus();
   }
 
-  // The position in loaded.streams of [first, end); end = 0: all that follow.
+  // The index in loaded.streams of commands [first, end); end = 0: to the end
+  // of the stream.
   absl::StatusOr<int32_t> Load(int32_t first, int32_t end) {
     const std::string what =
         first == 0 && end == 0 ? absl::StrCat("stream ", index_)
@@ -161,7 +166,7 @@ class StreamLoader {
     result.layer_of_word.assign(layer_of_word_.begin() + first,
                                 layer_of_word_.begin() + last);
     result.name = std::move(name);
-    // Bytes behind the last whole word are the simulator's to refuse.
+    // Bytes behind the last whole word: the simulator refuses them.
     absl::string_view code = stream_.code();
     code.remove_prefix(first * engine_.isa().word_bytes());
     if (last < words_) {

@@ -11,7 +11,7 @@
 namespace edgekiln::simfarm {
 namespace {
 
-// A tap counts once for each launched range that it is part of.
+// A tap is counted once for each launched range that contains its command.
 constexpr int64_t kMaxStreamTaps = 1 << 20;
 
 // Bytes of an element of each tensor that taps may show.
@@ -77,9 +77,11 @@ absl::Status CheckInStream(const v1::Program::Tap& tap,
           static_cast<int64_t>(stream.code().size()) / word_bytes) {
     return InvalidProgram(absl::StrCat("no command ", tap.command()), "");
   }
-  if (!loaded.IsSystem(tap.location().memory()) &&
-      tap.location().memory() !=
-          target::PrivateMemoryOf(loaded.machine, stream.engine())) {
+  const int32_t memory = tap.location().memory();
+  const std::vector<int32_t> own =
+      target::PrivateMemoriesOf(loaded.machine, stream.engine());
+  if (!loaded.IsSystem(memory) &&
+      std::find(own.begin(), own.end(), memory) == own.end()) {
     return InvalidProgram("the scratchpad of another engine", "");
   }
   return absl::OkStatus();
@@ -110,13 +112,18 @@ absl::Status AddTap(const v1::Program::Tap& tap, const ElementSizes& sizes,
   return absl::OkStatus();
 }
 
-// To all launches that their commands are part of. Sorts `of_streams`.
+// Assigns taps to all launched ranges that contain their commands, at least one
+// each. Sorts `of_streams`.
 absl::Status AddToLaunches(StreamTaps& of_streams, LoadedProgram* loaded) {
   const auto is_before = [](const LoadedTap& a, const LoadedTap& b) {
     return a.tap->command() < b.tap->command();
   };
   for (std::vector<LoadedTap>& taps : of_streams) {
     std::stable_sort(taps.begin(), taps.end(), is_before);
+  }
+  std::vector<std::vector<bool>> launched;  // As `of_streams`.
+  for (const std::vector<LoadedTap>& taps : of_streams) {
+    launched.emplace_back(taps.size(), false);
   }
   int64_t total = 0;
   for (LoadedStream& stream : loaded->streams) {
@@ -132,7 +139,17 @@ absl::Status AddToLaunches(StreamTaps& of_streams, LoadedProgram* loaded) {
                               absl::StrCat(kMaxStreamTaps));
       }
       stream.taps.push_back(*tap);
+      launched[stream.program_stream][tap - taps.begin()] = true;
     }
+  }
+  for (size_t s = 0; s < of_streams.size(); ++s) {
+    const auto never = std::find(launched[s].begin(), launched[s].end(), false);
+    if (never == launched[s].end()) continue;
+    const LoadedTap& tap = of_streams[s][never - launched[s].begin()];
+    return InvalidProgram(
+        "a tap of a command that no step launches",
+        absl::StrCat("stream ", s, ", command ", tap.tap->command(),
+                     ", tensor ", tap.tap->tensor()));
   }
   return absl::OkStatus();
 }

@@ -36,7 +36,7 @@ struct LoadedBinding {
   const target::Layout* layout = nullptr;
 };
 
-// Commands of a stream that are launched as if they were one of their own.
+// A range of a stream's commands, launched as if it were a stream of its own.
 struct LoadedStream {
   std::unique_ptr<EngineStream> stream;
   int32_t engine = 0;
@@ -60,8 +60,9 @@ struct LoadedStep {
   // Of a move.
   const target::Layout* from_layout = nullptr;
   const target::Layout* to_layout = nullptr;
-  // Of register writes: what they start, in the engine's clock, and when, in
-  // the host's, from the step's begin. Of a poll: that it sees a job's end.
+  // Register writes: cycles of the job that they start, in the engine's clock,
+  // and when it starts, in host cycles from the step's begin. Polls: whether it
+  // sees a job's end.
   std::optional<int64_t> job_cycles;
   int64_t job_start_cycles = 0;
   bool sees_end = false;
@@ -81,7 +82,7 @@ struct LoadedProgram {
   std::string constants;  // Empty unless a run loads some of it anew.
   // By engine; null where the program uses none.
   std::vector<std::unique_ptr<EngineSimulator>> simulators;
-  // One for each range that is launched, and for each stream that is not.
+  // One per launched range, and one per stream that is never launched.
   std::vector<LoadedStream> streams;
   std::vector<LoadedStep> steps;
   std::vector<target::Layout> layouts;  // As program.layouts.
@@ -106,7 +107,9 @@ struct LoadedProgram {
   bool IsScratchpad(int32_t memory) const {
     return kinds[memory] == ChipMemory::Kind::kScratchpad;
   }
-  // Its memories as the kinds say, without bytes.
+  // From the first byte of its memory.
+  int64_t OffsetOf(const v1::Location& location) const;
+  // Adds the machine's memories to `chip`, by their kinds, without bytes.
   void AddMemories(const std::vector<int64_t>& sizes, ChipMemory& chip) const;
   // For errors of register writes or a poll: "engine npu, layer conv1".
   std::string NameRegisters(int32_t engine, int32_t layer) const;
@@ -122,15 +125,15 @@ struct LoadedProgram {
                              bool written, absl::string_view what);
 };
 
-// Parts of loading, in this order. Each relies on those before; carries on
-// inputs and outputs.
+// Parts of loading, in this order; each relies on those before, LoadCarries()
+// on inputs and outputs.
 absl::Status LoadCarries(LoadedProgram* loaded);
 absl::Status LoadStreams(LoadedProgram* loaded, SimulatorMaker new_simulator);
 absl::Status LoadTaps(LoadedProgram* loaded);
 absl::Status LoadSteps(LoadedProgram* loaded, SimulatorMaker new_simulator);
 
-// All of it, on a machine that passed ValidateMachine(). Without constants the
-// program can be checked and timed, not run.
+// Loads the whole program. `machine` passed ValidateMachine(). Without
+// constants the program can be checked and timed, but not run.
 absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
     const v1::Program& program, std::optional<absl::string_view> constants,
     const v1::Machine& machine, const SessionOptions& options,
@@ -139,7 +142,7 @@ absl::StatusOr<std::shared_ptr<const LoadedProgram>> LoadProgram(
 // A session of a program that was loaded with constants.
 std::unique_ptr<Session> NewSession(
     std::shared_ptr<const LoadedProgram> loaded);
-// The checks of a run, without one: see CountCycles().
+// All checks of a run that need no values: see CountCycles().
 absl::Status CheckWithoutRun(std::shared_ptr<const LoadedProgram> loaded);
 
 // An error in the structure of a program.

@@ -21,8 +21,7 @@ struct Span {
   Spent spent = Spent::kComputing;
 };
 
-// A stream of an engine, from its launch at `begin` cycles of the wall clock
-// on, or a job.
+// A stream of an engine, launched at wall cycle `begin`, or a job.
 struct Run {
   int64_t begin = 0;
   const LoadedStream* stream = nullptr;
@@ -31,9 +30,8 @@ struct Run {
 
 constexpr int64_t kMaxCycles = int64_t{1} << 62;
 
-// How often the host must read until the last read ends no earlier than `wait`
-// cycles of the wall clock after the first began; each takes `cycles` >= 1 of
-// the host's clock.
+// How many reads the host needs so that the last one ends at least `wait` wall
+// cycles after the first began; each takes `cycles` >= 1 of the host's clock.
 __int128 ReadsUntil(int64_t wait, int64_t cycles, int64_t host_hz,
                     int64_t wall_hz) {
   if (wait <= 0) return 1;
@@ -54,8 +52,11 @@ class ReportMaker {
     for (const v1::Program::Layer& layer : loaded.program.layers()) {
       v1::SimReport::LayerCycles* cycles = report_.add_layers();
       cycles->set_layer(report_.layers_size() - 1);
-      cycles->set_fidelity(layer.engine() < 0 ? v1::ESTIMATE
-                                              : v1::CYCLE_APPROXIMATE);
+      // A job's time is one formula over its shape.
+      const bool by_command =
+          layer.engine() >= 0 &&
+          !loaded.machine.engines(layer.engine()).has_jobs();
+      cycles->set_fidelity(by_command ? v1::CYCLE_APPROXIMATE : v1::ESTIMATE);
     }
   }
 
@@ -105,8 +106,8 @@ class ReportMaker {
     timeline_.Add(span.begin, span.end, span.layer, span.spent);
   }
 
-  // Of a run, what is computing, or all else; both if the machine has but one
-  // engine, which does one thing after another.
+  // Adds either the computing or the other segments of a run; both in order if
+  // the machine has one engine, since its segments do not overlap.
   absl::Status Own(const Run& run, bool computing) {
     if (run.stream == nullptr) {
       if (computing) Own(run.job);
@@ -175,14 +176,14 @@ class ReportMaker {
     report_.set_dma_bytes_written(report_.dma_bytes_written() + written);
   }
 
-  // Of system memory, as of streams.
+  // Counts bytes of system memory, as for streams.
   void CountMoved(const v1::Program::Move& move, const LoadedStep& loaded) {
     const int64_t bytes = loaded.from_layout->dense_bytes();
     CountBytes(move.layer(), loaded_.IsSystem(move.from().memory()) ? bytes : 0,
                loaded_.IsSystem(move.to().memory()) ? bytes : 0);
   }
 
-  // It starts when the write that starts it has ended.
+  // The job starts at the end of the write that starts it.
   absl::Status Job(const v1::Program::RegisterWrites& writes,
                    const LoadedStep& loaded) {
     const v1::Machine::Engine& engine =
@@ -197,7 +198,13 @@ class ReportMaker {
                                       loaded_.machine.clock_hz()));
     const auto busy =
         CheckedAdd(engine_busy_[writes.engine()], *loaded.job_cycles);
-    if (cycles > kMaxCycles - now_ - offset || !busy) return TooLong();
+    v1::SimReport::LayerCycles* const layer =
+        report_.mutable_layers(writes.layer());
+    const auto of_layer = CheckedAdd(layer->job_cycles(), cycles);
+    if (cycles > kMaxCycles - now_ - offset || !busy || !of_layer) {
+      return TooLong();
+    }
+    layer->set_job_cycles(*of_layer);
     const int64_t begin = now_ + offset;
     runs_[writes.engine()].push_back(
         {begin, nullptr, {begin, begin + cycles, writes.layer()}});
@@ -211,7 +218,7 @@ class ReportMaker {
     return absl::OkStatus();
   }
 
-  // The last read is the first that ends when the job has ended.
+  // The last read is the first one that ends after the job.
   absl::Status Poll(const v1::Program::Poll& poll, bool sees_end) {
     const int64_t cycles = loaded_.machine.engines(poll.engine()).poll_cycles();
     const __int128 reads =

@@ -81,8 +81,8 @@ class Session {
   // When every unit works. Above kMaxTimelineSegments, segments are merged.
   virtual absl::StatusOr<v1::Timeline> MakeTimeline() const = 0;
 
-  // Shares what does not change; has memory of its own, and states that begin
-  // with zero.
+  // A session of the same program, with memory of its own; its states are zero
+  // at first. Shares what is immutable.
   virtual std::unique_ptr<Session> Clone() const = 0;
 };
 

@@ -15,6 +15,12 @@ using SimulatorMaker =
     absl::FunctionRef<absl::StatusOr<std::unique_ptr<EngineSimulator>>(
         const v1::Machine::Engine&)>;
 
+// The simulator of that engine model; null if there is none. Defined in
+// simulators.cc alone; tests may link testing/engines/simulators.cc instead,
+// which lists more.
+std::unique_ptr<EngineSimulator> NewSimulatorOf(
+    v1::EngineDescriptor::Model model);
+
 // The simulator of the engine's model. INVALID_ARGUMENT if there is none.
 absl::StatusOr<std::unique_ptr<EngineSimulator>> NewSimulator(
     const v1::Machine::Engine& engine);

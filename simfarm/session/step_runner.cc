@@ -4,7 +4,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
-#include "target/memories.h"
 
 namespace edgekiln::simfarm {
 
@@ -64,7 +63,7 @@ absl::Status StepRunner::RunStep(int index, const TapVisitor& visit_tap,
       break;
     }
     case v1::Program::Step::kPoll:
-      // What it reads was known when the program was loaded.
+      // Polls were checked when the program was loaded.
       if (!loaded.sees_end) break;
       devices_[step.poll().engine()]->Complete();
       chip_.Wait(step.poll().engine());
@@ -123,30 +122,28 @@ absl::Status StepRunner::RunMove(const v1::Program::Move& move,
 
 absl::Status StepRunner::RunStream(const LoadedStream& stream,
                                    const TapVisitor& visit_tap, RunMode mode) {
-  const int32_t scratchpad =
-      target::PrivateMemoryOf(loaded_.machine, stream.engine);
-  const uint64_t base = loaded_.machine.memories(scratchpad).base_address();
-  const uint8_t* bytes = chip_.scratchpad(scratchpad);
   chip_.Launch(stream.engine);
   const std::unique_ptr<StreamRun> run = stream.stream->Start(chip_, mode);
   for (const LoadedTap& tap : stream.taps) {
     EK_RETURN_IF_ERROR(run->RunUntil(stream.WordOf(tap) + 1));
-    if (loaded_.IsSystem(tap.tap->location().memory())) {
+    const v1::Location& location = tap.tap->location();
+    if (loaded_.IsSystem(location.memory())) {
       EK_RETURN_IF_ERROR(VisitTap(stream.engine, tap, visit_tap, mode));
       continue;
     }
-    const int64_t offset =
-        static_cast<int64_t>(tap.tap->location().address() - base);
+    const int64_t offset = loaded_.OffsetOf(location);
     if (mode != RunMode::kFast) {
       EK_RETURN_IF_ERROR(CheckScratchpadTap(stream, tap, offset));
     }
     if (!visit_tap) continue;
-    EK_RETURN_IF_ERROR(Visit(tap, bytes + offset, visit_tap));
+    EK_RETURN_IF_ERROR(
+        Visit(tap, chip_.scratchpad(location.memory()) + offset, visit_tap));
   }
   return run->RunUntil(stream.stream->num_words());
 }
 
-// A job that one of them starts comes after all that the host did before.
+// A job started by these writes is ordered after everything that the host did
+// before.
 absl::Status StepRunner::WriteRegisters(
     const v1::Program::RegisterWrites& writes) {
   chip_.Launch(writes.engine());
@@ -204,7 +201,7 @@ absl::Status StepRunner::CheckScratchpadTap(const LoadedStream& stream,
                       stream.WordOf(tap), hole, tap.tap->tensor()));
 }
 
-// `who` sees what the tap shows, in any memory but scratchpads.
+// Reads the tap's bytes as `who`, in any memory but scratchpads, and visits it.
 absl::Status StepRunner::VisitTap(int32_t who, const LoadedTap& tap,
                                   const TapVisitor& visit_tap, RunMode mode) {
   const v1::Location& location = tap.tap->location();

@@ -1,7 +1,7 @@
 #ifndef EK_SIMFARM_SESSION_STEP_RUNNER_H_
 #define EK_SIMFARM_SESSION_STEP_RUNNER_H_
 
-// Does what the steps of a program say, on the memory of one chip.
+// Executes the steps of a program on the memory of one chip.
 
 #include <cstdint>
 #include <memory>
@@ -29,8 +29,8 @@ class StepRunner {
   // All steps. Errors name the step.
   absl::Status Run(const TapVisitor& visit_tap, RunMode mode);
 
-  // Checked and recorded, if anything is: `who` reads what lies at `location`,
-  // in any memory but scratchpads. Errors name `what`.
+  // Records, in runs with checks, that `who` reads the array at `location`, in
+  // any memory but scratchpads. Errors name `what`.
   absl::Status Read(int32_t who, const v1::Location& location,
                     const target::Layout& layout, const std::string& what);
 

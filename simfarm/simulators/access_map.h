@@ -58,7 +58,7 @@ struct AccessFault {
     kUndefined,  // Reads what nothing wrote.
     kReadRace,   // Reads what another unit may still write.
     kWriteRace,  // Writes what another unit may still read or write.
-    // Not found by maps, but by who knows what memories there are.
+    // Detected by ChipMemory, which knows the memories.
     kOutside,   // There is no such memory, or the bytes leave it.
     kReadOnly,  // Writes what has its content from the start.
   };
@@ -110,7 +110,7 @@ class AccessMap {
   }
   static int UnitOf(Stamp stamp) { return static_cast<int>(stamp & 0xff) - 1; }
   static uint32_t TimeOf(Stamp stamp) { return stamp >> 8; }
-  // What is of time 0 comes before all; kNever has no unit.
+  // Time 0 is before everything; kNever belongs to no unit.
   bool IsOrdered(int unit, Stamp stamp) const {
     return TimeOf(stamp) == 0 ||
            TimeOf(stamp) <= order_.known(unit, UnitOf(stamp));

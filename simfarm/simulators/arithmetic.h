@@ -15,7 +15,7 @@ inline int32_t Rescale(int32_t value, int32_t multiplier, int n,
                        bool half_even) {
   const int64_t product = static_cast<int64_t>(value) * multiplier;
   int64_t half = int64_t{1} << (n - 1);
-  // Just below the half, where what lies below is even.
+  // One less than the half if the quotient is even: ties then round down.
   if (half_even) half -= 1 - (product >> n & 1);
   return static_cast<int32_t>((product + half) >> n);
 }

@@ -16,6 +16,11 @@ bool IsSystem(ChipMemory::Kind kind) {
          kind == ChipMemory::Kind::kReadWrite;
 }
 
+bool IsReadOnly(ChipMemory::Kind kind) {
+  return kind == ChipMemory::Kind::kReadOnly ||
+         kind == ChipMemory::Kind::kSharedReadOnly;
+}
+
 }  // namespace
 
 void ChipMemory::Add(Memory memory) {
@@ -80,6 +85,14 @@ std::string ChipMemory::NameIn(int32_t memory, uint64_t address) const {
   return absl::StrFormat("%s 0x%x", memories_[memory].memory.name, address);
 }
 
+bool ChipMemory::Reserve(int32_t memory, uint64_t address, int64_t size) {
+  if (!Contains(memory, address, size)) return false;
+  Tracked& found = memories_[memory];
+  const auto begin = static_cast<int64_t>(address - found.memory.base);
+  found.reached_bytes = std::max(found.reached_bytes, begin + size);
+  return true;
+}
+
 void ChipMemory::Track(std::vector<std::string> engines, bool concurrent) {
   StopTracking();
   order_ = std::make_unique<AccessOrder>(static_cast<int>(engines.size()) + 1);
@@ -88,7 +101,7 @@ void ChipMemory::Track(std::vector<std::string> engines, bool concurrent) {
   for (Tracked& each : memories_) {
     if (each.memory.kind == Kind::kScratchpad) continue;
     each.accesses.emplace(each.memory.size, *order_,
-                          concurrent && each.memory.kind != Kind::kReadOnly);
+                          concurrent && !IsReadOnly(each.memory.kind));
   }
 }
 
@@ -160,14 +173,9 @@ bool ChipMemory::ReadRows(int32_t who, uint64_t address, int64_t pitch,
 
 bool ChipMemory::Reach(int32_t memory, uint64_t address, int64_t size,
                        AccessFault* fault) {
-  if (!Contains(memory, address, size)) {
-    *fault = {.kind = AccessFault::Kind::kOutside};
-    return false;
-  }
-  Tracked& found = memories_[memory];
-  const auto begin = static_cast<int64_t>(address - found.memory.base);
-  found.reached_bytes = std::max(found.reached_bytes, begin + size);
-  return true;
+  if (Reserve(memory, address, size)) return true;
+  *fault = {.kind = AccessFault::Kind::kOutside};
+  return false;
 }
 
 bool ChipMemory::ReadIn(int32_t who, int32_t memory, uint64_t address,
@@ -188,7 +196,7 @@ bool ChipMemory::WriteIn(int32_t who, int32_t memory, uint64_t address,
                          int64_t size, AccessFault* fault) {
   if (!Reach(memory, address, size, fault)) return false;
   Tracked& found = memories_[memory];
-  if (found.memory.kind == Kind::kReadOnly) {
+  if (IsReadOnly(found.memory.kind)) {
     *fault = {.kind = AccessFault::Kind::kReadOnly};
     return false;
   }

@@ -4,11 +4,10 @@
 // All memories of a chip during one run: where their bytes are and, in a
 // checked run, who wrote and read them last.
 //
-// Order has two levels. In system memory, and in memory that engines share, the
-// host and the engines meet, and launches, waits and polls order them. In a
-// scratchpad the units of one engine meet, and the engine's own commands order
-// them. What units of one engine do to other memory counts as done in their
-// order.
+// Accesses are ordered on two levels. In system memory and memory that engines
+// share, launches, waits and polls order the host and the engines. In a
+// scratchpad, the engine's own commands order its units. Accesses of one
+// engine's units to other memory count as made in program order.
 
 #include <cstdint>
 #include <memory>
@@ -38,10 +37,11 @@ struct ScratchpadAccesses {
 class ChipMemory {
  public:
   enum class Kind {
-    kReadOnly,    // System memory that has its content from the start ..
-    kReadWrite,   // .. or is written at run time.
-    kShared,      // Has an address space of its own, and outlives launches.
-    kScratchpad,  // One engine's own: nothing is written when that starts.
+    kReadOnly,        // System memory, content fixed from the start.
+    kReadWrite,       // System memory, written at run time.
+    kShared,          // An address space of its own; content outlives launches.
+    kSharedReadOnly,  // The same, never written.
+    kScratchpad,  // One engine's own; all bytes are undefined at each launch.
   };
 
   struct Memory {
@@ -72,11 +72,13 @@ class ChipMemory {
   // Of system memory, for errors: "ram 0x80000010".
   std::string Name(uint64_t address) const;
 
-  // The same by memory, of any kind but scratchpads, and an address in its
-  // address space. Null, too, where nobody asks for values.
+  // The same for any memory but scratchpads, with an address of that memory's
+  // space. FindIn() is also null in runs without values.
   bool Contains(int32_t memory, uint64_t address, int64_t size) const;
   uint8_t* FindIn(int32_t memory, uint64_t address, int64_t size) const;
   std::string NameIn(int32_t memory, uint64_t address) const;
+  // Contains(), and if so, counts all these bytes as reached.
+  bool Reserve(int32_t memory, uint64_t address, int64_t size);
 
   // From now on follows who writes what; so far, nobody did. Without
   // `concurrent` an engine that is launched is awaited before anybody else
@@ -99,15 +101,15 @@ class ChipMemory {
   // Read() of `rows` pieces of `row_bytes`, each `pitch` after the one before.
   bool ReadRows(int32_t who, uint64_t address, int64_t pitch, int64_t rows,
                 int64_t row_bytes, AccessFault* fault);
-  // The same in any memory but scratchpads. Without tracking, too: false if the
-  // bytes leave the memory, or are written and read-only. Notes how far it is
-  // reached.
+  // The same for any memory but scratchpads. Also without tracking: false if
+  // the bytes leave the memory, or a write is to read-only memory. Updates
+  // reached_bytes().
   bool ReadIn(int32_t who, int32_t memory, uint64_t address, int64_t size,
               AccessFault* fault);
   bool WriteIn(int32_t who, int32_t memory, uint64_t address, int64_t size,
                AccessFault* fault);
-  // One past the last byte, from the memory's base, that ReadIn() and WriteIn()
-  // were asked for and found.
+  // One past the highest byte, from the memory's base, of successful ReadIn(),
+  // WriteIn() and Reserve() calls.
   int64_t reached_bytes(int32_t memory) const {
     return memories_[memory].reached_bytes;
   }

@@ -160,6 +160,12 @@ TEST_F(ChipMemoryTest, SharedMemoryOutlivesLaunches) {
   EXPECT_EQ(memory_.reached_bytes(kTile), 8);
   EXPECT_EQ(write(0, 0, 0), "writes read-only memory +0");
 
+  std::vector<uint8_t> tables(16);
+  memory_.Add(
+      {"tables", ChipMemory::Kind::kSharedReadOnly, 0, tables.data(), 16});
+  EXPECT_EQ(write(0, kTile + 1, 0), "writes read-only memory +0");
+  EXPECT_EQ(read(0, kTile + 1, 0), "");
+
   memory_.Track({"a", "b"}, /*concurrent=*/true);
   memory_.BeginStep(0);
   EXPECT_EQ(write(kHost, kTile, 0x40), "");

@@ -27,8 +27,10 @@ enum class CpuPath {
 
 // What the checks of a stream refer to besides its bytes.
 struct StreamContext {
-  int32_t engine = 0;            // Index into Machine.engines.
-  int64_t scratchpad_bytes = 0;  // Capacity.
+  int32_t engine = 0;  // Index into Machine.engines.
+  // Capacity of the engine's scratchpad if it has exactly one. Engines with
+  // several take them from the machine.
+  int64_t scratchpad_bytes = 0;
   // Readable and, of those, writable system memory: [base, base + size).
   struct Range {
     uint64_t base = 0;
@@ -79,6 +81,7 @@ struct ShownRange {
   int32_t word = 0;
   int64_t begin = 0;
   int64_t end = 0;
+  int32_t memory = 0;  // Index into Machine.memories.
 };
 
 enum class RunMode {
@@ -103,14 +106,15 @@ class EngineStream {
   virtual ~EngineStream() = default;
 
   // Says that read-only system memory holds the same bytes in all runs from now
-  // on, and that of the scratchpad nothing is looked at but `shown`, in order
-  // of words. kFast runs then need not move what they know. At most once.
+  // on, and that of scratchpads nothing is looked at but `shown`, in order of
+  // words. kFast runs then need not move what they know. At most once.
   virtual void KeepConstants(absl::Span<const ShownRange> shown) = 0;
 
   virtual int32_t num_words() const = 0;
   virtual const StreamTiming& timing() const = 0;
-  // Scratchpad bytes that the stream reaches: highest address + 1.
-  virtual int64_t scratchpad_extent() const = 0;
+  // Bytes of a scratchpad of the engine (index into Machine.memories) that the
+  // stream reaches: highest address + 1.
+  virtual int64_t scratchpad_extent(int32_t memory) const = 0;
   // System memory that the stream reaches, as [begin, end) ranges.
   struct SystemRange {
     uint64_t begin = 0;
@@ -118,9 +122,9 @@ class EngineStream {
   };
   virtual const std::vector<SystemRange>& system_ranges() const = 0;
 
-  // Runs on the scratchpad and the system memory of `memory`, which tracks
+  // Runs on the scratchpads and the system memory of `memory`, which tracks
   // accesses unless the mode is kFast, has no bytes if it is kCheckOnly, and
-  // must outlive the run. The scratchpad holds scratchpad_extent() bytes.
+  // must outlive the run. Scratchpads hold scratchpad_extent() bytes.
   virtual std::unique_ptr<StreamRun> Start(ChipMemory& memory,
                                            RunMode mode) const = 0;
 };

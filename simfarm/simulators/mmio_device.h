@@ -16,25 +16,25 @@ struct DeviceContext {
   CpuPath cpu_path = CpuPath::kBest;
 };
 
-// One engine of one chip, which computes one job at a time. It keeps no time:
-// a job that was started is busy until Complete(). What registers hold, and how
-// long jobs take, never depends on values in memory. Not thread-safe.
+// One engine of one chip, which computes one job at a time. It does not keep
+// time: a started job runs until Complete(). Register values and job durations
+// never depend on values in memory. Not thread-safe.
 class MmioDevice {
  public:
   virtual ~MmioDevice() = default;
 
-  // Begins a run in this mode: no job, registers as they are after power-up.
-  // Before the first call nothing else may be called. In kCheckOnly the memory
-  // has no bytes, and perhaps tracks nothing: what does not depend on values is
-  // checked all the same, and every byte that a job reads or writes is told to
-  // the memory by ReadIn() and WriteIn().
+  // Begins a run in this mode: no job, registers as after power-up. Must be
+  // called first. In kCheckOnly the memory has no bytes and may not track
+  // accesses; everything that does not depend on values is checked all the
+  // same, and every byte that a job reads or writes is reported by ReadIn() and
+  // WriteIn().
   virtual void Reset(RunMode mode) = 0;
 
-  // The host writes a register. A write that starts a job does all of the job's
-  // work at once, as far as the mode has it done, and returns how long it
-  // takes: cycles of the engine's clock, at least 1. FAILED_PRECONDITION names
-  // the register: none has this offset, its value is no legal one, the engine
-  // is busy, or what is wrong with the job (operand, memory, address).
+  // The host writes a register. A write that starts a job computes it at once,
+  // as far as the mode requires, and returns its duration: cycles of the
+  // engine's clock, at least 1. FAILED_PRECONDITION if no register has this
+  // offset, the value is illegal or the engine is busy, or if the job is wrong:
+  // names register, operand, memory and address.
   virtual absl::StatusOr<std::optional<int64_t>> Write(uint32_t offset,
                                                        uint32_t value) = 0;
 
@@ -42,7 +42,7 @@ class MmioDevice {
   // offset.
   virtual absl::StatusOr<uint32_t> Read(uint32_t offset) = 0;
 
-  // The time of the running job is over: from now on, registers say so.
+  // Ends the running job: the status register shows it from now on.
   virtual void Complete() = 0;
 };
 

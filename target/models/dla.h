@@ -1,121 +1,16 @@
 #ifndef EK_TARGET_MODELS_DLA_H_
 #define EK_TARGET_MODELS_DLA_H_
 
-// The names that the engine model COARSE_DLA gives a meaning to
-// (docs/targets/dla.md). A descriptor decides how they are encoded and what
-// they cost; commands it leaves out do not exist on that chip.
+// The engine model COARSE_DLA: docs/targets/dla.md.
 
-#include <array>
-#include <cstdint>
-#include <optional>
-
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
-#include "edgekiln/v1/target.pb.h"
 #include "target/engine_model.h"
 
 namespace edgekiln::target {
 
-enum class DlaRegister : uint8_t {
-  kInAddr,
-  kIn2Addr,
-  kWeightAddr,
-  kTableAddr,
-  kOutAddr,
-  kInH,
-  kInW,
-  kInC,
-  kOutH,
-  kOutW,
-  kOutC,
-  kKernelH,
-  kKernelW,
-  kStrideH,
-  kStrideW,
-  kDilationH,
-  kDilationW,
-  kPadTop,
-  kPadLeft,
-  kInRowPitch,
-  kInPixelPitch,
-  kOutRowPitch,
-  kOutPixelPitch,
-  kIn2RowPitch,
-  kIn2PixelPitch,
-  kInZeroPoint,
-  kIn2ZeroPoint,
-  kOutZeroPoint,
-  kClampMin,
-  kClampMax,
-  kDepthMultiplier,
-  kInMultiplier,
-  kInShift,
-  kIn2Multiplier,
-  kIn2Shift,
-  kOutMultiplier,
-  kOutShift,
-  kLeftShift,
-  kFlags,
-  kPoolKind,
-  kDmaSystemAddr,
-  kDmaSramAddr,
-  kDmaRowBytes,
-  kDmaRows,
-  kDmaSystemPitch,
-  kDmaSramPitch,
-};
-inline constexpr int kNumDlaRegisters = 46;
-
-enum class DlaCommand : uint8_t {
-  kRegWrite,
-  kEnd,
-  kConv,
-  kConvRelu,
-  kDepthConv,
-  kMatMul,
-  kActRelu,
-  kActLrelu,
-  kPool,
-  kAbs,
-  kMin,
-  kMax,
-  kAdd,
-  kAdd32,
-  kShift32,
-  kRequant,
-  kDmaRead,
-  kDmaWrite,
-};
-inline constexpr int kNumDlaCommands = 18;
-
-// FLAGS.
-inline constexpr int64_t kDlaOutInt32 = 1;
-// POOL_KIND.
-inline constexpr int64_t kDlaPoolAverage = 0;
-inline constexpr int64_t kDlaPoolMax = 1;
-inline constexpr int64_t kDlaPoolAveragePadded = 2;
-// A per-channel table entry: int32 bias, multiplier, shift.
-inline constexpr int64_t kDlaTableEntryBytes = 12;
-
-absl::string_view DlaRegisterName(DlaRegister reg);    // "IN_ADDR"
-absl::string_view DlaCommandName(DlaCommand command);  // "OP_CONV"
-v1::CommandUnit DlaCommandUnit(DlaCommand command);
-// Whether results are rounded, so that the command may take a rounding.
-bool DlaCommandRounds(DlaCommand command);
-std::optional<DlaRegister> FindDlaRegister(absl::string_view name);
-std::optional<DlaCommand> FindDlaCommand(absl::string_view mnemonic);
-
-// Every register the command may depend on, in the order of the enum. Some are
-// not read in some modes: see docs/targets/dla.md section 3.
-absl::Span<const DlaRegister> DlaCommandReads(DlaCommand command);
-
-// What this model needs of an instruction set: only names it knows, all
-// registers that the commands read, signed where values are, `reads` complete,
-// an opcode above 0, a rounding only where there is something to round,
-// REG_WRITE and OP_END. Of a machine: one memory of the engine's own, and one
-// link of its own between that and what the host reaches. Of a pattern: the
-// commands that compute it, and limits that their registers can hold. Of a
-// recipe: a v1::dla::TileRecipe.
+// Requirements. Instruction set: see dla/instruction_set.h. Machine: one
+// private memory, and one link of the engine between that and the host's
+// memories. Pattern: commands that compute its ops; int8; no weight zero
+// points. Recipe: a v1::dla::TileRecipe.
 const EngineModel& DlaModel();
 
 }  // namespace edgekiln::target

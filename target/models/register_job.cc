@@ -11,6 +11,8 @@
 #include "base/status_macros.h"
 #include "target/layout.h"
 #include "target/memories.h"
+#include "target/models/register_job/conditions.h"
+#include "target/pattern_ops.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::target {
@@ -20,7 +22,6 @@ using Jobs = v1::RegisterJobs;
 using V = JobVariable;
 
 constexpr int64_t kMaxHostCycles = 1'000'000;
-constexpr int64_t kMaxJobExtent = 65536;
 
 absl::Status Invalid(std::string what, std::string where, std::string fix) {
   return MakeError(
@@ -32,39 +33,48 @@ absl::Status Invalid(std::string what, std::string where, std::string fix) {
        .fix = std::move(fix)});
 }
 
-// Jobs that no two fields mistake for one another: small, and one of several
-// blocks along every axis whose signed variables are negative.
-std::vector<JobVariables> SampleJobs(int64_t code) {
-  std::vector<JobVariables> samples;
-  for (const bool small : {true, false}) {
-    JobVariables job;
-    for (int i = 0; i < kNumJobVariables; ++i) {
-      job[static_cast<V>(i)] = small ? 1 + i % 5 : 513 + 3 * i;
-    }
-    job[V::kKernel] = code;
-    for (const V address : {V::kInAddr, V::kIn2Addr, V::kWeightsAddr,
-                            V::kTableAddr, V::kOutAddr}) {
-      job[address] *= 4096;
-    }
-    const int64_t sign = small ? 1 : -1;
-    job[V::kInZeroPoint] = sign * 3;
-    job[V::kIn2ZeroPoint] = sign * 4;
-    job[V::kOutZeroPoint] = sign * 5;
-    job[V::kClampMin] = -7;
-    job[V::kClampMax] = sign * 6;
-    job[V::kInShift] = sign * 8;
-    job[V::kIn2Shift] = sign * 9;
-    job[V::kOutShift] = sign * 10;
-    job[V::kLeftShift] = 20;
-    job[V::kInMultiplier] = (int64_t{1} << 30) + 1;
-    job[V::kIn2Multiplier] = (int64_t{1} << 30) + 2;
-    job[V::kOutMultiplier] = (int64_t{1} << 30) + 4;
-    job[V::kRounding] = small ? 0 : 1;
-    job[V::kOutInt32] = small ? 1 : 0;
-    job[V::kCountPad] = small ? 0 : 1;
-    samples.push_back(job);
+// Sizes of jobs: extents are `base`, plus `step` for each variable before, plus
+// its index modulo `modulo`.
+struct SampleSizes {
+  int64_t base;
+  int64_t step;
+  int64_t modulo;
+};
+
+// From several blocks along every axis down to what 1-bit registers hold.
+constexpr SampleSizes kSampleSizes[] = {{513, 7, 1}, {65, 1, 1}, {9, 0, 7},
+                                        {1, 0, 5},   {1, 0, 3},  {1, 0, 2},
+                                        {1, 0, 1}};
+
+// A job whose variables mostly differ from each other, so that swapped fields
+// are noticed. Signed variables and flags depend on `negative`.
+JobVariables SampleJob(int64_t code, const SampleSizes& sizes, bool negative) {
+  JobVariables job;
+  for (int i = 0; i < kNumJobVariables; ++i) {
+    job[static_cast<V>(i)] = sizes.base + i * sizes.step + i % sizes.modulo;
   }
-  return samples;
+  job[V::kKernel] = code;
+  for (const V address :
+       {V::kInAddr, V::kIn2Addr, V::kWeightsAddr, V::kTableAddr, V::kOutAddr}) {
+    job[address] *= 4096;
+  }
+  const int64_t sign = negative ? -1 : 1;
+  job[V::kInZeroPoint] = sign * 3;
+  job[V::kIn2ZeroPoint] = sign * 4;
+  job[V::kOutZeroPoint] = sign * 5;
+  job[V::kClampMin] = -7;
+  job[V::kClampMax] = sign * 6;
+  job[V::kInShift] = sign * 8;
+  job[V::kIn2Shift] = sign * 9;
+  job[V::kOutShift] = sign * 10;
+  job[V::kLeftShift] = 20;
+  job[V::kInMultiplier] = (int64_t{1} << 30) + 1;
+  job[V::kIn2Multiplier] = (int64_t{1} << 30) + 2;
+  job[V::kOutMultiplier] = (int64_t{1} << 30) + 4;
+  job[V::kRounding] = negative ? 1 : 0;
+  job[V::kOutInt32] = negative ? 0 : 1;
+  job[V::kCountPad] = negative ? 1 : 0;
+  return job;
 }
 
 // Whether every element of every operand has a place of its own.
@@ -85,7 +95,24 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
   return absl::OkStatus();
 }
 
-// Whether the engine understands what the host writes.
+// Checks that the largest sample that fits the registers is decoded unchanged,
+// and that its operands have legal layouts.
+absl::Status CheckSamples(const RegisterJobsView& view, int32_t position,
+                          bool negative) {
+  const int64_t code = view.jobs().jobs(position).code();
+  absl::Status told;
+  for (const SampleSizes& sizes : kSampleSizes) {
+    const JobVariables sample = SampleJob(code, sizes, negative);
+    told = view.Encode(sample).status();
+    if (told.ok()) return CheckLayouts(view, position, sample);
+    const auto detail = GetErrorDetail(told);
+    if (!detail) return told;
+    if (detail->reason != "REGISTER_TOO_NARROW") break;
+  }
+  return MakeError(absl::StatusCode::kInvalidArgument, *GetErrorDetail(told));
+}
+
+// Checks that the engine decodes what the host encodes.
 absl::Status CheckFields(const RegisterJobsView& view) {
   for (int32_t position = 0; position < view.jobs().jobs_size(); ++position) {
     const Jobs::Job& job = view.jobs().jobs(position);
@@ -98,26 +125,8 @@ absl::Status CheckFields(const RegisterJobsView& view) {
       return Invalid("kind is missing", where,
                      "kind: CONV, DEPTH, REQUANT or OTHER");
     }
-    for (const JobVariables& sample : SampleJobs(job.code())) {
-      EK_RETURN_IF_ERROR(CheckLayouts(view, position, sample));
-      EK_ASSIGN_OR_RETURN(const std::vector<RegisterWrite> writes,
-                          view.Encode(sample));
-      std::vector<int64_t> held(view.jobs().registers_size(), 0);
-      for (const RegisterWrite& write : writes) {
-        const int32_t position = view.FindRegister(write.offset);
-        if (position >= 0) held[position] = view.Held(position, write.value);
-      }
-      EK_ASSIGN_OR_RETURN(const JobVariables told, view.Decode(held));
-      for (const V variable : VariablesOfKernel(job.kernel())) {
-        if (told[variable] == sample[variable]) continue;
-        return Invalid(absl::StrCat("the registers tell ", told[variable],
-                                    " for ", JobVariableName(variable),
-                                    ", which is ", sample[variable]),
-                       absl::StrCat("job ", Jobs::Kernel_Name(job.kernel())),
-                       absl::StrCat("correct the registers or the field ",
-                                    JobVariableName(variable)));
-      }
-    }
+    EK_RETURN_IF_ERROR(CheckSamples(view, position, false));
+    EK_RETURN_IF_ERROR(CheckSamples(view, position, true));
   }
   return absl::OkStatus();
 }
@@ -146,25 +155,23 @@ absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
                  "links", "a link with owner: \"host\" to and from it");
 }
 
-// Windows and extents that a job may have are bounded: so are the layers that
-// become jobs.
-absl::Status CheckLimits(const v1::OpPattern& pattern) {
-  const bool window = pattern.pattern() == v1::OpPattern::CONV2D ||
-                      pattern.pattern() == v1::OpPattern::DEPTHWISE_CONV2D ||
-                      pattern.pattern() == v1::OpPattern::AVERAGE_POOL2D ||
-                      pattern.pattern() == v1::OpPattern::MAX_POOL2D;
-  const std::pair<const char*, int64_t> limits[] = {
-      {"max_kernel", window ? pattern.max_kernel() : 1},
-      {"max_stride", window ? pattern.max_stride() : 1}};
-  for (const auto& [key, value] : limits) {
-    if (value >= 1 && value <= kMaxJobExtent) continue;
-    return Invalid(
-        absl::StrCat(key, value == 0 ? " is missing" : " is too high"),
-        absl::StrCat("patterns ",
-                     v1::OpPattern::Pattern_Name(pattern.pattern())),
-        absl::StrCat(key, ": 1 to ", kMaxJobExtent));
+// Accepts the arithmetic of docs/targets/register_job.md or a subset of it.
+absl::Status CheckNumerics(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const auto is_int8 = [](const auto& types) {
+    return types.size() == 1 && types.Get(0) == v1::INT8;
+  };
+  const char* wrong = nullptr;
+  if (!is_int8(numerics.activations()) ||
+      (!numerics.weights().empty() && !is_int8(numerics.weights()))) {
+    wrong = "activations and weights can only be INT8";
+  } else if (numerics.weight_zero_points()) {
+    wrong = "weight_zero_points, but weights have none";
   }
-  return absl::OkStatus();
+  if (wrong == nullptr) return absl::OkStatus();
+  return Invalid(absl::StrCat("numerics: ", wrong),
+                 absl::StrCat("patterns ", ChainName(pattern), ": numerics"),
+                 "remove the rest");
 }
 
 class Model final : public EngineModel {
@@ -190,41 +197,34 @@ class Model final : public EngineModel {
   absl::Status ValidatePattern(
       const v1::OpPattern& pattern,
       const v1::Machine::Engine& engine) const override {
-    const Jobs::Kernel kernel = KernelOf(pattern.pattern());
-    const bool has = absl::c_any_of(
-        engine.jobs().jobs(),
-        [kernel](const Jobs::Job& job) { return job.kernel() == kernel; });
-    if (has) return CheckLimits(pattern);
-    return Invalid(absl::StrCat("jobs: the pattern needs a job ",
-                                Jobs::Kernel_Name(kernel)),
-                   absl::StrCat("patterns ",
-                                v1::OpPattern::Pattern_Name(pattern.pattern())),
-                   "add the job, or remove the pattern");
+    for (const std::string& op : pattern.ops()) {
+      const Jobs::Kernel kernel = JobKernelOf(op);
+      const std::string where = absl::StrCat("patterns ", ChainName(pattern));
+      if (kernel == Jobs::KERNEL_UNSPECIFIED) {
+        return Invalid(absl::StrCat("ops: no kernel computes ", op), where,
+                       "remove the pattern");
+      }
+      const bool has = absl::c_any_of(
+          engine.jobs().jobs(),
+          [kernel](const Jobs::Job& job) { return job.kernel() == kernel; });
+      if (has) continue;
+      return Invalid(absl::StrCat("jobs: the pattern needs a job ",
+                                  Jobs::Kernel_Name(kernel)),
+                     where, "add the job, or remove the pattern");
+    }
+    return CheckNumerics(pattern);
+  }
+
+  absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
+      const v1::Machine& machine, int32_t engine,
+      absl::string_view op) const override {
+    return JobConditions(machine, engine, op);
   }
 
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any&) const override {
     return Invalid("the engine model has no decisions for recipes", "decisions",
                    "remove them");
-  }
-
- private:
-  static Jobs::Kernel KernelOf(v1::OpPattern::Pattern pattern) {
-    switch (pattern) {
-      case v1::OpPattern::CONV2D:
-      case v1::OpPattern::FULLY_CONNECTED:
-        return Jobs::CONVOLUTION;
-      case v1::OpPattern::DEPTHWISE_CONV2D:
-        return Jobs::DEPTHWISE_CONVOLUTION;
-      case v1::OpPattern::ADD:
-        return Jobs::ADDITION;
-      case v1::OpPattern::AVERAGE_POOL2D:
-        return Jobs::AVERAGE_POOLING;
-      case v1::OpPattern::MAX_POOL2D:
-        return Jobs::MAXIMUM_POOLING;
-      default:
-        return Jobs::KERNEL_UNSPECIFIED;
-    }
   }
 };
 

@@ -7,11 +7,11 @@
 
 namespace edgekiln::target {
 
-// What this model needs of an engine: jobs that hold together
-// (register_jobs.h), whose fields tell what the registers were told, costs of
-// the host, and one memory beside the host's, for constants and activations,
-// which a link of the host joins with system memory. Of a pattern: the job that
-// computes it. Of a recipe: nothing, for it decides nothing.
+// Requirements. Engine: consistent jobs (register_jobs.h) whose fields decode
+// what the host writes, host costs of 1 cycle or more, and one memory beside
+// the host's, for constants and activations, which a link of the host joins
+// with system memory. Pattern: jobs that compute its ops; int8; no weight zero
+// points. Recipe: no decisions.
 const EngineModel& RegisterJobModel();
 
 }  // namespace edgekiln::target

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/status_macros.h"
 #include "client/local_blob.h"
+#include "proto/convert.h"
 #include "tests/chaos/aftermath.h"
 #include "tests/chaos/attack_calls.h"
 #include "tests/chaos/attack_process.h"
@@ -106,7 +107,7 @@ class AttackSuite {
           PutBlob(channel, LongNamesModel(kCachedLayers, kCachedNameBytes,
                                           rng_.Next())));
       v1::CreateJobRequest request;
-      *request.mutable_model() = client::ToProto(model);
+      *request.mutable_model() = ToProto(model);
       request.add_goals(v1::INSPECT);
       EK_ASSIGN_OR_RETURN(const v1::Job job, CreateJob(channel, request));
       // Asking again is what makes an answer worth keeping.

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "client/local_blob.h"
+#include "proto/convert.h"
 
 namespace edgekiln::chaos {
 namespace {
@@ -67,7 +68,7 @@ absl::StatusOr<v1::CreateJobRequest> Prepare(const Work& work,
                        v1::Digest& digest) -> absl::Status {
     EK_ASSIGN_OR_RETURN(const client::LocalBlob blob,
                         client::OpenLocalBlob(files, path, "file"));
-    digest = client::ToProto(blob.digest);
+    digest = ToProto(blob.digest);
     blobs.push_back(blob);
     return absl::OkStatus();
   };

@@ -34,7 +34,6 @@ Graph Split(const Graph& graph, int step) {
   Graph split = graph;
   const auto result = compiler::SplitAccumulators(split, ops);
   EXPECT_TRUE(result.ok()) << result.status();
-  EXPECT_TRUE(result.ok() && result->refused.empty());
   return split;
 }
 

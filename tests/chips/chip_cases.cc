@@ -1,5 +1,6 @@
 #include "tests/chips/chip_cases.h"
 
+#include <memory>
 #include <ostream>
 #include <utility>
 
@@ -7,7 +8,11 @@
 #include "absl/strings/str_replace.h"
 #include "simfarm/conformance/dla/dla_models.h"
 #include "simfarm/conformance/dla/hand_counted.h"
+#include "simfarm/conformance/register_job/hand_counted_programs.h"
+#include "simfarm/conformance/register_job/naive_program.h"
+#include "simfarm/conformance/register_job/random_jobs.h"
 #include "simfarm/simulators/dla/micro_kernel.h"
+#include "testing/tiny_vector/conformance/models.h"
 #include "tests/chips/random_graphs.h"
 #include "tests/pipeline/chip_run.h"
 
@@ -26,6 +31,20 @@ v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
                    " } set { name: \"output_parallel\" value: ",
                    output_parallel ? 1 : 0, " }"),
       sram_bytes);
+}
+
+// Of a chip with streams, which `random_models` makes.
+std::function<RandomCode(Rng& rng)> RandomStreams(
+    simfarm::conformance::ChipSource random_models) {
+  return [random_models = std::move(random_models)](Rng& rng) -> RandomCode {
+    const std::shared_ptr<simfarm::conformance::ChipModels> models =
+        random_models(rng);
+    return {.machine = models->machine(),
+            .word_bytes = models->machine().engines(0).isa().word_bytes(),
+            .next = [models](Rng& rng) {
+              return models->RandomProgram(6, rng).code;
+            }};
+  };
 }
 
 std::string RandomDlaDescriptor(Rng& rng) {
@@ -68,6 +87,7 @@ ChipCase Dla() {
   chip.has_cpu_path = simfarm::dla::HasCpuPath;
   chip.hand_counted = simfarm::conformance::dla::HandCountedPrograms();
   chip.least_noticed_percent = 50;
+  chip.random_code = RandomStreams(chip.random_models);
 
   chip.target = [](int64_t scratchpad_bytes) {
     return DlaTarget(64, true, scratchpad_bytes);
@@ -109,7 +129,7 @@ v1::ResolvedTarget ToyTarget(const std::string& name,
 // What sizes of tiles do not depend on.
 std::string RandomToySettings(Rng& rng) {
   const std::vector<std::pair<std::string, int64_t>> settings = {
-      {"macs", OneOf<int64_t>(rng, {1, 16, 64, 100})},
+      {"macs_a", OneOf<int64_t>(rng, {1, 16, 64, 100})},
       {"fill_cycles", OneOf<int64_t>(rng, {0, 8, 1000})},
       {"link_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},
       {"link_setup_cycles", OneOf<int64_t>(rng, {0, 16, 5000})},
@@ -122,21 +142,50 @@ std::string RandomToySettings(Rng& rng) {
   return text;
 }
 
+// Offset and value of each write, 32 bits each.
+RandomCode RandomRegisterWrites(Rng& rng) {
+  using simfarm::conformance::register_job::RandomProgram;
+  const v1::Machine machine =
+      simfarm::conformance::register_job::RandomMachine(rng);
+  const auto next = [machine](Rng& rng) {
+    std::string code;
+    for (const auto& write : RandomProgram(machine, 0, 2, rng).writes) {
+      for (const uint32_t word : {write.offset, write.value}) {
+        for (int shift = 0; shift < 32; shift += 8) {
+          code.push_back(static_cast<char>(word >> shift));
+        }
+      }
+    }
+    return code;
+  };
+  return {.machine = machine, .word_bytes = 8, .next = next};
+}
+
 // Driven by the host: no streams, hence nothing of them.
-ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
+ChipCase Toy(
+    const std::string& name, const std::string& memory_parameter,
+    std::vector<simfarm::conformance::HandCountedProgram> hand_counted) {
   ChipCase chip;
   chip.name = absl::StrReplaceAll(name, {{"-", "_"}});
   chip.targets = {name, absl::StrCat(name, "-unit")};
-  if (name == "toy-array") chip.targets.push_back("toy-array-b8");
+  if (name == "toy-array") {
+    chip.targets.push_back("toy-array-b8");
+    chip.targets.push_back("toy-array-tensor");
+  }
+  chip.targets.push_back(absl::StrCat(name, "-int32"));
   chip.target = [name](int64_t memory_bytes) {
     return ToyTarget(name, "", memory_bytes);
   };
   chip.random_target = [name](Rng& rng, int64_t memory_bytes) {
     return ToyTarget(name, RandomToySettings(rng), memory_bytes);
   };
-  chip.random_descriptor = [name, memory_parameter](Rng& rng) {
+  const bool two = name == "toy-two-array";
+  const std::string requantizes = two ? "a_requantizes" : "requantizes";
+  const int64_t most_requantizes = two ? 1 : 2;
+  chip.random_descriptor = [=](Rng& rng) {
     const std::vector<std::pair<std::string, int64_t>> sizes = {
         {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
+        {requantizes, rng.InRange(0, most_requantizes)},
         {memory_parameter,
          OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
         {"ram_bytes", OneOf<int64_t>(rng, {2000, 64 << 20, 64 << 20})},
@@ -149,6 +198,9 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
     }
     return text;
   };
+  chip.naive_program = simfarm::conformance::register_job::RunNaiveProgram;
+  chip.hand_counted_programs = std::move(hand_counted);
+  chip.random_code = RandomRegisterWrites;
   chip.graphs = Dla().graphs;
   chip.rounds_half_even = true;
   chip.seeds = 6;
@@ -161,12 +213,106 @@ ChipCase Toy(const std::string& name, const std::string& memory_parameter) {
   return chip;
 }
 
+// Additions and maximum pools, which is all that the engine below has, with
+// reshapes between them.
+compiler::Graph RandomElementwiseNet(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  compiler::TensorId x = builder.Input(
+      {1, rng.InRange(1, 13), rng.InRange(1, 13), rng.InRange(1, 40)});
+  for (int layer = 0; layer < 2; ++layer) {
+    const compiler::TensorId before = x;
+    x = builder.Add(x, x);
+    if (rng.Below(2) == 0) x = builder.Add(before, x);
+    if (rng.Below(2) == 0) {
+      const std::vector<int64_t> shape = builder.shape(x);
+      x = builder.Reshape(x, RandomShape(rng, builder.num_elements(x)));
+      x = builder.Reshape(x, shape);
+    }
+    x = builder.MaxPool(
+        x, RandomWindow(rng, builder.shape(x)[1], builder.shape(x)[2], false));
+  }
+  return builder.Finish({x});
+}
+
+compiler::Graph RandomMaxPool(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
+  const compiler::TensorId x = builder.Input({1, h, w, rng.InRange(1, 40)});
+  return builder.Finish({builder.MaxPool(x, RandomWindow(rng, h, w, false))});
+}
+
+v1::ResolvedTarget TinyVectorTarget(const std::string& settings,
+                                    int64_t bank_bytes) {
+  return TargetWithScratchpad(
+      absl::StrCat("extends: \"tiny-vector\" ", settings), bank_bytes);
+}
+
+// What sizes of tiles do not depend on.
+std::string RandomTinyVectorSettings(Rng& rng) {
+  const std::vector<std::pair<std::string, int64_t>> settings = {
+      {"register_write_cycles", OneOf<int64_t>(rng, {1, 50})},
+      {"decode_cycles", OneOf<int64_t>(rng, {1, 4, 200})},
+      {"pipeline_cycles", OneOf<int64_t>(rng, {0, 8, 1000})},
+      {"link_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},
+      {"link_setup_cycles", OneOf<int64_t>(rng, {0, 20, 5000})}};
+  std::string text;
+  for (const auto& [name, value] : settings) {
+    absl::StrAppend(&text, "set { name: \"", name, "\" value: ", value, " }\n");
+  }
+  return text;
+}
+
+// The chip of docs/new_chip.md.
+ChipCase TinyVector() {
+  ChipCase chip;
+  chip.name = "tiny_vector";
+  chip.targets = {"tiny-vector", "tiny-vector-unit"};
+  chip.random_models = simfarm::conformance::tiny_vector::NewRandomModels;
+  chip.random_code = RandomStreams(chip.random_models);
+  // One path serves all processors.
+  chip.has_cpu_path = [](simfarm::CpuPath) { return true; };
+  chip.hand_counted = simfarm::conformance::tiny_vector::HandCountedPrograms();
+  chip.least_noticed_percent = 50;
+  chip.target = [](int64_t bank_bytes) {
+    return TinyVectorTarget("", bank_bytes);
+  };
+  chip.random_target = [](Rng& rng, int64_t bank_bytes) {
+    return TinyVectorTarget(RandomTinyVectorSettings(rng), bank_bytes);
+  };
+  chip.random_descriptor = [](Rng& rng) {
+    const std::vector<std::pair<std::string, int64_t>> sizes = {
+        {"bank_bytes", OneOf<int64_t>(rng, {1, 16, 100, 4096, 1 << 20})},
+        {"ram_bytes", OneOf<int64_t>(rng, {2000, 40'000, 64 << 20})},
+        {"flash_bytes", OneOf<int64_t>(rng, {20'000, 700'000, 64 << 20})}};
+    std::string text = "extends: \"tiny-vector\"\n";
+    absl::StrAppend(&text, RandomTinyVectorSettings(rng));
+    for (const auto& [key, value] : sizes) {
+      absl::StrAppend(&text, "set { name: \"", key, "\" value: ", value,
+                      " }\n");
+    }
+    return text;
+  };
+  // The host has what is neither an addition nor a maximum.
+  chip.graphs = {{"Elementwise", 7000, RandomElementwiseNet},
+                 {"MaxPool", 8000, RandomMaxPool},
+                 {"ResidualNet", 5000, RandomResidualNet}};
+  chip.seeds = 6;
+  chip.random_chips = 6;
+  chip.roomy_targets = {TinyVectorTarget("", 4096), TinyVectorTarget("", 512)};
+  chip.networks = {"resnet8_int8.tflite"};
+  return chip;
+}
+
 }  // namespace
 
 const std::vector<ChipCase>& ChipCases() {
-  static const auto* cases =
-      new std::vector<ChipCase>{Dla(), Toy("toy-array", "tile_bytes"),
-                                Toy("toy-two-array", "shared_bytes")};
+  namespace register_job = simfarm::conformance::register_job;
+  static const auto* cases = new std::vector<ChipCase>{
+      Dla(),
+      Toy("toy-array", "tile_bytes", register_job::HandCountedOfOneEngine()),
+      Toy("toy-two-array", "shared_bytes",
+          register_job::HandCountedOfTwoEngines()),
+      TinyVector()};
   return *cases;
 }
 
@@ -180,6 +326,14 @@ std::vector<const ChipCase*> ChipsWithStreams() {
   std::vector<const ChipCase*> chips;
   for (const ChipCase& chip : ChipCases()) {
     if (chip.random_models != nullptr) chips.push_back(&chip);
+  }
+  return chips;
+}
+
+std::vector<const ChipCase*> ChipsDrivenByTheHost() {
+  std::vector<const ChipCase*> chips;
+  for (const ChipCase& chip : ChipCases()) {
+    if (chip.naive_program != nullptr) chips.push_back(&chip);
   }
   return chips;
 }

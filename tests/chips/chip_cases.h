@@ -14,6 +14,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "gtest/gtest.h"
 #include "simfarm/conformance/chip_suite.h"
+#include "simfarm/conformance/program_case.h"
 #include "simfarm/simulators/engine_stream.h"
 #include "tests/pipeline/graph_builder.h"
 
@@ -24,6 +25,14 @@ struct GraphKind {
   const char* name;
   uint64_t first_seed = 0;
   compiler::Graph (*make)(QuantizedGraphBuilder& builder);
+};
+
+// What the first engine of a random chip is told: machine code, or register
+// writes, as the back end disassembles them.
+struct RandomCode {
+  v1::Machine machine;
+  int64_t word_bytes = 0;
+  std::function<std::string(Rng& rng)> next;
 };
 
 struct ChipCase {
@@ -39,6 +48,13 @@ struct ChipCase {
   // Of single flipped bits; the rest changes nothing, which the naive model
   // confirms.
   double least_noticed_percent = 0;
+
+  // Whole programs: the naive model of the chip's page. Nothing of chips with
+  // command streams.
+  simfarm::conformance::NaiveProgramModel naive_program;
+  std::vector<simfarm::conformance::HandCountedProgram> hand_counted_programs;
+
+  std::function<RandomCode(Rng& rng)> random_code;
 
   // Networks, on a chip with that many bytes in its engine's scratchpad.
   std::function<v1::ResolvedTarget(int64_t scratchpad_bytes)> target;
@@ -61,6 +77,7 @@ const std::vector<ChipCase>& ChipCases();
 // For INSTANTIATE_TEST_SUITE_P: pointers into ChipCases().
 std::vector<const ChipCase*> AllChips();
 std::vector<const ChipCase*> ChipsWithStreams();
+std::vector<const ChipCase*> ChipsDrivenByTheHost();
 void PrintTo(const ChipCase* chip, std::ostream* out);
 
 }  // namespace edgekiln::tests

@@ -1,9 +1,10 @@
-// Command streams as text, on every chip: random programs come back to the same
-// bytes, and what no stream or text can be is refused with its place.
+// Command streams and register writes as text, on every chip: random programs
+// come back to the same bytes, and what no stream or text can be is refused
+// with its place.
 
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -15,14 +16,11 @@
 #include "base/rng.h"
 #include "compiler/codegen/backends.h"
 #include "gtest/gtest.h"
-#include "simfarm/conformance/chip_suite.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/pipeline/chip_run.h"
 
 namespace edgekiln::tests {
 namespace {
-
-using simfarm::conformance::ChipModels;
 
 constexpr int kChips = 8;
 constexpr int kPrograms = 25;  // Of each chip.
@@ -38,7 +36,6 @@ class Texts {
     backend_ = *backend;
   }
 
-  int64_t word_bytes() const { return engine_.isa().word_bytes(); }
   absl::StatusOr<std::string> TextOf(absl::string_view code) const {
     return backend_->Disassemble(engine_, code);
   }
@@ -58,14 +55,17 @@ class DisassemblyTest : public testing::TestWithParam<const ChipCase*> {
   void ForPrograms(uint64_t seed, const Check& check) {
     Rng rng(seed);
     for (int chip = 0; chip < kChips; ++chip) {
-      const std::unique_ptr<ChipModels> models = GetParam()->random_models(rng);
-      const Texts texts(models->machine(), 0);
+      const RandomCode code = GetParam()->random_code(rng);
+      word_bytes_ = code.word_bytes;
+      const Texts texts(code.machine, 0);
       for (int i = 0; i < kPrograms && !HasFailure(); ++i) {
         SCOPED_TRACE(absl::StrCat("chip ", chip, ", program ", i));
-        check(texts, models->RandomProgram(6, rng).code, rng);
+        check(texts, code.next(rng), rng);
       }
     }
   }
+
+  int64_t word_bytes_ = 0;  // Of the programs of ForPrograms().
 };
 
 // "word 12" or "line 12" at the start of a refusal, as the interface has it.
@@ -83,6 +83,28 @@ std::string RandomBytes(int64_t bytes, Rng& rng) {
     text.push_back(static_cast<char>(rng.Below(256)));
   }
   return text;
+}
+
+// What engines are told, by engine: streams, and the writes of each step.
+std::vector<std::pair<int32_t, std::string>> CodesOf(
+    const v1::Program& program) {
+  std::vector<std::pair<int32_t, std::string>> codes;
+  for (const v1::Program::Stream& stream : program.streams()) {
+    codes.push_back({stream.engine(), stream.code()});
+  }
+  for (const v1::Program::Step& step : program.steps()) {
+    if (!step.has_register_writes()) continue;
+    std::string code;
+    for (const auto& write : step.register_writes().writes()) {
+      for (const uint32_t word : {write.offset(), write.value()}) {
+        for (int shift = 0; shift < 32; shift += 8) {
+          code.push_back(static_cast<char>(word >> shift));
+        }
+      }
+    }
+    codes.push_back({step.register_writes().engine(), code});
+  }
+  return codes;
 }
 
 TEST_P(DisassemblyTest, GivesTheSameBytesAgain) {
@@ -103,14 +125,15 @@ TEST_P(DisassemblyTest, GivesTheSameBytesOfCompiledNetworks) {
     if (GetParam()->rounds_half_even) builder.RoundHalfEven();
     const auto compiled = CompileQuantized(kind.make(builder), target);
     ASSERT_TRUE(compiled.ok()) << compiled.status();
-    EXPECT_GT(compiled->program.streams_size(), 0);
-    for (const v1::Program::Stream& stream : compiled->program.streams()) {
-      const Texts texts(target.machine(), stream.engine());
-      const auto text = texts.TextOf(stream.code());
+    const auto codes = CodesOf(compiled->program);
+    EXPECT_FALSE(codes.empty());
+    for (const auto& [engine, code] : codes) {
+      const Texts texts(target.machine(), engine);
+      const auto text = texts.TextOf(code);
       ASSERT_TRUE(text.ok()) << text.status();
       const auto again = texts.CodeOf(*text);
       ASSERT_TRUE(again.ok()) << again.status();
-      EXPECT_EQ(*again, stream.code());
+      EXPECT_EQ(*again, code);
     }
   }
 }
@@ -128,7 +151,7 @@ TEST_P(DisassemblyTest, NamesTheBadWord) {
       const auto text = texts.TextOf(bad);
       if (!text.ok()) {
         ExpectRefusedAt(text.status(), "word",
-                        static_cast<int64_t>(bit / 8) / texts.word_bytes());
+                        static_cast<int64_t>(bit / 8) / word_bytes_);
         ++refused;
         continue;
       }
@@ -143,11 +166,11 @@ TEST_P(DisassemblyTest, NamesTheBadWord) {
 }
 
 TEST_P(DisassemblyTest, RefusesACutOffWord) {
-  ForPrograms(3, [](const Texts& texts, const std::string& code, Rng& rng) {
-    const int64_t cut = rng.InRange(1, texts.word_bytes() - 1);
+  ForPrograms(3, [&](const Texts& texts, const std::string& code, Rng& rng) {
+    const int64_t cut = rng.InRange(1, word_bytes_ - 1);
     const auto text = texts.TextOf(code.substr(0, code.size() - cut));
     ExpectRefusedAt(text.status(), "word",
-                    static_cast<int64_t>(code.size()) / texts.word_bytes() - 1);
+                    static_cast<int64_t>(code.size()) / word_bytes_ - 1);
   });
 }
 
@@ -197,7 +220,7 @@ TEST_P(DisassemblyTest, NamesTheBadLine) {
         ++refused;
         continue;
       }
-      const auto bytes = static_cast<size_t>(texts.word_bytes());
+      const auto bytes = static_cast<size_t>(word_bytes_);
       const size_t begin = at * bytes;
       EXPECT_EQ(read->substr(0, begin), code.substr(0, begin));
       EXPECT_TRUE(absl::EndsWith(*read, code.substr(begin + bytes))) << bad[at];
@@ -210,12 +233,12 @@ TEST_P(DisassemblyTest, NamesTheBadLine) {
 
 TEST_P(DisassemblyTest, RefusesGarbage) {
   Rng rng(5);
-  const std::unique_ptr<ChipModels> models = GetParam()->random_models(rng);
-  const Texts texts(models->machine(), 0);
+  const RandomCode random = GetParam()->random_code(rng);
+  const Texts texts(random.machine, 0);
   int refused = 0;
   for (int i = 0; i < 500; ++i) {
     const std::string garbage =
-        RandomBytes(texts.word_bytes() * rng.InRange(1, 40), rng);
+        RandomBytes(random.word_bytes * rng.InRange(1, 40), rng);
     const auto text = texts.TextOf(garbage);
     if (text.ok()) {
       EXPECT_EQ(texts.CodeOf(*text).value_or(""), garbage);
@@ -234,8 +257,7 @@ TEST_P(DisassemblyTest, RefusesGarbage) {
   EXPECT_GT(refused, 900);
 }
 
-INSTANTIATE_TEST_SUITE_P(Chips, DisassemblyTest,
-                         testing::ValuesIn(ChipsWithStreams()),
+INSTANTIATE_TEST_SUITE_P(Chips, DisassemblyTest, testing::ValuesIn(AllChips()),
                          [](const auto& info) { return info.param->name; });
 
 }  // namespace

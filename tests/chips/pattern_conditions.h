@@ -1,8 +1,8 @@
 #ifndef EK_TESTS_CHIPS_PATTERN_CONDITIONS_H_
 #define EK_TESTS_CHIPS_PATTERN_CONDITIONS_H_
 
-// What an engine demands of an op, told once more: for each condition a layer
-// that breaks it and nothing else, and what the refusal must say.
+// Layers for the patterns of an engine, and how to break what conditions say of
+// their sizes.
 
 #include <cstdint>
 #include <string>
@@ -15,40 +15,35 @@
 
 namespace edgekiln::tests {
 
-// The sizes of one layer. `channels` are those of the output; of a depthwise
-// convolution, what each channel is multiplied by. Pools and additions have
-// none; a fully connected layer has `w` rows.
+// The sizes of the first layer of a chain. `channels` are those of the output;
+// of a depthwise convolution, what each channel is multiplied by. Pools and
+// additions have none; a fully connected layer has `w` rows.
 struct LayerSizes {
   int64_t batch = 1, h = 1, w = 1, c = 1;
   int64_t channels = 1;
   WindowCase window;
 };
 
-// Sizes within the pattern's limits, small where it has none.
+// One extent may be so large that the rest of the layer had better be small.
+void Shrink(LayerSizes& sizes);
+// Padding that a window needs to fit whatever there is.
+void PadToFit(WindowCase& window);
+
+// Small ones.
 LayerSizes RandomSizes(const v1::OpPattern& pattern, Rng& rng);
 
-// A graph of that one layer, which the pattern takes if the sizes are within
-// its limits.
+// A graph of the pattern's ops, with numbers that its numerics allow.
 compiler::Graph LayerOf(const v1::OpPattern& pattern, const LayerSizes& sizes,
                         QuantizedGraphBuilder& builder);
 
-struct PatternCondition {
-  const char* name;
-  // The field of the pattern that makes the condition, and lifts it when set to
-  // true or 0; "" if no chip can do without.
-  const char* field;
-  bool (*applies)(const v1::OpPattern& pattern);
-  // Puts the layer outside the limit; absent if it is not about sizes.
-  void (*enlarge)(const v1::OpPattern& pattern, LayerSizes& sizes, Rng& rng);
-  // Spoils what is not a size; absent likewise.
-  void (*spoil)(const v1::OpPattern& pattern, compiler::Graph& graph, Rng& rng);
-  // What the refusal must contain.
-  std::string (*says)(const v1::OpPattern& pattern);
-};
+// Gives a variable of conditions, as "kernel_h" or "add_in_c", that value by
+// other sizes, everything else small. False if sizes do not decide it.
+bool SetVariable(const v1::OpPattern& pattern, const std::string& variable,
+                 int64_t value, LayerSizes& sizes);
 
-void PrintTo(const PatternCondition& condition, std::ostream* out);
-
-const std::vector<PatternCondition>& PatternConditions();
+// Makes an attribute or a shape of the graph what no size is: groups, operands
+// of two shapes. False if it is another variable.
+bool SpoilVariable(const std::string& variable, compiler::Graph& graph);
 
 }  // namespace edgekiln::tests
 

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
@@ -116,8 +115,7 @@ std::set<std::string> EngineKinds() {
     if (!resolved.ok()) continue;
     for (const auto& engine : resolved->capabilities().engines()) {
       for (const auto& pattern : engine.patterns()) {
-        kinds.insert(absl::AsciiStrToLower(
-            v1::OpPattern::Pattern_Name(pattern.pattern())));
+        kinds.insert(pattern.ops().begin(), pattern.ops().end());
       }
     }
   }

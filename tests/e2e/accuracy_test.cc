@@ -157,7 +157,7 @@ TEST_F(UnlabelledTest, AnAutoEncoderHasNoTop1) {
        "--quiet"}));
   EXPECT_FALSE(report.has_accuracy());
   ASSERT_EQ(report.warnings_size(), 1);
-  EXPECT_NE(report.warnings(0).find("no vector of class scores"),
+  EXPECT_NE(report.warnings(0).find("not a vector of class scores"),
             std::string::npos);
 }
 

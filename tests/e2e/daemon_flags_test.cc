@@ -227,7 +227,7 @@ TEST_F(DaemonFlagsTest, ByDefaultServesItsUserOnASocket) {
   ASSERT_NE(second, nullptr);
   EXPECT_EQ(second->WaitFor(absl::Seconds(30)).value_or(-1), 4);
   EXPECT_TRUE(absl::StrContains(ReadWholeFile(sandbox_.Path("second.log")),
-                                "somebody listens there"));
+                                "another process is listening on it"));
   LogAtEnd(*daemon);
   EXPECT_FALSE(std::filesystem::exists(runtime + "/service.sock"));
 }

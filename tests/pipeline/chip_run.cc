@@ -15,7 +15,6 @@
 #include "compiler/passes/accumulator_graph.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
-#include "target/memories.h"
 #include "target/resolve.h"
 
 namespace edgekiln::tests {
@@ -85,10 +84,13 @@ class Comparer {
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes) {
   v1::ResolvedTarget target = *target::ResolveTarget(descriptor);
-  const int32_t scratchpad = target::LocalMemoryOf(target.machine(), 0);
-  target.mutable_machine()
-      ->mutable_memories(scratchpad)
-      ->set_capacity_bytes(scratchpad_bytes);
+  for (v1::ResolvedMemory& memory :
+       *target.mutable_machine()->mutable_memories()) {
+    const bool reached =
+        std::count(memory.engines().begin(), memory.engines().end(), 0) > 0;
+    if (memory.host_reaches() || !reached) continue;
+    memory.set_capacity_bytes(scratchpad_bytes);
+  }
   return target;
 }
 

@@ -15,8 +15,9 @@
 // The back half of the compiler and the simulator, called as the worker does.
 namespace edgekiln::tests {
 
-// The target of that descriptor's text, with so many bytes in the scratchpad of
-// its first engine: any number. The text must be good.
+// The target of that descriptor's text, with so many bytes in each memory that
+// its first engine reaches and the host does not: any number. The text must be
+// good.
 v1::ResolvedTarget TargetWithScratchpad(absl::string_view descriptor,
                                         int64_t scratchpad_bytes);
 

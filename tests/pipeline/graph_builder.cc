@@ -199,6 +199,19 @@ TensorId QuantizedGraphBuilder::Reshape(TensorId x,
   return AddOp(attributes, {x}, output);
 }
 
+TensorId QuantizedGraphBuilder::Transpose(
+    TensorId x, const std::vector<int32_t>& permutation) {
+  v1::OpAttributes attributes;
+  std::vector<int64_t> shape;
+  for (const int32_t axis : permutation) {
+    attributes.mutable_transpose()->add_permutation(axis);
+    shape.push_back(graph_.tensors[x].shape[axis]);
+  }
+  const TensorId output = Activation(std::move(shape));
+  graph_.tensors[output].quantization = graph_.tensors[x].quantization;
+  return AddOp(attributes, {x}, output);
+}
+
 TensorId QuantizedGraphBuilder::Constant(std::vector<int64_t> shape) {
   const TensorId constant = Activation(std::move(shape));
   std::string data(graph_.tensors[constant].num_elements(), '\0');

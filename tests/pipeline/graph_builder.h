@@ -39,6 +39,8 @@ class QuantizedGraphBuilder {
                                  const WindowCase& window);
   compiler::TensorId MaxPool(compiler::TensorId x, const WindowCase& window);
   compiler::TensorId Reshape(compiler::TensorId x, std::vector<int64_t> shape);
+  compiler::TensorId Transpose(compiler::TensorId x,
+                               const std::vector<int32_t>& permutation);
   // Random values with one scale.
   compiler::TensorId Constant(std::vector<int64_t> shape);
 

@@ -23,11 +23,11 @@
 #include "cache/stage_result_store.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/convert.h"
 #include "server/compile_job.h"
 #include "server/daemon/stages/stage_group.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/executor.h"
-#include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/task.h"
 #include "server/worker/stage_table.h"
@@ -73,8 +73,7 @@ class InProcess final : public server::LeaseSource {
   absl::StatusOr<v1::StageResult> Run(const server::LeaseRequest& request) {
     std::vector<std::string> bytes;
     for (const v1::BlobRef& input : request.inputs) {
-      EK_ASSIGN_OR_RETURN(const Digest digest,
-                          server::FromProto(input.digest()));
+      EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(input.digest()));
       EK_ASSIGN_OR_RETURN(bytes.emplace_back(), blobs_.Get(digest));
     }
     server::StageInputs inputs;
@@ -85,7 +84,7 @@ class InProcess final : public server::LeaseSource {
         server::RunStage(request.options, inputs, [](const auto&) {});
     v1::StageResult result;
     if (!ran.ok()) {
-      *result.mutable_error() = server::ErrorToProto(ran.status());
+      *result.mutable_error() = ErrorToProto(ran.status());
       return result;
     }
     server::StageOutput& output = *ran;
@@ -98,7 +97,7 @@ class InProcess final : public server::LeaseSource {
       EK_RETURN_IF_ERROR(blobs_.Put(digest, blob));
       v1::BlobRef& stored = *result.add_outputs();
       stored.set_role(role);
-      *stored.mutable_digest() = server::ToProto(digest);
+      *stored.mutable_digest() = ToProto(digest);
     }
     return result;
   }
@@ -188,7 +187,7 @@ class StageReuseTest : public testing::Test {
   v1::Digest Stored(const std::string& text) {
     const Digest digest = DigestOf(text);
     EXPECT_TRUE(blobs_->Put(digest, text).ok());
-    return server::ToProto(digest);
+    return ToProto(digest);
   }
 
   // How the stages of each target were come by.
@@ -295,7 +294,7 @@ TEST_F(StageReuseTest, NothingRunsTwice) {
 TEST_F(StageReuseTest, ANumberOfAChipsFileRunsWhatFollowsForThatChip) {
   const std::string changed = absl::StrReplaceAll(
       texts_[kPreset],
-      {{"cycles_per_element_expr: \"60\"", "cycles_per_element_expr: \"61\""}});
+      {{"cycles_expr: \"60 * elements", "cycles_expr: \"61 * elements"}});
   ASSERT_NE(changed, texts_[kPreset]);
   texts_[kPreset] = changed;
   const std::vector<Stages> stages = Run(WithChanged("chip/dla"));
@@ -332,6 +331,23 @@ TEST_F(StageReuseTest, ALineOfAnEngineThatOneStageLinksRunsThatStage) {
 TEST_F(StageReuseTest, ALineThatEveryTargetLinksRunsForAll) {
   for (const Stages& stages : Run(WithChanged("", "tile"))) {
     EXPECT_EQ(StagesThat(kMiss, stages), Names{"tile"});
+  }
+}
+
+// What quantizing is handed of a target is what numerics need: nothing for most
+// chips, whatever else they are.
+TEST_F(StageReuseTest, QuantizingIsSharedWhereNumericsNeedTheSame) {
+  texts_ = {TextOf("toy-array"), TextOf("toy-array-tensor")};
+  const std::vector<Stages> stages = Run(Sources());
+  for (const char* stage : {"synthesize_calibration", "calibrate", "quantize",
+                            "set_io", "synthesize_data"}) {
+    EXPECT_EQ(stages[0].at(stage), kHit) << stage;
+  }
+  EXPECT_EQ(stages[0].at("partition"), kMiss);
+  // Ranges of tensors do not depend on it.
+  EXPECT_EQ(stages[1].at("calibrate"), kHit);
+  for (const char* stage : {"quantize", "set_io", "partition"}) {
+    EXPECT_EQ(stages[1].at(stage), kMiss) << stage;
   }
 }
 

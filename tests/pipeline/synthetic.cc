@@ -31,13 +31,13 @@ absl::StatusOr<std::vector<std::string>> SyntheticInputs(
 }
 
 absl::StatusOr<compiler::Graph> QuantizedBySample(
-    const compiler::Graph& graph) {
+    const compiler::Graph& graph, const v1::QuantizationNeeds& needs) {
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks, OneSample(graph));
   v1::CalibrateOptions options;
   options.set_method(v1::CalibrateOptions::MIN_MAX);
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       compiler::Calibrate(graph, chunks, options));
-  return compiler::QuantizeGraph(graph, statistics);
+  return compiler::QuantizeGraph(graph, statistics, needs);
 }
 
 }  // namespace edgekiln::tests

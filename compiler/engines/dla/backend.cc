@@ -19,8 +19,8 @@ namespace {
 
 // The DLA reads and writes dense tensors by DMA, and its SRAM is undefined when
 // a stream starts.
-absl::Status CheckBorder(const Region& region, const Budget::Border& border,
-                         const v1::Machine& machine) {
+absl::Status CheckDense(const Region& region, const Budget::Border& border,
+                        const v1::Machine& machine) {
   const Graph& graph = *region.graph;
   if (border.tensor < 0 || border.tensor >= std::ssize(graph.tensors) ||
       border.memory < 0 || border.memory >= machine.memories_size()) {
@@ -94,6 +94,12 @@ class DlaBackend final : public EngineBackend {
     return EstimateSubgraph(chip, input);
   }
 
+  absl::Status CheckBorder(const Region& region, const Budget::Border& border,
+                           const v1::Machine& machine,
+                           int32_t /*engine*/) const override {
+    return CheckDense(region, border, machine);
+  }
+
   absl::StatusOr<v1::RegionPlan> Plan(
       const Region& region, const Budget& budget, const v1::Machine& machine,
       int32_t engine, const google::protobuf::Any& recipe) const override {
@@ -106,7 +112,7 @@ class DlaBackend final : public EngineBackend {
           "the budget is not for this machine's memories");
     }
     for (const Budget::Border& border : budget.borders) {
-      EK_RETURN_IF_ERROR(CheckBorder(region, border, machine));
+      EK_RETURN_IF_ERROR(CheckDense(region, border, machine));
     }
     const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
     EK_ASSIGN_OR_RETURN(

@@ -9,7 +9,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "target/command_timing.h"
 #include "target/isa_view.h"
-#include "target/models/dla.h"
+#include "target/models/dla/commands.h"
 
 // The machine as the backend needs it: sizes, and what a command costs.
 namespace edgekiln::compiler::dla {
@@ -51,6 +51,8 @@ class Chip {
   // Nothing overlaps: prefetching gains nothing.
   bool blocking_dma() const { return blocking_dma_; }
   int64_t macs_per_cycle() const { return macs_per_cycle_; }
+  // Output rows that one command can produce.
+  int64_t most_rows() const { return most_rows_; }
 
   int32_t position(DlaRegister reg) const {
     return registers_[static_cast<size_t>(reg)];
@@ -78,6 +80,7 @@ class Chip {
   int64_t dma_setup_cycles_ = 0;
   int64_t queue_depth_ = 1;
   int64_t macs_per_cycle_ = 1;
+  int64_t most_rows_ = 0;
   bool blocking_dma_ = false;
 };
 

@@ -57,7 +57,7 @@ class Emitter {
                         EncodeStream(chip_, schedule_, offsets_.offsets,
                                      WaitCounts(schedule_, offsets_.offsets)));
     result_.code = stream_.code;
-    result_.scratchpad_peak_bytes = offsets_.peak_bytes;
+    result_.memories = {{chip_.sram_memory(), offsets_.peak_bytes}};
     for (const Block& block : schedule_.blocks) {
       result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
                                      block.c_begin, block.c_end);

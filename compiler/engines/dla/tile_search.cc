@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <set>
 
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/compute_command.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 int64_t SliceBytes(const Slice& slice, int64_t width) {
   return slice.rows() * width * slice.channels();
@@ -38,7 +37,7 @@ std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
   for (int64_t cuts = 2; cuts < extent * 2; cuts = cuts * 3 / 2 + 1) {
     const int64_t size = CeilDiv(extent, cuts);
     sizes.insert(size);
-    sizes.insert(std::min(extent, CeilDiv(size, grain) * grain));
+    sizes.insert(std::min(extent, RoundUp(size, grain)));
   }
   return {sizes.rbegin(), sizes.rend()};
 }
@@ -231,6 +230,7 @@ absl::StatusOr<std::optional<TilingCost>> BestTiling(const Chip& chip,
   std::optional<TilingCost> best;
   CostModel model(chip, layer, residency);
   const auto consider = [&](const Tiling& tiling) -> absl::Status {
+    if (tiling.rows > chip.most_rows()) return absl::OkStatus();
     const int64_t bytes = double_buffer ? DoubledBytes(layer, tiling, residency)
                                         : TileBytes(layer, tiling, residency);
     if (bytes > budget_bytes) return absl::OkStatus();

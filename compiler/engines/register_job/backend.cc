@@ -12,7 +12,6 @@
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/chip.h"
 #include "compiler/engines/register_job/emit.h"
-#include "compiler/engines/register_job/layouts.h"
 #include "compiler/engines/register_job/operation.h"
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/planner.h"
@@ -22,6 +21,7 @@
 #include "compiler/engines/register_job/tiles.h"
 #include "compiler/ir/storage.h"
 #include "target/layout.h"
+#include "target/layout_parts.h"
 #include "target/memories.h"
 
 namespace edgekiln::compiler::register_job {
@@ -29,8 +29,8 @@ namespace {
 
 using target::JobOperand;
 
-// All roles in which the op has the tensor (by storage), its whole layout
-// there, for the shape of that tensor.
+// Layouts of the tensor (by storage) in each operand role it has in the op,
+// reshaped to that tensor's shape.
 absl::StatusOr<v1::Layout> LayoutOfTensor(const Region& region,
                                           const Placement& placement,
                                           TensorId tensor) {
@@ -49,12 +49,12 @@ absl::StatusOr<v1::Layout> LayoutOfTensor(const Region& region,
   for (const auto& [operand, role] : roles) {
     if (operand->tensor != tensor) continue;
     EK_ASSIGN_OR_RETURN(const v1::Layout image, WholeLayout(placement, role));
-    std::optional<v1::Layout> layout = InShape(image, stored.shape);
+    std::optional<v1::Layout> layout = target::InShape(image, stored.shape);
     if (!layout) {
       return refuse("no layout of its shape says where the engine has it");
     }
     if (found && found->SerializeAsString() != layout->SerializeAsString()) {
-      return refuse("the engine wants it in two layouts");
+      return refuse("the engine would need it in two layouts at once");
     }
     found = std::move(layout);
   }
@@ -62,69 +62,53 @@ absl::StatusOr<v1::Layout> LayoutOfTensor(const Region& region,
   return *std::move(found);
 }
 
-// What a budget says of the borders.
-struct Borders {
-  int32_t ram = 0;
-  Residents residents;
-};
+// The border for PlaceOperands(), if the engine can have it. Bytes come from a
+// budget or from a plan.
+absl::StatusOr<Border> ReadBorder(const Region& region, const Chip& chip,
+                                  TensorId id, int32_t memory,
+                                  const v1::Layout& layout) {
+  const Graph& graph = *region.graph;
+  const v1::Machine& machine = chip.machine();
+  if (id < 0 || id >= std::ssize(graph.tensors) || memory < 0 ||
+      memory >= machine.memories_size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a border of tensor ", id, " in memory ", memory));
+  }
+  const Tensor& tensor = graph.tensors[id];
+  EK_ASSIGN_OR_RETURN(const target::Layout read, target::Layout::Create(layout),
+                      absl::StrCat("tensor ", tensor.name));
+  if (read.element_bytes() != ElementBytes(tensor.type) ||
+      read.extents() != absl::MakeConstSpan(tensor.shape)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("tensor ", tensor.name, " in the layout of another"));
+  }
+  if (memory == chip.memory() || machine.memories(memory).host_reaches()) {
+    return Border{memory, target::Canonical(layout)};
+  }
+  return MakeError(
+      absl::StatusCode::kUnimplemented,
+      {.reason = "BORDER_UNSUPPORTED",
+       .what = "a tensor lies where neither the engine nor the host's code "
+               "reaches it",
+       .where = absl::StrCat("tensor ", tensor.name, " in memory ",
+                             machine.memories(memory).name()),
+       .need = "system memory, or the engine's own",
+       .fix = "plan with the tensor dense in system memory"});
+}
 
 absl::StatusOr<Borders> BordersOf(const Region& region, const Budget& budget,
                                   const Chip& chip) {
-  const Graph& graph = *region.graph;
-  const v1::Machine& machine = chip.machine();
   Borders borders;
-  std::optional<int32_t> ram;
   for (const Budget::Border& border : budget.borders) {
-    if (border.tensor < 0 || border.tensor >= std::ssize(graph.tensors) ||
-        border.memory < 0 || border.memory >= machine.memories_size()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("the budget has a border of tensor ", border.tensor,
-                       " in memory ", border.memory));
-    }
-    const Tensor& tensor = graph.tensors[border.tensor];
-    const auto refuse = [&](std::string what, std::string need) {
-      return MakeError(
-          absl::StatusCode::kUnimplemented,
-          {.reason = "BORDER_UNSUPPORTED",
-           .what = std::move(what),
-           .where = absl::StrCat("tensor ", tensor.name, " in memory ",
-                                 machine.memories(border.memory).name()),
-           .need = std::move(need),
-           .fix = "plan with the tensor dense in system memory"});
-    };
-    if (border.resident) {
-      if (border.memory != chip.memory()) {
-        return refuse("the engine does not reach a resident tensor",
-                      "a tensor in the engine's own memory");
-      }
-      EK_ASSIGN_OR_RETURN(const Placement placement,
-                          PlaceOperands(chip, region, border.memory, {}));
-      EK_ASSIGN_OR_RETURN(const v1::Layout layout,
-                          LayoutOfTensor(region, placement, border.tensor));
-      if (layout.SerializeAsString() != border.layout.SerializeAsString()) {
-        return refuse("the engine has the tensor in another layout",
-                      "the layout that OperandLayout() gives");
-      }
-      borders.residents[border.tensor] = border.memory;
-      continue;
-    }
-    const v1::Layout dense =
-        target::DenseLayout(tensor.shape, ElementBytes(tensor.type));
-    if (!machine.memories(border.memory).host_reaches() ||
-        border.layout.SerializeAsString() != dense.SerializeAsString()) {
-      return refuse("the host brings tiles of dense tensors only",
-                    "a dense layout in a memory that the host reaches");
-    }
-    if (ram.value_or(border.memory) != border.memory) {
-      return refuse("tensors lie in two system memories", "one of them");
-    }
-    ram = border.memory;
+    EK_ASSIGN_OR_RETURN(Border read, ReadBorder(region, chip, border.tensor,
+                                                border.memory, border.layout));
+    read.over = border.over;
+    borders[border.tensor] = std::move(read);
   }
-  borders.ram = ram.value_or(0);
   return borders;
 }
 
-// A region of each op in turn; only what placing an op reads.
+// A region of one op; only the fields that PlaceOperands() reads.
 Region RegionOfOp(const Graph& graph, const std::vector<TensorId>& storage,
                   int32_t op) {
   Region region;
@@ -134,14 +118,13 @@ Region RegionOfOp(const Graph& graph, const std::vector<TensorId>& storage,
   return region;
 }
 
-// The system memory of activations; -1 if there is none.
+// The first system memory of activations; -1 if there is none.
 int32_t RamOf(const v1::Machine& machine) {
-  int32_t ram = -1;
   for (int32_t m = 0; m < machine.memories_size(); ++m) {
     const v1::ResolvedMemory& memory = machine.memories(m);
-    if (memory.host_reaches() && target::IsWritable(memory)) ram = m;
+    if (memory.host_reaches() && target::IsWritable(memory)) return m;
   }
-  return ram;
+  return -1;
 }
 
 class RegisterJobBackend final : public EngineBackend {
@@ -158,6 +141,37 @@ class RegisterJobBackend final : public EngineBackend {
     return LayoutOfTensor(region, placement, region.storage[tensor]);
   }
 
+  absl::Status CheckBorder(const Region& region, const Budget::Border& border,
+                           const v1::Machine& machine,
+                           int32_t engine) const override {
+    EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
+    Borders borders;
+    EK_ASSIGN_OR_RETURN(
+        borders[border.tensor],
+        ReadBorder(region, chip, border.tensor, border.memory, border.layout));
+    EK_ASSIGN_OR_RETURN(const Placement placement,
+                        PlaceOperands(chip, region, border.memory, borders));
+    if (border.memory != chip.memory()) return absl::OkStatus();
+    const auto own = LayoutOfTensor(region, placement, border.tensor);
+    if (own.ok() && own->SerializeAsString() ==
+                        borders[border.tensor].layout.SerializeAsString()) {
+      return absl::OkStatus();
+    }
+    // Tiles of it are moved within the memory.
+    return chip
+        .MoveBetween(chip.memory(), border.layout, chip.memory(), border.layout)
+        .status();
+  }
+
+  std::vector<TensorId> OverwritableInputs(const Region& region,
+                                           const v1::Machine&,
+                                           int32_t) const override {
+    const auto operation = OperationOf(*region.graph, region.ops[0]);
+    if (!operation.ok() || !operation->element_by_element()) return {};
+    return {region.storage[operation->input],
+            region.storage[operation->input2]};
+  }
+
   absl::Status CheckSmallest(const Graph& graph,
                              const std::vector<int32_t>& ops,
                              const v1::Machine& machine,
@@ -170,9 +184,9 @@ class RegisterJobBackend final : public EngineBackend {
     for (const int32_t op : ops) {
       const auto placement = PlaceOperands(chip, RegionOfOp(graph, storage, op),
                                            RamOf(machine), {});
-      // Made-up scales may not go together.
+      // Scales before calibration may be inconsistent.
       if (!placement.ok()) continue;
-      // Of all tiles the smallest, as layouts grow with extents.
+      // The smallest of all tiles, since layouts grow with extents.
       const TileSet tiles(placement->operation, {1, 1, 1});
       EK_ASSIGN_OR_RETURN(const auto needs,
                           TileCosts(*placement).NeedsOf(tiles));
@@ -201,13 +215,13 @@ class RegisterJobBackend final : public EngineBackend {
     const int64_t capacity = machine.memories(chip.memory()).capacity_bytes();
     EK_ASSIGN_OR_RETURN(const Placement in_ram,
                         PlaceOperands(chip, region, ram, {}));
-    Residents residents;
+    Borders residents;
     for (const Operand* operand :
          {&in_ram.input, &in_ram.input2, &in_ram.output}) {
       if (!operand->present()) continue;
-      if (LayoutOfTensor(region, in_ram, operand->tensor).ok()) {
-        residents[operand->tensor] = chip.memory();
-      }
+      auto layout = LayoutOfTensor(region, in_ram, operand->tensor);
+      if (!layout.ok()) continue;
+      residents[operand->tensor] = {chip.memory(), *std::move(layout)};
     }
     EK_ASSIGN_OR_RETURN(const Placement resident,
                         PlaceOperands(chip, region, ram, residents));
@@ -229,15 +243,20 @@ class RegisterJobBackend final : public EngineBackend {
     }
     EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, engine));
     EK_ASSIGN_OR_RETURN(const Borders borders, BordersOf(region, budget, chip));
-    EK_ASSIGN_OR_RETURN(
-        const Placement placement,
-        PlaceOperands(chip, region, borders.ram, borders.residents));
+    EK_ASSIGN_OR_RETURN(const Placement placement,
+                        PlaceOperands(chip, region, RamOf(machine), borders));
     EK_ASSIGN_OR_RETURN(
         v1::RegionPlan plan,
         PlanRegion(*region.graph, placement,
                    std::min(budget.memory_bytes[chip.memory()],
                             machine.memories(chip.memory()).capacity_bytes())));
     plan.set_engine(engine);
+    for (const Budget::Border& border : budget.borders) {
+      v1::RegionPlan::Border& written = *plan.add_borders();
+      written.set_tensor(border.tensor);
+      written.set_memory(border.memory);
+      *written.mutable_layout() = border.layout;
+    }
     return plan;
   }
 
@@ -246,12 +265,14 @@ class RegisterJobBackend final : public EngineBackend {
                                   const v1::Machine& machine,
                                   const RegionMemory& memory) const override {
     EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine()));
-    Residents residents;
-    for (const TensorId tensor : plan.resident()) {
-      residents[tensor] = chip.memory();
+    Borders borders;
+    for (const v1::RegionPlan::Border& border : plan.borders()) {
+      EK_ASSIGN_OR_RETURN(borders[border.tensor()],
+                          ReadBorder(region, chip, border.tensor(),
+                                     border.memory(), border.layout()));
     }
     EK_ASSIGN_OR_RETURN(const Placement placement,
-                        PlaceOperands(chip, region, memory.ram, residents));
+                        PlaceOperands(chip, region, memory.ram, borders));
     return EmitRegion(*region.graph, placement, plan, memory);
   }
 

@@ -4,9 +4,13 @@
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/ascii.h"
+#include "base/error.h"
 #include "compiler/engines/register_job/toy_machine.h"
 #include "edgekiln/v1/engines/register_job.pb.h"
 #include "gtest/gtest.h"
+#include "target/layout.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -67,6 +71,50 @@ TEST(ResidentTest, AWholeTensorIsReadAsItLies) {
   }
 }
 
+// Tiles that a register does not hold are none; what no tile changes is named.
+TEST(RegisterTest, TooNarrowOnesCutAnOpOrAreNamed) {
+  const Graph graph = GraphOf({.name = "n",
+                               .kind = "conv2d",
+                               .h = 8,
+                               .w = 8,
+                               .c = 8,
+                               .out_c = 8,
+                               .kernel_h = 3,
+                               .kernel_w = 3,
+                               .pad = 1});
+  const auto plan = [&](const std::string& name, int32_t bits) {
+    v1::Machine machine = ToyMachine(kBlock, kRoomy);
+    for (auto& reg :
+         *machine.mutable_engines(0)->mutable_jobs()->mutable_registers()) {
+      if (absl::AsciiStrToLower(reg.name()) == name) reg.set_bits(bits);
+    }
+    return PlanOf(RegionFor(graph), machine, kRoomy, Stays());
+  };
+  const auto jobs = [](const absl::StatusOr<v1::RegionPlan>& planned) {
+    int64_t count = 0;
+    if (!planned.ok()) return count;
+    for (const v1::RegionPlan::Step& step : planned->steps()) {
+      count += step.kind() == v1::RegionPlan::Step::JOB ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_EQ(jobs(plan("out_h", 16)), 1);
+  // Registers are signed: at most 3 rows.
+  const auto cut = plan("out_h", 3);
+  ASSERT_TRUE(cut.ok()) << cut.status();
+  EXPECT_GE(jobs(cut), 3);
+  const absl::Status refused = plan("kernel_h", 2).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kUnimplemented);
+  const auto detail = GetErrorDetail(refused);
+  ASSERT_TRUE(detail.has_value()) << refused;
+  EXPECT_EQ(detail->reason, "REGISTER_TOO_NARROW");
+  EXPECT_EQ(absl::AsciiStrToLower(detail->where),
+            "op conv2d (conv2d), register kernel_h");
+  EXPECT_EQ(detail->limit, "-2 to 1");
+  EXPECT_EQ(detail->need, "3");
+}
+
+// The borders of a plan, and the messages about others.
 TEST(BorderTest, OthersAreRefusedByName) {
   const Graph graph = GraphOf({.name = "p",
                                .kind = "max_pool2d",
@@ -76,20 +124,42 @@ TEST(BorderTest, OthersAreRefusedByName) {
                                .kernel_h = 2,
                                .kernel_w = 2,
                                .stride = 2});
-  const v1::Machine machine = ToyMachine(kBlock, kRoomy);
+  v1::Machine machine = ToyMachine(kBlock, kRoomy);
   const Region region = RegionFor(graph);
-  Budget budget = BudgetOf(region, machine, kRoomy, {true, true});
+  const Budget good = BudgetOf(region, machine, kRoomy, {true, true});
+  const auto check = [&](const Budget& budget) {
+    const absl::Status checked =
+        Backend().CheckBorder(region, budget.borders[0], machine, 0);
+    EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).ok(),
+              checked.ok());
+    return checked.code();
+  };
+  EXPECT_EQ(check(good), absl::StatusCode::kOk);
+  // The same layout elsewhere, and blocks of half the size: tiles are moved.
+  Budget budget = good;
   budget.borders[0].memory = kRam;
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
-  budget = BudgetOf(region, machine, kRoomy, {true, true});
+  EXPECT_EQ(check(budget), absl::StatusCode::kOk);
+  budget = good;
+  budget.borders[0].layout = *target::InShape(
+      target::Permuted(target::DenseLayout({1, 2, 16, 4}, 1), {0, 2, 1, 3}),
+      {1, 4, 4, 8});
+  EXPECT_EQ(check(budget), absl::StatusCode::kOk);
+  // .. if a link can.
+  machine.mutable_links(0)->clear_from();
+  machine.mutable_links(0)->add_from(kFlash);
+  machine.mutable_links(0)->add_from(kRam);
+  EXPECT_EQ(check(budget), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(check(good), absl::StatusCode::kOk);
+  // Illegal, and of another shape.
+  budget = good;
   budget.borders[0].layout.set_size_bytes(1);
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
-  budget = BudgetOf(region, machine, kRoomy, Stays());
-  budget.borders[0].memory = kTiles;
-  EXPECT_EQ(Backend().Plan(region, budget, machine, 0, {}).status().code(),
-            absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(check(budget), absl::StatusCode::kInvalidArgument);
+  budget = good;
+  budget.borders[0].layout = target::DenseLayout({1, 4, 8, 4}, 1);
+  EXPECT_EQ(check(budget), absl::StatusCode::kInvalidArgument);
+  budget = good;
+  budget.borders[0].memory = 7;
+  EXPECT_EQ(check(budget), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(EmitTest, RefusesPlansOfOthers) {

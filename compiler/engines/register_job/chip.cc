@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "target/memories.h"
 #include "target/move_cost.h"
@@ -50,7 +51,7 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine) {
   if (chip.memory_ < 0 || chip.flash_ < 0) {
     return refuse("a memory of its own, and one of the host's for constants");
   }
-  // Where a room begins is the caller's choice.
+  // Addresses of rooms are the caller's choice.
   if (chip.alignment_bytes() % target::kJobTableAlignment != 0) {
     return refuse(absl::StrCat("memory ", machine.memories(chip.memory_).name(),
                                " aligned to multiples of ",
@@ -116,8 +117,7 @@ int64_t Chip::EngineCycles(int64_t host_cycles) const {
 }
 
 int64_t Chip::Aligned(int64_t bytes) const {
-  const int64_t grain = alignment_bytes();
-  return (bytes + grain - 1) / grain * grain;
+  return RoundUp(bytes, alignment_bytes());
 }
 
 }  // namespace edgekiln::compiler::register_job

@@ -27,19 +27,19 @@ class Chip {
   // The memory that jobs work in.
   int32_t memory() const { return memory_; }
   int64_t alignment_bytes() const;
-  // The memory of constants, before they are moved there.
+  // The memory that constants are moved from.
   int32_t flash() const { return flash_; }
 
   // Position of the kernel among the engine's jobs. INVALID_ARGUMENT if there
   // is none.
   absl::StatusOr<int32_t> JobOf(v1::RegisterJobs::Kernel kernel) const;
 
-  // What the host writes for a job, in its cycles.
+  // Host cycles of `writes` register writes.
   int64_t WriteCycles(int64_t writes) const;
   int64_t poll_cycles() const;
 
-  // How the host brings an array from one place to another: by the one of its
-  // links that takes the fewest of its cycles, an index into Machine.links.
+  // How the host moves an array: `link`, an index into Machine.links, is the
+  // one of its links that takes the fewest host cycles.
   struct Move {
     int32_t link = 0;
     int64_t host_cycles = 0;
@@ -49,11 +49,11 @@ class Chip {
                                    int32_t to,
                                    const v1::Layout& to_layout) const;
 
-  // Between clocks, rounded up.
+  // Conversion between the clocks, rounded up.
   int64_t HostCycles(int64_t engine_cycles) const;
   int64_t EngineCycles(int64_t host_cycles) const;
 
-  // `bytes` up to the next address that something in the memory may have.
+  // `bytes` rounded up to the memory's alignment.
   int64_t Aligned(int64_t bytes) const;
 
  private:

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "absl/status/status.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/tile_costs.h"
 #include "target/layout.h"
@@ -90,8 +91,7 @@ absl::StatusOr<Constants> PackConstants(const Graph& graph,
   for (int32_t i = 0; i < std::ssize(tiles.c.cuts); ++i) {
     const Cut& c = tiles.c.cuts[i];
     EK_ASSIGN_OR_RETURN(const ConstantRoom room, schedule.ConstantRoomOf(i));
-    const int64_t offset =
-        (std::ssize(constants.bytes) + grain - 1) / grain * grain;
+    const int64_t offset = RoundUp(std::ssize(constants.bytes), grain);
     constants.bytes.resize(static_cast<size_t>(offset + room.bytes), '\0');
     constants.offsets.push_back(offset);
     char* const at = constants.bytes.data() + offset;

@@ -11,10 +11,9 @@
 
 namespace edgekiln::compiler::register_job {
 
-// The constants of an op as they lie in flash: for each cut of the output
-// channels the weights in the engine's layout, its gaps 0, then the table of 12
-// bytes for each channel: int32 bias, multiplier, shift. One move brings a cut
-// to its room.
+// The constants of an op as stored in flash: for each cut of the output
+// channels, the weights in the engine's layout (gaps are 0), then the table:
+// int32 bias, multiplier and shift per channel. One move loads a cut.
 struct Constants {
   std::string bytes;
   std::vector<int64_t> offsets;  // Of each cut; empty if the op has none.

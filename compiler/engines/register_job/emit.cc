@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/constants.h"
-#include "compiler/engines/register_job/layouts.h"
 #include "compiler/engines/register_job/planner.h"
 #include "compiler/engines/register_job/schedule.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -71,7 +71,7 @@ class Emitter {
           {schedule_.BufferOfTensor(move.operand->tensor), move.tensor_offset});
     }
     v1::Location location;
-    location.set_memory(memory_.ram);
+    location.set_memory(move.operand->memory);
     location.set_address(memory_.tensors->at(move.operand->tensor) +
                          static_cast<uint64_t>(move.tensor_offset));
     return location;
@@ -141,7 +141,7 @@ class Emitter {
     EK_ASSIGN_OR_RETURN(
         const v1::Layout layout,
         LayoutOf(placement_, target::JobOperand::kOut, variables));
-    tap.set_layout(IndexOf(Canonical(layout)));
+    tap.set_layout(IndexOf(target::Canonical(layout)));
     return absl::OkStatus();
   }
 
@@ -195,7 +195,7 @@ absl::StatusOr<RegionCode> EmitRegion(const Graph& graph,
   code.layers.push_back({placement.operation.op_index, bytes,
                          static_cast<int32_t>(schedule.tiles().tiles()),
                          plan.predicted_cycles()});
-  code.scratchpad_peak_bytes = bytes;
+  code.memories = {{plan.needs(0).memory(), bytes}};
   return code;
 }
 

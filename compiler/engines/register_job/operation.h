@@ -55,22 +55,27 @@ struct Operation {
   Axis vertical;
   Axis horizontal;
   int64_t depth_multiplier = 1;
-  // A tile that covers an axis has all of the input's, also what no window
-  // reads: so jobs find a resident tensor as it lies.
+  // A tile that covers a whole output axis takes the whole input axis,
+  // including elements that no window reads, so that jobs can use a resident
+  // tensor in place.
   bool takes_whole_axes = false;
-  // Of the table, one per output channel; empty: the output is the sums.
+  // For the table, one per output channel. Empty if the output is int32 sums.
   std::vector<ops::FixedPointMultiplier> multipliers;
-  // Of a job, without extents, paddings, kernel code and addresses.
+  // Of every job; extents, paddings, kernel code and addresses are not set.
   target::JobVariables variables;
 
+  // Whether the output may overwrite an input (docs/targets/register_job.md,
+  // section 4).
+  bool element_by_element() const {
+    return kernel == v1::RegisterJobs::ADDITION;
+  }
   bool has_table() const { return target::HasJobTable(kernel); }
   // Each output channel reads its own input channels only.
   bool channelwise() const { return kernel != v1::RegisterJobs::CONVOLUTION; }
 };
 
-// `op` must have been placed on such an engine. INTERNAL if it is of a kind
-// that no kernel computes, INVALID_ARGUMENT if its quantization does not hold
-// together.
+// The op must have been placed on an engine of this model. INTERNAL if no
+// kernel computes it, INVALID_ARGUMENT if its quantization is inconsistent.
 absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index);
 
 }  // namespace edgekiln::compiler::register_job

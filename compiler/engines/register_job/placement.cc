@@ -1,11 +1,14 @@
 #include "compiler/engines/register_job/placement.h"
 
+#include <optional>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
-#include "compiler/engines/register_job/layouts.h"
 #include "compiler/engines/register_job/tiles.h"
 #include "target/layout.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
 
@@ -24,12 +27,32 @@ absl::StatusOr<v1::Layout> WholeLayout(const Placement& placement,
   EK_ASSIGN_OR_RETURN(
       const v1::Layout layout,
       LayoutOf(placement, operand, VariablesOfAll(placement.operation)));
-  return Canonical(layout);
+  return target::Canonical(layout);
 }
 
+namespace {
+
+// Memory and layout of the output must equal the input's.
+absl::Status CheckOver(const Placement& placement) {
+  const Operand& output = placement.output;
+  if (output.over == kNoTensor) return absl::OkStatus();
+  for (const Operand* input : {&placement.input, &placement.input2}) {
+    if (input->tensor == output.over && input->resident && output.resident &&
+        placement.operation.element_by_element() &&
+        input->whole.SerializeAsString() == output.whole.SerializeAsString()) {
+      return absl::OkStatus();
+    }
+  }
+  return absl::UnimplementedError(
+      absl::StrCat("the output cannot lie over tensor ", output.over,
+                   ": not an operand of "
+                   "the same layout that is read element by element"));
+}
+
+}  // namespace
+
 absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
-                                        int32_t ram,
-                                        const Residents& residents) {
+                                        int32_t ram, const Borders& borders) {
   if (region.ops.size() != 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("a region of ", region.ops.size(),
@@ -43,36 +66,39 @@ absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
   EK_ASSIGN_OR_RETURN(placement.job, chip.JobOf(operation.kernel));
   operation.variables[target::JobVariable::kKernel] =
       chip.view().jobs().jobs(placement.job).code();
-  const auto place = [&](TensorId tensor, JobOperand role, const Image& image,
+  const auto place = [&](TensorId tensor, const Image& image,
                          int64_t element_bytes,
                          Operand& operand) -> absl::Status {
     if (tensor == kNoTensor) return absl::OkStatus();
     operand.tensor = region.storage[tensor];
-    const auto resident = residents.find(operand.tensor);
-    operand.resident = resident != residents.end();
-    if (!operand.resident) {
+    const auto border = borders.find(operand.tensor);
+    if (border == borders.end()) {
       operand.memory = ram;
       operand.whole =
           target::DenseLayout({image.h, image.w, image.c}, element_bytes);
       return absl::OkStatus();
     }
-    operand.memory = resident->second;
-    if (operand.memory != chip.memory()) {
-      return absl::UnimplementedError(
-          absl::StrCat("tensor ", region.graph->tensors[tensor].name,
-                       " is resident in memory ", operand.memory,
-                       ", where the engine does not reach it"));
+    operand.memory = border->second.memory;
+    operand.resident = operand.memory == chip.memory();
+    std::optional<v1::Layout> whole =
+        target::InShape(border->second.layout, {image.h, image.w, image.c});
+    if (!whole) {
+      return absl::UnimplementedError(absl::StrCat(
+          "tensor ", region.graph->tensors[operand.tensor].name,
+          ": no layout says where the engine's image has its elements"));
     }
-    EK_ASSIGN_OR_RETURN(operand.whole, WholeLayout(placement, role));
+    operand.whole = *std::move(whole);
+    operand.over = border->second.over;
     return absl::OkStatus();
   };
-  EK_RETURN_IF_ERROR(place(operation.input, JobOperand::kIn, operation.in,
-                           operation.input_bytes, placement.input));
+  EK_RETURN_IF_ERROR(place(operation.input, operation.in, operation.input_bytes,
+                           placement.input));
   operation.takes_whole_axes = placement.input.resident;
-  EK_RETURN_IF_ERROR(place(operation.input2, JobOperand::kIn2, operation.in,
+  EK_RETURN_IF_ERROR(place(operation.input2, operation.in,
                            operation.input_bytes, placement.input2));
-  EK_RETURN_IF_ERROR(place(operation.output, JobOperand::kOut, operation.out,
+  EK_RETURN_IF_ERROR(place(operation.output, operation.out,
                            operation.output_bytes, placement.output));
+  EK_RETURN_IF_ERROR(CheckOver(placement));
   return placement;
 }
 
@@ -93,6 +119,7 @@ std::vector<const Operand*> ResidentsOf(const Placement& placement) {
 int64_t ResidentBytes(const Placement& placement) {
   int64_t bytes = 0;
   for (const Operand* operand : ResidentsOf(placement)) {
+    if (operand->over != kNoTensor) continue;
     bytes += placement.chip->Aligned(operand->whole.size_bytes());
   }
   return bytes;

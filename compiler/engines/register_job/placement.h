@@ -18,7 +18,9 @@ struct Operand {
   TensorId tensor = kNoTensor;  // By storage; kNoTensor: the op has none.
   int32_t memory = 0;
   bool resident = false;  // In the memory of the engine.
-  v1::Layout whole;       // Of the image {h, w, c}.
+  v1::Layout whole;       // Of the image {h, w, c}; canonical.
+  // Of the output: the input that it lies over, element by element.
+  TensorId over = kNoTensor;
   bool present() const { return tensor != kNoTensor; }
 };
 
@@ -32,25 +34,32 @@ struct Placement {
   Operand output;
 };
 
-// By storage: the memory of tensors that are not in system memory `ram`.
-using Residents = absl::flat_hash_map<TensorId, int32_t>;
+// Where a tensor lies, in a legal layout of its own shape.
+struct Border {
+  int32_t memory = 0;
+  v1::Layout layout;
+  TensorId over = kNoTensor;  // Of an output: lies over this input.
+};
+using Borders = absl::flat_hash_map<TensorId, Border>;  // By storage.
 
-// The region is one op. INVALID_ARGUMENT if it is not, or the engine has no job
-// for it; UNIMPLEMENTED if it cannot work on a resident.
+// Tensors that `borders` does not list are dense in memory `ram`.
+// INVALID_ARGUMENT if the region is not one op, or the engine has no job for
+// it; UNIMPLEMENTED if no layout expresses the job's view of a border, or the
+// output cannot overwrite that input.
 absl::StatusOr<Placement> PlaceOperands(const Chip& chip, const Region& region,
-                                        int32_t ram,
-                                        const Residents& residents);
+                                        int32_t ram, const Borders& borders);
 
-// How the engine has an operand, of the job of a tile or of the whole op.
+// Layout that the engine gives an operand of the job with these variables.
 absl::StatusOr<v1::Layout> LayoutOf(const Placement& placement,
                                     target::JobOperand operand,
                                     const target::JobVariables& variables);
 
-// Of a whole tensor that the engine reads or writes: over {h, w, c}.
+// Layout of the whole tensor as the engine reads or writes it, over {h, w, c}.
 absl::StatusOr<v1::Layout> WholeLayout(const Placement& placement,
                                        target::JobOperand operand);
 
-// Bytes of the resident tensors, each counted once, as they are aligned.
+// Aligned bytes of the resident tensors, each counted once; an output that lies
+// over an input adds none.
 int64_t ResidentBytes(const Placement& placement);
 // Operands that are resident, each tensor once.
 std::vector<const Operand*> ResidentsOf(const Placement& placement);

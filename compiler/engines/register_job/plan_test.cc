@@ -148,41 +148,44 @@ class Execution {
     return -1;
   }
 
-  target::Layout ResidentLayout(TensorId tensor) const {
-    const auto layout = Backend().OperandLayout(region_, tensor, machine_, 0);
-    return target::Layout::Create(*layout).value();
+  target::Layout LayoutOf(TensorId tensor) const {
+    for (const v1::RegionPlan::Border& border : plan_.borders()) {
+      if (border.tensor() != tensor) continue;
+      return target::Layout::Create(border.layout()).value();
+    }
+    ADD_FAILURE() << "no border of tensor " << tensor;
+    return target::Layout::Create(v1::Layout()).value();
+  }
+
+  // The first byte of a tensor of the border.
+  char* PlaceOf(TensorId tensor, bool stays,
+                const absl::flat_hash_map<TensorId, uint64_t>& tensors,
+                const RegionMemory& memory, Memories& memories) const {
+    const int32_t buffer = BufferOf(tensor);
+    EXPECT_EQ(buffer >= 0, stays);
+    return buffer < 0
+               ? memories.bytes[kRam].data() + tensors.at(tensor) - kRamBase
+               : memories.bytes[kTiles].data() + memory.buffers[buffer];
   }
 
   void Put(TensorId tensor,
            const absl::flat_hash_map<TensorId, uint64_t>& tensors,
            const RegionMemory& memory, const std::string& bytes,
            Memories& memories) const {
-    const int32_t buffer = BufferOf(tensor);
-    EXPECT_EQ(buffer >= 0, stays_.inputs);
-    if (buffer < 0) {
-      memories.bytes[kRam].replace(tensors.at(tensor) - kRamBase, bytes.size(),
-                                   bytes);
-      return;
-    }
-    ResidentLayout(tensor).Scatter(
-        bytes.data(), memories.bytes[kTiles].data() + memory.buffers[buffer]);
+    LayoutOf(tensor).Scatter(bytes.data(), PlaceOf(tensor, stays_.inputs,
+                                                   tensors, memory, memories));
   }
 
   std::string Get(TensorId tensor,
                   const absl::flat_hash_map<TensorId, uint64_t>& tensors,
-                  const RegionMemory& memory, const Memories& memories) const {
+                  const RegionMemory& memory, Memories& memories) const {
     const Tensor& type = region_.graph->tensors[tensor];
     std::string bytes(
         static_cast<size_t>(type.num_elements() * ElementBytes(type.type)),
         '\0');
-    const int32_t buffer = BufferOf(tensor);
-    EXPECT_EQ(buffer >= 0, stays_.output);
-    if (buffer < 0) {
-      return memories.bytes[kRam].substr(tensors.at(tensor) - kRamBase,
-                                         bytes.size());
-    }
-    ResidentLayout(tensor).Gather(
-        memories.bytes[kTiles].data() + memory.buffers[buffer], bytes.data());
+    LayoutOf(tensor).Gather(
+        PlaceOf(tensor, stays_.output, tensors, memory, memories),
+        bytes.data());
     return bytes;
   }
 
@@ -209,8 +212,9 @@ class Execution {
   const Stays stays_;
 };
 
-constexpr Stays kStays[] = {
-    {false, false}, {true, false}, {false, true}, {true, true}};
+constexpr Stays kStays[] = {{false, false},      {true, false},
+                            {false, true},       {true, true},
+                            {false, true, true}, {true, false, true}};
 
 class PlanTest : public testing::TestWithParam<OpSpec> {
  protected:
@@ -232,7 +236,8 @@ class PlanTest : public testing::TestWithParam<OpSpec> {
   static void CheckAllSizes(const Graph& graph, const v1::Machine& machine) {
     const Region region = RegionOf(graph, {0});
     for (const Stays stays : kStays) {
-      SCOPED_TRACE(testing::Message() << stays.inputs << stays.output);
+      SCOPED_TRACE(testing::Message()
+                   << stays.inputs << stays.output << stays.channels_first);
       const int64_t smallest = SmallestOf(region, machine, stays);
       EXPECT_EQ(PlanOf(region, machine, smallest - 1, stays).status().code(),
                 absl::StatusCode::kResourceExhausted);

@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/register_job/schedule.h"
 #include "compiler/engines/register_job/search.h"
@@ -16,16 +19,36 @@
 namespace edgekiln::compiler::register_job {
 namespace {
 
-// RESOURCE_EXHAUSTED if nothing fits.
+// Every tiling has a job with a value that a register does not hold.
+absl::Status RegisterTooNarrow(const Op& layer, const absl::Status& smallest) {
+  ErrorDetail detail = GetErrorDetail(smallest).value_or(
+      ErrorDetail{.reason = "REGISTER_TOO_NARROW",
+                  .what = std::string(smallest.message())});
+  detail.where =
+      absl::StrCat("op ", layer.id, " (", layer.kind(), "), ", detail.where);
+  detail.fix =
+      "leave the layer to the host: a condition in `where` of its "
+      "pattern in the target file";
+  return MakeError(absl::StatusCode::kUnimplemented, std::move(detail));
+}
+
+// RESOURCE_EXHAUSTED if nothing fits, UNIMPLEMENTED if a register is too narrow
+// for the smallest tile.
 absl::StatusOr<Choice> Choose(const Graph& graph, const Placement& placement,
                               int64_t bytes) {
+  const Op& layer = graph.ops[placement.operation.op_index];
   EK_ASSIGN_OR_RETURN(const std::optional<Choice> best,
-                      BestChoice(placement, bytes));
+                      BestChoice(placement, bytes),
+                      absl::StrCat("op ", layer.id, " (", layer.kind(), ")"));
   if (best) return *best;
-  EK_ASSIGN_OR_RETURN(const int64_t need, SmallestBytes(placement));
+  const auto need = SmallestBytes(placement);
+  if (absl::IsOutOfRange(need.status())) {
+    return RegisterTooNarrow(layer, need.status());
+  }
+  if (!need.ok()) return need.status();
   const Chip& chip = *placement.chip;
   return MemoryTooSmall(graph, placement.operation.op_index,
-                        chip.machine().memories(chip.memory()), bytes, need);
+                        chip.machine().memories(chip.memory()), bytes, *need);
 }
 
 v1::register_job::RegionDecisions ToProto(const Decision& decision) {
@@ -39,8 +62,6 @@ v1::register_job::RegionDecisions ToProto(const Decision& decision) {
   decisions.set_output_rooms(decision.output_rooms);
   return decisions;
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 }  // namespace
 
@@ -56,8 +77,9 @@ absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                              memory.name()),
        .limit = absl::StrCat(bytes, " bytes of ", memory.name()),
        .need = absl::StrCat(need,
-                            " bytes: the smallest tile with its input and "
-                            "weights, and what stays there meanwhile"),
+                            " bytes: the smallest tile with all channels of "
+                            "its input (this engine model cuts none of them), "
+                            "its weights, and what stays there meanwhile"),
        .fix = absl::StrCat("use a target with at least ", need, " bytes of ",
                            memory.name(),
                            ", or a model with fewer channels there")});
@@ -102,6 +124,7 @@ absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
     planned.set_first_step(buffer.first_step);
     planned.set_last_step(buffer.last_step);
     if (buffer.tensor != kNoTensor) planned.set_tensor(buffer.tensor);
+    if (buffer.over != kNoTensor) planned.set_over(buffer.over);
   }
   std::vector<TensorId> residents;
   for (const Operand* operand : ResidentsOf(placement)) {
@@ -149,7 +172,8 @@ absl::StatusOr<Decision> DecisionOf(const Operation& operation,
       rooms_hold(decision.input_rooms) && rooms_hold(decision.constant_rooms) &&
       rooms_hold(decision.output_rooms);
   if (holds) {
-    // One job for each tile: no more is built than the plan has.
+    // The plan has one job per tile: checked before tiles are built, which
+    // bounds them.
     const auto tiles = CheckedProduct({CeilDiv(out.h, tiling.rows),
                                        CeilDiv(out.w, tiling.columns),
                                        CeilDiv(out.c, tiling.channels)});

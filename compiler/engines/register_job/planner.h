@@ -12,24 +12,26 @@
 
 namespace edgekiln::compiler::register_job {
 
-// The fastest plan in `bytes` of the engine's memory; without engine and ops.
-// RESOURCE_EXHAUSTED names op, memory and the least that suffices.
+// The fastest plan found that uses at most `bytes` of the engine's memory;
+// engine and ops are not set. RESOURCE_EXHAUSTED names op, memory and the bytes
+// that suffice.
 absl::StatusOr<v1::RegionPlan> PlanRegion(const Graph& graph,
                                           const Placement& placement,
                                           int64_t bytes);
 
-// Its cycles, of the engine's clock, for less work.
+// Cycles of that plan, of the engine's clock, without building it.
 absl::StatusOr<int64_t> EstimateRegion(const Graph& graph,
                                        const Placement& placement,
                                        int64_t bytes);
 
-// RESOURCE_EXHAUSTED: `need` bytes for an op where there are `bytes`.
+// Makes a RESOURCE_EXHAUSTED error: the op needs `need` bytes, there are
+// `bytes`.
 absl::Status MemoryTooSmall(const Graph& graph, int32_t op,
                             const v1::ResolvedMemory& memory, int64_t bytes,
                             int64_t need);
 
-// What a plan says was decided. INVALID_ARGUMENT if it is another engine's, or
-// about another op.
+// The decision recorded in a plan. INVALID_ARGUMENT if the plan is of another
+// engine model or op.
 absl::StatusOr<Decision> DecisionOf(const Operation& operation,
                                     const v1::RegionPlan& plan);
 

@@ -60,8 +60,9 @@ void AppendWord(uint32_t word, std::string& out) {
 absl::StatusOr<std::string> WritesToText(const v1::RegisterJobs& jobs,
                                          absl::string_view bytes) {
   if (bytes.size() % kWriteBytes != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(bytes.size(), " bytes: a write has ", kWriteBytes));
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "word %d: %d bytes: a write has %d", bytes.size() / kWriteBytes,
+        bytes.size() % kWriteBytes, kWriteBytes));
   }
   std::string text;
   for (size_t at = 0; at < bytes.size(); at += kWriteBytes) {
@@ -69,7 +70,7 @@ absl::StatusOr<std::string> WritesToText(const v1::RegisterJobs& jobs,
     const absl::string_view name = NameOf(jobs, offset);
     if (name.empty()) {
       return absl::InvalidArgumentError(
-          absl::StrFormat("write %d: no register has the offset 0x%x",
+          absl::StrFormat("word %d: no register has the offset 0x%x",
                           at / kWriteBytes, offset));
     }
     absl::StrAppendFormat(&text, "%s 0x%08x\n", name, WordAt(bytes, at + 4));

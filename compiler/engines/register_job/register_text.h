@@ -12,7 +12,8 @@
 // one line each, "NAME 0x0000002a", the start register called "start".
 namespace edgekiln::compiler::register_job {
 
-// INVALID_ARGUMENT names the write, or the line, and what is wrong with it.
+// INVALID_ARGUMENT names the write ("word 3", from 0), or the line, and what is
+// wrong with it.
 absl::StatusOr<std::string> WritesToText(const v1::RegisterJobs& jobs,
                                          absl::string_view bytes);
 absl::StatusOr<std::string> WritesFromText(const v1::RegisterJobs& jobs,

@@ -9,17 +9,17 @@
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
 
-// For tests: does what the steps of a region say on the memories of a
-// ToyMachine(), values only.
+// For tests: executes the steps of a region on the memories of a ToyMachine();
+// values only, no cycles.
 namespace edgekiln::compiler::register_job {
 
 struct Memories {
   std::vector<std::string> bytes;  // By memory, from its base address on.
 };
 
-// A job works when somebody first waits for it, at the latest possible time:
-// what is overwritten too early shows in its results. A load that nobody wrote
-// has rubbish.
+// A job executes as late as possible, when a step first waits for it, so that
+// operands overwritten too early change its results. Bytes that nothing wrote
+// hold garbage.
 void RunSteps(const v1::Machine& machine, const v1::RegionPlan& plan,
               const RegionCode& code, Memories& memories);
 

@@ -5,8 +5,8 @@
 
 #include "absl/status/status.h"
 #include "base/status_macros.h"
-#include "compiler/engines/register_job/layouts.h"
 #include "target/layout.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -36,7 +36,7 @@ void Schedule::AddResidents() {
   for (const Operand* operand : ResidentsOf(*placement_)) {
     buffers_.push_back({operand->whole.size_bytes(), 0,
                         static_cast<int32_t>(steps_.size()) - 1,
-                        operand->tensor});
+                        operand->tensor, operand->over});
   }
 }
 
@@ -45,7 +45,7 @@ void Schedule::AddRooms(const Decision& decision) {
   const auto add = [&](int64_t bytes, int32_t count, Rooms& rooms) {
     for (int32_t r = 0; r < count; ++r) {
       rooms[r] = static_cast<int32_t>(buffers_.size());
-      buffers_.push_back({bytes, -1, -1, kNoTensor});
+      buffers_.push_back({bytes, -1, -1});
     }
   };
   if (needs_.constant_bytes > 0) {
@@ -89,7 +89,7 @@ void Schedule::AddRooms(const Decision& decision) {
         break;
     }
   }
-  // Of two rooms one may be of no use: with a single load.
+  // With a single load, the second room stays unused.
   std::vector<int32_t> kept(buffers_.size(), -1);
   std::vector<Buffer> used;
   for (size_t b = 0; b < buffers_.size(); ++b) {
@@ -119,7 +119,7 @@ Place Schedule::PlaceOf(const Operand& operand, Access access,
   if (access == Access::kNone) return {};
   if (access == Access::kMoved) return {rooms[room], 0};
   return {BufferOfTensor(operand.tensor),
-          PartOf(operand.whole, part.begin, part.extents)->offset};
+          target::PartOf(operand.whole, part.begin, part.extents)->offset};
 }
 
 target::JobVariables Schedule::VariablesOfJob(const TileStep& step) const {
@@ -179,12 +179,12 @@ absl::StatusOr<MoveStep> Schedule::MoveOf(const TileStep& step) const {
     move.operand = &placement_->input2;
   }
   const ImagePart part = move.stores ? OutputPart(h, w, c) : InputPart(h, w, c);
-  auto there = PartOf(move.operand->whole, part.begin, part.extents);
+  auto there = target::PartOf(move.operand->whole, part.begin, part.extents);
   move.tensor_offset = there->offset;
   move.tensor = std::move(there->layout);
   EK_ASSIGN_OR_RETURN(const v1::Layout room,
                       LayoutOf(*placement_, role, VariablesOfJob(step)));
-  move.room = Canonical(room);
+  move.room = target::Canonical(room);
   move.place = {(*rooms)[step.room], 0};
   const Chip& chip = *placement_->chip;
   if (move.stores) {

@@ -11,8 +11,8 @@
 #include "compiler/engines/register_job/sequence.h"
 #include "compiler/engines/register_job/tiles.h"
 
-// What a decision comes to: every step with the places it works on. The same
-// when a region is planned and when it is emitted.
+// The steps that follow from a decision, with the places they work on. Planning
+// and emitting a region use the same schedule.
 namespace edgekiln::compiler::register_job {
 
 struct Buffer {
@@ -20,15 +20,16 @@ struct Buffer {
   int32_t first_step = 0;
   int32_t last_step = 0;
   TensorId tensor = kNoTensor;  // By storage, of a resident one.
+  TensorId over = kNoTensor;    // The resident tensor that this one overwrites.
 };
 
-// An operand's place: bytes from the start of a buffer.
+// An operand's place: `offset` bytes from the start of a buffer.
 struct Place {
   int32_t buffer = -1;
   int64_t offset = 0;
 };
 
-// Of one step of kind kJob. Buffers that the job has no use for: -1.
+// Places of a kJob step; buffer -1 for an operand that the job does not have.
 struct JobPlaces {
   Place input;
   Place input2;
@@ -36,13 +37,12 @@ struct JobPlaces {
   Place output;
 };
 
-// Of any other step.
+// Any step but kJob.
 struct MoveStep {
-  // The tensor, at `tensor_offset` from its first byte; or flash, at the
-  // beginning of the constants of a tile.
+  // The tensor to move, from byte `tensor_offset` on.
   const Operand* operand = nullptr;  // Null: constants.
   int64_t tensor_offset = 0;
-  bool stores = false;  // From the room to the tensor; else the other way.
+  bool stores = false;  // Room to tensor; else tensor to room.
   v1::Layout tensor;    // Of the part there.
   v1::Layout room;
   Place place;

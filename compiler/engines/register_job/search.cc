@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
 
 using target::JobOperand;
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Sizes of an axis that cut it evenly into 1 .. `each` tiles, then into counts
 // that grow by 1 / `growth`, and into single elements. Rising.
@@ -61,7 +61,7 @@ absl::StatusOr<int64_t> GrainOf(const Placement& placement) {
   return std::min(grain, operation.out.c);
 }
 
-// What the search covers, in one order.
+// All tilings that the search covers, in a fixed order.
 absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   const Operation& operation = placement.operation;
   EK_ASSIGN_OR_RETURN(const int64_t grain, GrainOf(placement));
@@ -79,8 +79,8 @@ absl::StatusOr<std::vector<Tiling>> AllTilings(const Placement& placement) {
   return tilings;
 }
 
-// Register writes of the job of each kind of tile; nothing if one cannot be
-// told to the engine.
+// Register writes of the job of each kind of tile; nothing if registers cannot
+// express one.
 absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
                                                 const TileSet& tiles) {
   int64_t most = 0;
@@ -98,11 +98,12 @@ absl::StatusOr<std::optional<int64_t>> WritesOf(const Placement& placement,
   return most;
 }
 
-// Everything that all tiles of an op take, in cycles of the host's clock.
+// Cycles of all tiles of an op, of the host's clock. Those of one tile fit 64
+// bits; those of all may not.
 struct Sums {
-  int64_t moves = 0;
-  int64_t jobs = 0;
-  int64_t exposed = 0;  // Moves before the first job, and after the last.
+  __int128 moves = 0;
+  __int128 jobs = 0;
+  __int128 exposed = 0;  // Moves before the first job, and after the last.
 };
 
 Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
@@ -110,8 +111,8 @@ Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
   Sums sums;
   const int64_t images = tiles.images();
   const int64_t channel_tiles = std::ssize(tiles.c.cuts);
-  // The image passes again for each channel tile, or the weights for each tile
-  // of the image, unless one is all there is.
+  // Image tiles are loaded again for each channel tile, or weights for each
+  // image tile, unless there is only one.
   const int64_t weight_passes =
       channels_outer || channel_tiles == 1 ? 1 : images;
   const bool image_stays = !channelwise && (!channels_outer || images == 1);
@@ -120,24 +121,26 @@ Sums SumsOf(const TileSet& tiles, const CycleTable& cycles, bool channels_outer,
     for (const CutAxis::Kind& w : tiles.w.kinds) {
       for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
         const TileCycles& tile = cycles.tiles[at++];
-        const int64_t places = h.count * w.count;
-        const int64_t count = places * tiles.c.kinds[c].count;
-        sums.jobs += tile.job * count;
-        sums.moves += tile.output * count;
-        const int64_t inputs = image_stays ? (c == 0 ? places : 0) : count;
-        sums.moves += (tile.input + tile.input2) * inputs;
+        const __int128 places = static_cast<__int128>(h.count) * w.count;
+        const __int128 count = places * tiles.c.kinds[c].count;
+        sums.jobs += count * tile.job;
+        sums.moves += count * tile.output;
+        const __int128 inputs =
+            image_stays ? (c == 0 ? places : __int128{0}) : count;
+        sums.moves += (__int128{tile.input} + tile.input2) * inputs;
       }
     }
   }
   for (size_t c = 0; c < tiles.c.kinds.size(); ++c) {
-    sums.moves += cycles.constants[c] * tiles.c.kinds[c].count * weight_passes;
+    sums.moves +=
+        __int128{cycles.constants[c]} * tiles.c.kinds[c].count * weight_passes;
   }
   const TileCycles& first = cycles.tiles[0];
   const size_t last =
       (tiles.h.kind_of.back() * tiles.w.kinds.size() + tiles.w.kind_of.back()) *
           tiles.c.kinds.size() +
       tiles.c.kind_of.back();
-  sums.exposed = first.input + first.input2 + cycles.constants[0] +
+  sums.exposed = __int128{first.input} + first.input2 + cycles.constants[0] +
                  cycles.tiles[last].output;
   return sums;
 }
@@ -178,6 +181,7 @@ class Searcher {
       if (!legal) continue;
       if (++timed == kMaxTimed || timed_tiles_ > kMaxTimedTiles) break;
     }
+    if (!best_ && too_long_) return TooLong();
     return std::move(best_);
   }
 
@@ -195,12 +199,40 @@ class Searcher {
       if (writes) smallest = bytes;
     }
     if (smallest < std::numeric_limits<int64_t>::max()) return smallest;
-    return absl::InvalidArgumentError(
-        "the engine's registers hold no tile of it, however small");
+    // The smallest tile, and why its job cannot be encoded.
+    const TileSet tiles(placement_.operation, {1, 1, 1});
+    for (const CutAxis::Kind& h : tiles.h.kinds) {
+      for (const CutAxis::Kind& w : tiles.w.kinds) {
+        for (const CutAxis::Kind& c : tiles.c.kinds) {
+          const auto writes = placement_.chip->view().Encode(
+              VariablesOf(placement_.operation, h.first, w.first, c.first));
+          if (!writes.ok()) return writes.status();
+        }
+      }
+    }
+    return absl::OutOfRangeError("no tile of it is one that a job can have");
   }
 
  private:
-  // Adds what fits, in both orders.
+  // Every tiling that fits takes more than kMaxPlannedCycles.
+  absl::Status TooLong() const {
+    const Chip& chip = *placement_.chip;
+    return MakeError(
+        absl::StatusCode::kOutOfRange,
+        {.reason = "PLAN_TOO_LONG",
+         .what = "the layer takes too many cycles, however it is cut",
+         .where = absl::StrCat("job ", v1::RegisterJobs::Kernel_Name(
+                                           placement_.operation.kernel)),
+         .limit = absl::StrCat(kMaxPlannedCycles,
+                               " cycles of the host's clock per layer"),
+         .fix = absl::StrCat(
+             "use a larger ", chip.machine().memories(chip.memory()).name(),
+             ", fewer cycles in setup_cycles_expr of the links or in "
+             "occupancy_cycles_expr of the job, or a smaller layer")});
+  }
+
+  // Adds tilings that fit, in both loop orders, but for those that take too
+  // long.
   absl::Status AddCandidates(const Tiling& tiling,
                              std::vector<Candidate>& candidates) {
     const TileSet tiles(placement_.operation, tiling);
@@ -214,14 +246,20 @@ class Searcher {
       const Sums sums = SumsOf(tiles, cycles, channels_outer,
                                placement_.operation.channelwise());
       const int64_t writes = JobWrites(tiles);
-      const int64_t host = sums.moves + tiles.tiles() * writes;
-      const int64_t engine = sums.exposed + writes + sums.jobs;
-      candidates.push_back({std::max(host, engine), tiling, channels_outer});
+      const __int128 host = sums.moves + __int128{tiles.tiles()} * writes;
+      const __int128 engine = sums.exposed + writes + sums.jobs;
+      const __int128 bound = std::max(host, engine);
+      if (bound > kMaxPlannedCycles) {
+        too_long_ = true;
+        continue;
+      }
+      candidates.push_back(
+          {static_cast<int64_t>(bound), tiling, channels_outer});
     }
     return absl::OkStatus();
   }
 
-  // As many registers for every job, nearly.
+  // Every job writes nearly the same number of registers.
   int64_t JobWrites(const TileSet& tiles) {
     if (!job_writes_) {
       const auto writes = placement_.chip->view().Encode(
@@ -237,8 +275,8 @@ class Searcher {
     return resident_bytes_ + RoomBytes(needs, decision) <= bytes_;
   }
 
-  // Every choice of rooms; keeps the best. False if the engine cannot be told
-  // these tiles.
+  // Times every choice of rooms and keeps the best. False if registers cannot
+  // express these tiles.
   absl::StatusOr<bool> Time(const Candidate& candidate) {
     const TileSet tiles(placement_.operation, candidate.tiling);
     EK_ASSIGN_OR_RETURN(const auto writes, WritesOf(placement_, tiles));
@@ -312,6 +350,7 @@ class Searcher {
   const int64_t bytes_;
   std::optional<int64_t> job_writes_;
   int64_t timed_tiles_ = 0;
+  bool too_long_ = false;  // Some tiling fits and exceeds kMaxPlannedCycles.
   std::optional<Choice> best_;
 };
 

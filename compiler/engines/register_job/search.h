@@ -18,19 +18,23 @@
 // multiples of what the engine's layouts have in blocks, and below one block
 // its halves. Images or channels are the outer loop.
 //
-// All combinations are put in order of the cycles that they cannot be faster
-// than: the host's moves and register writes one after another, or the engine's
-// jobs between the first loads and the last store. In that order each choice of
-// one room or two for inputs, constants and outputs is timed step by step,
-// until no combination that is left can be faster, or kMaxTimed of them or
-// kMaxTimedTiles of their tiles have been timed.
+// All combinations are sorted by a lower bound of their cycles: the larger of
+// the host's moves and register writes in sequence, and the engine's jobs
+// between the first loads and the last store. In that order, each choice of one
+// or two rooms for inputs, constants and outputs is timed step by step, until
+// no remaining bound beats the best, or kMaxTimed combinations or
+// kMaxTimedTiles tiles have been timed.
 //
-// Input channels are not cut: no kernel adds to sums that are there already.
+// Input channels are not cut: no kernel adds to existing sums.
 namespace edgekiln::compiler::register_job {
 
 inline constexpr int kMaxTimed = 256;
-// Tiles of all that are timed; the one that exceeds it is the last.
+// Bound on the tiles timed in all; the combination that reaches it is the last
+// one timed.
 inline constexpr int64_t kMaxTimedTiles = int64_t{1} << 15;
+// Cycles of the host's clock that an op may take by its bound. Waiting and
+// polls at most double and add to it, so that times within a plan fit 64 bits.
+inline constexpr int64_t kMaxPlannedCycles = int64_t{1} << 54;
 
 struct Choice {
   Decision decision;
@@ -39,12 +43,14 @@ struct Choice {
   int64_t cycles = 0;  // Of the host's clock, from the first step to the end.
 };
 
-// Nothing if no tiling fits `bytes` of the engine's memory.
+// Nothing if no tiling fits `bytes` of the engine's memory. OUT_OF_RANGE if all
+// that fit exceed kMaxPlannedCycles.
 absl::StatusOr<std::optional<Choice>> BestChoice(const Placement& placement,
                                                  int64_t bytes);
 
-// Of all tilings that the search covers the least that one needs, in bytes of
-// the engine's memory. INVALID_ARGUMENT if none can be described to the engine.
+// The fewest bytes of the engine's memory that any tiling of the search needs.
+// OUT_OF_RANGE if the registers can express no tiling: names the register or
+// variable that is too narrow for the smallest.
 absl::StatusOr<int64_t> SmallestBytes(const Placement& placement);
 
 }  // namespace edgekiln::compiler::register_job

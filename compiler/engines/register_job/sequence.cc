@@ -9,7 +9,7 @@ namespace {
 
 constexpr int32_t kNone = -1;
 
-// Operands of one kind as they pass through their rooms.
+// Contents of the rooms of one kind of operand.
 class Stream {
  public:
   Stream(TileStep::Kind kind, bool moved, int32_t rooms)
@@ -100,7 +100,7 @@ class SequenceBuilder {
   }
 
  private:
-  // Whatever need not wait for the job that runs goes first.
+  // Steps that need not wait for the running job go first.
   void Load(size_t t) {
     const TileStep& tile = order_[t];
     const Cut& c = tiles_.c.cuts[tile.c];
@@ -181,7 +181,7 @@ int64_t RoomBytes(const TileNeeds& needs, const Decision& decision) {
 
 void Clock::WaitFor(int64_t end) {
   if (end <= seen_) return;
-  // A read sees what is true when it ends; there is one at least.
+  // A read sees the state at its end; there is at least one.
   int64_t reads = 1;
   if (poll_cycles_ > 0 && end > host_) {
     reads =

@@ -39,9 +39,9 @@ struct TileStep {
   absl::InlinedVector<int32_t, 2> after;
 };
 
-// Loads of the next tile stand behind the job of this one, so that the host
-// brings them meanwhile, as far as there is a room that no job works on. With
-// two rooms for the output, the next job starts before this one's is stored.
+// Loads of the next tile come after the start of this tile's job, so that they
+// overlap it, if there is a room that no job uses. With two output rooms, the
+// next job starts before this one's output is stored.
 std::vector<TileStep> BuildSequence(const TileSet& tiles,
                                     const TileNeeds& needs,
                                     const Decision& decision);
@@ -54,9 +54,9 @@ struct StepCost {
   int64_t host_cycles = 0;
   int64_t job_cycles = 0;  // Of the host's clock, too.
 };
-// Cycles of the host's clock from the first step to the end of all: the host
-// does one step after another, and before a step that must wait for a job polls
-// until that has ended. `after(i)` gives the steps that step i waits for.
+// Cycles of the host's clock from the first step to the end of the last one.
+// The host does one step after another, and polls before a step that must wait
+// for a job. `after(i)` gives the steps that step i waits for.
 class Clock {
  public:
   explicit Clock(const Chip& chip) : poll_cycles_(chip.poll_cycles()) {}
@@ -75,7 +75,7 @@ class Clock {
   int64_t poll_cycles_;
   int64_t host_ = 0;
   int64_t engine_ = 0;
-  int64_t seen_ = 0;  // Jobs that ended until then are known to have.
+  int64_t seen_ = 0;  // Jobs that ended by then have been seen to end.
   std::vector<int64_t> job_ends_;  // Of each step.
 };
 

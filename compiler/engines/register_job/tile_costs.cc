@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include "base/rounding.h"
 #include "base/status_macros.h"
-#include "compiler/engines/register_job/layouts.h"
 #include "target/layout.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::compiler::register_job {
 namespace {
@@ -16,15 +17,10 @@ ImagePart PartIn(bool output, const Cut& h, const Cut& w, const Cut& c) {
   return output ? OutputPart(h, w, c) : InputPart(h, w, c);
 }
 
-bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
-  if (a.terms_size() != b.terms_size()) return false;
-  for (int t = 0; t < a.terms_size(); ++t) {
-    const auto& x = a.terms(t);
-    const auto& y = b.terms(t);
-    if (x.axis() != y.axis() || x.divide() != y.divide() ||
-        x.modulo() != y.modulo() || x.stride_bytes() != y.stride_bytes()) {
-      return false;
-    }
+// Whether every part of such an array has a layout. `layout` is canonical.
+bool HasOneTermAnAxis(const v1::Layout& layout) {
+  for (int t = 1; t < layout.terms_size(); ++t) {
+    if (layout.terms(t).axis() == layout.terms(t - 1).axis()) return false;
   }
   return true;
 }
@@ -55,13 +51,13 @@ absl::StatusOr<int64_t> TileCosts::MoveCycles(Role& role, const Cut& h,
     const Operand& operand = *role.operand;
     // NeedsOf() has seen that there is one.
     const v1::Layout there =
-        PartOf(operand.whole, part.begin, part.extents)->layout;
+        target::PartOf(operand.whole, part.begin, part.extents)->layout;
     const Chip& chip = *placement_.chip;
     absl::StatusOr<Chip::Move> move =
-        role.output ? chip.MoveBetween(chip.memory(), Canonical(layout),
+        role.output ? chip.MoveBetween(chip.memory(), target::Canonical(layout),
                                        operand.memory, there)
                     : chip.MoveBetween(operand.memory, there, chip.memory(),
-                                       Canonical(layout));
+                                       target::Canonical(layout));
     if (!move.ok()) return move.status();
     place->second = move->host_cycles;
   }
@@ -82,9 +78,8 @@ absl::StatusOr<ConstantRoom> TileCosts::ConstantRoomOf(const Cut& c) {
           const v1::Layout weights,
           LayoutOf(placement_, JobOperand::kWeights,
                    VariablesOf(operation, all.h.cuts[0], all.w.cuts[0], c)));
-      constexpr int64_t kGrain = target::kJobTableAlignment;
       room.table_offset = placement_.chip->Aligned(
-          (weights.size_bytes() + kGrain - 1) / kGrain * kGrain);
+          RoundUp(weights.size_bytes(), target::kJobTableAlignment));
     }
     room.bytes = room.table_offset + c.size() * target::kJobTableEntryBytes;
   }
@@ -106,7 +101,7 @@ absl::StatusOr<int64_t> TileCosts::ConstantCycles(const Cut& c) {
   return place->second;
 }
 
-// Whether the part can be told from the rest, and begins where an operand may.
+// Whether the part has a layout, and begins at an aligned address.
 TileCosts::AxisPart TileCosts::PartOnAxis(Role& role, int axis, int64_t begin,
                                           int64_t extent) const {
   const v1::Layout& whole = role.operand->whole;
@@ -118,7 +113,7 @@ TileCosts::AxisPart TileCosts::PartOnAxis(Role& role, int axis, int64_t begin,
     Extents extents = {whole.extents(0), whole.extents(1), whole.extents(2)};
     begins[axis] = begin;
     extents[axis] = extent;
-    if (const auto part = PartOf(whole, begins, extents)) {
+    if (const auto part = target::PartOf(whole, begins, extents)) {
       const int64_t alignment = placement_.chip->alignment_bytes();
       place->second = part->offset % alignment == 0 ? AxisPart::kAligned
                                                     : AxisPart::kUnaligned;
@@ -140,16 +135,17 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                               LayoutOf(placement_, role.job_operand,
                                        VariablesOf(placement_.operation,
                                                    h.first, w.first, c.first)));
-          place->second = SamePlaces(
-              Canonical(layout),
-              PartOf(role.operand->whole, part.begin, part.extents)->layout);
+          place->second = target::SamePlaces(
+              layout,
+              target::PartOf(role.operand->whole, part.begin, part.extents)
+                  ->layout);
         }
         if (!place->second) return false;
       }
     }
   }
-  // An operand has its gaps, too: those of the last tile must not leave the
-  // tensor.
+  // Operands include gaps: those of the last tile must not exceed the tensor's
+  // room.
   const Cut& h = tiles.h.cuts.back();
   const Cut& w = tiles.w.cuts.back();
   const Cut& c = tiles.c.cuts.back();
@@ -158,7 +154,7 @@ absl::StatusOr<bool> TileCosts::IsDirect(Role& role,
                       LayoutOf(placement_, role.job_operand,
                                VariablesOf(placement_.operation, h, w, c)));
   const v1::Layout& whole = role.operand->whole;
-  return PartOf(whole, part.begin, part.extents)->offset +
+  return target::PartOf(whole, part.begin, part.extents)->offset +
              layout.size_bytes() <=
          whole.size_bytes();
 }
@@ -167,7 +163,9 @@ absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
     Role& role, const TileSet& tiles) const {
   const Operand& operand = *role.operand;
   if (!operand.present()) return Access::kNone;
-  if (!operand.resident) return Access::kMoved;
+  if (!operand.resident && HasOneTermAnAxis(operand.whole)) {
+    return Access::kMoved;
+  }
   bool aligned = true;
   const CutAxis* const axes[] = {&tiles.h, &tiles.w, &tiles.c};
   for (int axis = 0; axis < 3; ++axis) {
@@ -179,11 +177,12 @@ absl::StatusOr<std::optional<Access>> TileCosts::AccessOf(
       if (part == AxisPart::kUnaligned) aligned = false;
     }
   }
+  if (!operand.resident) return Access::kMoved;
   if (aligned) {
     EK_ASSIGN_OR_RETURN(const bool direct, IsDirect(role, tiles));
     if (direct) return Access::kDirect;
   }
-  // Within the engine's memory, if the host has a link for that.
+  // A move within the engine's memory, if the host has a link for that.
   const Chip& chip = *placement_.chip;
   if (!chip.MoveBetween(chip.memory(), operand.whole, chip.memory(),
                         operand.whole)

@@ -11,10 +11,10 @@
 #include "compiler/engines/register_job/placement.h"
 #include "compiler/engines/register_job/tiles.h"
 
-// What the tiles of an op need and take, by kinds of tiles.
+// Bytes and cycles of an op's tiles, by kind of tile.
 namespace edgekiln::compiler::register_job {
 
-// Where a job finds an operand of its own.
+// How a job accesses an operand.
 enum class Access {
   kNone,    // The op has no such operand.
   kDirect,  // In the resident tensor: nothing is moved.
@@ -60,7 +60,8 @@ class TileCosts {
  public:
   explicit TileCosts(const Placement& placement) : placement_(placement) {}
 
-  // Nothing if the tiles cannot be moved to or from where tensors lie.
+  // Nothing if tiles cannot be moved between the rooms and where the tensors
+  // lie.
   absl::StatusOr<std::optional<TileNeeds>> NeedsOf(const TileSet& tiles);
   absl::StatusOr<CycleTable> CyclesOf(const TileSet& tiles,
                                       const TileNeeds& needs);
@@ -78,8 +79,8 @@ class TileCosts {
     bool output = false;
     absl::flat_hash_map<Extents, int64_t> bytes;
     absl::flat_hash_map<Extents, int64_t> cycles;
-    // Of a resident tensor: parts on one axis by {axis, begin, extent}, and
-    // whether a job finds a part of these extents as it lies.
+    // Parts on one axis by {axis, begin, extent}, and whether a job finds a
+    // part of these extents of a resident tensor as it lies.
     absl::flat_hash_map<Extents, AxisPart> parts;
     absl::flat_hash_map<Extents, bool> direct;
   };

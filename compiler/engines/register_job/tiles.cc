@@ -18,7 +18,8 @@ void ReadWindow(const Axis& axis, int64_t in_extent, bool whole, Cut& cut) {
   const int64_t first = cut.begin * axis.stride - axis.pad_before;
   const int64_t span = axis.Span(cut.size());
   if (first + span <= 0 || first >= in_extent) {
-    // Only padding: any element serves, as long as no window reaches it.
+    // All windows lie in padding: any element serves as the input, as no window
+    // reads it.
     cut.in_end = 1;
     cut.pad_before = span;
     return;

@@ -41,8 +41,9 @@ struct CutAxis {
   std::vector<int32_t> kind_of;  // Index into kinds, of each cut.
 };
 
-// Whether channels may be cut so: outputs of one input channel must lie in one
-// tile, or tiles within the outputs of one input channel.
+// Whether channels may be cut like this with a depth multiplier: the outputs of
+// one input channel must lie in one tile, or each tile within the outputs of
+// one input channel.
 bool IsLegal(const Operation& operation, const Tiling& tiling);
 
 struct TileSet {

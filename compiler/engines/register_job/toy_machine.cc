@@ -1,5 +1,6 @@
 #include "compiler/engines/register_job/toy_machine.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -10,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "ops/quantized_parameters.h"
 #include "target/layout.h"
+#include "target/layout_parts.h"
 #include "target/register_jobs.h"
 
 namespace edgekiln::compiler::register_job {
@@ -294,6 +296,21 @@ v1::Machine ToyMachine(int64_t block, int64_t tile_bytes) {
 
 Graph GraphOf(const OpSpec& spec) { return Builder(spec).Build(); }
 
+namespace {
+
+// An array of `shape`, [h, w] of channels behind one another.
+v1::Layout ChannelsFirst(const std::vector<int64_t>& shape,
+                         int64_t element_bytes) {
+  std::vector<int64_t> extents = shape;
+  std::rotate(extents.begin() + (shape.size() == 4 ? 1 : 0), extents.end() - 1,
+              extents.end());
+  const v1::Layout dense = target::DenseLayout(extents, element_bytes);
+  if (shape.size() == 4) return target::Permuted(dense, {0, 2, 3, 1});
+  return target::Permuted(dense, {1, 0});
+}
+
+}  // namespace
+
 Budget BudgetOf(const Region& region, const v1::Machine& machine,
                 int64_t tile_bytes, Stays stays) {
   Budget budget;
@@ -313,6 +330,9 @@ Budget BudgetOf(const Region& region, const v1::Machine& machine,
       const auto layout = Backend().OperandLayout(region, id, machine, 0);
       EXPECT_TRUE(layout.ok()) << layout.status();
       border.layout = layout.value_or(v1::Layout());
+    }
+    if (stays.channels_first) {
+      border.layout = ChannelsFirst(tensor.shape, ElementBytes(tensor.type));
     }
     budget.borders.push_back(std::move(border));
   };

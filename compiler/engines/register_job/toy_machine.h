@@ -48,6 +48,8 @@ Graph GraphOf(const OpSpec& spec);
 struct Stays {
   bool inputs = false;
   bool output = false;
+  // All borders, there or in system memory, with channels outermost.
+  bool channels_first = false;
 };
 
 // With so much of the engine's memory.

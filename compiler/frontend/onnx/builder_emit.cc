@@ -277,7 +277,7 @@ absl::StatusOr<TensorId> Builder::Transpose(const Node& node,
   std::sort(sorted.begin(), sorted.end());
   if (permutation.size() != rank || !IsIdentity(sorted)) {
     return node.Invalid(absl::StrCat("[", absl::StrJoin(permutation, ","),
-                                     "] is no permutation of ", rank,
+                                     "] is not a permutation of ", rank,
                                      " dimensions"));
   }
   if (IsIdentity(permutation)) return x;

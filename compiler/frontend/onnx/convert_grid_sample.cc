@@ -27,7 +27,7 @@ absl::Status ConvertGridSample(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(TensorId x, builder.FloatInput(node, 0));
   EK_ASSIGN_OR_RETURN(TensorId grid, builder.FloatInput(node, 1));
   if (builder.rank(x) != 4) {
-    return node.Unsupported("an input that is no image",
+    return node.Unsupported("an input that is not an image",
                             "4 dimensions: batch, channels, height, width",
                             "sample slices of the volume");
   }

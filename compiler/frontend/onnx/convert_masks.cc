@@ -74,7 +74,7 @@ absl::Status ConvertTrilu(const Node& node, Builder& builder) {
     k = given[0];
   }
   const std::vector<int64_t> shape = builder.shape(x);
-  if (shape.size() < 2) return node.Invalid("the input is no matrix");
+  if (shape.size() < 2) return node.Invalid("the input is not a matrix");
   EK_ASSIGN_OR_RETURN(const TensorId mask,
                       Diagonals(node, builder,
                                 upper ? v1::Binary::GREATER_OR_EQUAL
@@ -94,7 +94,7 @@ absl::Status ConvertEyeLike(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(type, TypeAttribute(node, "dtype"));
   }
   const std::vector<int64_t> shape = builder.shape(x);
-  if (shape.size() != 2) return node.Invalid("the input is no matrix");
+  if (shape.size() != 2) return node.Invalid("the input is not a matrix");
   EK_ASSIGN_OR_RETURN(
       const TensorId mask,
       Diagonals(node, builder, v1::Binary::EQUAL, shape[0], shape[1], k));

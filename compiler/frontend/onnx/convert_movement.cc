@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/axes.h"
 #include "compiler/frontend/onnx/converters.h"
@@ -124,7 +125,7 @@ absl::StatusOr<std::vector<int64_t>> SplitExtents(const Node& node,
   if (count < node.num_outputs() || count > int64_t{1} << 20) {
     return node.Invalid(absl::StrCat("num_outputs is ", count));
   }
-  const int64_t part = (extent + count - 1) / count;
+  const int64_t part = CeilDiv(extent, count);
   for (int64_t i = 0; i < count; ++i) {
     parts.push_back(std::clamp<int64_t>(extent - i * part, 0, part));
   }

@@ -233,7 +233,7 @@ absl::Status AddGraphInput(const onnx::ValueInfoProto& input,
         "TYPE_UNSUPPORTED",
         input.type().has_tensor_type()
             ? absl::StrCat("its element type is ", OnnxTypeName(declared))
-            : "it is no tensor",
+            : "it is not a tensor",
         PlaceOf(input.name()),
         "tensors of FLOAT16, FLOAT, DOUBLE, integers of 8 to 64 bits or BOOL",
         "export with tensors of numbers as inputs");

@@ -91,9 +91,8 @@ absl::StatusOr<ModelFile> ParseModelFile(absl::string_view bytes) {
   }
   ModelFile file;
   if (!Parse(bytes, file)) {
-    return InvalidModel(
-        "this is no complete ONNX model: the protobuf is damaged",
-        absl::StrCat("ONNX file of ", bytes.size(), " bytes"));
+    return InvalidModel("the ONNX file is damaged or incomplete",
+                        absl::StrCat("ONNX file of ", bytes.size(), " bytes"));
   }
   if (!file.model.has_graph()) {
     return InvalidModel("the model has no graph", "ONNX file");

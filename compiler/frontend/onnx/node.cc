@@ -44,7 +44,8 @@ absl::StatusOr<int64_t> Node::Int(absl::string_view attribute,
   const onnx::AttributeProto* found = Find(attribute);
   if (found == nullptr) return fallback;
   if (!found->has_i()) {
-    return Invalid(absl::StrCat("attribute '", attribute, "' is no integer"));
+    return Invalid(
+        absl::StrCat("attribute '", attribute, "' is not an integer"));
   }
   return found->i();
 }
@@ -54,7 +55,7 @@ absl::StatusOr<float> Node::Float(absl::string_view attribute,
   const onnx::AttributeProto* found = Find(attribute);
   if (found == nullptr) return fallback;
   if (!found->has_f()) {
-    return Invalid(absl::StrCat("attribute '", attribute, "' is no float"));
+    return Invalid(absl::StrCat("attribute '", attribute, "' is not a float"));
   }
   return found->f();
 }
@@ -64,7 +65,7 @@ absl::StatusOr<std::string> Node::String(absl::string_view attribute,
   const onnx::AttributeProto* found = Find(attribute);
   if (found == nullptr) return std::string(fallback);
   if (!found->has_s()) {
-    return Invalid(absl::StrCat("attribute '", attribute, "' is no string"));
+    return Invalid(absl::StrCat("attribute '", attribute, "' is not a string"));
   }
   return found->s();
 }
@@ -75,7 +76,7 @@ absl::StatusOr<std::vector<int64_t>> Node::Ints(
   if (found == nullptr) return std::vector<int64_t>();
   if (found->has_i() || found->has_f() || found->has_s() || found->has_t()) {
     return Invalid(
-        absl::StrCat("attribute '", attribute, "' is no list of integers"));
+        absl::StrCat("attribute '", attribute, "' is not a list of integers"));
   }
   return std::vector<int64_t>(found->ints().begin(), found->ints().end());
 }

@@ -193,6 +193,7 @@ class CapabilitiesService final
     cache.add_digest_functions(reapi::DigestFunction::SHA256);
     cache.mutable_action_cache_update_capabilities()->set_update_enabled(false);
     cache.set_max_batch_total_size_bytes(limits_.max_batch_bytes);
+    cache.set_max_cas_blob_size_bytes(limits_.max_blob_bytes);
     cache.set_symlink_absolute_path_strategy(
         reapi::SymlinkAbsolutePathStrategy::DISALLOWED);
     cache.add_supported_compressors(reapi::Compressor::IDENTITY);

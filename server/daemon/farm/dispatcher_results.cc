@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "base/error.h"
+#include "proto/convert.h"
 #include "server/daemon/farm/dispatcher.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

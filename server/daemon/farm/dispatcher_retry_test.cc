@@ -14,8 +14,8 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "gtest/gtest.h"
+#include "proto/convert.h"
 #include "server/daemon/farm/dispatcher.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

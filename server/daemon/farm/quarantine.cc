@@ -11,8 +11,8 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "proto/convert.h"
 #include "server/daemon/page_size.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

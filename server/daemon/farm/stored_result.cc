@@ -5,7 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {

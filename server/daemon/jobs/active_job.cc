@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "proto/convert.h"
 #include "server/daemon/fairness/job_class.h"
 #include "server/daemon/fairness/wait_estimate.h"
 #include "server/daemon/jobs/check_options.h"
@@ -12,7 +13,6 @@
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/state_event.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "proto/convert.h"
 #include "server/daemon/jobs/check_options.h"
 #include "server/daemon/jobs/request_bounds.h"
-#include "server/proto_convert.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
@@ -83,6 +83,33 @@ absl::Status Missing(absl::string_view what, const Digest& digest) {
        .fix = "upload it first"});
 }
 
+// A digest that was left out is a common mistake, unlike one that is malformed.
+absl::Status CheckDigestsGiven(const v1::CreateJobRequest& request) {
+  if (request.model().hash().empty()) {
+    return MakeError(absl::StatusCode::kInvalidArgument,
+                     {.fault = Fault::kUser,
+                      .reason = "NO_MODEL",
+                      .what = "the request names no model",
+                      .where = "model",
+                      .need = "the digest of a blob",
+                      .fix = "upload the model file and set model"});
+  }
+  for (int i = 0; i < request.targets_size(); ++i) {
+    const v1::TargetRef& target = request.targets(i);
+    if (!target.digest().hash().empty()) continue;
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "TARGET_BY_NAME",
+         .what = absl::StrCat("target '", target.name(), "' has no digest"),
+         .where = absl::StrCat("targets[", i, "].digest"),
+         .need = "the digest of a blob; the name is for reports only",
+         .fix = "call Targets.GetTarget with the name and set the digest "
+                "of its answer"});
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 void AskBlob(absl::string_view what, const v1::Digest& proto,
@@ -98,6 +125,9 @@ void AskBlob(absl::string_view what, const v1::Digest& proto,
 
 void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
               const BlobsTold& told) {
+  if (absl::Status given = CheckDigestsGiven(request); !given.ok()) {
+    return told(std::move(given));
+  }
   std::vector<std::pair<std::string, v1::Digest>> named = {
       {"model", request.model()}};
   for (const v1::TargetRef& target : request.targets()) {

@@ -23,7 +23,8 @@ using BlobsTold = std::function<void(absl::Status)>;
 void AskBlob(absl::string_view what, const v1::Digest& proto,
              cache::BlobStore& blobs, const BlobsTold& told);
 
-// The same for all that the request names.
+// The same for all that the request names. INVALID_ARGUMENT with reason
+// NO_MODEL or TARGET_BY_NAME where a digest was left out.
 void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
               const BlobsTold& told);
 

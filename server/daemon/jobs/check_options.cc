@@ -25,8 +25,9 @@ absl::Status CheckDeadline(absl::string_view field,
       absl::StatusCode::kInvalidArgument,
       {.fault = Fault::kUser,
        .reason = "BAD_DEADLINE",
-       .what = valid ? "the deadline is out of range"
-                     : "the deadline is not a valid Duration",
+       .what = !valid ? "the deadline is not a valid Duration"
+               : value < absl::ZeroDuration() ? "the deadline is negative"
+                                              : "the deadline is out of range",
        .where = absl::StrCat("CreateJobRequest.options.", field),
        .limit = "1 ms to 10 years",
        .need = absl::StrCat(seconds, " s and ", nanos, " ns"),
@@ -54,11 +55,11 @@ absl::Status CheckJobOptions(const v1::JobOptions& options) {
         absl::StatusCode::kInvalidArgument,
         {.fault = Fault::kUser,
          .reason = "BAD_CLASS",
-         .what = "there is no such job class",
+         .what = "unknown job class",
          .where = "CreateJobRequest.options.job_class",
          .limit = "INTERACTIVE (1), CI (2), BATCH (3)",
          .need = absl::StrCat(static_cast<int>(options.job_class())),
-         .fix = "choose one of them, or leave the field out"});
+         .fix = "use one of these classes, or leave the field out"});
   }
   return absl::OkStatus();
 }

@@ -7,8 +7,8 @@
 #include "absl/strings/str_format.h"
 #include "base/error.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/convert.h"
 #include "server/daemon/jobs/job_rows.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 

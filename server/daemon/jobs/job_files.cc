@@ -120,7 +120,7 @@ absl::Status OpenFileWatch::Check() {
       absl::StatusCode::kUnavailable,
       {.fault = Fault::kInfra,
        .reason = "STATE_REMOVED",
-       .what = "somebody has removed or replaced the job database",
+       .what = "the job database was removed or replaced while the daemon ran",
        .where = path_,
        .need = "the file that the daemon opened",
        .fix = "restart the daemon; jobs that were in it may be gone"});

@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "cache/disk_blob_store.h"
 #include "google/protobuf/util/time_util.h"
+#include "proto/convert.h"
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/seal.h"
-#include "server/proto_convert.h"
 
 namespace edgekiln::server {
 namespace {

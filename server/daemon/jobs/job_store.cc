@@ -102,9 +102,8 @@ absl::Status JobStore::NoJob(const std::string& id) const {
       absl::StatusCode::kNotFound,
       {.fault = Fault::kUser,
        .reason = "JOB_UNKNOWN",
-       .what = loss_.empty()
-                   ? "there is no such job"
-                   : absl::StrCat("there is no such job any more: ", loss_),
+       .what = loss_.empty() ? "there is no such job"
+                             : absl::StrCat("the job is gone: ", loss_),
        .where = absl::StrCat("job ", id),
        .fix = "`edgekiln jobs list` shows those there are"});
 }
@@ -276,7 +275,7 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
   return MakeError(absl::StatusCode::kNotFound,
                    {.fault = Fault::kUser,
                     .reason = "NO_REPORT",
-                    .what = "there is no report yet for that target",
+                    .what = "this target has no report yet",
                     .where = absl::StrCat("job ", id, ", target ", target),
                     .fix = "watch the job until it has finished"});
 }

@@ -15,7 +15,7 @@ absl::Status NoWorker(const std::string& reason, absl::Duration grace) {
   return MakeError(absl::StatusCode::kUnavailable,
                    {.fault = Fault::kInfra,
                     .reason = "NO_WORKER",
-                    .what = "no worker took the question in time",
+                    .what = "no worker was free to answer",
                     .where = reason,
                     .limit = absl::FormatDuration(grace),
                     .fix = "start edgekiln-worker and ask again"});

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/jobs.grpc.pb.h"
+#include "proto/convert.h"
 #include "server/compile_job.h"
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/question.h"
@@ -17,7 +18,6 @@
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/raw_call.h"
 #include "server/later.h"
-#include "server/proto_convert.h"
 #include "server/task.h"
 #include "server/validate_request.h"
 #include "target/builtin.h"
@@ -244,7 +244,7 @@ class TargetsService final : public HotTargets {
     return MakeError(absl::StatusCode::kNotFound,
                      {.fault = Fault::kUser,
                       .reason = "TARGET_UNKNOWN",
-                      .what = "there is no target of that name",
+                      .what = "unknown target",
                       .where = absl::StrCat("target '", wanted.name(), "'"),
                       .fix = target::DidYouMean(
                           wanted.name(), names,

@@ -7,7 +7,7 @@
 #include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 
 namespace edgekiln::server {
 namespace {

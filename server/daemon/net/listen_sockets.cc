@@ -41,7 +41,7 @@ absl::Status Taken(const std::string& address, absl::string_view why) {
        .reason = "ADDRESS_TAKEN",
        .what = absl::StrCat("cannot listen on this address: ", why),
        .where = address,
-       .need = "an address of this machine on which nobody listens",
+       .need = "an address of this machine that is not in use",
        .fix = "free it, or choose another; port 0 picks one"});
 }
 
@@ -67,7 +67,7 @@ const sockaddr* Generic(const sockaddr_un& address) {
   return reinterpret_cast<const sockaddr*>(&address);
 }
 
-// Whether somebody listens there.
+// Whether another process is listening on it.
 bool IsAnswered(const sockaddr_un& address) {
   const ScopedFd fd(
       socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
@@ -164,9 +164,10 @@ absl::Status ListenSockets::OpenUnix(const std::string& path) {
   struct stat info = {};
   if (lstat(path.c_str(), &info) == 0) {
     if (!S_ISSOCK(info.st_mode)) {
-      return Taken(address_, "a file that is no socket is there");
+      return Taken(address_, "a file that is not a socket has this name");
     }
-    if (IsAnswered(address)) return Taken(address_, "somebody listens there");
+    if (IsAnswered(address))
+      return Taken(address_, "another process is listening on it");
     unlink(path.c_str());
   }
   if (bind(fd, Generic(address), sizeof(address)) != 0) {
@@ -269,7 +270,8 @@ absl::Status ProbeListener(int descriptor, absl::Duration patience) {
   }
   waiting.events = POLLIN;
   errno = ETIMEDOUT;
-  if (poll(&waiting, 1, timeout) <= 0) return failed("nobody accepts");
+  if (poll(&waiting, 1, timeout) <= 0)
+    return failed("no process accepts connections");
   return absl::OkStatus();
 }
 

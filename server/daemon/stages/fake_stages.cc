@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -116,6 +116,9 @@ class FakeStage {
     target.mutable_machine()->add_engine_names("array");
     target.mutable_machine()->add_engine_macs_per_cycle(64);
     target.mutable_machine()->set_host_name("host");
+    if (absl::StrContains(parts.first, "per tensor")) {
+      target.mutable_quantization_needs()->add_per_tensor("conv2d");
+    }
     target.add_recipes()->set_name("default");
     if (absl::StrContains(parts.second, "plain")) return;
     v1::ResolvedRecipe& other = *target.add_recipes();
@@ -235,6 +238,15 @@ class FakeStage {
         return Output("graph", absl::StrCat(stage, " ", all_));
       case v1::StageOptions::kCalibrate:
         return Output("statistics", "statistics");
+      case v1::StageOptions::kQuantize:
+        if (absl::StrContains(all_, "unquantizable") &&
+            options_.quantize().needs().per_tensor_size() > 0) {
+          return UserError("no such form");
+        }
+        return Output(
+            "graph",
+            absl::StrCat(stage, " ", all_,
+                         options_.quantize().needs().ShortDebugString()));
       case v1::StageOptions::kPartition:
         result_.mutable_summary()->mutable_partition()->set_engines_to_choose(
             absl::StrContains(Input("capabilities"), "two engines"));

@@ -5,7 +5,8 @@
 // it was made from, so that a test can see what reached a stage.
 //
 // Models: "int8 ...", "float ..."; "bad ..." is a user error of import.
-// Targets: "capabilities;machine", e.g. "conv;sram=64"; "machine" containing
+// Targets: "capabilities;machine", e.g. "conv;sram=64"; "capabilities"
+// containing "per tensor" need one scale for weights; "machine" containing
 // "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
 // Data: "samples=40", "labelled=40", "warns".
 

@@ -5,7 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/error.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 
 namespace edgekiln::server {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/canonical_encoder.h"
 #include "base/status_macros.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/stage_versions.h"
 
 namespace edgekiln::server {
@@ -85,9 +85,21 @@ void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
   encoder.Add(options.recipe_name());
 }
 
-// The only field of its stage, so that nothing else can stand in its place.
+// It is the only option of its stage, so leaving it out is unambiguous.
 void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
   if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
+}
+
+// The same: targets without needs share a key, with or without engines.
+void AddUnlessEmpty(CanonicalEncoder& encoder,
+                    const v1::QuantizationNeeds& needs) {
+  if (needs.per_tensor().empty() && !needs.symmetric_activations() &&
+      !needs.power_of_two_scales()) {
+    return;
+  }
+  Add(encoder, needs.per_tensor());
+  encoder.Add(needs.symmetric_activations());
+  encoder.Add(needs.power_of_two_scales());
 }
 
 // Exactly the fields the stage is handed. Stages without fields add nothing.
@@ -99,8 +111,10 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kSimplify:
     case v1::StageOptions::kResolveTarget:
-    case v1::StageOptions::kQuantize:
     case v1::StageOptions::kEmit:
+      return absl::OkStatus();
+    case v1::StageOptions::kQuantize:
+      AddUnlessEmpty(encoder, options.quantize().needs());
       return absl::OkStatus();
     case v1::StageOptions::kPartition:
       AddUnlessDefault(encoder, options.partition().offload());

@@ -81,6 +81,27 @@ TEST(StageKeyTest, OffloadCounts) {
   EXPECT_EQ(keys.size(), 9u);
 }
 
+// That a chip has no needs, and that there is no chip, is the same.
+TEST(StageKeyTest, NeedsOfNumericsCount) {
+  v1::StageOptions options;
+  options.mutable_quantize();
+  std::set<std::string> keys = {Key(options, {})};
+  v1::QuantizationNeeds& needs = *options.mutable_quantize()->mutable_needs();
+  keys.insert(Key(options, {}));
+  EXPECT_EQ(keys.size(), 1u);
+  needs.set_power_of_two_scales(true);
+  keys.insert(Key(options, {}));
+  needs.set_symmetric_activations(true);
+  keys.insert(Key(options, {}));
+  needs.clear_power_of_two_scales();
+  keys.insert(Key(options, {}));
+  needs.add_per_tensor("conv2d");
+  keys.insert(Key(options, {}));
+  needs.add_per_tensor("fully_connected");
+  keys.insert(Key(options, {}));
+  EXPECT_EQ(keys.size(), 6u);
+}
+
 TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
   EXPECT_FALSE(StageKey("v", v1::StageOptions(), {}).ok());
   v1::StageOptions tile;

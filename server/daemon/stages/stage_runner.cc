@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "proto/convert.h"
 #include "server/daemon/fairness/job_class.h"
 #include "server/daemon/stages/stage_key.h"
-#include "server/proto_convert.h"
 #include "server/stage_versions.h"
 #include "server/worker_limits.h"
 

@@ -14,9 +14,9 @@
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
 #include "gtest/gtest.h"
+#include "proto/convert.h"
 #include "server/daemon/stages/fake_stages.h"
 #include "server/daemon/stages/stage_group.h"
-#include "server/proto_convert.h"
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {

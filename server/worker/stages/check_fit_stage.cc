@@ -7,6 +7,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
+#include "target/quantization_needs.h"
 
 namespace edgekiln::server {
 
@@ -24,7 +25,9 @@ absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
   if (IsQuantized(*graph)) {
     fits = compiler::CheckFits(*std::move(graph), capabilities, machine,
                                options.offload());
-  } else if (auto form = compiler::QuantizedForm(*graph); form.ok()) {
+  } else if (auto form = compiler::QuantizedForm(
+                 *graph, target::QuantizationNeedsOf(capabilities));
+             form.ok()) {
     fits = compiler::CheckFits(*std::move(form), capabilities, machine,
                                options.offload());
   }  // Else quantizing will say what is wrong with it.

@@ -1,8 +1,8 @@
 #ifndef EK_SERVER_WORKER_STAGES_CHUNK_STATES_H_
 #define EK_SERVER_WORKER_STAGES_CHUNK_STATES_H_
 
-// States on their way from one chunk of a sequence to the next: the blob
-// "states", which the stage of a chunk leaves for the same stage of the next.
+// States carried between chunks of a sequence: the blob "states", written by
+// the stage of one chunk and read by the same stage of the next.
 
 #include <string>
 #include <vector>
@@ -14,20 +14,21 @@
 
 namespace edgekiln::server {
 
-// Values by state of the network; none: all are real zero.
+// Values by state of the network; empty: all are real zero.
 struct ChunkStates {
   std::vector<std::string> reference;
   std::vector<std::string> chip;  // Only where one is simulated.
 };
 
-// What the first sample of `chunk` begins with. INTERNAL if the chunk before
-// it, which it needs, left nothing that fits `graph`, or another one did.
+// The states before the first sample of `chunk`. Empty for the first chunk and
+// without carried states. INTERNAL if the input "states" does not continue at
+// this sample, or does not fit `graph`.
 absl::StatusOr<ChunkStates> StatesBefore(const StageInputs& inputs,
                                          const compiler::Graph& graph,
                                          const ChunkReader& chunk,
                                          bool with_chip);
 
-// Leaves what the last sample ended with, if another chunk may need it.
+// Writes the states after the last sample, if another chunk may need them.
 void AddStates(const ChunkReader& chunk, const ChunkStates& states,
                StageOutput& output);
 

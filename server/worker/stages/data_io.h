@@ -23,7 +23,7 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs);
 absl::Status CheckSampleBytes(const StageInputs& inputs,
                               std::optional<int64_t> bytes);
 
-// Whether a chunk needs what the one before left.
+// Whether each chunk needs the states at the end of the one before.
 bool AreSequential(const std::vector<v1::Chunk>& chunks);
 
 // One output "chunk" each, in order.

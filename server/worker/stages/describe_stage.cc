@@ -1,16 +1,19 @@
 #include <map>
+#include <set>
 #include <string>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
 #include "compiler/quantize/quantize.h"
 #include "edgekiln/v1/model.pb.h"
 #include "edgekiln/v1/target.pb.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
+#include "target/quantization_needs.h"
 
 namespace edgekiln::server {
 namespace {
@@ -78,9 +81,10 @@ v1::ModelDescription::Layer LayerOf(const compiler::Graph& graph,
 }
 
 // What a target gets by default: with integers at inputs and outputs. A float
-// model is placed in its int8 form. Ranges decide nothing about that, so that
-// any will do.
-absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
+// model is placed in the int8 form that it gets for engines with these
+// capabilities. Placement does not depend on ranges, so any will do.
+absl::StatusOr<compiler::Graph> DeployedForm(
+    const compiler::Graph& graph, const v1::Capabilities& capabilities) {
   if (IsQuantized(graph)) {
     compiler::Graph integer = graph;  // Constants stay shared.
     compiler::UseIntegerPorts(integer);
@@ -97,10 +101,43 @@ absl::StatusOr<compiler::Graph> DeployedForm(const compiler::Graph& graph) {
     range.set_percentile_low(-1);
     range.set_percentile_high(1);
   }
-  EK_ASSIGN_OR_RETURN(compiler::Graph quantized,
-                      compiler::QuantizeGraph(graph, statistics));
+  EK_ASSIGN_OR_RETURN(
+      compiler::Graph quantized,
+      compiler::QuantizeGraph(graph, statistics,
+                              target::QuantizationNeedsOf(capabilities)));
   compiler::UseIntegerPorts(quantized);
   return quantized;
+}
+
+struct Place {
+  std::string engine;
+  std::string reason;
+};
+
+// Engine by layer id; for a split layer, of its sums, then of the Requantize.
+std::map<std::string, Place> PlacesOf(const v1::Partition& partition,
+                                      const v1::Capabilities& capabilities,
+                                      const v1::ModelDescription& description) {
+  std::set<std::string> layers;
+  for (const auto& layer : description.layers()) layers.insert(layer.id());
+  std::map<std::string, Place> places;
+  Place* sums = nullptr;
+  for (const v1::Partition::Placement& placement : partition.placements()) {
+    const v1::Op& op = partition.graph().ops(placement.op());
+    const std::string engine =
+        placement.engine() < 0
+            ? "host"
+            : capabilities.engines(placement.engine()).name();
+    if (sums != nullptr && op.attributes().has_requantize() &&
+        !layers.contains(op.id())) {
+      absl::StrAppend(&sums->reason, "; ", engine,
+                      " for requantize: ", placement.reason());
+      continue;
+    }
+    sums = &places[op.id()];
+    *sums = {engine, placement.reason()};
+  }
+  return places;
 }
 
 // Engine and reason of every layer.
@@ -109,23 +146,17 @@ absl::Status AddPlacements(const compiler::Graph& deployed,
                            v1::ModelDescription& description) {
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       compiler::PartitionGraph(deployed, capabilities));
-  std::map<std::string, const v1::Partition::Placement*> placed;
-  for (const v1::Partition::Placement& placement : partition.placements()) {
-    placed[deployed.ops[static_cast<size_t>(placement.op())].id] = &placement;
-  }
+  const auto places = PlacesOf(partition, capabilities, description);
   for (auto& layer : *description.mutable_layers()) {
-    const auto found = placed.find(layer.id());
-    if (found == placed.end()) {
+    const auto found = places.find(layer.id());
+    if (found == places.end()) {
       // The only layers that compiling removes.
       layer.set_engine("caller");
       layer.set_reason("the caller converts (with --io float: the host)");
       continue;
     }
-    const v1::Partition::Placement& placement = *found->second;
-    layer.set_engine(placement.engine() < 0
-                         ? "host"
-                         : capabilities.engines(placement.engine()).name());
-    layer.set_reason(placement.reason());
+    layer.set_engine(found->second.engine);
+    layer.set_reason(found->second.reason);
   }
   return absl::OkStatus();
 }
@@ -134,14 +165,18 @@ absl::Status AddPlacements(const compiler::Graph& deployed,
 // compiled is part of its description, not an error.
 absl::Status AddOutlook(const compiler::Graph& graph, const StageInputs& inputs,
                         v1::ModelDescription& description) {
-  const absl::StatusOr<compiler::Graph> deployed = DeployedForm(graph);
+  v1::Capabilities capabilities;
+  if (inputs.Has("capabilities")) {
+    EK_ASSIGN_OR_RETURN(capabilities,
+                        inputs.Parse<v1::Capabilities>("capabilities"));
+  }
+  const absl::StatusOr<compiler::Graph> deployed =
+      DeployedForm(graph, capabilities);
   if (!deployed.ok()) {
     *description.add_problems() = ErrorToProto(deployed.status());
     return absl::OkStatus();
   }
   if (!inputs.Has("capabilities")) return absl::OkStatus();
-  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
-                      inputs.Parse<v1::Capabilities>("capabilities"));
   const absl::Status placed =
       AddPlacements(*deployed, capabilities, description);
   if (!placed.ok()) *description.add_problems() = ErrorToProto(placed);

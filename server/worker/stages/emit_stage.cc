@@ -7,7 +7,7 @@
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "edgekiln/v1/tiling.pb.h"
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 #include "server/worker/stages/stages.h"
 
 namespace edgekiln::server {

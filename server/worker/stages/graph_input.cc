@@ -40,24 +40,6 @@ absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
       {"graph"}, absl::StrCat(all ? "all tensors" : "outputs", form), create);
 }
 
-v1::TensorType TypeOf(const compiler::Tensor& tensor) {
-  v1::TensorType type;
-  type.set_name(tensor.name);
-  type.set_element_type(tensor.type);
-  for (const int64_t extent : tensor.shape) type.add_shape(extent);
-  if (tensor.quantization) {
-    v1::Quantization& quantization = *type.mutable_quantization();
-    for (const float scale : tensor.quantization->scale) {
-      quantization.add_scale(scale);
-    }
-    for (const int32_t zero_point : tensor.quantization->zero_point) {
-      quantization.add_zero_point(zero_point);
-    }
-    quantization.set_axis(tensor.quantization->axis);
-  }
-  return type;
-}
-
 std::vector<v1::TensorType> TypesOf(
     const compiler::Graph& graph,
     const std::vector<compiler::TensorId>& tensors) {

@@ -23,14 +23,13 @@ absl::StatusOr<std::shared_ptr<const compiler::Graph>> GraphInput(
 // The same of what was read. INTERNAL for a bad graph.
 absl::StatusOr<compiler::Graph> GraphOf(const v1::Graph& stored);
 
-// The reference, ready to compute `graph`, which is the input "graph" or made
-// of it; `form` says how, for who asks again.
+// An interpreter of `graph`, which is the input "graph" or derived from it;
+// `form` tells different derivations apart in the cache.
 absl::StatusOr<std::shared_ptr<compiler::Interpreter>> ReferenceOf(
     const StageInputs& inputs, const compiler::Graph& graph,
     compiler::InterpreterOptions::Keep keep, absl::string_view form = "");
 
-// The stored form of a tensor's type.
-v1::TensorType TypeOf(const compiler::Tensor& tensor);
+// The stored forms of tensors' types.
 std::vector<v1::TensorType> TypesOf(
     const compiler::Graph& graph,
     const std::vector<compiler::TensorId>& tensors);

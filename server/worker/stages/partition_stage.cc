@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/status_macros.h"
+#include "compiler/partition/op_forms.h"
 #include "compiler/partition/partition.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -10,15 +11,14 @@
 namespace edgekiln::server {
 namespace {
 
-// Whether more than one engine takes some op of the partition.
+// Whether some op of the partition has more than one form (op_forms.h).
 absl::StatusOr<bool> EnginesToChoose(const v1::Partition& partition,
                                      const v1::Capabilities& capabilities) {
   if (capabilities.engines_size() < 2) return false;
-  EK_ASSIGN_OR_RETURN(const compiler::Graph graph,
-                      compiler::GraphFromProto(partition.graph()));
-  const auto takers = compiler::EnginesThatTake(graph, capabilities);
-  return std::any_of(takers.begin(), takers.end(),
-                     [](const auto& engines) { return engines.size() > 1; });
+  EK_ASSIGN_OR_RETURN(const compiler::OpForms forms,
+                      compiler::OpFormsOf(partition, capabilities));
+  return std::any_of(forms.choices.begin(), forms.choices.end(),
+                     [](const auto& choices) { return choices.size() > 1; });
 }
 
 }  // namespace

@@ -5,14 +5,16 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions&,
+absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                         const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
-  EK_ASSIGN_OR_RETURN(const compiler::Graph quantized,
-                      compiler::QuantizeGraph(graph, statistics), "quantizing");
+  EK_ASSIGN_OR_RETURN(
+      const compiler::Graph quantized,
+      compiler::QuantizeGraph(graph, statistics, options.needs()),
+      "quantizing");
   StageOutput output;
   output.Add("graph", compiler::GraphToProto(quantized));
   return output;

@@ -7,6 +7,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/stages.h"
 #include "target/engine_model.h"
+#include "target/quantization_needs.h"
 #include "target/resolve.h"
 
 namespace edgekiln::server {
@@ -45,6 +46,8 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   EK_ASSIGN_OR_RETURN(const std::set<std::string> parts, PartsOf(read));
   for (const std::string& part : parts) summary.add_parts(part);
   *summary.mutable_recipes() = resolved.recipes();
+  *summary.mutable_quantization_needs() =
+      target::QuantizationNeedsOf(resolved.capabilities());
   auto& machine = *summary.mutable_machine();
   machine.set_clock_hz(resolved.machine().clock_hz());
   for (const v1::Machine::Engine& engine : resolved.machine().engines()) {

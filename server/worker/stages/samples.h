@@ -31,7 +31,8 @@ class ChunkReader {
   int64_t samples() const { return chunk_.samples(); }
   // Whether some inputs are states that each sample takes from the one before.
   bool is_sequential() const;
-  // Bytes of each input, 0 <= index < samples(); none of those. Borrowed.
+  // Bytes of each input, 0 <= index < samples(); empty for states that are
+  // carried. Borrowed.
   std::vector<absl::string_view> Sample(int64_t index) const;
 
  private:

@@ -1,7 +1,7 @@
 // One chunk of samples on the simulated chip, every layer output compared with
 // the reference: with its fingerprints, where an interpret stage left them, and
-// otherwise with its values. Accumulators, which the interpret stage knows
-// nothing of, are compared by value.
+// otherwise with its values. Accumulators are compared by value: the interpret
+// stage does not compute them.
 
 #include <memory>
 #include <optional>
@@ -103,7 +103,7 @@ class SideBySide {
 
   const Comparison& comparison() const { return comparison_; }
 
-  // What the sample after the last one begins with.
+  // The states after the last sample.
   ChunkStates states() const {
     return {.reference = reference_states_, .chip = loaded_->session->states()};
   }
@@ -124,11 +124,11 @@ class SideBySide {
   SideBySide(const StageInputs& inputs, const Graph& graph, bool layers)
       : stage_inputs_(inputs), graph_(graph), layers_(layers) {}
 
-  // Once the program is loaded.
+  // To be called after the program is loaded.
   absl::Status AddAccumulators() {
     auto compared =
         compiler::AccumulatorGraph::Create(graph_, loaded_->accumulators);
-    // The compiler says what a program has.
+    // Accumulators come from the compiler: a mismatch is a bug of ours.
     if (!compared.ok()) {
       return absl::InternalError(absl::StrCat(
           "accumulators that the graph lacks: ", compared.status().message()));
@@ -150,7 +150,7 @@ class SideBySide {
     return form;
   }
 
-  // With `states` for what the sample does not give.
+  // The sample's inputs, with `states` for those that it does not give.
   std::vector<absl::string_view> WithStates(
       std::vector<absl::string_view> inputs,
       const std::vector<std::string>& states) const {
@@ -267,7 +267,7 @@ class SideBySide {
   const StageInputs& stage_inputs_;
   const Graph& graph_;
   bool layers_;
-  // graph_, with accumulators; what producers_ and tapped_ are of.
+  // graph_ with accumulators; producers_ and tapped_ refer to it.
   compiler::AccumulatorGraph reference_graph_;
   std::vector<int32_t> producers_;
   std::vector<int64_t> tapped_;  // Values compared, by tensor.

@@ -1,8 +1,8 @@
 #ifndef EK_SIMFARM_CONFORMANCE_REGISTER_JOB_JOB_CASE_H_
 #define EK_SIMFARM_CONFORMANCE_REGISTER_JOB_JOB_CASE_H_
 
-// Register writes with what they find in the engine's memory, and what comes of
-// them: the common ground of the two models.
+// Register writes, the engine's memory before and after: what the simulator and
+// the naive model are compared on.
 
 #include <cstdint>
 #include <string>
@@ -25,13 +25,13 @@ struct JobOutcome {
   // Not empty: a write was refused, and nothing below is set.
   std::string error;
   std::vector<int64_t> cycles;  // Of each job.
-  // Some job takes longer than both models care to compute: no memory.
+  // Some job takes more than kMaxJobCycles: `memory` is not set.
   bool too_long = false;
   std::string memory;  // Afterwards.
 };
 
-// Jobs that take longer are checked only.
-inline constexpr int64_t kMaxJobCycles = 50'000;
+// Longer jobs are checked, not computed.
+inline constexpr int64_t kMaxJobCycles = 400'000;
 
 // "" if both outcomes are the same (two refusals are, whatever they say), else
 // the first difference.

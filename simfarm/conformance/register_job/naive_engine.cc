@@ -1,6 +1,7 @@
 #include "simfarm/conformance/register_job/naive_engine.h"
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -23,6 +24,7 @@ struct Range {
 
 // Section 3.
 constexpr int64_t kAny = int64_t{1} << 40;
+constexpr int64_t kMaxOccupancy = 1'000'000'000'000;
 constexpr Range kVariables[] = {
     {"kernel", -kAny, kAny},
     {"in_h in_w in_c out_h out_w out_c kernel_h kernel_w stride_h stride_w "
@@ -68,19 +70,18 @@ std::string DependsOn(Jobs::Kernel kernel) {
   }
 }
 
-class Engine {
+class Engine final : public NaiveEngine {
  public:
-  Engine(const v1::Machine& machine, const Jobs& jobs, std::string memory,
-         bool computes)
-      : jobs_(jobs), memory_(std::move(memory)), computes_(computes) {
+  Engine(const v1::Machine& machine, const Jobs& jobs, bool computes,
+         std::string& memory)
+      : jobs_(jobs), memory_(memory), computes_(computes) {
     for (const v1::Setting& setting : machine.parameters()) {
       constants_.push_back({setting.name(), setting.value()});
     }
     for (const Jobs::Register& reg : jobs.registers()) held_[reg.name()] = 0;
   }
 
-  // False: error().
-  bool Write(uint32_t offset, uint32_t value) {
+  bool Write(uint32_t offset, uint32_t value) override {
     if (left_ > 0) return Fail("busy");
     if (offset == jobs_.start_offset()) {
       return value == jobs_.start_value() ? Start() : Fail("start value");
@@ -97,18 +98,15 @@ class Engine {
     return Fail("no register");
   }
 
-  uint32_t ReadStatus() const {
+  uint32_t ReadStatus() const override {
     const uint32_t done = jobs_.status_done();
     return (left_ > 0 ? ~done : done) & jobs_.status_mask();
   }
-  bool is_done() const { return ReadStatus() == jobs_.status_done(); }
-  // Busy cycles of the running job that are left.
-  int64_t left() const { return left_; }
-  void Tick() { --left_; }
-  void Skip() { left_ = 0; }
-
-  const std::string& error() const { return error_; }
-  const std::string& memory() const { return memory_; }
+  int64_t left() const override { return left_; }
+  void Tick() override { --left_; }
+  void Skip() override { left_ = 0; }
+  const NaiveJob& job() const override { return job_; }
+  const std::string& error() const override { return error_; }
 
  private:
   bool Fail(std::string what) {
@@ -131,7 +129,8 @@ class Engine {
   }
 
   bool Start() {
-    NaiveJob job;
+    job_ = {};
+    NaiveJob& job = job_;
     if (!DecodeVariables(job.v)) return Fail("a field");
     const Jobs::Job* described = nullptr;
     for (const Jobs::Job& each : jobs_.jobs()) {
@@ -145,7 +144,9 @@ class Engine {
     }
     if (!CheckPlaces(job)) return false;
     const auto cycles = Evaluate(described->occupancy_cycles_expr(), job.v);
-    if (!cycles || *cycles < 1) return Fail("occupancy");
+    if (!cycles || *cycles < 1 || *cycles > kMaxOccupancy) {
+      return Fail("occupancy");
+    }
     left_ = *cycles;
     if (!computes_) return true;
     error_ = ComputeNaive(job, memory_);
@@ -219,7 +220,8 @@ class Engine {
     operand.size = Evaluate(described.size_bytes_expr(), job.v).value_or(-1);
     if (operand.size < 1) return Fail(absl::StrCat("size of ", name));
     if (operand.size > kAny) return Fail(absl::StrCat("size of ", name));
-    FindEnd(ExtentsOf(name, job), operand);
+    operand.extents = ExtentsOf(name, job);
+    FindEnd(operand);
     return true;
   }
 
@@ -242,21 +244,26 @@ class Engine {
     return {v["in_h"], v["in_w"], pools ? v["out_c"] : v["in_c"]};
   }
 
+  // What an index of one axis adds to an element's address.
+  static int64_t OffsetOf(const NaiveOperand& operand, size_t axis,
+                          int64_t index) {
+    int64_t at = 0;
+    for (const NaiveOperand::Term& term : operand.terms) {
+      if (term.axis != static_cast<int64_t>(axis)) continue;
+      int64_t digit = index / term.divide;
+      if (term.modulo != 0) digit %= term.modulo;
+      at += digit * term.stride;
+    }
+    return at;
+  }
+
   // The furthest index of each axis alone: they add up.
-  static void FindEnd(const std::vector<int64_t>& extents,
-                      NaiveOperand& operand) {
+  static void FindEnd(NaiveOperand& operand) {
     operand.end = operand.bytes;
-    for (size_t axis = 0; axis < extents.size(); ++axis) {
+    for (size_t axis = 0; axis < operand.extents.size(); ++axis) {
       int64_t furthest = 0;
-      for (int64_t index = 0; index < extents[axis]; ++index) {
-        int64_t at = 0;
-        for (const NaiveOperand::Term& term : operand.terms) {
-          if (term.axis != static_cast<int64_t>(axis)) continue;
-          int64_t digit = index / term.divide;
-          if (term.modulo != 0) digit %= term.modulo;
-          at += digit * term.stride;
-        }
-        furthest = std::max(furthest, at);
+      for (int64_t index = 0; index < operand.extents[axis]; ++index) {
+        furthest = std::max(furthest, OffsetOf(operand, axis, index));
       }
       operand.end += furthest;
     }
@@ -267,15 +274,29 @@ class Engine {
     return operand.address <= size && operand.end <= size - operand.address;
   }
 
-  bool CheckPlaces(NaiveJob job) {
+  // Index by index of each axis: they add up.
+  static bool LiesInPlace(const NaiveOperand& in, const NaiveOperand& out) {
+    if (in.address != out.address) return false;
+    for (size_t axis = 0; axis < out.extents.size(); ++axis) {
+      for (int64_t index = 0; index < out.extents[axis]; ++index) {
+        if (OffsetOf(in, axis, index) != OffsetOf(out, axis, index)) {
+          return false;
+        }
+      }
+    }
+    return true;
+  }
+
+  bool CheckPlaces(NaiveJob& job) {
     if (job.kernel == Jobs::CONVOLUTION ||
         job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
         job.kernel == Jobs::REQUANTIZATION) {
-      job.operands["table"] = {.address = job.v["table_addr"],
-                               .size = 12 * job.v["out_c"],
-                               .end = 12 * job.v["out_c"],
-                               .bytes = 4,
-                               .terms = {}};
+      NaiveOperand& table = job.operands["table"];
+      table.address = job.v["table_addr"];
+      table.extents = {3 * job.v["out_c"]};
+      table.size = table.end = 12 * job.v["out_c"];
+      table.bytes = 4;
+      table.terms = {{.axis = 0, .stride = 4}};
     }
     const NaiveOperand out = job.operands["out"];
     for (const auto& [name, operand] : job.operands) {
@@ -286,6 +307,9 @@ class Engine {
       if (name == "out") continue;
       if (operand.address < out.address + out.end &&
           out.address < operand.address + operand.end) {
+        if (job.kernel == Jobs::ADDITION && LiesInPlace(operand, out)) {
+          continue;
+        }
         return Fail(absl::StrCat("out overlaps ", name));
       }
     }
@@ -295,7 +319,8 @@ class Engine {
   const Jobs& jobs_;
   std::vector<target::Constant> constants_;
   std::map<std::string, int64_t> held_;  // By name of register.
-  std::string memory_;
+  std::string& memory_;
+  NaiveJob job_;
   const bool computes_;
   int64_t left_ = 0;
   std::string error_;
@@ -305,8 +330,9 @@ class Engine {
 JobOutcome Run(const v1::Machine& machine, int32_t index,
                const JobProgram& program, bool computes) {
   JobOutcome outcome;
-  Engine engine(machine, machine.engines(index).jobs(), program.memory,
-                computes);
+  outcome.memory = program.memory;
+  Engine engine(machine, machine.engines(index).jobs(), computes,
+                outcome.memory);
   for (const RegisterWrite& write : program.writes) {
     if (!engine.Write(write.offset, write.value)) {
       outcome = {};
@@ -321,17 +347,23 @@ JobOutcome Run(const v1::Machine& machine, int32_t index,
       continue;
     }
     int64_t cycles = 0;
-    while (!engine.is_done()) {
+    while (engine.ReadStatus() != machine.engines(index).jobs().status_done()) {
       engine.Tick();
       ++cycles;
     }
     outcome.cycles.push_back(cycles);
   }
-  outcome.memory = engine.memory();
   return outcome;
 }
 
 }  // namespace
+
+std::unique_ptr<NaiveEngine> NewNaiveEngine(const v1::Machine& machine,
+                                            int32_t engine, bool computes,
+                                            std::string& memory) {
+  return std::make_unique<Engine>(machine, machine.engines(engine).jobs(),
+                                  computes, memory);
+}
 
 JobOutcome RunNaive(const v1::Machine& machine, int32_t engine,
                     const JobProgram& program) {

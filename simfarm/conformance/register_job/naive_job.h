@@ -21,6 +21,7 @@ struct NaiveOperand {
     int64_t modulo = 0;  // 0: none.
     int64_t stride = 0;
   };
+  std::vector<int64_t> extents;
   int64_t address = 0;
   int64_t size = 0;   // The room that it is given.
   int64_t end = 0;    // Up to the last element.

@@ -46,6 +46,7 @@ class ProgramBuilder {
       PlaceOperand(position, which);
     }
     if (target::HasJobTable(kernel_)) PlaceTable();
+    if (kernel_ == Jobs::ADDITION) MaybeWriteOver();
     const auto writes = view_.Encode(job_);
     ASSERT_TRUE(writes.ok()) << writes.status();
     for (const target::RegisterWrite& write : *writes) {
@@ -142,6 +143,13 @@ class ProgramBuilder {
     }
   }
 
+  // What is added lies where it was; both operands, perhaps.
+  void MaybeWriteOver() {
+    const uint64_t which = rng_.Below(6);
+    if (which < 2) job_[V::kInAddr] = job_[V::kOutAddr];
+    if (which == 1 || which == 2) job_[V::kIn2Addr] = job_[V::kOutAddr];
+  }
+
   void PlaceTable() {
     const int64_t at = Take(job_[V::kOutC] * target::kJobTableEntryBytes);
     job_[V::kTableAddr] = at;
@@ -174,7 +182,7 @@ v1::Machine RandomMachine(Rng& rng) {
   const auto target = target::ResolveTarget(absl::StrCat(
       "extends: \"", two ? "toy-two-array" : "toy-array",
       "\" set { name: \"block\" value: ", kBlocks[rng.Below(5)],
-      " } set { name: \"macs\" value: ", kRates[rng.Below(3)],
+      " } set { name: \"macs_a\" value: ", kRates[rng.Below(3)],
       " } set { name: \"fill_cycles\" value: ", rng.InRange(0, 9), " }"));
   EXPECT_TRUE(target.ok()) << target.status();
   return target.ok() ? target->machine() : v1::Machine();

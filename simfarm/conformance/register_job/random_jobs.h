@@ -10,9 +10,9 @@ namespace edgekiln::simfarm::conformance::register_job {
 // A toy chip with random blocks, rates and costs.
 v1::Machine RandomMachine(Rng& rng);
 
-// `jobs` jobs that keep every rule, of random kernels of the engine, with
-// operands of their own. What kernels do not depend on is random, too; what a
-// register holds already is often not written again.
+// `jobs` legal jobs of random kernels of the engine, each with operands of its
+// own. Registers that a kernel ignores get random values; registers that hold
+// the right value already are often not written again.
 JobProgram RandomProgram(const v1::Machine& machine, int32_t engine, int jobs,
                          Rng& rng);
 

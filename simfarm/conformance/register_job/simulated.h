@@ -6,8 +6,8 @@
 
 namespace edgekiln::simfarm::conformance::register_job {
 
-// The simulator: a run without values, a run with checks and a fast one, which
-// must agree (GoogleTest).
+// Runs the simulator three ways, which must agree (GoogleTest): without values,
+// with checks, and fast.
 JobOutcome RunSimulator(const v1::Machine& machine, int32_t engine,
                         const JobProgram& program);
 

@@ -69,7 +69,7 @@ class RandomCommand {
     EXPECT_TRUE(stream.ok()) << stream.status();
     if (!stream.ok()) return "";
     // Not a byte more than promised: sanitizers see what reaches beyond.
-    std::vector<uint8_t> sram((*stream)->scratchpad_extent());
+    std::vector<uint8_t> sram((*stream)->scratchpad_extent(0));
     std::vector<uint8_t> flash(flash_.begin(), flash_.end());
     using Kind = ChipMemory::Kind;
     ChipMemory memory;

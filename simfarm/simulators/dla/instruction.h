@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "simfarm/simulators/engine_stream.h"
-#include "target/models/dla.h"
+#include "target/models/dla/commands.h"
 
 namespace edgekiln::simfarm::dla {
 

@@ -178,7 +178,9 @@ class DlaStream : public EngineStream {
 
   int32_t num_words() const override { return decoded_.num_words; }
   const StreamTiming& timing() const override { return timing_; }
-  int64_t scratchpad_extent() const override { return reach_.sram_end; }
+  int64_t scratchpad_extent(int32_t /*memory*/) const override {
+    return reach_.sram_end;
+  }
   const std::vector<SystemRange>& system_ranges() const override {
     return reach_.system;
   }

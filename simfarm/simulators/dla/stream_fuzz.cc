@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
                     {words::kRamBase, kSystemBytes, true}};
   const auto stream = dla::NewSimulator()->Load(code, Machine(), context);
   if (!stream.ok() || (*stream)->timing().cycles > kMaxCycles) return 0;
-  std::vector<uint8_t> sram((*stream)->scratchpad_extent());
+  std::vector<uint8_t> sram((*stream)->scratchpad_extent(2));
   std::vector<uint8_t> flash(kSystemBytes);
   std::vector<uint8_t> ram(kSystemBytes);
   using Kind = ChipMemory::Kind;

@@ -91,7 +91,8 @@ class Device : public MmioDevice {
     return job.cycles;
   }
 
-  // Reads come before writes: `out` overlaps nothing else.
+  // All reads are reported before all writes: `out` overlaps no operand, or one
+  // that is read element by element.
   absl::Status TellAccesses(const Job& job) {
     for (const JobOperand which : {JobOperand::kIn, JobOperand::kIn2,
                                    JobOperand::kWeights, JobOperand::kOut}) {

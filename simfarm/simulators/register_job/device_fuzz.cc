@@ -19,7 +19,7 @@ using namespace edgekiln::simfarm;  // NOLINT
 using V = target::JobVariable;
 
 constexpr int64_t kMemoryBytes = 4096;
-// Longer ones only cost time.
+// Longer inputs only cost time.
 constexpr int64_t kMaxCycles = 20'000;
 
 const v1::Machine& Machine() {
@@ -74,7 +74,7 @@ Writes AsTheyCome(const uint8_t* data, size_t size) {
   return writes;
 }
 
-// False: a job takes long.
+// False if a job takes too long to fuzz.
 bool Run(const Writes& writes, RunMode mode) {
   std::vector<uint8_t> bytes(kMemoryBytes);
   using Kind = ChipMemory::Kind;

@@ -8,6 +8,7 @@
 #include "base/checked_math.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "target/layout_parts.h"
 
 namespace edgekiln::simfarm::register_job {
 namespace {
@@ -29,7 +30,7 @@ struct Range {
   int64_t max;
 };
 
-// What each variable may be, of those that a kernel depends on.
+// The range of each variable that a kernel depends on.
 constexpr Range kRanges[] = {
     {V::kInH, 1, kMaxExtent},
     {V::kInW, 1, kMaxExtent},
@@ -111,13 +112,12 @@ V AddressOf(JobOperand operand) {
 }
 
 absl::Status CheckPlace(std::string name, uint64_t address, int64_t bytes,
-                        int64_t alignment, const ChipMemory& chip,
-                        int32_t memory) {
+                        int64_t alignment, ChipMemory& chip, int32_t memory) {
   const auto where = [&] {
     return absl::StrCat(name, " at ", chip.NameIn(memory, address), ", ", bytes,
                         " bytes");
   };
-  if (!chip.Contains(memory, address, bytes)) {
+  if (!chip.Reserve(memory, address, bytes)) {
     return JobError("an operand leaves the engine's memory", where());
   }
   if (address % static_cast<uint64_t>(alignment) != 0) {
@@ -128,8 +128,8 @@ absl::Status CheckPlace(std::string name, uint64_t address, int64_t bytes,
 }
 
 absl::Status PlaceOperand(const target::RegisterJobsView& view,
-                          JobOperand which, const ChipMemory& chip,
-                          int32_t memory, Job& job) {
+                          JobOperand which, ChipMemory& chip, int32_t memory,
+                          Job& job) {
   const std::string name(target::JobOperandName(which));
   auto message =
       view.OperandLayout(view.FindJob(job.kernel), which, job.variables);
@@ -158,7 +158,24 @@ absl::Status PlaceOperand(const target::RegisterJobsView& view,
   return absl::OkStatus();
 }
 
-absl::Status CheckOverlap(const Job& job) {
+// Whether each element of the operand lies at the same address as that of
+// `out`.
+absl::StatusOr<bool> LiesInPlace(const target::RegisterJobsView& view,
+                                 JobOperand which, const Job& job) {
+  if (job.operand(which).address != job.operand(JobOperand::kOut).address) {
+    return false;
+  }
+  const int32_t position = view.FindJob(job.kernel);
+  EK_ASSIGN_OR_RETURN(const v1::Layout read,
+                      view.OperandLayout(position, which, job.variables));
+  EK_ASSIGN_OR_RETURN(
+      const v1::Layout written,
+      view.OperandLayout(position, JobOperand::kOut, job.variables));
+  return target::SamePlaces(read, written);
+}
+
+absl::Status CheckOverlap(const target::RegisterJobsView& view,
+                          const Job& job) {
   const JobOperandPlace& out = job.operand(JobOperand::kOut);
   const auto overlaps = [&](uint64_t address, int64_t bytes) {
     return address < out.address + static_cast<uint64_t>(out.bytes) &&
@@ -170,6 +187,10 @@ absl::Status CheckOverlap(const Job& job) {
        {JobOperand::kIn, JobOperand::kIn2, JobOperand::kWeights}) {
     const JobOperandPlace& place = job.operand(which);
     if (place.layout && overlaps(place.address, place.bytes)) {
+      if (job.kernel == Jobs::ADDITION) {
+        EK_ASSIGN_OR_RETURN(const bool in_place, LiesInPlace(view, which, job));
+        if (in_place) continue;
+      }
       return JobError(
           absl::StrCat("out overlaps ", target::JobOperandName(which)), where);
     }
@@ -193,7 +214,7 @@ absl::Status JobError(std::string what, std::string where, std::string limit) {
 
 absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
                              const target::JobVariables& variables,
-                             const ChipMemory& chip, int32_t memory) {
+                             ChipMemory& chip, int32_t memory) {
   const int32_t position = view.FindCode(variables[V::kKernel]);
   if (position < 0) {
     return JobError(
@@ -214,7 +235,7 @@ absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
                                   job.table_bytes(), target::kJobTableAlignment,
                                   chip, memory));
   }
-  EK_RETURN_IF_ERROR(CheckOverlap(job));
+  EK_RETURN_IF_ERROR(CheckOverlap(view, job));
   auto cycles = view.OccupancyCycles(position, variables);
   if (!cycles.ok()) {
     return JobError(std::string(cycles.status().message()),

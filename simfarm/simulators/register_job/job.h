@@ -1,7 +1,7 @@
 #ifndef EK_SIMFARM_SIMULATORS_REGISTER_JOB_JOB_H_
 #define EK_SIMFARM_SIMULATORS_REGISTER_JOB_JOB_H_
 
-// One job as registers describe it, checked.
+// One job, decoded from registers and checked.
 
 #include <array>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace edgekiln::simfarm::register_job {
 absl::Status JobError(std::string what, std::string where,
                       std::string limit = "");
 
-// Where an operand lies in the engine's memory.
+// Address and layout of an operand in the engine's memory.
 struct JobOperandPlace {
   uint64_t address = 0;
   std::optional<target::Layout> layout;  // Absent: the kernel has none.
@@ -48,11 +48,12 @@ struct Job {
 };
 
 // Checks everything that does not depend on values: extents, parameters,
-// layouts, alignment, that all lies in `memory` of `chip` and `out` overlaps
-// nothing else. `variables` are hostile.
+// layouts, alignment, that all operands lie in `memory` of `chip`, and that
+// `out` overlaps no other, except where an addition may overwrite its input.
+// `variables` are hostile.
 absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
                              const target::JobVariables& variables,
-                             const ChipMemory& chip, int32_t memory);
+                             ChipMemory& chip, int32_t memory);
 
 }  // namespace edgekiln::simfarm::register_job
 

@@ -122,8 +122,8 @@ class Convolution {
   }
 
  private:
-  // From [o, tap, i] to [tap, i, o], so that channels of the output are
-  // neighbours.
+  // Transposes [o, tap, i] to [tap, i, o], so that output channels are
+  // contiguous.
   void PackWeights() {
     const int64_t taps = job_[V::kKernelH] * job_[V::kKernelW];
     const int64_t inner = taps * job_[V::kInC];
@@ -209,15 +209,15 @@ absl::Status Add(const Job& job, DenseOperands& operands) {
   return absl::OkStatus();
 }
 
-// Of n > 0 values: half away from zero, or half to even around the zero point.
-// Between the smallest and the largest of them.
+// Average of n > 0 values: half away from zero, or half to even around the zero
+// point. Between the smallest and the largest of them.
 int32_t Average(int64_t sum, int64_t n, int64_t zero, bool half_even) {
   if (!half_even) {
     return static_cast<int32_t>(sum > 0 ? (sum + n / 2) / n
                                         : (sum - n / 2) / n);
   }
   const int64_t centred = sum - n * zero;
-  // Towards minus infinity, then the rest decides.
+  // Rounds towards minus infinity first; the remainder decides.
   int64_t quotient = centred / n;
   if (centred % n < 0) --quotient;
   const int64_t twice = 2 * (centred - quotient * n);

@@ -1,16 +1,19 @@
-#include "server/proto_convert.h"
+#include "proto/convert.h"
 
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/string_view.h"
+#include "base/error.h"
 #include "base/status_macros.h"
 
-namespace edgekiln::server {
+namespace edgekiln {
 namespace {
 
+// Above what gRPC can deliver.
 constexpr int kMaxMessageBytes = 4096;
+constexpr char kNoReason[] = "no reason was given";
 
 Fault FaultOfCode(absl::StatusCode code) {
   switch (code) {
@@ -46,6 +49,21 @@ Fault FromProto(v1::ErrorDetail::Fault fault) {
   return Fault::kInfra;
 }
 
+absl::StatusCode CodeOf(const v1::ErrorDetail& error) {
+  if (error.code() >= 1 && error.code() <= 16) {
+    return static_cast<absl::StatusCode>(error.code());
+  }
+  switch (FromProto(error.fault())) {
+    case Fault::kUser:
+      return absl::StatusCode::kInvalidArgument;
+    case Fault::kQuota:
+      return absl::StatusCode::kResourceExhausted;
+    case Fault::kInfra:
+      break;
+  }
+  return absl::StatusCode::kInternal;
+}
+
 }  // namespace
 
 v1::Digest ToProto(const Digest& digest) {
@@ -67,7 +85,7 @@ v1::ErrorDetail ErrorToProto(const absl::Status& status) {
   const ErrorDetail detail = GetErrorDetail(status).value_or(
       ErrorDetail{.fault = FaultOfCode(status.code()),
                   .reason = absl::StatusCodeToString(status.code()),
-                  .what = message});
+                  .what = message.empty() ? kNoReason : message});
   v1::ErrorDetail out;
   out.set_fault(ToProto(detail.fault));
   out.set_reason(detail.reason);
@@ -82,24 +100,25 @@ v1::ErrorDetail ErrorToProto(const absl::Status& status) {
 }
 
 absl::Status StatusFromProto(const v1::ErrorDetail& error) {
-  auto code = static_cast<absl::StatusCode>(error.code());
-  if (error.code() <= 0 || error.code() > 16) {
-    code = absl::StatusCode::kInternal;
-  }
-  const absl::Status made = MakeError(code, {.fault = FromProto(error.fault()),
-                                             .reason = error.reason(),
-                                             .what = error.what(),
-                                             .where = error.where(),
-                                             .limit = error.limit(),
-                                             .need = error.need(),
-                                             .fix = error.fix()});
-  // `message` is the made one with its context in front.
-  absl::string_view context = error.message();
-  if (context.empty() || context == made.message()) return made;
-  if (absl::EndsWith(context, absl::StrCat(": ", made.message()))) {
-    context.remove_suffix(made.message().size() + 2);
-  }
-  return Annotate(made, context);
+  std::string what = error.what();
+  if (what.empty()) what = error.message();
+  if (what.empty()) what = kNoReason;
+  absl::Status made =
+      MakeError(CodeOf(error), {.fault = FromProto(error.fault()),
+                                .reason = error.reason(),
+                                .what = std::move(what),
+                                .where = error.where(),
+                                .limit = error.limit(),
+                                .need = error.need(),
+                                .fix = error.fix()});
+  if (error.message().empty()) return made;
+  // With the context that was put in front of it.
+  absl::Status status(made.code(),
+                      SanitizeText(error.message(), kMaxMessageBytes));
+  made.ForEachPayload([&](absl::string_view url, const absl::Cord& payload) {
+    status.SetPayload(url, payload);
+  });
+  return status;
 }
 
-}  // namespace edgekiln::server
+}  // namespace edgekiln

@@ -1,12 +1,13 @@
-#include "compiler/engines/register_job/layouts.h"
+#include "target/layout_parts.h"
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "target/layout.h"
 
-namespace edgekiln::compiler::register_job {
+namespace edgekiln::target {
 namespace {
 
 // {h, w, c} with channels in blocks: NC[H][W]c.
@@ -32,9 +33,9 @@ v1::Layout Blocked(int64_t h, int64_t w, int64_t c, int64_t block) {
 
 TEST(CanonicalTest, WhatLiesDenselyBecomesTheDenseLayout) {
   EXPECT_EQ(Canonical(Blocked(3, 5, 16, 16)).SerializeAsString(),
-            target::DenseLayout({3, 5, 16}, 1).SerializeAsString());
+            DenseLayout({3, 5, 16}, 1).SerializeAsString());
   EXPECT_EQ(Canonical(Blocked(1, 1, 64, 16)).SerializeAsString(),
-            target::DenseLayout({1, 1, 64}, 1).SerializeAsString());
+            DenseLayout({1, 1, 64}, 1).SerializeAsString());
   // Gaps behind channels that fill no block stay.
   EXPECT_EQ(Canonical(Blocked(3, 5, 4, 16)).terms(1).stride_bytes(), 16);
   EXPECT_EQ(Canonical(Blocked(3, 5, 64, 16)).terms_size(), 4);
@@ -62,21 +63,21 @@ TEST(PartOfTest, LiesWhereTheWholeHasIt) {
     for (const int64_t end : {4, 4, 40}) part.add_end(end);
     return part;
   }();
-  const auto layout = target::Layout::Create(whole);
+  const auto layout = Layout::Create(whole);
   ASSERT_TRUE(layout.ok()) << layout.status();
   std::string dense(4 * 5 * 40, '\0');
   for (size_t i = 0; i < dense.size(); ++i)
     dense[i] = static_cast<char>(i % 251);
   std::string memory(static_cast<size_t>(layout->size_bytes()), '\0');
   layout->Scatter(dense.data(), memory.data());
-  const auto cut = target::Layout::OfBox(box, {4, 5, 40}, 1);
+  const auto cut = Layout::OfBox(box, {4, 5, 40}, 1);
   ASSERT_TRUE(cut.ok());
   std::string expected(3 * 2 * 24, '\0');
   cut->Gather(dense.data(), expected.data());
 
   const auto part = PartOf(Canonical(whole), {1, 2, 16}, {3, 2, 24});
   ASSERT_TRUE(part.has_value());
-  const auto there = target::Layout::Create(part->layout);
+  const auto there = Layout::Create(part->layout);
   ASSERT_TRUE(there.ok()) << there.status();
   std::string found(expected.size(), '\0');
   there->Gather(memory.data() + part->offset, found.data());
@@ -97,9 +98,73 @@ TEST(InShapeTest, GivesTheSameBytesOtherAxes) {
   const auto vector = InShape(Blocked(1, 1, 64, 16), {1, 2, 2, 16});
   ASSERT_TRUE(vector.has_value());
   EXPECT_EQ(vector->SerializeAsString(),
-            target::DenseLayout({1, 2, 2, 16}, 1).SerializeAsString());
-  EXPECT_FALSE(InShape(Blocked(2, 2, 32, 16), {1, 128}).has_value());
+            DenseLayout({1, 2, 2, 16}, 1).SerializeAsString());
+}
+
+// Every element of `layout` and of the other one, which has the same elements
+// in dense order, lies at one place.
+void ExpectSamePlaces(const v1::Layout& layout, const v1::Layout& other) {
+  const auto a = Layout::Create(layout);
+  const auto b = Layout::Create(other);
+  ASSERT_TRUE(a.ok() && b.ok()) << a.status() << b.status();
+  ASSERT_EQ(a->dense_bytes(), b->dense_bytes());
+  std::string memory(static_cast<size_t>(a->size_bytes()), '\0');
+  for (size_t i = 0; i < memory.size(); ++i) {
+    memory[i] = static_cast<char>(i * 31 % 251);
+  }
+  std::string from(static_cast<size_t>(a->dense_bytes()), '\0');
+  std::string to = from;
+  a->Gather(memory.data(), from.data());
+  b->Gather(memory.data(), to.data());
+  EXPECT_TRUE(from == to);
+}
+
+// Blocks of channels under one axis, and back.
+TEST(InShapeTest, FlattensBlocksWhereTheyAreDigitsOfTheIndex) {
+  const v1::Layout blocked = Canonical(Blocked(2, 3, 32, 16));
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{1, 192},
+                                            {6, 32},
+                                            {2, 96},
+                                            {2, 3, 2, 16},
+                                            {12, 16},
+                                            {24, 8},
+                                            {2, 3, 4, 8},
+                                            {3, 64},
+                                            {192}}) {
+    const auto flat = InShape(blocked, shape);
+    ASSERT_TRUE(flat.has_value()) << shape[0];
+    ExpectSamePlaces(blocked, *flat);
+    const auto back = InShape(*flat, {2, 3, 32});
+    ASSERT_TRUE(back.has_value());
+    EXPECT_EQ(back->SerializeAsString(), blocked.SerializeAsString());
+  }
+  // Dense arrays are dense under any axes.
+  const auto dense = InShape(DenseLayout({4, 4, 20}, 1), {2, 5, 32});
+  ASSERT_TRUE(dense.has_value());
+  EXPECT_EQ(dense->SerializeAsString(),
+            DenseLayout({2, 5, 32}, 1).SerializeAsString());
+  // Rows of 48 and of 32: neither divides the other.
+  EXPECT_FALSE(InShape(blocked, {4, 48}).has_value());
+  // 20 channels in blocks of 16: not digits of an index of more than channels.
+  const v1::Layout partial = Canonical(Blocked(2, 3, 20, 16));
+  EXPECT_FALSE(InShape(partial, {1, 120}).has_value());
+  EXPECT_FALSE(InShape(partial, {2, 3, 4, 5}).has_value());
+  const auto rows = InShape(partial, {6, 1, 20});
+  ASSERT_TRUE(rows.has_value());
+  ExpectSamePlaces(partial, *rows);
+}
+
+TEST(PermutedTest, LiesWhereTheOtherAxesSay) {
+  const v1::Layout dense = DenseLayout({3, 4, 5}, 1);  // c, h, w.
+  const v1::Layout permuted = Permuted(dense, {1, 2, 0});
+  EXPECT_EQ(permuted.extents(0), 4);
+  EXPECT_EQ(permuted.extents(2), 3);
+  EXPECT_EQ(permuted.terms(0).stride_bytes(), 5);
+  EXPECT_EQ(permuted.terms(1).stride_bytes(), 1);
+  EXPECT_EQ(permuted.terms(2).stride_bytes(), 20);
+  EXPECT_EQ(Permuted(permuted, {2, 0, 1}).SerializeAsString(),
+            dense.SerializeAsString());
 }
 
 }  // namespace
-}  // namespace edgekiln::compiler::register_job
+}  // namespace edgekiln::target

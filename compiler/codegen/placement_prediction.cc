@@ -1,0 +1,198 @@
+#include "compiler/codegen/placement_prediction.h"
+
+#include <algorithm>
+
+#include "absl/status/status.h"
+#include "base/status_macros.h"
+#include "compiler/codegen/wall_cycles.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int32_t kHost = -1;
+constexpr int32_t kWindow = 16;
+constexpr int64_t kEstimateEffort = 64;
+
+bool IsReshape(const Op& op) { return op.attributes.has_reshape(); }
+
+}  // namespace
+
+PlacementPredictor::GraphState::GraphState(const Graph& graph)
+    : graph(graph), maker(graph), host_cycles(graph.ops.size(), -1) {}
+
+PlacementPredictor::PlacementPredictor(const OpForms& forms,
+                                       const v1::Machine& machine)
+    : forms_(forms),
+      machine_(machine),
+      producers_(Producers(forms.whole)),
+      whole_(forms.whole),
+      split_(forms.split) {}
+
+absl::Status PlacementPredictor::Init() {
+  EK_ASSIGN_OR_RETURN(costs_, target::HostCosts::Create(machine_));
+  for (int32_t e = 0; e < machine_.engines_size(); ++e) {
+    EK_ASSIGN_OR_RETURN(const EngineBackend* const backend,
+                        FindBackend(machine_, e));
+    backends_.push_back(backend);
+  }
+  return absl::OkStatus();
+}
+
+bool PlacementPredictor::HostDriven(int32_t engine) const {
+  return engine != kHost && backends_[engine]->HostDriven();
+}
+
+std::vector<PlacementPredictor::Part> PlacementPredictor::PartsOf(
+    int32_t op, const OpForm& form) const {
+  if (form.requantizer == kWhole) return {{false, op, form.engine}};
+  const int32_t sums = forms_.in_split[op];
+  return {{true, sums, form.engine}, {true, sums + 1, form.requantizer}};
+}
+
+absl::StatusOr<int64_t> PlacementPredictor::HostCycles(const Part& part) {
+  GraphState& state = StateOf(part);
+  int64_t& known = state.host_cycles[part.op];
+  if (known < 0) {
+    const absl::StatusOr<int64_t> cycles =
+        HostOpCycles(state.graph, state.graph.ops[part.op], machine_, costs_);
+    if (!absl::IsOutOfRange(cycles.status())) {
+      EK_RETURN_IF_ERROR(cycles.status());
+    }
+    known = std::min(cycles.value_or(kMaxPredictedCycles), kMaxPredictedCycles);
+  }
+  return known;
+}
+
+absl::StatusOr<std::optional<int64_t>> PlacementPredictor::EngineCycles(
+    const Part& first, std::vector<int32_t> ops) {
+  GraphState& state = StateOf(first);
+  const int32_t engine = first.engine;
+  const auto [found, is_new] = state.estimates.try_emplace({engine, ops});
+  if (!is_new) return found->second;
+  effort_ += kEstimateEffort * std::ssize(ops);
+  const absl::StatusOr<int64_t> cycles = backends_[engine]->EstimateCycles(
+      state.maker.Make(std::move(ops)), machine_, engine);
+  if (absl::IsResourceExhausted(cycles.status())) return found->second;
+  EK_RETURN_IF_ERROR(cycles.status());
+  found->second = std::min(
+      WallCycles(*cycles, machine_.engines(engine).clock_hz(), machine_),
+      kMaxPredictedCycles);
+  return found->second;
+}
+
+absl::StatusOr<std::optional<int64_t>> PlacementPredictor::Alone(
+    int32_t op, const OpForm& form) {
+  int64_t sum = 0;
+  for (const Part& part : PartsOf(op, form)) {
+    if (part.engine == kHost) {
+      EK_ASSIGN_OR_RETURN(const int64_t cycles, HostCycles(part));
+      sum += cycles;
+      continue;
+    }
+    EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
+                        EngineCycles(part, {part.op}));
+    if (!cycles) return std::optional<int64_t>();
+    sum += *cycles;
+  }
+  return std::optional<int64_t>(std::min(sum, kMaxPredictedCycles));
+}
+
+void PlacementPredictor::FollowReshapes(std::vector<OpForm>& placed) const {
+  for (int32_t i = 0; i < std::ssize(placed); ++i) {
+    const Op& op = forms_.whole.ops[i];
+    if (!IsReshape(op)) continue;
+    const int32_t producer = producers_[op.inputs[0]];
+    placed[i] = OpForm();
+    if (producer < 0) continue;
+    const OpForm& maker = placed[producer];
+    placed[i].engine =
+        maker.requantizer == kWhole ? maker.engine : maker.requantizer;
+  }
+}
+
+absl::StatusOr<int64_t> PlacementPredictor::Predict(
+    std::vector<OpForm> placed) {
+  FollowReshapes(placed);
+  std::vector<Part> parts;
+  for (int32_t i = 0; i < std::ssize(placed); ++i) {
+    for (const Part& part : PartsOf(i, placed[i])) parts.push_back(part);
+  }
+  std::vector<Work> works;
+  // By storage, which both graphs have in common.
+  std::vector<int32_t> work_of(forms_.split.tensors.size(), -1);
+  for (size_t first = 0; first < parts.size();) {
+    size_t end = first + 1;
+    if (parts[first].engine != kHost && !HostDriven(parts[first].engine)) {
+      for (; end < parts.size() && parts[end].engine == parts[first].engine &&
+             parts[end].split == parts[first].split;
+           ++end) {
+      }
+    }
+    EK_RETURN_IF_ERROR(
+        AddWork({parts.begin() + static_cast<std::ptrdiff_t>(first),
+                 parts.begin() + static_cast<std::ptrdiff_t>(end)},
+                works, work_of));
+    first = end;
+  }
+  effort_ += std::ssize(works);
+  const bool driven =
+      std::any_of(works.begin(), works.end(),
+                  [this](const Work& work) { return HostDriven(work.engine); });
+  if (driven) {
+    return OrderTurns(works, kWindow, machine_,
+                      static_cast<int32_t>(forms_.split.ops.size()))
+        .cycles;
+  }
+  // One after another: the host waits for each stream.
+  int64_t sum = 0;
+  for (const Work& work : works) {
+    sum += work.steps[0].host_cycles + work.steps[0].engine_cycles;
+  }
+  return sum;
+}
+
+absl::Status PlacementPredictor::AddWork(const std::vector<Part>& parts,
+                                         std::vector<Work>& works,
+                                         std::vector<int32_t>& work_of) {
+  const GraphState& state = StateOf(parts[0]);
+  const auto op_of = [&](const Part& part) -> const Op& {
+    return state.graph.ops[part.op];
+  };
+  const auto first = std::find_if_not(
+      parts.begin(), parts.end(),
+      [&](const Part& part) { return IsReshape(op_of(part)); });
+  if (first == parts.end()) return absl::OkStatus();  // Moves nothing.
+  Work work;
+  work.op = IndexOf(*first);
+  work.engine = first->engine;
+  Work::Step& step = work.steps.emplace_back();
+  if (work.engine == kHost) {
+    EK_ASSIGN_OR_RETURN(step.host_cycles, HostCycles(*first));
+  } else {
+    std::vector<int32_t> ops;
+    for (const Part& part : parts) ops.push_back(part.op);
+    EK_ASSIGN_OR_RETURN(const std::optional<int64_t> cycles,
+                        EngineCycles(*first, std::move(ops)));
+    step.job = true;
+    step.engine_cycles = cycles.value_or(kMaxPredictedCycles);
+  }
+  const std::vector<TensorId>& storage = split_.maker.storage();
+  const auto index = static_cast<int32_t>(works.size());
+  for (const Part& part : parts) {
+    const Op& op = op_of(part);
+    for (const TensorId input : op.inputs) {
+      if (input == kNoTensor) continue;
+      const int32_t maker = work_of[storage[input]];
+      if (maker >= 0 && maker != index) work.before.push_back(maker);
+    }
+    if (IsReshape(op)) continue;
+    for (const TensorId output : op.outputs) work_of[storage[output]] = index;
+  }
+  std::sort(work.before.begin(), work.before.end());
+  work.before.erase(std::unique(work.before.begin(), work.before.end()),
+                    work.before.end());
+  works.push_back(std::move(work));
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::compiler

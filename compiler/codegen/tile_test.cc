@@ -1,0 +1,47 @@
+#include <string>
+
+#include "base/error.h"
+#include "compiler/codegen/compile.h"
+#include "compiler/ir/text.h"
+#include "compiler/partition/partition.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Two convolutions, one after the other.
+Graph Chain() {
+  const auto graph = ParseGraph(R"(
+%t : int8[1,1,1,1] scale 1 zero 0 = input
+%v : int8[1,1,1,1] scale 1 zero 0 = constant [1]
+%a : int8[1,1,1,1] scale 2 zero 0 = conv2d(%t, %v) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id first
+%b : int8[1,1,1,1] scale 4 zero 0 = conv2d(%a, %v) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id second
+return %b
+)");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return *graph;
+}
+
+// One engine runs a stream, the host drives the other: nobody orders that yet.
+TEST(TilePartitionTest, EnginesOfBothKindsAreRefusedByName) {
+  const v1::ResolvedTarget streams = *target::ResolveTarget("extends: \"dla\"");
+  const v1::ResolvedTarget driven =
+      *target::ResolveTarget("extends: \"toy-array\"");
+  auto partition = PartitionGraph(Chain(), streams.capabilities());
+  ASSERT_TRUE(partition.ok()) << partition.status();
+  v1::Machine machine = streams.machine();
+  *machine.add_engines() = driven.machine().engines(0);
+  ASSERT_TRUE(TilePartition(*partition, machine, {}).ok());
+  partition->mutable_placements(1)->set_engine(1);
+  partition->mutable_placements(1)->set_subgraph(1);
+  const auto plans = TilePartition(*partition, machine, {});
+  EXPECT_EQ(plans.status().code(), absl::StatusCode::kUnimplemented);
+  const auto detail = GetErrorDetail(plans.status());
+  ASSERT_TRUE(detail.has_value()) << plans.status();
+  EXPECT_EQ(detail->reason, "ENGINES_MIXED");
+  EXPECT_EQ(detail->where, "engine " + machine.engines(0).name());
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler

@@ -1,0 +1,247 @@
+#include "compiler/partition/numerics_match.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/checked_math.h"
+#include "base/error.h"
+#include "ops/quantized_parameters.h"
+#include "target/pattern_ops.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+using Kind = v1::OpAttributes::OpCase;
+
+std::string TypeName(v1::ElementType type) {
+  return absl::AsciiStrToLower(v1::ElementType_Name(type));
+}
+
+template <typename Types>
+std::string TypeNames(const Types& types) {
+  std::vector<std::string> names;
+  for (const int type : types) {
+    names.push_back(TypeName(static_cast<v1::ElementType>(type)));
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+// Checks one op against the numerics of a pattern.
+class NumericsMatch {
+ public:
+  NumericsMatch(const Graph& graph, const Op& op, const v1::Numerics& numerics)
+      : graph_(graph),
+        op_(op),
+        numerics_(numerics),
+        kind_(op.attributes.op_case()),
+        weighted_(target::HasWeights(kind_)) {}
+
+  std::string WhyNot() const {
+    using Check = std::string (NumericsMatch::*)() const;
+    for (const Check check :
+         {&NumericsMatch::WhyNotRounding, &NumericsMatch::WhyNotInputs,
+          &NumericsMatch::WhyNotOutput, &NumericsMatch::WhyNotWeights,
+          &NumericsMatch::WhyNotScales, &NumericsMatch::WhyNotSums}) {
+      if (std::string why = (this->*check)(); !why.empty()) return why;
+    }
+    return "";
+  }
+
+ private:
+  const Tensor& input(size_t i) const { return graph_.tensors[op_.inputs[i]]; }
+  const Tensor& output() const { return graph_.tensors[op_.outputs[0]]; }
+  bool gives_sums() const {
+    return numerics_.requantization() == v1::Numerics::NOT_REQUANTIZED;
+  }
+
+  std::string WhyNotRounding() const {
+    const v1::Rounding rounding = op_.attributes.rounding();
+    if (gives_sums() ||
+        absl::c_linear_search(numerics_.roundings(), rounding)) {
+      return "";
+    }
+    return rounding == v1::HALF_EVEN ? "rounding half up (here half to even)"
+                                     : "rounding half to even (here half up)";
+  }
+
+  std::string WhyNotInputs() const {
+    for (size_t i = 0; i < (weighted_ ? 1 : op_.inputs.size()); ++i) {
+      if (op_.inputs[i] == kNoTensor) continue;
+      if (input(i).is_constant()) {
+        return absl::StrCat("operands that are activations (",
+                            ShortName(input(i)), " is constant)");
+      }
+      // Sums are int32 whatever the type of activations.
+      if (kind_ == Kind::kRequantize) continue;
+      if (std::string why = WhyNotActivation(input(i)); !why.empty()) {
+        return why;
+      }
+    }
+    return "";
+  }
+
+  std::string WhyNotOutput() const {
+    if (!gives_sums()) return WhyNotActivation(output());
+    return WhyEmpty(output());
+  }
+
+  std::string WhyNotActivation(const Tensor& tensor) const {
+    if (!absl::c_linear_search(numerics_.activations(), tensor.type)) {
+      return absl::StrCat(TypeNames(numerics_.activations()), " tensors (",
+                          ShortName(tensor), " is ", TypeName(tensor.type),
+                          ")");
+    }
+    if (!tensor.quantization || tensor.quantization->per_channel()) {
+      return absl::StrCat("tensors quantized with one scale (",
+                          ShortName(tensor), " is not)");
+    }
+    const int32_t zero = tensor.quantization->zero_point[0];
+    if (zero != 0 && !numerics_.activation_zero_points()) {
+      return absl::StrCat("tensors with zero point 0 (", ShortName(tensor),
+                          " has ", zero, ")");
+    }
+    return WhyEmpty(tensor);
+  }
+
+  static std::string WhyEmpty(const Tensor& tensor) {
+    if (tensor.num_elements() > 0) return "";
+    return absl::StrCat("tensors that are not empty (", ShortName(tensor),
+                        " is)");
+  }
+
+  std::string WhyNotWeights() const {
+    if (!weighted_) return "";
+    const Tensor& weights = input(1);
+    if (!weights.is_constant()) return "constant weights";
+    if (!weights.quantization) return "quantized weights";
+    if (!absl::c_linear_search(numerics_.weights(), weights.type)) {
+      return absl::StrCat(TypeNames(numerics_.weights()), " weights (here ",
+                          TypeName(weights.type), ")");
+    }
+    if (op_.inputs.size() > 2 && op_.inputs[2] != kNoTensor &&
+        !input(2).is_constant()) {
+      return "a constant bias";
+    }
+    if (weights.quantization->per_channel() && !numerics_.per_channel()) {
+      return "weights with one scale (here one per channel)";
+    }
+    if (!numerics_.weight_zero_points() &&
+        absl::c_any_of(weights.quantization->zero_point,
+                       [](int32_t zero) { return zero != 0; })) {
+      return "symmetric weights";
+    }
+    return "";
+  }
+
+  std::string WhyNotScales() const {
+    if (target::KeepsQuantization(kind_)) {
+      if (input(0).quantization == output().quantization) return "";
+      return "pools that keep the quantization of their input";
+    }
+    if (numerics_.requantization() != v1::Numerics::SHIFT) return "";
+    for (const double ratio : Factors()) {
+      int exponent = 0;
+      if (std::frexp(ratio, &exponent) == 0.5) continue;
+      return absl::StrCat("scales whose ratio is a power of two (here ",
+                          absl::StrFormat("%.6g", ratio), ")");
+    }
+    return "";
+  }
+
+  // The factors of requantization: of sums, or of each operand of an addition.
+  // Products of two floats are exact, and their quotient is a power of two only
+  // if it is exact.
+  std::vector<double> Factors() const {
+    std::vector<double> factors;
+    if (kind_ == Kind::kRequantize) {
+      for (const int32_t multiplier :
+           op_.attributes.requantize().multiplier()) {
+        factors.push_back(multiplier);
+      }
+      return factors;
+    }
+    const double out = output().quantization->scale[0];
+    const double in = input(0).quantization->scale[0];
+    if (weighted_) {
+      for (const double weight : input(1).quantization->scale) {
+        factors.push_back(in * weight / out);
+      }
+    } else if (kind_ == Kind::kMul) {
+      factors = {in * input(1).quantization->scale[0] / out};
+    } else {
+      for (size_t i = 0; i < op_.inputs.size(); ++i) {
+        if (op_.inputs[i] == kNoTensor) continue;
+        factors.push_back(input(i).quantization->scale[0] / out);
+      }
+    }
+    return factors;
+  }
+
+  std::string WhyNotSums() const {
+    const int32_t bits = numerics_.accumulator_bits();
+    // With 32 bits the reference wraps as well.
+    if (bits == 0 || bits >= 32 || !target::HasSums(kind_)) return "";
+    const int64_t terms = Terms();
+    auto most = CheckedMul(terms, Largest(input(0)));
+    if (most && weighted_) most = CheckedMul(*most, Largest(input(1)));
+    if (most && *most < int64_t{1} << (bits - 1)) return "";
+    return absl::StrCat("sums that fit ", bits, " bits (here ", terms,
+                        weighted_ ? " products)" : " values)");
+  }
+
+  // Of one sum.
+  int64_t Terms() const {
+    if (weighted_) {
+      return input(1).num_elements() /
+             std::max<int64_t>(output().shape.back(), 1);
+    }
+    const v1::AveragePool2d& pool = op_.attributes.average_pool2d();
+    return int64_t{pool.kernel_h()} * pool.kernel_w();
+  }
+
+  // The largest distance of a value from its zero point.
+  static int64_t Largest(const Tensor& tensor) {
+    const ops::QuantizedRange range = ops::RangeOf(tensor.type);
+    int64_t largest = 0;
+    for (const int32_t zero : tensor.quantization->zero_point) {
+      largest = std::max(
+          {largest, int64_t{zero} - range.min, int64_t{range.max} - zero});
+    }
+    return largest;
+  }
+
+  const Graph& graph_;
+  const Op& op_;
+  const v1::Numerics& numerics_;
+  const Kind kind_;
+  const bool weighted_;
+};
+
+}  // namespace
+
+std::string WhyNotNumerics(const Graph& graph, const Op& op,
+                           const v1::Numerics& numerics) {
+  return NumericsMatch(graph, op, numerics).WhyNot();
+}
+
+// Exporters join the names of fused ops, so the name is cut, at a UTF-8
+// boundary. Parentheses are dropped: reports group reasons by what stands
+// outside of them.
+std::string ShortName(const Tensor& tensor) {
+  constexpr size_t kMost = 40;
+  std::string text = tensor.name.size() <= kMost
+                         ? tensor.name
+                         : SanitizeText(tensor.name, kMost + 3);
+  std::replace(text.begin(), text.end(), '(', '[');
+  std::replace(text.begin(), text.end(), ')', ']');
+  return text;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,22 @@
+#ifndef EK_COMPILER_PARTITION_NUMERICS_MATCH_H_
+#define EK_COMPILER_PARTITION_NUMERICS_MATCH_H_
+
+#include <string>
+
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+// Empty if an engine with these numerics computes the op bit for bit: weights
+// and bias constant, activations not, all quantized. Else what the engine
+// needs, worded as in Match.failed. Reads no constant data.
+std::string WhyNotNumerics(const Graph& graph, const Op& op,
+                           const v1::Numerics& numerics);
+
+// A tensor's name, shortened for a sentence about one layer.
+std::string ShortName(const Tensor& tensor);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_PARTITION_NUMERICS_MATCH_H_

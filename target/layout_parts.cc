@@ -1,0 +1,291 @@
+#include "target/layout_parts.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "base/checked_math.h"
+#include "target/layout.h"
+
+namespace edgekiln::target {
+namespace {
+
+// A term whose digit takes more than one value.
+struct Digit {
+  int64_t divide = 1;
+  int64_t count = 1;  // Values that it takes.
+  int64_t stride = 0;
+};
+using Digits = absl::InlinedVector<Digit, 2>;  // Of an axis, rising divide.
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// The digits of indices below `extent`, merged into as few as possible.
+Digits Reduced(const Digits& digits, int64_t extent) {
+  Digits reduced;
+  for (const Digit& digit : digits) {
+    Digit next = digit;
+    next.count = std::min(next.count, CeilDiv(extent, next.divide));
+    if (next.count < 2) continue;
+    if (!reduced.empty()) {
+      Digit& last = reduced.back();
+      // The digit below takes all of its values: it is not the highest.
+      if (next.divide == last.divide * last.count &&
+          next.stride == last.stride * last.count) {
+        last.count *= next.count;
+        continue;
+      }
+    }
+    reduced.push_back(next);
+  }
+  return reduced;
+}
+
+Digits DigitsOf(const v1::Layout& layout, int axis) {
+  const int64_t extent = layout.extents(axis);
+  Digits digits;
+  for (const v1::Layout::Term& term : layout.terms()) {
+    if (term.axis() != axis) continue;
+    Digit digit;
+    digit.divide = std::max<int64_t>(term.divide(), 1);
+    digit.count = CeilDiv(extent, digit.divide);
+    if (term.modulo() > 0) digit.count = std::min(digit.count, term.modulo());
+    digit.stride = term.stride_bytes();
+    digits.push_back(digit);
+  }
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
+  return Reduced(digits, extent);
+}
+
+void AddTerms(int axis, const Digits& digits, v1::Layout& layout) {
+  for (size_t d = 0; d < digits.size(); ++d) {
+    v1::Layout::Term& term = *layout.add_terms();
+    term.set_axis(axis);
+    if (digits[d].divide > 1) term.set_divide(digits[d].divide);
+    if (d + 1 < digits.size()) {
+      term.set_modulo(digits[d + 1].divide / digits[d].divide);
+    }
+    term.set_stride_bytes(digits[d].stride);
+  }
+}
+
+// An array with the elements of `layout`, but no terms yet.
+v1::Layout Empty(const v1::Layout& layout, absl::Span<const int64_t> extents) {
+  v1::Layout empty;
+  empty.set_element_bits(layout.element_bits());
+  empty.set_size_bytes(layout.size_bytes());
+  for (const int64_t extent : extents) empty.add_extents(extent);
+  return empty;
+}
+
+// Bytes from the first byte of the first element to the last byte of any.
+int64_t SpanOf(const v1::Layout& layout) {
+  int64_t span = layout.element_bits() / 8;
+  for (int axis = 0; axis < layout.extents_size(); ++axis) {
+    for (const Digit& digit : DigitsOf(layout, axis)) {
+      span += (digit.count - 1) * digit.stride;
+    }
+  }
+  return span;
+}
+
+// Digits of indices [begin, begin + extent) of an axis; adds to `offset` where
+// the first of them lies.
+std::optional<Digits> PartOfAxis(Digits digits, int64_t begin, int64_t extent,
+                                 int64_t& offset) {
+  while (!digits.empty()) {
+    const Digit& high = digits.back();
+    const bool aligned = begin % high.divide == 0;
+    const bool inside =
+        begin / high.divide == (begin + extent - 1) / high.divide;
+    if (!aligned && !inside) return std::nullopt;
+    offset += begin / high.divide * high.stride;
+    begin %= high.divide;
+    if (aligned) break;
+    digits.pop_back();
+  }
+  return Reduced(digits, extent);
+}
+
+// An axis as a range of the dense index: elements [weight, weight * extent).
+struct Range {
+  int64_t weight = 1;
+  int64_t extent = 1;
+};
+
+// Of an array that is not empty; axes of one element are left out. Nothing if
+// there are too many elements.
+std::optional<std::vector<Range>> RangesOf(absl::Span<const int64_t> shape) {
+  std::vector<Range> ranges(shape.size());
+  int64_t weight = 1;
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    ranges[axis] = {weight, shape[axis]};
+    const auto product = CheckedMul(weight, shape[axis]);
+    if (!product) return std::nullopt;
+    weight = *product;
+  }
+  return ranges;
+}
+
+// An array as digits of its dense index.
+struct Flat {
+  std::vector<Digit> digits;
+  // Axes whose last block is filled only partly: they cannot be expressed as
+  // digits of the dense index.
+  struct Partial {
+    Range range;
+    std::vector<Digit> digits;  // Of the axis.
+  };
+  std::vector<Partial> partials;
+};
+
+// Merges digits with a common step.
+std::vector<Digit> Merged(std::vector<Digit> digits) {
+  std::sort(digits.begin(), digits.end(),
+            [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
+  std::vector<Digit> merged;
+  for (const Digit& digit : digits) {
+    if (!merged.empty()) {
+      Digit& last = merged.back();
+      if (digit.divide == last.divide * last.count &&
+          digit.stride == last.stride * last.count) {
+        last.count *= digit.count;
+        continue;
+      }
+    }
+    merged.push_back(digit);
+  }
+  return merged;
+}
+
+Flat Flattened(const v1::Layout& layout, const std::vector<Range>& ranges) {
+  Flat flat;
+  for (int axis = 0; axis < layout.extents_size(); ++axis) {
+    const Range& range = ranges[axis];
+    const Digits of_axis = DigitsOf(layout, axis);
+    std::vector<Digit> digits(of_axis.begin(), of_axis.end());
+    if (digits.empty()) continue;
+    if (digits.back().divide * digits.back().count != range.extent) {
+      flat.partials.push_back({range, std::move(digits)});
+      continue;
+    }
+    for (Digit digit : digits) {
+      digit.divide *= range.weight;
+      flat.digits.push_back(digit);
+    }
+  }
+  flat.digits = Merged(std::move(flat.digits));
+  return flat;
+}
+
+// Adds the terms of one axis of the array; false if a digit is also of another
+// axis and cannot be divided between them.
+bool AddAxis(const Flat& flat, const Range& range, int axis,
+             v1::Layout& layout) {
+  if (range.extent == 1) return true;
+  for (const Flat::Partial& partial : flat.partials) {
+    if (partial.range.weight == range.weight &&
+        partial.range.extent == range.extent) {
+      AddTerms(axis, Digits(partial.digits.begin(), partial.digits.end()),
+               layout);
+      return true;
+    }
+  }
+  const int64_t end = range.weight * range.extent;
+  Digits found;
+  int64_t counted = 1;
+  for (Digit digit : flat.digits) {
+    if (digit.divide >= end || digit.divide * digit.count <= range.weight) {
+      continue;
+    }
+    if (digit.divide < range.weight) {
+      // Its lower digits belong to another axis.
+      const int64_t below = range.weight / digit.divide;
+      if (range.weight % digit.divide != 0 || digit.count % below != 0) {
+        return false;
+      }
+      digit = {range.weight, digit.count / below, digit.stride * below};
+    }
+    if (digit.divide * digit.count > end) {
+      if (end % digit.divide != 0 || digit.divide * digit.count % end != 0) {
+        return false;
+      }
+      digit.count = end / digit.divide;
+    }
+    if (digit.divide % range.weight != 0) return false;
+    digit.divide /= range.weight;
+    counted *= digit.count;
+    found.push_back(digit);
+  }
+  // Otherwise part of the axis belongs to one that fills its last block partly.
+  if (counted != range.extent) return false;
+  std::sort(found.begin(), found.end(),
+            [](const Digit& a, const Digit& b) { return a.divide < b.divide; });
+  AddTerms(axis, Reduced(found, range.extent), layout);
+  return true;
+}
+
+}  // namespace
+
+v1::Layout Canonical(const v1::Layout& layout) {
+  v1::Layout canonical = Empty(layout, layout.extents());
+  for (int axis = 0; axis < layout.extents_size(); ++axis) {
+    AddTerms(axis, DigitsOf(layout, axis), canonical);
+  }
+  return canonical;
+}
+
+bool SamePlaces(const v1::Layout& a, const v1::Layout& b) {
+  v1::Layout x = Canonical(a);
+  v1::Layout y = Canonical(b);
+  x.clear_size_bytes();
+  y.clear_size_bytes();
+  return x.SerializeAsString() == y.SerializeAsString();
+}
+
+std::optional<Part> PartOf(const v1::Layout& whole,
+                           absl::Span<const int64_t> begin,
+                           absl::Span<const int64_t> extents) {
+  Part part;
+  part.layout = Empty(whole, extents);
+  for (int axis = 0; axis < whole.extents_size(); ++axis) {
+    const auto digits = PartOfAxis(DigitsOf(whole, axis), begin[axis],
+                                   extents[axis], part.offset);
+    if (!digits) return std::nullopt;
+    AddTerms(axis, *digits, part.layout);
+  }
+  part.layout.set_size_bytes(SpanOf(part.layout));
+  return part;
+}
+
+std::optional<v1::Layout> InShape(const v1::Layout& layout,
+                                  absl::Span<const int64_t> shape) {
+  if (shape.size() > kMaxLayoutAxes) return std::nullopt;
+  const auto from = RangesOf(layout.extents());
+  const auto to = RangesOf(shape);
+  if (!from || !to) return std::nullopt;
+  const Flat flat = Flattened(layout, *from);
+  v1::Layout result = Empty(layout, shape);
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (!AddAxis(flat, (*to)[axis], static_cast<int>(axis), result)) {
+      return std::nullopt;
+    }
+  }
+  if (result.terms_size() > kMaxLayoutTerms) return std::nullopt;
+  return result;
+}
+
+v1::Layout Permuted(const v1::Layout& layout,
+                    absl::Span<const int32_t> permutation) {
+  v1::Layout permuted = Empty(layout, {});
+  for (size_t axis = 0; axis < permutation.size(); ++axis) {
+    permuted.add_extents(layout.extents(permutation[axis]));
+    AddTerms(static_cast<int>(axis), DigitsOf(layout, permutation[axis]),
+             permuted);
+  }
+  return permuted;
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,174 @@
+#include "target/models/dla/instruction_set.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+
+namespace edgekiln::target {
+namespace {
+
+bool Contains(const google::protobuf::RepeatedPtrField<std::string>& names,
+              absl::string_view name) {
+  return std::any_of(names.begin(), names.end(),
+                     [name](const std::string& n) { return n == name; });
+}
+
+absl::Status ValidateCommand(const v1::Isa& isa,
+                             const v1::CommandDescriptor& command) {
+  const std::string where = absl::StrCat("command ", command.mnemonic());
+  const auto known = FindDlaCommand(command.mnemonic());
+  if (!known) {
+    return DlaError("the engine model has no such command", where, "remove it");
+  }
+  if (command.unit() != DlaCommandUnit(*known)) {
+    return DlaError(
+        "wrong unit", where,
+        absl::StrCat("unit: ", v1::CommandUnit_Name(DlaCommandUnit(*known))));
+  }
+  if (command.opcode() == 0) {
+    return DlaError("opcode is missing or 0", where, "opcode: 1 or more");
+  }
+  if (command.unit() == v1::COMPUTE_UNIT &&
+      command.kind() == v1::LAYER_KIND_UNSPECIFIED) {
+    return DlaError("kind is missing", where,
+                    "kind: CONV, DEPTH, REQUANT or OTHER");
+  }
+  if (command.takes_rounding() && !DlaCommandRounds(*known)) {
+    return DlaError("the command rounds nothing", where,
+                    "remove takes_rounding");
+  }
+  for (const DlaRegister reg : DlaCommandReads(*known)) {
+    if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
+      return DlaError(
+          "`reads` leaves out a register that the command depends on", where,
+          absl::StrCat("reads: \"", DlaRegisterName(reg), "\""));
+    }
+    if (FindRegister(isa, reg) == nullptr) {
+      return DlaError(
+          "a register that the command reads does not exist", where,
+          absl::StrCat("add ", DlaRegisterName(reg), " to `registers`"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Whether values below 0 are written to it.
+bool IsSigned(DlaRegister reg) {
+  switch (reg) {
+    case DlaRegister::kInZeroPoint:
+    case DlaRegister::kIn2ZeroPoint:
+    case DlaRegister::kOutZeroPoint:
+    case DlaRegister::kClampMin:
+    case DlaRegister::kClampMax:
+    case DlaRegister::kInMultiplier:
+    case DlaRegister::kInShift:
+    case DlaRegister::kIn2Multiplier:
+    case DlaRegister::kIn2Shift:
+    case DlaRegister::kOutMultiplier:
+    case DlaRegister::kOutShift:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// What layers of any shape write to it.
+int LeastBits(DlaRegister reg) {
+  switch (reg) {
+    case DlaRegister::kInZeroPoint:
+    case DlaRegister::kIn2ZeroPoint:
+    case DlaRegister::kOutZeroPoint:
+    case DlaRegister::kClampMin:
+    case DlaRegister::kClampMax:
+      return 8;
+    case DlaRegister::kInMultiplier:
+    case DlaRegister::kIn2Multiplier:
+    case DlaRegister::kOutMultiplier:
+      return 32;
+    case DlaRegister::kInShift:
+    case DlaRegister::kIn2Shift:
+    case DlaRegister::kOutShift:
+      return 6;
+    case DlaRegister::kLeftShift:
+      return 5;
+    case DlaRegister::kPoolKind:
+      return 2;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+absl::Status DlaError(std::string what, std::string where, std::string fix) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.reason = "TARGET_INVALID",
+                    .what = std::move(what),
+                    .where = std::move(where),
+                    .limit = "engine model COARSE_DLA (docs/targets/dla.md)",
+                    .fix = std::move(fix)});
+}
+
+const v1::CommandDescriptor* FindCommand(const v1::Isa& isa,
+                                         DlaCommand command) {
+  const absl::string_view name = DlaCommandName(command);
+  for (const v1::CommandDescriptor& candidate : isa.commands()) {
+    if (candidate.mnemonic() == name) return &candidate;
+  }
+  return nullptr;
+}
+
+const v1::RegisterDescriptor* FindRegister(const v1::Isa& isa,
+                                           DlaRegister reg) {
+  const absl::string_view name = DlaRegisterName(reg);
+  for (const v1::RegisterDescriptor& candidate : isa.registers()) {
+    if (candidate.name() == name) return &candidate;
+  }
+  return nullptr;
+}
+
+absl::Status CheckDlaInstructions(const v1::Isa& isa) {
+  for (const v1::RegisterDescriptor& reg : isa.registers()) {
+    const std::string where = absl::StrCat("register ", reg.name());
+    const auto known = FindDlaRegister(reg.name());
+    if (!known) {
+      return DlaError("the engine model has no such register", where,
+                      "remove it");
+    }
+    if (IsSigned(*known) && !reg.is_signed()) {
+      return DlaError("is_signed is missing", where, "is_signed: true");
+    }
+    if (reg.bits() < LeastBits(*known)) {
+      return DlaError("a register is too narrow for what layers write to it",
+                      where, absl::StrCat("bits: ", LeastBits(*known)));
+    }
+    if (reg.bits() > 32) {
+      return DlaError("a register is wider than 32 bits", where, "bits: 32");
+    }
+  }
+  for (const v1::CommandDescriptor& command : isa.commands()) {
+    EK_RETURN_IF_ERROR(ValidateCommand(isa, command));
+  }
+  for (const DlaCommand needed : {DlaCommand::kRegWrite, DlaCommand::kEnd}) {
+    if (FindCommand(isa, needed) == nullptr) {
+      return DlaError("a command that every stream needs is missing",
+                      "isa: commands",
+                      absl::StrCat("add command ", DlaCommandName(needed)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<DlaCommand> DlaCommandsOf(absl::string_view op) {
+  if (op == "conv2d") return {DlaCommand::kConv, DlaCommand::kConvRelu};
+  if (op == "depthwise_conv2d") return {DlaCommand::kDepthConv};
+  if (op == "fully_connected") return {DlaCommand::kMatMul};
+  if (op == "add") return {DlaCommand::kAdd};
+  if (op == "average_pool2d" || op == "max_pool2d") return {DlaCommand::kPool};
+  return {};
+}
+
+}  // namespace edgekiln::target

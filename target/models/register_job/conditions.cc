@@ -1,0 +1,151 @@
+#include "target/models/register_job/conditions.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "base/status_macros.h"
+#include "target/expression.h"
+#include "target/register_jobs.h"
+
+namespace edgekiln::target {
+namespace {
+
+using Jobs = v1::RegisterJobs;
+using Condition = v1::OpPattern::Condition;
+
+bool HasWindow(absl::string_view op) {
+  return op == "conv2d" || op == "depthwise_conv2d" || op == "average_pool2d" ||
+         op == "max_pool2d";
+}
+
+// The variable's value in the op's first job, as an expression over the op's
+// variables; nothing if it depends on how the op is cut. Extents do: rows,
+// columns and channels of the output are cut, and with them the input's, except
+// for the channels that a convolution adds up. Paddings are those of the first
+// job.
+std::optional<std::string> UncutValue(absl::string_view variable,
+                                      Jobs::Kernel kernel,
+                                      absl::string_view op) {
+  const std::string name(variable);
+  if (name == "in_c") {
+    if (kernel == Jobs::CONVOLUTION) return name;
+    return std::nullopt;
+  }
+  if (name == "depth_multiplier") {
+    return kernel == Jobs::DEPTHWISE_CONVOLUTION ? name : "1";
+  }
+  static constexpr absl::string_view kWindow[] = {
+      "kernel_h",   "kernel_w",   "stride_h", "stride_w",
+      "dilation_h", "dilation_w", "pad_top",  "pad_left"};
+  if (!absl::c_linear_search(kWindow, variable)) return std::nullopt;
+  if (HasWindow(op)) return name;
+  return variable == "pad_top" || variable == "pad_left" ? "0" : "1";
+}
+
+void Add(std::string expr, std::string need,
+         std::vector<Condition>& conditions) {
+  Condition& condition = conditions.emplace_back();
+  condition.set_expr(std::move(expr));
+  condition.set_need(std::move(need));
+}
+
+// The register's value over the op's variables; empty if it depends on how the
+// op is cut, or is the same for all.
+absl::StatusOr<std::string> UncutRegister(const v1::Machine& machine,
+                                          const Jobs::Register& reg,
+                                          const Jobs::Job& job,
+                                          absl::string_view op) {
+  bool cut = false;
+  bool varies = false;
+  EK_ASSIGN_OR_RETURN(
+      std::string value,
+      ReplaceNames(reg.value_expr(),
+                   [&](absl::string_view name) -> std::optional<std::string> {
+                     for (const v1::Setting& parameter : machine.parameters()) {
+                       if (parameter.name() == name)
+                         return ValueText(parameter.value());
+                     }
+                     if (name == "kernel") return ValueText(job.code());
+                     const auto uncut = UncutValue(name, job.kernel(), op);
+                     if (!uncut) {
+                       cut = true;
+                       return "0";
+                     }
+                     varies = varies || *uncut == name;
+                     return *uncut;
+                   }));
+  return cut || !varies ? std::string() : value;
+}
+
+absl::Status AddRegisters(const v1::Machine& machine, const Jobs& jobs,
+                          const Jobs::Job& job, absl::string_view op,
+                          std::vector<Condition>& conditions) {
+  for (const Jobs::Register& reg : jobs.registers()) {
+    EK_ASSIGN_OR_RETURN(const std::string value,
+                        UncutRegister(machine, reg, job, op));
+    if (value.empty()) continue;
+    const int64_t most = MostHeld(reg);
+    Add(absl::StrCat("(", value, ") <= ", most),
+        absl::StrCat("at most ", most, " in register ", reg.name()),
+        conditions);
+    // Variables of ops are never negative.
+    if (!absl::StrContains(value, "-")) continue;
+    const int64_t least = LeastHeld(reg);
+    Add(absl::StrCat("(", value, ") >= ", ValueText(least)),
+        absl::StrCat("at least ", least, " in register ", reg.name()),
+        conditions);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Jobs::Kernel JobKernelOf(absl::string_view op) {
+  if (op == "conv2d" || op == "fully_connected") return Jobs::CONVOLUTION;
+  if (op == "depthwise_conv2d") return Jobs::DEPTHWISE_CONVOLUTION;
+  if (op == "add") return Jobs::ADDITION;
+  if (op == "average_pool2d") return Jobs::AVERAGE_POOLING;
+  if (op == "max_pool2d") return Jobs::MAXIMUM_POOLING;
+  if (op == "requantize") return Jobs::REQUANTIZATION;
+  return Jobs::KERNEL_UNSPECIFIED;
+}
+
+absl::StatusOr<std::vector<Condition>> JobConditions(const v1::Machine& machine,
+                                                     int32_t engine,
+                                                     absl::string_view op) {
+  std::vector<Condition> conditions;
+  const Jobs& jobs = machine.engines(engine).jobs();
+  const Jobs::Kernel kernel = JobKernelOf(op);
+  const auto job = absl::c_find_if(
+      jobs.jobs(), [kernel](const auto& j) { return j.kernel() == kernel; });
+  if (job == jobs.jobs().end()) return conditions;
+  EK_RETURN_IF_ERROR(AddRegisters(machine, jobs, *job, op, conditions));
+  // Without a window, batch counts as rows.
+  if (HasWindow(op)) Add("batch == 1", "batch 1", conditions);
+  if (op == "conv2d") {
+    Add("groups == 1", "convolutions without groups", conditions);
+  }
+  if (op == "add") Add("one_shape", "operands of one shape", conditions);
+  if (kernel == Jobs::AVERAGE_POOLING || kernel == Jobs::MAXIMUM_POOLING) {
+    Add("max(dilation_h, dilation_w) == 1", "pools without dilation",
+        conditions);
+  }
+  const auto up_to = [&](absl::string_view value, absl::string_view what) {
+    Add(absl::StrCat(value, " <= ", kMaxJobExtent),
+        absl::StrCat(what, " up to ", kMaxJobExtent), conditions);
+  };
+  if (HasWindow(op)) {
+    up_to("max(kernel_h, kernel_w)", "kernels");
+    up_to("max(stride_h, stride_w)", "strides");
+    up_to("max(dilation_h, dilation_w)", "dilations");
+    up_to("max(pad_top, pad_left)", "paddings");
+  }
+  if (kernel == Jobs::CONVOLUTION) up_to("in_c", "input channels");
+  return conditions;
+}
+
+}  // namespace edgekiln::target

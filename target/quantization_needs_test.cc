@@ -1,0 +1,112 @@
+#include "target/quantization_needs.h"
+
+#include <ostream>
+#include <string>
+
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::target {
+namespace {
+
+struct NeedsCase {
+  const char* name;
+  const char* capabilities;
+  const char* needs;
+};
+
+void PrintTo(const NeedsCase& row, std::ostream* out) { *out << row.name; }
+
+class QuantizationNeedsTest : public testing::TestWithParam<NeedsCase> {};
+
+TEST_P(QuantizationNeedsTest, AreThoseOfTheNumerics) {
+  v1::Capabilities capabilities;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      GetParam().capabilities, &capabilities));
+  EXPECT_EQ(QuantizationNeedsOf(capabilities).ShortDebugString(),
+            GetParam().needs);
+}
+
+const NeedsCase kCases[] = {
+    {"NoEngines", "", ""},
+    {"NoPatterns", "engines { name: 'e' }", ""},
+    {"EverythingGoes",
+     "engines { patterns { ops: 'conv2d' numerics {"
+     "  activations: INT8 weights: INT8 per_channel: true"
+     "  activation_zero_points: true requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'max_pool2d' numerics {"
+     "  activations: INT8 activation_zero_points: true } } }",
+     ""},
+    // Sorted, each op once; what has no weights is not named.
+    {"OneScale",
+     "engines { patterns { ops: 'fully_connected' ops: 'add' numerics {"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'conv2d' numerics {"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'conv2d' ops: 'add' numerics {"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     R"(per_tensor: "conv2d" per_tensor: "fully_connected")"},
+    // Of another engine, or of the same one.
+    {"SomePatternTakesChannels",
+     "engines { patterns { ops: 'conv2d' numerics {"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }"
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     ""},
+    {"NoZeroPoints",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 requantization: MULTIPLIER_AND_SHIFT } } }",
+     "symmetric_activations: true"},
+    {"SomePatternTakesZeroPoints",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'max_pool2d' numerics {"
+     "  activations: INT8 activation_zero_points: true } } }",
+     ""},
+    // Pools and sums that are not requantized ask for nothing.
+    {"Shifts",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true requantization: SHIFT } "
+     "}"
+     "  patterns { ops: 'max_pool2d' numerics {"
+     "  activations: INT8 activation_zero_points: true } } }"
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: NOT_REQUANTIZED } } }",
+     "power_of_two_scales: true"},
+    {"ShiftsBesideMultipliers",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true requantization: SHIFT } "
+     "}"
+     "  patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     ""},
+    {"SumsAreNotRequantized",
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: NOT_REQUANTIZED } } }",
+     ""},
+    {"OtherTypes",
+     "engines { patterns { ops: 'conv2d' numerics {"
+     "  activations: INT16 weights: INT8 requantization: SHIFT } } }",
+     ""},
+    {"AllAtOnce",
+     "engines { patterns { ops: 'depthwise_conv2d' numerics {"
+     "  activations: INT8 weights: INT8 requantization: SHIFT } } }",
+     R"(per_tensor: "depthwise_conv2d" symmetric_activations: true )"
+     "power_of_two_scales: true"},
+};
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizationNeedsTest, testing::ValuesIn(kCases),
+                         [](const auto& info) {
+                           return std::string(info.param.name);
+                         });
+
+}  // namespace
+}  // namespace edgekiln::target

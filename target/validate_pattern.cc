@@ -1,0 +1,206 @@
+#include "target/validate_pattern.h"
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "target/nearest_name.h"
+#include "target/pattern_conditions.h"
+#include "target/pattern_ops.h"
+
+namespace edgekiln::target {
+namespace {
+
+constexpr int kMaxOps = 8;
+constexpr int kMaxConditions = 8192;  // With those that are implied.
+constexpr int kMaxTypes = 32;
+constexpr int kMinAccumulatorBits = 8;
+constexpr int kMaxAccumulatorBits = 64;
+
+absl::Status Invalid(const v1::OpPattern& pattern, std::string what,
+                     absl::string_view key, std::string fix) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "TARGET_INVALID",
+       .what = std::move(what),
+       .where = absl::StrCat("patterns ", ChainName(pattern), ": ", key),
+       .fix = std::move(fix)});
+}
+
+absl::Status CheckOps(const v1::OpPattern& pattern) {
+  if (pattern.ops().empty() || pattern.ops_size() > kMaxOps) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "TARGET_INVALID",
+         .what = pattern.ops().empty() ? "ops is missing" : "too many ops",
+         .where = "patterns: ops",
+         .limit = absl::StrCat("1 to ", kMaxOps),
+         .fix = "ops: \"conv2d\""});
+  }
+  for (const std::string& op : pattern.ops()) {
+    if (FindOp(op)) continue;
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.reason = "TARGET_INVALID",
+         .what = absl::StrCat("no op is called \"", op, "\""),
+         .where = "patterns: ops",
+         .fix = DidYouMean(op, OpNames(),
+                           "names are those of proto/edgekiln/v1/graph.proto, "
+                           "OpAttributes")});
+  }
+  return absl::OkStatus();
+}
+
+// Whether all values of an enumeration are known and distinct.
+template <typename Values, typename IsValid>
+bool AreDistinct(const Values& values, const IsValid& is_valid) {
+  std::set<int> seen;
+  for (const int value : values) {
+    if (!is_valid(value) || !seen.insert(value).second) return false;
+  }
+  return values.size() <= kMaxTypes;
+}
+
+bool IsElementType(int type) {
+  return v1::ElementType_IsValid(type) && type != v1::ELEMENT_TYPE_UNSPECIFIED;
+}
+
+// Whether any, or all, ops of the chain have a property.
+template <typename Property>
+bool AnyOp(const v1::OpPattern& pattern, const Property& property) {
+  for (const std::string& op : pattern.ops()) {
+    if (property(*FindOp(op))) return true;
+  }
+  return false;
+}
+template <typename Property>
+bool AllOps(const v1::OpPattern& pattern, const Property& property) {
+  return !AnyOp(pattern, [&](OpCase op) { return !property(op); });
+}
+
+absl::Status CheckWeights(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const char* const kKey = "numerics: weights";
+  if (AnyOp(pattern, HasWeights)) {
+    if (numerics.weights().empty()) {
+      return Invalid(pattern, "weights is missing", kKey, "weights: INT8");
+    }
+    if (!AreDistinct(numerics.weights(), IsElementType)) {
+      return Invalid(pattern, "a type is unknown or occurs twice", kKey,
+                     "weights: INT8");
+    }
+    return absl::OkStatus();
+  }
+  const char* const named = !numerics.weights().empty() ? "weights"
+                            : numerics.per_channel()    ? "per_channel"
+                            : numerics.weight_zero_points()
+                                ? "weight_zero_points"
+                                : nullptr;
+  if (named == nullptr) return absl::OkStatus();
+  return Invalid(pattern,
+                 absl::StrCat(named, " is given, but the ops have no weights"),
+                 absl::StrCat("numerics: ", named), "remove it");
+}
+
+absl::Status CheckRequantization(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const char* const kKey = "numerics: requantization";
+  const bool given =
+      numerics.requantization() != v1::Numerics::REQUANTIZATION_UNSPECIFIED;
+  if (!v1::Numerics::Requantization_IsValid(numerics.requantization()) ||
+      (!given && AnyOp(pattern, Requantizes))) {
+    return Invalid(pattern, "requantization is missing or unknown", kKey,
+                   "MULTIPLIER_AND_SHIFT, SHIFT or NOT_REQUANTIZED");
+  }
+  if (given && AllOps(pattern, KeepsQuantization)) {
+    return Invalid(pattern,
+                   "requantization is given, but the ops keep the quantization "
+                   "of their input",
+                   kKey, "remove it");
+  }
+  if (numerics.requantization() == v1::Numerics::NOT_REQUANTIZED &&
+      (pattern.ops_size() != 1 || !HasWeights(*FindOp(pattern.ops(0))))) {
+    return Invalid(pattern,
+                   "sums that are not requantized are those of one op with "
+                   "weights",
+                   kKey, "MULTIPLIER_AND_SHIFT or SHIFT");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckAccumulator(const v1::OpPattern& pattern) {
+  const int32_t bits = pattern.numerics().accumulator_bits();
+  const char* const kKey = "numerics: accumulator_bits";
+  if (!AnyOp(pattern, HasSums)) {
+    if (bits == 0) return absl::OkStatus();
+    return Invalid(pattern,
+                   "accumulator_bits is given, but the ops have no "
+                   "sums of products or windows",
+                   kKey, "remove it");
+  }
+  if (bits >= kMinAccumulatorBits && bits <= kMaxAccumulatorBits) {
+    return absl::OkStatus();
+  }
+  return Invalid(
+      pattern,
+      absl::StrCat("accumulator_bits is ",
+                   bits == 0 ? "missing" : absl::StrCat(bits)),
+      kKey, absl::StrCat(kMinAccumulatorBits, " to ", kMaxAccumulatorBits));
+}
+
+absl::Status CheckRoundings(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const char* const kKey = "numerics: roundings";
+  if (numerics.requantization() == v1::Numerics::NOT_REQUANTIZED) {
+    if (numerics.roundings().empty()) return absl::OkStatus();
+    return Invalid(pattern, "roundings is given, but sums are not rounded",
+                   kKey, "remove it");
+  }
+  if (!numerics.roundings().empty() &&
+      AreDistinct(numerics.roundings(), v1::Rounding_IsValid)) {
+    return absl::OkStatus();
+  }
+  return Invalid(pattern,
+                 "roundings is missing, or one is unknown or occurs twice",
+                 kKey, "HALF_UP, HALF_EVEN or both");
+}
+
+absl::Status CheckNumerics(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  if (!pattern.has_numerics()) {
+    return Invalid(pattern, "numerics is missing", "numerics",
+                   "numerics { activations: INT8 .. }");
+  }
+  if (numerics.activations().empty() ||
+      !AreDistinct(numerics.activations(), IsElementType)) {
+    return Invalid(pattern,
+                   "activations is missing, or a type is unknown or occurs "
+                   "twice",
+                   "numerics: activations", "activations: INT8");
+  }
+  EK_RETURN_IF_ERROR(CheckRequantization(pattern));
+  EK_RETURN_IF_ERROR(CheckRoundings(pattern));
+  EK_RETURN_IF_ERROR(CheckWeights(pattern));
+  return CheckAccumulator(pattern);
+}
+
+}  // namespace
+
+absl::Status ValidatePatternOps(const v1::OpPattern& pattern) {
+  EK_RETURN_IF_ERROR(CheckOps(pattern));
+  if (pattern.where_size() > kMaxConditions) {
+    return Invalid(pattern, "too many conditions", "where",
+                   absl::StrCat("up to ", kMaxConditions));
+  }
+  return CheckNumerics(pattern);
+}
+
+absl::Status ValidateResolvedPattern(const v1::OpPattern& pattern) {
+  EK_RETURN_IF_ERROR(ValidatePatternOps(pattern));
+  return PatternConditions::Compile(pattern).status();
+}
+
+}  // namespace edgekiln::target

@@ -1,0 +1,109 @@
+// Several system memories of one kind.
+
+#include <algorithm>
+#include <cstdint>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "compiler/ir/graph.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+#include "tests/chips/expect_bit_exact.h"
+#include "tests/pipeline/chip_run.h"
+#include "tests/pipeline/graph_builder.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+using compiler::TensorId;
+
+constexpr int64_t kRamBytes = 3100;
+
+// With two RAMs in place of one; whatever reaches the first reaches the second.
+v1::ResolvedTarget WithTwoRams(const std::string& name, int64_t ram_bytes) {
+  auto target = target::ResolveTarget("extends: \"" + name + "\"");
+  EXPECT_TRUE(target.ok()) << target.status();
+  v1::Machine& machine = *target->mutable_machine();
+  const int32_t second = machine.memories_size();
+  for (int32_t m = 0; m < second; ++m) {
+    v1::ResolvedMemory& ram = *machine.mutable_memories(m);
+    if (ram.name() != "ram") continue;
+    ram.set_capacity_bytes(ram_bytes);
+    v1::ResolvedMemory other = ram;
+    other.set_name("ram2");
+    other.set_base_address(ram.base_address() + (1 << 24));
+    for (v1::ResolvedLink& link : *machine.mutable_links()) {
+      for (auto* ends : {link.mutable_from(), link.mutable_to()}) {
+        if (std::find(ends->begin(), ends->end(), m) != ends->end()) {
+          ends->Add(second);
+        }
+      }
+    }
+    *machine.add_memories() = std::move(other);
+    break;
+  }
+  EXPECT_EQ(machine.memories_size(), second + 1);
+  return *std::move(target);
+}
+
+// Tensors of 2048 bytes, two of which are in RAM at one time, and one of 1024.
+Graph Net(QuantizedGraphBuilder& builder) {
+  const TensorId x = builder.Input({1, 8, 8, 32});
+  const TensorId a = builder.Conv(x, 32, {}, true);
+  const TensorId t = builder.Transpose(a, {0, 2, 1, 3});
+  const TensorId b = builder.Conv(t, 32, {}, true);
+  const TensorId c = builder.Conv(builder.Add(a, b), 16, {}, true);
+  return builder.Finish({t, c});
+}
+
+class MemoriesTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(MemoriesTest, TensorsLieInBothOfTwoRams) {
+  QuantizedGraphBuilder builder(3);
+  const Graph graph = Net(builder);
+  const v1::ResolvedTarget target = WithTwoRams(GetParam(), kRamBytes);
+  ExpectBitExact(graph, WithTwoRams(GetParam(), 1 << 20), {builder.Sample()});
+  ExpectBitExact(graph, target, {builder.Sample()});
+  const auto compiled = CompileQuantized(graph, target);
+  ASSERT_TRUE(compiled.ok()) << compiled.status();
+  std::set<std::string> used;
+  for (const v1::TensorUse& use : compiled->program.tensors()) {
+    used.insert(use.memory());
+  }
+  EXPECT_TRUE(used.contains("ram") && used.contains("ram2"));
+  int64_t sum = 0;
+  for (int32_t m = 0; m < target.machine().memories_size(); ++m) {
+    const v1::ResolvedMemory& memory = target.machine().memories(m);
+    EXPECT_LE(compiled->memory_bytes[m], memory.capacity_bytes());
+    if (memory.name().substr(0, 3) != "ram") continue;
+    EXPECT_GT(compiled->memory_bytes[m], 0) << memory.name();
+    sum += compiled->memory_bytes[m];
+  }
+  EXPECT_EQ(compiled->program.ram_bytes(), sum);
+}
+
+TEST_P(MemoriesTest, TheMessageNamesBoth) {
+  QuantizedGraphBuilder builder(3);
+  const auto compiled =
+      CompileQuantized(Net(builder), WithTwoRams(GetParam(), 2047));
+  EXPECT_EQ(compiled.status().code(), absl::StatusCode::kResourceExhausted);
+  const auto detail = GetErrorDetail(compiled.status());
+  ASSERT_TRUE(detail.has_value()) << compiled.status();
+  EXPECT_EQ(detail->reason, "MEMORY_TOO_SMALL");
+  EXPECT_EQ(detail->where.substr(0, 19), "memory ram and ram2");
+  EXPECT_EQ(detail->limit, "4094 bytes");
+}
+
+INSTANTIATE_TEST_SUITE_P(Chips, MemoriesTest,
+                         testing::Values("dla", "toy-array", "toy-two-array"),
+                         [](const auto& info) {
+                           std::string name = info.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace edgekiln::tests

@@ -1,0 +1,319 @@
+#include "tests/chips/numerics_conditions.h"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+using compiler::Tensor;
+using compiler::TensorId;
+using Pattern = v1::OpPattern;
+
+bool IsPool(const Pattern& pattern) {
+  return absl::EndsWith(pattern.ops(0), "_pool2d");
+}
+
+bool HasWeights(const Pattern& pattern) {
+  return !pattern.numerics().weights().empty();
+}
+
+bool HasWindow(const Pattern& pattern) {
+  return absl::EndsWith(pattern.ops(0), "conv2d") || IsPool(pattern);
+}
+
+bool Always(const Pattern&) { return true; }
+
+Tensor& InputOf(Graph& graph) { return graph.tensors[graph.ops[0].inputs[0]]; }
+Tensor& WeightsOf(Graph& graph) {
+  return graph.tensors[graph.ops[0].inputs[1]];
+}
+Tensor& OutputOf(Graph& graph) {
+  return graph.tensors[graph.ops[0].outputs[0]];
+}
+// An activation that the layer reads or writes.
+Tensor& AnyActivationOf(Graph& graph, Rng& rng) {
+  return rng.Below(2) == 0 ? InputOf(graph) : OutputOf(graph);
+}
+
+void GiveAnotherType(const Pattern& pattern, Graph& graph, Rng& rng) {
+  Tensor& tensor = AnyActivationOf(graph, rng);
+  const auto& taken = pattern.numerics().activations();
+  do {
+    tensor.type = static_cast<v1::ElementType>(
+        rng.InRange(v1::ElementType_MIN + 1, v1::ElementType_MAX));
+  } while (!v1::ElementType_IsValid(tensor.type) ||
+           std::count(taken.begin(), taken.end(), tensor.type) > 0);
+}
+
+void TakeScaleAway(const Pattern&, Graph& graph, Rng& rng) {
+  Tensor& tensor = AnyActivationOf(graph, rng);
+  if (rng.Below(2) == 0) {
+    tensor.quantization.reset();
+  } else {
+    tensor.quantization->scale.push_back(1);
+    tensor.quantization->zero_point.push_back(0);
+  }
+}
+
+void Empty(const Pattern&, Graph& graph, Rng& rng) {
+  Tensor& tensor = AnyActivationOf(graph, rng);
+  tensor.shape[rng.Below(tensor.shape.size())] = 0;
+}
+
+void MakeOperandConstant(const Pattern& pattern, Graph& graph, Rng& rng) {
+  const bool second = pattern.ops(0) == "add" && rng.Below(2) == 0;
+  const TensorId id = graph.ops[0].inputs[second ? 1 : 0];
+  Tensor& tensor = graph.tensors[id];
+  tensor.data = compiler::ConstantData(
+      std::string(static_cast<size_t>(tensor.num_elements()), '\1'));
+  graph.inputs.erase(std::find(graph.inputs.begin(), graph.inputs.end(), id));
+}
+
+void RoundHalfEven(const Pattern&, Graph& graph, Rng&) {
+  graph.ops[0].attributes.set_rounding(v1::HALF_EVEN);
+}
+
+void MoveZero(const Pattern& pattern, Graph& graph, Rng& rng) {
+  const int32_t zero = static_cast<int32_t>(rng.InRange(1, 127));
+  Tensor& tensor = AnyActivationOf(graph, rng);
+  tensor.quantization->zero_point[0] = zero;
+  // Pools keep theirs.
+  if (!IsPool(pattern)) return;
+  InputOf(graph).quantization = OutputOf(graph).quantization =
+      tensor.quantization;
+}
+
+void MakeWeightsAnInput(const Pattern&, Graph& graph, Rng&) {
+  WeightsOf(graph).data = {};
+  graph.inputs.push_back(graph.ops[0].inputs[1]);
+}
+
+void TakeScaleOfWeightsAway(const Pattern&, Graph& graph, Rng&) {
+  WeightsOf(graph).quantization.reset();
+}
+
+void GiveWeightsAnotherType(const Pattern&, Graph& graph, Rng& rng) {
+  WeightsOf(graph).type = rng.Below(2) == 0 ? v1::UINT8 : v1::INT16;
+}
+
+void MakeBiasAnInput(const Pattern&, Graph& graph, Rng&) {
+  compiler::Op& op = graph.ops[0];
+  if (op.inputs[2] == compiler::kNoTensor) {
+    op.inputs[2] = static_cast<TensorId>(graph.tensors.size());
+    Tensor bias;
+    bias.name = "bias";
+    bias.type = v1::INT32;
+    bias.shape = {OutputOf(graph).shape.back()};
+    graph.tensors.push_back(std::move(bias));
+  }
+  graph.tensors[op.inputs[2]].data = {};
+  graph.inputs.push_back(op.inputs[2]);
+}
+
+void GiveChannelsScales(const Pattern&, Graph& graph, Rng&) {
+  compiler::Quantization& weights = *WeightsOf(graph).quantization;
+  weights.scale.assign(std::max<size_t>(weights.scale.size(), 2), 0.25f);
+  weights.zero_point.assign(weights.scale.size(), 0);
+}
+
+void MoveZeroOfWeights(const Pattern&, Graph& graph, Rng& rng) {
+  std::vector<int32_t>& zeros = WeightsOf(graph).quantization->zero_point;
+  zeros[rng.Below(zeros.size())] = static_cast<int32_t>(rng.InRange(1, 127));
+}
+
+void RescalePool(const Pattern& pattern, Graph& graph, Rng& rng) {
+  compiler::Quantization& output = *OutputOf(graph).quantization;
+  if (rng.Below(2) == 0 || !pattern.numerics().activation_zero_points()) {
+    output.scale[0] *= 2;
+  } else {
+    output.zero_point[0] ^= 1;
+  }
+}
+
+void GiveOddScale(const Pattern&, Graph& graph, Rng& rng) {
+  OutputOf(graph).quantization->scale[0] *=
+      1.0f + 0.125f * static_cast<float>(rng.InRange(1, 7));
+}
+
+// More than one sum of 24 bits holds, of any weights.
+void EnlargeSum(const Pattern& pattern, LayerSizes& sizes) {
+  Shrink(sizes);
+  if (pattern.ops(0) == "conv2d") {
+    sizes.c = 1030;
+    return;
+  }
+  sizes.window.kernel[0] = 257;
+  sizes.window.kernel[1] = 256;
+  PadToFit(sizes.window);
+}
+
+std::string Types(const google::protobuf::RepeatedField<int>& types) {
+  std::vector<std::string> names;
+  for (const int type : types) {
+    names.push_back(absl::AsciiStrToLower(
+        v1::ElementType_Name(static_cast<v1::ElementType>(type))));
+  }
+  return absl::StrJoin(names, " or ");
+}
+
+bool Rounds(const Pattern& pattern, v1::Rounding rounding) {
+  const auto& all = pattern.numerics().roundings();
+  return std::count(all.begin(), all.end(), rounding) > 0;
+}
+
+bool GivesSums(const Pattern& pattern) {
+  return pattern.numerics().requantization() == v1::Numerics::NOT_REQUANTIZED;
+}
+
+const NumericsCondition kConditions[] = {
+    {"ElementType", "activations",
+     [](const Pattern& p) { return !GivesSums(p); }, nullptr, GiveAnotherType,
+     [](const Pattern& p) {
+       return absl::StrCat(Types(p.numerics().activations()), " tensors (");
+     }},
+    {"Rounding", "roundings",
+     [](const Pattern& p) {
+       return !GivesSums(p) && !Rounds(p, v1::HALF_EVEN);
+     },
+     nullptr, RoundHalfEven,
+     [](const Pattern&) {
+       return std::string("rounding half up (here half to even)");
+     }},
+    {"ZeroPoints", "activation_zero_points",
+     [](const Pattern& p) {
+       return !GivesSums(p) && !p.numerics().activation_zero_points();
+     },
+     nullptr, MoveZero,
+     [](const Pattern&) { return std::string("tensors with zero point 0 ("); }},
+    {"ScalesOfWeights", "per_channel",
+     [](const Pattern& p) {
+       return HasWeights(p) && !p.numerics().per_channel();
+     },
+     nullptr, GiveChannelsScales,
+     [](const Pattern&) { return std::string("weights with one scale ("); }},
+    {"ZeroOfWeights", "weight_zero_points",
+     [](const Pattern& p) {
+       return HasWeights(p) && !p.numerics().weight_zero_points();
+     },
+     nullptr, MoveZeroOfWeights,
+     [](const Pattern&) { return std::string("symmetric weights"); }},
+    {"TypeOfWeights", "weights", HasWeights, nullptr, GiveWeightsAnotherType,
+     [](const Pattern& p) {
+       return absl::StrCat(Types(p.numerics().weights()), " weights (here ");
+     }},
+    {"Shift", "requantization",
+     [](const Pattern& p) {
+       return p.numerics().requantization() == v1::Numerics::SHIFT;
+     },
+     nullptr, GiveOddScale,
+     [](const Pattern&) {
+       return std::string("scales whose ratio is a power of two (here ");
+     }},
+    {"Sums", "accumulator_bits",
+     [](const Pattern& p) {
+       return HasWindow(p) && p.numerics().accumulator_bits() == 24;
+     },
+     EnlargeSum, nullptr,
+     [](const Pattern&) {
+       return std::string("sums that fit 24 bits (here ");
+     }},
+    {"OneScale", "", [](const Pattern& p) { return !GivesSums(p); }, nullptr,
+     TakeScaleAway,
+     [](const Pattern&) {
+       return std::string("tensors quantized with one scale (");
+     }},
+    {"NotEmpty", "", Always, nullptr, Empty,
+     [](const Pattern&) {
+       return std::string("tensors that are not empty (");
+     }},
+    {"Activations", "", Always, nullptr, MakeOperandConstant,
+     [](const Pattern&) {
+       return std::string("operands that are activations (");
+     }},
+    {"ConstantWeights", "", HasWeights, nullptr, MakeWeightsAnInput,
+     [](const Pattern&) { return std::string("constant weights"); }},
+    {"QuantizedWeights", "", HasWeights, nullptr, TakeScaleOfWeightsAway,
+     [](const Pattern&) { return std::string("quantized weights"); }},
+    {"ConstantBias", "", HasWeights, nullptr, MakeBiasAnInput,
+     [](const Pattern&) { return std::string("a constant bias"); }},
+    {"ScaleOfPool", "", IsPool, nullptr, RescalePool,
+     [](const Pattern&) {
+       return std::string("pools that keep the quantization of their input");
+     }},
+};
+
+}  // namespace
+
+Pattern Tightened(Pattern pattern, Rng& rng) {
+  v1::Numerics& numerics = *pattern.mutable_numerics();
+  numerics.set_per_channel(false);
+  numerics.set_weight_zero_points(false);
+  numerics.set_activation_zero_points(false);
+  if (numerics.accumulator_bits() > 0) numerics.set_accumulator_bits(24);
+  if (!GivesSums(pattern)) {
+    numerics.clear_roundings();
+    numerics.add_roundings(v1::HALF_UP);
+    if (!IsPool(pattern)) numerics.set_requantization(v1::Numerics::SHIFT);
+  }
+  const auto add = [&](const std::string& expr, const std::string& need,
+                       int64_t most) {
+    // In front of what registers imply.
+    v1::OpPattern::Condition& condition = *pattern.add_where();
+    condition.set_expr(absl::StrCat(expr, " <= ", most));
+    condition.set_need(absl::StrCat(need, " up to ", most));
+    pattern.mutable_where()->SwapElements(0, pattern.where_size() - 1);
+  };
+  if (HasWindow(pattern)) {
+    add("max(kernel_h, kernel_w)", "kernels", rng.InRange(2, 4));
+    add("max(stride_h, stride_w)", "strides", rng.InRange(1, 3));
+  }
+  add("max(in_w, out_w)", "widths", rng.InRange(6, 12));
+  return pattern;
+}
+
+Pattern Lifted(Pattern pattern, const NumericsCondition& condition) {
+  v1::Numerics& numerics = *pattern.mutable_numerics();
+  const std::string field = condition.field;
+  const auto all = [](auto* types) {
+    types->Clear();
+    for (int type = v1::ElementType_MIN + 1; type <= v1::ElementType_MAX;
+         ++type) {
+      if (v1::ElementType_IsValid(type)) types->Add(type);
+    }
+  };
+  if (field == "activations") all(numerics.mutable_activations());
+  if (field == "weights") all(numerics.mutable_weights());
+  if (field == "per_channel") numerics.set_per_channel(true);
+  if (field == "activation_zero_points") {
+    numerics.set_activation_zero_points(true);
+  }
+  if (field == "weight_zero_points") numerics.set_weight_zero_points(true);
+  if (field == "requantization") {
+    numerics.set_requantization(v1::Numerics::MULTIPLIER_AND_SHIFT);
+  }
+  if (field == "roundings") numerics.add_roundings(v1::HALF_EVEN);
+  // Sums of the other types need more bits, too.
+  numerics.set_accumulator_bits(
+      field == "accumulator_bits" || numerics.accumulator_bits() > 0 ? 32 : 0);
+  return pattern;
+}
+
+void PrintTo(const NumericsCondition& condition, std::ostream* out) {
+  *out << condition.name;
+}
+
+const std::vector<NumericsCondition>& NumericsConditions() {
+  static const auto* all = new std::vector<NumericsCondition>(
+      std::begin(kConditions), std::end(kConditions));
+  return *all;
+}
+
+}  // namespace edgekiln::tests

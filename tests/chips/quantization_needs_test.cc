@@ -1,0 +1,166 @@
+// Float networks on chips whose arithmetic cannot hold what is quantized for
+// others: per channel, with zero points, with any scales.
+
+#include "target/quantization_needs.h"
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "compiler/passes/integer_io.h"
+#include "gtest/gtest.h"
+#include "target/builtin.h"
+#include "target/resolve.h"
+#include "tests/chips/expect_bit_exact.h"
+#include "tests/pipeline/chip_run.h"
+#include "tests/pipeline/compiler_run.h"
+#include "tests/pipeline/synthetic.h"
+#include "tests/support/golden.h"
+#include "tests/support/shared_data.h"
+
+namespace edgekiln::tests {
+namespace {
+
+using compiler::Graph;
+
+std::string TextOf(const std::string& builtin) {
+  for (const target::BuiltinTarget& target : target::BuiltinTargets()) {
+    if (target.name == builtin) return target.text;
+  }
+  ADD_FAILURE() << builtin;
+  return "";
+}
+
+// toy-array without what the chip of the row cannot do.
+struct Chip {
+  const char* name;
+  const char* preset;
+  std::vector<std::pair<std::string, std::string>> changes;
+  const char* needs;
+};
+
+const std::pair<std::string, std::string> kNoZeroPoints = {
+    "activation_zero_points: true", "activation_zero_points: false"};
+const std::pair<std::string, std::string> kShifts = {
+    "requantization: MULTIPLIER_AND_SHIFT", "requantization: SHIFT"};
+
+const Chip kChips[] = {
+    {"PerTensor",
+     "toy-array-tensor",
+     {},
+     R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
+     R"(per_tensor: "fully_connected")"},
+    {"Symmetric", "toy-array", {kNoZeroPoints}, "symmetric_activations: true"},
+    {"Shifts", "toy-array", {kShifts}, "power_of_two_scales: true"},
+    {"AllThree",
+     "toy-array-tensor",
+     {kNoZeroPoints, kShifts},
+     R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
+     R"(per_tensor: "fully_connected" symmetric_activations: true )"
+     "power_of_two_scales: true"},
+};
+
+absl::StatusOr<v1::ResolvedTarget> TargetOf(const Chip& chip) {
+  return target::ResolveTarget(
+      absl::StrReplaceAll(TextOf(chip.preset), chip.changes));
+}
+
+struct Share {
+  int64_t engine = 0;
+  int64_t all = 0;
+};
+
+// Of multiply-accumulates.
+absl::StatusOr<Share> ShareOfEngines(const Graph& graph,
+                                     const v1::ResolvedTarget& target) {
+  const auto compiled = CompileQuantized(graph, target);
+  if (!compiled.ok()) return compiled.status();
+  Share share;
+  for (const v1::Program::Layer& layer : compiled->program.layers()) {
+    share.all += layer.macs();
+    if (layer.engine() >= 0) share.engine += layer.macs();
+  }
+  return share;
+}
+
+struct NeedsCase {
+  const Chip* chip;
+  std::string model;  // Under shared models/, or of the repository.
+};
+
+void PrintTo(const NeedsCase& row, std::ostream* out) {
+  *out << row.chip->name << " " << row.model;
+}
+
+class QuantizationNeedsTest : public testing::TestWithParam<NeedsCase> {
+ protected:
+  static bool IsOurs() { return absl::StartsWith(GetParam().model, "docs/"); }
+  static absl::StatusOr<Graph> Float() {
+    const std::string& model = GetParam().model;
+    return SimplifiedGraph(
+        ReadWholeFile(IsOurs() ? SourcePath(model)
+                               : SharedPath(absl::StrCat("models/", model))));
+  }
+};
+
+TEST_P(QuantizationNeedsTest, EngineTakesEveryProduct) {
+  if (!IsOurs()) EK_REQUIRE_SHARED(absl::StrCat("models/", GetParam().model));
+  const auto target = TargetOf(*GetParam().chip);
+  ASSERT_TRUE(target.ok()) << target.status();
+  const v1::QuantizationNeeds needs =
+      target::QuantizationNeedsOf(target->capabilities());
+  EXPECT_EQ(needs.ShortDebugString(), GetParam().chip->needs);
+  const auto source = Float();
+  ASSERT_TRUE(source.ok()) << source.status();
+
+  auto graph = QuantizedBySample(*source, needs);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  compiler::UseIntegerPorts(*graph);
+  const auto share = ShareOfEngines(*graph, *target);
+  ASSERT_TRUE(share.ok()) << share.status();
+  EXPECT_GT(share->all, 0);
+  EXPECT_EQ(share->engine, share->all);
+  const auto inputs = SyntheticInputs(*graph);
+  ASSERT_TRUE(inputs.ok()) << inputs.status();
+  ExpectBitExact(*graph, *target, *inputs);
+
+  // As it is quantized for chips that hold everything, the engine gets nothing.
+  auto usual = QuantizedBySample(*source);
+  ASSERT_TRUE(usual.ok()) << usual.status();
+  compiler::UseIntegerPorts(*usual);
+  const auto none = ShareOfEngines(*usual, *target);
+  ASSERT_TRUE(none.ok()) << none.status();
+  EXPECT_EQ(none->engine, 0);
+}
+
+std::vector<NeedsCase> AllCases() {
+  std::vector<NeedsCase> cases;
+  for (const Chip& chip : kChips) cases.push_back({&chip, "dscnn_fp32.onnx"});
+  // With additions.
+  cases.push_back({&kChips[0], "resnet8_fp32.onnx"});
+  cases.push_back({&kChips[3], "resnet8_fp32.onnx"});
+  cases.push_back({&kChips[3], "docs/example/digits.onnx"});
+  for (const char* model : {"mnist_cnn_fp32.onnx", "lenet_fp32.onnx",
+                            "mnist_mlp_fp32.onnx", "microkws_fp32.onnx"}) {
+    cases.push_back({&kChips[0], model});
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, QuantizationNeedsTest,
+                         testing::ValuesIn(AllCases()),
+                         [](const testing::TestParamInfo<NeedsCase>& info) {
+                           std::string model = info.param.model;
+                           model = model.substr(model.rfind('/') + 1);
+                           return absl::StrCat(
+                               info.param.chip->name, "_",
+                               model.substr(0, model.find('.')));
+                         });
+
+}  // namespace
+}  // namespace edgekiln::tests
