@@ -160,7 +160,9 @@ absl::Status BenchSynthetic(const Flags& flags, int rounds, Results& results) {
   EK_RETURN_IF_ERROR(WriteAtomically(
       *NewPosixFileSystem(), path,
       SyntheticOnnx(flags.megabytes * int64_t{1'000'000}, 64, 1)));
-  const bool has_peer = RunProgram({flags.python, "-c", "import onnx"}).ok();
+  // `import onnx` alone finds the folder that libonnx-testdata leaves.
+  const bool has_peer =
+      RunProgram({flags.python, "-c", "import onnx.shape_inference"}).ok();
   if (!has_peer) {
     results.Note(absl::StrCat("absent: the onnx package of ", flags.python,
                               " (tools/install_packages bench)"));
