@@ -60,12 +60,19 @@ std::string PrintValue(const Message& message, const FieldDescriptor& field,
   }
 }
 
-// What is set of a message, but for the fields of a oneof.
+// Whether the field is one of several ops. A oneof of one field says whether
+// the field is set, and nothing else.
+bool IsChoice(const FieldDescriptor& field) {
+  return field.containing_oneof() != nullptr &&
+         field.containing_oneof()->field_count() > 1;
+}
+
+// What is set of a message, but for its choice.
 void AppendFields(const Message& message, std::vector<std::string>& parts) {
   std::vector<const FieldDescriptor*> fields;
   message.GetReflection()->ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
-    if (field->real_containing_oneof() != nullptr) continue;
+    if (IsChoice(*field)) continue;
     if (!field->is_repeated()) {
       parts.push_back(
           absl::StrCat(field->name(), " ", PrintValue(message, *field, -1)));
@@ -175,8 +182,7 @@ absl::Status ParseField(TextScanner& scanner, const FieldDescriptor& field,
 const FieldDescriptor* FindField(const Message& message, std::string name) {
   const FieldDescriptor* field =
       message.GetDescriptor()->FindFieldByName(std::move(name));
-  const bool other = field != nullptr && field->real_containing_oneof();
-  return other ? nullptr : field;
+  return field != nullptr && IsChoice(*field) ? nullptr : field;
 }
 
 // Fields that `message` lacks are those of `around`. Nesting is bounded by the
@@ -224,7 +230,7 @@ absl::Status ParseAttributes(absl::string_view kind, TextScanner& scanner,
                              v1::OpAttributes& attributes) {
   const FieldDescriptor* field =
       v1::OpAttributes::descriptor()->FindFieldByName(std::string(kind));
-  if (field == nullptr || field->real_containing_oneof() == nullptr) {
+  if (field == nullptr || !IsChoice(*field)) {
     return scanner.Error(absl::StrCat("unknown op '", kind, "'"));
   }
   Message& message =
