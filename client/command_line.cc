@@ -160,6 +160,10 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
     return UsageError("--timing-only computes no values", command, "",
                       "leave --data and --limit out");
   }
+  if (line.follow && !line.json && line.command != Command::kJobsLog) {
+    return UsageError("--follow needs --json", command, "",
+                      "add --json; without it progress is shown anyway");
+  }
   if (!line.timeline.empty() && line.targets.size() > 1) {
     return UsageError("--timeline writes one file", command, "",
                       "profile one target at a time");

@@ -32,6 +32,7 @@ enum class Command {
   kJobsList,
   kJobsShow,
   kJobsWatch,
+  kJobsLog,
   kJobsCancel,
   kQuarantineList,
   kQuarantineRelease,
@@ -49,6 +50,9 @@ struct CommandLine {
   std::string server;  // Empty: a local daemon.
   bool json = false;
   bool quiet = false;
+  // compile, profile, validate, run, jobs watch: events as they come, with
+  // `json`. jobs log: until the job ends.
+  bool follow = false;
   absl::Duration timeout = absl::InfiniteDuration();
 
   // Model commands.
@@ -80,7 +84,7 @@ struct CommandLine {
   absl::Duration queue_timeout = absl::InfiniteDuration();
   absl::Duration run_timeout = absl::InfiniteDuration();
 
-  // targets show, targets check, jobs show | watch | cancel, quarantine
+  // targets show, targets check, jobs show | watch | log | cancel, quarantine
   // release, report diff | baseline.
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.

@@ -318,6 +318,9 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --timing-only --limit 3",
        "--timing-only computes no values", "leave"},
       {"validate m --target t --data d --timing-only", "unknown option", ""},
+      {"profile m --target t --follow", "--follow needs --json", "add --json"},
+      {"jobs watch 7 --follow", "--follow needs --json", "add --json"},
+      {"jobs list --follow", "unknown option '--follow'", ""},
   };
   for (const Refusal& c : cases) {
     const auto line = ParseCommandLine(Split(c.args));

@@ -143,6 +143,15 @@ constexpr char kJobsWatch[] =
     R"(Ctrl-C stops watching; the job goes on. Stop it with: edgekiln jobs cancel ID
 )";
 
+constexpr char kJobsLog[] = R"(Examples:
+  edgekiln jobs log 42
+      Of a finished job: all of it. Of one that runs: up to now.
+  edgekiln jobs log 42 --follow
+      Until the job ends. Ctrl-C stops reading; the job goes on.
+  edgekiln jobs log 42 --json | jq -r 'select(.log) | .log.text'
+      Each event as one line of JSON; here the warnings alone.
+)";
+
 constexpr char kQuarantineList[] = R"(Examples:
   edgekiln quarantine list
   edgekiln quarantine list --json | jq '.stages[].error'
@@ -220,6 +229,8 @@ std::string HelpFooter(Command command) {
       return kTargetsCheck;
     case Command::kJobsWatch:
       return kJobsWatch;
+    case Command::kJobsLog:
+      return kJobsLog;
     case Command::kQuarantineList:
       return kQuarantineList;
     case Command::kQuarantineRelease:

@@ -78,6 +78,14 @@ void PrintText(const std::vector<v1::Report>& reports,
 
 void PrintJson(const std::vector<v1::Report>& reports,
                CommandContext& context) {
+  if (context.line.follow) {
+    for (const v1::Report& report : reports) {
+      // main prints {"error": ...} instead.
+      if (reports.size() == 1 && report.has_error()) return;
+      context.print(ToJsonLineWrapped("report", report));
+    }
+    return;
+  }
   if (reports.size() == 1) {
     // main prints {"error": ...} instead.
     if (!reports[0].has_error()) context.print(ToJson(reports[0]));

@@ -19,6 +19,7 @@ namespace edgekiln::client {
 // targets a list. Targets that failed are shown with their error. Returns the
 // outcome of the job: its error; GATE_FAILED (gate.h); OK. Nothing is printed
 // for a job that failed as a whole with --json: the error is then the output.
+// With --follow each report is a line: {"report": ...}.
 absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 
 // Where an artifact belongs: FOLDER/PATH, with several targets

@@ -152,6 +152,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunJobsShow(context);
     case Command::kJobsWatch:
       return RunJobsWatch(context);
+    case Command::kJobsLog:
+      return RunJobsLog(context);
     case Command::kJobsCancel:
       return RunJobsCancel(context);
     case Command::kQuarantineList:
@@ -202,11 +204,20 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   return status.ok() && lost ? OutputLost() : status;
 }
 
-ExitCode Fail(const absl::Status& status, const std::string& server, bool json,
-              bool printed) {
+// How an error goes to the standard output.
+enum class ErrorAs {
+  kNothing,
+  kJson,
+  kJsonLine,  // The last of several.
+};
+
+ExitCode Fail(const absl::Status& status, const std::string& server,
+              ErrorAs as) {
   const v1::ErrorDetail error = WithServer(DetailFromStatus(status), server);
-  // One JSON document on the standard output, never two.
-  if (json && !printed) Write(stdout, ToJsonWrapped("error", error));
+  if (as == ErrorAs::kJson) Write(stdout, ToJsonWrapped("error", error));
+  if (as == ErrorAs::kJsonLine) {
+    Write(stdout, ToJsonLineWrapped("error", error));
+  }
   Write(stderr,
         RenderError(error, StyleOf(STDERR_FILENO), "error", LinesOf(status)));
   return ExitCodeFor(status);
@@ -217,7 +228,8 @@ ExitCode Main(const std::vector<std::string>& args) {
   if (!line.ok()) {
     const bool json =
         std::find(args.begin(), args.end(), "--json") != args.end();
-    return Fail(line.status(), /*server=*/"", json, false);
+    return Fail(line.status(), /*server=*/"",
+                json ? ErrorAs::kJson : ErrorAs::kNothing);
   }
   if (line->command == Command::kHelp || line->command == Command::kVersion) {
     return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
@@ -226,7 +238,13 @@ ExitCode Main(const std::vector<std::string>& args) {
   bool printed = false;
   const absl::Status status = RunCommand(*line, printed);
   if (status.ok()) return ExitCode::kPass;
-  return Fail(status, line->server, line->json, printed);
+  ErrorAs as = ErrorAs::kNothing;
+  if (line->json && line->follow) {
+    as = ErrorAs::kJsonLine;
+  } else if (line->json && !printed) {
+    as = ErrorAs::kJson;  // One document on the standard output, never two.
+  }
+  return Fail(status, line->server, as);
 }
 
 }  // namespace

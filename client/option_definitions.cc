@@ -152,9 +152,18 @@ void AddClass(CLI::App& app, RawOptions& raw) {
       ->group(kJobGroup);
 }
 
+void AddFollow(CLI::App& app, RawOptions& raw) {
+  app.add_flag("--follow", raw.line.follow,
+               WrapHelp("With --json: one line of JSON for each event of the "
+                        "job as it comes, then {\"report\": ...} for each "
+                        "report. An error is the last line: {\"error\": ...}"))
+      ->group(kJobGroup);
+}
+
 // What the daemon does for the job, also once this command is gone.
 void AddJob(CLI::App& app, RawOptions& raw) {
   AddClass(app, raw);
+  AddFollow(app, raw);
   app.add_option("--supersede", raw.line.slot,
                  WrapHelp("Cancel your unfinished jobs with the same KEY; for "
                           "editors that submit on every change"))
@@ -312,6 +321,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
             "Where to put the outputs, one array per output");
   AddLimit(*app, raw, "Use at most N samples");
   AddClass(*app, raw);
+  AddFollow(*app, raw);
 }
 
 void AddTargetCommands(CLI::App& root, RawOptions& raw) {
@@ -336,6 +346,12 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
                    "Follow a job to its end, then print its reports");
   AddNames(*app, raw, "ID", "Job");
+  AddFollow(*app, raw);
+  app = AddCommand(*group, raw, Command::kJobsLog, "log",
+                   "What happened to a job, line by line");
+  AddNames(*app, raw, "ID", "Job");
+  app->add_flag("--follow", raw.line.follow,
+                WrapHelp("Go on until the job ends"));
   app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
   AddNames(*app, raw, "ID", "Jobs");
 }

@@ -1,5 +1,6 @@
 #include "client/run_job.h"
 
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -9,6 +10,7 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/interrupt.h"
+#include "client/render/json.h"
 #include "client/retry.h"
 #include "proto/convert.h"
 
@@ -25,6 +27,20 @@ constexpr char kReasonWorkerBuild[] = "WORKER_BUILD";
 
 constexpr char kAgain[] =
     "run it again; what is finished is not computed again";
+
+std::string TimeLimit(const CommandContext& context) {
+  return absl::StrCat("--timeout ", FormatTimeSpan(context.line.timeout));
+}
+
+absl::Status OutOfTime(const CommandContext& context) {
+  return MakeError(
+      absl::StatusCode::kDeadlineExceeded,
+      {.fault = Fault::kUser,
+       .reason = kReasonTimeout,
+       .what = "the time is up",
+       .limit = TimeLimit(context),
+       .fix = "give it more time; what is finished is not computed again"});
+}
 
 class JobWatch final : public WatchSink {
  public:
@@ -61,6 +77,9 @@ class JobWatch final : public WatchSink {
         break;
     }
     context_.progress.OnEvent(event);
+    if (!context_.line.follow) return;
+    context_.progress.Clear();
+    context_.print(ToJsonLine(event));
   }
 
   void OnReconnecting(bool reconnecting) override {
@@ -101,8 +120,7 @@ class JobWatch final : public WatchSink {
   }
 
   absl::Status TimeIsUp() const {
-    const std::string limit =
-        absl::StrCat("--timeout ", FormatTimeSpan(context_.line.timeout));
+    const std::string limit = TimeLimit(context_);
     // Not a slow run but a missing worker.
     if (!waiting_.empty()) {
       return MakeError(absl::StatusCode::kUnavailable,
@@ -114,12 +132,7 @@ class JobWatch final : public WatchSink {
                         .fix = "start edgekiln-worker, or wait for a free "
                                "one"});
     }
-    ErrorDetail detail{.fault = Fault::kUser,
-                       .reason = kReasonTimeout,
-                       .what = "the time is up"};
-    detail.limit = limit;
-    detail.fix = "give it more time; what is finished is not computed again";
-    return MakeError(absl::StatusCode::kDeadlineExceeded, detail);
+    return OutOfTime(context_);
   }
 
   CommandContext& context_;
@@ -130,6 +143,37 @@ class JobWatch final : public WatchSink {
   int64_t sequence_ = 0;
   bool moved_ = false;   // Whether any worker did anything.
   std::string waiting_;  // Why nothing moves; empty if something does.
+};
+
+// Events of the past, and perhaps those that come.
+class LogReader final : public WatchSink {
+ public:
+  LogReader(int64_t last, const std::function<void(const v1::JobEvent&)>& tell,
+            CommandContext& context)
+      : last_(last), tell_(tell), context_(context) {}
+
+  int64_t sequence() const { return sequence_; }
+  bool done() const { return sequence_ >= last_; }
+
+  void OnEvent(const v1::JobEvent& event) override {
+    sequence_ = event.sequence();
+    context_.progress.Clear();
+    tell_(event);
+  }
+  void OnReconnecting(bool reconnecting) override {
+    context_.progress.OnReconnecting(reconnecting);
+  }
+  absl::Status OnTick() override {
+    if (done()) return absl::CancelledError("the log was read");
+    return context_.clock.Monotonic() >= context_.deadline ? OutOfTime(context_)
+                                                           : absl::OkStatus();
+  }
+
+ private:
+  const int64_t last_;
+  const std::function<void(const v1::JobEvent&)>& tell_;
+  CommandContext& context_;
+  int64_t sequence_ = 0;
 };
 
 absl::Status WithJob(const absl::Status& status, const std::string& id) {
@@ -180,6 +224,18 @@ absl::StatusOr<v1::Job> FollowJob(const std::string& id,
   EK_RETURN_IF_ERROR(RetryWhenTold(context, nullptr, follow),
                      absl::StrCat("job ", id));
   return context.connection.GetJob(id);
+}
+
+absl::Status ReadLog(const v1::Job& job,
+                     const std::function<void(const v1::JobEvent&)>& tell,
+                     CommandContext& context) {
+  const int64_t last = context.line.follow ? std::numeric_limits<int64_t>::max()
+                                           : job.last_sequence();
+  LogReader reader(last, tell, context);
+  const absl::Status status = RetryWhenTold(context, nullptr, [&] {
+    return context.connection.Watch(job.id(), reader.sequence(), reader);
+  });
+  return reader.done() ? absl::OkStatus() : WithJob(status, job.id());
 }
 
 absl::Status JobError(const v1::Job& job) {

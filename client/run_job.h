@@ -3,6 +3,7 @@
 
 // A job from its creation to its end, with the user watching.
 
+#include <functional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -23,6 +24,12 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
 // alone.
 absl::StatusOr<v1::Job> FollowJob(const std::string& id,
                                   CommandContext& context);
+
+// Hands `tell` the events of the job from its first one on: up to the last one
+// that `job` knows of or, with --follow, to the end of the job.
+absl::Status ReadLog(const v1::Job& job,
+                     const std::function<void(const v1::JobEvent&)>& tell,
+                     CommandContext& context);
 
 // OK if the job succeeded, else its error.
 absl::Status JobError(const v1::Job& job);

@@ -71,12 +71,12 @@ class CompileJob {
         request_(request),
         context_(context),
         model_(request, context, executor),
-        other_targets_(executor) {}
+        beside_(executor) {}
 
   Task<JobResult> Run();
   // To be awaited once Run() is over: it may have ended before these did, for
   // lack of memory.
-  TaskScope::Joined JoinTargets() { return other_targets_.Join(); }
+  TaskScope::Joined JoinBeside() { return beside_.Join(); }
   TaskScope::Joined JoinReference() { return model_.JoinReference(); }
 
  private:
@@ -97,7 +97,7 @@ class CompileJob {
   ModelStages model_;
   std::vector<std::unique_ptr<DeployedModel>> deployed_;
   std::vector<TargetRun> runs_;  // One even if there is no target.
-  TaskScope other_targets_;      // Than the first.
+  TaskScope beside_;             // The other targets, and news of cycles.
   JobResult result_;
 };
 
@@ -316,10 +316,10 @@ std::vector<TargetRun> CompileJob::ResolveTargets() {
 
 Task<absl::Status> CompileJob::RunOne(TargetRun& run) {
   if (WantsProgram(request_)) {
-    co_return co_await RunOnTarget(request_, model_, context_, run);
+    co_return co_await RunOnTarget(request_, model_, context_, beside_, run);
   }
   if (Wants(request_, v1::RUN)) {
-    co_return co_await RunOnReference(request_, model_, context_, run);
+    co_return co_await RunOnReference(request_, model_, context_, beside_, run);
   }
   if (run.resolve == nullptr) co_return absl::OkStatus();
   const auto resolved = co_await ResolvedTarget(request_, run);
@@ -334,11 +334,11 @@ Task<JobResult> CompileJob::Run() {
   for (TargetRun& run : runs_) {
     if (run.status.ok()) run.status = prepared;  // Else refused.
     if (run.status.ok() && &run != &runs_[0]) {
-      other_targets_.Spawn(RunOne(run), run.status);
+      beside_.Spawn(RunOne(run), run.status);
     }
   }
   if (runs_[0].status.ok()) runs_[0].status = co_await RunOne(runs_[0]);
-  co_await JoinTargets();
+  co_await JoinBeside();
   co_await JoinReference();
   co_return Finish();
 }
@@ -350,7 +350,7 @@ Task<JobResult> RunCompileJob(std::string job_id,
                               JobContext& context, Executor& executor) {
   CompileJob job(job_id, request, context, executor);
   JobResult result = co_await job.Run();
-  co_await job.JoinTargets();
+  co_await job.JoinBeside();
   co_await job.JoinReference();
   co_return result;
 }

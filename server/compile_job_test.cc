@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
@@ -729,6 +730,82 @@ TEST_F(CompileJobTest, AFormThatCannotBeMadeFailsItsTargetsOnly) {
   EXPECT_FALSE(result.reports[1].has_error());
   EXPECT_EQ(result.reports[1].totals().cycles(), 200);
   EXPECT_EQ(Counts(leases_->TakeExecuted())["synthesize_data"], 1);
+}
+
+// Cycles do not wait for the samples, and are those of the report.
+TEST_F(CompileJobTest, CyclesAreToldWhileSamplesAreSimulated) {
+  leases_->Block("simulate[0]");
+  std::promise<v1::JobEvent::Counted> told;
+  int times = 0;
+  StageGroupHooks hooks;
+  hooks.counted = [&](const v1::JobEvent::Counted& counted) {
+    if (++times == 1) told.set_value(counted);
+  };
+  StageGroup group(*runner_, hooks);
+  const v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  std::promise<JobResult> ended;
+  StartTask(*executor_, RunCompileJob("job", request, group, *executor_),
+            [&](JobResult result) { ended.set_value(std::move(result)); });
+  const v1::JobEvent::Counted counted = told.get_future().get();
+  EXPECT_EQ(counted.target(), 0);
+  EXPECT_EQ(counted.report().job_id(), "job");
+  EXPECT_EQ(counted.report().target_name(), "conv;sram=64");
+  group.Cancel(absl::CancelledError("enough"));
+  EXPECT_TRUE(absl::IsCancelled(ended.get_future().get().status));
+  EXPECT_EQ(times, 1);
+  leases_->Block("");
+  const JobResult result = Run(request);
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_EQ(counted.report().totals().DebugString(),
+            result.reports[0].totals().DebugString());
+  ASSERT_EQ(counted.report().layers_size(), result.reports[0].layers_size());
+  for (int i = 0; i < counted.report().layers_size(); ++i) {
+    EXPECT_EQ(counted.report().layers(i).DebugString(),
+              result.reports[0].layers(i).DebugString());
+  }
+}
+
+TEST_F(CompileJobTest, EachTargetTellsItsCyclesOnceAndItsOwnSamples) {
+  std::vector<int> counted;
+  std::map<int, int64_t> samples;
+  Mutex mutex;
+  StageGroupHooks hooks;
+  hooks.counted = [&](const v1::JobEvent::Counted& one) {
+    MutexLock lock(mutex);
+    counted.push_back(one.target());
+  };
+  hooks.samples = [&](const v1::JobEvent::Samples& one) {
+    MutexLock lock(mutex);
+    samples[one.target()] = one.done();
+    EXPECT_EQ(one.total(), 40);
+    EXPECT_DOUBLE_EQ(one.accuracy().value(),
+                     static_cast<double>(one.correct()) /
+                         static_cast<double>(one.labelled()));
+  };
+  StageGroup group(*runner_, hooks);
+  const v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64", "conv;sram=32"}, {v1::VALIDATE},
+              "samples=40 labelled=40");
+  const JobResult result =
+      RunToEnd(*executor_, RunCompileJob("job", request, group, *executor_));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(counted, testing::UnorderedElementsAre(0, 1));
+  EXPECT_THAT(samples, testing::UnorderedElementsAre(testing::Pair(0, 40),
+                                                     testing::Pair(1, 40)));
+}
+
+// Nothing that a watcher could see before the report is left to wait for.
+TEST_F(CompileJobTest, WithoutSamplesTheReportAloneTellsCycles) {
+  StageGroupHooks hooks;
+  hooks.counted = [](const v1::JobEvent::Counted&) { ADD_FAILURE(); };
+  StageGroup group(*runner_, hooks);
+  v1::CreateJobRequest request =
+      Request("int8 net", {"conv;sram=64"}, {v1::PROFILE});
+  request.mutable_options()->set_timing_only(true);
+  EXPECT_TRUE(
+      RunToEnd(*executor_, RunCompileJob("job", request, group, *executor_))
+          .status.ok());
 }
 
 TEST_F(CompileJobTest, CancelEndsABlockedJob) {

@@ -77,8 +77,10 @@ class JobContext {
   virtual ~JobContext() = default;
   // Looks the stage up and, if its result is not there, has it executed.
   virtual std::shared_ptr<PendingStage> Start(StageCall call) = 0;
-  // Running totals of simulated samples, for those who watch.
+  // For those who watch: running totals of simulated samples, and the cycles of
+  // a target.
   virtual void OnSamples(const v1::JobEvent::Samples& samples) = 0;
+  virtual void OnCounted(const v1::JobEvent::Counted& counted) = 0;
 };
 
 }  // namespace edgekiln::server

@@ -1,6 +1,8 @@
 #include "server/report_builder.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -152,6 +154,54 @@ void AddProgram(const v1::StageSummary::Target& target,
   *report.mutable_tensors() = emit.tensors();
 }
 
+v1::JobEvent::Counted CountedOf(int target, v1::Report report) {
+  for (v1::Report::Engine& engine : *report.mutable_engines()) {
+    engine.clear_segments();
+  }
+  report.clear_tensors();
+  v1::JobEvent::Counted counted;
+  counted.set_target(target);
+  if (report.ByteSizeLong() > kMaxCountedBytes) {
+    counted.set_layers_left_out(report.layers_size());
+    report.clear_layers();
+  }
+  *counted.mutable_report() = std::move(report);
+  return counted;
+}
+
+v1::AccuracyInterval IntervalOf(int64_t correct, int64_t labelled) {
+  constexpr double kZ =
+      1.959963984540054;  // 97.5 % of the normal distribution.
+  const double n = static_cast<double>(labelled);
+  const double share = static_cast<double>(correct) / n;
+  const double scale = 1 / (1 + kZ * kZ / n);
+  const double centre = scale * (share + kZ * kZ / (2 * n));
+  const double half =
+      scale * kZ * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+  v1::AccuracyInterval interval;
+  interval.set_value(share);
+  // Rounding must not push the bounds past what they enclose.
+  interval.set_low(std::clamp(centre - half, 0.0, share));
+  interval.set_high(std::clamp(centre + half, share, 1.0));
+  return interval;
+}
+
+v1::JobEvent::Samples ProgressOf(const v1::StageSummary::Samples& simulated,
+                                 int64_t total, int target) {
+  v1::JobEvent::Samples progress;
+  progress.set_done(simulated.samples());
+  progress.set_total(total);
+  progress.set_labelled(simulated.labelled());
+  progress.set_correct(simulated.correct());
+  progress.set_mismatches(simulated.mismatches());
+  progress.set_target(target);
+  if (simulated.labelled() > 0) {
+    *progress.mutable_accuracy() =
+        IntervalOf(simulated.correct(), simulated.labelled());
+  }
+  return progress;
+}
+
 void AddBitExact(const v1::StageSummary::Samples& simulated,
                  v1::Report& report) {
   if (simulated.samples() == 0) return;
@@ -185,7 +235,9 @@ void AddAccuracy(const v1::StageSummary::Samples& simulated,
   };
   v1::Report::Accuracy& accuracy = *report.mutable_accuracy();
   accuracy.set_metric("top1");
-  accuracy.set_value(share(simulated.correct(), simulated));
+  *accuracy.mutable_interval() =
+      IntervalOf(simulated.correct(), simulated.labelled());
+  accuracy.set_value(accuracy.interval().value());
   accuracy.set_samples(simulated.labelled());
   accuracy.set_reference(kind);
   accuracy.set_reference_value(share(reference.correct(), reference));

@@ -4,6 +4,8 @@
 // Assembles a Report from what the stages said in their summaries. Pure
 // functions: the daemon opens no model and no program.
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,21 @@ void AddProgram(const v1::StageSummary::Target& target,
                 const v1::StageSummary::Emit& emit,
                 const v1::SimReport& simulated, v1::IoForm io,
                 v1::Report& report);
+
+// A report that AddProgram() has filled, in the form in which it is told to
+// those who watch: without segments and tensors, and without layers where it
+// would be larger than kMaxCountedBytes.
+inline constexpr size_t kMaxCountedBytes = 32 << 10;
+v1::JobEvent::Counted CountedOf(int target, v1::Report report);
+
+// The share of correct answers and its Wilson score interval of 95 %:
+// E. B. Wilson, "Probable inference, the law of succession, and statistical
+// inference", JASA 22 (1927). `labelled` > 0.
+v1::AccuracyInterval IntervalOf(int64_t correct, int64_t labelled);
+
+// The running totals of one target.
+v1::JobEvent::Samples ProgressOf(const v1::StageSummary::Samples& simulated,
+                                 int64_t total, int target);
 
 // Fills bit_exact; absent if no sample was simulated.
 void AddBitExact(const v1::StageSummary::Samples& simulated,

@@ -142,6 +142,67 @@ TEST(ReportBuilderTest, GivesTop5OfManyClasses) {
   }
 }
 
+// Of published tables of the score interval, with z = 1.96.
+TEST(ReportBuilderTest, AccuracyHasTheWilsonInterval) {
+  const struct {
+    int64_t correct, labelled;
+    double low, high;
+  } kCases[] = {
+      {8, 10, 0.4902, 0.9433},
+      {0, 5, 0, 0.4345},
+      {5, 5, 0.5655, 1},
+      {85, 100, 0.7672, 0.9069},
+      {9000, 10000, 0.8940, 0.9057},
+      {1, 2, 0.0945, 0.9055},
+  };
+  for (const auto& one : kCases) {
+    const v1::AccuracyInterval interval = IntervalOf(one.correct, one.labelled);
+    EXPECT_NEAR(interval.low(), one.low, 5e-5) << one.correct;
+    EXPECT_NEAR(interval.high(), one.high, 5e-5) << one.correct;
+    EXPECT_DOUBLE_EQ(interval.value(), static_cast<double>(one.correct) /
+                                           static_cast<double>(one.labelled));
+  }
+}
+
+TEST(ReportBuilderTest, RunningTotalsHaveAccuracyOnceThereAreLabels) {
+  v1::StageSummary::Samples samples;
+  samples.set_samples(16);
+  EXPECT_FALSE(ProgressOf(samples, 40, 1).has_accuracy());
+  samples.set_labelled(16);
+  samples.set_correct(12);
+  samples.set_mismatches(3);
+  const v1::JobEvent::Samples progress = ProgressOf(samples, 40, 1);
+  EXPECT_DOUBLE_EQ(progress.accuracy().value(), 0.75);
+  EXPECT_EQ(progress.done(), 16);
+  EXPECT_EQ(progress.total(), 40);
+  EXPECT_EQ(progress.mismatches(), 3);
+  EXPECT_EQ(progress.target(), 1);
+}
+
+TEST(ReportBuilderTest, WhatIsCountedIsBounded) {
+  v1::Report report;
+  report.mutable_totals()->set_cycles(7);
+  report.add_tensors()->set_name("x");
+  report.add_engines()->add_segments();
+  for (int layer = 0; layer < 100; ++layer) {
+    report.add_layers()->set_id(std::string(200, 'x'));
+  }
+  v1::JobEvent::Counted counted = CountedOf(2, report);
+  EXPECT_EQ(counted.target(), 2);
+  EXPECT_EQ(counted.report().totals().cycles(), 7);
+  EXPECT_EQ(counted.report().layers_size(), 100);
+  EXPECT_EQ(counted.layers_left_out(), 0);
+  EXPECT_EQ(counted.report().tensors_size(), 0);
+  EXPECT_EQ(counted.report().engines(0).segments_size(), 0);
+  for (int layer = 0; layer < 100; ++layer) {
+    report.add_layers()->set_id(std::string(200, 'x'));
+  }
+  counted = CountedOf(2, report);
+  EXPECT_EQ(counted.report().layers_size(), 0);
+  EXPECT_EQ(counted.layers_left_out(), 200);
+  EXPECT_LE(counted.report().ByteSizeLong(), kMaxCountedBytes);
+}
+
 TEST(ReportBuilderTest, SaysNothingAboutNothing) {
   v1::Report report;
   AddBitExact({}, report);

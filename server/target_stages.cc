@@ -19,8 +19,12 @@ using Totals = v1::StageSummary::Samples;
 class TargetStages {
  public:
   TargetStages(const v1::CreateJobRequest& request, const ModelStages& model,
-               JobContext& context, TargetRun& run)
-      : request_(request), model_(model), context_(context), run_(run) {}
+               JobContext& context, TaskScope& beside, TargetRun& run)
+      : request_(request),
+        model_(model),
+        context_(context),
+        beside_(beside),
+        run_(run) {}
 
   Task<absl::Status> Run();
   Task<absl::Status> Interpret();
@@ -31,7 +35,7 @@ class TargetStages {
     v1::BlobRef program = {};
     v1::BlobRef constants = {};
     v1::BlobRef machine = {};
-    v1::StageSummary::Emit summary = {};
+    std::shared_ptr<PendingStage> emitting = {};  // Is over.
   };
 
   Task<absl::StatusOr<v1::BlobRef>> Place(const v1::BlobRef& capabilities,
@@ -52,9 +56,11 @@ class TargetStages {
   const v1::CreateJobRequest& request_;
   const ModelStages& model_;
   JobContext& context_;
+  TaskScope& beside_;
   TargetRun& run_;
   Totals simulated_;
-  Totals interpreted_;  // Of the same graph; if MeasuresDeployed().
+  // Of the same graph, if MeasuresDeployed(), or of the model as it came.
+  Totals interpreted_;
 };
 
 void TargetStages::AddArtifact(const std::string& path,
@@ -119,7 +125,7 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
       run_.stages.Start("emit", emit, {placed, tiling, machine});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
                          co_await ResultOf(emitting));
-  Binary binary{.machine = machine, .summary = emitted.summary().emit()};
+  Binary binary{.machine = machine, .emitting = emitting};
   EK_CO_ASSIGN_OR_RETURN(binary.program, Only(emitted, "program"));
   EK_CO_ASSIGN_OR_RETURN(binary.constants, Only(emitted, "constants"));
   co_return binary;
@@ -174,8 +180,6 @@ Task<absl::Status> TargetStages::Interpret() {
                          co_await ResultOf(run_.deployed->data()));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
   std::vector<v1::Digest> outputs;
-  v1::JobEvent::Samples progress;
-  progress.set_total(data.samples);
   const auto start = [&](size_t i, const v1::Digest& chunk,
                          const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
@@ -188,8 +192,9 @@ Task<absl::Status> TargetStages::Interpret() {
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
     EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
     outputs.push_back(chunk.digest());
-    progress.set_done(progress.done() + result.summary().samples().samples());
-    context_.OnSamples(progress);
+    Add(result.summary().samples(), interpreted_);
+    context_.OnSamples(
+        ProgressOf(interpreted_, data.samples, run_.stages.target()));
     return absl::OkStatus();
   };
   EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
@@ -217,13 +222,8 @@ Task<absl::Status> TargetStages::SimulateChunks(
     Add(result.summary().samples(), simulated_);
     EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
     outputs.push_back(chunk.digest());
-    v1::JobEvent::Samples progress;
-    progress.set_done(simulated_.samples());
-    progress.set_total(data.samples);
-    progress.set_labelled(simulated_.labelled());
-    progress.set_correct(simulated_.correct());
-    progress.set_mismatches(simulated_.mismatches());
-    context_.OnSamples(progress);
+    context_.OnSamples(
+        ProgressOf(simulated_, data.samples, run_.stages.target()));
     return absl::OkStatus();
   };
   // For one chip alone, a stage that computes both has nothing to wait for.
@@ -281,6 +281,26 @@ Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
   co_return absl::OkStatus();
 }
 
+// What this job knows of the target now, with the cycles, once they are
+// counted. Outlives TargetStages; `known` is handed over, as the target goes on
+// filling its own report.
+Task<absl::Status> TellCounted(std::shared_ptr<PendingStage> resolving,
+                               std::shared_ptr<PendingStage> emitting,
+                               std::shared_ptr<PendingStage> counting,
+                               v1::IoForm io, int target, v1::Report known,
+                               JobContext& context) {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
+                         co_await ResultOf(resolving));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
+                         co_await ResultOf(emitting));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
+                         co_await ResultOf(counting));
+  AddProgram(resolved.summary().target(), emitted.summary().emit(),
+             counted.summary().sim_report(), io, known);
+  context.OnCounted(CountedOf(target, std::move(known)));
+  co_return absl::OkStatus();
+}
+
 Task<absl::Status> TargetStages::Run() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& resolved,
                          co_await ResultOf(run_.resolve));
@@ -290,10 +310,18 @@ Task<absl::Status> TargetStages::Run() {
   std::shared_ptr<PendingStage> bundling;
   if (Wants(request_, v1::COMPILE)) bundling = StartBundle(binary);
   const std::shared_ptr<PendingStage> counting = StartCounting(binary);
-  if (WantsSamples(request_)) EK_CO_RETURN_IF_ERROR(co_await Simulate(binary));
+  if (WantsSamples(request_)) {
+    beside_.Spawn(
+        TellCounted(run_.resolve, binary.emitting, counting, IoFormOf(request_),
+                    run_.stages.target(), run_.report, context_),
+        run_.told);
+    EK_CO_RETURN_IF_ERROR(co_await Simulate(binary));
+  }
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& emitted,
+                         co_await ResultOf(binary.emitting));
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
                          co_await ResultOf(counting));
-  AddProgram(resolved.summary().target(), binary.summary,
+  AddProgram(resolved.summary().target(), emitted.summary().emit(),
              counted.summary().sim_report(), IoFormOf(request_), run_.report);
   if (request_.options().timeline()) {
     EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
@@ -313,15 +341,15 @@ Task<absl::Status> TargetStages::Run() {
 
 Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
                                const ModelStages& model, JobContext& context,
-                               TargetRun& run) {
-  TargetStages stages(request, model, context, run);
+                               TaskScope& beside, TargetRun& run) {
+  TargetStages stages(request, model, context, beside, run);
   co_return co_await stages.Run();
 }
 
 Task<absl::Status> RunOnReference(const v1::CreateJobRequest& request,
                                   const ModelStages& model, JobContext& context,
-                                  TargetRun& run) {
-  TargetStages stages(request, model, context, run);
+                                  TaskScope& beside, TargetRun& run) {
+  TargetStages stages(request, model, context, beside, run);
   co_return co_await stages.Interpret();
 }
 

@@ -14,6 +14,7 @@
 #include "server/model_stages.h"
 #include "server/stage_sequence.h"
 #include "server/task.h"
+#include "server/task_scope.h"
 
 namespace edgekiln::server {
 
@@ -28,19 +29,21 @@ struct TargetRun {
   v1::Report report;
   std::vector<v1::Artifact> artifacts = {};
   absl::Status status = {};
+  absl::Status told = {};  // Whether those who watch were told of its cycles.
 };
 
 // Runs the stages of one target, from run.deployed to what the goals of
 // `request` ask for: a program, its cycles, its values. Ends at the first stage
-// that fails, with its error. The arguments must outlive the task.
+// that fails, with its error. The arguments must outlive the task and what it
+// spawns in `beside`.
 Task<absl::Status> RunOnTarget(const v1::CreateJobRequest& request,
                                const ModelStages& model, JobContext& context,
-                               TargetRun& run);
+                               TaskScope& beside, TargetRun& run);
 
 // RUN without a target: the interpreter's outputs, of the model as it came.
 Task<absl::Status> RunOnReference(const v1::CreateJobRequest& request,
                                   const ModelStages& model, JobContext& context,
-                                  TargetRun& run);
+                                  TaskScope& beside, TargetRun& run);
 
 }  // namespace edgekiln::server
 

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "client/commands/compile.h"
+#include "client/commands/jobs.h"
 #include "client/commands/profile.h"
 #include "client/commands/run.h"
 #include "client/commands/validate.h"
@@ -466,6 +468,63 @@ TEST_F(CommandsTest, WorkersOfAnotherBuildEndAJobOfOnesOwnDaemon) {
   EXPECT_EQ(detail->reason, "WORKER_BUILD");
   EXPECT_EQ(detail->where, "only workers of another build");
   EXPECT_EQ(connection_.cancelled.size(), 1u);
+}
+
+// A program that reads while the job runs: lines, and nothing but lines.
+TEST_F(CommandsTest, FollowedJobsAreLinesOfJson) {
+  connection_.reports = {NewReport("a")};
+  connection_.events.resize(2);
+  connection_.events[0].set_sequence(1);
+  connection_.events[0].set_state(v1::RUNNING);
+  connection_.events[1].set_sequence(2);
+  connection_.events[1].mutable_counted()->mutable_report()->set_job_id("7");
+  ASSERT_TRUE(Run(RunProfile,
+                  {"profile", model_, "--target", "a", "--json", "--follow"})
+                  .ok());
+  const std::vector<std::string> lines = absl::StrSplit(out_, '\n');
+  ASSERT_EQ(lines.size(), 4u) << out_;
+  EXPECT_TRUE(absl::StrContains(lines[0], "\"state\": \"RUNNING\"")) << out_;
+  EXPECT_TRUE(absl::StrContains(lines[1], "\"counted\": {")) << out_;
+  EXPECT_TRUE(absl::StartsWith(lines[2], "{\"report\": {\"job_id\": \"7\""))
+      << out_;
+  EXPECT_EQ(lines[3], "");
+}
+
+TEST_F(CommandsTest, TheErrorOfAFollowedJobIsLeftToMain) {
+  v1::Report failed = NewReport("a");
+  failed.mutable_error()->set_what("no");
+  connection_.reports = {failed};
+  connection_.job.set_state(v1::FAILED);
+  EXPECT_FALSE(Run(RunProfile,
+                   {"profile", model_, "--target", "a", "--json", "--follow"})
+                   .ok());
+  EXPECT_EQ(out_, "");
+  connection_.reports.push_back(NewReport("b"));
+  EXPECT_FALSE(Run(RunProfile, {"profile", model_, "--target", "a", "--target",
+                                "b", "--json", "--follow"})
+                   .ok());
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 2) << out_;
+}
+
+TEST_F(CommandsTest, TheLogOfAJobIsRead) {
+  connection_.job.set_last_sequence(2);
+  connection_.events.resize(2);
+  connection_.events[0].set_sequence(1);
+  connection_.events[0].set_state(v1::QUEUED);
+  connection_.events[1].set_sequence(2);
+  connection_.events[1].mutable_log()->set_text("a warning");
+  ASSERT_TRUE(Run(RunJobsLog, {"jobs", "log", "7"}).ok());
+  EXPECT_TRUE(absl::StrContains(out_, "  queued\n")) << out_;
+  EXPECT_TRUE(absl::StrContains(out_, "  a warning\n")) << out_;
+  out_.clear();
+  ASSERT_TRUE(Run(RunJobsLog, {"jobs", "log", "7", "--json"}).ok());
+  EXPECT_EQ(std::count(out_.begin(), out_.end(), '\n'), 2) << out_;
+  // Nothing has happened yet.
+  connection_.job.set_last_sequence(0);
+  connection_.events.clear();
+  out_.clear();
+  ASSERT_TRUE(Run(RunJobsLog, {"jobs", "log", "7"}).ok());
+  EXPECT_EQ(out_, "");
 }
 
 }  // namespace

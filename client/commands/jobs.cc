@@ -14,6 +14,7 @@
 #include "client/error_detail.h"
 #include "client/job_output.h"
 #include "client/render/error_block.h"
+#include "client/render/event_line.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
 #include "client/render/report.h"
@@ -144,6 +145,20 @@ absl::Status RunJobsWatch(CommandContext& context) {
   EK_ASSIGN_OR_RETURN(const v1::Job job,
                       FollowJob(context.line.names[0], context));
   return PrintReports(job, context);
+}
+
+absl::Status RunJobsLog(CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const v1::Job job,
+                      context.connection.GetJob(context.line.names[0]));
+  return ReadLog(
+      job,
+      [&](const v1::JobEvent& event) {
+        context.print(context.line.json
+                          ? ToJsonLine(event)
+                          : EventLine(event, job.request(),
+                                      absl::LocalTimeZone(), context.style));
+      },
+      context);
 }
 
 absl::Status RunJobsCancel(CommandContext& context) {

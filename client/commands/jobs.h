@@ -13,6 +13,8 @@ absl::Status RunJobsShow(CommandContext& context);
 // `edgekiln jobs watch ID`: as if the job had been started here; the exit code
 // is the job's.
 absl::Status RunJobsWatch(CommandContext& context);
+// `edgekiln jobs log ID`: the job's events so far, or all with --follow.
+absl::Status RunJobsLog(CommandContext& context);
 // `edgekiln jobs cancel ID...`.
 absl::Status RunJobsCancel(CommandContext& context);
 

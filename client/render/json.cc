@@ -247,11 +247,31 @@ std::string Indented(absl::string_view json) {
   return out;
 }
 
+// Line ends inside of strings are escaped: every other one, and the indentation
+// behind it, is layout.
+std::string OnOneLine(absl::string_view json) {
+  std::string out;
+  bool indentation = false;
+  for (const char c : json) {
+    indentation = c == '\n' || (indentation && c == ' ');
+    if (!indentation) out += c;
+  }
+  return out + "\n";
+}
+
 }  // namespace
 
 std::string ToJson(const Message& message,
                    const std::set<std::string>& without) {
   return Printer(without).Print(message) + "\n";
+}
+
+std::string ToJsonLine(const Message& message) {
+  return OnOneLine(ToJson(message));
+}
+
+std::string ToJsonLineWrapped(absl::string_view key, const Message& message) {
+  return OnOneLine(ToJsonWrapped(key, message));
 }
 
 std::string ToJsonArray(const std::vector<const Message*>& messages,

@@ -36,6 +36,11 @@ std::string ToJsonArray(
 std::string ToJsonWrapped(absl::string_view key,
                           const google::protobuf::Message& message);
 
+// The same as one line, for output that a program reads while it is written.
+std::string ToJsonLine(const google::protobuf::Message& message);
+std::string ToJsonLineWrapped(absl::string_view key,
+                              const google::protobuf::Message& message);
+
 }  // namespace edgekiln::client
 
 #endif  // EK_CLIENT_RENDER_JSON_H_

@@ -138,5 +138,20 @@ TEST(ToJsonTest, ArrayAndWrapped) {
             "{\n  \"error\": {\n    \"min\": 1\n  }\n}\n");
 }
 
+TEST(ToJsonLineTest, IsTheSameDocumentWithoutLayout) {
+  v1::Job job;
+  job.set_id("a,\n  b");
+  job.add_stages()->set_name("  tile");
+  const std::string line = ToJsonLine(job);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+  EXPECT_NE(line.find("\"id\": \"a,\\n  b\",\"state\": "), std::string::npos)
+      << line;
+  EXPECT_NE(line.find("\"stages\": [{\"name\": \"  tile\","), std::string::npos)
+      << line;
+  v1::Report::Stage stage;
+  EXPECT_EQ(ToJsonLineWrapped("stage", stage).substr(0, 22),
+            "{\"stage\": {\"name\": \"\"");
+}
+
 }  // namespace
 }  // namespace edgekiln::client

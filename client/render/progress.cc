@@ -52,6 +52,7 @@ std::string PercentOf(int64_t done, int64_t total) {
 void ProgressModel::SetLocalStep(absl::string_view step, int64_t done_bytes,
                                  int64_t total_bytes) {
   stage_ = std::string(step);
+  stage_pace_ = {};
   stage_progress_.set_done(done_bytes);
   stage_progress_.set_total(total_bytes);
   stage_progress_.set_unit("bytes");
@@ -68,32 +69,89 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
   waiting_.clear();
   switch (event.event_case()) {
     case v1::JobEvent::kStageStarted:
-      stage_ = BaseName(event.stage_started().name());
-      stage_progress_.Clear();
+      running_.push_back(BaseName(event.stage_started().name()));
+      ShowStage(running_.back());
       break;
-    case v1::JobEvent::kProgress:
-      stage_ = BaseName(event.progress().stage());
-      stage_progress_ = event.progress().progress();
+    case v1::JobEvent::kStageFinished:
+      EndStage(BaseName(event.stage_finished().name()));
       break;
-    case v1::JobEvent::kSamples:
-      // Fewer than before: the daemon was restarted and looks up what it has.
-      if (!has_samples_ || event.samples().done() < samples_.done()) {
-        first_done_ = event.samples().done();
-        first_samples_at_ = now;
+    case v1::JobEvent::kProgress: {
+      const v1::StageProgress& progress = event.progress().progress();
+      ShowStage(BaseName(event.progress().stage()));
+      // Another target's stage of that name, or the same one again.
+      if (stage_progress_.total() == 0 ||
+          progress.done() < stage_progress_.done()) {
+        stage_pace_ = {.first_done = progress.done(), .first_at = now};
       }
-      has_samples_ = true;
-      samples_ = event.samples();
+      stage_progress_ = progress;
+      break;
+    }
+    case v1::JobEvent::kSamples:
+      ApplySamples(event.samples(), now);
       break;
     case v1::JobEvent::kState:
-      if (event.state() == v1::QUEUED) stage_ = "queued";
+      if (event.state() != v1::QUEUED) break;
+      running_.clear();
+      stage_ = "queued";
+      stage_progress_.Clear();
       break;
     default:
       break;
   }
 }
 
-std::string ProgressModel::StepText() const {
+void ProgressModel::ShowStage(const std::string& stage) {
+  if (stage_ == stage) return;
+  stage_ = stage;
+  stage_progress_.Clear();
+}
+
+// What was found in the cache never ran.
+void ProgressModel::EndStage(const std::string& stage) {
+  const auto found = std::find(running_.begin(), running_.end(), stage);
+  if (found == running_.end()) return;
+  running_.erase(found);
+  if (running_.empty()) return;
+  if (std::find(running_.begin(), running_.end(), stage_) == running_.end()) {
+    ShowStage(running_.back());
+  }
+}
+
+void ProgressModel::ApplySamples(const v1::JobEvent::Samples& samples,
+                                 absl::Duration now) {
+  const auto [known, is_new] = samples_.try_emplace(samples.target());
+  // Fewer than before: the daemon was restarted and looks up what it has.
+  const bool again = is_new || samples.done() < known->second.done();
+  known->second = samples;
+  if (again) {
+    samples_pace_ = {.first_done = AllSamples().done(), .first_at = now};
+  }
+}
+
+v1::JobEvent::Samples ProgressModel::AllSamples() const {
+  v1::JobEvent::Samples all;
+  for (const auto& [target, samples] : samples_) {
+    all.set_done(all.done() + samples.done());
+    all.set_total(all.total() + samples.total());
+    all.set_mismatches(all.mismatches() + samples.mismatches());
+  }
+  return all;
+}
+
+std::string ProgressModel::Pace::Eta(int64_t done, int64_t total,
+                                     absl::Duration now) const {
+  const absl::Duration spent = now - first_at;
+  if (done <= first_done || done >= total || spent < kEtaAfter) return "";
+  const double left = static_cast<double>(total - done) /
+                      static_cast<double>(done - first_done);
+  return absl::StrCat("  ETA ", FormatTimeSpan(spent * left));
+}
+
+std::string ProgressModel::StepText(absl::Duration now) const {
   std::string out = stage_.empty() ? "starting" : stage_;
+  if (running_.size() > 1) {
+    absl::StrAppend(&out, " and ", running_.size() - 1, " more");
+  }
   const int64_t done = stage_progress_.done();
   const int64_t total = stage_progress_.total();
   if (total <= 0) return out;
@@ -103,36 +161,44 @@ std::string ProgressModel::StepText() const {
     absl::StrAppend(&out, "  ", GroupDigits(done), "/", GroupDigits(total), " ",
                     CleanText(stage_progress_.unit()));
   }
-  return absl::StrCat(out, " (", PercentOf(done, total), ")");
+  return absl::StrCat(out, " (", PercentOf(done, total), ")",
+                      stage_pace_.Eta(done, total, now));
+}
+
+// With several targets, in their order and without intervals.
+std::string ProgressModel::AccuracyText() const {
+  std::vector<std::string> shares;
+  for (const auto& [target, samples] : samples_) {
+    if (samples.labelled() <= 0) continue;
+    std::string share =
+        FormatPercent(static_cast<double>(samples.correct()) /
+                          static_cast<double>(samples.labelled()),
+                      2);
+    if (samples_.size() == 1 && samples.has_accuracy()) {
+      absl::StrAppend(&share, " ", IntervalText(samples.accuracy()));
+    }
+    shares.push_back(std::move(share));
+  }
+  if (shares.empty()) return "";
+  return absl::StrCat("  accuracy ", absl::StrJoin(shares, ", "));
 }
 
 std::string ProgressModel::SamplesText(absl::Duration now) const {
-  if (!has_samples_) return "";
-  const int64_t done = samples_.done();
-  const int64_t total = samples_.total();
-  std::string out = GroupDigits(done);
-  if (total > 0) {
-    absl::StrAppend(&out, "/", GroupDigits(total), " samples (",
-                    PercentOf(done, total), ")");
+  if (samples_.empty()) return "";
+  const v1::JobEvent::Samples all = AllSamples();
+  std::string out = GroupDigits(all.done());
+  if (all.total() > 0) {
+    absl::StrAppend(&out, "/", GroupDigits(all.total()), " samples (",
+                    PercentOf(all.done(), all.total()), ")");
   } else {
     out += " samples";
   }
-  if (samples_.labelled() > 0) {
-    const double accuracy = static_cast<double>(samples_.correct()) /
-                            static_cast<double>(samples_.labelled());
-    absl::StrAppend(&out, "  accuracy ", FormatPercent(accuracy, 2));
-  }
-  if (samples_.mismatches() > 0) {
+  out += AccuracyText();
+  if (all.mismatches() > 0) {
     absl::StrAppend(&out, "  ",
-                    Count(samples_.mismatches(), "MISMATCH", "MISMATCHES"));
+                    Count(all.mismatches(), "MISMATCH", "MISMATCHES"));
   }
-  const absl::Duration spent = now - first_samples_at_;
-  if (done > first_done_ && done < total && spent >= kEtaAfter) {
-    const double left = static_cast<double>(total - done) /
-                        static_cast<double>(done - first_done_);
-    absl::StrAppend(&out, "  ETA ", FormatTimeSpan(spent * left));
-  }
-  return out;
+  return out + samples_pace_.Eta(all.done(), all.total(), now);
 }
 
 std::string ProgressModel::WaitingText() const {
@@ -148,9 +214,31 @@ std::string ProgressModel::Line(absl::Duration now, int width) const {
   } else if (rest.empty()) {
     // Once samples flow they say more than the stage's own count.
     const std::string samples = SamplesText(now);
-    rest = samples.empty() ? StepText() : absl::StrCat(stage_, "  ", samples);
+    rest =
+        samples.empty() ? StepText(now) : absl::StrCat(stage_, "  ", samples);
   }
   return ClipEnd(clock + rest, width);
+}
+
+std::string CountedText(const v1::JobEvent::Counted& counted) {
+  const v1::Report& report = counted.report();
+  const v1::Report::Totals& totals = report.totals();
+  std::string out = absl::StrCat("counted  ", CleanText(report.model_name()),
+                                 " on ", CleanText(report.target_name()), ": ",
+                                 GroupDigits(totals.cycles()), " cycles");
+  if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
+    absl::StrAppend(&out, " (", FidelityText(totals.fidelity()), ")");
+  }
+  absl::StrAppend(&out, ", latency ",
+                  absl::StrFormat("%.4g ms", totals.latency_ms()));
+  if (totals.cycles() > 0) {
+    absl::StrAppend(&out, ", ",
+                    FormatPercent(static_cast<double>(totals.host_cycles()) /
+                                      static_cast<double>(totals.cycles()),
+                                  1),
+                    " of cycles on the host");
+  }
+  return out;
 }
 
 Progress::Progress(Options options)
@@ -210,6 +298,7 @@ void Progress::OnReconnecting(bool reconnecting) {
 void Progress::OnEvent(const v1::JobEvent& event) {
   if (options_.style == ProgressStyle::kNone) return;
   model_.Apply(event, options_.now());
+  if (event.has_counted()) Say(CountedText(event.counted()));
   if (options_.style == ProgressStyle::kLive) {
     Redraw();
   } else {

@@ -72,6 +72,40 @@ TEST(ProgressModelTest, Lines) {
             "  4.0 s  connection lost, waiting for the daemon");
 }
 
+TEST(ProgressModelTest, ShowsWhatRunsAndHowLongItMayTake) {
+  ProgressModel model(absl::ZeroDuration());
+  model.Apply(Started("convert_data"), absl::Seconds(1));
+  model.Apply(Started("tile"), absl::Seconds(1));
+  model.Apply(Started("tile"), absl::Seconds(1));  // Another target's.
+  EXPECT_EQ(model.Line(absl::Seconds(1), 80), "  1.0 s  tile and 2 more");
+  model.Apply(StageAt("tile", 2, 12, "layers"), absl::Seconds(2));
+  model.Apply(StageAt("tile", 7, 12, "layers"), absl::Seconds(7));
+  EXPECT_EQ(model.Line(absl::Seconds(7), 80),
+            "  7.0 s  tile and 2 more  7/12 layers (58 %)  ETA 5.00 s");
+  model.Apply(Finished("tile", 6), absl::Seconds(8));
+  model.Apply(Finished("import", 0), absl::Seconds(8));  // From the cache.
+  model.Apply(Finished("tile", 6), absl::Seconds(8));
+  EXPECT_EQ(model.Line(absl::Seconds(8), 80), "  8.0 s  convert_data");
+  model.Apply(Finished("convert_data", 6), absl::Seconds(9));
+  EXPECT_EQ(model.Line(absl::Seconds(9), 80), "  9.0 s  convert_data");
+}
+
+TEST(ProgressModelTest, AccuracyHasItsInterval) {
+  ProgressModel model(absl::ZeroDuration());
+  v1::JobEvent event = SamplesAt(100, 200, 85);
+  v1::AccuracyInterval& interval = *event.mutable_samples()->mutable_accuracy();
+  interval.set_low(0.767);
+  interval.set_high(0.907);
+  model.Apply(event, absl::Seconds(1));
+  EXPECT_EQ(model.SamplesText(absl::Seconds(1)),
+            "100/200 samples (50 %)  accuracy 85.00 % (76.7 to 90.7 %)");
+  event = SamplesAt(20, 200, 10);
+  event.mutable_samples()->set_target(1);
+  model.Apply(event, absl::Seconds(2));
+  EXPECT_EQ(model.SamplesText(absl::Seconds(2)),
+            "120/400 samples (30 %)  accuracy 85.00 %, 50.00 %");
+}
+
 TEST(ProgressModelTest, PlaceAndTimeComeFirstAsAnEstimate) {
   ProgressModel model(absl::ZeroDuration());
   v1::JobEvent event = Waiting("16 jobs run");
@@ -181,6 +215,27 @@ TEST(ProgressTest, PlainLinesAreFew) {
   progress.OnEvent(Waiting("no worker"));
   progress.OnTick();
   EXPECT_EQ(recorder.Take(), "waiting: no worker\n");
+}
+
+TEST(ProgressTest, CyclesAreALineOfTheirOwn) {
+  v1::JobEvent event;
+  v1::Report& report = *event.mutable_counted()->mutable_report();
+  report.set_model_name("net");
+  report.set_target_name("toy\x1b-array");
+  report.mutable_totals()->set_cycles(202'787);
+  report.mutable_totals()->set_host_cycles(20'279);
+  report.mutable_totals()->set_latency_ms(2.02787);
+  report.mutable_totals()->set_fidelity(v1::CYCLE_APPROXIMATE);
+  for (const ProgressStyle style :
+       {ProgressStyle::kPlain, ProgressStyle::kLive}) {
+    Recorder recorder;
+    Progress progress(recorder.Options(style));
+    progress.OnEvent(event);
+    const std::string text = recorder.Take();
+    EXPECT_EQ(text.substr(0, text.find('\n')),
+              "counted  net on toy?-array: 202 787 cycles (cycle-approximate), "
+              "latency 2.028 ms, 10.0 % of cycles on the host");
+  }
 }
 
 TEST(ProgressTest, NoneWritesNothing) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -32,13 +31,6 @@ std::string Line(absl::string_view label, absl::string_view text,
                  const Style& style) {
   const int pad = std::max(1, 12 - TextWidth(label));
   return absl::StrCat(style.Bold(label), std::string(pad, ' '), text, "\n");
-}
-
-std::string LowerName(std::string name) {
-  for (char& c : name) {
-    c = c == '_' ? '-' : absl::ascii_tolower(static_cast<unsigned char>(c));
-  }
-  return name;
 }
 
 std::string Heading(const v1::Report& report, const Style& style) {
@@ -136,7 +128,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
     std::string text = GroupDigits(totals.cycles());
     std::vector<std::string> notes;
     if (totals.fidelity() != v1::FIDELITY_UNSPECIFIED) {
-      notes.push_back(LowerName(v1::Fidelity_Name(totals.fidelity())));
+      notes.push_back(FidelityText(totals.fidelity()));
     }
     if (std::string io = IoText(totals); !io.empty()) notes.push_back(io);
     if (!notes.empty()) {
@@ -198,13 +190,17 @@ std::string GateLines(const v1::Report& report, const Style& style) {
 std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
                          const Style& style) {
   const auto text = [&](const std::string& metric, double value,
-                        double reference) {
+                        double reference,
+                        const v1::AccuracyInterval* interval) {
     const double right = value * static_cast<double>(accuracy.samples());
     const int64_t correct =
         std::isfinite(right) ? static_cast<int64_t>(std::llround(right)) : 0;
     std::string text = absl::StrCat(metric, " ", FormatPercent(value, 2), " (",
                                     GroupDigits(correct), "/",
                                     GroupDigits(accuracy.samples()), ")");
+    if (interval != nullptr) {
+      absl::StrAppend(&text, "   95 % interval ", IntervalText(*interval));
+    }
     if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
       absl::StrAppend(
           &text, "   reference ",
@@ -213,15 +209,17 @@ std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
     }
     return text;
   };
-  std::string out = Line("accuracy",
-                         text(CleanText(accuracy.metric()), accuracy.value(),
-                              accuracy.reference_value()),
-                         style);
+  std::string out =
+      Line("accuracy",
+           text(CleanText(accuracy.metric()), accuracy.value(),
+                accuracy.reference_value(),
+                accuracy.has_interval() ? &accuracy.interval() : nullptr),
+           style);
   if (accuracy.has_top5_value()) {
-    out += Line(
-        "",
-        text("top5", accuracy.top5_value(), accuracy.top5_reference_value()),
-        style);
+    out += Line("",
+                text("top5", accuracy.top5_value(),
+                     accuracy.top5_reference_value(), nullptr),
+                style);
   }
   return out;
 }

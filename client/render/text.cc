@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -80,6 +81,17 @@ std::string GroupDigits(int64_t value) {
 std::string FormatPercent(double fraction, int digits) {
   if (!std::isfinite(fraction)) return "-";
   return absl::StrFormat("%.*f %%", digits, fraction * 100);
+}
+
+std::string IntervalText(const v1::AccuracyInterval& interval) {
+  return absl::StrFormat("(%.1f to %.1f %%)", interval.low() * 100,
+                         interval.high() * 100);
+}
+
+std::string FidelityText(v1::Fidelity fidelity) {
+  std::string name = absl::AsciiStrToLower(v1::Fidelity_Name(fidelity));
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
 }
 
 std::string FormatTimeSpan(absl::Duration duration) {

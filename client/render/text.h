@@ -10,6 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "edgekiln/v1/report.pb.h"
 
 namespace edgekiln::client {
 
@@ -19,6 +20,10 @@ std::string GroupDigits(int64_t value);
 std::string FormatPercent(double fraction, int digits);
 // "0.2 ms", "12.3 ms", "1.23 s", "2 min 05 s", "1 h 02 min".
 std::string FormatTimeSpan(absl::Duration duration);
+// "(78.6 to 86.8 %)": between which bounds a share lies.
+std::string IntervalText(const v1::AccuracyInterval& interval);
+// "exact", "cycle-approximate", "estimate".
+std::string FidelityText(v1::Fidelity fidelity);
 // "100 MHz", "1.5 GHz".
 std::string FormatFrequency(int64_t hz);
 // "layer" for 1, "layers" otherwise, with the number in front.

@@ -132,13 +132,15 @@ TEST(PartitionTest, ReasonsSayWhatTheEngineNeeds) {
       {"uint8[1,4,4,1] Q", "uint8[1,1,2,1] Q = constant [1, 2]", 1,
        "uint8[1,4,3,1] Q", "e needs int8 tensors (x is uint8)"},
       {"int8[1,4,4,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 2,
-       "int8[1,2,2,1] Q", "e needs strides up to 1 (here stride_h 2, stride_w 2)"},
+       "int8[1,2,2,1] Q",
+       "e needs strides up to 1 (here stride_h 2, stride_w 2)"},
       {"int8[1,4,9,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 1,
        "int8[1,4,8,1] Q", "e needs inputs up to 8 columns (here in_w 9)"},
       {"int8[2,4,4,1] Q", "int8[1,1,2,1] Q = constant [1, 2]", 1,
        "int8[2,4,3,1] Q", "e needs batch 1 (here batch 2)"},
       {"int8[1,4,4,1] Q", "int8[1,1,4,1] Q = constant [1, 2, 3, 4]", 1,
-       "int8[1,4,1,1] Q", "e needs kernels up to 3 (here kernel_h 1, kernel_w 4)"},
+       "int8[1,4,1,1] Q",
+       "e needs kernels up to 3 (here kernel_h 1, kernel_w 4)"},
   };
   v1::Capabilities engine = EngineFor("conv2d");
   for (const auto& [expr, need] :
@@ -177,8 +179,7 @@ TEST(PartitionTest, ReasonsSayWhatTheOpComputes) {
 return %c, %d
 )");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  const auto partition =
-      PartitionGraph(*graph, EngineFor("conv2d"));
+  const auto partition = PartitionGraph(*graph, EngineFor("conv2d"));
   ASSERT_TRUE(partition.ok()) << partition.status();
   const char* computes[] = {"sqrt", "sub", "reduce max", "softmax"};
   for (int i = 0; i < 4; ++i) {
@@ -197,10 +198,10 @@ return %p
 )");
   ASSERT_TRUE(graph.ok()) << graph.status();
   for (const bool rounds : {false, true}) {
-    const v1::Capabilities engine = EngineFor(
-        "average_pool2d", rounds ? std::vector<v1::Rounding>{v1::HALF_UP,
-                                                             v1::HALF_EVEN}
-                                 : std::vector<v1::Rounding>{v1::HALF_UP});
+    const v1::Capabilities engine =
+        EngineFor("average_pool2d",
+                  rounds ? std::vector<v1::Rounding>{v1::HALF_UP, v1::HALF_EVEN}
+                         : std::vector<v1::Rounding>{v1::HALF_UP});
     const auto partition = PartitionGraph(*graph, engine);
     ASSERT_TRUE(partition.ok()) << partition.status();
     EXPECT_EQ(partition->placements(0).engine(), rounds ? 0 : -1);
@@ -213,8 +214,7 @@ return %p
 // A convolution and the addition behind it, which only run together.
 v1::Capabilities ChainEngine() {
   v1::Capabilities capabilities = EngineFor("conv2d");
-  v1::OpPattern& chain =
-      *capabilities.mutable_engines(0)->mutable_patterns(0);
+  v1::OpPattern& chain = *capabilities.mutable_engines(0)->mutable_patterns(0);
   chain.add_ops("add");
   return capabilities;
 }
@@ -280,21 +280,18 @@ return %d
 }
 
 TEST(PartitionTest, CapabilitiesOfNoTargetAreRefused) {
-  const auto graph = ParseGraph(
-      "%x : int8[1,2,2,1] scale 1 zero 0 = input\nreturn %x\n");
+  const auto graph =
+      ParseGraph("%x : int8[1,2,2,1] scale 1 zero 0 = input\nreturn %x\n");
   ASSERT_TRUE(graph.ok()) << graph.status();
   v1::Capabilities engine = PoolingEngine();
   v1::OpPattern& pattern = *engine.mutable_engines(0)->mutable_patterns(0);
   pattern.add_where()->set_expr("kernel_q <= 3");
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
   pattern.clear_where();
   pattern.set_ops(0, "no_op");
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
   pattern.clear_ops();
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(PartitionGraph(*graph, engine).status()));
 }
 
 }  // namespace

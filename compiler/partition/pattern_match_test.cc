@@ -57,9 +57,8 @@ return %c
 )");
   Match match = MatchOf(graph, 0, Engine(PoolUpTo(1)));
   EXPECT_TRUE(match.ops.empty());
-  EXPECT_EQ(match.failed,
-            std::vector<std::string>{
-                "kernels up to 1 (here kernel_h 2, kernel_w 2)"});
+  EXPECT_EQ(match.failed, std::vector<std::string>{
+                              "kernels up to 1 (here kernel_h 2, kernel_w 2)"});
   // Any pattern that takes it will do.
   const v1::Capabilities two = Engine(PoolUpTo(1) + PoolUpTo(2));
   match = MatchOf(graph, 0, two);
@@ -74,14 +73,15 @@ return %c
 // A convolution of one channel of 3 in, with that scale of the weights.
 Graph Conv(const std::string& weights, const std::string& output,
            const std::string& bias = "") {
-  return Parse(absl::StrCat(
-      "%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", weights,
-      bias.empty() ? "" : absl::StrCat("\n%b : ", bias), "\n%y : ", output,
-      " = conv2d(%x, %w", bias.empty() ? "" : ", %b",
-      ") {WINDOW} id y\nreturn %y\n"));
+  return Parse(
+      absl::StrCat("%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", weights,
+                   bias.empty() ? "" : absl::StrCat("\n%b : ", bias),
+                   "\n%y : ", output, " = conv2d(%x, %w",
+                   bias.empty() ? "" : ", %b", ") {WINDOW} id y\nreturn %y\n"));
 }
 
-const char* const kWeights = "int8[1,1,1,3] scale 0.5 zero 0 = constant [1, 2, 3]";
+const char* const kWeights =
+    "int8[1,1,1,3] scale 0.5 zero 0 = constant [1, 2, 3]";
 
 std::string ConvPattern(const std::string& numerics) {
   return absl::StrCat(
@@ -104,10 +104,10 @@ std::string WhyNot(const Graph& graph, const std::string& patterns) {
 TEST(PatternMatcherTest, ZeroPointsOfActivations) {
   const Graph graph = Conv(kWeights, "int8[1,1,1,1] scale 1 zero 0");
   EXPECT_EQ(WhyNot(graph, ConvPattern(kScales)), "");
-  EXPECT_EQ(WhyNot(graph,
-                   ConvPattern("requantization: MULTIPLIER_AND_SHIFT "
-                               "roundings: HALF_UP accumulator_bits: 32")),
-            "tensors with zero point 0 (x has 3)");
+  EXPECT_EQ(
+      WhyNot(graph, ConvPattern("requantization: MULTIPLIER_AND_SHIFT "
+                                "roundings: HALF_UP accumulator_bits: 32")),
+      "tensors with zero point 0 (x has 3)");
 }
 
 TEST(PatternMatcherTest, ShiftsArePowersOfTwo) {
@@ -118,18 +118,16 @@ TEST(PatternMatcherTest, ShiftsArePowersOfTwo) {
   EXPECT_EQ(WhyNot(Conv(kWeights, "int8[1,1,1,1] scale 3 zero 0"), shift),
             "scales whose ratio is a power of two (here 0.166667)");
   // 0.1 is no power of two, but 0.1 / 0.4 is one.
-  EXPECT_EQ(
-      WhyNot(Conv("int8[1,1,1,3] scale 0.1 zero 0 = constant [1, 2, 3]",
-                  "int8[1,1,1,1] scale 0.4 zero 0"),
-             shift),
-      "");
+  EXPECT_EQ(WhyNot(Conv("int8[1,1,1,3] scale 0.1 zero 0 = constant [1, 2, 3]",
+                        "int8[1,1,1,1] scale 0.4 zero 0"),
+                   shift),
+            "");
   // One channel is enough.
-  EXPECT_EQ(
-      WhyNot(Conv("int8[2,1,1,3] axis 0 scale [0.5, 0.75] zero [0, 0] = "
-                  "constant [1, 2, 3, 1, 2, 3]",
-                  "int8[1,1,1,2] scale 1 zero 0"),
-             shift),
-      "scales whose ratio is a power of two (here 0.75)");
+  EXPECT_EQ(WhyNot(Conv("int8[2,1,1,3] axis 0 scale [0.5, 0.75] zero [0, 0] = "
+                        "constant [1, 2, 3, 1, 2, 3]",
+                        "int8[1,1,1,2] scale 1 zero 0"),
+                   shift),
+            "scales whose ratio is a power of two (here 0.75)");
 }
 
 // 3 * 131 * 128 = 50304: the zero point is 3.
@@ -146,9 +144,9 @@ TEST(PatternMatcherTest, NarrowAccumulatorsHoldTheWorstSum) {
 }
 
 TEST(PatternMatcherTest, TellsThatAnEngineGivesSumsOnly) {
-  const v1::Capabilities sums = Engine(
-      ConvPattern("activation_zero_points: true requantization: "
-                  "NOT_REQUANTIZED accumulator_bits: 32"));
+  const v1::Capabilities sums =
+      Engine(ConvPattern("activation_zero_points: true requantization: "
+                         "NOT_REQUANTIZED accumulator_bits: 32"));
   const Graph fused = Conv(kWeights, "int8[1,1,1,1] scale 0.3 zero 0");
   Match match = MatchOf(fused, 0, sums);
   EXPECT_EQ(match.ops, std::vector<int32_t>{0});
@@ -159,8 +157,7 @@ TEST(PatternMatcherTest, TellsThatAnEngineGivesSumsOnly) {
   match = MatchOf(split, 0, sums);
   EXPECT_EQ(match.ops, std::vector<int32_t>{0});
   EXPECT_FALSE(match.sums_only);
-  EXPECT_EQ(WhyNot(split, ConvPattern(kScales)),
-            "int8 tensors (y is int32)");
+  EXPECT_EQ(WhyNot(split, ConvPattern(kScales)), "int8 tensors (y is int32)");
 }
 
 std::string ChainOf(const std::string& ops, const std::string& where = "") {
@@ -182,10 +179,12 @@ Graph Three(const std::string& between, const std::string& outputs) {
 %x : int8[1,1,2,1] Q = input
 %w : int8[1,1,1,1] Q = constant [1]
 %a : int8[1,1,2,1] Q = conv2d(%x, %w) {WINDOW} id a
-)", between, R"(
+)",
+                            between, R"(
 %b : int8[1,1,2,1] Q = add(%x, %a) {} id b
 %c : int8[1,1,2,1] Q = add(%b, %b) {} id c
-return )", outputs, "\n"));
+return )",
+                            outputs, "\n"));
 }
 
 TEST(PatternMatcherTest, FollowsChains) {
@@ -246,9 +245,9 @@ TEST(PatternMatcherTest, SaysWhyAnOpIsInNoChain) {
 %b : int8[1,1,2,1] Q = add(%x, %x) {} id b
 return %b
 )");
-  EXPECT_EQ(MatchOf(alone, 0, Engine(ChainOf("ops: 'conv2d' ops: 'add' ")))
-                .failed,
-            std::vector<std::string>{"add behind conv2d"});
+  EXPECT_EQ(
+      MatchOf(alone, 0, Engine(ChainOf("ops: 'conv2d' ops: 'add' "))).failed,
+      std::vector<std::string>{"add behind conv2d"});
   EXPECT_EQ(MatchOf(Three("", "%c, %b"), 2, Engine(Chain())).failed,
             std::vector<std::string>{
                 "add as the only reader of add (b is an output)"});

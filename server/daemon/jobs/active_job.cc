@@ -1,6 +1,7 @@
 #include "server/daemon/jobs/active_job.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "server/daemon/jobs/job_head.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/state_event.h"
+#include "server/daemon/stages/stage_log.h"
 
 namespace edgekiln::server {
 namespace {
@@ -22,6 +24,8 @@ constexpr absl::Duration kProgressInterval = absl::Milliseconds(200);
 constexpr absl::Duration kPositionInterval = absl::Seconds(5);
 // A wait that is shorter is none.
 constexpr absl::Duration kPositionGrace = absl::Seconds(1);
+constexpr char kWorkerLost[] =
+    "the connection to the worker was lost; the stage is run again";
 
 // Infinite without a deadline.
 absl::Duration DurationOf(const v1::JobOptions& options,
@@ -143,7 +147,9 @@ StageGroupHooks ActiveJob::Hooks() {
   hooks.progress = to(&ActiveJob::OnProgress);
   hooks.waiting = to(&ActiveJob::OnWaiting);
   hooks.finished = to(&ActiveJob::OnFinished);
+  hooks.warned = to(&ActiveJob::OnWarned);
   hooks.samples = to(&ActiveJob::OnSamples);
+  hooks.counted = to(&ActiveJob::OnCounted);
   return hooks;
 }
 
@@ -151,7 +157,10 @@ void ActiveJob::OnStarted(const StageId& stage) {
   MutexLock lock(mutex_);
   if (over_) return;
   TookWorker();
-  at_workers_.insert(stage);
+  if (!at_workers_.insert(stage).second) {
+    journal_.Append(id_, LogEvent(v1::JobEvent::Log::INFO, stage.name,
+                                  stage.target, kWorkerLost));
+  }
   v1::JobEvent event;
   event.mutable_stage_started()->set_name(stage.name);
   event.mutable_stage_started()->set_target(stage.target);
@@ -176,7 +185,11 @@ void ActiveJob::OnWaiting(const StageId& stage,
   MutexLock lock(mutex_);
   if (over_) return;
   // Either it never was at a worker, or that one was lost.
-  if (at_workers_.erase(stage) > 0) waits_since_ = clock_.Monotonic();
+  if (at_workers_.erase(stage) > 0) {
+    waits_since_ = clock_.Monotonic();
+    journal_.Append(id_, LogEvent(v1::JobEvent::Log::INFO, stage.name,
+                                  stage.target, kWorkerLost));
+  }
   if (at_workers_.empty()) TellWaiting(why);
 }
 
@@ -198,6 +211,22 @@ void ActiveJob::OnSamples(const v1::JobEvent::Samples& samples) {
   if (over_) return;
   v1::JobEvent event;
   *event.mutable_samples() = samples;
+  journal_.Append(id_, std::move(event));
+}
+
+void ActiveJob::OnWarned(const StageId& stage, const std::string& text) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  std::optional<v1::JobEvent> line =
+      warnings_.Add(stage.name, stage.target, text);
+  if (line.has_value()) journal_.Append(id_, *std::move(line));
+}
+
+void ActiveJob::OnCounted(const v1::JobEvent::Counted& counted) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  v1::JobEvent event;
+  *event.mutable_counted() = counted;
   journal_.Append(id_, std::move(event));
 }
 

@@ -19,6 +19,7 @@
 #include "server/compile_job.h"
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/stages/stage_group.h"
+#include "server/daemon/stages/stage_log.h"
 #include "server/daemon/stages/stage_runner.h"
 
 namespace edgekiln::server {
@@ -69,7 +70,9 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void OnProgress(const StageId& stage, const v1::StageProgress& progress);
   void OnWaiting(const StageId& stage, const v1::JobEvent::Waiting& why);
   void OnFinished(const StageId& stage, const v1::Report::Stage& record);
+  void OnWarned(const StageId& stage, const std::string& text);
   void OnSamples(const v1::JobEvent::Samples& samples);
+  void OnCounted(const v1::JobEvent::Counted& counted);
   void StartRunning() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TookWorker() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void TellWaiting(const v1::JobEvent::Waiting& why)
@@ -100,6 +103,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   v1::JobEvent::Waiting waiting_ ABSL_GUARDED_BY(mutex_);
   v1::JobEvent::Waiting told_ ABSL_GUARDED_BY(mutex_);
   absl::Duration told_at_ ABSL_GUARDED_BY(mutex_);
+  WarningLog warnings_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -111,7 +111,10 @@ void JobJournal::Track(const std::string& job_id, int64_t last_sequence) {
 
 void JobJournal::Append(const std::string& job_id, v1::JobEvent event) {
   MutexLock lock(mutex_);
-  if (!failure_.ok() && (event.has_progress() || event.has_waiting())) return;
+  if (!failure_.ok() &&
+      (event.has_progress() || event.has_waiting() || event.has_counted())) {
+    return;
+  }
   if (!Number(job_id, event)) return;
   Entry entry;
   entry.update.job_id = job_id;

@@ -45,7 +45,7 @@ class JobJournal {
   void Track(const std::string& job_id, int64_t last_sequence);
   // Gives the event its sequence and time, and queues it. Unknown jobs are
   // ignored: their last event was written. While the disk refuses writes, so
-  // are progress and reasons to wait: they would only pile up.
+  // are progress, reasons to wait and counted cycles: they would only pile up.
   void Append(const std::string& job_id, v1::JobEvent event);
   // Queues a new state of the job, after what was appended before.
   void Save(const v1::Job& job);

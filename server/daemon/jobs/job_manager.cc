@@ -14,7 +14,9 @@
 #include "server/daemon/jobs/state_event.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/shutting_down.h"
+#include "server/daemon/stages/stage_log.h"
 #include "server/later.h"
+#include "server/stage_sequence.h"
 
 namespace edgekiln::server {
 namespace {
@@ -115,6 +117,11 @@ absl::Status JobManager::Start() {
     job.set_state(v1::QUEUED);
     job.clear_stages();
     journal_.Append(job.id(), StateEvent(v1::QUEUED));
+    journal_.Append(job.id(),
+                    LogEvent(v1::JobEvent::Log::INFO, /*stage=*/"",
+                             StageSequence::kAllTargets,
+                             "the daemon was restarted; the job is run again, "
+                             "and what is finished is not computed again"));
     journal_.Save(job);
     Enqueue(job, ClientOf(job.request(), /*peer=*/""));
     // The last daemon may have died before it could.

@@ -88,7 +88,8 @@ TEST_F(JobOpeningTest, AnUnusableFileIsSetAsideAndToldOf) {
     EXPECT_NE(store_->loss(), "");
     const absl::Status unknown = store_->Get("nobody").status();
     EXPECT_TRUE(absl::IsNotFound(unknown));
-    EXPECT_NE(unknown.message().find("the job is gone"), std::string::npos) << unknown;
+    EXPECT_NE(unknown.message().find("the job is gone"), std::string::npos)
+        << unknown;
     EXPECT_EQ(!store_->List(1000, 0)->jobs.empty(), test.some_left);
     int sound = 0;
     for (int i = 0; i < 200; ++i) {

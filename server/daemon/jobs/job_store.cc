@@ -371,15 +371,19 @@ absl::StatusOr<std::vector<v1::JobEvent>> JobStore::Events(
   select.Bind(3, static_cast<int64_t>(limit));
   std::vector<v1::JobEvent> events;
   int64_t last = after;
-  while (true) {
+  size_t bytes = 0;
+  while (bytes < kMaxEventsBytes) {
     EK_ASSIGN_OR_RETURN(const bool found, select.Step());
-    if (!found) return events;
+    if (!found) break;
     const int64_t sequence = select.Int(0);
     // In a damaged table: who goes on after it would come here for ever.
     if (sequence <= last) continue;
     last = sequence;
-    events.push_back(ReadEvent(id, sequence, select.Bytes(1)));
+    const std::string stored = select.Bytes(1);
+    bytes += stored.size();
+    events.push_back(ReadEvent(id, sequence, stored));
   }
+  return events;
 }
 
 }  // namespace edgekiln::server

@@ -62,6 +62,9 @@ struct JobStoreOptions {
   bool expected = false;
 };
 
+// Of what JobStore::Events() returns at once.
+inline constexpr size_t kMaxEventsBytes = size_t{256} << 10;
+
 class JobStore {
  public:
   // Opens or creates the database file. One that is damaged is set aside, and
@@ -123,7 +126,8 @@ class JobStore {
   bool HasEventsAtHand(const std::string& id) {
     return events_.Find(id) != nullptr;
   }
-  // At most `limit` events after that sequence, in order.
+  // At most `limit` events after that sequence, in order; fewer, but not none,
+  // where they exceed kMaxEventsBytes together.
   absl::StatusOr<std::vector<v1::JobEvent>> Events(const std::string& id,
                                                    int64_t after, int limit);
 

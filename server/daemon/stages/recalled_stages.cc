@@ -1,5 +1,7 @@
 #include "server/daemon/stages/recalled_stages.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -45,6 +47,13 @@ std::shared_ptr<PendingStage> RecalledStages::Start(StageCall call) {
   if ((*result)->has_error()) {
     result = Failed(Annotate(StatusFromProto((*result)->error()), call.name));
   }
+  if (result->ok()) {
+    for (const std::string& text : (*result)->warnings()) {
+      std::optional<v1::JobEvent> line =
+          warnings_.Add(call.name, call.target, text);
+      if (line.has_value()) events_.push_back(*std::move(line));
+    }
+  }
   v1::Report::Stage record;
   record.set_name(std::move(call.name));
   record.set_cache(v1::Report::Stage::HIT);
@@ -56,5 +65,8 @@ std::shared_ptr<PendingStage> RecalledStages::Start(StageCall call) {
 void RecalledStages::OnSamples(const v1::JobEvent::Samples& samples) {
   *events_.emplace_back().mutable_samples() = samples;
 }
+
+// The report is there as soon as the job is.
+void RecalledStages::OnCounted(const v1::JobEvent::Counted&) {}
 
 }  // namespace edgekiln::server

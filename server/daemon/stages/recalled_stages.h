@@ -11,6 +11,7 @@
 
 #include "edgekiln/v1/jobs.pb.h"
 #include "edgekiln/v1/report.pb.h"
+#include "server/daemon/stages/stage_log.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/job_context.h"
 
@@ -27,6 +28,7 @@ class RecalledStages final : public JobContext {
   // A stage that is not at hand fails, and so do all after it.
   std::shared_ptr<PendingStage> Start(StageCall call) override;
   void OnSamples(const v1::JobEvent::Samples& samples) override;
+  void OnCounted(const v1::JobEvent::Counted& counted) override;
 
   // False once a stage was not at hand: what the job came to means nothing.
   bool complete() const { return complete_; }
@@ -40,6 +42,7 @@ class RecalledStages final : public JobContext {
   bool complete_ = true;
   std::vector<v1::Report::Stage> records_;
   std::vector<v1::JobEvent> events_;
+  WarningLog warnings_;
 };
 
 }  // namespace edgekiln::server

@@ -25,6 +25,7 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
   }
   events.progress = About(id, hooks_.progress);
   events.waiting = About(id, hooks_.waiting);
+  events.warned = About(id, hooks_.warned);
   events.finished = About(id, hooks_.finished);
   std::shared_ptr<StageTicket> ticket =
       runner_.Start(std::move(call), std::move(events), owner_);
@@ -46,6 +47,10 @@ std::shared_ptr<PendingStage> StageGroup::Start(StageCall call) {
 
 void StageGroup::OnSamples(const v1::JobEvent::Samples& samples) {
   if (hooks_.samples) hooks_.samples(samples);
+}
+
+void StageGroup::OnCounted(const v1::JobEvent::Counted& counted) {
+  if (hooks_.counted) hooks_.counted(counted);
 }
 
 void StageGroup::Cancel(const absl::Status& why) {

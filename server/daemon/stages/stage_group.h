@@ -33,7 +33,10 @@ struct StageGroupHooks {
   std::function<void(const StageId&, const v1::StageProgress&)> progress;
   std::function<void(const StageId&, const v1::JobEvent::Waiting&)> waiting;
   std::function<void(const StageId&, const v1::Report::Stage&)> finished;
+  // Of the stage's result, just before `finished`.
+  std::function<void(const StageId&, const std::string&)> warned;
   std::function<void(const v1::JobEvent::Samples&)> samples;
+  std::function<void(const v1::JobEvent::Counted&)> counted;
 };
 
 class StageGroup : public JobContext {
@@ -44,6 +47,7 @@ class StageGroup : public JobContext {
 
   std::shared_ptr<PendingStage> Start(StageCall call) override;
   void OnSamples(const v1::JobEvent::Samples& samples) override;
+  void OnCounted(const v1::JobEvent::Counted& counted) override;
 
   // Every stage that is not over, and every later one, ends with `why`. The
   // first call counts.

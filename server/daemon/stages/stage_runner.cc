@@ -103,6 +103,11 @@ struct StageRunner::Ticket {
     if (events.waiting) events.waiting(why);
   }
   void Tell(Over& end) {
+    if (events.warned && end.result.ok()) {
+      for (const std::string& text : end.result->warnings()) {
+        events.warned(text);
+      }
+    }
     // First, so that whoever waits finds the event written.
     if (events.finished && !end.record.name().empty()) {
       events.finished(end.record);

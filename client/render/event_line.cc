@@ -1,0 +1,107 @@
+#include "client/render/event_line.h"
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "client/render/progress.h"
+
+namespace edgekiln::client {
+namespace {
+
+// "tile", "tile on toy-array".
+std::string StageText(const std::string& stage, int target,
+                      const v1::CreateJobRequest& request) {
+  std::string text = CleanText(stage);
+  if (target >= 0 && target < request.targets_size()) {
+    absl::StrAppend(&text, text.empty() ? "" : " ", "on ",
+                    CleanText(request.targets(target).name()));
+  }
+  return text;
+}
+
+std::string FinishedText(const v1::Report::Stage& stage) {
+  std::string text = absl::StrCat(CleanText(stage.name()), "  ",
+                                  v1::Report::Stage::Cache_Name(stage.cache()));
+  if (stage.seconds() > 0) {
+    absl::StrAppend(&text, "  ",
+                    FormatTimeSpan(absl::Seconds(stage.seconds())));
+  }
+  return text;
+}
+
+std::string SamplesText(const v1::JobEvent::Samples& samples,
+                        const v1::CreateJobRequest& request) {
+  if (samples.done() < samples.total()) return "";
+  std::string text =
+      absl::StrCat(Count(samples.done(), "sample", "samples"), " done");
+  if (request.targets_size() > 1) {
+    absl::StrAppend(&text, " ", StageText("", samples.target(), request));
+  }
+  if (samples.has_accuracy()) {
+    absl::StrAppend(&text, "  accuracy ",
+                    FormatPercent(samples.accuracy().value(), 2), " ",
+                    IntervalText(samples.accuracy()));
+  }
+  if (samples.mismatches() > 0) {
+    absl::StrAppend(&text, "  ",
+                    Count(samples.mismatches(), "mismatch", "mismatches"));
+  }
+  return text;
+}
+
+std::string LogText(const v1::JobEvent::Log& log,
+                    const v1::CreateJobRequest& request, const Style& style) {
+  const std::string stage = StageText(log.stage(), log.target(), request);
+  const bool warning = log.severity() == v1::JobEvent::Log::WARNING;
+  const std::string text =
+      absl::StrCat(stage, stage.empty() ? "" : "  ", warning ? "warning: " : "",
+                   CleanText(log.text()));
+  return warning ? style.Yellow(text) : text;
+}
+
+std::string Text(const v1::JobEvent& event, const v1::CreateJobRequest& request,
+                 const Style& style) {
+  switch (event.event_case()) {
+    case v1::JobEvent::kState:
+      return absl::AsciiStrToLower(v1::JobState_Name(event.state()));
+    case v1::JobEvent::kStageStarted:
+      return absl::StrCat(StageText(event.stage_started().name(),
+                                    event.stage_started().target(), request),
+                          "  started");
+    case v1::JobEvent::kStageFinished:
+      return FinishedText(event.stage_finished());
+    case v1::JobEvent::kSamples:
+      return SamplesText(event.samples(), request);
+    case v1::JobEvent::kWaiting: {
+      ProgressModel model(absl::ZeroDuration());
+      model.Apply(event, absl::ZeroDuration());
+      return model.WaitingText();
+    }
+    case v1::JobEvent::kError:
+      return style.Red(
+          absl::StrCat("error: ", CleanText(event.error().what())));
+    case v1::JobEvent::kCounted:
+      return CountedText(event.counted());
+    case v1::JobEvent::kLog:
+      return LogText(event.log(), request, style);
+    case v1::JobEvent::kProgress:
+    case v1::JobEvent::EVENT_NOT_SET:
+      break;
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string EventLine(const v1::JobEvent& event,
+                      const v1::CreateJobRequest& request, absl::TimeZone zone,
+                      const Style& style) {
+  const std::string text = Text(event, request, style);
+  if (text.empty()) return "";
+  const absl::Time time = absl::FromUnixSeconds(event.time().seconds()) +
+                          absl::Nanoseconds(event.time().nanos());
+  return absl::StrCat(
+      style.Dim(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", time, zone)), "  ",
+      text, "\n");
+}
+
+}  // namespace edgekiln::client
