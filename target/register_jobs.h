@@ -69,7 +69,6 @@ absl::string_view JobVariableName(JobVariable variable);
 std::optional<JobVariable> FindJobVariable(absl::string_view name);
 
 using JobVariables = VariableValues<JobVariable, kNumJobVariables>;
-};
 
 // A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w].
 enum class JobOperand { kIn, kIn2, kWeights, kOut };

@@ -16,8 +16,8 @@
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
-#include "server/daemon/stages/fake_stages.h"
 #include "server/daemon/stages/recalled_stages.h"
+#include "server/daemon/stages/testing/fake_stages.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
