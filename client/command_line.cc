@@ -245,10 +245,17 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   return std::move(line);
 }
 
+// Before the command or behind it.
+bool IsGiven(const CLI::App& root, const std::string& name) {
+  const CLI::Option* behind = Reached(&root)->get_option_no_throw(name);
+  return root.get_option(name)->count() > 0 ||
+         (behind != nullptr && behind->count() > 0);
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(
-    const std::vector<std::string>& args) {
+    const std::vector<std::string>& args, const Environment& environment) {
   RawOptions raw;
   CLI::App root(HelpHeader(), "edgekiln");
   DefineCommands(root, raw);
@@ -264,6 +271,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(
     return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));
   } catch (const CLI::ParseError& error) {
     return FromCliError(root, error);
+  }
+  if (!IsGiven(root, "--server") && !environment.server.empty()) {
+    raw.line.server = environment.server;
+    raw.line.server_from_variable = true;
   }
   return Finish(root, std::move(raw));
 }

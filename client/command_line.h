@@ -46,7 +46,8 @@ struct CommandLine {
   std::string text;
 
   // Common.
-  std::string server;  // Empty: a local daemon.
+  std::string server;                 // Empty: a local daemon.
+  bool server_from_variable = false;  // From EDGEKILN_SERVER, not --server.
   bool json = false;
   bool quiet = false;
   absl::Duration timeout = absl::InfiniteDuration();
@@ -86,10 +87,16 @@ struct CommandLine {
   RegressionLimits regression;  // report diff.
 };
 
-// `args` without the program's name. Errors are usage errors; an unknown
-// option or command suggests the nearest known one.
+// What the environment says, read by main() alone.
+struct Environment {
+  std::string server;  // EDGEKILN_SERVER: as --server. Empty: not set.
+};
+
+// `args` without the program's name; options go before the environment. Errors
+// are usage errors; an unknown option or command suggests the nearest known
+// one.
 absl::StatusOr<CommandLine> ParseCommandLine(
-    const std::vector<std::string>& args);
+    const std::vector<std::string>& args, const Environment& environment = {});
 
 }  // namespace edgekiln::client
 

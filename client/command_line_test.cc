@@ -385,6 +385,31 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
   }
 }
 
+TEST(ParseCommandLineTest, TheServerOfTheEnvironmentIsADefault) {
+  struct {
+    const char* args;
+    const char* variable;
+    const char* want;
+    bool from_variable;
+  } const cases[] = {
+      {"targets list", "", "", false},
+      {"targets list", "h:1", "h:1", true},
+      {"targets list --server g:2", "h:1", "g:2", false},
+      {"--server g:2 targets list", "h:1", "g:2", false},
+  };
+  for (const auto& c : cases) {
+    const auto line = ParseCommandLine(Split(c.args), {.server = c.variable});
+    ASSERT_TRUE(line.ok()) << c.args << ": " << line.status();
+    EXPECT_EQ(line->server, c.want) << c.args;
+    EXPECT_EQ(line->server_from_variable, c.from_variable) << c.args;
+  }
+  // Given and empty: the user's own daemon, whatever the variable says.
+  const auto own =
+      ParseCommandLine({"targets", "list", "--server", ""}, {.server = "h:1"});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->server, "");
+}
+
 TEST(ParseCommandLineTest, Version) {
   const auto line = ParseCommandLine({"--version"});
   ASSERT_TRUE(line.ok()) << line.status();

@@ -16,9 +16,10 @@ constexpr char kRoot[] = R"(Examples:
   edgekiln COMMAND --help
       More about one command.
 
-Without --server the daemon you run is found (edgekilnd without --listen), or
-one is started (edgekilnd --local) that leaves after a while of idling. One
-that restarts is waited for, for --timeout or five minutes.
+Without --server, and without an address in the variable EDGEKILN_SERVER, the
+daemon you run is found (edgekilnd without --listen), or one is started
+(edgekilnd --local) that leaves after a while of idling. One that restarts is
+waited for, for --timeout or five minutes.
 
 Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
 exist; 3 a result is not good enough (a --max-... or --min-... limit is broken,

@@ -29,8 +29,8 @@ CLI::Validator WholeNumber() {
 void AddCommon(CLI::App& app, RawOptions& raw) {
   app.add_option("--server", raw.line.server,
                  WrapHelp("Address of a daemon: HOST:PORT or unix:/PATH. "
-                          "Without it a daemon of your own is found or "
-                          "started"))
+                          "Default: the variable EDGEKILN_SERVER; without "
+                          "both a daemon of your own is found or started"))
       ->type_name("ADDRESS")
       ->group("Common options");
   app.add_flag("--json", raw.line.json,
