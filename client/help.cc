@@ -175,7 +175,8 @@ constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 42 42 --target dla-64-o-512k --target dla-128-i-1m
       One job's reports on two chips.
 
-A and B are jobs, what --json printed, or files of `edgekiln report baseline`.
+A and B are jobs (`last` is the newest one), what --json printed, or files of
+`edgekiln report baseline`.
 With several targets and --json: a list of diffs instead of one.
 )";
 

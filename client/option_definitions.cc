@@ -325,6 +325,10 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "FILE", "A descriptor in text form");
 }
 
+constexpr char kJobHelp[] =
+    "A job: its id, the first characters of it (4 or more), or `last`, the "
+    "newest one";
+
 void AddJobCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "jobs", "Running and finished jobs");
   CLI::App* app =
@@ -332,12 +336,15 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddLimit(*app, raw, "List at most N jobs (20)");
   app = AddCommand(*group, raw, Command::kJobsShow, "show",
                    "State, stages and reports of a job");
-  AddNames(*app, raw, "ID", "Job");
+  AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
   app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
                    "Follow a job to its end, then print its reports");
-  AddNames(*app, raw, "ID", "Job");
+  AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
   app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
-  AddNames(*app, raw, "ID", "Jobs");
+  AddNames(*app, raw, "ID",
+           WrapHelp("Jobs: ids, the first characters of ids (4 or more), or "
+                    "`last`, the newest job; not with a server that others may "
+                    "use"));
 }
 
 void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
@@ -355,8 +362,10 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
   CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
                              "Changes between two reports");
-  app->add_option("A", raw.a,
-                  WrapHelp("A job by its id, or a file that --json wrote"))
+  app->add_option(
+         "A", raw.a,
+         WrapHelp("A job (its id, the first characters of it, or `last`), or "
+                  "a file that --json wrote"))
       ->type_name("JOB|FILE")
       ->required();
   app->add_option("B", raw.b, "The same; what changed from A to B is shown")
@@ -382,8 +391,10 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
                    "A report to commit and to compare with later");
-  app->add_option("SOURCE", raw.a,
-                  WrapHelp("A job by its id, or a file that --json wrote"))
+  app->add_option(
+         "SOURCE", raw.a,
+         WrapHelp("A job (its id, the first characters of it, or `last`), or "
+                  "a file that --json wrote"))
       ->type_name("JOB|FILE")
       ->required();
   AddOutput(*app, raw, false, "OUT.json",

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "client/commands/paging.h"
 #include "client/error_detail.h"
+#include "client/job_id.h"
 #include "client/job_output.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
@@ -114,8 +115,10 @@ absl::Status RunJobsList(CommandContext& context) {
 }
 
 absl::Status RunJobsShow(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job,
-                      context.connection.GetJob(context.line.names[0]));
+  EK_ASSIGN_OR_RETURN(
+      const std::string id,
+      ResolveJobId(context.line.names[0], JobUse::kRead, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.GetJob(id));
   context.progress.Clear();
   if (context.line.json) {
     context.print(ToJson(job));
@@ -141,14 +144,22 @@ absl::Status RunJobsShow(CommandContext& context) {
 }
 
 absl::Status RunJobsWatch(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job,
-                      FollowJob(context.line.names[0], context));
+  EK_ASSIGN_OR_RETURN(
+      const std::string id,
+      ResolveJobId(context.line.names[0], JobUse::kRead, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(id, context));
   return PrintReports(job, context);
 }
 
 absl::Status RunJobsCancel(CommandContext& context) {
+  // All names first: a mistyped one cancels nothing.
+  std::vector<std::string> ids;
+  for (const std::string& name : context.line.names) {
+    EK_ASSIGN_OR_RETURN(ids.emplace_back(),
+                        ResolveJobId(name, JobUse::kChange, context));
+  }
   v1::ListJobsResponse cancelled;
-  for (const std::string& id : context.line.names) {
+  for (const std::string& id : ids) {
     EK_ASSIGN_OR_RETURN(*cancelled.add_jobs(), context.connection.CancelJob(id),
                         absl::StrCat("job ", id));
   }
