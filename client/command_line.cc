@@ -239,7 +239,10 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   line.label_offset = static_cast<int32_t>(raw.label_offset);
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
-  if (line.command == Command::kReportBaseline) line.names = {raw.a};
+  if (line.command == Command::kReportBaseline ||
+      line.command == Command::kReportShow) {
+    line.names = {raw.a};
+  }
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   EK_RETURN_IF_ERROR(CheckNamesAreText(line));
   return std::move(line);

@@ -35,6 +35,7 @@ enum class Command {
   kJobsCancel,
   kQuarantineList,
   kQuarantineRelease,
+  kReportShow,
   kReportDiff,
   kReportBaseline,
 };
@@ -82,7 +83,7 @@ struct CommandLine {
   absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | cancel, quarantine
-  // release, report diff | baseline.
+  // release, report show | diff | baseline.
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.
 };

@@ -139,6 +139,9 @@ TEST(ParseCommandLineTest, Accepts) {
        Command::kCompile, "model=m targets=t slot=k queue=2s"},
       {"validate m --target t --data d --run-timeout 1m", Command::kValidate,
        "model=m targets=t data=d run=1m"},
+      {"report show 1", Command::kReportShow, "names=1"},
+      {"report show 1 --target t --target u --json", Command::kReportShow,
+       "json=1 targets=t|u names=1"},
       {"report diff 1 b.json", Command::kReportDiff, "names=1|b.json"},
       {"report diff 1 1 --target x --target y --max-regression 2.5",
        Command::kReportDiff, "targets=x|y names=1|1 max_regression=2.5"},
@@ -298,6 +301,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"jobs show", "ID is required", ""},
       {"jobs show 1 2", "unexpected argument '2'", ""},
       {"report", "no command was given", "edgekiln report --help"},
+      {"report show", "SOURCE is required", "report show --help"},
+      {"report show 1 2", "unexpected argument '2'", "report show --help"},
       {"report diff 1", "B is required", "report diff --help"},
       {"report diff 1 2 3", "unexpected argument '3'", "report diff --help"},
       {"report diff 1 2 --max-regression -1",
@@ -363,6 +368,7 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
                               "quarantine list",
                               "quarantine release",
                               "report",
+                              "report show",
                               "report diff",
                               "report baseline"}) {
     std::vector<std::string> args = Split(command);

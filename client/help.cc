@@ -162,6 +162,18 @@ constexpr char kQuarantineRelease[] = R"(Examples:
       All that the list has.
 )";
 
+constexpr char kReportShow[] = R"(Examples:
+  edgekiln report show last
+      What the newest job printed, once more.
+  edgekiln report show j06540c2 --target dla-64-o-512k --json > report.json
+      One target of a job, named by the first characters of its id.
+  edgekiln report show report.json
+      A file that --json wrote, for people.
+
+With several targets and --json: a list of Reports instead of one Report. The
+exit code is that of the first target that failed, else 0.
+)";
+
 constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 41 42
       Two jobs: totals, and the layers that changed, largest change first.
@@ -226,6 +238,8 @@ std::string HelpFooter(Command command) {
       return kQuarantineList;
     case Command::kQuarantineRelease:
       return kQuarantineRelease;
+    case Command::kReportShow:
+      return kReportShow;
     case Command::kReportDiff:
       return kReportDiff;
     case Command::kReportBaseline:

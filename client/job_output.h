@@ -21,6 +21,12 @@ namespace edgekiln::client {
 // for a job that failed as a whole with --json: the error is then the output.
 absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 
+// Prints reports, as text or as JSON: one Report, or a list of them. Of a
+// single report with an error nothing: the caller returns that error, which is
+// then the output.
+void PrintReportList(const std::vector<v1::Report>& reports,
+                     CommandContext& context);
+
 // Where an artifact belongs: FOLDER/PATH, with several targets
 // FOLDER/TARGET/PATH. Errors: DATA_LOSS if the daemon names a path that is
 // absolute, empty, or leads out of the folder.

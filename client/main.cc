@@ -81,7 +81,8 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
 
 // Files can be read where no daemon can be had.
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
-  if (line.command != Command::kReportDiff &&
+  if (line.command != Command::kReportShow &&
+      line.command != Command::kReportDiff &&
       line.command != Command::kReportBaseline) {
     return true;
   }
@@ -174,6 +175,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunQuarantineList(context);
     case Command::kQuarantineRelease:
       return RunQuarantineRelease(context);
+    case Command::kReportShow:
+      return RunReportShow(context);
     case Command::kReportDiff:
       return RunReportDiff(context);
     case Command::kReportBaseline:

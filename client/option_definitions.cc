@@ -358,10 +358,29 @@ void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "ID", "Stages, by their first digits");
 }
 
+// One argument that holds reports.
+void AddSource(CLI::App& app, RawOptions& raw) {
+  app.add_option(
+         "SOURCE", raw.a,
+         WrapHelp("A job (its id, the first characters of it, or `last`), or "
+                  "a file that --json wrote"))
+      ->type_name("JOB|FILE")
+      ->required();
+}
+
 void AddReportCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
-  CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
-                             "Changes between two reports");
+  CLI::App* app = AddCommand(*group, raw, Command::kReportShow, "show",
+                             "The reports of a job, as it printed them");
+  AddSource(*app, raw);
+  app->add_option("--target", raw.line.targets,
+                  WrapHelp("Only the report on this target; may be given "
+                           "several times. Without it all of them"))
+      ->type_name("T")
+      ->allow_extra_args(false);
+
+  app = AddCommand(*group, raw, Command::kReportDiff, "diff",
+                   "Changes between two reports");
   app->add_option(
          "A", raw.a,
          WrapHelp("A job (its id, the first characters of it, or `last`), or "
@@ -391,12 +410,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
                    "A report to commit and to compare with later");
-  app->add_option(
-         "SOURCE", raw.a,
-         WrapHelp("A job (its id, the first characters of it, or `last`), or "
-                  "a file that --json wrote"))
-      ->type_name("JOB|FILE")
-      ->required();
+  AddSource(*app, raw);
   AddOutput(*app, raw, false, "OUT.json",
             "Where to put it; without it, the standard output");
 }

@@ -84,22 +84,31 @@ absl::StatusOr<Side> LoadSide(const std::string& source,
   return side;
 }
 
+absl::StatusOr<const v1::Report*> FindReport(const Side& side,
+                                             const std::string& target,
+                                             absl::string_view fix) {
+  const auto found = side.by_target.find(target);
+  if (found != side.by_target.end()) return found->second;
+  return UsageError(
+      absl::StrCat("'", side.source, "' has no report of ", target),
+      side.source,
+      absl::StrCat("one of the targets ",
+                   absl::StrJoin(side.by_target, ", ",
+                                 [](std::string* out, const auto& entry) {
+                                   absl::StrAppend(out, entry.first);
+                                 })),
+      fix);
+}
+
 // The report of a target, or, for an empty name, the first.
 absl::StatusOr<const v1::Report*> Choose(const Side& side,
                                          const std::string& target) {
-  const auto found = side.by_target.find(target);
-  const v1::Report* report = target.empty() ? &side.reports.front() : nullptr;
-  if (!target.empty() && found != side.by_target.end()) report = found->second;
-  if (report == nullptr) {
-    return UsageError(
-        absl::StrCat("'", side.source, "' has no report of ", target),
-        side.source,
-        absl::StrCat("one of the targets ",
-                     absl::StrJoin(side.by_target, ", ",
-                                   [](std::string* out, const auto& entry) {
-                                     absl::StrAppend(out, entry.first);
-                                   })),
-        "name it with --target; once for both, or first that of A, then of B");
+  const v1::Report* report = &side.reports.front();
+  if (!target.empty()) {
+    EK_ASSIGN_OR_RETURN(report, FindReport(side, target,
+                                           "name it with --target; once for "
+                                           "both, or first that of A, then of "
+                                           "B"));
   }
   if (report->has_error()) {
     return Annotate(StatusFromProto(report->error()), side.source);
@@ -190,6 +199,24 @@ std::string BaselineJson(std::vector<v1::Report> reports) {
 bool NamesReportFile(FileSystem& files, const std::string& source) {
   return absl::StrContains(source, '/') || absl::EndsWith(source, ".json") ||
          files.Stat(source).ok();
+}
+
+absl::Status RunReportShow(CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const Side side,
+                      LoadSide(context.line.names[0], context));
+  std::vector<v1::Report> shown;
+  for (const std::string& target : context.line.targets) {
+    EK_ASSIGN_OR_RETURN(const v1::Report* report,
+                        FindReport(side, target, "name one of them"));
+    shown.push_back(*report);
+  }
+  if (context.line.targets.empty()) shown = side.reports;
+  PrintReportList(shown, context);
+  for (const v1::Report& report : shown) {
+    if (!report.has_error()) continue;
+    return Annotate(StatusFromProto(report.error()), side.source);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status RunReportDiff(CommandContext& context) {
