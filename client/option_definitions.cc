@@ -1,50 +1,13 @@
 #include "client/option_definitions.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/wrap_help.h"
 #include "client/help.h"
+#include "client/job_options.h"
+#include "client/option_building.h"
 
 namespace edgekiln::client {
 namespace {
-
-// Tells in our words what CLI11 would in its own.
-template <typename Value>
-CLI::Validator Reads(bool (*parse)(absl::string_view, Value*),
-                     const std::string& noun) {
-  return CLI::Validator(
-      [parse, noun](const std::string& text) {
-        Value value;
-        return parse(text, &value)
-                   ? std::string()
-                   : absl::StrCat("'", text, "' is not a ", noun);
-      },
-      "");
-}
-
-CLI::Validator WholeNumber() {
-  return Reads<int64_t>(absl::SimpleAtoi<int64_t>, "whole number");
-}
-
-void AddCommon(CLI::App& app, RawOptions& raw) {
-  app.add_option("--server", raw.line.server,
-                 WrapHelp("Address of a daemon: HOST:PORT or unix:/PATH. "
-                          "Default: the variable EDGEKILN_SERVER; without "
-                          "both a daemon of your own is found or started"))
-      ->type_name("ADDRESS")
-      ->group("Common options");
-  app.add_flag("--json", raw.line.json,
-               WrapHelp("Print JSON with proto field names, and nothing else, "
-                        "to the standard output"))
-      ->group("Common options");
-  app.add_flag("--quiet", raw.line.quiet, "No progress")
-      ->group("Common options");
-  app.add_option("--timeout", raw.timeout,
-                 WrapHelp("Give up after this long: 30s, 5m, 1h30m, or plain "
-                          "seconds"))
-      ->type_name("DURATION")
-      ->group("Common options");
-}
 
 void AddModel(CLI::App& app, RawOptions& raw) {
   app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
@@ -135,12 +98,6 @@ void AddIo(CLI::App& app, RawOptions& raw) {
       ->type_name("int|float");
 }
 
-void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
-  app.add_option("--limit", raw.limit, WrapHelp(help))
-      ->type_name("N")
-      ->check(WholeNumber());
-}
-
 constexpr char kJobGroup[] = "Job options";
 
 void AddClass(CLI::App& app, RawOptions& raw) {
@@ -197,38 +154,6 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
   add("--min-accuracy", raw.min_accuracy, "SHARE",
       "Accuracy on the simulated chip: 0.95 or 95%. Also broken if it was not "
       "measured");
-}
-
-void AddOutput(CLI::App& app, RawOptions& raw, bool required,
-               const std::string& type, const std::string& help) {
-  auto* option = app.add_option("-o,--output", raw.line.output, help);
-  option->type_name(type);
-  if (required) option->required();
-}
-
-void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
-              const std::string& help) {
-  app.add_option(type, raw.line.names, help)->type_name("")->required();
-}
-
-// A command that consists of commands.
-CLI::App* AddGroup(CLI::App& root, const std::string& name,
-                   const std::string& description) {
-  CLI::App* app = root.add_subcommand(name, description);
-  app->footer(absl::StrCat("More about one command: edgekiln ", name,
-                           " COMMAND --help"));
-  app->require_subcommand(1);
-  return app;
-}
-
-CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
-                     const std::string& name, const std::string& description) {
-  CLI::App* app = parent.add_subcommand(name, description);
-  app->footer(HelpFooter(command));
-  AddCommon(*app, raw);
-  // Commands that contain commands are told apart by the innermost one.
-  app->parse_complete_callback([&raw, command] { raw.line.command = command; });
-  return app;
 }
 
 void AddModelCommands(CLI::App& root, RawOptions& raw) {
@@ -323,96 +248,6 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   app = AddCommand(*group, raw, Command::kTargetsCheck, "check",
                    "Whether a descriptor file is valid");
   AddNames(*app, raw, "FILE", "A descriptor in text form");
-}
-
-constexpr char kJobHelp[] =
-    "A job: its id, the first characters of it (4 or more), or `last`, the "
-    "newest one";
-
-void AddJobCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "jobs", "Running and finished jobs");
-  CLI::App* app =
-      AddCommand(*group, raw, Command::kJobsList, "list", "The newest jobs");
-  AddLimit(*app, raw, "List at most N jobs (20)");
-  app = AddCommand(*group, raw, Command::kJobsShow, "show",
-                   "State, stages and reports of a job");
-  AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
-  app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
-                   "Follow a job to its end, then print its reports");
-  AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
-  app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
-  AddNames(*app, raw, "ID",
-           WrapHelp("Jobs: ids, the first characters of ids (4 or more), or "
-                    "`last`, the newest job; not with a server that others may "
-                    "use"));
-}
-
-void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "quarantine",
-                             "Stages that failed repeatedly and are blocked");
-  CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
-                             "List the newest");
-  AddLimit(*app, raw, "List at most N stages (20)");
-  app = AddCommand(*group, raw, Command::kQuarantineRelease, "release",
-                   "Allow these stages to run again");
-  AddNames(*app, raw, "ID", "Stages, by their first digits");
-}
-
-// One argument that holds reports.
-void AddSource(CLI::App& app, RawOptions& raw) {
-  app.add_option(
-         "SOURCE", raw.a,
-         WrapHelp("A job (its id, the first characters of it, or `last`), or "
-                  "a file that --json wrote"))
-      ->type_name("JOB|FILE")
-      ->required();
-}
-
-void AddReportCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
-  CLI::App* app = AddCommand(*group, raw, Command::kReportShow, "show",
-                             "The reports of a job, as it printed them");
-  AddSource(*app, raw);
-  app->add_option("--target", raw.line.targets,
-                  WrapHelp("Only the report on this target; may be given "
-                           "several times. Without it all of them"))
-      ->type_name("T")
-      ->allow_extra_args(false);
-
-  app = AddCommand(*group, raw, Command::kReportDiff, "diff",
-                   "Changes between two reports");
-  app->add_option(
-         "A", raw.a,
-         WrapHelp("A job (its id, the first characters of it, or `last`), or "
-                  "a file that --json wrote"))
-      ->type_name("JOB|FILE")
-      ->required();
-  app->add_option("B", raw.b, "The same; what changed from A to B is shown")
-      ->type_name("JOB|FILE")
-      ->required();
-  app->add_option("--target", raw.line.targets,
-                  WrapHelp("The only target to compare; given twice: that of "
-                           "A, then that of B. Without it every report of B is "
-                           "compared with A's of the same target"))
-      ->type_name("T")
-      ->allow_extra_args(false);
-  constexpr char kGroup[] = "Limits (exit code 3 if broken on any target)";
-  app->add_option(
-         "--max-regression", raw.max_regression,
-         WrapHelp("Most growth allowed of cycles and of each memory: 2 or 2%"))
-      ->type_name("PERCENT")
-      ->group(kGroup);
-  app->add_option("--max-accuracy-drop", raw.max_accuracy_drop,
-                  WrapHelp("Most loss of accuracy allowed; from 96.7 % to 96.2 "
-                           "% is 0.5. Also broken if a report has no accuracy"))
-      ->type_name("POINTS")
-      ->group(kGroup);
-
-  app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
-                   "A report to commit and to compare with later");
-  AddSource(*app, raw);
-  AddOutput(*app, raw, false, "OUT.json",
-            "Where to put it; without it, the standard output");
 }
 
 }  // namespace
