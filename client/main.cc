@@ -185,6 +185,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunReportBaseline(context);
     case Command::kHelp:
     case Command::kVersion:
+    case Command::kCompletion:
+    case Command::kMan:
       break;  // Handled before anything is set up.
   }
   return absl::OkStatus();
@@ -251,7 +253,7 @@ ExitCode Main(const std::vector<std::string>& args) {
     return Fail(line.status(), /*server=*/"",
                 json ? ErrorAs::kJson : ErrorAs::kNothing);
   }
-  if (line->command == Command::kHelp || line->command == Command::kVersion) {
+  if (IsText(line->command)) {
     return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
   }
   InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);

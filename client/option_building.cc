@@ -85,9 +85,16 @@ CLI::App* AddGroup(CLI::App& root, const std::string& name,
 
 CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
                      const std::string& name, const std::string& description) {
+  CLI::App* app = AddTextCommand(parent, raw, command, name, description);
+  AddCommon(*app, raw);
+  return app;
+}
+
+CLI::App* AddTextCommand(CLI::App& parent, RawOptions& raw, Command command,
+                         const std::string& name,
+                         const std::string& description) {
   CLI::App* app = parent.add_subcommand(name, description);
   app->footer(HelpFooter(command));
-  AddCommon(*app, raw);
   // Commands that contain commands are told apart by the innermost one.
   app->parse_complete_callback([&raw, command] { raw.line.command = command; });
   return app;

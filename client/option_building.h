@@ -33,6 +33,10 @@ void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
 // A command that consists of commands.
 CLI::App* AddGroup(CLI::App& root, const std::string& name,
                    const std::string& description);
+// A command that prints text about itself: no options of its own yet.
+CLI::App* AddTextCommand(CLI::App& parent, RawOptions& raw, Command command,
+                         const std::string& name,
+                         const std::string& description);
 // A command with the common options.
 CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
                      const std::string& name, const std::string& description);
