@@ -55,6 +55,7 @@ struct CommandLine {
   bool server_from_variable = false;  // From EDGEKILN_SERVER, not --server.
   bool json = false;
   bool quiet = false;
+  bool stages = false;  // With a report: the table of its stages.
   // compile, profile, validate, run, jobs watch: events as they come, with
   // `json`. jobs log: until the job ends.
   bool follow = false;

@@ -18,9 +18,11 @@
 #include "client/exit_code.h"
 #include "client/gate.h"
 #include "client/recipe_support.h"
+#include "client/render/comparison.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/report.h"
+#include "client/render/stages.h"
 #include "client/run_job.h"
 
 namespace edgekiln::client {
@@ -60,17 +62,50 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const v1::Job& job,
   return reports;
 }
 
+// How to see more of a target than its row.
+std::string DetailsHint(const v1::Report& report, const Style& style) {
+  std::string out;
+  for (const std::string& line :
+       WrapWords(absl::StrCat("Layers of one: edgekiln report show ",
+                              CleanText(report.job_id()), " --target ",
+                              CleanText(report.target_name())),
+                 style.width())) {
+    absl::StrAppend(&out, style.Dim(line), "\n");
+  }
+  return out;
+}
+
 void PrintText(const std::vector<v1::Report>& reports,
                CommandContext& context) {
-  std::string out;
+  const StageDetail stages =
+      context.line.stages ? StageDetail::kTable : StageDetail::kLine;
+  if (reports.size() == 1) {
+    // Its error is printed by the caller, as every error.
+    if (reports[0].has_error()) return;
+    context.print(RenderReport(reports[0], context.style, stages));
+    return;
+  }
+  if (reports.empty()) return;
+  std::string out = RenderComparison(reports, context.style);
   for (const v1::Report& report : reports) {
-    if (!out.empty()) out += "\n";
-    // The error of a single target is printed by the caller, as every error.
-    if (report.has_error() && reports.size() == 1) continue;
-    out += RenderReport(report, context.style);
-    if (report.has_error()) {
-      out += RenderError(WithServer(report.error(), context.line.server),
-                         context.style, "failed");
+    if (!report.has_error()) continue;
+    absl::StrAppend(
+        &out, "\n",
+        RenderError(WithServer(report.error(), context.line.server),
+                    context.style,
+                    absl::StrCat(CleanText(report.target_name()), " failed")));
+  }
+  const auto good = std::find_if(
+      reports.begin(), reports.end(),
+      [](const v1::Report& report) { return !report.has_error(); });
+  if (good != reports.end()) {
+    absl::StrAppend(&out, "\n", DetailsHint(*good, context.style));
+  }
+  if (context.line.stages) {
+    for (const v1::Report& report : reports) {
+      absl::StrAppend(&out, "\n",
+                      context.style.Bold(CleanText(report.target_name())), "\n",
+                      RenderStages(report.stages(), context.style));
     }
   }
   context.print(out);

@@ -69,14 +69,25 @@ int TerminalWidth(int fd) {
   return known && size.ws_col > 20 ? size.ws_col : 80;
 }
 
+// No cursor can be moved there, as in an editor's shell.
+bool IsDumb() {
+  const char* terminal = getenv("TERM");
+  return terminal != nullptr && absl::string_view(terminal) == "dumb";
+}
+
 Style StyleOf(int fd) {
-  return isatty(fd) != 0 ? Style::Terminal(TerminalWidth(fd)) : Style::Plain();
+  if (isatty(fd) == 0) return Style::Plain();
+  // https://no-color.org: whatever it is set to, unless that is empty.
+  const char* no_color = getenv("NO_COLOR");
+  const bool coloured =
+      !IsDumb() && (no_color == nullptr || no_color[0] == '\0');
+  return Style::Terminal([fd] { return TerminalWidth(fd); }, coloured);
 }
 
 ProgressStyle ProgressStyleOf(const CommandLine& line) {
   if (line.quiet) return ProgressStyle::kNone;
-  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kLive
-                                    : ProgressStyle::kPlain;
+  return isatty(STDERR_FILENO) != 0 && !IsDumb() ? ProgressStyle::kLive
+                                                 : ProgressStyle::kPlain;
 }
 
 // Files can be read where no daemon can be had.
@@ -201,7 +212,11 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
       {.style = ProgressStyleOf(line),
        .colours = StyleOf(STDERR_FILENO),
        .write = [](absl::string_view text) { Write(stderr, text); },
-       .width = [] { return TerminalWidth(STDERR_FILENO); },
+       .width =
+           [] {
+             return isatty(STDERR_FILENO) != 0 ? TerminalWidth(STDERR_FILENO)
+                                               : 0;
+           },
        .now = [&] { return clock->Monotonic(); },
        .reconnect_for = ReconnectFor(line)});
   EK_ASSIGN_OR_RETURN(const Connected connected,

@@ -61,6 +61,12 @@ void AddOutput(CLI::App& app, RawOptions& raw, bool required,
   if (required) option->required();
 }
 
+void AddStages(CLI::App& app, RawOptions& raw) {
+  app.add_flag("--stages", raw.line.stages,
+               WrapHelp("List the stages of the job: what each took, and what "
+                        "came from the cache"));
+}
+
 void AddFollow(CLI::App& app, RawOptions& raw) {
   app.add_flag("--follow", raw.line.follow,
                WrapHelp("With --json: one line of JSON for each event of the "

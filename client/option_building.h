@@ -24,6 +24,8 @@ void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help);
 // -o.
 void AddOutput(CLI::App& app, RawOptions& raw, bool required,
                const std::string& type, const std::string& help);
+// --stages.
+void AddStages(CLI::App& app, RawOptions& raw);
 // --follow.
 void AddFollow(CLI::App& app, RawOptions& raw);
 // Positional arguments, shown as `type`.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -15,11 +16,14 @@
 #include "client/job_id.h"
 #include "client/job_output.h"
 #include "client/job_pages.h"
+#include "client/render/comparison.h"
 #include "client/render/error_block.h"
 #include "client/render/event_line.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
 #include "client/render/report.h"
+#include "client/render/stages.h"
+#include "client/render/table.h"
 #include "client/run_job.h"
 
 namespace edgekiln::client {
@@ -159,13 +163,19 @@ absl::Status RunJobsShow(CommandContext& context) {
     return absl::OkStatus();
   }
   std::string out = Summary(job, context.clock.Now(), context.style);
+  std::vector<v1::Report> reports;
   for (int target = 0; target < job.reports(); ++target) {
-    const absl::StatusOr<v1::Report> report =
+    absl::StatusOr<v1::Report> report =
         context.connection.GetReport(job.id(), target);
     if (!report.ok()) continue;  // Not there yet, or failed: see the state.
-    absl::StrAppend(&out, "\n", RenderReport(*report, context.style));
+    reports.push_back(*std::move(report));
   }
-  if (job.reports() == 0 && job.stages_size() > 0) {
+  if (reports.size() == 1) {
+    absl::StrAppend(&out, "\n", RenderReport(reports[0], context.style));
+  } else if (!reports.empty()) {
+    absl::StrAppend(&out, "\n", RenderComparison(reports, context.style));
+  }
+  if ((context.line.stages || job.reports() == 0) && job.stages_size() > 0) {
     absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
   }
   if (job.has_error()) {

@@ -7,6 +7,7 @@
 #include "base/status_macros.h"
 #include "client/commands/paging.h"
 #include "client/render/json.h"
+#include "client/render/table.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {

@@ -12,6 +12,7 @@
 #include "client/error_detail.h"
 #include "client/job_request.h"
 #include "client/render/json.h"
+#include "client/render/table.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {

@@ -1,5 +1,7 @@
 #include "client/render/error_block.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -18,6 +20,24 @@ std::string PathOf(const v1::ErrorDetail& error) {
   return CleanText(path);
 }
 
+// The text behind `front`, in lines under each other where the window is
+// narrow; `painted` is the front as it is printed.
+std::string Hanging(absl::string_view front, absl::string_view painted,
+                    absl::string_view text, const Style& style) {
+  // A long front would leave no room beside it.
+  const int indent = std::min(TextWidth(front), 9);
+  const int width =
+      style.width() == 0
+          ? 0
+          : std::max(style.width() - std::max(indent, TextWidth(front)), 1);
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    absl::StrAppend(&out, out.empty() ? painted : std::string(indent, ' '),
+                    line, "\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string RenderError(const v1::ErrorDetail& error, const Style& style,
@@ -27,13 +47,16 @@ std::string RenderError(const v1::ErrorDetail& error, const Style& style,
   if (what.empty()) what = CleanText(error.message());
   if (what.empty()) what = "no reason was given";
   std::string out =
-      absl::StrCat(style.Red(absl::StrCat(label, ":")), " ", what, "\n");
+      Hanging(absl::StrCat(label, ": "),
+              style.Red(absl::StrCat(label, ":")) + " ", what, style);
   for (const std::string& one : lines) {
-    absl::StrAppend(&out, "  - ", CleanText(one), "\n");
+    out += Hanging("  - ", "  - ", CleanText(one), style);
   }
   const auto line = [&](absl::string_view name, const std::string& text) {
     if (text.empty()) return;
-    absl::StrAppend(&out, "  ", style.Bold(name), CleanText(text), "\n");
+    out +=
+        Hanging(absl::StrCat("  ", name), absl::StrCat("  ", style.Bold(name)),
+                CleanText(text), style);
   };
   line("where: ", error.where());
   line("limit: ", error.limit());

@@ -10,6 +10,7 @@
 #include "client/render/error_block.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/table.h"
 
 namespace edgekiln::client {
 namespace {

@@ -261,7 +261,10 @@ void Progress::Clear() {
 void Progress::Say(absl::string_view text) {
   if (options_.style == ProgressStyle::kNone) return;
   Clear();
-  options_.write(absl::StrCat(text, "\n"));
+  const int width = options_.width ? options_.width() : 0;
+  for (const std::string& line : WrapWords(text, width)) {
+    options_.write(absl::StrCat(line, "\n"));
+  }
 }
 
 void Progress::Redraw(bool force) {

@@ -86,8 +86,8 @@ class Progress {
     ProgressStyle style = ProgressStyle::kNone;
     Style colours = Style::Plain();
     std::function<void(absl::string_view)> write;  // To the error output.
-    std::function<int()> width;                    // Columns; kLive only.
-    std::function<absl::Duration()> now;           // Monotonic.
+    std::function<int()> width;           // Columns; 0 or absent: no limit.
+    std::function<absl::Duration()> now;  // Monotonic.
     // How long a daemon that is gone is waited for.
     absl::Duration reconnect_for = absl::InfiniteDuration();
   };

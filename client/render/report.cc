@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,36 +11,79 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "base/format_bytes.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/stages.h"
+#include "client/render/table.h"
 
 namespace edgekiln::client {
 namespace {
 
-using google::protobuf::RepeatedPtrField;
-
 // Widest layer id and op name in the table.
 constexpr int kMaxNameWidth = 48;
 
-// "label      text".
+// Columns of a label, with the space behind it.
+constexpr int kLabelWidth = 12;
+// Where bars begin to help, and how long the longest may be.
+constexpr int kBarWindow = 120;
+constexpr int kMaxBar = 24;
+
+using Paint = std::string (Style::*)(absl::string_view) const;
+
+std::string Painted(absl::string_view text, const Style& style, Paint paint) {
+  return paint == nullptr ? std::string(text) : (style.*paint)(text);
+}
+
+// "label      text", the text in several lines where the window is narrow.
 std::string Line(absl::string_view label, absl::string_view text,
-                 const Style& style) {
-  const int pad = std::max(1, 12 - TextWidth(label));
-  return absl::StrCat(style.Bold(label), std::string(pad, ' '), text, "\n");
+                 const Style& style, Paint paint = nullptr) {
+  const int width =
+      style.width() == 0 ? 0 : std::max(style.width() - kLabelWidth, 1);
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    const absl::string_view front = out.empty() ? label : "";
+    const int pad = std::max(1, kLabelWidth - TextWidth(front));
+    absl::StrAppend(&out, style.Bold(front), std::string(pad, ' '),
+                    Painted(line, style, paint), "\n");
+  }
+  return out;
 }
 
 std::string Heading(const v1::Report& report, const Style& style) {
+  std::string out;
   const std::string headline = Headline(report);
-  const std::string first =
-      headline.empty() ? "" : style.Yellow(headline) + "\n";
+  if (!headline.empty()) {
+    for (const std::string& line : WrapWords(headline, style.width())) {
+      absl::StrAppend(&out, style.Yellow(line), "\n");
+    }
+  }
   std::string title = CleanText(report.model_name());
   if (title.empty()) title = "model";
   const std::string target = CleanText(report.target_name());
   if (!target.empty()) absl::StrAppend(&title, " on ", target);
-  return first + style.Bold(title) + "\n";
+  if (style.width() > 0) title = ClipMiddle(title, style.width());
+  return out + style.Bold(title) + "\n";
+}
+
+// What the memory next to the engines is called: most chips have an SRAM.
+std::string ScratchpadTitle(const v1::Report& report) {
+  const auto& memories = report.memory().memories();
+  const bool sram =
+      memories.empty() || std::any_of(memories.begin(), memories.end(),
+                                      [](const v1::MemoryUse& use) {
+                                        return use.name() == "sram";
+                                      });
+  return sram ? "SRAM" : "SCRATCH";
+}
+
+// As long as the layer's share of the cycles of the longest one.
+std::string Bar(int64_t cycles, int64_t longest) {
+  if (cycles <= 0 || longest <= 0) return "";
+  const double share =
+      static_cast<double>(cycles) / static_cast<double>(longest);
+  return std::string(std::max(1, static_cast<int>(share * kMaxBar + 0.5)), '#');
 }
 
 std::string Layers(const v1::Report& report, const Style& style) {
@@ -50,15 +92,23 @@ std::string Layers(const v1::Report& report, const Style& style) {
     return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
                      : std::string("-");
   };
-  Table table({{"LAYER"},
-               {"OP"},
-               {"ENGINE"},
-               {"CYCLES", Align::kRight},
-               {"%", Align::kRight},
-               {"UTIL", Align::kRight},
-               {"STALL", Align::kRight},
-               {"SRAM", Align::kRight},
-               {"TILES", Align::kRight}});
+  std::vector<Table::Column> columns = {
+      {"LAYER"},
+      {.title = "OP", .drop = 2},
+      {.title = "ENGINE", .drop = 1},
+      {"CYCLES", Align::kRight},
+      {.title = "%", .align = Align::kRight, .drop = 3},
+      {.title = "UTIL", .align = Align::kRight, .drop = 4},
+      {.title = "STALL", .align = Align::kRight, .drop = 5},
+      {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6},
+      {.title = "TILES", .align = Align::kRight, .drop = 7}};
+  const bool bars = style.width() >= kBarWindow && total > 0;
+  if (bars) columns.push_back({.title = "", .drop = 8});
+  Table table(std::move(columns));
+  int64_t longest = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    longest = std::max(longest, layer.cycles());
+  }
   int64_t cycles = 0;
   int64_t stalls = 0;
   int64_t tiles = 0;
@@ -74,7 +124,8 @@ std::string Layers(const v1::Report& report, const Style& style) {
          layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
          GroupDigits(layer.stall_cycles()),
          layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
-         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"});
+         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-",
+         bars ? Bar(layer.cycles(), longest) : ""});
   }
   table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
                 GroupDigits(stalls), "", GroupDigits(tiles)});
@@ -181,8 +232,8 @@ std::string GateLines(const v1::Report& report, const Style& style) {
   std::string out;
   for (const v1::Report::Gate& gate : report.gates()) {
     const std::string text = GateText(gate);
-    out += gate.passed() ? Line("gate", style.Green(text), style)
-                         : Line("GATE BROKEN", style.Red(text), style);
+    out += gate.passed() ? Line("gate", text, style, &Style::Green)
+                         : Line("GATE BROKEN", text, style, &Style::Red);
   }
   return out;
 }
@@ -230,9 +281,9 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
       absl::StrCat(GroupDigits(exact.outputs_compared()), " values compared, ",
                    Count(exact.mismatches(), "mismatch", "mismatches"));
   if (exact.mismatches() == 0) {
-    return Line("bit-exact", style.Green(count), style);
+    return Line("bit-exact", count, style, &Style::Green);
   }
-  std::string out = Line("NOT EXACT", style.Red(count), style);
+  std::string out = Line("NOT EXACT", count, style, &Style::Red);
   if (!exact.first_mismatch().empty()) {
     out += Line("", absl::StrCat("first: ", CleanText(exact.first_mismatch())),
                 style);
@@ -266,10 +317,9 @@ std::string Notes(const v1::Report& report, const Style& style) {
   const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
   if (report.calibration() == "SYNTHETIC" && !refused) {
     out += Line("SYNTHETIC",
-                style.Yellow("activation ranges were learned from seeded "
-                             "random inputs, so no accuracy is given; use "
-                             "--calibration DATA"),
-                style);
+                "activation ranges were learned from seeded random inputs, so "
+                "no accuracy is given; use --calibration DATA",
+                style, &Style::Yellow);
   } else if (!report.calibration().empty() && !refused) {
     out += Line("calibration", CleanText(report.calibration()), style);
   }
@@ -280,72 +330,15 @@ std::string Notes(const v1::Report& report, const Style& style) {
                 style);
   }
   for (const std::string& warning : report.warnings()) {
-    out += Line("warning", style.Yellow(CleanText(warning)), style);
+    out += Line("warning", CleanText(warning), style, &Style::Yellow);
   }
   return out;
 }
 
-struct StageGroup {
-  std::string name;
-  std::map<int, int> count_by_cache;  // Key: Report.Stage.Cache.
-  int runs = 0;
-  double seconds = 0;
-  double cpu_seconds = 0;
-};
-
-std::vector<StageGroup> GroupStages(
-    const RepeatedPtrField<v1::Report::Stage>& stages) {
-  std::vector<StageGroup> groups;
-  for (const v1::Report::Stage& stage : stages) {
-    const std::string name =
-        CleanText(stage.name().substr(0, stage.name().find('[')));
-    auto group =
-        std::find_if(groups.begin(), groups.end(),
-                     [&](const StageGroup& g) { return g.name == name; });
-    if (group == groups.end()) {
-      group = groups.insert(groups.end(), StageGroup{});
-      group->name = name;
-    }
-    ++group->count_by_cache[stage.cache()];
-    ++group->runs;
-    group->seconds += stage.seconds();
-    group->cpu_seconds += stage.cpu_seconds();
-  }
-  return groups;
-}
-
-// "HIT", or "12 HIT, 3 MISS".
-std::string CacheText(const StageGroup& group) {
-  std::vector<std::string> parts;
-  for (const auto& [cache, count] : group.count_by_cache) {
-    const std::string name =
-        v1::Report::Stage::Cache_IsValid(cache) && cache != 0
-            ? v1::Report::Stage::Cache_Name(
-                  static_cast<v1::Report::Stage::Cache>(cache))
-            : "-";
-    parts.push_back(group.runs == 1 ? name : absl::StrCat(count, " ", name));
-  }
-  return absl::StrJoin(parts, ", ");
-}
-
 }  // namespace
 
-std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
-                         const Style& style) {
-  Table table(
-      {{"STAGE"}, {"CACHE"}, {"TIME", Align::kRight}, {"CPU", Align::kRight}});
-  for (const StageGroup& group : GroupStages(stages)) {
-    const auto time = [](double seconds) {
-      return seconds > 0 ? FormatTimeSpan(absl::Seconds(seconds))
-                         : std::string("-");
-    };
-    table.AddRow({group.name, CacheText(group), time(group.seconds),
-                  time(group.cpu_seconds)});
-  }
-  return table.Render(style);
-}
-
-std::string RenderReport(const v1::Report& report, const Style& style) {
+std::string RenderReport(const v1::Report& report, const Style& style,
+                         StageDetail stages) {
   std::string out = Heading(report, style);
   if (report.layers_size() > 0) out += "\n" + Layers(report, style);
   out += Totals(report, style);
@@ -354,10 +347,11 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   out += GateLines(report, style);
   out += HostLines(report, style);
   out += Notes(report, style);
-  if (report.stages_size() > 0) {
-    absl::StrAppend(&out, "\n", RenderStages(report.stages(), style));
+  if (report.stages_size() == 0) return out;
+  if (stages == StageDetail::kTable) {
+    return absl::StrCat(out, "\n", RenderStages(report.stages(), style));
   }
-  return out;
+  return out + Line("stages", StagesText(report.stages()), style);
 }
 
 }  // namespace edgekiln::client

@@ -2,7 +2,7 @@
 #define EK_CLIENT_RENDER_REPORT_H_
 
 // A Report as text for people. Pure; columns and lines that would say nothing
-// (no cycles counted, no labels) are left out.
+// (no cycles counted, no labels) are left out. In a window, no line is wider.
 
 #include <string>
 
@@ -11,13 +11,10 @@
 
 namespace edgekiln::client {
 
-std::string RenderReport(const v1::Report& report, const Style& style);
+enum class StageDetail { kLine, kTable };
 
-// Parts of the above, for `jobs show`: one row per stage, chunks of the same
-// stage ("simulate[0]", "simulate[1]", ...) in one row.
-std::string RenderStages(
-    const google::protobuf::RepeatedPtrField<v1::Report::Stage>& stages,
-    const Style& style);
+std::string RenderReport(const v1::Report& report, const Style& style,
+                         StageDetail stages = StageDetail::kLine);
 
 }  // namespace edgekiln::client
 

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <set>
-#include <utility>
+#include <iterator>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
@@ -56,13 +55,92 @@ std::string Clean(absl::string_view text, bool keep_lines) {
   return out;
 }
 
-// The first `count` code points of clean text.
-absl::string_view FirstPoints(absl::string_view text, int count) {
+// The code point at the start of clean text.
+uint32_t CodePoint(absl::string_view text) {
+  const auto byte = [&](size_t i) {
+    return static_cast<uint32_t>(static_cast<unsigned char>(text[i]));
+  };
+  switch (SequenceLength(text, 0)) {
+    case 2:
+      return (byte(0) & 0x1F) << 6 | (byte(1) & 0x3F);
+    case 3:
+      return (byte(0) & 0x0F) << 12 | (byte(1) & 0x3F) << 6 | (byte(2) & 0x3F);
+    case 4:
+      return (byte(0) & 0x07) << 18 | (byte(1) & 0x3F) << 12 |
+             (byte(2) & 0x3F) << 6 | (byte(3) & 0x3F);
+    default:
+      return byte(0);
+  }
+}
+
+struct Range {
+  uint32_t first, last;
+};
+
+// Combining marks, joiners and variation selectors.
+constexpr Range kZeroWidth[] = {
+    {0x0300, 0x036F}, {0x0483, 0x0489}, {0x0591, 0x05BD}, {0x064B, 0x065F},
+    {0x1AB0, 0x1AFF}, {0x1DC0, 0x1DFF}, {0x200B, 0x200F}, {0x20D0, 0x20FF},
+    {0xFE00, 0xFE0F}, {0xFE20, 0xFE2F}};
+// Wide and fullwidth of Unicode's EastAsianWidth.txt, in blocks.
+constexpr Range kWide[] = {
+    {0x1100, 0x115F},   {0x2E80, 0x303E},   {0x3041, 0xA4CF},
+    {0xA960, 0xA97C},   {0xAC00, 0xD7A3},   {0xF900, 0xFAFF},
+    {0xFE30, 0xFE6F},   {0xFF00, 0xFF60},   {0xFFE0, 0xFFE6},
+    {0x1F300, 0x1F64F}, {0x1F680, 0x1F6FF}, {0x1F900, 0x1F9FF},
+    {0x20000, 0x3FFFD}};
+
+template <size_t kCount>
+bool IsIn(const Range (&ranges)[kCount], uint32_t point) {
+  return std::any_of(std::begin(ranges), std::end(ranges), [&](const Range& r) {
+    return r.first <= point && point <= r.last;
+  });
+}
+
+// Of the first character of clean text: its bytes, and the columns it takes.
+struct Character {
+  size_t bytes;
+  int columns;
+};
+
+Character First(absl::string_view text) {
+  const size_t bytes = std::max(SequenceLength(text, 0), 1);
+  const uint32_t point = CodePoint(text);
+  if (point < 0x300) return {bytes, 1};
+  return {bytes, IsIn(kZeroWidth, point) ? 0 : IsIn(kWide, point) ? 2 : 1};
+}
+
+// The longest beginning of clean text that is at most `width` wide.
+absl::string_view Beginning(absl::string_view text, int width) {
   size_t at = 0;
-  for (; count > 0 && at < text.size(); --count) {
-    at += std::max(SequenceLength(text, at), 1);
+  while (at < text.size()) {
+    const Character next = First(text.substr(at));
+    width -= next.columns;
+    if (width < 0) break;
+    at += next.bytes;
   }
   return text.substr(0, at);
+}
+
+// The longest end that is at most `width` wide.
+absl::string_view End(absl::string_view text, int width) {
+  int excess = TextWidth(text) - width;
+  size_t at = 0;
+  while (at < text.size()) {
+    const Character next = First(text.substr(at));
+    // Marks go with the character before them.
+    if (excess <= 0 && next.columns > 0) break;
+    excess -= next.columns;
+    at += next.bytes;
+  }
+  return text.substr(at);
+}
+
+// Whether a line may end before the space at `at`.
+bool MayBreak(absl::string_view text, size_t at) {
+  const bool digit = at > 0 && absl::ascii_isdigit(text[at - 1]);
+  return !digit || at + 1 == text.size() ||
+         !(absl::ascii_isalnum(text[at + 1]) || text[at + 1] == '%');
 }
 
 }  // namespace
@@ -126,25 +204,45 @@ std::string CleanLines(absl::string_view text) { return Clean(text, true); }
 
 int TextWidth(absl::string_view text) {
   int width = 0;
-  for (size_t at = 0; at < text.size(); ++width) {
-    at += std::max(SequenceLength(text, at), 1);
+  while (!text.empty()) {
+    const Character next = First(text);
+    width += next.columns;
+    text.remove_prefix(next.bytes);
   }
   return width;
 }
 
 std::string ClipMiddle(absl::string_view text, int width) {
-  const int have = TextWidth(text);
-  if (have <= width) return std::string(text);
+  if (TextWidth(text) <= width) return std::string(text);
   if (width < 5) return ClipEnd(text, width);
   const int tail = (width - 3) / 2;
   const int head = width - 3 - tail;
-  const absl::string_view rest =
-      text.substr(FirstPoints(text, have - tail).size());
-  return absl::StrCat(FirstPoints(text, head), "...", rest);
+  return absl::StrCat(Beginning(text, head), "...", End(text, tail));
 }
 
 std::string ClipEnd(absl::string_view text, int width) {
-  return std::string(FirstPoints(text, std::max(width, 0)));
+  return std::string(Beginning(text, std::max(width, 0)));
+}
+
+std::vector<std::string> WrapWords(absl::string_view text, int width) {
+  std::vector<std::string> lines;
+  while (width > 0 && TextWidth(text) > width) {
+    absl::string_view line = Beginning(text, width);
+    // Nothing fits: a wide character in one column.
+    if (line.empty()) line = text.substr(0, First(text).bytes);
+    size_t end = 0;
+    size_t any_space = 0;
+    for (size_t at = line.size(); at > 0 && end == 0; --at) {
+      if (at >= text.size() || text[at] != ' ') continue;
+      if (any_space == 0) any_space = at;
+      if (MayBreak(text, at)) end = at;
+    }
+    if (end == 0) end = any_space > 0 ? any_space : line.size();
+    lines.emplace_back(absl::StripTrailingAsciiWhitespace(text.substr(0, end)));
+    text = absl::StripLeadingAsciiWhitespace(text.substr(end));
+  }
+  if (!text.empty() || lines.empty()) lines.emplace_back(text);
+  return lines;
 }
 
 std::string Style::Wrap(absl::string_view code, absl::string_view text) const {
@@ -164,79 +262,6 @@ std::string Style::Green(absl::string_view text) const {
 }
 std::string Style::Yellow(absl::string_view text) const {
   return Wrap("33", text);
-}
-
-Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
-
-void Table::AddRow(std::vector<std::string> cells) {
-  cells.resize(columns_.size());
-  for (std::string& cell : cells) cell = CleanText(cell);
-  rows_.push_back(std::move(cells));
-}
-
-std::vector<int> Table::FittingWidths(int window) const {
-  constexpr int kNarrowest = 12;
-  std::vector<int> widths;
-  int excess = 2 * static_cast<int>(columns_.size() - 1) - window;
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    int width = TextWidth(columns_[c].title);
-    for (const auto& row : rows_) width = std::max(width, TextWidth(row[c]));
-    widths.push_back(width);
-    excess += width;
-  }
-  for (; window > 0 && excess > 0; --excess) {
-    int widest = -1;
-    for (size_t c = 0; c < columns_.size(); ++c) {
-      if (columns_[c].align != Align::kLeft || columns_[c].whole ||
-          widths[c] <= kNarrowest) {
-        continue;
-      }
-      if (widest < 0 || widths[c] > widths[widest])
-        widest = static_cast<int>(c);
-    }
-    if (widest < 0) break;
-    --widths[widest];
-  }
-  return widths;
-}
-
-std::vector<std::string> Table::ClippedColumn(size_t column, int width) const {
-  std::vector<std::string> middle;
-  std::vector<std::string> end;
-  for (const auto& row : rows_) {
-    const std::string& cell = row[column];
-    middle.push_back(ClipMiddle(cell, width));
-    end.push_back(TextWidth(cell) <= width
-                      ? cell
-                      : absl::StrCat(ClipEnd(cell, width - 3), "..."));
-  }
-  const auto distinct = [](const std::vector<std::string>& cells) {
-    return std::set<std::string>(cells.begin(), cells.end()).size();
-  };
-  return distinct(end) > distinct(middle) ? end : middle;
-}
-
-std::string Table::Render(const Style& style) const {
-  const std::vector<int> widths = FittingWidths(style.width());
-  bool titled = false;
-  std::vector<std::string> lines(rows_.size() + 1);
-  for (size_t c = 0; c < columns_.size(); ++c) {
-    titled |= !columns_[c].title.empty();
-    std::vector<std::string> cells = ClippedColumn(c, widths[c]);
-    cells.insert(cells.begin(), columns_[c].title);
-    for (size_t i = 0; i < cells.size(); ++i) {
-      const std::string pad(std::max(0, widths[c] - TextWidth(cells[i])), ' ');
-      const bool right = columns_[c].align == Align::kRight;
-      absl::StrAppend(&lines[i], c > 0 ? "  " : "", right ? pad : cells[i],
-                      right ? cells[i] : pad);
-    }
-  }
-  std::string out;
-  for (size_t i = titled ? 0 : 1; i < lines.size(); ++i) {
-    lines[i].erase(lines[i].find_last_not_of(' ') + 1);
-    absl::StrAppend(&out, i == 0 ? style.Bold(lines[i]) : lines[i], "\n");
-  }
-  return out;
 }
 
 }  // namespace edgekiln::client

@@ -5,7 +5,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -35,23 +37,35 @@ std::string Count(int64_t count, absl::string_view singular,
 std::string CleanText(absl::string_view text);
 // As CleanText(), keeping line ends and tabs.
 std::string CleanLines(absl::string_view text);
-// Columns that `text`, clean, takes: one per code point.
+// Columns that `text`, clean, takes on a terminal: two for East Asian wide
+// characters and emoji, none for combining marks, one for all others.
 int TextWidth(absl::string_view text);
 // `text` with its middle replaced by "..." so that it is at most `width` wide.
 // Names differ at their ends more often than in the middle.
 std::string ClipMiddle(absl::string_view text, int width);
 // `text` cut so that it is at most `width` wide.
 std::string ClipEnd(absl::string_view text, int width);
+// `text`, clean, in lines at most `width` wide, 0: one line. Broken at spaces,
+// but not between the digits of a number or before its unit; a longer word is
+// broken anywhere. Never empty.
+std::vector<std::string> WrapWords(absl::string_view text, int width);
 
 // How wide and colourful the output may be: ANSI colours and the width of the
 // window on a terminal, neither elsewhere.
 class Style {
  public:
-  static Style Plain() { return Style(false, 0); }
-  static Style Coloured() { return Style(true, 0); }
-  static Style Terminal(int width) { return Style(true, width); }
+  static Style Plain() { return Style(false, nullptr); }
+  static Style Coloured() { return Style(true, nullptr); }
+  // `width` is asked for each time: people resize windows. NO_COLOR asks a
+  // terminal for no colours.
+  static Style Terminal(std::function<int()> width, bool coloured = true) {
+    return Style(coloured, std::move(width));
+  }
+  static Style Terminal(int width) {
+    return Terminal([width] { return width; });
+  }
 
-  int width() const { return width_; }  // Columns; 0: no limit.
+  int width() const { return width_ ? width_() : 0; }  // Columns; 0: no limit.
 
   std::string Bold(absl::string_view text) const;
   std::string Dim(absl::string_view text) const;
@@ -60,41 +74,12 @@ class Style {
   std::string Yellow(absl::string_view text) const;
 
  private:
-  Style(bool on, int width) : on_(on), width_(width) {}
+  Style(bool on, std::function<int()> width)
+      : on_(on), width_(std::move(width)) {}
   std::string Wrap(absl::string_view code, absl::string_view text) const;
 
   bool on_;
-  int width_;
-};
-
-enum class Align { kLeft, kRight };
-
-// Rows of cells in aligned columns, two spaces apart, no trailing spaces.
-// Cells are cleaned. Where the style has a width, the widest left-aligned cells
-// are clipped so that rows fit, but not below 12 columns: in the middle, or at
-// the end if that keeps more of them apart.
-class Table {
- public:
-  struct Column {
-    std::string title;
-    Align align = Align::kLeft;
-    bool whole = false;  // Never clipped: what is copied from here, as ids.
-  };
-  explicit Table(std::vector<Column> columns);
-
-  // As many cells as columns.
-  void AddRow(std::vector<std::string> cells);
-  // The title row is bold in `style`; left out if every title is empty.
-  std::string Render(const Style& style) const;
-
- private:
-  // One per column, such that rows fit a window of that width; 0: no limit.
-  std::vector<int> FittingWidths(int window) const;
-  // The cells of a column, clipped where it keeps most of them apart.
-  std::vector<std::string> ClippedColumn(size_t column, int width) const;
-
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  std::function<int()> width_;
 };
 
 }  // namespace edgekiln::client

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "client/render/table.h"
+
 namespace edgekiln::client {
 namespace {
 
@@ -84,10 +86,8 @@ TEST(TextTest, TableFitsTheWindow) {
   EXPECT_EQ(table.Render(Style::Terminal(24)),
             "abcdefghi...stuvwxyz   1\n"
             "short                 22\n");
-  // Never so narrow that names say nothing.
-  EXPECT_EQ(table.Render(Style::Terminal(5)),
-            "abcde...wxyz   1\n"
-            "short         22\n");
+  // In the end rather less than a second line.
+  EXPECT_EQ(table.Render(Style::Terminal(5)), "abcd\nshor\n");
   Table batch({{"A"}});
   batch.AddRow({"batch_norm_2.fused_batch_norm"});
   batch.AddRow({"batch_norm_4.fused_batch_norm"});
@@ -96,8 +96,49 @@ TEST(TextTest, TableFitsTheWindow) {
             "batch_norm_4....\n");
   Table ids({{.title = "", .whole = true}, {""}});
   ids.AddRow({"j505f711ec9fe106a", "a_name_too_long"});
-  EXPECT_EQ(ids.Render(Style::Terminal(20)),
-            "j505f711ec9fe106a  a_nam...long\n");
+  EXPECT_EQ(ids.Render(Style::Terminal(20)), "j505f711ec9fe106a  a\n");
+}
+
+TEST(TextTest, TableLeavesOutColumnsByTheirOrder) {
+  Table table({{"NAME"},
+               {.title = "OP", .drop = 1},
+               {"N", Align::kRight},
+               {.title = "SHARE", .align = Align::kRight, .drop = 2}});
+  table.AddRow({"abcdefghijklmnop", "conv2d", "1 000", "12.5"});
+  EXPECT_EQ(table.Render(Style::Terminal(38)).substr(8),
+            "              OP          N  SHARE\x1b[0m\n"
+            "abcdefghijklmnop  conv2d  1 000   12.5\n");
+  // Names first give up what they have beyond twelve columns.
+  EXPECT_EQ(table.Render(Style::Terminal(34)).substr(8),
+            "          OP          N  SHARE\x1b[0m\n"
+            "abcde...mnop  conv2d  1 000   12.5\n");
+  EXPECT_EQ(table.Render(Style::Terminal(33)).substr(8),
+            "              OP          N\x1b[0m\n"
+            "abcdefghijklmnop  conv2d  1 000\n");
+  EXPECT_EQ(table.Render(Style::Terminal(20)).substr(8),
+            "               N\x1b[0m\nabcde...lmnop  1 000\n");
+}
+
+TEST(TextTest, WideCharactersTakeTwoColumns) {
+  EXPECT_EQ(TextWidth("a\xE6\xBC\xA2\xE5\xAD\x97"), 5);  // Two of CJK.
+  EXPECT_EQ(TextWidth("e\xCC\x81"), 1);                  // A combining accent.
+  EXPECT_EQ(TextWidth("\xF0\x9F\x9A\x80"), 2);           // A rocket.
+  EXPECT_EQ(ClipEnd("\xE6\xBC\xA2\xE5\xAD\x97", 3), "\xE6\xBC\xA2");
+  EXPECT_EQ(TextWidth(ClipMiddle("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2"
+                                 "\xE5\xAD\x97\xE6\xBC\xA2",
+                                 7)),
+            7);
+}
+
+TEST(TextTest, WrapWords) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(WrapWords("", 10), Lines{""});
+  EXPECT_EQ(WrapWords("one line", 0), Lines{"one line"});
+  EXPECT_EQ(WrapWords("the host runs it", 9), (Lines{"the host", "runs it"}));
+  EXPECT_EQ(WrapWords("abcdefgh", 3), (Lines{"abc", "def", "gh"}));
+  // Numbers stay in one piece, and with their unit.
+  EXPECT_EQ(WrapWords("takes 12 345 cycles", 12),
+            (Lines{"takes", "12 345", "cycles"}));
 }
 
 }  // namespace

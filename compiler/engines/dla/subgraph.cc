@@ -175,34 +175,47 @@ class Emitter {
   }
 
   void AddLayerUse() {
-    struct Life {
-      int64_t first = -1;
-      int64_t last = -1;
+    struct Use {
+      std::vector<int32_t> buffers;
       int32_t tiles = 0;
       int64_t cycles = 0;
     };
-    std::vector<Life> lives(plan_.layers.size());
+    std::vector<Use> uses(plan_.layers.size());
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
       const ScheduledCommand& command = schedule_.commands[i];
-      Life& life = lives[command.layer];
-      life.cycles += stream_.command_cycles[i];
-      if (!command.tap) continue;
-      if (life.first < 0) life.first = static_cast<int64_t>(i);
-      life.last = static_cast<int64_t>(i);
-      ++life.tiles;
+      Use& use = uses[command.layer];
+      use.cycles += stream_.command_cycles[i];
+      if (command.tap) ++use.tiles;
+      for (const BufferAccess& access : command.accesses) {
+        use.buffers.push_back(access.buffer);
+      }
     }
     for (size_t l = 0; l < plan_.layers.size(); ++l) {
-      int64_t peak = 0;
-      for (size_t b = 0; b < schedule_.buffers.size(); ++b) {
-        const BufferLife& buffer = schedule_.buffers[b];
-        if (lives[l].first >= 0 && buffer.begin <= lives[l].last &&
-            lives[l].first <= buffer.end) {
-          peak = std::max(peak, offsets_.offsets[b] + buffer.size_bytes);
-        }
-      }
-      result_.layers.push_back({OpOf(static_cast<int32_t>(l)), peak,
-                                lives[l].tiles, lives[l].cycles});
+      result_.layers.push_back({OpOf(static_cast<int32_t>(l)),
+                                MostAtOnce(std::move(uses[l].buffers)),
+                                uses[l].tiles, uses[l].cycles});
     }
+  }
+
+  // Bytes that those buffers take together at most; some may be named twice.
+  int64_t MostAtOnce(std::vector<int32_t> buffers) const {
+    std::sort(buffers.begin(), buffers.end());
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    // Instants and what is taken or given back then; first what is given back.
+    std::vector<std::pair<int64_t, int64_t>> changes;
+    for (const int32_t b : buffers) {
+      const BufferLife& life = schedule_.buffers[b];
+      changes.emplace_back(life.begin, life.size_bytes);
+      changes.emplace_back(life.end + 1, -life.size_bytes);
+    }
+    std::sort(changes.begin(), changes.end());
+    int64_t taken = 0;
+    int64_t most = 0;
+    for (const auto& [instant, bytes] : changes) {
+      taken += bytes;
+      most = std::max(most, taken);
+    }
+    return most;
   }
 
   const Chip& chip_;
