@@ -13,7 +13,8 @@ import re
 import sys
 
 SUFFIXES = {".h", ".hh", ".hpp", ".inc", ".inl", ".c", ".cc", ".cpp", ".cxx"}
-SKIPPED = {"build", ".git", ".cache"}
+# docs: examples for others, which include nothing of ours.
+SKIPPED = {"build", "docs", ".git", ".cache"}
 DIRECTIVE = re.compile(
     r"^\s*(?:#|%:)\s*(?:/\*.*?\*/\s*)*(?:include|include_next|import)\b\s*(.*)")
 NAME = re.compile(r'(?:"([^"]*)"|<([^>]*)>)')

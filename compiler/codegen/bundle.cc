@@ -10,6 +10,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/backends.h"
+#include "compiler/codegen/bundle_header.h"
 #include "compiler/codegen/memory_map.h"
 #include "compiler/codegen/steps_text.h"
 #include "compiler/ir/text_scanner.h"
@@ -199,6 +200,19 @@ absl::Status CheckDense(const v1::Program& program) {
   return absl::OkStatus();
 }
 
+// What the header is made of.
+absl::Status CheckMoves(const v1::Program& program) {
+  for (const v1::Program::Step& step : program.steps()) {
+    if (!step.has_move()) continue;
+    for (const int32_t layout :
+         {step.move().from_layout(), step.move().to_layout()}) {
+      if (layout >= 0 && layout < program.layouts_size()) continue;
+      return absl::InvalidArgumentError("a move has no layout");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Only firmware that writes registers itself needs the steps as text.
 bool WritesRegisters(const v1::Program& program) {
   return std::any_of(
@@ -297,11 +311,14 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     absl::string_view constants, const v1::Machine& machine,
     const BundleOrigin& origin) {
   EK_RETURN_IF_ERROR(CheckDense(program));
+  EK_RETURN_IF_ERROR(CheckMoves(program));
   std::vector<BundleFile> files;
   files.push_back({"constants.bin", std::string(constants)});
   EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));
   files.push_back({"memory_map.txt", std::move(map)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
+  files.push_back({"edgekiln_model.h",
+                   BundleHeader(program, constants, machine, origin)});
   if (WritesRegisters(program)) {
     EK_ASSIGN_OR_RETURN(std::string steps, StepsText(program, machine));
     files.push_back({"steps.txt", std::move(steps)});

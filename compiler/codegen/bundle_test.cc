@@ -50,6 +50,7 @@ TEST(BundleTest, StepsOfTheHostAreText) {
   engine.mutable_jobs()->set_start_offset(128);
 
   v1::Program program;
+  program.add_layouts()->set_size_bytes(16);
   v1::Program::Move& move = *program.add_steps()->mutable_move();
   move.mutable_from()->set_address(64);
   move.mutable_to()->set_memory(2);

@@ -67,6 +67,25 @@ class SimulatedSession : public Session {
     return Execute(inputs, visit_tap, RunMode::kFast, outputs);
   }
 
+  absl::Status VisitStart(absl::Span<const absl::string_view> inputs,
+                          const MemoryVisitor& visit) override {
+    LoadSegments(RunMode::kFast);
+    EK_RETURN_IF_ERROR(SetInputs(inputs));
+    for (const v1::Program::Segment& segment : loaded_->program.segments()) {
+      const v1::Location& location = segment.location();
+      visit(location.memory(), location.address(),
+            BytesAt(location.address(), segment.size_bytes()));
+    }
+    for (size_t i = 0; i < loaded_->inputs.size(); ++i) {
+      const v1::Location& location =
+          loaded_->program.inputs(static_cast<int>(i)).location();
+      visit(
+          location.memory(), location.address(),
+          BytesAt(location.address(), loaded_->inputs[i].layout->size_bytes()));
+    }
+    return absl::OkStatus();
+  }
+
   const std::vector<std::string>& states() const override { return states_; }
 
   absl::Status SetStates(std::vector<std::string> values) override {
@@ -123,6 +142,11 @@ class SimulatedSession : public Session {
           (*outputs)[loaded_->program.carries(static_cast<int>(c)).output()];
     }
     return absl::OkStatus();
+  }
+
+  absl::string_view BytesAt(uint64_t address, int64_t size) const {
+    return {reinterpret_cast<const char*>(chip_.Find(address, size)),
+            static_cast<size_t>(size)};
   }
 
   // Flash already holds its content; RAM starts anew in every run.

@@ -47,6 +47,10 @@ struct SessionOptions {
 using TapVisitor = std::function<absl::Status(const v1::Program::Tap& tap,
                                               absl::string_view values)>;
 
+// Called with what a memory of the machine holds from an address on.
+using MemoryVisitor = std::function<void(int32_t memory, uint64_t address,
+                                         absl::string_view bytes)>;
+
 // Not thread-safe; clones are independent and can run in parallel.
 class Session {
  public:
@@ -67,6 +71,11 @@ class Session {
   virtual absl::Status Run(absl::Span<const absl::string_view> inputs,
                            const TapVisitor& visit_tap,
                            std::vector<std::string>* outputs) = 0;
+
+  // What a run with these inputs begins with: segments, then inputs, in their
+  // order. What a loader of the bundle has to bring about.
+  virtual absl::Status VisitStart(absl::Span<const absl::string_view> inputs,
+                                  const MemoryVisitor& visit) = 0;
 
   // One dense value per Program.carries: real zero at first, then what the last
   // successful run left in the carry's output.
