@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -174,34 +175,53 @@ class Emitter {
     }
   }
 
+  struct LayerLife {
+    int64_t first = -1;  // Of the commands that compute; -1: none.
+    int64_t last = -1;
+    int32_t tiles = 0;
+    int64_t cycles = 0;
+    std::set<int32_t> buffers;  // That its commands read or write.
+  };
+
+  // The most that the layer's own buffers take at once while it computes. What
+  // others hold meanwhile, and what is loaded for them, is not its need.
+  int64_t OwnBytes(const LayerLife& life) const {
+    if (life.first < 0) return 0;
+    std::vector<std::pair<int64_t, int64_t>> changes;
+    for (const int32_t b : life.buffers) {
+      const BufferLife& buffer = schedule_.buffers[b];
+      if (buffer.begin > life.last || buffer.end < life.first) continue;
+      changes.emplace_back(buffer.begin, buffer.size_bytes);
+      changes.emplace_back(buffer.end + 1, -buffer.size_bytes);
+    }
+    std::sort(changes.begin(), changes.end());
+    int64_t bytes = 0;
+    int64_t peak = 0;
+    for (const auto& [instant, change] : changes) {
+      bytes += change;
+      peak = std::max(peak, bytes);
+    }
+    return peak;
+  }
+
   void AddLayerUse() {
-    struct Life {
-      int64_t first = -1;
-      int64_t last = -1;
-      int32_t tiles = 0;
-      int64_t cycles = 0;
-    };
-    std::vector<Life> lives(plan_.layers.size());
+    std::vector<LayerLife> lives(plan_.layers.size());
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
       const ScheduledCommand& command = schedule_.commands[i];
-      Life& life = lives[command.layer];
+      LayerLife& life = lives[command.layer];
       life.cycles += stream_.command_cycles[i];
+      for (const BufferAccess& access : command.accesses) {
+        life.buffers.insert(access.buffer);
+      }
       if (!command.tap) continue;
       if (life.first < 0) life.first = static_cast<int64_t>(i);
       life.last = static_cast<int64_t>(i);
       ++life.tiles;
     }
     for (size_t l = 0; l < plan_.layers.size(); ++l) {
-      int64_t peak = 0;
-      for (size_t b = 0; b < schedule_.buffers.size(); ++b) {
-        const BufferLife& buffer = schedule_.buffers[b];
-        if (lives[l].first >= 0 && buffer.begin <= lives[l].last &&
-            lives[l].first <= buffer.end) {
-          peak = std::max(peak, offsets_.offsets[b] + buffer.size_bytes);
-        }
-      }
-      result_.layers.push_back({OpOf(static_cast<int32_t>(l)), peak,
-                                lives[l].tiles, lives[l].cycles});
+      result_.layers.push_back({OpOf(static_cast<int32_t>(l)),
+                                OwnBytes(lives[l]), lives[l].tiles,
+                                lives[l].cycles});
     }
   }
 
