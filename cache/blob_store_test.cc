@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::cache {

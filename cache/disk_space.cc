@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/format_bytes.h"
 #include "base/status_macros.h"
+#include "cache/forwarding_blob_store.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -50,40 +51,22 @@ class ReservedDiskSpace : public DiskSpace {
   const std::function<absl::StatusOr<int64_t>()> free_bytes_;
 };
 
-class SpaceCheckingBlobStore : public BlobStore {
+class SpaceCheckingBlobStore : public ForwardingBlobStore {
  public:
   SpaceCheckingBlobStore(std::unique_ptr<BlobStore> inner, DiskSpace& space)
-      : inner_(std::move(inner)), space_(space) {}
+      : ForwardingBlobStore(std::move(inner)), space_(space) {}
 
-  absl::StatusOr<bool> Contains(const Digest& digest) override {
-    return inner_->Contains(digest);
-  }
-  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
-      const Digest& digest) override {
-    return inner_->ContainsIfKnown(digest);
-  }
-  absl::StatusOr<std::string> Get(const Digest& digest) override {
-    return inner_->Get(digest);
-  }
-  absl::StatusOr<std::unique_ptr<BlobReader>> OpenReader(
-      const Digest& digest) override {
-    return inner_->OpenReader(digest);
-  }
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
     const absl::Status room =
         space_.Admit(static_cast<int64_t>(bytes.size()), "a blob");
     // What is there already needs none.
-    if (!room.ok() && !inner_->Contains(digest).value_or(false)) return room;
-    return inner_->Put(digest, bytes);
+    if (!room.ok() && !inner().Contains(digest).value_or(false)) return room;
+    return inner().Put(digest, bytes);
   }
-  // The file is on the disk already: a rename takes no room.
-  absl::Status Adopt(const Digest& digest, const std::string& path) override {
-    return inner_->Adopt(digest, path);
-  }
-  void HalveMemory() override { inner_->HalveMemory(); }
+  // Adopt() asks for nothing: the file is on the disk already, and a rename
+  // takes no room.
 
  private:
-  const std::unique_ptr<BlobStore> inner_;
   DiskSpace& space_;
 };
 

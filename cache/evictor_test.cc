@@ -8,9 +8,9 @@
 #include "base/error.h"
 #include "base/mutex.h"
 #include "cache/blob_store.h"
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::cache {

@@ -6,6 +6,7 @@
 #include "base/sized_lru.h"
 #include "base/status_macros.h"
 #include "cache/blob_store.h"
+#include "cache/forwarding_blob_store.h"
 
 namespace edgekiln::cache {
 namespace {
@@ -26,24 +27,18 @@ class StringReader : public BlobReader {
   const std::shared_ptr<const std::string> bytes_;
 };
 
-class MemoryCachedBlobStore : public BlobStore {
+// Asks below whether a blob is there: what is kept here may have been evicted
+// there, and workers read through other daemons' levels.
+class MemoryCachedBlobStore : public ForwardingBlobStore {
  public:
   MemoryCachedBlobStore(std::unique_ptr<BlobStore> inner, MemoryLimits limits)
-      : inner_(std::move(inner)), limits_(limits), blobs_(limits.total_bytes) {}
-
-  // Asks below: what is kept here may have been evicted there, and workers
-  // read through other daemons' levels.
-  absl::StatusOr<bool> Contains(const Digest& digest) override {
-    return inner_->Contains(digest);
-  }
-  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
-      const Digest& digest) override {
-    return inner_->ContainsIfKnown(digest);
-  }
+      : ForwardingBlobStore(std::move(inner)),
+        limits_(limits),
+        blobs_(limits.total_bytes) {}
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {
     if (auto bytes = Find(digest)) return *bytes;
-    EK_ASSIGN_OR_RETURN(std::string bytes, inner_->Get(digest));
+    EK_ASSIGN_OR_RETURN(std::string bytes, inner().Get(digest));
     Keep(digest, bytes);
     return bytes;
   }
@@ -54,7 +49,7 @@ class MemoryCachedBlobStore : public BlobStore {
       return std::make_unique<StringReader>(std::move(bytes));
     }
     if (digest.size_bytes > limits_.max_blob_bytes) {
-      return inner_->OpenReader(digest);
+      return inner().OpenReader(digest);
     }
     EK_ASSIGN_OR_RETURN(std::string bytes, Get(digest));
     return std::make_unique<StringReader>(
@@ -62,17 +57,13 @@ class MemoryCachedBlobStore : public BlobStore {
   }
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
-    EK_RETURN_IF_ERROR(inner_->Put(digest, bytes));
+    EK_RETURN_IF_ERROR(inner().Put(digest, bytes));
     Keep(digest, bytes);
     return absl::OkStatus();
   }
 
-  absl::Status Adopt(const Digest& digest, const std::string& path) override {
-    return inner_->Adopt(digest, path);
-  }
-
   void HalveMemory() override {
-    inner_->HalveMemory();
+    ForwardingBlobStore::HalveMemory();
     MutexLock lock(mutex_);
     blobs_.Halve();
   }
@@ -93,7 +84,6 @@ class MemoryCachedBlobStore : public BlobStore {
     blobs_.Put(digest, std::move(copy), size + kKeptBlobBytes);
   }
 
-  const std::unique_ptr<BlobStore> inner_;
   const MemoryLimits limits_;
   Mutex mutex_;
   SizedLru<Digest, Bytes> blobs_ ABSL_GUARDED_BY(mutex_);

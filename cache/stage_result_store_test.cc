@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::cache {

@@ -12,9 +12,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/partial_upload.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::cache {

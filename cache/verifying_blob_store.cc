@@ -4,25 +4,17 @@
 
 #include "base/status_macros.h"
 #include "cache/blob_store.h"
+#include "cache/forwarding_blob_store.h"
 
 namespace edgekiln::cache {
 namespace {
 
-class VerifyingBlobStore : public BlobStore {
+class VerifyingBlobStore : public ForwardingBlobStore {
  public:
-  explicit VerifyingBlobStore(std::unique_ptr<BlobStore> inner)
-      : inner_(std::move(inner)) {}
-
-  absl::StatusOr<bool> Contains(const Digest& digest) override {
-    return inner_->Contains(digest);
-  }
-  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
-      const Digest& digest) override {
-    return inner_->ContainsIfKnown(digest);
-  }
+  using ForwardingBlobStore::ForwardingBlobStore;
 
   absl::StatusOr<std::string> Get(const Digest& digest) override {
-    EK_ASSIGN_OR_RETURN(std::string bytes, inner_->Get(digest));
+    EK_ASSIGN_OR_RETURN(std::string bytes, inner().Get(digest));
     if (!VerifyDigest(digest, bytes).ok()) return BlobMissing(digest);
     return bytes;
   }
@@ -31,7 +23,7 @@ class VerifyingBlobStore : public BlobStore {
       const Digest& digest) override {
     constexpr int64_t kPieceBytes = 1 << 20;
     EK_ASSIGN_OR_RETURN(std::unique_ptr<BlobReader> reader,
-                        inner_->OpenReader(digest));
+                        inner().OpenReader(digest));
     Sha256 hash;
     while (hash.size_bytes() < digest.size_bytes) {
       EK_ASSIGN_OR_RETURN(std::string piece,
@@ -45,16 +37,8 @@ class VerifyingBlobStore : public BlobStore {
 
   absl::Status Put(const Digest& digest, absl::string_view bytes) override {
     EK_RETURN_IF_ERROR(VerifyDigest(digest, bytes));
-    return inner_->Put(digest, bytes);
+    return inner().Put(digest, bytes);
   }
-
-  absl::Status Adopt(const Digest& digest, const std::string& path) override {
-    return inner_->Adopt(digest, path);
-  }
-  void HalveMemory() override { inner_->HalveMemory(); }
-
- private:
-  const std::unique_ptr<BlobStore> inner_;
 };
 
 }  // namespace

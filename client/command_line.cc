@@ -222,6 +222,10 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (given("--class")) {
     EK_ASSIGN_OR_RETURN(line.job_class, ParseJobClass(raw.job_class));
   }
+  if (given("--state")) {
+    EK_ASSIGN_OR_RETURN(line.job_filter.states, ParseJobStates(raw.job_states));
+  }
+  EK_RETURN_IF_ERROR(SetTimeout(raw.since, "--since", line.job_filter.since));
   if (given("--seed")) {
     EK_ASSIGN_OR_RETURN(line.seed, ParseSeed(raw.seed));
   }
@@ -243,16 +247,26 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   line.label_offset = static_cast<int32_t>(raw.label_offset);
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
-  if (line.command == Command::kReportBaseline) line.names = {raw.a};
+  if (line.command == Command::kReportBaseline ||
+      line.command == Command::kReportShow) {
+    line.names = {raw.a};
+  }
   EK_RETURN_IF_ERROR(CheckTogether(app, line));
   EK_RETURN_IF_ERROR(CheckNamesAreText(line));
   return std::move(line);
 }
 
+// Before the command or behind it.
+bool IsGiven(const CLI::App& root, const std::string& name) {
+  const CLI::Option* behind = Reached(&root)->get_option_no_throw(name);
+  return root.get_option(name)->count() > 0 ||
+         (behind != nullptr && behind->count() > 0);
+}
+
 }  // namespace
 
 absl::StatusOr<CommandLine> ParseCommandLine(
-    const std::vector<std::string>& args) {
+    const std::vector<std::string>& args, const Environment& environment) {
   RawOptions raw;
   CLI::App root(HelpHeader(), "edgekiln");
   DefineCommands(root, raw);
@@ -268,6 +282,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(
     return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));
   } catch (const CLI::ParseError& error) {
     return FromCliError(root, error);
+  }
+  if (!IsGiven(root, "--server") && !environment.server.empty()) {
+    raw.line.server = environment.server;
+    raw.line.server_from_variable = true;
   }
   return Finish(root, std::move(raw));
 }

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/gates.h"
+#include "client/job_filter.h"
 #include "client/option_values.h"
 #include "edgekiln/v1/data.pb.h"
 #include "edgekiln/v1/jobs.pb.h"
@@ -36,6 +37,7 @@ enum class Command {
   kJobsCancel,
   kQuarantineList,
   kQuarantineRelease,
+  kReportShow,
   kReportDiff,
   kReportBaseline,
 };
@@ -47,7 +49,8 @@ struct CommandLine {
   std::string text;
 
   // Common.
-  std::string server;  // Empty: a local daemon.
+  std::string server;                 // Empty: a local daemon.
+  bool server_from_variable = false;  // From EDGEKILN_SERVER, not --server.
   bool json = false;
   bool quiet = false;
   // compile, profile, validate, run, jobs watch: events as they come, with
@@ -85,15 +88,22 @@ struct CommandLine {
   absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | log | cancel, quarantine
-  // release, report diff | baseline.
+  // release, report show | diff | baseline.
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.
+  JobFilter job_filter;         // jobs list.
 };
 
-// `args` without the program's name. Errors are usage errors; an unknown
-// option or command suggests the nearest known one.
+// What the environment says, read by main() alone.
+struct Environment {
+  std::string server;  // EDGEKILN_SERVER: as --server. Empty: not set.
+};
+
+// `args` without the program's name; options go before the environment. Errors
+// are usage errors; an unknown option or command suggests the nearest known
+// one.
 absl::StatusOr<CommandLine> ParseCommandLine(
-    const std::vector<std::string>& args);
+    const std::vector<std::string>& args, const Environment& environment = {});
 
 }  // namespace edgekiln::client
 

@@ -50,6 +50,13 @@ std::string Describe(const CommandLine& line) {
   add("limit", line.limit.has_value() ? std::to_string(*line.limit) : "");
   add("label_offset",
       line.label_offset == 0 ? "" : std::to_string(line.label_offset));
+  const JobFilter& jobs = line.job_filter;
+  add("states", absl::StrJoin(jobs.states, "|"));
+  add("of_model", jobs.model);
+  add("of_target", jobs.target);
+  add("since", jobs.since == absl::InfiniteDuration()
+                   ? ""
+                   : absl::FormatDuration(jobs.since));
   add("names", absl::StrJoin(line.names, "|"));
   add("slot", line.slot);
   add("bind", absl::StrJoin(line.dimensions, "|",
@@ -139,6 +146,9 @@ TEST(ParseCommandLineTest, Accepts) {
        Command::kCompile, "model=m targets=t slot=k queue=2s"},
       {"validate m --target t --data d --run-timeout 1m", Command::kValidate,
        "model=m targets=t data=d run=1m"},
+      {"report show 1", Command::kReportShow, "names=1"},
+      {"report show 1 --target t --target u --json", Command::kReportShow,
+       "json=1 targets=t|u names=1"},
       {"report diff 1 b.json", Command::kReportDiff, "names=1|b.json"},
       {"report diff 1 1 --target x --target y --max-regression 2.5",
        Command::kReportDiff, "targets=x|y names=1|1 max_regression=2.5"},
@@ -192,6 +202,8 @@ TEST(ParseCommandLineTest, Accepts) {
       {"targets show dla --json", Command::kTargetsShow, "json=1 names=dla"},
       {"targets check f", Command::kTargetsCheck, "names=f"},
       {"jobs list --limit 5", Command::kJobsList, "limit=5"},
+      {"jobs list --state active,failed --model m --target t --since 2h",
+       Command::kJobsList, "states=1|2|4 of_model=m of_target=t since=2h"},
       {"jobs show 1", Command::kJobsShow, "names=1"},
       {"jobs watch 1 --server unix:/s", Command::kJobsWatch,
        "server=unix:/s names=1"},
@@ -298,6 +310,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"jobs show", "ID is required", ""},
       {"jobs show 1 2", "unexpected argument '2'", ""},
       {"report", "no command was given", "edgekiln report --help"},
+      {"report show", "SOURCE is required", "report show --help"},
+      {"report show 1 2", "unexpected argument '2'", "report show --help"},
       {"report diff 1", "B is required", "report diff --help"},
       {"report diff 1 2 3", "unexpected argument '3'", "report diff --help"},
       {"report diff 1 2 --max-regression -1",
@@ -321,6 +335,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --follow", "--follow needs --json", "add --json"},
       {"jobs watch 7 --follow", "--follow needs --json", "add --json"},
       {"jobs list --follow", "unknown option '--follow'", ""},
+      {"jobs list --state done", "'done' is not a state of jobs", "failed"},
+      {"jobs list --since yesterday", "'yesterday' is not a time", "30s"},
   };
   for (const Refusal& c : cases) {
     const auto line = ParseCommandLine(Split(c.args));
@@ -366,6 +382,7 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
                               "quarantine list",
                               "quarantine release",
                               "report",
+                              "report show",
                               "report diff",
                               "report baseline"}) {
     std::vector<std::string> args = Split(command);
@@ -386,6 +403,31 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
         << command;
     EXPECT_FALSE(absl::StrContains(line->text, " TEXT")) << command;
   }
+}
+
+TEST(ParseCommandLineTest, TheServerOfTheEnvironmentIsADefault) {
+  struct {
+    const char* args;
+    const char* variable;
+    const char* want;
+    bool from_variable;
+  } const cases[] = {
+      {"targets list", "", "", false},
+      {"targets list", "h:1", "h:1", true},
+      {"targets list --server g:2", "h:1", "g:2", false},
+      {"--server g:2 targets list", "h:1", "g:2", false},
+  };
+  for (const auto& c : cases) {
+    const auto line = ParseCommandLine(Split(c.args), {.server = c.variable});
+    ASSERT_TRUE(line.ok()) << c.args << ": " << line.status();
+    EXPECT_EQ(line->server, c.want) << c.args;
+    EXPECT_EQ(line->server_from_variable, c.from_variable) << c.args;
+  }
+  // Given and empty: the user's own daemon, whatever the variable says.
+  const auto own =
+      ParseCommandLine({"targets", "list", "--server", ""}, {.server = "h:1"});
+  ASSERT_TRUE(own.ok()) << own.status();
+  EXPECT_EQ(own->server, "");
 }
 
 TEST(ParseCommandLineTest, Version) {

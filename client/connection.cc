@@ -321,10 +321,11 @@ class GrpcConnection final : public Connection {
   bool reached_ = false;  // Whether the daemon has ever answered.
 };
 
-absl::Status BadAddress(absl::string_view address, absl::string_view what) {
-  return UsageError(what, absl::StrCat("--server ", address),
+absl::Status BadAddress(absl::string_view address, absl::string_view source,
+                        absl::string_view what) {
+  return UsageError(what, absl::StrCat(source, address),
                     "HOST:PORT, [IPV6]:PORT, unix:/PATH or /PATH of a socket",
-                    "for example --server localhost:7433");
+                    absl::StrCat("for example ", source, "localhost:7433"));
 }
 
 }  // namespace
@@ -334,30 +335,32 @@ std::unique_ptr<Connection> NewConnection(ConnectionOptions options,
   return std::make_unique<GrpcConnection>(std::move(options), files, clock);
 }
 
-absl::StatusOr<std::string> ParseServerAddress(absl::string_view address) {
+absl::StatusOr<std::string> ParseServerAddress(absl::string_view address,
+                                               absl::string_view source) {
   if (absl::StartsWith(address, "/")) return absl::StrCat("unix:", address);
   if (absl::StartsWith(address, "unix:/")) return std::string(address);
   if (address.find("://") != absl::string_view::npos) {
-    return BadAddress(address, "the address is not a URL");
+    return BadAddress(address, source,
+                      "expected HOST:PORT or unix:/PATH, got a URL");
   }
   if (address.find_first_of(" \t\n/%") != absl::string_view::npos) {
-    return BadAddress(address, "not an address");
+    return BadAddress(address, source, "the address holds a space, '/' or '%'");
   }
   const size_t colon = address.rfind(':');
   int port = 0;
   if (colon == absl::string_view::npos ||
       !absl::SimpleAtoi(address.substr(colon + 1), &port)) {
-    return BadAddress(address, "the address has no port");
+    return BadAddress(address, source, "the address has no port");
   }
   if (port < 1 || port > 65535) {
-    return BadAddress(address, "the port is not in 1..65535");
+    return BadAddress(address, source, "the port is not in 1..65535");
   }
   const absl::string_view host = address.substr(0, colon);
   const bool bracketed =
       absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
   if (host.empty() ||
       (!bracketed && host.find(':') != absl::string_view::npos)) {
-    return BadAddress(address, "the host is missing or ambiguous");
+    return BadAddress(address, source, "the host is missing or ambiguous");
   }
   return absl::StrCat("dns:///", address);
 }

@@ -97,9 +97,11 @@ struct ConnectionOptions {
 std::unique_ptr<Connection> NewConnection(ConnectionOptions options,
                                           FileSystem& files, Clock& clock);
 
-// The --server argument as a gRPC target: "HOST:PORT", "[::1]:PORT",
-// "unix:/PATH" or "/PATH" of a socket. A usage error for anything else.
-absl::StatusOr<std::string> ParseServerAddress(absl::string_view address);
+// The address of a daemon as a gRPC target: "HOST:PORT", "[::1]:PORT",
+// "unix:/PATH" or "/PATH" of a socket. A usage error for anything else, which
+// names `source`: "--server " or "EDGEKILN_SERVER=", before the address.
+absl::StatusOr<std::string> ParseServerAddress(
+    absl::string_view address, absl::string_view source = "--server ");
 
 }  // namespace edgekiln::client
 

@@ -306,5 +306,16 @@ TEST(ParseServerAddressTest, Table) {
   }
 }
 
+TEST(ParseServerAddressTest, ARefusalNamesWhereTheAddressCameFrom) {
+  const auto option = GetErrorDetail(ParseServerAddress("h").status());
+  ASSERT_TRUE(option.has_value());
+  EXPECT_EQ(option->where, "--server h");
+  const auto variable =
+      GetErrorDetail(ParseServerAddress("h", "EDGEKILN_SERVER=").status());
+  ASSERT_TRUE(variable.has_value());
+  EXPECT_EQ(variable->where, "EDGEKILN_SERVER=h");
+  EXPECT_EQ(variable->fix, "for example EDGEKILN_SERVER=localhost:7433");
+}
+
 }  // namespace
 }  // namespace edgekiln::client

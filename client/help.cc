@@ -16,9 +16,10 @@ constexpr char kRoot[] = R"(Examples:
   edgekiln COMMAND --help
       More about one command.
 
-Without --server the daemon you run is found (edgekilnd without --listen), or
-one is started (edgekilnd --local) that leaves after a while of idling. One
-that restarts is waited for, for --timeout or five minutes.
+Without --server, and without an address in the variable EDGEKILN_SERVER, the
+daemon you run is found (edgekilnd without --listen), or one is started
+(edgekilnd --local) that leaves after a while of idling. One that restarts is
+waited for, for --timeout or five minutes.
 
 Exit codes: 0 pass; 1 model, data or target; 2 usage, or a named file does not
 exist; 3 a result is not good enough (a --max-... or --min-... limit is broken,
@@ -170,6 +171,18 @@ constexpr char kQuarantineRelease[] = R"(Examples:
       All that the list has.
 )";
 
+constexpr char kReportShow[] = R"(Examples:
+  edgekiln report show last
+      What the newest job printed, once more.
+  edgekiln report show j06540c2 --target dla-64-o-512k --json > report.json
+      One target of a job, named by the first characters of its id.
+  edgekiln report show report.json
+      A file that --json wrote, for people.
+
+With several targets and --json: a list of Reports instead of one Report. The
+exit code is that of the first target that failed, else 0.
+)";
+
 constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 41 42
       Two jobs: totals, and the layers that changed, largest change first.
@@ -183,7 +196,8 @@ constexpr char kReportDiff[] = R"(Examples:
   edgekiln report diff 42 42 --target dla-64-o-512k --target dla-128-i-1m
       One job's reports on two chips.
 
-A and B are jobs, what --json printed, or files of `edgekiln report baseline`.
+A and B are jobs (`last` is the newest one), what --json printed, or files of
+`edgekiln report baseline`.
 With several targets and --json: a list of diffs instead of one.
 )";
 
@@ -235,6 +249,8 @@ std::string HelpFooter(Command command) {
       return kQuarantineList;
     case Command::kQuarantineRelease:
       return kQuarantineRelease;
+    case Command::kReportShow:
+      return kReportShow;
     case Command::kReportDiff:
       return kReportDiff;
     case Command::kReportBaseline:

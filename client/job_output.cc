@@ -222,15 +222,20 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context) {
   // A limit that names no memory of any target: the reports are there all the
   // same.
   const absl::Status applied = ApplyGates(context.line.gates, reports);
+  PrintReportList(reports, context);
+  EK_RETURN_IF_ERROR(outcome);
+  EK_RETURN_IF_ERROR(applied);
+  return CheckGates(reports);
+}
+
+void PrintReportList(const std::vector<v1::Report>& reports,
+                     CommandContext& context) {
   context.progress.Clear();
   if (context.line.json) {
     PrintJson(reports, context);
   } else {
     PrintText(reports, context);
   }
-  EK_RETURN_IF_ERROR(outcome);
-  EK_RETURN_IF_ERROR(applied);
-  return CheckGates(reports);
 }
 
 absl::Status CheckOutputFile(const std::string& path,

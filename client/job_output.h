@@ -22,6 +22,12 @@ namespace edgekiln::client {
 // With --follow each report is a line: {"report": ...}.
 absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 
+// Prints reports, as text or as JSON: one Report, or a list of them. Of a
+// single report with an error nothing: the caller returns that error, which is
+// then the output.
+void PrintReportList(const std::vector<v1::Report>& reports,
+                     CommandContext& context);
+
 // Where an artifact belongs: FOLDER/PATH, with several targets
 // FOLDER/TARGET/PATH. Errors: DATA_LOSS if the daemon names a path that is
 // absolute, empty, or leads out of the folder.

@@ -1,6 +1,7 @@
 // `edgekiln`: the command line of the service. Parses, connects, dispatches,
 // and turns the outcome into output and exit code.
 
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -39,6 +41,13 @@
 
 namespace edgekiln::client {
 namespace {
+
+constexpr char kServerVariable[] = "EDGEKILN_SERVER";
+
+Environment ReadEnvironment() {
+  const char* server = getenv(kServerVariable);
+  return {.server = server == nullptr ? "" : server};
+}
 
 // False if not everything could be written (a full disk).
 bool Write(std::FILE* file, absl::string_view text) {
@@ -72,7 +81,8 @@ ProgressStyle ProgressStyleOf(const CommandLine& line) {
 
 // Files can be read where no daemon can be had.
 bool NeedsDaemon(const CommandLine& line, FileSystem& files) {
-  if (line.command != Command::kReportDiff &&
+  if (line.command != Command::kReportShow &&
+      line.command != Command::kReportDiff &&
       line.command != Command::kReportBaseline) {
     return true;
   }
@@ -104,11 +114,18 @@ absl::StatusOr<Connected> Connect(const CommandLine& line, Progress& progress,
   };
   options.interrupted = InterruptRequested;
   if (!line.server.empty()) {
-    EK_ASSIGN_OR_RETURN(options.grpc_target, ParseServerAddress(line.server));
+    const bool variable = line.server_from_variable;
+    EK_ASSIGN_OR_RETURN(
+        options.grpc_target,
+        ParseServerAddress(line.server, variable
+                                            ? absl::StrCat(kServerVariable, "=")
+                                            : "--server "));
     options.shown = line.server;
-    options.fix =
-        "check that edgekilnd runs there and listens on that address, or leave "
-        "--server out to use a daemon of your own";
+    options.fix = absl::StrCat(
+        "check that edgekilnd runs there and listens on that address, or ",
+        variable ? absl::StrCat("unset ", kServerVariable)
+                 : "leave --server out",
+        " to use a daemon of your own");
     return Connected{NewConnection(std::move(options), files, clock)};
   }
   EK_ASSIGN_OR_RETURN(const LocalDaemonOptions local, DefaultLocalDaemon());
@@ -160,6 +177,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunQuarantineList(context);
     case Command::kQuarantineRelease:
       return RunQuarantineRelease(context);
+    case Command::kReportShow:
+      return RunReportShow(context);
     case Command::kReportDiff:
       return RunReportDiff(context);
     case Command::kReportBaseline:
@@ -224,7 +243,8 @@ ExitCode Fail(const absl::Status& status, const std::string& server,
 }
 
 ExitCode Main(const std::vector<std::string>& args) {
-  const absl::StatusOr<CommandLine> line = ParseCommandLine(args);
+  const absl::StatusOr<CommandLine> line =
+      ParseCommandLine(args, ReadEnvironment());
   if (!line.ok()) {
     const bool json =
         std::find(args.begin(), args.end(), "--json") != args.end();

@@ -1,50 +1,13 @@
 #include "client/option_definitions.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "base/wrap_help.h"
 #include "client/help.h"
+#include "client/job_options.h"
+#include "client/option_building.h"
 
 namespace edgekiln::client {
 namespace {
-
-// Tells in our words what CLI11 would in its own.
-template <typename Value>
-CLI::Validator Reads(bool (*parse)(absl::string_view, Value*),
-                     const std::string& noun) {
-  return CLI::Validator(
-      [parse, noun](const std::string& text) {
-        Value value;
-        return parse(text, &value)
-                   ? std::string()
-                   : absl::StrCat("'", text, "' is not a ", noun);
-      },
-      "");
-}
-
-CLI::Validator WholeNumber() {
-  return Reads<int64_t>(absl::SimpleAtoi<int64_t>, "whole number");
-}
-
-void AddCommon(CLI::App& app, RawOptions& raw) {
-  app.add_option("--server", raw.line.server,
-                 WrapHelp("Address of a daemon: HOST:PORT or unix:/PATH. "
-                          "Without it a daemon of your own is found or "
-                          "started"))
-      ->type_name("ADDRESS")
-      ->group("Common options");
-  app.add_flag("--json", raw.line.json,
-               WrapHelp("Print JSON with proto field names, and nothing else, "
-                        "to the standard output"))
-      ->group("Common options");
-  app.add_flag("--quiet", raw.line.quiet, "No progress")
-      ->group("Common options");
-  app.add_option("--timeout", raw.timeout,
-                 WrapHelp("Give up after this long: 30s, 5m, 1h30m, or plain "
-                          "seconds"))
-      ->type_name("DURATION")
-      ->group("Common options");
-}
 
 void AddModel(CLI::App& app, RawOptions& raw) {
   app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
@@ -68,7 +31,7 @@ void AddModel(CLI::App& app, RawOptions& raw) {
       ->allow_extra_args(false);
 }
 
-enum class Targets { kOptional, kRequired, kSeveral };
+enum class Targets { kOptional, kSeveral };
 
 void AddTarget(CLI::App& app, RawOptions& raw, Targets count) {
   const bool several = count == Targets::kSeveral;
@@ -135,28 +98,12 @@ void AddIo(CLI::App& app, RawOptions& raw) {
       ->type_name("int|float");
 }
 
-void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help) {
-  app.add_option("--limit", raw.limit, WrapHelp(help))
-      ->type_name("N")
-      ->check(WholeNumber());
-}
-
-constexpr char kJobGroup[] = "Job options";
-
 void AddClass(CLI::App& app, RawOptions& raw) {
   app.add_option("--class", raw.job_class,
                  WrapHelp("Priority among waiting jobs: interactive before ci "
                           "before batch. Default: interactive on a terminal "
                           "and with --supersede, ci otherwise"))
       ->type_name("interactive|ci|batch")
-      ->group(kJobGroup);
-}
-
-void AddFollow(CLI::App& app, RawOptions& raw) {
-  app.add_flag("--follow", raw.line.follow,
-               WrapHelp("With --json: one line of JSON for each event of the "
-                        "job as it comes, then {\"report\": ...} for each "
-                        "report. An error is the last line: {\"error\": ...}"))
       ->group(kJobGroup);
 }
 
@@ -208,36 +155,14 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
       "measured");
 }
 
-void AddOutput(CLI::App& app, RawOptions& raw, bool required,
-               const std::string& type, const std::string& help) {
-  auto* option = app.add_option("-o,--output", raw.line.output, help);
-  option->type_name(type);
-  if (required) option->required();
-}
-
-void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
-              const std::string& help) {
-  app.add_option(type, raw.line.names, help)->type_name("")->required();
-}
-
-// A command that consists of commands.
-CLI::App* AddGroup(CLI::App& root, const std::string& name,
-                   const std::string& description) {
-  CLI::App* app = root.add_subcommand(name, description);
-  app->footer(absl::StrCat("More about one command: edgekiln ", name,
-                           " COMMAND --help"));
-  app->require_subcommand(1);
-  return app;
-}
-
-CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
-                     const std::string& name, const std::string& description) {
-  CLI::App* app = parent.add_subcommand(name, description);
-  app->footer(HelpFooter(command));
-  AddCommon(*app, raw);
-  // Commands that contain commands are told apart by the innermost one.
-  app->parse_complete_callback([&raw, command] { raw.line.command = command; });
-  return app;
+// What decides the program.
+void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets) {
+  AddModel(app, raw);
+  AddTarget(app, raw, targets);
+  AddRecipe(app, raw);
+  AddOffload(app, raw);
+  AddQuantization(app, raw);
+  AddIo(app, raw);
 }
 
 void AddModelCommands(CLI::App& root, RawOptions& raw) {
@@ -249,24 +174,14 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(root, raw, Command::kCompile, "compile",
                    "Generate the code for a chip");
-  AddModel(*app, raw);
-  AddTarget(*app, raw, Targets::kSeveral);
-  AddRecipe(*app, raw);
-  AddOffload(*app, raw);
-  AddQuantization(*app, raw);
-  AddIo(*app, raw);
+  AddCompilation(*app, raw, Targets::kSeveral);
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kProfile, "profile",
                    "Cycles per layer on the simulated chip");
-  AddModel(*app, raw);
-  AddTarget(*app, raw, Targets::kSeveral);
-  AddRecipe(*app, raw);
-  AddOffload(*app, raw);
-  AddQuantization(*app, raw);
-  AddIo(*app, raw);
+  AddCompilation(*app, raw, Targets::kSeveral);
   AddData(*app, raw,
           "Inputs to compare with the reference on (default: random ones, from "
           "--seed)");
@@ -285,12 +200,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
                    "Accuracy and bit-exactness on a labelled data set");
-  AddModel(*app, raw);
-  AddTarget(*app, raw, Targets::kSeveral);
-  AddRecipe(*app, raw);
-  AddOffload(*app, raw);
-  AddQuantization(*app, raw);
-  AddIo(*app, raw);
+  AddCompilation(*app, raw, Targets::kSeveral);
   AddData(*app, raw,
           "The labelled data set. Required, unless the model has no inputs");
   AddLimit(*app, raw, "Use at most N samples");
@@ -308,12 +218,7 @@ void AddRunCommand(CLI::App& root, RawOptions& raw) {
   CLI::App* app =
       AddCommand(root, raw, Command::kRun, "run",
                  "Outputs of the reference, or of the simulated chip");
-  AddModel(*app, raw);
-  AddTarget(*app, raw, Targets::kOptional);
-  AddRecipe(*app, raw);
-  AddOffload(*app, raw);
-  AddQuantization(*app, raw);
-  AddIo(*app, raw);
+  AddCompilation(*app, raw, Targets::kOptional);
   AddData(*app, raw,
           "A .npz with one array per input, named like it (or x). Required, "
           "unless the model has no inputs");
@@ -333,77 +238,6 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   app = AddCommand(*group, raw, Command::kTargetsCheck, "check",
                    "Whether a descriptor file is valid");
   AddNames(*app, raw, "FILE", "A descriptor in text form");
-}
-
-void AddJobCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "jobs", "Running and finished jobs");
-  CLI::App* app =
-      AddCommand(*group, raw, Command::kJobsList, "list", "The newest jobs");
-  AddLimit(*app, raw, "List at most N jobs (20)");
-  app = AddCommand(*group, raw, Command::kJobsShow, "show",
-                   "State, stages and reports of a job");
-  AddNames(*app, raw, "ID", "Job");
-  app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
-                   "Follow a job to its end, then print its reports");
-  AddNames(*app, raw, "ID", "Job");
-  AddFollow(*app, raw);
-  app = AddCommand(*group, raw, Command::kJobsLog, "log",
-                   "What happened to a job, line by line");
-  AddNames(*app, raw, "ID", "Job");
-  app->add_flag("--follow", raw.line.follow,
-                WrapHelp("Go on until the job ends"));
-  app = AddCommand(*group, raw, Command::kJobsCancel, "cancel", "Stop jobs");
-  AddNames(*app, raw, "ID", "Jobs");
-}
-
-void AddQuarantineCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "quarantine",
-                             "Stages that failed repeatedly and are blocked");
-  CLI::App* app = AddCommand(*group, raw, Command::kQuarantineList, "list",
-                             "List the newest");
-  AddLimit(*app, raw, "List at most N stages (20)");
-  app = AddCommand(*group, raw, Command::kQuarantineRelease, "release",
-                   "Allow these stages to run again");
-  AddNames(*app, raw, "ID", "Stages, by their first digits");
-}
-
-void AddReportCommands(CLI::App& root, RawOptions& raw) {
-  CLI::App* group = AddGroup(root, "report", "Reports of finished jobs");
-  CLI::App* app = AddCommand(*group, raw, Command::kReportDiff, "diff",
-                             "Changes between two reports");
-  app->add_option("A", raw.a,
-                  WrapHelp("A job by its id, or a file that --json wrote"))
-      ->type_name("JOB|FILE")
-      ->required();
-  app->add_option("B", raw.b, "The same; what changed from A to B is shown")
-      ->type_name("JOB|FILE")
-      ->required();
-  app->add_option("--target", raw.line.targets,
-                  WrapHelp("The only target to compare; given twice: that of "
-                           "A, then that of B. Without it every report of B is "
-                           "compared with A's of the same target"))
-      ->type_name("T")
-      ->allow_extra_args(false);
-  constexpr char kGroup[] = "Limits (exit code 3 if broken on any target)";
-  app->add_option(
-         "--max-regression", raw.max_regression,
-         WrapHelp("Most growth allowed of cycles and of each memory: 2 or 2%"))
-      ->type_name("PERCENT")
-      ->group(kGroup);
-  app->add_option("--max-accuracy-drop", raw.max_accuracy_drop,
-                  WrapHelp("Most loss of accuracy allowed; from 96.7 % to 96.2 "
-                           "% is 0.5. Also broken if a report has no accuracy"))
-      ->type_name("POINTS")
-      ->group(kGroup);
-
-  app = AddCommand(*group, raw, Command::kReportBaseline, "baseline",
-                   "A report to commit and to compare with later");
-  app->add_option("SOURCE", raw.a,
-                  WrapHelp("A job by its id, or a file that --json wrote"))
-      ->type_name("JOB|FILE")
-      ->required();
-  AddOutput(*app, raw, false, "OUT.json",
-            "Where to put it; without it, the standard output");
 }
 
 }  // namespace

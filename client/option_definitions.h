@@ -36,6 +36,8 @@ struct RawOptions {
   std::string max_regression;
   std::string max_accuracy_drop;
   int64_t label_offset = 0;
+  std::string job_states;  // jobs list.
+  std::string since;
   std::string a;  // report diff.
   std::string b;
 };

@@ -14,7 +14,7 @@
 #include "ops/quantized_parameters.h"
 #include "ops/requantize.h"
 #include "ops/shape_inference.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 namespace edgekiln::ops {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Binary functions, Select and Cast on plain values.
 namespace edgekiln::ops {

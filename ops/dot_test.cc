@@ -9,7 +9,7 @@
 #include "ops/quantized_parameters.h"
 #include "ops/requantize.h"
 #include "ops/shape_inference.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Convolution, depthwise convolution, fully connected and matmul: one line of
 // naive code each, on random small shapes, against the kernels on every CPU

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Element-wise ops, changes of scale, softmax, normalisation and mean, against
 // values computed by hand.

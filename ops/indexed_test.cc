@@ -5,7 +5,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // GatherNd, the scatters, ReverseSequence and GridSample.
 namespace edgekiln::ops {

@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "ops/fixed_point.h"
 #include "ops/requantize.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Integer LSTM and SVDF: near the real cells they stand for, and exact where
 // their rule is short enough to be written twice.

@@ -16,7 +16,7 @@
 #include "ops/fixed_point.h"
 #include "ops/requantize.h"
 #include "ops/squash_table.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 namespace edgekiln::ops {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Gather, Slice, BroadcastTo, Tile and the modes of Pad.
 namespace edgekiln::ops {

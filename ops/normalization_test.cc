@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Normalizations against their formulas, with the standard library's functions.
 namespace edgekiln::ops {

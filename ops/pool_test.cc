@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
 #include "ops/quantized_parameters.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 namespace edgekiln::ops {
 namespace {

@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
 #include "ops/requantize.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Quantized binary ops and changes of scale against real arithmetic.
 namespace edgekiln::ops {

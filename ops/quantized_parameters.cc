@@ -132,18 +132,37 @@ absl::StatusOr<QuantizedDotParameters> RequantizeParameters(
   return parameters;
 }
 
-absl::StatusOr<QuantizedAddParameters> AddParameters(
-    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
-    const QuantizationView& b, const QuantizationView& output,
-    v1::ElementType output_type) {
+namespace {
+
+// Zero points and clamp: what QuantizedAddParameters and QuantizedMulParameters
+// have in common.
+template <typename Parameters>
+absl::StatusOr<Parameters> BinaryParameters(const v1::Clamp& clamp,
+                                            v1::Rounding rounding,
+                                            const QuantizationView& a,
+                                            const QuantizationView& b,
+                                            const QuantizationView& output,
+                                            v1::ElementType output_type) {
   EK_RETURN_IF_ERROR(WantScales(a, "input 0", 1));
   EK_RETURN_IF_ERROR(WantScales(b, "input 1", 1));
   EK_RETURN_IF_ERROR(WantScales(output, "output", 1));
-  QuantizedAddParameters parameters;
+  Parameters parameters;
   parameters.zero_point[0] = a.zero_point[0];
   parameters.zero_point[1] = b.zero_point[0];
   parameters.output_zero_point = output.zero_point[0];
   parameters.clamp = ClampRange(clamp, rounding, output, output_type);
+  return parameters;
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedAddParameters> AddParameters(
+    const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
+    const QuantizationView& b, const QuantizationView& output,
+    v1::ElementType output_type) {
+  EK_ASSIGN_OR_RETURN(QuantizedAddParameters parameters,
+                      BinaryParameters<QuantizedAddParameters>(
+                          clamp, rounding, a, b, output, output_type));
   // As many bits as fit beside those of the values.
   parameters.left_shift = output_type == v1::INT16 ? 15 : 20;
   // Halved so that the sum of both cannot leave int32.
@@ -162,14 +181,9 @@ absl::StatusOr<QuantizedMulParameters> MulParameters(
     const v1::Clamp& clamp, v1::Rounding rounding, const QuantizationView& a,
     const QuantizationView& b, const QuantizationView& output,
     v1::ElementType output_type) {
-  EK_RETURN_IF_ERROR(WantScales(a, "input 0", 1));
-  EK_RETURN_IF_ERROR(WantScales(b, "input 1", 1));
-  EK_RETURN_IF_ERROR(WantScales(output, "output", 1));
-  QuantizedMulParameters parameters;
-  parameters.zero_point[0] = a.zero_point[0];
-  parameters.zero_point[1] = b.zero_point[0];
-  parameters.output_zero_point = output.zero_point[0];
-  parameters.clamp = ClampRange(clamp, rounding, output, output_type);
+  EK_ASSIGN_OR_RETURN(QuantizedMulParameters parameters,
+                      BinaryParameters<QuantizedMulParameters>(
+                          clamp, rounding, a, b, output, output_type));
   // In float, as TensorFlow Lite computes this one factor.
   const float factor = a.scale[0] * b.scale[0] / output.scale[0];
   parameters.multiplier = QuantizeMultiplier(double{factor}, rounding);

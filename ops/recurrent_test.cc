@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // LSTM, GRU, RNN and SVDF against their equations, one element at a time.
 namespace edgekiln::ops {

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
 #include "ops/requantize.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Reductions, searches, sorting and running sums.
 namespace edgekiln::ops {

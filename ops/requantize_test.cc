@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "gtest/gtest.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 namespace edgekiln::ops {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "ops/shape_inference.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Resampling of rows and small images. Expected values are worked out by hand
 // from the definition of each mode.

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 namespace edgekiln::ops {
 namespace {

@@ -5,7 +5,7 @@
 #include "gtest/gtest.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Ops that move values, shape inference, and what CheckOp refuses.
 namespace edgekiln::ops {

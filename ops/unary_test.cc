@@ -8,7 +8,7 @@
 #include "ops/evaluate.h"
 #include "ops/fixed_point.h"
 #include "ops/squash_table.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Unary functions against the math library, on floats and on scales.
 namespace edgekiln::ops {

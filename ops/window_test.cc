@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "ops/float16.h"
 #include "ops/requantize.h"
-#include "ops/test_tensor.h"
+#include "ops/testing/test_tensor.h"
 
 // Convolutions with groups in one to three dimensions, transposed ones and
 // pools against their definitions, coordinate by coordinate.

@@ -4,7 +4,6 @@
 // Variables of an op in expressions of a descriptor: its attributes and the
 // shapes of its tensors, under fixed names.
 
-#include <array>
 #include <cstdint>
 #include <string>
 
@@ -12,6 +11,7 @@
 #include "absl/types/span.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "target/macs.h"
+#include "target/variable_values.h"
 
 namespace edgekiln::target {
 
@@ -59,21 +59,7 @@ inline constexpr int kNumOpVariables =
 // Expression::Compile().
 absl::Span<const std::string> OpVariableNames();
 
-// Values indexed by OpVariable: the argument of Expression::Evaluate().
-class OpVariables {
- public:
-  int64_t& operator[](OpVariable variable) {
-    return values_[static_cast<size_t>(variable)];
-  }
-  int64_t operator[](OpVariable variable) const {
-    return values_[static_cast<size_t>(variable)];
-  }
-  absl::Span<const int64_t> values() const { return values_; }
-  bool operator==(const OpVariables&) const = default;
-
- private:
-  std::array<int64_t, kNumOpVariables> values_{};
-};
+using OpVariables = VariableValues<OpVariable, kNumOpVariables>;
 
 // The variables of an op with tensors of these shapes; an absent tensor has an
 // empty shape, as a scalar has. Shapes that do not fit the op give meaningless

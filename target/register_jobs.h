@@ -18,6 +18,7 @@
 #include "edgekiln/v1/layout.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "target/expression.h"
+#include "target/variable_values.h"
 
 namespace edgekiln::target {
 
@@ -67,20 +68,7 @@ inline constexpr int kNumJobVariables =
 absl::string_view JobVariableName(JobVariable variable);
 std::optional<JobVariable> FindJobVariable(absl::string_view name);
 
-class JobVariables {
- public:
-  int64_t& operator[](JobVariable variable) {
-    return values_[static_cast<size_t>(variable)];
-  }
-  int64_t operator[](JobVariable variable) const {
-    return values_[static_cast<size_t>(variable)];
-  }
-  absl::Span<const int64_t> values() const { return values_; }
-  bool operator==(const JobVariables&) const = default;
-
- private:
-  std::array<int64_t, kNumJobVariables> values_{};
-};
+using JobVariables = VariableValues<JobVariable, kNumJobVariables>;
 
 // A convolution's weights are [o, h, w, i], a depthwise one's [o, h, w].
 enum class JobOperand { kIn, kIn2, kWeights, kOut };
@@ -106,6 +94,10 @@ inline constexpr int64_t kMaxOccupancyCycles = 1'000'000'000'000;
 std::vector<JobVariable> VariablesOfKernel(v1::RegisterJobs::Kernel kernel);
 std::vector<JobOperand> OperandsOfKernel(v1::RegisterJobs::Kernel kernel);
 bool HasJobTable(v1::RegisterJobs::Kernel kernel);
+
+// INVALID_ARGUMENT TARGET_INVALID for what is wrong with a register job engine.
+absl::Status InvalidRegisterJobs(std::string what, std::string where,
+                                 std::string fix);
 
 struct RegisterWrite {
   uint32_t offset = 0;

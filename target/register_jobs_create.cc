@@ -23,16 +23,6 @@ constexpr int kMaxRegisters = 256;
 constexpr int kMaxJobs = 64;
 constexpr int kMaxTerms = 16;
 
-absl::Status Invalid(std::string what, std::string where, std::string fix) {
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.reason = "TARGET_INVALID",
-       .what = std::move(what),
-       .where = std::move(where),
-       .limit = "engine model REGISTER_JOB (docs/targets/register_job.md)",
-       .fix = std::move(fix)});
-}
-
 std::vector<std::string> VariableNames() {
   std::vector<std::string> names;
   names.reserve(kNumJobVariables);
@@ -56,6 +46,17 @@ absl::string_view AxesOf(Kernel::Kernel kernel, JobOperand operand) {
 
 }  // namespace
 
+absl::Status InvalidRegisterJobs(std::string what, std::string where,
+                                 std::string fix) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.reason = "TARGET_INVALID",
+       .what = std::move(what),
+       .where = std::move(where),
+       .limit = "engine model REGISTER_JOB (docs/targets/register_job.md)",
+       .fix = std::move(fix)});
+}
+
 // Compiles the expressions of one engine.
 class RegisterJobsView::Builder {
  public:
@@ -71,7 +72,8 @@ class RegisterJobsView::Builder {
     EK_RETURN_IF_ERROR(AddRegisters());
     EK_RETURN_IF_ERROR(AddFields());
     if (view_.jobs_.jobs_size() > kMaxJobs) {
-      return Invalid("too many jobs", "jobs", absl::StrCat("up to ", kMaxJobs));
+      return InvalidRegisterJobs("too many jobs", "jobs",
+                                 absl::StrCat("up to ", kMaxJobs));
     }
     std::set<int64_t> codes;
     std::set<int> kernels;
@@ -80,13 +82,15 @@ class RegisterJobsView::Builder {
           absl::StrCat("job ", Kernel::Kernel_Name(job.kernel()));
       if (!Kernel::Kernel_IsValid(job.kernel()) ||
           job.kernel() == Kernel::KERNEL_UNSPECIFIED) {
-        return Invalid("kernel is missing or unknown", "jobs: kernel",
-                       "kernel: CONVOLUTION, for example");
+        return InvalidRegisterJobs("kernel is missing or unknown",
+                                   "jobs: kernel",
+                                   "kernel: CONVOLUTION, for example");
       }
       if (!codes.insert(job.code()).second ||
           !kernels.insert(job.kernel()).second) {
-        return Invalid("kernel or code occurs twice", where,
-                       "one job per kernel, each with a code of its own");
+        return InvalidRegisterJobs(
+            "kernel or code occurs twice", where,
+            "one job per kernel, each with a code of its own");
       }
       EK_RETURN_IF_ERROR(AddJob(job), where);
     }
@@ -97,42 +101,46 @@ class RegisterJobsView::Builder {
   absl::Status AddRegisters() {
     const Kernel& jobs = view_.jobs_;
     if (jobs.registers_size() > kMaxRegisters) {
-      return Invalid("too many registers", "registers",
-                     absl::StrCat("up to ", kMaxRegisters));
+      return InvalidRegisterJobs("too many registers", "registers",
+                                 absl::StrCat("up to ", kMaxRegisters));
     }
     std::set<uint32_t> offsets = {jobs.start_offset()};
     std::set<std::string> names;
     if (jobs.start_offset() % 4 != 0 || jobs.status_offset() % 4 != 0) {
-      return Invalid("an offset is not a multiple of 4",
-                     "start_offset, status_offset", "start_offset: 0x80");
+      return InvalidRegisterJobs("an offset is not a multiple of 4",
+                                 "start_offset, status_offset",
+                                 "start_offset: 0x80");
     }
     if (jobs.start_value() == 0) {
-      return Invalid("start_value is missing, or 0", "jobs", "start_value: 1");
+      return InvalidRegisterJobs("start_value is missing, or 0", "jobs",
+                                 "start_value: 1");
     }
     if ((jobs.status_done() & ~jobs.status_mask()) != 0 ||
         jobs.status_mask() == 0) {
-      return Invalid("the masked status can never equal status_done",
-                     "status_mask, status_done",
-                     "set in status_mask every bit of status_done, and at "
-                     "least one");
+      return InvalidRegisterJobs(
+          "the masked status can never equal status_done",
+          "status_mask, status_done",
+          "set in status_mask every bit of status_done, and at "
+          "least one");
     }
     for (int i = 0; i < jobs.registers_size(); ++i) {
       const Kernel::Register& reg = jobs.registers(i);
       const std::string where = absl::StrCat("register ", reg.name());
       if (reg.name().empty() || !names.insert(reg.name()).second) {
-        return Invalid("a name is missing or occurs twice", where,
-                       "give each register a name of its own");
+        return InvalidRegisterJobs("a name is missing or occurs twice", where,
+                                   "give each register a name of its own");
       }
       if (reg.offset() % 4 != 0 || !offsets.insert(reg.offset()).second ||
           reg.offset() == jobs.status_offset()) {
-        return Invalid(
+        return InvalidRegisterJobs(
             "the offset is not a multiple of 4, or is already used by a "
             "register, "
             "start_offset or status_offset",
             absl::StrCat(where, ": offset"), "choose a free multiple of 4");
       }
       if (reg.bits() < 1 || reg.bits() > 32) {
-        return Invalid("bits is missing or too large", where, "bits: 1 to 32");
+        return InvalidRegisterJobs("bits is missing or too large", where,
+                                   "bits: 1 to 32");
       }
       EK_ASSIGN_OR_RETURN(
           Expression value,
@@ -153,13 +161,15 @@ class RegisterJobsView::Builder {
           absl::StrCat("fields over registers: variable ", field.variable());
       const auto variable = FindJobVariable(field.variable());
       if (!variable) {
-        return Invalid("no such variable", where,
-                       DidYouMean(field.variable(), VariableNames(),
-                                  "see docs/targets/register_job.md"));
+        return InvalidRegisterJobs(
+            "no such variable", where,
+            DidYouMean(field.variable(), VariableNames(),
+                       "see docs/targets/register_job.md"));
       }
       auto& place = view_.fields_[static_cast<size_t>(*variable)];
       if (place) {
-        return Invalid("the variable occurs twice", where, "remove one");
+        return InvalidRegisterJobs("the variable occurs twice", where,
+                                   "remove one");
       }
       EK_ASSIGN_OR_RETURN(
           place,
@@ -177,7 +187,7 @@ class RegisterJobsView::Builder {
       missing.push_back(JobVariableName(variable));
     }
     if (!missing.empty()) {
-      return Invalid(
+      return InvalidRegisterJobs(
           absl::StrCat("no register tells ", absl::StrJoin(missing, ", ")),
           "registers, fields",
           absl::StrCat("for each, add a register with value_expr: \"",
@@ -194,22 +204,24 @@ class RegisterJobsView::Builder {
       const std::string where =
           absl::StrCat("operands: name \"", operand.name(), "\"");
       if (found == needed.end()) {
-        return Invalid("the kernel has no such operand", where,
-                       absl::StrCat("it has ", NamesOf(needed)));
+        return InvalidRegisterJobs("the kernel has no such operand", where,
+                                   absl::StrCat("it has ", NamesOf(needed)));
       }
       Operand& place = parsed.operands[static_cast<size_t>(*found)];
       if (place.present) {
-        return Invalid("the operand occurs twice", where, "remove one");
+        return InvalidRegisterJobs("the operand occurs twice", where,
+                                   "remove one");
       }
       EK_RETURN_IF_ERROR(AddOperand(job.kernel(), *found, operand, place),
                          where);
     }
     for (const JobOperand operand : needed) {
       if (parsed.operands[static_cast<size_t>(operand)].present) continue;
-      return Invalid("an operand is missing",
-                     absl::StrCat("operands: ", JobOperandName(operand)),
-                     absl::StrCat("add operands { name: \"",
-                                  JobOperandName(operand), "\" .. }"));
+      return InvalidRegisterJobs(
+          "an operand is missing",
+          absl::StrCat("operands: ", JobOperandName(operand)),
+          absl::StrCat("add operands { name: \"", JobOperandName(operand),
+                       "\" .. }"));
     }
     view_.parsed_.push_back(std::move(parsed));
     view_.variables_.push_back(VariablesOfKernel(job.kernel()));
@@ -220,8 +232,8 @@ class RegisterJobsView::Builder {
                           const Kernel::Operand& operand, Operand& place) {
     place.present = true;
     if (operand.terms_size() > kMaxTerms) {
-      return Invalid("too many terms", "terms",
-                     absl::StrCat("up to ", kMaxTerms));
+      return InvalidRegisterJobs("too many terms", "terms",
+                                 absl::StrCat("up to ", kMaxTerms));
     }
     const absl::string_view axes = AxesOf(kernel, which);
     for (const Kernel::Operand::Term& term : operand.terms()) {
@@ -229,8 +241,9 @@ class RegisterJobsView::Builder {
       const size_t axis =
           term.axis().size() == 1 ? axes.find(term.axis()) : axes.npos;
       if (axis == axes.npos) {
-        return Invalid(absl::StrCat("no axis \"", term.axis(), "\""), "terms",
-                       absl::StrCat("one of the letters ", axes));
+        return InvalidRegisterJobs(
+            absl::StrCat("no axis \"", term.axis(), "\""), "terms",
+            absl::StrCat("one of the letters ", axes));
       }
       parsed.axis = static_cast<int32_t>(axis);
       if (!term.divide_expr().empty()) {
@@ -262,8 +275,8 @@ class RegisterJobsView::Builder {
 absl::StatusOr<RegisterJobsView> RegisterJobsView::Create(
     const v1::Machine& machine, int32_t engine) {
   if (!machine.engines(engine).has_jobs()) {
-    return Invalid("the engine model is driven by registers", "jobs",
-                   "add jobs { .. }");
+    return InvalidRegisterJobs("the engine model is driven by registers",
+                               "jobs", "add jobs { .. }");
   }
   return Builder(machine, machine.engines(engine).jobs()).Build();
 }

@@ -12,7 +12,9 @@
 #include "base/status_macros.h"
 #include "client/commands/paging.h"
 #include "client/error_detail.h"
+#include "client/job_id.h"
 #include "client/job_output.h"
+#include "client/job_pages.h"
 #include "client/render/error_block.h"
 #include "client/render/event_line.h"
 #include "client/render/json.h"
@@ -86,17 +88,8 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
   return table.Render(style);
 }
 
-}  // namespace
-
-absl::Status RunJobsList(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::ListJobsResponse all,
-                      ListPages(context, &Connection::ListJobs,
-                                &v1::ListJobsResponse::mutable_jobs));
-  context.progress.Clear();
-  if (context.line.json) {
-    context.print(ToJson(all));
-    return absl::OkStatus();
-  }
+std::string JobsTable(const v1::ListJobsResponse& all,
+                      const CommandContext& context) {
   Table table({{.title = "JOB", .whole = true},
                {"STATE"},
                {"GOAL"},
@@ -110,13 +103,56 @@ absl::Status RunJobsList(CommandContext& context) {
                   ClipMiddle(CleanText(TargetsText(job)), 40), CreatedText(job),
                   SpentText(job, context.clock.Now())});
   }
-  context.print(table.Render(context.style));
+  return table.Render(context.style);
+}
+
+// The newest jobs that the filter fits, as many as --limit says.
+absl::StatusOr<Visited> FindJobs(CommandContext& context,
+                                 v1::ListJobsResponse& found) {
+  const JobFilter& filter = context.line.job_filter;
+  const int64_t wanted = context.line.limit.value_or(kDefaultListed);
+  const absl::Time now = context.clock.Now();
+  return VisitJobs(context.connection, [&](const v1::Job& job) {
+    if (IsTooOld(filter, job, now)) return Visit::kStop;
+    if (Matches(filter, job, now)) *found.add_jobs() = job;
+    return found.jobs_size() < wanted ? Visit::kNext : Visit::kStop;
+  });
+}
+
+}  // namespace
+
+absl::Status RunJobsList(CommandContext& context) {
+  const JobFilter& filter = context.line.job_filter;
+  Visited visited = Visited::kAll;
+  v1::ListJobsResponse all;
+  if (filter.empty()) {
+    EK_ASSIGN_OR_RETURN(all, ListPages(context, &Connection::ListJobs,
+                                       &v1::ListJobsResponse::mutable_jobs));
+  } else {
+    EK_ASSIGN_OR_RETURN(visited, FindJobs(context, all));
+  }
+  context.progress.Clear();
+  if (context.line.json) {
+    context.print(ToJson(all));
+    return absl::OkStatus();
+  }
+  if (all.jobs().empty() && !filter.empty()) {
+    context.print("no such job\n");
+  } else {
+    context.print(JobsTable(all, context));
+  }
+  if (visited == Visited::kCutOff) {
+    context.print(absl::StrCat("only the newest ", GroupDigits(kMaxVisitedJobs),
+                               " jobs were searched\n"));
+  }
   return absl::OkStatus();
 }
 
 absl::Status RunJobsShow(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job,
-                      context.connection.GetJob(context.line.names[0]));
+  EK_ASSIGN_OR_RETURN(
+      const std::string id,
+      ResolveJobId(context.line.names[0], JobUse::kRead, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.GetJob(id));
   context.progress.Clear();
   if (context.line.json) {
     context.print(ToJson(job));
@@ -142,14 +178,18 @@ absl::Status RunJobsShow(CommandContext& context) {
 }
 
 absl::Status RunJobsWatch(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job,
-                      FollowJob(context.line.names[0], context));
+  EK_ASSIGN_OR_RETURN(
+      const std::string id,
+      ResolveJobId(context.line.names[0], JobUse::kRead, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, FollowJob(id, context));
   return PrintReports(job, context);
 }
 
 absl::Status RunJobsLog(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::Job job,
-                      context.connection.GetJob(context.line.names[0]));
+  EK_ASSIGN_OR_RETURN(
+      const std::string id,
+      ResolveJobId(context.line.names[0], JobUse::kRead, context));
+  EK_ASSIGN_OR_RETURN(const v1::Job job, context.connection.GetJob(id));
   return ReadLog(
       job,
       [&](const v1::JobEvent& event) {
@@ -162,8 +202,14 @@ absl::Status RunJobsLog(CommandContext& context) {
 }
 
 absl::Status RunJobsCancel(CommandContext& context) {
+  // All names first: a mistyped one cancels nothing.
+  std::vector<std::string> ids;
+  for (const std::string& name : context.line.names) {
+    EK_ASSIGN_OR_RETURN(ids.emplace_back(),
+                        ResolveJobId(name, JobUse::kChange, context));
+  }
   v1::ListJobsResponse cancelled;
-  for (const std::string& id : context.line.names) {
+  for (const std::string& id : ids) {
     EK_ASSIGN_OR_RETURN(*cancelled.add_jobs(), context.connection.CancelJob(id),
                         absl::StrCat("job ", id));
   }

@@ -14,7 +14,9 @@
 
 namespace edgekiln::client {
 
-// The first entries of a list: as many as --limit says, 20 without it.
+inline constexpr int64_t kDefaultListed = 20;
+
+// The first entries of a list: as many as --limit says, else kDefaultListed.
 // `mutable_entries` of a response are those of a page.
 //
 //   ListPages(context, &Connection::ListJobs,
@@ -24,7 +26,6 @@ absl::StatusOr<Response> ListPages(
     CommandContext& context,
     absl::StatusOr<Response> (Connection::*list)(const Request&),
     google::protobuf::RepeatedPtrField<Entry>* (Response::*mutable_entries)()) {
-  constexpr int64_t kDefaultListed = 20;
   constexpr int64_t kMaxPage = 1000;  // The daemon's own limit.
   const int64_t wanted = context.line.limit.value_or(kDefaultListed);
   Response all;

@@ -105,6 +105,25 @@ TEST_F(CommandsTest, InspectAsksForTheRecipe) {
             "RECIPES_UNSUPPORTED");
 }
 
+TEST_F(CommandsTest, JobsListFindsWhatTheFilterFits) {
+  for (int i = 0; i < 6; ++i) {
+    v1::Job& job = connection_.jobs.emplace_back();
+    job.set_id(absl::StrCat("j", i));
+    job.set_state(i % 2 == 0 ? v1::SUCCEEDED : v1::FAILED);
+    *job.mutable_created() = connection_.job.created();
+  }
+  ASSERT_TRUE(
+      Run(RunJobsList, {"jobs", "list", "--state", "failed", "--limit", "2"})
+          .ok());
+  EXPECT_NE(out_.find("j1 "), std::string::npos) << out_;
+  EXPECT_NE(out_.find("j3 "), std::string::npos);
+  EXPECT_EQ(out_.find("j0 "), std::string::npos);
+  EXPECT_EQ(out_.find("j5 "), std::string::npos) << "beyond --limit";
+  out_.clear();
+  ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--model", "none"}).ok());
+  EXPECT_EQ(out_, "no such job\n");
+}
+
 TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
   ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--limit", "5"}).ok());
   EXPECT_EQ(connection_.listed.size(), 3u);
@@ -140,6 +159,62 @@ TEST_F(CommandsTest, QuarantineListsAndReleases) {
   connection_.quarantine.Clear();
   EXPECT_FALSE(
       Run(RunQuarantineRelease, {"quarantine", "release", "0123"}).ok());
+}
+
+TEST_F(CommandsTest, ReportShowPrintsJobsAndFiles) {
+  connection_.reports = {NewReport("a"), NewReport("b")};
+  connection_.job.set_reports(2);
+  ASSERT_TRUE(Run(RunReportShow, {"report", "show", "7"}).ok());
+  EXPECT_NE(out_.find("on a\n"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("on b\n"), std::string::npos) << out_;
+  out_.clear();
+  ASSERT_TRUE(
+      Run(RunReportShow, {"report", "show", "7", "--target", "b"}).ok());
+  EXPECT_EQ(out_.find("on a\n"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("on b\n"), std::string::npos) << out_;
+  // One Report, or a list; a file has them again.
+  out_.clear();
+  ASSERT_TRUE(
+      Run(RunReportShow, {"report", "show", "7", "--target", "b", "--json"})
+          .ok());
+  EXPECT_EQ(out_, ToJson(NewReport("b")));
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportShow, {"report", "show", "7", "--json"}).ok());
+  EXPECT_EQ(out_[0], '[');
+  const std::string file = Put("both.json", out_);
+  const std::string both = out_;
+  out_.clear();
+  ASSERT_TRUE(Run(RunReportShow, {"report", "show", file, "--json"}).ok());
+  EXPECT_EQ(out_, both);
+}
+
+TEST_F(CommandsTest, ReportShowRefusesAndFails) {
+  connection_.reports = {NewReport("a"), NewReport("b")};
+  connection_.job.set_reports(2);
+  absl::Status status =
+      Run(RunReportShow, {"report", "show", "7", "--target", "c"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << status;
+  EXPECT_EQ(GetErrorDetail(status)->need, "one of the targets a, b");
+  EXPECT_EQ(out_, "");
+  // A target that failed, beside one that did not.
+  v1::ErrorDetail& error = *connection_.reports[1].mutable_error();
+  error.set_fault(v1::ErrorDetail::USER);
+  error.set_what("does not fit");
+  status = Run(RunReportShow, {"report", "show", "7"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel) << status;
+  EXPECT_NE(out_.find("does not fit"), std::string::npos) << out_;
+  EXPECT_TRUE(
+      Run(RunReportShow, {"report", "show", "7", "--target", "a"}).ok());
+  // Alone it is the output.
+  out_.clear();
+  status = Run(RunReportShow, {"report", "show", "7", "--target", "b"});
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel) << status;
+  EXPECT_EQ(out_, "");
+  // A job that runs.
+  connection_.job.set_reports(0);
+  connection_.job.set_state(v1::RUNNING);
+  status = Run(RunReportShow, {"report", "show", "7"});
+  EXPECT_EQ(GetErrorDetail(status)->what, "job 7 has no report") << status;
 }
 
 TEST_F(CommandsTest, ReportDiffComparesJobsAndFiles) {

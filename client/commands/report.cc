@@ -14,6 +14,7 @@
 #include "base/status_macros.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/job_id.h"
 #include "client/job_output.h"
 #include "client/regression.h"
 #include "client/render/json.h"
@@ -59,18 +60,9 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const std::string& id,
                     absl::StrCat("see edgekiln jobs show ", id));
 }
 
-absl::StatusOr<std::vector<v1::Report>> Load(const std::string& source,
-                                             CommandContext& context) {
-  absl::StatusOr<std::vector<v1::Report>> reports =
-      NamesReportFile(context.files, source) ? ReadReports(source, context)
-                                             : FetchReports(source, context);
-  EK_RETURN_IF_ERROR(reports.status(), source);
-  return reports;
-}
-
-// One side of a comparison.
+// What one argument names.
 struct Side {
-  std::string source;
+  std::string source;                    // A path, or the whole id of a job.
   std::vector<v1::Report> reports = {};  // At least one.
   std::map<std::string, const v1::Report*> by_target = {};
 };
@@ -78,29 +70,45 @@ struct Side {
 absl::StatusOr<Side> LoadSide(const std::string& source,
                               CommandContext& context) {
   Side side{.source = source};
-  EK_ASSIGN_OR_RETURN(side.reports, Load(source, context));
+  if (NamesReportFile(context.files, source)) {
+    EK_ASSIGN_OR_RETURN(side.reports, ReadReports(source, context), source);
+  } else {
+    EK_ASSIGN_OR_RETURN(side.source,
+                        ResolveJobId(source, JobUse::kRead, context));
+    EK_ASSIGN_OR_RETURN(side.reports, FetchReports(side.source, context),
+                        side.source);
+  }
   for (const v1::Report& report : side.reports) {
     side.by_target.emplace(report.target_name(), &report);
   }
   return side;
 }
 
+absl::StatusOr<const v1::Report*> FindReport(const Side& side,
+                                             const std::string& target,
+                                             absl::string_view fix) {
+  const auto found = side.by_target.find(target);
+  if (found != side.by_target.end()) return found->second;
+  return UsageError(
+      absl::StrCat("'", side.source, "' has no report of ", target),
+      side.source,
+      absl::StrCat("one of the targets ",
+                   absl::StrJoin(side.by_target, ", ",
+                                 [](std::string* out, const auto& entry) {
+                                   absl::StrAppend(out, entry.first);
+                                 })),
+      fix);
+}
+
 // The report of a target, or, for an empty name, the first.
 absl::StatusOr<const v1::Report*> Choose(const Side& side,
                                          const std::string& target) {
-  const auto found = side.by_target.find(target);
-  const v1::Report* report = target.empty() ? &side.reports.front() : nullptr;
-  if (!target.empty() && found != side.by_target.end()) report = found->second;
-  if (report == nullptr) {
-    return UsageError(
-        absl::StrCat("'", side.source, "' has no report of ", target),
-        side.source,
-        absl::StrCat("one of the targets ",
-                     absl::StrJoin(side.by_target, ", ",
-                                   [](std::string* out, const auto& entry) {
-                                     absl::StrAppend(out, entry.first);
-                                   })),
-        "name it with --target; once for both, or first that of A, then of B");
+  const v1::Report* report = &side.reports.front();
+  if (!target.empty()) {
+    EK_ASSIGN_OR_RETURN(report, FindReport(side, target,
+                                           "name it with --target; once for "
+                                           "both, or first that of A, then of "
+                                           "B"));
   }
   if (report->has_error()) {
     return Annotate(StatusFromProto(report->error()), side.source);
@@ -193,6 +201,24 @@ bool NamesReportFile(FileSystem& files, const std::string& source) {
          files.Stat(source).ok();
 }
 
+absl::Status RunReportShow(CommandContext& context) {
+  EK_ASSIGN_OR_RETURN(const Side side,
+                      LoadSide(context.line.names[0], context));
+  std::vector<v1::Report> shown;
+  for (const std::string& target : context.line.targets) {
+    EK_ASSIGN_OR_RETURN(const v1::Report* report,
+                        FindReport(side, target, "name one of them"));
+    shown.push_back(*report);
+  }
+  if (context.line.targets.empty()) shown = side.reports;
+  PrintReportList(shown, context);
+  for (const v1::Report& report : shown) {
+    if (!report.has_error()) continue;
+    return Annotate(StatusFromProto(report.error()), side.source);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RunReportDiff(CommandContext& context) {
   const CommandLine& line = context.line;
   EK_ASSIGN_OR_RETURN(const Side a, LoadSide(line.names[0], context));
@@ -208,15 +234,14 @@ absl::Status RunReportDiff(CommandContext& context) {
 }
 
 absl::Status RunReportBaseline(CommandContext& context) {
-  const std::string& source = context.line.names[0];
   const std::string& output = context.line.output;
   if (!output.empty()) EK_RETURN_IF_ERROR(CheckOutputFile(output));
-  EK_ASSIGN_OR_RETURN(std::vector<v1::Report> reports, Load(source, context));
-  for (const v1::Report& report : reports) {
+  EK_ASSIGN_OR_RETURN(Side side, LoadSide(context.line.names[0], context));
+  for (const v1::Report& report : side.reports) {
     if (!report.has_error()) continue;
-    return Annotate(StatusFromProto(report.error()), source);
+    return Annotate(StatusFromProto(report.error()), side.source);
   }
-  const std::string json = BaselineJson(std::move(reports));
+  const std::string json = BaselineJson(std::move(side.reports));
   context.progress.Clear();
   if (output.empty()) {
     context.print(json);

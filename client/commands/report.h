@@ -11,6 +11,10 @@
 
 namespace edgekiln::client {
 
+// Prints the reports of a job or a file, all of them or those on the targets
+// that --target names. Returns the error of the first target that failed.
+absl::Status RunReportShow(CommandContext& context);
+
 // Prints what changed between two reports, or between those of the same targets
 // in two lists of them. GATE_FAILED if that breaks --max-regression or
 // --max-accuracy-drop.
@@ -19,7 +23,7 @@ absl::Status RunReportDiff(CommandContext& context);
 // Writes reports without what differs from run to run, sorted by target.
 absl::Status RunReportBaseline(CommandContext& context);
 
-// Whether a source of `report diff` or `report baseline` is a file and not a
+// Whether a source of `report show`, `diff` or `baseline` is a file and not a
 // job: a path with '/', or ending in .json, or an existing file.
 bool NamesReportFile(FileSystem& files, const std::string& source);
 

@@ -150,7 +150,7 @@ TEST(ToJsonLineTest, IsTheSameDocumentWithoutLayout) {
       << line;
   v1::Report::Stage stage;
   EXPECT_EQ(ToJsonLineWrapped("stage", stage).substr(0, 22),
-            "{\"stage\": {\"name\": \"\"");
+            "{\"stage\": {\"name\": \"\",");
 }
 
 }  // namespace

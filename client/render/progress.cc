@@ -50,9 +50,13 @@ std::string PercentOf(int64_t done, int64_t total) {
 }  // namespace
 
 void ProgressModel::SetLocalStep(absl::string_view step, int64_t done_bytes,
-                                 int64_t total_bytes) {
+                                 int64_t total_bytes, absl::Duration now) {
+  // Another file is another step.
+  if (stage_ != step || total_bytes != stage_progress_.total() ||
+      done_bytes < stage_progress_.done()) {
+    stage_pace_ = {.first_done = done_bytes, .first_at = now};
+  }
   stage_ = std::string(step);
-  stage_pace_ = {};
   stage_progress_.set_done(done_bytes);
   stage_progress_.set_total(total_bytes);
   stage_progress_.set_unit("bytes");
@@ -274,7 +278,8 @@ void Progress::Redraw(bool force) {
 
 void Progress::OnLocalStep(absl::string_view step, int64_t done_bytes,
                            int64_t total_bytes) {
-  model_.SetLocalStep(step, done_bytes, total_bytes);
+  if (options_.style == ProgressStyle::kNone) return;
+  model_.SetLocalStep(step, done_bytes, total_bytes, options_.now());
   // Nothing redraws while the daemon makes the last byte durable.
   const bool last = done_bytes == total_bytes;
   if (options_.style == ProgressStyle::kLive) Redraw(last);

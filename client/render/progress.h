@@ -26,7 +26,7 @@ class ProgressModel {
 
   // A step of our own before the daemon has the job: "upload", "download".
   void SetLocalStep(absl::string_view step, int64_t done_bytes,
-                    int64_t total_bytes);
+                    int64_t total_bytes, absl::Duration now);
   void Apply(const v1::JobEvent& event, absl::Duration now);
   // The connection is lost and being made again.
   void SetReconnecting(bool reconnecting) { reconnecting_ = reconnecting; }

@@ -51,9 +51,15 @@ TEST(ProgressModelTest, Lines) {
   ProgressModel model(absl::Seconds(100));
   const auto at = [](double seconds) { return absl::Seconds(100 + seconds); };
   EXPECT_EQ(model.Line(at(0), 80), "  0.0 s  starting");
-  model.SetLocalStep("upload", 512, 2048);
+  model.SetLocalStep("upload", 512, 2048, at(0.5));
   EXPECT_EQ(model.Line(at(0.5), 80),
             "  0.5 s  upload  512 B of 2.0 KiB (25 %)");
+  model.SetLocalStep("upload", 1024, 2048, at(2.5));
+  EXPECT_EQ(model.Line(at(2.5), 80),
+            "  2.5 s  upload  1.0 KiB of 2.0 KiB (50 %)  ETA 4.00 s");
+  model.SetLocalStep("upload", 1024, 4096, at(2.5));
+  EXPECT_EQ(model.Line(at(2.5), 80),
+            "  2.5 s  upload  1.0 KiB of 4.0 KiB (25 %)");
   model.Apply(Started("tile"), at(1));
   EXPECT_EQ(model.Line(at(1), 80), "  1.0 s  tile");
   model.Apply(StageAt("tile", 4, 12, "layers"), at(1));
@@ -179,7 +185,7 @@ TEST(ProgressTest, LiveLineIsRedrawnTenTimesASecondAtMost) {
   EXPECT_EQ(recorder.Take(), "");
   recorder.now = absl::Milliseconds(100);
   progress.OnTick();
-  EXPECT_EQ(recorder.Take(), "\r  0.1 s  tile\x1b[K");
+  EXPECT_EQ(recorder.Take(), "\r  0.1 s  tile and 1 more\x1b[K");
   progress.Clear();
   EXPECT_EQ(recorder.Take(), "\r\x1b[K");
   progress.Clear();

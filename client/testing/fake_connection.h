@@ -22,11 +22,26 @@ class FakeConnection final : public Connection {
     *job.mutable_request() = request;
     return job;
   }
-  absl::StatusOr<v1::Job> GetJob(const std::string&) override { return job; }
+  absl::StatusOr<v1::Job> GetJob(const std::string& id) override {
+    if (jobs.empty()) return job;
+    for (const v1::Job& known : jobs) {
+      if (known.id() == id) return known;
+    }
+    return absl::NotFoundError("no such job");
+  }
   absl::StatusOr<v1::ListJobsResponse> ListJobs(
       const v1::ListJobsRequest& request) override {
     listed.push_back(request);
     v1::ListJobsResponse page;
+    if (!jobs.empty() || no_jobs) {
+      size_t at =
+          request.page_token().empty() ? 0 : std::stoul(request.page_token());
+      for (int i = 0; i < request.page_size() && at < jobs.size(); ++i) {
+        *page.add_jobs() = jobs[at++];
+      }
+      if (at < jobs.size()) page.set_next_page_token(absl::StrCat(at));
+      return page;
+    }
     for (int i = 0; i < std::min(request.page_size(), 2); ++i) {
       v1::Job* entry = page.add_jobs();
       *entry = job;
@@ -117,7 +132,15 @@ class FakeConnection final : public Connection {
     return artifact;
   }
 
-  v1::Job job;
+  void AddJob(const std::string& id, v1::JobState state) {
+    v1::Job& added = jobs.emplace_back();
+    added.set_id(id);
+    added.set_state(state);
+  }
+
+  v1::Job job;                // Every job, unless `jobs` holds some.
+  std::vector<v1::Job> jobs;  // Newest first.
+  bool no_jobs = false;
   std::vector<v1::Report> reports;
   std::vector<v1::JobEvent> events;
   std::vector<TransferState> transfer;  // Of each upload.

@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "compiler/dataset/element_type.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 #include "tests/support/npz.h"
 #include "tests/support/shared_data.h"

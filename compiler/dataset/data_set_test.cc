@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

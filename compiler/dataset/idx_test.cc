@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compiler/dataset/little_endian.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

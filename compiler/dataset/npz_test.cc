@@ -8,7 +8,7 @@
 
 #include "compiler/dataset/inflate.h"
 #include "compiler/dataset/little_endian.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 #include "tests/support/npz.h"
 #include "tests/support/shared_data.h"

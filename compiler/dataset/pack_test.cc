@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/dataset/npz.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

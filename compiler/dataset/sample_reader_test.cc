@@ -11,7 +11,7 @@
 #include "compiler/dataset/data_set.h"
 #include "compiler/dataset/little_endian.h"
 #include "compiler/dataset/npz.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 #include "tests/support/heap_peak.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "compiler/dataset/convert.h"
-#include "compiler/dataset/test_data.h"
+#include "compiler/dataset/testing/test_data.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compiler/frontend/onnx/test_model.h"
-#include "compiler/frontend/tflite/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
+#include "compiler/frontend/tflite/testing/test_model.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"
 

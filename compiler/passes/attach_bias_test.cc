@@ -1,5 +1,5 @@
 #include "compiler/passes/pass.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compiler/ir/text.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

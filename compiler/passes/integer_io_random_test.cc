@@ -11,8 +11,8 @@
 #include "compiler/passes/integer_io.h"
 #include "compiler/passes/op_traits.h"
 #include "compiler/passes/pass.h"
-#include "compiler/passes/random_graph.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/random_graph.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

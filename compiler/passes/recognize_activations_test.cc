@@ -1,6 +1,6 @@
 #include "compiler/passes/pass.h"
 #include "compiler/passes/pattern.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 #include "ops/float16.h"
 

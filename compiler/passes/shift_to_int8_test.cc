@@ -5,7 +5,7 @@
 #include "absl/strings/str_replace.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/pass.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

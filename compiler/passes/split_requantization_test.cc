@@ -13,8 +13,8 @@
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"
 #include "compiler/passes/pipeline.h"
-#include "compiler/passes/random_graph.h"
-#include "compiler/passes/rewrite_case.h"
+#include "compiler/passes/testing/random_graph.h"
+#include "compiler/passes/testing/rewrite_case.h"
 #include "gtest/gtest.h"
 #include "ops/requantize.h"
 

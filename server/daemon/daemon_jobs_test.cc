@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
-#include "server/daemon/daemon_fixture.h"
+#include "server/daemon/testing/daemon_fixture.h"
 
 namespace edgekiln::server {
 namespace {

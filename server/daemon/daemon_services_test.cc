@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "edgekiln/v1/workers.grpc.pb.h"
 #include "gmock/gmock.h"
-#include "server/daemon/daemon_fixture.h"
+#include "server/daemon/testing/daemon_fixture.h"
 #include "server/stage_versions.h"
 #include "server/worker_secret.h"
 

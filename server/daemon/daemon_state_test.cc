@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "server/daemon/daemon_fixture.h"
+#include "server/daemon/testing/daemon_fixture.h"
 
 namespace edgekiln::server {
 namespace {

@@ -19,7 +19,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/worker/child_main.h"
-#include "server/worker/test_child.h"
+#include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
 namespace {

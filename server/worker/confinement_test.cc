@@ -19,7 +19,7 @@
 #include "server/worker/child_process.h"
 #include "server/worker/sanitized.h"
 #include "server/worker/system_calls.h"
-#include "server/worker/test_child.h"
+#include "server/worker/testing/test_child.h"
 #include "tests/support/skip.h"
 
 namespace edgekiln::server {

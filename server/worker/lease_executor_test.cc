@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/worker/blob_cache.h"
-#include "server/worker/test_child.h"
+#include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
 namespace {

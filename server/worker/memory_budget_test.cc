@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "server/worker/child_main.h"
 #include "server/worker/slot_child.h"
-#include "server/worker/test_child.h"
+#include "server/worker/testing/test_child.h"
 
 namespace edgekiln::server {
 namespace {

@@ -29,6 +29,9 @@ using Stream = grpc::ClientReaderWriter<v1::WorkerMessage, v1::DaemonMessage>;
 constexpr int kMaxMessageBytes = 64 << 20;
 constexpr auto kFirstBackoff = std::chrono::milliseconds(100);
 constexpr auto kLastBackoff = std::chrono::milliseconds(3000);
+// Where nobody listens, or nobody has made a secret yet: a daemon that starts
+// after its workers has them within half a second.
+constexpr auto kLastConnectBackoff = std::chrono::milliseconds(300);
 // A daemon that has ended its sessions in an orderly way may be away for that
 // long without anything being wrong: it is being restarted, or ends its workers
 // next.
@@ -112,10 +115,13 @@ std::string WorkerName() {
 std::shared_ptr<grpc::Channel> Connect(const std::string& address) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMaxMessageBytes);
-  // A daemon that was restarted is found again within a moment.
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 3000);
+  // A daemon that was restarted is found again within a moment. The minimum is
+  // how long one attempt may take where somebody listens.
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS,
+                   kFirstBackoff.count());
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, kLastBackoff.count());
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS,
+                   kLastConnectBackoff.count());
   // Notices a daemon whose machine vanished; servers take pings more often than
   // every five minutes for an attack.
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
@@ -142,6 +148,8 @@ class SessionWorker : public Worker {
     log_.Info("confinement of stages: ", ConfinementText(confinement_));
     std::thread heartbeat([this] { Heartbeat(); });
     auto backoff = kFirstBackoff;
+    auto told_at = std::chrono::steady_clock::time_point::min();
+    auto silence = kFirstBackoff;
     auto may_be_away = std::chrono::steady_clock::time_point::min();
     bool told_of_secret = false;
     absl::Status fatal;
@@ -153,17 +161,24 @@ class SessionWorker : public Worker {
         fatal = status;
         break;
       }
-      if (served) backoff = kFirstBackoff;
+      if (served) backoff = silence = kFirstBackoff;
       const auto now = std::chrono::steady_clock::now();
       if (served && absl::IsCancelled(status)) {
         may_be_away = now + kRestartTime;
       }
       const LogLevel level =
           now < may_be_away ? LogLevel::kInfo : LogLevel::kWarning;
+      const bool nobody = IsNoSecretYet(status) || absl::IsUnavailable(status);
+      if (nobody) backoff = std::min(backoff, kLastConnectBackoff);
       if (!IsNoSecretYet(status)) {
-        log_.Write(level, absl::StrCat("no session with ", options_.address,
-                                       ": ", status.message(), "; next try in ",
-                                       backoff.count(), " ms"));
+        // Tries are told of ever less often.
+        if (served || now >= told_at + silence) {
+          log_.Write(level, absl::StrCat("no session with ", options_.address,
+                                         ": ", status.message(),
+                                         "; trying again"));
+          told_at = now;
+          silence = std::min(silence * 2, kLastBackoff);
+        }
       } else if (!std::exchange(told_of_secret, true)) {
         log_.Write(level,
                    absl::StrCat("waiting for ", options_.secret_file,
@@ -194,16 +209,19 @@ class SessionWorker : public Worker {
     return stopping_;
   }
 
-  // Before the next session; shorter if the worker is stopped. gRPC drives a
-  // connection only while somebody waits for it, and calls on a channel that
-  // has failed return at once. So without waiting for the channel, all attempts
-  // to connect would time out, for as long as the worker lives.
+  // Before the next session; shorter if the worker is stopped, or as soon as
+  // there is a connection where there was none. gRPC drives a connection only
+  // while somebody waits for it, and calls on a channel that has failed return
+  // at once. So without waiting for the channel, all attempts to connect would
+  // time out, for as long as the worker lives.
   void AwaitRetry(std::chrono::milliseconds backoff) {
     const auto end = std::chrono::steady_clock::now() + backoff;
-    while (!Stopping() && std::chrono::steady_clock::now() < end) {
+    const bool connected = channel_->GetState(true) == GRPC_CHANNEL_READY;
+    while (!connected && !Stopping() &&
+           std::chrono::steady_clock::now() < end) {
       if (channel_->WaitForConnected(std::chrono::system_clock::now() +
                                      kConnectPoll)) {
-        break;
+        return;
       }
     }
     MutexLock lock(mutex_);

@@ -30,7 +30,7 @@
 #include "gtest/gtest.h"
 #include "proto/convert.h"
 #include "server/stage_versions.h"
-#include "server/worker/test_child.h"
+#include "server/worker/testing/test_child.h"
 #include "server/worker_secret.h"
 
 namespace edgekiln::server {

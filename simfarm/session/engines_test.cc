@@ -12,10 +12,10 @@
 #include "base/rng.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "simfarm/session/fake_engines.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/report.h"
 #include "simfarm/session/session.h"
+#include "simfarm/session/testing/fake_engines.h"
 #include "target/layout.h"
 
 namespace edgekiln::simfarm {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "google/protobuf/text_format.h"
-#include "simfarm/session/fake_engines.h"
 #include "simfarm/session/loaded_program.h"
 #include "simfarm/session/session.h"
+#include "simfarm/session/testing/fake_engines.h"
 #include "target/resolve.h"
 
 namespace edgekiln::simfarm {

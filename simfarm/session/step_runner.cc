@@ -154,14 +154,16 @@ absl::Status StepRunner::WriteRegisters(
   return absl::OkStatus();
 }
 
-absl::Status StepRunner::Read(int32_t who, const v1::Location& location,
-                              const target::Layout& layout,
-                              const std::string& what) {
+template <typename Method>
+absl::Status StepRunner::Access(Method method, int32_t who,
+                                const v1::Location& location,
+                                const target::Layout& layout,
+                                const std::string& what) {
   AccessFault fault;
   uint64_t at = 0;
   const bool good = layout.VisitRuns([&](const target::Layout::Run& run) {
     at = location.address() + run.offset;
-    return chip_.ReadIn(who, location.memory(), at, run.bytes, &fault);
+    return (chip_.*method)(who, location.memory(), at, run.bytes, &fault);
   });
   if (good) return absl::OkStatus();
   return InvalidProgram(
@@ -169,19 +171,16 @@ absl::Status StepRunner::Read(int32_t who, const v1::Location& location,
       absl::StrCat(what, ", ", chip_.NameIn(location.memory(), at + fault.at)));
 }
 
+absl::Status StepRunner::Read(int32_t who, const v1::Location& location,
+                              const target::Layout& layout,
+                              const std::string& what) {
+  return Access(&ChipMemory::ReadIn, who, location, layout, what);
+}
+
 absl::Status StepRunner::Write(int32_t who, const v1::Location& location,
                                const target::Layout& layout,
                                const std::string& what) {
-  AccessFault fault;
-  uint64_t at = 0;
-  const bool good = layout.VisitRuns([&](const target::Layout::Run& run) {
-    at = location.address() + run.offset;
-    return chip_.WriteIn(who, location.memory(), at, run.bytes, &fault);
-  });
-  if (good) return absl::OkStatus();
-  return InvalidProgram(
-      chip_.What(fault),
-      absl::StrCat(what, ", ", chip_.NameIn(location.memory(), at + fault.at)));
+  return Access(&ChipMemory::WriteIn, who, location, layout, what);
 }
 
 absl::Status StepRunner::CheckScratchpadTap(const LoadedStream& stream,

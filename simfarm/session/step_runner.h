@@ -46,6 +46,10 @@ class StepRunner {
   absl::Status WriteRegisters(const v1::Program::RegisterWrites& writes);
   absl::Status Write(int32_t who, const v1::Location& location,
                      const target::Layout& layout, const std::string& what);
+  // Read() and Write(), which ChipMemory's `method` records.
+  template <typename Method>
+  absl::Status Access(Method method, int32_t who, const v1::Location& location,
+                      const target::Layout& layout, const std::string& what);
   absl::Status CheckScratchpadTap(const LoadedStream& stream,
                                   const LoadedTap& tap, int64_t offset);
   absl::Status VisitTap(int32_t who, const LoadedTap& tap,

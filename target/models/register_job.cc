@@ -23,16 +23,6 @@ using V = JobVariable;
 
 constexpr int64_t kMaxHostCycles = 1'000'000;
 
-absl::Status Invalid(std::string what, std::string where, std::string fix) {
-  return MakeError(
-      absl::StatusCode::kInvalidArgument,
-      {.reason = "TARGET_INVALID",
-       .what = std::move(what),
-       .where = std::move(where),
-       .limit = "engine model REGISTER_JOB (docs/targets/register_job.md)",
-       .fix = std::move(fix)});
-}
-
 // Sizes of jobs: extents are `base`, plus `step` for each variable before, plus
 // its index modulo `modulo`.
 struct SampleSizes {
@@ -86,11 +76,12 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
                         view.OperandLayout(position, operand, sample));
     const absl::Status legal = Layout::Create(layout).status();
     if (legal.ok()) continue;
-    return Invalid(std::string(legal.message()),
-                   absl::StrCat("job ", Jobs::Kernel_Name(kernel), ": operand ",
-                                JobOperandName(operand)),
-                   "correct its terms: axis, divide_expr, modulo_expr, "
-                   "stride_bytes_expr, or its size_bytes_expr");
+    return InvalidRegisterJobs(
+        std::string(legal.message()),
+        absl::StrCat("job ", Jobs::Kernel_Name(kernel), ": operand ",
+                     JobOperandName(operand)),
+        "correct its terms: axis, divide_expr, modulo_expr, "
+        "stride_bytes_expr, or its size_bytes_expr");
   }
   return absl::OkStatus();
 }
@@ -119,11 +110,12 @@ absl::Status CheckFields(const RegisterJobsView& view) {
     const std::string where =
         absl::StrCat("job ", Jobs::Kernel_Name(job.kernel()));
     if (job.code() < 1) {
-      return Invalid("code is missing, or below 1", where, "code: 1 or more");
+      return InvalidRegisterJobs("code is missing, or below 1", where,
+                                 "code: 1 or more");
     }
     if (job.kind() == v1::LAYER_KIND_UNSPECIFIED) {
-      return Invalid("kind is missing", where,
-                     "kind: CONV, DEPTH, REQUANT or OTHER");
+      return InvalidRegisterJobs("kind is missing", where,
+                                 "kind: CONV, DEPTH, REQUANT or OTHER");
     }
     EK_RETURN_IF_ERROR(CheckSamples(view, position, false));
     EK_RETURN_IF_ERROR(CheckSamples(view, position, true));
@@ -136,7 +128,7 @@ absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
   const int32_t memory = LocalMemoryOf(machine, engine);
   if (memory < 0 || !IsWritable(machine.memories(memory)) ||
       !Holds(machine.memories(memory), v1::MemoryDescriptor::CONSTANTS)) {
-    return Invalid(
+    return InvalidRegisterJobs(
         "the engine needs one memory beside the host's, for constants and "
         "activations",
         "memories",
@@ -150,9 +142,10 @@ absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
                absl::c_linear_search(link.to(), memory);
       });
   if (joined) return absl::OkStatus();
-  return Invalid(absl::StrCat("no link of the host brings anything to memory ",
-                              machine.memories(memory).name(), " and back"),
-                 "links", "a link with owner: \"host\" to and from it");
+  return InvalidRegisterJobs(
+      absl::StrCat("no link of the host brings anything to memory ",
+                   machine.memories(memory).name(), " and back"),
+      "links", "a link with owner: \"host\" to and from it");
 }
 
 // Accepts the arithmetic of docs/targets/register_job.md or a subset of it.
@@ -169,9 +162,10 @@ absl::Status CheckNumerics(const v1::OpPattern& pattern) {
     wrong = "weight_zero_points, but weights have none";
   }
   if (wrong == nullptr) return absl::OkStatus();
-  return Invalid(absl::StrCat("numerics: ", wrong),
-                 absl::StrCat("patterns ", ChainName(pattern), ": numerics"),
-                 "remove the rest");
+  return InvalidRegisterJobs(
+      absl::StrCat("numerics: ", wrong),
+      absl::StrCat("patterns ", ChainName(pattern), ": numerics"),
+      "remove the rest");
 }
 
 class Model final : public EngineModel {
@@ -186,9 +180,10 @@ class Model final : public EngineModel {
     if (e.register_write_cycles() < 1 ||
         e.register_write_cycles() > kMaxHostCycles || e.poll_cycles() < 1 ||
         e.poll_cycles() > kMaxHostCycles) {
-      return Invalid("a register write or a poll takes no time, or too much",
-                     "register_write_cycles_expr, poll_cycles_expr",
-                     absl::StrCat("1 to ", kMaxHostCycles, " cycles"));
+      return InvalidRegisterJobs(
+          "a register write or a poll takes no time, or too much",
+          "register_write_cycles_expr, poll_cycles_expr",
+          absl::StrCat("1 to ", kMaxHostCycles, " cycles"));
     }
     EK_RETURN_IF_ERROR(CheckFields(view));
     return CheckMemory(machine, engine);
@@ -201,16 +196,16 @@ class Model final : public EngineModel {
       const Jobs::Kernel kernel = JobKernelOf(op);
       const std::string where = absl::StrCat("patterns ", ChainName(pattern));
       if (kernel == Jobs::KERNEL_UNSPECIFIED) {
-        return Invalid(absl::StrCat("ops: no kernel computes ", op), where,
-                       "remove the pattern");
+        return InvalidRegisterJobs(absl::StrCat("ops: no kernel computes ", op),
+                                   where, "remove the pattern");
       }
       const bool has = absl::c_any_of(
           engine.jobs().jobs(),
           [kernel](const Jobs::Job& job) { return job.kernel() == kernel; });
       if (has) continue;
-      return Invalid(absl::StrCat("jobs: the pattern needs a job ",
-                                  Jobs::Kernel_Name(kernel)),
-                     where, "add the job, or remove the pattern");
+      return InvalidRegisterJobs(absl::StrCat("jobs: the pattern needs a job ",
+                                              Jobs::Kernel_Name(kernel)),
+                                 where, "add the job, or remove the pattern");
     }
     return CheckNumerics(pattern);
   }
@@ -223,8 +218,8 @@ class Model final : public EngineModel {
 
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any&) const override {
-    return Invalid("the engine model has no decisions for recipes", "decisions",
-                   "remove them");
+    return InvalidRegisterJobs("the engine model has no decisions for recipes",
+                               "decisions", "remove them");
   }
 };
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 
 namespace edgekiln::chaos {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 #include "tests/support/golden.h"

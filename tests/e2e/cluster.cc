@@ -54,6 +54,8 @@ Sandbox::Sandbox() {
     ADD_FAILURE() << "no temporary folder: " << folder_;
     abort();
   }
+  // Not that of the developer who runs the test.
+  SetVariable("EDGEKILN_SERVER", "");
   for (const char* name :
        {"XDG_RUNTIME_DIR", "XDG_STATE_HOME", "XDG_CACHE_HOME", "HOME"}) {
     environment_[name] = Path(name);
@@ -72,6 +74,10 @@ Sandbox::~Sandbox() {
   }
   std::error_code error;
   std::filesystem::remove_all(folder_, error);
+}
+
+void Sandbox::SetVariable(const std::string& name, const std::string& value) {
+  environment_[name] = value;
 }
 
 std::string Sandbox::Path(const std::string& name) const {

@@ -52,6 +52,9 @@ class Sandbox {
                                         const std::string& log,
                                         int max_open_files = 0);
 
+  // An environment variable of programs that are started from now on.
+  void SetVariable(const std::string& name, const std::string& value);
+
   // A name in the temporary folder.
   std::string Path(const std::string& name) const;
   // Makes a file there and returns its path.

@@ -326,6 +326,26 @@ TEST_F(CommandsTest, AnUnknownJobIsTheUsersMistake) {
   EXPECT_TRUE(absl::StrContains(outcome.err, "no-such-job")) << outcome;
 }
 
+TEST_F(CommandsTest, TheServerMayComeFromTheEnvironment) {
+  Sandbox other;
+  other.SetVariable("EDGEKILN_SERVER", cluster().address());
+  const Outcome list = other.Cli({"targets", "list"});
+  EXPECT_EQ(list.exit_code, 0) << list;
+  // Nothing listens on port 1; the option goes first.
+  other.SetVariable("EDGEKILN_SERVER", "127.0.0.1:1");
+  const Outcome wrong = other.Cli({"targets", "list"});
+  EXPECT_EQ(wrong.exit_code, 4) << wrong;
+  EXPECT_TRUE(absl::StrContains(wrong.err, "unset EDGEKILN_SERVER")) << wrong;
+  const Outcome option =
+      other.Cli({"targets", "list", "--server", cluster().address()});
+  EXPECT_EQ(option.exit_code, 0) << option;
+  other.SetVariable("EDGEKILN_SERVER", "http://localhost");
+  const Outcome bad = other.Cli({"targets", "list"});
+  EXPECT_EQ(bad.exit_code, 2) << bad;
+  EXPECT_TRUE(absl::StrContains(bad.err, "EDGEKILN_SERVER=http://localhost"))
+      << bad;
+}
+
 TEST(JobsCancelTest, EndsAWaitingJob) {
   const auto cluster = Cluster::Start();
   ASSERT_NE(cluster, nullptr);

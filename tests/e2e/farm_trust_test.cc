@@ -11,7 +11,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 #include "tests/support/golden.h"

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/test_model.h"
-#include "compiler/frontend/tflite/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
+#include "compiler/frontend/tflite/testing/test_model.h"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "compiler/frontend/tflite/test_model.h"
+#include "compiler/frontend/tflite/testing/test_model.h"
 #include "nlohmann/json.hpp"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"

@@ -34,7 +34,8 @@ class StreamsTest : public ClusterTest,
         followed.reports.push_back(
             ReportOf({.exit_code = 0,
                       .out = std::string(line.substr(
-                          kReport.size(), line.size() - kReport.size() - 1))}));
+                          kReport.size(), line.size() - kReport.size() - 1)),
+                      .err = ""}));
         continue;
       }
       followed.events.emplace_back(line);

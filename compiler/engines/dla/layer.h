@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/image_extent.h"
 #include "compiler/ir/graph.h"
+#include "compiler/planning/window_axis.h"
 #include "ops/quantized_parameters.h"
 
 // One op as the DLA sees it: images, a window, integer parameters. Everything
@@ -23,18 +24,6 @@ enum class LayerOp {
   kAlias,  // Reshape: no command, the same bytes.
 };
 
-// One axis of a sliding window.
-struct Axis {
-  int64_t kernel = 1;
-  int64_t stride = 1;
-  int64_t dilation = 1;
-  int64_t pad_before = 0;
-  // Elements that `outputs` neighbouring outputs read.
-  int64_t Span(int64_t outputs) const {
-    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
-  }
-};
-
 struct Layer {
   LayerOp op = LayerOp::kAlias;
   int32_t op_index = -1;  // Index into Graph::ops.
@@ -43,8 +32,8 @@ struct Layer {
   TensorId output = kNoTensor;
   ImageExtent in;  // Elements are bytes: all activations are int8.
   ImageExtent out;
-  Axis vertical;
-  Axis horizontal;
+  WindowAxis vertical;
+  WindowAxis horizontal;
   int64_t depth_multiplier = 1;
   bool counts_padding = false;  // kAveragePool.
   bool half_even = false;       // How results are rounded; else half up.

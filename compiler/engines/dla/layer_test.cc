@@ -8,7 +8,7 @@ namespace {
 
 struct RowCase {
   const char* name;
-  Axis axis;
+  WindowAxis axis;
   int64_t in_h;
   int64_t first_row;  // Output rows [first_row, end_row).
   int64_t end_row;

@@ -6,7 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/ascii.h"
 #include "base/error.h"
-#include "compiler/engines/register_job/toy_machine.h"
+#include "compiler/engines/register_job/testing/toy_machine.h"
 #include "edgekiln/v1/engines/register_job.pb.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"

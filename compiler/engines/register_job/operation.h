@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "compiler/ir/graph.h"
+#include "compiler/planning/window_axis.h"
 #include "edgekiln/v1/target.pb.h"
 #include "ops/requantize.h"
 #include "target/register_jobs.h"
@@ -28,18 +29,6 @@ struct Image {
 // whatever their shape.
 Image ImageOf(absl::Span<const int64_t> shape);
 
-// One axis of a sliding window.
-struct Axis {
-  int64_t kernel = 1;
-  int64_t stride = 1;
-  int64_t dilation = 1;
-  int64_t pad_before = 0;
-  // Elements that `outputs` neighbouring outputs read.
-  int64_t Span(int64_t outputs) const {
-    return (outputs - 1) * stride + (kernel - 1) * dilation + 1;
-  }
-};
-
 struct Operation {
   int32_t op_index = -1;  // Index into Graph::ops.
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
@@ -52,8 +41,8 @@ struct Operation {
   Image out;
   int64_t input_bytes = 1;   // Of an element.
   int64_t output_bytes = 1;  // Alike.
-  Axis vertical;
-  Axis horizontal;
+  WindowAxis vertical;
+  WindowAxis horizontal;
   int64_t depth_multiplier = 1;
   // A tile that covers a whole output axis takes the whole input axis,
   // including elements that no window reads, so that jobs can use a resident

@@ -9,7 +9,8 @@ using target::JobVariable;
 using target::JobVariables;
 
 // `whole`: whatever windows read.
-void ReadWindow(const Axis& axis, int64_t in_extent, bool whole, Cut& cut) {
+void ReadWindow(const WindowAxis& axis, int64_t in_extent, bool whole,
+                Cut& cut) {
   if (whole) {
     cut.in_end = in_extent;
     cut.pad_before = axis.pad_before;

@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/frontend/onnx/tensor_data.h"
 #include "compiler/passes/graph_edit.h"
-#include "ops/shape_inference.h"
 
 namespace edgekiln::compiler::onnx_import {
 
@@ -69,16 +67,9 @@ absl::Status Builder::AddGraphInput(absl::string_view name,
   tensor.type = type;
   tensor.shape = std::move(shape);
   if (!IsSaneShape(tensor.shape)) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.fault = Fault::kUser,
-         .reason = "MODEL_INVALID",
-         .what = absl::StrCat("impossible shape [",
-                              absl::StrJoin(tensor.shape, ","), "]"),
-         .where = absl::StrCat("graph input '", name, "'"),
-         .limit = absl::StrCat(ops::kMaxRank, " dimensions, ",
-                               ops::kMaxTensorBytes, " bytes"),
-         .fix = "export with a smaller input"});
+    return ImpossibleShape(tensor.shape,
+                           absl::StrCat("graph input '", name, "'"),
+                           "export with a smaller input");
   }
   const TensorId id = AddTensor(std::move(tensor), /*named=*/true);
   graph_.inputs.push_back(id);

@@ -198,6 +198,14 @@ std::optional<float> ConstantFloat(const Builder& builder, TensorId id) {
   return (*values)[0];
 }
 
+absl::Status CastTo(v1::ElementType type, const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
+  if (builder.tensor(x).type == type) return builder.Bind(node, 0, x);
+  EK_ASSIGN_OR_RETURN(const TensorId bare, builder.PlainInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const TensorId y, builder.Cast(node, "", bare, type));
+  return builder.Bind(node, 0, y);
+}
+
 }  // namespace
 
 absl::Status ConvertUnary(const Node& node, Builder& builder) {
@@ -375,11 +383,12 @@ absl::Status ConvertWhere(const Node& node, Builder& builder) {
 
 absl::Status ConvertCast(const Node& node, Builder& builder) {
   EK_ASSIGN_OR_RETURN(const v1::ElementType type, TypeAttribute(node, "to"));
-  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
-  if (builder.tensor(x).type == type) return builder.Bind(node, 0, x);
-  EK_ASSIGN_OR_RETURN(const TensorId bare, builder.PlainInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId y, builder.Cast(node, "", bare, type));
-  return builder.Bind(node, 0, y);
+  return CastTo(type, node, builder);
+}
+
+absl::Status ConvertCastLike(const Node& node, Builder& builder) {
+  EK_ASSIGN_OR_RETURN(const TensorId like, builder.Input(node, 1));
+  return CastTo(builder.tensor(like).type, node, builder);
 }
 
 }  // namespace edgekiln::compiler::onnx_import

@@ -83,14 +83,4 @@ absl::Status ConvertBitShift(const Node& node, Builder& builder) {
                          2);
 }
 
-absl::Status ConvertCastLike(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(const TensorId like, builder.Input(node, 1));
-  const v1::ElementType type = builder.tensor(like).type;
-  EK_ASSIGN_OR_RETURN(const TensorId x, builder.Input(node, 0));
-  if (builder.tensor(x).type == type) return builder.Bind(node, 0, x);
-  EK_ASSIGN_OR_RETURN(const TensorId bare, builder.PlainInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const TensorId y, builder.Cast(node, "", bare, type));
-  return builder.Bind(node, 0, y);
-}
-
 }  // namespace edgekiln::compiler::onnx_import

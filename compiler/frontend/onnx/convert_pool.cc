@@ -91,6 +91,25 @@ void Grow(const std::vector<int64_t>& overhang, WindowLists& window) {
   for (size_t i = 0; i < overhang.size(); ++i) window.after[i] += overhang[i];
 }
 
+// What MaxPool and LpPool read: `x` with channels last, and a window that
+// covers what hangs over the end.
+struct PoolInput {
+  TensorId x = kNoTensor;
+  int given_rank = 0;
+  WindowLists window;
+};
+
+absl::StatusOr<PoolInput> ReadPool(const Node& node, Builder& builder,
+                                   TensorId x) {
+  EK_ASSIGN_OR_RETURN(const SpatialInput input, ReadSpatial(node, builder, x));
+  EK_ASSIGN_OR_RETURN(WindowLists window, PoolWindow(node, input));
+  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> overhang,
+                      Overhang(node, input, window));
+  Grow(overhang, window);
+  EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
+  return PoolInput{x, input.given_rank, std::move(window)};
+}
+
 WindowLists WholeWindow(const SpatialInput& input) {
   const std::vector<int64_t> ones(input.extents.size(), 1);
   const std::vector<int64_t> zeros(input.extents.size(), 0);
@@ -141,13 +160,9 @@ absl::Status ConvertAveragePool(const Node& node, Builder& builder) {
 }
 
 absl::Status ConvertMaxPool(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(TensorId x, builder.Input(node, 0));
-  EK_ASSIGN_OR_RETURN(const SpatialInput input, ReadSpatial(node, builder, x));
-  EK_ASSIGN_OR_RETURN(WindowLists window, PoolWindow(node, input));
-  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> overhang,
-                      Overhang(node, input, window));
-  Grow(overhang, window);
-  EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
+  EK_ASSIGN_OR_RETURN(const TensorId given, builder.Input(node, 0));
+  EK_ASSIGN_OR_RETURN(const PoolInput input, ReadPool(node, builder, given));
+  const auto& [x, given_rank, window] = input;
   const Tensor& from = builder.tensor(x);
   std::vector<ResultType> results = {{from.type, from.quantization}};
   v1::OpAttributes attributes;
@@ -170,7 +185,7 @@ absl::Status ConvertMaxPool(const Node& node, Builder& builder) {
     EK_ASSIGN_OR_RETURN(
         const TensorId y,
         ToChannelsFirst(node, builder, i == 0 ? "to-nchw" : "indices-to-nchw",
-                        results_last[i], input.given_rank));
+                        results_last[i], given_rank));
     EK_RETURN_IF_ERROR(builder.Bind(node, static_cast<int>(i), y));
   }
   return absl::OkStatus();
@@ -221,18 +236,13 @@ absl::Status ConvertGlobalMaxPool(const Node& node, Builder& builder) {
 }
 
 absl::Status ConvertLpPool(const Node& node, Builder& builder) {
-  EK_ASSIGN_OR_RETURN(TensorId x, builder.FloatInput(node, 0));
-  EK_ASSIGN_OR_RETURN(const SpatialInput input, ReadSpatial(node, builder, x));
-  EK_ASSIGN_OR_RETURN(WindowLists window, PoolWindow(node, input));
-  EK_ASSIGN_OR_RETURN(const std::vector<int64_t> overhang,
-                      Overhang(node, input, window));
-  Grow(overhang, window);
+  EK_ASSIGN_OR_RETURN(const TensorId x, builder.FloatInput(node, 0));
+  EK_ASSIGN_OR_RETURN(const PoolInput input, ReadPool(node, builder, x));
   EK_ASSIGN_OR_RETURN(const int32_t p, NormOrder(node));
-  EK_ASSIGN_OR_RETURN(x, ToChannelsLast(node, builder, "to-nhwc", input.x));
-  v1::OpAttributes attributes = PoolOp(v1::Pool::LP_NORM, window, false);
+  v1::OpAttributes attributes = PoolOp(v1::Pool::LP_NORM, input.window, false);
   attributes.mutable_pool()->set_p(p);
   EK_ASSIGN_OR_RETURN(TensorId y,
-                      builder.Emit(node, "", std::move(attributes), {x}));
+                      builder.Emit(node, "", std::move(attributes), {input.x}));
   EK_ASSIGN_OR_RETURN(
       y, ToChannelsFirst(node, builder, "to-nchw", y, input.given_rank));
   return builder.Bind(node, 0, y);

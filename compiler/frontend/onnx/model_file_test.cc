@@ -5,7 +5,7 @@
 
 #include "absl/strings/string_view.h"
 #include "base/rng.h"
-#include "compiler/frontend/onnx/seed_models.h"
+#include "compiler/frontend/onnx/testing/seed_models.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler::onnx_import {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/frontend/onnx/hostile_inlining.h"
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/hostile_inlining.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/support/heap_peak.h"

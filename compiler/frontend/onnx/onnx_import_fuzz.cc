@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/frontend/onnx/model_mutator.h"
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/seed_models.h"
+#include "compiler/frontend/onnx/testing/model_mutator.h"
+#include "compiler/frontend/onnx/testing/seed_models.h"
 #include "compiler/passes/pipeline.h"
 
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/op_case.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/op_case.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/computed.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/computed.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

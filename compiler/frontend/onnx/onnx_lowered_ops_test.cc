@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/computed.h"
-#include "compiler/frontend/onnx/op_case.h"
+#include "compiler/frontend/onnx/testing/computed.h"
+#include "compiler/frontend/onnx/testing/op_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

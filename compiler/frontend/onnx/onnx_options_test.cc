@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "compiler/frontend/onnx/computed.h"
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/computed.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "compiler/ir/interpreter.h"
 #include "gtest/gtest.h"
 

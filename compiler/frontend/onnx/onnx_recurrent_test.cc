@@ -7,8 +7,8 @@
 
 #include "base/error.h"
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/recurrent_reference.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/recurrent_reference.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/passes/pipeline.h"
 #include "gtest/gtest.h"

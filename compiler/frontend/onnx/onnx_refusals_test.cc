@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "compiler/frontend/onnx/converters.h"
 #include "compiler/frontend/onnx/onnx_import.h"
-#include "compiler/frontend/onnx/op_case.h"
 #include "compiler/frontend/onnx/replacements.h"
-#include "compiler/frontend/onnx/test_model.h"
+#include "compiler/frontend/onnx/testing/op_case.h"
+#include "compiler/frontend/onnx/testing/test_model.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/onnx/op_case.h"
+#include "compiler/frontend/onnx/testing/op_case.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {

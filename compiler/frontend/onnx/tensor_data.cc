@@ -134,6 +134,20 @@ bool IsSaneShape(absl::Span<const int64_t> shape) {
   return true;
 }
 
+absl::Status ImpossibleShape(absl::Span<const int64_t> shape, std::string where,
+                             std::string fix) {
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = "MODEL_INVALID",
+       .what =
+           absl::StrCat("impossible shape [", absl::StrJoin(shape, ","), "]"),
+       .where = std::move(where),
+       .limit = absl::StrCat(ops::kMaxRank, " dimensions of at least 0, ",
+                             ops::kMaxTensorBytes, " bytes"),
+       .fix = std::move(fix)});
+}
+
 bool IsFloat(v1::ElementType type) {
   return type == v1::FLOAT16 || type == v1::FLOAT32 || type == v1::FLOAT64;
 }
@@ -220,16 +234,8 @@ absl::StatusOr<Tensor> BorrowTensor(const onnx::TensorProto& proto,
   tensor.shape.assign(proto.dims().begin(), proto.dims().end());
   const std::optional<int64_t> elements = CheckedProduct(tensor.shape);
   if (!elements.has_value() || !IsSaneShape(tensor.shape)) {
-    return MakeError(
-        absl::StatusCode::kInvalidArgument,
-        {.fault = Fault::kUser,
-         .reason = "MODEL_INVALID",
-         .what = absl::StrCat("impossible shape [",
-                              absl::StrJoin(tensor.shape, ","), "]"),
-         .where = absl::StrCat("tensor '", name, "'"),
-         .limit = absl::StrCat(ops::kMaxRank, " dimensions of at least 0, ",
-                               ops::kMaxTensorBytes, " bytes"),
-         .fix = "export with a smaller input or smaller weights"});
+    return ImpossibleShape(tensor.shape, absl::StrCat("tensor '", name, "'"),
+                           "export with a smaller input or smaller weights");
   }
   const int64_t bytes =
       four_bit ? (*elements + 1) / 2 : *elements * ElementBytes(tensor.type);

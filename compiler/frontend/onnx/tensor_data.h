@@ -29,6 +29,9 @@ inline int64_t MaxMadeConstantBytes(int64_t model_bytes) {
 // ops/shape_inference.h, also if an extent of 0 were 1, so that strides of
 // empty tensors do not overflow either.
 bool IsSaneShape(absl::Span<const int64_t> shape);
+// INVALID_ARGUMENT for one that is not: `where` is the tensor.
+absl::Status ImpossibleShape(absl::Span<const int64_t> shape, std::string where,
+                             std::string fix);
 
 // Whether it is FLOAT16, FLOAT32 or FLOAT64.
 bool IsFloat(v1::ElementType type);

@@ -2,7 +2,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "compiler/frontend/tflite/test_model.h"
+#include "compiler/frontend/tflite/testing/test_model.h"
 #include "compiler/frontend/tflite/tflite_import.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/text.h"

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "compiler/frontend/tflite/converters.h"
 #include "compiler/frontend/tflite/replacements.h"
-#include "compiler/frontend/tflite/test_model.h"
+#include "compiler/frontend/tflite/testing/test_model.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
 #include "tests/support/shared_data.h"

@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "gtest/gtest.h"
-#include "server/daemon/jobs/job_damage_fixture.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/seal.h"
+#include "server/daemon/jobs/testing/job_damage_fixture.h"
 
 namespace edgekiln::server {
 namespace {

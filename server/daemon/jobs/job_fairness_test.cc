@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "gtest/gtest.h"
-#include "server/daemon/jobs/job_manager_fixture.h"
 #include "server/daemon/jobs/sqlite.h"
+#include "server/daemon/jobs/testing/job_manager_fixture.h"
 #include "server/daemon/retry_info.h"
 
 namespace edgekiln::server {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "gtest/gtest.h"
-#include "server/daemon/jobs/job_manager_fixture.h"
+#include "server/daemon/jobs/testing/job_manager_fixture.h"
 #include "tests/support/process_threads.h"
 
 namespace edgekiln::server {

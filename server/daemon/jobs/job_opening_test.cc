@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/rng.h"
 #include "gtest/gtest.h"
-#include "server/daemon/jobs/job_damage_fixture.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/job_schema.h"
+#include "server/daemon/jobs/testing/job_damage_fixture.h"
 
 namespace edgekiln::server {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "base/error.h"
 #include "base/log.h"
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
-#include "server/daemon/stages/fake_stages.h"
+#include "server/daemon/stages/testing/fake_stages.h"
 
 namespace edgekiln::server {
 namespace {

@@ -16,8 +16,8 @@
 #include "server/daemon/jobs/job_journal.h"
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
-#include "server/daemon/stages/fake_stages.h"
 #include "server/daemon/stages/recalled_stages.h"
+#include "server/daemon/stages/testing/fake_stages.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
@@ -105,7 +105,11 @@ class RecalledJobTest : public testing::Test {
       told += report.DebugString();
     }
     const auto events = store_->Events(id, 0, 1000);
-    for (const v1::JobEvent& event : *events) {
+    for (v1::JobEvent event : *events) {
+      if (event.has_counted()) {
+        EXPECT_EQ(event.counted().report().job_id(), id);
+        event.mutable_counted()->mutable_report()->clear_job_id();
+      }
       told += event.DebugString();
     }
     job.clear_id();

@@ -16,7 +16,7 @@
 #include "base/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/daemon/net/test_socket.h"
+#include "server/daemon/net/testing/test_socket.h"
 
 namespace edgekiln::server {
 namespace {

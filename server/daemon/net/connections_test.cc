@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/scoped_fd.h"
 #include "gtest/gtest.h"
-#include "server/daemon/net/test_socket.h"
+#include "server/daemon/net/testing/test_socket.h"
 
 namespace edgekiln::server {
 namespace {

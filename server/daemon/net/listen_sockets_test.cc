@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "gtest/gtest.h"
-#include "server/daemon/net/test_socket.h"
+#include "server/daemon/net/testing/test_socket.h"
 
 namespace edgekiln::server {
 namespace {

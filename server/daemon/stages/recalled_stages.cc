@@ -66,7 +66,8 @@ void RecalledStages::OnSamples(const v1::JobEvent::Samples& samples) {
   *events_.emplace_back().mutable_samples() = samples;
 }
 
-// The report is there as soon as the job is.
-void RecalledStages::OnCounted(const v1::JobEvent::Counted&) {}
+void RecalledStages::OnCounted(const v1::JobEvent::Counted& counted) {
+  *events_.emplace_back().mutable_counted() = counted;
+}
 
 }  // namespace edgekiln::server

@@ -40,8 +40,8 @@ struct StageEvents {
   std::function<void()> started;
   std::function<void(const v1::StageProgress&)> progress;
   std::function<void(const v1::JobEvent::Waiting&)> waiting;
-  // Each of the result's warnings.
-  std::function<void(const std::string&)> warned;
+  // Each of the result's warnings; may be left out.
+  std::function<void(const std::string&)> warned = nullptr;
   std::function<void(const v1::Report::Stage& record)> finished;
 };
 

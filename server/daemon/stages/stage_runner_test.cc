@@ -10,13 +10,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
-#include "cache/crashing_file_system.h"
 #include "cache/disk_blob_store.h"
 #include "cache/stage_result_store.h"
+#include "cache/testing/crashing_file_system.h"
 #include "gtest/gtest.h"
 #include "proto/convert.h"
-#include "server/daemon/stages/fake_stages.h"
 #include "server/daemon/stages/stage_group.h"
+#include "server/daemon/stages/testing/fake_stages.h"
 #include "server/worker_limits.h"
 
 namespace edgekiln::server {

@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "simfarm/conformance/dla/dla_words.h"
 #include "simfarm/conformance/dla/stream_writer.h"
-#include "simfarm/simulators/dla/stream_case.h"
+#include "simfarm/simulators/dla/testing/stream_case.h"
 
 namespace edgekiln::simfarm::dla {
 namespace {

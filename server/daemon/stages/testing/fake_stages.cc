@@ -1,0 +1,355 @@
+#include "server/daemon/stages/testing/fake_stages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "proto/convert.h"
+#include "server/stage_versions.h"
+
+namespace edgekiln::server {
+namespace {
+
+constexpr int64_t kCyclesPerLayer = 100;
+
+// One stage being executed.
+class FakeStage {
+ public:
+  FakeStage(const v1::StageOptions& options, cache::BlobStore& blobs)
+      : options_(options), blobs_(blobs) {}
+
+  absl::StatusOr<v1::StageResult> Run(const std::vector<v1::BlobRef>& inputs) {
+    for (const v1::BlobRef& input : inputs) {
+      EK_ASSIGN_OR_RETURN(const Digest digest, FromProto(input.digest()));
+      EK_ASSIGN_OR_RETURN(const std::string bytes, blobs_.Get(digest));
+      inputs_.emplace_back(input.role(), bytes);
+      absl::StrAppend(&all_, input.role(), "<", bytes, ">");
+    }
+    Compute();
+    return result_;
+  }
+
+ private:
+  std::string Input(absl::string_view role) const {
+    for (const auto& [name, bytes] : inputs_) {
+      if (name == role) return bytes;
+    }
+    return "";
+  }
+
+  void Output(absl::string_view role, absl::string_view bytes) {
+    v1::BlobRef& output = *result_.add_outputs();
+    output.set_role(std::string(role));
+    *output.mutable_digest() = PutText(blobs_, std::string(bytes));
+  }
+
+  void UserError(absl::string_view what) {
+    *result_.mutable_error() = ErrorToProto(MakeError(
+        absl::StatusCode::kInvalidArgument, {.fault = Fault::kUser,
+                                             .reason = "FAKE_ERROR",
+                                             .what = std::string(what)}));
+  }
+
+  static int64_t Number(absl::string_view text, absl::string_view key) {
+    for (const absl::string_view part : absl::StrSplit(text, ' ')) {
+      const std::pair<std::string, std::string> pair =
+          absl::StrSplit(part, absl::MaxSplits('=', 1));
+      int64_t value = 0;
+      if (pair.first == key && absl::SimpleAtoi(pair.second, &value)) {
+        return value;
+      }
+    }
+    return 0;
+  }
+
+  void Chunks(int64_t samples, int64_t labelled, int chunk_samples) {
+    for (int64_t first = 0; first < samples; first += chunk_samples) {
+      const int64_t count = std::min<int64_t>(chunk_samples, samples - first);
+      Output("chunk",
+             absl::StrCat("chunk samples=", count, " labelled=",
+                          labelled > first ? count : 0, " first=", first,
+                          " sequential=", Number(Input("data"), "sequential")));
+    }
+    if (labelled > 0) Output("labels", "labels");
+    result_.mutable_summary()->mutable_data()->set_samples(samples);
+    result_.mutable_summary()->mutable_data()->set_labelled(labelled);
+    result_.mutable_summary()->mutable_data()->set_sequential(
+        Number(Input("data"), "sequential") == 1);
+  }
+
+  void Samples(int64_t wrong) {
+    const std::string chunk = Input("chunk");
+    v1::StageSummary::Samples& samples =
+        *result_.mutable_summary()->mutable_samples();
+    samples.set_samples(Number(chunk, "samples"));
+    samples.set_labelled(Number(chunk, "labelled"));
+    samples.set_correct(std::max<int64_t>(0, samples.labelled() - wrong));
+    samples.set_outputs_compared(10 * samples.samples());
+    Output("chunk", absl::StrCat("outputs of ", chunk));
+    const bool sequential = Number(chunk, "sequential") == 1;
+    const int64_t first = Number(chunk, "first");
+    const auto states = [&](int64_t sample) {
+      return absl::StrCat("states for ", StageName(options_.options_case()),
+                          " of ", sample);
+    };
+    if (Input("states") != (sequential && first > 0 ? states(first) : "")) {
+      UserError("another chunk's states");
+    }
+    if (sequential) Output("states", states(first + samples.samples()));
+  }
+
+  void ResolveTarget() {
+    const std::pair<std::string, std::string> parts =
+        absl::StrSplit(Input("target"), absl::MaxSplits(';', 1));
+    if (parts.second.empty()) return UserError("not a target");
+    Output("capabilities", parts.first);
+    Output("machine", parts.second);
+    v1::StageSummary::Target& target =
+        *result_.mutable_summary()->mutable_target();
+    target.set_name("fake");
+    target.mutable_machine()->set_clock_hz(1'000'000);
+    target.mutable_machine()->add_engine_names("array");
+    target.mutable_machine()->add_engine_macs_per_cycle(64);
+    target.mutable_machine()->set_host_name("host");
+    if (absl::StrContains(parts.first, "per tensor")) {
+      target.mutable_quantization_needs()->add_per_tensor("conv2d");
+    }
+    target.add_recipes()->set_name("default");
+    if (absl::StrContains(parts.second, "plain")) return;
+    v1::ResolvedRecipe& other = *target.add_recipes();
+    other.set_name("serial");
+    other.mutable_tile()->add_engines()->mutable_decisions()->set_value("s");
+    target.add_recipes()->set_name("twin");  // Decides as "default" does.
+  }
+
+  void Emit() {
+    Output("program", absl::StrCat("program ", all_));
+    Output("constants", "constants");
+    v1::StageSummary::Emit& emit = *result_.mutable_summary()->mutable_emit();
+    v1::Program::Layer& layer = *emit.add_layers();
+    layer.set_id("conv1");
+    layer.set_macs(3200);
+    emit.add_layers()->set_engine(-1);
+    emit.set_flash_bytes(7);
+    emit.set_io_conversion_cycles(30);
+  }
+
+  void Compute() {
+    const absl::string_view stage = StageName(options_.options_case());
+    switch (options_.options_case()) {
+      case v1::StageOptions::kImport: {
+        if (absl::StartsWith(all_, "model<bad")) return UserError("bad model");
+        v1::StageSummary::Import& import =
+            *result_.mutable_summary()->mutable_import();
+        import.set_format("fake");
+        import.set_quantized(absl::StartsWith(all_, "model<int8"));
+        if (absl::StrContains(all_, "warns")) {
+          result_.add_warnings("N is taken for 1");
+        }
+        return Output("graph", absl::StrCat("imported ", all_));
+      }
+      case v1::StageOptions::kDescribe:
+        result_.mutable_summary()->mutable_description()->add_layers()->set_id(
+            Input("capabilities").empty() ? "conv1" : "conv1 placed");
+        return;
+      case v1::StageOptions::kResolveTarget:
+        return ResolveTarget();
+      case v1::StageOptions::kConvertData:
+        if (absl::StrContains(Input("data"), "warns")) {
+          result_.add_warnings("pixels are dark");
+        }
+        if (Input("data").empty()) {
+          if (!absl::StrContains(all_, "no inputs"))
+            return UserError("no data");
+          return Chunks(1, 0, 16);
+        }
+        return Chunks(Number(Input("data"), "samples"),
+                      Number(Input("data"), "labelled"),
+                      options_.convert_data().chunk_samples());
+      case v1::StageOptions::kSynthesizeData:
+        return Chunks(options_.synthesize_data().samples() == 0
+                          ? 16
+                          : options_.synthesize_data().samples(),
+                      0, options_.synthesize_data().chunk_samples());
+      case v1::StageOptions::kCheckFit:
+        if (absl::StrContains(Input("machine"), "dwarf")) {
+          return UserError("cannot fit");
+        }
+        if (absl::StrContains(Input("machine"), "unchecked")) {
+          UserError("we cannot tell");
+          result_.mutable_error()->set_fault(v1::ErrorDetail::INFRA);
+        }
+        return;
+      case v1::StageOptions::kTile:
+        if (absl::StrContains(Input("machine"), "tiny")) {
+          return UserError("does not fit");
+        }
+        if (absl::StrContains(Input("machine"), "warns")) {
+          result_.add_warnings("tiles are thin");
+        }
+        return Output("tiling",
+                      absl::StrCat("tiling ", all_,
+                                   options_.tile().recipe().DebugString()));
+      case v1::StageOptions::kEmit:
+        return Emit();
+      case v1::StageOptions::kBundle:
+        return Output(
+            "manifest.json",
+            absl::StrCat("bundle ", all_, options_.bundle().recipe_name()));
+      case v1::StageOptions::kCountCycles: {
+        // Who asks for cycles alone need not bring the constants.
+        if (options_.count_cycles().timing_only() !=
+            Input("constants").empty()) {
+          return UserError("constants for nothing, or none");
+        }
+        v1::SimReport& report =
+            *result_.mutable_summary()->mutable_sim_report();
+        for (int i = 0; i < 2; ++i) {
+          report.add_layers()->set_cycles(kCyclesPerLayer);
+        }
+        report.set_cycles(2 * kCyclesPerLayer);
+        if (options_.count_cycles().timeline()) {
+          Output("timeline", absl::StrCat("timeline ", all_));
+        }
+        return;
+      }
+      case v1::StageOptions::kSimulate:
+        if (absl::StrContains(Input("machine"), "warns")) {
+          result_.add_warnings("not all was compared");
+        }
+        return Samples(/*wrong=*/1);
+      case v1::StageOptions::kInterpret:
+        if (options_.interpret().digest_tensors()) {
+          Output("digests", absl::StrCat("digests ", all_));
+        }
+        return Samples(/*wrong=*/0);
+      case v1::StageOptions::kPackOutputs:
+        return Output("npz", absl::StrCat("npz ", all_));
+      case v1::StageOptions::kSimplify:
+        Output("outline", absl::StrCat("outline ", all_));
+        if (absl::StrContains(all_, "model<half")) {
+          Output("float32_graph", absl::StrCat("float32 ", all_));
+        }
+        return Output("graph", absl::StrCat(stage, " ", all_));
+      case v1::StageOptions::kCalibrate:
+        return Output("statistics", "statistics");
+      case v1::StageOptions::kQuantize:
+        if (absl::StrContains(all_, "unquantizable") &&
+            options_.quantize().needs().per_tensor_size() > 0) {
+          return UserError("no such form");
+        }
+        return Output(
+            "graph",
+            absl::StrCat(stage, " ", all_,
+                         options_.quantize().needs().ShortDebugString()));
+      case v1::StageOptions::kPartition:
+        result_.mutable_summary()->mutable_partition()->set_engines_to_choose(
+            absl::StrContains(Input("capabilities"), "two engines"));
+        return Output("partition", absl::StrCat("partition ", all_));
+      case v1::StageOptions::kPlace:
+        return Output("partition", absl::StrCat("placed ", all_));
+      default:
+        return Output("graph", absl::StrCat(stage, " ", all_));
+    }
+  }
+
+  const v1::StageOptions& options_;
+  cache::BlobStore& blobs_;
+  std::vector<std::pair<std::string, std::string>> inputs_;
+  std::string all_;
+  v1::StageResult result_;
+};
+
+}  // namespace
+
+absl::StatusOr<v1::StageResult> RunFakeStage(
+    const v1::StageOptions& options, const std::vector<v1::BlobRef>& inputs,
+    cache::BlobStore& blobs) {
+  return FakeStage(options, blobs).Run(inputs);
+}
+
+v1::Digest PutText(cache::BlobStore& blobs, const std::string& text) {
+  const Digest digest = DigestOf(text);
+  blobs.Put(digest, text).IgnoreError();
+  return ToProto(digest);
+}
+
+uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
+  uint64_t id = 0;
+  bool blocked = false;
+  bool leased = true;
+  {
+    MutexLock lock(mutex_);
+    id = next_id_++;
+    executed_.push_back(request.stage);
+    for (const v1::BlobRef& input : request.inputs) {
+      if (input.role() != "graph") continue;
+      const absl::StatusOr<Digest> digest = FromProto(input.digest());
+      const absl::StatusOr<std::string> bytes =
+          digest.ok() ? blobs_.Get(*digest) : digest.status();
+      if (bytes.ok()) graphs_read_.emplace(request.stage, *bytes);
+    }
+    blocked = !blocked_stage_.empty() && request.stage == blocked_stage_;
+    if (blocked) leased = blocked_leased_;
+  }
+  if (leased && callbacks.leased) callbacks.leased();
+  if (blocked) {
+    MutexLock lock(mutex_);
+    blocked_[id] = std::move(callbacks);
+    return id;
+  }
+  absl::StatusOr<v1::StageResult> result =
+      RunFakeStage(request.options, request.inputs, blobs_);
+  if (!result.ok()) {
+    callbacks.done(result.status());
+    return id;
+  }
+  LeaseOutcome outcome;
+  outcome.result = *std::move(result);
+  outcome.cpu_seconds = 0.5;
+  callbacks.done(std::move(outcome));
+  return id;
+}
+
+void FakeLeases::Cancel(uint64_t lease_id) {
+  LeaseCallbacks callbacks;
+  {
+    MutexLock lock(mutex_);
+    const auto it = blocked_.find(lease_id);
+    if (it == blocked_.end()) return;
+    callbacks = std::move(it->second);
+    blocked_.erase(it);
+  }
+  callbacks.done(absl::CancelledError("cancelled"));
+}
+
+std::multimap<std::string, std::string> FakeLeases::GraphsRead() {
+  MutexLock lock(mutex_);
+  return graphs_read_;
+}
+
+std::vector<std::string> FakeLeases::TakeExecuted() {
+  MutexLock lock(mutex_);
+  std::vector<std::string> out;
+  out.swap(executed_);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+void FakeLeases::Block(const std::string& stage, bool leased) {
+  MutexLock lock(mutex_);
+  blocked_stage_ = stage;
+  blocked_leased_ = leased;
+}
+
+int FakeLeases::Blocked() {
+  MutexLock lock(mutex_);
+  return static_cast<int>(blocked_.size());
+}
+
+}  // namespace edgekiln::server

@@ -1,0 +1,68 @@
+#ifndef EK_SERVER_DAEMON_STAGES_TESTING_FAKE_STAGES_H_
+#define EK_SERVER_DAEMON_STAGES_TESTING_FAKE_STAGES_H_
+
+// Stages for tests: same shape as the real ones, made of text. A blob says what
+// it was made from, so that a test can see what reached a stage.
+//
+// Models: "int8 ...", "float ..."; "bad ..." is a user error of import.
+// Targets: "capabilities;machine", e.g. "conv;sram=64"; "capabilities"
+// containing "per tensor" need one scale for weights; "machine" containing
+// "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
+// Data: "samples=40", "labelled=40", "warns".
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/digest.h"
+#include "base/mutex.h"
+#include "cache/blob_store.h"
+#include "edgekiln/v1/stage.pb.h"
+#include "server/daemon/stages/lease_source.h"
+
+namespace edgekiln::server {
+
+// Reads inputs from `blobs` and writes outputs there. NOT_FOUND if an input is
+// absent. Pure: same inputs, same outputs.
+absl::StatusOr<v1::StageResult> RunFakeStage(
+    const v1::StageOptions& options, const std::vector<v1::BlobRef>& inputs,
+    cache::BlobStore& blobs);
+
+// Stores `text` and returns its digest.
+v1::Digest PutText(cache::BlobStore& blobs, const std::string& text);
+
+// Executes leases at once, in the caller's thread. Thread-safe.
+class FakeLeases : public LeaseSource {
+ public:
+  explicit FakeLeases(cache::BlobStore& blobs) : blobs_(blobs) {}
+
+  uint64_t Submit(LeaseRequest request, LeaseCallbacks callbacks) override;
+  void Cancel(uint64_t lease_id) override;
+
+  // Names of the stages executed, sorted; then forgets them.
+  std::vector<std::string> TakeExecuted();
+  // By stage: what it was handed as "graph".
+  std::multimap<std::string, std::string> GraphsRead();
+  // Leases of this stage stay open until Cancel(): no worker takes them, or one
+  // did and works on.
+  void Block(const std::string& stage, bool leased = false);
+  // How many such leases are open.
+  int Blocked();
+  bool Blocks() { return Blocked() > 0; }
+
+ private:
+  cache::BlobStore& blobs_;
+  Mutex mutex_;
+  std::vector<std::string> executed_ ABSL_GUARDED_BY(mutex_);
+  std::multimap<std::string, std::string> graphs_read_ ABSL_GUARDED_BY(mutex_);
+  std::string blocked_stage_ ABSL_GUARDED_BY(mutex_);
+  bool blocked_leased_ ABSL_GUARDED_BY(mutex_) = false;
+  std::map<uint64_t, LeaseCallbacks> blocked_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
+};
+
+}  // namespace edgekiln::server
+
+#endif  // EK_SERVER_DAEMON_STAGES_TESTING_FAKE_STAGES_H_

@@ -1,0 +1,255 @@
+// A child whose stages misbehave in all the ways that children can. Stage names
+// are only labels here.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <new>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/quantity.h"
+#include "server/worker/child_main.h"
+#include "server/worker/child_process.h"
+#include "server/worker/message_channel.h"
+#include "server/worker/testing/test_child.h"
+
+namespace edgekiln::server {
+namespace {
+
+// Those below 64.
+std::string OpenDescriptors() {
+  std::string all;
+  for (int fd = 0; fd < 64; ++fd) {
+    pollfd state = {fd, 0, 0};
+    poll(&state, 1, 0);
+    if ((state.revents & POLLNVAL) == 0) absl::StrAppend(&all, fd, " ");
+  }
+  return all;
+}
+
+// What a process that somebody took over might do. Returns only if it is let.
+void Try(Attempt attempt, StageOutput& output) {
+  switch (attempt) {
+    case Attempt::kSocket:
+      socket(AF_INET, SOCK_STREAM, 0);
+      return;
+    case Attempt::kFork:
+      if (fork() == 0) _exit(0);
+      return;
+    case Attempt::kThread:
+      std::thread([] {}).join();
+      return;
+    case Attempt::kExec:
+      execl("/bin/true", "true", nullptr);
+      return;
+    case Attempt::kTrace:
+      ptrace(PTRACE_ATTACH, 1, nullptr, nullptr);
+      return;
+    case Attempt::kSignal:
+      kill(1, 0);
+      return;
+    case Attempt::kRaiseLimit: {
+      const rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
+      setrlimit(RLIMIT_CPU, &more);
+      return;
+    }
+    case Attempt::kExecutableMemory:
+      mmap(nullptr, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      return;
+    case Attempt::kUnlink:
+      unlink("/nonexistent");
+      return;
+    case Attempt::kOpen: {
+      for (const int flags : {O_RDONLY, O_WRONLY | O_CREAT}) {
+        const int file = open("/tmp/edgekiln-test-child", flags, 0600);
+        output.Add("file", file < 0 ? strerror(errno) : "opened");
+      }
+      output.Add("file", std::ifstream("/etc/passwd") ? "read" : "not read");
+      return;
+    }
+    case Attempt::kEnvironment:
+      for (char** entry = environ; *entry != nullptr; ++entry) {
+        output.Add("variable", *entry);
+      }
+      return;
+    case Attempt::kBurn:
+      while (clock() >= 0) {
+      }
+  }
+}
+
+void Exhaust() {
+  std::vector<std::unique_ptr<std::string>> blocks;
+  while (true) blocks.push_back(std::make_unique<std::string>(64 << 20, 'x'));
+}
+
+void AllocateAtOnce() { std::string(size_t{8} << 30, 'x'); }
+void AllocateUncaught() noexcept { AllocateAtOnce(); }
+
+// Not tail recursive, in spite of optimization.
+int64_t Recurse(volatile int64_t* depth) {
+  volatile int64_t frame[64];
+  frame[0] = *depth + 1;
+  return frame[0] < 0 ? 0 : Recurse(frame) + frame[0];
+}
+
+void End(RunOut how) {
+  switch (how) {
+    case RunOut::kMachine: {
+      // What the machine has is less than what the options promise.
+      rlimit less = {};
+      getrlimit(RLIMIT_AS, &less);
+      less.rlim_cur = size_t{512} << 20;
+      setrlimit(RLIMIT_AS, &less);
+      return Exhaust();
+    }
+    case RunOut::kAtOnce:
+      return AllocateAtOnce();
+    case RunOut::kNoexcept:
+      return AllocateUncaught();
+    case RunOut::kLength:
+      return std::vector<int64_t>().resize(~size_t{0});
+    case RunOut::kStack: {
+      volatile int64_t start = 0;
+      Recurse(&start);
+      return;
+    }
+    case RunOut::kNothing: {
+      volatile int* volatile nowhere = nullptr;
+      *nowhere = 1;
+      return;
+    }
+  }
+}
+
+absl::StatusOr<StageOutput> Misbehave(const v1::StageOptions& options,
+                                      const StageInputs& inputs,
+                                      const ProgressSink& progress) {
+  StageOutput output;
+  switch (options.options_case()) {
+    case v1::StageOptions::kImport: {
+      const auto model = inputs.One("model");
+      if (!model.ok()) return model.status();
+      output.Add("graph", absl::StrCat("graph of ", *model));
+      output.summary.mutable_import()->set_format("test");
+      output.warnings.push_back("beware");
+      return output;
+    }
+    case v1::StageOptions::kSimplify:
+      return absl::InvalidArgumentError("the user did it");
+    case v1::StageOptions::kQuantize:
+      return absl::InternalError("we did it");
+    case v1::StageOptions::kDescribe:
+      abort();
+    case v1::StageOptions::kEmit:
+      raise(SIGKILL);
+      return output;
+    case v1::StageOptions::kBundle:
+      _exit(7);
+    case v1::StageOptions::kTile:
+      Exhaust();
+      return output;
+    case v1::StageOptions::kPartition:
+      while (true) sleep(1);
+    case v1::StageOptions::kConvertData: {
+      const int64_t how = options.convert_data().limit();
+      if (how < kFirstAttempt) {
+        End(static_cast<RunOut>(how));
+      } else {
+        Try(static_cast<Attempt>(how), output);
+      }
+      return output;
+    }
+    case v1::StageOptions::kCalibrate:
+      for (int i = 1; i <= 3; ++i) {
+        usleep(150 * 1000);
+        v1::StageProgress state;
+        state.set_done(i);
+        progress(state);
+      }
+      return output;
+    case v1::StageOptions::kInterpret: {
+      // Remembers what it has made of its "graph".
+      const auto prepared = inputs.Prepared<std::string>(
+          {"graph"}, "", [&]() -> absl::StatusOr<std::shared_ptr<std::string>> {
+            const auto graph = inputs.One("graph");
+            if (!graph.ok()) return graph.status();
+            return std::make_shared<std::string>(
+                absl::StrCat("ready ", *graph));
+          });
+      if (!prepared.ok()) return prepared.status();
+      const auto chunks = inputs.All("chunk");
+      if (!chunks.ok()) return chunks.status();
+      // Counts its uses, as nothing but a test may.
+      **prepared += ".";
+      output.Add("chunk", absl::StrCat(**prepared, absl::StrJoin(*chunks, "")));
+      return output;
+    }
+    case v1::StageOptions::kPackOutputs: {
+      static bool before = false;
+      if (!std::exchange(before, true)) throw std::bad_alloc();
+      return output;
+    }
+    case v1::StageOptions::kSynthesizeData: {
+      v1::ChildReply reply;
+      reply.mutable_need()->add_inputs(7);
+      // Not to be closed.
+      static auto* channel = new MessageChannel(kChildChannelFd);
+      channel->Send(reply, {}).IgnoreError();
+      while (true) sleep(1);
+    }
+    case v1::StageOptions::kCheckFit:
+      output.warnings.push_back(std::string(1 << 20, 'w'));
+      return output;
+    case v1::StageOptions::kSetIo:
+      for (int i = 0; i < 65; ++i) {
+        output.warnings.push_back(std::string(1 << 20, 'w'));
+      }
+      return output;
+    case v1::StageOptions::kResolveTarget:
+      output.Add("pid", absl::StrCat(getpid()));
+      output.Add("descriptors", OpenDescriptors());
+      return output;
+    default:
+      return absl::InternalError("no such behaviour");
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server
+
+// Arguments: what ChildProcess adds, --no-seccomp, or a stage to crash in.
+int main(int argc, char** argv) {
+  edgekiln::server::ChildMainOptions options;
+  for (int i = 1; i < argc; ++i) {
+    const absl::string_view argument = argv[i];
+    if (argument == "--memory-limit" && i + 1 < argc) {
+      const auto limit = edgekiln::ParseBytes(argv[++i], "--memory-limit");
+      if (!limit.ok()) return 2;
+      options.memory_limit_bytes = *limit;
+    } else if (argument == "--no-seccomp") {
+      options.filter_system_calls = false;
+    } else {
+      options.crash_stage = std::string(argument);
+    }
+  }
+  return edgekiln::server::ServeChild(options, edgekiln::server::Misbehave);
+}
