@@ -56,6 +56,9 @@ struct CommandLine {
   // compile, profile, validate, run, jobs watch: events as they come, with
   // `json`. jobs log: until the job ends.
   bool follow = false;
+  // compile, profile, validate, run, jobs show | watch, report show: the table
+  // of stages.
+  bool stages = false;
   absl::Duration timeout = absl::InfiniteDuration();
 
   // Model commands.

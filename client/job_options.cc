@@ -46,11 +46,13 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddLimit(*app, raw, "List at most N jobs (20)");
   AddJobFilter(*app, raw);
   app = AddCommand(*group, raw, Command::kJobsShow, "show",
-                   "State, stages and reports of a job");
+                   "State and reports of a job");
   AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
+  AddStages(*app, raw);
   app = AddCommand(*group, raw, Command::kJobsWatch, "watch",
                    "Follow a job to its end, then print its reports");
   AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
+  AddStages(*app, raw);
   AddFollow(*app, raw);
   app = AddCommand(*group, raw, Command::kJobsLog, "log",
                    "What happened to a job, line by line");
@@ -85,6 +87,7 @@ void AddReportCommands(CLI::App& root, RawOptions& raw) {
                            "several times. Without it all of them"))
       ->type_name("T")
       ->allow_extra_args(false);
+  AddStages(*app, raw);
 
   app = AddCommand(*group, raw, Command::kReportDiff, "diff",
                    "Changes between two reports");

@@ -18,9 +18,12 @@
 #include "client/exit_code.h"
 #include "client/gate.h"
 #include "client/recipe_support.h"
+#include "client/render/comparison.h"
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/report.h"
+#include "client/render/stages.h"
+#include "client/render/wrap.h"
 #include "client/run_job.h"
 
 namespace edgekiln::client {
@@ -60,22 +63,6 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const v1::Job& job,
   return reports;
 }
 
-void PrintText(const std::vector<v1::Report>& reports,
-               CommandContext& context) {
-  std::string out;
-  for (const v1::Report& report : reports) {
-    if (!out.empty()) out += "\n";
-    // The error of a single target is printed by the caller, as every error.
-    if (report.has_error() && reports.size() == 1) continue;
-    out += RenderReport(report, context.style);
-    if (report.has_error()) {
-      out += RenderError(WithServer(report.error(), context.line.server),
-                         context.style, "failed");
-    }
-  }
-  context.print(out);
-}
-
 void PrintJson(const std::vector<v1::Report>& reports,
                CommandContext& context) {
   if (context.line.follow) {
@@ -95,6 +82,20 @@ void PrintJson(const std::vector<v1::Report>& reports,
   messages.reserve(reports.size());
   for (const v1::Report& report : reports) messages.push_back(&report);
   context.print(ToJsonArray(messages));
+}
+
+// Where the layers of one of several targets are told.
+std::string DetailsHint(const std::vector<v1::Report>& reports,
+                        const Style& style) {
+  if (reports[0].job_id().empty()) return "";
+  return absl::StrCat(
+      "\n",
+      style.Dim(Wrapped(
+          absl::StrCat("layers of one target: edgekiln report "
+                       "show ",
+                       CleanText(reports[0].job_id()), " --target TARGET"),
+          2, style)),
+      "\n");
 }
 
 absl::Status BadPath(const v1::Artifact& artifact) {
@@ -234,8 +235,39 @@ void PrintReportList(const std::vector<v1::Report>& reports,
   if (context.line.json) {
     PrintJson(reports, context);
   } else {
-    PrintText(reports, context);
+    context.print(ReportsText(reports, context));
   }
+}
+
+std::string ReportsText(const std::vector<v1::Report>& reports,
+                        const CommandContext& context) {
+  const Style& style = context.style;
+  std::string out;
+  if (reports.size() == 1) {
+    // The error of a single target is printed by the caller, as every error.
+    if (reports[0].has_error()) return "";
+    out = RenderReport(reports[0], style);
+  } else {
+    out = RenderComparison(reports, style);
+    for (const v1::Report& report : reports) {
+      if (!report.has_error()) continue;
+      absl::StrAppend(
+          &out, "\n",
+          RenderError(
+              WithServer(report.error(), context.line.server), style,
+              absl::StrCat(CleanText(report.target_name()), " failed")));
+    }
+    out += DetailsHint(reports, style);
+  }
+  if (!context.line.stages) return out;
+  for (const v1::Report& report : reports) {
+    if (report.stages_size() == 0) continue;
+    const std::string title =
+        reports.size() == 1 ? "" : CleanText(report.target_name()) + "\n";
+    absl::StrAppend(&out, "\n", style.Bold(title),
+                    RenderStages(report.stages(), style));
+  }
+  return out;
 }
 
 absl::Status CheckOutputFile(const std::string& path,

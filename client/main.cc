@@ -2,7 +2,6 @@
 // and turns the outcome into output and exit code.
 
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,6 +37,7 @@
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
+#include "client/terminal.h"
 
 namespace edgekiln::client {
 namespace {
@@ -63,20 +63,14 @@ absl::Status OutputLost() {
                     .fix = "send it to a file on a disk with room"});
 }
 
-int TerminalWidth(int fd) {
-  winsize size = {};
-  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
-  return known && size.ws_col > 20 ? size.ws_col : 80;
-}
-
 Style StyleOf(int fd) {
-  return isatty(fd) != 0 ? Style::Terminal(TerminalWidth(fd)) : Style::Plain();
+  return StyleFor(TerminalColumns(fd), ReadTerminalVariables());
 }
 
 ProgressStyle ProgressStyleOf(const CommandLine& line) {
   if (line.quiet) return ProgressStyle::kNone;
-  return isatty(STDERR_FILENO) != 0 ? ProgressStyle::kLive
-                                    : ProgressStyle::kPlain;
+  return ProgressStyleFor(TerminalColumns(STDERR_FILENO),
+                          ReadTerminalVariables());
 }
 
 // Files can be read where no daemon can be had.
@@ -197,9 +191,8 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   const absl::Duration start = clock->Monotonic();
   Progress progress(
       {.style = ProgressStyleOf(line),
-       .colours = StyleOf(STDERR_FILENO),
        .write = [](absl::string_view text) { Write(stderr, text); },
-       .width = [] { return TerminalWidth(STDERR_FILENO); },
+       .width = [] { return TerminalColumns(STDERR_FILENO); },
        .now = [&] { return clock->Monotonic(); },
        .reconnect_for = ReconnectFor(line)});
   EK_ASSIGN_OR_RETURN(const Connected connected,

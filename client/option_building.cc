@@ -69,6 +69,11 @@ void AddFollow(CLI::App& app, RawOptions& raw) {
       ->group(kJobGroup);
 }
 
+void AddStages(CLI::App& app, RawOptions& raw) {
+  app.add_flag("--stages", raw.line.stages,
+               WrapHelp("Time of each stage, and what came from the cache"));
+}
+
 void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
               const std::string& help) {
   app.add_option(type, raw.line.names, help)->type_name("")->required();

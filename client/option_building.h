@@ -26,6 +26,8 @@ void AddOutput(CLI::App& app, RawOptions& raw, bool required,
                const std::string& type, const std::string& help);
 // --follow.
 void AddFollow(CLI::App& app, RawOptions& raw);
+// --stages.
+void AddStages(CLI::App& app, RawOptions& raw);
 // Positional arguments, shown as `type`.
 void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
               const std::string& help);

@@ -163,6 +163,7 @@ void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets) {
   AddOffload(app, raw);
   AddQuantization(app, raw);
   AddIo(app, raw);
+  AddStages(app, raw);
 }
 
 void AddModelCommands(CLI::App& root, RawOptions& raw) {

@@ -19,7 +19,8 @@
 #include "client/render/event_line.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
-#include "client/render/report.h"
+#include "client/render/stages.h"
+#include "client/render/table.h"
 #include "client/run_job.h"
 
 namespace edgekiln::client {
@@ -65,7 +66,7 @@ std::string CreatedText(const v1::Job& job) {
 }
 
 std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
-  Table table({{""}, {""}});
+  Table table({{.title = "", .whole = true}, {.title = ""}});
   table.AddRow({"job", job.id()});
   table.AddRow({"state", StateText(job)});
   if (job.has_waiting()) {
@@ -91,12 +92,12 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
 std::string JobsTable(const v1::ListJobsResponse& all,
                       const CommandContext& context) {
   Table table({{.title = "JOB", .whole = true},
-               {"STATE"},
-               {"GOAL"},
-               {"MODEL"},
-               {"TARGETS"},
-               {"CREATED"},
-               {"TIME", Align::kRight}});
+               {.title = "STATE", .whole = true},
+               {.title = "GOAL", .drop = 3},
+               {.title = "MODEL"},
+               {.title = "TARGETS", .drop = 1},
+               {.title = "CREATED", .whole = true, .drop = 4},
+               {.title = "TIME", .align = Align::kRight, .drop = 2}});
   for (const v1::Job& job : all.jobs()) {
     table.AddRow({job.id(), StateText(job), GoalsText(job),
                   ClipMiddle(CleanText(job.request().model_name()), 32),
@@ -159,13 +160,16 @@ absl::Status RunJobsShow(CommandContext& context) {
     return absl::OkStatus();
   }
   std::string out = Summary(job, context.clock.Now(), context.style);
+  std::vector<v1::Report> reports;
   for (int target = 0; target < job.reports(); ++target) {
-    const absl::StatusOr<v1::Report> report =
+    absl::StatusOr<v1::Report> report =
         context.connection.GetReport(job.id(), target);
-    if (!report.ok()) continue;  // Not there yet, or failed: see the state.
-    absl::StrAppend(&out, "\n", RenderReport(*report, context.style));
+    // Not there yet, or failed: see the state.
+    if (report.ok()) reports.push_back(*std::move(report));
   }
-  if (job.reports() == 0 && job.stages_size() > 0) {
+  if (!reports.empty()) {
+    absl::StrAppend(&out, "\n", ReportsText(reports, context));
+  } else if (context.line.stages && job.stages_size() > 0) {
     absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
   }
   if (job.has_error()) {

@@ -12,6 +12,7 @@
 #include "client/error_detail.h"
 #include "client/job_request.h"
 #include "client/render/json.h"
+#include "client/render/table.h"
 #include "proto/convert.h"
 
 namespace edgekiln::client {
@@ -64,9 +65,10 @@ class RecipeList {
   std::string Render(int targets, const Style& style) const {
     if (entries_.empty()) return "";
     const bool several = targets > 1;
-    std::vector<Table::Column> columns = {{"RECIPE", Align::kLeft, true},
-                                          {"ABOUT"}};
-    if (several) columns.push_back({"TARGETS"});
+    std::vector<Table::Column> columns = {
+        {.title = "RECIPE", .whole = true},
+        {.title = "ABOUT", .cut = Cut::kProse}};
+    if (several) columns.push_back({.title = "TARGETS", .cut = Cut::kProse});
     Table table(columns);
     for (const Entry& entry : entries_) {
       std::vector<std::string> row = {CleanText(entry.recipe.name()),
@@ -98,7 +100,8 @@ absl::Status RunTargetsList(CommandContext& context) {
     context.print(ToJson(response));
     return absl::OkStatus();
   }
-  Table table({{"TARGET"}, {"ABOUT"}});
+  Table table({{.title = "TARGET", .whole = true},
+               {.title = "ABOUT", .cut = Cut::kProse}});
   RecipeList recipes;
   for (const v1::TargetInfo& target : response.targets()) {
     table.AddRow({target.name(), FirstLine(target.doc())});

@@ -3,6 +3,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -26,14 +27,19 @@ std::string RenderError(const v1::ErrorDetail& error, const Style& style,
   std::string what = CleanText(error.what());
   if (what.empty()) what = CleanText(error.message());
   if (what.empty()) what = "no reason was given";
-  std::string out =
-      absl::StrCat(style.Red(absl::StrCat(label, ":")), " ", what, "\n");
+  std::string out;
+  // Paths and commands are copied from here.
+  const auto add = [&](const std::string& text, int indent) {
+    absl::StrAppend(&out, Wrapped(text, indent, style, LongWord::kWhole), "\n");
+  };
+  add(absl::StrCat(style.Red(absl::StrCat(label, ":")), " ", what),
+      TextWidth(label) + 2);
   for (const std::string& one : lines) {
-    absl::StrAppend(&out, "  - ", CleanText(one), "\n");
+    add(absl::StrCat("  - ", CleanText(one)), 4);
   }
   const auto line = [&](absl::string_view name, const std::string& text) {
     if (text.empty()) return;
-    absl::StrAppend(&out, "  ", style.Bold(name), CleanText(text), "\n");
+    add(absl::StrCat("  ", style.Bold(name), CleanText(text)), 9);
   };
   line("where: ", error.where());
   line("limit: ", error.limit());
@@ -50,7 +56,7 @@ std::string RenderError(const v1::ErrorDetail& error, const Style& style,
                     v1::ErrorDetail::Fault_Name(error.fault()));
   }
   if (!tail.empty()) {
-    absl::StrAppend(&out, "  ", style.Dim(absl::StrCat("(", tail, ")")), "\n");
+    add(absl::StrCat("  ", style.Dim(absl::StrCat("(", tail, ")"))), 2);
   }
   return out;
 }

@@ -10,6 +10,8 @@
 #include "client/render/error_block.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/table.h"
+#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -60,7 +62,11 @@ std::string WeightsText(const v1::ModelDescription::Layer& layer) {
 }
 
 std::string Ports(const v1::ModelDescription& model, const Style& style) {
-  Table table({{""}, {""}, {""}, {""}, {""}});
+  Table table({{.title = "", .whole = true},
+               {.title = ""},
+               {.title = ""},
+               {.title = ""},
+               {.title = "", .whole = true, .drop = 1}});
   const auto add = [&](absl::string_view label,
                        const v1::ModelDescription::Port& port) {
     table.AddRow({std::string(label), CleanText(port.name()),
@@ -76,18 +82,20 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   const bool placed =
       std::any_of(model.layers().begin(), model.layers().end(),
                   [](const auto& layer) { return !layer.engine().empty(); });
-  std::vector<Table::Column> columns = {{"LAYER"},
-                                        {"OP"},
-                                        {"INPUT"},
-                                        {"OUTPUT"},
-                                        {"TYPE"},
-                                        {"SCALE, ZERO"},
-                                        {"WEIGHTS"},
-                                        {"MACS", Align::kRight},
-                                        {"PARAMS", Align::kRight}};
+  std::vector<Table::Column> columns = {
+      {.title = "LAYER"},
+      {.title = "OP", .drop = 2},
+      {.title = "INPUT", .drop = 6},
+      {.title = "OUTPUT", .drop = 3},
+      {.title = "TYPE", .drop = 4},
+      {.title = "SCALE, ZERO", .drop = 8},
+      {.title = "WEIGHTS", .drop = 7},
+      {.title = "MACS", .align = Align::kRight},
+      {.title = "PARAMS", .align = Align::kRight, .drop = 5}};
   if (placed) {
-    columns.push_back({"ENGINE"});
-    columns.push_back({"REASON"});
+    columns.push_back({.title = "ENGINE", .drop = 1});
+    // The reasons for the host are told below, too.
+    columns.push_back({.title = "REASON", .drop = 9, .cut = Cut::kProse});
   }
   Table table(columns);
   for (const v1::ModelDescription::Layer& layer : model.layers()) {
@@ -111,7 +119,7 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   total[0] = "total";
   total[7] = GroupDigits(model.macs());
   total[8] = GroupDigits(model.parameters());
-  table.AddRow(std::move(total));
+  table.AddRow(std::move(total), Tone::kStrong);
   return table.Render(style);
 }
 
@@ -124,8 +132,10 @@ std::string HostLines(const v1::ModelDescription& model, const Style& style) {
   }
   std::string out;
   for (const std::string& line : layers.Lines()) {
-    absl::StrAppend(&out, out.empty() ? "\n" : "", style.Bold("on host"), "  ",
-                    line, "\n");
+    absl::StrAppend(
+        &out, out.empty() ? "\n" : "",
+        Wrapped(absl::StrCat(style.Bold("on host"), "  ", line), 9, style),
+        "\n");
   }
   return out;
 }
@@ -145,14 +155,17 @@ std::string RenderModel(const v1::ModelDescription& model,
     absl::StrAppend(&title, ", recipe ", CleanText(model.recipe()));
   }
   const std::string headline = Headline(model, target);
-  std::string out =
-      absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
-                   style.Bold(title), "\n\n");
+  std::string out = absl::StrCat(
+      headline.empty() ? "" : Wrapped(style.Yellow(headline), 0, style) + "\n",
+      Wrapped(style.Bold(title), 0, style), "\n\n");
   absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style),
                   HostLines(model, style));
   for (const std::string& warning : model.warnings()) {
-    absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),
-                    "\n");
+    absl::StrAppend(
+        &out, "\n",
+        Wrapped(absl::StrCat("warning: ", style.Yellow(CleanText(warning))), 9,
+                style),
+        "\n");
   }
   for (const v1::ErrorDetail& problem : model.problems()) {
     absl::StrAppend(&out, "\n", RenderError(problem, style, "problem"));

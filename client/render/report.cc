@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,36 +11,55 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "base/format_bytes.h"
+#include "client/render/bar.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/table.h"
+#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
 
-using google::protobuf::RepeatedPtrField;
-
 // Widest layer id and op name in the table.
 constexpr int kMaxNameWidth = 48;
-
-// "label      text".
-std::string Line(absl::string_view label, absl::string_view text,
-                 const Style& style) {
-  const int pad = std::max(1, 12 - TextWidth(label));
-  return absl::StrCat(style.Bold(label), std::string(pad, ' '), text, "\n");
-}
 
 std::string Heading(const v1::Report& report, const Style& style) {
   const std::string headline = Headline(report);
   const std::string first =
-      headline.empty() ? "" : style.Yellow(headline) + "\n";
+      headline.empty() ? "" : Wrapped(style.Yellow(headline), 0, style) + "\n";
   std::string title = CleanText(report.model_name());
   if (title.empty()) title = "model";
   const std::string target = CleanText(report.target_name());
   if (!target.empty()) absl::StrAppend(&title, " on ", target);
-  return first + style.Bold(title) + "\n";
+  return first + Wrapped(style.Bold(title), 0, style) + "\n";
+}
+
+// Columns of the bar that shows a layer's cycles; 0: no room, or no terminal.
+int BarColumns(const Style& style) {
+  constexpr int kWideWindow = 120;
+  constexpr int kLeast = 20;
+  constexpr int kMost = 40;
+  if (style.width() < kWideWindow) return 0;
+  return std::min(kLeast + (style.width() - kWideWindow) / 2, kMost);
+}
+
+// The columns that say least are dropped first. Bars are as long as the cycles,
+// that of the longest layer fills its column.
+std::vector<Table::Column> LayerColumns(bool bars) {
+  std::vector<Table::Column> columns = {
+      {.title = "LAYER"},
+      {.title = "OP", .drop = 4},
+      {.title = "ENGINE", .drop = 3},
+      {.title = "CYCLES", .align = Align::kRight},
+      {.title = "%", .align = Align::kRight, .drop = 1}};
+  if (bars) columns.push_back({.title = "SHARE", .whole = true, .drop = 8});
+  columns.push_back({.title = "UTIL", .align = Align::kRight, .drop = 2});
+  columns.push_back({.title = "STALL", .align = Align::kRight, .drop = 6});
+  columns.push_back({.title = "SRAM NEED", .align = Align::kRight, .drop = 5});
+  columns.push_back({.title = "TILES", .align = Align::kRight, .drop = 7});
+  return columns;
 }
 
 std::string Layers(const v1::Report& report, const Style& style) {
@@ -50,15 +68,21 @@ std::string Layers(const v1::Report& report, const Style& style) {
     return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
                      : std::string("-");
   };
-  Table table({{"LAYER"},
-               {"OP"},
-               {"ENGINE"},
-               {"CYCLES", Align::kRight},
-               {"%", Align::kRight},
-               {"UTIL", Align::kRight},
-               {"STALL", Align::kRight},
-               {"SRAM", Align::kRight},
-               {"TILES", Align::kRight}});
+  int64_t longest = 0;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    longest = std::max(longest, layer.cycles());
+  }
+  const int bar = longest > 0 ? BarColumns(style) : 0;
+  Table table(LayerColumns(bar > 0));
+  const auto add = [&](std::vector<std::string> cells, int64_t cycles,
+                       Tone tone) {
+    if (bar > 0) {
+      const double part =
+          static_cast<double>(cycles) / static_cast<double>(longest);
+      cells.insert(cells.begin() + 5, Bar(part, bar, style));
+    }
+    table.AddRow(std::move(cells), tone);
+  };
   int64_t cycles = 0;
   int64_t stalls = 0;
   int64_t tiles = 0;
@@ -66,18 +90,19 @@ std::string Layers(const v1::Report& report, const Style& style) {
     cycles += layer.cycles();
     stalls += layer.stall_cycles();
     tiles += layer.tiles();
-    table.AddRow(
-        {ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+    add({ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
          ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
          CleanText(layer.engine()), GroupDigits(layer.cycles()),
          share(layer.cycles()),
          layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
          GroupDigits(layer.stall_cycles()),
          layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
-         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"});
+         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"},
+        layer.cycles(), Tone::kNone);
   }
-  table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
-                GroupDigits(stalls), "", GroupDigits(tiles)});
+  add({"total", "", "", GroupDigits(cycles), share(cycles), "",
+       GroupDigits(stalls), "", GroupDigits(tiles)},
+      0, Tone::kStrong);
   return table.Render(style) + "\n";
 }
 
@@ -99,7 +124,7 @@ std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
              absl::StrCat("RAM ", FormatBytes(memory.ram_bytes())),
              absl::StrCat("SRAM peak ", FormatBytes(memory.sram_peak_bytes()))};
   }
-  return Line("memory", absl::StrJoin(parts, "   "), style);
+  return Labelled("memory", absl::StrJoin(parts, "   "), style);
 }
 
 // "integer io; 236 990 with float io"; empty where both forms cost the same.
@@ -118,12 +143,6 @@ std::string IoText(const v1::Report::Totals& totals) {
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
-  if (!report.recipe().empty()) {
-    out += Line("recipe", CleanText(report.recipe()), style);
-  }
-  if (!report.offload().empty() && report.offload() != "all") {
-    out += Line("offload", CleanText(report.offload()), style);
-  }
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
     std::vector<std::string> notes;
@@ -139,8 +158,8 @@ std::string Totals(const v1::Report& report, const Style& style) {
     if (totals.macs() > 0) {
       absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
     }
-    out += Line("cycles", text, style);
-    out += Line(
+    out += Labelled("cycles", text, style);
+    out += Labelled(
         "dma",
         absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
                      "   written ", FormatBytes(totals.dma_bytes_written())),
@@ -154,7 +173,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
         CleanText(engine.name()), "   ", FormatFrequency(engine.clock_hz()),
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles",
         engine.host() && polls ? ", polling included" : "");
-    out += Line("engine", text, style);
+    out += Labelled("engine", text, style);
   }
   // Reports of older daemons have neither the form nor these shares.
   if (totals.cycles() > 0 && report.layers_size() > 0 &&
@@ -171,9 +190,15 @@ std::string Totals(const v1::Report& report, const Style& style) {
           share(totals.macs() - totals.engine_macs(), totals.macs()),
           " of MACs");
     }
-    out += Line("host share", text, style);
+    out += Labelled("host share", text, style);
   }
   if (report.has_memory()) out += MemoryLine(report.memory(), style);
+  if (!report.recipe().empty()) {
+    out += Labelled("recipe", CleanText(report.recipe()), style);
+  }
+  if (!report.offload().empty() && report.offload() != "all") {
+    out += Labelled("offload", CleanText(report.offload()), style);
+  }
   return out;
 }
 
@@ -181,8 +206,8 @@ std::string GateLines(const v1::Report& report, const Style& style) {
   std::string out;
   for (const v1::Report::Gate& gate : report.gates()) {
     const std::string text = GateText(gate);
-    out += gate.passed() ? Line("gate", style.Green(text), style)
-                         : Line("GATE BROKEN", style.Red(text), style);
+    out += gate.passed() ? Labelled("gate", style.Green(text), style)
+                         : Labelled("GATE BROKEN", style.Red(text), style);
   }
   return out;
 }
@@ -210,16 +235,16 @@ std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
     return text;
   };
   std::string out =
-      Line("accuracy",
-           text(CleanText(accuracy.metric()), accuracy.value(),
-                accuracy.reference_value(),
-                accuracy.has_interval() ? &accuracy.interval() : nullptr),
-           style);
+      Labelled("accuracy",
+               text(CleanText(accuracy.metric()), accuracy.value(),
+                    accuracy.reference_value(),
+                    accuracy.has_interval() ? &accuracy.interval() : nullptr),
+               style);
   if (accuracy.has_top5_value()) {
-    out += Line("",
-                text("top5", accuracy.top5_value(),
-                     accuracy.top5_reference_value(), nullptr),
-                style);
+    out += Labelled("",
+                    text("top5", accuracy.top5_value(),
+                         accuracy.top5_reference_value(), nullptr),
+                    style);
   }
   return out;
 }
@@ -230,12 +255,12 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
       absl::StrCat(GroupDigits(exact.outputs_compared()), " values compared, ",
                    Count(exact.mismatches(), "mismatch", "mismatches"));
   if (exact.mismatches() == 0) {
-    return Line("bit-exact", style.Green(count), style);
+    return Labelled("bit-exact", style.Green(count), style);
   }
-  std::string out = Line("NOT EXACT", style.Red(count), style);
+  std::string out = Labelled("NOT EXACT", style.Red(count), style);
   if (!exact.first_mismatch().empty()) {
-    out += Line("", absl::StrCat("first: ", CleanText(exact.first_mismatch())),
-                style);
+    out += Labelled(
+        "", absl::StrCat("first: ", CleanText(exact.first_mismatch())), style);
   }
   return out;
 }
@@ -255,94 +280,39 @@ std::string HostLines(const v1::Report& report, const Style& style) {
   }
   std::string out;
   for (const std::string& line : layers.Lines()) {
-    out += Line("on host", line, style);
+    out += Labelled("on host", line, style);
   }
   return out;
-}
-
-std::string Notes(const v1::Report& report, const Style& style) {
-  std::string out;
-  // A target that was refused has no layers: its ranges were never used.
-  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
-  if (report.calibration() == "SYNTHETIC" && !refused) {
-    out += Line("SYNTHETIC",
-                style.Yellow("activation ranges were learned from seeded "
-                             "random inputs, so no accuracy is given; use "
-                             "--calibration DATA"),
-                style);
-  } else if (!report.calibration().empty() && !refused) {
-    out += Line("calibration", CleanText(report.calibration()), style);
-  }
-  if (!report.quantization().empty() && !refused) {
-    out += Line("quantized",
-                absl::StrCat("as the target's engines need it: ",
-                             CleanText(report.quantization())),
-                style);
-  }
-  for (const std::string& warning : report.warnings()) {
-    out += Line("warning", style.Yellow(CleanText(warning)), style);
-  }
-  return out;
-}
-
-struct StageGroup {
-  std::string name;
-  std::map<int, int> count_by_cache;  // Key: Report.Stage.Cache.
-  int runs = 0;
-  double seconds = 0;
-  double cpu_seconds = 0;
-};
-
-std::vector<StageGroup> GroupStages(
-    const RepeatedPtrField<v1::Report::Stage>& stages) {
-  std::vector<StageGroup> groups;
-  for (const v1::Report::Stage& stage : stages) {
-    const std::string name =
-        CleanText(stage.name().substr(0, stage.name().find('[')));
-    auto group =
-        std::find_if(groups.begin(), groups.end(),
-                     [&](const StageGroup& g) { return g.name == name; });
-    if (group == groups.end()) {
-      group = groups.insert(groups.end(), StageGroup{});
-      group->name = name;
-    }
-    ++group->count_by_cache[stage.cache()];
-    ++group->runs;
-    group->seconds += stage.seconds();
-    group->cpu_seconds += stage.cpu_seconds();
-  }
-  return groups;
-}
-
-// "HIT", or "12 HIT, 3 MISS".
-std::string CacheText(const StageGroup& group) {
-  std::vector<std::string> parts;
-  for (const auto& [cache, count] : group.count_by_cache) {
-    const std::string name =
-        v1::Report::Stage::Cache_IsValid(cache) && cache != 0
-            ? v1::Report::Stage::Cache_Name(
-                  static_cast<v1::Report::Stage::Cache>(cache))
-            : "-";
-    parts.push_back(group.runs == 1 ? name : absl::StrCat(count, " ", name));
-  }
-  return absl::StrJoin(parts, ", ");
 }
 
 }  // namespace
 
-std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
-                         const Style& style) {
-  Table table(
-      {{"STAGE"}, {"CACHE"}, {"TIME", Align::kRight}, {"CPU", Align::kRight}});
-  for (const StageGroup& group : GroupStages(stages)) {
-    const auto time = [](double seconds) {
-      return seconds > 0 ? FormatTimeSpan(absl::Seconds(seconds))
-                         : std::string("-");
-    };
-    table.AddRow({group.name, CacheText(group), time(group.seconds),
-                  time(group.cpu_seconds)});
+std::vector<std::string> RenderNotes(const v1::Report& report,
+                                     const Style& style) {
+  std::vector<std::string> out;
+  // A target that was refused has no layers: its ranges were never used.
+  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
+  if (report.calibration() == "SYNTHETIC" && !refused) {
+    out.push_back(
+        Labelled("SYNTHETIC",
+                 style.Yellow("activation ranges were learned from seeded "
+                              "random inputs, so no accuracy is given; use "
+                              "--calibration DATA"),
+                 style));
+  } else if (!report.calibration().empty() && !refused) {
+    out.push_back(
+        Labelled("calibration", CleanText(report.calibration()), style));
   }
-  return table.Render(style);
+  if (!report.quantization().empty() && !refused) {
+    out.push_back(Labelled("quantized",
+                           absl::StrCat("as the target's engines need it: ",
+                                        CleanText(report.quantization())),
+                           style));
+  }
+  for (const std::string& warning : report.warnings()) {
+    out.push_back(Labelled("warning", style.Yellow(CleanText(warning)), style));
+  }
+  return out;
 }
 
 std::string RenderReport(const v1::Report& report, const Style& style) {
@@ -353,10 +323,7 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
   out += GateLines(report, style);
   out += HostLines(report, style);
-  out += Notes(report, style);
-  if (report.stages_size() > 0) {
-    absl::StrAppend(&out, "\n", RenderStages(report.stages(), style));
-  }
+  out += absl::StrJoin(RenderNotes(report, style), "");
   return out;
 }
 

@@ -1,12 +1,10 @@
 #ifndef EK_CLIENT_RENDER_TEXT_H_
 #define EK_CLIENT_RENDER_TEXT_H_
 
-// Numbers, names and columns for people. Pure functions.
+// Numbers and names for people. Pure functions.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -31,11 +29,12 @@ std::string Count(int64_t count, absl::string_view singular,
                   absl::string_view plural);
 
 // Names come out of models and from the network: control characters (terminal
-// escapes among them) and invalid UTF-8 become '?'.
+// escapes and changes of the writing direction among them) and invalid UTF-8
+// become '?'.
 std::string CleanText(absl::string_view text);
 // As CleanText(), keeping line ends and tabs.
 std::string CleanLines(absl::string_view text);
-// Columns that `text`, clean, takes: one per code point.
+// Columns that `text`, clean, takes: two for East Asian characters and emoji.
 int TextWidth(absl::string_view text);
 // `text` with its middle replaced by "..." so that it is at most `width` wide.
 // Names differ at their ends more often than in the middle.
@@ -43,15 +42,24 @@ std::string ClipMiddle(absl::string_view text, int width);
 // `text` cut so that it is at most `width` wide.
 std::string ClipEnd(absl::string_view text, int width);
 
-// How wide and colourful the output may be: ANSI colours and the width of the
-// window on a terminal, neither elsewhere.
+// How wide and colourful the output may be. Plain() is that of files and pipes:
+// neither colours nor a limit, whatever the environment.
 class Style {
  public:
-  static Style Plain() { return Style(false, 0); }
-  static Style Coloured() { return Style(true, 0); }
-  static Style Terminal(int width) { return Style(true, width); }
+  struct Options {
+    bool colours = false;
+    int width = 0;      // Columns; 0: no limit.
+    bool utf8 = false;  // More than ASCII may be drawn.
+  };
+  static Style Plain() { return Style(Options()); }
+  static Style Coloured() { return Style({.colours = true}); }
+  static Style Terminal(int width) {
+    return Style({.colours = true, .width = width});
+  }
+  static Style Of(const Options& options) { return Style(options); }
 
-  int width() const { return width_; }  // Columns; 0: no limit.
+  int width() const { return options_.width; }
+  bool utf8() const { return options_.utf8; }
 
   std::string Bold(absl::string_view text) const;
   std::string Dim(absl::string_view text) const;
@@ -60,41 +68,10 @@ class Style {
   std::string Yellow(absl::string_view text) const;
 
  private:
-  Style(bool on, int width) : on_(on), width_(width) {}
+  explicit Style(const Options& options) : options_(options) {}
   std::string Wrap(absl::string_view code, absl::string_view text) const;
 
-  bool on_;
-  int width_;
-};
-
-enum class Align { kLeft, kRight };
-
-// Rows of cells in aligned columns, two spaces apart, no trailing spaces.
-// Cells are cleaned. Where the style has a width, the widest left-aligned cells
-// are clipped so that rows fit, but not below 12 columns: in the middle, or at
-// the end if that keeps more of them apart.
-class Table {
- public:
-  struct Column {
-    std::string title;
-    Align align = Align::kLeft;
-    bool whole = false;  // Never clipped: what is copied from here, as ids.
-  };
-  explicit Table(std::vector<Column> columns);
-
-  // As many cells as columns.
-  void AddRow(std::vector<std::string> cells);
-  // The title row is bold in `style`; left out if every title is empty.
-  std::string Render(const Style& style) const;
-
- private:
-  // One per column, such that rows fit a window of that width; 0: no limit.
-  std::vector<int> FittingWidths(int window) const;
-  // The cells of a column, clipped where it keeps most of them apart.
-  std::vector<std::string> ClippedColumn(size_t column, int width) const;
-
-  std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;
+  Options options_;
 };
 
 }  // namespace edgekiln::client

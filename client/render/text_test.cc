@@ -64,40 +64,24 @@ TEST(TextTest, Clip) {
   EXPECT_EQ(ClipEnd("abc", -1), "");
 }
 
-TEST(TextTest, Table) {
-  Table table({{"NAME"}, {"N", Align::kRight}});
-  table.AddRow({"a", "1"});
-  table.AddRow({"long\x1b", "1 000"});
-  table.AddRow({"short"});
-  EXPECT_EQ(table.Render(Style::Plain()),
-            "NAME       N\n"
-            "a          1\n"
-            "long?  1 000\n"
-            "short\n");
-  EXPECT_EQ(table.Render(Style::Coloured()).substr(0, 4), "\x1b[1m");
+TEST(TextTest, WidthIsThatOfATerminal) {
+  EXPECT_EQ(TextWidth("\xE5\xB1\xA4"
+                      "1"),
+            3);                                 // East Asian.
+  EXPECT_EQ(TextWidth("e\xCC\x81"), 1);         // Combining accent.
+  EXPECT_EQ(TextWidth("\xF0\x9F\x94\xA5"), 2);  // Emoji.
+  EXPECT_EQ(ClipEnd("\xE5\xB1\xA4\xE5\xB1\xA4", 3), "\xE5\xB1\xA4");
+  // No half characters, and no mark without its letter.
+  EXPECT_EQ(ClipMiddle("\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4", 7),
+            "\xE5\xB1\xA4...\xE5\xB1\xA4");
+  EXPECT_EQ(ClipMiddle("abcdefge\xCC\x81h", 6), "ab...h");
 }
 
-TEST(TextTest, TableFitsTheWindow) {
-  Table table({{""}, {"", Align::kRight}});
-  table.AddRow({"abcdefghijklmnopqrstuvwxyz", "1"});
-  table.AddRow({"short", "22"});
-  EXPECT_EQ(table.Render(Style::Terminal(24)),
-            "abcdefghi...stuvwxyz   1\n"
-            "short                 22\n");
-  // Never so narrow that names say nothing.
-  EXPECT_EQ(table.Render(Style::Terminal(5)),
-            "abcde...wxyz   1\n"
-            "short         22\n");
-  Table batch({{"A"}});
-  batch.AddRow({"batch_norm_2.fused_batch_norm"});
-  batch.AddRow({"batch_norm_4.fused_batch_norm"});
-  EXPECT_EQ(batch.Render(Style::Terminal(16)).substr(10),
-            "batch_norm_2....\n"
-            "batch_norm_4....\n");
-  Table ids({{.title = "", .whole = true}, {""}});
-  ids.AddRow({"j505f711ec9fe106a", "a_name_too_long"});
-  EXPECT_EQ(ids.Render(Style::Terminal(20)),
-            "j505f711ec9fe106a  a_nam...long\n");
+TEST(TextTest, NamesCannotTurnTheWritingDirection) {
+  EXPECT_EQ(CleanText("a\xE2\x80\xAE"
+                      "b\xE2\x81\xA6"
+                      "c\xE2\x80\x8B"),
+            "a?b?c?");
 }
 
 }  // namespace
