@@ -30,10 +30,9 @@ bool IsPlain(const TerminalVariables& variables) {
 }
 
 bool IsUtf8(const TerminalVariables& variables) {
-  const std::string& locale = !variables.lc_all.empty() ? variables.lc_all
-                              : !variables.lc_ctype.empty()
-                                  ? variables.lc_ctype
-                                  : variables.lang;
+  const std::string& locale = !variables.lc_all.empty()     ? variables.lc_all
+                              : !variables.lc_ctype.empty() ? variables.lc_ctype
+                                                            : variables.lang;
   const std::string lower = absl::AsciiStrToLower(locale);
   return absl::StrContains(lower, "utf-8") || absl::StrContains(lower, "utf8");
 }

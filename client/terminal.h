@@ -20,13 +20,14 @@ struct TerminalVariables {
 };
 TerminalVariables ReadTerminalVariables();
 
-// Neither colours nor cursor movement: NO_COLOR is not empty, or TERM is "dumb".
+// Neither colours nor cursor movement: NO_COLOR is not empty, or TERM is
+// "dumb".
 bool IsPlain(const TerminalVariables& variables);
 // Whether the locale's characters are UTF-8.
 bool IsUtf8(const TerminalVariables& variables);
 
-// Of the window that `fd` is; 80 if it does not know, 0 if it is not a terminal.
-// Asked each time: windows are resized.
+// Of the window that `fd` is; 80 if it does not know, 0 if it is not a
+// terminal. Asked each time: windows are resized.
 int TerminalColumns(int fd);
 
 // For text on something with that many columns, see above.

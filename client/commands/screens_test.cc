@@ -39,7 +39,9 @@ class ScreensOfCommandsTest : public CommandsTest {
          v1::SUCCEEDED,
          "mobilenet_v1_0.25_224_quantized_int8.tflite",
          {"dla-64-o-512k", "dla-128-o-1m", "toy-array", "toy-two-array"}},
-        {"jffffffffffffffff", v1::CANCELLED, "\xE5\xB1\xA4\xE5\xB1\xA4.onnx",
+        {"jffffffffffffffff",
+         v1::CANCELLED,
+         "\xE5\xB1\xA4\xE5\xB1\xA4.onnx",
          {}},
     };
     for (const auto& known : jobs) {
@@ -90,17 +92,17 @@ TEST_F(ScreensOfCommandsTest, LookAsTheyDid) {
   for (const auto& screen : screens) {
     std::string all;
     for (const int width : {60, 80, 120, 200}) {
-      absl::StrAppend(&all, "=== ", width, "\n",
-                      Screen(screen.command, screen.args,
-                             Style::Of({.width = width})));
+      absl::StrAppend(
+          &all, "=== ", width, "\n",
+          Screen(screen.command, screen.args, Style::Of({.width = width})));
     }
     absl::StrAppend(&all, "=== no terminal\n",
                     Screen(screen.command, screen.args, Style::Plain()));
     tests::ExpectMatchesGolden(
         absl::StrCat("client/render/screens/", screen.name, ".golden"), all);
     for (int width = kNarrowest; width <= kWidest; ++width) {
-      const std::string text = Screen(screen.command, screen.args,
-                                      Style::Of({.width = width}));
+      const std::string text =
+          Screen(screen.command, screen.args, Style::Of({.width = width}));
       for (const absl::string_view line : absl::StrSplit(text, '\n')) {
         ASSERT_LE(TextWidth(line), width) << screen.name << ":\n" << line;
       }

@@ -12,7 +12,8 @@ std::string Bar(double part, int width, const Style& style) {
     const int whole = static_cast<int>(std::lround(columns));
     return std::string(std::max(whole, 1), '#');
   }
-  // U+2588, the full block, in UTF-8; U+2589 to U+258F have an eighth less each.
+  // U+2588, the full block, in UTF-8; U+2589 to U+258F have an eighth less
+  // each.
   constexpr char kEighths[] = "\xE2\x96\x88";
   const int eighths = std::max(1, static_cast<int>(std::lround(columns * 8)));
   std::string bar;

@@ -130,10 +130,10 @@ class Rows {
     }
     int drop = 3 + static_cast<int>(memories_.size());
     for (const std::string& name : memories_) {
-      columns.push_back({.title = absl::AsciiStrToUpper(
-                             ClipMiddle(CleanText(name), 16)),
-                         .align = Align::kRight,
-                         .drop = drop--});
+      columns.push_back(
+          {.title = absl::AsciiStrToUpper(ClipMiddle(CleanText(name), 16)),
+           .align = Align::kRight,
+           .drop = drop--});
     }
     if (others_) {
       columns.push_back({.title = memories_.empty() ? "MEMORY" : "OTHER MEMORY",
@@ -183,9 +183,9 @@ std::string Trouble(const v1::Report& report, const Style& style) {
   std::string out;
   for (const v1::Report::Gate& gate : report.gates()) {
     if (gate.passed()) continue;
-    out += Labelled("GATE BROKEN",
-                    style.Red(absl::StrCat(target, ": ", GateText(gate))),
-                    style);
+    out +=
+        Labelled("GATE BROKEN",
+                 style.Red(absl::StrCat(target, ": ", GateText(gate))), style);
   }
   if (const v1::Report::BitExact& exact = report.bit_exact();
       exact.mismatches() > 0) {
@@ -215,15 +215,14 @@ std::string RenderComparison(const std::vector<v1::Report>& reports,
       if (told.insert(note).second) notes += note;
     }
   }
-  std::string model =
-      reports.empty() ? "" : CleanText(reports[0].model_name());
+  std::string model = reports.empty() ? "" : CleanText(reports[0].model_name());
   if (model.empty()) model = "model";
   std::string out = absl::StrCat(
-      Wrapped(style.Bold(absl::StrCat(
-                  model, " on ",
-                  Count(static_cast<int64_t>(reports.size()), "target",
-                        "targets"))),
-              0, style),
+      Wrapped(
+          style.Bold(absl::StrCat(model, " on ",
+                                  Count(static_cast<int64_t>(reports.size()),
+                                        "target", "targets"))),
+          0, style),
       "\n\n", table.Render(style));
   if (!troubles.empty() || !notes.empty()) {
     absl::StrAppend(&out, "\n", troubles, notes);

@@ -24,12 +24,12 @@ void AddMemory(const std::string& name, int64_t bytes, v1::Report& report) {
 }
 
 TEST(RenderComparisonTest, ColumnsThatSayNothingAreLeftOut) {
-  EXPECT_EQ(RenderComparison({Counted("a", 1000), Counted("b", 20)},
-                             Style::Plain()),
-            "net.onnx on 2 targets\n\n"
-            "TARGET  CYCLES  LATENCY  ON ENGINES  VERDICT\n"
-            "a        1 000   0.5 ms           -  counted\n"
-            "b           20   0.5 ms           -  counted\n");
+  EXPECT_EQ(
+      RenderComparison({Counted("a", 1000), Counted("b", 20)}, Style::Plain()),
+      "net.onnx on 2 targets\n\n"
+      "TARGET  CYCLES  LATENCY  ON ENGINES  VERDICT\n"
+      "a        1 000   0.5 ms           -  counted\n"
+      "b           20   0.5 ms           -  counted\n");
   v1::Report compiled;
   compiled.set_target_name("a");
   EXPECT_EQ(RenderComparison({compiled, compiled}, Style::Plain()),

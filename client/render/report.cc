@@ -193,12 +193,6 @@ std::string Totals(const v1::Report& report, const Style& style) {
     out += Labelled("host share", text, style);
   }
   if (report.has_memory()) out += MemoryLine(report.memory(), style);
-  if (!report.recipe().empty()) {
-    out += Labelled("recipe", CleanText(report.recipe()), style);
-  }
-  if (!report.offload().empty() && report.offload() != "all") {
-    out += Labelled("offload", CleanText(report.offload()), style);
-  }
   return out;
 }
 
@@ -285,6 +279,18 @@ std::string HostLines(const v1::Report& report, const Style& style) {
   return out;
 }
 
+// How the chip was used.
+std::string Settings(const v1::Report& report, const Style& style) {
+  std::string out;
+  if (!report.recipe().empty()) {
+    out += Labelled("recipe", CleanText(report.recipe()), style);
+  }
+  if (!report.offload().empty() && report.offload() != "all") {
+    out += Labelled("offload", CleanText(report.offload()), style);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> RenderNotes(const v1::Report& report,
@@ -323,6 +329,7 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
   out += GateLines(report, style);
   out += HostLines(report, style);
+  out += Settings(report, style);
   out += absl::StrJoin(RenderNotes(report, style), "");
   return out;
 }

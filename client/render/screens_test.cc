@@ -74,11 +74,7 @@ v1::Report Digits(const std::string& target, int64_t scale = 1) {
     engines { name: "dla" clock_hz: 500000000 busy_cycles: 92403 }
     engines { name: "host" clock_hz: 500000000 busy_cycles: 1204 host: true }
     memory {
-      memories {
-        name: "flash"
-        used_bytes: 58352
-        capacity_bytes: 67108864
-      }
+      memories { name: "flash" used_bytes: 58352 capacity_bytes: 67108864 }
       memories { name: "ram" used_bytes: 784 capacity_bytes: 67108864 }
       memories { name: "sram" used_bytes: 75320 capacity_bytes: 524288 }
     }
@@ -153,7 +149,14 @@ v1::ModelDescription Model() {
     format: "onnx"
     macs: 6098432
     parameters: 56312
-    inputs { name: "image" shape: 1 shape: 1 shape: 28 shape: 28 type: "float32" }
+    inputs {
+      name: "image"
+      shape: 1
+      shape: 1
+      shape: 28
+      shape: 28
+      type: "float32"
+    }
     outputs {
       name: "logits"
       shape: 1
@@ -194,8 +197,16 @@ v1::ModelDescription Model() {
 
 v1::ReportDiff Diff() {
   return Parse<v1::ReportDiff>(R"pb(
-    a { source: "main.json" model_name: "digits.onnx" target_name: "dla-64-o-512k" }
-    b { source: "new.json" model_name: "digits.onnx" target_name: "dla-64-o-512k" }
+    a {
+      source: "main.json"
+      model_name: "digits.onnx"
+      target_name: "dla-64-o-512k"
+    }
+    b {
+      source: "new.json"
+      model_name: "digits.onnx"
+      target_name: "dla-64-o-512k"
+    }
     caveats: "A was made by edgekiln 0.1.0 and B by edgekiln 0.2.0, so that the compiler may be the difference"
     totals { name: "cycles" a: 178781 b: 195561 change: 16780 percent: 9.4 }
     totals { name: "memory.flash" a: 58352 b: 58352 }
@@ -207,7 +218,11 @@ v1::ReportDiff Diff() {
       differences: "tiles 2 -> 4"
       differences: "SRAM 15.0 KiB -> 11.2 KiB"
     }
-    layers { id: "conv2" a { cycles: 28232 } b { cycles: 28232 } }
+    layers {
+      id: "conv2"
+      a { cycles: 28232 }
+      b { cycles: 28232 }
+    }
   )pb");
 }
 
@@ -217,7 +232,8 @@ std::string Log(const Style& style) {
   )pb");
   std::string out;
   for (const char* text :
-       {"state: RUNNING", "stage_finished { name: 'tile' cache: MISS seconds: 1 }",
+       {"state: RUNNING",
+        "stage_finished { name: 'tile' cache: MISS seconds: 1 }",
         "log { stage: 'import' severity: WARNING text: 'input image is stored "
         "NCHW and is transposed before the first layer' }"}) {
     out += EventLine(Parse<v1::JobEvent>(text), request, absl::UTCTimeZone(),
@@ -260,7 +276,8 @@ const Screen kScreens[] = {
      [](const Style& style) {
        return RenderModel(Model(), "digits.onnx", style, "dla-64-o-512k");
      }},
-    {"diff", [](const Style& style) { return RenderReportDiff(Diff(), style); }},
+    {"diff",
+     [](const Style& style) { return RenderReportDiff(Diff(), style); }},
     {"error",
      [](const Style& style) {
        return RenderError(TooSmall(), style, "error",
@@ -278,9 +295,9 @@ TEST(ScreensTest, LookAsTheyDid) {
   for (const Screen& screen : kScreens) {
     std::string all;
     for (const int width : {60, 80, 120, 200}) {
-      absl::StrAppend(&all, "=== ", width, "\n",
-                      screen.render(Style::Of(
-                          {.width = width, .utf8 = width == kWidest})));
+      absl::StrAppend(
+          &all, "=== ", width, "\n",
+          screen.render(Style::Of({.width = width, .utf8 = width == kWidest})));
     }
     absl::StrAppend(&all, "=== no terminal\n", screen.render(Style::Plain()));
     tests::ExpectMatchesGolden(
@@ -357,7 +374,8 @@ const std::string kNames[] = {
     "\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4"
     "\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4"
     "\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4",
-    "\xF0\x9F\x94\xA5 e\xCC\x81\xCC\x81 \xE2\x80\xAE rtl \xE2\x80\x8B \x1b[2J\r\n",
+    "\xF0\x9F\x94\xA5 e\xCC\x81\xCC\x81 \xE2\x80\xAE rtl \xE2\x80\x8B "
+    "\x1b[2J\r\n",
     "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 2",
     "",
 };

@@ -15,7 +15,7 @@ enum class Align { kLeft, kRight };
 
 // Where a cell is cut that is too wide.
 enum class Cut {
-  kName,  // In the middle, or at the end if that keeps more cells apart.
+  kName,   // In the middle, or at the end if that keeps more cells apart.
   kProse,  // At the end.
 };
 
@@ -26,9 +26,9 @@ enum class Tone { kNone, kGood, kBad, kStrong };
 // the style. Cells are cleaned.
 //
 // Where rows do not fit, columns that may be dropped go, those with the largest
-// `drop` first, until the others fit with 16 columns for the widest left-aligned
-// cells. Then these are cut as far as needed; numbers and `whole` columns only
-// where nothing else is left.
+// `drop` first, until the others fit with 16 columns for the widest
+// left-aligned cells. Then these are cut as far as needed; numbers and `whole`
+// columns only where nothing else is left.
 class Table {
  public:
   struct Column {

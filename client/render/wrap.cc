@@ -13,9 +13,9 @@ namespace edgekiln::client {
 namespace {
 
 // What a number is not parted from.
-constexpr absl::string_view kUnits[] = {
-    "%",  "B",   "KiB", "MiB", "GiB",    "ms",   "s",
-    "Hz", "kHz", "MHz", "GHz", "cycles", "MACs", "min"};
+constexpr absl::string_view kUnits[] = {"%",   "B",      "KiB",  "MiB", "GiB",
+                                        "ms",  "s",      "Hz",   "kHz", "MHz",
+                                        "GHz", "cycles", "MACs", "min"};
 
 // Between parts that had better stay whole: "flash 1 KiB   ram 2 KiB".
 constexpr absl::string_view kPartGap = "   ";
@@ -129,8 +129,8 @@ std::string Wrapped(absl::string_view text, int indent, const Style& style,
     size_t end = begin;
     while (true) {
       end = std::min(text.find(' ', end), text.size());
-      const size_t next = std::min(text.find_first_not_of(' ', end),
-                                   text.size());
+      const size_t next =
+          std::min(text.find_first_not_of(' ', end), text.size());
       if (end == text.size() || MayBreak(text, end, next)) break;
       end = next;
     }

@@ -26,8 +26,8 @@ enum class LongWord {
 std::string Wrapped(absl::string_view text, int indent, const Style& style,
                     LongWord long_word = LongWord::kSplit);
 
-// "label      text\n", the text from the 13th column on, also in the lines below
-// the first one. `text` as above.
+// "label      text\n", the text from the 13th column on, also in the lines
+// below the first one. `text` as above.
 std::string Labelled(absl::string_view label, absl::string_view text,
                      const Style& style);
 
