@@ -14,6 +14,7 @@
 #include "client/option_definitions.h"
 #include "client/option_values.h"
 #include "client/parse_error.h"
+#include "client/self_description.h"
 #include "client/text_arguments.h"
 
 namespace edgekiln::client {
@@ -265,6 +266,11 @@ bool IsGiven(const CLI::App& root, const std::string& name) {
 
 }  // namespace
 
+bool IsText(Command command) {
+  return command == Command::kHelp || command == Command::kVersion ||
+         command == Command::kCompletion || command == Command::kMan;
+}
+
 absl::StatusOr<CommandLine> ParseCommandLine(
     const std::vector<std::string>& args, const Environment& environment) {
   RawOptions raw;
@@ -282,6 +288,10 @@ absl::StatusOr<CommandLine> ParseCommandLine(
     return TextOnly(Command::kVersion, absl::StrCat(VersionText(), "\n"));
   } catch (const CLI::ParseError& error) {
     return FromCliError(root, error);
+  }
+  if (IsText(raw.line.command)) {
+    EK_ASSIGN_OR_RETURN(std::string text, SelfDescription(root, raw.line));
+    return TextOnly(raw.line.command, std::move(text));
   }
   if (!IsGiven(root, "--server") && !environment.server.empty()) {
     raw.line.server = environment.server;

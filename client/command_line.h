@@ -40,6 +40,8 @@ enum class Command {
   kReportShow,
   kReportDiff,
   kReportBaseline,
+  kCompletion,  // `text` is what to print.
+  kMan,         // Likewise.
 };
 
 // Every option of every command; those a command does not have keep their
@@ -53,12 +55,10 @@ struct CommandLine {
   bool server_from_variable = false;  // From EDGEKILN_SERVER, not --server.
   bool json = false;
   bool quiet = false;
+  bool stages = false;  // With a report: the table of its stages.
   // compile, profile, validate, run, jobs watch: events as they come, with
   // `json`. jobs log: until the job ends.
   bool follow = false;
-  // compile, profile, validate, run, jobs show | watch, report show: the table
-  // of stages.
-  bool stages = false;
   absl::Duration timeout = absl::InfiniteDuration();
 
   // Model commands.
@@ -91,16 +91,20 @@ struct CommandLine {
   absl::Duration run_timeout = absl::InfiniteDuration();
 
   // targets show, targets check, jobs show | watch | log | cancel, quarantine
-  // release, report show | diff | baseline.
+  // release, report show | diff | baseline, completion, man.
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.
   JobFilter job_filter;         // jobs list.
+  bool list_pages = false;      // man.
 };
 
 // What the environment says, read by main() alone.
 struct Environment {
   std::string server;  // EDGEKILN_SERVER: as --server. Empty: not set.
 };
+
+// Whether all there is to do is to print `text`.
+bool IsText(Command command);
 
 // `args` without the program's name; options go before the environment. Errors
 // are usage errors; an unknown option or command suggests the nearest known

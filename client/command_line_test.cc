@@ -208,6 +208,9 @@ TEST(ParseCommandLineTest, Accepts) {
       {"jobs watch 1 --server unix:/s", Command::kJobsWatch,
        "server=unix:/s names=1"},
       {"jobs cancel 1 2", Command::kJobsCancel, "names=1|2"},
+      {"completion zsh", Command::kCompletion, ""},
+      {"man jobs list", Command::kMan, ""},
+      {"man edgekiln-jobs-list", Command::kMan, ""},
   };
   for (const Case& c : cases) {
     const auto line = ParseCommandLine(Split(c.args));
@@ -335,6 +338,10 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m --target t --follow", "--follow needs --json", "add --json"},
       {"jobs watch 7 --follow", "--follow needs --json", "add --json"},
       {"jobs list --follow", "unknown option '--follow'", ""},
+      {"completion fish", "no completion for the shell 'fish'", "bash"},
+      {"man jobs lst", "no man page 'edgekiln-jobs-lst'",
+       "did you mean edgekiln-jobs-list?"},
+      {"man --json", "unknown option '--json'", ""},
       {"jobs list --state done", "'done' is not a state of jobs", "failed"},
       {"jobs list --since yesterday", "'yesterday' is not a time", "30s"},
   };
@@ -384,7 +391,9 @@ TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {
                               "report",
                               "report show",
                               "report diff",
-                              "report baseline"}) {
+                              "report baseline",
+                              "completion",
+                              "man"}) {
     std::vector<std::string> args = Split(command);
     args.push_back("--help");
     const auto line = ParseCommandLine(args);

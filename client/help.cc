@@ -171,6 +171,16 @@ constexpr char kQuarantineRelease[] = R"(Examples:
       All that the list has.
 )";
 
+constexpr char kCompletion[] = R"(Examples:
+  source <(edgekiln completion bash)      # in this shell; or in ~/.bashrc
+  edgekiln completion zsh > ~/.zfunc/_edgekiln  # a folder of $fpath
+)";
+
+constexpr char kMan[] = R"(Examples:
+  man <(edgekiln man)
+  man <(edgekiln man jobs list)
+)";
+
 constexpr char kReportShow[] = R"(Examples:
   edgekiln report show last
       What the newest job printed, once more.
@@ -255,6 +265,10 @@ std::string HelpFooter(Command command) {
       return kReportDiff;
     case Command::kReportBaseline:
       return kReportBaseline;
+    case Command::kCompletion:
+      return kCompletion;
+    case Command::kMan:
+      return kMan;
     default:
       return "";
   }

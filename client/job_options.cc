@@ -46,7 +46,7 @@ void AddJobCommands(CLI::App& root, RawOptions& raw) {
   AddLimit(*app, raw, "List at most N jobs (20)");
   AddJobFilter(*app, raw);
   app = AddCommand(*group, raw, Command::kJobsShow, "show",
-                   "State and reports of a job");
+                   "State, stages and reports of a job");
   AddNames(*app, raw, "ID", WrapHelp(kJobHelp));
   AddStages(*app, raw);
   app = AddCommand(*group, raw, Command::kJobsWatch, "watch",

@@ -23,7 +23,6 @@
 #include "client/render/json.h"
 #include "client/render/report.h"
 #include "client/render/stages.h"
-#include "client/render/wrap.h"
 #include "client/run_job.h"
 
 namespace edgekiln::client {
@@ -63,6 +62,55 @@ absl::StatusOr<std::vector<v1::Report>> FetchReports(const v1::Job& job,
   return reports;
 }
 
+// How to see more of a target than its row.
+std::string DetailsHint(const v1::Report& report, const Style& style) {
+  std::string out;
+  for (const std::string& line :
+       WrapWords(absl::StrCat("Layers of one: edgekiln report show ",
+                              CleanText(report.job_id()), " --target ",
+                              CleanText(report.target_name())),
+                 style.width())) {
+    absl::StrAppend(&out, style.Dim(line), "\n");
+  }
+  return out;
+}
+
+void PrintText(const std::vector<v1::Report>& reports,
+               CommandContext& context) {
+  const StageDetail stages =
+      context.line.stages ? StageDetail::kTable : StageDetail::kLine;
+  if (reports.size() == 1) {
+    // Its error is printed by the caller, as every error.
+    if (reports[0].has_error()) return;
+    context.print(RenderReport(reports[0], context.style, stages));
+    return;
+  }
+  if (reports.empty()) return;
+  std::string out = RenderComparison(reports, context.style);
+  for (const v1::Report& report : reports) {
+    if (!report.has_error()) continue;
+    absl::StrAppend(
+        &out, "\n",
+        RenderError(WithServer(report.error(), context.line.server),
+                    context.style,
+                    absl::StrCat(CleanText(report.target_name()), " failed")));
+  }
+  const auto good = std::find_if(
+      reports.begin(), reports.end(),
+      [](const v1::Report& report) { return !report.has_error(); });
+  if (good != reports.end()) {
+    absl::StrAppend(&out, "\n", DetailsHint(*good, context.style));
+  }
+  if (context.line.stages) {
+    for (const v1::Report& report : reports) {
+      absl::StrAppend(&out, "\n",
+                      context.style.Bold(CleanText(report.target_name())), "\n",
+                      RenderStages(report.stages(), context.style));
+    }
+  }
+  context.print(out);
+}
+
 void PrintJson(const std::vector<v1::Report>& reports,
                CommandContext& context) {
   if (context.line.follow) {
@@ -82,20 +130,6 @@ void PrintJson(const std::vector<v1::Report>& reports,
   messages.reserve(reports.size());
   for (const v1::Report& report : reports) messages.push_back(&report);
   context.print(ToJsonArray(messages));
-}
-
-// Where the layers of one of several targets are told.
-std::string DetailsHint(const std::vector<v1::Report>& reports,
-                        const Style& style) {
-  if (reports[0].job_id().empty()) return "";
-  return absl::StrCat(
-      "\n",
-      style.Dim(Wrapped(
-          absl::StrCat("layers of one target: edgekiln report "
-                       "show ",
-                       CleanText(reports[0].job_id()), " --target TARGET"),
-          2, style)),
-      "\n");
 }
 
 absl::Status BadPath(const v1::Artifact& artifact) {
@@ -235,39 +269,8 @@ void PrintReportList(const std::vector<v1::Report>& reports,
   if (context.line.json) {
     PrintJson(reports, context);
   } else {
-    context.print(ReportsText(reports, context));
+    PrintText(reports, context);
   }
-}
-
-std::string ReportsText(const std::vector<v1::Report>& reports,
-                        const CommandContext& context) {
-  const Style& style = context.style;
-  std::string out;
-  if (reports.size() == 1) {
-    // The error of a single target is printed by the caller, as every error.
-    if (reports[0].has_error()) return "";
-    out = RenderReport(reports[0], style);
-  } else {
-    out = RenderComparison(reports, style);
-    for (const v1::Report& report : reports) {
-      if (!report.has_error()) continue;
-      absl::StrAppend(
-          &out, "\n",
-          RenderError(
-              WithServer(report.error(), context.line.server), style,
-              absl::StrCat(CleanText(report.target_name()), " failed")));
-    }
-    out += DetailsHint(reports, style);
-  }
-  if (!context.line.stages) return out;
-  for (const v1::Report& report : reports) {
-    if (report.stages_size() == 0) continue;
-    const std::string title =
-        reports.size() == 1 ? "" : CleanText(report.target_name()) + "\n";
-    absl::StrAppend(&out, "\n", style.Bold(title),
-                    RenderStages(report.stages(), style));
-  }
-  return out;
 }
 
 absl::Status CheckOutputFile(const std::string& path,

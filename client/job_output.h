@@ -28,12 +28,6 @@ absl::Status PrintReports(const v1::Job& job, CommandContext& context);
 void PrintReportList(const std::vector<v1::Report>& reports,
                      CommandContext& context);
 
-// The same as text: of one target the whole report, of several a comparison and
-// their errors; with --stages what the stages took. Empty for a single report
-// with an error.
-std::string ReportsText(const std::vector<v1::Report>& reports,
-                        const CommandContext& context);
-
 // Where an artifact belongs: FOLDER/PATH, with several targets
 // FOLDER/TARGET/PATH. Errors: DATA_LOSS if the daemon names a path that is
 // absolute, empty, or leads out of the folder.

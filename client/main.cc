@@ -2,6 +2,7 @@
 // and turns the outcome into output and exit code.
 
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -37,7 +38,6 @@
 #include "client/render/error_block.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
-#include "client/terminal.h"
 
 namespace edgekiln::client {
 namespace {
@@ -63,14 +63,31 @@ absl::Status OutputLost() {
                     .fix = "send it to a file on a disk with room"});
 }
 
+int TerminalWidth(int fd) {
+  winsize size = {};
+  const bool known = ioctl(fd, TIOCGWINSZ, &size) == 0;
+  return known && size.ws_col > 20 ? size.ws_col : 80;
+}
+
+// No cursor can be moved there, as in an editor's shell.
+bool IsDumb() {
+  const char* terminal = getenv("TERM");
+  return terminal != nullptr && absl::string_view(terminal) == "dumb";
+}
+
 Style StyleOf(int fd) {
-  return StyleFor(TerminalColumns(fd), ReadTerminalVariables());
+  if (isatty(fd) == 0) return Style::Plain();
+  // https://no-color.org: whatever it is set to, unless that is empty.
+  const char* no_color = getenv("NO_COLOR");
+  const bool coloured =
+      !IsDumb() && (no_color == nullptr || no_color[0] == '\0');
+  return Style::Terminal([fd] { return TerminalWidth(fd); }, coloured);
 }
 
 ProgressStyle ProgressStyleOf(const CommandLine& line) {
   if (line.quiet) return ProgressStyle::kNone;
-  return ProgressStyleFor(TerminalColumns(STDERR_FILENO),
-                          ReadTerminalVariables());
+  return isatty(STDERR_FILENO) != 0 && !IsDumb() ? ProgressStyle::kLive
+                                                 : ProgressStyle::kPlain;
 }
 
 // Files can be read where no daemon can be had.
@@ -179,6 +196,8 @@ absl::Status Dispatch(CommandContext& context) {
       return RunReportBaseline(context);
     case Command::kHelp:
     case Command::kVersion:
+    case Command::kCompletion:
+    case Command::kMan:
       break;  // Handled before anything is set up.
   }
   return absl::OkStatus();
@@ -191,8 +210,13 @@ absl::Status RunCommand(const CommandLine& line, bool& printed) {
   const absl::Duration start = clock->Monotonic();
   Progress progress(
       {.style = ProgressStyleOf(line),
+       .colours = StyleOf(STDERR_FILENO),
        .write = [](absl::string_view text) { Write(stderr, text); },
-       .width = [] { return TerminalColumns(STDERR_FILENO); },
+       .width =
+           [] {
+             return isatty(STDERR_FILENO) != 0 ? TerminalWidth(STDERR_FILENO)
+                                               : 0;
+           },
        .now = [&] { return clock->Monotonic(); },
        .reconnect_for = ReconnectFor(line)});
   EK_ASSIGN_OR_RETURN(const Connected connected,
@@ -244,7 +268,7 @@ ExitCode Main(const std::vector<std::string>& args) {
     return Fail(line.status(), /*server=*/"",
                 json ? ErrorAs::kJson : ErrorAs::kNothing);
   }
-  if (line->command == Command::kHelp || line->command == Command::kVersion) {
+  if (IsText(line->command)) {
     return Write(stdout, line->text) ? ExitCode::kPass : ExitCode::kInfra;
   }
   InstallInterruptHandlers(ProgressStyleOf(*line) == ProgressStyle::kLive);

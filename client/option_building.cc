@@ -61,17 +61,18 @@ void AddOutput(CLI::App& app, RawOptions& raw, bool required,
   if (required) option->required();
 }
 
+void AddStages(CLI::App& app, RawOptions& raw) {
+  app.add_flag("--stages", raw.line.stages,
+               WrapHelp("List the stages of the job: what each took, and what "
+                        "came from the cache"));
+}
+
 void AddFollow(CLI::App& app, RawOptions& raw) {
   app.add_flag("--follow", raw.line.follow,
                WrapHelp("With --json: one line of JSON for each event of the "
                         "job as it comes, then {\"report\": ...} for each "
                         "report. An error is the last line: {\"error\": ...}"))
       ->group(kJobGroup);
-}
-
-void AddStages(CLI::App& app, RawOptions& raw) {
-  app.add_flag("--stages", raw.line.stages,
-               WrapHelp("Time of each stage, and what came from the cache"));
 }
 
 void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
@@ -90,9 +91,16 @@ CLI::App* AddGroup(CLI::App& root, const std::string& name,
 
 CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
                      const std::string& name, const std::string& description) {
+  CLI::App* app = AddTextCommand(parent, raw, command, name, description);
+  AddCommon(*app, raw);
+  return app;
+}
+
+CLI::App* AddTextCommand(CLI::App& parent, RawOptions& raw, Command command,
+                         const std::string& name,
+                         const std::string& description) {
   CLI::App* app = parent.add_subcommand(name, description);
   app->footer(HelpFooter(command));
-  AddCommon(*app, raw);
   // Commands that contain commands are told apart by the innermost one.
   app->parse_complete_callback([&raw, command] { raw.line.command = command; });
   return app;

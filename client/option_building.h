@@ -24,10 +24,10 @@ void AddLimit(CLI::App& app, RawOptions& raw, const std::string& help);
 // -o.
 void AddOutput(CLI::App& app, RawOptions& raw, bool required,
                const std::string& type, const std::string& help);
-// --follow.
-void AddFollow(CLI::App& app, RawOptions& raw);
 // --stages.
 void AddStages(CLI::App& app, RawOptions& raw);
+// --follow.
+void AddFollow(CLI::App& app, RawOptions& raw);
 // Positional arguments, shown as `type`.
 void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
               const std::string& help);
@@ -35,6 +35,10 @@ void AddNames(CLI::App& app, RawOptions& raw, const std::string& type,
 // A command that consists of commands.
 CLI::App* AddGroup(CLI::App& root, const std::string& name,
                    const std::string& description);
+// A command that prints text about itself: no options of its own yet.
+CLI::App* AddTextCommand(CLI::App& parent, RawOptions& raw, Command command,
+                         const std::string& name,
+                         const std::string& description);
 // A command with the common options.
 CLI::App* AddCommand(CLI::App& parent, RawOptions& raw, Command command,
                      const std::string& name, const std::string& description);

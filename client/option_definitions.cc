@@ -5,6 +5,7 @@
 #include "client/help.h"
 #include "client/job_options.h"
 #include "client/option_building.h"
+#include "client/self_description.h"
 
 namespace edgekiln::client {
 namespace {
@@ -257,6 +258,7 @@ void DefineCommands(CLI::App& root, RawOptions& raw) {
   AddJobCommands(root, raw);
   AddQuarantineCommands(root, raw);
   AddReportCommands(root, raw);
+  AddSelfDescriptionCommands(root, raw);
 }
 
 }  // namespace edgekiln::client

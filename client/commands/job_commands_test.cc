@@ -198,7 +198,7 @@ TEST_F(CommandsTest, OneOfTwoTargetsFails) {
   const absl::Status status =
       Run(RunProfile, {"profile", model_, "--target", "a", "--target", "b"});
   EXPECT_EQ(ExitCodeFor(status), ExitCode::kModel);
-  EXPECT_NE(out_.find("\na            5"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("\na "), std::string::npos) << out_;
   EXPECT_NE(out_.find("b failed: does not fit"), std::string::npos) << out_;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -15,10 +16,12 @@
 #include "client/job_id.h"
 #include "client/job_output.h"
 #include "client/job_pages.h"
+#include "client/render/comparison.h"
 #include "client/render/error_block.h"
 #include "client/render/event_line.h"
 #include "client/render/json.h"
 #include "client/render/progress.h"
+#include "client/render/report.h"
 #include "client/render/stages.h"
 #include "client/render/table.h"
 #include "client/run_job.h"
@@ -66,7 +69,7 @@ std::string CreatedText(const v1::Job& job) {
 }
 
 std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
-  Table table({{.title = "", .whole = true}, {.title = ""}});
+  Table table({{""}, {""}});
   table.AddRow({"job", job.id()});
   table.AddRow({"state", StateText(job)});
   if (job.has_waiting()) {
@@ -92,12 +95,12 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
 std::string JobsTable(const v1::ListJobsResponse& all,
                       const CommandContext& context) {
   Table table({{.title = "JOB", .whole = true},
-               {.title = "STATE", .whole = true},
-               {.title = "GOAL", .drop = 3},
-               {.title = "MODEL"},
-               {.title = "TARGETS", .drop = 1},
-               {.title = "CREATED", .whole = true, .drop = 4},
-               {.title = "TIME", .align = Align::kRight, .drop = 2}});
+               {"STATE"},
+               {"GOAL"},
+               {"MODEL"},
+               {"TARGETS"},
+               {"CREATED"},
+               {"TIME", Align::kRight}});
   for (const v1::Job& job : all.jobs()) {
     table.AddRow({job.id(), StateText(job), GoalsText(job),
                   ClipMiddle(CleanText(job.request().model_name()), 32),
@@ -164,12 +167,15 @@ absl::Status RunJobsShow(CommandContext& context) {
   for (int target = 0; target < job.reports(); ++target) {
     absl::StatusOr<v1::Report> report =
         context.connection.GetReport(job.id(), target);
-    // Not there yet, or failed: see the state.
-    if (report.ok()) reports.push_back(*std::move(report));
+    if (!report.ok()) continue;  // Not there yet, or failed: see the state.
+    reports.push_back(*std::move(report));
   }
-  if (!reports.empty()) {
-    absl::StrAppend(&out, "\n", ReportsText(reports, context));
-  } else if (context.line.stages && job.stages_size() > 0) {
+  if (reports.size() == 1) {
+    absl::StrAppend(&out, "\n", RenderReport(reports[0], context.style));
+  } else if (!reports.empty()) {
+    absl::StrAppend(&out, "\n", RenderComparison(reports, context.style));
+  }
+  if ((context.line.stages || job.reports() == 0) && job.stages_size() > 0) {
     absl::StrAppend(&out, "\n", RenderStages(job.stages(), context.style));
   }
   if (job.has_error()) {

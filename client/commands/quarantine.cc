@@ -8,6 +8,7 @@
 #include "client/commands/paging.h"
 #include "client/render/json.h"
 #include "client/render/table.h"
+#include "client/render/text.h"
 
 namespace edgekiln::client {
 namespace {
@@ -32,10 +33,7 @@ absl::Status RunQuarantineList(CommandContext& context) {
     context.print(ToJson(all));
     return absl::OkStatus();
   }
-  Table table({{.title = "ID", .whole = true},
-               {.title = "STAGE"},
-               {.title = "SINCE", .whole = true, .drop = 1},
-               {.title = "WHY", .cut = Cut::kProse}});
+  Table table({{"ID"}, {"STAGE"}, {"SINCE"}, {"WHY"}});
   for (const v1::QuarantinedStage& stage : all.stages()) {
     table.AddRow({CleanText(stage.id()).substr(0, kShownDigits),
                   ClipMiddle(CleanText(stage.stage()), 24), SinceText(stage),

@@ -165,8 +165,9 @@ TEST_F(CommandsTest, ReportShowPrintsJobsAndFiles) {
   connection_.reports = {NewReport("a"), NewReport("b")};
   connection_.job.set_reports(2);
   ASSERT_TRUE(Run(RunReportShow, {"report", "show", "7"}).ok());
-  EXPECT_NE(out_.find("\na  "), std::string::npos) << out_;
-  EXPECT_NE(out_.find("\nb  "), std::string::npos) << out_;
+  EXPECT_NE(out_.find("on 2 targets\n"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("\na "), std::string::npos) << out_;
+  EXPECT_NE(out_.find("\nb "), std::string::npos) << out_;
   out_.clear();
   ASSERT_TRUE(
       Run(RunReportShow, {"report", "show", "7", "--target", "b"}).ok());

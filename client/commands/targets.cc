@@ -65,10 +65,9 @@ class RecipeList {
   std::string Render(int targets, const Style& style) const {
     if (entries_.empty()) return "";
     const bool several = targets > 1;
-    std::vector<Table::Column> columns = {
-        {.title = "RECIPE", .whole = true},
-        {.title = "ABOUT", .cut = Cut::kProse}};
-    if (several) columns.push_back({.title = "TARGETS", .cut = Cut::kProse});
+    std::vector<Table::Column> columns = {{"RECIPE", Align::kLeft, true},
+                                          {"ABOUT"}};
+    if (several) columns.push_back({"TARGETS"});
     Table table(columns);
     for (const Entry& entry : entries_) {
       std::vector<std::string> row = {CleanText(entry.recipe.name()),
@@ -100,8 +99,7 @@ absl::Status RunTargetsList(CommandContext& context) {
     context.print(ToJson(response));
     return absl::OkStatus();
   }
-  Table table({{.title = "TARGET", .whole = true},
-               {.title = "ABOUT", .cut = Cut::kProse}});
+  Table table({{"TARGET"}, {"ABOUT"}});
   RecipeList recipes;
   for (const v1::TargetInfo& target : response.targets()) {
     table.AddRow({target.name(), FirstLine(target.doc())});

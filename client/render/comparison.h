@@ -1,9 +1,6 @@
 #ifndef EK_CLIENT_RENDER_COMPARISON_H_
 #define EK_CLIENT_RENDER_COMPARISON_H_
 
-// Reports of one model on several targets, a row each. Pure; columns that would
-// say nothing are left out.
-
 #include <string>
 #include <vector>
 
@@ -12,9 +9,10 @@
 
 namespace edgekiln::client {
 
-// The table in the order of the reports, then what it has no room for: broken
-// limits, first mismatches, notes. A target with an error has that in its row;
-// the errors themselves are the caller's to print.
+// One model on several targets, a row each in the order of the request: cycles
+// beside those of the best, latency, accuracy, the engines' share of the MACs,
+// memories, gates. Columns that say nothing of any target are left out; broken
+// gates follow the table. Pure.
 std::string RenderComparison(const std::vector<v1::Report>& reports,
                              const Style& style);
 

@@ -1,9 +1,10 @@
 #include "client/render/error_block.h"
 
+#include <algorithm>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -19,6 +20,24 @@ std::string PathOf(const v1::ErrorDetail& error) {
   return CleanText(path);
 }
 
+// The text behind `front`, in lines under each other where the window is
+// narrow; `painted` is the front as it is printed.
+std::string Hanging(absl::string_view front, absl::string_view painted,
+                    absl::string_view text, const Style& style) {
+  // A long front would leave no room beside it.
+  const int indent = std::min(TextWidth(front), 9);
+  const int width =
+      style.width() == 0
+          ? 0
+          : std::max(style.width() - std::max(indent, TextWidth(front)), 1);
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    absl::StrAppend(&out, out.empty() ? painted : std::string(indent, ' '),
+                    line, "\n");
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string RenderError(const v1::ErrorDetail& error, const Style& style,
@@ -27,19 +46,17 @@ std::string RenderError(const v1::ErrorDetail& error, const Style& style,
   std::string what = CleanText(error.what());
   if (what.empty()) what = CleanText(error.message());
   if (what.empty()) what = "no reason was given";
-  std::string out;
-  // Paths and commands are copied from here.
-  const auto add = [&](const std::string& text, int indent) {
-    absl::StrAppend(&out, Wrapped(text, indent, style, LongWord::kWhole), "\n");
-  };
-  add(absl::StrCat(style.Red(absl::StrCat(label, ":")), " ", what),
-      TextWidth(label) + 2);
+  std::string out =
+      Hanging(absl::StrCat(label, ": "),
+              style.Red(absl::StrCat(label, ":")) + " ", what, style);
   for (const std::string& one : lines) {
-    add(absl::StrCat("  - ", CleanText(one)), 4);
+    out += Hanging("  - ", "  - ", CleanText(one), style);
   }
   const auto line = [&](absl::string_view name, const std::string& text) {
     if (text.empty()) return;
-    add(absl::StrCat("  ", style.Bold(name), CleanText(text)), 9);
+    out +=
+        Hanging(absl::StrCat("  ", name), absl::StrCat("  ", style.Bold(name)),
+                CleanText(text), style);
   };
   line("where: ", error.where());
   line("limit: ", error.limit());
@@ -56,7 +73,7 @@ std::string RenderError(const v1::ErrorDetail& error, const Style& style,
                     v1::ErrorDetail::Fault_Name(error.fault()));
   }
   if (!tail.empty()) {
-    add(absl::StrCat("  ", style.Dim(absl::StrCat("(", tail, ")"))), 2);
+    absl::StrAppend(&out, "  ", style.Dim(absl::StrCat("(", tail, ")")), "\n");
   }
   return out;
 }

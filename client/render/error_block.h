@@ -12,7 +12,6 @@
 //     (reason REASON, fault USER)
 //
 // Lines are the errors that one error consists of. Empty fields are left out.
-// Words that are wider than the window are left whole: paths and commands.
 // What the message knows beyond `what`, the path the error came along, is one
 // more line "while: ...".
 

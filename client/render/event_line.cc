@@ -3,7 +3,6 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/render/progress.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -100,9 +99,9 @@ std::string EventLine(const v1::JobEvent& event,
   if (text.empty()) return "";
   const absl::Time time = absl::FromUnixSeconds(event.time().seconds()) +
                           absl::Nanoseconds(event.time().nanos());
-  const std::string stamp = absl::FormatTime("%Y-%m-%d %H:%M:%E3S", time, zone);
-  const std::string line = absl::StrCat(style.Dim(stamp), "  ", text);
-  return Wrapped(line, static_cast<int>(stamp.size()) + 2, style) + "\n";
+  return absl::StrCat(
+      style.Dim(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", time, zone)), "  ",
+      text, "\n");
 }
 
 }  // namespace edgekiln::client

@@ -1,7 +1,7 @@
 #ifndef EK_CLIENT_RENDER_EVENT_LINE_H_
 #define EK_CLIENT_RENDER_EVENT_LINE_H_
 
-// The log of a job as text: a line per event, broken where the window ends.
+// The log of a job as text: a line per event.
 
 #include <string>
 

@@ -11,7 +11,6 @@
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
 #include "client/render/table.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -62,11 +61,7 @@ std::string WeightsText(const v1::ModelDescription::Layer& layer) {
 }
 
 std::string Ports(const v1::ModelDescription& model, const Style& style) {
-  Table table({{.title = "", .whole = true},
-               {.title = ""},
-               {.title = ""},
-               {.title = ""},
-               {.title = "", .whole = true, .drop = 1}});
+  Table table({{""}, {""}, {""}, {""}, {""}});
   const auto add = [&](absl::string_view label,
                        const v1::ModelDescription::Port& port) {
     table.AddRow({std::string(label), CleanText(port.name()),
@@ -82,20 +77,18 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   const bool placed =
       std::any_of(model.layers().begin(), model.layers().end(),
                   [](const auto& layer) { return !layer.engine().empty(); });
-  std::vector<Table::Column> columns = {
-      {.title = "LAYER"},
-      {.title = "OP", .drop = 2},
-      {.title = "INPUT", .drop = 6},
-      {.title = "OUTPUT", .drop = 3},
-      {.title = "TYPE", .drop = 4},
-      {.title = "SCALE, ZERO", .drop = 8},
-      {.title = "WEIGHTS", .drop = 7},
-      {.title = "MACS", .align = Align::kRight},
-      {.title = "PARAMS", .align = Align::kRight, .drop = 5}};
+  std::vector<Table::Column> columns = {{"LAYER"},
+                                        {"OP"},
+                                        {"INPUT"},
+                                        {"OUTPUT"},
+                                        {"TYPE"},
+                                        {"SCALE, ZERO"},
+                                        {"WEIGHTS"},
+                                        {"MACS", Align::kRight},
+                                        {"PARAMS", Align::kRight}};
   if (placed) {
-    columns.push_back({.title = "ENGINE", .drop = 1});
-    // The reasons for the host are told below, too.
-    columns.push_back({.title = "REASON", .drop = 9, .cut = Cut::kProse});
+    columns.push_back({"ENGINE"});
+    columns.push_back({"REASON"});
   }
   Table table(columns);
   for (const v1::ModelDescription::Layer& layer : model.layers()) {
@@ -119,7 +112,7 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   total[0] = "total";
   total[7] = GroupDigits(model.macs());
   total[8] = GroupDigits(model.parameters());
-  table.AddRow(std::move(total), Tone::kStrong);
+  table.AddRow(std::move(total));
   return table.Render(style);
 }
 
@@ -132,10 +125,8 @@ std::string HostLines(const v1::ModelDescription& model, const Style& style) {
   }
   std::string out;
   for (const std::string& line : layers.Lines()) {
-    absl::StrAppend(
-        &out, out.empty() ? "\n" : "",
-        Wrapped(absl::StrCat(style.Bold("on host"), "  ", line), 9, style),
-        "\n");
+    absl::StrAppend(&out, out.empty() ? "\n" : "", style.Bold("on host"), "  ",
+                    line, "\n");
   }
   return out;
 }
@@ -155,17 +146,14 @@ std::string RenderModel(const v1::ModelDescription& model,
     absl::StrAppend(&title, ", recipe ", CleanText(model.recipe()));
   }
   const std::string headline = Headline(model, target);
-  std::string out = absl::StrCat(
-      headline.empty() ? "" : Wrapped(style.Yellow(headline), 0, style) + "\n",
-      Wrapped(style.Bold(title), 0, style), "\n\n");
+  std::string out =
+      absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
+                   style.Bold(title), "\n\n");
   absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style),
                   HostLines(model, style));
   for (const std::string& warning : model.warnings()) {
-    absl::StrAppend(
-        &out, "\n",
-        Wrapped(absl::StrCat("warning: ", style.Yellow(CleanText(warning))), 9,
-                style),
-        "\n");
+    absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),
+                    "\n");
   }
   for (const v1::ErrorDetail& problem : model.problems()) {
     absl::StrAppend(&out, "\n", RenderError(problem, style, "problem"));

@@ -8,16 +8,12 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
 
 constexpr absl::Duration kRedrawInterval = absl::Milliseconds(100);
-// Running totals in plain lines: at first once a second, then less often, such
-// that an hour takes some hundred lines.
 constexpr absl::Duration kPlainSamplesInterval = absl::Seconds(1);
-constexpr int kPlainSamplesPart = 20;  // Of the time so far.
 // An ETA from less is noise.
 constexpr absl::Duration kEtaAfter = absl::Seconds(1);
 
@@ -174,7 +170,7 @@ std::string ProgressModel::StepText(absl::Duration now) const {
 }
 
 // With several targets, in their order and without intervals.
-std::string ProgressModel::AccuracyText(Detail detail) const {
+std::string ProgressModel::AccuracyText() const {
   std::vector<std::string> shares;
   for (const auto& [target, samples] : samples_) {
     if (samples.labelled() <= 0) continue;
@@ -182,8 +178,7 @@ std::string ProgressModel::AccuracyText(Detail detail) const {
         FormatPercent(static_cast<double>(samples.correct()) /
                           static_cast<double>(samples.labelled()),
                       2);
-    if (detail == Detail::kFull && samples_.size() == 1 &&
-        samples.has_accuracy()) {
+    if (samples_.size() == 1 && samples.has_accuracy()) {
       absl::StrAppend(&share, " ", IntervalText(samples.accuracy()));
     }
     shares.push_back(std::move(share));
@@ -193,23 +188,16 @@ std::string ProgressModel::AccuracyText(Detail detail) const {
 }
 
 std::string ProgressModel::SamplesText(absl::Duration now) const {
-  return SamplesText(now, Detail::kFull);
-}
-
-std::string ProgressModel::SamplesText(absl::Duration now,
-                                       Detail detail) const {
   if (samples_.empty()) return "";
   const v1::JobEvent::Samples all = AllSamples();
   std::string out = GroupDigits(all.done());
   if (all.total() > 0) {
-    absl::StrAppend(&out, "/", GroupDigits(all.total()), " samples");
-    if (detail != Detail::kFigures) {
-      absl::StrAppend(&out, " (", PercentOf(all.done(), all.total()), ")");
-    }
+    absl::StrAppend(&out, "/", GroupDigits(all.total()), " samples (",
+                    PercentOf(all.done(), all.total()), ")");
   } else {
     out += " samples";
   }
-  out += AccuracyText(detail);
+  out += AccuracyText();
   if (all.mismatches() > 0) {
     absl::StrAppend(&out, "  ",
                     Count(all.mismatches(), "MISMATCH", "MISMATCHES"));
@@ -221,27 +209,19 @@ std::string ProgressModel::WaitingText() const {
   return waiting_.empty() ? "" : absl::StrCat("waiting", waiting_);
 }
 
-std::string ProgressModel::NewsText(absl::Duration now, Detail detail) const {
-  if (reconnecting_) return "connection lost, waiting for the daemon";
-  std::string waiting = WaitingText();
-  if (!waiting.empty()) return waiting;
-  // Once samples flow they say more than the stage's own count.
-  const std::string samples = SamplesText(now, detail);
-  if (samples.empty()) return StepText(now);
-  return detail == Detail::kFigures ? samples
-                                    : absl::StrCat(stage_, "  ", samples);
-}
-
 std::string ProgressModel::Line(absl::Duration now, int width) const {
   const double seconds = std::max(0.0, absl::ToDoubleSeconds(now - start_));
   const std::string clock = absl::StrFormat("%5.1f s  ", seconds);
-  std::string line;
-  for (const Detail detail :
-       {Detail::kFull, Detail::kNoInterval, Detail::kFigures}) {
-    line = clock + NewsText(now, detail);
-    if (TextWidth(line) <= width) return line;
+  std::string rest = WaitingText();
+  if (reconnecting_) {
+    rest = "connection lost, waiting for the daemon";
+  } else if (rest.empty()) {
+    // Once samples flow they say more than the stage's own count.
+    const std::string samples = SamplesText(now);
+    rest =
+        samples.empty() ? StepText(now) : absl::StrCat(stage_, "  ", samples);
   }
-  return absl::StrCat(ClipEnd(line, width - 3), width > 3 ? "..." : "");
+  return ClipEnd(clock + rest, width);
 }
 
 std::string CountedText(const v1::JobEvent::Counted& counted) {
@@ -267,8 +247,7 @@ std::string CountedText(const v1::JobEvent::Counted& counted) {
 
 Progress::Progress(Options options)
     : options_(std::move(options)),
-      start_(options_.now ? options_.now() : absl::ZeroDuration()),
-      model_(start_) {}
+      model_(options_.now ? options_.now() : absl::ZeroDuration()) {}
 
 Progress::~Progress() { Clear(); }
 
@@ -283,20 +262,17 @@ void Progress::Say(absl::string_view text) {
   if (options_.style == ProgressStyle::kNone) return;
   Clear();
   const int width = options_.width ? options_.width() : 0;
-  options_.write(
-      absl::StrCat(Wrapped(text, 2, Style::Of({.width = width})), "\n"));
+  for (const std::string& line : WrapWords(text, width)) {
+    options_.write(absl::StrCat(line, "\n"));
+  }
 }
 
 void Progress::Redraw(bool force) {
   const absl::Duration now = options_.now();
-  const int width = options_.width();
-  // A line that is too long for a smaller window must not stay.
-  const bool resized = width != last_width_;
-  if (!force && !resized && now - last_draw_ < kRedrawInterval) return;
-  last_width_ = width;
+  if (!force && now - last_draw_ < kRedrawInterval) return;
   // The last column stays free: writing it wraps the line on some terminals.
-  const std::string line = model_.Line(now, width - 1);
-  if (drawn_ && !resized && line == last_line_) return;
+  const std::string line = model_.Line(now, options_.width() - 1);
+  if (drawn_ && line == last_line_) return;
   options_.write(absl::StrCat("\r", line, "\x1b[K"));
   drawn_ = true;
   last_draw_ = now;
@@ -370,9 +346,7 @@ void Progress::PlainTick() {
     if (!waiting.empty()) Say(waiting);
     last_waiting_ = waiting;
   }
-  const absl::Duration interval =
-      std::max(kPlainSamplesInterval, (now - start_) / kPlainSamplesPart);
-  if (now - last_samples_ < interval) return;
+  if (now - last_samples_ < kPlainSamplesInterval) return;
   const std::string samples = model_.SamplesText(now);
   // The ETA alone is no news.
   const std::string news = samples.substr(0, samples.find("  ETA"));

@@ -32,10 +32,8 @@ class ProgressModel {
   void SetReconnecting(bool reconnecting) { reconnecting_ = reconnecting; }
 
   // "  8.1 s  simulate  320/2 000 samples (16 %)  accuracy 83.10 %
-  // (78.6 to 86.8 %)  ETA 42.0 s" in at most `width` columns: where that is
-  // too much the interval goes first, then the stage and the percentage. A
-  // reason for waiting goes before all else: the daemon gives one only after a
-  // second.
+  // (78.6 to 86.8 %)  ETA 42.0 s", clipped to `width` columns. A reason for
+  // waiting goes before all else: the daemon gives one only after a second.
   std::string Line(absl::Duration now, int width) const;
   // The part of the line about samples; empty before the first one.
   std::string SamplesText(absl::Duration now) const;
@@ -51,18 +49,13 @@ class ProgressModel {
     std::string Eta(int64_t done, int64_t total, absl::Duration now) const;
   };
 
-  // What goes first where the line is too long.
-  enum class Detail { kFull, kNoInterval, kFigures };
-
-  std::string NewsText(absl::Duration now, Detail detail) const;
-  std::string SamplesText(absl::Duration now, Detail detail) const;
   std::string StepText(absl::Duration now) const;
   void ShowStage(const std::string& stage);
   void EndStage(const std::string& stage);
   void ApplySamples(const v1::JobEvent::Samples& samples, absl::Duration now);
   // Over all targets: done, total and mismatches.
   v1::JobEvent::Samples AllSamples() const;
-  std::string AccuracyText(Detail detail) const;
+  std::string AccuracyText() const;
 
   const absl::Duration start_;
   // Stages at workers, without their chunks: the latest last.
@@ -82,8 +75,8 @@ std::string CountedText(const v1::JobEvent::Counted& counted);
 
 enum class ProgressStyle {
   kNone,
-  kPlain,  // A line per stage; running totals once a second, later less often.
-  kLive,   // One line redrawn ten times a second, and when the window changes.
+  kPlain,  // A line per stage; running totals at most once a second.
+  kLive,   // One line redrawn at most ten times a second.
 };
 
 // Feeds a ProgressModel and writes what changed. Not thread-safe.
@@ -91,9 +84,9 @@ class Progress {
  public:
   struct Options {
     ProgressStyle style = ProgressStyle::kNone;
+    Style colours = Style::Plain();
     std::function<void(absl::string_view)> write;  // To the error output.
-    // Columns; 0, or none: no limit. kLive needs one.
-    std::function<int()> width;
+    std::function<int()> width;           // Columns; 0 or absent: no limit.
     std::function<absl::Duration()> now;  // Monotonic.
     // How long a daemon that is gone is waited for.
     absl::Duration reconnect_for = absl::InfiniteDuration();
@@ -112,7 +105,7 @@ class Progress {
   void OnTick();
   // Removes the live line, so that other text can be written.
   void Clear();
-  // `text` as lines of its own, above the live line. Nothing for kNone.
+  // `text` as a line of its own, above the live line. Nothing for kNone.
   void Say(absl::string_view text);
 
  private:
@@ -121,11 +114,9 @@ class Progress {
   void PlainTick();
 
   const Options options_;
-  const absl::Duration start_;
   ProgressModel model_;
   bool drawn_ = false;
   std::string last_line_;
-  int last_width_ = 0;
   absl::Duration last_draw_ = -absl::InfiniteDuration();
   absl::Duration last_samples_ = -absl::InfiniteDuration();
   std::string last_samples_text_;

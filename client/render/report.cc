@@ -12,12 +12,11 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
-#include "client/render/bar.h"
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/stages.h"
 #include "client/render/table.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -25,41 +24,66 @@ namespace {
 // Widest layer id and op name in the table.
 constexpr int kMaxNameWidth = 48;
 
+// Columns of a label, with the space behind it.
+constexpr int kLabelWidth = 12;
+// Where bars begin to help, and how long the longest may be.
+constexpr int kBarWindow = 120;
+constexpr int kMaxBar = 24;
+
+using Paint = std::string (Style::*)(absl::string_view) const;
+
+std::string Painted(absl::string_view text, const Style& style, Paint paint) {
+  return paint == nullptr ? std::string(text) : (style.*paint)(text);
+}
+
+// "label      text", the text in several lines where the window is narrow.
+std::string Line(absl::string_view label, absl::string_view text,
+                 const Style& style, Paint paint = nullptr) {
+  const int width =
+      style.width() == 0 ? 0 : std::max(style.width() - kLabelWidth, 1);
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    const absl::string_view front = out.empty() ? label : "";
+    const int pad = std::max(1, kLabelWidth - TextWidth(front));
+    absl::StrAppend(&out, style.Bold(front), std::string(pad, ' '),
+                    Painted(line, style, paint), "\n");
+  }
+  return out;
+}
+
 std::string Heading(const v1::Report& report, const Style& style) {
+  std::string out;
   const std::string headline = Headline(report);
-  const std::string first =
-      headline.empty() ? "" : Wrapped(style.Yellow(headline), 0, style) + "\n";
+  if (!headline.empty()) {
+    for (const std::string& line : WrapWords(headline, style.width())) {
+      absl::StrAppend(&out, style.Yellow(line), "\n");
+    }
+  }
   std::string title = CleanText(report.model_name());
   if (title.empty()) title = "model";
   const std::string target = CleanText(report.target_name());
   if (!target.empty()) absl::StrAppend(&title, " on ", target);
-  return first + Wrapped(style.Bold(title), 0, style) + "\n";
+  if (style.width() > 0) title = ClipMiddle(title, style.width());
+  return out + style.Bold(title) + "\n";
 }
 
-// Columns of the bar that shows a layer's cycles; 0: no room, or no terminal.
-int BarColumns(const Style& style) {
-  constexpr int kWideWindow = 120;
-  constexpr int kLeast = 20;
-  constexpr int kMost = 40;
-  if (style.width() < kWideWindow) return 0;
-  return std::min(kLeast + (style.width() - kWideWindow) / 2, kMost);
+// What the memory next to the engines is called: most chips have an SRAM.
+std::string ScratchpadTitle(const v1::Report& report) {
+  const auto& memories = report.memory().memories();
+  const bool sram =
+      memories.empty() || std::any_of(memories.begin(), memories.end(),
+                                      [](const v1::MemoryUse& use) {
+                                        return use.name() == "sram";
+                                      });
+  return sram ? "SRAM" : "SCRATCH";
 }
 
-// The columns that say least are dropped first. Bars are as long as the cycles,
-// that of the longest layer fills its column.
-std::vector<Table::Column> LayerColumns(bool bars) {
-  std::vector<Table::Column> columns = {
-      {.title = "LAYER"},
-      {.title = "OP", .drop = 4},
-      {.title = "ENGINE", .drop = 3},
-      {.title = "CYCLES", .align = Align::kRight},
-      {.title = "%", .align = Align::kRight, .drop = 1}};
-  if (bars) columns.push_back({.title = "SHARE", .whole = true, .drop = 8});
-  columns.push_back({.title = "UTIL", .align = Align::kRight, .drop = 2});
-  columns.push_back({.title = "STALL", .align = Align::kRight, .drop = 6});
-  columns.push_back({.title = "SRAM NEED", .align = Align::kRight, .drop = 5});
-  columns.push_back({.title = "TILES", .align = Align::kRight, .drop = 7});
-  return columns;
+// As long as the layer's share of the cycles of the longest one.
+std::string Bar(int64_t cycles, int64_t longest) {
+  if (cycles <= 0 || longest <= 0) return "";
+  const double share =
+      static_cast<double>(cycles) / static_cast<double>(longest);
+  return std::string(std::max(1, static_cast<int>(share * kMaxBar + 0.5)), '#');
 }
 
 std::string Layers(const v1::Report& report, const Style& style) {
@@ -68,21 +92,23 @@ std::string Layers(const v1::Report& report, const Style& style) {
     return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
                      : std::string("-");
   };
+  std::vector<Table::Column> columns = {
+      {"LAYER"},
+      {.title = "OP", .drop = 2},
+      {.title = "ENGINE", .drop = 1},
+      {"CYCLES", Align::kRight},
+      {.title = "%", .align = Align::kRight, .drop = 3},
+      {.title = "UTIL", .align = Align::kRight, .drop = 4},
+      {.title = "STALL", .align = Align::kRight, .drop = 5},
+      {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6},
+      {.title = "TILES", .align = Align::kRight, .drop = 7}};
+  const bool bars = style.width() >= kBarWindow && total > 0;
+  if (bars) columns.push_back({.title = "", .drop = 8});
+  Table table(std::move(columns));
   int64_t longest = 0;
   for (const v1::Report::Layer& layer : report.layers()) {
     longest = std::max(longest, layer.cycles());
   }
-  const int bar = longest > 0 ? BarColumns(style) : 0;
-  Table table(LayerColumns(bar > 0));
-  const auto add = [&](std::vector<std::string> cells, int64_t cycles,
-                       Tone tone) {
-    if (bar > 0) {
-      const double part =
-          static_cast<double>(cycles) / static_cast<double>(longest);
-      cells.insert(cells.begin() + 5, Bar(part, bar, style));
-    }
-    table.AddRow(std::move(cells), tone);
-  };
   int64_t cycles = 0;
   int64_t stalls = 0;
   int64_t tiles = 0;
@@ -90,19 +116,19 @@ std::string Layers(const v1::Report& report, const Style& style) {
     cycles += layer.cycles();
     stalls += layer.stall_cycles();
     tiles += layer.tiles();
-    add({ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+    table.AddRow(
+        {ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
          ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
          CleanText(layer.engine()), GroupDigits(layer.cycles()),
          share(layer.cycles()),
          layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
          GroupDigits(layer.stall_cycles()),
          layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
-         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"},
-        layer.cycles(), Tone::kNone);
+         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-",
+         bars ? Bar(layer.cycles(), longest) : ""});
   }
-  add({"total", "", "", GroupDigits(cycles), share(cycles), "",
-       GroupDigits(stalls), "", GroupDigits(tiles)},
-      0, Tone::kStrong);
+  table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
+                GroupDigits(stalls), "", GroupDigits(tiles)});
   return table.Render(style) + "\n";
 }
 
@@ -124,7 +150,7 @@ std::string MemoryLine(const v1::Report::Memory& memory, const Style& style) {
              absl::StrCat("RAM ", FormatBytes(memory.ram_bytes())),
              absl::StrCat("SRAM peak ", FormatBytes(memory.sram_peak_bytes()))};
   }
-  return Labelled("memory", absl::StrJoin(parts, "   "), style);
+  return Line("memory", absl::StrJoin(parts, "   "), style);
 }
 
 // "integer io; 236 990 with float io"; empty where both forms cost the same.
@@ -143,6 +169,12 @@ std::string IoText(const v1::Report::Totals& totals) {
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
+  if (!report.recipe().empty()) {
+    out += Line("recipe", CleanText(report.recipe()), style);
+  }
+  if (!report.offload().empty() && report.offload() != "all") {
+    out += Line("offload", CleanText(report.offload()), style);
+  }
   if (totals.cycles() > 0) {
     std::string text = GroupDigits(totals.cycles());
     std::vector<std::string> notes;
@@ -158,8 +190,8 @@ std::string Totals(const v1::Report& report, const Style& style) {
     if (totals.macs() > 0) {
       absl::StrAppend(&text, "   ", GroupDigits(totals.macs()), " MACs");
     }
-    out += Labelled("cycles", text, style);
-    out += Labelled(
+    out += Line("cycles", text, style);
+    out += Line(
         "dma",
         absl::StrCat("read ", FormatBytes(totals.dma_bytes_read()),
                      "   written ", FormatBytes(totals.dma_bytes_written())),
@@ -173,7 +205,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
         CleanText(engine.name()), "   ", FormatFrequency(engine.clock_hz()),
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles",
         engine.host() && polls ? ", polling included" : "");
-    out += Labelled("engine", text, style);
+    out += Line("engine", text, style);
   }
   // Reports of older daemons have neither the form nor these shares.
   if (totals.cycles() > 0 && report.layers_size() > 0 &&
@@ -190,7 +222,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
           share(totals.macs() - totals.engine_macs(), totals.macs()),
           " of MACs");
     }
-    out += Labelled("host share", text, style);
+    out += Line("host share", text, style);
   }
   if (report.has_memory()) out += MemoryLine(report.memory(), style);
   return out;
@@ -200,8 +232,8 @@ std::string GateLines(const v1::Report& report, const Style& style) {
   std::string out;
   for (const v1::Report::Gate& gate : report.gates()) {
     const std::string text = GateText(gate);
-    out += gate.passed() ? Labelled("gate", style.Green(text), style)
-                         : Labelled("GATE BROKEN", style.Red(text), style);
+    out += gate.passed() ? Line("gate", text, style, &Style::Green)
+                         : Line("GATE BROKEN", text, style, &Style::Red);
   }
   return out;
 }
@@ -229,16 +261,16 @@ std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
     return text;
   };
   std::string out =
-      Labelled("accuracy",
-               text(CleanText(accuracy.metric()), accuracy.value(),
-                    accuracy.reference_value(),
-                    accuracy.has_interval() ? &accuracy.interval() : nullptr),
-               style);
+      Line("accuracy",
+           text(CleanText(accuracy.metric()), accuracy.value(),
+                accuracy.reference_value(),
+                accuracy.has_interval() ? &accuracy.interval() : nullptr),
+           style);
   if (accuracy.has_top5_value()) {
-    out += Labelled("",
-                    text("top5", accuracy.top5_value(),
-                         accuracy.top5_reference_value(), nullptr),
-                    style);
+    out += Line("",
+                text("top5", accuracy.top5_value(),
+                     accuracy.top5_reference_value(), nullptr),
+                style);
   }
   return out;
 }
@@ -249,12 +281,12 @@ std::string BitExactLine(const v1::Report::BitExact& exact,
       absl::StrCat(GroupDigits(exact.outputs_compared()), " values compared, ",
                    Count(exact.mismatches(), "mismatch", "mismatches"));
   if (exact.mismatches() == 0) {
-    return Labelled("bit-exact", style.Green(count), style);
+    return Line("bit-exact", count, style, &Style::Green);
   }
-  std::string out = Labelled("NOT EXACT", style.Red(count), style);
+  std::string out = Line("NOT EXACT", count, style, &Style::Red);
   if (!exact.first_mismatch().empty()) {
-    out += Labelled(
-        "", absl::StrCat("first: ", CleanText(exact.first_mismatch())), style);
+    out += Line("", absl::StrCat("first: ", CleanText(exact.first_mismatch())),
+                style);
   }
   return out;
 }
@@ -274,54 +306,39 @@ std::string HostLines(const v1::Report& report, const Style& style) {
   }
   std::string out;
   for (const std::string& line : layers.Lines()) {
-    out += Labelled("on host", line, style);
+    out += Line("on host", line, style);
   }
   return out;
 }
 
-// How the chip was used.
-std::string Settings(const v1::Report& report, const Style& style) {
+std::string Notes(const v1::Report& report, const Style& style) {
   std::string out;
-  if (!report.recipe().empty()) {
-    out += Labelled("recipe", CleanText(report.recipe()), style);
+  // A target that was refused has no layers: its ranges were never used.
+  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
+  if (report.calibration() == "SYNTHETIC" && !refused) {
+    out += Line("SYNTHETIC",
+                "activation ranges were learned from seeded random inputs, so "
+                "no accuracy is given; use --calibration DATA",
+                style, &Style::Yellow);
+  } else if (!report.calibration().empty() && !refused) {
+    out += Line("calibration", CleanText(report.calibration()), style);
   }
-  if (!report.offload().empty() && report.offload() != "all") {
-    out += Labelled("offload", CleanText(report.offload()), style);
+  if (!report.quantization().empty() && !refused) {
+    out += Line("quantized",
+                absl::StrCat("as the target's engines need it: ",
+                             CleanText(report.quantization())),
+                style);
+  }
+  for (const std::string& warning : report.warnings()) {
+    out += Line("warning", CleanText(warning), style, &Style::Yellow);
   }
   return out;
 }
 
 }  // namespace
 
-std::vector<std::string> RenderNotes(const v1::Report& report,
-                                     const Style& style) {
-  std::vector<std::string> out;
-  // A target that was refused has no layers: its ranges were never used.
-  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
-  if (report.calibration() == "SYNTHETIC" && !refused) {
-    out.push_back(
-        Labelled("SYNTHETIC",
-                 style.Yellow("activation ranges were learned from seeded "
-                              "random inputs, so no accuracy is given; use "
-                              "--calibration DATA"),
-                 style));
-  } else if (!report.calibration().empty() && !refused) {
-    out.push_back(
-        Labelled("calibration", CleanText(report.calibration()), style));
-  }
-  if (!report.quantization().empty() && !refused) {
-    out.push_back(Labelled("quantized",
-                           absl::StrCat("as the target's engines need it: ",
-                                        CleanText(report.quantization())),
-                           style));
-  }
-  for (const std::string& warning : report.warnings()) {
-    out.push_back(Labelled("warning", style.Yellow(CleanText(warning)), style));
-  }
-  return out;
-}
-
-std::string RenderReport(const v1::Report& report, const Style& style) {
+std::string RenderReport(const v1::Report& report, const Style& style,
+                         StageDetail stages) {
   std::string out = Heading(report, style);
   if (report.layers_size() > 0) out += "\n" + Layers(report, style);
   out += Totals(report, style);
@@ -329,9 +346,12 @@ std::string RenderReport(const v1::Report& report, const Style& style) {
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
   out += GateLines(report, style);
   out += HostLines(report, style);
-  out += Settings(report, style);
-  out += absl::StrJoin(RenderNotes(report, style), "");
-  return out;
+  out += Notes(report, style);
+  if (report.stages_size() == 0) return out;
+  if (stages == StageDetail::kTable) {
+    return absl::StrCat(out, "\n", RenderStages(report.stages(), style));
+  }
+  return out + Line("stages", StagesText(report.stages()), style);
 }
 
 }  // namespace edgekiln::client

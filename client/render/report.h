@@ -2,22 +2,19 @@
 #define EK_CLIENT_RENDER_REPORT_H_
 
 // A Report as text for people. Pure; columns and lines that would say nothing
-// (no cycles counted, no labels) are left out. Stages: stages.h.
+// (no cycles counted, no labels) are left out. In a window, no line is wider.
 
 #include <string>
-#include <vector>
 
 #include "client/render/text.h"
 #include "edgekiln/v1/report.pb.h"
 
 namespace edgekiln::client {
 
-std::string RenderReport(const v1::Report& report, const Style& style);
+enum class StageDetail { kLine, kTable };
 
-// The last part of the above, which several targets often share: how ranges
-// were learned, and warnings. Each with its line end.
-std::vector<std::string> RenderNotes(const v1::Report& report,
-                                     const Style& style);
+std::string RenderReport(const v1::Report& report, const Style& style,
+                         StageDetail stages = StageDetail::kLine);
 
 }  // namespace edgekiln::client
 

@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "client/render/table.h"
-#include "client/render/wrap.h"
 
 namespace edgekiln::client {
 namespace {
@@ -25,10 +26,33 @@ std::string PercentText(double percent) {
   return absl::StrFormat("%+.1f", percent);
 }
 
-// More is worse.
-Tone ToneOf(int64_t change) {
-  return change > 0 ? Tone::kBad : change < 0 ? Tone::kGood : Tone::kNone;
-}
+// A table whose rows are coloured by how good their change is. Cells cannot
+// hold colours: they are cleaned.
+class ChangeTable {
+ public:
+  explicit ChangeTable(std::vector<Table::Column> columns)
+      : table_(std::move(columns)) {}
+
+  void AddRow(std::vector<std::string> cells, int64_t change) {
+    table_.AddRow(std::move(cells));
+    changes_.push_back(change);
+  }
+
+  std::string Render(const Style& style) const {
+    const std::string text = table_.Render(style);
+    std::vector<std::string> lines = absl::StrSplit(text, '\n');
+    for (size_t row = 0; row < changes_.size(); ++row) {
+      std::string& line = lines[row + 1];  // Behind the titles.
+      if (changes_[row] > 0) line = style.Red(line);
+      if (changes_[row] < 0) line = style.Green(line);
+    }
+    return absl::StrJoin(lines, "\n");
+  }
+
+ private:
+  Table table_;
+  std::vector<int64_t> changes_;
+};
 
 std::string SideText(const v1::ReportDiff::Side& side) {
   std::string text = CleanText(side.source());
@@ -40,11 +64,11 @@ std::string SideText(const v1::ReportDiff::Side& side) {
 }
 
 std::string Totals(const v1::ReportDiff& diff, const Style& style) {
-  Table table({{.title = "TOTAL"},
-               {.title = "A", .align = Align::kRight},
-               {.title = "B", .align = Align::kRight},
-               {.title = "CHANGE", .align = Align::kRight},
-               {.title = "%", .align = Align::kRight, .drop = 1}});
+  ChangeTable table({{"TOTAL"},
+                     {"A", Align::kRight},
+                     {"B", Align::kRight},
+                     {"CHANGE", Align::kRight},
+                     {"%", Align::kRight}});
   const auto add = [&table](const v1::ReportDiff::Quantity& total) {
     table.AddRow({CleanText(total.name()), GroupDigits(total.a()),
                   GroupDigits(total.b()),
@@ -52,7 +76,7 @@ std::string Totals(const v1::ReportDiff& diff, const Style& style) {
                   total.has_percent() && total.change() != 0
                       ? PercentText(total.percent())
                       : "-"},
-                 ToneOf(total.change()));
+                 total.change());
   };
   // Said once: by the names of the target's memories, where both have them.
   const auto& totals = diff.totals();
@@ -77,9 +101,9 @@ std::string Totals(const v1::ReportDiff& diff, const Style& style) {
         {"accuracy", shown(accuracy.has_a(), accuracy.a()),
          shown(accuracy.has_b(), accuracy.b()),
          points != 0 ? absl::StrFormat("%+.2f points", points) : "-", "-"},
-        points < 0   ? Tone::kBad
-        : points > 0 ? Tone::kGood
-                     : Tone::kNone);
+        points < 0   ? 1
+        : points > 0 ? -1
+                     : 0);
   }
   return table.Render(style);
 }
@@ -100,12 +124,12 @@ std::string WhatElse(const v1::ReportDiff::Layer& layer) {
 }
 
 std::string Layers(const v1::ReportDiff& diff, const Style& style) {
-  Table table({{.title = "LAYER"},
-               {.title = "CYCLES A", .align = Align::kRight, .drop = 2},
-               {.title = "CYCLES B", .align = Align::kRight},
-               {.title = "CHANGE", .align = Align::kRight},
-               {.title = "%", .align = Align::kRight, .drop = 1},
-               {.title = "WHAT ELSE", .drop = 3, .cut = Cut::kProse}});
+  ChangeTable table({{"LAYER"},
+                     {"CYCLES A", Align::kRight},
+                     {"CYCLES B", Align::kRight},
+                     {"CHANGE", Align::kRight},
+                     {"%", Align::kRight},
+                     {"WHAT ELSE"}});
   int64_t same = 0;
   for (const v1::ReportDiff::Layer& layer : diff.layers()) {
     const std::string what = WhatElse(layer);
@@ -124,7 +148,7 @@ std::string Layers(const v1::ReportDiff& diff, const Style& style) {
                            static_cast<double>(layer.a().cycles()))
              : "-",
          what},
-        ToneOf(layer.change()));
+        layer.change());
   }
   std::string out;
   if (same < diff.layers_size()) out = table.Render(style);
@@ -138,16 +162,11 @@ std::string Layers(const v1::ReportDiff& diff, const Style& style) {
 }  // namespace
 
 std::string RenderReportDiff(const v1::ReportDiff& diff, const Style& style) {
-  const auto side = [&](absl::string_view name,
-                        const v1::ReportDiff::Side& shown) {
-    return Wrapped(absl::StrCat(style.Bold(name), "  ", SideText(shown)), 3,
-                   style) +
-           "\n";
-  };
-  std::string out = side("A", diff.a()) + side("B", diff.b());
+  std::string out =
+      absl::StrCat(style.Bold("A"), "  ", SideText(diff.a()), "\n",
+                   style.Bold("B"), "  ", SideText(diff.b()), "\n");
   for (const std::string& caveat : diff.caveats()) {
-    absl::StrAppend(&out, Wrapped(style.Yellow(CleanText(caveat)), 0, style),
-                    "\n");
+    absl::StrAppend(&out, style.Yellow(CleanText(caveat)), "\n");
   }
   absl::StrAppend(&out, "\n", Totals(diff, style));
   if (diff.layers_size() > 0) absl::StrAppend(&out, "\n", Layers(diff, style));

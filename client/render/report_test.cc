@@ -7,7 +7,6 @@
 
 #include "client/render/error_block.h"
 #include "client/render/model.h"
-#include "client/render/stages.h"
 
 namespace edgekiln::client {
 namespace {
@@ -111,10 +110,10 @@ TEST(RenderReportTest, Full) {
   EXPECT_EQ(RenderReport(report, Style::Plain()),
             R"(net.tflite on dla-64-o-512k
 
-LAYER    OP       ENGINE  CYCLES      %    UTIL  STALL  SRAM NEED  TILES
-conv1    conv2d   dla      1 500   75.0  78.1 %    250    2.0 KiB      4
-softmax  softmax  host       500   25.0       -      0          -      -
-total                      2 000  100.0            250                 4
+LAYER    OP       ENGINE  CYCLES      %    UTIL  STALL  SCRATCH  TILES
+conv1    conv2d   dla      1 500   75.0  78.1 %    250  2.0 KiB      4
+softmax  softmax  host       500   25.0       -      0        -      -
+total                      2 000  100.0            250               4
 
 cycles      2 000 (cycle-approximate)   latency 0.02 ms   98 304 MACs
 dma         read 4.0 KiB   written 100 B
@@ -129,9 +128,12 @@ gate        cycles 2 000, at most 2 500
 GATE BROKEN memory.dtcm 2.0 KiB, at most 1.0 KiB: 1.0 KiB too many (+100.0 %)
 on host     softmax: no pattern of dla matches softmax
 warning     input 'x' is stored NCHW
+stages      4, 2 from the cache   650 ms of CPU   (--stages lists them)
 )");
-  EXPECT_EQ(RenderStages(report.stages(), Style::Plain()),
-            R"(STAGE     CACHE            TIME     CPU
+  const std::string with_table =
+      RenderReport(report, Style::Plain(), StageDetail::kTable);
+  EXPECT_EQ(with_table.substr(with_table.find("\nSTAGE")), R"(
+STAGE     CACHE            TIME     CPU
 import    HIT                 -       -
 simulate  1 HIT, 2 MISS  750 ms  650 ms
 )");

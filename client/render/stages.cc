@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -13,8 +12,6 @@
 namespace edgekiln::client {
 namespace {
 
-using google::protobuf::RepeatedPtrField;
-
 struct StageGroup {
   std::string name;
   std::map<int, int> count_by_cache;  // Key: Report.Stage.Cache.
@@ -23,8 +20,7 @@ struct StageGroup {
   double cpu_seconds = 0;
 };
 
-std::vector<StageGroup> GroupStages(
-    const RepeatedPtrField<v1::Report::Stage>& stages) {
+std::vector<StageGroup> GroupStages(const Stages& stages) {
   std::vector<StageGroup> groups;
   for (const v1::Report::Stage& stage : stages) {
     const std::string name =
@@ -60,12 +56,9 @@ std::string CacheText(const StageGroup& group) {
 
 }  // namespace
 
-std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
-                         const Style& style) {
-  Table table({{.title = "STAGE"},
-               {.title = "CACHE"},
-               {.title = "TIME", .align = Align::kRight},
-               {.title = "CPU", .align = Align::kRight, .drop = 1}});
+std::string RenderStages(const Stages& stages, const Style& style) {
+  Table table(
+      {{"STAGE"}, {"CACHE"}, {"TIME", Align::kRight}, {"CPU", Align::kRight}});
   for (const StageGroup& group : GroupStages(stages)) {
     const auto time = [](double seconds) {
       return seconds > 0 ? FormatTimeSpan(absl::Seconds(seconds))
@@ -75,6 +68,26 @@ std::string RenderStages(const RepeatedPtrField<v1::Report::Stage>& stages,
                   time(group.cpu_seconds)});
   }
   return table.Render(style);
+}
+
+std::string StagesText(const Stages& stages) {
+  int64_t hits = 0;
+  double cpu_seconds = 0;
+  for (const v1::Report::Stage& stage : stages) {
+    if (stage.cache() == v1::Report::Stage::HIT) ++hits;
+    cpu_seconds += stage.cpu_seconds();
+  }
+  std::string text = GroupDigits(stages.size());
+  if (hits > 0) {
+    absl::StrAppend(&text, hits == stages.size() ? ", all" : ", ",
+                    hits == stages.size() ? "" : GroupDigits(hits),
+                    " from the cache");
+  }
+  if (cpu_seconds > 0) {
+    absl::StrAppend(&text, "   ", FormatTimeSpan(absl::Seconds(cpu_seconds)),
+                    " of CPU");
+  }
+  return text + "   (--stages lists them)";
 }
 
 }  // namespace edgekiln::client

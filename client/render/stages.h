@@ -1,7 +1,7 @@
 #ifndef EK_CLIENT_RENDER_STAGES_H_
 #define EK_CLIENT_RENDER_STAGES_H_
 
-// What the stages of a job took, as text for people. Pure.
+// What the stages of a job took, and which came from the cache. Pure.
 
 #include <string>
 
@@ -10,11 +10,13 @@
 
 namespace edgekiln::client {
 
-// One row per stage, chunks of the same stage ("simulate[0]", "simulate[1]",
-// ...) in one row.
-std::string RenderStages(
-    const google::protobuf::RepeatedPtrField<v1::Report::Stage>& stages,
-    const Style& style);
+using Stages = google::protobuf::RepeatedPtrField<v1::Report::Stage>;
+
+// A table with one row per stage, chunks of the same stage ("simulate[0]",
+// "simulate[1]", ...) in one row.
+std::string RenderStages(const Stages& stages, const Style& style);
+// "15, of which 12 came from the cache   0.32 s of CPU".
+std::string StagesText(const Stages& stages);
 
 }  // namespace edgekiln::client
 

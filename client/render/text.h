@@ -1,10 +1,14 @@
 #ifndef EK_CLIENT_RENDER_TEXT_H_
 #define EK_CLIENT_RENDER_TEXT_H_
 
-// Numbers and names for people. Pure functions.
+// Numbers, names and columns for people. Pure functions.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -29,37 +33,39 @@ std::string Count(int64_t count, absl::string_view singular,
                   absl::string_view plural);
 
 // Names come out of models and from the network: control characters (terminal
-// escapes and changes of the writing direction among them) and invalid UTF-8
-// become '?'.
+// escapes among them) and invalid UTF-8 become '?'.
 std::string CleanText(absl::string_view text);
 // As CleanText(), keeping line ends and tabs.
 std::string CleanLines(absl::string_view text);
-// Columns that `text`, clean, takes: two for East Asian characters and emoji.
+// Columns that `text`, clean, takes on a terminal: two for East Asian wide
+// characters and emoji, none for combining marks, one for all others.
 int TextWidth(absl::string_view text);
 // `text` with its middle replaced by "..." so that it is at most `width` wide.
 // Names differ at their ends more often than in the middle.
 std::string ClipMiddle(absl::string_view text, int width);
 // `text` cut so that it is at most `width` wide.
 std::string ClipEnd(absl::string_view text, int width);
+// `text`, clean, in lines at most `width` wide, 0: one line. Broken at spaces,
+// but not between the digits of a number or before its unit; a longer word is
+// broken anywhere. Never empty.
+std::vector<std::string> WrapWords(absl::string_view text, int width);
 
-// How wide and colourful the output may be. Plain() is that of files and pipes:
-// neither colours nor a limit, whatever the environment.
+// How wide and colourful the output may be: ANSI colours and the width of the
+// window on a terminal, neither elsewhere.
 class Style {
  public:
-  struct Options {
-    bool colours = false;
-    int width = 0;      // Columns; 0: no limit.
-    bool utf8 = false;  // More than ASCII may be drawn.
-  };
-  static Style Plain() { return Style(Options()); }
-  static Style Coloured() { return Style({.colours = true}); }
-  static Style Terminal(int width) {
-    return Style({.colours = true, .width = width});
+  static Style Plain() { return Style(false, nullptr); }
+  static Style Coloured() { return Style(true, nullptr); }
+  // `width` is asked for each time: people resize windows. NO_COLOR asks a
+  // terminal for no colours.
+  static Style Terminal(std::function<int()> width, bool coloured = true) {
+    return Style(coloured, std::move(width));
   }
-  static Style Of(const Options& options) { return Style(options); }
+  static Style Terminal(int width) {
+    return Terminal([width] { return width; });
+  }
 
-  int width() const { return options_.width; }
-  bool utf8() const { return options_.utf8; }
+  int width() const { return width_ ? width_() : 0; }  // Columns; 0: no limit.
 
   std::string Bold(absl::string_view text) const;
   std::string Dim(absl::string_view text) const;
@@ -68,10 +74,12 @@ class Style {
   std::string Yellow(absl::string_view text) const;
 
  private:
-  explicit Style(const Options& options) : options_(options) {}
+  Style(bool on, std::function<int()> width)
+      : on_(on), width_(std::move(width)) {}
   std::string Wrap(absl::string_view code, absl::string_view text) const;
 
-  Options options_;
+  bool on_;
+  std::function<int()> width_;
 };
 
 }  // namespace edgekiln::client

@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include "client/render/table.h"
+
 namespace edgekiln::client {
 namespace {
 
@@ -64,24 +66,79 @@ TEST(TextTest, Clip) {
   EXPECT_EQ(ClipEnd("abc", -1), "");
 }
 
-TEST(TextTest, WidthIsThatOfATerminal) {
-  EXPECT_EQ(TextWidth("\xE5\xB1\xA4"
-                      "1"),
-            3);                                 // East Asian.
-  EXPECT_EQ(TextWidth("e\xCC\x81"), 1);         // Combining accent.
-  EXPECT_EQ(TextWidth("\xF0\x9F\x94\xA5"), 2);  // Emoji.
-  EXPECT_EQ(ClipEnd("\xE5\xB1\xA4\xE5\xB1\xA4", 3), "\xE5\xB1\xA4");
-  // No half characters, and no mark without its letter.
-  EXPECT_EQ(ClipMiddle("\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4\xE5\xB1\xA4", 7),
-            "\xE5\xB1\xA4...\xE5\xB1\xA4");
-  EXPECT_EQ(ClipMiddle("abcdefge\xCC\x81h", 6), "ab...h");
+TEST(TextTest, Table) {
+  Table table({{"NAME"}, {"N", Align::kRight}});
+  table.AddRow({"a", "1"});
+  table.AddRow({"long\x1b", "1 000"});
+  table.AddRow({"short"});
+  EXPECT_EQ(table.Render(Style::Plain()),
+            "NAME       N\n"
+            "a          1\n"
+            "long?  1 000\n"
+            "short\n");
+  EXPECT_EQ(table.Render(Style::Coloured()).substr(0, 4), "\x1b[1m");
 }
 
-TEST(TextTest, NamesCannotTurnTheWritingDirection) {
-  EXPECT_EQ(CleanText("a\xE2\x80\xAE"
-                      "b\xE2\x81\xA6"
-                      "c\xE2\x80\x8B"),
-            "a?b?c?");
+TEST(TextTest, TableFitsTheWindow) {
+  Table table({{""}, {"", Align::kRight}});
+  table.AddRow({"abcdefghijklmnopqrstuvwxyz", "1"});
+  table.AddRow({"short", "22"});
+  EXPECT_EQ(table.Render(Style::Terminal(24)),
+            "abcdefghi...stuvwxyz   1\n"
+            "short                 22\n");
+  // In the end rather less than a second line.
+  EXPECT_EQ(table.Render(Style::Terminal(5)), "abcd\nshor\n");
+  Table batch({{"A"}});
+  batch.AddRow({"batch_norm_2.fused_batch_norm"});
+  batch.AddRow({"batch_norm_4.fused_batch_norm"});
+  EXPECT_EQ(batch.Render(Style::Terminal(16)).substr(10),
+            "batch_norm_2....\n"
+            "batch_norm_4....\n");
+  Table ids({{.title = "", .whole = true}, {""}});
+  ids.AddRow({"j505f711ec9fe106a", "a_name_too_long"});
+  EXPECT_EQ(ids.Render(Style::Terminal(20)), "j505f711ec9fe106a  a\n");
+}
+
+TEST(TextTest, TableLeavesOutColumnsByTheirOrder) {
+  Table table({{"NAME"},
+               {.title = "OP", .drop = 1},
+               {"N", Align::kRight},
+               {.title = "SHARE", .align = Align::kRight, .drop = 2}});
+  table.AddRow({"abcdefghijklmnop", "conv2d", "1 000", "12.5"});
+  EXPECT_EQ(table.Render(Style::Terminal(38)).substr(8),
+            "              OP          N  SHARE\x1b[0m\n"
+            "abcdefghijklmnop  conv2d  1 000   12.5\n");
+  // Names first give up what they have beyond twelve columns.
+  EXPECT_EQ(table.Render(Style::Terminal(34)).substr(8),
+            "          OP          N  SHARE\x1b[0m\n"
+            "abcde...mnop  conv2d  1 000   12.5\n");
+  EXPECT_EQ(table.Render(Style::Terminal(33)).substr(8),
+            "              OP          N\x1b[0m\n"
+            "abcdefghijklmnop  conv2d  1 000\n");
+  EXPECT_EQ(table.Render(Style::Terminal(20)).substr(8),
+            "               N\x1b[0m\nabcde...lmnop  1 000\n");
+}
+
+TEST(TextTest, WideCharactersTakeTwoColumns) {
+  EXPECT_EQ(TextWidth("a\xE6\xBC\xA2\xE5\xAD\x97"), 5);  // Two of CJK.
+  EXPECT_EQ(TextWidth("e\xCC\x81"), 1);                  // A combining accent.
+  EXPECT_EQ(TextWidth("\xF0\x9F\x9A\x80"), 2);           // A rocket.
+  EXPECT_EQ(ClipEnd("\xE6\xBC\xA2\xE5\xAD\x97", 3), "\xE6\xBC\xA2");
+  EXPECT_EQ(TextWidth(ClipMiddle("\xE6\xBC\xA2\xE5\xAD\x97\xE6\xBC\xA2"
+                                 "\xE5\xAD\x97\xE6\xBC\xA2",
+                                 7)),
+            7);
+}
+
+TEST(TextTest, WrapWords) {
+  using Lines = std::vector<std::string>;
+  EXPECT_EQ(WrapWords("", 10), Lines{""});
+  EXPECT_EQ(WrapWords("one line", 0), Lines{"one line"});
+  EXPECT_EQ(WrapWords("the host runs it", 9), (Lines{"the host", "runs it"}));
+  EXPECT_EQ(WrapWords("abcdefgh", 3), (Lines{"abc", "def", "gh"}));
+  // Numbers stay in one piece, and with their unit.
+  EXPECT_EQ(WrapWords("takes 12 345 cycles", 12),
+            (Lines{"takes", "12 345", "cycles"}));
 }
 
 }  // namespace

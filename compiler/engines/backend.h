@@ -100,9 +100,7 @@ struct RegionCode {
   std::vector<v1::Program::CommandRange> ranges;  // Without `stream`.
   struct LayerUse {
     int32_t op = 0;
-    // The most that this layer's own buffers take of the engine's memory at
-    // once: operands, weights and results of its tiles.
-    int64_t sram_bytes = 0;
+    int64_t sram_bytes = 0;  // As Program.Layer.
     int32_t tiles = 0;
     int64_t cycles = 0;  // Predicted, of the engine's clock; they sum to all.
   };

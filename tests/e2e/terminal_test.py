@@ -1,175 +1,122 @@
 #!/usr/bin/env python3
-"""Runs `edgekiln` in a pseudo-terminal, also while the window is resized.
+"""What people see in a terminal: `edgekiln` in a pseudo-terminal whose window
+is made narrower while a job runs, without colours, and in one that cannot move
+its cursor.
 
-usage: terminal_test.py SOURCE_FOLDER BIN_FOLDER
+usage: terminal_test.py SOURCE BIN
 """
-import errno
+
 import fcntl
 import os
-import pathlib
 import pty
 import re
 import select
-import shutil
-import signal
 import struct
 import subprocess
 import sys
 import tempfile
 import termios
 import time
-import unicodedata
-import unittest
 
-SOURCE = pathlib.Path(sys.argv[1]).resolve()
-BIN = pathlib.Path(sys.argv[2]).resolve()
-MODEL = str(SOURCE / "docs/example/digits.onnx")
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-TIMEOUT = 60
+LIMIT = 120  # Seconds for one command.
+COLOURS = re.compile(rb"\x1b\[[0-9;]*m")
+MOVES = re.compile(rb"\x1b\[K|\r")
 
 
-def columns(text):
-    return sum(0 if unicodedata.combining(c) else
-               2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+def set_width(fd, columns):
+    fcntl.ioctl(fd, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
 
 
-class Terminal:
-    """A command in a window of its own."""
-
-    def __init__(self, args, width, environment):
-        self.pid, self.fd = pty.fork()
-        if self.pid == 0:
-            # The window has its size before the command looks.
-            self.fd = 0
-            self.resize(width)
-            os.execve(str(BIN / "edgekiln"), ["edgekiln", *args], environment)
-        self.text = ""
-
-    def resize(self, width):
-        size = struct.pack("HHHH", 24, width, 0, 0)
-        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, size)  # The kernel sends SIGWINCH.
-
-    def read(self, until, timeout=TIMEOUT):
-        """What is written until `until(text)`; True if that came."""
-        end = time.monotonic() + timeout
-        seen = ""
-        while not until(seen):
-            left = end - time.monotonic()
-            if left <= 0 or not select.select([self.fd], [], [], left)[0]:
-                return seen, False
-            try:
-                data = os.read(self.fd, 65536)
-            except OSError as error:
-                if error.errno != errno.EIO:  # Nobody has the other end.
-                    raise
-                data = b""
-            if not data:
-                return seen, until(seen)
-            seen += data.decode()
-            self.text += data.decode()
-        return seen, True
-
-    def finish(self):
-        text, _ = self.read(lambda seen: False)
-        _, status = os.waitpid(self.pid, 0)
-        os.close(self.fd)
-        return os.waitstatus_to_exitcode(status), text
+def run(command, environment, columns, narrower=None):
+    """What it wrote, before and after the window was made `narrower`, which is
+    done at the first sign of progress."""
+    ours, theirs = pty.openpty()
+    set_width(ours, columns)
+    process = subprocess.Popen(command, stdin=theirs, stdout=theirs,
+                               stderr=theirs, env=environment,
+                               start_new_session=True)
+    os.close(theirs)
+    before, after = b"", b""
+    resized_at = None
+    end = time.monotonic() + LIMIT
+    while time.monotonic() < end:
+        if not select.select([ours], [], [], 0.1)[0]:
+            continue
+        try:
+            data = os.read(ours, 65536)
+        except OSError:  # How Linux says that nobody writes any more.
+            break
+        if not data:
+            break
+        # What was on its way when the window changed is of the old one.
+        if resized_at is None or time.monotonic() - resized_at < 0.5:
+            before += data
+        else:
+            after += data
+        if narrower and resized_at is None and b"\x1b[K" in before:
+            set_width(ours, narrower)
+            resized_at = time.monotonic()
+    process.wait()
+    os.close(ours)
+    return process.returncode, before, after
 
 
-class TerminalTest(unittest.TestCase):
-    def setUp(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="terminal_"))
-        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
-        self.environment = {
-            "HOME": str(self.folder), "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin",
-            "TERM": "xterm", "XDG_RUNTIME_DIR": str(self.folder)}
+def widest(output):
+    lines = re.split(rb"[\r\n]+", MOVES.sub(b"\n", COLOURS.sub(b"", output)))
+    return max(len(line.decode()) for line in lines)
 
-    def start_daemon(self, workers):
-        ready = self.folder / "ready"
-        daemon = subprocess.Popen(
-            [str(BIN / "edgekilnd"), "--listen", "127.0.0.1:0", "--workers-listen",
-             "127.0.0.1:0", "--state", str(self.folder / "state"), "--ready-file",
-             str(ready), "--workers", str(workers), "--quiet"],
-            env=self.environment, stderr=subprocess.DEVNULL)
-        def stop():
-            daemon.terminate()
-            daemon.wait(TIMEOUT)
-        self.addCleanup(stop)
-        end = time.monotonic() + TIMEOUT
-        while not ready.exists() or len(ready.read_text().splitlines()) < 2:
-            self.assertLess(time.monotonic(), end, "the daemon did not start")
-            self.assertIsNone(daemon.poll(), "the daemon ended")
-            time.sleep(0.02)
-        return ready.read_text().splitlines()[0]
 
-    def expect_fits(self, text, width):
-        """Every line; what is drawn after a carriage return is one of its own."""
-        for line in re.split(r"[\r\n]+", text):
-            shown = COLOUR.sub("", line).replace("\x1b[K", "")
-            self.assertNotIn("\x1b", shown, repr(line))
-            self.assertLessEqual(columns(shown), width, repr(line))
+def check(condition, what, output):
+    if condition:
+        return 0
+    print("FAILED:", what)
+    print(output.decode(errors="replace"))
+    return 1
 
-    def test_resized_while_the_progress_is_shown(self):
-        address = self.start_daemon(workers=0)  # The job waits, and says so.
-        args = ["profile", MODEL, "--target", "dla-64-o-512k", "--server", address]
-        terminal = Terminal(args, 120, self.environment)
-        seen, told = terminal.read(lambda text: "waiting" in text)
-        self.assertTrue(told, seen)
-        self.expect_fits(seen, 120)
-        for width in (60, 200, 61, 80):
-            terminal.resize(width)
-            # What may have been drawn before the command saw the new size,
-            # then three lines of the clock.
-            terminal.read(lambda text: False, timeout=0.5)
-            seen, told = terminal.read(lambda text: text.count("\r") >= 3)
-            self.assertTrue(told, repr(seen))
-            self.assertIn("waiting", seen)
-            self.expect_fits(seen, width)
-            # One line: nothing is scrolled.
-            self.assertNotIn("\n", seen)
-        os.kill(terminal.pid, signal.SIGINT)
-        code, _ = terminal.finish()
-        self.assertEqual(code, 130, terminal.text[-500:])
 
-    def test_no_line_wraps(self):
-        address = self.start_daemon(workers=2)
-        several = ["--target", "toy-array", "--target", "toy-two-array"]
-        commands = [
-            ["profile", MODEL, "--target", "dla-64-o-512k", "--stages"],
-            ["profile", MODEL, "--target", "dla-64-o-512k", *several],
-            ["inspect", MODEL, "--target", "toy-array"],
-            ["targets", "list"], ["jobs", "list"], ["jobs", "log", "last"],
-            ["jobs", "show", "last"], ["jobs", "show", "jffffffffffffffff"],
-        ]
-        for command in commands:
-            for width in (60, 80, 120, 200):
-                terminal = Terminal([*command, "--server", address], width,
-                                    self.environment)
-                code, text = terminal.finish()
-                self.assertEqual(code, 1 if command[-1][0:2] == "jf" else 0, text)
-                self.expect_fits(text, width)
-                self.assertRegex(text, COLOUR)
-                if command[0] == "profile" and "toy-array" not in command:
-                    self.assertEqual("\u2588" in text, width >= 120, text)
-                    self.assertIn("STAGE", text)
+def main():
+    source, binaries = sys.argv[1:]
+    example = os.path.join(source, "docs", "example")
+    edgekiln = os.path.join(binaries, "edgekiln")
+    validate = [
+        edgekiln, "validate", os.path.join(example, "digits.onnx"),
+        "--target", "dla-64-o-512k", "--target", "dla-128-i-1m",
+        "--calibration", os.path.join(example, "digits_calibration.npz"),
+        "--data", os.path.join(example, "digits_test.npz")]
+    profile = [edgekiln, "profile", os.path.join(example, "digits.onnx"),
+               "--target", "dla-64-o-512k", "--offload", "paying"]
+    failures = 0
+    with tempfile.TemporaryDirectory(prefix="ek-", dir="/tmp") as folder:
+        environment = {"PATH": os.environ["PATH"], "HOME": folder,
+                       "TERM": "xterm"}
+        for name in ("RUNTIME_DIR", "STATE_HOME", "CACHE_HOME"):
+            path = os.path.join(folder, name)
+            os.mkdir(path, 0o700)
+            environment["XDG_" + name] = path
 
-    def test_plain_where_that_is_asked_for(self):
-        address = self.start_daemon(workers=2)
-        for name, value in (("NO_COLOR", "1"), ("TERM", "dumb")):
-            terminal = Terminal(
-                ["profile", MODEL, "--target", "dla-64-o-512k", "--limit", "2",
-                 "--seed", str(len(name)), "--server", address],
-                80, {**self.environment, name: value})
-            code, text = terminal.finish()
-            self.assertEqual(code, 0, text)
-            self.assertNotIn("\x1b", text, name)
-            # Line ends alone move the cursor.
-            self.assertNotIn("\r", text.replace("\r\n", "\n"), name)
-            self.assertIn("stage count_cycles", text)  # Progress, as lines.
-            self.assertIn("LAYER", text)
-            self.assertNotIn("\nSTAGE", text)
-            self.expect_fits(text, 80)
+        code, before, after = run(validate, environment, 120, narrower=64)
+        failures += check(code == 0, "validate ends well", before + after)
+        failures += check(b"\x1b[K" in before, "progress is drawn", before)
+        failures += check(b"TARGET" in after, "the report comes last", after)
+        failures += check(widest(before) <= 120, "120 columns", before)
+        failures += check(widest(after) <= 64, "64 columns once it is narrower",
+                          after)
+
+        code, output, _ = run(profile, dict(environment, NO_COLOR="1"), 60)
+        failures += check(code == 0, "profile ends well", output)
+        failures += check(not COLOURS.search(output), "NO_COLOR has no colours",
+                          output)
+        failures += check(widest(output) <= 60, "60 columns", output)
+
+        code, output, _ = run(profile, dict(environment, TERM="dumb"), 80)
+        failures += check(code == 0, "profile ends well", output)
+        failures += check(b"\x1b" not in output, "TERM=dumb has no escapes",
+                          output)
+        failures += check(b"\r" not in output.replace(b"\r\n", b""),
+                          "TERM=dumb has no returns", output)
+    print("%d failures" % failures)
+    return 1 if failures else 0
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    sys.exit(main())

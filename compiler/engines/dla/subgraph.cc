@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -175,54 +174,48 @@ class Emitter {
     }
   }
 
-  struct LayerLife {
-    int64_t first = -1;  // Of the commands that compute; -1: none.
-    int64_t last = -1;
-    int32_t tiles = 0;
-    int64_t cycles = 0;
-    std::set<int32_t> buffers;  // That its commands read or write.
-  };
-
-  // The most that the layer's own buffers take at once while it computes. What
-  // others hold meanwhile, and what is loaded for them, is not its need.
-  int64_t OwnBytes(const LayerLife& life) const {
-    if (life.first < 0) return 0;
-    std::vector<std::pair<int64_t, int64_t>> changes;
-    for (const int32_t b : life.buffers) {
-      const BufferLife& buffer = schedule_.buffers[b];
-      if (buffer.begin > life.last || buffer.end < life.first) continue;
-      changes.emplace_back(buffer.begin, buffer.size_bytes);
-      changes.emplace_back(buffer.end + 1, -buffer.size_bytes);
-    }
-    std::sort(changes.begin(), changes.end());
-    int64_t bytes = 0;
-    int64_t peak = 0;
-    for (const auto& [instant, change] : changes) {
-      bytes += change;
-      peak = std::max(peak, bytes);
-    }
-    return peak;
-  }
-
   void AddLayerUse() {
-    std::vector<LayerLife> lives(plan_.layers.size());
+    struct Use {
+      std::vector<int32_t> buffers;
+      int32_t tiles = 0;
+      int64_t cycles = 0;
+    };
+    std::vector<Use> uses(plan_.layers.size());
     for (size_t i = 0; i < schedule_.commands.size(); ++i) {
       const ScheduledCommand& command = schedule_.commands[i];
-      LayerLife& life = lives[command.layer];
-      life.cycles += stream_.command_cycles[i];
+      Use& use = uses[command.layer];
+      use.cycles += stream_.command_cycles[i];
+      if (command.tap) ++use.tiles;
       for (const BufferAccess& access : command.accesses) {
-        life.buffers.insert(access.buffer);
+        use.buffers.push_back(access.buffer);
       }
-      if (!command.tap) continue;
-      if (life.first < 0) life.first = static_cast<int64_t>(i);
-      life.last = static_cast<int64_t>(i);
-      ++life.tiles;
     }
     for (size_t l = 0; l < plan_.layers.size(); ++l) {
       result_.layers.push_back({OpOf(static_cast<int32_t>(l)),
-                                OwnBytes(lives[l]), lives[l].tiles,
-                                lives[l].cycles});
+                                MostAtOnce(std::move(uses[l].buffers)),
+                                uses[l].tiles, uses[l].cycles});
     }
+  }
+
+  // Bytes that those buffers take together at most; some may be named twice.
+  int64_t MostAtOnce(std::vector<int32_t> buffers) const {
+    std::sort(buffers.begin(), buffers.end());
+    buffers.erase(std::unique(buffers.begin(), buffers.end()), buffers.end());
+    // Instants and what is taken or given back then; first what is given back.
+    std::vector<std::pair<int64_t, int64_t>> changes;
+    for (const int32_t b : buffers) {
+      const BufferLife& life = schedule_.buffers[b];
+      changes.emplace_back(life.begin, life.size_bytes);
+      changes.emplace_back(life.end + 1, -life.size_bytes);
+    }
+    std::sort(changes.begin(), changes.end());
+    int64_t taken = 0;
+    int64_t most = 0;
+    for (const auto& [instant, bytes] : changes) {
+      taken += bytes;
+      most = std::max(most, taken);
+    }
+    return most;
   }
 
   const Chip& chip_;
