@@ -95,12 +95,12 @@ std::string Summary(const v1::Job& job, absl::Time now, const Style& style) {
 std::string JobsTable(const v1::ListJobsResponse& all,
                       const CommandContext& context) {
   Table table({{.title = "JOB", .whole = true},
-               {"STATE"},
-               {"GOAL"},
-               {"MODEL"},
-               {"TARGETS"},
-               {"CREATED"},
-               {"TIME", Align::kRight}});
+               {.title = "STATE", .whole = true},
+               {.title = "GOAL", .drop = 3},
+               {.title = "MODEL"},
+               {.title = "TARGETS", .drop = 1},
+               {.title = "CREATED", .whole = true, .drop = 4},
+               {.title = "TIME", .align = Align::kRight, .drop = 2}});
   for (const v1::Job& job : all.jobs()) {
     table.AddRow({job.id(), StateText(job), GoalsText(job),
                   ClipMiddle(CleanText(job.request().model_name()), 32),

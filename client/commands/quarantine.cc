@@ -33,7 +33,10 @@ absl::Status RunQuarantineList(CommandContext& context) {
     context.print(ToJson(all));
     return absl::OkStatus();
   }
-  Table table({{"ID"}, {"STAGE"}, {"SINCE"}, {"WHY"}});
+  Table table({{.title = "ID", .whole = true},
+               {.title = "STAGE"},
+               {.title = "SINCE", .whole = true, .drop = 1},
+               {.title = "WHY"}});
   for (const v1::QuarantinedStage& stage : all.stages()) {
     table.AddRow({CleanText(stage.id()).substr(0, kShownDigits),
                   ClipMiddle(CleanText(stage.stage()), 24), SinceText(stage),

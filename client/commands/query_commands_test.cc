@@ -137,6 +137,24 @@ TEST_F(CommandsTest, JobsListPagesAndCancelReports) {
   EXPECT_EQ(out_, "7  succeeded\n7  succeeded\n");
 }
 
+TEST_F(CommandsTest, JobsListFitsTheWindow) {
+  v1::Job& job = connection_.jobs.emplace_back();
+  job.set_id("j505f711ec9fe106a");
+  job.set_state(v1::SUCCEEDED);
+  job.mutable_request()->set_model_name(std::string(100, 'm'));
+  job.mutable_request()->add_targets()->set_name(std::string(100, 't'));
+  for (int width = 60; width <= 200; ++width) {
+    style_ = Style::Terminal(width);
+    out_.clear();
+    ASSERT_TRUE(Run(RunJobsList, {"jobs", "list", "--limit", "1"}).ok());
+    const std::vector<std::string> lines = absl::StrSplit(out_, '\n');
+    // A whole id, and something of the model.
+    EXPECT_EQ(lines[1].find("j505f711ec9fe106a  succeeded  "), 0u) << lines[1];
+    EXPECT_NE(lines[1].find("mmmm"), std::string::npos) << lines[1];
+    EXPECT_LE(TextWidth(lines[1]), width);
+  }
+}
+
 TEST_F(CommandsTest, QuarantineListsAndReleases) {
   v1::QuarantinedStage& stage = *connection_.quarantine.add_stages();
   stage.set_id("0123456789abcdef");

@@ -1,5 +1,7 @@
 #include "client/render/event_line.h"
 
+#include <algorithm>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "client/render/progress.h"
@@ -48,18 +50,22 @@ std::string SamplesText(const v1::JobEvent::Samples& samples,
   return text;
 }
 
-std::string LogText(const v1::JobEvent::Log& log,
-                    const v1::CreateJobRequest& request, const Style& style) {
-  const std::string stage = StageText(log.stage(), log.target(), request);
-  const bool warning = log.severity() == v1::JobEvent::Log::WARNING;
-  const std::string text =
-      absl::StrCat(stage, stage.empty() ? "" : "  ", warning ? "warning: " : "",
-                   CleanText(log.text()));
-  return warning ? style.Yellow(text) : text;
+bool IsWarning(const v1::JobEvent& event) {
+  return event.has_log() &&
+         event.log().severity() == v1::JobEvent::Log::WARNING;
 }
 
-std::string Text(const v1::JobEvent& event, const v1::CreateJobRequest& request,
-                 const Style& style) {
+std::string LogText(const v1::JobEvent& event,
+                    const v1::CreateJobRequest& request) {
+  const v1::JobEvent::Log& log = event.log();
+  const std::string stage = StageText(log.stage(), log.target(), request);
+  return absl::StrCat(stage, stage.empty() ? "" : "  ",
+                      IsWarning(event) ? "warning: " : "",
+                      CleanText(log.text()));
+}
+
+std::string Text(const v1::JobEvent& event,
+                 const v1::CreateJobRequest& request) {
   switch (event.event_case()) {
     case v1::JobEvent::kState:
       return absl::AsciiStrToLower(v1::JobState_Name(event.state()));
@@ -77,12 +83,11 @@ std::string Text(const v1::JobEvent& event, const v1::CreateJobRequest& request,
       return model.WaitingText();
     }
     case v1::JobEvent::kError:
-      return style.Red(
-          absl::StrCat("error: ", CleanText(event.error().what())));
+      return absl::StrCat("error: ", CleanText(event.error().what()));
     case v1::JobEvent::kCounted:
       return CountedText(event.counted());
     case v1::JobEvent::kLog:
-      return LogText(event.log(), request, style);
+      return LogText(event, request);
     case v1::JobEvent::kProgress:
     case v1::JobEvent::EVENT_NOT_SET:
       break;
@@ -90,18 +95,32 @@ std::string Text(const v1::JobEvent& event, const v1::CreateJobRequest& request,
   return "";
 }
 
+std::string Painted(const v1::JobEvent& event, const std::string& line,
+                    const Style& style) {
+  if (event.has_error()) return style.Red(line);
+  return IsWarning(event) ? style.Yellow(line) : line;
+}
+
 }  // namespace
 
 std::string EventLine(const v1::JobEvent& event,
                       const v1::CreateJobRequest& request, absl::TimeZone zone,
                       const Style& style) {
-  const std::string text = Text(event, request, style);
+  const std::string text = Text(event, request);
   if (text.empty()) return "";
   const absl::Time time = absl::FromUnixSeconds(event.time().seconds()) +
                           absl::Nanoseconds(event.time().nanos());
-  return absl::StrCat(
-      style.Dim(absl::FormatTime("%Y-%m-%d %H:%M:%E3S", time, zone)), "  ",
-      text, "\n");
+  const std::string front =
+      absl::FormatTime("%Y-%m-%d %H:%M:%E3S", time, zone) + "  ";
+  const int indent = static_cast<int>(front.size());
+  const int width = style.width() > 0 ? std::max(style.width() - indent, 1) : 0;
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    absl::StrAppend(&out,
+                    out.empty() ? style.Dim(front) : std::string(indent, ' '),
+                    Painted(event, line, style), "\n");
+  }
+  return out;
 }
 
 }  // namespace edgekiln::client

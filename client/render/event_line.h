@@ -1,7 +1,8 @@
 #ifndef EK_CLIENT_RENDER_EVENT_LINE_H_
 #define EK_CLIENT_RENDER_EVENT_LINE_H_
 
-// The log of a job as text: a line per event.
+// The log of a job as text: a line per event, broken between words where the
+// window ends.
 
 #include <string>
 

@@ -61,7 +61,11 @@ std::string WeightsText(const v1::ModelDescription::Layer& layer) {
 }
 
 std::string Ports(const v1::ModelDescription& model, const Style& style) {
-  Table table({{""}, {""}, {""}, {""}, {""}});
+  Table table({{.title = "", .whole = true},
+               {.title = ""},
+               {.title = ""},
+               {.title = ""},
+               {.title = "", .whole = true, .drop = 1}});
   const auto add = [&](absl::string_view label,
                        const v1::ModelDescription::Port& port) {
     table.AddRow({std::string(label), CleanText(port.name()),
@@ -77,18 +81,20 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   const bool placed =
       std::any_of(model.layers().begin(), model.layers().end(),
                   [](const auto& layer) { return !layer.engine().empty(); });
-  std::vector<Table::Column> columns = {{"LAYER"},
-                                        {"OP"},
-                                        {"INPUT"},
-                                        {"OUTPUT"},
-                                        {"TYPE"},
-                                        {"SCALE, ZERO"},
-                                        {"WEIGHTS"},
-                                        {"MACS", Align::kRight},
-                                        {"PARAMS", Align::kRight}};
+  std::vector<Table::Column> columns = {
+      {.title = "LAYER"},
+      {.title = "OP", .drop = 2},
+      {.title = "INPUT", .drop = 6},
+      {.title = "OUTPUT", .drop = 3},
+      {.title = "TYPE", .drop = 4},
+      {.title = "SCALE, ZERO", .drop = 8},
+      {.title = "WEIGHTS", .drop = 7},
+      {.title = "MACS", .align = Align::kRight},
+      {.title = "PARAMS", .align = Align::kRight, .drop = 5}};
   if (placed) {
-    columns.push_back({"ENGINE"});
-    columns.push_back({"REASON"});
+    columns.push_back({.title = "ENGINE", .drop = 1});
+    // The reasons for the host are told below, too.
+    columns.push_back({.title = "REASON", .drop = 9});
   }
   Table table(columns);
   for (const v1::ModelDescription::Layer& layer : model.layers()) {
@@ -116,6 +122,19 @@ std::string Layers(const v1::ModelDescription& model, const Style& style) {
   return table.Render(style);
 }
 
+// `text` behind `front`, in lines that fit below each other.
+std::string Hanging(absl::string_view front, absl::string_view painted,
+                    absl::string_view text, const Style& style) {
+  const int indent = TextWidth(front);
+  const int width = style.width() > 0 ? std::max(style.width() - indent, 1) : 0;
+  std::string out;
+  for (const std::string& line : WrapWords(text, width)) {
+    absl::StrAppend(&out, out.empty() ? painted : std::string(indent, ' '),
+                    line, "\n");
+  }
+  return out;
+}
+
 // The reasons whole: columns are clipped in narrow terminals.
 std::string HostLines(const v1::ModelDescription& model, const Style& style) {
   HostLayers layers;
@@ -125,8 +144,9 @@ std::string HostLines(const v1::ModelDescription& model, const Style& style) {
   }
   std::string out;
   for (const std::string& line : layers.Lines()) {
-    absl::StrAppend(&out, out.empty() ? "\n" : "", style.Bold("on host"), "  ",
-                    line, "\n");
+    absl::StrAppend(
+        &out, out.empty() ? "\n" : "",
+        Hanging("on host  ", style.Bold("on host") + "  ", line, style));
   }
   return out;
 }
@@ -146,14 +166,22 @@ std::string RenderModel(const v1::ModelDescription& model,
     absl::StrAppend(&title, ", recipe ", CleanText(model.recipe()));
   }
   const std::string headline = Headline(model, target);
-  std::string out =
-      absl::StrCat(headline.empty() ? "" : style.Yellow(headline) + "\n",
-                   style.Bold(title), "\n\n");
+  std::string out;
+  if (!headline.empty()) {
+    for (const std::string& line : WrapWords(headline, style.width())) {
+      absl::StrAppend(&out, style.Yellow(line), "\n");
+    }
+  }
+  for (const std::string& line : WrapWords(title, style.width())) {
+    absl::StrAppend(&out, style.Bold(line), "\n");
+  }
+  out += "\n";
   absl::StrAppend(&out, Ports(model, style), "\n", Layers(model, style),
                   HostLines(model, style));
   for (const std::string& warning : model.warnings()) {
-    absl::StrAppend(&out, "\nwarning: ", style.Yellow(CleanText(warning)),
-                    "\n");
+    absl::StrAppend(&out, "\n",
+                    Hanging("warning: ", style.Yellow("warning: "),
+                            CleanText(warning), style));
   }
   for (const v1::ErrorDetail& problem : model.problems()) {
     absl::StrAppend(&out, "\n", RenderError(problem, style, "problem"));

@@ -68,7 +68,7 @@ std::string Totals(const v1::ReportDiff& diff, const Style& style) {
                      {"A", Align::kRight},
                      {"B", Align::kRight},
                      {"CHANGE", Align::kRight},
-                     {"%", Align::kRight}});
+                     {.title = "%", .align = Align::kRight, .drop = 1}});
   const auto add = [&table](const v1::ReportDiff::Quantity& total) {
     table.AddRow({CleanText(total.name()), GroupDigits(total.a()),
                   GroupDigits(total.b()),
@@ -125,11 +125,11 @@ std::string WhatElse(const v1::ReportDiff::Layer& layer) {
 
 std::string Layers(const v1::ReportDiff& diff, const Style& style) {
   ChangeTable table({{"LAYER"},
-                     {"CYCLES A", Align::kRight},
+                     {.title = "CYCLES A", .align = Align::kRight, .drop = 2},
                      {"CYCLES B", Align::kRight},
                      {"CHANGE", Align::kRight},
-                     {"%", Align::kRight},
-                     {"WHAT ELSE"}});
+                     {.title = "%", .align = Align::kRight, .drop = 1},
+                     {.title = "WHAT ELSE", .drop = 3}});
   int64_t same = 0;
   for (const v1::ReportDiff::Layer& layer : diff.layers()) {
     const std::string what = WhatElse(layer);
@@ -162,11 +162,23 @@ std::string Layers(const v1::ReportDiff& diff, const Style& style) {
 }  // namespace
 
 std::string RenderReportDiff(const v1::ReportDiff& diff, const Style& style) {
-  std::string out =
-      absl::StrCat(style.Bold("A"), "  ", SideText(diff.a()), "\n",
-                   style.Bold("B"), "  ", SideText(diff.b()), "\n");
+  std::string out;
+  const auto side = [&](absl::string_view name,
+                        const v1::ReportDiff::Side& shown) {
+    const int width = style.width() > 0 ? std::max(style.width() - 3, 1) : 0;
+    std::string front = absl::StrCat(style.Bold(name), "  ");
+    for (const std::string& line : WrapWords(SideText(shown), width)) {
+      absl::StrAppend(&out, front, line, "\n");
+      front = "   ";
+    }
+  };
+  side("A", diff.a());
+  side("B", diff.b());
   for (const std::string& caveat : diff.caveats()) {
-    absl::StrAppend(&out, style.Yellow(CleanText(caveat)), "\n");
+    for (const std::string& line :
+         WrapWords(CleanText(caveat), style.width())) {
+      absl::StrAppend(&out, style.Yellow(line), "\n");
+    }
   }
   absl::StrAppend(&out, "\n", Totals(diff, style));
   if (diff.layers_size() > 0) absl::StrAppend(&out, "\n", Layers(diff, style));

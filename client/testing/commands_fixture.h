@@ -69,6 +69,7 @@ class CommandsTest : public testing::Test {
                                [&](absl::string_view text) {
                                  out_.append(text.data(), text.size());
                                },
+                           .style = style_,
                            .deadline = clock_.Monotonic() + line->timeout,
                            .own_daemon = own_daemon_};
     return command(context);
@@ -80,6 +81,7 @@ class CommandsTest : public testing::Test {
   FakeClock clock_;
   FakeConnection connection_;
   bool own_daemon_ = false;
+  Style style_ = Style::Plain();
   std::string out_;
   std::string err_;  // Progress, as a log has it.
 };

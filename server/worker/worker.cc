@@ -173,9 +173,9 @@ class SessionWorker : public Worker {
       if (!IsNoSecretYet(status)) {
         // Tries are told of ever less often.
         if (served || now >= told_at + silence) {
-          log_.Write(level, absl::StrCat("no session with ", options_.address,
-                                         ": ", status.message(),
-                                         "; trying again"));
+          log_.Write(level,
+                     absl::StrCat("no session with ", options_.address, ": ",
+                                  status.message(), "; trying again"));
           told_at = now;
           silence = std::min(silence * 2, kLastBackoff);
         }
