@@ -1,6 +1,7 @@
 #include "compiler/codegen/plan_chip.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -20,6 +21,10 @@ namespace {
 constexpr int kShares[] = {8, 7, 6, 4};
 // Windows of OrderTurns() to try.
 constexpr int32_t kWindows[] = {16, 4, 1, 0, kDrained};
+// Of all orders that are tried, together. Once a plan fits, what would exceed
+// this is not tried: a layer of half a million steps takes a fraction of a
+// second for each order, a network as people have them never gets here.
+constexpr int64_t kMaxTriedSteps = int64_t{1} << 22;
 
 std::vector<int64_t> ShareOf(const v1::Machine& machine, int eighths) {
   std::vector<int64_t> bytes;
@@ -131,6 +136,7 @@ class ChipPlanner {
     EK_ASSIGN_OR_RETURN(const Views views,
                         Views::Create(graph_, partition_, folded));
     for (const int share : kShares) {
+      if (TriedEnough()) break;
       auto driven = PlanDrivenOps(graph_, views, ops_, machine_, recipe_,
                                   ShareOf(machine_, share), rams_[0], ram_of);
       if (!driven.ok()) {
@@ -153,13 +159,19 @@ class ChipPlanner {
     return absl::OkStatus();
   }
 
+  bool TriedEnough() const { return best_ && tried_steps_ > kMaxTriedSteps; }
+
   // Keeps the best order of these regions that fits, if it beats what there is.
   absl::Status TryOrders(const Views& views, const v1::RegionPlans& plans,
                          const RamOfTensor* ram_of) {
     EK_ASSIGN_OR_RETURN(const std::vector<Work> works,
                         WorksOf(graph_, views, partition_, plans, machine_));
     const auto num_ops = static_cast<int32_t>(graph_.ops.size());
+    int64_t steps = 0;
+    for (const Work& work : works) steps += std::ssize(work.steps);
     for (const int32_t window : kWindows) {
+      if (TriedEnough()) break;
+      tried_steps_ += steps;
       const TurnPlan turns = OrderTurns(works, window, machine_, num_ops);
       if (best_ && turns.cycles >= best_->cycles) continue;
       const std::optional<RoomPlan> rooms =
@@ -211,6 +223,7 @@ class ChipPlanner {
   const std::vector<DrivenOp> ops_;
   std::vector<int32_t> foldable_;
   std::optional<Choice> best_;
+  int64_t tried_steps_ = 0;
   absl::Status refusal_;  // Why there is none.
 };
 
