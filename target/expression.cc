@@ -169,7 +169,10 @@ absl::StatusOr<int64_t> Expression::Evaluate(
       {.reason = "EXPRESSION_OVERFLOW",
        .what = evaluator.failure(),
        .where = absl::StrCat("column ", evaluator.failure_column(), " of \"",
-                             absl::string_view(text_).substr(0, 200), "\"")});
+                             absl::string_view(text_).substr(0, 200), "\""),
+       .limit = "64-bit integers, and divisors of at least 1",
+       .fix = "correct the expression in the target file, or the numbers that "
+              "it is made of"});
 }
 
 std::vector<int32_t> Expression::UsedVariables() const {

@@ -1,6 +1,7 @@
 #include "compiler/engines/register_job/chip.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -15,9 +16,13 @@
 namespace edgekiln::compiler::register_job {
 namespace {
 
+// Clocks may be so far apart that the result has no 64 bits: then it is kMost,
+// which no plan may take (kMaxPlannedCycles).
 int64_t ScaledUp(int64_t cycles, int64_t to_hz, int64_t from_hz) {
+  constexpr __int128 kMost = std::numeric_limits<int64_t>::max() / 4;
   const auto scaled = static_cast<__int128>(cycles) * to_hz;
-  return static_cast<int64_t>((scaled + from_hz - 1) / from_hz);
+  return static_cast<int64_t>(
+      std::min((scaled + from_hz - 1) / from_hz, kMost));
 }
 
 template <typename List>
