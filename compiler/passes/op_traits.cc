@@ -4,10 +4,8 @@
 
 namespace edgekiln::compiler {
 
-bool MovesValues(const Op& op) {
-  if (op.outputs.size() != 1) return false;
-  const v1::OpAttributes& attributes = op.attributes;
-  switch (attributes.op_case()) {
+bool IsMovement(v1::OpAttributes::OpCase op) {
+  switch (op) {
     case v1::OpAttributes::kReshape:
     case v1::OpAttributes::kTranspose:
     case v1::OpAttributes::kSlice:
@@ -18,6 +16,15 @@ bool MovesValues(const Op& op) {
     case v1::OpAttributes::kGatherNd:
     case v1::OpAttributes::kReverseSequence:
       return true;
+    default:
+      return false;
+  }
+}
+
+bool MovesValues(const Op& op) {
+  if (op.outputs.size() != 1) return false;
+  const v1::OpAttributes& attributes = op.attributes;
+  switch (attributes.op_case()) {
     case v1::OpAttributes::kPad:
       return attributes.pad().mode() != v1::Pad::CONSTANT ||
              attributes.pad().value() == 0;
@@ -26,7 +33,7 @@ bool MovesValues(const Op& op) {
              attributes.resize().coordinates() !=
                  v1::Resize::TF_CROP_AND_RESIZE;
     default:
-      return false;
+      return IsMovement(attributes.op_case());
   }
 }
 

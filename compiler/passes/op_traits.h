@@ -12,6 +12,10 @@ namespace edgekiln::compiler {
 // before and after a change of scale. One output only.
 bool ChoosesValues(const Op& op);
 
+// Ops of which every output element is one of the first input's, whatever their
+// attributes. Others do so with some attributes only.
+bool IsMovement(v1::OpAttributes::OpCase op);
+
 // ChoosesValues() without looking at the values: where they come from is known
 // from shapes and index tensors alone.
 bool MovesValues(const Op& op);

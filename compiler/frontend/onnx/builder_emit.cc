@@ -15,6 +15,7 @@
 #include "compiler/ir/tensor_views.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/passes/op_cost.h"
+#include "compiler/passes/op_traits.h"
 #include "compiler/passes/transposed_tensor.h"
 #include "ops/evaluate.h"
 #include "ops/shape_inference.h"
@@ -40,17 +41,8 @@ bool IsComparison(v1::Binary::Function function) {
 // Ops that only pick and move elements: quantization goes with them.
 bool OnlyMoves(const v1::OpAttributes& op) {
   switch (op.op_case()) {
-    case v1::OpAttributes::kReshape:
-    case v1::OpAttributes::kTranspose:
     case v1::OpAttributes::kPad:
     case v1::OpAttributes::kConcat:
-    case v1::OpAttributes::kGather:
-    case v1::OpAttributes::kGatherElements:
-    case v1::OpAttributes::kGatherNd:
-    case v1::OpAttributes::kReverseSequence:
-    case v1::OpAttributes::kSlice:
-    case v1::OpAttributes::kBroadcastTo:
-    case v1::OpAttributes::kTile:
     case v1::OpAttributes::kMaxPool2D:
       return true;
     case v1::OpAttributes::kPool:
@@ -58,7 +50,7 @@ bool OnlyMoves(const v1::OpAttributes& op) {
     case v1::OpAttributes::kResize:
       return op.resize().mode() == v1::Resize::NEAREST;
     default:
-      return false;
+      return IsMovement(op.op_case());
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/mutex.h"
 #include "base/status_macros.h"
+#include "cache/forwarding_blob_store.h"
 #include "server/daemon/shutting_down.h"
 #include "server/executor.h"
 
@@ -18,28 +19,20 @@ namespace {
 
 constexpr int64_t kLargeBytes = int64_t{4} << 20;
 
-class CheckSharingBlobStore : public cache::BlobStore {
+class CheckSharingBlobStore : public cache::ForwardingBlobStore {
  public:
   CheckSharingBlobStore(std::unique_ptr<cache::BlobStore> inner,
                         std::unique_ptr<Executor> large,
                         std::unique_ptr<Executor> small,
                         const std::atomic<bool>& stopping)
-      : inner_(std::move(inner)),
+      : ForwardingBlobStore(std::move(inner)),
         stopping_(stopping),
         large_(std::move(large)),
         small_(std::move(small)) {}
 
-  absl::StatusOr<bool> Contains(const Digest& digest) override {
-    return inner_->Contains(digest);
-  }
-  absl::StatusOr<std::optional<bool>> ContainsIfKnown(
-      const Digest& digest) override {
-    return inner_->ContainsIfKnown(digest);
-  }
-
   void AskContains(const Digest& digest, const Told& told) override {
     const absl::StatusOr<std::optional<bool>> known =
-        inner_->ContainsIfKnown(digest);
+        inner().ContainsIfKnown(digest);
     if (!known.ok()) return told(known.status());
     if (known->has_value()) return told(**known);
     Check* mine = nullptr;
@@ -56,21 +49,6 @@ class CheckSharingBlobStore : public cache::BlobStore {
     (digest.size_bytes < kLargeBytes ? small_ : large_)->Post(*mine);
   }
 
-  absl::StatusOr<std::string> Get(const Digest& digest) override {
-    return inner_->Get(digest);
-  }
-  absl::StatusOr<std::unique_ptr<cache::BlobReader>> OpenReader(
-      const Digest& digest) override {
-    return inner_->OpenReader(digest);
-  }
-  absl::Status Put(const Digest& digest, absl::string_view bytes) override {
-    return inner_->Put(digest, bytes);
-  }
-  absl::Status Adopt(const Digest& digest, const std::string& path) override {
-    return inner_->Adopt(digest, path);
-  }
-  void HalveMemory() override { inner_->HalveMemory(); }
-
  private:
   // One blob that is being looked at.
   struct Check final : Executor::Work {
@@ -78,7 +56,7 @@ class CheckSharingBlobStore : public cache::BlobStore {
         : store(store), digest(std::move(digest)) {}
     void Run() override {
       if (store.stopping_) return store.End(*this, ShuttingDown());
-      store.End(*this, store.inner_->Contains(digest));
+      store.End(*this, store.inner().Contains(digest));
     }
 
     CheckSharingBlobStore& store;
@@ -97,7 +75,6 @@ class CheckSharingBlobStore : public cache::BlobStore {
     for (const Told& told : ended->asking) told(present);
   }
 
-  const std::unique_ptr<cache::BlobStore> inner_;
   Mutex mutex_;
   std::map<std::string, std::unique_ptr<Check>> checks_ ABSL_GUARDED_BY(mutex_);
   const std::atomic<bool>& stopping_;
