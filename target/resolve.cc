@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "edgekiln/v1/graph.pb.h"
-#include "target/builtin.h"
 #include "target/expression.h"
+#include "target/extend.h"
 #include "target/memories.h"
 #include "target/nearest_name.h"
 #include "target/op_variables.h"
@@ -23,95 +23,7 @@
 namespace edgekiln::target {
 namespace {
 
-constexpr int kSchemaVersion = 1;
-// Built-in descriptors may extend each other; their chains are this short.
-constexpr int kMaxExtends = 4;
-constexpr int kMaxSettings = 256;
 constexpr int kMaxEntries = 256;  // Of any list in the descriptor.
-constexpr int kMaxTargetNameBytes = 200;
-
-// A file that extends another holds nothing but names and settings.
-absl::Status CheckExtendingFile(const v1::TargetDescriptor& file) {
-  v1::TargetDescriptor rest = file;
-  rest.clear_schema_version();
-  rest.clear_extends();
-  rest.clear_set();
-  rest.clear_name();
-  rest.clear_doc();
-  std::vector<const google::protobuf::FieldDescriptor*> fields;
-  v1::TargetDescriptor::GetReflection()->ListFields(rest, &fields);
-  if (fields.empty()) return absl::OkStatus();
-  return InvalidTarget(
-      {.what = "a file with `extends` can only hold `set`, `name` "
-               "and `doc` besides",
-       .where = fields[0]->name(),
-       .fix = "remove the key, or save `edgekiln targets show " +
-              file.extends() + "` and change the copy"});
-}
-
-// Adds the file that it comes from.
-absl::StatusOr<v1::TargetDescriptor> FindBuiltin(
-    const std::string& name, std::vector<std::string>& files) {
-  std::vector<std::string> names;
-  for (const BuiltinTarget& target : BuiltinTargets()) {
-    if (target.name == name) {
-      files.push_back(target.file);
-      return ParseDescriptor(target.text);
-    }
-    names.push_back(target.name);
-  }
-  return InvalidTarget(
-      {.what = absl::StrCat("no built-in target \"", name, "\""),
-       .where = "extends",
-       .fix = DidYouMean(name, names,
-                         "`edgekiln targets list` shows all of them")});
-}
-
-std::string ExtendedName(const v1::TargetDescriptor& file,
-                         const std::string& base) {
-  if (!file.name().empty()) return file.name();
-  std::string name = base;
-  for (const v1::Setting& setting : file.set()) {
-    absl::StrAppend(&name, "+", setting.name(), "=", setting.value());
-  }
-  return name.substr(0, kMaxTargetNameBytes);
-}
-
-// Adds the files of what it extends.
-absl::StatusOr<v1::TargetDescriptor> Extend(v1::TargetDescriptor file,
-                                            int depth,
-                                            std::vector<std::string>& files) {
-  if (file.set_size() > kMaxSettings) {
-    return InvalidTarget({.what = "too many settings",
-                          .where = "set",
-                          .limit = absl::StrCat(kMaxSettings)});
-  }
-  if (file.schema_version() != kSchemaVersion &&
-      (file.extends().empty() || file.schema_version() != 0)) {
-    return InvalidTarget({.what = "unknown schema version",
-                          .where = "schema_version",
-                          .limit = absl::StrCat(kSchemaVersion),
-                          .need = absl::StrCat(file.schema_version())});
-  }
-  if (file.extends().empty()) {
-    Settings merged;
-    EK_RETURN_IF_ERROR(MergeSettings(file.set(), &merged));
-    *file.mutable_set() = std::move(merged);
-    return file;
-  }
-  if (depth >= kMaxExtends) {
-    return InvalidTarget(
-        {.what = "`extends` is nested too deeply", .where = "extends"});
-  }
-  EK_RETURN_IF_ERROR(CheckExtendingFile(file));
-  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor base,
-                      FindBuiltin(file.extends(), files));
-  EK_ASSIGN_OR_RETURN(v1::TargetDescriptor whole,
-                      Extend(std::move(base), depth + 1, files));
-  whole.set_name(ExtendedName(file, whole.name()));
-  EK_RETURN_IF_ERROR(MergeSettings(file.set(), whole.mutable_set()));
-  return whole;
-}
 
 absl::Status CheckCount(int count, const char* where) {
   if (count <= kMaxEntries) return absl::OkStatus();
@@ -435,14 +347,7 @@ absl::StatusOr<TargetAndFiles> ResolveTargetAndFiles(absl::string_view text) {
   EK_ASSIGN_OR_RETURN(v1::TargetDescriptor file, ParseDescriptor(text));
   std::vector<std::string> files;
   EK_ASSIGN_OR_RETURN(const v1::TargetDescriptor descriptor,
-                      Extend(std::move(file), 0, files));
-  if (descriptor.name().empty() ||
-      descriptor.name().size() > kMaxTargetNameBytes) {
-    return InvalidTarget(
-        {.what = "the target has no name or too long a name",
-         .where = "name",
-         .limit = absl::StrCat("1 to ", kMaxTargetNameBytes, " bytes")});
-  }
+                      WithExtended(std::move(file), files));
   EK_RETURN_IF_ERROR(CheckCounts(descriptor));
   EK_RETURN_IF_ERROR(CheckProvenances(descriptor));
   EK_RETURN_IF_ERROR(CheckParameters(descriptor));
