@@ -40,10 +40,12 @@ std::string StageVersions::Of(Stage stage,
                               const std::vector<std::string>& parts) const {
   const absl::string_view name = StageName(stage);
   CanonicalEncoder encoder("edgekiln.stage_version");
+  // It may read any target, and is told which only by the request.
+  const bool all = stage == v1::StageOptions::kPlanSweep;
   bool found = false;
   for (const Entry& entry : entries_) {
     if (entry.stage != name) continue;
-    if (!entry.part.empty() &&
+    if (!all && !entry.part.empty() &&
         std::find(parts.begin(), parts.end(), entry.part) == parts.end()) {
       continue;
     }

@@ -88,6 +88,8 @@ std::string Text(const v1::JobEvent& event,
       return CountedText(event.counted());
     case v1::JobEvent::kLog:
       return LogText(event, request);
+    case v1::JobEvent::kPlanned:
+    case v1::JobEvent::kRow:
     case v1::JobEvent::kProgress:
     case v1::JobEvent::EVENT_NOT_SET:
       break;

@@ -83,7 +83,11 @@ v1::ReportDiff NewDiff(const std::string& name) {
       differences: "tiles 2 -> 4"
       differences: "SRAM 15.0 KiB -> 11.2 KiB"
     }
-    layers { id: "conv2" a { cycles: 28232 } b { cycles: 28232 } }
+    layers {
+      id: "conv2"
+      a { cycles: 28232 }
+      b { cycles: 28232 }
+    }
   )pb");
   diff.mutable_a()->set_model_name(name);
   diff.mutable_b()->set_model_name(name);
@@ -114,10 +118,10 @@ std::string Log(const std::string& name, const Style& style) {
 }
 
 std::string Screens(const std::string& name, const Style& style) {
-  return absl::StrCat(
-      "== inspect\n", RenderModel(NewModel(name), "", style, "dla-64-o-512k"),
-      "== diff\n", RenderReportDiff(NewDiff(name), style), "== log\n",
-      Log(name, style));
+  return absl::StrCat("== inspect\n",
+                      RenderModel(NewModel(name), "", style, "dla-64-o-512k"),
+                      "== diff\n", RenderReportDiff(NewDiff(name), style),
+                      "== log\n", Log(name, style));
 }
 
 std::string WithoutColours(const std::string& text) {
@@ -147,10 +151,13 @@ INSTANTIATE_TEST_SUITE_P(Widths, InquiryScreensTest,
 
 TEST(InquiryScreensFitTest, NoLineIsWiderThanTheWindow) {
   const std::string names[] = {
-      "", "conv1", std::string(300, 'x'),
+      "",
+      "conv1",
+      std::string(300, 'x'),
       "1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27",
       "\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2"
-      "\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2",
+      "\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC\xA2\xE6\xBC"
+      "\xA2",
       "\x1b[2J\xF0\x9F\x9A\x80 e\xCC\x81\t\xFF"};
   for (const std::string& name : names) {
     for (int width = 60; width <= 200; ++width) {

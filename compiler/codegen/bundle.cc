@@ -317,8 +317,8 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
   EK_ASSIGN_OR_RETURN(std::string map, MemoryMap(program, graph, machine));
   files.push_back({"memory_map.txt", std::move(map)});
   files.push_back({"program.pb", SerializeDeterministically(program)});
-  files.push_back({"edgekiln_model.h",
-                   BundleHeader(program, constants, machine, origin)});
+  files.push_back(
+      {"edgekiln_model.h", BundleHeader(program, constants, machine, origin)});
   if (WritesRegisters(program)) {
     EK_ASSIGN_OR_RETURN(std::string steps, StepsText(program, machine));
     files.push_back({"steps.txt", std::move(steps)});

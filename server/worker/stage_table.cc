@@ -47,6 +47,8 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunSetIo(options.set_io(), inputs);
     case Options::kCheckFit:
       return RunCheckFit(options.check_fit(), inputs);
+    case Options::kPlanSweep:
+      return RunPlanSweep(options.plan_sweep(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

@@ -15,7 +15,7 @@ extern "C" {
 
 /* Where the CPU reaches `size` bytes at `address` of memory `memory`, an index
  * of EDGEKILN_MEMORIES. */
-unsigned char *chip_bytes(int memory, uint64_t address, uint64_t size);
+unsigned char* chip_bytes(int memory, uint64_t address, uint64_t size);
 /* Starts commands [first, end) of a stream on its engine; end 0: all that
  * follow. */
 void chip_launch(int stream, int first, int end);
@@ -38,17 +38,17 @@ struct edgekiln_array {
 
 /* Brings the array into the other layout, an element at a time. Chips with a
  * mover have it do this instead: define EDGEKILN_CHIP_MOVES and chip_move(). */
-void chip_move(int link, const struct edgekiln_array *from,
-               const struct edgekiln_array *to);
+void chip_move(int link, const struct edgekiln_array* from,
+               const struct edgekiln_array* to);
 
 /* Puts constants.bin where the program expects it, and real zero into arrays
  * that are carried from one inference to the next. Once, before the first
  * edgekiln_infer(); constants that lie in flash may be there already. */
-void edgekiln_load(const unsigned char *constants);
+void edgekiln_load(const unsigned char* constants);
 /* Where input or output `index` lies: EDGEKILN_INPUT_<index>_SHAPE elements,
  * dense, the last axis fastest. Inputs may be overwritten by an inference. */
-unsigned char *edgekiln_input(int index);
-const unsigned char *edgekiln_output(int index);
+unsigned char* edgekiln_input(int index);
+const unsigned char* edgekiln_output(int index);
 /* One inference. */
 void edgekiln_infer(void);
 

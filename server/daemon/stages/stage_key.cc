@@ -159,6 +159,9 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kSetIo:
       encoder.Add(options.set_io().io());
       return absl::OkStatus();
+    case v1::StageOptions::kPlanSweep:
+      encoder.Add(options.plan_sweep().max_cells());
+      return absl::OkStatus();
     case v1::StageOptions::OPTIONS_NOT_SET:
       break;
   }

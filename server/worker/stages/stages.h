@@ -30,6 +30,8 @@ absl::StatusOr<StageOutput> RunPackOutputs(
     const v1::PackOutputsOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunResolveTarget(
     const v1::ResolveTargetOptions& options, const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunPlanSweep(const v1::PlanSweepOptions& options,
+                                         const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
