@@ -4,6 +4,7 @@
 // The way of a request through the system: which stages a job consists of, in
 // which order, and what each is handed. Start reading here.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ struct JobResult {
   // One per target; one without a target for RUN without targets.
   std::vector<v1::Report> reports;
   std::vector<v1::Artifact> artifacts;
-  v1::ModelDescription description;  // Goal INSPECT.
+  v1::ModelDescription description;       // Goal INSPECT.
+  std::optional<v1::SweepSummary> sweep;  // Goal SWEEP, once it is planned.
   // OK, or what made the first failed target fail. A failed target does not
   // stop the others. CANCELLED if the job was.
   absl::Status status;

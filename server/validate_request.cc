@@ -51,17 +51,52 @@ v1::IoForm IoFormOf(const v1::CreateJobRequest& request) {
   return request.options().io() == v1::IO_FLOAT ? v1::IO_FLOAT : v1::IO_INTEGER;
 }
 
+namespace {
+
+absl::Status ValidateSweep(const v1::CreateJobRequest& request) {
+  v1::CreateJobRequest others = request;
+  others.clear_request_id();
+  others.clear_model_name();
+  others.clear_slot();
+  others.clear_sweep();
+  others.clear_goals();
+  v1::JobOptions& options = *others.mutable_options();
+  options.clear_queue_deadline();
+  options.clear_run_deadline();
+  options.clear_job_class();
+  const bool only_sweep =
+      request.goals_size() == 1 && options.ByteSizeLong() == 0;
+  others.clear_options();
+  if (only_sweep && others.ByteSizeLong() == 0) {
+    if (request.sweep().groups_size() > 0) return absl::OkStatus();
+    return BadRequest("NO_SWEEP", "SWEEP needs a sweep with groups",
+                      "set sweep.groups");
+  }
+  return BadRequest("GOALS_CONFLICT",
+                    "a SWEEP takes its models, targets, data and options from "
+                    "its groups; of its own it has deadlines and a class",
+                    "move what is beside `sweep` into the groups, and other "
+                    "goals to jobs of their own");
+}
+
+}  // namespace
+
 absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
     return BadRequest(
         "NO_GOAL", "the request names no goal",
-        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE or RUN");
+        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE, RUN or SWEEP");
   }
   for (const int goal : request.goals()) {
     if (!v1::JobGoal_IsValid(goal)) {
       return BadRequest("UNKNOWN_GOAL", absl::StrCat("unknown goal ", goal),
                         "use a goal that this version supports");
     }
+  }
+  if (Wants(request, v1::SWEEP)) return ValidateSweep(request);
+  if (request.has_sweep()) {
+    return BadRequest("NO_GOAL", "there is a sweep, but no goal SWEEP",
+                      "set goals to SWEEP, or leave sweep out");
   }
   const bool needs_target = Wants(request, v1::COMPILE) ||
                             Wants(request, v1::PROFILE) ||

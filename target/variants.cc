@@ -30,11 +30,16 @@ std::string Fingerprint(v1::TargetDescriptor descriptor) {
   return DigestOf(bytes).hash;
 }
 
+std::string TextOf(const v1::TargetDescriptor& descriptor) {
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(descriptor, &text);
+  return text;
+}
+
 }  // namespace
 
 absl::StatusOr<Variants> Variants::Read(absl::string_view text) {
   Variants read;
-  read.text_ = std::string(text);
   EK_ASSIGN_OR_RETURN(read.file_, ParseDescriptor(text));
   std::vector<std::string> files;
   EK_ASSIGN_OR_RETURN(read.whole_, WithExtended(read.file_, files));
@@ -82,19 +87,20 @@ absl::StatusOr<std::string> Variants::Identity(const Settings& set) const {
   return identity;
 }
 
-std::string Variants::Text(const Settings& set) const {
-  if (set.empty()) return text_;
-  v1::TargetDescriptor variant = file_;
+std::string Variants::Head() const {
+  v1::TargetDescriptor head = file_;
+  head.clear_name();
+  head.clear_set();
+  return TextOf(head);
+}
+
+std::string Variants::Tail(const std::string& name, const Settings& set) const {
+  v1::TargetDescriptor tail;
+  tail.set_name(name);
+  *tail.mutable_set() = file_.set();
   // Fails for a setting that occurs twice in `set`, which Identity() refuses.
-  MergeSettings(set, variant.mutable_set()).IgnoreError();
-  std::string name = whole_.name();
-  for (const v1::Setting& setting : set) {
-    absl::StrAppend(&name, "+", setting.name(), "=", setting.value());
-  }
-  variant.set_name(name.substr(0, kMaxTargetNameBytes));
-  std::string text;
-  google::protobuf::TextFormat::PrintToString(variant, &text);
-  return text;
+  MergeSettings(set, tail.mutable_set()).IgnoreError();
+  return TextOf(tail);
 }
 
 }  // namespace edgekiln::target

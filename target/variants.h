@@ -32,13 +32,15 @@ class Variants {
   // wins over the file's own settings. INVALID_ARGUMENT if a value is out of
   // range or a constraint does not hold.
   absl::StatusOr<std::string> Identity(const Settings& set) const;
-  // The variant in text form; the file's own text if `set` is empty.
-  std::string Text(const Settings& set) const;
+
+  // A variant in text form is Head(), common to all, and its Tail().
+  std::string Head() const;
+  // `set` as Identity() took it.
+  std::string Tail(const std::string& name, const Settings& set) const;
 
  private:
   Variants() = default;
 
-  std::string text_;
   v1::TargetDescriptor file_;
   v1::TargetDescriptor whole_;  // With what the file extends.
   std::vector<std::string> recipes_;

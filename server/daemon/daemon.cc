@@ -186,6 +186,7 @@ class DaemonImpl : public Daemon {
     JobManagerOptions managing;
     managing.max_running = options_.max_running_jobs;
     managing.max_queued = options_.max_queued_jobs;
+    managing.sweep.max_cells = options_.max_sweep_cells;
     managing.retention.max_jobs = options_.keep_jobs;
     managing.retention.max_age = options_.keep_jobs_for;
     managing.seed = NewSeed();
@@ -207,8 +208,9 @@ class DaemonImpl : public Daemon {
     workers_.Add(NewWorkersService(*gate_, *dispatcher_));
     watchers_ = std::make_unique<JobWatchers>(*store_, *journal_, *executor_,
                                               activity_);
-    clients_.Add(NewJobsService(*manager_, *store_, *watchers_, *quarantine_,
-                                activity_));
+    clients_.Add(NewJobsService(
+        *manager_, *store_, *watchers_, *quarantine_,
+        {*questions_, *blobs_, options_.max_sweep_cells}, activity_));
     clients_.Add(NewReportsService(*store_, activity_));
     clients_.Add(NewModelsService(*questions_, *blobs_, activity_));
     clients_.Add(NewTargetsService(*questions_, *blobs_, activity_));

@@ -31,6 +31,7 @@ struct DaemonOptions {
   int max_running_jobs = 32;
   int job_threads = 4;  // In which jobs go on between their stages.
   int max_queued_jobs = 1000;
+  int64_t max_sweep_cells = 20'000;
   // Finished ones, with events and reports.
   int64_t keep_jobs = 10'000;
   absl::Duration keep_jobs_for = absl::Hours(24 * 30);

@@ -47,6 +47,8 @@ absl::Status ApplyConfig(const v1::DaemonConfig& config,
       Take("job_threads", config.job_threads(), options.job_threads));
   EK_RETURN_IF_ERROR(Take("max_queued_jobs", config.max_queued_jobs(),
                           options.max_queued_jobs));
+  EK_RETURN_IF_ERROR(Take("max_sweep_cells", config.max_sweep_cells(),
+                          options.max_sweep_cells));
   EK_RETURN_IF_ERROR(
       Take("lease_timeout_ms", config.lease_timeout_ms(), lease_ms));
   EK_RETURN_IF_ERROR(Take("heartbeat_ms", config.heartbeat_ms(), heartbeat_ms));

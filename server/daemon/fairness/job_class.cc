@@ -9,6 +9,10 @@ v1::JobClass ClassOf(const v1::CreateJobRequest& request) {
   if (wanted == v1::INTERACTIVE || wanted == v1::CI || wanted == v1::BATCH) {
     return wanted;
   }
+  const auto& goals = request.goals();
+  if (std::find(goals.begin(), goals.end(), v1::SWEEP) != goals.end()) {
+    return v1::BATCH;
+  }
   const bool inspects_only =
       std::all_of(request.goals().begin(), request.goals().end(),
                   [](int goal) { return goal == v1::INSPECT; });

@@ -15,6 +15,7 @@
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/state_event.h"
 #include "server/daemon/stages/stage_log.h"
+#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
@@ -27,11 +28,13 @@ constexpr absl::Duration kPositionGrace = absl::Seconds(1);
 constexpr char kWorkerLost[] =
     "the connection to the worker was lost; the stage is run again";
 
-// Infinite without a deadline.
-absl::Duration DurationOf(const v1::JobOptions& options,
+// Infinite without a deadline. Those of a sweep are of its cells.
+absl::Duration DurationOf(const v1::CreateJobRequest& request,
                           bool (v1::JobOptions::*has)() const,
                           const google::protobuf::Duration& value) {
-  if (!(options.*has)()) return absl::InfiniteDuration();
+  if (!(request.options().*has)() || Wants(request, v1::SWEEP)) {
+    return absl::InfiniteDuration();
+  }
   return ToDuration(value);
 }
 
@@ -65,18 +68,17 @@ absl::Status QueueDeadlinePassed(absl::Duration limit,
 
 }  // namespace
 
-ActiveJob::ActiveJob(const v1::Job& job, JobJournal& journal,
-                     Executor& executor, Clock& clock)
+ActiveJob::ActiveJob(const v1::Job& job, const std::string& client,
+                     JobJournal& journal, Executor& executor, Clock& clock)
     : id_(job.id()),
+      client_(client),
       request_(RequestHead(job.request())),
       journal_(journal),
       clock_(clock),
       queued_at_(clock.Monotonic()),
-      queue_deadline_(DurationOf(request_.options(),
-                                 &v1::JobOptions::has_queue_deadline,
+      queue_deadline_(DurationOf(request_, &v1::JobOptions::has_queue_deadline,
                                  request_.options().queue_deadline())),
-      run_deadline_(DurationOf(request_.options(),
-                               &v1::JobOptions::has_run_deadline,
+      run_deadline_(DurationOf(request_, &v1::JobOptions::has_run_deadline,
                                request_.options().run_deadline())),
       executor_(executor),
       job_(JobHead(job)),
@@ -90,7 +92,8 @@ std::shared_ptr<ActiveJob> ActiveJob::New(const v1::Job& job,
                                           StageRunner& runner,
                                           JobJournal& journal,
                                           Executor& executor, Clock& clock) {
-  std::shared_ptr<ActiveJob> made(new ActiveJob(job, journal, executor, clock));
+  std::shared_ptr<ActiveJob> made(
+      new ActiveJob(job, client, journal, executor, clock));
   made->stages_ = std::make_unique<StageGroup>(
       runner, made->Hooks(),
       LeaseOwner{.job_class = ClassOf(job.request()),
@@ -230,6 +233,39 @@ void ActiveJob::OnCounted(const v1::JobEvent::Counted& counted) {
   journal_.Append(id_, std::move(event));
 }
 
+void ActiveJob::Tell(v1::JobEvent event) {
+  MutexLock lock(mutex_);
+  if (over_) return;
+  StartRunning();
+  waiting_.Clear();
+  told_.Clear();
+  journal_.Append(id_, std::move(event));
+}
+
+void ActiveJob::TellWaitingFor(const v1::JobEvent::Waiting& why) {
+  MutexLock lock(mutex_);
+  if (!over_) TellWaiting(why);
+}
+
+void ActiveJob::SetSweep(const v1::SweepSummary& summary) {
+  MutexLock lock(mutex_);
+  if (!over_) *job_.mutable_sweep() = summary;
+}
+
+void ActiveJob::set_wake(std::function<void()> wake) {
+  MutexLock lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+void ActiveJob::Wake() {
+  std::function<void()> wake;
+  {
+    MutexLock lock(mutex_);
+    wake = wake_;
+  }
+  if (wake != nullptr) wake();
+}
+
 bool ActiveJob::Stop(const absl::Status& why,
                      const std::string& superseded_by) {
   {
@@ -239,6 +275,7 @@ bool ActiveJob::Stop(const absl::Status& why,
     job_.set_superseded_by(superseded_by);
   }
   stages_->Cancel(why);
+  Wake();
   return true;
 }
 
@@ -305,6 +342,7 @@ void ActiveJob::CopyStages(v1::Job& job) {
   MutexLock lock(mutex_);
   if (over_) return;  // The end is on its way to the disk.
   *job.mutable_stages() = job_.stages();
+  if (job_.has_sweep()) *job.mutable_sweep() = job_.sweep();
   if (!waiting_.reason().empty()) *job.mutable_waiting() = waiting_;
 }
 

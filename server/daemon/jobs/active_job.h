@@ -5,6 +5,7 @@
 // and until when it may. Thread-safe.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -36,6 +37,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
                                         Clock& clock);
 
   const std::string& id() const { return id_; }
+  const std::string& client() const { return client_; }
   const v1::CreateJobRequest& request_head() const { return request_; }
   StageGroup& stages() { return *stages_; }
   Executor& executor() { return executor_; }  // Its own.
@@ -52,6 +54,16 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void TellPosition(int64_t position, int max_running,
                     std::optional<absl::Duration> eta);
 
+  // An event that no stage tells, unless the job is over.
+  void Tell(v1::JobEvent event);
+  // Why no stage of it runs.
+  void TellWaitingFor(const v1::JobEvent::Waiting& why);
+  // Goal SWEEP: how far it is.
+  void SetSweep(const v1::SweepSummary& summary);
+  // What Wake() calls: now and then, and once the job is to end.
+  void set_wake(std::function<void()> wake);
+  void Wake();
+
   // Writes how it ended; nothing is told afterwards. `done` is called once that
   // is durable. Returns the job as it is now, of its request the head.
   v1::Job Finish(JobResult result, JobJournal::Done done);
@@ -61,8 +73,8 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   void CopyStages(v1::Job& job);
 
  private:
-  ActiveJob(const v1::Job& job, JobJournal& journal, Executor& executor,
-            Clock& clock);
+  ActiveJob(const v1::Job& job, const std::string& client, JobJournal& journal,
+            Executor& executor, Clock& clock);
 
   // What the job's stages tell becomes its events, unless it is over.
   StageGroupHooks Hooks();
@@ -79,6 +91,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const std::string id_;
+  const std::string client_;
   const v1::CreateJobRequest request_;
   JobJournal& journal_;
   Clock& clock_;
@@ -104,6 +117,7 @@ class ActiveJob : public std::enable_shared_from_this<ActiveJob> {
   v1::JobEvent::Waiting told_ ABSL_GUARDED_BY(mutex_);
   absl::Duration told_at_ ABSL_GUARDED_BY(mutex_);
   WarningLog warnings_ ABSL_GUARDED_BY(mutex_);
+  std::function<void()> wake_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace edgekiln::server

@@ -12,6 +12,8 @@
 #include "proto/convert.h"
 #include "server/daemon/jobs/check_options.h"
 #include "server/daemon/jobs/request_bounds.h"
+#include "server/sweep/cells.h"
+#include "server/sweep/model_name.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
@@ -21,6 +23,16 @@ absl::Status CheckRequest(const v1::CreateJobRequest& request,
   EK_RETURN_IF_ERROR(CheckBounds(request));
   EK_RETURN_IF_ERROR(ValidateRequest(request));
   EK_RETURN_IF_ERROR(CheckJobOptions(request.options()));
+  if (SweepOfCell(request.request_id()).has_value()) {
+    return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "BAD_REQUEST_ID",
+         .what = "request ids of cells are the daemon's",
+         .where = "CreateJobRequest.request_id",
+         .limit = absl::StrCat("not to begin with '", kCellPrefix, "'"),
+         .fix = "choose another one"});
+  }
   if (request.targets_size() > max_targets) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
@@ -83,6 +95,63 @@ absl::Status Missing(absl::string_view what, const Digest& digest) {
        .fix = "upload it first"});
 }
 
+absl::Status DigestMissing(absl::string_view what) {
+  return MakeError(absl::StatusCode::kInvalidArgument,
+                   {.fault = Fault::kUser,
+                    .reason = "NO_DIGEST",
+                    .what = absl::StrCat(what, " has no digest"),
+                    .where = "CreateJobRequest.sweep",
+                    .need = "the digest of a blob; `file` is for whoever reads "
+                            "the text form",
+                    .fix = "upload the file and set the digest"});
+}
+
+using Named = std::vector<std::pair<std::string, v1::Digest>>;
+
+absl::Status AddSweepFiles(
+    absl::string_view what, const v1::SweepModel& model,
+    const google::protobuf::RepeatedPtrField<v1::SweepFile>& files,
+    Named& named) {
+  for (const v1::SweepFile& file : files) {
+    std::string name = absl::StrCat(what, " of model ", SweepModelName(model));
+    if (!file.has_digest()) return DigestMissing(name);
+    named.emplace_back(std::move(name), file.digest());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddSweepModels(const v1::SweepRequest& sweep, Named& named) {
+  for (const v1::SweepGroup& group : sweep.groups()) {
+    for (const v1::SweepModel& model : group.models()) {
+      std::string name = absl::StrCat("model ", SweepModelName(model));
+      if (!model.has_digest()) return DigestMissing(name);
+      named.emplace_back(std::move(name), model.digest());
+      EK_RETURN_IF_ERROR(
+          AddSweepFiles("calibration", model, model.calibration(), named));
+      EK_RETURN_IF_ERROR(AddSweepFiles("data", model, model.data(), named));
+      EK_RETURN_IF_ERROR(
+          AddSweepFiles("an input", model, model.inputs(), named));
+      EK_RETURN_IF_ERROR(
+          AddSweepFiles("external data", model, model.external_data(), named));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AddSweepTargets(const v1::SweepRequest& sweep, Named& named) {
+  for (const v1::SweepGroup& group : sweep.groups()) {
+    for (const v1::SweepTarget& target : group.targets()) {
+      if (target.has_digest()) {
+        named.emplace_back(absl::StrCat("target ", target.name()),
+                           target.digest());
+      } else if (!target.file().empty()) {
+        return DigestMissing(absl::StrCat("target ", target.file()));
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
 // A digest that was left out is a common mistake, unlike one that is malformed.
 absl::Status CheckDigestsGiven(const v1::CreateJobRequest& request) {
   if (request.model().hash().empty()) {
@@ -123,13 +192,40 @@ void AskBlob(absl::string_view what, const v1::Digest& proto,
   });
 }
 
+namespace {
+
+void AskAll(const Named& named, cache::BlobStore& blobs,
+            const BlobsTold& told) {
+  if (named.empty()) return told(absl::OkStatus());
+  const auto asked = std::make_shared<Asked>(told);
+  {
+    MutexLock lock(asked->mutex);
+    asked->answers.resize(named.size());
+    asked->left = named.size();
+  }
+  for (size_t i = 0; i < named.size(); ++i) {
+    AskBlob(named[i].first, named[i].second, blobs,
+            [asked, i](absl::Status status) {
+              asked->Answer(i, std::move(status));
+            });
+  }
+}
+
+}  // namespace
+
 void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
               const BlobsTold& told) {
+  if (Wants(request, v1::SWEEP)) {
+    Named named;
+    absl::Status given = AddSweepModels(request.sweep(), named);
+    if (given.ok()) given = AddSweepTargets(request.sweep(), named);
+    if (!given.ok()) return told(std::move(given));
+    return AskAll(named, blobs, told);
+  }
   if (absl::Status given = CheckDigestsGiven(request); !given.ok()) {
     return told(std::move(given));
   }
-  std::vector<std::pair<std::string, v1::Digest>> named = {
-      {"model", request.model()}};
+  Named named = {{"model", request.model()}};
   for (const v1::TargetRef& target : request.targets()) {
     named.emplace_back(absl::StrCat("target ", target.name()), target.digest());
   }
@@ -146,18 +242,15 @@ void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
     named.emplace_back(absl::StrCat("external data ", file.name()),
                        file.digest());
   }
-  const auto asked = std::make_shared<Asked>(told);
-  {
-    MutexLock lock(asked->mutex);
-    asked->answers.resize(named.size());
-    asked->left = named.size();
-  }
-  for (size_t i = 0; i < named.size(); ++i) {
-    AskBlob(named[i].first, named[i].second, blobs,
-            [asked, i](absl::Status status) {
-              asked->Answer(i, std::move(status));
-            });
-  }
+  AskAll(named, blobs, told);
+}
+
+void AskTargets(const v1::SweepRequest& sweep, cache::BlobStore& blobs,
+                const BlobsTold& told) {
+  Named named;
+  absl::Status given = AddSweepTargets(sweep, named);
+  if (!given.ok()) return told(std::move(given));
+  AskAll(named, blobs, told);
 }
 
 absl::Status CheckSameRequest(const v1::Job& job,

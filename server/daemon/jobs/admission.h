@@ -24,9 +24,12 @@ void AskBlob(absl::string_view what, const v1::Digest& proto,
              cache::BlobStore& blobs, const BlobsTold& told);
 
 // The same for all that the request names. INVALID_ARGUMENT with reason
-// NO_MODEL or TARGET_BY_NAME where a digest was left out.
+// NO_MODEL, TARGET_BY_NAME or NO_DIGEST where a digest was left out.
 void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
               const BlobsTold& told);
+// The same for the files of targets alone.
+void AskTargets(const v1::SweepRequest& sweep, cache::BlobStore& blobs,
+                const BlobsTold& told);
 
 // INVALID_ARGUMENT with reason REQUEST_ID_REUSED unless `job` came from this
 // very request, which has the same request_id.

@@ -17,6 +17,7 @@
 #include "server/daemon/jobs/state_event.h"
 #include "server/daemon/retry_info.h"
 #include "server/daemon/shutting_down.h"
+#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
@@ -49,9 +50,14 @@ void JobManager::Create(const v1::CreateJobRequest& request, Created created,
       !bad.ok()) {
     return created(bad);
   }
+  CreateFor(request, ClientOf(request, peer), std::move(created));
+}
+
+void JobManager::CreateFor(const v1::CreateJobRequest& request,
+                           const std::string& client, Created created) {
   auto creation = std::make_shared<Creation>();
   creation->request = request;
-  creation->client = ClientOf(request, peer);
+  creation->client = client;
   creation->waiting.push_back(std::move(created));
   if (!request.request_id().empty()) {
     MutexLock lock(mutex_);
@@ -98,10 +104,11 @@ absl::Status JobManager::Reserve(const Creation& creation) {
   MutexLock lock(mutex_);
   if (stopping_ || draining_) return ShuttingDown();
   int& storing_of_client = storing_of_[creation.client];
-  if (!queue_.HasRoom(creation.client, options_.max_queued, storing_,
-                      storing_of_client)) {
+  JobQueue& queue = QueueOf(creation.request);
+  if (!queue.HasRoom(creation.client, options_.max_queued, storing_,
+                     storing_of_client)) {
     if (storing_of_client == 0) storing_of_.erase(creation.client);
-    return QueueFull(options_.max_queued, queue_.UntilNext(clock_.Monotonic()));
+    return QueueFull(options_.max_queued, queue.UntilNext(clock_.Monotonic()));
   }
   ++storing_;
   ++storing_of_client;
@@ -138,6 +145,7 @@ void JobManager::Store(const CreationPtr& creation) {
 // False: it must be run. Whoever asked is told that it is queued in any case,
 // as of one that ends in the next moment.
 bool JobManager::StoreRecalled(const CreationPtr& creation) {
+  if (Wants(creation->request, v1::SWEEP)) return false;
   {
     MutexLock lock(mutex_);
     if (!started_ || stopping_) return false;

@@ -28,6 +28,7 @@ void EndJob(JobResult& result, absl::Time now, v1::Job& job) {
   if (result.description.inputs_size() + result.description.layers_size() > 0) {
     *job.mutable_description() = std::move(result.description);
   }
+  if (result.sweep.has_value()) *job.mutable_sweep() = *result.sweep;
   job.set_reports(static_cast<int>(result.reports.size()));
 }
 

@@ -46,6 +46,7 @@ v1::Job JobHead(const v1::Job& job) {
     }
   }
   head.set_reports(job.reports());
+  if (job.has_sweep()) *head.mutable_sweep() = job.sweep();
   head.set_superseded_by(job.superseded_by());
   return head;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,12 +12,15 @@
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/job_end.h"
+#include "server/daemon/jobs/running_sweep.h"
 #include "server/daemon/jobs/state_event.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/shutting_down.h"
 #include "server/daemon/stages/stage_log.h"
 #include "server/later.h"
 #include "server/stage_sequence.h"
+#include "server/sweep/cells.h"
+#include "server/validate_request.h"
 
 namespace edgekiln::server {
 namespace {
@@ -85,18 +89,20 @@ JobManager::JobManager(JobManagerOptions options, JobStore& store,
       clock_(clock),
       log_(log),
       ids_(options.seed),
-      queue_(options.max_running) {}
+      queue_(options.max_running),
+      sweeps_(options.max_sweeps) {}
 
 JobManager::~JobManager() { Stop(); }
 
 void JobManager::Stop() {
-  std::vector<ActivePtr> active;
   {
     MutexLock lock(mutex_);
     stopping_ = true;
-    for (const auto& [id, job] : active_) active.push_back(job);
   }
-  for (const ActivePtr& job : active) job->stages().Cancel(ShuttingDown());
+  for (const ActivePtr& job : AllActive()) {
+    job->stages().Cancel(ShuttingDown());
+    job->Wake();
+  }
   {
     MutexLock lock(mutex_);
     while (running_ > 0) idle_.Wait(lock);
@@ -127,12 +133,26 @@ absl::Status JobManager::Start() {
     // The last daemon may have died before it could.
     Supersede(job);
   }
+  EndLeftCells(jobs);
   {
     MutexLock lock(mutex_);
     started_ = true;
   }
   for (int i = 0; i < options_.max_running; ++i) RunNext();
   return absl::OkStatus();
+}
+
+// Cells of sweeps that are over: the last daemon died before it could cancel
+// them.
+void JobManager::EndLeftCells(const std::vector<v1::Job>& unfinished) {
+  std::set<std::string> ids;
+  for (const v1::Job& job : unfinished) ids.insert(job.id());
+  for (const v1::Job& job : unfinished) {
+    const std::optional<std::string> sweep =
+        SweepOfCell(job.request().request_id());
+    if (!sweep.has_value() || ids.count(*sweep) > 0) continue;
+    if (const ActivePtr active = Find(job.id())) End(active, SweepEnded());
+  }
 }
 
 // Cancels what is before `newer` in its slot: all that is there, as jobs come
@@ -163,15 +183,17 @@ void JobManager::Enqueue(const v1::Job& job, const std::string& client) {
   {
     MutexLock lock(mutex_);
     active_[job.id()] = active;
-    queue_.Push(job.id(), job.request(), client,
-                clock_.Monotonic() - std::max(waited, absl::ZeroDuration()));
+    QueueOf(job.request())
+        .Push(job.id(), job.request(), client,
+              clock_.Monotonic() - std::max(waited, absl::ZeroDuration()));
   }
   RunNext();
 }
 
 JobManager::ActivePtr JobManager::TakeNext() {
   if (!started_ || stopping_) return nullptr;
-  const std::optional<std::string> id = queue_.Next(clock_.Monotonic());
+  std::optional<std::string> id = queue_.Next(clock_.Monotonic());
+  if (!id.has_value()) id = sweeps_.Next(clock_.Monotonic());
   return id.has_value() ? active_.at(*id) : nullptr;
 }
 
@@ -192,8 +214,9 @@ void JobManager::RunNext() {
 }
 
 void JobManager::Run(const ActivePtr& active) {
+  const bool sweeps = Wants(active->request_head(), v1::SWEEP);
   StartTask(
-      active->executor(), RunStages(active),
+      active->executor(), sweeps ? RunSweep(active) : RunStages(active),
       [this, active](JobResult result) { OnRun(active, std::move(result)); });
 }
 
@@ -203,7 +226,8 @@ void JobManager::OnRun(const ActivePtr& active, JobResult result) {
   if (succeeded || !Interrupted(active)) Finish(active, std::move(result));
   {
     MutexLock lock(mutex_);
-    queue_.Ended(active->id(), clock_.Monotonic(), succeeded);
+    QueueOf(active->request_head())
+        .Ended(active->id(), clock_.Monotonic(), succeeded);
   }
   RunNext();
   MutexLock lock(mutex_);
@@ -252,11 +276,15 @@ void JobManager::Finish(const ActivePtr& active, JobResult result) {
         // Dropped at our end: the next daemon runs it, and whoever cancels it
         // now must not be told that it is done.
         if (!stored.ok()) return;
+        std::vector<std::function<void()>> awaited;
         {
           MutexLock lock(mutex_);
           active_.erase(id);
+          const auto told = awaited_.extract(id);
+          if (!told.empty()) awaited = std::move(told.mapped());
         }
         ended_.NotifyAll();
+        for (const auto& over : awaited) over();
       });
   log_.Info(DescribeEnd(job));
 }
@@ -265,6 +293,28 @@ JobManager::ActivePtr JobManager::Find(const std::string& id) {
   MutexLock lock(mutex_);
   const auto it = active_.find(id);
   return it == active_.end() ? nullptr : it->second;
+}
+
+std::vector<JobManager::ActivePtr> JobManager::AllActive() {
+  MutexLock lock(mutex_);
+  std::vector<ActivePtr> all;
+  for (const auto& [id, job] : active_) all.push_back(job);
+  return all;
+}
+
+JobQueue& JobManager::QueueOf(const v1::CreateJobRequest& request) {
+  return Wants(request, v1::SWEEP) ? sweeps_ : queue_;
+}
+
+void JobManager::AwaitEnd(const std::string& id, std::function<void()> over) {
+  {
+    MutexLock lock(mutex_);
+    if (active_.count(id) > 0) {
+      awaited_[id].push_back(std::move(over));
+      return;
+    }
+  }
+  over();
 }
 
 absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {
@@ -288,7 +338,7 @@ void JobManager::End(const ActivePtr& active, const absl::Status& why,
   bool queued = false;
   {
     MutexLock lock(mutex_);
-    queued = queue_.Remove(active->id());
+    queued = QueueOf(active->request_head()).Remove(active->id());
   }
   if (!queued) return;
   JobResult result;
@@ -332,28 +382,32 @@ void JobManager::ForgetOldJobs() {
 }
 
 void JobManager::Tick() {
-  std::vector<ActivePtr> active;
   struct Waiting {
     ActivePtr job;
+    int max_running;
     JobQueue::Place place;
   };
   std::vector<Waiting> waiting;
   {
     MutexLock lock(mutex_);
-    for (const auto& [id, job] : active_) active.push_back(job);
     const absl::Duration now = clock_.Monotonic();
     if (now - places_at_ >= kPlacesInterval) {
       places_at_ = now;
-      for (JobQueue::Place& place : queue_.Places(now)) {
-        waiting.push_back({active_.at(place.id), std::move(place)});
+      for (const auto& [queue, running] :
+           {std::pair{&queue_, options_.max_running},
+            std::pair{&sweeps_, options_.max_sweeps}}) {
+        for (JobQueue::Place& place : queue->Places(now)) {
+          waiting.push_back({active_.at(place.id), running, std::move(place)});
+        }
       }
     }
   }
-  for (const auto& [job, place] : waiting) {
-    job->TellPosition(place.position, options_.max_running, place.eta);
+  for (const auto& [job, max_running, place] : waiting) {
+    job->TellPosition(place.position, max_running, place.eta);
   }
-  for (const ActivePtr& job : active) {
+  for (const ActivePtr& job : AllActive()) {
     if (absl::Status why = job->Overdue(); !why.ok()) End(job, why);
+    job->Wake();
   }
   ForgetOldJobs();
 }

@@ -29,6 +29,7 @@
 #include "server/daemon/jobs/one_at_a_time.h"
 #include "server/daemon/stages/stage_runner.h"
 #include "server/executor.h"
+#include "server/sweep/sweep_job.h"
 #include "server/task.h"
 
 namespace edgekiln::server {
@@ -37,6 +38,8 @@ struct JobManagerOptions {
   int max_running = 32;   // Jobs at once.
   int max_queued = 1000;  // More are refused with RESOURCE_EXHAUSTED.
   int max_targets = 256;  // Of one job.
+  int max_sweeps = 8;     // At once; they are not among max_running.
+  SweepLimits sweep;
   Retention retention;
   uint64_t seed = 0;  // Of job ids. Another one in every life of the daemon.
 };
@@ -86,10 +89,14 @@ class JobManager {
   bool Busy();
 
  private:
+  class RunningSweep;
   struct Creation;
   using CreationPtr = std::shared_ptr<Creation>;
   using ActivePtr = std::shared_ptr<ActiveJob>;
 
+  // As Create(), of a request that was checked, for `client`.
+  void CreateFor(const v1::CreateJobRequest& request, const std::string& client,
+                 Created created);
   absl::Status Reserve(const Creation& creation);
   absl::StatusOr<bool> AnswerRepeated(const CreationPtr& creation);
   std::string NextId() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -98,6 +105,7 @@ class JobManager {
   void OnStored(const CreationPtr& creation, const absl::Status& stored);
   void Answer(const CreationPtr& creation, const absl::StatusOr<v1::Job>& job);
   void Supersede(const v1::Job& newer);
+  void EndLeftCells(const std::vector<v1::Job>& unfinished);
   void Enqueue(const v1::Job& job, const std::string& client);
   // The next of the queue, if it may run.
   ActivePtr TakeNext() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
@@ -106,11 +114,17 @@ class JobManager {
   void OnRun(const ActivePtr& active, JobResult result);
   bool Interrupted(const ActivePtr& active);
   Task<JobResult> RunStages(ActivePtr active);
+  Task<JobResult> RunSweep(ActivePtr active);
+  // Calls `over` once nothing of the job runs and its end is durable.
+  void AwaitEnd(const std::string& id, std::function<void()> over);
+  JobQueue& QueueOf(const v1::CreateJobRequest& request)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Finish(const ActivePtr& active, JobResult result);
   void End(const ActivePtr& active, const absl::Status& why,
            const std::string& superseded_by = "");
   void ForgetOldJobs();
   ActivePtr Find(const std::string& id);
+  std::vector<ActivePtr> AllActive();
 
   const JobManagerOptions options_;
   JobStore& store_;
@@ -132,6 +146,12 @@ class JobManager {
   // Queued or running.
   std::map<std::string, ActivePtr> active_ ABSL_GUARDED_BY(mutex_);
   JobQueue queue_ ABSL_GUARDED_BY(mutex_);
+  // Jobs that only wait for others, their cells: of those that run, each would
+  // keep one of its cells from running.
+  JobQueue sweeps_ ABSL_GUARDED_BY(mutex_);
+  // By job; of AwaitEnd().
+  std::map<std::string, std::vector<std::function<void()>>> awaited_
+      ABSL_GUARDED_BY(mutex_);
   // By request_id.
   std::map<std::string, CreationPtr> creations_ ABSL_GUARDED_BY(mutex_);
   // Jobs on their way to the disk.

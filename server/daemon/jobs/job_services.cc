@@ -26,17 +26,20 @@ constexpr size_t kMaxKnownBytes = 16 << 10;
 // watch take no threads.
 using HotJobs = v1::Jobs::WithRawCallbackMethod_CreateJob<
     v1::Jobs::WithRawCallbackMethod_GetJob<
-        v1::Jobs::WithRawCallbackMethod_WatchJob<v1::Jobs::Service>>>;
+        v1::Jobs::WithRawCallbackMethod_WatchJob<
+            v1::Jobs::WithCallbackMethod_PlanSweep<v1::Jobs::Service>>>>;
 using HotReports =
     v1::Reports::WithRawCallbackMethod_GetReport<v1::Reports::Service>;
 
 class JobsService final : public HotJobs {
  public:
   JobsService(JobManager& jobs, JobStore& store, JobWatchers& watchers,
-              Quarantine& quarantine, Activity& activity)
+              Quarantine& quarantine, const SweepPlanner& planner,
+              Activity& activity)
       : jobs_(jobs),
         store_(store),
         quarantine_(quarantine),
+        planner_(planner),
         activity_(activity),
         watchers_(watchers) {}
 
@@ -83,6 +86,12 @@ class JobsService final : public HotJobs {
       grpc::CallbackServerContext* context,
       const grpc::ByteBuffer* request) override {
     return watchers_.Watch(*request, context->peer());
+  }
+
+  grpc::ServerUnaryReactor* PlanSweep(grpc::CallbackServerContext*,
+                                      const v1::PlanSweepRequest* request,
+                                      v1::SweepPlanned* response) override {
+    return StartPlanSweep(*request, *response, planner_, activity_);
   }
 
   grpc::Status ListQuarantine(grpc::ServerContext*,
@@ -157,7 +166,8 @@ class JobsService final : public HotJobs {
     EK_ASSIGN_OR_RETURN(
         const int size,
         PageSize(request.page_size(), good_token, "ListJobsRequest", "jobs"));
-    EK_ASSIGN_OR_RETURN(JobPage page, store_.List(size, before));
+    EK_ASSIGN_OR_RETURN(JobPage page,
+                        store_.List(size, before, request.sweep()));
     for (v1::Job& job : page.jobs) {
       ShowInList(job);
       *response.add_jobs() = std::move(job);
@@ -169,6 +179,7 @@ class JobsService final : public HotJobs {
   JobManager& jobs_;
   JobStore& store_;
   Quarantine& quarantine_;
+  const SweepPlanner planner_;
   Activity& activity_;
   JobWatchers& watchers_;
   AnswerCache known_{int64_t{4} << 20};  // Ids by serialized requests.
@@ -206,9 +217,10 @@ class ReportsService final : public HotReports {
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobWatchers& watchers,
                                               Quarantine& quarantine,
+                                              const SweepPlanner& planner,
                                               Activity& activity) {
   return std::make_unique<JobsService>(jobs, store, watchers, quarantine,
-                                       activity);
+                                       planner, activity);
 }
 
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,

@@ -14,6 +14,7 @@
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/job_store.h"
 #include "server/daemon/jobs/job_watchers.h"
+#include "server/daemon/jobs/plan_sweep_call.h"
 #include "server/executor.h"
 
 namespace edgekiln::server {
@@ -21,6 +22,7 @@ namespace edgekiln::server {
 std::unique_ptr<grpc::Service> NewJobsService(JobManager& jobs, JobStore& store,
                                               JobWatchers& watchers,
                                               Quarantine& quarantine,
+                                              const SweepPlanner& planner,
                                               Activity& activity);
 std::unique_ptr<grpc::Service> NewReportsService(JobStore& store,
                                                  Activity& activity);

@@ -9,6 +9,7 @@
 #include "server/daemon/jobs/job_opening.h"
 #include "server/daemon/jobs/job_rows.h"
 #include "server/daemon/jobs/whole_answer.h"
+#include "server/sweep/cells.h"
 
 namespace edgekiln::server {
 namespace {
@@ -27,6 +28,8 @@ constexpr int64_t kRowsAtOnce = 100;
   "SELECT id, state, job, requests.request, " EK_LAST_SEQUENCE \
   " FROM jobs LEFT JOIN requests ON requests.row = jobs.row "
 
+// "sweep/", see sweep/cells.h.
+#define EK_IS_CELL "substr(jobs.request_id, 1, 6) = x'73776565702f'"
 #define EK_SELECT_HEAD                                                 \
   "SELECT jobs.row, id, state, head, heads.request, " EK_LAST_SEQUENCE \
   " FROM jobs JOIN heads ON heads.row = jobs.row "
@@ -141,13 +144,18 @@ absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
     const Retention& retention, absl::Time now) {
   EK_ASSIGN_OR_RETURN(
       Statement count,
-      writer_->Prepare("SELECT COUNT(*) FROM jobs WHERE state >= 3"));
+      writer_->Prepare("SELECT COUNT(*) FROM jobs WHERE state >= 3"
+                       " AND NOT " EK_IS_CELL));
   EK_RETURN_IF_ERROR(count.Step().status());
   int64_t excess = count.Int(0) - retention.max_jobs;
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      writer_->Prepare(EK_SELECT_HEAD "WHERE state >= 3"
-                                      " ORDER BY jobs.row LIMIT ?"));
+      // Cells go after their sweep.
+      writer_->Prepare(EK_SELECT_HEAD
+                       "WHERE state >= 3 AND NOT (" EK_IS_CELL
+                       " AND EXISTS (SELECT 1 FROM jobs AS sweep WHERE"
+                       " sweep.id = substr(jobs.request_id, 7, 17)))"
+                       " ORDER BY jobs.row LIMIT ?"));
   select.Bind(1, kForgetAtOnce);
   std::vector<v1::Job> jobs;
   while (true) {
@@ -161,8 +169,9 @@ absl::StatusOr<std::vector<v1::Job>> JobStore::ToForget(
     const bool young =
         age <= retention.max_age || job.error().reason() == kJobDamaged;
     if (age <= retention.grace) continue;
-    if (excess <= 0 && young) continue;
-    --excess;
+    const bool is_cell = SweepOfCell(job.request().request_id()).has_value();
+    if (excess <= 0 && young && !is_cell) continue;
+    if (!is_cell) --excess;
     jobs.push_back(std::move(job));
   }
 }
@@ -280,12 +289,24 @@ absl::StatusOr<Answer> JobStore::GetReport(const std::string& id, int target) {
                     .fix = "watch the job until it has finished"});
 }
 
-absl::StatusOr<JobPage> JobStore::List(int page_size, int64_t before) {
+absl::StatusOr<JobPage> JobStore::List(int page_size, int64_t before,
+                                       const std::string& sweep) {
   MutexLock lock(list_mutex_);
   EK_ASSIGN_OR_RETURN(
       Statement select,
-      lister_->Prepare(EK_SELECT_HEAD "WHERE ?1 = 0 OR jobs.row < ?1"
-                                      " ORDER BY jobs.row DESC LIMIT ?2"));
+      lister_->Prepare(sweep.empty() ? EK_SELECT_HEAD
+                           "WHERE (?1 = 0 OR jobs.row < ?1) AND NOT"
+                           " " EK_IS_CELL " ORDER BY jobs.row DESC LIMIT ?2"
+                                     : EK_SELECT_HEAD
+                           "WHERE (?1 = 0 OR jobs.row < ?1)"
+                           " AND request_id > ?3 AND request_id < ?4"
+                           " ORDER BY jobs.row DESC LIMIT ?2"));
+  if (!sweep.empty()) {
+    // What begins with "sweep/ID/": "0" follows "/".
+    const std::string begin = absl::StrCat(kCellPrefix, sweep);
+    select.Bind(3, absl::StrCat(begin, "/"));
+    select.Bind(4, absl::StrCat(begin, "0"));
+  }
   select.Bind(1, before);
   select.Bind(2, static_cast<int64_t>(page_size) + 1);
   JobPage page;

@@ -116,7 +116,9 @@ class JobStore {
       const std::string& request_id);
   // Jobs older than `before`, a value of JobPage::next; 0 = from the newest.
   // Fewer than `page_size` where they would exceed kMaxAnswerBytes together.
-  absl::StatusOr<JobPage> List(int page_size, int64_t before);
+  // `sweep`: only jobs of its cells; empty: only jobs of none.
+  absl::StatusOr<JobPage> List(int page_size, int64_t before,
+                               const std::string& sweep = "");
   // Heads of QUEUED and RUNNING jobs, oldest first.
   absl::StatusOr<std::vector<v1::Job>> Unfinished();
   // Tells the file names of blobs that must stay while their jobs are kept.

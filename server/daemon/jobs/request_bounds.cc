@@ -38,6 +38,7 @@ constexpr Bound kBounds[] = {
     {"edgekiln.v1.GetReportRequest.job_id", 128},
     {"edgekiln.v1.ReleaseQuarantineRequest.id", 128},
     {"edgekiln.v1.ListJobsRequest.page_token", 128},
+    {"edgekiln.v1.ListJobsRequest.sweep", 128},
     {"edgekiln.v1.ListQuarantineRequest.page_token", 128},
 };
 constexpr int64_t kMaxTextBytes = 1024;
