@@ -15,6 +15,7 @@
 #include "client/option_values.h"
 #include "client/parse_error.h"
 #include "client/self_description.h"
+#include "client/sweep_options.h"
 #include "client/text_arguments.h"
 
 namespace edgekiln::client {
@@ -187,6 +188,32 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+// Of `sweep` without a command behind it.
+absl::Status CheckSweep(const CommandLine& line) {
+  if (line.command != Command::kSweep) return absl::OkStatus();
+  if (line.sweep.models.empty()) {
+    return UsageError("a MODEL is missing", "edgekiln sweep",
+                      "one or several .tflite or .onnx files",
+                      "name them, or give a file to `edgekiln sweep run`");
+  }
+  if (line.targets.empty()) {
+    return UsageError("--target is missing", "edgekiln sweep",
+                      "a chip by name or pattern, or a descriptor file",
+                      "`edgekiln targets list` shows the names");
+  }
+  if (line.sweep.validate && line.timing_only) {
+    return UsageError("--validate computes values, --timing-only does not",
+                      "edgekiln sweep", "", "leave one of them out");
+  }
+  for (const std::string& text : line.sweep.vary) {
+    EK_RETURN_IF_ERROR(ParseVary(text).status());
+  }
+  for (const std::string& text : line.sweep.exclude) {
+    EK_RETURN_IF_ERROR(ParseExclude(text).status());
+  }
+  return absl::OkStatus();
+}
+
 // From option values as they were given to what they mean.
 absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   const CLI::App& app = *Reached(&root);
@@ -204,7 +231,10 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     return UsageError("the KEY is empty", "--supersede", "",
                       "name what the result is for, or leave it out");
   }
-  if (given("--recipe")) EK_RETURN_IF_ERROR(CheckRecipe(line, FullName(&app)));
+  if (given("--recipe") && line.command != Command::kSweep) {
+    EK_RETURN_IF_ERROR(CheckRecipe(line, FullName(&app)));
+  }
+  EK_RETURN_IF_ERROR(CheckSweep(line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
   if (!raw.calibration_method.empty()) {

@@ -35,6 +35,12 @@ enum class Command {
   kJobsWatch,
   kJobsLog,
   kJobsCancel,
+  kSweep,
+  kSweepRun,
+  kSweepList,
+  kSweepShow,
+  kSweepWatch,
+  kSweepCancel,
   kQuarantineList,
   kQuarantineRelease,
   kReportShow,
@@ -42,6 +48,19 @@ enum class Command {
   kReportBaseline,
   kCompletion,  // `text` is what to print.
   kMan,         // Likewise.
+};
+
+// Of sweep and the commands below it.
+struct SweepLine {
+  std::vector<std::string> models;
+  std::vector<std::string> recipes;
+  std::vector<std::string> vary;     // As ParseVary() takes them.
+  std::vector<std::string> exclude;  // As ParseExclude() takes them.
+  bool validate = false;
+  bool dry_run = false;
+  bool detach = false;
+  std::string csv;                    // A file or "-"; empty: none.
+  std::vector<std::string> memories;  // To show and compare by.
 };
 
 // Every option of every command; those a command does not have keep their
@@ -95,7 +114,8 @@ struct CommandLine {
   std::vector<std::string> names;
   RegressionLimits regression;  // report diff.
   JobFilter job_filter;         // jobs list.
-  bool list_pages = false;      // man.
+  SweepLine sweep;
+  bool list_pages = false;  // man.
 };
 
 // What the environment says, read by main() alone.

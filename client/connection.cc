@@ -95,6 +95,12 @@ class GrpcConnection final : public Connection {
     return Complete(Call(*jobs_, &v1::Jobs::Stub::CancelJob, request,
                          Patience::kCancel, absl::InfiniteFuture()));
   }
+  absl::StatusOr<v1::SweepPlanned> PlanSweep(
+      const v1::SweepRequest& sweep) override {
+    v1::PlanSweepRequest request;
+    *request.mutable_sweep() = sweep;
+    return Call(*jobs_, &v1::Jobs::Stub::PlanSweep, request, Patience::kWorker);
+  }
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
       const v1::ListQuarantineRequest& request) override {
     return Call(*jobs_, &v1::Jobs::Stub::ListQuarantine, request);

@@ -43,6 +43,8 @@ class Connection {
   virtual absl::StatusOr<v1::ListJobsResponse> ListJobs(
       const v1::ListJobsRequest& request) = 0;
   virtual absl::StatusOr<v1::Job> CancelJob(const std::string& id) = 0;
+  virtual absl::StatusOr<v1::SweepPlanned> PlanSweep(
+      const v1::SweepRequest& sweep) = 0;
   virtual absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
       const v1::ListQuarantineRequest& request) = 0;
   // What was released.

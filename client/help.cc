@@ -181,6 +181,50 @@ constexpr char kMan[] = R"(Examples:
   man <(edgekiln man jobs list)
 )";
 
+constexpr char kSweep[] = R"(Examples:
+  edgekiln sweep *.tflite --target 'dla-*' --timing-only
+      Every model on every preset of the DLA: a row each, as they finish.
+  edgekiln sweep net.tflite --target dla-64-o-512k \
+      --vary sram_bytes=128KiB,256KiB,512KiB --vary pes=32,64,128
+      Nine chips. Two varied keys make a matrix of cycles.
+  edgekiln sweep net.onnx --target 'dla-*' --recipe default --recipe serial \
+      --exclude 'target=*-1m recipe=serial' --calibration train.npz \
+      --validate --data test.npz --min-accuracy 90% --csv rows.csv
+      Accuracy of each; exit code 3 if a row is below 90 %.
+  edgekiln sweep net.tflite --target 'dla-*' --dry-run
+      What would be run, what is refused, and why.
+  edgekiln sweep run sweep.txtpb --detach
+      A sweep from a file (docs/sweeps.md); the daemon goes on alone.
+  edgekiln sweep watch last
+
+The daemon runs the cells as jobs of class batch, as many at once as there are
+workers for. Stages that cells share run once. Closing this command stops
+nothing with --detach; without it, Ctrl-C cancels the sweep, and what is
+finished is not computed again.
+
+With --json: a line for each cell as it finishes, then {"summary": ...}.
+
+Exit codes: 0 every cell that could be run was, also where others are refused;
+1 a cell failed, by the model or the data; 3 a limit is broken; 4 a cell failed
+by our fault.
+)";
+
+constexpr char kSweepRun[] = R"(Examples:
+  edgekiln sweep run sweep.txtpb
+  edgekiln sweep run sweep.txtpb --dry-run
+
+A file holds groups of models, targets, recipes and varied keys:
+
+  groups {
+    models { file: "net.tflite" }
+    targets { name: "dla-*" }
+    vary { key: "offload" values: ["all", "none"] }
+    goal: SWEEP_TIMING
+  }
+
+proto/edgekiln/v1/sweep.proto has all keys; an unknown one is an error.
+)";
+
 constexpr char kReportShow[] = R"(Examples:
   edgekiln report show last
       What the newest job printed, once more.
@@ -255,6 +299,10 @@ std::string HelpFooter(Command command) {
       return kJobsWatch;
     case Command::kJobsLog:
       return kJobsLog;
+    case Command::kSweep:
+      return kSweep;
+    case Command::kSweepRun:
+      return kSweepRun;
     case Command::kQuarantineList:
       return kQuarantineList;
     case Command::kQuarantineRelease:

@@ -20,24 +20,6 @@
 namespace edgekiln::client {
 namespace {
 
-// Names this request, so that sending it again makes no second job.
-std::string NewRequestId() {
-  std::random_device device;
-  std::string id;
-  for (int i = 0; i < 4; ++i) absl::StrAppendFormat(&id, "%08x", device());
-  return id;
-}
-
-std::string TargetFileName(const std::string& path) {
-  absl::string_view name(path);
-  const size_t slash = name.rfind('/');
-  if (slash != absl::string_view::npos) name.remove_prefix(slash + 1);
-  for (const char* suffix : {".txtpb", ".textproto"}) {
-    name = absl::StripSuffix(name, suffix);
-  }
-  return ShownFileName(std::string(name));
-}
-
 // Two files of the same name must not share a heading or an output folder.
 void MakeNamesUnique(v1::CreateJobRequest& request) {
   std::set<std::string> used;
@@ -89,12 +71,7 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   options.set_io(line.io);
   options.set_recipe(line.recipe);
   options.set_offload(line.offload);
-  if (line.queue_timeout != absl::InfiniteDuration()) {
-    SetDeadline(line.queue_timeout, *options.mutable_queue_deadline());
-  }
-  if (line.run_timeout != absl::InfiniteDuration()) {
-    SetDeadline(line.run_timeout, *options.mutable_run_deadline());
-  }
+  SetDeadlines(line, options);
   if (!line.slot.empty()) *request.mutable_slot() = SlotOf(line.slot);
   for (const v1::InputTransform& transform : line.transforms) {
     *request.add_transforms() = transform;
@@ -115,6 +92,32 @@ absl::Status AddDataSet(const std::string& argument, absl::string_view option,
 }
 
 }  // namespace
+
+std::string NewRequestId() {
+  std::random_device device;
+  std::string id;
+  for (int i = 0; i < 4; ++i) absl::StrAppendFormat(&id, "%08x", device());
+  return id;
+}
+
+std::string TargetFileName(const std::string& path) {
+  absl::string_view name(path);
+  const size_t slash = name.rfind('/');
+  if (slash != absl::string_view::npos) name.remove_prefix(slash + 1);
+  for (const char* suffix : {".txtpb", ".textproto"}) {
+    name = absl::StripSuffix(name, suffix);
+  }
+  return ShownFileName(std::string(name));
+}
+
+void SetDeadlines(const CommandLine& line, v1::JobOptions& options) {
+  if (line.queue_timeout != absl::InfiniteDuration()) {
+    SetDeadline(line.queue_timeout, *options.mutable_queue_deadline());
+  }
+  if (line.run_timeout != absl::InfiniteDuration()) {
+    SetDeadline(line.run_timeout, *options.mutable_run_deadline());
+  }
+}
 
 bool NamesTargetFile(FileSystem& files, const std::string& target) {
   return target.find('/') != std::string::npos ||

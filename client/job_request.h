@@ -14,6 +14,15 @@
 
 namespace edgekiln::client {
 
+// Names a request, so that sending it again makes no second job.
+std::string NewRequestId();
+
+// What --queue-timeout and --run-timeout say.
+void SetDeadlines(const CommandLine& line, v1::JobOptions& options);
+
+// What a target is called that comes from the file `path`.
+std::string TargetFileName(const std::string& path);
+
 // Whether a --target names a file: it contains "/", ends in ".txtpb" or
 // ".textproto", or is an existing file.
 bool NamesTargetFile(FileSystem& files, const std::string& target);

@@ -28,6 +28,7 @@
 #include "client/commands/quarantine.h"
 #include "client/commands/report.h"
 #include "client/commands/run.h"
+#include "client/commands/sweep.h"
 #include "client/commands/targets.h"
 #include "client/commands/validate.h"
 #include "client/connection.h"
@@ -184,6 +185,18 @@ absl::Status Dispatch(CommandContext& context) {
       return RunJobsLog(context);
     case Command::kJobsCancel:
       return RunJobsCancel(context);
+    case Command::kSweep:
+      return RunSweep(context);
+    case Command::kSweepRun:
+      return RunSweepRun(context);
+    case Command::kSweepList:
+      return RunSweepList(context);
+    case Command::kSweepShow:
+      return RunSweepShow(context);
+    case Command::kSweepWatch:
+      return RunSweepWatch(context);
+    case Command::kSweepCancel:
+      return RunSweepCancel(context);
     case Command::kQuarantineList:
       return RunQuarantineList(context);
     case Command::kQuarantineRelease:

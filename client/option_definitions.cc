@@ -6,6 +6,7 @@
 #include "client/job_options.h"
 #include "client/option_building.h"
 #include "client/self_description.h"
+#include "client/sweep_options.h"
 
 namespace edgekiln::client {
 namespace {
@@ -87,6 +88,15 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
                           "per channel are written 0.1/0.2/0.3"))
       ->type_name("SPEC")
       ->allow_extra_args(false);
+}
+
+void AddLabelOffset(CLI::App& app, RawOptions& raw) {
+  app.add_option("--label-offset", raw.label_offset,
+                 WrapHelp("Class that the network gives to label 0: 1 for "
+                          "ImageNet's labels and a network with a background "
+                          "class"))
+      ->type_name("N")
+      ->check(WholeNumber());
 }
 
 void AddIo(CLI::App& app, RawOptions& raw) {
@@ -206,12 +216,7 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddData(*app, raw,
           "The labelled data set. Required, unless the model has no inputs");
   AddLimit(*app, raw, "Use at most N samples");
-  app->add_option("--label-offset", raw.label_offset,
-                  WrapHelp("Class that the network gives to label 0: 1 for "
-                           "ImageNet's labels and a network with a background "
-                           "class"))
-      ->type_name("N")
-      ->check(WholeNumber());
+  AddLabelOffset(*app, raw);
   AddGates(*app, raw, /*accuracy=*/true);
   AddJob(*app, raw);
 }
@@ -242,6 +247,19 @@ void AddTargetCommands(CLI::App& root, RawOptions& raw) {
   AddNames(*app, raw, "FILE", "A descriptor in text form");
 }
 
+// What `sweep` shares with `validate`.
+void AddSweepJob(CLI::App& app, RawOptions& raw) {
+  AddOffload(app, raw);
+  AddQuantization(app, raw);
+  AddIo(app, raw);
+  AddData(app, raw,
+          "Samples of all models: labelled ones with --validate, which needs "
+          "them");
+  AddLimit(app, raw, "Use at most N samples");
+  AddLabelOffset(app, raw);
+  AddGates(app, raw, /*accuracy=*/true);
+}
+
 }  // namespace
 
 void DefineCommands(CLI::App& root, RawOptions& raw) {
@@ -254,6 +272,7 @@ void DefineCommands(CLI::App& root, RawOptions& raw) {
   AddCommon(root, raw);
   AddModelCommands(root, raw);
   AddRunCommand(root, raw);
+  AddSweepCommands(root, raw, AddSweepJob);
   AddTargetCommands(root, raw);
   AddJobCommands(root, raw);
   AddQuarantineCommands(root, raw);

@@ -44,9 +44,11 @@ absl::Status OutOfTime(const CommandContext& context) {
 
 class JobWatch final : public WatchSink {
  public:
-  JobWatch(CommandContext& context, const Interrupt* interrupt)
+  JobWatch(CommandContext& context, const Interrupt* interrupt,
+           const TellEvent& tell)
       : context_(context),
         interrupt_(interrupt),
+        tell_(tell),
         verdict_(context.clock.Monotonic() + kNoWorkerVerdict) {}
 
   // Of the last event.
@@ -66,6 +68,7 @@ class JobWatch final : public WatchSink {
       case v1::JobEvent::kStageStarted:
       case v1::JobEvent::kProgress:
       case v1::JobEvent::kSamples:
+      case v1::JobEvent::kRow:
         Moved();
         break;
       case v1::JobEvent::kStageFinished:
@@ -77,6 +80,7 @@ class JobWatch final : public WatchSink {
         break;
     }
     context_.progress.OnEvent(event);
+    if (tell_ != nullptr) tell_(event);
     if (!context_.line.follow) return;
     context_.progress.Clear();
     context_.print(ToJsonLine(event));
@@ -137,6 +141,7 @@ class JobWatch final : public WatchSink {
 
   CommandContext& context_;
   const Interrupt* const interrupt_;
+  const TellEvent& tell_;
   const absl::Duration verdict_;
   // Since when the daemon has had none but workers of another build.
   absl::Duration other_build_since_ = absl::InfiniteDuration();
@@ -186,18 +191,31 @@ std::string Subject(const v1::CreateJobRequest& request) {
   return absl::StrCat(request.model_name(), " on ", request.targets(0).name());
 }
 
-}  // namespace
-
-absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
+absl::StatusOr<v1::Job> Create(const v1::CreateJobRequest& request,
+                               const Interrupt* interrupt,
                                CommandContext& context) {
-  // From here on there is something to cancel.
-  const Interrupt interrupt;
   v1::Job job;
-  EK_RETURN_IF_ERROR(RetryWhenTold(context, &interrupt, [&]() -> absl::Status {
+  EK_RETURN_IF_ERROR(RetryWhenTold(context, interrupt, [&]() -> absl::Status {
     EK_ASSIGN_OR_RETURN(job, context.connection.CreateJob(request));
     return absl::OkStatus();
   }));
-  JobWatch watch(context, &interrupt);
+  return job;
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Job> StartJob(const v1::CreateJobRequest& request,
+                                 CommandContext& context) {
+  const Interrupt interrupt;
+  return Create(request, &interrupt, context);
+}
+
+absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
+                               CommandContext& context, const TellEvent& tell) {
+  // From here on there is something to cancel.
+  const Interrupt interrupt;
+  EK_ASSIGN_OR_RETURN(const v1::Job job, Create(request, &interrupt, context));
+  JobWatch watch(context, &interrupt, tell);
   const absl::Status status = RetryWhenTold(context, &interrupt, [&] {
     return context.connection.Watch(job.id(), watch.sequence(), watch);
   });
@@ -216,8 +234,9 @@ absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
 }
 
 absl::StatusOr<v1::Job> FollowJob(const std::string& id,
-                                  CommandContext& context) {
-  JobWatch watch(context, nullptr);
+                                  CommandContext& context,
+                                  const TellEvent& tell) {
+  JobWatch watch(context, nullptr, tell);
   const auto follow = [&] {
     return context.connection.Watch(id, watch.sequence(), watch);
   };

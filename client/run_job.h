@@ -17,13 +17,21 @@ namespace edgekiln::client {
 // FAILED, not an error. Ctrl-C and --timeout cancel the job. Errors: those of
 // the daemon; INTERRUPTED; TIMEOUT, or NO_WORKER if the time passed waiting for
 // somebody to do the work.
+// `tell` gets every event once, in order; null: nobody does.
+using TellEvent = std::function<void(const v1::JobEvent&)>;
 absl::StatusOr<v1::Job> RunJob(const v1::CreateJobRequest& request,
-                               CommandContext& context);
+                               CommandContext& context,
+                               const TellEvent& tell = nullptr);
+
+// Creates the job and leaves it to the daemon.
+absl::StatusOr<v1::Job> StartJob(const v1::CreateJobRequest& request,
+                                 CommandContext& context);
 
 // Waits for the end of a job that is not ours: Ctrl-C and --timeout leave it
 // alone.
 absl::StatusOr<v1::Job> FollowJob(const std::string& id,
-                                  CommandContext& context);
+                                  CommandContext& context,
+                                  const TellEvent& tell = nullptr);
 
 // Hands `tell` the events of the job from its first one on: up to the last one
 // that `job` knows of or, with --follow, to the end of the job.

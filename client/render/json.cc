@@ -266,6 +266,8 @@ std::string ToJson(const Message& message,
   return Printer(without).Print(message) + "\n";
 }
 
+std::string JsonString(absl::string_view text) { return Quoted(text); }
+
 std::string ToJsonLine(const Message& message) {
   return OnOneLine(ToJson(message));
 }

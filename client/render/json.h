@@ -22,6 +22,9 @@
 
 namespace edgekiln::client {
 
+// `text`, which is UTF-8, in quotes.
+std::string JsonString(absl::string_view text);
+
 // Indented, ending in a newline. Fields of the message itself that are in
 // `without` are left out.
 std::string ToJson(const google::protobuf::Message& message,

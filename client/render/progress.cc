@@ -93,6 +93,13 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
     case v1::JobEvent::kSamples:
       ApplySamples(event.samples(), now);
       break;
+    case v1::JobEvent::kPlanned:
+      cells_ = event.planned().summary();
+      cells_pace_ = {.first_done = 0, .first_at = now};
+      break;
+    case v1::JobEvent::kRow:
+      ApplyRow(event.row());
+      break;
     case v1::JobEvent::kState:
       if (event.state() != v1::QUEUED) break;
       running_.clear();
@@ -102,6 +109,33 @@ void ProgressModel::Apply(const v1::JobEvent& event, absl::Duration now) {
     default:
       break;
   }
+}
+
+void ProgressModel::ApplyRow(const v1::SweepRow& row) {
+  if (row.state() == v1::SweepRow::DONE) {
+    cells_.set_done(cells_.done() + 1);
+  } else if (row.state() == v1::SweepRow::FAILED ||
+             row.state() == v1::SweepRow::CANCELLED) {
+    cells_.set_failed(cells_.failed() + 1);
+  }
+}
+
+std::string ProgressModel::CellsText(absl::Duration now) const {
+  const int64_t rows = cells_.done() + cells_.failed();
+  const int64_t total = cells_.valid();
+  std::string out =
+      absl::StrCat("cells  ", GroupDigits(rows), "/", GroupDigits(total), " (",
+                   PercentOf(rows, total), ")");
+  if (cells_.failed() > 0) {
+    absl::StrAppend(&out, "  ", GroupDigits(cells_.failed()), " failed");
+  }
+  // Rows wait for those before them.
+  const int64_t over = stage_ == "cells" ? stage_progress_.done() : 0;
+  if (over > rows) {
+    absl::StrAppend(&out, "  ", GroupDigits(over - rows),
+                    " more wait for an earlier cell");
+  }
+  return out + cells_pace_.Eta(std::max(rows, over), total, now);
 }
 
 void ProgressModel::ShowStage(const std::string& stage) {
@@ -215,6 +249,8 @@ std::string ProgressModel::Line(absl::Duration now, int width) const {
   std::string rest = WaitingText();
   if (reconnecting_) {
     rest = "connection lost, waiting for the daemon";
+  } else if (rest.empty() && has_cells()) {
+    rest = CellsText(now);
   } else if (rest.empty()) {
     // Once samples flow they say more than the stage's own count.
     const std::string samples = SamplesText(now);
@@ -347,7 +383,8 @@ void Progress::PlainTick() {
     last_waiting_ = waiting;
   }
   if (now - last_samples_ < kPlainSamplesInterval) return;
-  const std::string samples = model_.SamplesText(now);
+  const std::string samples =
+      model_.has_cells() ? model_.CellsText(now) : model_.SamplesText(now);
   // The ETA alone is no news.
   const std::string news = samples.substr(0, samples.find("  ETA"));
   if (samples.empty() || news == last_samples_text_) return;

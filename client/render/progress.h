@@ -37,6 +37,9 @@ class ProgressModel {
   std::string Line(absl::Duration now, int width) const;
   // The part of the line about samples; empty before the first one.
   std::string SamplesText(absl::Duration now) const;
+  // Of a sweep, once it is planned: "cells  37/96 (38 %)  2 failed  ETA 40 s".
+  bool has_cells() const { return cells_.valid() > 0; }
+  std::string CellsText(absl::Duration now) const;
   // Why nothing moves; empty if something does.
   std::string WaitingText() const;
 
@@ -52,6 +55,7 @@ class ProgressModel {
   std::string StepText(absl::Duration now) const;
   void ShowStage(const std::string& stage);
   void EndStage(const std::string& stage);
+  void ApplyRow(const v1::SweepRow& row);
   void ApplySamples(const v1::JobEvent::Samples& samples, absl::Duration now);
   // Over all targets: done, total and mismatches.
   v1::JobEvent::Samples AllSamples() const;
@@ -65,6 +69,8 @@ class ProgressModel {
   Pace stage_pace_;
   std::map<int, v1::JobEvent::Samples> samples_;  // By target.
   Pace samples_pace_;
+  v1::SweepSummary cells_;  // Of a sweep; nothing valid: it is none.
+  Pace cells_pace_;
   std::string waiting_;  // ": why".
   bool reconnecting_ = false;
 };

@@ -54,6 +54,11 @@ class FakeConnection final : public Connection {
     cancelled.push_back(id);
     return job;
   }
+  absl::StatusOr<v1::SweepPlanned> PlanSweep(
+      const v1::SweepRequest& sweep) override {
+    planned_sweep = sweep;
+    return planned;
+  }
   absl::StatusOr<v1::ListQuarantineResponse> ListQuarantine(
       const v1::ListQuarantineRequest&) override {
     return quarantine;
@@ -149,6 +154,8 @@ class FakeConnection final : public Connection {
   v1::ValidateTargetResponse validation;
   std::map<std::string, std::string> blobs;
   v1::ListQuarantineResponse quarantine;
+  v1::SweepPlanned planned;
+  v1::SweepRequest planned_sweep;  // By the last PlanSweep().
 
   std::vector<std::string> target_names = {"dla-64"};  // Of ListTargets().
   std::string without_recipes;                         // A target's name.

@@ -63,10 +63,10 @@ absl::Status Chips::AddMatching(const std::string& pattern,
   bool found = false;
   for (const target::BuiltinTarget& builtin : Builtins()) {
     names.push_back(builtin.name);
-    const bool matches =
-        is_pattern ? builtin.listing == target::Listing::kListed &&
-                         MatchesPattern(builtin.name, pattern)
-                   : builtin.name == pattern;
+    const bool matches = is_pattern
+                             ? builtin.listing == target::Listing::kListed &&
+                                   MatchesPattern(builtin.name, pattern)
+                             : builtin.name == pattern;
     if (!matches) continue;
     found = true;
     EK_ASSIGN_OR_RETURN(const Chip* const chip,
@@ -103,7 +103,8 @@ absl::StatusOr<std::vector<const Chip*>> Chips::OfGroup(
         chips.push_back(chip);
       } else if (*same == chip) {
         warnings.push_back(
-            absl::StrCat("target ", chip->name, " is named twice; it has one "
+            absl::StrCat("target ", chip->name,
+                         " is named twice; it has one "
                          "row for each model, recipe and value"));
       } else {
         return BadSweep("SWEEP_NAME_USED_TWICE",

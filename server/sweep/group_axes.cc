@@ -30,11 +30,10 @@ bool Contains(const std::vector<std::string>& names, const std::string& name) {
 absl::Status CheckOptions(const v1::SweepOptions& options) {
   const v1::CalibrateOptions& calibrate = options.calibrate();
   const int ppm = calibrate.percentile_ppm();
-  const bool good =
-      v1::Offload_IsValid(options.offload()) &&
-      v1::IoForm_IsValid(options.io()) && options.limit() >= 0 &&
-      v1::CalibrateOptions::Method_IsValid(calibrate.method()) &&
-      (ppm == 0 || (ppm > 500'000 && ppm <= 1'000'000));
+  const bool good = v1::Offload_IsValid(options.offload()) &&
+                    v1::IoForm_IsValid(options.io()) && options.limit() >= 0 &&
+                    v1::CalibrateOptions::Method_IsValid(calibrate.method()) &&
+                    (ppm == 0 || (ppm > 500'000 && ppm <= 1'000'000));
   if (good) return absl::OkStatus();
   return BadSweep("SWEEP_OPTION_INVALID", "an option is out of range",
                   "options",
@@ -141,8 +140,8 @@ absl::Status GroupAxes::CheckAxis(const Axis& axis) const {
 absl::Status GroupAxes::ReadRecipes(const v1::SweepGroup& group) {
   if (group.recipes_size() > kMaxRecipes) {
     return BadSweep("SWEEP_TOO_LARGE", "too many recipes", "recipes",
-                    absl::StrCat(kMaxRecipes), absl::StrCat(
-                    group.recipes_size()), "split the group");
+                    absl::StrCat(kMaxRecipes),
+                    absl::StrCat(group.recipes_size()), "split the group");
   }
   for (const std::string& recipe : group.recipes()) {
     const std::string name(target::RecipeNameOf(recipe));
@@ -205,12 +204,12 @@ absl::StatusOr<GroupAxes::Condition> GroupAxes::ReadCondition(
     }
     return read;
   }
-  return BadSweep(
-      "SWEEP_KEY_UNKNOWN", "an exclude names a key that is not varied",
-      absl::StrCat("exclude ", condition.key(), "=", value), "", "",
-      target::DidYouMean(condition.key(), names,
-                         absl::StrCat("keys are: ",
-                                      absl::StrJoin(names, ", "))));
+  return BadSweep("SWEEP_KEY_UNKNOWN",
+                  "an exclude names a key that is not varied",
+                  absl::StrCat("exclude ", condition.key(), "=", value), "", "",
+                  target::DidYouMean(
+                      condition.key(), names,
+                      absl::StrCat("keys are: ", absl::StrJoin(names, ", "))));
 }
 
 absl::Status GroupAxes::ReadExcludes(const v1::SweepGroup& group) {
@@ -266,8 +265,7 @@ std::vector<std::string> GroupAxes::UnusedExcludes() const {
   std::vector<std::string> lines;
   for (const Exclude& exclude : excludes_) {
     if (exclude.hit) continue;
-    lines.push_back(
-        absl::StrCat("exclude '", exclude.text, "' hits no cell"));
+    lines.push_back(absl::StrCat("exclude '", exclude.text, "' hits no cell"));
   }
   return lines;
 }

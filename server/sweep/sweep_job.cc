@@ -100,9 +100,9 @@ class SweepJob {
   std::map<int, v1::SweepRow> told_;  // Of an earlier life; until it is used.
   bool plan_was_told_ = false;
   v1::SweepSummary summary_;
-  int next_ = 0;              // Cells from here on were not looked at.
-  std::deque<int> refused_;   // To be tried again.
-  int rings_ = 0;             // Since the last attempt.
+  int next_ = 0;             // Cells from here on were not looked at.
+  std::deque<int> refused_;  // To be tried again.
+  int rings_ = 0;            // Since the last attempt.
   // Jobs of cells; "" while one is being created.
   std::map<int, std::string> in_flight_;
   // Over, but not told: the job, or why there is none.
@@ -175,8 +175,7 @@ void SweepJob::TellPlan() {
   summary_ = SummaryOf(plan_);
   if (!plan_was_told_) {
     v1::JobEvent event;
-    *event.mutable_planned() =
-        PlannedOf(request_.sweep(), plan_, plan_digest_);
+    *event.mutable_planned() = PlannedOf(request_.sweep(), plan_, plan_digest_);
     context_.Tell(std::move(event));
   }
   for (int cell = 0; cell < plan_.cells_size(); ++cell) {

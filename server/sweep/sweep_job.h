@@ -53,8 +53,7 @@ class SweepContext : public SweepBlobs {
                           Created created) = 0;
   // Calls `over` once the job is over, and stored as such: from within or
   // later; it must not block.
-  virtual void AwaitEnd(const std::string& job,
-                        std::function<void()> over) = 0;
+  virtual void AwaitEnd(const std::string& job, std::function<void()> over) = 0;
   virtual void CancelCell(const std::string& job) = 0;
   virtual absl::StatusOr<v1::Job> GetJob(const std::string& job) = 0;
   virtual absl::StatusOr<v1::Report> GetReport(const std::string& job) = 0;

@@ -134,8 +134,7 @@ Task<JobResult> JobManager::RunSweep(ActivePtr active) {
       store_.GetRequest(active->id());
   if (!request.ok()) co_return JobResult(request.status());
   RunningSweep context(*this, active, active->client());
-  SweepRun run =
-      NewSweepRun(active->id(), *request, options_.sweep, context);
+  SweepRun run = NewSweepRun(active->id(), *request, options_.sweep, context);
   active->set_wake([bell = std::move(run.bell)] { bell->Ring(); });
   JobResult result = co_await std::move(run.task);
   active->set_wake(nullptr);

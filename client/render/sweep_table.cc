@@ -1,0 +1,361 @@
+#include "client/render/sweep_table.h"
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "base/format_bytes.h"
+#include "client/pareto.h"
+#include "client/render/sweep_rows_text.h"
+#include "client/render/table.h"
+
+namespace edgekiln::client {
+namespace {
+
+constexpr char kNothing[] = "-";
+// Columns of a matrix; more are a table.
+constexpr size_t kMaxMatrixColumns = 24;
+constexpr size_t kNamedCells = 4;
+
+// One of the things in which rows differ.
+struct Dimension {
+  std::string name;
+  std::vector<std::string> values;  // In the order of the cells.
+  std::function<std::string(const v1::SweepRow&)> of;
+};
+
+// Not those of which it is said elsewhere.
+bool HasRow(const v1::SweepRow& row) {
+  return row.state() != v1::SweepRow::REFUSED &&
+         row.state() != v1::SweepRow::MERGED;
+}
+
+std::string ValueOf(const v1::SweepRow& row, const std::string& key) {
+  for (const v1::SweepRow::Value& value : row.values()) {
+    if (value.key() != key) continue;
+    return value.dropped() ? kNothing : value.value();
+  }
+  return kNothing;
+}
+
+// Those with several values among `rows`.
+std::vector<Dimension> Varying(const std::vector<v1::SweepRow>& rows,
+                               const SweepRows& all) {
+  std::vector<Dimension> dimensions = {
+      {"model", {}, [](const v1::SweepRow& row) { return row.model(); }},
+      {"target", {}, [](const v1::SweepRow& row) { return row.target(); }},
+      {"recipe", {}, [](const v1::SweepRow& row) { return row.recipe(); }}};
+  for (const std::string& key : all.planned().keys()) {
+    dimensions.push_back({key, {}, [key](const v1::SweepRow& row) {
+                            return ValueOf(row, key);
+                          }});
+  }
+  for (Dimension& dimension : dimensions) {
+    for (const v1::SweepRow& row : rows) {
+      const std::string value = dimension.of(row);
+      std::vector<std::string>& known = dimension.values;
+      if (std::find(known.begin(), known.end(), value) == known.end()) {
+        known.push_back(value);
+      }
+    }
+  }
+  std::erase_if(dimensions, [](const Dimension& one) {
+    return one.values.size() < 2;
+  });
+  return dimensions;
+}
+
+std::optional<int64_t> MemoryOf(const v1::Report& report,
+                                const std::string& name) {
+  for (const v1::MemoryUse& use : report.memory().memories()) {
+    if (use.name() == name) return use.used_bytes();
+  }
+  if (name == "ram") return report.memory().ram_bytes();
+  if (name == "flash") return report.memory().flash_bytes();
+  return std::nullopt;
+}
+
+// Of each model, the fewest cycles, and the front over cycles and memories.
+struct Marks {
+  std::map<int, bool> best;   // By cell.
+  std::map<int, bool> front;  // By cell.
+};
+
+Marks MarksOf(const std::vector<v1::SweepRow>& rows,
+              const std::vector<std::string>& memories) {
+  struct Points {
+    std::vector<int> cells;
+    std::vector<std::vector<int64_t>> points;
+  };
+  std::map<std::string, Points> by_model;
+  for (const v1::SweepRow& row : rows) {
+    const int64_t cycles = row.report().totals().cycles();
+    if (row.state() != v1::SweepRow::DONE || cycles <= 0) continue;
+    std::vector<int64_t> point = {cycles};
+    for (const std::string& name : memories) {
+      const std::optional<int64_t> bytes = MemoryOf(row.report(), name);
+      if (bytes.has_value()) point.push_back(*bytes);
+    }
+    // What it has none of cannot be compared.
+    if (point.size() != memories.size() + 1) continue;
+    Points& of_model = by_model[row.model()];
+    of_model.cells.push_back(row.cell());
+    of_model.points.push_back(std::move(point));
+  }
+  Marks marks;
+  for (const auto& [model, points] : by_model) {
+    int64_t fewest = points.points[0][0];
+    for (const auto& point : points.points) {
+      fewest = std::min(fewest, point[0]);
+    }
+    const std::vector<bool> front = ParetoFront(points.points);
+    for (size_t i = 0; i < points.cells.size(); ++i) {
+      marks.best[points.cells[i]] = points.points[i][0] == fewest;
+      marks.front[points.cells[i]] = front[i];
+    }
+  }
+  return marks;
+}
+
+std::string CyclesText(const v1::SweepRow& row, const Marks& marks) {
+  if (row.state() != v1::SweepRow::DONE) return StateText(row.state());
+  const auto best = marks.best.find(row.cell());
+  const bool is_best = best != marks.best.end() && best->second;
+  const int64_t cycles = row.report().totals().cycles();
+  if (cycles <= 0) return kNothing;
+  return absl::StrCat(GroupDigits(cycles), is_best ? " *" : "  ");
+}
+
+std::string NoteOf(const v1::SweepRow& row, const Marks& marks) {
+  std::vector<std::string> notes;
+  const auto front = marks.front.find(row.cell());
+  if (front != marks.front.end() && front->second) notes.emplace_back("front");
+  if (row.optional_same_as_case() == v1::SweepRow::kSameAs) {
+    notes.push_back(absl::StrCat("program of cell ", row.same_as()));
+  }
+  if (row.report().bit_exact().mismatches() > 0) {
+    notes.emplace_back("MISMATCHES");
+  }
+  const auto& gates = row.report().gates();
+  const auto broken = std::count_if(gates.begin(), gates.end(), [](const auto& g) {
+    return !g.passed();
+  });
+  if (broken > 0) notes.push_back(Count(broken, "limit broken", "limits broken"));
+  if (row.has_error()) notes.push_back(CleanText(row.error().reason()));
+  return absl::StrJoin(notes, ", ");
+}
+
+std::string RenderRows(const std::vector<v1::SweepRow>& rows,
+                       const std::vector<Dimension>& dimensions,
+                       const std::vector<std::string>& memories,
+                       const Marks& marks, const Style& style) {
+  std::vector<Table::Column> columns = {
+      {.title = "CELL", .align = Align::kRight, .drop = 6}};
+  for (const Dimension& dimension : dimensions) {
+    columns.push_back(
+        {.title = absl::AsciiStrToUpper(CleanText(dimension.name))});
+  }
+  columns.push_back({"CYCLES  ", Align::kRight});
+  columns.push_back({.title = "LATENCY", .align = Align::kRight, .drop = 4});
+  for (const std::string& name : memories) {
+    columns.push_back({.title = absl::AsciiStrToUpper(CleanText(name)),
+                       .align = Align::kRight,
+                       .drop = 3});
+  }
+  const bool accuracy =
+      std::any_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
+        return row.report().has_accuracy();
+      });
+  if (accuracy) columns.push_back({"ACCURACY", Align::kRight});
+  columns.push_back({.title = "NOTE", .drop = 2});
+  Table table(std::move(columns));
+  for (const v1::SweepRow& row : rows) {
+    const v1::Report& report = row.report();
+    std::vector<std::string> cells = {absl::StrCat(row.cell())};
+    for (const Dimension& dimension : dimensions) {
+      cells.push_back(ClipMiddle(CleanText(dimension.of(row)), 40));
+    }
+    cells.push_back(CyclesText(row, marks));
+    cells.push_back(report.totals().latency_ms() > 0
+                        ? absl::StrFormat("%.4g ms", report.totals().latency_ms())
+                        : kNothing);
+    for (const std::string& name : memories) {
+      const std::optional<int64_t> bytes = MemoryOf(report, name);
+      cells.push_back(row.has_report() && bytes.has_value()
+                          ? FormatBytes(*bytes)
+                          : kNothing);
+    }
+    if (accuracy) {
+      cells.push_back(report.has_accuracy()
+                          ? FormatPercent(report.accuracy().value(), 2)
+                          : kNothing);
+    }
+    cells.push_back(NoteOf(row, marks));
+    table.AddRow(std::move(cells));
+  }
+  return table.Render(style);
+}
+
+// Cycles of two dimensions. Merged cells have the figures of those they are
+// merged into.
+std::string RenderMatrix(const std::vector<v1::SweepRow>& rows,
+                         const Dimension& down, const Dimension& across,
+                         const Marks& marks, const Style& style) {
+  std::map<int, const v1::SweepRow*> by_cell;
+  std::map<std::pair<std::string, std::string>, const v1::SweepRow*> at;
+  for (const v1::SweepRow& row : rows) {
+    by_cell[row.cell()] = &row;
+    at[{down.of(row), across.of(row)}] = &row;
+  }
+  std::vector<Table::Column> columns = {
+      {.title = absl::StrCat(CleanText(down.name), " \\ ",
+                             CleanText(across.name))}};
+  for (const std::string& value : across.values) {
+    columns.push_back(
+        {.title = absl::StrCat(CleanText(value), "  "), .align = Align::kRight});
+  }
+  Table table(std::move(columns));
+  for (const std::string& value : down.values) {
+    std::vector<std::string> cells = {CleanText(value)};
+    for (const std::string& other : across.values) {
+      const auto found = at.find({value, other});
+      const v1::SweepRow* row = found == at.end() ? nullptr : found->second;
+      if (row != nullptr && row->state() == v1::SweepRow::MERGED) {
+        const auto first = by_cell.find(row->same_as());
+        if (first != by_cell.end()) row = first->second;
+      }
+      cells.push_back(row == nullptr ? kNothing : CyclesText(*row, marks));
+    }
+    table.AddRow(std::move(cells));
+  }
+  return table.Render(style);
+}
+
+// Rows that have no figures, those with the same reason together.
+std::string RenderProblems(const std::vector<v1::SweepRow>& rows,
+                           const Style& style) {
+  struct Problem {
+    const v1::SweepRow* first = nullptr;
+    std::vector<std::string> cells;
+    size_t count = 0;
+  };
+  std::map<std::string, size_t> known;
+  std::vector<Problem> problems;
+  for (const v1::SweepRow& row : rows) {
+    if (!row.has_error()) continue;
+    const v1::ErrorDetail& error = row.error();
+    const auto [it, is_new] =
+        known.try_emplace(absl::StrCat(StateText(row.state()), error.reason(),
+                                       error.what(), error.limit()),
+                          problems.size());
+    if (is_new) problems.emplace_back().first = &row;
+    Problem& problem = problems[it->second];
+    ++problem.count;
+    if (problem.cells.size() < kNamedCells) {
+      problem.cells.push_back(absl::StrCat(row.cell(), " (", KeyOf(row), ")"));
+    }
+  }
+  std::string out;
+  const auto add = [&](absl::string_view text, absl::string_view label) {
+    if (text.empty()) return;
+    const std::string front = absl::StrCat("  ", label);
+    const int width =
+        style.width() > 0 ? std::max(style.width() - TextWidth(front), 20) : 0;
+    std::string indent = front;
+    for (const std::string& line : WrapWords(CleanText(text), width)) {
+      absl::StrAppend(&out, indent, line, "\n");
+      indent = std::string(front.size(), ' ');
+    }
+  };
+  for (const Problem& problem : problems) {
+    const v1::ErrorDetail& error = problem.first->error();
+    absl::StrAppend(&out, "\n",
+                    style.Red(absl::StrCat(
+                        StateText(problem.first->state()), ": ",
+                        CleanText(error.what()))),
+                    "\n");
+    add(error.where(), "where: ");
+    add(error.limit(), "limit: ");
+    add(error.need(), "need:  ");
+    add(error.fix(), "fix:   ");
+    std::string cells = absl::StrJoin(problem.cells, ", ");
+    if (problem.count > problem.cells.size()) {
+      absl::StrAppend(&cells, " and ", problem.count - problem.cells.size(),
+                      " more");
+    }
+    add(cells, problem.count == 1 ? "cell:  " : "cells: ");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string SweepSummaryText(const v1::SweepSummary& summary) {
+  std::vector<std::string> parts = {
+      absl::StrCat(GroupDigits(summary.done()), " of ",
+                   GroupDigits(summary.valid()), " done")};
+  const auto add = [&](int64_t count, absl::string_view what) {
+    if (count > 0) parts.push_back(absl::StrCat(GroupDigits(count), " ", what));
+  };
+  add(summary.failed(), "failed");
+  add(summary.refused(), "refused");
+  add(summary.merged(), "the same as another cell");
+  add(summary.excluded(), "excluded");
+  return absl::StrCat(Count(summary.cells(), "cell", "cells"), ": ",
+                      absl::StrJoin(parts, ", "));
+}
+
+std::string RenderSweep(const SweepRows& all,
+                        const std::vector<std::string>& chosen,
+                        const Style& style) {
+  const std::vector<std::string> memories =
+      chosen.empty() ? std::vector<std::string>{"flash", "ram"} : chosen;
+  const std::vector<v1::SweepRow> rows = all.InOrder();
+  const Marks marks = MarksOf(rows, memories);
+  const std::vector<Dimension> dimensions = Varying(rows, all);
+  std::string out;
+  const bool matrix =
+      chosen.empty() && dimensions.size() == 2 &&
+      std::min(dimensions[0].values.size(), dimensions[1].values.size()) <=
+          kMaxMatrixColumns &&
+      std::none_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
+        return row.report().has_accuracy();
+      });
+  if (matrix) {
+    const bool turn =
+        dimensions[1].values.size() > dimensions[0].values.size();
+    out = RenderMatrix(rows, dimensions[turn ? 1 : 0], dimensions[turn ? 0 : 1],
+                       marks, style);
+    absl::StrAppend(&out,
+                    style.Dim("cycles; * fewest of the model"), "\n");
+  } else {
+    std::vector<v1::SweepRow> ran;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(ran), HasRow);
+    if (!ran.empty()) {
+      out = RenderRows(ran, dimensions, memories, marks, style);
+      absl::StrAppend(
+          &out,
+          style.Dim(absl::StrCat(
+              "* fewest cycles of the model; front: no other row of the model "
+              "has less of all of cycles, ",
+              CleanText(absl::StrJoin(memories, ", ")))),
+          "\n");
+    }
+  }
+  absl::StrAppend(&out, RenderProblems(rows, style), "\n");
+  const v1::SweepSummary& summary = all.summary();
+  absl::StrAppend(&out, SweepSummaryText(summary), "\n");
+  absl::StrAppend(
+      &out, "stages: ", GroupDigits(summary.stages_executed()), " run, ",
+      GroupDigits(summary.stages_hit()), " found; ",
+      FormatTimeSpan(absl::Seconds(summary.cpu_seconds())), " of CPU\n");
+  return out;
+}
+
+}  // namespace edgekiln::client

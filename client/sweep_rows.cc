@@ -1,0 +1,202 @@
+#include "client/sweep_rows.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "client/error_detail.h"
+#include "client/exit_code.h"
+#include "client/gate.h"
+#include "client/render/text.h"
+#include "proto/convert.h"
+
+namespace edgekiln::client {
+namespace {
+
+// Of equal failures, the cells that are named.
+constexpr size_t kNamedCells = 3;
+
+Gates GatesOf(const v1::SweepGates& gates) {
+  Gates out;
+  if (gates.optional_max_cycles_case() == v1::SweepGates::kMaxCycles) {
+    out.max_cycles = gates.max_cycles();
+  }
+  if (gates.optional_max_latency_ms_case() == v1::SweepGates::kMaxLatencyMs) {
+    out.max_latency_ms = gates.max_latency_ms();
+  }
+  for (const v1::SweepGates::Memory& memory : gates.max_memory()) {
+    out.max_memory.push_back({.memory = memory.name(), .bytes = memory.bytes()});
+  }
+  if (gates.optional_max_ram_bytes_case() == v1::SweepGates::kMaxRamBytes) {
+    out.max_ram_bytes = gates.max_ram_bytes();
+  }
+  if (gates.optional_min_accuracy_case() == v1::SweepGates::kMinAccuracy) {
+    out.min_accuracy = gates.min_accuracy();
+  }
+  return out;
+}
+
+bool HasMemory(const v1::Report& report, const std::string& name) {
+  const auto& memories = report.memory().memories();
+  return std::any_of(memories.begin(), memories.end(),
+                     [&](const auto& use) { return use.name() == name; });
+}
+
+std::string Word(const std::string& text) {
+  const bool plain = !text.empty() &&
+                     text.find_first_of(" \"\\=") == std::string::npos;
+  return plain ? text : absl::StrCat("\"", absl::CEscape(text), "\"");
+}
+
+bool IsOurs(const v1::SweepRow& row) {
+  const ExitCode code = ExitCodeFor(StatusFromProto(row.error()));
+  return code != ExitCode::kModel && code != ExitCode::kUsage &&
+         code != ExitCode::kInterrupted;
+}
+
+// Failed rows, one line for those with the same reason.
+absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
+  std::map<std::string, std::vector<const v1::SweepRow*>> by_reason;
+  std::vector<std::string> order;
+  int failed = 0;
+  for (const v1::SweepRow& row : rows) {
+    if (row.state() != v1::SweepRow::FAILED &&
+        row.state() != v1::SweepRow::CANCELLED) {
+      continue;
+    }
+    if (IsOurs(row) != ours) continue;
+    ++failed;
+    const std::string why =
+        absl::StrCat(row.error().reason(), ": ", row.error().what());
+    if (by_reason[why].empty()) order.push_back(why);
+    by_reason[why].push_back(&row);
+  }
+  if (failed == 0) return absl::OkStatus();
+  std::vector<std::string> lines;
+  for (const std::string& why : order) {
+    std::vector<std::string> cells;
+    const std::vector<const v1::SweepRow*>& of = by_reason[why];
+    for (size_t i = 0; i < std::min(of.size(), kNamedCells); ++i) {
+      cells.push_back(KeyOf(*of[i]));
+    }
+    if (of.size() > kNamedCells) {
+      cells.push_back(absl::StrCat("and ", of.size() - kNamedCells, " more"));
+    }
+    lines.push_back(CleanText(
+        absl::StrCat(why, "; ", absl::StrJoin(cells, "; "))));
+  }
+  const v1::ErrorDetail& first = by_reason[order[0]][0]->error();
+  return WithLines(
+      MakeError(ours ? absl::StatusCode::kInternal
+                     : absl::StatusCode::kInvalidArgument,
+                {.fault = ours ? Fault::kInfra : Fault::kUser,
+                 .reason = "CELLS_FAILED",
+                 .what = Count(failed, "cell failed", "cells failed"),
+                 .fix = first.fix()}),
+      lines);
+}
+
+}  // namespace
+
+std::string KeyOf(const v1::SweepRow& row) {
+  std::string key = absl::StrCat("model=", Word(row.model()),
+                                 " target=", Word(row.target()),
+                                 " recipe=", Word(row.recipe()));
+  for (const v1::SweepRow::Value& value : row.values()) {
+    absl::StrAppend(&key, " ", value.key(), "=", Word(value.value()));
+  }
+  return key;
+}
+
+SweepRows::SweepRows(const v1::SweepRequest& request) {
+  for (const v1::SweepGroup& group : request.groups()) {
+    gates_.push_back(GatesOf(group.gates()));
+  }
+  met_memories_.resize(gates_.size());
+}
+
+// One row's target need not have the memory that a limit names: others may.
+void SweepRows::Judge(v1::SweepRow& row) {
+  const auto group = static_cast<size_t>(row.group());
+  if (row.state() != v1::SweepRow::DONE || group >= gates_.size()) return;
+  Gates gates = gates_[group];
+  std::erase_if(gates.max_memory, [&](const MemoryLimit& limit) {
+    return !HasMemory(row.report(), limit.memory);
+  });
+  for (const MemoryLimit& limit : gates.max_memory) {
+    met_memories_[group].insert(limit.memory);
+  }
+  std::vector<v1::Report> reports = {row.report()};
+  // Fails for memories that no report has: there are none of these.
+  ApplyGates(gates, reports).IgnoreError();
+  if (!CheckGates(reports).ok()) ++gates_failed_;
+  *row.mutable_report() = std::move(reports[0]);
+}
+
+bool SweepRows::Apply(const v1::JobEvent& event) {
+  if (event.has_planned()) {
+    planned_ = event.planned();
+    summary_ = planned_.summary();
+    return false;
+  }
+  if (!event.has_row()) return false;
+  v1::SweepRow row = event.row();
+  Judge(row);
+  if (row.state() == v1::SweepRow::DONE) {
+    summary_.set_done(summary_.done() + 1);
+  } else if (row.state() == v1::SweepRow::FAILED ||
+             row.state() == v1::SweepRow::CANCELLED) {
+    summary_.set_failed(summary_.failed() + 1);
+    if (IsOurs(row)) {
+      summary_.set_failed_by_service(summary_.failed_by_service() + 1);
+    } else {
+      summary_.set_failed_by_user(summary_.failed_by_user() + 1);
+    }
+  }
+  summary_.set_stages_executed(summary_.stages_executed() +
+                               row.stages_executed());
+  summary_.set_stages_hit(summary_.stages_hit() + row.stages_hit());
+  summary_.set_cpu_seconds(summary_.cpu_seconds() + row.cpu_seconds());
+  rows_.push_back(std::move(row));
+  return true;
+}
+
+std::vector<v1::SweepRow> SweepRows::InOrder() const {
+  std::vector<v1::SweepRow> rows = rows_;
+  std::sort(rows.begin(), rows.end(),
+            [](const v1::SweepRow& a, const v1::SweepRow& b) {
+              return a.cell() < b.cell();
+            });
+  return rows;
+}
+
+absl::Status SweepRows::Outcome() const {
+  const std::vector<v1::SweepRow> rows = InOrder();
+  EK_RETURN_IF_ERROR(CellsFailed(rows, /*ours=*/true));
+  EK_RETURN_IF_ERROR(CellsFailed(rows, /*ours=*/false));
+  std::vector<v1::Report> reports;
+  std::vector<bool> any(gates_.size(), false);
+  for (const v1::SweepRow& row : rows) {
+    if (row.state() != v1::SweepRow::DONE) continue;
+    reports.push_back(row.report());
+    if (static_cast<size_t>(row.group()) < any.size()) any[row.group()] = true;
+  }
+  for (size_t group = 0; group < gates_.size(); ++group) {
+    for (const MemoryLimit& limit : gates_[group].max_memory) {
+      if (!any[group] || met_memories_[group].count(limit.memory) > 0) continue;
+      return UsageError(
+          absl::StrCat("no target of the sweep has a memory '", limit.memory,
+                       "'"),
+          "--max-memory", "a memory that a report names",
+          "`edgekiln targets show` lists the memories of a target");
+    }
+  }
+  return CheckGates(reports);
+}
+
+}  // namespace edgekiln::client
