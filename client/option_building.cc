@@ -102,7 +102,9 @@ CLI::App* AddTextCommand(CLI::App& parent, RawOptions& raw, Command command,
   CLI::App* app = parent.add_subcommand(name, description);
   app->footer(HelpFooter(command));
   // Commands that contain commands are told apart by the innermost one.
-  app->parse_complete_callback([&raw, command] { raw.line.command = command; });
+  app->parse_complete_callback([app, &raw, command] {
+    if (app->get_subcommands().empty()) raw.line.command = command;
+  });
   return app;
 }
 

@@ -28,10 +28,9 @@ std::vector<bool> ParetoFront(const std::vector<std::vector<int64_t>>& points) {
   std::vector<bool> on_front(points.size(), false);
   std::vector<size_t> front;
   for (const size_t point : order) {
-    const bool dominated =
-        std::any_of(front.begin(), front.end(), [&](size_t other) {
-          return Dominates(points[other], points[point]);
-        });
+    const bool dominated = std::any_of(
+        front.begin(), front.end(),
+        [&](size_t other) { return Dominates(points[other], points[point]); });
     if (dominated) continue;
     on_front[point] = true;
     // Of equal points one is enough to compare with.

@@ -25,8 +25,8 @@ void AddRows(CLI::App& app, RawOptions& raw) {
       ->type_name("FILE");
   app.add_option("--memory", sweep.memories,
                  WrapHelp("Memories to show and to compare by, beside cycles: "
-                          "names as in reports, or ram and flash (default: "
-                          "both). May be given several times"))
+                          "names as in reports (default: those that all the "
+                          "chips have). May be given several times"))
       ->type_name("NAME")
       ->allow_extra_args(false);
 }
@@ -92,9 +92,8 @@ void AddAxes(CLI::App& app, RawOptions& raw) {
 
 void AddSweepCommands(CLI::App& root, RawOptions& raw,
                       void (*add_job)(CLI::App& app, RawOptions& raw)) {
-  CLI::App* sweep =
-      AddCommand(root, raw, Command::kSweep, "sweep",
-                 "Many models on many chips: one table");
+  CLI::App* sweep = AddCommand(root, raw, Command::kSweep, "sweep",
+                               "Many models on many chips: one table");
   AddAxes(*sweep, raw);
   add_job(*sweep, raw);
   AddRows(*sweep, raw);
@@ -108,8 +107,8 @@ void AddSweepCommands(CLI::App& root, RawOptions& raw,
                     "looked for beside it"));
   AddRows(*app, raw);
   AddStart(*app, raw);
-  app = AddCommand(*sweep, raw, Command::kSweepList, "list",
-                   "The newest sweeps");
+  app =
+      AddCommand(*sweep, raw, Command::kSweepList, "list", "The newest sweeps");
   AddLimit(*app, raw, "List at most N sweeps (20)");
   app = AddCommand(*sweep, raw, Command::kSweepShow, "show",
                    "The rows that there are of a sweep");

@@ -201,7 +201,7 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
 
 absl::StatusOr<LocalSweep> SweepOfFile(CommandContext& context) {
   const std::string& path = context.line.names[0];
-  const absl::StatusOr<std::string> text = 
+  const absl::StatusOr<std::string> text =
       context.files.Read(path, kMaxSweepFileBytes);
   if (!text.ok()) {
     return UsageError("the file cannot be read", path,

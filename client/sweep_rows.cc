@@ -30,7 +30,8 @@ Gates GatesOf(const v1::SweepGates& gates) {
     out.max_latency_ms = gates.max_latency_ms();
   }
   for (const v1::SweepGates::Memory& memory : gates.max_memory()) {
-    out.max_memory.push_back({.memory = memory.name(), .bytes = memory.bytes()});
+    out.max_memory.push_back(
+        {.memory = memory.name(), .bytes = memory.bytes()});
   }
   if (gates.optional_max_ram_bytes_case() == v1::SweepGates::kMaxRamBytes) {
     out.max_ram_bytes = gates.max_ram_bytes();
@@ -48,8 +49,8 @@ bool HasMemory(const v1::Report& report, const std::string& name) {
 }
 
 std::string Word(const std::string& text) {
-  const bool plain = !text.empty() &&
-                     text.find_first_of(" \"\\=") == std::string::npos;
+  const bool plain =
+      !text.empty() && text.find_first_of(" \"\\=") == std::string::npos;
   return plain ? text : absl::StrCat("\"", absl::CEscape(text), "\"");
 }
 
@@ -87,8 +88,8 @@ absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
     if (of.size() > kNamedCells) {
       cells.push_back(absl::StrCat("and ", of.size() - kNamedCells, " more"));
     }
-    lines.push_back(CleanText(
-        absl::StrCat(why, "; ", absl::StrJoin(cells, "; "))));
+    lines.push_back(
+        CleanText(absl::StrCat(why, "; ", absl::StrJoin(cells, "; "))));
   }
   const v1::ErrorDetail& first = by_reason[order[0]][0]->error();
   return WithLines(
@@ -104,9 +105,9 @@ absl::Status CellsFailed(const std::vector<v1::SweepRow>& rows, bool ours) {
 }  // namespace
 
 std::string KeyOf(const v1::SweepRow& row) {
-  std::string key = absl::StrCat("model=", Word(row.model()),
-                                 " target=", Word(row.target()),
-                                 " recipe=", Word(row.recipe()));
+  std::string key =
+      absl::StrCat("model=", Word(row.model()), " target=", Word(row.target()),
+                   " recipe=", Word(row.recipe()));
   for (const v1::SweepRow::Value& value : row.values()) {
     absl::StrAppend(&key, " ", value.key(), "=", Word(value.value()));
   }

@@ -174,11 +174,11 @@ absl::Status Start(LocalSweep sweep, CommandContext& context) {
   if (line.detach) {
     EK_ASSIGN_OR_RETURN(const v1::Job job, StartJob(request, context));
     context.progress.Clear();
-    context.print(context.line.json
-                      ? absl::StrCat("{\"sweep\": ", JsonString(job.id()), "}\n")
-                      : absl::StrCat(CleanText(job.id()),
-                                     "\nedgekiln sweep watch ",
-                                     CleanText(job.id()), "\n"));
+    context.print(
+        context.line.json
+            ? absl::StrCat("{\"sweep\": ", JsonString(job.id()), "}\n")
+            : absl::StrCat(CleanText(job.id()), "\nedgekiln sweep watch ",
+                           CleanText(job.id()), "\n"));
     return absl::OkStatus();
   }
   Listener listener(request.sweep(), context);

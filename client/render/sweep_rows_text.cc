@@ -21,9 +21,9 @@ std::string OneLine(const google::protobuf::Message& message) {
 std::string ValuesJson(const v1::SweepRow& row) {
   std::vector<std::string> values;
   for (const v1::SweepRow::Value& value : row.values()) {
-    values.push_back(absl::StrCat(
-        JsonString(value.key()), ": ",
-        value.dropped() ? "null" : JsonString(value.value())));
+    values.push_back(
+        absl::StrCat(JsonString(value.key()), ": ",
+                     value.dropped() ? "null" : JsonString(value.value())));
   }
   return absl::StrCat("{", absl::StrJoin(values, ", "), "}");
 }
@@ -69,9 +69,8 @@ std::vector<std::string> Fields(const v1::SweepRow& row,
     const auto value =
         std::find_if(row.values().begin(), row.values().end(),
                      [&](const auto& one) { return one.key() == key; });
-    fields.push_back(value == row.values().end() || value->dropped()
-                         ? ""
-                         : value->value());
+    fields.push_back(
+        value == row.values().end() || value->dropped() ? "" : value->value());
   }
   const v1::Report& report = row.report();
   const bool counted = report.totals().cycles() > 0;

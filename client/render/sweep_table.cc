@@ -65,9 +65,8 @@ std::vector<Dimension> Varying(const std::vector<v1::SweepRow>& rows,
       }
     }
   }
-  std::erase_if(dimensions, [](const Dimension& one) {
-    return one.values.size() < 2;
-  });
+  std::erase_if(dimensions,
+                [](const Dimension& one) { return one.values.size() < 2; });
   return dimensions;
 }
 
@@ -79,6 +78,28 @@ std::optional<int64_t> MemoryOf(const v1::Report& report,
   if (name == "ram") return report.memory().ram_bytes();
   if (name == "flash") return report.memory().flash_bytes();
   return std::nullopt;
+}
+
+// The memories that all rows with figures have; flash and RAM if there are
+// none.
+std::vector<std::string> CommonMemories(const std::vector<v1::SweepRow>& rows) {
+  std::vector<std::string> names;
+  bool first = true;
+  for (const v1::SweepRow& row : rows) {
+    if (row.report().memory().memories().empty()) continue;
+    if (std::exchange(first, false)) {
+      for (const v1::MemoryUse& use : row.report().memory().memories()) {
+        names.push_back(use.name());
+      }
+    }
+    std::erase_if(names, [&](const std::string& name) {
+      const auto& uses = row.report().memory().memories();
+      return std::none_of(uses.begin(), uses.end(),
+                          [&](const auto& use) { return use.name() == name; });
+    });
+  }
+  if (names.empty()) names = {"flash", "ram"};
+  return names;
 }
 
 // Of each model, the fewest cycles, and the front over cycles and memories.
@@ -143,10 +164,10 @@ std::string NoteOf(const v1::SweepRow& row, const Marks& marks) {
     notes.emplace_back("MISMATCHES");
   }
   const auto& gates = row.report().gates();
-  const auto broken = std::count_if(gates.begin(), gates.end(), [](const auto& g) {
-    return !g.passed();
-  });
-  if (broken > 0) notes.push_back(Count(broken, "limit broken", "limits broken"));
+  const auto broken = std::count_if(gates.begin(), gates.end(),
+                                    [](const auto& g) { return !g.passed(); });
+  if (broken > 0)
+    notes.push_back(Count(broken, "limit broken", "limits broken"));
   if (row.has_error()) notes.push_back(CleanText(row.error().reason()));
   return absl::StrJoin(notes, ", ");
 }
@@ -168,10 +189,9 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
                        .align = Align::kRight,
                        .drop = 3});
   }
-  const bool accuracy =
-      std::any_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
-        return row.report().has_accuracy();
-      });
+  const bool accuracy = std::any_of(
+      rows.begin(), rows.end(),
+      [](const v1::SweepRow& row) { return row.report().has_accuracy(); });
   if (accuracy) columns.push_back({"ACCURACY", Align::kRight});
   columns.push_back({.title = "NOTE", .drop = 2});
   Table table(std::move(columns));
@@ -182,9 +202,10 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
       cells.push_back(ClipMiddle(CleanText(dimension.of(row)), 40));
     }
     cells.push_back(CyclesText(row, marks));
-    cells.push_back(report.totals().latency_ms() > 0
-                        ? absl::StrFormat("%.4g ms", report.totals().latency_ms())
-                        : kNothing);
+    cells.push_back(
+        report.totals().latency_ms() > 0
+            ? absl::StrFormat("%.4g ms", report.totals().latency_ms())
+            : kNothing);
     for (const std::string& name : memories) {
       const std::optional<int64_t> bytes = MemoryOf(report, name);
       cells.push_back(row.has_report() && bytes.has_value()
@@ -214,11 +235,11 @@ std::string RenderMatrix(const std::vector<v1::SweepRow>& rows,
     at[{down.of(row), across.of(row)}] = &row;
   }
   std::vector<Table::Column> columns = {
-      {.title = absl::StrCat(CleanText(down.name), " \\ ",
-                             CleanText(across.name))}};
+      {.title =
+           absl::StrCat(CleanText(down.name), " \\ ", CleanText(across.name))}};
   for (const std::string& value : across.values) {
-    columns.push_back(
-        {.title = absl::StrCat(CleanText(value), "  "), .align = Align::kRight});
+    columns.push_back({.title = absl::StrCat(CleanText(value), "  "),
+                       .align = Align::kRight});
   }
   Table table(std::move(columns));
   for (const std::string& value : down.values) {
@@ -276,9 +297,8 @@ std::string RenderProblems(const std::vector<v1::SweepRow>& rows,
   for (const Problem& problem : problems) {
     const v1::ErrorDetail& error = problem.first->error();
     absl::StrAppend(&out, "\n",
-                    style.Red(absl::StrCat(
-                        StateText(problem.first->state()), ": ",
-                        CleanText(error.what()))),
+                    style.Red(absl::StrCat(StateText(problem.first->state()),
+                                           ": ", CleanText(error.what()))),
                     "\n");
     add(error.where(), "where: ");
     add(error.limit(), "limit: ");
@@ -314,9 +334,9 @@ std::string SweepSummaryText(const v1::SweepSummary& summary) {
 std::string RenderSweep(const SweepRows& all,
                         const std::vector<std::string>& chosen,
                         const Style& style) {
-  const std::vector<std::string> memories =
-      chosen.empty() ? std::vector<std::string>{"flash", "ram"} : chosen;
   const std::vector<v1::SweepRow> rows = all.InOrder();
+  const std::vector<std::string> memories =
+      chosen.empty() ? CommonMemories(rows) : chosen;
   const Marks marks = MarksOf(rows, memories);
   const std::vector<Dimension> dimensions = Varying(rows, all);
   std::string out;
@@ -328,12 +348,10 @@ std::string RenderSweep(const SweepRows& all,
         return row.report().has_accuracy();
       });
   if (matrix) {
-    const bool turn =
-        dimensions[1].values.size() > dimensions[0].values.size();
+    const bool turn = dimensions[1].values.size() > dimensions[0].values.size();
     out = RenderMatrix(rows, dimensions[turn ? 1 : 0], dimensions[turn ? 0 : 1],
                        marks, style);
-    absl::StrAppend(&out,
-                    style.Dim("cycles; * fewest of the model"), "\n");
+    absl::StrAppend(&out, style.Dim("cycles; * fewest of the model"), "\n");
   } else {
     std::vector<v1::SweepRow> ran;
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(ran), HasRow);
@@ -351,10 +369,10 @@ std::string RenderSweep(const SweepRows& all,
   absl::StrAppend(&out, RenderProblems(rows, style), "\n");
   const v1::SweepSummary& summary = all.summary();
   absl::StrAppend(&out, SweepSummaryText(summary), "\n");
-  absl::StrAppend(
-      &out, "stages: ", GroupDigits(summary.stages_executed()), " run, ",
-      GroupDigits(summary.stages_hit()), " found; ",
-      FormatTimeSpan(absl::Seconds(summary.cpu_seconds())), " of CPU\n");
+  absl::StrAppend(&out, "stages: ", GroupDigits(summary.stages_executed()),
+                  " run, ", GroupDigits(summary.stages_hit()), " found; ",
+                  FormatTimeSpan(absl::Seconds(summary.cpu_seconds())),
+                  " of CPU\n");
   return out;
 }
 

@@ -13,7 +13,8 @@
 namespace edgekiln::client {
 
 // `memories`: shown, and compared by, beside cycles: names as in reports, "ram"
-// and "flash" also where no memory is called so. Empty: these two.
+// and "flash" also where no memory is called so. Empty: those that all rows
+// have.
 std::string RenderSweep(const SweepRows& rows,
                         const std::vector<std::string>& memories,
                         const Style& style);

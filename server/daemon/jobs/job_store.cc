@@ -28,8 +28,10 @@ constexpr int64_t kRowsAtOnce = 100;
   "SELECT id, state, job, requests.request, " EK_LAST_SEQUENCE \
   " FROM jobs LEFT JOIN requests ON requests.row = jobs.row "
 
-// "sweep/", see sweep/cells.h.
-#define EK_IS_CELL "substr(jobs.request_id, 1, 6) = x'73776565702f'"
+// What begins with "sweep/", see sweep/cells.h: "0" follows "/".
+#define EK_IS_CELL                     \
+  "(jobs.request_id > x'73776565702f'" \
+  " AND jobs.request_id < x'737765657030')"
 #define EK_SELECT_HEAD                                                 \
   "SELECT jobs.row, id, state, head, heads.request, " EK_LAST_SEQUENCE \
   " FROM jobs JOIN heads ON heads.row = jobs.row "

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "edgekiln/v1/sweep.pb.h"
 #include "proto/convert.h"
 #include "server/stage_versions.h"
 
@@ -139,6 +140,37 @@ class FakeStage {
     emit.set_io_conversion_cycles(30);
   }
 
+  void PlanSweep() {
+    v1::SweepRequest request;
+    request.ParseFromString(Input("sweep"));
+    v1::SweepPlan plan;
+    const v1::SweepGroup& group = request.groups(0);
+    for (int model = 0; model < group.models_size(); ++model) {
+      for (int target = 0; target < group.targets_size(); ++target) {
+        for (const std::string& recipe : group.recipes()) {
+          v1::SweepPlan::Cell& cell = *plan.add_cells();
+          cell.set_model(model);
+          cell.set_target(target);
+          cell.set_variant(target);
+          cell.set_recipe(recipe);
+          const bool refused =
+              absl::StrContains(group.targets(target).name(), "refused");
+          cell.set_state(refused ? v1::SweepPlan::REFUSED
+                                 : v1::SweepPlan::VALID);
+          if (refused) cell.mutable_error()->set_reason("FAKE_ERROR");
+        }
+      }
+    }
+    for (const v1::SweepTarget& target : group.targets()) {
+      plan.add_targets(target.name());
+      plan.add_texts(target.name());
+      v1::SweepPlan::Variant& variant = *plan.add_variants();
+      variant.set_name(target.name());
+      variant.set_text(plan.texts_size() - 1);
+    }
+    Output("plan", plan.SerializeAsString());
+  }
+
   void Compute() {
     const absl::string_view stage = StageName(options_.options_case());
     switch (options_.options_case()) {
@@ -228,6 +260,8 @@ class FakeStage {
           Output("digests", absl::StrCat("digests ", all_));
         }
         return Samples(/*wrong=*/0);
+      case v1::StageOptions::kPlanSweep:
+        return PlanSweep();
       case v1::StageOptions::kPackOutputs:
         return Output("npz", absl::StrCat("npz ", all_));
       case v1::StageOptions::kSimplify:
@@ -294,7 +328,8 @@ uint64_t FakeLeases::Submit(LeaseRequest request, LeaseCallbacks callbacks) {
           digest.ok() ? blobs_.Get(*digest) : digest.status();
       if (bytes.ok()) graphs_read_.emplace(request.stage, *bytes);
     }
-    blocked = !blocked_stage_.empty() && request.stage == blocked_stage_;
+    blocked = !blocked_stage_.empty() && request.stage == blocked_stage_ &&
+              (blocked_input_.empty() || HasInput(request, blocked_input_));
     if (blocked) leased = blocked_leased_;
   }
   if (leased && callbacks.leased) callbacks.leased();
@@ -341,8 +376,21 @@ std::vector<std::string> FakeLeases::TakeExecuted() {
   return out;
 }
 
-void FakeLeases::Block(const std::string& stage, bool leased) {
+bool FakeLeases::HasInput(const LeaseRequest& request,
+                          const std::string& text) const {
+  for (const v1::BlobRef& input : request.inputs) {
+    const absl::StatusOr<Digest> digest = FromProto(input.digest());
+    if (!digest.ok()) continue;
+    const absl::StatusOr<std::string> bytes = blobs_.Get(*digest);
+    if (bytes.ok() && absl::StrContains(*bytes, text)) return true;
+  }
+  return false;
+}
+
+void FakeLeases::Block(const std::string& stage, bool leased,
+                       const std::string& input) {
   MutexLock lock(mutex_);
+  blocked_input_ = input;
   blocked_stage_ = stage;
   blocked_leased_ = leased;
 }

@@ -8,6 +8,8 @@
 // Targets: "capabilities;machine", e.g. "conv;sram=64"; "capabilities"
 // containing "per tensor" need one scale for weights; "machine" containing
 // "tiny" is a user error of tile, "warns" a warning of every simulated chunk.
+// A sweep's cells are models x targets x recipes, of targets whose names are
+// their texts; those that hold "refused" are REFUSED.
 // Data: "samples=40", "labelled=40", "warns".
 
 #include <functional>
@@ -47,18 +49,23 @@ class FakeLeases : public LeaseSource {
   std::multimap<std::string, std::string> GraphsRead();
   // Leases of this stage stay open until Cancel(): no worker takes them, or one
   // did and works on.
-  void Block(const std::string& stage, bool leased = false);
+  // `input`: only those of which some input holds this text.
+  void Block(const std::string& stage, bool leased = false,
+             const std::string& input = "");
   // How many such leases are open.
   int Blocked();
   bool Blocks() { return Blocked() > 0; }
 
  private:
+  bool HasInput(const LeaseRequest& request, const std::string& text) const;
+
   cache::BlobStore& blobs_;
   Mutex mutex_;
   std::vector<std::string> executed_ ABSL_GUARDED_BY(mutex_);
   std::multimap<std::string, std::string> graphs_read_ ABSL_GUARDED_BY(mutex_);
   std::string blocked_stage_ ABSL_GUARDED_BY(mutex_);
   bool blocked_leased_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string blocked_input_ ABSL_GUARDED_BY(mutex_);
   std::map<uint64_t, LeaseCallbacks> blocked_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_id_ ABSL_GUARDED_BY(mutex_) = 1;
 };
