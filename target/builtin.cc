@@ -64,9 +64,7 @@ std::vector<BuiltinRecipe> RecipesOf(const v1::TargetDescriptor& descriptor,
   return recipes;
 }
 
-}  // namespace
-
-std::vector<BuiltinTarget> BuiltinTargets() {
+std::vector<BuiltinTarget> ReadBuiltinTargets() {
   std::vector<BuiltinTarget> targets;
   for (const auto& [file, text] : BuiltinFiles()) {
     const auto descriptor = ParseDescriptor(text);
@@ -93,6 +91,14 @@ std::vector<BuiltinTarget> BuiltinTargets() {
                          .recipes = recipes});
     }
   }
+  return targets;
+}
+
+}  // namespace
+
+const std::vector<BuiltinTarget>& BuiltinTargets() {
+  static const auto& targets =
+      *new std::vector<BuiltinTarget>(ReadBuiltinTargets());
   return targets;
 }
 

@@ -34,8 +34,9 @@ struct BuiltinTarget {
   std::vector<BuiltinRecipe> recipes = {};  // "default" first.
 };
 
-// All of them in the order to show: each descriptor, then its presets.
-std::vector<BuiltinTarget> BuiltinTargets();
+// All of them in the order to show: each descriptor, then its presets. The
+// first call takes milliseconds.
+const std::vector<BuiltinTarget>& BuiltinTargets();
 
 }  // namespace edgekiln::target
 

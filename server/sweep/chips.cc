@@ -17,13 +17,6 @@ namespace {
 
 constexpr size_t kMaxChips = 4096;  // Of a group.
 
-// Making the list takes milliseconds.
-const std::vector<target::BuiltinTarget>& Builtins() {
-  static const auto& builtins =
-      *new std::vector<target::BuiltinTarget>(target::BuiltinTargets());
-  return builtins;
-}
-
 }  // namespace
 
 absl::StatusOr<const Chip*> Chips::OfFile(const std::string& name) {
@@ -61,7 +54,7 @@ absl::Status Chips::AddMatching(const std::string& pattern,
   const bool is_pattern = pattern.find('*') != std::string::npos;
   std::vector<std::string> names;
   bool found = false;
-  for (const target::BuiltinTarget& builtin : Builtins()) {
+  for (const target::BuiltinTarget& builtin : target::BuiltinTargets()) {
     names.push_back(builtin.name);
     const bool matches = is_pattern
                              ? builtin.listing == target::Listing::kListed &&

@@ -222,7 +222,8 @@ TEST_F(SweepTest, CellsWaitForADiskThatIsFull) {
   for (int i = 0; i < 3000; ++i) {
     manager_->Tick();
     absl::SleepFor(absl::Milliseconds(1));
-    if (manager_->Get(id)->waiting().cause() == v1::JobEvent::Waiting::DISK_FULL)
+    if (manager_->Get(id)->waiting().cause() ==
+        v1::JobEvent::Waiting::DISK_FULL)
       break;
   }
   EXPECT_EQ(manager_->Get(id)->waiting().cause(),
