@@ -282,7 +282,8 @@ TEST(ParseCommandLineTest, Refuses) {
       {"run m --data d -o o --max-cycles 1", "unknown option", ""},
       {"profile m --target t --min-accuracy 0.5",
        "unknown option '--min-accuracy'",
-       "it is an option of edgekiln validate; see edgekiln profile --help"},
+       "it is an option of edgekiln validate, edgekiln sweep; see edgekiln "
+       "profile --help"},
       {"validate m --target t --data d --max-regression=2",
        "unknown option '--max-regression'",
        "it is an option of edgekiln report diff; see"},

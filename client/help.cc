@@ -182,16 +182,16 @@ constexpr char kMan[] = R"(Examples:
 )";
 
 constexpr char kSweep[] = R"(Examples:
-  edgekiln sweep *.tflite --target 'dla-*' --timing-only
-      Every model on every preset of the DLA: a row each, as they finish.
+  edgekiln sweep *.tflite --target 'dla-64-*' --timing-only
+      Every model on every chip that matches: a row each, as they finish.
   edgekiln sweep net.tflite --target dla-64-o-512k \
       --vary sram_bytes=128KiB,256KiB,512KiB --vary pes=32,64,128
       Nine chips. Two varied keys make a matrix of cycles.
-  edgekiln sweep net.onnx --target 'dla-*' --recipe default --recipe serial \
+  edgekiln sweep net.onnx --target 'dla-64-*' --recipe default --recipe serial \
       --exclude 'target=*-1m recipe=serial' --calibration train.npz \
       --validate --data test.npz --min-accuracy 90% --csv rows.csv
       Accuracy of each; exit code 3 if a row is below 90 %.
-  edgekiln sweep net.tflite --target 'dla-*' --dry-run
+  edgekiln sweep net.tflite --target 'dla-64-*' --dry-run
       What would be run, what is refused, and why.
   edgekiln sweep run sweep.txtpb --detach
       A sweep from a file (docs/sweeps.md); the daemon goes on alone.
@@ -217,7 +217,7 @@ A file holds groups of models, targets, recipes and varied keys:
 
   groups {
     models { file: "net.tflite" }
-    targets { name: "dla-*" }
+    targets { name: "dla-64-*" }
     vary { key: "offload" values: ["all", "none"] }
     goal: SWEEP_TIMING
   }

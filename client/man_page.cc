@@ -44,14 +44,22 @@ std::string OptionHead(const OptionInfo& option) {
 }
 
 std::string Synopsis(const CommandInfo& command) {
-  std::string line = Bold(CommandName(command, " "));
-  if (!command.commands.empty()) absl::StrAppend(&line, " \\fICOMMAND\\fR");
-  absl::StrAppend(&line, " [\\fIOPTIONS\\fR]");
+  const std::string name = Bold(CommandName(command, " "));
+  std::string arguments;
   for (const OptionInfo& option : command.options) {
     if (!option.flags.empty()) continue;
-    absl::StrAppend(&line, " \\fI", Roff(option.value), "\\fR");
+    absl::StrAppend(&arguments, " \\fI", Roff(option.value), "\\fR");
   }
-  return line + "\n";
+  const std::string options = " [\\fIOPTIONS\\fR]";
+  if (command.commands.empty()) {
+    return absl::StrCat(name, options, arguments, "\n");
+  }
+  std::string lines = absl::StrCat(name, " \\fICOMMAND\\fR", options, "\n");
+  // One that can be run without a command behind it.
+  if (!arguments.empty()) {
+    lines = absl::StrCat(name, options, arguments, "\n.br\n", lines);
+  }
+  return lines;
 }
 
 std::string Options(const CommandInfo& command) {

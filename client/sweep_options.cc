@@ -55,10 +55,11 @@ void AddAxes(CLI::App& app, RawOptions& raw) {
                  WrapHelp("A .tflite or .onnx file. Several at once; one that "
                           "is called as a command below is written ./run"))
       ->type_name("");
-  app.add_option("--target", raw.line.targets,
-                 WrapHelp("A chip by name, in which * stands for anything: "
-                          "'dla-*'; or a descriptor FILE. May be given several "
-                          "times"))
+  app.add_option(
+         "--target", raw.line.targets,
+         WrapHelp("A chip by name, in which * stands for anything: "
+                  "'dla-64-*'; or a descriptor FILE. May be given several "
+                  "times"))
       ->type_name("T|FILE")
       ->allow_extra_args(false);
   app.add_option("--recipe", sweep.recipes,
@@ -149,7 +150,7 @@ absl::StatusOr<v1::SweepExclude> ParseExclude(const std::string& text) {
     if (equals == absl::string_view::npos || equals == 0) {
       return UsageError(absl::StrCat("'", part, "' is no condition"),
                         "--exclude", "KEY=VALUE",
-                        "write for example --exclude 'target=dla-* pes=64'");
+                        "write for example --exclude 'target=dla-64-* pes=64'");
     }
     v1::SweepExclude::Condition& when = *exclude.add_when();
     when.set_key(std::string(part.substr(0, equals)));
@@ -158,7 +159,7 @@ absl::StatusOr<v1::SweepExclude> ParseExclude(const std::string& text) {
   if (exclude.when_size() > 0) return exclude;
   return UsageError("an exclude needs conditions", "--exclude",
                     "KEY=VALUE, several separated by spaces",
-                    "write for example --exclude 'target=dla-* pes=64'");
+                    "write for example --exclude 'target=dla-64-* pes=64'");
 }
 
 }  // namespace edgekiln::client

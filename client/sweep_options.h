@@ -22,7 +22,7 @@ void AddSweepCommands(CLI::App& root, RawOptions& raw,
 
 // "pes=16,32": a key and the values that it takes. Usage errors.
 absl::StatusOr<v1::SweepVary> ParseVary(const std::string& text);
-// "target=dla-* pes=64": conditions, of which a cell meets all.
+// "target=dla-64-* pes=64": conditions, of which a cell meets all.
 absl::StatusOr<v1::SweepExclude> ParseExclude(const std::string& text);
 
 }  // namespace edgekiln::client

@@ -105,7 +105,7 @@ class Listener {
     }
     if (context_.line.json) {
       context_.print(SummaryToJsonLine(rows_));
-    } else {
+    } else if (rows_.planned().has_summary()) {
       context_.print(
           RenderSweep(rows_, context_.line.sweep.memories, context_.style));
     }

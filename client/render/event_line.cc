@@ -64,6 +64,26 @@ std::string LogText(const v1::JobEvent& event,
                       CleanText(log.text()));
 }
 
+// "cell 3  done  resnet8 on dla-64  pes=32  195 561 cycles".
+std::string RowText(const v1::SweepRow& row) {
+  std::string out = absl::StrCat(
+      "cell ", row.cell(), "  ",
+      absl::AsciiStrToLower(v1::SweepRow::State_Name(row.state())), "  ",
+      CleanText(row.model()), " on ", CleanText(row.target()));
+  for (const v1::SweepRow::Value& value : row.values()) {
+    absl::StrAppend(&out, "  ", CleanText(value.key()), "=",
+                    CleanText(value.value()));
+  }
+  if (row.report().totals().cycles() > 0) {
+    absl::StrAppend(&out, "  ", GroupDigits(row.report().totals().cycles()),
+                    " cycles");
+  }
+  if (row.has_error()) {
+    absl::StrAppend(&out, "  ", CleanText(row.error().what()));
+  }
+  return out;
+}
+
 std::string Text(const v1::JobEvent& event,
                  const v1::CreateJobRequest& request) {
   switch (event.event_case()) {
@@ -89,7 +109,12 @@ std::string Text(const v1::JobEvent& event,
     case v1::JobEvent::kLog:
       return LogText(event, request);
     case v1::JobEvent::kPlanned:
+      return absl::StrCat(
+          "planned  ",
+          Count(event.planned().summary().cells(), "cell", "cells"), ", ",
+          GroupDigits(event.planned().summary().valid()), " to be run");
     case v1::JobEvent::kRow:
+      return RowText(event.row());
     case v1::JobEvent::kProgress:
     case v1::JobEvent::EVENT_NOT_SET:
       break;

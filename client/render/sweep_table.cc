@@ -158,7 +158,7 @@ std::string NoteOf(const v1::SweepRow& row, const Marks& marks) {
   const auto front = marks.front.find(row.cell());
   if (front != marks.front.end() && front->second) notes.emplace_back("front");
   if (row.optional_same_as_case() == v1::SweepRow::kSameAs) {
-    notes.push_back(absl::StrCat("program of cell ", row.same_as()));
+    notes.push_back(absl::StrCat("= cell ", row.same_as()));
   }
   if (row.report().bit_exact().mismatches() > 0) {
     notes.emplace_back("MISMATCHES");
@@ -208,7 +208,7 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
             : kNothing);
     for (const std::string& name : memories) {
       const std::optional<int64_t> bytes = MemoryOf(report, name);
-      cells.push_back(row.has_report() && bytes.has_value()
+      cells.push_back(report.totals().cycles() > 0 && bytes.has_value()
                           ? FormatBytes(*bytes)
                           : kNothing);
     }
@@ -221,6 +221,26 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
     table.AddRow(std::move(cells));
   }
   return table.Render(style);
+}
+
+// What the marks in the table mean.
+std::string Legend(const std::vector<v1::SweepRow>& rows,
+                   const std::vector<std::string>& memories,
+                   const Style& style) {
+  std::string text = absl::StrCat(
+      "* fewest cycles of the model; front: no other row of it is as good in "
+      "cycles, ",
+      CleanText(absl::StrJoin(memories, ", ")), " and better in one");
+  const bool same =
+      std::any_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
+        return row.optional_same_as_case() == v1::SweepRow::kSameAs;
+      });
+  if (same) text += "; = cell: the very same program as that cell";
+  std::string out;
+  for (const std::string& line : WrapWords(text, style.width())) {
+    absl::StrAppend(&out, style.Dim(line), "\n");
+  }
+  return out;
 }
 
 // Cycles of two dimensions. Merged cells have the figures of those they are
@@ -357,18 +377,13 @@ std::string RenderSweep(const SweepRows& all,
     std::copy_if(rows.begin(), rows.end(), std::back_inserter(ran), HasRow);
     if (!ran.empty()) {
       out = RenderRows(ran, dimensions, memories, marks, style);
-      absl::StrAppend(
-          &out,
-          style.Dim(absl::StrCat(
-              "* fewest cycles of the model; front: no other row of the model "
-              "has less of all of cycles, ",
-              CleanText(absl::StrJoin(memories, ", ")))),
-          "\n");
+      out += Legend(ran, memories, style);
     }
   }
   absl::StrAppend(&out, RenderProblems(rows, style), "\n");
   const v1::SweepSummary& summary = all.summary();
   absl::StrAppend(&out, SweepSummaryText(summary), "\n");
+  if (summary.stages_executed() + summary.stages_hit() == 0) return out;
   absl::StrAppend(&out, "stages: ", GroupDigits(summary.stages_executed()),
                   " run, ", GroupDigits(summary.stages_hit()), " found; ",
                   FormatTimeSpan(absl::Seconds(summary.cpu_seconds())),

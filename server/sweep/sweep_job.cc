@@ -8,15 +8,13 @@
 #include <set>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "base/digest.h"
 #include "base/error.h"
 #include "base/status_macros.h"
 #include "proto/convert.h"
 #include "server/later.h"
-#include "server/stage_results.h"
 #include "server/sweep/cells.h"
 #include "server/sweep/model_name.h"
+#include "server/sweep/plan_stage.h"
 #include "server/sweep/sweep_mail.h"
 
 // Rows are told in an order that depends on nothing but which cells are over:
@@ -46,12 +44,6 @@ absl::Status PlanChanged() {
                             "of the daemon makes another one",
                     .fix = "run the sweep again; what is finished is not "
                            "computed again"});
-}
-
-absl::StatusOr<v1::SweepPlan> ParsePlan(const std::string& bytes) {
-  v1::SweepPlan plan;
-  if (plan.ParseFromString(bytes)) return plan;
-  return absl::InternalError("the plan of the sweep does not parse");
 }
 
 class SweepJob {
@@ -336,11 +328,8 @@ Task<absl::Status> SweepJob::RunCells() {
       const bool all_looked_at =
           next_ == plan_.cells_size() && refused_.empty();
       if (all_looked_at && in_flight_.empty()) co_return absl::OkStatus();
-      Later<SweepNews> later(
-          [mail = mail_](std::function<void(SweepNews)> told) {
-            mail->Ask(std::move(told));
-          });
-      SweepNews news = co_await later;
+      Later<SweepNews> next = SweepMail::Next(mail_);
+      SweepNews news = co_await next;
       Handle(std::move(news));
       continue;
     }
@@ -371,10 +360,8 @@ Task<absl::Status> SweepJob::CancelCells() {
     }
   }
   while (!creating.empty() && !context_.Interrupted()) {
-    Later<SweepNews> later([mail = mail_](std::function<void(SweepNews)> told) {
-      mail->Ask(std::move(told));
-    });
-    const SweepNews news = co_await later;
+    Later<SweepNews> next = SweepMail::Next(mail_);
+    const SweepNews news = co_await next;
     if (news.kind != SweepNews::Kind::kCreated) continue;
     creating.erase(news.cell);
     if (news.job.ok()) context_.CancelCell(news.job->id());
@@ -398,8 +385,7 @@ Task<JobResult> SweepJob::Run() {
 }
 
 Task<JobResult> RunSweepJob(std::unique_ptr<SweepJob> job) {
-  JobResult result = co_await job->Run();
-  co_return result;
+  co_return co_await job->Run();
 }
 
 }  // namespace
@@ -410,34 +396,6 @@ SweepRun NewSweepRun(std::string job_id, const v1::CreateJobRequest& request,
   return {.bell = mail,
           .task = RunSweepJob(std::make_unique<SweepJob>(
               std::move(job_id), request, limits, context, mail))};
-}
-
-Task<absl::StatusOr<StoredPlan>> RunPlanStage(const v1::SweepRequest& request,
-                                              int64_t max_cells,
-                                              SweepBlobs& blobs,
-                                              JobContext& stages) {
-  StageCall call;
-  call.name = "plan_sweep";
-  call.options.mutable_plan_sweep()->set_max_cells(max_cells);
-  // No maps: one build always gives the same bytes.
-  EK_CO_ASSIGN_OR_RETURN(const v1::Digest sweep,
-                         blobs.Store(request.SerializeAsString()));
-  call.inputs.push_back(As("sweep", sweep));
-  for (const v1::SweepGroup& group : request.groups()) {
-    for (const v1::SweepTarget& target : group.targets()) {
-      if (!target.has_digest()) continue;
-      call.inputs.push_back(As("target", target.digest()));
-    }
-  }
-  const auto planning = stages.Start(std::move(call));
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& planned,
-                         co_await ResultOf(planning));
-  EK_CO_ASSIGN_OR_RETURN(v1::BlobRef plan, Only(planned, "plan"));
-  EK_CO_ASSIGN_OR_RETURN(const std::string bytes, blobs.Load(plan.digest()));
-  StoredPlan stored;
-  EK_CO_ASSIGN_OR_RETURN(stored.plan, ParsePlan(bytes));
-  stored.digest = std::move(*plan.mutable_digest());
-  co_return stored;
 }
 
 }  // namespace edgekiln::server

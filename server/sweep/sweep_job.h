@@ -15,17 +15,10 @@
 #include "edgekiln/v1/jobs.pb.h"
 #include "server/compile_job.h"
 #include "server/job_context.h"
+#include "server/sweep/plan_stage.h"
 #include "server/task.h"
 
 namespace edgekiln::server {
-
-// Where the blobs of a plan are. Thread-safe.
-class SweepBlobs {
- public:
-  virtual ~SweepBlobs() = default;
-  virtual absl::StatusOr<v1::Digest> Store(absl::string_view bytes) = 0;
-  virtual absl::StatusOr<std::string> Load(const v1::Digest& digest) = 0;
-};
 
 // What a sweep needs from around it. Thread-safe.
 class SweepContext : public SweepBlobs {
@@ -80,17 +73,6 @@ struct SweepRun {
 };
 SweepRun NewSweepRun(std::string job_id, const v1::CreateJobRequest& request,
                      SweepLimits limits, SweepContext& context);
-
-// The plan of `request`, as a blob and as it is told. The arguments must
-// outlive the task.
-struct StoredPlan {
-  v1::SweepPlan plan;
-  v1::Digest digest;
-};
-Task<absl::StatusOr<StoredPlan>> RunPlanStage(const v1::SweepRequest& request,
-                                              int64_t max_cells,
-                                              SweepBlobs& blobs,
-                                              JobContext& stages);
 
 }  // namespace edgekiln::server
 

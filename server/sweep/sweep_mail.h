@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "base/mutex.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "server/later.h"
 #include "server/sweep/sweep_job.h"
 
 namespace edgekiln::server {
@@ -39,7 +41,16 @@ class SweepMail final : public SweepBell {
     return Take();
   }
 
-  // Calls `told` with the next news: from within, or later. For Later.
+  // The next news, to be awaited.
+  static Later<SweepNews> Next(std::shared_ptr<SweepMail> mail) {
+    return Later<SweepNews>(
+        [mail = std::move(mail)](std::function<void(SweepNews)> told) {
+          mail->Ask(std::move(told));
+        });
+  }
+
+ private:
+  // Calls `told` with the next news: from within, or later.
   void Ask(std::function<void(SweepNews)> told) {
     std::optional<SweepNews> next;
     {
@@ -53,7 +64,6 @@ class SweepMail final : public SweepBell {
     told(*std::move(next));
   }
 
- private:
   std::optional<SweepNews> Take() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (news_.empty()) {
       if (!std::exchange(rung_, false)) return std::nullopt;

@@ -58,10 +58,17 @@ class SweepTest : public ClusterTest {};
 TEST_F(SweepTest, EveryStageRunsOnceAndRowsAreThoseOfACellAlone) {
   EK_REQUIRE_SHARED(kResnet);
   EK_REQUIRE_SHARED(kDscnn);
-  const std::vector<std::string> arguments = {
-      "sweep",    SharedPath(kResnet), SharedPath(kDscnn), "--target",
-      "dla-64-*", "--target",          "toy-array",        "--vary",
-      "io=int,float", "--json",        "--quiet"};
+  const std::vector<std::string> arguments = {"sweep",
+                                              SharedPath(kResnet),
+                                              SharedPath(kDscnn),
+                                              "--target",
+                                              "dla-64-*",
+                                              "--target",
+                                              "toy-array",
+                                              "--vary",
+                                              "io=int,float",
+                                              "--json",
+                                              "--quiet"};
   const Outcome cold = cluster().Cli(arguments);
   ASSERT_EQ(cold.exit_code, 0) << cold;
   const Rows first = RowsOf(cold);
@@ -92,9 +99,10 @@ TEST_F(SweepTest, EveryStageRunsOnceAndRowsAreThoseOfACellAlone) {
 TEST_F(SweepTest, ACellThatFailsIsARowAndTheRestFinishes) {
   EK_REQUIRE_SHARED(kResnet);
   const std::string bad = sandbox().Write("bad.tflite", "no model");
-  const std::string small = sandbox().Write(
-      "small.txtpb",
-      "extends: \"dla-64-o-512k\"\nset { name: \"flash_bytes\" value: 4096 }\n");
+  const std::string small =
+      sandbox().Write("small.txtpb",
+                      "extends: \"dla-64-o-512k\"\nset { name: \"flash_bytes\" "
+                      "value: 4096 }\n");
   const Outcome outcome = cluster().Cli(
       {"sweep", SharedPath(kResnet), bad, "--target", "dla-64-o-512k",
        "--target", small, "--timing-only", "--json", "--quiet"});
@@ -166,8 +174,7 @@ TEST_F(SweepTest, WatchersSeeTheWholeOfADetachedSweep) {
   EXPECT_EQ(RowsOf(watched).cells, RowsOf(shown).cells);
   EXPECT_GE(RowsOf(watched).cells.size(), 4u);
   const Outcome csv = cluster().Cli({"sweep", "show", id, "--csv", "-"});
-  EXPECT_EQ(csv.out.substr(0, 41),
-            "cell,state,model,target,recipe,offload,cy")
+  EXPECT_EQ(csv.out.substr(0, 41), "cell,state,model,target,recipe,offload,cy")
       << csv;
   // Cells are not among the jobs.
   const Outcome jobs = cluster().Cli({"jobs", "list", "--limit", "1"});
@@ -177,10 +184,17 @@ TEST_F(SweepTest, WatchersSeeTheWholeOfADetachedSweep) {
 TEST(SweepWorkersTest, RowsAreTheSameOnOneWorkerAndFourThroughKills) {
   EK_REQUIRE_SHARED(kResnet);
   EK_REQUIRE_SHARED(kDscnn);
-  const std::vector<std::string> arguments = {
-      "sweep",        SharedPath(kResnet), SharedPath(kDscnn), "--target",
-      "dla-64-*",     "--target",          "toy-array",        "--vary",
-      "offload=all,paying", "--json",      "--quiet"};
+  const std::vector<std::string> arguments = {"sweep",
+                                              SharedPath(kResnet),
+                                              SharedPath(kDscnn),
+                                              "--target",
+                                              "dla-64-*",
+                                              "--target",
+                                              "toy-array",
+                                              "--vary",
+                                              "offload=all,paying",
+                                              "--json",
+                                              "--quiet"};
   std::map<int, Json> want;
   for (const int workers : {1, 4}) {
     const std::unique_ptr<Cluster> cluster = Cluster::Start();
@@ -218,8 +232,8 @@ TEST(SweepWorkersTest, ACrashingStageIsAFailureOfOurs) {
   ASSERT_NE(cluster, nullptr);
   cluster->AddWorker({"--test-crash-stage", "simulate"});
   const std::string model = SharedPath(kDscnn);
-  const Outcome outcome = cluster->Cli({"sweep", model, "--target", "toy-array",
-                                        "--json", "--quiet"});
+  const Outcome outcome = cluster->Cli(
+      {"sweep", model, "--target", "toy-array", "--json", "--quiet"});
   EXPECT_EQ(outcome.exit_code, 4) << outcome;
   const Rows rows = RowsOf(outcome);
   ASSERT_EQ(rows.cells.size(), 1u);
@@ -234,9 +248,9 @@ TEST(SweepWorkersTest, CancellingFreesTheWorkers) {
   cluster->AddWorker();
   std::string seeds = "seed=1";
   for (int i = 2; i <= 100; ++i) absl::StrAppend(&seeds, ",", i);
-  const Outcome started = cluster->Cli(
-      {"sweep", SharedPath(kResnet), "--target", "dla-64-o-512k", "--vary",
-       seeds, "--detach", "--json", "--quiet"});
+  const Outcome started =
+      cluster->Cli({"sweep", SharedPath(kResnet), "--target", "dla-64-o-512k",
+                    "--vary", seeds, "--detach", "--json", "--quiet"});
   ASSERT_EQ(started.exit_code, 0) << started;
   const std::string id = Json::parse(started.out)["sweep"];
   absl::SleepFor(absl::Milliseconds(500));

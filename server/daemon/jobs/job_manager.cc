@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,14 +11,12 @@
 #include "google/protobuf/util/time_util.h"
 #include "server/daemon/jobs/admission.h"
 #include "server/daemon/jobs/job_end.h"
-#include "server/daemon/jobs/running_sweep.h"
 #include "server/daemon/jobs/state_event.h"
 #include "server/daemon/jobs/whole_answer.h"
 #include "server/daemon/shutting_down.h"
 #include "server/daemon/stages/stage_log.h"
 #include "server/later.h"
 #include "server/stage_sequence.h"
-#include "server/sweep/cells.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
@@ -140,19 +137,6 @@ absl::Status JobManager::Start() {
   }
   for (int i = 0; i < options_.max_running; ++i) RunNext();
   return absl::OkStatus();
-}
-
-// Cells of sweeps that are over: the last daemon died before it could cancel
-// them.
-void JobManager::EndLeftCells(const std::vector<v1::Job>& unfinished) {
-  std::set<std::string> ids;
-  for (const v1::Job& job : unfinished) ids.insert(job.id());
-  for (const v1::Job& job : unfinished) {
-    const std::optional<std::string> sweep =
-        SweepOfCell(job.request().request_id());
-    if (!sweep.has_value() || ids.count(*sweep) > 0) continue;
-    if (const ActivePtr active = Find(job.id())) End(active, SweepEnded());
-  }
 }
 
 // Cancels what is before `newer` in its slot: all that is there, as jobs come
@@ -304,17 +288,6 @@ std::vector<JobManager::ActivePtr> JobManager::AllActive() {
 
 JobQueue& JobManager::QueueOf(const v1::CreateJobRequest& request) {
   return Wants(request, v1::SWEEP) ? sweeps_ : queue_;
-}
-
-void JobManager::AwaitEnd(const std::string& id, std::function<void()> over) {
-  {
-    MutexLock lock(mutex_);
-    if (active_.count(id) > 0) {
-      awaited_[id].push_back(std::move(over));
-      return;
-    }
-  }
-  over();
 }
 
 absl::StatusOr<v1::Job> JobManager::Get(const std::string& id) {

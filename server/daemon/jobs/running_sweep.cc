@@ -1,9 +1,8 @@
 // What a sweep that runs is given of the jobs around it.
 
-#include "server/daemon/jobs/running_sweep.h"
-
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "server/daemon/jobs/job_manager.h"
 #include "server/daemon/jobs/sweep_blobs.h"
 #include "server/daemon/shutting_down.h"
+#include "server/sweep/cells.h"
 #include "server/sweep/sweep_job.h"
 
 namespace edgekiln::server {
@@ -26,8 +26,7 @@ bool IsDiskFull(const absl::Status& status) {
   return detail.has_value() && detail->reason == "DISK_FULL";
 }
 
-}  // namespace
-
+// Why a job of a cell ends with its sweep.
 absl::Status SweepEnded() {
   return MakeError(absl::StatusCode::kCancelled,
                    {.fault = Fault::kUser,
@@ -36,6 +35,8 @@ absl::Status SweepEnded() {
                     .fix = "run the sweep again; what is finished is not "
                            "computed again"});
 }
+
+}  // namespace
 
 class JobManager::RunningSweep final : public SweepContext {
  public:
@@ -128,6 +129,30 @@ class JobManager::RunningSweep final : public SweepContext {
   const std::string client_;
   StoredSweepBlobs blobs_;
 };
+
+// Cells of sweeps that are over: the last daemon died before it could cancel
+// them.
+void JobManager::EndLeftCells(const std::vector<v1::Job>& unfinished) {
+  std::set<std::string> ids;
+  for (const v1::Job& job : unfinished) ids.insert(job.id());
+  for (const v1::Job& job : unfinished) {
+    const std::optional<std::string> sweep =
+        SweepOfCell(job.request().request_id());
+    if (!sweep.has_value() || ids.count(*sweep) > 0) continue;
+    if (const ActivePtr active = Find(job.id())) End(active, SweepEnded());
+  }
+}
+
+void JobManager::AwaitEnd(const std::string& id, std::function<void()> over) {
+  {
+    MutexLock lock(mutex_);
+    if (active_.count(id) > 0) {
+      awaited_[id].push_back(std::move(over));
+      return;
+    }
+  }
+  over();
+}
 
 Task<JobResult> JobManager::RunSweep(ActivePtr active) {
   const absl::StatusOr<v1::CreateJobRequest> request =

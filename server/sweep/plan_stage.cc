@@ -1,0 +1,44 @@
+#include "server/sweep/plan_stage.h"
+
+#include <utility>
+
+#include "base/status_macros.h"
+#include "server/stage_results.h"
+
+namespace edgekiln::server {
+
+absl::StatusOr<v1::SweepPlan> ParsePlan(const std::string& bytes) {
+  v1::SweepPlan plan;
+  if (plan.ParseFromString(bytes)) return plan;
+  return absl::InternalError("the plan of the sweep does not parse");
+}
+
+Task<absl::StatusOr<StoredPlan>> RunPlanStage(const v1::SweepRequest& request,
+                                              int64_t max_cells,
+                                              SweepBlobs& blobs,
+                                              JobContext& stages) {
+  StageCall call;
+  call.name = "plan_sweep";
+  call.options.mutable_plan_sweep()->set_max_cells(max_cells);
+  // No maps: one build always gives the same bytes.
+  EK_CO_ASSIGN_OR_RETURN(const v1::Digest sweep,
+                         blobs.Store(request.SerializeAsString()));
+  call.inputs.push_back(As("sweep", sweep));
+  for (const v1::SweepGroup& group : request.groups()) {
+    for (const v1::SweepTarget& target : group.targets()) {
+      if (!target.has_digest()) continue;
+      call.inputs.push_back(As("target", target.digest()));
+    }
+  }
+  const auto planning = stages.Start(std::move(call));
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& planned,
+                         co_await ResultOf(planning));
+  EK_CO_ASSIGN_OR_RETURN(v1::BlobRef plan, Only(planned, "plan"));
+  EK_CO_ASSIGN_OR_RETURN(const std::string bytes, blobs.Load(plan.digest()));
+  StoredPlan stored;
+  EK_CO_ASSIGN_OR_RETURN(stored.plan, ParsePlan(bytes));
+  stored.digest = std::move(*plan.mutable_digest());
+  co_return stored;
+}
+
+}  // namespace edgekiln::server
