@@ -1,0 +1,71 @@
+#include "server/validate_request.h"
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::server {
+namespace {
+
+struct BadRequest {
+  const char* name;
+  std::vector<v1::JobGoal> goals;
+  bool target;
+  bool data;
+  const char* reason;
+  bool timing_only = false;
+  int io = 0;
+  int offload = 0;
+};
+
+TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
+  const BadRequest kCases[] = {
+      {"nothing", {}, true, true, "NO_GOAL"},
+      {"no target", {v1::PROFILE}, false, true, "NO_TARGET"},
+      {"run and profile", {v1::RUN, v1::PROFILE}, true, true, "GOALS_CONFLICT"},
+      {"values without values",
+       {v1::PROFILE, v1::VALIDATE},
+       true,
+       true,
+       "GOALS_CONFLICT",
+       true},
+      {"timing of nothing", {v1::COMPILE}, true, false, "GOALS_CONFLICT", true},
+      {"unknown form", {v1::PROFILE}, true, false, "BAD_IO", false, 7},
+      {"unknown offload",
+       {v1::PROFILE},
+       true,
+       false,
+       "BAD_OFFLOAD",
+       false,
+       0,
+       4},
+      {"offload to nothing",
+       {v1::RUN},
+       false,
+       true,
+       "NO_TARGET",
+       false,
+       0,
+       v1::NONE},
+      {"unknown", {static_cast<v1::JobGoal>(77)}, true, true, "UNKNOWN_GOAL"},
+  };
+  for (const BadRequest& test : kCases) {
+    v1::CreateJobRequest request;
+    for (const v1::JobGoal goal : test.goals) request.add_goals(goal);
+    if (test.target) request.add_targets();
+    if (test.data) request.mutable_data()->add_files();
+    request.mutable_options()->set_timing_only(test.timing_only);
+    request.mutable_options()->set_io(static_cast<v1::IoForm>(test.io));
+    request.mutable_options()->set_offload(
+        static_cast<v1::Offload>(test.offload));
+    const absl::Status status = ValidateRequest(request);
+    ASSERT_FALSE(status.ok()) << test.name;
+    EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::server
