@@ -23,8 +23,14 @@ TEST(BuiltinTest, AllPresetsInOrder) {
           "dla", "dla-64-i-512k", "dla-64-i-1m", "dla-64-i-256m",
           "dla-64-o-512k", "dla-64-o-1m", "dla-64-o-256m", "dla-128-i-512k",
           "dla-128-i-1m", "dla-128-i-256m", "dla-128-o-512k", "dla-128-o-1m",
-          "dla-128-o-256m", "toy-array", "toy-array-b8", "toy-array-int32",
-          "toy-array-tensor", "toy-two-array", "toy-two-array-int32"));
+          "dla-128-o-256m", "dla-64-i-512k-swdw", "dla-64-i-256m-swdw",
+          "dla-64-o-512k-swdw", "dla-64-o-256m-swdw", "dla-128-i-512k-swdw",
+          "dla-128-i-256m-swdw", "dla-128-o-512k-swdw", "dla-128-o-256m-swdw",
+          "dla-64-i-512k-nodw", "dla-64-i-256m-nodw", "dla-64-o-512k-nodw",
+          "dla-64-o-256m-nodw", "dla-128-i-512k-nodw", "dla-128-i-256m-nodw",
+          "dla-128-o-512k-nodw", "dla-128-o-256m-nodw", "toy-array",
+          "toy-array-b8", "toy-array-int32", "toy-array-tensor",
+          "toy-two-array", "toy-two-array-int32"));
   EXPECT_THAT(hidden, testing::ElementsAre("toy-array-unit",
                                            "toy-two-array-unit", "unit"));
 }

@@ -233,6 +233,23 @@ v1::Isa IsaWithoutProse(const v1::Isa& isa) {
   return stripped;
 }
 
+// Leaves the commands that this variant has.
+absl::Status DropCommands(const std::vector<Constant>& values, v1::Isa& isa) {
+  google::protobuf::RepeatedPtrField<v1::CommandDescriptor> kept;
+  for (v1::CommandDescriptor& command : *isa.mutable_commands()) {
+    if (!command.when_expr().empty()) {
+      EK_ASSIGN_OR_RETURN(
+          const int64_t has, EvaluateConstant(command.when_expr(), values),
+          absl::StrCat("isa: command ", command.mnemonic(), ": when_expr"));
+      if (has == 0) continue;
+      command.clear_when_expr();
+    }
+    kept.Add(std::move(command));
+  }
+  isa.mutable_commands()->Swap(&kept);
+  return absl::OkStatus();
+}
+
 v1::RegisterJobs JobsWithoutProse(const v1::RegisterJobs& jobs) {
   v1::RegisterJobs stripped = jobs;
   stripped.clear_provenance();
@@ -263,6 +280,7 @@ absl::Status SetEngine(const v1::EngineDescriptor& engine,
   resolved->set_macs_per_cycle(macs);
   if (engine.has_isa()) {
     *resolved->mutable_isa() = IsaWithoutProse(engine.isa());
+    EK_RETURN_IF_ERROR(DropCommands(values, *resolved->mutable_isa()));
     EK_ASSIGN_OR_RETURN(
         const int64_t queue,
         evaluate(engine.isa().queue_depth_expr(), "isa: queue_depth_expr"));

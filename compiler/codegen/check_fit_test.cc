@@ -93,10 +93,10 @@ return %y
     // The same on the host, as it came: the bias counts.
     {"HostLayer",
      R"(
-%x : int8[1,4] scale 1 zero 0 = input
-%w : int8[2,4] scale 1 zero 3 = constant [1, 1, 1, 1, 1, 1, 1, 1]
+%x : uint8[1,4] scale 1 zero 0 = input
+%w : uint8[2,4] scale 1 zero 3 = constant [1, 1, 1, 1, 1, 1, 1, 1]
 %b : int32[2] = constant [1, 1]
-%y : int8[1,2] scale 64 zero 0 = fully_connected(%x, %w, %b) id fc
+%y : uint8[1,2] scale 64 zero 0 = fully_connected(%x, %w, %b) id fc
 return %y
 )",
      16, 6, "'w' (8 bytes), 'b' (8 bytes)", "'x' (4 bytes), 'y' (2 bytes)"},

@@ -25,25 +25,22 @@ std::vector<int32_t> Order(absl::Span<const BufferLife> buffers,
   return indices;
 }
 
-}  // namespace
-
-OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers,
-                           PlacementOrder order) {
+// First fit, one after the other.
+OffsetPlan Place(absl::Span<const BufferLife> buffers,
+                 absl::Span<const int32_t> indices, bool by_birth) {
   OffsetPlan plan;
   plan.offsets.assign(buffers.size(), -1);
   // Placed buffers that may still meet a later one. In birth order those that
   // died before the present birth are dropped for good.
   std::vector<int32_t> placed;
   std::vector<std::pair<int64_t, int64_t>> taken;  // [offset, end) in the way.
-  for (const int32_t i : Order(buffers, order)) {
+  for (const int32_t i : indices) {
     const BufferLife& buffer = buffers[i];
     taken.clear();
     size_t kept = 0;
     for (const int32_t other : placed) {
       const BufferLife& o = buffers[other];
-      const bool gone =
-          order == PlacementOrder::kByBirth && o.end < buffer.begin;
-      if (gone) continue;
+      if (by_birth && o.end < buffer.begin) continue;
       placed[kept++] = other;
       if (o.begin <= buffer.end && buffer.begin <= o.end) {
         taken.emplace_back(plan.offsets[other],
@@ -64,10 +61,42 @@ OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers,
   return plan;
 }
 
+// The first buffer that ends where all of them end.
+int32_t Highest(absl::Span<const BufferLife> buffers, const OffsetPlan& plan) {
+  int32_t i = 0;
+  while (plan.offsets[i] + buffers[i].size_bytes < plan.peak_bytes) ++i;
+  return i;
+}
+
+// Rounds of moving what does not fit to the front.
+constexpr int kRepairs = 48;
+
+}  // namespace
+
+OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers,
+                           PlacementOrder order) {
+  return Place(buffers, Order(buffers, order),
+               order == PlacementOrder::kByBirth);
+}
+
 OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers) {
   OffsetPlan by_birth = AllocateOffsets(buffers, PlacementOrder::kByBirth);
   OffsetPlan by_size = AllocateOffsets(buffers, PlacementOrder::kBySize);
   return by_size.peak_bytes < by_birth.peak_bytes ? by_size : by_birth;
+}
+
+OffsetPlan AllocateOffsetsWithin(absl::Span<const BufferLife> buffers,
+                                 int64_t limit_bytes) {
+  OffsetPlan best = AllocateOffsets(buffers);
+  std::vector<int32_t> order = Order(buffers, PlacementOrder::kBySize);
+  for (int i = 0; i < kRepairs && best.peak_bytes > limit_bytes; ++i) {
+    const OffsetPlan plan = Place(buffers, order, /*by_birth=*/false);
+    if (plan.peak_bytes < best.peak_bytes) best = plan;
+    const auto culprit =
+        std::find(order.begin(), order.end(), Highest(buffers, plan));
+    std::rotate(order.begin(), culprit, culprit + 1);
+  }
+  return best;
 }
 
 }  // namespace edgekiln::compiler

@@ -39,6 +39,12 @@ OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers,
 // The better of both orders (the smaller peak; births on a tie).
 OffsetPlan AllocateOffsets(absl::Span<const BufferLife> buffers);
 
+// The same if that stays within `limit_bytes`; else what reaches beyond is
+// placed earlier, a bounded number of times. A higher peak than the limit says
+// that no such plan was found, not that there is none.
+OffsetPlan AllocateOffsetsWithin(absl::Span<const BufferLife> buffers,
+                                 int64_t limit_bytes);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_PLANNING_OFFSET_ALLOCATOR_H_

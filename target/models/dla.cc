@@ -61,7 +61,7 @@ absl::Status CheckCommands(const v1::OpPattern& pattern, const v1::Isa& isa) {
   const bool half_even =
       absl::c_linear_search(pattern.numerics().roundings(), v1::HALF_EVEN);
   for (const std::string& op : pattern.ops()) {
-    std::vector<DlaCommand> needed = DlaCommandsOf(op);
+    std::vector<DlaCommand> needed = DlaCommandsOf(op, isa);
     if (needed.empty()) {
       return PatternError(
           pattern,
@@ -91,16 +91,18 @@ bool IsInt8(const Types& types) {
 }
 
 // Accepts the arithmetic of docs/targets/dla.md or a subset of it.
-absl::Status CheckNumerics(const v1::OpPattern& pattern) {
+absl::Status CheckNumerics(const v1::OpPattern& pattern, const v1::Isa& isa) {
   const v1::Numerics& numerics = pattern.numerics();
   if (!IsInt8(numerics.activations()) ||
       (!numerics.weights().empty() && !IsInt8(numerics.weights()))) {
     return PatternError(pattern,
                         "numerics: activations and weights can only be INT8");
   }
-  if (numerics.weight_zero_points()) {
+  if (numerics.weight_zero_points() &&
+      FindRegister(isa, DlaRegister::kWeightZeroPoint) == nullptr) {
     return PatternError(pattern,
-                        "numerics: weight_zero_points, but weights have none");
+                        "numerics: weight_zero_points, but there is no "
+                        "register WEIGHT_ZERO_POINT");
   }
   if (numerics.requantization() == v1::Numerics::NOT_REQUANTIZED) {
     return PatternError(pattern,
@@ -152,7 +154,7 @@ class Model final : public EngineModel {
       const v1::OpPattern& pattern,
       const v1::Machine::Engine& engine) const override {
     EK_RETURN_IF_ERROR(CheckCommands(pattern, engine.isa()));
-    return CheckNumerics(pattern);
+    return CheckNumerics(pattern, engine.isa());
   }
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
       const v1::Machine& machine, int32_t engine,

@@ -23,7 +23,8 @@ import tempfile
 import time
 
 TINY = ["resnet8_int8", "dscnn_int8", "ad_int8", "person_detect_int8"]
-PRESETS = ["dla-64-*", "dla-128-*", "toy-array", "toy-two-array"]
+PRESETS = ["dla-64-*k", "dla-64-*m", "dla-128-*k", "dla-128-*m", "toy-array",
+           "toy-two-array"]
 TICK = os.sysconf("SC_CLK_TCK")
 
 

@@ -24,12 +24,14 @@ Value OneOf(Rng& rng, const std::vector<Value>& values) {
   return values.at(rng.InRange(0, static_cast<int64_t>(values.size()) - 1));
 }
 
+// `depthwise`: 2 by a command of its own, 1 by convolutions.
 v1::ResolvedTarget DlaTarget(int64_t pes, bool output_parallel,
-                             int64_t sram_bytes) {
+                             int64_t depthwise, int64_t sram_bytes) {
   return TargetWithScratchpad(
-      absl::StrCat("extends: \"dla\" set { name: \"pes\" value: ", pes,
-                   " } set { name: \"output_parallel\" value: ",
-                   output_parallel ? 1 : 0, " }"),
+      absl::StrCat(
+          "extends: \"dla\" set { name: \"pes\" value: ", pes,
+          " } set { name: \"output_parallel\" value: ", output_parallel ? 1 : 0,
+          " } set { name: \"depthwise\" value: ", depthwise, " }"),
       sram_bytes);
 }
 
@@ -51,6 +53,7 @@ std::string RandomDlaDescriptor(Rng& rng) {
   const std::vector<std::pair<std::string, int64_t>> settings = {
       {"pes", OneOf<int64_t>(rng, {1, 3, 16, 63, 64, 96, 128, 1024})},
       {"output_parallel", rng.InRange(0, 1)},
+      {"depthwise", rng.InRange(0, 2)},
       {"sram_bytes",
        OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
       {"dma_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},
@@ -81,6 +84,16 @@ ChipCase Dla() {
       }
     }
   }
+  for (const char* depthwise : {"swdw", "nodw"}) {
+    for (const char* pes : {"64", "128"}) {
+      for (const char* parallel : {"i", "o"}) {
+        for (const char* sram : {"512k", "256m"}) {
+          chip.targets.push_back(absl::StrCat("dla-", pes, "-", parallel, "-",
+                                              sram, "-", depthwise));
+        }
+      }
+    }
+  }
   chip.targets.push_back("unit");
 
   chip.random_models = simfarm::conformance::dla::NewRandomDlaModels;
@@ -89,12 +102,14 @@ ChipCase Dla() {
   chip.least_noticed_percent = 50;
   chip.random_code = RandomStreams(chip.random_models);
 
+  chip.weight_zero_points = true;
   chip.target = [](int64_t scratchpad_bytes) {
-    return DlaTarget(64, true, scratchpad_bytes);
+    return DlaTarget(64, true, 2, scratchpad_bytes);
   };
   chip.random_target = [](Rng& rng, int64_t scratchpad_bytes) {
     const int64_t pes = rng.InRange(1, 130);
-    return DlaTarget(pes, rng.Below(2) == 0, scratchpad_bytes);
+    const bool output_parallel = rng.Below(2) == 0;
+    return DlaTarget(pes, output_parallel, rng.InRange(1, 2), scratchpad_bytes);
   };
   chip.random_descriptor = RandomDlaDescriptor;
   chip.graphs = {{"Conv", 1000, RandomConv},
@@ -106,9 +121,9 @@ ChipCase Dla() {
                  {"Chain", 100, RandomChain}};
   chip.rounds_half_even = true;
   chip.roomy_targets = {
-      DlaTarget(64, true, 512 << 10), DlaTarget(128, false, 1 << 20),
-      DlaTarget(96, true, 192 << 10), DlaTarget(96, false, 48 << 10),
-      DlaTarget(64, true, 24 << 10)};
+      DlaTarget(64, true, 2, 512 << 10), DlaTarget(128, false, 2, 1 << 20),
+      DlaTarget(96, true, 2, 192 << 10), DlaTarget(96, false, 1, 48 << 10),
+      DlaTarget(64, true, 2, 24 << 10)};
   chip.networks = {"resnet8_int8.tflite",
                    "dscnn_int8.tflite",
                    "ad_int8.tflite",

@@ -63,10 +63,11 @@ struct ChipCase {
   // Any numbers that the descriptor allows: some networks fit, some do not.
   std::function<std::string(Rng& rng)> random_descriptor;
   std::vector<GraphKind> graphs;
-  bool rounds_half_even = false;  // Graphs come in both roundings.
-  int seeds = 40;                 // Of each kind, in the usual rounding ..
-  int even_seeds = 20;            // .. and half to even, if it has that.
-  int random_chips = 24;          // By random_descriptor, for each network.
+  bool rounds_half_even = false;    // Graphs come in both roundings.
+  bool weight_zero_points = false;  // A third of them have some.
+  int seeds = 40;                   // Of each kind, in the usual rounding ..
+  int even_seeds = 20;              // .. and half to even, if it has that.
+  int random_chips = 24;            // By random_descriptor, for each network.
   // Chips that hold each of the published networks, under shared models/.
   std::vector<v1::ResolvedTarget> roomy_targets;
   std::vector<std::string> networks;

@@ -35,6 +35,9 @@ struct GraphCase {
     QuantizedGraphBuilder builder(kind.first_seed +
                                   static_cast<uint64_t>(seed));
     if (seed >= kEvenSeed) builder.RoundHalfEven();
+    if (chip->weight_zero_points && seed % 3 == 1) {
+      builder.GiveWeightsZeroPoints();
+    }
     return builder;
   }
 };

@@ -133,7 +133,7 @@ TEST_F(HostShareTest, AUint8NetworkSaysWhatTheTargetLacks) {
   constexpr char kModel[] = "models/mobilenet_v1_0.25_128_uint8.tflite";
   EK_REQUIRE_SHARED(kModel);
   const std::string model = SharedPath(kModel);
-  constexpr char kTarget[] = "dla-64-o-512k";
+  constexpr char kTarget[] = "toy-array";
   const v1::Report report = ReportOf(cluster().Cli(
       {"profile", model, "--target", kTarget, "--json", "--quiet"}));
   ExpectConsistent(report);
@@ -141,7 +141,7 @@ TEST_F(HostShareTest, AUint8NetworkSaysWhatTheTargetLacks) {
   int convolutions = 0;
   for (const v1::Report::Layer& layer : report.layers()) {
     if (layer.engine() != "host" || layer.macs() == 0) continue;
-    EXPECT_EQ(layer.reason(), "dla needs symmetric weights") << layer.id();
+    EXPECT_EQ(layer.reason(), "array needs symmetric weights") << layer.id();
     ++convolutions;
   }
   EXPECT_EQ(convolutions, 28);
@@ -150,11 +150,25 @@ TEST_F(HostShareTest, AUint8NetworkSaysWhatTheTargetLacks) {
         cluster().Cli({command, model, "--target", kTarget});
     EXPECT_TRUE(absl::StartsWith(
         outcome.out,
-        "dla-64-o-512k runs less than 1 % of this network's MACs; the host "
-        "does the "
-        "rest: dla needs symmetric weights (conv2d, depthwise_conv2d: 28 "
+        "toy-array runs less than 1 % of this network's MACs; the host does "
+        "the rest: array needs symmetric weights (conv2d, depthwise_conv2d: 28 "
         "layers, "))
         << outcome;
+  }
+}
+
+// Where a register holds the zero point of weights, the engine has all of it.
+TEST_F(HostShareTest, AUint8NetworkRunsWhereWeightsHaveZeroPoints) {
+  constexpr char kModel[] = "models/mobilenet_v1_0.25_128_uint8.tflite";
+  EK_REQUIRE_SHARED(kModel);
+  for (const char* target : {"dla-64-o-512k", "dla-128-i-256m-swdw"}) {
+    const v1::Report report =
+        ReportOf(cluster().Cli({"profile", SharedPath(kModel), "--target",
+                                target, "--json", "--quiet"}));
+    ExpectConsistent(report);
+    EXPECT_EQ(report.totals().engine_macs(), report.totals().macs()) << target;
+    EXPECT_GT(report.bit_exact().outputs_compared(), 0) << target;
+    EXPECT_EQ(report.bit_exact().mismatches(), 0) << target;
   }
 }
 

@@ -58,17 +58,12 @@ class SweepTest : public ClusterTest {};
 TEST_F(SweepTest, EveryStageRunsOnceAndRowsAreThoseOfACellAlone) {
   EK_REQUIRE_SHARED(kResnet);
   EK_REQUIRE_SHARED(kDscnn);
-  const std::vector<std::string> arguments = {"sweep",
-                                              SharedPath(kResnet),
-                                              SharedPath(kDscnn),
-                                              "--target",
-                                              "dla-64-*",
-                                              "--target",
-                                              "toy-array",
-                                              "--vary",
-                                              "io=int,float",
-                                              "--json",
-                                              "--quiet"};
+  const std::vector<std::string> arguments = {
+      "sweep",     SharedPath(kResnet), SharedPath(kDscnn),
+      "--target",  "dla-64-*k",         "--target",
+      "dla-64-*m", "--target",          "toy-array",
+      "--vary",    "io=int,float",      "--json",
+      "--quiet"};
   const Outcome cold = cluster().Cli(arguments);
   ASSERT_EQ(cold.exit_code, 0) << cold;
   const Rows first = RowsOf(cold);
@@ -184,17 +179,12 @@ TEST_F(SweepTest, WatchersSeeTheWholeOfADetachedSweep) {
 TEST(SweepWorkersTest, RowsAreTheSameOnOneWorkerAndFourThroughKills) {
   EK_REQUIRE_SHARED(kResnet);
   EK_REQUIRE_SHARED(kDscnn);
-  const std::vector<std::string> arguments = {"sweep",
-                                              SharedPath(kResnet),
-                                              SharedPath(kDscnn),
-                                              "--target",
-                                              "dla-64-*",
-                                              "--target",
-                                              "toy-array",
-                                              "--vary",
-                                              "offload=all,paying",
-                                              "--json",
-                                              "--quiet"};
+  const std::vector<std::string> arguments = {
+      "sweep",     SharedPath(kResnet),  SharedPath(kDscnn),
+      "--target",  "dla-64-*k",          "--target",
+      "dla-64-*m", "--target",           "toy-array",
+      "--vary",    "offload=all,paying", "--json",
+      "--quiet"};
   std::map<int, Json> want;
   for (const int workers : {1, 4}) {
     const std::unique_ptr<Cluster> cluster = Cluster::Start();

@@ -28,7 +28,7 @@ constexpr int kMaxReported = 4096;
 constexpr char kSmallChip[] =
     "extends: \"dla\"\n"
     "set { name: \"pes\" value: 16 }\n"
-    "set { name: \"sram_bytes\" value: 8192 }\n";
+    "set { name: \"sram_bytes\" value: 6144 }\n";
 
 struct Profiled {
   v1::Report report;

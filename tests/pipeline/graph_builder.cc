@@ -62,8 +62,14 @@ TensorId QuantizedGraphBuilder::Weights(std::vector<int64_t> shape,
   tensor.type = v1::INT8;
   tensor.shape = std::move(shape);
   compiler::Quantization quantization;
-  quantization.axis = axis;
-  for (int64_t c = 0; c < tensor.shape[axis]; ++c) {
+  if (weight_zero_points_) {
+    quantization.scale = {
+        Scale(0.002f + 0.0001f * static_cast<float>(rng_.Below(99)))};
+    quantization.zero_point = {static_cast<int32_t>(rng_.InRange(-128, 127))};
+  } else {
+    quantization.axis = axis;
+  }
+  for (int64_t c = 0; c < tensor.shape[axis] && !weight_zero_points_; ++c) {
     quantization.scale.push_back(
         Scale(0.002f + 0.0001f * static_cast<float>(rng_.Below(99))));
     quantization.zero_point.push_back(0);

@@ -27,6 +27,9 @@ class QuantizedGraphBuilder {
 
   // From here on: ties to even, and scales that make many of them.
   void RoundHalfEven() { rounding_ = v1::HALF_EVEN; }
+  // From here on: weights with one scale and any zero point, as uint8 networks
+  // have them.
+  void GiveWeightsZeroPoints() { weight_zero_points_ = true; }
 
   compiler::TensorId Input(std::vector<int64_t> shape);
   compiler::TensorId Conv(compiler::TensorId x, int64_t channels,
@@ -76,6 +79,7 @@ class QuantizedGraphBuilder {
 
   Rng rng_;
   v1::Rounding rounding_ = v1::HALF_UP;
+  bool weight_zero_points_ = false;
   compiler::Graph graph_;
 };
 

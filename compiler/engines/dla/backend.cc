@@ -90,7 +90,7 @@ class DlaBackend final : public EngineBackend {
         const Chip chip,
         Chip::Create(machine, engine,
                      machine.memories(scratchpad).capacity_bytes()));
-    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
+    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     return EstimateSubgraph(chip, input);
   }
 
@@ -118,7 +118,7 @@ class DlaBackend final : public EngineBackend {
     EK_ASSIGN_OR_RETURN(
         const Chip chip,
         Chip::Create(machine, engine, budget.memory_bytes[scratchpad]));
-    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
+    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const TimedPlan timed,
                         PlanSubgraph(chip, input, decided));
     v1::RegionPlan plan = PlanToProto(chip, timed);
@@ -137,7 +137,7 @@ class DlaBackend final : public EngineBackend {
     }
     EK_ASSIGN_OR_RETURN(const Chip chip, Chip::Create(machine, plan.engine(),
                                                       decisions.sram_bytes()));
-    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(region));
+    EK_ASSIGN_OR_RETURN(const SubgraphInput input, InputOfRegion(chip, region));
     EK_ASSIGN_OR_RETURN(const SubgraphPlan decided,
                         PlanFromProto(input, plan, decisions));
     SystemMap system;

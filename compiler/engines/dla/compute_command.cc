@@ -1,5 +1,7 @@
 #include "compiler/engines/dla/compute_command.h"
 
+#include <algorithm>
+
 namespace edgekiln::compiler::dla {
 namespace {
 
@@ -40,6 +42,7 @@ bool SetDot(const Layer& layer, const Slice& output, RegisterFile& r) {
   r.Set(R::kWeightAddr, output.channels() * kTableEntryBytes);
   r.Set(R::kInZeroPoint, layer.dot.input_zero_point);
   r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
+  r.Set(R::kWeightZeroPoint, layer.dot.weight_zero_point);
   r.Set(R::kFlags, 0);
   return layer.dot.clamp == ops::RangeOf(v1::INT8);
 }
@@ -59,7 +62,7 @@ ComputeCommand Convolution(const Layer& layer, const Slice& output,
   r.Set(R::kDilationH, layer.vertical.dilation);
   r.Set(R::kDilationW, layer.horizontal.dilation);
   const bool full_range = SetDot(layer, output, r);
-  if (layer.op == LayerOp::kDepthwise) {
+  if (layer.op == LayerOp::kDepthwise && !layer.by_channel) {
     result.command = DlaCommand::kDepthConv;
     r.Set(R::kDepthMultiplier, layer.depth_multiplier);
     SetClamp(layer.dot.clamp, r);
@@ -146,6 +149,28 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
   }
 }
 
+// One convolution for each input channel, to the outputs that it has in the
+// slice. In the block their tables and weights lie in the same order.
+void AddChannels(const Layer& layer, const Slice& output,
+                 const TileOperands& operands,
+                 std::vector<ComputeCommand>& commands) {
+  const Slice input = InputOf(layer, output).slice;
+  const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
+  for (int64_t in = input.c_begin; in < input.c_end; ++in) {
+    Slice part = output;
+    part.c_begin = std::max(output.c_begin, in * layer.depth_multiplier);
+    part.c_end = std::min(output.c_end, (in + 1) * layer.depth_multiplier);
+    const int64_t before = part.c_begin - output.c_begin;
+    TileOperands at = operands;
+    at.input.offset += in - input.c_begin;
+    at.output.offset += before;
+    ComputeCommand& command = commands.emplace_back(CommandOf(layer, part, at));
+    command.registers.Set(R::kTableAddr, before * kTableEntryBytes);
+    command.registers.Set(
+        R::kWeightAddr, output.channels() * kTableEntryBytes + before * window);
+  }
+}
+
 }  // namespace
 
 Placement DensePlacement(const ImageExtent& tensor, const Slice& slice) {
@@ -157,11 +182,17 @@ Placement WholePlacement(const ImageExtent& tensor, const Slice& slice) {
           tensor.row_elements(), tensor.c};
 }
 
-ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
-                            const TileOperands& operands) {
-  ComputeCommand result = CommandOf(layer, output, operands);
-  result.half_even = layer.half_even;
-  return result;
+std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
+                                         const Slice& output,
+                                         const TileOperands& operands) {
+  std::vector<ComputeCommand> commands;
+  if (layer.by_channel) {
+    AddChannels(layer, output, operands, commands);
+  } else {
+    commands.push_back(CommandOf(layer, output, operands));
+  }
+  for (ComputeCommand& command : commands) command.half_even = layer.half_even;
+  return commands;
 }
 
 }  // namespace edgekiln::compiler::dla

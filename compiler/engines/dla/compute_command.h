@@ -1,6 +1,8 @@
 #ifndef EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_
 #define EK_COMPILER_ENGINES_DLA_COMPUTE_COMMAND_H_
 
+#include <vector>
+
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/layer.h"
 
@@ -32,9 +34,11 @@ struct ComputeCommand {
   RegisterFile registers;  // Addresses hold the operands' offsets.
 };
 
-// `output` within layer.out. The weight block's table comes first.
-ComputeCommand ComputeSlice(const Layer& layer, const Slice& output,
-                            const TileOperands& operands);
+// `output` within layer.out. The weight block's table comes first. Commands in
+// order: more than one for a layer that is computed by channel.
+std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
+                                         const Slice& output,
+                                         const TileOperands& operands);
 
 }  // namespace edgekiln::compiler::dla
 

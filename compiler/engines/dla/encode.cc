@@ -14,7 +14,11 @@ namespace {
 
 class Encoder {
  public:
-  explicit Encoder(const Chip& chip) : chip_(chip), timeline_(chip) {}
+  explicit Encoder(const Chip& chip) : chip_(chip), timeline_(chip) {
+    for (size_t i = 0; i < held_.size(); ++i) {
+      if (target::IsOptional(static_cast<DlaRegister>(i))) held_[i] = 0;
+    }
+  }
 
   absl::Status Add(const ScheduledCommand& command,
                    absl::Span<const int64_t> offsets, int64_t wait) {

@@ -30,7 +30,7 @@ ScheduledCommand Convolution(int32_t buffer) {
   const Slice all = {0, 8, 0, 8};
   TileOperands operands;
   operands.input = operands.output = WholePlacement(layer.in, all);
-  const ComputeCommand compute = ComputeSlice(layer, all, operands);
+  const ComputeCommand compute = ComputeSlice(layer, all, operands).front();
   ScheduledCommand command;
   command.command = compute.command;
   command.registers = compute.registers;

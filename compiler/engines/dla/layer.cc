@@ -189,9 +189,14 @@ std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
   channels.set_end(axis, end);
   const target::Layout part =
       target::Layout::OfBox(channels, weights.shape, 1).value();
-  const size_t at = block.size();
-  block.resize(at + static_cast<size_t>(part.dense_bytes()));
-  part.Gather(weights.data->data(), block.data() + at);
+  std::string dense(static_cast<size_t>(part.dense_bytes()), '\0');
+  part.Gather(weights.data->data(), dense.data());
+  if (!layer.by_channel) return block + dense;
+  // From [tap][channel] to [channel][tap].
+  const auto channels_here = static_cast<size_t>(end - begin);
+  for (size_t c = 0; c < channels_here; ++c) {
+    for (size_t i = c; i < dense.size(); i += channels_here) block += dense[i];
+  }
   return block;
 }
 

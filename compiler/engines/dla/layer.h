@@ -35,6 +35,9 @@ struct Layer {
   WindowAxis vertical;
   WindowAxis horizontal;
   int64_t depth_multiplier = 1;
+  // kDepthwise without a command of its own: a convolution of one input channel
+  // after the other.
+  bool by_channel = false;
   bool counts_padding = false;  // kAveragePool.
   bool half_even = false;       // How results are rounded; else half up.
 
@@ -87,7 +90,8 @@ InputSlice InputOf(const Layer& layer, const Slice& output);
 inline constexpr int64_t kTableEntryBytes = 12;
 int64_t BlockBytes(const Layer& layer, int64_t channels);
 
-// The block of output channels [begin, end) as it lies in flash and SRAM.
+// The block of output channels [begin, end) as it lies in flash and SRAM:
+// table, then weights as the layer's command reads them.
 std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
                       int64_t end);
 

@@ -1,12 +1,14 @@
 #include "compiler/engines/dla/planner.h"
 
 #include <algorithm>
+#include <bit>
 #include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "base/rounding.h"
 #include "base/status_macros.h"
 #include "compiler/engines/dla/encode.h"
 #include "compiler/engines/dla/hazards.h"
@@ -15,65 +17,178 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-// Shares of the SRAM, in percent, that tilings may count on. Buffers of
-// neighbouring layers overlap in time; what is held back is room for that.
-constexpr int kShares[] = {100, 85, 70, 50};
-constexpr int kLookaheads[] = {32, 4, 1};
+// Sizes of SRAM that are tried, from the largest that fits on.
+constexpr int kSizes = 8;
+// Cycles of a plan are this near to their estimate, in percent.
+constexpr int64_t kEstimateError = 2;
 
-// With the schedule's cycles, or nothing if its buffers do not fit.
+// Plans are made for sizes of five significant bits, the same whatever the chip
+// has beyond: so that a chip with more SRAM has the plans of one with less.
+int64_t RoundSize(int64_t bytes) {
+  const auto low_bits =
+      std::max<int>(std::bit_width(static_cast<uint64_t>(bytes)), 5) - 5;
+  return bytes >> low_bits << low_bits;
+}
+
+// How far loads run ahead. Many buffers need room that is left over; fenced is
+// for want of room between the layers.
+constexpr struct {
+  int lookahead;
+  int buffers;
+  bool fenced;
+} kAhead[] = {
+    {32, kMaxBuffers, false}, {32, 2, false}, {1, 2, false}, {1, 2, true}};
+
+// Compute commands of a layer: those for one tile take what is counted.
+int64_t ComputeCommands(const Layer& layer, const Tiling& tiling) {
+  if (layer.op == LayerOp::kAlias) return 0;
+  const int64_t row_tiles = CeilDiv(layer.out.h, tiling.rows);
+  const int64_t channel_tiles = CeilDiv(layer.out.c, tiling.channels);
+  return row_tiles * (layer.by_channel ? std::max(layer.in.c, channel_tiles)
+                                       : channel_tiles);
+}
+
+int64_t ComputeCommands(const SubgraphPlan& plan) {
+  int64_t commands = 0;
+  for (size_t l = 0; l < plan.layers.size(); ++l) {
+    commands += ComputeCommands(plan.layers[l], plan.tilings[l]);
+  }
+  return commands;
+}
+
+// Three loads, a computation and a store.
+constexpr int64_t kMostCommandsPerTile = 5;
+
+absl::Status StreamTooLong(const Graph& graph, const SubgraphPlan& plan) {
+  size_t longest = 0;
+  for (size_t l = 0; l < plan.layers.size(); ++l) {
+    if (ComputeCommands(plan.layers[l], plan.tilings[l]) >
+        ComputeCommands(plan.layers[longest], plan.tilings[longest])) {
+      longest = l;
+    }
+  }
+  const Layer& layer = plan.layers[longest];
+  const Op& op = graph.ops[layer.op_index];
+  return MakeError(
+      absl::StatusCode::kResourceExhausted,
+      {.reason = "STREAM_TOO_LONG",
+       .what = "the model takes more commands than a stream of the accelerator "
+               "can have",
+       .where = absl::StrCat("op ", op.id, " (", op.kind(), "), tensor ",
+                             graph.tensors[layer.output].name, " ", layer.out.h,
+                             "x", layer.out.w, "x", layer.out.c),
+       .limit = absl::StrCat(target::kMaxDlaStreamCommands, " commands"),
+       .need =
+           absl::StrCat("about ", ComputeCommands(layer, plan.tilings[longest]),
+                        " for this op alone"),
+       .fix = "use a target with more SRAM, so that there are fewer tiles; or, "
+              "for a depthwise convolution, one with OP_DEPTH_CONV"});
+}
+
+// With the schedule's cycles, or nothing if its buffers do not fit, or there
+// are too many commands.
 absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
                                                     const SubgraphInput& input,
-                                                    const SubgraphPlan& plan) {
+                                                    const SubgraphPlan& plan,
+                                                    int64_t sram_bytes) {
+  // Before any of them is made.
+  if (ComputeCommands(plan) > target::kMaxDlaStreamCommands) {
+    return std::optional<TimedPlan>();
+  }
   SystemMap system;
   for (const TensorId tensor : input.storage) system.tensors[tensor] = 0;
   const Schedule schedule =
-      BuildSchedule(plan, system, input.storage, chip.sram_bytes());
-  const OffsetPlan offsets = AllocateOffsets(schedule.buffers);
-  if (offsets.peak_bytes > chip.sram_bytes()) return std::optional<TimedPlan>();
+      BuildSchedule(plan, system, input.storage, sram_bytes);
+  if (!schedule.fits ||
+      std::ssize(schedule.commands) > target::kMaxDlaStreamCommands) {
+    return std::optional<TimedPlan>();
+  }
+  const OffsetPlan offsets =
+      AllocateOffsetsWithin(schedule.buffers, sram_bytes);
+  if (offsets.peak_bytes > sram_bytes) return std::optional<TimedPlan>();
   EK_ASSIGN_OR_RETURN(const EncodedStream stream,
                       EncodeStream(chip, schedule, offsets.offsets,
                                    WaitCounts(schedule, offsets.offsets)));
-  return std::optional<TimedPlan>({plan, stream.cycles, offsets.peak_bytes});
+  return std::optional<TimedPlan>(
+      {plan, sram_bytes, stream.cycles, offsets.peak_bytes});
 }
 
-// The fastest plan for the first share of the SRAM that has one which fits;
-// nothing if none has.
-absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
-    const Chip& chip, const SubgraphInput& input) {
-  for (const int share : kShares) {
-    EK_ASSIGN_OR_RETURN(
-        std::optional<ResidencyChoice> choice,
-        ChooseResidency(chip, input, chip.sram_bytes() / 100 * share));
-    if (!choice) continue;
-    std::optional<TimedPlan> best;
-    for (const int lookahead : kLookaheads) {
-      choice->plan.lookahead = lookahead;
-      EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                          TimeIfFits(chip, input, choice->plan));
-      if (timed && (!best || timed->cycles < best->cycles)) {
-        best = std::move(timed);
-      }
+std::vector<TilingSearch> SearchesOf(const Chip& chip,
+                                     const SubgraphInput& input) {
+  std::vector<TilingSearch> searches;
+  searches.reserve(input.layers.size());
+  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  return searches;
+}
+
+// The fastest way to run loads ahead; nothing if the tilings' buffers find no
+// places.
+absl::StatusOr<std::optional<TimedPlan>> RunAhead(const Chip& chip,
+                                                  const SubgraphInput& input,
+                                                  SubgraphPlan plan,
+                                                  int64_t sram_bytes) {
+  std::optional<TimedPlan> best;
+  for (const auto& ahead : kAhead) {
+    if (ahead.fenced && best) continue;
+    plan.lookahead = ahead.lookahead;
+    plan.buffers = ahead.buffers;
+    plan.fenced = ahead.fenced;
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                        TimeIfFits(chip, input, plan, sram_bytes));
+    if (timed && (!best || timed->cycles < best->cycles)) {
+      best = std::move(timed);
     }
-    if (best) return best;
   }
-  return std::optional<TimedPlan>();
+  return best;
+}
+
+// The fastest plan for a few sizes of SRAM, the chip's and below: more of it
+// makes tilings cheaper by their estimate, and now and then dearer in fact.
+// Nothing if none fits.
+absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
+    const Chip& chip, const SubgraphInput& input,
+    std::vector<TilingSearch>& searches) {
+  std::optional<TimedPlan> best;
+  SubgraphPlan before;
+  int tried = 0;
+  for (int64_t size = RoundSize(chip.sram_bytes());
+       size > 0 && (tried < kSizes || !best); size = RoundSize(size - 1)) {
+    EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                        ChooseResidency(input, searches, size));
+    if (!choice) break;  // Nor do less.
+    if (best && choice->cycles * (100 - kEstimateError) > best->cycles * 100) {
+      break;
+    }
+    ++tried;
+    if (best && choice->plan.tilings == before.tilings &&
+        choice->plan.resident == before.resident) {
+      continue;
+    }
+    before = choice->plan;
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                        RunAhead(chip, input, choice->plan, size));
+    if (timed && (!best || timed->cycles < best->cycles)) {
+      best = std::move(timed);
+    }
+  }
+  return best;
 }
 
 // Everything through system memory, one buffer of each kind: always fits what
 // CheckSmallestSram accepts. `smallest` cuts to single rows and channels.
 absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
                                         const SubgraphInput& input,
+                                        std::vector<TilingSearch>& searches,
                                         bool smallest) {
   SubgraphPlan plan;
   plan.layers = input.layers;
   plan.external = input.external;
   plan.strict = true;
-  for (const Layer& layer : input.layers) {
+  for (size_t l = 0; l < input.layers.size(); ++l) {
     Tiling tiling;
-    if (!smallest && layer.op != LayerOp::kAlias) {
+    if (!smallest && input.layers[l].op != LayerOp::kAlias) {
       EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> best,
-                          BestTiling(chip, layer, {}, chip.sram_bytes(),
-                                     /*double_buffer=*/false));
+                          searches[l].BestSerial(chip.sram_bytes()));
       if (best) tiling = best->tiling;
     }
     plan.tilings.push_back(tiling);
@@ -119,17 +234,25 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const v1::dla::TileRecipe& recipe) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
+  std::vector<TilingSearch> searches = SearchesOf(chip, input);
   if (!recipe.serial()) {
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
-                        OverlappedPlan(chip, input));
+                        OverlappedPlan(chip, input, searches));
     if (plan) return *std::move(plan);
   }
+  SubgraphPlan cheapest;
   for (const bool smallest : {false, true}) {
     EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
-                        FrugalPlan(chip, input, smallest));
+                        FrugalPlan(chip, input, searches, smallest));
+    if (!smallest) cheapest = plan;
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        TimeIfFits(chip, input, plan));
+                        TimeIfFits(chip, input, plan, chip.sram_bytes()));
     if (timed) return *std::move(timed);
+    // Its buffers fit.
+    if (smallest && ComputeCommands(plan) * kMostCommandsPerTile >
+                        target::kMaxDlaStreamCommands) {
+      return StreamTooLong(*input.graph, cheapest);
+    }
   }
   return MakeError(absl::StatusCode::kInternal,
                    {.fault = Fault::kInfra,
@@ -143,8 +266,9 @@ absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
+  std::vector<TilingSearch> searches = SearchesOf(chip, input);
   EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
-                      ChooseResidency(chip, input, chip.sram_bytes()));
+                      ChooseResidency(input, searches, chip.sram_bytes()));
   if (choice) return choice->cycles;
   // So little SRAM that nothing overlaps: few tilings are tried.
   EK_ASSIGN_OR_RETURN(const TimedPlan plan, PlanSubgraph(chip, input, {}));

@@ -31,25 +31,24 @@ absl::Status CheckSmallestSram(const Graph& graph,
 // A plan, and what it was found to take.
 struct TimedPlan {
   SubgraphPlan plan;
+  int64_t sram_bytes = 0;  // That it was made for: at most the chip's.
   int64_t cycles = 0;
   int64_t peak_bytes = 0;  // Of SRAM.
 };
 
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
-// few cycles. Plans are tried by building and timing them, from the most
-// overlapped to the most frugal. RESOURCE_EXHAUSTED names the layer that needs
-// the most and the smallest sufficient SRAM, exactly: with that many bytes a
-// plan exists, with one less none does. A serial `recipe` tries the frugal ones
-// alone, of which the same holds.
+// few cycles (docs/design/0002-dla-scheduling.md). RESOURCE_EXHAUSTED names the
+// layer that needs the most and the smallest sufficient SRAM, exactly: with
+// that many bytes a plan exists, with one less none does; or, with reason
+// STREAM_TOO_LONG, the layer with the most commands, of which a stream has a
+// limited number. A serial `recipe` tries the frugal plans alone, of which the
+// same holds.
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe);
 
 // Cycles of such a plan without a recipe, by the costs that tilings are chosen
-// by: each layer takes the longer of computing and moving, and hides nothing of
-// its neighbours. Of published networks within 6 %, but 21 % too low where the
-// SRAM is so small that buffers do not overlap as the costs have it. Errors as
-// above.
+// by: no layer hides anything of its neighbours. Errors as above.
 absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input);
 

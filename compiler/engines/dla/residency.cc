@@ -1,9 +1,8 @@
 #include "compiler/engines/dla/residency.h"
 
 #include <algorithm>
-#include <tuple>
+#include <map>
 #include <utility>
-#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "base/status_macros.h"
@@ -11,131 +10,191 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
+// States kept after each layer: those of the fewest cycles. All of them where
+// seven tensors or fewer live at once.
+constexpr size_t kMaxStates = 128;
+
 // A tensor that could stay in SRAM.
 struct Candidate {
   TensorId storage = kNoTensor;
-  int32_t first_layer = 0;
   int32_t last_layer = 0;
   int64_t bytes = 0;
 };
 
-// Tensors made and read within the subgraph, short lives first.
-std::vector<Candidate> CandidatesOf(const SubgraphInput& input) {
-  absl::flat_hash_map<TensorId, Candidate> made;
-  std::vector<TensorId> order;
+// Tensors made and read within the subgraph, by the layer that makes them.
+std::vector<std::optional<Candidate>> CandidatesOf(const SubgraphInput& input) {
+  std::vector<std::optional<Candidate>> candidates(input.layers.size());
+  absl::flat_hash_map<TensorId, size_t> made;  // By storage: the layer.
   for (size_t l = 0; l < input.layers.size(); ++l) {
     const Layer& layer = input.layers[l];
     if (layer.op == LayerOp::kAlias) continue;
-    const auto index = static_cast<int32_t>(l);
     for (const TensorId tensor : {layer.input, layer.input2}) {
       if (tensor == kNoTensor) continue;
       const auto it = made.find(input.storage[tensor]);
-      if (it != made.end()) it->second.last_layer = index;
+      if (it == made.end()) continue;
+      candidates[it->second]->last_layer = static_cast<int32_t>(l);
     }
     const TensorId output = input.storage[layer.output];
-    made[output] = {output, index, index, layer.out.elements()};
-    order.push_back(output);
+    candidates[l] = {output, static_cast<int32_t>(l), layer.out.elements()};
+    made[output] = l;
   }
-  std::vector<Candidate> candidates;
-  for (const TensorId tensor : order) {
-    const Candidate& candidate = made[tensor];
-    if (candidate.last_layer > candidate.first_layer) {
-      candidates.push_back(candidate);
+  for (size_t l = 0; l < candidates.size(); ++l) {
+    if (candidates[l] && candidates[l]->last_layer == static_cast<int32_t>(l)) {
+      candidates[l].reset();  // Nobody reads it here.
     }
   }
-  std::stable_sort(
-      candidates.begin(), candidates.end(),
-      [](const Candidate& a, const Candidate& b) {
-        return std::make_tuple(a.last_layer - a.first_layer, a.bytes) <
-               std::make_tuple(b.last_layer - b.first_layer, b.bytes);
-      });
   return candidates;
 }
 
+// What was decided up to a layer, and what it costs.
+struct State {
+  int64_t cycles = 0;
+  int64_t dma_bytes = 0;
+  Tiling tiling;        // Of the layer.
+  bool kept = false;    // The layer's output stays.
+  int32_t before = -1;  // Index of the state after the layer before.
+};
+
+// Storages that stay, in order.
+using Residents = std::vector<TensorId>;
+
 class Search {
  public:
-  Search(const Chip& chip, const SubgraphInput& input, int64_t sram_bytes)
-      : chip_(chip),
-        input_(input),
+  Search(const SubgraphInput& input, std::vector<TilingSearch>& searches,
+         int64_t sram_bytes)
+      : input_(input),
+        searches_(searches),
         sram_bytes_(sram_bytes),
-        held_bytes_(input.layers.size(), 0),
-        costs_(input.layers.size()) {}
+        candidates_(CandidatesOf(input)) {
+    for (const auto& candidate : candidates_) {
+      if (candidate) by_storage_[candidate->storage] = *candidate;
+    }
+  }
 
   absl::StatusOr<std::optional<ResidencyChoice>> Run() {
+    std::map<Residents, int32_t> reached = {{{}, -1}};
     for (size_t l = 0; l < input_.layers.size(); ++l) {
-      EK_ASSIGN_OR_RETURN(costs_[l], CostOf(l));
-      if (!costs_[l]) return std::optional<ResidencyChoice>();
+      EK_ASSIGN_OR_RETURN(reached, After(l, reached));
+      if (reached.empty()) return std::optional<ResidencyChoice>();
     }
-    for (const Candidate& candidate : CandidatesOf(input_)) {
-      EK_RETURN_IF_ERROR(TryToKeep(candidate));
-    }
-    ResidencyChoice choice;
-    choice.plan.layers = input_.layers;
-    choice.plan.resident = resident_;
-    choice.plan.external = input_.external;
-    for (const auto& cost : costs_) {
-      choice.plan.tilings.push_back(cost->tiling);
-      choice.cycles += cost->cycles;
-    }
-    return std::optional<ResidencyChoice>(std::move(choice));
+    // Nothing lives after the last layer.
+    return std::optional<ResidencyChoice>(Choice(reached.begin()->second));
   }
 
  private:
-  absl::StatusOr<std::optional<TilingCost>> CostOf(size_t l) const {
-    const Layer& layer = input_.layers[l];
-    if (layer.op == LayerOp::kAlias) return std::optional(TilingCost{});
-    const auto kept = [&](TensorId tensor) {
-      return tensor != kNoTensor && resident_.contains(input_.storage[tensor]);
-    };
-    return BestTiling(
-        chip_, layer,
-        {kept(layer.input), kept(layer.input2), kept(layer.output)},
-        sram_bytes_ - held_bytes_[l], /*double_buffer=*/true);
-  }
-
-  void Hold(const Candidate& candidate, int64_t sign) {
-    for (int32_t l = candidate.first_layer; l <= candidate.last_layer; ++l) {
-      held_bytes_[l] += sign * candidate.bytes;
-    }
-  }
-
-  absl::Status TryToKeep(const Candidate& candidate) {
-    resident_.insert(candidate.storage);
-    Hold(candidate, 1);
-    std::vector<std::optional<TilingCost>> costs;
-    int64_t gain = 0;
-    for (int32_t l = candidate.first_layer; l <= candidate.last_layer; ++l) {
-      EK_ASSIGN_OR_RETURN(std::optional<TilingCost> cost, CostOf(l));
-      if (!cost) {
-        gain = -1;
-        break;
+  // The states after layer `l`, by what stays beyond it.
+  absl::StatusOr<std::map<Residents, int32_t>> After(
+      size_t l, const std::map<Residents, int32_t>& reached) {
+    states_.emplace_back();
+    std::map<Residents, int32_t> next;
+    for (const auto& [residents, index] : reached) {
+      EK_RETURN_IF_ERROR(Extend(l, residents, index, /*keep=*/false, next));
+      if (candidates_[l]) {
+        EK_RETURN_IF_ERROR(Extend(l, residents, index, /*keep=*/true, next));
       }
-      gain += costs_[l]->cycles - cost->cycles;
-      costs.push_back(cost);
     }
-    if (gain < 0) {
-      resident_.erase(candidate.storage);
-      Hold(candidate, -1);
-    } else {
-      std::move(costs.begin(), costs.end(),
-                costs_.begin() + candidate.first_layer);
+    if (next.size() > kMaxStates) {
+      proven_ = false;
+      std::vector<std::map<Residents, int32_t>::iterator> all;
+      for (auto it = next.begin(); it != next.end(); ++it) all.push_back(it);
+      std::stable_sort(all.begin(), all.end(), [&](auto a, auto b) {
+        return Less(states_[l][a->second], states_[l][b->second]);
+      });
+      for (size_t i = kMaxStates; i < all.size(); ++i) next.erase(all[i]);
+    }
+    return next;
+  }
+
+  absl::Status Extend(size_t l, const Residents& residents, int32_t before,
+                      bool keep, std::map<Residents, int32_t>& next) {
+    State state;
+    if (before >= 0) {
+      state = states_[l - 1][before];
+      state.before = before;
+    }
+    state.kept = keep;
+    const Layer& layer = input_.layers[l];
+    if (layer.op != LayerOp::kAlias) {
+      int64_t held = keep ? candidates_[l]->bytes : 0;
+      for (const TensorId tensor : residents) {
+        held += by_storage_.at(tensor).bytes;
+      }
+      if (held > sram_bytes_) return absl::OkStatus();
+      const auto stays = [&](TensorId tensor) {
+        return tensor != kNoTensor &&
+               std::binary_search(residents.begin(), residents.end(),
+                                  input_.storage[tensor]);
+      };
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<TilingCost> cost,
+          searches_[l].Best({stays(layer.input), stays(layer.input2), keep},
+                            sram_bytes_ - held));
+      if (!cost) return absl::OkStatus();
+      state.cycles += cost->cycles;
+      state.dma_bytes += cost->dma_bytes;
+      state.tiling = cost->tiling;
+      // Others read it: it is written besides.
+      if (keep && input_.external.contains(candidates_[l]->storage)) {
+        state.dma_bytes += candidates_[l]->bytes;
+      }
+    }
+    Residents after;
+    for (const TensorId tensor : residents) {
+      if (by_storage_.at(tensor).last_layer > static_cast<int32_t>(l)) {
+        after.push_back(tensor);
+      }
+    }
+    if (keep) {
+      after.insert(
+          std::upper_bound(after.begin(), after.end(), candidates_[l]->storage),
+          candidates_[l]->storage);
+    }
+    std::vector<State>& states = states_[l];
+    const auto [it, added] =
+        next.try_emplace(std::move(after), static_cast<int32_t>(states.size()));
+    if (added) {
+      states.push_back(state);
+    } else if (Less(state, states[it->second])) {
+      states[it->second] = state;
     }
     return absl::OkStatus();
   }
 
-  const Chip& chip_;
+  static bool Less(const State& a, const State& b) {
+    return std::tie(a.cycles, a.dma_bytes) < std::tie(b.cycles, b.dma_bytes);
+  }
+
+  ResidencyChoice Choice(int32_t last) const {
+    ResidencyChoice choice;
+    choice.plan.layers = input_.layers;
+    choice.plan.external = input_.external;
+    choice.plan.tilings.resize(input_.layers.size());
+    choice.proven = proven_;
+    if (last >= 0) choice.cycles = states_.back()[last].cycles;
+    for (size_t l = input_.layers.size(); l-- > 0;) {
+      const State& state = states_[l][last];
+      choice.plan.tilings[l] = state.tiling;
+      if (state.kept) choice.plan.resident.insert(candidates_[l]->storage);
+      last = state.before;
+    }
+    return choice;
+  }
+
   const SubgraphInput& input_;
+  std::vector<TilingSearch>& searches_;
   const int64_t sram_bytes_;
-  absl::flat_hash_set<TensorId> resident_;
-  std::vector<int64_t> held_bytes_;  // Per layer, by resident tensors.
-  std::vector<std::optional<TilingCost>> costs_;
+  const std::vector<std::optional<Candidate>> candidates_;
+  absl::flat_hash_map<TensorId, Candidate> by_storage_;
+  std::vector<std::vector<State>> states_;  // By layer.
+  bool proven_ = true;
 };
 
 }  // namespace
 
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
-    const Chip& chip, const SubgraphInput& input, int64_t sram_bytes) {
-  return Search(chip, input, sram_bytes).Run();
+    const SubgraphInput& input, std::vector<TilingSearch>& searches,
+    int64_t sram_bytes) {
+  return Search(input, searches, sram_bytes).Run();
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -3,23 +3,31 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "compiler/engines/dla/planner.h"
+#include "compiler/engines/dla/tile_search.h"
 
 namespace edgekiln::compiler::dla {
 
 struct ResidencyChoice {
   SubgraphPlan plan;
   int64_t cycles = 0;  // Estimate: those of the tilings, layer after layer.
+  // Neither cycles nor bytes of any other choice are fewer by the same
+  // estimate. False where too many tensors live at once to try them all.
+  bool proven = true;
 };
 
-// Chooses the tensors that stay in SRAM and, with what is left beside them, the
-// cheapest tiling of every layer. Greedy: short-lived tensors first, each kept
-// if the estimated cycles of the layers it lives through go down. Empty if some
-// layer fits `sram_bytes` in no way with overlapped buffers.
+// Chooses the tensors that stay in SRAM together with the cheapest tiling of
+// every layer in what is left beside them: of all choices the one of fewest
+// estimated cycles, then DMA bytes. A dynamic program over the layers, whose
+// states are the resident tensors that live between two of them. `searches` has
+// one per layer, for kAlias unused. Empty if some layer fits `sram_bytes` in no
+// way.
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
-    const Chip& chip, const SubgraphInput& input, int64_t sram_bytes);
+    const SubgraphInput& input, std::vector<TilingSearch>& searches,
+    int64_t sram_bytes);
 
 }  // namespace edgekiln::compiler::dla
 

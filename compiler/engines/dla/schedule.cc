@@ -1,6 +1,7 @@
 #include "compiler/engines/dla/schedule.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "compiler/engines/dla/tiles.h"
@@ -26,22 +27,30 @@ class Builder {
         load_buffers_(made_.loads.size(), -1),
         output_buffers_(made_.tiles.size(), -1),
         stored_(made_.tiles.size(), false),
-        next_block_address_(system.blocks) {}
+        next_block_address_(system.blocks) {
+    for (const Slots& slots : made_.slots) {
+      LayerBuffers& buffers = slot_buffers_.emplace_back();
+      for (size_t i = 0; i < kOutput; ++i) {
+        buffers[i].resize(slots.loads[i].count, -1);
+      }
+      buffers[kOutput].resize(slots.output.count, -1);
+    }
+    PlanMemory();
+  }
 
   Schedule Build() && {
+    for (const int64_t bytes : bytes_) {
+      schedule_.fits = schedule_.fits && bytes <= sram_bytes_;
+    }
+    if (!schedule_.fits) return std::move(schedule_);
     for (int32_t tile = 0; tile < num_tiles(); ++tile) {
       for (const int32_t load : made_.tiles[tile].loads()) {
         IssueWhenStored(load);
       }
       Prefetch(tile);
       Compute(tile);
-      ReleaseLoads(tile);
-      if (plan_.strict) {
-        Store(tile);
-      } else if (tile > 0) {
-        Store(tile - 1);
-      }
-      ReleaseResidents(tile);
+      if (tile > 0) Store(tile - 1);
+      if (!stored_late_[tile]) Store(tile);
     }
     if (num_tiles() > 0) Store(num_tiles() - 1);
     schedule_.blocks_end = next_block_address_;
@@ -63,16 +72,26 @@ class Builder {
     life.alignment_bytes = alignment;
     life.begin = life.end = now();
     schedule_.buffers.push_back(life);
-    alive_bytes_ += bytes;
     return static_cast<int32_t>(schedule_.buffers.size()) - 1;
+  }
+
+  // By operand, kOutput after those that are loaded, and slot; -1 until used.
+  static constexpr size_t kOutput = 3;
+  using LayerBuffers = std::array<absl::InlinedVector<int32_t, 2>, kOutput + 1>;
+  int32_t SlotBuffer(int32_t layer, size_t operand, int32_t slot) {
+    int32_t& buffer = slot_buffers_[layer][operand][slot];
+    if (buffer < 0) {
+      const Slots& slots = made_.slots[layer];
+      const bool block = operand == static_cast<size_t>(Operand::kBlock);
+      buffer = NewBuffer(
+          operand == kOutput ? slots.output.bytes : slots.loads[operand].bytes,
+          block || !plan_.strict ? kSlotAlignment : 1);
+    }
+    return buffer;
   }
 
   int64_t now() const {
     return static_cast<int64_t>(schedule_.commands.size());
-  }
-
-  void Release(int32_t buffer) {
-    alive_bytes_ -= schedule_.buffers[buffer].size_bytes;
   }
 
   // Appends a command; its buffers live at least until then.
@@ -116,7 +135,8 @@ class Builder {
   void Issue(int32_t index) {
     const Load& load = made_.loads[index];
     const bool block = load.storage == kNoTensor;
-    load_buffers_[index] = NewBuffer(load.bytes, block ? 4 : 1);
+    load_buffers_[index] =
+        SlotBuffer(load.layer, static_cast<size_t>(load.operand), load.slot);
     ScheduledCommand command;
     command.command = DlaCommand::kDmaRead;
     command.layer = load.layer;
@@ -165,46 +185,77 @@ class Builder {
     }
   }
 
+  // Bytes that are taken while each tile is computed: its layer's buffers, what
+  // is resident, and what the layer before made and is stored meanwhile.
+  void PlanMemory() {
+    bytes_.resize(made_.tiles.size());
+    stored_late_.assign(made_.tiles.size(), false);
+    for (size_t t = 0; t < made_.tiles.size(); ++t) {
+      bytes_[t] = made_.slots[made_.tiles[t].layer].bytes();
+    }
+    for (const auto& [tensor, producers] : made_.producers) {
+      if (!plan_.resident.contains(tensor)) continue;
+      const Layer& layer = plan_.layers[made_.tiles[producers.first].layer];
+      for (int32_t t = producers.first; t <= made_.last_use.at(tensor); ++t) {
+        bytes_[t] += layer.out.elements();
+      }
+    }
+    for (int32_t t = 0; t + 1 < num_tiles() && !plan_.strict; ++t) {
+      const int32_t layer = made_.tiles[t].layer;
+      if (made_.tiles[t + 1].layer == layer) {
+        stored_late_[t] = made_.slots[layer].output.count > 1;
+        continue;
+      }
+      const int64_t output = made_.slots[layer].output.bytes;
+      stored_late_[t] = !plan_.fenced && bytes_[t + 1] + output <= sram_bytes_;
+      if (stored_late_[t]) bytes_[t + 1] += output;
+    }
+  }
+
   // Issues loads of the next tiles whose data exist, while memory lasts.
   void Prefetch(int32_t tile) {
     const auto end = std::min<int64_t>(
         static_cast<int64_t>(tile) + plan_.lookahead + 1, num_tiles());
-    int64_t reserved = OutputBytes(tile);
     int issued = 0;
+    int64_t most = bytes_[tile];  // From this tile to the one before `next`.
+    int32_t border = tile;        // The first tile of the layer of `next`.
     for (auto next = tile + 1; next < end; ++next) {
-      reserved += OutputBytes(next);
+      if (made_.tiles[next].layer != made_.tiles[next - 1].layer) {
+        if (plan_.fenced) return;
+        border = next;
+      }
+      bool full = false;
       for (const int32_t index : made_.tiles[next].loads()) {
         if (load_buffers_[index] >= 0) continue;
         const Load& load = made_.loads[index];
-        if (alive_bytes_ + reserved + load.bytes > sram_bytes_) return;
-        if (MissingStores(load).empty()) {
-          if (++issued > kPrefetchesPerTile) return;
-          Issue(index);
-        } else {
-          reserved += load.bytes;
+        // Its buffer is taken until then.
+        if (load.before >= 0 && made_.loads[load.before].last_tile >= tile) {
+          full = true;
+          continue;
         }
+        // The buffers of this layer are there already.
+        const int64_t bytes = border > tile ? SlotBytes(load) : 0;
+        if (most + bytes > sram_bytes_) {
+          full = true;
+          continue;
+        }
+        if (!MissingStores(load).empty()) continue;
+        if (++issued > kPrefetchesPerTile) return;
+        Issue(index);
+        for (int32_t t = tile; t < border; ++t) bytes_[t] += bytes;
+        most += bytes;
       }
+      if (full) return;
+      most = std::max(most, bytes_[next]);
     }
   }
 
-  // SRAM that computing a tile will still allocate.
-  int64_t OutputBytes(int32_t index) const {
-    const Tile& tile = made_.tiles[index];
-    const Layer& layer = plan_.layers[tile.layer];
-    if (!resident(layer.output)) {
-      return tile.output.rows() * layer.out.w * tile.output.channels();
-    }
-    const TensorId output = storage_[layer.output];
-    return resident_buffers_.contains(output) ||
-                   made_.producers.at(output).first != index
-               ? 0
-               : layer.out.elements();
-  }
-
-  void ReleaseLoads(int32_t tile) {
-    for (const int32_t load : made_.tiles[tile].loads()) {
-      if (made_.loads[load].last_tile == tile) Release(load_buffers_[load]);
-    }
+  // That loading it adds: none if its buffer is in use already.
+  int64_t SlotBytes(const Load& load) const {
+    const auto operand = static_cast<size_t>(load.operand);
+    return slot_buffers_[load.layer][operand][load.slot] < 0
+               ? made_.slots[load.layer].loads[operand].bytes
+               : 0;
   }
 
   // ---- Computing and storing ----
@@ -252,12 +303,18 @@ class Builder {
       command.accesses.push_back(
           {block, 0, made_.loads[tile.block].bytes, false});
     }
-    const ComputeCommand compute = ComputeSlice(layer, tile.output, operands);
-    command.command = compute.command;
-    command.half_even = compute.half_even;
-    command.registers = compute.registers;
-    command.tap = TileTap{tile.output, output_buffers_[index], operands.output};
-    Append(std::move(command));
+    const std::vector<ComputeCommand> computes =
+        ComputeSlice(layer, tile.output, operands);
+    for (size_t i = 0; i < computes.size(); ++i) {
+      ScheduledCommand one = command;
+      one.command = computes[i].command;
+      one.half_even = computes[i].half_even;
+      one.registers = computes[i].registers;
+      if (i + 1 == computes.size()) {
+        one.tap = TileTap{tile.output, output_buffers_[index], operands.output};
+      }
+      Append(std::move(one));
+    }
   }
 
   Placement PlaceOutput(int32_t index, ScheduledCommand& command) {
@@ -279,7 +336,7 @@ class Builder {
     } else {
       place = DensePlacement(layer.out, tile.output);
       end = tile.output.rows() * layer.out.w * tile.output.channels();
-      buffer = NewBuffer(end, 1);
+      buffer = SlotBuffer(tile.layer, kOutput, tile.slot);
     }
     command.bases.push_back({R::kOutAddr, buffer});
     command.accesses.push_back({buffer, begin, end, true});
@@ -311,14 +368,6 @@ class Builder {
               : tile.output.rows() * layer.out.w * tile.output.channels();
     command.accesses.push_back({output_buffers_[index], begin, end, false});
     Append(std::move(command));
-    if (!whole) Release(output_buffers_[index]);
-  }
-
-  // Resident tensors whose last reader has been issued give back their bytes.
-  void ReleaseResidents(int32_t tile) {
-    for (const auto& [tensor, buffer] : resident_buffers_) {
-      if (made_.last_use.at(tensor) == tile) Release(buffer);
-    }
   }
 
   const SubgraphPlan& plan_;
@@ -330,10 +379,14 @@ class Builder {
   std::vector<int32_t> load_buffers_;    // By load; -1 until it is issued.
   std::vector<int32_t> output_buffers_;  // By tile; -1 until it is computed.
   std::vector<bool> stored_;             // By tile.
+  std::vector<LayerBuffers> slot_buffers_;
   absl::flat_hash_map<TensorId, int32_t> resident_buffers_;
   absl::flat_hash_map<std::pair<int32_t, int64_t>, uint64_t> block_addresses_;
   uint64_t next_block_address_;
-  int64_t alive_bytes_ = 0;
+  // By tile: SRAM that is taken while it is computed, by what is decided so
+  // far; whether it is stored after the next tile is computed.
+  std::vector<int64_t> bytes_;
+  std::vector<bool> stored_late_;
   Schedule schedule_;
 };
 

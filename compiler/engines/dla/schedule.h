@@ -21,6 +21,9 @@
 // (hazards.h), not from how this list was made.
 namespace edgekiln::compiler::dla {
 
+// Of one operand of one layer.
+inline constexpr int kMaxBuffers = 8;
+
 // A subgraph with everything decided.
 struct SubgraphPlan {
   std::vector<Layer> layers;    // In order of execution.
@@ -32,6 +35,10 @@ struct SubgraphPlan {
   absl::flat_hash_set<TensorId> external;
   // Loads run this many tiles ahead of the computation.
   int lookahead = 0;
+  // Of an operand that its tiling gives two; more where there is room.
+  int buffers = 2;
+  // Loads do not run ahead of the layer that they belong to.
+  bool fenced = false;
   // Nothing overlaps and no buffer outlives its tile: the least memory.
   bool strict = false;
 };
@@ -86,6 +93,8 @@ struct ScheduledCommand {
 };
 
 struct Schedule {
+  // False: some tile needs more than all the SRAM, and the rest is empty.
+  bool fits = true;
   std::vector<ScheduledCommand> commands;  // Without OP_END.
   std::vector<BufferLife> buffers;         // Instants are command indices.
   std::vector<Block> blocks;

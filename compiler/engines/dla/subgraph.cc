@@ -48,8 +48,8 @@ class Emitter {
   absl::StatusOr<RegionCode> Run() {
     schedule_ =
         BuildSchedule(plan_, system_, input_.storage, chip_.sram_bytes());
-    offsets_ = AllocateOffsets(schedule_.buffers);
-    if (offsets_.peak_bytes > chip_.sram_bytes()) {
+    offsets_ = AllocateOffsetsWithin(schedule_.buffers, chip_.sram_bytes());
+    if (!schedule_.fits || offsets_.peak_bytes > chip_.sram_bytes()) {
       return absl::InvalidArgumentError(
           "the tiling does not fit the machine's SRAM");
     }
@@ -232,13 +232,16 @@ class Emitter {
 
 }  // namespace
 
-absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region) {
+absl::StatusOr<SubgraphInput> InputOfRegion(const Chip& chip,
+                                            const Region& region) {
   SubgraphInput input;
   input.graph = region.graph;
   input.storage = region.storage;
   input.external = region.external;
   for (const int32_t op : region.ops) {
     EK_ASSIGN_OR_RETURN(Layer layer, LayerOf(*region.graph, op));
+    layer.by_channel = layer.op == LayerOp::kDepthwise &&
+                       chip.position(DlaCommand::kDepthConv) < 0;
     input.layers.push_back(std::move(layer));
   }
   return input;
@@ -253,10 +256,15 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
     layer->set_rows(plan.tilings[l].rows);
     layer->set_channels(plan.tilings[l].channels);
     layer->set_rows_outer(plan.tilings[l].order == TileOrder::kRowsOuter);
+    layer->set_double_input(plan.tilings[l].double_input);
+    layer->set_double_block(plan.tilings[l].double_block);
+    layer->set_double_output(plan.tilings[l].double_output);
   }
   decisions.set_lookahead(plan.lookahead);
+  decisions.set_buffers(plan.buffers);
+  decisions.set_fenced(plan.fenced);
   decisions.set_strict(plan.strict);
-  decisions.set_sram_bytes(chip.sram_bytes());
+  decisions.set_sram_bytes(timed.sram_bytes);
   v1::RegionPlan stored;
   stored.mutable_decisions()->PackFrom(decisions);
   std::vector<TensorId> resident(plan.resident.begin(), plan.resident.end());
@@ -283,6 +291,11 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
   plan.layers = input.layers;
   plan.external = input.external;
   plan.lookahead = decisions.lookahead();
+  if (decisions.buffers() < 1 || decisions.buffers() > kMaxBuffers) {
+    return foreign();
+  }
+  plan.buffers = decisions.buffers();
+  plan.fenced = decisions.fenced();
   plan.strict = decisions.strict();
   for (size_t l = 0; l < input.layers.size(); ++l) {
     const auto& tiling = decisions.layers(static_cast<int>(l));
@@ -292,7 +305,9 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
     }
     plan.tilings.push_back({tiling.rows(), tiling.channels(),
                             tiling.rows_outer() ? TileOrder::kRowsOuter
-                                                : TileOrder::kChannelsOuter});
+                                                : TileOrder::kChannelsOuter,
+                            tiling.double_input(), tiling.double_block(),
+                            tiling.double_output()});
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
   return plan;

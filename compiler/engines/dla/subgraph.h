@@ -10,7 +10,8 @@
 // The two last compiler stages on the DLA, subgraph by subgraph.
 namespace edgekiln::compiler::dla {
 
-absl::StatusOr<SubgraphInput> InputOfRegion(const Region& region);
+absl::StatusOr<SubgraphInput> InputOfRegion(const Chip& chip,
+                                            const Region& region);
 
 // A plan as it is stored; the caller sets region and engine.
 v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed);

@@ -1,7 +1,9 @@
 #include "compiler/engines/dla/tiles.h"
 
 #include <algorithm>
+#include <array>
 
+#include "base/rounding.h"
 #include "compiler/engines/dla/tile_search.h"
 
 namespace edgekiln::compiler::dla {
@@ -13,6 +15,7 @@ class Maker {
       : plan_(plan), storage_(storage) {}
 
   Tiles Make() && {
+    made_.slots.resize(plan_.layers.size());
     for (size_t l = 0; l < plan_.layers.size(); ++l) {
       const Layer& layer = plan_.layers[l];
       if (layer.op == LayerOp::kAlias) continue;
@@ -20,6 +23,7 @@ class Maker {
       for (const Slice& slice : TilesOf(layer, plan_.tilings[l])) {
         AddTile(static_cast<int32_t>(l), slice, first);
       }
+      SetOutputSlots(static_cast<int32_t>(l), first);
       const auto last = static_cast<int32_t>(made_.tiles.size()) - 1;
       for (const TensorId input : {layer.input, layer.input2}) {
         if (input != kNoTensor) made_.last_use[storage_[input]] = last;
@@ -44,23 +48,27 @@ class Maker {
       const Slice channels = {0, 0, slice.c_begin, slice.c_end};
       tile.block = SharedLoad(before ? before->block : -1,
                               {.layer = l,
+                               .operand = Operand::kBlock,
                                .slice = channels,
                                .bytes = BlockBytes(layer, slice.channels())},
                               index);
     }
     const Slice in = InputOf(layer, slice).slice;
-    const auto input = [&](TensorId tensor, int32_t previous) {
+    const auto input = [&](TensorId tensor, Operand operand, int32_t previous) {
       if (plan_.resident.contains(storage_[tensor])) return -1;
       return SharedLoad(previous,
                         {.layer = l,
+                         .operand = operand,
                          .storage = storage_[tensor],
                          .slice = in,
                          .bytes = in.rows() * layer.in.w * in.channels()},
                         index);
     };
-    tile.input = input(layer.input, before ? before->input : -1);
+    tile.input =
+        input(layer.input, Operand::kInput, before ? before->input : -1);
     if (layer.input2 != kNoTensor) {
-      tile.input2 = input(layer.input2, before ? before->input2 : -1);
+      tile.input2 =
+          input(layer.input2, Operand::kInput2, before ? before->input2 : -1);
     }
     made_.tiles.push_back(tile);
   }
@@ -72,12 +80,58 @@ class Maker {
       return previous;
     }
     load.last_tile = tile;
+    const auto index = static_cast<int32_t>(made_.loads.size());
+    const Tiling& tiling = plan_.tilings[load.layer];
+    const bool doubled = load.operand == Operand::kBlock ? tiling.double_block
+                                                         : tiling.double_input;
+    const auto operand = static_cast<size_t>(load.operand);
+    Slots::Of& slots = made_.slots[load.layer].loads[operand];
+    std::vector<int32_t>& turns = turns_[operand];
+    if (previous < 0) turns.clear();
+    const auto turn = static_cast<int>(turns.size());
+    if (turn < BuffersOf(doubled)) {
+      ++slots.count;
+    } else {
+      load.before = turns[turn - slots.count];
+    }
+    load.slot = turn % slots.count;
+    slots.bytes = std::max(slots.bytes, Rounded(load.bytes));
+    turns.push_back(index);
     made_.loads.push_back(load);
-    return static_cast<int32_t>(made_.loads.size()) - 1;
+    return index;
+  }
+
+  int BuffersOf(bool doubled) const { return doubled ? plan_.buffers : 1; }
+
+  // Slots that are whole words pack without gaps. The least memory has no room
+  // for that.
+  int64_t Rounded(int64_t bytes) const {
+    return plan_.strict ? bytes : RoundUp(bytes, kSlotAlignment);
+  }
+
+  void SetOutputSlots(int32_t l, int32_t first_tile) {
+    const Layer& layer = plan_.layers[l];
+    if (plan_.resident.contains(storage_[layer.output])) return;
+    Slots::Of& slots = made_.slots[l].output;
+    slots.count = static_cast<int>(
+        std::min<int64_t>(BuffersOf(plan_.tilings[l].double_output),
+                          std::ssize(made_.tiles) - first_tile));
+    for (int64_t t = first_tile; t < std::ssize(made_.tiles); ++t) {
+      Tile& tile = made_.tiles[t];
+      tile.slot = static_cast<int32_t>((t - first_tile) % slots.count);
+      slots.bytes = std::max(slots.bytes, Rounded(OutputBytes(tile)));
+    }
+  }
+
+  int64_t OutputBytes(const Tile& tile) const {
+    return tile.output.rows() * plan_.layers[tile.layer].out.w *
+           tile.output.channels();
   }
 
   const SubgraphPlan& plan_;
   const std::vector<TensorId>& storage_;
+  // Loads of the present layer, by operand.
+  std::array<std::vector<int32_t>, 3> turns_;
   Tiles made_;
 };
 

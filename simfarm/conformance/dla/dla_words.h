@@ -76,7 +76,8 @@ enum DlaIndex : uint8_t {
   kDmaRows = 43,
   kDmaSystemPitch = 44,
   kDmaSramPitch = 45,
-  kRegisters = 46,
+  kWeightZeroPoint = 46,
+  kRegisters = 47,
 };
 
 inline constexpr uint64_t kRamBase = 0x80000000;

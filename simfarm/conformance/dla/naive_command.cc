@@ -69,6 +69,11 @@ int64_t Input(const NaiveCommand& c, const NaiveMemory& m, int64_t y, int64_t x,
   return m.Load8(InAddress(c, y, x, ch, 1));
 }
 
+// The weight at a position of the dense array, less its zero point.
+int64_t Weight(const NaiveCommand& c, const NaiveMemory& m, int64_t position) {
+  return m.Load8(c.r[kWeightAddr] + position) - c.r[kWeightZeroPoint];
+}
+
 // Bias, requantization and store of one accumulator.
 void Finish(const NaiveCommand& c, NaiveMemory& m, int64_t h, int64_t w,
             int64_t o, int64_t sum) {
@@ -99,16 +104,15 @@ void Convolve(const NaiveCommand& c, NaiveMemory& m) {
             const int64_t tap = ky * c.r[kKernelW] + kx;
             if (depth) {
               const int64_t in = Input(c, m, y, x, o / c.r[kDepthMultiplier]);
-              sum += (in - c.r[kInZeroPoint]) *
-                     m.Load8(c.r[kWeightAddr] + tap * c.r[kOutC] + o);
+              sum +=
+                  (in - c.r[kInZeroPoint]) * Weight(c, m, tap * c.r[kOutC] + o);
               continue;
             }
             for (int64_t i = 0; i < c.r[kInC]; ++i) {
               const int64_t in = Input(c, m, y, x, i);
               const int64_t weight =
                   (o * c.r[kKernelH] * c.r[kKernelW] + tap) * c.r[kInC] + i;
-              sum +=
-                  (in - c.r[kInZeroPoint]) * m.Load8(c.r[kWeightAddr] + weight);
+              sum += (in - c.r[kInZeroPoint]) * Weight(c, m, weight);
             }
           }
         Finish(c, m, oy, ox, o, sum);
@@ -121,8 +125,7 @@ void Multiply(const NaiveCommand& c, NaiveMemory& m) {
       int64_t sum = 0;
       for (int64_t i = 0; i < c.r[kInC]; ++i) {
         const int64_t in = m.Load8(c.r[kInAddr] + row * c.r[kInPixelPitch] + i);
-        sum += (in - c.r[kInZeroPoint]) *
-               m.Load8(c.r[kWeightAddr] + o * c.r[kInC] + i);
+        sum += (in - c.r[kInZeroPoint]) * Weight(c, m, o * c.r[kInC] + i);
       }
       Finish(c, m, 0, row, o, sum);
     }

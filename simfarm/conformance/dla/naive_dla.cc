@@ -21,8 +21,8 @@ bool FitsRegister(int64_t index, int64_t value) {
   const auto is = [index](std::initializer_list<int> indices) {
     return std::find(indices.begin(), indices.end(), index) != indices.end();
   };
-  if (is({kInZeroPoint, kIn2ZeroPoint, kOutZeroPoint, kClampMin, kClampMax,
-          kInShift, kIn2Shift, kOutShift})) {
+  if (is({kInZeroPoint, kIn2ZeroPoint, kOutZeroPoint, kWeightZeroPoint,
+          kClampMin, kClampMax, kInShift, kIn2Shift, kOutShift})) {
     return value >= -128 && value <= 127;
   }
   if (is({kInMultiplier, kIn2Multiplier, kOutMultiplier})) return true;
@@ -34,6 +34,7 @@ bool FitsRegister(int64_t index, int64_t value) {
 
 bool IsSigned(int64_t index) {
   return (index >= kInZeroPoint && index <= kClampMax) ||
+         index == kWeightZeroPoint ||
          (index >= kInMultiplier && index <= kOutShift);
 }
 

@@ -49,6 +49,11 @@ class Generator : private ProgramBuilder {
     Set(kOutZeroPoint, RandomInt8());
   }
 
+  // Rarely written, as compilers do: it is 0 at the start.
+  void SetWeightZeroPoint() {
+    if (Chance(30)) Set(kWeightZeroPoint, Chance(30) ? 0 : RandomInt8());
+  }
+
   // Whether the command is to round half to even.
   bool RandomRounding(DlaOpcode opcode, const View& out) {
     switch (opcode) {
@@ -149,6 +154,7 @@ class Generator : private ProgramBuilder {
     Set(kInC, in.c);
     Set(kFlags, int32 ? 1 : 0);
     SetLimits();
+    SetWeightZeroPoint();
     if (!AddOperand(in, 1) || !AddWeights(weights) || !AddTable(out.c)) return;
     SetIn(in);
     Emit(opcode, out, false, in);
@@ -165,6 +171,7 @@ class Generator : private ProgramBuilder {
     Set(kFlags, int32 ? 1 : 0);
     Set(kInZeroPoint, RandomInt8());
     SetLimits();
+    SetWeightZeroPoint();
     if (!AddOperand(in, 1) || !AddWeights(in.c * out.c) || !AddTable(out.c)) {
       return;
     }

@@ -43,11 +43,12 @@ void Widen(const uint8_t* bytes, int64_t count, int16_t zero_point,
   }
 }
 
-int32_t Dot(const int16_t* x, const uint8_t* weights, int64_t count) {
+int32_t Dot(const int16_t* x, const uint8_t* weights, int32_t zero_point,
+            int64_t count) {
   const auto* w = reinterpret_cast<const int8_t*>(weights);
   uint32_t sum = 0;
   for (int64_t i = 0; i < count; ++i) {
-    sum += static_cast<uint32_t>(int32_t{x[i]} * int32_t{w[i]});
+    sum += static_cast<uint32_t>(int32_t{x[i]} * (int32_t{w[i]} - zero_point));
   }
   return static_cast<int32_t>(sum);
 }
@@ -86,6 +87,7 @@ absl::Status ConvolutionUnit::ExecuteWith(const Instruction& i,
                                           const uint8_t* table,
                                           KeptConstants* kept) {
   weight_bytes_ = weights;
+  weight_zero_point_ = static_cast<int32_t>(i[Reg::kWeightZeroPoint]);
   table_bytes_ = table;
   input_ = InputView(i);
   output_ = OutputView(i);
@@ -151,7 +153,8 @@ void ConvolutionUnit::DenseFewPixels(const Instruction& i) {
     for (int64_t ox = 0; ox < output_.w; ++ox) {
       GatherPatch(i, oy, ox, patches_.data());
       for (int64_t o = 0; o < output_.c; ++o) {
-        sums_[o] = Dot(patches_.data(), weight_bytes_ + o * kernel_, kernel_);
+        sums_[o] = Dot(patches_.data(), weight_bytes_ + o * kernel_,
+                       weight_zero_point_, kernel_);
       }
       StorePixel(oy, ox, 0, output_.c, sums_.data());
     }
@@ -184,7 +187,8 @@ void ConvolutionUnit::PackWeights() {
   const int64_t blocks = (output_.c + kChannels - 1) / kChannels;
   weights_.assign(blocks * pairs_ * kChannels * 2, 0);
   const auto weight = [&](int64_t o, int64_t k) {
-    return static_cast<int16_t>(LoadInt8(weight_bytes_ + o * kernel_ + k));
+    return static_cast<int16_t>(LoadInt8(weight_bytes_ + o * kernel_ + k) -
+                                weight_zero_point_);
   };
   for (int64_t o = 0; o < output_.c; ++o) {
     int16_t* out = weights_.data() + (o / kChannels) * pairs_ * kChannels * 2 +
@@ -274,13 +278,14 @@ void ConvolutionUnit::DepthwisePixel(const Instruction& i, int64_t oy,
           input_.PixelAddress(y, columns.origin + kx * i[Reg::kDilationW]);
       const uint8_t* w =
           weight_bytes_ + (ky * i[Reg::kKernelW] + kx) * output_.c;
-      if (multiplier == 1) {
+      if (multiplier == 1 && weight_zero_point_ == 0) {
         MultiplyAdd(x, w, zero_point, output_.c, sums_.data());
         continue;
       }
       for (int64_t o = 0; o < output_.c; ++o) {
         const int32_t difference = LoadInt8(x + o / multiplier) - zero_point;
-        sums_[o] = WrapAdd(sums_[o], difference * LoadInt8(w + o));
+        sums_[o] = WrapAdd(sums_[o],
+                           difference * (LoadInt8(w + o) - weight_zero_point_));
       }
     }
   }

@@ -69,6 +69,7 @@ class ConvolutionUnit {
   bool writes_int32_ = false;
   bool half_even_ = false;
   const uint8_t* weight_bytes_ = nullptr;
+  int32_t weight_zero_point_ = 0;
   const uint8_t* table_bytes_ = nullptr;
   int64_t kernel_ = 0;  // Products per output of CONV and MAT_MUL.
   int64_t pairs_ = 0;   // kernel_ / 2, rounded up.

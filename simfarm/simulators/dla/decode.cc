@@ -44,6 +44,9 @@ class Decoder {
         timing_(std::move(timing)),
         context_(context),
         isa_registers_(isa_.num_registers()) {
+    for (int i = 0; i < target::kNumDlaRegisters; ++i) {
+      if (target::IsOptional(static_cast<Reg>(i))) defined_.set(i);
+    }
     for (int32_t i = 0; i < isa_.num_registers(); ++i) {
       reg_of_.push_back(
           static_cast<int>(*target::FindDlaRegister(isa_.reg(i).name())));

@@ -16,7 +16,7 @@ namespace edgekiln::simfarm::dla {
 
 inline constexpr int64_t kMaxStreamWords = int64_t{1} << 24;
 // Each holds a copy of the register file.
-inline constexpr int64_t kMaxInstructions = int64_t{1} << 18;
+inline constexpr int64_t kMaxInstructions = target::kMaxDlaStreamCommands;
 
 struct DecodedStream {
   int32_t num_words = 0;

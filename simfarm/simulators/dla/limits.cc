@@ -58,6 +58,7 @@ Range UsableRange(Reg reg) {
     case Reg::kInZeroPoint:
     case Reg::kIn2ZeroPoint:
     case Reg::kOutZeroPoint:
+    case Reg::kWeightZeroPoint:
     case Reg::kClampMin:
     case Reg::kClampMax:
       return {-128, 127};

@@ -270,7 +270,7 @@ TEST(StreamTest, EncodingErrorsNameCommandAndWord) {
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x7)),
               HasSubstr("unknown opcode 0x07; where: command 4, word "
                         "0x0000000000000007, layer conv_1"));
-  EXPECT_THAT(ErrorOf(WithWord(code, 1, 0x2e01)),
+  EXPECT_THAT(ErrorOf(WithWord(code, 1, 0x2f01)),
               HasSubstr("unknown register"));
   EXPECT_THAT(ErrorOf(WithWord(code, 4, 0x0000000000020040)),
               HasSubstr("reserved bits"));

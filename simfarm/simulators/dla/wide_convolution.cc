@@ -37,6 +37,8 @@ int64_t WideConvolution::MaxPreparedBytes(const Instruction& i) {
 }
 
 bool WideConvolution::Begin(const Instruction& i) {
+  // Its products are of int8 weights.
+  if (i[Reg::kWeightZeroPoint] != 0) return false;
   if (WeightBytes(i) / i[Reg::kOutC] > kMaxKernelBytes) return false;
   if (!image_.Build(i, sram_, sram_bytes_)) return false;
   output_ = OutputView(i);

@@ -53,7 +53,8 @@ constexpr absl::string_view kRegisterNames[] = {"IN_ADDR",
                                                 "DMA_ROW_BYTES",
                                                 "DMA_ROWS",
                                                 "DMA_SYSTEM_PITCH",
-                                                "DMA_SRAM_PITCH"};
+                                                "DMA_SRAM_PITCH",
+                                                "WEIGHT_ZERO_POINT"};
 static_assert(std::size(kRegisterNames) == kNumDlaRegisters);
 
 // Registers in the order of the enum, of two lists.
@@ -80,7 +81,7 @@ constexpr auto kConvReads =
                    Reg::kInC, Reg::kKernelH, Reg::kKernelW, Reg::kStrideH,
                    Reg::kStrideW, Reg::kDilationH, Reg::kDilationW,
                    Reg::kPadTop, Reg::kPadLeft, Reg::kInZeroPoint,
-                   Reg::kOutZeroPoint, Reg::kFlags});
+                   Reg::kOutZeroPoint, Reg::kFlags, Reg::kWeightZeroPoint});
 constexpr auto kConvReluReads = And(kConvReads, kClamps);
 constexpr auto kDepthConvReads =
     And(kConvReluReads, std::array{Reg::kDepthMultiplier});
@@ -89,7 +90,7 @@ constexpr Reg kMatMulReads[] = {
     Reg::kOutAddr,     Reg::kInC,          Reg::kOutW,
     Reg::kOutC,        Reg::kInPixelPitch, Reg::kOutPixelPitch,
     Reg::kInZeroPoint, Reg::kOutZeroPoint, Reg::kClampMin,
-    Reg::kClampMax,    Reg::kFlags};
+    Reg::kClampMax,    Reg::kFlags,        Reg::kWeightZeroPoint};
 constexpr auto kReluReads = And(kImageReads, std::array{Reg::kInZeroPoint});
 constexpr auto kLreluReads =
     And(kReluReads, std::array{Reg::kInMultiplier, Reg::kInShift});
@@ -152,6 +153,8 @@ const CommandRow& Row(DlaCommand command) {
 absl::string_view DlaRegisterName(DlaRegister reg) {
   return kRegisterNames[static_cast<int>(reg)];
 }
+
+bool IsOptional(DlaRegister reg) { return reg == Reg::kWeightZeroPoint; }
 
 absl::string_view DlaCommandName(DlaCommand command) {
   return Row(command).mnemonic;

@@ -61,8 +61,9 @@ enum class DlaRegister : uint8_t {
   kDmaRows,
   kDmaSystemPitch,
   kDmaSramPitch,
+  kWeightZeroPoint,
 };
-inline constexpr int kNumDlaRegisters = 46;
+inline constexpr int kNumDlaRegisters = 47;
 
 enum class DlaCommand : uint8_t {
   kRegWrite,
@@ -92,10 +93,15 @@ inline constexpr int64_t kDlaOutInt32 = 1;
 inline constexpr int64_t kDlaPoolAverage = 0;
 inline constexpr int64_t kDlaPoolMax = 1;
 inline constexpr int64_t kDlaPoolAveragePadded = 2;
+// Compute and DMA commands in one stream.
+inline constexpr int64_t kMaxDlaStreamCommands = int64_t{1} << 18;
 // A per-channel table entry: int32 bias, multiplier, shift.
 inline constexpr int64_t kDlaTableEntryBytes = 12;
 
-absl::string_view DlaRegisterName(DlaRegister reg);    // "IN_ADDR"
+absl::string_view DlaRegisterName(DlaRegister reg);  // "IN_ADDR"
+// Whether a chip may lack it: it is 0 there. Where there is one it is 0 at the
+// start of a stream, as no other register is.
+bool IsOptional(DlaRegister reg);
 absl::string_view DlaCommandName(DlaCommand command);  // "OP_CONV"
 v1::CommandUnit DlaCommandUnit(DlaCommand command);
 // Whether results are rounded, so that the command may take a rounding.

@@ -61,7 +61,7 @@ bool Reads(absl::Span<const DlaCommand> commands, Reg reg) {
 std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
                                                     absl::string_view op) {
   std::vector<v1::OpPattern::Condition> conditions;
-  const std::vector<DlaCommand> commands = DlaCommandsOf(op);
+  const std::vector<DlaCommand> commands = DlaCommandsOf(op, isa);
   if (commands.empty()) return conditions;
   const auto add = [&](std::string expr, std::string need) {
     v1::OpPattern::Condition& condition = conditions.emplace_back();

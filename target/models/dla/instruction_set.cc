@@ -41,6 +41,7 @@ absl::Status ValidateCommand(const v1::Isa& isa,
                     "remove takes_rounding");
   }
   for (const DlaRegister reg : DlaCommandReads(*known)) {
+    if (IsOptional(reg) && FindRegister(isa, reg) == nullptr) continue;
     if (!Contains(command.reads(), std::string(DlaRegisterName(reg)))) {
       return DlaError(
           "`reads` leaves out a register that the command depends on", where,
@@ -61,6 +62,7 @@ bool IsSigned(DlaRegister reg) {
     case DlaRegister::kInZeroPoint:
     case DlaRegister::kIn2ZeroPoint:
     case DlaRegister::kOutZeroPoint:
+    case DlaRegister::kWeightZeroPoint:
     case DlaRegister::kClampMin:
     case DlaRegister::kClampMax:
     case DlaRegister::kInMultiplier:
@@ -81,6 +83,7 @@ int LeastBits(DlaRegister reg) {
     case DlaRegister::kInZeroPoint:
     case DlaRegister::kIn2ZeroPoint:
     case DlaRegister::kOutZeroPoint:
+    case DlaRegister::kWeightZeroPoint:
     case DlaRegister::kClampMin:
     case DlaRegister::kClampMax:
       return 8;
@@ -162,9 +165,15 @@ absl::Status CheckDlaInstructions(const v1::Isa& isa) {
   return absl::OkStatus();
 }
 
-std::vector<DlaCommand> DlaCommandsOf(absl::string_view op) {
-  if (op == "conv2d") return {DlaCommand::kConv, DlaCommand::kConvRelu};
-  if (op == "depthwise_conv2d") return {DlaCommand::kDepthConv};
+std::vector<DlaCommand> DlaCommandsOf(absl::string_view op,
+                                      const v1::Isa& isa) {
+  if (op == "depthwise_conv2d" &&
+      FindCommand(isa, DlaCommand::kDepthConv) != nullptr) {
+    return {DlaCommand::kDepthConv};
+  }
+  if (op == "conv2d" || op == "depthwise_conv2d") {
+    return {DlaCommand::kConv, DlaCommand::kConvRelu};
+  }
   if (op == "fully_connected") return {DlaCommand::kMatMul};
   if (op == "add") return {DlaCommand::kAdd};
   if (op == "average_pool2d" || op == "max_pool2d") return {DlaCommand::kPool};

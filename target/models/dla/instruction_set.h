@@ -22,7 +22,7 @@ absl::Status DlaError(std::string what, std::string where, std::string fix);
 absl::Status CheckDlaInstructions(const v1::Isa& isa);
 
 // The commands that compute an op, by its name; none if no command does.
-std::vector<DlaCommand> DlaCommandsOf(absl::string_view op);
+std::vector<DlaCommand> DlaCommandsOf(absl::string_view op, const v1::Isa& isa);
 
 // Null if the instruction set does not have it.
 const v1::CommandDescriptor* FindCommand(const v1::Isa& isa,

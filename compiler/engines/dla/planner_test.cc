@@ -1,0 +1,59 @@
+#include "compiler/engines/dla/planner.h"
+
+#include <cstdint>
+
+#include "base/error.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A depthwise convolution by OP_CONV, over `rows` rows of many channels.
+absl::StatusOr<TimedPlan> PlanByChannel(int64_t rows, int64_t sram_bytes) {
+  const auto target = target::ResolveTarget("extends: \"dla-64-o-512k-swdw\"");
+  const Chip chip = Chip::Create(target->machine(), 0, sram_bytes).value();
+  Graph graph;
+  graph.tensors.resize(2);
+  graph.ops.resize(1);
+  graph.ops[0].id = "wide";
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0, 1};
+  input.external = {0, 1};
+  Layer layer;
+  layer.op = LayerOp::kDepthwise;
+  layer.by_channel = true;
+  layer.op_index = 0;
+  layer.input = 0;
+  layer.output = 1;
+  layer.in = layer.out = {rows, 1, 60000};
+  layer.vertical = layer.horizontal = {1, 1, 1, 0};
+  input.layers = {layer};
+  return PlanSubgraph(chip, input, {});
+}
+
+TEST(PlanSubgraphTest, ByChannelATileTakesACommandForEach) {
+  const auto plan = PlanByChannel(4, 1 << 19);
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  // 60 000 commands: 8 cycles to fill, and 4 pixels.
+  EXPECT_GE(plan->cycles, 60000 * 12);
+  EXPECT_LE(plan->cycles, 60000 * 20);
+}
+
+TEST(PlanSubgraphTest, TooManyCommandsNameTheLayer) {
+  const absl::Status status = PlanByChannel(1000, 200).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  const auto detail = GetErrorDetail(status);
+  ASSERT_TRUE(detail.has_value()) << status;
+  EXPECT_EQ(detail->fault, Fault::kUser);
+  EXPECT_EQ(detail->reason, "STREAM_TOO_LONG");
+  EXPECT_THAT(detail->where, HasSubstr("wide"));
+  EXPECT_THAT(detail->limit, HasSubstr("262144"));
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler::dla
