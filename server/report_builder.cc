@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,6 +63,28 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
   layer.set_dma_bytes_written(measured.dma_bytes_written());
   *layer.mutable_stalls() = measured.stalls();
   layer.set_predicted_cycles(fixed.predicted_cycles());
+}
+
+// Sums the layers by engine and kind.
+void AddKinds(v1::Report& report) {
+  std::map<std::pair<int, v1::LayerKind>, v1::Report::Kind> kinds;
+  for (const v1::Report::Layer& layer : report.layers()) {
+    int engine = 0;
+    while (engine < report.engines_size() &&
+           report.engines(engine).name() != layer.engine()) {
+      ++engine;
+    }
+    v1::Report::Kind& kind = kinds[{engine, layer.kind()}];
+    kind.set_kind(layer.kind());
+    kind.set_engine(layer.engine());
+    kind.set_layers(kind.layers() + 1);
+    kind.set_cycles(kind.cycles() + layer.cycles());
+    kind.set_compute_cycles(kind.compute_cycles() + layer.compute_cycles());
+    kind.set_stall_cycles(kind.stall_cycles() + layer.stall_cycles());
+    kind.set_macs(kind.macs() + layer.macs());
+    kind.set_tiles(kind.tiles() + layer.tiles());
+  }
+  for (auto& [key, kind] : kinds) *report.add_kinds() = std::move(kind);
 }
 
 }  // namespace
@@ -130,6 +153,7 @@ void AddProgram(const v1::StageSummary::Target& target,
       fidelity = std::max(fidelity, measured.fidelity());
     }
   }
+  AddKinds(report);
   totals.set_cycles(simulated.cycles());
   totals.set_io(io);
   // The forms differ by these conversions and nothing else.

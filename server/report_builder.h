@@ -24,7 +24,7 @@ void Add(const v1::StageSummary::Samples& chunk,
 // Report.quantization.
 std::string QuantizationText(const v1::QuantizationNeeds& needs);
 
-// Fills engines, layers, totals and memory. `io` is the program's form.
+// Fills engines, layers, kinds, totals and memory. `io` is the program's form.
 void AddProgram(const v1::StageSummary::Target& target,
                 const v1::StageSummary::Emit& emit,
                 const v1::SimReport& simulated, v1::IoForm io,

@@ -38,7 +38,8 @@ class TargetStages {
     std::shared_ptr<PendingStage> emitting = {};  // Is over.
   };
 
-  Task<absl::StatusOr<v1::BlobRef>> Place(const v1::BlobRef& capabilities,
+  Task<absl::StatusOr<v1::BlobRef>> Place(const v1::PartitionRecipe& recipe,
+                                          const v1::BlobRef& capabilities,
                                           const v1::BlobRef& machine);
   Task<absl::StatusOr<Binary>> Compile(const v1::StageResult& resolved);
   std::shared_ptr<PendingStage> StartBundle(const Binary& binary);
@@ -73,12 +74,15 @@ void TargetStages::AddArtifact(const std::string& path,
 
 // The partition; placed by cycles where there is a choice.
 Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
-    const v1::BlobRef& capabilities, const v1::BlobRef& machine) {
+    const v1::PartitionRecipe& recipe, const v1::BlobRef& capabilities,
+    const v1::BlobRef& machine) {
   const v1::Offload offload = OffloadOf(request_);
   v1::StageOptions partition;
   partition.mutable_partition();
   if (offload == v1::NONE) {
     partition.mutable_partition()->set_offload(v1::NONE);
+  } else {
+    *partition.mutable_partition()->mutable_recipe() = recipe;
   }
   const auto partitioning = run_.stages.Start(
       "partition", partition, {run_.deployed->graph(), capabilities});
@@ -91,7 +95,7 @@ Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
     co_return by_capabilities;
   }
   v1::StageOptions place;
-  place.mutable_place();
+  *place.mutable_place()->mutable_recipe() = recipe;
   if (offload == v1::PAYING) place.mutable_place()->set_offload(v1::PAYING);
   const auto placing = run_.stages.Start(
       "place", place, {by_capabilities, capabilities, machine});
@@ -109,8 +113,9 @@ Task<absl::StatusOr<TargetStages::Binary>> TargetStages::Compile(
                          Only(resolved, "capabilities"));
   EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef machine, Only(resolved, "machine"));
 
-  EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef placed,
-                         co_await Place(capabilities, machine));
+  EK_CO_ASSIGN_OR_RETURN(
+      const v1::BlobRef placed,
+      co_await Place(recipe.partition(), capabilities, machine));
 
   v1::StageOptions tile;
   *tile.mutable_tile()->mutable_recipe() = recipe.tile();

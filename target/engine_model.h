@@ -39,11 +39,12 @@ class EngineModel {
 
   // Conditions that every op of that name must also meet, over its variables
   // (op_variables.h): limits of the model, and of the widths of the engine's
-  // registers. `engine` passed ValidateEngine(). Sizes that back ends cut into
-  // tiles are no condition. Empty for ops that the model does not have.
+  // registers; `sums` if its output is int32 sums. `engine` passed
+  // ValidateEngine(). Sizes that back ends cut into tiles are no condition.
+  // Empty for ops that the model does not have.
   virtual absl::StatusOr<std::vector<v1::OpPattern::Condition>>
   ImpliedConditions(const v1::Machine& /*machine*/, int32_t /*engine*/,
-                    absl::string_view /*op*/) const {
+                    absl::string_view /*op*/, bool /*sums*/) const {
     return std::vector<v1::OpPattern::Condition>();
   }
 

@@ -1,6 +1,7 @@
 #include "target/recipes.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -86,6 +87,27 @@ absl::StatusOr<v1::TileRecipe> ResolveTiles(
   return tile;
 }
 
+absl::StatusOr<v1::PartitionRecipe> ResolvePartition(
+    const v1::TargetDescriptor& descriptor,
+    const v1::RecipeDescriptor& recipe) {
+  std::set<int32_t> engines;
+  for (const std::string& name : recipe.separate_requantization()) {
+    EK_ASSIGN_OR_RETURN(const int32_t engine, EnginePosition(descriptor, name),
+                        "separate_requantization");
+    if (!engines.insert(engine).second) {
+      return InvalidTarget(
+          {.what = "the engine occurs twice",
+           .where = absl::StrCat("separate_requantization: \"", name, "\""),
+           .fix = "keep one of them"});
+    }
+  }
+  v1::PartitionRecipe resolved;
+  for (const int32_t engine : engines) {
+    resolved.add_separate_requantization(engine);
+  }
+  return resolved;
+}
+
 absl::Status CheckTexts(const v1::RecipeDescriptor& recipe) {
   if (!IsRecipeName(recipe.name())) {
     return InvalidTarget(
@@ -149,11 +171,16 @@ absl::StatusOr<ResolvedRecipes> ResolveRecipes(
     }
     EK_ASSIGN_OR_RETURN(v1::TileRecipe tile, ResolveTiles(descriptor, recipe),
                         where);
+    EK_ASSIGN_OR_RETURN(v1::PartitionRecipe partition,
+                        ResolvePartition(descriptor, recipe), where);
     v1::ResolvedRecipe& out =
         recipe.name() == kDefaultRecipe ? resolved[0] : *resolved.Add();
     out.set_name(recipe.name());
     out.set_doc(recipe.doc());
     *out.mutable_tile() = std::move(tile);
+    if (partition.separate_requantization_size() > 0) {
+      *out.mutable_partition() = std::move(partition);
+    }
   }
   return resolved;
 }

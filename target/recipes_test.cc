@@ -105,6 +105,26 @@ TEST(RecipesTest, PartsAreInOneForm) {
                 .SerializeAsString());
 }
 
+TEST(RecipesTest, EnginesThatGiveSumsAreNamedOnce) {
+  const auto recipe = [](const std::string& engines) {
+    return With(
+        absl::StrCat("recipes { name: \"s\" doc: \"Sums.\" ", engines, " }"));
+  };
+  const v1::ResolvedTarget target =
+      Resolve(recipe("separate_requantization: \"dla\""));
+  EXPECT_THAT(target.recipes(1).partition().separate_requantization(),
+              ElementsAre(0));
+  EXPECT_FALSE(target.recipes(0).has_partition());
+  for (const auto& [engines, want] :
+       {std::pair("separate_requantization: \"dlb\"", "did you mean \"dla\""),
+        std::pair("separate_requantization: [\"dla\", \"dla\"]",
+                  "the engine occurs twice")}) {
+    const auto refused = ResolveTarget(recipe(engines));
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(std::string(refused.status().message()), HasSubstr(want));
+  }
+}
+
 TEST(RecipesTest, TouchNeitherMachineNorCapabilities) {
   const v1::ResolvedTarget with = Resolve(BuiltinTargets().front().text);
   const v1::ResolvedTarget without = Resolve(With(""));

@@ -137,7 +137,8 @@ TEST(RegisterJobModelTest, ImpliesWhatRegistersHoldHoweverAnOpIsCut) {
   RegisterOf(machine, "IN_CHANNELS").set_bits(6);
   const auto of = [&](const char* op) {
     std::set<std::string> conditions;
-    const auto implied = RegisterJobModel().ImpliedConditions(machine, 0, op);
+    const auto implied =
+        RegisterJobModel().ImpliedConditions(machine, 0, op, /*sums=*/false);
     EXPECT_TRUE(implied.ok()) << implied.status();
     for (const auto& condition : *implied) {
       conditions.insert(absl::StrCat(condition.expr(), ": ", condition.need()));

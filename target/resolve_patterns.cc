@@ -167,7 +167,9 @@ absl::Status AddImpliedConditions(const v1::Machine& machine, int32_t engine,
   for (int i = 0; i < pattern.ops_size(); ++i) {
     EK_ASSIGN_OR_RETURN(
         const auto implied,
-        model->ImpliedConditions(machine, engine, pattern.ops(i)));
+        model->ImpliedConditions(machine, engine, pattern.ops(i),
+                                 pattern.numerics().requantization() ==
+                                     v1::Numerics::NOT_REQUANTIZED));
     for (const v1::OpPattern::Condition& condition : implied) {
       EK_ASSIGN_OR_RETURN(
           std::string expr,

@@ -100,7 +100,7 @@ TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
             large.capabilities().SerializeAsString());
   EXPECT_NE(small.machine().SerializeAsString(),
             large.machine().SerializeAsString());
-  EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 6);
+  EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 10);
 }
 
 // Values stand for parameters, and what registers imply is added.
@@ -114,7 +114,7 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
   const auto engine = resolve(
       "ops: \"add\" where { expr: \"in_c <= pes - queue_depth\" need: \"up to "
       "{2 * pes} of {pes}\" }");
-  ASSERT_EQ(engine.patterns_size(), 6);
+  ASSERT_EQ(engine.patterns_size(), 10);
   const v1::OpPattern& add = engine.patterns(3);
   ASSERT_EQ(add.ops(0), "add");
   ASSERT_GT(add.where_size(), 2);
@@ -123,9 +123,9 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
   EXPECT_EQ(add.where(1).expr(), "one_shape");
   EXPECT_EQ(add.where(1).need(), "operands of one shape");
 
-  EXPECT_EQ(resolve("ops: \"add\" when_expr: \"pes > 64\"").patterns_size(), 5);
+  EXPECT_EQ(resolve("ops: \"add\" when_expr: \"pes > 64\"").patterns_size(), 9);
   const auto kept = resolve("ops: \"add\" when_expr: \"pes == 64\"");
-  ASSERT_EQ(kept.patterns_size(), 6);
+  ASSERT_EQ(kept.patterns_size(), 10);
   EXPECT_EQ(kept.patterns(3).when_expr(), "");
 
   // Of later ops of a chain, too.

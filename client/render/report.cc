@@ -166,6 +166,39 @@ std::string IoText(const v1::Report::Totals& totals) {
                       is_float ? "integer" : "float", " io");
 }
 
+// The cycles of engines that requantize in layers of their own, by kind:
+// "CONV 9 012 (60.1 %)   REQUANT 5 988 (39.9 %)".
+std::string KindLines(const v1::Report& report, const Style& style) {
+  std::string out;
+  for (const v1::Report::Engine& engine : report.engines()) {
+    std::vector<const v1::Report::Kind*> kinds;
+    int64_t cycles = 0;
+    bool requantizes = false;
+    for (const v1::Report::Kind& kind : report.kinds()) {
+      if (kind.engine() != engine.name()) continue;
+      kinds.push_back(&kind);
+      cycles += kind.cycles();
+      requantizes = requantizes || kind.kind() == v1::REQUANT;
+    }
+    if (!requantizes || cycles <= 0 || engine.host()) continue;
+    std::vector<std::string> parts;
+    for (const v1::Report::Kind* kind : kinds) {
+      parts.push_back(absl::StrCat(
+          v1::LayerKind_Name(kind->kind()), " ", GroupDigits(kind->cycles()),
+          " (",
+          FormatPercent(
+              static_cast<double>(kind->cycles()) / static_cast<double>(cycles),
+              1),
+          ")"));
+    }
+    out += Line("kinds",
+                absl::StrCat(CleanText(engine.name()), "   ",
+                             absl::StrJoin(parts, "   ")),
+                style);
+  }
+  return out;
+}
+
 std::string Totals(const v1::Report& report, const Style& style) {
   const v1::Report::Totals& totals = report.totals();
   std::string out;
@@ -207,6 +240,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
         engine.host() && polls ? ", polling included" : "");
     out += Line("engine", text, style);
   }
+  out += KindLines(report, style);
   // Reports of older daemons have neither the form nor these shares.
   if (totals.cycles() > 0 && report.layers_size() > 0 &&
       totals.io() != v1::IO_FORM_UNSPECIFIED) {

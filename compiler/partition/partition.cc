@@ -1,5 +1,6 @@
 #include "compiler/partition/partition.h"
 
+#include <algorithm>
 #include <iterator>
 #include <numeric>
 #include <string>
@@ -325,6 +326,23 @@ absl::StatusOr<std::vector<int32_t>> EnginesOf(
     engines[placed.origin[i]] = placed.ops[i].engine;
   }
   return engines;
+}
+
+absl::StatusOr<v1::Capabilities> InOrderOf(const v1::PartitionRecipe& recipe,
+                                           v1::Capabilities capabilities) {
+  for (const int32_t engine : recipe.separate_requantization()) {
+    if (engine < 0 || engine >= capabilities.engines_size()) {
+      return absl::InvalidArgumentError(
+          "the recipe names an engine that the target does not have");
+    }
+    auto& patterns = *capabilities.mutable_engines(engine)->mutable_patterns();
+    std::stable_partition(patterns.begin(), patterns.end(),
+                          [](const v1::OpPattern& pattern) {
+                            return pattern.numerics().requantization() ==
+                                   v1::Numerics::NOT_REQUANTIZED;
+                          });
+  }
+  return capabilities;
 }
 
 absl::StatusOr<v1::Partition> PartitionGraph(

@@ -28,6 +28,12 @@ namespace edgekiln::compiler {
 absl::StatusOr<v1::Partition> PartitionGraph(
     const Graph& source, const v1::Capabilities& capabilities);
 
+// What the engines are asked first under `recipe`: of those that it names, the
+// patterns that give int32 sums come before all others. INVALID_ARGUMENT if it
+// names one that is not there.
+absl::StatusOr<v1::Capabilities> InOrderOf(const v1::PartitionRecipe& recipe,
+                                           v1::Capabilities capabilities);
+
 // Everything on the host, for jobs with offload NONE; grouped convolutions are
 // not rewritten. Errors: as of PartitionGraph().
 absl::StatusOr<v1::Partition> PartitionOnHost(const Graph& graph);

@@ -51,7 +51,9 @@ void SetOptions(const v1::SweepOptions& options, v1::JobOptions& job) {
 // Totals without what only one report is read for.
 v1::Report Slim(const v1::Report& report) {
   v1::Report slim = report;
-  slim.clear_engines();
+  for (v1::Report::Engine& engine : *slim.mutable_engines()) {
+    engine.clear_segments();
+  }
   slim.clear_layers();
   slim.clear_stages();
   slim.clear_tensors();

@@ -104,10 +104,6 @@ absl::Status CheckNumerics(const v1::OpPattern& pattern, const v1::Isa& isa) {
                         "numerics: weight_zero_points, but there is no "
                         "register WEIGHT_ZERO_POINT");
   }
-  if (numerics.requantization() == v1::Numerics::NOT_REQUANTIZED) {
-    return PatternError(pattern,
-                        "numerics: requantization: the commands requantize");
-  }
   return absl::OkStatus();
 }
 
@@ -157,9 +153,9 @@ class Model final : public EngineModel {
     return CheckNumerics(pattern, engine.isa());
   }
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
-      const v1::Machine& machine, int32_t engine,
-      absl::string_view op) const override {
-    return DlaConditions(machine.engines(engine).isa(), op);
+      const v1::Machine& machine, int32_t engine, absl::string_view op,
+      bool sums) const override {
+    return DlaConditions(machine.engines(engine).isa(), op, sums);
   }
   absl::StatusOr<google::protobuf::Any> ValidateTileDecisions(
       const google::protobuf::Any& decisions) const override {

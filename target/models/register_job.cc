@@ -211,8 +211,8 @@ class Model final : public EngineModel {
   }
 
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
-      const v1::Machine& machine, int32_t engine,
-      absl::string_view op) const override {
+      const v1::Machine& machine, int32_t engine, absl::string_view op,
+      bool /*sums*/) const override {
     return JobConditions(machine, engine, op);
   }
 

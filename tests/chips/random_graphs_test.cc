@@ -7,9 +7,11 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
@@ -210,12 +212,27 @@ TEST_P(ChipTest, ItsProgramsLayoutsAreLegal) {
 
 TEST_P(ChipTest, EveryPatternIsHit) {
   std::set<std::string> hit;
-  ForSomeGraphs([&](QuantizedGraphBuilder&, const Graph&,
-                    const v1::ResolvedTarget&,
-                    const compiler::EmitResult& compiled) {
+  const auto add = [&](const compiler::EmitResult& compiled) {
     for (const v1::Program::Layer& layer : compiled.program.layers()) {
       if (layer.engine() >= 0) hit.insert(layer.op());
     }
+  };
+  ForSomeGraphs([&](QuantizedGraphBuilder&, const Graph& graph,
+                    v1::ResolvedTarget target,
+                    const compiler::EmitResult& compiled) {
+    add(compiled);
+    // With requantization in layers of its own where engines can.
+    v1::PartitionRecipe sums;
+    for (int e = 0; e < target.capabilities().engines_size(); ++e) {
+      sums.add_separate_requantization(e);
+    }
+    auto ordered =
+        compiler::InOrderOf(sums, std::move(*target.mutable_capabilities()));
+    ASSERT_TRUE(ordered.ok()) << ordered.status();
+    *target.mutable_capabilities() = *std::move(ordered);
+    const auto apart = CompileQuantized(graph, target);
+    ASSERT_TRUE(apart.ok()) << apart.status();
+    add(*apart);
   });
   int patterns = 0;
   const v1::ResolvedTarget target = GetParam()->target(1 << 20);

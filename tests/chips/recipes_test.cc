@@ -2,9 +2,11 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compiler/partition/partition.h"
 #include "gtest/gtest.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
@@ -23,12 +25,33 @@ struct RecipeCase {
   const ChipCase* chip;
   std::string recipe;
 
-  v1::TileRecipe TileOf(const v1::ResolvedTarget& target) const {
+  v1::ResolvedRecipe Of(const v1::ResolvedTarget& target) const {
     for (const v1::ResolvedRecipe& each : target.recipes()) {
-      if (each.name() == recipe) return each.tile();
+      if (each.name() == recipe) return each;
     }
     ADD_FAILURE() << target.name() << " has no recipe " << recipe;
     return {};
+  }
+
+  // The target as the recipe has ops placed on it.
+  v1::ResolvedTarget Ordered(v1::ResolvedTarget target) const {
+    auto ordered = compiler::InOrderOf(
+        Of(target).partition(), std::move(*target.mutable_capabilities()));
+    EXPECT_TRUE(ordered.ok()) << ordered.status();
+    *target.mutable_capabilities() = *std::move(ordered);
+    return target;
+  }
+
+  // The chip whose targets are all like that.
+  ChipCase Chip() const {
+    ChipCase ordered = *chip;
+    ordered.target = [*this](int64_t bytes) {
+      return Ordered(chip->target(bytes));
+    };
+    ordered.random_target = [*this](Rng& rng, int64_t bytes) {
+      return Ordered(chip->random_target(rng, bytes));
+    };
+    return ordered;
   }
 };
 
@@ -63,12 +86,12 @@ class RecipeTest : public testing::TestWithParam<RecipeCase> {
   }
 
   v1::TileRecipe Recipe(const v1::ResolvedTarget& target) const {
-    return GetParam().TileOf(target);
+    return GetParam().Of(target).tile();
   }
 };
 
 TEST_P(RecipeTest, IsBitExactFromTheSmallestSizeOn) {
-  const ChipCase& chip = *GetParam().chip;
+  const ChipCase chip = GetParam().Chip();
   const v1::TileRecipe recipe = Recipe(chip.target(1 << 20));
   ForGraphs([&](QuantizedGraphBuilder& builder, const Graph& graph) {
     const int64_t smallest = SmallestScratchpad(chip, graph, recipe);
@@ -84,7 +107,7 @@ TEST_P(RecipeTest, IsBitExactFromTheSmallestSizeOn) {
 }
 
 TEST_P(RecipeTest, ItsSmallestScratchpadIsExact) {
-  const ChipCase& chip = *GetParam().chip;
+  const ChipCase chip = GetParam().Chip();
   const v1::TileRecipe recipe = Recipe(chip.target(1 << 20));
   ForGraphs([&](QuantizedGraphBuilder&, const Graph& graph) {
     const int64_t smallest = SmallestScratchpad(chip, graph, recipe);
@@ -103,7 +126,8 @@ TEST_P(RecipeTest, MakesAnotherProgramIfItDecidesAnything) {
   int others = 0;
   ForGraphs([&](QuantizedGraphBuilder&, const Graph& graph) {
     const auto without = CompileQuantized(graph, target);
-    const auto with = CompileQuantized(graph, target, recipe);
+    const auto with =
+        CompileQuantized(graph, GetParam().Ordered(target), recipe);
     ASSERT_TRUE(without.ok()) << without.status();
     ASSERT_TRUE(with.ok()) << with.status();
     others += with->program.SerializeAsString() !=

@@ -36,15 +36,16 @@ void SetWindow(const Layer& layer, const Slice& output, RegisterFile& r) {
   r.Set(R::kPadLeft, layer.horizontal.pad_before);
 }
 
-// Zero points, limits and the block; returns whether the limits are int8's.
-bool SetDot(const Layer& layer, const Slice& output, RegisterFile& r) {
+// Zero points and the block.
+void SetDot(const Layer& layer, const Slice& output, RegisterFile& r) {
   r.Set(R::kTableAddr, 0);
   r.Set(R::kWeightAddr, output.channels() * kTableEntryBytes);
   r.Set(R::kInZeroPoint, layer.dot.input_zero_point);
-  r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
   r.Set(R::kWeightZeroPoint, layer.dot.weight_zero_point);
-  r.Set(R::kFlags, 0);
-  return layer.dot.clamp == ops::RangeOf(v1::INT8);
+  r.Set(R::kFlags, layer.gives_sums() ? target::kDlaOutInt32 : 0);
+  if (!layer.gives_sums()) {
+    r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
+  }
 }
 
 void SetClamp(const ops::QuantizedRange& clamp, RegisterFile& r) {
@@ -61,12 +62,12 @@ ComputeCommand Convolution(const Layer& layer, const Slice& output,
   SetWindow(layer, output, r);
   r.Set(R::kDilationH, layer.vertical.dilation);
   r.Set(R::kDilationW, layer.horizontal.dilation);
-  const bool full_range = SetDot(layer, output, r);
+  SetDot(layer, output, r);
   if (layer.op == LayerOp::kDepthwise && !layer.by_channel) {
     result.command = DlaCommand::kDepthConv;
     r.Set(R::kDepthMultiplier, layer.depth_multiplier);
-    SetClamp(layer.dot.clamp, r);
-  } else if (full_range) {
+    if (!layer.gives_sums()) SetClamp(layer.dot.clamp, r);
+  } else if (layer.gives_sums() || layer.dot.clamp == ops::RangeOf(v1::INT8)) {
     result.command = DlaCommand::kConv;
   } else {
     result.command = DlaCommand::kConvRelu;
@@ -89,6 +90,19 @@ ComputeCommand MatMul(const Layer& layer, const Slice& output,
   r.Set(R::kOutW, output.rows() * layer.out.w);
   r.Set(R::kOutC, output.channels());
   SetDot(layer, output, r);
+  if (!layer.gives_sums()) SetClamp(layer.dot.clamp, r);
+  return result;
+}
+
+ComputeCommand Requantize(const Layer& layer, const Slice& output,
+                          const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = DlaCommand::kRequant;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  SetOutput(layer, output, operands.output, r);
+  r.Set(R::kTableAddr, 0);
+  r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
   SetClamp(layer.dot.clamp, r);
   return result;
 }
@@ -144,6 +158,8 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
       return Pool(layer, output, operands);
     case LayerOp::kAdd:
       return Add(layer, output, operands);
+    case LayerOp::kRequantize:
+      return Requantize(layer, output, operands);
     default:
       return Convolution(layer, output, operands);
   }
@@ -163,7 +179,7 @@ void AddChannels(const Layer& layer, const Slice& output,
     const int64_t before = part.c_begin - output.c_begin;
     TileOperands at = operands;
     at.input.offset += in - input.c_begin;
-    at.output.offset += before;
+    at.output.offset += before * layer.out_bytes;
     ComputeCommand& command = commands.emplace_back(CommandOf(layer, part, at));
     command.registers.Set(R::kTableAddr, before * kTableEntryBytes);
     command.registers.Set(
@@ -173,13 +189,17 @@ void AddChannels(const Layer& layer, const Slice& output,
 
 }  // namespace
 
-Placement DensePlacement(const ImageExtent& tensor, const Slice& slice) {
-  return {0, tensor.w * slice.channels(), slice.channels()};
+Placement DensePlacement(const ImageExtent& tensor, int64_t element_bytes,
+                         const Slice& slice) {
+  const int64_t pixel = slice.channels() * element_bytes;
+  return {0, tensor.w * pixel, pixel};
 }
 
-Placement WholePlacement(const ImageExtent& tensor, const Slice& slice) {
-  return {slice.h_begin * tensor.row_elements() + slice.c_begin,
-          tensor.row_elements(), tensor.c};
+Placement WholePlacement(const ImageExtent& tensor, int64_t element_bytes,
+                         const Slice& slice) {
+  return {
+      (slice.h_begin * tensor.row_elements() + slice.c_begin) * element_bytes,
+      tensor.row_elements() * element_bytes, tensor.c * element_bytes};
 }
 
 std::vector<ComputeCommand> ComputeSlice(const Layer& layer,

@@ -17,9 +17,11 @@ struct Placement {
 };
 
 // A slice packed densely into a buffer of its own.
-Placement DensePlacement(const ImageExtent& tensor, const Slice& slice);
+Placement DensePlacement(const ImageExtent& tensor, int64_t element_bytes,
+                         const Slice& slice);
 // A slice of a tensor that lies in its buffer as a whole.
-Placement WholePlacement(const ImageExtent& tensor, const Slice& slice);
+Placement WholePlacement(const ImageExtent& tensor, int64_t element_bytes,
+                         const Slice& slice);
 
 // Buffer-relative addresses of one tile.
 struct TileOperands {

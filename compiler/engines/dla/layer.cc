@@ -27,6 +27,14 @@ absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
   layer.weights = op.inputs[1];
   layer.bias = op.inputs.size() > 2 ? op.inputs[2] : kNoTensor;
   const Tensor& output = graph.tensors[layer.output];
+  if (layer.gives_sums()) {
+    EK_ASSIGN_OR_RETURN(
+        layer.dot,
+        ops::AccumulatorParameters(QuantizationOf(graph.tensors[layer.input]),
+                                   QuantizationOf(graph.tensors[layer.weights]),
+                                   layer.out.c));
+    return absl::OkStatus();
+  }
   EK_ASSIGN_OR_RETURN(
       layer.dot,
       ops::DotParameters(clamp, op.attributes.rounding(),
@@ -44,6 +52,16 @@ absl::Status SetAdd(const Graph& graph, const Op& op, Layer& layer) {
                          QuantizationOf(graph.tensors[layer.input]),
                          QuantizationOf(graph.tensors[layer.input2]),
                          QuantizationOf(output), output.type));
+  return absl::OkStatus();
+}
+
+// The sums have their biases already.
+absl::Status SetRequantize(const Graph& graph, const Op& op, Layer& layer) {
+  const Tensor& output = graph.tensors[layer.output];
+  EK_ASSIGN_OR_RETURN(layer.dot,
+                      ops::RequantizeParameters(
+                          op.attributes.requantize(), op.attributes.rounding(),
+                          QuantizationOf(output), output.type, layer.out.c));
   return absl::OkStatus();
 }
 
@@ -99,6 +117,9 @@ absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
       layer.op = LayerOp::kAdd;
       layer.input2 = op.inputs[1];
       return SetAdd(graph, op, layer);
+    case v1::OpAttributes::kRequantize:
+      layer.op = LayerOp::kRequantize;
+      return SetRequantize(graph, op, layer);
     case v1::OpAttributes::kReshape:
       layer.op = LayerOp::kAlias;
       return absl::OkStatus();
@@ -132,6 +153,8 @@ absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
   layer.output = op.outputs[0];
   layer.in = ImageExtentOf(graph.tensors[layer.input].shape);
   layer.out = ImageExtentOf(graph.tensors[layer.output].shape);
+  layer.in_bytes = ElementBytes(graph.tensors[layer.input].type);
+  layer.out_bytes = ElementBytes(graph.tensors[layer.output].type);
   layer.half_even = op.attributes.rounding() == v1::HALF_EVEN;
   EK_RETURN_IF_ERROR(SetOp(graph, op, layer), absl::StrCat("op ", op.id));
   return layer;
@@ -163,7 +186,8 @@ InputSlice InputOf(const Layer& layer, const Slice& output) {
 }
 
 int64_t BlockBytes(const Layer& layer, int64_t channels) {
-  if (!layer.has_weights()) return 0;
+  if (!layer.has_block()) return 0;
+  if (!layer.has_weights()) return channels * kTableEntryBytes;
   const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
   const int64_t per_channel =
       layer.op == LayerOp::kDepthwise ? window : window * layer.in.c;
@@ -176,9 +200,14 @@ std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
   block.reserve(BlockBytes(layer, end - begin));
   for (int64_t c = begin; c < end; ++c) {
     AppendInt32(BiasAt(graph, layer, c), block);
-    AppendInt32(layer.dot.multiplier[c].multiplier, block);
-    AppendInt32(layer.dot.multiplier[c].shift, block);
+    // Of sums the command reads the bias alone.
+    const ops::FixedPointMultiplier multiplier =
+        layer.gives_sums() ? ops::FixedPointMultiplier()
+                           : layer.dot.multiplier[c];
+    AppendInt32(multiplier.multiplier, block);
+    AppendInt32(multiplier.shift, block);
   }
+  if (!layer.has_weights()) return block;
   // Output channels are the last axis of a depthwise kernel, else the first.
   const Tensor& weights = graph.tensors[layer.weights];
   const int axis = layer.op == LayerOp::kDepthwise

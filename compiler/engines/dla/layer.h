@@ -21,7 +21,19 @@ enum class LayerOp {
   kAveragePool,
   kMaxPool,
   kAdd,
+  kRequantize,
   kAlias,  // Reshape: no command, the same bytes.
+};
+
+// Rows [begin, end) and channels [c_begin, c_end) of a tensor, all columns.
+struct Slice {
+  int64_t h_begin = 0;
+  int64_t h_end = 0;
+  int64_t c_begin = 0;
+  int64_t c_end = 0;
+  int64_t rows() const { return h_end - h_begin; }
+  int64_t channels() const { return c_end - c_begin; }
+  bool operator==(const Slice&) const = default;
 };
 
 struct Layer {
@@ -30,8 +42,12 @@ struct Layer {
   TensorId input = kNoTensor;
   TensorId input2 = kNoTensor;  // kAdd only.
   TensorId output = kNoTensor;
-  ImageExtent in;  // Elements are bytes: all activations are int8.
+  ImageExtent in;
   ImageExtent out;
+  // 1: int8. 4: int32 sums, which kRequantize reads and layers with weights may
+  // write.
+  int64_t in_bytes = 1;
+  int64_t out_bytes = 1;
   WindowAxis vertical;
   WindowAxis horizontal;
   int64_t depth_multiplier = 1;
@@ -41,7 +57,7 @@ struct Layer {
   bool counts_padding = false;  // kAveragePool.
   bool half_even = false;       // How results are rounded; else half up.
 
-  // kConv, kDepthwise, kMatMul.
+  // kConv, kDepthwise, kMatMul; kRequantize has multipliers and clamp alone.
   ops::QuantizedDotParameters dot;
   TensorId weights = kNoTensor;
   TensorId bias = kNoTensor;
@@ -55,27 +71,33 @@ struct Layer {
     return op == LayerOp::kConv || op == LayerOp::kDepthwise ||
            op == LayerOp::kMatMul;
   }
+  // It reads a block: the table, and weights if it has them.
+  bool has_block() const { return has_weights() || op == LayerOp::kRequantize; }
+  // It writes int32 sums, which another layer requantizes.
+  bool gives_sums() const { return has_weights() && out_bytes > 1; }
   // Each output channel reads its own input channels only.
   bool channelwise() const {
     return op == LayerOp::kDepthwise || op == LayerOp::kAveragePool ||
-           op == LayerOp::kMaxPool || op == LayerOp::kAdd;
+           op == LayerOp::kMaxPool || op == LayerOp::kAdd ||
+           op == LayerOp::kRequantize;
   }
+  // Bytes of these elements of the input or output.
+  int64_t InputBytes(const Slice& slice) const {
+    return slice.rows() * in.w * slice.channels() * in_bytes;
+  }
+  int64_t OutputBytes(const Slice& slice) const {
+    return slice.rows() * out.w * slice.channels() * out_bytes;
+  }
+  int64_t in_row_bytes() const { return in.row_elements() * in_bytes; }
+  int64_t out_row_bytes() const { return out.row_elements() * out_bytes; }
+  int64_t all_out_bytes() const { return out.elements() * out_bytes; }
+  // int32 tensors lie at multiples of 4, so the buffers beside them end there.
+  bool aligned() const { return in_bytes > 1 || out_bytes > 1; }
 };
 
 // `op` must have been placed on the DLA by PartitionGraph. INTERNAL if it is of
 // another kind, INVALID_ARGUMENT if its quantization does not hold together.
 absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index);
-
-// Rows [begin, end) and channels [c_begin, c_end) of a tensor, all columns.
-struct Slice {
-  int64_t h_begin = 0;
-  int64_t h_end = 0;
-  int64_t c_begin = 0;
-  int64_t c_end = 0;
-  int64_t rows() const { return h_end - h_begin; }
-  int64_t channels() const { return c_end - c_begin; }
-  bool operator==(const Slice&) const = default;
-};
 
 // The part of the input that an output slice reads, and how far its first
 // window starts above it.
@@ -85,8 +107,8 @@ struct InputSlice {
 };
 InputSlice InputOf(const Layer& layer, const Slice& output);
 
-// Bytes of a block of weights: the table of `channels` entries, then the
-// weights of the same output channels. 0 for layers without weights.
+// Bytes of a block: the table of `channels` entries, then the weights of the
+// same output channels. 0 for layers without a block.
 inline constexpr int64_t kTableEntryBytes = 12;
 int64_t BlockBytes(const Layer& layer, int64_t channels);
 

@@ -114,10 +114,12 @@ absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
 }
 
 std::vector<TilingSearch> SearchesOf(const Chip& chip,
-                                     const SubgraphInput& input) {
+                                     const SubgraphInput& input, Cuts cuts) {
   std::vector<TilingSearch> searches;
   searches.reserve(input.layers.size());
-  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  for (const Layer& layer : input.layers) {
+    searches.emplace_back(chip, layer, cuts);
+  }
   return searches;
 }
 
@@ -175,9 +177,10 @@ absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
 }
 
 // Everything through system memory, one buffer of each kind: always fits what
-// CheckSmallestSram accepts. `smallest` cuts to single rows and channels.
+// CheckSmallestSram accepts. `smallest` cuts to single rows, where rows are
+// cut, and channels.
 absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
-                                        const SubgraphInput& input,
+                                        const SubgraphInput& input, Cuts cuts,
                                         std::vector<TilingSearch>& searches,
                                         bool smallest) {
   SubgraphPlan plan;
@@ -185,7 +188,7 @@ absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
   plan.external = input.external;
   plan.strict = true;
   for (size_t l = 0; l < input.layers.size(); ++l) {
-    Tiling tiling;
+    Tiling tiling = SmallestTiling(input.layers[l], cuts);
     if (!smallest && input.layers[l].op != LayerOp::kAlias) {
       EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> best,
                           searches[l].BestSerial(chip.sram_bytes()));
@@ -200,11 +203,11 @@ absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
 
 absl::Status CheckSmallestSram(const Graph& graph,
                                const std::vector<Layer>& layers,
-                               int64_t sram_bytes) {
+                               int64_t sram_bytes, Cuts cuts) {
   const Layer* largest = nullptr;
   int64_t need = 0;
   for (const Layer& layer : layers) {
-    if (const int64_t bytes = SmallestSram(layer); bytes > need) {
+    if (const int64_t bytes = SmallestSram(layer, cuts); bytes > need) {
       need = bytes;
       largest = &layer;
     }
@@ -221,20 +224,28 @@ absl::Status CheckSmallestSram(const Graph& graph,
                              graph.tensors[largest->input].name, " ", in.h, "x",
                              in.w, "x", in.c),
        .limit = absl::StrCat(sram_bytes, " bytes of SRAM"),
-       .need = absl::StrCat(need,
-                            " bytes: one output row of one channel with its "
-                            "input rows and weights"),
-       .fix = absl::StrCat("use a target with at least ", need,
-                           " bytes of SRAM, or a model with narrower rows or "
-                           "fewer channels there")});
+       .need = absl::StrCat(need, " bytes: ",
+                            cuts == Cuts::kChannels
+                                ? "all rows of one output channel with their "
+                                  "input and weights, as the recipe cuts "
+                                  "layers along channels only"
+                                : "one output row of one channel with its "
+                                  "input rows and weights"),
+       .fix =
+           absl::StrCat("use a target with at least ", need, " bytes of SRAM, ",
+                        cuts == Cuts::kChannels ? "another recipe, " : "",
+                        "or a model with narrower rows or fewer channels "
+                        "there")});
 }
 
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe) {
+  const Cuts cuts =
+      recipe.channels_only() ? Cuts::kChannels : Cuts::kRowsAndChannels;
   EK_RETURN_IF_ERROR(
-      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
-  std::vector<TilingSearch> searches = SearchesOf(chip, input);
+      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes(), cuts));
+  std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
   if (!recipe.serial()) {
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
                         OverlappedPlan(chip, input, searches));
@@ -243,7 +254,7 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
   SubgraphPlan cheapest;
   for (const bool smallest : {false, true}) {
     EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
-                        FrugalPlan(chip, input, searches, smallest));
+                        FrugalPlan(chip, input, cuts, searches, smallest));
     if (!smallest) cheapest = plan;
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
                         TimeIfFits(chip, input, plan, chip.sram_bytes()));
@@ -266,7 +277,8 @@ absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
-  std::vector<TilingSearch> searches = SearchesOf(chip, input);
+  std::vector<TilingSearch> searches =
+      SearchesOf(chip, input, Cuts::kRowsAndChannels);
   EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
                       ChooseResidency(input, searches, chip.sram_bytes()));
   if (choice) return choice->cycles;

@@ -22,11 +22,12 @@ struct SubgraphInput {
 };
 
 // RESOURCE_EXHAUSTED if one of these layers of `graph` needs more than
-// `sram_bytes` even for a single row of a single channel; names the layer that
-// needs the most and the smallest sufficient SRAM.
+// `sram_bytes` even for its smallest tile; names the layer that needs the most
+// and the smallest sufficient SRAM.
 absl::Status CheckSmallestSram(const Graph& graph,
                                const std::vector<Layer>& layers,
-                               int64_t sram_bytes);
+                               int64_t sram_bytes,
+                               Cuts cuts = Cuts::kRowsAndChannels);
 
 // A plan, and what it was found to take.
 struct TimedPlan {
@@ -41,8 +42,8 @@ struct TimedPlan {
 // layer that needs the most and the smallest sufficient SRAM, exactly: with
 // that many bytes a plan exists, with one less none does; or, with reason
 // STREAM_TOO_LONG, the layer with the most commands, of which a stream has a
-// limited number. A serial `recipe` tries the frugal plans alone, of which the
-// same holds.
+// limited number. A serial `recipe` tries the frugal plans alone, one of
+// channels only tiles of all rows; the same holds of them.
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe);

@@ -35,7 +35,7 @@ std::vector<std::optional<Candidate>> CandidatesOf(const SubgraphInput& input) {
       candidates[it->second]->last_layer = static_cast<int32_t>(l);
     }
     const TensorId output = input.storage[layer.output];
-    candidates[l] = {output, static_cast<int32_t>(l), layer.out.elements()};
+    candidates[l] = {output, static_cast<int32_t>(l), layer.all_out_bytes()};
     made[output] = l;
   }
   for (size_t l = 0; l < candidates.size(); ++l) {

@@ -85,7 +85,9 @@ class Builder {
       const bool block = operand == static_cast<size_t>(Operand::kBlock);
       buffer = NewBuffer(
           operand == kOutput ? slots.output.bytes : slots.loads[operand].bytes,
-          block || !plan_.strict ? kSlotAlignment : 1);
+          block || !plan_.strict || plan_.layers[layer].aligned()
+              ? kSlotAlignment
+              : 1);
     }
     return buffer;
   }
@@ -146,9 +148,10 @@ class Builder {
       r.Set(R::kDmaRowBytes, load.bytes);
       r.Set(R::kDmaRows, 1);
     } else {
-      SetSystemSide(load.storage, plan_.layers[load.layer].in, load.slice, r);
+      const Layer& layer = plan_.layers[load.layer];
+      SetSystemSide(load.storage, layer.in, layer.in_bytes, load.slice, r);
       if (r[R::kDmaRows] > 1) {
-        r.Set(R::kDmaSramPitch, load.slice.channels());
+        r.Set(R::kDmaSramPitch, load.slice.channels() * layer.in_bytes);
       }
     }
     r.Set(R::kDmaSramAddr, 0);
@@ -171,17 +174,18 @@ class Builder {
 
   // Address, row bytes, rows and pitch of a slice in system memory.
   void SetSystemSide(TensorId storage, const ImageExtent& extent,
-                     const Slice& slice, RegisterFile& r) const {
+                     int64_t element_bytes, const Slice& slice,
+                     RegisterFile& r) const {
     const uint64_t base = system_.tensors.at(storage);
-    const Placement place = WholePlacement(extent, slice);
+    const Placement place = WholePlacement(extent, element_bytes, slice);
     r.Set(R::kDmaSystemAddr, static_cast<int64_t>(base) + place.offset);
     if (slice.channels() == extent.c) {
-      r.Set(R::kDmaRowBytes, slice.rows() * extent.row_elements());
+      r.Set(R::kDmaRowBytes, slice.rows() * place.row_pitch);
       r.Set(R::kDmaRows, 1);
     } else {
-      r.Set(R::kDmaRowBytes, slice.channels());
+      r.Set(R::kDmaRowBytes, slice.channels() * element_bytes);
       r.Set(R::kDmaRows, slice.rows() * extent.w);
-      r.Set(R::kDmaSystemPitch, extent.c);
+      r.Set(R::kDmaSystemPitch, place.pixel_pitch);
     }
   }
 
@@ -197,7 +201,7 @@ class Builder {
       if (!plan_.resident.contains(tensor)) continue;
       const Layer& layer = plan_.layers[made_.tiles[producers.first].layer];
       for (int32_t t = producers.first; t <= made_.last_use.at(tensor); ++t) {
-        bytes_[t] += layer.out.elements();
+        bytes_[t] += layer.all_out_bytes();
       }
     }
     for (int32_t t = 0; t + 1 < num_tiles() && !plan_.strict; ++t) {
@@ -269,13 +273,13 @@ class Builder {
     int64_t end = 0;
     if (load >= 0) {
       buffer = load_buffers_[load];
-      place = DensePlacement(layer.in, slice);
+      place = DensePlacement(layer.in, layer.in_bytes, slice);
       end = made_.loads[load].bytes;
     } else {
       buffer = resident_buffers_.at(storage_[tensor]);
-      place = WholePlacement(layer.in, slice);
-      begin = slice.h_begin * layer.in.row_elements();
-      end = slice.h_end * layer.in.row_elements();
+      place = WholePlacement(layer.in, layer.in_bytes, slice);
+      begin = slice.h_begin * layer.in_row_bytes();
+      end = slice.h_end * layer.in_row_bytes();
     }
     command.bases.push_back({reg, buffer});
     command.accesses.push_back({buffer, begin, end, false});
@@ -327,15 +331,16 @@ class Builder {
     if (resident(layer.output)) {
       const TensorId output = storage_[layer.output];
       if (!resident_buffers_.contains(output)) {
-        resident_buffers_[output] = NewBuffer(layer.out.elements(), 1);
+        resident_buffers_[output] = NewBuffer(
+            layer.all_out_bytes(), layer.out_bytes > 1 ? kSlotAlignment : 1);
       }
       buffer = resident_buffers_[output];
-      place = WholePlacement(layer.out, tile.output);
-      begin = tile.output.h_begin * layer.out.row_elements();
-      end = tile.output.h_end * layer.out.row_elements();
+      place = WholePlacement(layer.out, layer.out_bytes, tile.output);
+      begin = tile.output.h_begin * layer.out_row_bytes();
+      end = tile.output.h_end * layer.out_row_bytes();
     } else {
-      place = DensePlacement(layer.out, tile.output);
-      end = tile.output.rows() * layer.out.w * tile.output.channels();
+      place = DensePlacement(layer.out, layer.out_bytes, tile.output);
+      end = layer.OutputBytes(tile.output);
       buffer = SlotBuffer(tile.layer, kOutput, tile.slot);
     }
     command.bases.push_back({R::kOutAddr, buffer});
@@ -351,21 +356,21 @@ class Builder {
     const TensorId output = storage_[layer.output];
     const bool whole = resident(layer.output);
     if (whole && !plan_.external.contains(output)) return;
-    const Placement place = whole ? WholePlacement(layer.out, tile.output)
-                                  : DensePlacement(layer.out, tile.output);
+    const Placement place =
+        whole ? WholePlacement(layer.out, layer.out_bytes, tile.output)
+              : DensePlacement(layer.out, layer.out_bytes, tile.output);
     ScheduledCommand command;
     command.command = DlaCommand::kDmaWrite;
     command.layer = tile.layer;
     RegisterFile& r = command.registers;
-    SetSystemSide(output, layer.out, tile.output, r);
+    SetSystemSide(output, layer.out, layer.out_bytes, tile.output, r);
     if (r[R::kDmaRows] > 1) r.Set(R::kDmaSramPitch, place.pixel_pitch);
     r.Set(R::kDmaSramAddr, place.offset);
     command.bases.push_back({R::kDmaSramAddr, output_buffers_[index]});
     const int64_t begin =
-        whole ? tile.output.h_begin * layer.out.row_elements() : 0;
-    const int64_t end =
-        whole ? tile.output.h_end * layer.out.row_elements()
-              : tile.output.rows() * layer.out.w * tile.output.channels();
+        whole ? tile.output.h_begin * layer.out_row_bytes() : 0;
+    const int64_t end = whole ? tile.output.h_end * layer.out_row_bytes()
+                              : layer.OutputBytes(tile.output);
     command.accesses.push_back({output_buffers_[index], begin, end, false});
     Append(std::move(command));
   }

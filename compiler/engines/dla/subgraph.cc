@@ -88,7 +88,7 @@ class Emitter {
       tap.set_tensor(layer.output);
       *tap.mutable_box() =
           BoxOfTile(ShapeOf(layer.output), layer.out, tile.slice);
-      tap.set_layout(LayoutOfTile(tap.box(), tile.placement));
+      tap.set_layout(LayoutOfTile(tap.box(), tile.placement, layer.out_bytes));
       tap.mutable_location()->set_memory(chip_.sram_memory());
       tap.mutable_location()->set_address(static_cast<uint64_t>(
           offsets_.offsets[tile.buffer] + tile.placement.offset));
@@ -97,19 +97,21 @@ class Emitter {
 
   // Index of the layout of the elements of `box`, a tile at `place`. Most tiles
   // of a layer share one.
-  int32_t LayoutOfTile(const v1::Box& box, const Placement& place) {
+  int32_t LayoutOfTile(const v1::Box& box, const Placement& place,
+                       int64_t element_bytes) {
     Numbers extents;
     for (int axis = 0; axis < box.begin_size(); ++axis) {
       extents.push_back(box.end(axis) - box.begin(axis));
     }
-    Numbers strides = {place.row_pitch, 1};
+    Numbers strides = {place.row_pitch, element_bytes};
     if (extents.size() == 4) {
-      strides = {0, place.row_pitch, place.pixel_pitch, 1};
+      strides = {0, place.row_pitch, place.pixel_pitch, element_bytes};
     }
     const auto [index, is_new] = layout_index_.try_emplace(
         {extents, strides}, static_cast<int32_t>(result_.layouts.size()));
     if (is_new) {
-      result_.layouts.push_back(target::StridedLayout(extents, strides, 1));
+      result_.layouts.push_back(
+          target::StridedLayout(extents, strides, element_bytes));
     }
     return index->second;
   }

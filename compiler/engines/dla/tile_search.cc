@@ -10,14 +10,10 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-int64_t SliceBytes(const Slice& slice, int64_t width) {
-  return slice.rows() * width * slice.channels();
-}
-
 // Input bytes of one tile; twice that for an addition of two streamed tensors.
 int64_t InputBytes(const Layer& layer, const Slice& tile,
                    const Residency& residency) {
-  const int64_t bytes = SliceBytes(InputOf(layer, tile).slice, layer.in.w);
+  const int64_t bytes = layer.InputBytes(InputOf(layer, tile).slice);
   const bool second = layer.op == LayerOp::kAdd && !residency.input2;
   return (residency.input ? 0 : bytes) + (second ? bytes : 0);
 }
@@ -32,6 +28,18 @@ int StreamedInputs(const Layer& layer, const Residency& residency) {
 std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
   std::set<int64_t> sizes = {extent, 1};
   for (int64_t cuts = 2; cuts < extent * 2; cuts = cuts * 3 / 2 + 1) {
+    const int64_t size = CeilDiv(extent, cuts);
+    sizes.insert(size);
+    sizes.insert(std::min(extent, RoundUp(size, grain)));
+  }
+  return {sizes.rbegin(), sizes.rend()};
+}
+
+// The smallest size of each number of even cuts, and that rounded up to a
+// multiple of `grain`.
+std::vector<int64_t> AllEvenSizes(int64_t extent, int64_t grain) {
+  std::set<int64_t> sizes;
+  for (int64_t cuts = 1; cuts <= extent; ++cuts) {
     const int64_t size = CeilDiv(extent, cuts);
     sizes.insert(size);
     sizes.insert(std::min(extent, RoundUp(size, grain)));
@@ -82,23 +90,34 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
     const Slice tile = {h, std::min(h + rows, layer.out.h), 0, channels};
     input = std::max(input, InputBytes(layer, tile, residency));
   }
-  const int64_t output = residency.output ? 0 : rows * layer.out.w * channels;
-  return BlockBytes(layer, channels) + input + output;
+  const int64_t output =
+      residency.output ? 0 : layer.OutputBytes({0, rows, 0, channels});
+  const int64_t block = BlockBytes(layer, channels);
+  if (!layer.aligned()) return block + input + output;
+  return RoundUp(block, kSlotAlignment) + RoundUp(input, kSlotAlignment) +
+         RoundUp(output, kSlotAlignment);
 }
 
-int64_t SmallestSram(const Layer& layer) {
+Tiling SmallestTiling(const Layer& layer, Cuts cuts) {
+  return {.rows = cuts == Cuts::kChannels ? layer.out.h : 1, .channels = 1};
+}
+
+int64_t SmallestSram(const Layer& layer, Cuts cuts) {
   if (layer.op == LayerOp::kAlias) return 0;
-  return TileBytes(layer, {.rows = 1, .channels = 1}, {});
+  return TileBytes(layer, SmallestTiling(layer, cuts), {});
 }
 
-TilingSearch::TilingSearch(const Chip& chip, const Layer& layer)
+TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
     : chip_(chip), layer_(layer) {
   if (layer.op == LayerOp::kAlias) return;
-  for (const int64_t rows : Sizes(layer.out.h, 1)) {
+  const bool whole_rows = cuts == Cuts::kChannels;
+  for (const int64_t rows :
+       whole_rows ? std::vector<int64_t>{layer.out.h} : Sizes(layer.out.h, 1)) {
     if (rows <= chip.most_rows()) row_cuts_.push_back(CutRows(rows));
   }
   const int64_t grain = std::max<int64_t>(chip.macs_per_cycle(), 1);
-  for (const int64_t channels : Sizes(layer.out.c, grain)) {
+  for (const int64_t channels : whole_rows ? AllEvenSizes(layer.out.c, grain)
+                                           : Sizes(layer.out.c, grain)) {
     if (Legal(layer, channels)) channel_cuts_.push_back(CutChannels(channels));
   }
   compute_cycles_.assign(row_cuts_.size() * channel_cuts_.size(), -1);
@@ -178,20 +197,21 @@ TilingSearch::Work TilingSearch::WorkOf(const RowCut& rows,
   const bool rows_outer = order == TileOrder::kRowsOuter;
   Work work;
   if (const int streamed = StreamedInputs(layer_, residency); streamed > 0) {
-    const int64_t row = layer_.in.w * channels.input_channels * streamed;
+    const int64_t row =
+        layer_.InputBytes({0, 1, 0, channels.input_channels}) * streamed;
     // All channels of the input serve every tile of output channels.
     const bool again = !layer_.channelwise() && !rows_outer && rows.tiles > 1;
     const int64_t passes = again ? channels.tiles : 1;
     work.input.tile_bytes = rows.most_input_rows * row;
     work.input.all_bytes =
-        rows.all_input_rows * layer_.in.row_elements() * streamed * passes;
+        rows.all_input_rows * layer_.in_row_bytes() * streamed * passes;
     work.input.buffers_used =
         rows.tiles * (layer_.channelwise() ? channels.tiles : passes);
     work.input.transfers = work.input.buffers_used * streamed;
     work.input.exposed_cycles =
         DmaCycles(streamed, rows.first_input_rows * row);
   }
-  if (layer_.has_weights()) {
+  if (layer_.has_block()) {
     const int64_t passes = rows_outer && channels.tiles > 1 ? rows.tiles : 1;
     work.block.tile_bytes = channels.block_bytes;
     work.block.all_bytes = BlockBytes(layer_, layer_.out.c) * passes;
@@ -201,8 +221,9 @@ TilingSearch::Work TilingSearch::WorkOf(const RowCut& rows,
     work.block.exposed_cycles = DmaCycles(1, channels.block_bytes) / 4;
   }
   if (!residency.output) {
-    work.output.tile_bytes = rows.rows * layer_.out.w * channels.channels;
-    work.output.all_bytes = layer_.out.elements();
+    work.output.tile_bytes =
+        layer_.OutputBytes({0, rows.rows, 0, channels.channels});
+    work.output.all_bytes = layer_.all_out_bytes();
     work.output.buffers_used = tiles;
     work.output.transfers = tiles;
     work.output.exposed_cycles = DmaCycles(1, work.output.tile_bytes);
@@ -226,8 +247,9 @@ absl::Status TilingSearch::Consider(size_t row_cut, size_t channel_cut,
   int64_t exposed = 0;
   TilingCost cost{.tiling = {rows.rows, channels.channels, order}};
   for (const Operand* operand : operands) {
-    bytes += serial ? operand->tile_bytes
-                    : RoundUp(operand->tile_bytes, kSlotAlignment);
+    bytes += serial && !layer_.aligned()
+                 ? operand->tile_bytes
+                 : RoundUp(operand->tile_bytes, kSlotAlignment);
     moving += operand->cycles;
     exposed += operand->exposed_cycles;
     cost.dma_bytes += operand->all_bytes;

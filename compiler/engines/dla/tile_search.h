@@ -50,9 +50,17 @@ struct Residency {
 int64_t TileBytes(const Layer& layer, const Tiling& tiling,
                   const Residency& residency);
 
-// The least SRAM with which the layer can run at all: one row of one output
-// channel, nothing resident.
-int64_t SmallestSram(const Layer& layer);
+// Along what layers may be cut.
+enum class Cuts {
+  kRowsAndChannels,
+  kChannels,  // Tiles have all rows.
+};
+
+// One row, or all, of one output channel.
+Tiling SmallestTiling(const Layer& layer, Cuts cuts);
+// The least SRAM with which the layer can run at all: the smallest tile,
+// nothing resident.
+int64_t SmallestSram(const Layer& layer, Cuts cuts = Cuts::kRowsAndChannels);
 
 // Buffers that operands take turns in begin and end at multiples of this.
 inline constexpr int64_t kSlotAlignment = 4;
@@ -72,7 +80,8 @@ struct TilingCost {
 // `chip` and `layer` must outlive it.
 class TilingSearch {
  public:
-  TilingSearch(const Chip& chip, const Layer& layer);
+  TilingSearch(const Chip& chip, const Layer& layer,
+               Cuts cuts = Cuts::kRowsAndChannels);
 
   // The cheapest tiling whose buffers fit `budget_bytes`. An operand has two
   // buffers where that hides its transfers and there is room, else one. Empty

@@ -44,7 +44,7 @@ class Maker {
     Tile tile;
     tile.layer = l;
     tile.output = slice;
-    if (layer.has_weights()) {
+    if (layer.has_block()) {
       const Slice channels = {0, 0, slice.c_begin, slice.c_end};
       tile.block = SharedLoad(before ? before->block : -1,
                               {.layer = l,
@@ -61,7 +61,7 @@ class Maker {
                          .operand = operand,
                          .storage = storage_[tensor],
                          .slice = in,
-                         .bytes = in.rows() * layer.in.w * in.channels()},
+                         .bytes = layer.InputBytes(in)},
                         index);
     };
     tile.input =
@@ -95,7 +95,8 @@ class Maker {
       load.before = turns[turn - slots.count];
     }
     load.slot = turn % slots.count;
-    slots.bytes = std::max(slots.bytes, Rounded(load.bytes));
+    slots.bytes =
+        std::max(slots.bytes, Rounded(plan_.layers[load.layer], load.bytes));
     turns.push_back(index);
     made_.loads.push_back(load);
     return index;
@@ -104,9 +105,10 @@ class Maker {
   int BuffersOf(bool doubled) const { return doubled ? plan_.buffers : 1; }
 
   // Slots that are whole words pack without gaps. The least memory has no room
-  // for that.
-  int64_t Rounded(int64_t bytes) const {
-    return plan_.strict ? bytes : RoundUp(bytes, kSlotAlignment);
+  // for that unless the layer needs it.
+  int64_t Rounded(const Layer& layer, int64_t bytes) const {
+    const bool exact = plan_.strict && !layer.aligned();
+    return exact ? bytes : RoundUp(bytes, kSlotAlignment);
   }
 
   void SetOutputSlots(int32_t l, int32_t first_tile) {
@@ -119,13 +121,9 @@ class Maker {
     for (int64_t t = first_tile; t < std::ssize(made_.tiles); ++t) {
       Tile& tile = made_.tiles[t];
       tile.slot = static_cast<int32_t>((t - first_tile) % slots.count);
-      slots.bytes = std::max(slots.bytes, Rounded(OutputBytes(tile)));
+      slots.bytes =
+          std::max(slots.bytes, Rounded(layer, layer.OutputBytes(tile.output)));
     }
-  }
-
-  int64_t OutputBytes(const Tile& tile) const {
-    return tile.output.rows() * plan_.layers[tile.layer].out.w *
-           tile.output.channels();
   }
 
   const SubgraphPlan& plan_;

@@ -90,6 +90,17 @@ void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
   if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
 }
 
+// A recipe that decides nothing adds nothing; the offload before another is
+// always there.
+void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
+                const v1::PartitionRecipe& recipe) {
+  const auto& separate = recipe.separate_requantization();
+  if (separate.empty()) return AddUnlessDefault(encoder, offload);
+  encoder.Add(offload);
+  encoder.BeginList(separate.size());
+  for (const int32_t engine : separate) encoder.Add(engine);
+}
+
 // The same: targets without needs share a key, with or without engines.
 void AddUnlessEmpty(CanonicalEncoder& encoder,
                     const v1::QuantizationNeeds& needs) {
@@ -117,10 +128,11 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       AddUnlessEmpty(encoder, options.quantize().needs());
       return absl::OkStatus();
     case v1::StageOptions::kPartition:
-      AddUnlessDefault(encoder, options.partition().offload());
+      AddPlacing(encoder, options.partition().offload(),
+                 options.partition().recipe());
       return absl::OkStatus();
     case v1::StageOptions::kPlace:
-      AddUnlessDefault(encoder, options.place().offload());
+      AddPlacing(encoder, options.place().offload(), options.place().recipe());
       return absl::OkStatus();
     case v1::StageOptions::kCheckFit:
       AddUnlessDefault(encoder, options.check_fit().offload());

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "base/status_macros.h"
 #include "compiler/partition/op_forms.h"
@@ -27,8 +28,11 @@ absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,
                                          const StageInputs& inputs) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
-  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
+  EK_ASSIGN_OR_RETURN(v1::Capabilities of_target,
                       inputs.Parse<v1::Capabilities>("capabilities"));
+  EK_ASSIGN_OR_RETURN(
+      const v1::Capabilities capabilities,
+      compiler::InOrderOf(options.recipe(), std::move(of_target)));
   const bool none = options.offload() == v1::NONE;
   EK_ASSIGN_OR_RETURN(const v1::Partition partition,
                       none ? compiler::PartitionOnHost(graph)

@@ -59,7 +59,8 @@ bool Reads(absl::Span<const DlaCommand> commands, Reg reg) {
 }  // namespace
 
 std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
-                                                    absl::string_view op) {
+                                                    absl::string_view op,
+                                                    bool sums) {
   std::vector<v1::OpPattern::Condition> conditions;
   const std::vector<DlaCommand> commands = DlaCommandsOf(op, isa);
   if (commands.empty()) return conditions;
@@ -70,7 +71,8 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
   };
   // Without a window, batch counts as rows.
   if (commands.front() != DlaCommand::kAdd &&
-      commands.front() != DlaCommand::kMatMul) {
+      commands.front() != DlaCommand::kMatMul &&
+      commands.front() != DlaCommand::kRequant) {
     add("batch == 1", "batch 1");
   }
   if (op == "conv2d") add("groups == 1", "convolutions without groups");
@@ -86,7 +88,12 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
     }
     const int bits = reg->bits() - (reg->is_signed() ? 1 : 0);
     const int64_t most = (int64_t{1} << bits) - 1;
-    add(absl::StrCat(held.value, " <= ", most),
+    const bool of_sums =
+        (op == "requantize" &&
+         (held.reg == Reg::kInRowPitch || held.reg == Reg::kInPixelPitch)) ||
+        (sums &&
+         (held.reg == Reg::kOutRowPitch || held.reg == Reg::kOutPixelPitch));
+    add(absl::StrCat(of_sums ? "4 * " : "", held.value, " <= ", most),
         absl::Substitute(held.need, most));
   }
   return conditions;

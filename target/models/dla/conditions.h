@@ -15,7 +15,8 @@ namespace edgekiln::target {
 // read. Whole layers must fit the registers, since a tile may be the whole
 // layer.
 std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
-                                                    absl::string_view op);
+                                                    absl::string_view op,
+                                                    bool sums);
 
 }  // namespace edgekiln::target
 

@@ -176,6 +176,7 @@ std::vector<DlaCommand> DlaCommandsOf(absl::string_view op,
   }
   if (op == "fully_connected") return {DlaCommand::kMatMul};
   if (op == "add") return {DlaCommand::kAdd};
+  if (op == "requantize") return {DlaCommand::kRequant};
   if (op == "average_pool2d" || op == "max_pool2d") return {DlaCommand::kPool};
   return {};
 }
