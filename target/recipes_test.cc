@@ -245,7 +245,7 @@ INSTANTIATE_TEST_SUITE_P(
          Tile("[type.googleapis.com/edgekiln.v1.dla.TileRecipe] { serial: true "
               "}",
               "type_url: \"type.googleapis.com/edgekiln.v1.dla.TileRecipe\" "
-              "value: \"\\020\\001\""),
+              "value: \"\\030\\001\""),
          "the decisions are not in the form of the message; where: decisions; "
          "need: edgekiln.v1.dla.TileRecipe"}}),
     [](const auto& info) { return info.param.name; });

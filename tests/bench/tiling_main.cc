@@ -1,7 +1,8 @@
 // Cycles that `tile` predicts for a network on one chip with memories of many
 // sizes, and the CPU time of finding them.
 //
-//   bench_tiling MODEL.. [--target NAME] [--parameter NAME] [--sizes A,B..]
+//   bench_tiling MODEL.. [--target NAME] [--recipe NAME] [--parameter NAME]
+//                [--sizes A,B..]
 
 #include <algorithm>
 #include <cstdint>
@@ -15,6 +16,7 @@
 #include "compiler/codegen/compile.h"
 #include "compiler/partition/partition.h"
 #include "edgekiln/v1/target.pb.h"
+#include "target/recipes.h"
 #include "target/resolve.h"
 #include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
@@ -22,11 +24,22 @@
 namespace edgekiln::bench {
 namespace {
 
+absl::StatusOr<v1::ResolvedRecipe> RecipeOf(const v1::ResolvedTarget& target,
+                                            const std::string& name) {
+  std::vector<std::string> names;
+  for (const v1::ResolvedRecipe& recipe : target.recipes()) {
+    if (recipe.name() == name) return recipe;
+    names.push_back(recipe.name());
+  }
+  return target::UnknownRecipe(name, target.name(), names);
+}
+
 // A row for each size; a ratio to the row of the largest one.
 void Bench(const std::string& model, const std::string& target,
-           const std::string& parameter, std::vector<int64_t> sizes) {
+           const std::string& recipe_name, const std::string& parameter,
+           std::vector<int64_t> sizes) {
   const compiler::Graph graph = OrDie(LoadQuantized({model, model, "", ""}));
-  std::cout << model << " on " << target << "\n"
+  std::cout << model << " on " << target << ", recipe " << recipe_name << "\n"
             << "      bytes   predicted cycles  ratio  ms of CPU  per layer\n";
   std::sort(sizes.rbegin(), sizes.rend());
   double largest = 0;
@@ -34,11 +47,13 @@ void Bench(const std::string& model, const std::string& target,
     const v1::ResolvedTarget resolved = OrDie(target::ResolveTarget(
         absl::StrCat("extends: \"", target, "\"\nset { name: \"", parameter,
                      "\" value: ", size, " }")));
-    const v1::Partition partition =
-        OrDie(compiler::PartitionGraph(graph, resolved.capabilities()));
+    const v1::ResolvedRecipe recipe = OrDie(RecipeOf(resolved, recipe_name));
+    const v1::Partition partition = OrDie(compiler::PartitionGraph(
+        graph, OrDie(compiler::InOrderOf(recipe.partition(),
+                                         resolved.capabilities()))));
     const double begin = ProcessCpuSeconds();
-    const absl::StatusOr<v1::RegionPlans> plans = compiler::TilePartition(
-        partition, resolved.machine(), v1::TileRecipe());
+    const absl::StatusOr<v1::RegionPlans> plans =
+        compiler::TilePartition(partition, resolved.machine(), recipe.tile());
     const double seconds = ProcessCpuSeconds() - begin;
     if (!plans.ok()) {
       std::cout << std::setw(11) << size << "   does not fit\n";
@@ -64,10 +79,13 @@ int Main(int argc, char** argv) {
   CLI::App app("Predicted cycles by size of memory");
   std::vector<std::string> models;
   std::string target = "dla-64-o-512k";
+  std::string recipe = "default";
   std::string parameter = "sram_bytes";
   std::vector<int64_t> sizes;
   app.add_option("models", models, "Files, .tflite or .onnx")->required();
   app.add_option("--target", target, "Name of a built-in target")
+      ->capture_default_str();
+  app.add_option("--recipe", recipe, "One of the target's recipes")
       ->capture_default_str();
   app.add_option("--parameter", parameter, "The chip's parameter that varies")
       ->capture_default_str();
@@ -84,7 +102,7 @@ int Main(int argc, char** argv) {
     sizes.push_back(256 << 20);
   }
   for (const std::string& model : models) {
-    Bench(model, target, parameter, sizes);
+    Bench(model, target, recipe, parameter, sizes);
   }
   return 0;
 }

@@ -73,6 +73,8 @@ const Absence kAbsences[] = {
     {"presets.set.value", Resolves::kTheSame, "is 0, where the range has it"},
     {"recipes", Resolves::kAnotherChip, "only the recipe \"default\""},
     {"recipes.tile", Resolves::kAnotherChip, "a recipe that decides nothing"},
+    {"recipes.separate_requantization", Resolves::kAnotherChip,
+     "a recipe that fuses requantization"},
     {"host.name", Resolves::kAnotherChip, "reports have none for it"},
     {"engines.patterns", Resolves::kAnotherChip, "an engine without work"},
     {"engines.patterns.when_expr", Resolves::kEither,

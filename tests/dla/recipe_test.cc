@@ -122,9 +122,10 @@ TEST(DlaRecipeTest, PaperRequantizesApartAndCutsChannelsAlone) {
     EXPECT_GT(opcodes[kConvRelu], 0);
     EXPECT_EQ(opcodes[kRequant], 0);
     for (const v1::RegionPlan& region : paper->plan.regions()) {
-      EXPECT_TRUE(DecisionsOf(region).strict());
+      const v1::dla::RegionDecisions decisions = DecisionsOf(region);
+      EXPECT_TRUE(decisions.strict());
       EXPECT_EQ(region.resident_size(), 0);
-      for (const auto& layer : DecisionsOf(region).layers()) {
+      for (const auto& layer : decisions.layers()) {
         EXPECT_EQ(layer.rows(), 12) << layer.op();
       }
     }

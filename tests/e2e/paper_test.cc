@@ -193,5 +193,32 @@ TEST_F(PaperTest, ItsClaimsHoldAndAreBeaten) {
   EXPECT_LE(ratio({64, "o", "256m"}), 0.83);
 }
 
+// What the authors' flow cut into three: one subgraph, of which only the result
+// goes back to memory.
+TEST_F(PaperTest, NetworksOnDigitsStayOneSubgraph) {
+  for (const char* model :
+       {"models/mnist_cnn_fp32.onnx", "models/mnist_mlp_fp32.onnx"}) {
+    SCOPED_TRACE(model);
+    EK_REQUIRE_SHARED(model);
+    const Outcome outcome =
+        cluster().Cli({"profile", SharedPath(model), "--target",
+                       "dla-64-o-512k", "--timing-only", "--json", "--quiet"});
+    ASSERT_EQ(outcome.exit_code, 0) << outcome;
+    const Json report = Json::parse(outcome.out);
+    std::set<int64_t> subgraphs;
+    int layers = 0;
+    int written = 0;
+    for (const Json& layer : report["layers"]) {
+      if (layer["engine"] != "dla") continue;
+      ++layers;
+      subgraphs.insert(Number(layer, "subgraph"));
+      if (Number(layer, "dma_bytes_written") > 0) ++written;
+    }
+    EXPECT_GT(layers, 2);
+    EXPECT_EQ(subgraphs.size(), 1u);
+    EXPECT_EQ(written, 1);
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::tests

@@ -29,7 +29,7 @@ ScheduledCommand Convolution(int32_t buffer) {
   layer.vertical = layer.horizontal = {3, 1, 1, 1};
   const Slice all = {0, 8, 0, 8};
   TileOperands operands;
-  operands.input = operands.output = WholePlacement(layer.in, all);
+  operands.input = operands.output = WholePlacement(layer.in, 1, all);
   const ComputeCommand compute = ComputeSlice(layer, all, operands).front();
   ScheduledCommand command;
   command.command = compute.command;
