@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -67,14 +69,15 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
 
 // Sums the layers by engine and kind.
 void AddKinds(v1::Report& report) {
-  std::map<std::pair<int, v1::LayerKind>, v1::Report::Kind> kinds;
+  // By the engine's position, then its name where it has none.
+  std::map<std::tuple<int, std::string, v1::LayerKind>, v1::Report::Kind> kinds;
   for (const v1::Report::Layer& layer : report.layers()) {
     int engine = 0;
     while (engine < report.engines_size() &&
            report.engines(engine).name() != layer.engine()) {
       ++engine;
     }
-    v1::Report::Kind& kind = kinds[{engine, layer.kind()}];
+    v1::Report::Kind& kind = kinds[{engine, layer.engine(), layer.kind()}];
     kind.set_kind(layer.kind());
     kind.set_engine(layer.engine());
     kind.set_layers(kind.layers() + 1);

@@ -1,6 +1,8 @@
 #include "server/report_builder.h"
 
+#include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "gtest/gtest.h"
 
@@ -38,6 +40,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   for (const auto& layer : kLayers) {
     v1::Program::Layer& fixed = *emit.add_layers();
     fixed.set_engine(layer.engine);
+    fixed.set_kind(layer.cycles == 10 ? v1::REQUANT : v1::CONV);
+    fixed.set_tiles(2);
     fixed.set_macs(layer.macs);
     v1::SimReport::LayerCycles& measured = *simulated.add_layers();
     measured.set_cycles(layer.cycles);
@@ -66,6 +70,22 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     EXPECT_EQ(report.layers(i).dma_bytes_read(), kLayers[i].macs + 1);
     EXPECT_EQ(report.layers(i).stalls().control_cycles(), kLayers[i].macs + 2);
     EXPECT_EQ(report.layers(i).predicted_cycles(), kLayers[i].macs + 3);
+  }
+  // The second is of an engine that the machine does not know: the host.
+  ASSERT_EQ(report.kinds_size(), 3);
+  int64_t cycles = 0;
+  for (const v1::Report::Kind& kind : report.kinds()) cycles += kind.cycles();
+  EXPECT_EQ(cycles, 310);
+  for (const auto& [engine, kind, layers] :
+       {std::tuple("array", v1::CONV, 4), std::tuple("cpu", v1::CONV, 1),
+        std::tuple("cpu", v1::REQUANT, 1)}) {
+    const auto found = std::find_if(
+        report.kinds().begin(), report.kinds().end(), [&](const auto& each) {
+          return each.engine() == engine && each.kind() == kind;
+        });
+    ASSERT_NE(found, report.kinds().end()) << engine;
+    EXPECT_EQ(found->layers(), layers) << engine;
+    EXPECT_EQ(found->tiles(), 2 * layers) << engine;
   }
   EXPECT_EQ(report.engines(0).units(0), "pe");
   EXPECT_EQ(report.engines(0).segments(0).end(), 9);

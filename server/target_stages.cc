@@ -77,11 +77,12 @@ Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
     const v1::PartitionRecipe& recipe, const v1::BlobRef& capabilities,
     const v1::BlobRef& machine) {
   const v1::Offload offload = OffloadOf(request_);
+  const bool decides = recipe.ByteSizeLong() > 0;
   v1::StageOptions partition;
   partition.mutable_partition();
   if (offload == v1::NONE) {
     partition.mutable_partition()->set_offload(v1::NONE);
-  } else {
+  } else if (decides) {
     *partition.mutable_partition()->mutable_recipe() = recipe;
   }
   const auto partitioning = run_.stages.Start(
@@ -95,7 +96,8 @@ Task<absl::StatusOr<v1::BlobRef>> TargetStages::Place(
     co_return by_capabilities;
   }
   v1::StageOptions place;
-  *place.mutable_place()->mutable_recipe() = recipe;
+  place.mutable_place();
+  if (decides) *place.mutable_place()->mutable_recipe() = recipe;
   if (offload == v1::PAYING) place.mutable_place()->set_offload(v1::PAYING);
   const auto placing = run_.stages.Start(
       "place", place, {by_capabilities, capabilities, machine});

@@ -54,6 +54,7 @@ std::string RandomDlaDescriptor(Rng& rng) {
       {"pes", OneOf<int64_t>(rng, {1, 3, 16, 63, 64, 96, 128, 1024})},
       {"output_parallel", rng.InRange(0, 1)},
       {"depthwise", rng.InRange(0, 2)},
+      {"fused_requantization", rng.InRange(0, 1)},
       {"sram_bytes",
        OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
       {"dma_bytes_per_cycle", OneOf<int64_t>(rng, {1, 3, 16, 1024})},

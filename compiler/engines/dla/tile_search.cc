@@ -242,6 +242,7 @@ absl::Status TilingSearch::Consider(size_t row_cut, size_t channel_cut,
   const ChannelCut& channels = channel_cuts_[channel_cut];
   const Work work = WorkOf(rows, channels, order, residency);
   const Operand* const operands[] = {&work.input, &work.block, &work.output};
+  const bool never_overlaps = serial || chip_.blocking_dma();
   int64_t bytes = 0;
   int64_t moving = 0;
   int64_t exposed = 0;
@@ -251,7 +252,8 @@ absl::Status TilingSearch::Consider(size_t row_cut, size_t channel_cut,
                  ? operand->tile_bytes
                  : RoundUp(operand->tile_bytes, kSlotAlignment);
     moving += operand->cycles;
-    exposed += operand->exposed_cycles;
+    // Where nothing overlaps all moves count already.
+    if (!never_overlaps) exposed += operand->exposed_cycles;
     cost.dma_bytes += operand->all_bytes;
   }
   if (bytes > budget_bytes) return absl::OkStatus();
@@ -259,7 +261,6 @@ absl::Status TilingSearch::Consider(size_t row_cut, size_t channel_cut,
   EK_ASSIGN_OR_RETURN(const int64_t computing,
                       ComputeCycles(row_cut, channel_cut));
   if (best && computing > best->cycles) return absl::OkStatus();
-  const bool never_overlaps = serial || chip_.blocking_dma();
   // Which operands have a second buffer, as bits.
   for (int doubled = never_overlaps ? 0 : 7; doubled >= 0; --doubled) {
     int64_t taken = bytes;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "google/protobuf/descriptor.h"
 #include "gtest/gtest.h"
@@ -79,6 +80,31 @@ TEST(StageKeyTest, OffloadCounts) {
     keys.insert(Key(options, {}));
   }
   EXPECT_EQ(keys.size(), 9u);
+}
+
+TEST(StageKeyTest, WhatARecipeHasForPartitioningCounts) {
+  std::set<std::string> keys;
+  v1::StageOptions options;
+  options.mutable_partition()->mutable_recipe();
+  v1::StageOptions plain;
+  plain.mutable_partition();
+  EXPECT_EQ(Key(options, {}), Key(plain, {}));
+  for (const v1::Offload offload : {v1::OFFLOAD_UNSPECIFIED, v1::PAYING}) {
+    for (const std::vector<int>& engines :
+         std::vector<std::vector<int>>{{}, {0}, {1}, {0, 1}}) {
+      v1::PartitionRecipe recipe;
+      for (const int engine : engines) {
+        recipe.add_separate_requantization(engine);
+      }
+      options.mutable_partition()->set_offload(offload);
+      *options.mutable_partition()->mutable_recipe() = recipe;
+      keys.insert(Key(options, {}));
+      options.mutable_place()->set_offload(offload);
+      *options.mutable_place()->mutable_recipe() = recipe;
+      keys.insert(Key(options, {}));
+    }
+  }
+  EXPECT_EQ(keys.size(), 16u);
 }
 
 // That a chip has no needs, and that there is no chip, is the same.
