@@ -155,6 +155,22 @@ TEST(DlaRecipeTest, PaperSaysWhichSizeItNeeds) {
       smallest);
 }
 
+// OUT_H has 16 bits.
+TEST(DlaRecipeTest, PaperCutsRowsThatNoCommandCanHave) {
+  QuantizedGraphBuilder builder(9);
+  const TensorId x = builder.Input({70'000, 2});
+  const Graph graph = builder.Finish({builder.Add(x, x)});
+  const v1::ResolvedTarget target = Chip(1 << 20);
+  const auto paper = Compile(graph, target, Recipe(target, "paper"));
+  ASSERT_TRUE(paper.ok()) << paper.status();
+  ASSERT_EQ(paper->plan.regions_size(), 1);
+  EXPECT_EQ(DecisionsOf(paper->plan.regions(0)).layers(0).rows(), 65'535);
+  const auto same =
+      CompareWithInterpreter(graph, target, paper->program, {builder.Sample()});
+  ASSERT_TRUE(same.ok()) << same.status();
+  EXPECT_EQ(same->mismatches, 0) << same->first_mismatch;
+}
+
 TEST(DlaRecipeTest, SerialNeedsNoMoreSram) {
   QuantizedGraphBuilder builder(8);
   const Graph graph = Net(builder);

@@ -225,7 +225,7 @@ absl::Status CheckSmallestSram(const Graph& graph,
                              in.w, "x", in.c),
        .limit = absl::StrCat(sram_bytes, " bytes of SRAM"),
        .need = absl::StrCat(need, " bytes: ",
-                            cuts == Cuts::kChannels
+                            cuts.channels_only()
                                 ? "all rows of one output channel with their "
                                   "input and weights, as the recipe cuts "
                                   "layers along channels only"
@@ -233,7 +233,7 @@ absl::Status CheckSmallestSram(const Graph& graph,
                                   "input rows and weights"),
        .fix =
            absl::StrCat("use a target with at least ", need, " bytes of SRAM, ",
-                        cuts == Cuts::kChannels ? "another recipe, " : "",
+                        cuts.channels_only() ? "another recipe, " : "",
                         "or a model with narrower rows or fewer channels "
                         "there")});
 }
@@ -241,8 +241,7 @@ absl::Status CheckSmallestSram(const Graph& graph,
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe) {
-  const Cuts cuts =
-      recipe.channels_only() ? Cuts::kChannels : Cuts::kRowsAndChannels;
+  const Cuts cuts = {recipe.channels_only() ? chip.most_rows() : 0};
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes(), cuts));
   std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
@@ -277,8 +276,7 @@ absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input) {
   EK_RETURN_IF_ERROR(
       CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
-  std::vector<TilingSearch> searches =
-      SearchesOf(chip, input, Cuts::kRowsAndChannels);
+  std::vector<TilingSearch> searches = SearchesOf(chip, input, {});
   EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
                       ChooseResidency(input, searches, chip.sram_bytes()));
   if (choice) return choice->cycles;

@@ -26,8 +26,7 @@ struct SubgraphInput {
 // and the smallest sufficient SRAM.
 absl::Status CheckSmallestSram(const Graph& graph,
                                const std::vector<Layer>& layers,
-                               int64_t sram_bytes,
-                               Cuts cuts = Cuts::kRowsAndChannels);
+                               int64_t sram_bytes, Cuts cuts = {});
 
 // A plan, and what it was found to take.
 struct TimedPlan {

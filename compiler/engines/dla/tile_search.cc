@@ -99,7 +99,8 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
 }
 
 Tiling SmallestTiling(const Layer& layer, Cuts cuts) {
-  return {.rows = cuts == Cuts::kChannels ? layer.out.h : 1, .channels = 1};
+  const int64_t rows = std::min(layer.out.h, cuts.all_rows_up_to);
+  return {.rows = std::max<int64_t>(rows, 1), .channels = 1};
 }
 
 int64_t SmallestSram(const Layer& layer, Cuts cuts) {
@@ -110,14 +111,17 @@ int64_t SmallestSram(const Layer& layer, Cuts cuts) {
 TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
     : chip_(chip), layer_(layer) {
   if (layer.op == LayerOp::kAlias) return;
-  const bool whole_rows = cuts == Cuts::kChannels;
-  for (const int64_t rows :
-       whole_rows ? std::vector<int64_t>{layer.out.h} : Sizes(layer.out.h, 1)) {
+  const std::vector<int64_t> rows_tried =
+      cuts.channels_only()
+          ? std::vector<int64_t>{SmallestTiling(layer, cuts).rows}
+          : Sizes(layer.out.h, 1);
+  for (const int64_t rows : rows_tried) {
     if (rows <= chip.most_rows()) row_cuts_.push_back(CutRows(rows));
   }
   const int64_t grain = std::max<int64_t>(chip.macs_per_cycle(), 1);
-  for (const int64_t channels : whole_rows ? AllEvenSizes(layer.out.c, grain)
-                                           : Sizes(layer.out.c, grain)) {
+  for (const int64_t channels : cuts.channels_only()
+                                    ? AllEvenSizes(layer.out.c, grain)
+                                    : Sizes(layer.out.c, grain)) {
     if (Legal(layer, channels)) channel_cuts_.push_back(CutChannels(channels));
   }
   compute_cycles_.assign(row_cuts_.size() * channel_cuts_.size(), -1);

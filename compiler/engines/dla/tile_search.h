@@ -51,16 +51,18 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
                   const Residency& residency);
 
 // Along what layers may be cut.
-enum class Cuts {
-  kRowsAndChannels,
-  kChannels,  // Tiles have all rows.
+struct Cuts {
+  // 0: rows and channels. Else channels alone: a tile has all rows, or this
+  // many where a command can have no more.
+  int64_t all_rows_up_to = 0;
+  bool channels_only() const { return all_rows_up_to > 0; }
 };
 
 // One row, or all, of one output channel.
 Tiling SmallestTiling(const Layer& layer, Cuts cuts);
 // The least SRAM with which the layer can run at all: the smallest tile,
 // nothing resident.
-int64_t SmallestSram(const Layer& layer, Cuts cuts = Cuts::kRowsAndChannels);
+int64_t SmallestSram(const Layer& layer, Cuts cuts = {});
 
 // Buffers that operands take turns in begin and end at multiples of this.
 inline constexpr int64_t kSlotAlignment = 4;
@@ -80,8 +82,7 @@ struct TilingCost {
 // `chip` and `layer` must outlive it.
 class TilingSearch {
  public:
-  TilingSearch(const Chip& chip, const Layer& layer,
-               Cuts cuts = Cuts::kRowsAndChannels);
+  TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts = {});
 
   // The cheapest tiling whose buffers fit `budget_bytes`. An operand has two
   // buffers where that hides its transfers and there is room, else one. Empty
