@@ -57,7 +57,7 @@ TEST_F(DaemonTest, KnowsItsTargetsAndChecksOthers) {
   const grpc::Status unknown = targets_->GetTarget(&lacks, get, &info);
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.error_message(),
-              HasSubstr("need: one of: default, serial; "
+              HasSubstr("need: one of: default, serial, paper; "
                         "fix: did you mean \"serial\"?"));
   get.set_recipe(std::string(65, 'a'));
   grpc::ClientContext large;

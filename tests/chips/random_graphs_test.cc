@@ -218,10 +218,11 @@ TEST_P(ChipTest, EveryPatternIsHit) {
     }
   };
   ForSomeGraphs([&](QuantizedGraphBuilder&, const Graph& graph,
-                    v1::ResolvedTarget target,
+                    const v1::ResolvedTarget&,
                     const compiler::EmitResult& compiled) {
     add(compiled);
     // With requantization in layers of its own where engines can.
+    v1::ResolvedTarget target = GetParam()->target(1 << 20);
     v1::PartitionRecipe sums;
     for (int e = 0; e < target.capabilities().engines_size(); ++e) {
       sums.add_separate_requantization(e);

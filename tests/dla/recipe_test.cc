@@ -158,7 +158,7 @@ TEST(DlaRecipeTest, PaperSaysWhichSizeItNeeds) {
 // OUT_H has 16 bits.
 TEST(DlaRecipeTest, PaperCutsRowsThatNoCommandCanHave) {
   QuantizedGraphBuilder builder(9);
-  const TensorId x = builder.Input({70'000, 2});
+  const TensorId x = builder.Input({70'000, 1, 1, 2});
   const Graph graph = builder.Finish({builder.Add(x, x)});
   const v1::ResolvedTarget target = Chip(1 << 20);
   const auto paper = Compile(graph, target, Recipe(target, "paper"));

@@ -163,7 +163,8 @@ void Change(Message& message, const FieldDescriptor& field) {
   const bool repeated = field.is_repeated();
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_INT32:
-      return reflection.SetInt32(&message, &field, 7);
+      return repeated ? reflection.AddInt32(&message, &field, 7)
+                      : reflection.SetInt32(&message, &field, 7);
     case FieldDescriptor::CPPTYPE_INT64:
       return reflection.SetInt64(&message, &field, 7);
     case FieldDescriptor::CPPTYPE_UINT64:

@@ -38,8 +38,7 @@ class SimulateStageTest : public testing::Test {
     machine_ = target->machine().SerializeAsString();
     compiler::Graph split = *graph;
     ASSERT_TRUE(compiler::SplitAccumulators(split, {0}).ok());
-    const auto partition =
-        compiler::PartitionGraph(split, target->capabilities());
+    const auto partition = compiler::PartitionOnHost(split);
     ASSERT_TRUE(partition.ok()) << partition.status();
     const auto plans =
         compiler::TilePartition(*partition, target->machine(), {});
