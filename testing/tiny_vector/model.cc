@@ -272,8 +272,8 @@ class TinyVectorModel final : public EngineModel {
   }
 
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
-      const v1::Machine& /*machine*/, int32_t /*engine*/,
-      absl::string_view op, bool /*sums*/) const override {
+      const v1::Machine& /*machine*/, int32_t /*engine*/, absl::string_view op,
+      bool /*sums*/) const override {
     v1::OpPattern::Condition condition;
     if (op == "add") {
       condition.set_expr("one_shape");
