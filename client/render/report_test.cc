@@ -203,6 +203,25 @@ TEST(RenderReportTest, AHostThatPollsIsBusyWithIt) {
             std::string::npos);
 }
 
+TEST(RenderReportTest, KindsWhereRequantizationIsALayerOfItsOwn) {
+  auto report = Parse<v1::Report>(R"pb(
+    engines { name: "array" clock_hz: 1000000 busy_cycles: 100 }
+    engines { name: "host" clock_hz: 1000000 host: true }
+    kinds { kind: CONV engine: "array" cycles: 75 }
+    kinds { kind: REQUANT engine: "array" cycles: 25 }
+    kinds { kind: REQUANT engine: "host" cycles: 9 }
+  )pb");
+  const std::string text = RenderReport(report, Style::Plain());
+  EXPECT_NE(text.find("kinds       array   CONV 75 (75.0 %)   REQUANT 25 "
+                      "(25.0 %)\n"),
+            std::string::npos)
+      << text;
+  EXPECT_EQ(text.find("kinds       host"), std::string::npos) << text;
+  report.mutable_kinds(1)->set_kind(v1::OTHER);
+  EXPECT_EQ(RenderReport(report, Style::Plain()).find("kinds"),
+            std::string::npos);
+}
+
 TEST(RenderReportTest, SaysSyntheticAndMismatchesLoudly) {
   const auto report = Parse<v1::Report>(R"pb(
     model_name: "net.onnx"
