@@ -1,5 +1,6 @@
 #include "target/resolve.h"
 
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -101,6 +102,32 @@ TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
   EXPECT_NE(small.machine().SerializeAsString(),
             large.machine().SerializeAsString());
   EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 10);
+}
+
+// Pitches count bytes, of which a sum has four.
+TEST(ResolveTest, NarrowPitchesHoldFewerSums) {
+  const std::string text = absl::StrReplaceAll(
+      TextOf("dla"), {{"name: \"OUT_PIXEL_PITCH\" index: 22 bits: 32",
+                       "name: \"OUT_PIXEL_PITCH\" index: 22 bits: 10"},
+                      {"name: \"IN_PIXEL_PITCH\" index: 20 bits: 32",
+                       "name: \"IN_PIXEL_PITCH\" index: 20 bits: 11"}});
+  std::map<std::string, std::string> needs;  // By op, form and expression.
+  const v1::ResolvedTarget target = Resolve(text);
+  for (const v1::OpPattern& pattern :
+       target.capabilities().engines(0).patterns()) {
+    const bool sums =
+        pattern.numerics().requantization() == v1::Numerics::NOT_REQUANTIZED;
+    for (const auto& condition : pattern.where()) {
+      needs[absl::StrCat(pattern.ops(0), sums ? " sums: " : ": ",
+                         condition.expr())] = condition.need();
+    }
+  }
+  EXPECT_EQ(needs["conv2d: out_c <= 1023"], "outputs up to 1023 channels");
+  EXPECT_EQ(needs["conv2d sums: 4 * out_c <= 1023"],
+            "outputs up to 255 channels");
+  EXPECT_EQ(needs["conv2d sums: in_c <= 2047"], "inputs up to 2047 channels");
+  EXPECT_EQ(needs["requantize: 4 * in_c <= 2047"], "inputs up to 511 channels");
+  EXPECT_EQ(needs["requantize: out_c <= 1023"], "outputs up to 1023 channels");
 }
 
 // Values stand for parameters, and what registers imply is added.

@@ -88,13 +88,17 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
     }
     const int bits = reg->bits() - (reg->is_signed() ? 1 : 0);
     const int64_t most = (int64_t{1} << bits) - 1;
+    const bool in_pitch =
+        held.reg == Reg::kInRowPitch || held.reg == Reg::kInPixelPitch;
+    const bool out_pitch =
+        held.reg == Reg::kOutRowPitch || held.reg == Reg::kOutPixelPitch;
+    // Sums have four bytes. Row pitches are told in bytes, pixels in channels.
     const bool of_sums =
-        (op == "requantize" &&
-         (held.reg == Reg::kInRowPitch || held.reg == Reg::kInPixelPitch)) ||
-        (sums &&
-         (held.reg == Reg::kOutRowPitch || held.reg == Reg::kOutPixelPitch));
+        (op == "requantize" && in_pitch) || (sums && out_pitch);
+    const bool in_channels =
+        held.reg == Reg::kInPixelPitch || held.reg == Reg::kOutPixelPitch;
     add(absl::StrCat(of_sums ? "4 * " : "", held.value, " <= ", most),
-        absl::Substitute(held.need, most));
+        absl::Substitute(held.need, of_sums && in_channels ? most / 4 : most));
   }
   return conditions;
 }
