@@ -65,6 +65,11 @@ class DlaBackend final : public EngineBackend {
                              const std::vector<int32_t>& ops,
                              const v1::Machine& machine,
                              int32_t engine) const override {
+    const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
+    EK_ASSIGN_OR_RETURN(
+        const Chip chip,
+        Chip::Create(machine, engine,
+                     machine.memories(scratchpad).capacity_bytes()));
     std::vector<Layer> layers;
     for (const int32_t op : ops) {
       // Made-up scales may not go together.
@@ -72,9 +77,7 @@ class DlaBackend final : public EngineBackend {
         layers.push_back(*layer);
       }
     }
-    const int32_t scratchpad = target::PrivateMemoryOf(machine, engine);
-    return CheckSmallestSram(graph, layers,
-                             machine.memories(scratchpad).capacity_bytes());
+    return CheckSmallestSram(chip, graph, layers);
   }
 
   int64_t ConstantBytesBesideWeights(const Graph& graph,

@@ -31,10 +31,10 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
   for (int i = 0; i < target::kNumDlaRegisters; ++i) {
     chip.registers_[i] = chip.isa_.FindRegister(
         target::DlaRegisterName(static_cast<DlaRegister>(i)));
-  }
-  const int32_t out_h = chip.position(DlaRegister::kOutH);
-  if (out_h >= 0) {
-    chip.most_rows_ = (int64_t{1} << source.isa().registers(out_h).bits()) - 1;
+    if (const int32_t position = chip.registers_[i]; position >= 0) {
+      const int bits = std::min(source.isa().registers(position).bits(), 62);
+      chip.most_[i] = (int64_t{1} << bits) - 1;
+    }
   }
   for (int i = 0; i < target::kNumDlaCommands; ++i) {
     chip.commands_[i] = chip.isa_.FindCommand(

@@ -51,8 +51,17 @@ class Chip {
   // Nothing overlaps: prefetching gains nothing.
   bool blocking_dma() const { return blocking_dma_; }
   int64_t macs_per_cycle() const { return macs_per_cycle_; }
+  // The largest value of an unsigned register. 0: the chip has no such one.
+  int64_t Most(DlaRegister reg) const {
+    return most_[static_cast<size_t>(reg)];
+  }
   // Output rows that one command can produce.
-  int64_t most_rows() const { return most_rows_; }
+  int64_t most_rows() const { return Most(DlaRegister::kOutH); }
+  // It has the commands that add sums up.
+  bool adds_sums() const {
+    return position(DlaCommand::kAdd32) >= 0 &&
+           position(DlaCommand::kRequant) >= 0;
+  }
 
   int32_t position(DlaRegister reg) const {
     return registers_[static_cast<size_t>(reg)];
@@ -74,13 +83,13 @@ class Chip {
   target::CommandTiming timing_;
   std::array<int32_t, target::kNumDlaRegisters> registers_{};
   std::array<int32_t, target::kNumDlaCommands> commands_{};
+  std::array<int64_t, target::kNumDlaRegisters> most_{};
   int64_t sram_bytes_ = 0;
   int32_t sram_memory_ = 0;
   int64_t dma_bytes_per_cycle_ = 1;
   int64_t dma_setup_cycles_ = 0;
   int64_t queue_depth_ = 1;
   int64_t macs_per_cycle_ = 1;
-  int64_t most_rows_ = 0;
   bool blocking_dma_ = false;
 };
 

@@ -13,37 +13,43 @@ void SetInput(const Placement& input, RegisterFile& r) {
   r.Set(R::kInPixelPitch, input.pixel_pitch);
 }
 
-void SetOutput(const Layer& layer, const Slice& output, const Placement& place,
-               RegisterFile& r) {
+void SetInput2(const Placement& input, RegisterFile& r) {
+  r.Set(R::kIn2Addr, input.offset);
+  r.Set(R::kIn2RowPitch, input.row_pitch);
+  r.Set(R::kIn2PixelPitch, input.pixel_pitch);
+}
+
+void SetOutput(const Slice& output, const Placement& place, RegisterFile& r) {
   r.Set(R::kOutAddr, place.offset);
   r.Set(R::kOutRowPitch, place.row_pitch);
   r.Set(R::kOutPixelPitch, place.pixel_pitch);
   r.Set(R::kOutH, output.rows());
-  r.Set(R::kOutW, layer.out.w);
+  r.Set(R::kOutW, output.columns());
   r.Set(R::kOutC, output.channels());
 }
 
 void SetWindow(const Layer& layer, const Slice& output, RegisterFile& r) {
   const InputSlice input = InputOf(layer, output);
   r.Set(R::kInH, input.slice.rows());
-  r.Set(R::kInW, layer.in.w);
+  r.Set(R::kInW, input.slice.columns());
   r.Set(R::kInC, input.slice.channels());
   r.Set(R::kKernelH, layer.vertical.kernel);
   r.Set(R::kKernelW, layer.horizontal.kernel);
   r.Set(R::kStrideH, layer.vertical.stride);
   r.Set(R::kStrideW, layer.horizontal.stride);
   r.Set(R::kPadTop, input.pad_top);
-  r.Set(R::kPadLeft, layer.horizontal.pad_before);
+  r.Set(R::kPadLeft, input.pad_left);
 }
 
-// Zero points and the block.
-void SetDot(const Layer& layer, const Slice& output, RegisterFile& r) {
+// Zero points and the block. `sums`: the command writes int32.
+void SetDot(const Layer& layer, const Slice& output, bool sums,
+            RegisterFile& r) {
   r.Set(R::kTableAddr, 0);
   r.Set(R::kWeightAddr, output.channels() * kTableEntryBytes);
   r.Set(R::kInZeroPoint, layer.dot.input_zero_point);
   r.Set(R::kWeightZeroPoint, layer.dot.weight_zero_point);
-  r.Set(R::kFlags, layer.gives_sums() ? target::kDlaOutInt32 : 0);
-  if (!layer.gives_sums()) {
+  r.Set(R::kFlags, sums ? target::kDlaOutInt32 : 0);
+  if (!sums) {
     r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
   }
 }
@@ -54,20 +60,20 @@ void SetClamp(const ops::QuantizedRange& clamp, RegisterFile& r) {
 }
 
 ComputeCommand Convolution(const Layer& layer, const Slice& output,
-                           const TileOperands& operands) {
+                           const TileOperands& operands, bool sums) {
   ComputeCommand result;
   RegisterFile& r = result.registers;
   SetInput(operands.input, r);
-  SetOutput(layer, output, operands.output, r);
+  SetOutput(output, operands.output, r);
   SetWindow(layer, output, r);
   r.Set(R::kDilationH, layer.vertical.dilation);
   r.Set(R::kDilationW, layer.horizontal.dilation);
-  SetDot(layer, output, r);
+  SetDot(layer, output, sums, r);
   if (layer.op == LayerOp::kDepthwise && !layer.by_channel) {
     result.command = DlaCommand::kDepthConv;
     r.Set(R::kDepthMultiplier, layer.depth_multiplier);
-    if (!layer.gives_sums()) SetClamp(layer.dot.clamp, r);
-  } else if (layer.gives_sums() || layer.dot.clamp == ops::RangeOf(v1::INT8)) {
+    if (!sums) SetClamp(layer.dot.clamp, r);
+  } else if (sums || layer.dot.clamp == ops::RangeOf(v1::INT8)) {
     result.command = DlaCommand::kConv;
   } else {
     result.command = DlaCommand::kConvRelu;
@@ -78,7 +84,7 @@ ComputeCommand Convolution(const Layer& layer, const Slice& output,
 
 // Rows of the matrix are the pixels of the slice: they are dense in memory.
 ComputeCommand MatMul(const Layer& layer, const Slice& output,
-                      const TileOperands& operands) {
+                      const TileOperands& operands, bool sums) {
   ComputeCommand result;
   result.command = DlaCommand::kMatMul;
   RegisterFile& r = result.registers;
@@ -87,10 +93,10 @@ ComputeCommand MatMul(const Layer& layer, const Slice& output,
   r.Set(R::kInC, layer.in.c);
   r.Set(R::kOutAddr, operands.output.offset);
   r.Set(R::kOutPixelPitch, operands.output.pixel_pitch);
-  r.Set(R::kOutW, output.rows() * layer.out.w);
+  r.Set(R::kOutW, output.rows() * output.columns());
   r.Set(R::kOutC, output.channels());
-  SetDot(layer, output, r);
-  if (!layer.gives_sums()) SetClamp(layer.dot.clamp, r);
+  SetDot(layer, output, sums, r);
+  if (!sums) SetClamp(layer.dot.clamp, r);
   return result;
 }
 
@@ -100,7 +106,7 @@ ComputeCommand Requantize(const Layer& layer, const Slice& output,
   result.command = DlaCommand::kRequant;
   RegisterFile& r = result.registers;
   SetInput(operands.input, r);
-  SetOutput(layer, output, operands.output, r);
+  SetOutput(output, operands.output, r);
   r.Set(R::kTableAddr, 0);
   r.Set(R::kOutZeroPoint, layer.dot.output_zero_point);
   SetClamp(layer.dot.clamp, r);
@@ -113,7 +119,7 @@ ComputeCommand Pool(const Layer& layer, const Slice& output,
   result.command = DlaCommand::kPool;
   RegisterFile& r = result.registers;
   SetInput(operands.input, r);
-  SetOutput(layer, output, operands.output, r);
+  SetOutput(output, operands.output, r);
   SetWindow(layer, output, r);
   SetClamp(layer.clamp, r);
   r.Set(R::kInZeroPoint, layer.zero_point);
@@ -129,10 +135,8 @@ ComputeCommand Add(const Layer& layer, const Slice& output,
   result.command = DlaCommand::kAdd;
   RegisterFile& r = result.registers;
   SetInput(operands.input, r);
-  r.Set(R::kIn2Addr, operands.input2.offset);
-  r.Set(R::kIn2RowPitch, operands.input2.row_pitch);
-  r.Set(R::kIn2PixelPitch, operands.input2.pixel_pitch);
-  SetOutput(layer, output, operands.output, r);
+  SetInput2(operands.input2, r);
+  SetOutput(output, operands.output, r);
   const ops::QuantizedAddParameters& add = layer.add;
   r.Set(R::kInZeroPoint, add.zero_point[0]);
   r.Set(R::kIn2ZeroPoint, add.zero_point[1]);
@@ -152,7 +156,7 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
                          const TileOperands& operands) {
   switch (layer.op) {
     case LayerOp::kMatMul:
-      return MatMul(layer, output, operands);
+      return MatMul(layer, output, operands, layer.gives_sums());
     case LayerOp::kAveragePool:
     case LayerOp::kMaxPool:
       return Pool(layer, output, operands);
@@ -161,7 +165,7 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
     case LayerOp::kRequantize:
       return Requantize(layer, output, operands);
     default:
-      return Convolution(layer, output, operands);
+      return Convolution(layer, output, operands, layer.gives_sums());
   }
 }
 
@@ -189,17 +193,17 @@ void AddChannels(const Layer& layer, const Slice& output,
 
 }  // namespace
 
-Placement DensePlacement(const ImageExtent& tensor, int64_t element_bytes,
-                         const Slice& slice) {
+Placement DensePlacement(int64_t element_bytes, const Slice& slice) {
   const int64_t pixel = slice.channels() * element_bytes;
-  return {0, tensor.w * pixel, pixel};
+  return {0, slice.columns() * pixel, pixel};
 }
 
 Placement WholePlacement(const ImageExtent& tensor, int64_t element_bytes,
                          const Slice& slice) {
-  return {
-      (slice.h_begin * tensor.row_elements() + slice.c_begin) * element_bytes,
-      tensor.row_elements() * element_bytes, tensor.c * element_bytes};
+  const int64_t first = slice.h_begin * tensor.row_elements() +
+                        slice.w_begin * tensor.c + slice.c_begin;
+  return {first * element_bytes, tensor.row_elements() * element_bytes,
+          tensor.c * element_bytes};
 }
 
 std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
@@ -213,6 +217,38 @@ std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
   }
   for (ComputeCommand& command : commands) command.half_even = layer.half_even;
   return commands;
+}
+
+ComputeCommand PartialSums(const Layer& layer, const Slice& output,
+                           const BlockChannels& block, const Placement& input,
+                           const Placement& sums) {
+  const TileOperands operands = {.input = input, .input2 = {}, .output = sums};
+  ComputeCommand result =
+      layer.op == LayerOp::kMatMul
+          ? MatMul(layer, output, operands, /*sums=*/true)
+          : Convolution(layer, output, operands, /*sums=*/true);
+  result.registers.Set(R::kInC, block.in_end - block.in_begin);
+  return result;
+}
+
+ComputeCommand AddSums(const Slice& output, const Placement& sums,
+                       const Placement& more) {
+  ComputeCommand result;
+  result.command = DlaCommand::kAdd32;
+  RegisterFile& r = result.registers;
+  SetInput(sums, r);
+  SetInput2(more, r);
+  SetOutput(output, sums, r);
+  return result;
+}
+
+ComputeCommand RequantizeSums(const Layer& layer, const Slice& output,
+                              const Placement& sums, const Placement& result) {
+  ComputeCommand command =
+      Requantize(layer, output,
+                 {.input = sums, .input2 = {}, .output = result});
+  command.half_even = layer.half_even;
+  return command;
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -17,8 +17,7 @@ struct Placement {
 };
 
 // A slice packed densely into a buffer of its own.
-Placement DensePlacement(const ImageExtent& tensor, int64_t element_bytes,
-                         const Slice& slice);
+Placement DensePlacement(int64_t element_bytes, const Slice& slice);
 // A slice of a tensor that lies in its buffer as a whole.
 Placement WholePlacement(const ImageExtent& tensor, int64_t element_bytes,
                          const Slice& slice);
@@ -41,6 +40,19 @@ struct ComputeCommand {
 std::vector<ComputeCommand> ComputeSlice(const Layer& layer,
                                          const Slice& output,
                                          const TileOperands& operands);
+
+// A tile that is summed up over several blocks of input channels: int32 sums of
+// the first, those of each other one added to them, and, unless the layer gives
+// sums, requantized with the last block's table. Of a layer that sums_up().
+inline constexpr int64_t kSumBytes = 4;
+ComputeCommand PartialSums(const Layer& layer, const Slice& output,
+                           const BlockChannels& block, const Placement& input,
+                           const Placement& sums);
+// sums += more.
+ComputeCommand AddSums(const Slice& output, const Placement& sums,
+                       const Placement& more);
+ComputeCommand RequantizeSums(const Layer& layer, const Slice& output,
+                              const Placement& sums, const Placement& result);
 
 }  // namespace edgekiln::compiler::dla
 

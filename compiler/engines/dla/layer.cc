@@ -160,24 +160,30 @@ absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index) {
   return layer;
 }
 
-InputSlice InputOf(const Layer& layer, const Slice& output) {
-  InputSlice input;
-  const int64_t height = layer.in.h;
-  const int64_t first =
-      output.h_begin * layer.vertical.stride - layer.vertical.pad_before;
-  const int64_t span = layer.vertical.Span(output.rows());
-  if (first + span <= 0 || first >= height) {
-    // Only padding: any row serves, as long as no window reaches it.
-    input.slice.h_begin = 0;
-    input.slice.h_end = 1;
-    input.pad_top = span;
-  } else {
-    input.slice.h_begin = std::max<int64_t>(first, 0);
-    input.slice.h_end = std::min(first + span, height);
-    input.pad_top = input.slice.h_begin - first;
+AxisInput InputOfAxis(const WindowAxis& axis, int64_t extent,
+                      int64_t output_begin, int64_t output_end) {
+  const int64_t first = output_begin * axis.stride - axis.pad_before;
+  const int64_t span = axis.Span(output_end - output_begin);
+  if (first + span <= 0 || first >= extent) {
+    // Only padding: any element serves, as long as no window reaches it.
+    return {.begin = 0, .end = 1, .pad = span};
   }
-  input.slice.c_begin = 0;
-  input.slice.c_end = layer.in.c;
+  const int64_t begin = std::max<int64_t>(first, 0);
+  return {.begin = begin,
+          .end = std::min(first + span, extent),
+          .pad = begin - first};
+}
+
+InputSlice InputOf(const Layer& layer, const Slice& output) {
+  const AxisInput rows = InputOfAxis(layer.vertical, layer.in.h, output.h_begin,
+                                     output.h_end);
+  const AxisInput columns = InputOfAxis(layer.horizontal, layer.in.w,
+                                        output.w_begin, output.w_end);
+  InputSlice input;
+  input.slice = {rows.begin, rows.end, columns.begin, columns.end,
+                 0,          layer.in.c};
+  input.pad_top = rows.pad;
+  input.pad_left = columns.pad;
   if (layer.channelwise()) {
     input.slice.c_begin = output.c_begin / layer.depth_multiplier;
     input.slice.c_end = (output.c_end - 1) / layer.depth_multiplier + 1;
@@ -185,21 +191,21 @@ InputSlice InputOf(const Layer& layer, const Slice& output) {
   return input;
 }
 
-int64_t BlockBytes(const Layer& layer, int64_t channels) {
+int64_t BlockBytes(const Layer& layer, int64_t channels, int64_t in_channels) {
   if (!layer.has_block()) return 0;
   if (!layer.has_weights()) return channels * kTableEntryBytes;
   const int64_t window = layer.vertical.kernel * layer.horizontal.kernel;
   const int64_t per_channel =
-      layer.op == LayerOp::kDepthwise ? window : window * layer.in.c;
+      layer.op == LayerOp::kDepthwise ? window : window * in_channels;
   return channels * (kTableEntryBytes + per_channel);
 }
 
-std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
-                      int64_t end) {
+std::string PackBlock(const Graph& graph, const Layer& layer,
+                      const BlockChannels& of) {
   std::string block;
-  block.reserve(BlockBytes(layer, end - begin));
-  for (int64_t c = begin; c < end; ++c) {
-    AppendInt32(BiasAt(graph, layer, c), block);
+  block.reserve(BlockBytes(layer, of.channels(), of.in_end - of.in_begin));
+  for (int64_t c = of.begin; c < of.end; ++c) {
+    AppendInt32(of.in_begin == 0 ? BiasAt(graph, layer, c) : 0, block);
     // Of sums the command reads the bias alone.
     const ops::FixedPointMultiplier multiplier =
         layer.gives_sums() ? ops::FixedPointMultiplier()
@@ -214,15 +220,20 @@ std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
                        ? static_cast<int>(weights.shape.size()) - 1
                        : 0;
   v1::Box channels = target::WholeBox(weights.shape);
-  channels.set_begin(axis, begin);
-  channels.set_end(axis, end);
+  channels.set_begin(axis, of.begin);
+  channels.set_end(axis, of.end);
+  if (layer.sums_up()) {
+    const int last = static_cast<int>(weights.shape.size()) - 1;
+    channels.set_begin(last, of.in_begin);
+    channels.set_end(last, of.in_end);
+  }
   const target::Layout part =
       target::Layout::OfBox(channels, weights.shape, 1).value();
   std::string dense(static_cast<size_t>(part.dense_bytes()), '\0');
   part.Gather(weights.data->data(), dense.data());
   if (!layer.by_channel) return block + dense;
   // From [tap][channel] to [channel][tap].
-  const auto channels_here = static_cast<size_t>(end - begin);
+  const auto channels_here = static_cast<size_t>(of.channels());
   for (size_t c = 0; c < channels_here; ++c) {
     for (size_t i = c; i < dense.size(); i += channels_here) block += dense[i];
   }

@@ -1,6 +1,7 @@
 #ifndef EK_COMPILER_ENGINES_DLA_LAYER_H_
 #define EK_COMPILER_ENGINES_DLA_LAYER_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 
@@ -25,14 +26,18 @@ enum class LayerOp {
   kAlias,  // Reshape: no command, the same bytes.
 };
 
-// Rows [begin, end) and channels [c_begin, c_end) of a tensor, all columns.
+// Rows [h_begin, h_end), columns and channels alike, of a tensor.
 struct Slice {
   int64_t h_begin = 0;
   int64_t h_end = 0;
+  int64_t w_begin = 0;
+  int64_t w_end = 0;
   int64_t c_begin = 0;
   int64_t c_end = 0;
   int64_t rows() const { return h_end - h_begin; }
+  int64_t columns() const { return w_end - w_begin; }
   int64_t channels() const { return c_end - c_begin; }
+  int64_t elements() const { return rows() * columns() * channels(); }
   bool operator==(const Slice&) const = default;
 };
 
@@ -81,15 +86,20 @@ struct Layer {
            op == LayerOp::kMaxPool || op == LayerOp::kAdd ||
            op == LayerOp::kRequantize;
   }
+  // Several commands can sum up an output, each over some input channels.
+  bool sums_up() const {
+    return op == LayerOp::kConv || op == LayerOp::kMatMul;
+  }
   // Bytes of these elements of the input or output.
   int64_t InputBytes(const Slice& slice) const {
-    return slice.rows() * in.w * slice.channels() * in_bytes;
+    return slice.elements() * in_bytes;
   }
   int64_t OutputBytes(const Slice& slice) const {
-    return slice.rows() * out.w * slice.channels() * out_bytes;
+    return slice.elements() * out_bytes;
   }
   int64_t in_row_bytes() const { return in.row_elements() * in_bytes; }
   int64_t out_row_bytes() const { return out.row_elements() * out_bytes; }
+  int64_t all_in_bytes() const { return in.elements() * in_bytes; }
   int64_t all_out_bytes() const { return out.elements() * out_bytes; }
   // int32 tensors lie at multiples of 4, so the buffers beside them end there.
   bool aligned() const { return in_bytes > 1 || out_bytes > 1; }
@@ -99,23 +109,46 @@ struct Layer {
 // another kind, INVALID_ARGUMENT if its quantization does not hold together.
 absl::StatusOr<Layer> LayerOf(const Graph& graph, int32_t op_index);
 
+// Elements [begin, end) of an input axis that outputs read, and how far the
+// first window starts before them.
+struct AxisInput {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t pad = 0;
+};
+AxisInput InputOfAxis(const WindowAxis& axis, int64_t extent,
+                      int64_t output_begin, int64_t output_end);
+
 // The part of the input that an output slice reads, and how far its first
-// window starts above it.
+// window starts above it and left of it.
 struct InputSlice {
   Slice slice;
   int64_t pad_top = 0;
+  int64_t pad_left = 0;
 };
 InputSlice InputOf(const Layer& layer, const Slice& output);
 
-// Bytes of a block: the table of `channels` entries, then the weights of the
-// same output channels. 0 for layers without a block.
-inline constexpr int64_t kTableEntryBytes = 12;
-int64_t BlockBytes(const Layer& layer, int64_t channels);
+// Output channels of a block, and the input channels that its weights are for:
+// all of them, but where a layer sums_up().
+struct BlockChannels {
+  int64_t begin = 0;
+  int64_t end = 0;
+  int64_t in_begin = 0;
+  int64_t in_end = 0;
+  int64_t channels() const { return end - begin; }
+  auto operator<=>(const BlockChannels&) const = default;
+};
 
-// The block of output channels [begin, end) as it lies in flash and SRAM:
-// table, then weights as the layer's command reads them.
-std::string PackBlock(const Graph& graph, const Layer& layer, int64_t begin,
-                      int64_t end);
+// Bytes of a block: the table of `channels` entries, then the weights of the
+// same output channels for `in_channels`. 0 for layers without a block.
+inline constexpr int64_t kTableEntryBytes = 12;
+int64_t BlockBytes(const Layer& layer, int64_t channels, int64_t in_channels);
+
+// A block as it lies in flash and SRAM: table, then weights as the layer's
+// command reads them. Biases are in the blocks of the first input channels
+// alone, so that sums have them once.
+std::string PackBlock(const Graph& graph, const Layer& layer,
+                      const BlockChannels& of);
 
 }  // namespace edgekiln::compiler::dla
 

@@ -42,10 +42,15 @@ constexpr struct {
 // Compute commands of a layer: those for one tile take what is counted.
 int64_t ComputeCommands(const Layer& layer, const Tiling& tiling) {
   if (layer.op == LayerOp::kAlias) return 0;
-  const int64_t row_tiles = CeilDiv(layer.out.h, tiling.rows);
+  const int64_t pixel_tiles = CeilDiv(layer.out.h, tiling.rows) *
+                              CeilDiv(layer.out.w, tiling.columns);
   const int64_t channel_tiles = CeilDiv(layer.out.c, tiling.channels);
-  return row_tiles * (layer.by_channel ? std::max(layer.in.c, channel_tiles)
-                                       : channel_tiles);
+  if (layer.by_channel) {
+    return pixel_tiles * std::max(layer.in.c, channel_tiles);
+  }
+  // Sums of each block but the first are added, and requantized in the end.
+  const int64_t steps = CeilDiv(layer.in.c, InputsPerStep(layer, tiling));
+  return pixel_tiles * channel_tiles * (steps > 1 ? 2 * steps : 1);
 }
 
 int64_t ComputeCommands(const SubgraphPlan& plan) {
@@ -188,7 +193,7 @@ absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
   plan.external = input.external;
   plan.strict = true;
   for (size_t l = 0; l < input.layers.size(); ++l) {
-    Tiling tiling = SmallestTiling(input.layers[l], cuts);
+    Tiling tiling = SmallestTiling(chip, input.layers[l], cuts);
     if (!smallest && input.layers[l].op != LayerOp::kAlias) {
       EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> best,
                           searches[l].BestSerial(chip.sram_bytes()));
@@ -201,18 +206,17 @@ absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
 
 }  // namespace
 
-absl::Status CheckSmallestSram(const Graph& graph,
-                               const std::vector<Layer>& layers,
-                               int64_t sram_bytes, Cuts cuts) {
+absl::Status CheckSmallestSram(const Chip& chip, const Graph& graph,
+                               const std::vector<Layer>& layers, Cuts cuts) {
   const Layer* largest = nullptr;
   int64_t need = 0;
   for (const Layer& layer : layers) {
-    if (const int64_t bytes = SmallestSram(layer, cuts); bytes > need) {
+    if (const int64_t bytes = SmallestSram(chip, layer, cuts); bytes > need) {
       need = bytes;
       largest = &layer;
     }
   }
-  if (need <= sram_bytes) return absl::OkStatus();
+  if (need <= chip.sram_bytes()) return absl::OkStatus();
   const Op& op = graph.ops[largest->op_index];
   const ImageExtent& in = largest->in;
   return MakeError(
@@ -223,18 +227,18 @@ absl::Status CheckSmallestSram(const Graph& graph,
        .where = absl::StrCat("op ", op.id, " (", op.kind(), "), tensor ",
                              graph.tensors[largest->input].name, " ", in.h, "x",
                              in.w, "x", in.c),
-       .limit = absl::StrCat(sram_bytes, " bytes of SRAM"),
+       .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
        .need = absl::StrCat(need, " bytes: ",
                             cuts.channels_only()
                                 ? "all rows of one output channel with their "
                                   "input and weights, as the recipe cuts "
                                   "layers along channels only"
-                                : "one output row of one channel with its "
-                                  "input rows and weights"),
+                                : "one output pixel of one channel with its "
+                                  "window of the input and its weights"),
        .fix =
            absl::StrCat("use a target with at least ", need, " bytes of SRAM, ",
                         cuts.channels_only() ? "another recipe, " : "",
-                        "or a model with narrower rows or fewer channels "
+                        "or a model with smaller windows or fewer channels "
                         "there")});
 }
 
@@ -243,7 +247,7 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const v1::dla::TileRecipe& recipe) {
   const Cuts cuts = {recipe.channels_only() ? chip.most_rows() : 0};
   EK_RETURN_IF_ERROR(
-      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes(), cuts));
+      CheckSmallestSram(chip, *input.graph, input.layers, cuts));
   std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
   if (!recipe.serial()) {
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
@@ -275,7 +279,7 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
 absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input) {
   EK_RETURN_IF_ERROR(
-      CheckSmallestSram(*input.graph, input.layers, chip.sram_bytes()));
+      CheckSmallestSram(chip, *input.graph, input.layers));
   std::vector<TilingSearch> searches = SearchesOf(chip, input, {});
   EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
                       ChooseResidency(input, searches, chip.sram_bytes()));

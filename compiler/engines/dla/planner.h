@@ -21,12 +21,12 @@ struct SubgraphInput {
   absl::flat_hash_set<TensorId> external;  // By storage.
 };
 
-// RESOURCE_EXHAUSTED if one of these layers of `graph` needs more than
-// `sram_bytes` even for its smallest tile; names the layer that needs the most
+// RESOURCE_EXHAUSTED if one of these layers of `graph` needs more than the
+// chip's SRAM even for its smallest tile; names the layer that needs the most
 // and the smallest sufficient SRAM.
-absl::Status CheckSmallestSram(const Graph& graph,
+absl::Status CheckSmallestSram(const Chip& chip, const Graph& graph,
                                const std::vector<Layer>& layers,
-                               int64_t sram_bytes, Cuts cuts = {});
+                               Cuts cuts = {});
 
 // A plan, and what it was found to take.
 struct TimedPlan {

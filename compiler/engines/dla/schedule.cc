@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "compiler/engines/dla/tiles.h"
@@ -13,7 +14,7 @@ using R = DlaRegister;
 
 // The front end issues in order: more loads in a row than the queue holds would
 // keep it from issuing the computation they are to overlap.
-constexpr int kPrefetchesPerTile = 3;
+constexpr int kPrefetchesPerStep = 3;
 
 class Builder {
  public:
@@ -25,8 +26,8 @@ class Builder {
         sram_bytes_(sram_bytes),
         made_(MakeTiles(plan, storage)),
         load_buffers_(made_.loads.size(), -1),
-        output_buffers_(made_.tiles.size(), -1),
-        stored_(made_.tiles.size(), false),
+        output_buffers_(made_.steps.size(), -1),
+        stored_(made_.steps.size(), false),
         next_block_address_(system.blocks) {
     for (const Slots& slots : made_.slots) {
       LayerBuffers& buffers = slot_buffers_.emplace_back();
@@ -34,6 +35,7 @@ class Builder {
         buffers[i].resize(slots.loads[i].count, -1);
       }
       buffers[kOutput].resize(slots.output.count, -1);
+      buffers[kSums].resize(slots.sums.count, -1);
     }
     PlanMemory();
   }
@@ -43,22 +45,22 @@ class Builder {
       schedule_.fits = schedule_.fits && bytes <= sram_bytes_;
     }
     if (!schedule_.fits) return std::move(schedule_);
-    for (int32_t tile = 0; tile < num_tiles(); ++tile) {
-      for (const int32_t load : made_.tiles[tile].loads()) {
+    for (int32_t step = 0; step < num_steps(); ++step) {
+      for (const int32_t load : made_.steps[step].loads()) {
         IssueWhenStored(load);
       }
-      Prefetch(tile);
-      Compute(tile);
-      if (tile > 0) Store(tile - 1);
-      if (!stored_late_[tile]) Store(tile);
+      Prefetch(step);
+      Compute(step);
+      if (step > 0) Store(step - 1);
+      if (!stored_late_[step]) Store(step);
     }
-    if (num_tiles() > 0) Store(num_tiles() - 1);
+    if (num_steps() > 0) Store(num_steps() - 1);
     schedule_.blocks_end = next_block_address_;
     return std::move(schedule_);
   }
 
  private:
-  int32_t num_tiles() const { return static_cast<int32_t>(made_.tiles.size()); }
+  int32_t num_steps() const { return static_cast<int32_t>(made_.steps.size()); }
 
   bool resident(TensorId tensor) const {
     return plan_.resident.contains(storage_[tensor]);
@@ -75,19 +77,23 @@ class Builder {
     return static_cast<int32_t>(schedule_.buffers.size()) - 1;
   }
 
-  // By operand, kOutput after those that are loaded, and slot; -1 until used.
+  // By operand, kOutput and kSums after those that are loaded, and slot; -1
+  // until used.
   static constexpr size_t kOutput = 3;
-  using LayerBuffers = std::array<absl::InlinedVector<int32_t, 2>, kOutput + 1>;
+  static constexpr size_t kSums = 4;
+  using LayerBuffers = std::array<absl::InlinedVector<int32_t, 2>, kSums + 1>;
   int32_t SlotBuffer(int32_t layer, size_t operand, int32_t slot) {
     int32_t& buffer = slot_buffers_[layer][operand][slot];
     if (buffer < 0) {
       const Slots& slots = made_.slots[layer];
       const bool block = operand == static_cast<size_t>(Operand::kBlock);
-      buffer = NewBuffer(
-          operand == kOutput ? slots.output.bytes : slots.loads[operand].bytes,
-          block || !plan_.strict || plan_.layers[layer].aligned()
-              ? kSlotAlignment
-              : 1);
+      const int64_t bytes = operand == kSums     ? slots.sums.bytes
+                            : operand == kOutput ? slots.output.bytes
+                                                 : slots.loads[operand].bytes;
+      const bool aligned =
+          block || !plan_.strict ||
+          IsAligned(plan_.layers[layer], plan_.tilings[layer]);
+      buffer = NewBuffer(bytes, aligned ? kSlotAlignment : 1);
     }
     return buffer;
   }
@@ -116,13 +122,13 @@ class Builder {
     const int64_t row = plan_.layers[load.layer].in.row_elements();
     const int64_t begin = load.slice.h_begin * row;
     const int64_t end = load.slice.h_end * row;
-    for (int32_t t = producer->second.first; t <= producer->second.second;
-         ++t) {
-      const Tile& tile = made_.tiles[t];
-      const int64_t out_row = plan_.layers[tile.layer].out.row_elements();
-      if (!stored_[t] && tile.output.h_begin * out_row < end &&
-          begin < tile.output.h_end * out_row) {
-        missing.push_back(t);
+    for (int32_t s = producer->second.first; s <= producer->second.second;
+         ++s) {
+      const Step& step = made_.steps[s];
+      const int64_t out_row = plan_.layers[step.layer].out.row_elements();
+      if (step.last && !stored_[s] && step.output.h_begin * out_row < end &&
+          begin < step.output.h_end * out_row) {
+        missing.push_back(s);
       }
     }
     return missing;
@@ -130,83 +136,119 @@ class Builder {
 
   void IssueWhenStored(int32_t load) {
     if (load_buffers_[load] >= 0) return;
-    for (const int32_t tile : MissingStores(made_.loads[load])) Store(tile);
+    for (const int32_t step : MissingStores(made_.loads[load])) Store(step);
     Issue(load);
   }
 
   void Issue(int32_t index) {
     const Load& load = made_.loads[index];
-    const bool block = load.storage == kNoTensor;
-    load_buffers_[index] =
+    const int32_t buffer =
         SlotBuffer(load.layer, static_cast<size_t>(load.operand), load.slot);
+    load_buffers_[index] = buffer;
+    if (load.storage != kNoTensor) {
+      const Layer& layer = plan_.layers[load.layer];
+      const Placement place =
+          load.part_of_whole
+              ? WholePlacement(layer.in, layer.in_bytes, load.slice)
+              : DensePlacement(layer.in_bytes, load.slice);
+      Move(DlaCommand::kDmaRead, load.layer, load.storage, layer.in,
+           layer.in_bytes, load.slice, buffer, place);
+      return;
+    }
     ScheduledCommand command;
     command.command = DlaCommand::kDmaRead;
     command.layer = load.layer;
     RegisterFile& r = command.registers;
-    if (block) {
-      r.Set(R::kDmaSystemAddr, static_cast<int64_t>(BlockAddress(load)));
-      r.Set(R::kDmaRowBytes, load.bytes);
-      r.Set(R::kDmaRows, 1);
-    } else {
-      const Layer& layer = plan_.layers[load.layer];
-      SetSystemSide(load.storage, layer.in, layer.in_bytes, load.slice, r);
-      if (r[R::kDmaRows] > 1) {
-        r.Set(R::kDmaSramPitch, load.slice.channels() * layer.in_bytes);
-      }
-    }
+    r.Set(R::kDmaSystemAddr, static_cast<int64_t>(BlockAddress(load)));
+    r.Set(R::kDmaRowBytes, load.bytes);
+    r.Set(R::kDmaRows, 1);
     r.Set(R::kDmaSramAddr, 0);
-    command.bases.push_back({R::kDmaSramAddr, load_buffers_[index]});
-    command.accesses.push_back({load_buffers_[index], 0, load.bytes, true});
+    command.bases.push_back({R::kDmaSramAddr, buffer});
+    command.accesses.push_back({buffer, 0, load.bytes, true});
     Append(std::move(command));
   }
 
+  // Between a tensor in system memory and a buffer that holds the slice at
+  // `place`: one transfer, or one for each row where neither columns nor
+  // channels are all of the tensor's.
+  void Move(DlaCommand direction, int32_t layer, TensorId storage,
+            const ImageExtent& extent, int64_t element_bytes,
+            const Slice& slice, int32_t buffer, const Placement& place) {
+    const bool by_row =
+        slice.columns() < extent.w && slice.channels() < extent.c;
+    const auto base = static_cast<int64_t>(system_.tensors.at(storage));
+    const int64_t pixel = slice.channels() * element_bytes;
+    for (int64_t h = slice.h_begin; h < slice.h_end;) {
+      Slice part = slice;
+      part.h_begin = h;
+      part.h_end = by_row ? h + 1 : slice.h_end;
+      const Placement from = WholePlacement(extent, element_bytes, part);
+      int64_t row_bytes = part.rows() * part.columns() * pixel;
+      int64_t rows = 1;
+      int64_t system_pitch = 0;
+      int64_t sram_pitch = 0;
+      if (slice.channels() < extent.c) {
+        row_bytes = pixel;
+        rows = part.rows() * part.columns();
+        system_pitch = from.pixel_pitch;
+        sram_pitch = place.pixel_pitch;
+      } else if (slice.columns() < extent.w) {
+        row_bytes = part.columns() * pixel;
+        rows = part.rows();
+        system_pitch = from.row_pitch;
+        sram_pitch = place.row_pitch;
+      }
+      const int64_t offset =
+          place.offset + (h - slice.h_begin) * place.row_pitch;
+      ScheduledCommand command;
+      command.command = direction;
+      command.layer = layer;
+      RegisterFile& r = command.registers;
+      r.Set(R::kDmaSystemAddr, base + from.offset);
+      r.Set(R::kDmaSramAddr, offset);
+      r.Set(R::kDmaRowBytes, row_bytes);
+      r.Set(R::kDmaRows, rows);
+      if (rows > 1) {
+        r.Set(R::kDmaSystemPitch, system_pitch);
+        r.Set(R::kDmaSramPitch, sram_pitch);
+      }
+      command.bases.push_back({R::kDmaSramAddr, buffer});
+      command.accesses.push_back(
+          {buffer, offset, offset + (rows - 1) * sram_pitch + row_bytes,
+           direction == DlaCommand::kDmaRead});
+      Append(std::move(command));
+      h = part.h_end;
+    }
+  }
+
   uint64_t BlockAddress(const Load& load) {
-    const auto key = std::make_pair(load.layer, load.slice.c_begin);
-    const auto [it, added] =
-        block_addresses_.try_emplace(key, next_block_address_);
+    const auto [it, added] = block_addresses_.try_emplace(
+        {load.layer, load.block}, next_block_address_);
     if (added) {
-      schedule_.blocks.push_back({load.layer, load.slice.c_begin,
-                                  load.slice.c_end, next_block_address_});
+      schedule_.blocks.push_back({load.layer, load.block, next_block_address_});
       next_block_address_ += static_cast<uint64_t>(load.bytes);
     }
     return it->second;
   }
 
-  // Address, row bytes, rows and pitch of a slice in system memory.
-  void SetSystemSide(TensorId storage, const ImageExtent& extent,
-                     int64_t element_bytes, const Slice& slice,
-                     RegisterFile& r) const {
-    const uint64_t base = system_.tensors.at(storage);
-    const Placement place = WholePlacement(extent, element_bytes, slice);
-    r.Set(R::kDmaSystemAddr, static_cast<int64_t>(base) + place.offset);
-    if (slice.channels() == extent.c) {
-      r.Set(R::kDmaRowBytes, slice.rows() * place.row_pitch);
-      r.Set(R::kDmaRows, 1);
-    } else {
-      r.Set(R::kDmaRowBytes, slice.channels() * element_bytes);
-      r.Set(R::kDmaRows, slice.rows() * extent.w);
-      r.Set(R::kDmaSystemPitch, place.pixel_pitch);
-    }
-  }
-
-  // Bytes that are taken while each tile is computed: its layer's buffers, what
+  // Bytes that are taken while each step is computed: its layer's buffers, what
   // is resident, and what the layer before made and is stored meanwhile.
   void PlanMemory() {
-    bytes_.resize(made_.tiles.size());
-    stored_late_.assign(made_.tiles.size(), false);
-    for (size_t t = 0; t < made_.tiles.size(); ++t) {
-      bytes_[t] = made_.slots[made_.tiles[t].layer].bytes();
+    bytes_.resize(made_.steps.size());
+    stored_late_.assign(made_.steps.size(), false);
+    for (size_t t = 0; t < made_.steps.size(); ++t) {
+      bytes_[t] = made_.slots[made_.steps[t].layer].bytes();
     }
     for (const auto& [tensor, producers] : made_.producers) {
       if (!plan_.resident.contains(tensor)) continue;
-      const Layer& layer = plan_.layers[made_.tiles[producers.first].layer];
+      const Layer& layer = plan_.layers[made_.steps[producers.first].layer];
       for (int32_t t = producers.first; t <= made_.last_use.at(tensor); ++t) {
         bytes_[t] += layer.all_out_bytes();
       }
     }
-    for (int32_t t = 0; t + 1 < num_tiles() && !plan_.strict; ++t) {
-      const int32_t layer = made_.tiles[t].layer;
-      if (made_.tiles[t + 1].layer == layer) {
+    for (int32_t t = 0; t + 1 < num_steps() && !plan_.strict; ++t) {
+      const int32_t layer = made_.steps[t].layer;
+      if (made_.steps[t + 1].layer == layer) {
         stored_late_[t] = made_.slots[layer].output.count > 1;
         continue;
       }
@@ -219,21 +261,21 @@ class Builder {
   // Issues loads of the next tiles whose data exist, while memory lasts.
   void Prefetch(int32_t tile) {
     const auto end = std::min<int64_t>(
-        static_cast<int64_t>(tile) + plan_.lookahead + 1, num_tiles());
+        static_cast<int64_t>(tile) + plan_.lookahead + 1, num_steps());
     int issued = 0;
     int64_t most = bytes_[tile];  // From this tile to the one before `next`.
     int32_t border = tile;        // The first tile of the layer of `next`.
     for (auto next = tile + 1; next < end; ++next) {
-      if (made_.tiles[next].layer != made_.tiles[next - 1].layer) {
+      if (made_.steps[next].layer != made_.steps[next - 1].layer) {
         if (plan_.fenced) return;
         border = next;
       }
       bool full = false;
-      for (const int32_t index : made_.tiles[next].loads()) {
+      for (const int32_t index : made_.steps[next].loads()) {
         if (load_buffers_[index] >= 0) continue;
         const Load& load = made_.loads[index];
         // Its buffer is taken until then.
-        if (load.before >= 0 && made_.loads[load.before].last_tile >= tile) {
+        if (load.before >= 0 && made_.loads[load.before].last_step >= tile) {
           full = true;
           continue;
         }
@@ -244,7 +286,7 @@ class Builder {
           continue;
         }
         if (!MissingStores(load).empty()) continue;
-        if (++issued > kPrefetchesPerTile) return;
+        if (++issued > kPrefetchesPerStep) return;
         Issue(index);
         for (int32_t t = tile; t < border; ++t) bytes_[t] += bytes;
         most += bytes;
@@ -264,115 +306,171 @@ class Builder {
 
   // ---- Computing and storing ----
 
-  // The operand's buffer and place; adds what is read to `command`.
-  Placement ReadOperand(const Layer& layer, TensorId tensor, int32_t load,
-                        const Slice& slice, R reg, ScheduledCommand& command) {
-    int32_t buffer = 0;
-    Placement place;
-    int64_t begin = 0;
-    int64_t end = 0;
-    if (load >= 0) {
-      buffer = load_buffers_[load];
-      place = DensePlacement(layer.in, layer.in_bytes, slice);
-      end = made_.loads[load].bytes;
-    } else {
-      buffer = resident_buffers_.at(storage_[tensor]);
-      place = WholePlacement(layer.in, layer.in_bytes, slice);
-      begin = slice.h_begin * layer.in_row_bytes();
-      end = slice.h_end * layer.in_row_bytes();
-    }
-    command.bases.push_back({reg, buffer});
-    command.accesses.push_back({buffer, begin, end, false});
-    return place;
+  // Adds that `command` touches these bytes of the buffer whose address `reg`
+  // holds.
+  static void Touch(R reg, const BufferAccess& access,
+                    ScheduledCommand& command) {
+    command.bases.push_back({reg, access.buffer});
+    command.accesses.push_back(access);
   }
 
-  void Compute(int32_t index) {
-    const Tile& tile = made_.tiles[index];
-    const Layer& layer = plan_.layers[tile.layer];
-    ScheduledCommand command;
-    command.layer = tile.layer;
-    const Slice in = InputOf(layer, tile.output).slice;
-    TileOperands operands;
-    operands.input =
-        ReadOperand(layer, layer.input, tile.input, in, R::kInAddr, command);
-    if (layer.op == LayerOp::kAdd) {
-      operands.input2 = ReadOperand(layer, layer.input2, tile.input2, in,
-                                    R::kIn2Addr, command);
+  // A tensor's slice in SRAM.
+  struct Located {
+    Placement place;
+    BufferAccess access;
+  };
+
+  // What the step reads of one input.
+  Located InputOperand(const Layer& layer, TensorId tensor, int32_t load,
+                       const Slice& slice) const {
+    Located operand;
+    if (load >= 0 && !made_.loads[load].part_of_whole) {
+      operand.place = DensePlacement(layer.in_bytes, slice);
+      operand.access = {load_buffers_[load], 0, layer.InputBytes(slice)};
+      return operand;
     }
-    operands.output = PlaceOutput(index, command);
-    if (tile.block >= 0) {
-      const int32_t block = load_buffers_[tile.block];
-      command.bases.push_back({R::kTableAddr, block});
-      command.bases.push_back({R::kWeightAddr, block});
-      command.accesses.push_back(
-          {block, 0, made_.loads[tile.block].bytes, false});
-    }
-    const std::vector<ComputeCommand> computes =
-        ComputeSlice(layer, tile.output, operands);
-    for (size_t i = 0; i < computes.size(); ++i) {
-      ScheduledCommand one = command;
-      one.command = computes[i].command;
-      one.half_even = computes[i].half_even;
-      one.registers = computes[i].registers;
-      if (i + 1 == computes.size()) {
-        one.tap = TileTap{tile.output, output_buffers_[index], operands.output};
-      }
-      Append(std::move(one));
-    }
+    operand.place = WholePlacement(layer.in, layer.in_bytes, slice);
+    operand.access = {load >= 0 ? load_buffers_[load]
+                                : resident_buffers_.at(storage_[tensor]),
+                      slice.h_begin * layer.in_row_bytes(),
+                      slice.h_end * layer.in_row_bytes()};
+    return operand;
   }
 
-  Placement PlaceOutput(int32_t index, ScheduledCommand& command) {
-    const Tile& tile = made_.tiles[index];
-    const Layer& layer = plan_.layers[tile.layer];
-    int32_t& buffer = output_buffers_[index];
-    Placement place;
-    int64_t begin = 0;
-    int64_t end = 0;
+  Located OutputOperand(const Step& step) {
+    const Layer& layer = plan_.layers[step.layer];
+    Located operand;
     if (resident(layer.output)) {
       const TensorId output = storage_[layer.output];
       if (!resident_buffers_.contains(output)) {
         resident_buffers_[output] = NewBuffer(
             layer.all_out_bytes(), layer.out_bytes > 1 ? kSlotAlignment : 1);
       }
-      buffer = resident_buffers_[output];
-      place = WholePlacement(layer.out, layer.out_bytes, tile.output);
-      begin = tile.output.h_begin * layer.out_row_bytes();
-      end = tile.output.h_end * layer.out_row_bytes();
+      operand.place = WholePlacement(layer.out, layer.out_bytes, step.output);
+      operand.access = {resident_buffers_[output],
+                        step.output.h_begin * layer.out_row_bytes(),
+                        step.output.h_end * layer.out_row_bytes(), true};
     } else {
-      place = DensePlacement(layer.out, layer.out_bytes, tile.output);
-      end = layer.OutputBytes(tile.output);
-      buffer = SlotBuffer(tile.layer, kOutput, tile.slot);
+      operand.place = DensePlacement(layer.out_bytes, step.output);
+      operand.access = {SlotBuffer(step.layer, kOutput, step.slot), 0,
+                        layer.OutputBytes(step.output), true};
     }
-    command.bases.push_back({R::kOutAddr, buffer});
-    command.accesses.push_back({buffer, begin, end, true});
-    return place;
+    return operand;
+  }
+
+  Located SumsOperand(const Step& step, int32_t slot) {
+    return {DensePlacement(kSumBytes, step.output),
+            {SlotBuffer(step.layer, kSums, slot), 0,
+             step.output.elements() * kSumBytes, true}};
+  }
+
+  static BufferAccess Read(BufferAccess access) {
+    access.writes = false;
+    return access;
+  }
+
+  void TouchBlock(const Step& step, ScheduledCommand& command) const {
+    if (step.block < 0) return;
+    const int32_t buffer = load_buffers_[step.block];
+    command.bases.push_back({R::kTableAddr, buffer});
+    command.bases.push_back({R::kWeightAddr, buffer});
+    command.accesses.push_back(
+        {buffer, 0, made_.loads[step.block].bytes, false});
+  }
+
+  // Appends `compute` with what `command` touches already.
+  void AppendCompute(ScheduledCommand command, const ComputeCommand& compute) {
+    command.command = compute.command;
+    command.half_even = compute.half_even;
+    command.registers = compute.registers;
+    Append(std::move(command));
+  }
+
+  void Compute(int32_t index) {
+    const Step& step = made_.steps[index];
+    const Layer& layer = plan_.layers[step.layer];
+    ScheduledCommand command;
+    command.layer = step.layer;
+    const Slice in = InputOfStep(layer, step);
+    TileOperands operands;
+    const Located input = InputOperand(layer, layer.input, step.input, in);
+    operands.input = input.place;
+    Touch(R::kInAddr, input.access, command);
+    if (layer.input2 != kNoTensor) {
+      const Located input2 = InputOperand(layer, layer.input2, step.input2, in);
+      operands.input2 = input2.place;
+      Touch(R::kIn2Addr, input2.access, command);
+    }
+    TouchBlock(step, command);
+    if (!(step.first && step.last)) {
+      SumUp(index, std::move(command), operands.input);
+      return;
+    }
+    const Located output = OutputOperand(step);
+    operands.output = output.place;
+    Touch(R::kOutAddr, output.access, command);
+    for (const ComputeCommand& compute :
+         ComputeSlice(layer, step.output, operands)) {
+      AppendCompute(command, compute);
+    }
+    Finish(index, output);
+  }
+
+  // A step of a tile of several; `command` reads the step's input and block.
+  void SumUp(int32_t index, ScheduledCommand command, const Placement& input) {
+    const Step& step = made_.steps[index];
+    const Layer& layer = plan_.layers[step.layer];
+    const bool own = layer.gives_sums();
+    const Located sums = own ? OutputOperand(step) : SumsOperand(step, 0);
+    const Located part = step.first ? sums : SumsOperand(step, own ? 0 : 1);
+    Touch(R::kOutAddr, part.access, command);
+    AppendCompute(std::move(command), PartialSums(layer, step.output,
+                                                  step.channels, input,
+                                                  part.place));
+    if (!step.first) {
+      ScheduledCommand add;
+      add.layer = step.layer;
+      Touch(R::kInAddr, Read(sums.access), add);
+      Touch(R::kIn2Addr, Read(part.access), add);
+      Touch(R::kOutAddr, sums.access, add);
+      AppendCompute(std::move(add),
+                    AddSums(step.output, sums.place, part.place));
+    }
+    if (!step.last) return;
+    if (own) {
+      Finish(index, sums);
+      return;
+    }
+    const Located output = OutputOperand(step);
+    ScheduledCommand requantize;
+    requantize.layer = step.layer;
+    Touch(R::kInAddr, Read(sums.access), requantize);
+    TouchBlock(step, requantize);
+    Touch(R::kOutAddr, output.access, requantize);
+    AppendCompute(std::move(requantize),
+                  RequantizeSums(layer, step.output, sums.place, output.place));
+    Finish(index, output);
+  }
+
+  // The last command completed the step's tile.
+  void Finish(int32_t index, const Located& output) {
+    output_buffers_[index] = output.access.buffer;
+    schedule_.commands.back().tap =
+        TileTap{made_.steps[index].output, output.access.buffer, output.place};
   }
 
   void Store(int32_t index) {
-    const Tile& tile = made_.tiles[index];
-    if (stored_[index]) return;
+    const Step& step = made_.steps[index];
+    if (!step.last || stored_[index]) return;
     stored_[index] = true;
-    const Layer& layer = plan_.layers[tile.layer];
+    const Layer& layer = plan_.layers[step.layer];
     const TensorId output = storage_[layer.output];
     const bool whole = resident(layer.output);
     if (whole && !plan_.external.contains(output)) return;
-    const Placement place =
-        whole ? WholePlacement(layer.out, layer.out_bytes, tile.output)
-              : DensePlacement(layer.out, layer.out_bytes, tile.output);
-    ScheduledCommand command;
-    command.command = DlaCommand::kDmaWrite;
-    command.layer = tile.layer;
-    RegisterFile& r = command.registers;
-    SetSystemSide(output, layer.out, layer.out_bytes, tile.output, r);
-    if (r[R::kDmaRows] > 1) r.Set(R::kDmaSramPitch, place.pixel_pitch);
-    r.Set(R::kDmaSramAddr, place.offset);
-    command.bases.push_back({R::kDmaSramAddr, output_buffers_[index]});
-    const int64_t begin =
-        whole ? tile.output.h_begin * layer.out_row_bytes() : 0;
-    const int64_t end = whole ? tile.output.h_end * layer.out_row_bytes()
-                              : layer.OutputBytes(tile.output);
-    command.accesses.push_back({output_buffers_[index], begin, end, false});
-    Append(std::move(command));
+    Move(DlaCommand::kDmaWrite, step.layer, output, layer.out, layer.out_bytes,
+         step.output, output_buffers_[index],
+         whole ? WholePlacement(layer.out, layer.out_bytes, step.output)
+               : DensePlacement(layer.out_bytes, step.output));
   }
 
   const SubgraphPlan& plan_;
@@ -382,14 +480,14 @@ class Builder {
 
   const Tiles made_;
   std::vector<int32_t> load_buffers_;    // By load; -1 until it is issued.
-  std::vector<int32_t> output_buffers_;  // By tile; -1 until it is computed.
-  std::vector<bool> stored_;             // By tile.
+  std::vector<int32_t> output_buffers_;  // By step; -1 until it is computed.
+  std::vector<bool> stored_;             // By step: its tile.
   std::vector<LayerBuffers> slot_buffers_;
   absl::flat_hash_map<TensorId, int32_t> resident_buffers_;
-  absl::flat_hash_map<std::pair<int32_t, int64_t>, uint64_t> block_addresses_;
+  std::map<std::pair<int32_t, BlockChannels>, uint64_t> block_addresses_;
   uint64_t next_block_address_;
-  // By tile: SRAM that is taken while it is computed, by what is decided so
-  // far; whether it is stored after the next tile is computed.
+  // By step: SRAM that is taken while it is computed, by what is decided so
+  // far; whether its tile is stored after the next step is computed.
   std::vector<int64_t> bytes_;
   std::vector<bool> stored_late_;
   Schedule schedule_;

@@ -12,7 +12,7 @@
 #include "compiler/engines/dla/chip.h"
 #include "compiler/engines/dla/compute_command.h"
 #include "compiler/engines/dla/layer.h"
-#include "compiler/engines/dla/tile_search.h"
+#include "compiler/engines/dla/tiling.h"
 #include "compiler/planning/offset_allocator.h"
 
 // From tiled layers to one ordered list of DMA and compute commands over
@@ -33,7 +33,7 @@ struct SubgraphPlan {
   // Tensors, by storage, that somebody outside reads: written to system memory
   // even if resident.
   absl::flat_hash_set<TensorId> external;
-  // Loads run this many tiles ahead of the computation.
+  // Loads run this many steps ahead of the computation.
   int lookahead = 0;
   // Of an operand that its tiling gives two; more where there is room.
   int buffers = 2;
@@ -53,8 +53,7 @@ struct SystemMap {
 // A weight block in flash; addresses follow one another in order.
 struct Block {
   int32_t layer = 0;
-  int64_t c_begin = 0;
-  int64_t c_end = 0;
+  BlockChannels channels;
   uint64_t address = 0;
 };
 

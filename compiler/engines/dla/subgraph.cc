@@ -27,7 +27,7 @@ v1::Box BoxOfTile(absl::Span<const int64_t> shape, const ImageExtent& extent,
   if (shape.size() == 4 && shape[0] == 1) {
     add_axis(0, 1);
     add_axis(slice.h_begin, slice.h_end);
-    add_axis(0, extent.w);
+    add_axis(slice.w_begin, slice.w_end);
   } else {
     add_axis(slice.h_begin, slice.h_end);
     if (shape.size() != 2) {
@@ -60,7 +60,7 @@ class Emitter {
     result_.memories = {{chip_.sram_memory(), offsets_.peak_bytes}};
     for (const Block& block : schedule_.blocks) {
       result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
-                                     block.c_begin, block.c_end);
+                                     block.channels);
     }
     AddTaps();
     AddAliasTaps();
@@ -255,12 +255,16 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
   for (size_t l = 0; l < plan.layers.size(); ++l) {
     v1::dla::RegionDecisions::Layer* layer = decisions.add_layers();
     layer->set_op(plan.layers[l].op_index);
-    layer->set_rows(plan.tilings[l].rows);
-    layer->set_channels(plan.tilings[l].channels);
-    layer->set_rows_outer(plan.tilings[l].order == TileOrder::kRowsOuter);
-    layer->set_double_input(plan.tilings[l].double_input);
-    layer->set_double_block(plan.tilings[l].double_block);
-    layer->set_double_output(plan.tilings[l].double_output);
+    const Tiling& tiling = plan.tilings[l];
+    layer->set_rows(tiling.rows);
+    layer->set_columns(tiling.columns);
+    layer->set_channels(tiling.channels);
+    layer->set_inputs(tiling.inputs);
+    layer->set_pixels_outer(tiling.order == TileOrder::kPixelsOuter);
+    layer->set_whole_input(tiling.whole_input);
+    layer->set_double_input(tiling.double_input);
+    layer->set_double_block(tiling.double_block);
+    layer->set_double_output(tiling.double_output);
   }
   decisions.set_lookahead(plan.lookahead);
   decisions.set_buffers(plan.buffers);
@@ -302,14 +306,20 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
   for (size_t l = 0; l < input.layers.size(); ++l) {
     const auto& tiling = decisions.layers(static_cast<int>(l));
     if (tiling.op() != input.layers[l].op_index || tiling.rows() < 1 ||
-        tiling.channels() < 1) {
+        tiling.columns() < 1 || tiling.channels() < 1 || tiling.inputs() < 1) {
       return foreign();
     }
-    plan.tilings.push_back({tiling.rows(), tiling.channels(),
-                            tiling.rows_outer() ? TileOrder::kRowsOuter
-                                                : TileOrder::kChannelsOuter,
-                            tiling.double_input(), tiling.double_block(),
-                            tiling.double_output()});
+    plan.tilings.push_back(
+        {.rows = tiling.rows(),
+         .columns = tiling.columns(),
+         .channels = tiling.channels(),
+         .inputs = tiling.inputs(),
+         .order = tiling.pixels_outer() ? TileOrder::kPixelsOuter
+                                        : TileOrder::kChannelsOuter,
+         .whole_input = tiling.whole_input(),
+         .double_input = tiling.double_input(),
+         .double_block = tiling.double_block(),
+         .double_output = tiling.double_output()});
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
   return plan;

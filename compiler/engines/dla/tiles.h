@@ -18,32 +18,46 @@ namespace edgekiln::compiler::dla {
 
 enum class Operand { kBlock, kInput, kInput2 };
 
-// A transfer into SRAM that one or more neighbouring tiles share.
+// Bytes that are brought into SRAM for one or more neighbouring steps.
 struct Load {
   int32_t layer = 0;
   Operand operand = Operand::kBlock;
-  TensorId storage = kNoTensor;  // kNoTensor: a weight block.
-  Slice slice;                   // Input slice, or the block's channels.
+  TensorId storage = kNoTensor;  // kNoTensor: a block.
+  Slice slice;                   // Of the input, unless it is a block.
+  BlockChannels block;
   int64_t bytes = 0;
-  int32_t last_tile = 0;
+  // The buffer holds the whole input, and this is a part of it that no load
+  // brought before. Otherwise the buffer holds these bytes densely.
+  bool part_of_whole = false;
+  int32_t last_step = 0;
   int32_t slot = 0;     // Which of the operand's buffers it fills.
   int32_t before = -1;  // The load that it overwrites there; -1: none.
 };
 
-struct Tile {
+// What one block contributes to a tile: all of it, unless the tile is summed up
+// over several blocks of input channels.
+struct Step {
   int32_t layer = 0;
   Slice output;
+  BlockChannels channels;
+  bool first = true;  // Of its tile.
+  bool last = true;
   int32_t block = -1;  // Loads; -1: none, or the tensor is resident.
   int32_t input = -1;
   int32_t input2 = -1;
-  int32_t slot = 0;  // Which of the layer's output buffers it makes.
+  int32_t slot = 0;  // Which of the layer's output buffers the tile is made in.
 
   // Those of the three that it has.
   absl::InlinedVector<int32_t, 3> loads() const;
 };
 
+// The part of the input that the step reads.
+Slice InputOfStep(const Layer& layer, const Step& step);
+
 // The buffers of one layer. Those of one operand are equally large, so that
-// loads, or tiles of the output, take turns.
+// loads, or tiles of the output, take turns. Sums have one for those that are
+// complete up to now, and one for those to add; the first is the output's own
+// where the layer gives sums.
 struct Slots {
   struct Of {
     int64_t bytes = 0;  // Of each.
@@ -51,18 +65,19 @@ struct Slots {
   };
   std::array<Of, 3> loads;  // By Operand.
   Of output;                // None if the output is resident.
+  Of sums;
   int64_t bytes() const {
-    int64_t sum = output.bytes * output.count;
+    int64_t sum = output.bytes * output.count + sums.bytes * sums.count;
     for (const Of& of : loads) sum += of.bytes * of.count;
     return sum;
   }
 };
 
 struct Tiles {
-  std::vector<Tile> tiles;
+  std::vector<Step> steps;
   std::vector<Load> loads;
   std::vector<Slots> slots;  // By layer.
-  // By storage: the first and last tile that make it, the last that uses it.
+  // By storage: the first and last step that make it, the last that uses it.
   absl::flat_hash_map<TensorId, std::pair<int32_t, int32_t>> producers;
   absl::flat_hash_map<TensorId, int32_t> last_use;
 };

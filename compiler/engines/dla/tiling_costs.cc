@@ -1,0 +1,271 @@
+#include "compiler/engines/dla/tiling_costs.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/rounding.h"
+#include "base/status_macros.h"
+#include "compiler/engines/dla/compute_command.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+// The smallest size of each number of equal cuts, and that rounded up to a
+// multiple of `grain`; large ones first.
+std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
+  std::set<int64_t> sizes;
+  for (int64_t size = extent; size > 0;) {
+    sizes.insert(size);
+    sizes.insert(std::min(extent, RoundUp(size, grain)));
+    if (size == 1) break;
+    size = CeilDiv(extent, CeilDiv(extent, size - 1));
+  }
+  return {sizes.rbegin(), sizes.rend()};
+}
+
+// A depthwise tile must not begin or end inside the outputs of one input
+// channel unless it lies within them altogether.
+bool Legal(const Layer& layer, int64_t channels) {
+  const int64_t multiplier = layer.depth_multiplier;
+  return channels == layer.out.c || channels % multiplier == 0 ||
+         multiplier % channels == 0;
+}
+
+AxisCut Cut(int64_t extent, int64_t size) {
+  AxisCut cut = {.size = size, .tiles = CeilDiv(extent, size)};
+  cut.last = extent - (cut.tiles - 1) * size;
+  return cut;
+}
+
+AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
+                  int64_t size) {
+  AxisCut cut = Cut(out_extent, size);
+  for (int64_t begin = 0; begin < out_extent; begin += size) {
+    const AxisInput range = InputOfAxis(axis, in_extent, begin,
+                                        std::min(begin + size, out_extent));
+    const int64_t input = range.end - range.begin;
+    if (begin == 0) cut.first_input = input;
+    cut.most_input = std::max(cut.most_input, input);
+    cut.all_input += input;
+  }
+  return cut;
+}
+
+}  // namespace
+
+TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
+    : chip_(chip), layer_(layer) {
+  if (layer.op == LayerOp::kAlias) return;
+  const Tiling smallest = SmallestTiling(chip, layer, cuts);
+  for (const int64_t size : Sizes(layer.out.h, 1)) {
+    if (size > chip.most_rows()) continue;
+    if (cuts.channels_only() && size != smallest.rows) continue;
+    rows_.push_back(CutWindow(layer.vertical, layer.in.h, layer.out.h, size));
+  }
+  if (cuts.channels_only() && rows_.empty()) {
+    rows_.push_back(
+        CutWindow(layer.vertical, layer.in.h, layer.out.h, smallest.rows));
+  }
+  for (const int64_t size : Sizes(layer.out.w, 1)) {
+    if (size != layer.out.w && !CanCutColumns(chip, layer, cuts)) continue;
+    columns_.push_back(
+        CutWindow(layer.horizontal, layer.in.w, layer.out.w, size));
+  }
+  const int64_t grain = std::max<int64_t>(chip.macs_per_cycle(), 1);
+  for (const int64_t size : Sizes(layer.out.c, grain)) {
+    if (!Legal(layer, size)) continue;
+    AxisCut cut = Cut(layer.out.c, size);
+    cut.most_input =
+        InputOf(layer, {0, 1, 0, 1, 0, size}).slice.channels();
+    channels_.push_back(cut);
+  }
+  for (const int64_t size : Sizes(layer.in.c, grain)) {
+    if (size != layer.in.c && !CanCutInputs(chip, layer, cuts)) continue;
+    inputs_.push_back(Cut(layer.in.c, size));
+  }
+}
+
+Tiling TilingCosts::TilingOf(const Candidate& candidate) const {
+  return {.rows = rows_[candidate.rows].size,
+          .columns = columns_[candidate.columns].size,
+          .channels = channels_[candidate.channels].size,
+          .inputs = inputs_[candidate.inputs].size,
+          .order = candidate.order,
+          .whole_input = candidate.whole_input};
+}
+
+// A command is never faster than its decoding and a few registers.
+absl::StatusOr<int64_t> TilingCosts::CommandCycles(
+    DlaCommand command, const RegisterFile& registers) const {
+  EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                      chip_.OccupancyCycles(command, registers));
+  return std::max(cycles, 2 * chip_.IssueCycles(command));
+}
+
+absl::StatusOr<int64_t> TilingCosts::StepCycles(const Shape& shape) const {
+  Slice output = {0, shape.rows, 0, shape.columns, 0, shape.channels};
+  if (shape.inputs < layer_.in.c) {
+    const ComputeCommand sums =
+        PartialSums(layer_, output,
+                    {.end = shape.channels, .in_end = shape.inputs}, {}, {});
+    return CommandCycles(sums.command, sums.registers);
+  }
+  int64_t commands = 1;
+  if (layer_.by_channel) {
+    // All take the same time.
+    commands = InputOf(layer_, output).slice.channels();
+    output.c_end = std::min(output.c_end, layer_.depth_multiplier);
+  }
+  const ComputeCommand command = ComputeSlice(layer_, output, {}).front();
+  EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                      CommandCycles(command.command, command.registers));
+  return cycles * commands;
+}
+
+absl::StatusOr<int64_t> TilingCosts::TileCycles(const Shape& pixels,
+                                                size_t input_cut) const {
+  const AxisCut& inputs = inputs_[input_cut];
+  Shape shape = pixels;
+  shape.inputs = inputs.size;
+  EK_ASSIGN_OR_RETURN(int64_t sum, StepCycles(shape));
+  if (inputs.tiles == 1) return sum;
+  sum *= inputs.tiles - 1;
+  shape.inputs = inputs.last;
+  EK_ASSIGN_OR_RETURN(const int64_t last, StepCycles(shape));
+  sum += last;
+  const Slice output = {0, shape.rows, 0, shape.columns, 0, shape.channels};
+  const ComputeCommand add = AddSums(output, {}, {});
+  EK_ASSIGN_OR_RETURN(const int64_t adding,
+                      CommandCycles(add.command, add.registers));
+  sum += adding * (inputs.tiles - 1);
+  if (layer_.gives_sums()) return sum;
+  const ComputeCommand requantize = RequantizeSums(layer_, output, {}, {});
+  EK_ASSIGN_OR_RETURN(const int64_t requantizing,
+                      CommandCycles(requantize.command, requantize.registers));
+  return sum + requantizing;
+}
+
+absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
+  uint64_t key = candidate.rows;
+  key = key * columns_.size() + candidate.columns;
+  key = key * channels_.size() + candidate.channels;
+  key = key * inputs_.size() + candidate.inputs;
+  const auto [it, is_new] = compute_cycles_.try_emplace(key, 0);
+  if (!is_new) return it->second;
+  const AxisCut& rows = rows_[candidate.rows];
+  const AxisCut& columns = columns_[candidate.columns];
+  const AxisCut& channels = channels_[candidate.channels];
+  int64_t sum = 0;
+  for (const bool last_row : {false, true}) {
+    for (const bool last_column : {false, true}) {
+      for (const bool last_channel : {false, true}) {
+        const int64_t count = (last_row ? 1 : rows.tiles - 1) *
+                              (last_column ? 1 : columns.tiles - 1) *
+                              (last_channel ? 1 : channels.tiles - 1);
+        if (count == 0) continue;
+        EK_ASSIGN_OR_RETURN(
+            const int64_t cycles,
+            TileCycles({.rows = last_row ? rows.last : rows.size,
+                        .columns = last_column ? columns.last : columns.size,
+                        .channels = last_channel ? channels.last
+                                                 : channels.size,
+                        .inputs = 0},
+                       candidate.inputs));
+        sum += cycles * count;
+      }
+    }
+  }
+  compute_cycles_[key] = sum;
+  return sum;
+}
+
+int64_t TilingCosts::DmaCycles(int64_t transfers, int64_t bytes) const {
+  return transfers * chip_.dma_setup_cycles() +
+         CeilDiv(bytes, chip_.dma_bytes_per_cycle());
+}
+
+bool TilingCosts::SumsFit(const Candidate& candidate) const {
+  return inputs_[candidate.inputs].tiles == 1 ||
+         dla::SumsFit(chip_, columns_[candidate.columns].size,
+                      channels_[candidate.channels].size);
+}
+
+Work TilingCosts::WorkOf(const Candidate& candidate,
+                         const Residency& residency) const {
+  const AxisCut& rows = rows_[candidate.rows];
+  const AxisCut& columns = columns_[candidate.columns];
+  const AxisCut& channels = channels_[candidate.channels];
+  const AxisCut& inputs = inputs_[candidate.inputs];
+  const bool pixels_outer = candidate.order == TileOrder::kPixelsOuter;
+  const int64_t pixel_tiles = rows.tiles * columns.tiles;
+  const int64_t tiles = pixel_tiles * channels.tiles;
+  const bool split = inputs.tiles > 1;
+  Work work;
+  auto& [input, block, output] = work.operands;
+  if (const int streamed = StreamedInputs(layer_, residency); streamed > 0) {
+    const int64_t in_channels =
+        layer_.channelwise() ? channels.most_input : inputs.size;
+    const int64_t pixel = in_channels * layer_.in_bytes * streamed;
+    if (candidate.whole_input) {
+      input.buffer_bytes = layer_.all_in_bytes() * streamed;
+      input.all_bytes = input.buffer_bytes;
+      input.buffers_used = 1;
+      input.transfers = rows.tiles * streamed;
+      input.exposed_cycles =
+          DmaCycles(streamed, rows.first_input * layer_.in_row_bytes() *
+                                  streamed);
+    } else {
+      // Without a cut of its own, an input tile serves all that follow it.
+      const bool again = !layer_.channelwise() &&
+                         (split || (!pixels_outer && pixel_tiles > 1));
+      const int64_t passes = again ? channels.tiles : 1;
+      input.buffer_bytes = rows.most_input * columns.most_input * pixel;
+      input.all_bytes = rows.all_input * columns.all_input * layer_.in.c *
+                        layer_.in_bytes * streamed * passes;
+      input.buffers_used =
+          layer_.channelwise() ? tiles : pixel_tiles * passes * inputs.tiles;
+      // The DMA counts in two dimensions.
+      const bool by_row =
+          columns.tiles > 1 && (split || in_channels < layer_.in.c);
+      const int64_t per_tile = by_row ? rows.most_input : 1;
+      input.transfers = input.buffers_used * streamed * per_tile;
+      input.exposed_cycles =
+          DmaCycles(streamed * (by_row ? rows.first_input : 1),
+                    rows.first_input * columns.first_input * pixel);
+    }
+  }
+  if (layer_.has_block()) {
+    const bool again = split || (pixels_outer && channels.tiles > 1);
+    const int64_t passes = again ? pixel_tiles : 1;
+    const int64_t tables =
+        layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
+    block.buffer_bytes = BlockBytes(layer_, channels.size, inputs.size);
+    block.all_bytes =
+        (BlockBytes(layer_, layer_.out.c, layer_.in.c) + tables) * passes;
+    block.buffers_used = channels.tiles * inputs.tiles * passes;
+    block.transfers = block.buffers_used;
+    // The first block usually arrives while the layer before computes.
+    block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 4;
+  }
+  if (!residency.output) {
+    const bool by_row = columns.tiles > 1 && channels.tiles > 1;
+    const int64_t per_tile = by_row ? rows.size : 1;
+    output.buffer_bytes =
+        rows.size * columns.size * channels.size * layer_.out_bytes;
+    output.all_bytes = layer_.all_out_bytes();
+    output.buffers_used = tiles;
+    output.transfers = tiles * per_tile;
+    output.exposed_cycles = DmaCycles(per_tile, output.buffer_bytes);
+  }
+  for (OperandWork& operand : work.operands) {
+    operand.cycles = DmaCycles(operand.transfers, operand.all_bytes);
+  }
+  if (split) {
+    const Tiling tiling = TilingOf(candidate);
+    work.sums_bytes =
+        SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
+  }
+  return work;
+}
+
+}  // namespace edgekiln::compiler::dla

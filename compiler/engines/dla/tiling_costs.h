@@ -1,0 +1,115 @@
+#ifndef EK_COMPILER_ENGINES_DLA_TILING_COSTS_H_
+#define EK_COMPILER_ENGINES_DLA_TILING_COSTS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/layer.h"
+#include "compiler/engines/dla/tiling.h"
+
+// What the tilings of one layer need and take, by the chip's own timing.
+namespace edgekiln::compiler::dla {
+
+// Equal tiles along one axis; the last may be smaller.
+struct AxisCut {
+  int64_t size = 0;
+  int64_t tiles = 0;
+  int64_t last = 0;  // Size of the last one.
+  // Of rows and columns: input elements that the first, the largest and all
+  // tiles read, with what they share. Of channels: those of one tile.
+  int64_t first_input = 0;
+  int64_t most_input = 0;
+  int64_t all_input = 0;
+};
+
+// A tiling but for its buffers: indices into the cuts of a TilingCosts.
+struct Candidate {
+  size_t rows = 0;
+  size_t columns = 0;
+  size_t channels = 0;
+  size_t inputs = 0;
+  TileOrder order = TileOrder::kChannelsOuter;
+  bool whole_input = false;
+};
+
+// The moves of one operand.
+struct OperandWork {
+  int64_t buffer_bytes = 0;
+  int64_t all_bytes = 0;
+  int64_t transfers = 0;
+  int64_t buffers_used = 0;    // How often another load or tile takes a buffer.
+  int64_t cycles = 0;          // Of the DMA.
+  int64_t exposed_cycles = 0;  // Before the first tile, or after the last.
+};
+
+struct Work {
+  std::array<OperandWork, 3> operands;  // Input, block, output.
+  int64_t sums_bytes = 0;               // Of all buffers.
+  // With one buffer for each operand, packed.
+  int64_t least_bytes() const {
+    return operands[0].buffer_bytes + operands[1].buffer_bytes +
+           operands[2].buffer_bytes + sums_bytes;
+  }
+  int64_t moving_cycles() const {
+    return operands[0].cycles + operands[1].cycles + operands[2].cycles;
+  }
+  int64_t dma_bytes() const {
+    return operands[0].all_bytes + operands[1].all_bytes +
+           operands[2].all_bytes;
+  }
+};
+
+// The cuts of a layer, and what their combinations cost. Sizes are all that
+// equal cuts give, and for channels, of which the array takes so many at once,
+// these rounded up to whole arrays: no other size of as many tiles computes in
+// fewer cycles. `chip` and `layer` must outlive it. Not thread-safe.
+class TilingCosts {
+ public:
+  TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts);
+
+  // Large sizes first.
+  const std::vector<AxisCut>& rows() const { return rows_; }
+  const std::vector<AxisCut>& columns() const { return columns_; }
+  const std::vector<AxisCut>& channels() const { return channels_; }
+  const std::vector<AxisCut>& inputs() const { return inputs_; }
+
+  Tiling TilingOf(const Candidate& candidate) const;
+  // Of the compute unit, for the whole layer. The same for both orders.
+  absl::StatusOr<int64_t> ComputeCycles(const Candidate& candidate);
+  Work WorkOf(const Candidate& candidate, const Residency& residency) const;
+  // Registers hold the pitches of the candidate's sums.
+  bool SumsFit(const Candidate& candidate) const;
+  int64_t DmaCycles(int64_t transfers, int64_t bytes) const;
+
+ private:
+  struct Shape {
+    int64_t rows;
+    int64_t columns;
+    int64_t channels;
+    int64_t inputs;
+  };
+  // Of the commands for one tile over `inputs` input channels; more than one
+  // where the layer is computed by channel.
+  absl::StatusOr<int64_t> StepCycles(const Shape& shape) const;
+  absl::StatusOr<int64_t> TileCycles(const Shape& pixels, size_t input_cut) const;
+  absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
+                                        const RegisterFile& registers) const;
+
+  const Chip& chip_;
+  const Layer& layer_;
+  std::vector<AxisCut> rows_;
+  std::vector<AxisCut> columns_;
+  std::vector<AxisCut> channels_;
+  std::vector<AxisCut> inputs_;
+  // By candidate without its order.
+  absl::flat_hash_map<uint64_t, int64_t> compute_cycles_;
+};
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_TILING_COSTS_H_
