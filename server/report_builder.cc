@@ -40,6 +40,23 @@ double Utilization(const Machine& machine, int engine, int64_t macs,
   return std::clamp(static_cast<double>(macs) / peak, 0.0, 1.0);
 }
 
+// Where the layer stands under the engine's roofline: Williams, Waterman and
+// Patterson, "Roofline" (2009).
+void AddRoofline(const Machine& machine, int engine, v1::Report::Layer& layer) {
+  const int64_t bytes = layer.dma_bytes_read() + layer.dma_bytes_written();
+  if (!IsEngine(machine, engine) || bytes == 0 ||
+      engine >= machine.engine_bytes_per_cycle_size() ||
+      machine.engine_bytes_per_cycle(engine) == 0) {
+    return;
+  }
+  const double intensity =
+      static_cast<double>(layer.macs()) / static_cast<double>(bytes);
+  layer.set_macs_per_byte(intensity);
+  layer.set_roofline_macs_per_cycle(std::min(
+      static_cast<double>(machine.engine_macs_per_cycle(engine)),
+      intensity * static_cast<double>(machine.engine_bytes_per_cycle(engine))));
+}
+
 void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
               const v1::SimReport::LayerCycles& measured, v1::Report& report) {
   v1::Report::Layer& layer = *report.add_layers();
@@ -65,6 +82,9 @@ void AddLayer(const Machine& machine, const v1::Program::Layer& fixed,
   layer.set_dma_bytes_written(measured.dma_bytes_written());
   *layer.mutable_stalls() = measured.stalls();
   layer.set_predicted_cycles(fixed.predicted_cycles());
+  layer.set_bound_cycles(fixed.bound_cycles());
+  layer.set_compulsory_bytes(fixed.compulsory_bytes());
+  AddRoofline(machine, fixed.engine(), layer);
 }
 
 // Sums the layers by engine and kind.
@@ -130,6 +150,10 @@ void AddProgram(const v1::StageSummary::Target& target,
     engine.set_busy_cycles(busy.busy_cycles());
     *engine.mutable_units() = busy.units();
     *engine.mutable_segments() = busy.segments();
+  }
+  for (const v1::Program::Bound& bound : emit.bounds()) {
+    if (bound.engine() < 0 || bound.engine() >= report.engines_size()) continue;
+    report.mutable_engines(bound.engine())->set_bound_cycles(bound.cycles());
   }
   // The host comes last, behind the machine's engines.
   if (report.engines_size() == machine.engine_names_size() + 1) {

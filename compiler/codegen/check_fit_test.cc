@@ -157,11 +157,13 @@ return %z
   EXPECT_EQ(refusal(4096 + 65'536 - 20'000, 20'000), ErrorDetail());
   EXPECT_EQ(refusal(4095 + 65'536 - 20'000, 20'000).need,
             "49632 bytes at least");
-  EXPECT_EQ(refusal(kMuch, 1000).reason, "SRAM_TOO_SMALL");
-  EXPECT_EQ(refusal(kMuch, 1000).limit, "1000 bytes of SRAM");
+  // A pixel of 16 channels, and what makes one of it.
+  EXPECT_EQ(refusal(kMuch, 16 + 12 + 16 + 1), ErrorDetail());
+  EXPECT_EQ(refusal(kMuch, 44).reason, "SRAM_TOO_SMALL");
+  EXPECT_EQ(refusal(kMuch, 44).limit, "44 bytes of SRAM");
   // The host has no SRAM, and nothing but RAM.
-  EXPECT_EQ(refusal(kMuch, 1000, v1::PAYING), ErrorDetail());
-  EXPECT_EQ(refusal(kMuch, 1000, v1::NONE), ErrorDetail());
+  EXPECT_EQ(refusal(kMuch, 44, v1::PAYING), ErrorDetail());
+  EXPECT_EQ(refusal(kMuch, 44, v1::NONE), ErrorDetail());
   EXPECT_EQ(refusal(4096, kMuch, v1::PAYING), ErrorDetail());
   EXPECT_EQ(refusal(4096, kMuch, v1::NONE).need, "69632 bytes at least");
 }

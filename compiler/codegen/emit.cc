@@ -49,6 +49,12 @@ class StreamEmitter {
         EK_RETURN_IF_ERROR(AddRegion(it->second));
       }
     }
+    for (const auto& [engine, cycles] : bounds_) {
+      if (cycles <= 0) continue;
+      v1::Program::Bound& bound = *writer_.program().add_bounds();
+      bound.set_engine(engine);
+      bound.set_cycles(cycles);
+    }
     return absl::OkStatus();
   }
 
@@ -209,9 +215,13 @@ class StreamEmitter {
                             WallCycles(cycles, clock_hz, machine_),
                         use.op);
       cycles += use.cycles;
-      writer_.program().mutable_layers(use.op)->set_sram_bytes(use.sram_bytes);
-      writer_.program().mutable_layers(use.op)->set_tiles(use.tiles);
+      v1::Program::Layer& layer = *writer_.program().mutable_layers(use.op);
+      layer.set_sram_bytes(use.sram_bytes);
+      layer.set_tiles(use.tiles);
+      layer.set_bound_cycles(WallCycles(use.bound_cycles, clock_hz, machine_));
+      layer.set_compulsory_bytes(use.compulsory_bytes);
     }
+    bounds_[engine] += planned.plan->bound_cycles();
     for (const RegionCode::MemoryUse& use : emitted.memories) {
       writer_.program().set_sram_peak_bytes(
           std::max(writer_.program().sram_peak_bytes(), use.bytes));
@@ -229,6 +239,7 @@ class StreamEmitter {
   target::HostCosts costs_;
   ProgramWriter& writer_;
   std::map<int32_t, PlannedRegion> regions_;
+  std::map<int32_t, int64_t> bounds_;  // By engine.
 };
 
 }  // namespace

@@ -103,6 +103,9 @@ struct RegionCode {
     int64_t sram_bytes = 0;  // As Program.Layer.
     int32_t tiles = 0;
     int64_t cycles = 0;  // Predicted, of the engine's clock; they sum to all.
+    // As Program.Layer, of the engine's clock; 0: the model does not say.
+    int64_t bound_cycles = 0;
+    int64_t compulsory_bytes = 0;
   };
   std::vector<LayerUse> layers;
   // Peak use of each memory that the engine fills itself.

@@ -160,6 +160,10 @@ class Network {
     }
     EK_ASSIGN_OR_RETURN(values_, ValuesOf(graph_));
     uses_ = ConstantUses(compiled_.program);
+    // Of a tile that is summed up by several commands, none shows its sums.
+    std::erase_if(uses_, [&](const ConstantUse& use) {
+      return !TapOf(compiled_.program, use.stream, use.word).has_value();
+    });
     return absl::OkStatus();
   }
 

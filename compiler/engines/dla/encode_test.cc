@@ -27,7 +27,7 @@ ScheduledCommand Convolution(int32_t buffer) {
   layer.in = {8, 8, 8};
   layer.out = {8, 8, 8};
   layer.vertical = layer.horizontal = {3, 1, 1, 1};
-  const Slice all = {0, 8, 0, 8};
+  const Slice all = {0, 8, 0, 8, 0, 8};
   TileOperands operands;
   operands.input = operands.output = WholePlacement(layer.in, 1, all);
   const ComputeCommand compute = ComputeSlice(layer, all, operands).front();

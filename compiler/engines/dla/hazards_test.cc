@@ -21,12 +21,12 @@ ScheduledCommand Access(DlaCommand command, std::vector<BufferAccess> touched) {
 TEST(WaitCountsTest, OrdersOnlyWhatMeets) {
   Schedule schedule;
   schedule.commands = {
-      Access(DlaCommand::kDmaRead, {{0, 0, 10, true}}),
-      Access(DlaCommand::kDmaRead, {{1, 0, 10, true}}),
+      Access(DlaCommand::kDmaRead, {{0, true, 0, 10}}),
+      Access(DlaCommand::kDmaRead, {{1, true, 0, 10}}),
       // Reads the first buffer only: must not wait for the second load.
-      Access(DlaCommand::kConv, {{0, 0, 10, false}, {2, 0, 10, true}}),
-      Access(DlaCommand::kConv, {{1, 0, 10, false}, {3, 0, 10, true}}),
-      Access(DlaCommand::kDmaWrite, {{2, 0, 10, false}}),
+      Access(DlaCommand::kConv, {{0, false, 0, 10}, {2, true, 0, 10}}),
+      Access(DlaCommand::kConv, {{1, false, 0, 10}, {3, true, 0, 10}}),
+      Access(DlaCommand::kDmaWrite, {{2, false, 0, 10}}),
   };
   const std::vector<int64_t> apart = {0, 10, 20, 30};
   EXPECT_THAT(WaitCounts(schedule, apart), ElementsAre(0, 0, 1, 2, 1));
@@ -35,10 +35,10 @@ TEST(WaitCountsTest, OrdersOnlyWhatMeets) {
 TEST(WaitCountsTest, ReusingMemoryWaitsForItsReader) {
   Schedule schedule;
   schedule.commands = {
-      Access(DlaCommand::kDmaRead, {{0, 0, 10, true}}),
-      Access(DlaCommand::kConv, {{0, 0, 10, false}, {1, 0, 10, true}}),
+      Access(DlaCommand::kDmaRead, {{0, true, 0, 10}}),
+      Access(DlaCommand::kConv, {{0, false, 0, 10}, {1, true, 0, 10}}),
       // Another buffer at the first one's place: write after read.
-      Access(DlaCommand::kDmaRead, {{2, 0, 10, true}}),
+      Access(DlaCommand::kDmaRead, {{2, true, 0, 10}}),
   };
   EXPECT_THAT(WaitCounts(schedule, std::vector<int64_t>{0, 10, 0}),
               ElementsAre(0, 1, 1));
@@ -49,8 +49,8 @@ TEST(WaitCountsTest, ReusingMemoryWaitsForItsReader) {
 TEST(WaitCountsTest, TwoReadersDoNotConflict) {
   Schedule schedule;
   schedule.commands = {
-      Access(DlaCommand::kConv, {{0, 0, 10, false}}),
-      Access(DlaCommand::kDmaWrite, {{0, 0, 10, false}}),
+      Access(DlaCommand::kConv, {{0, false, 0, 10}}),
+      Access(DlaCommand::kDmaWrite, {{0, false, 0, 10}}),
   };
   EXPECT_THAT(WaitCounts(schedule, std::vector<int64_t>{0}), ElementsAre(0, 0));
 }

@@ -200,6 +200,13 @@ int64_t BlockBytes(const Layer& layer, int64_t channels, int64_t in_channels) {
   return channels * (kTableEntryBytes + per_channel);
 }
 
+int64_t CompulsoryBytes(const Layer& layer) {
+  if (layer.op == LayerOp::kAlias) return 0;
+  const int64_t inputs = layer.input2 == kNoTensor ? 1 : 2;
+  return inputs * layer.all_in_bytes() +
+         BlockBytes(layer, layer.out.c, layer.in.c) + layer.all_out_bytes();
+}
+
 std::string PackBlock(const Graph& graph, const Layer& layer,
                       const BlockChannels& of) {
   std::string block;

@@ -144,6 +144,9 @@ struct BlockChannels {
 inline constexpr int64_t kTableEntryBytes = 12;
 int64_t BlockBytes(const Layer& layer, int64_t channels, int64_t in_channels);
 
+// Inputs, block and output, each once. 0 for kAlias.
+int64_t CompulsoryBytes(const Layer& layer);
+
 // A block as it lies in flash and SRAM: table, then weights as the layer's
 // command reads them. Biases are in the blocks of the first input channels
 // alone, so that sums have them once.

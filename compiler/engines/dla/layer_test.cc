@@ -1,6 +1,7 @@
 #include "compiler/engines/dla/layer.h"
 
-#include "compiler/engines/dla/tile_search.h"
+#include <string>
+
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler::dla {
@@ -26,7 +27,7 @@ TEST_P(InputRowsTest, CoverTheWindows) {
   layer.vertical = param.axis;
   layer.in = {param.in_h, 4, 8};
   const InputSlice input =
-      InputOf(layer, {param.first_row, param.end_row, 0, 16});
+      InputOf(layer, {param.first_row, param.end_row, 0, 4, 0, 16});
   EXPECT_EQ(input.slice.h_begin, param.h_begin);
   EXPECT_EQ(input.slice.h_end, param.h_end);
   EXPECT_EQ(input.pad_top, param.pad_top);
@@ -52,37 +53,53 @@ TEST(InputOfTest, DepthwiseReadsItsOwnChannels) {
   layer.op = LayerOp::kDepthwise;
   layer.depth_multiplier = 4;
   layer.in = {8, 8, 6};
-  const Slice slice = InputOf(layer, {0, 8, 8, 16}).slice;
+  const Slice slice = InputOf(layer, {0, 8, 0, 8, 8, 16}).slice;
   EXPECT_EQ(slice.c_begin, 2);
   EXPECT_EQ(slice.c_end, 4);
 }
 
-TEST(TilesOfTest, CoverTheOutputInBothOrders) {
-  Layer layer;
-  layer.out = {5, 3, 7};
-  for (const auto order : {TileOrder::kChannelsOuter, TileOrder::kRowsOuter}) {
-    int64_t covered = 0;
-    for (const Slice& tile : TilesOf(layer, {2, 3, order})) {
-      covered += tile.rows() * tile.channels();
-    }
-    EXPECT_EQ(covered, 35);
-  }
-  const std::vector<Slice> rows_outer =
-      TilesOf(layer, {2, 3, TileOrder::kRowsOuter});
-  EXPECT_EQ(rows_outer[1], (Slice{0, 2, 3, 6}));
-  const std::vector<Slice> channels_outer =
-      TilesOf(layer, {2, 3, TileOrder::kChannelsOuter});
-  EXPECT_EQ(channels_outer[1], (Slice{2, 4, 0, 3}));
-}
-
-TEST(SmallestSramTest, IsOneRowOfOneChannel) {
+TEST(InputOfTest, ColumnsAreAsRows) {
   Layer layer;
   layer.op = LayerOp::kConv;
-  layer.in = {8, 10, 4};
-  layer.out = {8, 10, 16};
-  layer.vertical = layer.horizontal = {3, 1, 1, 1};
-  // Table entry + weights, three input rows, one output row.
-  EXPECT_EQ(SmallestSram(layer), 12 + 36 + 3 * 10 * 4 + 10);
+  layer.horizontal = {3, 2, 1, 1};
+  layer.in = {1, 9, 4};
+  const InputSlice left = InputOf(layer, {0, 1, 0, 2, 0, 4});
+  EXPECT_EQ(left.slice.w_begin, 0);
+  EXPECT_EQ(left.slice.w_end, 4);
+  EXPECT_EQ(left.pad_left, 1);
+  const InputSlice right = InputOf(layer, {0, 1, 3, 5, 0, 4});
+  EXPECT_EQ(right.slice.w_begin, 5);
+  EXPECT_EQ(right.slice.w_end, 9);
+  EXPECT_EQ(right.pad_left, 0);
+}
+
+// Of 2 output channels, 1x1 windows and 4 input channels.
+TEST(PackBlockTest, TheFirstInputsHaveTheBiases) {
+  Graph graph;
+  graph.tensors.resize(2);
+  graph.tensors[0].shape = {2, 1, 1, 4};
+  graph.tensors[0].data = ConstantData(
+      std::string("\x01\x02\x03\x04\x05\x06\x07\x08", 8));
+  graph.tensors[1].shape = {2};
+  graph.tensors[1].data = ConstantData(
+      std::string("\x10\0\0\0\x20\0\0\0", 8));
+  Layer layer;
+  layer.op = LayerOp::kConv;
+  layer.in = {1, 1, 4};
+  layer.out = {1, 1, 2};
+  layer.weights = 0;
+  layer.bias = 1;
+  layer.dot.multiplier.resize(2);
+  const std::string first = PackBlock(graph, layer, {0, 2, 0, 3});
+  ASSERT_EQ(first.size(), BlockBytes(layer, 2, 3));
+  EXPECT_EQ(first[0], 0x10);
+  EXPECT_EQ(first[12], 0x20);
+  EXPECT_EQ(first.substr(24), "\x01\x02\x03\x05\x06\x07");
+  const std::string second = PackBlock(graph, layer, {0, 2, 3, 4});
+  ASSERT_EQ(second.size(), BlockBytes(layer, 2, 1));
+  EXPECT_EQ(second[0], 0);
+  EXPECT_EQ(second[12], 0);
+  EXPECT_EQ(second.substr(24), "\x04\x08");
 }
 
 }  // namespace

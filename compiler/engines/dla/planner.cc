@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
+#include "compiler/engines/dla/bound.h"
 #include "compiler/engines/dla/encode.h"
 #include "compiler/engines/dla/hazards.h"
 #include "compiler/engines/dla/residency.h"
@@ -19,8 +20,11 @@ namespace {
 
 // Sizes of SRAM that are tried, from the largest that fits on.
 constexpr int kSizes = 8;
-// Cycles of a plan are this near to their estimate, in percent.
-constexpr int64_t kEstimateError = 2;
+// After this many commands were scheduled no other size is tried: the plan is
+// for an SRAM so small that one takes long.
+constexpr int64_t kEnoughCommands = 150'000;
+// Plans take less than their estimate by one part of this many at most.
+constexpr int64_t kEstimateError = 1000;
 
 // Plans are made for sizes of five significant bits, the same whatever the chip
 // has beyond: so that a chip with more SRAM has the plans of one with less.
@@ -32,11 +36,12 @@ int64_t RoundSize(int64_t bytes) {
 
 // How far loads run ahead. Many buffers need room that is left over; fenced is
 // for want of room between the layers.
-constexpr struct {
+struct Ahead {
   int lookahead;
   int buffers;
   bool fenced;
-} kAhead[] = {
+};
+constexpr Ahead kAhead[] = {
     {32, kMaxBuffers, false}, {32, 2, false}, {1, 2, false}, {1, 2, true}};
 
 // Compute commands of a layer: those for one tile take what is counted.
@@ -64,7 +69,144 @@ int64_t ComputeCommands(const SubgraphPlan& plan) {
 // Three loads, a computation and a store.
 constexpr int64_t kMostCommandsPerTile = 5;
 
-absl::Status StreamTooLong(const Graph& graph, const SubgraphPlan& plan) {
+// With the schedule's cycles, or nothing if its buffers do not fit, or there
+// are too many commands.
+absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
+                                                    const SubgraphInput& input,
+                                                    const SubgraphPlan& plan,
+                                                    int64_t sram_bytes,
+                                                    Schedule& scratch) {
+  // Before any of them is made.
+  if (ComputeCommands(plan) > target::kMaxDlaStreamCommands) {
+    return std::optional<TimedPlan>();
+  }
+  SystemMap system;
+  for (const TensorId tensor : input.storage) system.tensors[tensor] = 0;
+  scratch = BuildSchedule(plan, system, input.storage, sram_bytes,
+                          std::move(scratch));
+  const Schedule& schedule = scratch;
+  if (!schedule.fits ||
+      std::ssize(schedule.commands) > target::kMaxDlaStreamCommands) {
+    return std::optional<TimedPlan>();
+  }
+  const OffsetPlan offsets =
+      AllocateOffsetsWithin(schedule.buffers, sram_bytes);
+  if (offsets.peak_bytes > sram_bytes) return std::optional<TimedPlan>();
+  EK_ASSIGN_OR_RETURN(const EncodedStream stream,
+                      EncodeStream(chip, schedule, offsets.offsets,
+                                   WaitCounts(schedule, offsets.offsets)));
+  TimedPlan timed;
+  timed.plan = plan;
+  timed.sram_bytes = sram_bytes;
+  timed.cycles = stream.cycles;
+  timed.peak_bytes = offsets.peak_bytes;
+  return std::optional<TimedPlan>(std::move(timed));
+}
+
+std::vector<TilingSearch> SearchesOf(const Chip& chip,
+                                     const SubgraphInput& input, Cuts cuts) {
+  std::vector<TilingSearch> searches;
+  searches.reserve(input.layers.size());
+  for (const Layer& layer : input.layers) {
+    searches.emplace_back(chip, layer, cuts);
+  }
+  return searches;
+}
+
+// The fastest way to run loads ahead; nothing if the tilings' buffers find no
+// places. `commands` is raised by those that were scheduled.
+absl::StatusOr<std::optional<TimedPlan>> RunAhead(
+    const Chip& chip, const SubgraphInput& input, SubgraphPlan plan,
+    int64_t sram_bytes, Schedule& scratch, int64_t& commands) {
+  std::optional<TimedPlan> best;
+  for (const Ahead& ahead : kAhead) {
+    if (ahead.fenced && best) continue;
+    plan.lookahead = ahead.lookahead;
+    plan.buffers = ahead.buffers;
+    plan.fenced = ahead.fenced;
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                        TimeIfFits(chip, input, plan, sram_bytes, scratch));
+    commands += std::ssize(scratch.commands);
+    if (timed && (!best || timed->cycles < best->cycles)) {
+      best = std::move(timed);
+    }
+  }
+  return best;
+}
+
+// The fastest plan for a few sizes of SRAM, the chip's and below: more of it
+// makes tilings cheaper by their estimate, and now and then dearer in fact.
+// Nothing if none fits.
+absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
+    const Chip& chip, const SubgraphInput& input,
+    std::vector<TilingSearch>& searches) {
+  std::optional<TimedPlan> best;
+  SubgraphPlan before;
+  Schedule scratch;
+  int64_t commands = 0;
+  int tried = 0;
+  for (int64_t size = RoundSize(chip.sram_bytes());
+       size > 0 && (tried < kSizes || !best) && commands < kEnoughCommands;
+       size = RoundSize(size - 1)) {
+    EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                        ChooseResidency(input, searches, size));
+    if (!choice) break;  // Nor do less.
+    if (best && choice->cycles - choice->cycles / kEstimateError >
+                    best->cycles) {
+      break;
+    }
+    ++tried;
+    if (best && choice->plan.tilings == before.tilings &&
+        choice->plan.resident == before.resident) {
+      continue;
+    }
+    before = choice->plan;
+    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
+                        RunAhead(chip, input, choice->plan, size, scratch,
+                                 commands));
+    if (timed && (!best || timed->cycles < best->cycles)) {
+      best = std::move(timed);
+    }
+  }
+  return best;
+}
+
+// Least SRAM, of sizes as they are tried, with which the layers' cheapest tilings
+// need no more commands than a stream can have; 0 if none is enough.
+absl::StatusOr<int64_t> SramForStream(const Chip& chip,
+                                      const SubgraphInput& input,
+                                      std::vector<TilingSearch>& searches) {
+  const auto suffices = [&](int64_t bytes) -> absl::StatusOr<bool> {
+    int64_t commands = 0;
+    for (size_t l = 0; l < input.layers.size(); ++l) {
+      if (input.layers[l].op == LayerOp::kAlias) continue;
+      EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> best,
+                          searches[l].BestSerial(bytes));
+      if (!best) return false;
+      commands += ComputeCommands(input.layers[l], best->tiling);
+    }
+    return commands * kMostCommandsPerTile <= target::kMaxDlaStreamCommands;
+  };
+  constexpr int64_t kLargest = int64_t{1} << 28;
+  int64_t low = chip.sram_bytes();
+  int64_t high = low;
+  for (bool enough = false; !enough;) {
+    if (high >= kLargest) return 0;
+    low = high;
+    high = std::min(2 * high, kLargest);
+    EK_ASSIGN_OR_RETURN(enough, suffices(high));
+  }
+  while (high - low > high / 32) {
+    const int64_t middle = low + (high - low) / 2;
+    EK_ASSIGN_OR_RETURN(const bool enough, suffices(middle));
+    (enough ? high : low) = middle;
+  }
+  return high;
+}
+
+// `sram_bytes`: enough for fewer commands; 0: not known.
+absl::Status StreamTooLong(const Graph& graph, const SubgraphPlan& plan,
+                           int64_t sram_bytes) {
   size_t longest = 0;
   for (size_t l = 0; l < plan.layers.size(); ++l) {
     if (ComputeCommands(plan.layers[l], plan.tilings[l]) >
@@ -86,99 +228,12 @@ absl::Status StreamTooLong(const Graph& graph, const SubgraphPlan& plan) {
        .need =
            absl::StrCat("about ", ComputeCommands(layer, plan.tilings[longest]),
                         " for this op alone"),
-       .fix = "use a target with more SRAM, so that there are fewer tiles; or, "
-              "for a depthwise convolution, one with OP_DEPTH_CONV"});
-}
-
-// With the schedule's cycles, or nothing if its buffers do not fit, or there
-// are too many commands.
-absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
-                                                    const SubgraphInput& input,
-                                                    const SubgraphPlan& plan,
-                                                    int64_t sram_bytes) {
-  // Before any of them is made.
-  if (ComputeCommands(plan) > target::kMaxDlaStreamCommands) {
-    return std::optional<TimedPlan>();
-  }
-  SystemMap system;
-  for (const TensorId tensor : input.storage) system.tensors[tensor] = 0;
-  const Schedule schedule =
-      BuildSchedule(plan, system, input.storage, sram_bytes);
-  if (!schedule.fits ||
-      std::ssize(schedule.commands) > target::kMaxDlaStreamCommands) {
-    return std::optional<TimedPlan>();
-  }
-  const OffsetPlan offsets =
-      AllocateOffsetsWithin(schedule.buffers, sram_bytes);
-  if (offsets.peak_bytes > sram_bytes) return std::optional<TimedPlan>();
-  EK_ASSIGN_OR_RETURN(const EncodedStream stream,
-                      EncodeStream(chip, schedule, offsets.offsets,
-                                   WaitCounts(schedule, offsets.offsets)));
-  return std::optional<TimedPlan>(
-      {plan, sram_bytes, stream.cycles, offsets.peak_bytes});
-}
-
-std::vector<TilingSearch> SearchesOf(const Chip& chip,
-                                     const SubgraphInput& input, Cuts cuts) {
-  std::vector<TilingSearch> searches;
-  searches.reserve(input.layers.size());
-  for (const Layer& layer : input.layers) {
-    searches.emplace_back(chip, layer, cuts);
-  }
-  return searches;
-}
-
-// The fastest way to run loads ahead; nothing if the tilings' buffers find no
-// places.
-absl::StatusOr<std::optional<TimedPlan>> RunAhead(const Chip& chip,
-                                                  const SubgraphInput& input,
-                                                  SubgraphPlan plan,
-                                                  int64_t sram_bytes) {
-  std::optional<TimedPlan> best;
-  for (const auto& ahead : kAhead) {
-    if (ahead.fenced && best) continue;
-    plan.lookahead = ahead.lookahead;
-    plan.buffers = ahead.buffers;
-    plan.fenced = ahead.fenced;
-    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        TimeIfFits(chip, input, plan, sram_bytes));
-    if (timed && (!best || timed->cycles < best->cycles)) {
-      best = std::move(timed);
-    }
-  }
-  return best;
-}
-
-// The fastest plan for a few sizes of SRAM, the chip's and below: more of it
-// makes tilings cheaper by their estimate, and now and then dearer in fact.
-// Nothing if none fits.
-absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
-    const Chip& chip, const SubgraphInput& input,
-    std::vector<TilingSearch>& searches) {
-  std::optional<TimedPlan> best;
-  SubgraphPlan before;
-  int tried = 0;
-  for (int64_t size = RoundSize(chip.sram_bytes());
-       size > 0 && (tried < kSizes || !best); size = RoundSize(size - 1)) {
-    EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
-                        ChooseResidency(input, searches, size));
-    if (!choice) break;  // Nor do less.
-    if (best && choice->cycles * (100 - kEstimateError) > best->cycles * 100) {
-      break;
-    }
-    ++tried;
-    if (best && choice->plan.tilings == before.tilings &&
-        choice->plan.resident == before.resident) {
-      continue;
-    }
-    before = choice->plan;
-    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        RunAhead(chip, input, choice->plan, size));
-    if (timed && (!best || timed->cycles < best->cycles)) {
-      best = std::move(timed);
-    }
-  }
-  return best;
+       .fix = absl::StrCat(
+           sram_bytes > 0 ? absl::StrCat("use a target with at least ",
+                                         sram_bytes, " bytes of SRAM")
+                          : "use a target with more SRAM",
+           ", so that there are fewer tiles; or, for a depthwise convolution, "
+           "one with OP_DEPTH_CONV")});
 }
 
 // Everything through system memory, one buffer of each kind: always fits what
@@ -234,7 +289,8 @@ absl::Status CheckSmallestSram(const Chip& chip, const Graph& graph,
                                   "input and weights, as the recipe cuts "
                                   "layers along channels only"
                                 : "one output pixel of one channel with its "
-                                  "window of the input and its weights"),
+                                  "window of all input channels and its "
+                                  "weights"),
        .fix =
            absl::StrCat("use a target with at least ", need, " bytes of SRAM, ",
                         cuts.channels_only() ? "another recipe, " : "",
@@ -242,30 +298,32 @@ absl::Status CheckSmallestSram(const Chip& chip, const Graph& graph,
                         "there")});
 }
 
-absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
-                                       const SubgraphInput& input,
-                                       const v1::dla::TileRecipe& recipe) {
-  const Cuts cuts = {recipe.channels_only() ? chip.most_rows() : 0};
-  EK_RETURN_IF_ERROR(
-      CheckSmallestSram(chip, *input.graph, input.layers, cuts));
-  std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
+namespace {
+
+absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
+                                   const v1::dla::TileRecipe& recipe, Cuts cuts,
+                                   std::vector<TilingSearch>& searches) {
   if (!recipe.serial()) {
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
                         OverlappedPlan(chip, input, searches));
     if (plan) return *std::move(plan);
   }
   SubgraphPlan cheapest;
+  Schedule scratch;
   for (const bool smallest : {false, true}) {
     EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
                         FrugalPlan(chip, input, cuts, searches, smallest));
     if (!smallest) cheapest = plan;
     EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        TimeIfFits(chip, input, plan, chip.sram_bytes()));
+                        TimeIfFits(chip, input, plan, chip.sram_bytes(),
+                                   scratch));
     if (timed) return *std::move(timed);
     // Its buffers fit.
     if (smallest && ComputeCommands(plan) * kMostCommandsPerTile >
                         target::kMaxDlaStreamCommands) {
-      return StreamTooLong(*input.graph, cheapest);
+      EK_ASSIGN_OR_RETURN(const int64_t bytes,
+                          SramForStream(chip, input, searches));
+      return StreamTooLong(*input.graph, cheapest, bytes);
     }
   }
   return MakeError(absl::StatusCode::kInternal,
@@ -274,6 +332,22 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                     .what = "no plan fits although the smallest tiles do",
                     .limit = absl::StrCat(chip.sram_bytes(), " bytes of SRAM"),
                     .fix = "report this with the model and the target"});
+}
+
+}  // namespace
+
+absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
+                                       const SubgraphInput& input,
+                                       const v1::dla::TileRecipe& recipe) {
+  const Cuts cuts = {recipe.channels_only() ? chip.most_rows() : 0};
+  EK_RETURN_IF_ERROR(CheckSmallestSram(chip, *input.graph, input.layers, cuts));
+  std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
+  EK_ASSIGN_OR_RETURN(TimedPlan plan,
+                      FindPlan(chip, input, recipe, cuts, searches));
+  EK_ASSIGN_OR_RETURN(Bound bound, BoundOf(chip, input, searches));
+  plan.bound_cycles = bound.cycles;
+  plan.plan.bounds = std::move(bound.layers);
+  return plan;
 }
 
 absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,

@@ -34,6 +34,8 @@ struct TimedPlan {
   int64_t sram_bytes = 0;  // That it was made for: at most the chip's.
   int64_t cycles = 0;
   int64_t peak_bytes = 0;  // Of SRAM.
+  // What no plan can do without: bound.h.
+  int64_t bound_cycles = 0;
 };
 
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for

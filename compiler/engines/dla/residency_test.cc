@@ -94,7 +94,8 @@ TEST(ChooseResidencyTest, NoChoiceIsCheaper) {
   for (int round = 0; round < 150; ++round) {
     const int layers = static_cast<int>(rng.InRange(1, 7));
     const SubgraphInput input = RandomNet(rng, layers);
-    const int64_t sram_bytes = rng.InRange(200, 40000);
+    const int64_t sram_bytes =
+        rng.InRange(0, 3) == 0 ? rng.InRange(10, 100) : rng.InRange(200, 40000);
     std::vector<TilingSearch> searches = SearchesOf(chip, input);
     std::optional<int64_t> best;
     for (unsigned kept = 0; kept < (1u << layers); ++kept) {
@@ -118,35 +119,6 @@ TEST(ChooseResidencyTest, NoChoiceIsCheaper) {
   }
   EXPECT_GT(impossible, 0);
   EXPECT_LT(impossible, 100);
-}
-
-TEST(TilingSearchTest, MoreMemoryIsNeverDearerAndIsNotExceeded) {
-  const Chip chip = TestChip();
-  Rng rng(17);
-  for (int round = 0; round < 200; ++round) {
-    const ImageExtent in = {rng.InRange(1, 30), rng.InRange(1, 30),
-                            rng.InRange(1, 200)};
-    const Layer layer = RandomLayer(rng, in, rng.InRange(0, 2) == 0);
-    const Residency residency = {.input = rng.InRange(0, 1) == 0,
-                                 .output = rng.InRange(0, 1) == 0};
-    std::vector<int64_t> budgets;
-    for (int i = 0; i < 12; ++i) budgets.push_back(rng.InRange(1, 1 << 16));
-    // What a search remembers must not change what it answers.
-    TilingSearch remembers(chip, layer);
-    for (const int64_t budget : budgets) {
-      TilingSearch fresh(chip, layer);
-      const auto cost = remembers.Best(residency, budget).value();
-      const auto again = fresh.Best(residency, budget).value();
-      ASSERT_EQ(cost.has_value(), again.has_value());
-      if (!cost) continue;
-      EXPECT_EQ(cost->cycles, again->cycles);
-      EXPECT_LE(cost->sram_bytes, budget);
-      EXPECT_GE(budget, TileBytes(layer, cost->tiling, residency));
-      const auto more = fresh.Best(residency, budget + 1000).value();
-      ASSERT_TRUE(more.has_value());
-      EXPECT_LE(more->cycles, cost->cycles);
-    }
-  }
 }
 
 }  // namespace

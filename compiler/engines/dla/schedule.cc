@@ -19,7 +19,8 @@ constexpr int kPrefetchesPerStep = 3;
 class Builder {
  public:
   Builder(const SubgraphPlan& plan, const SystemMap& system,
-          const std::vector<TensorId>& storage, int64_t sram_bytes)
+          const std::vector<TensorId>& storage, int64_t sram_bytes,
+          Schedule reused)
       : plan_(plan),
         system_(system),
         storage_(storage),
@@ -28,7 +29,12 @@ class Builder {
         load_buffers_(made_.loads.size(), -1),
         output_buffers_(made_.steps.size(), -1),
         stored_(made_.steps.size(), false),
-        next_block_address_(system.blocks) {
+        next_block_address_(system.blocks),
+        schedule_(std::move(reused)) {
+    schedule_.fits = true;
+    schedule_.commands.clear();
+    schedule_.buffers.clear();
+    schedule_.blocks.clear();
     for (const Slots& slots : made_.slots) {
       LayerBuffers& buffers = slot_buffers_.emplace_back();
       for (size_t i = 0; i < kOutput; ++i) {
@@ -45,6 +51,8 @@ class Builder {
       schedule_.fits = schedule_.fits && bytes <= sram_bytes_;
     }
     if (!schedule_.fits) return std::move(schedule_);
+    // Each step computes, and some store.
+    schedule_.commands.reserve(made_.loads.size() + 2 * made_.steps.size());
     for (int32_t step = 0; step < num_steps(); ++step) {
       for (const int32_t load : made_.steps[step].loads()) {
         IssueWhenStored(load);
@@ -164,7 +172,7 @@ class Builder {
     r.Set(R::kDmaRows, 1);
     r.Set(R::kDmaSramAddr, 0);
     command.bases.push_back({R::kDmaSramAddr, buffer});
-    command.accesses.push_back({buffer, 0, load.bytes, true});
+    command.accesses.push_back({buffer, true, 0, load.bytes});
     Append(std::move(command));
   }
 
@@ -214,8 +222,8 @@ class Builder {
       }
       command.bases.push_back({R::kDmaSramAddr, buffer});
       command.accesses.push_back(
-          {buffer, offset, offset + (rows - 1) * sram_pitch + row_bytes,
-           direction == DlaCommand::kDmaRead});
+          {buffer, direction == DlaCommand::kDmaRead, offset,
+           offset + (rows - 1) * sram_pitch + row_bytes});
       Append(std::move(command));
       h = part.h_end;
     }
@@ -326,13 +334,14 @@ class Builder {
     Located operand;
     if (load >= 0 && !made_.loads[load].part_of_whole) {
       operand.place = DensePlacement(layer.in_bytes, slice);
-      operand.access = {load_buffers_[load], 0, layer.InputBytes(slice)};
+      operand.access = {load_buffers_[load], false, 0,
+                        layer.InputBytes(slice)};
       return operand;
     }
     operand.place = WholePlacement(layer.in, layer.in_bytes, slice);
     operand.access = {load >= 0 ? load_buffers_[load]
                                 : resident_buffers_.at(storage_[tensor]),
-                      slice.h_begin * layer.in_row_bytes(),
+                      false, slice.h_begin * layer.in_row_bytes(),
                       slice.h_end * layer.in_row_bytes()};
     return operand;
   }
@@ -347,21 +356,21 @@ class Builder {
             layer.all_out_bytes(), layer.out_bytes > 1 ? kSlotAlignment : 1);
       }
       operand.place = WholePlacement(layer.out, layer.out_bytes, step.output);
-      operand.access = {resident_buffers_[output],
+      operand.access = {resident_buffers_[output], true,
                         step.output.h_begin * layer.out_row_bytes(),
-                        step.output.h_end * layer.out_row_bytes(), true};
+                        step.output.h_end * layer.out_row_bytes()};
     } else {
       operand.place = DensePlacement(layer.out_bytes, step.output);
-      operand.access = {SlotBuffer(step.layer, kOutput, step.slot), 0,
-                        layer.OutputBytes(step.output), true};
+      operand.access = {SlotBuffer(step.layer, kOutput, step.slot), true, 0,
+                        layer.OutputBytes(step.output)};
     }
     return operand;
   }
 
   Located SumsOperand(const Step& step, int32_t slot) {
     return {DensePlacement(kSumBytes, step.output),
-            {SlotBuffer(step.layer, kSums, slot), 0,
-             step.output.elements() * kSumBytes, true}};
+            {SlotBuffer(step.layer, kSums, slot), true, 0,
+             step.output.elements() * kSumBytes}};
   }
 
   static BufferAccess Read(BufferAccess access) {
@@ -375,7 +384,7 @@ class Builder {
     command.bases.push_back({R::kTableAddr, buffer});
     command.bases.push_back({R::kWeightAddr, buffer});
     command.accesses.push_back(
-        {buffer, 0, made_.loads[step.block].bytes, false});
+        {buffer, false, 0, made_.loads[step.block].bytes});
   }
 
   // Appends `compute` with what `command` touches already.
@@ -496,9 +505,9 @@ class Builder {
 }  // namespace
 
 Schedule BuildSchedule(const SubgraphPlan& plan, const SystemMap& system,
-                       const std::vector<TensorId>& storage,
-                       int64_t sram_bytes) {
-  return Builder(plan, system, storage, sram_bytes).Build();
+                       const std::vector<TensorId>& storage, int64_t sram_bytes,
+                       Schedule reused) {
+  return Builder(plan, system, storage, sram_bytes, std::move(reused)).Build();
 }
 
 }  // namespace edgekiln::compiler::dla

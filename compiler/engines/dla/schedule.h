@@ -41,6 +41,8 @@ struct SubgraphPlan {
   bool fenced = false;
   // Nothing overlaps and no buffer outlives its tile: the least memory.
   bool strict = false;
+  // By layer: what no plan can do without (bound.h). Empty: not known.
+  std::vector<int64_t> bounds;
 };
 
 // Where activations and weights lie in system memory.
@@ -60,9 +62,9 @@ struct Block {
 // Bytes [begin, end) of a buffer. Strided accesses count as their hull.
 struct BufferAccess {
   int32_t buffer = 0;
+  bool writes = false;
   int64_t begin = 0;
   int64_t end = 0;
-  bool writes = false;
 };
 
 // A tile of a layer's output, complete once its command is.
@@ -101,10 +103,11 @@ struct Schedule {
 };
 
 // `sram_bytes` bounds how far loads run ahead; whether all fits is known only
-// after allocation. `storage` as StorageOf gave it.
+// after allocation. `storage` as StorageOf gave it. The result takes the memory
+// of `reused`: schedules are large.
 Schedule BuildSchedule(const SubgraphPlan& plan, const SystemMap& system,
-                       const std::vector<TensorId>& storage,
-                       int64_t sram_bytes);
+                       const std::vector<TensorId>& storage, int64_t sram_bytes,
+                       Schedule reused = {});
 
 }  // namespace edgekiln::compiler::dla
 

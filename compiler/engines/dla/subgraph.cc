@@ -193,9 +193,13 @@ class Emitter {
       }
     }
     for (size_t l = 0; l < plan_.layers.size(); ++l) {
-      result_.layers.push_back({OpOf(static_cast<int32_t>(l)),
-                                MostAtOnce(std::move(uses[l].buffers)),
-                                uses[l].tiles, uses[l].cycles});
+      result_.layers.push_back(
+          {.op = OpOf(static_cast<int32_t>(l)),
+           .sram_bytes = MostAtOnce(std::move(uses[l].buffers)),
+           .tiles = uses[l].tiles,
+           .cycles = uses[l].cycles,
+           .bound_cycles = plan_.bounds.empty() ? 0 : plan_.bounds[l],
+           .compulsory_bytes = CompulsoryBytes(plan_.layers[l])});
     }
   }
 
@@ -265,6 +269,7 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
     layer->set_double_input(tiling.double_input);
     layer->set_double_block(tiling.double_block);
     layer->set_double_output(tiling.double_output);
+    if (!plan.bounds.empty()) layer->set_bound_cycles(plan.bounds[l]);
   }
   decisions.set_lookahead(plan.lookahead);
   decisions.set_buffers(plan.buffers);
@@ -280,6 +285,7 @@ v1::RegionPlan PlanToProto(const Chip& chip, const TimedPlan& timed) {
   need->set_memory(chip.sram_memory());
   need->set_bytes(timed.peak_bytes);
   stored.set_predicted_cycles(timed.cycles);
+  stored.set_bound_cycles(timed.bound_cycles);
   return stored;
 }
 
@@ -320,6 +326,7 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
          .double_input = tiling.double_input(),
          .double_block = tiling.double_block(),
          .double_output = tiling.double_output()});
+    plan.bounds.push_back(tiling.bound_cycles());
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);
   return plan;

@@ -7,14 +7,11 @@
 
 namespace edgekiln::compiler::dla {
 
-absl::StatusOr<std::optional<TilingCost>> CostOf(const Chip& chip,
-                                                 const Layer& layer,
-                                                 TilingCosts& costs,
-                                                 const Candidate& candidate,
-                                                 const TilingQuery& query) {
+std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
+                                 const Tiling& tiling, const Work& work,
+                                 int64_t compute_cycles,
+                                 const TilingQuery& query) {
   std::optional<TilingCost> best;
-  const Work work = costs.WorkOf(candidate, query.residency);
-  const Tiling tiling = costs.TilingOf(candidate);
   const bool never_overlaps = query.serial || chip.blocking_dma();
   const bool exact = query.serial && !IsAligned(layer, tiling);
   const int64_t moving = work.moving_cycles();
@@ -26,8 +23,6 @@ absl::StatusOr<std::optional<TilingCost>> CostOf(const Chip& chip,
     // Where nothing overlaps all moves count already.
     if (!never_overlaps) exposed += operand.exposed_cycles;
   }
-  if (bytes > query.budget_bytes) return best;
-  EK_ASSIGN_OR_RETURN(const int64_t computing, costs.ComputeCycles(candidate));
   TilingCost cost = {.tiling = tiling, .dma_bytes = work.dma_bytes()};
   // Which operands have a second buffer, as bits.
   for (int doubled = never_overlaps ? 0 : 7; doubled >= 0; --doubled) {
@@ -45,7 +40,7 @@ absl::StatusOr<std::optional<TilingCost>> CostOf(const Chip& chip,
     }
     if (useless || taken > query.budget_bytes) continue;
     cost.sram_bytes = taken;
-    cost.cycles = std::max(computing + alone, moving) + exposed;
+    cost.cycles = std::max(compute_cycles + alone, moving) + exposed;
     cost.tiling.double_input = (doubled & 1) != 0;
     cost.tiling.double_block = (doubled & 2) != 0;
     cost.tiling.double_output = (doubled & 4) != 0;
@@ -60,13 +55,9 @@ TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
 absl::Status TilingSearch::MakeBranches() {
   if (!branches_.empty()) return absl::OkStatus();
   for (size_t c = 0; c < costs_.channels().size(); ++c) {
-    for (size_t i = 0; i < costs_.inputs().size(); ++i) {
-      Branch branch = {.channels = c, .inputs = i};
-      EK_ASSIGN_OR_RETURN(
-          branch.cycles,
-          costs_.ComputeCycles({.channels = c, .inputs = i}));
-      branches_.push_back(branch);
-    }
+    Branch branch = {.channels = c};
+    EK_ASSIGN_OR_RETURN(branch.cycles, costs_.ComputeCycles({.channels = c}));
+    branches_.push_back(branch);
   }
   std::stable_sort(branches_.begin(), branches_.end(),
                    [](const Branch& a, const Branch& b) {
@@ -75,50 +66,76 @@ absl::Status TilingSearch::MakeBranches() {
   return absl::OkStatus();
 }
 
-// Of the ways to order its tiles and hold its input, the cheapest. False if all
-// of them, for any SRAM, cost more than the best.
-absl::StatusOr<bool> TilingSearch::Consider(Candidate candidate,
-                                            const TilingQuery& query,
-                                            std::optional<TilingCost>& best) {
+// Of the ways to order its tiles and hold its input, the cheapest. `floor` is at
+// most the candidate's compute cycles, and is raised to them where they are
+// needed.
+absl::Status TilingSearch::Consider(Candidate candidate,
+                                    const TilingQuery& query, int64_t& floor,
+                                    std::optional<TilingCost>& best,
+                                    bool& hopeful) {
   const bool pixels_cut = costs_.rows()[candidate.rows].tiles > 1 ||
                           costs_.columns()[candidate.columns].tiles > 1;
   const bool channels_cut = costs_.channels()[candidate.channels].tiles > 1;
-  bool hopeful = false;
+  const bool cut = pixels_cut || channels_cut ||
+                   costs_.inputs()[candidate.inputs].tiles > 1;
+  hopeful = false;
   for (const bool pixels_outer : {false, true}) {
     if (pixels_outer && !(pixels_cut && channels_cut)) continue;
     for (const bool whole_input : {false, true}) {
-      if (whole_input && (query.residency.input || !pixels_cut)) continue;
+      if (whole_input && (query.residency.input || !cut)) continue;
       candidate.order =
           pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
       candidate.whole_input = whole_input;
       const Work work = costs_.WorkOf(candidate, query.residency);
-      if (best && work.moving_cycles() > best->cycles) continue;
+      if (best && work.moving_cycles() > best->cycles) {
+        hopeful = hopeful || costs_.skips_input();
+        continue;
+      }
       hopeful = true;
-      if (work.least_bytes() > query.budget_bytes) continue;
-      EK_ASSIGN_OR_RETURN(const int64_t computing,
-                          costs_.ComputeCycles(candidate));
-      if (best && computing > best->cycles) return false;
-      EK_ASSIGN_OR_RETURN(const std::optional<TilingCost> cost,
-                          CostOf(chip_, layer_, costs_, candidate, query));
+      const Tiling tiling = costs_.TilingOf(candidate);
+      const auto least = CostOf(chip_, layer_, tiling, work, floor, query);
+      if (!least || (best && !(*least < *best))) continue;
+      EK_ASSIGN_OR_RETURN(floor, costs_.ComputeCycles(candidate));
+      const auto cost = CostOf(chip_, layer_, tiling, work, floor, query);
       if (cost && (!best || *cost < *best)) best = cost;
     }
   }
-  return hopeful;
+  hopeful = hopeful && (!best || floor <= best->cycles);
+  return absl::OkStatus();
 }
 
-// Smaller tiles never compute in fewer cycles, nor move fewer bytes: where the
-// best cannot be reached with some rows, it cannot with fewer.
-absl::Status TilingSearch::SearchBranch(const Branch& branch,
+size_t TilingSearch::FirstRowsThatFit(Candidate candidate,
+                                      const TilingQuery& query) const {
+  size_t first = 0;
+  size_t end = costs_.rows().size();
+  while (first < end) {
+    candidate.rows = (first + end) / 2;
+    const Work work = costs_.WorkOf(candidate, query.residency);
+    if (work.least_bytes() <= query.budget_bytes) {
+      end = candidate.rows;
+    } else {
+      first = candidate.rows + 1;
+    }
+  }
+  return first;
+}
+
+// Smaller tiles never compute in fewer cycles, nor, unless windows leave out
+// input between them, move fewer bytes: where the best cannot be reached with
+// some rows, it cannot with fewer.
+absl::Status TilingSearch::SearchPixels(Candidate candidate,
                                         const TilingQuery& query,
+                                        int64_t floor,
                                         std::optional<TilingCost>& best) {
-  Candidate candidate = {.channels = branch.channels, .inputs = branch.inputs};
   for (size_t w = 0; w < costs_.columns().size(); ++w) {
     candidate.columns = w;
-    for (size_t r = 0; r < costs_.rows().size(); ++r) {
+    if (!costs_.SumsFit(candidate)) continue;
+    const size_t first = FirstRowsThatFit(candidate, query);
+    int64_t of_rows = floor;
+    for (size_t r = first; r < costs_.rows().size(); ++r) {
       candidate.rows = r;
-      if (!costs_.SumsFit(candidate)) break;
-      EK_ASSIGN_OR_RETURN(const bool hopeful,
-                          Consider(candidate, query, best));
+      bool hopeful = false;
+      EK_RETURN_IF_ERROR(Consider(candidate, query, of_rows, best, hopeful));
       if (hopeful) continue;
       if (r == 0) return absl::OkStatus();
       break;
@@ -128,12 +145,17 @@ absl::Status TilingSearch::SearchBranch(const Branch& branch,
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
-    const TilingQuery& query) {
+    const TilingQuery& query, std::optional<TilingCost> best) {
   EK_RETURN_IF_ERROR(MakeBranches());
-  std::optional<TilingCost> best;
   for (const Branch& branch : branches_) {
     if (best && branch.cycles > best->cycles) break;
-    EK_RETURN_IF_ERROR(SearchBranch(branch, query, best));
+    for (size_t i = 0; i < costs_.inputs().size(); ++i) {
+      const Candidate candidate = {.channels = branch.channels, .inputs = i};
+      EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
+      const int64_t floor = branch.cycles + adding;
+      if (best && floor > best->cycles) break;
+      EK_RETURN_IF_ERROR(SearchPixels(candidate, query, floor, best));
+    }
   }
   return best;
 }
@@ -142,41 +164,59 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
     const Residency& residency, int64_t budget_bytes) {
   const size_t which = (residency.input ? 1 : 0) + (residency.input2 ? 2 : 0) +
                        (residency.output ? 4 : 0);
+  // What smaller budgets gave is possible, what larger ones gave is the least.
+  std::optional<TilingCost> possible;
+  std::optional<TilingCost> least;
   for (const Found& found : found_[which]) {
+    if (!found.cost) {
+      if (found.budget_bytes >= budget_bytes) return found.cost;
+      continue;
+    }
+    if (found.cost->sram_bytes <= budget_bytes &&
+        (!possible || *found.cost < *possible)) {
+      possible = found.cost;
+    }
     if (found.budget_bytes >= budget_bytes &&
-        (!found.cost || found.cost->sram_bytes <= budget_bytes)) {
-      return found.cost;
+        (!least || *least < *found.cost)) {
+      least = found.cost;
     }
   }
-  EK_ASSIGN_OR_RETURN(std::optional<TilingCost> cost,
-                      Search({residency, budget_bytes, /*serial=*/false}));
+  if (possible && least && !(*least < *possible)) return possible;
+  EK_ASSIGN_OR_RETURN(
+      std::optional<TilingCost> cost,
+      Search({residency, budget_bytes, /*serial=*/false}, possible));
   found_[which].push_back({budget_bytes, cost});
   return cost;
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::BestSerial(
     int64_t budget_bytes) {
-  return Search({{}, budget_bytes, /*serial=*/true});
+  return Search({{}, budget_bytes, /*serial=*/true}, std::nullopt);
 }
 
 absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
     int64_t budget_bytes) {
   EK_RETURN_IF_ERROR(MakeBranches());
   int64_t fewest = 0;
+  // Nothing resident needs the least, as a tile is at most its tensor.
+  TilingQuery query;
+  query.budget_bytes = budget_bytes;
   for (const Branch& branch : branches_) {
     if (fewest > 0 && branch.cycles >= fewest) break;
-    Candidate candidate = {.channels = branch.channels,
-                           .inputs = branch.inputs};
-    for (size_t w = 0; w < costs_.columns().size(); ++w) {
-      candidate.columns = w;
-      for (size_t r = 0; r < costs_.rows().size(); ++r) {
-        candidate.rows = r;
-        const Tiling tiling = costs_.TilingOf(candidate);
-        if (TileBytes(layer_, tiling, {}) > budget_bytes) continue;
+    for (size_t i = 0; i < costs_.inputs().size(); ++i) {
+      Candidate candidate = {.channels = branch.channels, .inputs = i};
+      EK_ASSIGN_OR_RETURN(const int64_t adding,
+                          costs_.AddingCycles(candidate));
+      if (fewest > 0 && branch.cycles + adding >= fewest) break;
+      for (size_t w = 0; w < costs_.columns().size(); ++w) {
+        candidate.columns = w;
+        candidate.rows = FirstRowsThatFit(candidate, query);
+        // Fewer rows take no fewer cycles.
+        if (candidate.rows == costs_.rows().size()) continue;
         EK_ASSIGN_OR_RETURN(const int64_t cycles,
                             costs_.ComputeCycles(candidate));
         if (fewest == 0 || cycles < fewest) fewest = cycles;
-        break;  // Fewer rows take no fewer cycles.
+        if (candidate.rows == 0) break;  // Nor do fewer columns.
       }
     }
   }

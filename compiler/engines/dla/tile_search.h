@@ -35,14 +35,12 @@ struct TilingQuery {
   bool serial = false;
 };
 
-// The cheapest choice of buffers for a candidate; empty if none fits. At most
-// as many as hide the transfers of their operand: an operand with one tile has
-// one buffer.
-absl::StatusOr<std::optional<TilingCost>> CostOf(const Chip& chip,
-                                                 const Layer& layer,
-                                                 TilingCosts& costs,
-                                                 const Candidate& candidate,
-                                                 const TilingQuery& query);
+// The cheapest choice of buffers for a tiling, whose own choice does not count;
+// empty if none fits. An operand with one tile has one buffer.
+std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
+                                 const Tiling& tiling, const Work& work,
+                                 int64_t compute_cycles,
+                                 const TilingQuery& query);
 
 // Finds tilings of one layer by branch and bound, and remembers them. Not
 // thread-safe. `chip` and `layer` must outlive it.
@@ -65,26 +63,29 @@ class TilingSearch {
   absl::StatusOr<int64_t> FewestComputeCycles(int64_t budget_bytes);
 
  private:
-  // Cuts of the channels, and of the input channels.
+  // A cut of the channels.
   struct Branch {
     size_t channels = 0;
-    size_t inputs = 0;
-    int64_t cycles = 0;  // To compute it with whole rows and columns.
+    int64_t cycles = 0;  // To compute it, cut along nothing else.
   };
 
   absl::Status MakeBranches();
-  absl::Status SearchBranch(const Branch& branch, const TilingQuery& query,
-                            std::optional<TilingCost>& best);
-  absl::StatusOr<bool> Consider(Candidate candidate, const TilingQuery& query,
-                                std::optional<TilingCost>& best);
-  absl::StatusOr<std::optional<TilingCost>> Search(const TilingQuery& query);
+  // Index of the largest rows that fit the budget with one buffer for each
+  // operand; the number of cuts if none do.
+  size_t FirstRowsThatFit(Candidate candidate, const TilingQuery& query) const;
+  absl::Status SearchPixels(Candidate candidate, const TilingQuery& query,
+                            int64_t floor, std::optional<TilingCost>& best);
+  absl::Status Consider(Candidate candidate, const TilingQuery& query,
+                        int64_t& floor, std::optional<TilingCost>& best,
+                        bool& hopeful);
+  absl::StatusOr<std::optional<TilingCost>> Search(
+      const TilingQuery& query, std::optional<TilingCost> best);
 
   const Chip& chip_;
   const Layer& layer_;
   TilingCosts costs_;
   std::vector<Branch> branches_;  // Few cycles first; empty until needed.
-  // What was found within a budget. It is also the cheapest within any smaller
-  // one that has room for it.
+  // What was found within a budget.
   struct Found {
     int64_t budget_bytes = 0;
     std::optional<TilingCost> cost;

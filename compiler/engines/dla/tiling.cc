@@ -135,16 +135,9 @@ bool SumsFit(const Chip& chip, int64_t columns, int64_t channels) {
 
 Tiling SmallestTiling(const Chip& chip, const Layer& layer, Cuts cuts) {
   const int64_t rows = std::min(layer.out.h, cuts.all_rows_up_to);
-  Tiling tiling = {
-      .rows = std::max<int64_t>(rows, 1),
-      .columns = CanCutColumns(chip, layer, cuts) ? 1 : layer.out.w,
-      .inputs = layer.in.c};
-  if (!CanCutInputs(chip, layer, cuts)) return tiling;
-  Tiling one_input = tiling;
-  one_input.inputs = 1;
-  return TileBytes(layer, one_input, {}) < TileBytes(layer, tiling, {})
-             ? one_input
-             : tiling;
+  return {.rows = std::max<int64_t>(rows, 1),
+          .columns = CanCutColumns(chip, layer, cuts) ? 1 : layer.out.w,
+          .inputs = layer.in.c};
 }
 
 int64_t SmallestSram(const Chip& chip, const Layer& layer, Cuts cuts) {

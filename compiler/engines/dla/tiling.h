@@ -80,9 +80,11 @@ bool CanCutInputs(const Chip& chip, const Layer& layer, Cuts cuts);
 // channels.
 bool SumsFit(const Chip& chip, int64_t columns, int64_t channels);
 
-// One pixel, or all rows, of one output channel.
+// One pixel, or all rows, of one output channel, over all input channels at
+// once: cut further, a layer would take more commands than a stream can have
+// long before a smaller SRAM paid.
 Tiling SmallestTiling(const Chip& chip, const Layer& layer, Cuts cuts);
-// The least SRAM with which the layer can run at all: the smallest tile,
+// The least SRAM with which the layer is planned at all: the smallest tile,
 // nothing resident.
 int64_t SmallestSram(const Chip& chip, const Layer& layer, Cuts cuts = {});
 

@@ -79,10 +79,16 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
         InputOf(layer, {0, 1, 0, 1, 0, size}).slice.channels();
     channels_.push_back(cut);
   }
+  adding_cycles_.assign(channels_.size(), -1);
   for (const int64_t size : Sizes(layer.in.c, grain)) {
     if (size != layer.in.c && !CanCutInputs(chip, layer, cuts)) continue;
     inputs_.push_back(Cut(layer.in.c, size));
   }
+}
+
+bool TilingCosts::skips_input() const {
+  return layer_.vertical.Span(1) < layer_.vertical.stride ||
+         layer_.horizontal.Span(1) < layer_.horizontal.stride;
 }
 
 Tiling TilingCosts::TilingOf(const Candidate& candidate) const {
@@ -177,6 +183,28 @@ absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
   }
   compute_cycles_[key] = sum;
   return sum;
+}
+
+absl::StatusOr<int64_t> TilingCosts::AddingCycles(const Candidate& candidate) {
+  const AxisCut& inputs = inputs_[candidate.inputs];
+  if (inputs.tiles == 1) return 0;
+  int64_t& once = adding_cycles_[candidate.channels];
+  if (once < 0) {
+    const AxisCut& channels = channels_[candidate.channels];
+    once = 0;
+    for (const bool last : {false, true}) {
+      const int64_t count = last ? 1 : channels.tiles - 1;
+      if (count == 0) continue;
+      const ComputeCommand add =
+          AddSums({0, layer_.out.h, 0, layer_.out.w, 0,
+                   last ? channels.last : channels.size},
+                  {}, {});
+      EK_ASSIGN_OR_RETURN(const int64_t cycles,
+                          chip_.OccupancyCycles(add.command, add.registers));
+      once += cycles * count;
+    }
+  }
+  return once * (inputs.tiles - 1);
 }
 
 int64_t TilingCosts::DmaCycles(int64_t transfers, int64_t bytes) const {

@@ -78,9 +78,15 @@ class TilingCosts {
   const std::vector<AxisCut>& channels() const { return channels_; }
   const std::vector<AxisCut>& inputs() const { return inputs_; }
 
+  // Windows leave out rows or columns between them, which small tiles do not
+  // read.
+  bool skips_input() const;
   Tiling TilingOf(const Candidate& candidate) const;
   // Of the compute unit, for the whole layer. The same for both orders.
   absl::StatusOr<int64_t> ComputeCycles(const Candidate& candidate);
+  // Of them, those that only add sums, where rows and columns are whole: what
+  // the candidate's cut of the input channels costs at least.
+  absl::StatusOr<int64_t> AddingCycles(const Candidate& candidate);
   Work WorkOf(const Candidate& candidate, const Residency& residency) const;
   // Registers hold the pitches of the candidate's sums.
   bool SumsFit(const Candidate& candidate) const;
@@ -96,7 +102,9 @@ class TilingCosts {
   // Of the commands for one tile over `inputs` input channels; more than one
   // where the layer is computed by channel.
   absl::StatusOr<int64_t> StepCycles(const Shape& shape) const;
-  absl::StatusOr<int64_t> TileCycles(const Shape& pixels, size_t input_cut) const;
+  // Of a tile's steps, with what adds and requantizes their sums.
+  absl::StatusOr<int64_t> TileCycles(const Shape& pixels,
+                                     size_t input_cut) const;
   absl::StatusOr<int64_t> CommandCycles(DlaCommand command,
                                         const RegisterFile& registers) const;
 
@@ -108,6 +116,7 @@ class TilingCosts {
   std::vector<AxisCut> inputs_;
   // By candidate without its order.
   absl::flat_hash_map<uint64_t, int64_t> compute_cycles_;
+  std::vector<int64_t> adding_cycles_;  // By cut of the channels; -1: unknown.
 };
 
 }  // namespace edgekiln::compiler::dla

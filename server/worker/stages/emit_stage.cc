@@ -27,6 +27,7 @@ absl::StatusOr<StageOutput> RunEmit(const v1::EmitOptions&,
   std::string program = emitted.program.SerializeAsString();
   v1::StageSummary::Emit& summary = *output.summary.mutable_emit();
   *summary.mutable_layers() = emitted.program.layers();
+  *summary.mutable_bounds() = emitted.program.bounds();
   *summary.mutable_tensors() = emitted.program.tensors();
   summary.set_flash_bytes(emitted.program.flash_bytes());
   summary.set_ram_bytes(emitted.program.ram_bytes());

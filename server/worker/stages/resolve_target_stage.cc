@@ -7,6 +7,7 @@
 #include "edgekiln/v1/target.pb.h"
 #include "server/worker/stages/stages.h"
 #include "target/engine_model.h"
+#include "target/memories.h"
 #include "target/quantization_needs.h"
 #include "target/resolve.h"
 
@@ -53,6 +54,10 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   for (const v1::Machine::Engine& engine : resolved.machine().engines()) {
     machine.add_engine_names(engine.name());
     machine.add_engine_macs_per_cycle(engine.macs_per_cycle());
+    const v1::ResolvedLink* link = target::OnlyLinkOf(
+        resolved.machine(), machine.engine_names_size() - 1);
+    machine.add_engine_bytes_per_cycle(
+        link == nullptr ? 0 : link->bytes_per_cycle());
   }
   machine.set_host_name(resolved.machine().host_name());
   return output;

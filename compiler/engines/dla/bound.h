@@ -1,0 +1,30 @@
+#ifndef EK_COMPILER_ENGINES_DLA_BOUND_H_
+#define EK_COMPILER_ENGINES_DLA_BOUND_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "compiler/engines/dla/chip.h"
+#include "compiler/engines/dla/planner.h"
+#include "compiler/engines/dla/tile_search.h"
+
+namespace edgekiln::compiler::dla {
+
+// Cycles that no plan of these layers, computed one after the other, can do
+// without, whatever its tilings, residents and order of transfers are.
+struct Bound {
+  // By layer: of the compute unit. 0 for kAlias.
+  std::vector<int64_t> layers;
+  // From launch to end of the stream.
+  int64_t cycles = 0;
+};
+
+// Of plans whose tiles fit the chip's SRAM. `searches` has one per layer, for
+// kAlias unused. The proof is in docs/design/0002-dla-scheduling.md.
+absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
+                              std::vector<TilingSearch>& searches);
+
+}  // namespace edgekiln::compiler::dla
+
+#endif  // EK_COMPILER_ENGINES_DLA_BOUND_H_

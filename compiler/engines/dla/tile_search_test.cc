@@ -1,0 +1,181 @@
+#include "compiler/engines/dla/tile_search.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/rng.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+// Output-parallel and input-parallel, narrow enough that small layers are cut.
+std::vector<Chip> TestChips() {
+  std::vector<Chip> chips;
+  for (const int output_parallel : {0, 1}) {
+    const auto target = target::ResolveTarget(absl::StrCat(
+        "extends: \"dla\" set { name: \"pes\" value: 4 } "
+        "set { name: \"output_parallel\" value: ",
+        output_parallel, " }"));
+    chips.push_back(Chip::Create(target->machine(), 0, 1 << 19).value());
+  }
+  return chips;
+}
+
+Layer RandomLayer(Rng& rng) {
+  Layer layer;
+  const int64_t kind = rng.InRange(0, 4);
+  layer.op = kind < 3    ? LayerOp::kConv
+             : kind == 3 ? LayerOp::kDepthwise
+                         : LayerOp::kMatMul;
+  layer.in = {rng.InRange(1, 9), rng.InRange(1, 9), rng.InRange(1, 12)};
+  if (layer.op == LayerOp::kMatMul) layer.in.w = 1;
+  layer.out = layer.in;
+  if (layer.op != LayerOp::kDepthwise) layer.out.c = rng.InRange(1, 12);
+  if (layer.op == LayerOp::kMatMul) return layer;
+  const int64_t kernel = rng.InRange(1, 3);
+  const int64_t stride = rng.InRange(1, 2);
+  layer.vertical = layer.horizontal = {kernel, stride, 1, kernel / 2};
+  layer.out.h = (layer.in.h - 1) / stride + 1;
+  layer.out.w = (layer.in.w - 1) / stride + 1;
+  if (rng.InRange(0, 3) == 0) layer.out_bytes = 4;
+  return layer;
+}
+
+Residency RandomResidency(Rng& rng) {
+  Residency residency;
+  residency.input = rng.InRange(0, 1) == 0;
+  residency.output = rng.InRange(0, 1) == 0;
+  return residency;
+}
+
+// Calls `visit` with every candidate.
+template <typename Visit>
+void ForEachCandidate(const TilingCosts& costs, Visit visit) {
+  Candidate candidate;
+  for (candidate.rows = 0; candidate.rows < costs.rows().size();
+       ++candidate.rows) {
+    for (candidate.columns = 0; candidate.columns < costs.columns().size();
+         ++candidate.columns) {
+      for (candidate.channels = 0; candidate.channels < costs.channels().size();
+           ++candidate.channels) {
+        for (candidate.inputs = 0; candidate.inputs < costs.inputs().size();
+             ++candidate.inputs) {
+          for (const TileOrder order :
+               {TileOrder::kChannelsOuter, TileOrder::kPixelsOuter}) {
+            for (const bool whole : {false, true}) {
+              candidate.order = order;
+              candidate.whole_input = whole;
+              if (costs.SumsFit(candidate)) visit(candidate);
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
+  const std::vector<Chip> chips = TestChips();
+  Rng rng(18);
+  int impossible = 0;
+  int split = 0;
+  int whole = 0;
+  for (int round = 0; round < 400; ++round) {
+    const Chip& chip = chips[round % 2];
+    const Layer layer = RandomLayer(rng);
+    TilingQuery query;
+    query.residency = RandomResidency(rng);
+    query.budget_bytes = rng.InRange(20, 1200);
+    TilingCosts costs(chip, layer, {});
+    std::optional<TilingCost> best;
+    int64_t fewest = 0;
+    ForEachCandidate(costs, [&](const Candidate& candidate) {
+      const auto cost =
+          CostOf(chip, layer, costs.TilingOf(candidate),
+                 costs.WorkOf(candidate, query.residency),
+                 costs.ComputeCycles(candidate).value(), query);
+      if (cost && (!best || *cost < *best)) best = cost;
+      if (TileBytes(layer, costs.TilingOf(candidate), query.residency) <=
+          query.budget_bytes) {
+        const int64_t cycles = costs.ComputeCycles(candidate).value();
+        if (fewest == 0 || cycles < fewest) fewest = cycles;
+      }
+    });
+    TilingSearch search(chip, layer);
+    const auto found =
+        search.Best(query.residency, query.budget_bytes).value();
+    ASSERT_EQ(found.has_value(), best.has_value()) << "round " << round;
+    // The bound holds for all residents, which take SRAM as well.
+    const int64_t sram_bytes =
+        query.budget_bytes +
+        (query.residency.input ? layer.all_in_bytes() : 0) +
+        (query.residency.output ? layer.all_out_bytes() : 0);
+    if (fewest > 0) {
+      EXPECT_LE(search.FewestComputeCycles(sram_bytes).value(), fewest)
+          << "round " << round;
+    }
+    if (!best) {
+      ++impossible;
+      continue;
+    }
+    EXPECT_EQ(found->cycles, best->cycles) << "round " << round;
+    EXPECT_EQ(found->dma_bytes, best->dma_bytes) << "round " << round;
+    EXPECT_LE(found->sram_bytes, query.budget_bytes);
+    if (InputsPerStep(layer, found->tiling) < layer.in.c) ++split;
+    if (found->tiling.whole_input) ++whole;
+  }
+  EXPECT_GT(impossible, 0);
+  EXPECT_LT(impossible, 200);
+  EXPECT_GT(split, 0);
+  EXPECT_GT(whole, 0);
+}
+
+TEST(TilingSearchTest, MoreMemoryIsNeverDearerAndIsNotExceeded) {
+  const std::vector<Chip> chips = TestChips();
+  Rng rng(17);
+  for (int round = 0; round < 200; ++round) {
+    const Chip& chip = chips[round % 2];
+    const Layer layer = RandomLayer(rng);
+    const Residency residency = RandomResidency(rng);
+    std::vector<int64_t> budgets;
+    for (int i = 0; i < 12; ++i) budgets.push_back(rng.InRange(1, 4000));
+    // What a search remembers must not change what it answers.
+    TilingSearch remembers(chip, layer);
+    for (const int64_t budget : budgets) {
+      TilingSearch fresh(chip, layer);
+      const auto cost = remembers.Best(residency, budget).value();
+      const auto again = fresh.Best(residency, budget).value();
+      ASSERT_EQ(cost.has_value(), again.has_value());
+      if (!cost) continue;
+      EXPECT_EQ(cost->cycles, again->cycles);
+      EXPECT_EQ(cost->dma_bytes, again->dma_bytes);
+      EXPECT_LE(cost->sram_bytes, budget);
+      EXPECT_GE(budget, TileBytes(layer, cost->tiling, residency));
+      const auto more = fresh.Best(residency, budget + 1000).value();
+      ASSERT_TRUE(more.has_value());
+      EXPECT_LE(more->cycles, cost->cycles);
+    }
+  }
+}
+
+// Of one tile, with nothing resident: exact.
+TEST(TilingSearchTest, TheBoundIsReachedWhereEverythingFits) {
+  const std::vector<Chip> chips = TestChips();
+  Rng rng(19);
+  for (int round = 0; round < 50; ++round) {
+    const Chip& chip = chips[round % 2];
+    const Layer layer = RandomLayer(rng);
+    TilingCosts costs(chip, layer, {});
+    TilingSearch search(chip, layer);
+    EXPECT_EQ(search.FewestComputeCycles(1 << 20).value(),
+              costs.ComputeCycles({}).value());
+  }
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler::dla
