@@ -141,8 +141,8 @@ std::string Layers(const v1::Report& report, const Style& style) {
          CleanText(layer.engine()), GroupDigits(layer.cycles()),
          share(layer.cycles()),
          layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
-         GroupDigits(layer.stall_cycles()), BoundShare(layer),
-         DmaRatio(layer), layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
+         GroupDigits(layer.stall_cycles()), BoundShare(layer), DmaRatio(layer),
+         layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
          layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-",
          bars ? Bar(layer.cycles(), longest) : ""});
   }
@@ -267,8 +267,7 @@ std::string Totals(const v1::Report& report, const Style& style) {
     std::string text = absl::StrCat(
         CleanText(engine.name()), "   ", FormatFrequency(engine.clock_hz()),
         "   busy ", GroupDigits(engine.busy_cycles()), " cycles",
-        engine.host() && polls ? ", polling included" : "",
-        BoundText(engine));
+        engine.host() && polls ? ", polling included" : "", BoundText(engine));
     out += Line("engine", text, style);
   }
   out += KindLines(report, style);

@@ -39,8 +39,9 @@ void Bench(const std::string& model, const std::string& target,
            const std::string& recipe_name, const std::string& parameter,
            std::vector<int64_t> sizes) {
   const compiler::Graph graph = OrDie(LoadQuantized({model, model, "", ""}));
-  std::cout << model << " on " << target << ", recipe " << recipe_name << "\n"
-            << "      bytes   predicted cycles  ratio    gap  ms of CPU  per layer\n";
+  std::cout
+      << model << " on " << target << ", recipe " << recipe_name << "\n"
+      << "      bytes   predicted cycles  ratio    gap  ms of CPU  per layer\n";
   std::sort(sizes.rbegin(), sizes.rend());
   double largest = 0;
   for (const int64_t size : sizes) {
@@ -73,10 +74,9 @@ void Bench(const std::string& model, const std::string& target,
               << std::setprecision(3) << cycles / largest << std::setw(6)
               << std::setprecision(2)
               << (bound > 0 ? 100 * (cycles / bound - 1) : 0) << "%"
-              << std::setw(11)
-              << std::setprecision(1) << seconds * 1e3 << std::setw(11)
-              << std::setprecision(2) << seconds * 1e3 / std::max(layers, 1)
-              << "\n";
+              << std::setw(11) << std::setprecision(1) << seconds * 1e3
+              << std::setw(11) << std::setprecision(2)
+              << seconds * 1e3 / std::max(layers, 1) << "\n";
   }
 }
 

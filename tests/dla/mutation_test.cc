@@ -246,6 +246,8 @@ Mutation MutateStream(Part part, Rng& rng, v1::Program& program) {
     const std::vector<int32_t> words = AddressWrites(code);
     word = words.at(rng.InRange(0, static_cast<int64_t>(words.size()) - 1));
   }
+  // A command of one row does not care for the pitch between rows.
+  while (WritesRowPitch(code, word)) ++word;
   Flip(code, word * kWordBytes + (part == Part::kAddress ? 4 : 0) + bit / 8,
        bit % 8);
   return {absl::StrCat("stream ", stream, " word ", word, " bit ", bit)};

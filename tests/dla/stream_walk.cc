@@ -119,6 +119,13 @@ std::vector<ConstantUse> ConstantUses(const v1::Program& program) {
   return uses;
 }
 
+bool WritesRowPitch(const std::string& code, int64_t word) {
+  const Word written = WordAt(code, word);
+  return written.opcode == kRegWrite &&
+         (written.index == kInRowPitch || written.index == kIn2RowPitch ||
+          written.index == kOutRowPitch);
+}
+
 std::vector<int32_t> AddressWrites(const std::string& code) {
   std::vector<int32_t> words;
   for (int64_t i = 0; i < static_cast<int64_t>(code.size()) / kWordBytes; ++i) {

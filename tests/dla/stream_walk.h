@@ -36,6 +36,9 @@ struct ConstantUse {
 // Every computing command whose weights and table come out of flash.
 std::vector<ConstantUse> ConstantUses(const v1::Program& program);
 
+// Whether the word writes the pitch between rows of a tensor.
+bool WritesRowPitch(const std::string& code, int64_t word);
+
 // Indices of the words that write an address register.
 std::vector<int32_t> AddressWrites(const std::string& code);
 

@@ -244,9 +244,8 @@ ComputeCommand AddSums(const Slice& output, const Placement& sums,
 
 ComputeCommand RequantizeSums(const Layer& layer, const Slice& output,
                               const Placement& sums, const Placement& result) {
-  ComputeCommand command =
-      Requantize(layer, output,
-                 {.input = sums, .input2 = {}, .output = result});
+  ComputeCommand command = Requantize(
+      layer, output, {.input = sums, .input2 = {}, .output = result});
   command.half_even = layer.half_even;
   return command;
 }

@@ -175,13 +175,13 @@ AxisInput InputOfAxis(const WindowAxis& axis, int64_t extent,
 }
 
 InputSlice InputOf(const Layer& layer, const Slice& output) {
-  const AxisInput rows = InputOfAxis(layer.vertical, layer.in.h, output.h_begin,
-                                     output.h_end);
-  const AxisInput columns = InputOfAxis(layer.horizontal, layer.in.w,
-                                        output.w_begin, output.w_end);
+  const AxisInput rows =
+      InputOfAxis(layer.vertical, layer.in.h, output.h_begin, output.h_end);
+  const AxisInput columns =
+      InputOfAxis(layer.horizontal, layer.in.w, output.w_begin, output.w_end);
   InputSlice input;
-  input.slice = {rows.begin, rows.end, columns.begin, columns.end,
-                 0,          layer.in.c};
+  input.slice = {rows.begin,  rows.end, columns.begin,
+                 columns.end, 0,        layer.in.c};
   input.pad_top = rows.pad;
   input.pad_left = columns.pad;
   if (layer.channelwise()) {

@@ -78,11 +78,10 @@ TEST(PackBlockTest, TheFirstInputsHaveTheBiases) {
   Graph graph;
   graph.tensors.resize(2);
   graph.tensors[0].shape = {2, 1, 1, 4};
-  graph.tensors[0].data = ConstantData(
-      std::string("\x01\x02\x03\x04\x05\x06\x07\x08", 8));
+  graph.tensors[0].data =
+      ConstantData(std::string("\x01\x02\x03\x04\x05\x06\x07\x08", 8));
   graph.tensors[1].shape = {2};
-  graph.tensors[1].data = ConstantData(
-      std::string("\x10\0\0\0\x20\0\0\0", 8));
+  graph.tensors[1].data = ConstantData(std::string("\x10\0\0\0\x20\0\0\0", 8));
   Layer layer;
   layer.op = LayerOp::kConv;
   layer.in = {1, 1, 4};

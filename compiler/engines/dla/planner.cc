@@ -25,6 +25,8 @@ constexpr int kSizes = 8;
 constexpr int64_t kEnoughCommands = 150'000;
 // Plans take less than their estimate by one part of this many at most.
 constexpr int64_t kEstimateError = 1000;
+// Plans that exceed the bound by less than one part of this many are good.
+constexpr int64_t kNearBound = 200;
 
 // Plans are made for sizes of five significant bits, the same whatever the chip
 // has beyond: so that a chip with more SRAM has the plans of one with less.
@@ -47,8 +49,8 @@ constexpr Ahead kAhead[] = {
 // Compute commands of a layer: those for one tile take what is counted.
 int64_t ComputeCommands(const Layer& layer, const Tiling& tiling) {
   if (layer.op == LayerOp::kAlias) return 0;
-  const int64_t pixel_tiles = CeilDiv(layer.out.h, tiling.rows) *
-                              CeilDiv(layer.out.w, tiling.columns);
+  const int64_t pixel_tiles =
+      CeilDiv(layer.out.h, tiling.rows) * CeilDiv(layer.out.w, tiling.columns);
   const int64_t channel_tiles = CeilDiv(layer.out.c, tiling.channels);
   if (layer.by_channel) {
     return pixel_tiles * std::max(layer.in.c, channel_tiles);
@@ -134,45 +136,72 @@ absl::StatusOr<std::optional<TimedPlan>> RunAhead(
   return best;
 }
 
-// The fastest plan for a few sizes of SRAM, the chip's and below: more of it
-// makes tilings cheaper by their estimate, and now and then dearer in fact.
-// Nothing if none fits.
-absl::StatusOr<std::optional<TimedPlan>> OverlappedPlan(
-    const Chip& chip, const SubgraphInput& input,
-    std::vector<TilingSearch>& searches) {
-  std::optional<TimedPlan> best;
-  SubgraphPlan before;
-  Schedule scratch;
-  int64_t commands = 0;
-  int tried = 0;
-  for (int64_t size = RoundSize(chip.sram_bytes());
-       size > 0 && (tried < kSizes || !best) && commands < kEnoughCommands;
-       size = RoundSize(size - 1)) {
-    EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
-                        ChooseResidency(input, searches, size));
-    if (!choice) break;  // Nor do less.
-    if (best && choice->cycles - choice->cycles / kEstimateError >
-                    best->cycles) {
-      break;
-    }
-    ++tried;
-    if (best && choice->plan.tilings == before.tilings &&
-        choice->plan.resident == before.resident) {
-      continue;
-    }
-    before = choice->plan;
-    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        RunAhead(chip, input, choice->plan, size, scratch,
-                                 commands));
-    if (timed && (!best || timed->cycles < best->cycles)) {
-      best = std::move(timed);
-    }
-  }
-  return best;
-}
+// Finds the fastest plan for a few sizes of SRAM, the chip's and below: more of
+// it makes tilings cheaper by their estimate, and now and then dearer in fact.
+class OverlappedSearch {
+ public:
+  OverlappedSearch(const Chip& chip, const SubgraphInput& input,
+                   std::vector<TilingSearch>& searches, int64_t bound_cycles)
+      : chip_(chip),
+        input_(input),
+        searches_(searches),
+        bound_cycles_(bound_cycles) {}
 
-// Least SRAM, of sizes as they are tried, with which the layers' cheapest tilings
-// need no more commands than a stream can have; 0 if none is enough.
+  // Nothing if no plan fits.
+  absl::StatusOr<std::optional<TimedPlan>> Run() && {
+    for (int64_t size = RoundSize(chip_.sram_bytes());
+         size > 0 && (tried_ < kSizes || !best_) && commands_ < kEnoughCommands;
+         size = RoundSize(size - 1)) {
+      EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
+                          ChooseResidency(input_, searches_, size));
+      if (!choice) break;  // Nor do less.
+      if (best_ &&
+          choice->cycles - choice->cycles / kEstimateError > best_->cycles) {
+        break;
+      }
+      EK_RETURN_IF_ERROR(Try(choice->plan, size));
+      // Between layers that compute for long, blocks move for nothing.
+      if (tried_++ > 0 || !best_ ||
+          best_->cycles - best_->cycles / kNearBound <= bound_cycles_) {
+        continue;
+      }
+      EK_ASSIGN_OR_RETURN(
+          const std::optional<ResidencyChoice> early,
+          ChooseResidency(input_, searches_, size, /*early_blocks=*/true));
+      if (early) EK_RETURN_IF_ERROR(Try(early->plan, size));
+    }
+    return std::move(best_);
+  }
+
+ private:
+  absl::Status Try(const SubgraphPlan& plan, int64_t size) {
+    if (best_ && plan.tilings == before_.tilings &&
+        plan.resident == before_.resident) {
+      return absl::OkStatus();
+    }
+    before_ = plan;
+    EK_ASSIGN_OR_RETURN(
+        std::optional<TimedPlan> timed,
+        RunAhead(chip_, input_, plan, size, scratch_, commands_));
+    if (timed && (!best_ || timed->cycles < best_->cycles)) {
+      best_ = std::move(timed);
+    }
+    return absl::OkStatus();
+  }
+
+  const Chip& chip_;
+  const SubgraphInput& input_;
+  std::vector<TilingSearch>& searches_;
+  const int64_t bound_cycles_;
+  std::optional<TimedPlan> best_;
+  SubgraphPlan before_;
+  Schedule scratch_;
+  int64_t commands_ = 0;
+  int tried_ = 0;
+};
+
+// Least SRAM, of sizes as they are tried, with which the layers' cheapest
+// tilings need no more commands than a stream can have; 0 if none is enough.
 absl::StatusOr<int64_t> SramForStream(const Chip& chip,
                                       const SubgraphInput& input,
                                       std::vector<TilingSearch>& searches) {
@@ -302,10 +331,12 @@ namespace {
 
 absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
                                    const v1::dla::TileRecipe& recipe, Cuts cuts,
+                                   int64_t bound_cycles,
                                    std::vector<TilingSearch>& searches) {
   if (!recipe.serial()) {
-    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> plan,
-                        OverlappedPlan(chip, input, searches));
+    EK_ASSIGN_OR_RETURN(
+        std::optional<TimedPlan> plan,
+        OverlappedSearch(chip, input, searches, bound_cycles).Run());
     if (plan) return *std::move(plan);
   }
   SubgraphPlan cheapest;
@@ -314,9 +345,9 @@ absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
     EK_ASSIGN_OR_RETURN(const SubgraphPlan plan,
                         FrugalPlan(chip, input, cuts, searches, smallest));
     if (!smallest) cheapest = plan;
-    EK_ASSIGN_OR_RETURN(std::optional<TimedPlan> timed,
-                        TimeIfFits(chip, input, plan, chip.sram_bytes(),
-                                   scratch));
+    EK_ASSIGN_OR_RETURN(
+        std::optional<TimedPlan> timed,
+        TimeIfFits(chip, input, plan, chip.sram_bytes(), scratch));
     if (timed) return *std::move(timed);
     // Its buffers fit.
     if (smallest && ComputeCommands(plan) * kMostCommandsPerTile >
@@ -342,9 +373,9 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
   const Cuts cuts = {recipe.channels_only() ? chip.most_rows() : 0};
   EK_RETURN_IF_ERROR(CheckSmallestSram(chip, *input.graph, input.layers, cuts));
   std::vector<TilingSearch> searches = SearchesOf(chip, input, cuts);
-  EK_ASSIGN_OR_RETURN(TimedPlan plan,
-                      FindPlan(chip, input, recipe, cuts, searches));
   EK_ASSIGN_OR_RETURN(Bound bound, BoundOf(chip, input, searches));
+  EK_ASSIGN_OR_RETURN(TimedPlan plan, FindPlan(chip, input, recipe, cuts,
+                                               bound.cycles, searches));
   plan.bound_cycles = bound.cycles;
   plan.plan.bounds = std::move(bound.layers);
   return plan;
@@ -352,8 +383,7 @@ absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
 
 absl::StatusOr<int64_t> EstimateSubgraph(const Chip& chip,
                                          const SubgraphInput& input) {
-  EK_RETURN_IF_ERROR(
-      CheckSmallestSram(chip, *input.graph, input.layers));
+  EK_RETURN_IF_ERROR(CheckSmallestSram(chip, *input.graph, input.layers));
   std::vector<TilingSearch> searches = SearchesOf(chip, input, {});
   EK_ASSIGN_OR_RETURN(const std::optional<ResidencyChoice> choice,
                       ChooseResidency(input, searches, chip.sram_bytes()));

@@ -61,10 +61,11 @@ using Residents = std::vector<TensorId>;
 class Search {
  public:
   Search(const SubgraphInput& input, std::vector<TilingSearch>& searches,
-         int64_t sram_bytes)
+         int64_t sram_bytes, bool early_blocks)
       : input_(input),
         searches_(searches),
         sram_bytes_(sram_bytes),
+        early_blocks_(early_blocks),
         candidates_(CandidatesOf(input)) {
     for (const auto& candidate : candidates_) {
       if (candidate) by_storage_[candidate->storage] = *candidate;
@@ -128,7 +129,7 @@ class Search {
       EK_ASSIGN_OR_RETURN(
           const std::optional<TilingCost> cost,
           searches_[l].Best({stays(layer.input), stays(layer.input2), keep},
-                            sram_bytes_ - held));
+                            sram_bytes_ - held, early_blocks_));
       if (!cost) return absl::OkStatus();
       state.cycles += cost->cycles;
       state.dma_bytes += cost->dma_bytes;
@@ -183,6 +184,7 @@ class Search {
   const SubgraphInput& input_;
   std::vector<TilingSearch>& searches_;
   const int64_t sram_bytes_;
+  const bool early_blocks_;
   const std::vector<std::optional<Candidate>> candidates_;
   absl::flat_hash_map<TensorId, Candidate> by_storage_;
   std::vector<std::vector<State>> states_;  // By layer.
@@ -193,8 +195,8 @@ class Search {
 
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
     const SubgraphInput& input, std::vector<TilingSearch>& searches,
-    int64_t sram_bytes) {
-  return Search(input, searches, sram_bytes).Run();
+    int64_t sram_bytes, bool early_blocks) {
+  return Search(input, searches, sram_bytes, early_blocks).Run();
 }
 
 }  // namespace edgekiln::compiler::dla

@@ -23,11 +23,11 @@ struct ResidencyChoice {
 // every layer in what is left beside them: of all choices the one of fewest
 // estimated cycles, then DMA bytes. A dynamic program over the layers, whose
 // states are the resident tensors that live between two of them. `searches` has
-// one per layer, for kAlias unused. Empty if some layer fits `sram_bytes` in no
-// way.
+// one per layer, for kAlias unused; `early_blocks` as of TilingQuery. Empty if
+// some layer fits `sram_bytes` in no way.
 absl::StatusOr<std::optional<ResidencyChoice>> ChooseResidency(
     const SubgraphInput& input, std::vector<TilingSearch>& searches,
-    int64_t sram_bytes);
+    int64_t sram_bytes, bool early_blocks = false);
 
 }  // namespace edgekiln::compiler::dla
 

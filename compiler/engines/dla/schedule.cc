@@ -98,9 +98,8 @@ class Builder {
       const int64_t bytes = operand == kSums     ? slots.sums.bytes
                             : operand == kOutput ? slots.output.bytes
                                                  : slots.loads[operand].bytes;
-      const bool aligned =
-          block || !plan_.strict ||
-          IsAligned(plan_.layers[layer], plan_.tilings[layer]);
+      const bool aligned = block || !plan_.strict ||
+                           IsAligned(plan_.layers[layer], plan_.tilings[layer]);
       buffer = NewBuffer(bytes, aligned ? kSlotAlignment : 1);
     }
     return buffer;
@@ -334,8 +333,7 @@ class Builder {
     Located operand;
     if (load >= 0 && !made_.loads[load].part_of_whole) {
       operand.place = DensePlacement(layer.in_bytes, slice);
-      operand.access = {load_buffers_[load], false, 0,
-                        layer.InputBytes(slice)};
+      operand.access = {load_buffers_[load], false, 0, layer.InputBytes(slice)};
       return operand;
     }
     operand.place = WholePlacement(layer.in, layer.in_bytes, slice);
@@ -433,9 +431,9 @@ class Builder {
     const Located sums = own ? OutputOperand(step) : SumsOperand(step, 0);
     const Located part = step.first ? sums : SumsOperand(step, own ? 0 : 1);
     Touch(R::kOutAddr, part.access, command);
-    AppendCompute(std::move(command), PartialSums(layer, step.output,
-                                                  step.channels, input,
-                                                  part.place));
+    AppendCompute(
+        std::move(command),
+        PartialSums(layer, step.output, step.channels, input, part.place));
     if (!step.first) {
       ScheduledCommand add;
       add.layer = step.layer;

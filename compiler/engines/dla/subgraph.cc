@@ -59,8 +59,8 @@ class Emitter {
     result_.code = stream_.code;
     result_.memories = {{chip_.sram_memory(), offsets_.peak_bytes}};
     for (const Block& block : schedule_.blocks) {
-      result_.constants += PackBlock(*input_.graph, plan_.layers[block.layer],
-                                     block.channels);
+      result_.constants +=
+          PackBlock(*input_.graph, plan_.layers[block.layer], block.channels);
     }
     AddTaps();
     AddAliasTaps();
@@ -315,17 +315,17 @@ absl::StatusOr<SubgraphPlan> PlanFromProto(
         tiling.columns() < 1 || tiling.channels() < 1 || tiling.inputs() < 1) {
       return foreign();
     }
-    plan.tilings.push_back(
-        {.rows = tiling.rows(),
-         .columns = tiling.columns(),
-         .channels = tiling.channels(),
-         .inputs = tiling.inputs(),
-         .order = tiling.pixels_outer() ? TileOrder::kPixelsOuter
-                                        : TileOrder::kChannelsOuter,
-         .whole_input = tiling.whole_input(),
-         .double_input = tiling.double_input(),
-         .double_block = tiling.double_block(),
-         .double_output = tiling.double_output()});
+    plan.tilings.push_back({.rows = tiling.rows(),
+                            .columns = tiling.columns(),
+                            .channels = tiling.channels(),
+                            .inputs = tiling.inputs(),
+                            .order = tiling.pixels_outer()
+                                         ? TileOrder::kPixelsOuter
+                                         : TileOrder::kChannelsOuter,
+                            .whole_input = tiling.whole_input(),
+                            .double_input = tiling.double_input(),
+                            .double_block = tiling.double_block(),
+                            .double_output = tiling.double_output()});
     plan.bounds.push_back(tiling.bound_cycles());
   }
   for (const int32_t tensor : stored.resident()) plan.resident.insert(tensor);

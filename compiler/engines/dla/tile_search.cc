@@ -14,7 +14,7 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
   std::optional<TilingCost> best;
   const bool never_overlaps = query.serial || chip.blocking_dma();
   const bool exact = query.serial && !IsAligned(layer, tiling);
-  const int64_t moving = work.moving_cycles();
+  const OperandWork& block = work.operands[1];
   int64_t bytes = work.sums_bytes;
   int64_t exposed = 0;
   for (const OperandWork& operand : work.operands) {
@@ -26,6 +26,9 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
   TilingCost cost = {.tiling = tiling, .dma_bytes = work.dma_bytes()};
   // Which operands have a second buffer, as bits.
   for (int doubled = never_overlaps ? 0 : 7; doubled >= 0; --doubled) {
+    const bool early = query.early_blocks && !never_overlaps &&
+                       block.buffers_used <= ((doubled & 2) != 0 ? 2 : 1);
+    const int64_t moving = work.moving_cycles() - (early ? block.cycles : 0);
     int64_t taken = bytes;
     int64_t alone = never_overlaps ? moving : 0;  // While nothing computes.
     bool useless = false;
@@ -40,7 +43,8 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
     }
     if (useless || taken > query.budget_bytes) continue;
     cost.sram_bytes = taken;
-    cost.cycles = std::max(compute_cycles + alone, moving) + exposed;
+    cost.cycles = std::max(compute_cycles + alone, moving) + exposed -
+                  (early ? block.exposed_cycles : 0);
     cost.tiling.double_input = (doubled & 1) != 0;
     cost.tiling.double_block = (doubled & 2) != 0;
     cost.tiling.double_output = (doubled & 4) != 0;
@@ -59,15 +63,14 @@ absl::Status TilingSearch::MakeBranches() {
     EK_ASSIGN_OR_RETURN(branch.cycles, costs_.ComputeCycles({.channels = c}));
     branches_.push_back(branch);
   }
-  std::stable_sort(branches_.begin(), branches_.end(),
-                   [](const Branch& a, const Branch& b) {
-                     return a.cycles < b.cycles;
-                   });
+  std::stable_sort(
+      branches_.begin(), branches_.end(),
+      [](const Branch& a, const Branch& b) { return a.cycles < b.cycles; });
   return absl::OkStatus();
 }
 
-// Of the ways to order its tiles and hold its input, the cheapest. `floor` is at
-// most the candidate's compute cycles, and is raised to them where they are
+// Of the ways to order its tiles and hold its input, the cheapest. `floor` is
+// at most the candidate's compute cycles, and is raised to them where they are
 // needed.
 absl::Status TilingSearch::Consider(Candidate candidate,
                                     const TilingQuery& query, int64_t& floor,
@@ -76,8 +79,8 @@ absl::Status TilingSearch::Consider(Candidate candidate,
   const bool pixels_cut = costs_.rows()[candidate.rows].tiles > 1 ||
                           costs_.columns()[candidate.columns].tiles > 1;
   const bool channels_cut = costs_.channels()[candidate.channels].tiles > 1;
-  const bool cut = pixels_cut || channels_cut ||
-                   costs_.inputs()[candidate.inputs].tiles > 1;
+  const bool cut =
+      pixels_cut || channels_cut || costs_.inputs()[candidate.inputs].tiles > 1;
   hopeful = false;
   for (const bool pixels_outer : {false, true}) {
     if (pixels_outer && !(pixels_cut && channels_cut)) continue;
@@ -87,7 +90,8 @@ absl::Status TilingSearch::Consider(Candidate candidate,
           pixels_outer ? TileOrder::kPixelsOuter : TileOrder::kChannelsOuter;
       candidate.whole_input = whole_input;
       const Work work = costs_.WorkOf(candidate, query.residency);
-      if (best && work.moving_cycles() > best->cycles) {
+      const int64_t early = query.early_blocks ? work.operands[1].cycles : 0;
+      if (best && work.moving_cycles() - early > best->cycles) {
         hopeful = hopeful || costs_.skips_input();
         continue;
       }
@@ -124,8 +128,7 @@ size_t TilingSearch::FirstRowsThatFit(Candidate candidate,
 // input between them, move fewer bytes: where the best cannot be reached with
 // some rows, it cannot with fewer.
 absl::Status TilingSearch::SearchPixels(Candidate candidate,
-                                        const TilingQuery& query,
-                                        int64_t floor,
+                                        const TilingQuery& query, int64_t floor,
                                         std::optional<TilingCost>& best) {
   for (size_t w = 0; w < costs_.columns().size(); ++w) {
     candidate.columns = w;
@@ -161,9 +164,9 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
-    const Residency& residency, int64_t budget_bytes) {
+    const Residency& residency, int64_t budget_bytes, bool early_blocks) {
   const size_t which = (residency.input ? 1 : 0) + (residency.input2 ? 2 : 0) +
-                       (residency.output ? 4 : 0);
+                       (residency.output ? 4 : 0) + (early_blocks ? 8 : 0);
   // What smaller budgets gave is possible, what larger ones gave is the least.
   std::optional<TilingCost> possible;
   std::optional<TilingCost> least;
@@ -184,14 +187,16 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::Best(
   if (possible && least && !(*least < *possible)) return possible;
   EK_ASSIGN_OR_RETURN(
       std::optional<TilingCost> cost,
-      Search({residency, budget_bytes, /*serial=*/false}, possible));
+      Search({residency, budget_bytes, /*serial=*/false, early_blocks},
+             possible));
   found_[which].push_back({budget_bytes, cost});
   return cost;
 }
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::BestSerial(
     int64_t budget_bytes) {
-  return Search({{}, budget_bytes, /*serial=*/true}, std::nullopt);
+  return Search({{}, budget_bytes, /*serial=*/true, /*early_blocks=*/false},
+                std::nullopt);
 }
 
 absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
@@ -205,8 +210,7 @@ absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
     if (fewest > 0 && branch.cycles >= fewest) break;
     for (size_t i = 0; i < costs_.inputs().size(); ++i) {
       Candidate candidate = {.channels = branch.channels, .inputs = i};
-      EK_ASSIGN_OR_RETURN(const int64_t adding,
-                          costs_.AddingCycles(candidate));
+      EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
       if (fewest > 0 && branch.cycles + adding >= fewest) break;
       for (size_t w = 0; w < costs_.columns().size(); ++w) {
         candidate.columns = w;

@@ -33,6 +33,9 @@ struct TilingQuery {
   Residency residency;
   int64_t budget_bytes = 0;
   bool serial = false;
+  // Blocks that all have a buffer at once cost nothing: they arrive while the
+  // layers before compute.
+  bool early_blocks = false;
 };
 
 // The cheapest choice of buffers for a tiling, whose own choice does not count;
@@ -52,7 +55,8 @@ class TilingSearch {
   // choices of buffers, none has fewer estimated cycles, or as many and fewer
   // DMA bytes. Empty if none fits.
   absl::StatusOr<std::optional<TilingCost>> Best(const Residency& residency,
-                                                 int64_t budget_bytes);
+                                                 int64_t budget_bytes,
+                                                 bool early_blocks = false);
   // The same if nothing is resident, nothing overlaps, and each operand has one
   // buffer.
   absl::StatusOr<std::optional<TilingCost>> BestSerial(int64_t budget_bytes);
@@ -90,7 +94,7 @@ class TilingSearch {
     int64_t budget_bytes = 0;
     std::optional<TilingCost> cost;
   };
-  std::array<std::vector<Found>, 8> found_;  // By residency.
+  std::array<std::vector<Found>, 16> found_;  // By residency, early blocks.
 };
 
 }  // namespace edgekiln::compiler::dla

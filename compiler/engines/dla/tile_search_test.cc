@@ -17,10 +17,10 @@ namespace {
 std::vector<Chip> TestChips() {
   std::vector<Chip> chips;
   for (const int output_parallel : {0, 1}) {
-    const auto target = target::ResolveTarget(absl::StrCat(
-        "extends: \"dla\" set { name: \"pes\" value: 4 } "
-        "set { name: \"output_parallel\" value: ",
-        output_parallel, " }"));
+    const auto target = target::ResolveTarget(
+        absl::StrCat("extends: \"dla\" set { name: \"pes\" value: 4 } "
+                     "set { name: \"output_parallel\" value: ",
+                     output_parallel, " }"));
     chips.push_back(Chip::Create(target->machine(), 0, 1 << 19).value());
   }
   return chips;
@@ -95,10 +95,9 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
     std::optional<TilingCost> best;
     int64_t fewest = 0;
     ForEachCandidate(costs, [&](const Candidate& candidate) {
-      const auto cost =
-          CostOf(chip, layer, costs.TilingOf(candidate),
-                 costs.WorkOf(candidate, query.residency),
-                 costs.ComputeCycles(candidate).value(), query);
+      const auto cost = CostOf(chip, layer, costs.TilingOf(candidate),
+                               costs.WorkOf(candidate, query.residency),
+                               costs.ComputeCycles(candidate).value(), query);
       if (cost && (!best || *cost < *best)) best = cost;
       if (TileBytes(layer, costs.TilingOf(candidate), query.residency) <=
           query.budget_bytes) {
@@ -107,8 +106,7 @@ TEST(TilingSearchTest, FindsWhatTryingEverythingFinds) {
       }
     });
     TilingSearch search(chip, layer);
-    const auto found =
-        search.Best(query.residency, query.budget_bytes).value();
+    const auto found = search.Best(query.residency, query.budget_bytes).value();
     ASSERT_EQ(found.has_value(), best.has_value()) << "round " << round;
     // The bound holds for all residents, which take SRAM as well.
     const int64_t sram_bytes =

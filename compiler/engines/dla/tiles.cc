@@ -58,15 +58,15 @@ class Maker {
   void AddStep(Step step, int32_t first_of_layer) {
     const Layer& layer = plan_.layers[step.layer];
     // Neighbouring steps of a layer share what they both read.
-    const Step* before = next() > first_of_layer ? &made_.steps.back() : nullptr;
+    const Step* before =
+        next() > first_of_layer ? &made_.steps.back() : nullptr;
     if (layer.has_block()) {
       Load load;
       load.layer = step.layer;
       load.operand = Operand::kBlock;
       load.block = step.channels;
-      load.bytes =
-          BlockBytes(layer, step.channels.channels(),
-                     step.channels.in_end - step.channels.in_begin);
+      load.bytes = BlockBytes(layer, step.channels.channels(),
+                              step.channels.in_end - step.channels.in_begin);
       step.block = SharedLoad(before ? before->block : -1, load);
     }
     const auto input = [&](TensorId tensor, Operand operand, int32_t previous) {
@@ -77,9 +77,8 @@ class Maker {
       load.storage = storage_[tensor];
       load.slice = InputOfStep(layer, step);
       load.bytes = layer.InputBytes(load.slice);
-      return plan_.tilings[step.layer].whole_input
-                 ? PartOfWhole(previous, load)
-                 : SharedLoad(previous, load);
+      return plan_.tilings[step.layer].whole_input ? PartOfWhole(previous, load)
+                                                   : SharedLoad(previous, load);
     };
     step.input =
         input(layer.input, Operand::kInput, before ? before->input : -1);
@@ -121,8 +120,12 @@ class Maker {
     const auto operand = static_cast<size_t>(load.operand);
     int64_t& there = whole_rows_[operand];
     if (previous >= 0 && load.slice.h_end <= there) return previous;
-    load.slice = {std::max(there, load.slice.h_begin), load.slice.h_end, 0,
-                  layer.in.w, 0, layer.in.c};
+    load.slice = {std::max(there, load.slice.h_begin),
+                  load.slice.h_end,
+                  0,
+                  layer.in.w,
+                  0,
+                  layer.in.c};
     there = load.slice.h_end;
     load.bytes = layer.InputBytes(load.slice);
     load.part_of_whole = true;
@@ -152,13 +155,15 @@ class Maker {
     if (plan_.resident.contains(storage_[layer.output])) return;
     Slots::Of& slots = made_.slots[l].output;
     int64_t tiles = 0;
-    for (auto s = static_cast<size_t>(first_step); s < made_.steps.size(); ++s) {
+    for (auto s = static_cast<size_t>(first_step); s < made_.steps.size();
+         ++s) {
       if (made_.steps[s].last) ++tiles;
     }
-    slots.count = static_cast<int>(std::min<int64_t>(
-        BuffersOf(plan_.tilings[l].double_output), tiles));
+    slots.count = static_cast<int>(
+        std::min<int64_t>(BuffersOf(plan_.tilings[l].double_output), tiles));
     int64_t tile = 0;
-    for (auto s = static_cast<size_t>(first_step); s < made_.steps.size(); ++s) {
+    for (auto s = static_cast<size_t>(first_step); s < made_.steps.size();
+         ++s) {
       Step& step = made_.steps[s];
       step.slot = static_cast<int32_t>(tile % slots.count);
       slots.bytes =

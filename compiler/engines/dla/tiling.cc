@@ -13,8 +13,8 @@ int64_t MostInput(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
                   int64_t size) {
   int64_t most = 0;
   for (int64_t begin = 0; begin < out_extent; begin += size) {
-    const AxisInput input = InputOfAxis(axis, in_extent, begin,
-                                        std::min(begin + size, out_extent));
+    const AxisInput input =
+        InputOfAxis(axis, in_extent, begin, std::min(begin + size, out_extent));
     most = std::max(most, input.end - input.begin);
   }
   return most;
@@ -80,9 +80,9 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
   const int64_t channels = std::min(tiling.channels, layer.out.c);
   const int64_t inputs = InputsPerStep(layer, tiling);
   const int64_t in_channels =
-      layer.channelwise() ? InputOf(layer, {0, 1, 0, 1, 0, channels})
-                                .slice.channels()
-                          : inputs;
+      layer.channelwise()
+          ? InputOf(layer, {0, 1, 0, 1, 0, channels}).slice.channels()
+          : inputs;
   const int64_t input =
       (tiling.whole_input
            ? layer.all_in_bytes()
@@ -105,8 +105,7 @@ bool CanCutColumns(const Chip& chip, const Layer& layer, Cuts cuts) {
   if (layer.op == LayerOp::kMatMul) return false;
   // A tile may lie in the padding alone, on either side.
   const WindowAxis& axis = layer.horizontal;
-  const int64_t after =
-      axis.Span(layer.out.w) - axis.pad_before - layer.in.w;
+  const int64_t after = axis.Span(layer.out.w) - axis.pad_before - layer.in.w;
   if (std::max(axis.pad_before, after) > chip.Most(DlaRegister::kPadLeft)) {
     return false;
   }

@@ -41,8 +41,8 @@ AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
                   int64_t size) {
   AxisCut cut = Cut(out_extent, size);
   for (int64_t begin = 0; begin < out_extent; begin += size) {
-    const AxisInput range = InputOfAxis(axis, in_extent, begin,
-                                        std::min(begin + size, out_extent));
+    const AxisInput range =
+        InputOfAxis(axis, in_extent, begin, std::min(begin + size, out_extent));
     const int64_t input = range.end - range.begin;
     if (begin == 0) cut.first_input = input;
     cut.most_input = std::max(cut.most_input, input);
@@ -75,8 +75,7 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
   for (const int64_t size : Sizes(layer.out.c, grain)) {
     if (!Legal(layer, size)) continue;
     AxisCut cut = Cut(layer.out.c, size);
-    cut.most_input =
-        InputOf(layer, {0, 1, 0, 1, 0, size}).slice.channels();
+    cut.most_input = InputOf(layer, {0, 1, 0, 1, 0, size}).slice.channels();
     channels_.push_back(cut);
   }
   adding_cycles_.assign(channels_.size(), -1);
@@ -171,12 +170,12 @@ absl::StatusOr<int64_t> TilingCosts::ComputeCycles(const Candidate& candidate) {
         if (count == 0) continue;
         EK_ASSIGN_OR_RETURN(
             const int64_t cycles,
-            TileCycles({.rows = last_row ? rows.last : rows.size,
-                        .columns = last_column ? columns.last : columns.size,
-                        .channels = last_channel ? channels.last
-                                                 : channels.size,
-                        .inputs = 0},
-                       candidate.inputs));
+            TileCycles(
+                {.rows = last_row ? rows.last : rows.size,
+                 .columns = last_column ? columns.last : columns.size,
+                 .channels = last_channel ? channels.last : channels.size,
+                 .inputs = 0},
+                candidate.inputs));
         sum += cycles * count;
       }
     }
@@ -195,10 +194,9 @@ absl::StatusOr<int64_t> TilingCosts::AddingCycles(const Candidate& candidate) {
     for (const bool last : {false, true}) {
       const int64_t count = last ? 1 : channels.tiles - 1;
       if (count == 0) continue;
-      const ComputeCommand add =
-          AddSums({0, layer_.out.h, 0, layer_.out.w, 0,
-                   last ? channels.last : channels.size},
-                  {}, {});
+      const ComputeCommand add = AddSums({0, layer_.out.h, 0, layer_.out.w, 0,
+                                          last ? channels.last : channels.size},
+                                         {}, {});
       EK_ASSIGN_OR_RETURN(const int64_t cycles,
                           chip_.OccupancyCycles(add.command, add.registers));
       once += cycles * count;
@@ -239,9 +237,8 @@ Work TilingCosts::WorkOf(const Candidate& candidate,
       input.all_bytes = input.buffer_bytes;
       input.buffers_used = 1;
       input.transfers = rows.tiles * streamed;
-      input.exposed_cycles =
-          DmaCycles(streamed, rows.first_input * layer_.in_row_bytes() *
-                                  streamed);
+      input.exposed_cycles = DmaCycles(
+          streamed, rows.first_input * layer_.in_row_bytes() * streamed);
     } else {
       // Without a cut of its own, an input tile serves all that follow it.
       const bool again = !layer_.channelwise() &&
@@ -265,15 +262,14 @@ Work TilingCosts::WorkOf(const Candidate& candidate,
   if (layer_.has_block()) {
     const bool again = split || (pixels_outer && channels.tiles > 1);
     const int64_t passes = again ? pixel_tiles : 1;
-    const int64_t tables =
-        layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
+    const int64_t tables = layer_.out.c * kTableEntryBytes * (inputs.tiles - 1);
     block.buffer_bytes = BlockBytes(layer_, channels.size, inputs.size);
     block.all_bytes =
         (BlockBytes(layer_, layer_.out.c, layer_.in.c) + tables) * passes;
     block.buffers_used = channels.tiles * inputs.tiles * passes;
     block.transfers = block.buffers_used;
-    // The first block usually arrives while the layer before computes.
-    block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 4;
+    // The first block nearly always arrives while the layer before computes.
+    block.exposed_cycles = DmaCycles(1, block.buffer_bytes) / 16;
   }
   if (!residency.output) {
     const bool by_row = columns.tiles > 1 && channels.tiles > 1;
@@ -290,8 +286,7 @@ Work TilingCosts::WorkOf(const Candidate& candidate,
   }
   if (split) {
     const Tiling tiling = TilingOf(candidate);
-    work.sums_bytes =
-        SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
+    work.sums_bytes = SumsBuffers(layer_, tiling) * SumsBytes(layer_, tiling);
   }
   return work;
 }

@@ -63,11 +63,9 @@ TEST(TileBytesTest, AWholeInputIsAllOfIt) {
   const Layer layer = Convolution();
   Tiling tiling = {.rows = 2, .columns = 10, .channels = 16, .inputs = 4};
   const int64_t block = 16 * (12 + 36);
-  EXPECT_EQ(TileBytes(layer, tiling, {}),
-            block + 4 * 10 * 4 + 2 * 10 * 16);
+  EXPECT_EQ(TileBytes(layer, tiling, {}), block + 4 * 10 * 4 + 2 * 10 * 16);
   tiling.whole_input = true;
-  EXPECT_EQ(TileBytes(layer, tiling, {}),
-            block + 8 * 10 * 4 + 2 * 10 * 16);
+  EXPECT_EQ(TileBytes(layer, tiling, {}), block + 8 * 10 * 4 + 2 * 10 * 16);
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ absl::StatusOr<StageOutput> RunResolveTarget(const v1::ResolveTargetOptions&,
   for (const v1::Machine::Engine& engine : resolved.machine().engines()) {
     machine.add_engine_names(engine.name());
     machine.add_engine_macs_per_cycle(engine.macs_per_cycle());
-    const v1::ResolvedLink* link = target::OnlyLinkOf(
-        resolved.machine(), machine.engine_names_size() - 1);
+    const v1::ResolvedLink* link =
+        target::OnlyLinkOf(resolved.machine(), machine.engine_names_size() - 1);
     machine.add_engine_bytes_per_cycle(
         link == nullptr ? 0 : link->bytes_per_cycle());
   }
