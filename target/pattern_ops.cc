@@ -1,5 +1,6 @@
 #include "target/pattern_ops.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "target/op_variables.h"
@@ -11,15 +12,61 @@ const google::protobuf::OneofDescriptor& Ops() {
   return *v1::OpAttributes::descriptor()->FindOneofByName("op");
 }
 
+// Calls `visit` with the name of each function of Unary and Binary, and what it
+// stands for.
+template <typename Visit>
+void ForFunctions(const Visit& visit) {
+  const struct {
+    OpCase kind;
+    const google::protobuf::EnumDescriptor* functions;
+  } kOps[] = {{OpCase::kUnary, v1::Unary::Function_descriptor()},
+              {OpCase::kBinary, v1::Binary::Function_descriptor()}};
+  for (const auto& op : kOps) {
+    for (int i = 0; i < op.functions->value_count(); ++i) {
+      const auto& value = *op.functions->value(i);
+      if (value.number() == 0) continue;
+      visit(absl::AsciiStrToLower(value.name()),
+            PatternOp{op.kind, value.number()});
+    }
+  }
+}
+
+// The function of a Unary or Binary; 0 for other ops.
+int FunctionOf(const v1::OpAttributes& attributes) {
+  switch (attributes.op_case()) {
+    case OpCase::kUnary:
+      return attributes.unary().function();
+    case OpCase::kBinary:
+      return attributes.binary().function();
+    default:
+      return 0;
+  }
+}
+
 }  // namespace
 
-std::optional<OpCase> FindOp(absl::string_view name) {
+bool PatternOp::Matches(const v1::OpAttributes& attributes) const {
+  return attributes.op_case() == kind &&
+         (function == 0 || FunctionOf(attributes) == function);
+}
+
+std::optional<PatternOp> FindPatternOp(absl::string_view name) {
   const auto* const field =
       v1::OpAttributes::descriptor()->FindFieldByName(std::string(name));
-  if (field == nullptr || field->containing_oneof() != &Ops()) {
-    return std::nullopt;
+  if (field != nullptr && field->containing_oneof() == &Ops()) {
+    return PatternOp{static_cast<OpCase>(field->number())};
   }
-  return static_cast<OpCase>(field->number());
+  std::optional<PatternOp> found;
+  ForFunctions([&](const std::string& function, const PatternOp& op) {
+    if (function == name) found = op;
+  });
+  return found;
+}
+
+std::optional<OpCase> FindOp(absl::string_view name) {
+  const std::optional<PatternOp> found = FindPatternOp(name);
+  if (!found) return std::nullopt;
+  return found->kind;
 }
 
 std::vector<std::string> OpNames() {
@@ -27,7 +74,21 @@ std::vector<std::string> OpNames() {
   for (int i = 0; i < Ops().field_count(); ++i) {
     names.push_back(Ops().field(i)->name());
   }
+  ForFunctions([&](const std::string& function, const PatternOp&) {
+    names.push_back(function);
+  });
   return names;
+}
+
+std::string PatternOpName(const v1::OpAttributes& attributes) {
+  std::string name;
+  ForFunctions([&](const std::string& function, const PatternOp& op) {
+    if (op.Matches(attributes)) name = function;
+  });
+  if (!name.empty() || attributes.op_case() == OpCase::OP_NOT_SET) return name;
+  return v1::OpAttributes::descriptor()
+      ->FindFieldByNumber(attributes.op_case())
+      ->name();
 }
 
 bool HasWeights(OpCase op) {
@@ -42,6 +103,10 @@ bool HasSums(OpCase op) {
 
 bool KeepsQuantization(OpCase op) {
   return op == OpCase::kAveragePool2D || op == OpCase::kMaxPool2D;
+}
+
+bool MayKeepQuantization(OpCase op) {
+  return op == OpCase::kClip || op == OpCase::kUnary || op == OpCase::kBinary;
 }
 
 bool Requantizes(OpCase op) {

@@ -16,9 +16,24 @@ namespace edgekiln::target {
 
 using OpCase = v1::OpAttributes::OpCase;
 
-// By attribute name in OpAttributes, as "conv2d"; nothing if no op has it.
+// What a name in a pattern's `ops` stands for: an op by its attribute name in
+// OpAttributes ("conv2d"), or one function of Unary or Binary by that ("abs",
+// "minimum").
+struct PatternOp {
+  OpCase kind = OpCase::OP_NOT_SET;
+  int function = 0;  // Of Unary or Binary; 0: of any function, or another op.
+  bool Matches(const v1::OpAttributes& attributes) const;
+  bool operator==(const PatternOp&) const = default;
+};
+
+// Nothing if neither an op nor a function has the name.
+std::optional<PatternOp> FindPatternOp(absl::string_view name);
+// The kind of it.
 std::optional<OpCase> FindOp(absl::string_view name);
+// All of them.
 std::vector<std::string> OpNames();
+// What patterns call the op: by its function if it has one.
+std::string PatternOpName(const v1::OpAttributes& attributes);
 
 // Multiplies what it reads with weights, its second input; a third one is the
 // bias.
@@ -27,6 +42,9 @@ bool HasWeights(OpCase op);
 bool HasSums(OpCase op);
 // Its output has the quantization of its input.
 bool KeepsQuantization(OpCase op);
+// Its output may have another quantization than its inputs, but need not: an
+// engine whose numerics have no requantization gives them one for all.
+bool MayKeepQuantization(OpCase op);
 // It rescales a product or sum to the scale of its output.
 bool Requantizes(OpCase op);
 

@@ -81,7 +81,7 @@ void ChooseEngine(const Graph& graph, int32_t first,
     for (const int32_t taken : match.ops) {
       Choice& choice = choices.ops[taken];
       choice.engine = e;
-      choice.reason = absl::StrCat(name, " runs ", graph.ops[taken].kind(),
+      choice.reason = absl::StrCat(name, " runs ", Computes(graph.ops[taken]),
                                    match.sums_only ? kUpToSums : "");
       choice.sums = match.sums_only;
     }

@@ -11,12 +11,9 @@
 #include "base/status_macros.h"
 #include "compiler/partition/numerics_match.h"
 #include "target/op_variables.h"
-#include "target/pattern_ops.h"
 
 namespace edgekiln::compiler {
 namespace {
-
-using Kind = v1::OpAttributes::OpCase;
 
 // Appends the values of the op's variables. False if the shapes overflow.
 bool AppendVariables(const Graph& graph, const Op& op,
@@ -58,18 +55,18 @@ absl::StatusOr<PatternMatcher> PatternMatcher::Create(
       Pattern& added = patterns.emplace_back();
       added.pattern = &pattern;
       for (const std::string& name : pattern.ops()) {
-        const std::optional<Kind> kind = target::FindOp(name);
-        if (!kind) {
+        const std::optional<target::PatternOp> op = target::FindPatternOp(name);
+        if (!op) {
           return absl::InvalidArgumentError(
               absl::StrCat("engine ", engine.name(), ": no op ", name));
         }
-        added.kinds.push_back(*kind);
+        added.ops.push_back(*op);
       }
-      if (added.kinds.empty()) {
+      if (added.ops.empty()) {
         return absl::InvalidArgumentError(
             absl::StrCat("engine ", engine.name(), ": a pattern without ops"));
       }
-      has_chains = has_chains || added.kinds.size() > 1;
+      has_chains = has_chains || added.ops.size() > 1;
       EK_ASSIGN_OR_RETURN(added.conditions,
                           target::PatternConditions::Compile(pattern),
                           absl::StrCat("engine ", engine.name()));
@@ -90,7 +87,7 @@ std::string PatternMatcher::FindChain(int32_t first, const Pattern& pattern,
                                       const std::vector<bool>& taken,
                                       std::vector<int32_t>& ops) const {
   ops = {first};
-  for (size_t i = 1; i < pattern.kinds.size(); ++i) {
+  for (size_t i = 1; i < pattern.ops.size(); ++i) {
     const TensorId between = graph_.ops[ops.back()].outputs[0];
     const std::vector<int32_t>& readers = readers_[between];
     const auto why = [&](std::string here) {
@@ -105,7 +102,7 @@ std::string PatternMatcher::FindChain(int32_t first, const Pattern& pattern,
       return why(absl::StrCat("has ", readers.size(), " readers"));
     }
     const Op& next = graph_.ops[readers[0]];
-    if (next.attributes.op_case() != pattern.kinds[i]) {
+    if (!pattern.ops[i].Matches(next.attributes)) {
       return why(absl::StrCat("goes to ", next.kind()));
     }
     if (!taken.empty() && taken[readers[0]]) {
@@ -139,8 +136,8 @@ int32_t PatternMatcher::HeadOf(int32_t op, const Pattern& pattern,
     int32_t before = -1;
     for (const TensorId input : graph_.ops[op].inputs) {
       const int32_t producer = input == kNoTensor ? -1 : producers_[input];
-      if (producer >= 0 && graph_.ops[producer].attributes.op_case() ==
-                               pattern.kinds[position - 1]) {
+      if (producer >= 0 &&
+          pattern.ops[position - 1].Matches(graph_.ops[producer].attributes)) {
         before = producer;
       }
     }
@@ -152,11 +149,11 @@ int32_t PatternMatcher::HeadOf(int32_t op, const Pattern& pattern,
 
 Match PatternMatcher::MatchChain(int32_t first, int32_t engine,
                                  const std::vector<bool>& taken) const {
-  const Kind kind = graph_.ops[first].attributes.op_case();
+  const v1::OpAttributes& attributes = graph_.ops[first].attributes;
   Match match;
   std::vector<int32_t> ops;
   for (const Pattern& pattern : engines_[engine]) {
-    if (pattern.kinds[0] != kind) continue;
+    if (!pattern.ops[0].Matches(attributes)) continue;
     std::string why = FindChain(first, pattern, taken, ops);
     if (why.empty()) why = WhyNot(pattern, ops);
     if (why.empty()) {
@@ -179,12 +176,12 @@ Match PatternMatcher::MatchChain(int32_t first, int32_t engine,
 void PatternMatcher::ExplainMember(int32_t op, int32_t engine,
                                    const std::vector<bool>& taken,
                                    Match& match) const {
-  const Kind kind = graph_.ops[op].attributes.op_case();
+  const v1::OpAttributes& attributes = graph_.ops[op].attributes;
   std::vector<std::string> lonely;
   std::vector<int32_t> ops;
   for (const Pattern& pattern : engines_[engine]) {
-    for (size_t at = 1; at < pattern.kinds.size(); ++at) {
-      if (pattern.kinds[at] != kind) continue;
+    for (size_t at = 1; at < pattern.ops.size(); ++at) {
+      if (!pattern.ops[at].Matches(attributes)) continue;
       const int32_t head = HeadOf(op, pattern, at);
       if (head < 0) {
         AddOnce(absl::StrCat(graph_.ops[op].kind(), " behind ",

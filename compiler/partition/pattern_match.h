@@ -9,6 +9,7 @@
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/target.pb.h"
 #include "target/pattern_conditions.h"
+#include "target/pattern_ops.h"
 
 namespace edgekiln::compiler {
 
@@ -45,7 +46,7 @@ class PatternMatcher {
  private:
   struct Pattern {
     const v1::OpPattern* pattern = nullptr;
-    std::vector<v1::OpAttributes::OpCase> kinds;  // Of its ops.
+    std::vector<target::PatternOp> ops;
     target::PatternConditions conditions;
   };
 

@@ -15,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "simfarm/session/session.h"
 #include "target/layout.h"
+#include "target/pattern_ops.h"
 #include "tests/chips/chip_cases.h"
 #include "tests/chips/expect_bit_exact.h"
 #include "tests/chips/smallest_scratchpad.h"
@@ -212,15 +213,21 @@ TEST_P(ChipTest, ItsProgramsLayoutsAreLegal) {
 
 TEST_P(ChipTest, EveryPatternIsHit) {
   std::set<std::string> hit;
-  const auto add = [&](const compiler::EmitResult& compiled) {
+  const auto add = [&](const Graph& graph,
+                       const compiler::EmitResult& compiled) {
     for (const v1::Program::Layer& layer : compiled.program.layers()) {
-      if (layer.engine() >= 0) hit.insert(layer.op());
+      if (layer.engine() < 0) continue;
+      hit.insert(layer.op());
+      for (const compiler::Op& op : graph.ops) {
+        if (op.id != layer.id()) continue;
+        hit.insert(target::PatternOpName(op.attributes));
+      }
     }
   };
   ForSomeGraphs([&](QuantizedGraphBuilder&, const Graph& graph,
                     const v1::ResolvedTarget&,
                     const compiler::EmitResult& compiled) {
-    add(compiled);
+    add(graph, compiled);
     // With requantization in layers of its own where engines can.
     v1::ResolvedTarget target = GetParam()->target(1 << 20);
     v1::PartitionRecipe sums;
@@ -233,7 +240,7 @@ TEST_P(ChipTest, EveryPatternIsHit) {
     *target.mutable_capabilities() = *std::move(ordered);
     const auto apart = CompileQuantized(graph, target);
     ASSERT_TRUE(apart.ok()) << apart.status();
-    add(*apart);
+    add(graph, *apart);
   });
   int patterns = 0;
   const v1::ResolvedTarget target = GetParam()->target(1 << 20);
