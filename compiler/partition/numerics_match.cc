@@ -12,6 +12,8 @@
 #include "absl/strings/str_join.h"
 #include "base/checked_math.h"
 #include "base/error.h"
+#include "compiler/ir/tensor_views.h"
+#include "ops/leaky_relu.h"
 #include "ops/quantized_parameters.h"
 #include "target/pattern_ops.h"
 
@@ -145,6 +147,11 @@ class NumericsMatch {
       if (input(0).quantization == output().quantization) return "";
       return "pools that keep the quantization of their input";
     }
+    if (target::MayKeepQuantization(kind_) &&
+        numerics_.requantization() ==
+            v1::Numerics::REQUANTIZATION_UNSPECIFIED) {
+      return WhyNotOneQuantization();
+    }
     if (numerics_.requantization() != v1::Numerics::SHIFT) return "";
     for (const double ratio : Factors()) {
       int exponent = 0;
@@ -153,6 +160,45 @@ class NumericsMatch {
                           absl::StrFormat("%.6g", ratio), ")");
     }
     return "";
+  }
+
+  std::string WhyNotOneQuantization() const {
+    for (const TensorId id : op_.inputs) {
+      const Tensor& operand = graph_.tensors[id];
+      if (operand.quantization == output().quantization) continue;
+      return absl::StrCat("one quantization for operands and result (",
+                          ShortName(operand), " and ", ShortName(output()),
+                          " differ)");
+    }
+    // Half to even is by floats (docs/numerics.md, 3.19): of all values.
+    const float scale = output().quantization->scale[0];
+    if (op_.attributes.rounding() == v1::HALF_EVEN &&
+        !std::isfinite(scale * static_cast<float>(Largest(output())))) {
+      return absl::StrCat("finite values (", ShortName(output()), " has scale ",
+                          absl::StrFormat("%.6g", scale), ")");
+    }
+    return WhyNotSlope();
+  }
+
+  // The engine multiplies by it once.
+  std::string WhyNotSlope() const {
+    const v1::Unary& unary = op_.attributes.unary();
+    if (unary.function() != v1::Unary::LEAKY_RELU ||
+        ops::LeakyReluMultiplier(unary, op_.attributes.rounding(),
+                                 QuantizationOf(output()), output().type)) {
+      return "";
+    }
+    if (output().type != v1::INT8 && output().type != v1::UINT8) {
+      return absl::StrCat("values of 8 bits, as all are compared (",
+                          ShortName(output()), " is ", TypeName(output().type),
+                          ")");
+    }
+    const std::string here = absl::StrFormat("here %.6g", unary.alpha());
+    return unary.alpha() < 0
+               ? absl::StrCat("slopes that are not negative (", here, ")")
+               : absl::StrCat(
+                     "slopes whose products no float rounds to a tie (", here,
+                     ")");
   }
 
   // The factors of requantization: of sums, or of each operand of an addition.
