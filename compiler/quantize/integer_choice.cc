@@ -72,6 +72,26 @@ bool IsAtOneOf(const Op& op, const std::vector<bool>& tensors) {
          std::any_of(op.outputs.begin(), op.outputs.end(), is_one);
 }
 
+// Its results are values of its operand, but for their sign or a slope up to 1:
+// a scale of its own would tell apart hardly more of them, and round them all
+// once more.
+bool PassesValues(const Op& op) {
+  const v1::OpAttributes& attributes = op.attributes;
+  switch (attributes.op_case()) {
+    case v1::OpAttributes::kClip: {
+      const v1::Clamp& clamp = attributes.clip().clamp();
+      return clamp.has_min() && clamp.min() == 0 && !clamp.has_max();
+    }
+    case v1::OpAttributes::kUnary:
+      return attributes.unary().function() == v1::Unary::ABS ||
+             (attributes.unary().function() == v1::Unary::LEAKY_RELU &&
+              attributes.unary().alpha() >= 0 &&
+              attributes.unary().alpha() <= 1);
+    default:
+      return false;
+  }
+}
+
 bool SumsProducts(const Op& op) {
   return WeightAxis(op) >= 0 || op.attributes.has_mat_mul();
 }
@@ -87,7 +107,16 @@ int WeightAxis(const Op& op) {
 
 bool SharesQuantization(const Graph& graph, const Op& op) {
   // A concatenation could change scales, by rounding once more.
-  return op.attributes.has_concat() || !IntegerKernelTakes(graph, op, 2);
+  return op.attributes.has_concat() || PassesValues(op) ||
+         !IntegerKernelTakes(graph, op, 2);
+}
+
+bool MayShareQuantization(const Graph& graph, const Op& op) {
+  const v1::Binary::Function function = op.attributes.binary().function();
+  return (function == v1::Binary::MINIMUM || function == v1::Binary::MAXIMUM) &&
+         std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
+           return graph.tensors[id].is_constant();
+         });
 }
 
 std::vector<bool> ChooseIntegerOps(const Graph& graph,

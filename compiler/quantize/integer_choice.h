@@ -23,6 +23,11 @@ std::vector<bool> ChooseIntegerOps(const Graph& graph,
 // its inputs, or would lose by one.
 bool SharesQuantization(const Graph& graph, const Op& op);
 
+// Whether the op had better have one quantization for operands and result, as
+// engines compute it, unless ranges are too different: a minimum or maximum of
+// activations.
+bool MayShareQuantization(const Graph& graph, const Op& op);
+
 }  // namespace edgekiln::compiler
 
 #endif  // EK_COMPILER_QUANTIZE_INTEGER_CHOICE_H_

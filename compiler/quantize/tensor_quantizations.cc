@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <string>
 
@@ -55,6 +56,24 @@ absl::StatusOr<RealRange> RangeOf(const Tensor& tensor,
                    found->second->percentile_high()};
 }
 
+// Whether one scale for all operands and the result is at most twice as wide as
+// that of each alone.
+absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
+                              const RangeOfName& calibrated) {
+  RealRange all;
+  double narrowest = std::numeric_limits<double>::infinity();
+  std::vector<TensorId> tensors = op.inputs;
+  tensors.push_back(op.outputs[0]);
+  for (const TensorId id : tensors) {
+    EK_ASSIGN_OR_RETURN(RealRange range,
+                        RangeOf(graph.tensors[id], calibrated));
+    range.Include({0, 0});
+    narrowest = std::min(narrowest, range.high - range.low);
+    all.Include(range);
+  }
+  return all.high - all.low <= 2 * narrowest;
+}
+
 }  // namespace
 
 TensorQuantizations::TensorQuantizations(const Graph& graph,
@@ -63,11 +82,15 @@ TensorQuantizations::TensorQuantizations(const Graph& graph,
   std::iota(parent_.begin(), parent_.end(), 0);
   for (size_t i = 0; i < graph.ops.size(); ++i) {
     const Op& op = graph.ops[i];
-    if (!integer[i] || !SharesQuantization(graph, op)) continue;
-    for (const TensorId input : op.inputs) {
-      if (input == kNoTensor) continue;
-      if (graph.tensors[input].type == v1::FLOAT32) Join(input, op.outputs[0]);
-    }
+    if (integer[i] && SharesQuantization(graph, op)) JoinOperands(op);
+  }
+}
+
+// With the result.
+void TensorQuantizations::JoinOperands(const Op& op) {
+  for (const TensorId input : op.inputs) {
+    if (input == kNoTensor) continue;
+    if (graph_.tensors[input].type == v1::FLOAT32) Join(input, op.outputs[0]);
   }
 }
 
@@ -94,6 +117,15 @@ absl::Status TensorQuantizations::Choose(
     for (const auto& range : statistics->ranges()) {
       calibrated[range.tensor()] = &range;
     }
+  }
+  for (size_t i = 0; i < graph_.ops.size(); ++i) {
+    const Op& op = graph_.ops[i];
+    if (!integer_[i] || !MayShareQuantization(graph_, op)) continue;
+    bool close = true;
+    if (statistics != nullptr) {
+      EK_ASSIGN_OR_RETURN(close, AreClose(graph_, op, calibrated));
+    }
+    if (close) JoinOperands(op);
   }
   std::map<TensorId, RealRange> ranges;
   std::map<TensorId, bool> has_softmax;

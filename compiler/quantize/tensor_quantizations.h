@@ -14,8 +14,9 @@
 namespace edgekiln::compiler {
 
 // Tensors are grouped so that ops that need one scale for input and output get
-// it (SharesQuantization()); a group is quantized for the range of all its
-// members. Not thread-safe.
+// it (SharesQuantization()), and those that had better have one where that
+// costs no member more than a bit (MayShareQuantization()); a group is
+// quantized for the range of all its members. Not thread-safe.
 class TensorQuantizations {
  public:
   // `integer`: by op, whether it computes in int8. Both must outlive this.
@@ -36,6 +37,7 @@ class TensorQuantizations {
  private:
   TensorId GroupOf(TensorId id) const;
   void Join(TensorId a, TensorId b);
+  void JoinOperands(const Op& op);
 
   const Graph& graph_;
   const std::vector<bool>& integer_;
