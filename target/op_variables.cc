@@ -99,6 +99,12 @@ void SetAttributes(const v1::OpAttributes& attributes, ShapeSpan weights,
       SetWindow(pool.window(), pool.kernel_h(), pool.kernel_w(), values);
       return;
     }
+    case Kind::kClip: {
+      const v1::Clamp& clamp = attributes.clip().clamp();
+      values[V::kRelu] =
+          clamp.has_min() && clamp.min() == 0 && !clamp.has_max() ? 1 : 0;
+      return;
+    }
     default:
       return;
   }
@@ -118,15 +124,37 @@ void SetRows(ShapeSpan weights, OpVariables& values) {
 }  // namespace
 
 absl::Span<const std::string> OpVariableNames() {
-  static const auto* const kNames = new std::vector<std::string>{
-      "batch",       "in_h",         "in_w",         "in_c",
-      "in2_h",       "in2_w",        "in2_c",        "out_h",
-      "out_w",       "out_c",        "kernel_h",     "kernel_w",
-      "stride_h",    "stride_w",     "dilation_h",   "dilation_w",
-      "pad_top",     "pad_bottom",   "pad_left",     "pad_right",
-      "count_pad",   "one_shape",    "groups",       "depth_multiplier",
-      "in_elements", "in2_elements", "out_elements", "macs",
-      "elements"};
+  static const auto* const kNames =
+      new std::vector<std::string>{"batch",
+                                   "in_h",
+                                   "in_w",
+                                   "in_c",
+                                   "in2_h",
+                                   "in2_w",
+                                   "in2_c",
+                                   "out_h",
+                                   "out_w",
+                                   "out_c",
+                                   "kernel_h",
+                                   "kernel_w",
+                                   "stride_h",
+                                   "stride_w",
+                                   "dilation_h",
+                                   "dilation_w",
+                                   "pad_top",
+                                   "pad_bottom",
+                                   "pad_left",
+                                   "pad_right",
+                                   "count_pad",
+                                   "one_shape",
+                                   "relu",
+                                   "groups",
+                                   "depth_multiplier",
+                                   "in_elements",
+                                   "in2_elements",
+                                   "out_elements",
+                                   "macs",
+                                   "elements"};
   return *kNames;
 }
 

@@ -129,6 +129,18 @@ TEST(OpVariablesTest, OfAPool) {
   EXPECT_EQ((*variables)[V::kCountPad], 1);
 }
 
+TEST(OpVariablesTest, TellWhetherAClipIsARelu) {
+  const auto relu = [](const std::string& op) {
+    return (*Of(op, {{1, 2, 3}}, {1, 2, 3}))[V::kRelu];
+  };
+  EXPECT_EQ(relu("clip { clamp { min: 0 } }"), 1);
+  EXPECT_EQ(relu("clip { clamp { min: 0 max: 6 } }"), 0);
+  EXPECT_EQ(relu("clip { clamp { min: -1 } }"), 0);
+  EXPECT_EQ(relu("clip { clamp { max: 6 } }"), 0);
+  EXPECT_EQ(relu("clip {}"), 0);
+  EXPECT_EQ(relu("unary { function: ABS }"), 0);
+}
+
 TEST(OpVariablesTest, AnyShapesAreTakenUnlessTheyOverflow) {
   EXPECT_TRUE(Of("conv2d {}", {}, {}).ok());
   EXPECT_TRUE(Of("conv2d {}", {{}, {}}, {}).ok());

@@ -101,7 +101,7 @@ TEST(ResolveTest, SramSizeLeavesCapabilitiesAlone) {
             large.capabilities().SerializeAsString());
   EXPECT_NE(small.machine().SerializeAsString(),
             large.machine().SerializeAsString());
-  EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 10);
+  EXPECT_EQ(small.capabilities().engines(0).patterns_size(), 15);
 }
 
 // Pitches count bytes, of which a sum has four.
@@ -141,7 +141,7 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
   const auto engine = resolve(
       "ops: \"add\" where { expr: \"in_c <= pes - queue_depth\" need: \"up to "
       "{2 * pes} of {pes}\" }");
-  ASSERT_EQ(engine.patterns_size(), 10);
+  ASSERT_EQ(engine.patterns_size(), 15);
   const v1::OpPattern& add = engine.patterns(3);
   ASSERT_EQ(add.ops(0), "add");
   ASSERT_GT(add.where_size(), 2);
@@ -150,9 +150,10 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
   EXPECT_EQ(add.where(1).expr(), "one_shape");
   EXPECT_EQ(add.where(1).need(), "operands of one shape");
 
-  EXPECT_EQ(resolve("ops: \"add\" when_expr: \"pes > 64\"").patterns_size(), 9);
+  EXPECT_EQ(resolve("ops: \"add\" when_expr: \"pes > 64\"").patterns_size(),
+            14);
   const auto kept = resolve("ops: \"add\" when_expr: \"pes == 64\"");
-  ASSERT_EQ(kept.patterns_size(), 10);
+  ASSERT_EQ(kept.patterns_size(), 15);
   EXPECT_EQ(kept.patterns(3).when_expr(), "");
 
   // Of later ops of a chain, too.
@@ -163,6 +164,18 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
   }
   EXPECT_THAT(conditions, testing::Contains("out_c <= 65535"));
   EXPECT_THAT(conditions, testing::Contains("add2_out_c <= 65535"));
+}
+
+// The commands would leave the values as they are.
+TEST(ResolveTest, ElementwiseCommandsOfTheDlaDoNotRequantize) {
+  std::string text = TextOf("dla");
+  const std::string op = "ops: \"leaky_relu\"\n    numerics {";
+  ASSERT_NE(text.find(op), std::string::npos);
+  text.replace(text.find(op), op.size(),
+               op + " requantization: MULTIPLIER_AND_SHIFT");
+  EXPECT_THAT(Message(text),
+              HasSubstr("requantization is given, but the command of "
+                        "leaky_relu keeps the quantization of its input"));
 }
 
 TEST(ResolveTest, ParametersAreNoVariablesOfLaterOps) {
@@ -389,7 +402,7 @@ INSTANTIATE_TEST_SUITE_P(
          "too many entries; where: patterns conv2d: where; limit: 64"},
         {"ManyPatterns", "  patterns {",
          absl::StrCat(Repeated("  patterns {}\n", 256), "  patterns {"),
-         "too many entries; where: patterns; limit: 256; need: 266"},
+         "too many entries; where: patterns; limit: 256; need: 271"},
         {"LongConditions", "  patterns {",
          absl::StrCat(
              Repeated("  patterns { ops: [\"conv2d\", \"conv2d\", \"conv2d\", "

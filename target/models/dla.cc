@@ -98,6 +98,15 @@ absl::Status CheckNumerics(const v1::OpPattern& pattern, const v1::Isa& isa) {
     return PatternError(pattern,
                         "numerics: activations and weights can only be INT8");
   }
+  if (numerics.requantization() != v1::Numerics::REQUANTIZATION_UNSPECIFIED) {
+    for (const std::string& op : pattern.ops()) {
+      if (!MayKeepQuantization(*FindOp(op))) continue;
+      return PatternError(
+          pattern, absl::StrCat("numerics: requantization is given, but the "
+                                "command of ",
+                                op, " keeps the quantization of its input"));
+    }
+  }
   if (numerics.weight_zero_points() &&
       FindRegister(isa, DlaRegister::kWeightZeroPoint) == nullptr) {
     return PatternError(pattern,

@@ -73,6 +73,17 @@ std::string RandomDlaDescriptor(Rng& rng) {
   return text;
 }
 
+// Of what every engine with convolutions takes.
+std::vector<GraphKind> CommonGraphs() {
+  return {{"Conv", 1000, RandomConv},
+          {"Depthwise", 2000, RandomDepthwise},
+          {"FullyConnected", 3000, RandomFullyConnected},
+          {"Pools", 4000, RandomPool},
+          {"ResidualNet", 5000, RandomResidualNet},
+          {"Reshapes", 6000, RandomReshapeNet},
+          {"Chain", 100, RandomChain}};
+}
+
 ChipCase Dla() {
   ChipCase chip;
   chip.name = "dla";
@@ -113,13 +124,8 @@ ChipCase Dla() {
     return DlaTarget(pes, output_parallel, rng.InRange(1, 2), scratchpad_bytes);
   };
   chip.random_descriptor = RandomDlaDescriptor;
-  chip.graphs = {{"Conv", 1000, RandomConv},
-                 {"Depthwise", 2000, RandomDepthwise},
-                 {"FullyConnected", 3000, RandomFullyConnected},
-                 {"Pools", 4000, RandomPool},
-                 {"ResidualNet", 5000, RandomResidualNet},
-                 {"Reshapes", 6000, RandomReshapeNet},
-                 {"Chain", 100, RandomChain}};
+  chip.graphs = CommonGraphs();
+  chip.graphs.push_back({"Maps", 9000, RandomMaps});
   chip.rounds_half_even = true;
   chip.roomy_targets = {
       DlaTarget(64, true, 2, 512 << 10), DlaTarget(128, false, 2, 1 << 20),
@@ -217,7 +223,7 @@ ChipCase Toy(
   chip.naive_program = simfarm::conformance::register_job::RunNaiveProgram;
   chip.hand_counted_programs = std::move(hand_counted);
   chip.random_code = RandomRegisterWrites;
-  chip.graphs = Dla().graphs;
+  chip.graphs = CommonGraphs();
   chip.rounds_half_even = true;
   chip.seeds = 6;
   chip.even_seeds = 3;

@@ -29,6 +29,12 @@ bool HasWindow(const Pattern& pattern) {
   return absl::EndsWith(pattern.ops(0), "conv2d") || IsPool(pattern);
 }
 
+// Operands and result have one quantization.
+bool KeepsQuantization(const Pattern& pattern) {
+  return pattern.numerics().requantization() ==
+         v1::Numerics::REQUANTIZATION_UNSPECIFIED;
+}
+
 bool Always(const Pattern&) { return true; }
 
 Tensor& InputOf(Graph& graph) { return graph.tensors[graph.ops[0].inputs[0]]; }
@@ -69,7 +75,8 @@ void Empty(const Pattern&, Graph& graph, Rng& rng) {
 }
 
 void MakeOperandConstant(const Pattern& pattern, Graph& graph, Rng& rng) {
-  const bool second = pattern.ops(0) == "add" && rng.Below(2) == 0;
+  const bool two = !HasWeights(pattern) && graph.ops[0].inputs.size() > 1;
+  const bool second = two && rng.Below(2) == 0;
   const TensorId id = graph.ops[0].inputs[second ? 1 : 0];
   Tensor& tensor = graph.tensors[id];
   tensor.data = compiler::ConstantData(
@@ -85,10 +92,9 @@ void MoveZero(const Pattern& pattern, Graph& graph, Rng& rng) {
   const int32_t zero = static_cast<int32_t>(rng.InRange(1, 127));
   Tensor& tensor = AnyActivationOf(graph, rng);
   tensor.quantization->zero_point[0] = zero;
-  // Pools keep theirs.
-  if (!IsPool(pattern)) return;
-  InputOf(graph).quantization = OutputOf(graph).quantization =
-      tensor.quantization;
+  if (!KeepsQuantization(pattern)) return;
+  const auto kept = tensor.quantization;
+  for (Tensor& each : graph.tensors) each.quantization = kept;
 }
 
 void MakeWeightsAnInput(const Pattern&, Graph& graph, Rng&) {
@@ -129,13 +135,28 @@ void MoveZeroOfWeights(const Pattern&, Graph& graph, Rng& rng) {
   zeros[rng.Below(zeros.size())] = static_cast<int32_t>(rng.InRange(1, 127));
 }
 
-void RescalePool(const Pattern& pattern, Graph& graph, Rng& rng) {
+void Rescale(const Pattern& pattern, Graph& graph, Rng& rng) {
   compiler::Quantization& output = *OutputOf(graph).quantization;
   if (rng.Below(2) == 0 || !pattern.numerics().activation_zero_points()) {
     output.scale[0] *= 2;
   } else {
     output.zero_point[0] ^= 1;
   }
+}
+
+void TurnSlope(const Pattern&, Graph& graph, Rng&) {
+  for (Tensor& tensor : graph.tensors) tensor.quantization->zero_point = {0};
+  graph.ops[0].attributes.mutable_unary()->set_alpha(-0.5f);
+}
+
+// 0.1f is more than 0.1, but five times as much is a tie as a float.
+void MakeTies(const Pattern&, Graph& graph, Rng&) {
+  for (Tensor& tensor : graph.tensors) {
+    tensor.quantization->scale = {1};
+    tensor.quantization->zero_point = {0};
+  }
+  graph.ops[0].attributes.set_rounding(v1::HALF_EVEN);
+  graph.ops[0].attributes.mutable_unary()->set_alpha(0.1f);
 }
 
 void GiveOddScale(const Pattern&, Graph& graph, Rng& rng) {
@@ -167,6 +188,10 @@ std::string Types(const google::protobuf::RepeatedField<int>& types) {
 bool Rounds(const Pattern& pattern, v1::Rounding rounding) {
   const auto& all = pattern.numerics().roundings();
   return std::count(all.begin(), all.end(), rounding) > 0;
+}
+
+bool IsLeakyRelu(const Pattern& pattern) {
+  return pattern.ops(0) == "leaky_relu";
 }
 
 bool GivesSums(const Pattern& pattern) {
@@ -244,9 +269,27 @@ const NumericsCondition kConditions[] = {
      [](const Pattern&) { return std::string("quantized weights"); }},
     {"ConstantBias", "", HasWeights, nullptr, MakeBiasAnInput,
      [](const Pattern&) { return std::string("a constant bias"); }},
-    {"ScaleOfPool", "", IsPool, nullptr, RescalePool,
+    {"ScaleOfPool", "", IsPool, nullptr, Rescale,
      [](const Pattern&) {
        return std::string("pools that keep the quantization of their input");
+     }},
+    {"OneQuantization", "",
+     [](const Pattern& p) { return KeepsQuantization(p) && !IsPool(p); },
+     nullptr, Rescale,
+     [](const Pattern&) {
+       return std::string("one quantization for operands and result (");
+     }},
+    {"Slope", "", IsLeakyRelu, nullptr, TurnSlope,
+     [](const Pattern&) {
+       return std::string("slopes that are not negative (here -0.5)");
+     }},
+    {"Ties", "",
+     [](const Pattern& p) {
+       return IsLeakyRelu(p) && Rounds(p, v1::HALF_EVEN);
+     },
+     nullptr, MakeTies,
+     [](const Pattern&) {
+       return std::string("slopes whose products no float rounds to a tie (");
      }},
 };
 
@@ -261,7 +304,9 @@ Pattern Tightened(Pattern pattern, Rng& rng) {
   if (!GivesSums(pattern)) {
     numerics.clear_roundings();
     numerics.add_roundings(v1::HALF_UP);
-    if (!IsPool(pattern)) numerics.set_requantization(v1::Numerics::SHIFT);
+    if (!KeepsQuantization(pattern)) {
+      numerics.set_requantization(v1::Numerics::SHIFT);
+    }
   }
   const auto add = [&](const std::string& expr, const std::string& need,
                        int64_t most) {

@@ -48,6 +48,18 @@ void Conform(const Pattern& pattern, Graph& graph) {
   }
 }
 
+// A layer that keeps the quantization of `x`; kNoTensor if `op` is none.
+TensorId MapOf(const std::string& op, TensorId x,
+               QuantizedGraphBuilder& builder) {
+  if (op == "clip") return builder.Relu(x);
+  // No product of it is a tie, in whatever floats.
+  if (op == "leaky_relu") return builder.LeakyRelu(x, 0.2f);
+  if (op == "abs") return builder.Abs(x);
+  if (op == "minimum") return builder.Minimum(x, builder.InputLike(x));
+  if (op == "maximum") return builder.Maximum(x, builder.InputLike(x));
+  return compiler::kNoTensor;
+}
+
 // The op behind `x`, small.
 TensorId AddLater(const std::string& op, TensorId x,
                   QuantizedGraphBuilder& builder) {
@@ -101,8 +113,10 @@ Graph LayerOf(const Pattern& pattern, const LayerSizes& sizes,
           ? std::vector<int64_t>{sizes.w, sizes.c}
           : std::vector<int64_t>{sizes.batch, sizes.h, sizes.w, sizes.c};
   const TensorId x = builder.Input(shape);
-  TensorId y = compiler::kNoTensor;
-  if (op == "conv2d") {
+  TensorId y = MapOf(op, x, builder);
+  if (y != compiler::kNoTensor) {
+    // Made.
+  } else if (op == "conv2d") {
     y = builder.Conv(x, sizes.channels, sizes.window, true);
   } else if (op == "depthwise_conv2d") {
     y = builder.Depthwise(x, sizes.channels, sizes.window, true);
@@ -201,9 +215,13 @@ bool SpoilVariable(const std::string& variable, Graph& graph) {
     graph.ops[0].attributes.mutable_conv2d()->set_groups(2);
     return true;
   }
+  if (variable == "relu") {
+    graph.ops[0].attributes.mutable_clip()->mutable_clamp()->set_max(6);
+    return true;
+  }
   if (!absl::EndsWith(variable, "one_shape")) return false;
   for (compiler::Op& op : graph.ops) {
-    if (!op.attributes.has_add()) continue;
+    if (!op.attributes.has_add() && !op.attributes.has_binary()) continue;
     int64_t& extent = graph.tensors[op.inputs[1]].shape[1];
     extent = extent == 1 ? 2 : extent - 1;
   }

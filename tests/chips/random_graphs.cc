@@ -1,6 +1,9 @@
 #include "tests/chips/random_graphs.h"
 
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace edgekiln::tests {
 
@@ -76,6 +79,42 @@ Graph RandomChain(QuantizedGraphBuilder& builder) {
       RandomWindow(rng, builder.shape(x)[1], builder.shape(x)[2], true), false);
   const TensorId y = builder.Conv(x, builder.shape(x)[3], {}, false);
   x = builder.Add(x, y);
+  return builder.Finish({x});
+}
+
+Graph RandomMaps(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const bool image = rng.Below(2) == 0;
+  TensorId x = builder.Input(image ? std::vector<int64_t>{1, rng.InRange(1, 13),
+                                                          rng.InRange(1, 13),
+                                                          rng.InRange(1, 40)}
+                                   : RandomShape(rng, rng.InRange(1, 400)));
+  // Half to even, their products are ties as floats as well: scales are powers
+  // of two then.
+  const float slopes[] = {0, 0.125f, 0.25f, 0.5f, 0.2f, 1, 1.5f};
+  TensorId before = x;
+  const auto add = [&](char layer) {
+    switch (layer) {
+      case 'r':
+        return builder.Relu(x);
+      case 'l':
+        return builder.LeakyRelu(x, slopes[rng.Below(std::size(slopes))]);
+      case 'a':
+        return builder.Abs(x);
+      case 'm':
+        return builder.Minimum(x, before);
+      default:
+        return builder.Maximum(before, x);
+    }
+  };
+  std::string layers = "rlamM";
+  for (size_t i = layers.size() - 1; i > 0; --i) {
+    std::swap(layers[i], layers[rng.Below(i + 1)]);
+  }
+  for (const char layer : layers) {
+    before = std::exchange(x, add(layer));
+    if (rng.Below(4) == 0) before = x;
+  }
   return builder.Finish({x});
 }
 

@@ -20,6 +20,10 @@ compiler::Graph RandomResidualNet(QuantizedGraphBuilder& builder);
 // Convolutions of all kinds one behind the other, and an addition.
 compiler::Graph RandomChain(QuantizedGraphBuilder& builder);
 
+// ReLU, leaky ReLU, absolute values, a minimum and a maximum, in any order: all
+// tensors have one quantization.
+compiler::Graph RandomMaps(QuantizedGraphBuilder& builder);
+
 }  // namespace edgekiln::tests
 
 #endif  // EK_TESTS_CHIPS_RANDOM_GRAPHS_H_

@@ -120,6 +120,11 @@ TEST_P(NumericsTest, ARefusalNamesTheCondition) {
     reported += IsReported(graph, only, why);
     ++broken;
     if (condition.field[0] == '\0') return;
+    // Whether a slope is one multiplication is known of 8 bits only.
+    if (pattern.ops(0) == "leaky_relu" &&
+        absl::StrContains(condition.field, "activations")) {
+      return;
+    }
     // Without the condition there is nothing to refuse.
     EXPECT_EQ(WhyNot(graph, Lifted(only, condition)), "");
   });

@@ -130,6 +130,50 @@ TensorId QuantizedGraphBuilder::Input(std::vector<int64_t> shape) {
   return input;
 }
 
+TensorId QuantizedGraphBuilder::InputLike(TensorId x) {
+  const TensorId input = Input(shape(x));
+  graph_.tensors[input].quantization = graph_.tensors[x].quantization;
+  return input;
+}
+
+TensorId QuantizedGraphBuilder::AddMap(const v1::OpAttributes& attributes,
+                                       std::vector<TensorId> inputs) {
+  const TensorId output = Activation(shape(inputs[0]));
+  graph_.tensors[output].quantization = graph_.tensors[inputs[0]].quantization;
+  return AddOp(attributes, std::move(inputs), output);
+}
+
+TensorId QuantizedGraphBuilder::Relu(TensorId x) {
+  v1::OpAttributes attributes;
+  attributes.mutable_clip()->mutable_clamp()->set_min(0);
+  return AddMap(attributes, {x});
+}
+
+TensorId QuantizedGraphBuilder::LeakyRelu(TensorId x, float slope) {
+  v1::OpAttributes attributes;
+  attributes.mutable_unary()->set_function(v1::Unary::LEAKY_RELU);
+  attributes.mutable_unary()->set_alpha(slope);
+  return AddMap(attributes, {x});
+}
+
+TensorId QuantizedGraphBuilder::Abs(TensorId x) {
+  v1::OpAttributes attributes;
+  attributes.mutable_unary()->set_function(v1::Unary::ABS);
+  return AddMap(attributes, {x});
+}
+
+TensorId QuantizedGraphBuilder::Minimum(TensorId a, TensorId b) {
+  v1::OpAttributes attributes;
+  attributes.mutable_binary()->set_function(v1::Binary::MINIMUM);
+  return AddMap(attributes, {a, b});
+}
+
+TensorId QuantizedGraphBuilder::Maximum(TensorId a, TensorId b) {
+  v1::OpAttributes attributes;
+  attributes.mutable_binary()->set_function(v1::Binary::MAXIMUM);
+  return AddMap(attributes, {a, b});
+}
+
 TensorId QuantizedGraphBuilder::Conv(TensorId x, int64_t channels,
                                      const WindowCase& window, bool relu) {
   v1::OpAttributes attributes;

@@ -32,6 +32,8 @@ class QuantizedGraphBuilder {
   void GiveWeightsZeroPoints() { weight_zero_points_ = true; }
 
   compiler::TensorId Input(std::vector<int64_t> shape);
+  // Of its shape and quantization.
+  compiler::TensorId InputLike(compiler::TensorId x);
   compiler::TensorId Conv(compiler::TensorId x, int64_t channels,
                           const WindowCase& window, bool relu);
   compiler::TensorId Depthwise(compiler::TensorId x, int64_t multiplier,
@@ -41,6 +43,12 @@ class QuantizedGraphBuilder {
   compiler::TensorId AveragePool(compiler::TensorId x,
                                  const WindowCase& window);
   compiler::TensorId MaxPool(compiler::TensorId x, const WindowCase& window);
+  // These keep the quantization of their operand, `a` of two.
+  compiler::TensorId Relu(compiler::TensorId x);
+  compiler::TensorId LeakyRelu(compiler::TensorId x, float slope);
+  compiler::TensorId Abs(compiler::TensorId x);
+  compiler::TensorId Minimum(compiler::TensorId a, compiler::TensorId b);
+  compiler::TensorId Maximum(compiler::TensorId a, compiler::TensorId b);
   compiler::TensorId Reshape(compiler::TensorId x, std::vector<int64_t> shape);
   compiler::TensorId Transpose(compiler::TensorId x,
                                const std::vector<int32_t>& permutation);
@@ -71,6 +79,9 @@ class QuantizedGraphBuilder {
   compiler::TensorId AddOp(v1::OpAttributes attributes,
                            std::vector<compiler::TensorId> inputs,
                            compiler::TensorId output);
+  // To a tensor of the first input's shape and quantization.
+  compiler::TensorId AddMap(const v1::OpAttributes& attributes,
+                            std::vector<compiler::TensorId> inputs);
   std::vector<int64_t> Windowed(compiler::TensorId x, const WindowCase& window,
                                 int64_t channels) const;
 

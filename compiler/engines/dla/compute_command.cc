@@ -152,6 +152,32 @@ ComputeCommand Add(const Layer& layer, const Slice& output,
   return result;
 }
 
+ComputeCommand Map(DlaCommand command, const Layer& layer, const Slice& output,
+                   const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = command;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  SetOutput(output, operands.output, r);
+  r.Set(R::kInZeroPoint, layer.zero_point);
+  if (command == DlaCommand::kActLrelu) {
+    r.Set(R::kInMultiplier, layer.slope.multiplier);
+    r.Set(R::kInShift, layer.slope.shift);
+  }
+  return result;
+}
+
+// The smaller or larger one of two elements.
+ComputeCommand Extreme(DlaCommand command, const Slice& output, const TileOperands& operands) {
+  ComputeCommand result;
+  result.command = command;
+  RegisterFile& r = result.registers;
+  SetInput(operands.input, r);
+  SetInput2(operands.input2, r);
+  SetOutput(output, operands.output, r);
+  return result;
+}
+
 ComputeCommand CommandOf(const Layer& layer, const Slice& output,
                          const TileOperands& operands) {
   switch (layer.op) {
@@ -162,6 +188,16 @@ ComputeCommand CommandOf(const Layer& layer, const Slice& output,
       return Pool(layer, output, operands);
     case LayerOp::kAdd:
       return Add(layer, output, operands);
+    case LayerOp::kAbs:
+      return Map(DlaCommand::kAbs, layer, output, operands);
+    case LayerOp::kLeakyRelu:
+      return Map(DlaCommand::kActLrelu, layer, output, operands);
+    case LayerOp::kRelu:
+      return Map(DlaCommand::kActRelu, layer, output, operands);
+    case LayerOp::kMinimum:
+      return Extreme(DlaCommand::kMin, output, operands);
+    case LayerOp::kMaximum:
+      return Extreme(DlaCommand::kMax, output, operands);
     case LayerOp::kRequantize:
       return Requantize(layer, output, operands);
     default:

@@ -25,7 +25,7 @@ Placement WholePlacement(const ImageExtent& tensor, int64_t element_bytes,
 // Buffer-relative addresses of one tile.
 struct TileOperands {
   Placement input;
-  Placement input2;  // kAdd.
+  Placement input2;  // Layer::has_second_input().
   Placement output;
 };
 

@@ -9,10 +9,16 @@
 #include "absl/strings/string_view.h"
 #include "base/status_macros.h"
 #include "compiler/ir/tensor_views.h"
+#include "ops/leaky_relu.h"
 #include "target/layout.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
+
+absl::Status NoCommand(const Op& op) {
+  return absl::InternalError(
+      absl::StrCat("op ", op.id, " (", op.kind(), ") has no DLA command"));
+}
 
 void SetWindow(const v1::Window2d& window, int64_t kernel_h, int64_t kernel_w,
                Layer& layer) {
@@ -73,6 +79,52 @@ void SetPool(const Graph& graph, const v1::Clamp& clamp, v1::Rounding rounding,
   layer.zero_point = output.quantization->zero_point[0];
 }
 
+// An op of one operand whose result has the same quantization. `half_even`
+// stays where the command rounds.
+absl::Status SetMap(const Graph& graph, const Op& op, LayerOp kind,
+                    Layer& layer) {
+  const Tensor& output = graph.tensors[layer.output];
+  layer.op = kind;
+  layer.zero_point = output.quantization->zero_point[0];
+  layer.half_even = false;
+  if (kind != LayerOp::kLeakyRelu) return absl::OkStatus();
+  const auto slope =
+      ops::LeakyReluMultiplier(op.attributes.unary(), op.attributes.rounding(),
+                               QuantizationOf(output), output.type);
+  if (!slope) {
+    return absl::InvalidArgumentError("the slope has no multiplier");
+  }
+  layer.slope = *slope;
+  layer.half_even = slope->half_even;
+  return absl::OkStatus();
+}
+
+absl::Status SetUnary(const Graph& graph, const Op& op, Layer& layer) {
+  switch (op.attributes.unary().function()) {
+    case v1::Unary::ABS:
+      return SetMap(graph, op, LayerOp::kAbs, layer);
+    case v1::Unary::LEAKY_RELU:
+      return SetMap(graph, op, LayerOp::kLeakyRelu, layer);
+    default:
+      return NoCommand(op);
+  }
+}
+
+absl::Status SetBinary(const Op& op, Layer& layer) {
+  layer.input2 = op.inputs[1];
+  layer.half_even = false;  // Nothing to round.
+  switch (op.attributes.binary().function()) {
+    case v1::Binary::MINIMUM:
+      layer.op = LayerOp::kMinimum;
+      return absl::OkStatus();
+    case v1::Binary::MAXIMUM:
+      layer.op = LayerOp::kMaximum;
+      return absl::OkStatus();
+    default:
+      return NoCommand(op);
+  }
+}
+
 // Sets what depends on the kind of op.
 absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
   const v1::OpAttributes& attributes = op.attributes;
@@ -117,6 +169,12 @@ absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
       layer.op = LayerOp::kAdd;
       layer.input2 = op.inputs[1];
       return SetAdd(graph, op, layer);
+    case v1::OpAttributes::kClip:
+      return SetMap(graph, op, LayerOp::kRelu, layer);
+    case v1::OpAttributes::kUnary:
+      return SetUnary(graph, op, layer);
+    case v1::OpAttributes::kBinary:
+      return SetBinary(op, layer);
     case v1::OpAttributes::kRequantize:
       layer.op = LayerOp::kRequantize;
       return SetRequantize(graph, op, layer);
@@ -124,8 +182,7 @@ absl::Status SetOp(const Graph& graph, const Op& op, Layer& layer) {
       layer.op = LayerOp::kAlias;
       return absl::OkStatus();
     default:
-      return absl::InternalError(
-          absl::StrCat("op ", op.id, " (", op.kind(), ") has no DLA command"));
+      return NoCommand(op);
   }
 }
 

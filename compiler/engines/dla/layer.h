@@ -22,6 +22,12 @@ enum class LayerOp {
   kAveragePool,
   kMaxPool,
   kAdd,
+  // Element by element, in one quantization; the last two have two operands.
+  kAbs,
+  kLeakyRelu,
+  kRelu,
+  kMinimum,
+  kMaximum,
   kRequantize,
   kAlias,  // Reshape: no command, the same bytes.
 };
@@ -45,7 +51,7 @@ struct Layer {
   LayerOp op = LayerOp::kAlias;
   int32_t op_index = -1;  // Index into Graph::ops.
   TensorId input = kNoTensor;
-  TensorId input2 = kNoTensor;  // kAdd only.
+  TensorId input2 = kNoTensor;  // If has_second_input().
   TensorId output = kNoTensor;
   ImageExtent in;
   ImageExtent out;
@@ -68,10 +74,21 @@ struct Layer {
   TensorId bias = kNoTensor;
   // kAdd.
   ops::QuantizedAddParameters add;
-  // Pools: limits of the result, and what padding counts as.
+  // Pools: limits of the result.
   ops::QuantizedRange clamp;
+  // Pools: what padding counts as. kAbs, kLeakyRelu, kRelu: where real 0 is.
   int32_t zero_point = 0;
+  ops::FixedPointMultiplier slope;  // kLeakyRelu, of what lies below 0.
 
+  bool has_second_input() const {
+    return op == LayerOp::kAdd || op == LayerOp::kMinimum ||
+           op == LayerOp::kMaximum;
+  }
+  // One operand and the result, element by element, in one quantization.
+  bool maps_values() const {
+    return op == LayerOp::kAbs || op == LayerOp::kLeakyRelu ||
+           op == LayerOp::kRelu;
+  }
   bool has_weights() const {
     return op == LayerOp::kConv || op == LayerOp::kDepthwise ||
            op == LayerOp::kMatMul;
@@ -83,8 +100,8 @@ struct Layer {
   // Each output channel reads its own input channels only.
   bool channelwise() const {
     return op == LayerOp::kDepthwise || op == LayerOp::kAveragePool ||
-           op == LayerOp::kMaxPool || op == LayerOp::kAdd ||
-           op == LayerOp::kRequantize;
+           op == LayerOp::kMaxPool || op == LayerOp::kRequantize ||
+           has_second_input() || maps_values();
   }
   // Several commands can sum up an output, each over some input channels.
   bool sums_up() const {

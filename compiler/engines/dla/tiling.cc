@@ -70,7 +70,7 @@ int64_t SumsBytes(const Layer& layer, const Tiling& tiling) {
 
 int StreamedInputs(const Layer& layer, const Residency& residency) {
   return (residency.input ? 0 : 1) +
-         (layer.op == LayerOp::kAdd && !residency.input2 ? 1 : 0);
+         (layer.has_second_input() && !residency.input2 ? 1 : 0);
 }
 
 int64_t TileBytes(const Layer& layer, const Tiling& tiling,

@@ -70,13 +70,12 @@ std::vector<v1::OpPattern::Condition> DlaConditions(const v1::Isa& isa,
     condition.set_need(std::move(need));
   };
   // Without a window, batch counts as rows.
-  if (commands.front() != DlaCommand::kAdd &&
-      commands.front() != DlaCommand::kMatMul &&
-      commands.front() != DlaCommand::kRequant) {
-    add("batch == 1", "batch 1");
-  }
+  if (Reads(commands, Reg::kKernelH)) add("batch == 1", "batch 1");
   if (op == "conv2d") add("groups == 1", "convolutions without groups");
-  if (op == "add") add("one_shape", "operands of one shape");
+  if (Reads(commands, Reg::kIn2Addr)) {
+    add("one_shape", "operands of one shape");
+  }
+  if (op == "clip") add("relu", "clips from 0 up, without an upper bound");
   if (commands.front() == DlaCommand::kPool) {
     add("max(dilation_h, dilation_w) == 1", "pools without dilation");
   }

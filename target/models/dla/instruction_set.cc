@@ -177,6 +177,11 @@ std::vector<DlaCommand> DlaCommandsOf(absl::string_view op,
   if (op == "fully_connected") return {DlaCommand::kMatMul};
   if (op == "add") return {DlaCommand::kAdd};
   if (op == "requantize") return {DlaCommand::kRequant};
+  if (op == "clip") return {DlaCommand::kActRelu};
+  if (op == "leaky_relu") return {DlaCommand::kActLrelu};
+  if (op == "abs") return {DlaCommand::kAbs};
+  if (op == "minimum") return {DlaCommand::kMin};
+  if (op == "maximum") return {DlaCommand::kMax};
   if (op == "average_pool2d" || op == "max_pool2d") return {DlaCommand::kPool};
   return {};
 }
