@@ -14,6 +14,7 @@
 #include "proto/convert.h"
 #include "server/chosen_recipe.h"
 #include "server/deployed_model.h"
+#include "server/document_fit.h"
 #include "server/job_report.h"
 #include "server/model_stages.h"
 #include "server/report_builder.h"
@@ -56,6 +57,9 @@
 //                 before simulate[i] where several targets are compared with
 //                 it, or its accuracy is asked for, too
 //   pack_outputs  (RUN)
+//
+// Of a network document (CreateJobRequest.document), open_document gives the
+// graph that set_io gave; what follows is the same.
 //
 // A stage starts as soon as its inputs exist. The JobContext decides whether it
 // is executed, found in the cache, or shared with another job.
@@ -199,6 +203,12 @@ Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
     const auto resolved = co_await ResolvedTarget(request_, run);
     run.status = resolved.status();
+    if (run.status.ok() && model_.document() != nullptr) {
+      run.status = CheckDocumentNeeds(
+          *model_.document(),
+          (*resolved)->summary().target().quantization_needs(),
+          run.report.target_name());
+    }
     if (run.status.ok()) run.status = co_await RefusalOf(run);
   }
   co_return absl::OkStatus();
@@ -210,6 +220,9 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
   std::vector<v1::QuantizationNeeds> needs(runs_.size());
   bool alike = true;
   for (size_t i = 0; i < runs_.size(); ++i) {
+    if (model_.document() != nullptr) {
+      needs[i] = model_.document()->quantized_for();
+    }
     if (!quantize || !runs_[i].status.ok()) continue;
     const auto resolved = co_await ResolvedTarget(request_, runs_[i]);
     needs[i] = (*resolved)->summary().target().quantization_needs();
@@ -279,6 +292,11 @@ JobResult CompileJob::Finish() {
       *run.report.mutable_error() = ErrorToProto(run.status);
     }
     run.report.set_calibration(model_.calibration());
+    if (const v1::NetworkOrigin* document = model_.document();
+        document != nullptr && model_.is_imported()) {
+      run.report.set_model_name(document->model_name());
+      *run.report.mutable_model() = document->model();
+    }
     WarnOfUnusedCalibration(request_, model_, run.report);
     AddStages(model_.stages(), run.report);
     if (run.deployed != nullptr) AddStages(run.deployed->stages(), run.report);

@@ -15,14 +15,29 @@ void DeployedModel::StartQuantizing() {
                               {model_.compiled(), model_.statistics()});
 }
 
+v1::NetworkOrigin DeployedModel::origin() const {
+  if (model_.document() != nullptr) return *model_.document();
+  v1::NetworkOrigin origin;
+  origin.set_model_name(request_.model_name());
+  *origin.mutable_model() = request_.model();
+  origin.set_io(model_.io());
+  if (quantizing_ == nullptr) return origin;
+  *origin.mutable_quantized_for() = needs_;
+  origin.set_ranges(model_.calibration() == kSyntheticCalibration
+                        ? v1::NetworkOrigin::SYNTHETIC
+                        : v1::NetworkOrigin::DATA);
+  return origin;
+}
+
 Task<absl::Status> DeployedModel::MakeGraph() {
+  if (model_.document() != nullptr) co_return absl::OkStatus();
   if (quantizing_ != nullptr) {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& quantized,
                            co_await ResultOf(quantizing_));
     EK_CO_ASSIGN_OR_RETURN(graph_, Only(quantized, "graph"));
   }
   v1::StageOptions options;
-  options.mutable_set_io()->set_io(IoFormOf(request_));
+  options.mutable_set_io()->set_io(model_.io());
   const auto setting = stages_.Start("set_io", options, {graph_});
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& set,
                          co_await ResultOf(setting));

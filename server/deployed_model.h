@@ -17,7 +17,8 @@ namespace edgekiln::server {
 
 // The stages that a job runs once for all targets with equal QuantizationNeeds:
 // from the calibrated model to the graph that these targets compile, and the
-// data converted for it. Const methods may be called from several threads.
+// data converted for it. Of a network document, that graph is what it holds.
+// Const methods may be called from several threads.
 class DeployedModel {
  public:
   // `model` has been imported. Stages are reported for `target`, an index into
@@ -39,6 +40,8 @@ class DeployedModel {
   void StartData();  // Chunks for graph().
 
   const v1::QuantizationNeeds& needs() const { return needs_; }
+  // What bundles and reports say of graph().
+  v1::NetworkOrigin origin() const;
   // Quantized, inputs and outputs in the form asked for. Without a target:
   // model.compiled().
   const v1::BlobRef& graph() const { return graph_; }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "base/error.h"
 #include "server/compile_job.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
@@ -17,9 +18,56 @@ constexpr int kDefaultPercentilePpm = 999900;
 
 constexpr char kCalibration[] = "calibration";
 
+absl::string_view NameOf(v1::IoForm io) {
+  return io == v1::IO_FLOAT ? "float" : "int";
+}
+
+// A request may leave the form to the document.
+absl::Status CheckIo(const v1::NetworkOrigin& document,
+                     const v1::JobOptions& options) {
+  if (options.io() == v1::IO_FORM_UNSPECIFIED ||
+      options.io() == document.io()) {
+    return absl::OkStatus();
+  }
+  return MakeError(
+      absl::StatusCode::kInvalidArgument,
+      {.fault = Fault::kUser,
+       .reason = "DOCUMENT_IO",
+       .what = "the document has inputs and outputs of another form than the "
+               "job asks for",
+       .where = "--io, options.io",
+       .limit = absl::StrCat("the document: ", NameOf(document.io())),
+       .need = absl::StrCat("the job: ", NameOf(options.io())),
+       .fix = "leave --io out, or compile from the model"});
+}
+
 }  // namespace
 
+v1::IoForm ModelStages::io() const {
+  return document() != nullptr ? document_.io() : IoFormOf(request_);
+}
+
+Task<absl::Status> ModelStages::OpenDocument() {
+  v1::StageOptions options;
+  options.mutable_open_document();
+  const auto opening = stages_.Start("open_document", options,
+                                     {As("document", request_.document())});
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& opened,
+                         co_await ResultOf(opening));
+  document_ = opened.summary().network();
+  EK_CO_RETURN_IF_ERROR(CheckIo(document_, request_.options()));
+  EK_CO_ASSIGN_OR_RETURN(imported_, Only(opened, "graph"));
+  EK_CO_ASSIGN_OR_RETURN(outline_, Only(opened, "outline"));
+  compiled_ = imported_;
+  import_.set_quantized(true);
+  if (document_.ranges() != v1::NetworkOrigin::RANGES_UNSPECIFIED) {
+    calibration_ = v1::NetworkOrigin::Ranges_Name(document_.ranges());
+  }
+  co_return absl::OkStatus();
+}
+
 Task<absl::Status> ModelStages::Import() {
+  if (request_.has_document()) co_return co_await OpenDocument();
   v1::StageOptions import;
   v1::ImportOptions& options = *import.mutable_import();
   std::vector<v1::BlobRef> files = {As("model", request_.model())};

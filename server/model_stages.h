@@ -3,7 +3,7 @@
 
 // The target-independent stages of a job: from the model file to the ranges of
 // its tensors, and the reference's results on the data. server/deployed_model.h
-// continues from here.
+// continues from here. A network document takes the place of all that.
 
 #include <cstdint>
 #include <memory>
@@ -46,7 +46,7 @@ class ModelStages {
         reference_task_(executor) {}
 
   // To be called in this order; the last ones where they are needed.
-  Task<absl::Status> Import();
+  Task<absl::Status> Import();  // Opens the document if the request has one.
   // Whoever wants accuracy or outputs must give data, unless the model has no
   // inputs.
   Task<absl::Status> CheckHasData();
@@ -62,12 +62,19 @@ class ModelStages {
                                                 bool raw, int64_t limit,
                                                 StageSequence& stages) const;
 
+  // What the document says of its network; null for a request with a model.
+  const v1::NetworkOrigin* document() const {
+    return request_.has_document() ? &document_ : nullptr;
+  }
+  // Form of inputs and outputs: the document's, or the one asked for.
+  v1::IoForm io() const;
   bool is_imported() const { return !imported_.digest().hash().empty(); }
   const v1::StageSummary::Import& import() const { return import_; }
   const std::vector<std::string>& import_warnings() const {
     return import_warnings_;
   }
-  // Simplified, element types as in the model.
+  // Simplified, element types as in the model. Of a document: its graph, which
+  // no stage before partition changes.
   const v1::BlobRef& imported() const { return imported_; }
   // The same with FLOAT32 for all other floats: what is described, calibrated
   // and quantized. imported() if the model has no other floats.
@@ -92,12 +99,14 @@ class ModelStages {
   const StageSequence& stages() const { return stages_; }
 
  private:
+  Task<absl::Status> OpenDocument();
   Task<absl::Status> RunReference();
 
   const v1::CreateJobRequest& request_;
   JobContext& context_;
   StageSequence stages_;
   v1::StageSummary::Import import_;
+  v1::NetworkOrigin document_;
   std::vector<std::string> import_warnings_;
   v1::BlobRef imported_;
   v1::BlobRef compiled_;

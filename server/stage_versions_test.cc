@@ -127,12 +127,12 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
     EXPECT_TRUE(absl::ConsumePrefix(&path, "edgekiln/v1/")) << line;
     of_stage.emplace(path);
   }
-  EXPECT_EQ(messages.size(), 20u);
+  EXPECT_EQ(messages.size(), 21u);
   for (const auto& [stage, files] : messages) {
     std::set<std::string> expected = {
-        "data.proto",   "error.proto",   "graph.proto", "layout.proto",
-        "model.proto",  "program.proto", "stage.proto", "target.proto",
-        "tiling.proto", "timeline.proto"};
+        "data.proto",   "error.proto",   "graph.proto",   "layout.proto",
+        "model.proto",  "network.proto", "program.proto", "stage.proto",
+        "target.proto", "tiling.proto",  "timeline.proto"};
     for (const std::string& engine : engines[stage]) {
       expected.insert(absl::StrCat("engines/", engine, ".proto"));
     }

@@ -142,13 +142,13 @@ std::shared_ptr<PendingStage> TargetStages::StartBundle(const Binary& binary) {
   const v1::TargetRef& target = request_.targets(run_.stages.target());
   v1::StageOptions options;
   options.mutable_bundle()->set_target_name(target.name());
-  options.mutable_bundle()->set_model_name(request_.model_name());
   options.mutable_bundle()->set_recipe_name(run_.report.recipe());
+  *options.mutable_bundle()->mutable_network() = run_.deployed->origin();
   // The manifest names what the bundle was made from.
   return run_.stages.Start(
       "bundle", options,
       {binary.program, binary.constants, binary.machine, run_.deployed->graph(),
-       As("model", request_.model()), As("target", target.digest())});
+       As("target", target.digest())});
 }
 
 std::shared_ptr<PendingStage> TargetStages::StartCounting(
@@ -319,7 +319,7 @@ Task<absl::Status> TargetStages::Run() {
   const std::shared_ptr<PendingStage> counting = StartCounting(binary);
   if (WantsSamples(request_)) {
     beside_.Spawn(
-        TellCounted(run_.resolve, binary.emitting, counting, IoFormOf(request_),
+        TellCounted(run_.resolve, binary.emitting, counting, model_.io(),
                     run_.stages.target(), run_.report, context_),
         run_.told);
     EK_CO_RETURN_IF_ERROR(co_await Simulate(binary));
@@ -329,7 +329,7 @@ Task<absl::Status> TargetStages::Run() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& counted,
                          co_await ResultOf(counting));
   AddProgram(resolved.summary().target(), emitted.summary().emit(),
-             counted.summary().sim_report(), IoFormOf(request_), run_.report);
+             counted.summary().sim_report(), model_.io(), run_.report);
   if (request_.options().timeline()) {
     EK_CO_ASSIGN_OR_RETURN(const v1::BlobRef timeline,
                            Only(counted, "timeline"));

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "base/error.h"
+#include "base/status_macros.h"
 
 namespace edgekiln::server {
 namespace {
@@ -79,6 +80,38 @@ absl::Status ValidateSweep(const v1::CreateJobRequest& request) {
                     "goals to jobs of their own");
 }
 
+// What a document has decided cannot be asked for again.
+absl::Status ValidateDocument(const v1::CreateJobRequest& request) {
+  if (!request.has_document()) return absl::OkStatus();
+  if (request.has_model()) {
+    return BadRequest("MODEL_AND_DOCUMENT",
+                      "the request has a model and a document",
+                      "leave one of them out");
+  }
+  if (request.goals_size() != 1 || !Wants(request, v1::COMPILE)) {
+    return BadRequest("GOALS_CONFLICT",
+                      "a document can be compiled; other goals need the model",
+                      "set goals to COMPILE, or give the model");
+  }
+  v1::JobOptions options = request.options();
+  options.clear_queue_deadline();
+  options.clear_run_deadline();
+  options.clear_io();
+  options.clear_job_class();
+  options.clear_recipe();
+  options.clear_offload();
+  if (options.ByteSizeLong() == 0 && !request.has_calibration() &&
+      !request.has_data() && !request.has_bindings() &&
+      request.transforms().empty()) {
+    return absl::OkStatus();
+  }
+  return BadRequest("DOCUMENT_DECIDES",
+                    "data, bindings and calibration are for models: a document "
+                    "holds what was made of them",
+                    "leave calibration, data, bindings, transforms and their "
+                    "options out, or give the model");
+}
+
 }  // namespace
 
 absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
@@ -128,6 +161,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
         "for",
         "add PROFILE, or leave timeline out");
   }
+  EK_RETURN_IF_ERROR(ValidateDocument(request));
   if (!v1::IoForm_IsValid(request.options().io())) {
     return BadRequest("BAD_IO",
                       absl::StrCat("options.io is ", request.options().io()),

@@ -67,5 +67,60 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
   }
 }
 
+struct BesideADocument {
+  const char* name;
+  void (*add)(v1::CreateJobRequest&);
+  const char* reason;  // Empty: allowed.
+};
+
+TEST(ValidateRequestTest, ADocumentDecides) {
+  const BesideADocument kCases[] = {
+      {"nothing", [](auto&) {}, ""},
+      {"what targets decide",
+       [](auto& r) {
+         r.mutable_options()->set_recipe("serial");
+         r.mutable_options()->set_offload(v1::PAYING);
+         r.mutable_options()->set_io(v1::IO_FLOAT);
+         r.mutable_options()->set_job_class(v1::BATCH);
+         r.mutable_options()->mutable_run_deadline()->set_seconds(7);
+         r.mutable_options()->mutable_queue_deadline()->set_seconds(7);
+         r.mutable_slot()->set_name("pane");
+       },
+       ""},
+      {"model", [](auto& r) { r.mutable_model(); }, "MODEL_AND_DOCUMENT"},
+      {"other goal", [](auto& r) { r.set_goals(0, v1::PROFILE); },
+       "GOALS_CONFLICT"},
+      {"one more goal", [](auto& r) { r.add_goals(v1::INSPECT); },
+       "GOALS_CONFLICT"},
+      {"calibration", [](auto& r) { r.mutable_calibration()->add_files(); },
+       "DOCUMENT_DECIDES"},
+      {"data", [](auto& r) { r.mutable_data()->add_files(); },
+       "DOCUMENT_DECIDES"},
+      {"bindings", [](auto& r) { r.mutable_bindings()->add_dimensions(); },
+       "DOCUMENT_DECIDES"},
+      {"transforms", [](auto& r) { r.add_transforms(); }, "DOCUMENT_DECIDES"},
+      {"seed", [](auto& r) { r.mutable_options()->set_seed(7); },
+       "DOCUMENT_DECIDES"},
+      {"method",
+       [](auto& r) {
+         r.mutable_options()->mutable_calibrate()->set_method(
+             v1::CalibrateOptions::MIN_MAX);
+       },
+       "DOCUMENT_DECIDES"},
+      {"limit", [](auto& r) { r.mutable_options()->set_limit(7); },
+       "DOCUMENT_DECIDES"},
+  };
+  for (const BesideADocument& test : kCases) {
+    v1::CreateJobRequest request;
+    request.add_goals(v1::COMPILE);
+    request.add_targets();
+    request.mutable_document();
+    test.add(request);
+    const absl::Status status = ValidateRequest(request);
+    EXPECT_EQ(status.ok() ? "" : GetErrorDetail(status)->reason, test.reason)
+        << test.name;
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::server

@@ -309,7 +309,7 @@ std::string Manifest(const BundleOrigin& origin, const v1::Program& program,
 absl::StatusOr<std::vector<BundleFile>> BundleFiles(
     const v1::Program& program, const v1::Graph& graph,
     absl::string_view constants, const v1::Machine& machine,
-    const BundleOrigin& origin) {
+    const BundleOrigin& origin, std::string network_document) {
   EK_RETURN_IF_ERROR(CheckDense(program));
   EK_RETURN_IF_ERROR(CheckMoves(program));
   std::vector<BundleFile> files;
@@ -319,6 +319,9 @@ absl::StatusOr<std::vector<BundleFile>> BundleFiles(
   files.push_back({"program.pb", SerializeDeterministically(program)});
   files.push_back(
       {"edgekiln_model.h", BundleHeader(program, constants, machine, origin)});
+  if (!network_document.empty()) {
+    files.push_back({"network.ekn", std::move(network_document)});
+  }
   if (WritesRegisters(program)) {
     EK_ASSIGN_OR_RETURN(std::string steps, StepsText(program, machine));
     files.push_back({"steps.txt", std::move(steps)});

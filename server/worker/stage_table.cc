@@ -49,6 +49,8 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunCheckFit(options.check_fit(), inputs);
     case Options::kPlanSweep:
       return RunPlanSweep(options.plan_sweep(), inputs);
+    case Options::kOpenDocument:
+      return RunOpenDocument(options.open_document(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

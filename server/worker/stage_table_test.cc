@@ -108,13 +108,14 @@ TEST(StageTableTest, NoiseIsAnErrorEverywhere) {
   for (const char* role :
        {"model", "graph", "outline", "target", "data", "chunk", "labels",
         "statistics", "capabilities", "machine", "partition", "tiling",
-        "program", "constants"}) {
+        "program", "constants", "document"}) {
     inputs.Add(role, noise);
   }
   for (const v1::StageOptions& options : AllStages()) {
     const auto output = RunStage(options, inputs, Ignore);
     ASSERT_FALSE(output.ok()) << StageName(options.options_case());
-    const bool users = options.has_import() || options.has_resolve_target();
+    const bool users = options.has_import() || options.has_resolve_target() ||
+                       options.has_open_document();
     EXPECT_EQ(ErrorToProto(output.status()).fault() == v1::ErrorDetail::USER,
               users)
         << StageName(options.options_case()) << ": " << output.status();

@@ -11,12 +11,14 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/compile.h"
 #include "compiler/frontend/import.h"
 #include "compiler/partition/partition.h"
 #include "compiler/passes/pipeline.h"
 #include "edgekiln/v1/target.pb.h"
+#include "proto/convert.h"
 #include "server/worker/stages/stages.h"
 #include "target/resolve.h"
 #include "tests/bench/in_child.h"
@@ -38,6 +40,14 @@ const std::map<std::string, QuotedPeer> kVela = {{"resnet8", {136, 390}},
                                                  {"ad", {48, 295}},
                                                  {"person_detect", {269, 524}}};
 constexpr double kVelaPeakMib = 51;  // The smallest of its 51 .. 60.
+
+// Of an integer model.
+v1::BundleOptions BundleOf(const std::string& model) {
+  v1::BundleOptions options;
+  *options.mutable_network()->mutable_model() = ToProto(DigestOf(model));
+  options.mutable_network()->set_io(v1::IO_INTEGER);
+  return options;
+}
 
 // The blobs of one compilation by name, as the worker's cache holds them.
 class Compilation {
@@ -106,12 +116,11 @@ class Compilation {
          }},
         {"bundle",
          [this] {
-           return Stage(RunBundle, v1::BundleOptions(),
+           return Stage(RunBundle, BundleOf(blobs_["model"]),
                         {{"program", "program"},
                          {"constants", "constants"},
                          {"machine", "machine"},
                          {"graph", "graph"},
-                         {"model", "model"},
                          {"target", "target"}},
                         "bundle.");
          }},

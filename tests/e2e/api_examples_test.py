@@ -107,6 +107,10 @@ def test_errors(address):
     bad, lost = "INVALID_ARGUMENT", "FAILED_PRECONDITION"
     for reason, code, changes in [
             ("NO_MODEL", bad, {"model": None}),
+            ("MODEL_AND_DOCUMENT", bad, {"document": model}),
+            ("DOCUMENT_DECIDES", bad, {"model": None, "document": model,
+                                       "goals": [jobs.COMPILE],
+                                       "options": {"seed": 2}}),
             ("BLOB_MISSING", lost, {"model": absent}),
             ("TARGET_BY_NAME", bad, {"targets": [{"name": TARGET}]}),
             ("DIGEST_MALFORMED", bad, {"model": {"hash": "x"}}),
@@ -145,6 +149,10 @@ def test_errors(address):
     second = end_of(second)
     check(second.state == jobs.CANCELLED and second.error.reason == "CANCELLED",
           second)
+    failed = end_of(service.CreateJob(request(
+        model=None, document=model, goals=[jobs.COMPILE])))
+    check(failed.state == jobs.FAILED
+          and failed.error.reason == "NOT_A_DOCUMENT", failed)
     failed = end_of(service.CreateJob(request(options={"recipe": "nothing"})))
     check(failed.state == jobs.FAILED
           and failed.error.reason == "RECIPE_UNKNOWN", failed)

@@ -154,11 +154,11 @@ absl::Status AddSweepTargets(const v1::SweepRequest& sweep, Named& named) {
 
 // A digest that was left out is a common mistake, unlike one that is malformed.
 absl::Status CheckDigestsGiven(const v1::CreateJobRequest& request) {
-  if (request.model().hash().empty()) {
+  if (request.model().hash().empty() && request.document().hash().empty()) {
     return MakeError(absl::StatusCode::kInvalidArgument,
                      {.fault = Fault::kUser,
                       .reason = "NO_MODEL",
-                      .what = "the request names no model",
+                      .what = "the request names neither model nor document",
                       .where = "model",
                       .need = "the digest of a blob",
                       .fix = "upload the model file and set model"});
@@ -225,7 +225,9 @@ void AskBlobs(const v1::CreateJobRequest& request, cache::BlobStore& blobs,
   if (absl::Status given = CheckDigestsGiven(request); !given.ok()) {
     return told(std::move(given));
   }
-  Named named = {{"model", request.model()}};
+  Named named = {request.has_document()
+                     ? Named::value_type("document", request.document())
+                     : Named::value_type("model", request.model())};
   for (const v1::TargetRef& target : request.targets()) {
     named.emplace_back(absl::StrCat("target ", target.name()), target.digest());
   }

@@ -79,12 +79,6 @@ void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
   }
 }
 
-void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
-  encoder.Add(options.target_name());
-  encoder.Add(options.model_name());
-  encoder.Add(options.recipe_name());
-}
-
 // It is the only option of its stage, so leaving it out is unambiguous.
 void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
   if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
@@ -113,6 +107,19 @@ void AddUnlessEmpty(CanonicalEncoder& encoder,
   encoder.Add(needs.power_of_two_scales());
 }
 
+void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
+  encoder.Add(options.target_name());
+  encoder.Add(options.recipe_name());
+  const v1::NetworkOrigin& network = options.network();
+  encoder.Add(network.model_name());
+  encoder.Add(network.model().hash());
+  encoder.Add(network.model().size_bytes());
+  encoder.Add(network.io());
+  encoder.Add(network.ranges());
+  encoder.Add(network.has_quantized_for());
+  AddUnlessEmpty(encoder, network.quantized_for());
+}
+
 // Exactly the fields the stage is handed. Stages without fields add nothing.
 absl::Status AddOptions(CanonicalEncoder& encoder,
                         const v1::StageOptions& options) {
@@ -123,6 +130,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kSimplify:
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kEmit:
+    case v1::StageOptions::kOpenDocument:
       return absl::OkStatus();
     case v1::StageOptions::kQuantize:
       AddUnlessEmpty(encoder, options.quantize().needs());

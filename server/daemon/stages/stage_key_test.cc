@@ -250,6 +250,25 @@ TEST(StageKeyTest, EveryPartOfARecipeCounts) {
   EXPECT_EQ(keys.size(), 7u);
 }
 
+// What the manifest and the document of a bundle say.
+TEST(StageKeyTest, EveryPartOfANetworkCounts) {
+  v1::StageOptions plain;
+  plain.mutable_bundle()->mutable_network();
+  std::set<std::string> keys = {Key(plain, {})};
+  const Descriptor& network = *v1::NetworkOrigin::descriptor();
+  for (int i = 0; i < network.field_count(); ++i) {
+    v1::StageOptions changed = plain;
+    Change(*changed.mutable_bundle()->mutable_network(), *network.field(i));
+    keys.insert(Key(changed, {}));
+  }
+  // Needs that are empty are not the same as none.
+  plain.mutable_bundle()->mutable_network()->mutable_quantized_for();
+  keys.insert(Key(plain, {}));
+  plain.mutable_bundle()->mutable_network()->mutable_model()->set_size_bytes(7);
+  keys.insert(Key(plain, {}));
+  EXPECT_EQ(keys.size(), static_cast<size_t>(network.field_count()) + 3);
+}
+
 TEST(StageKeyTest, EveryPartOfABindingCounts) {
   const auto key = [](const std::string& dimension, int64_t extent,
                       const std::string& input, const std::string& data) {

@@ -5,6 +5,7 @@
 #include "base/digest.h"
 #include "base/status_macros.h"
 #include "compiler/codegen/bundle.h"
+#include "compiler/document/network_document.h"
 #include "edgekiln/v1/graph.pb.h"
 #include "edgekiln/v1/program.pb.h"
 #include "edgekiln/v1/target.pb.h"
@@ -22,20 +23,25 @@ absl::StatusOr<StageOutput> RunBundle(const v1::BundleOptions& options,
                       inputs.One("constants"));
   EK_ASSIGN_OR_RETURN(const v1::Machine machine,
                       inputs.Parse<v1::Machine>("machine"));
-  EK_ASSIGN_OR_RETURN(const absl::string_view model, inputs.One("model"));
   EK_ASSIGN_OR_RETURN(const absl::string_view target, inputs.One("target"));
   EK_ASSIGN_OR_RETURN(const absl::string_view machine_bytes,
                       inputs.One("machine"));
+  EK_ASSIGN_OR_RETURN(const absl::string_view graph_bytes, inputs.One("graph"));
+  const v1::NetworkOrigin& network = options.network();
+  EK_ASSIGN_OR_RETURN(std::string document,
+                      compiler::WriteNetworkDocument(network, graph_bytes));
   EK_ASSIGN_OR_RETURN(
       std::vector<compiler::BundleFile> files,
-      compiler::BundleFiles(program, *graph, constants, machine,
-                            {.model_name = options.model_name(),
-                             .target_name = options.target_name(),
-                             .recipe_name = options.recipe_name(),
-                             .model = DigestOf(model),
-                             .target = DigestOf(target),
-                             .machine = DigestOf(machine_bytes),
-                             .version = std::string(Version())}),
+      compiler::BundleFiles(
+          program, *graph, constants, machine,
+          {.model_name = network.model_name(),
+           .target_name = options.target_name(),
+           .recipe_name = options.recipe_name(),
+           .model = {network.model().hash(), network.model().size_bytes()},
+           .target = DigestOf(target),
+           .machine = DigestOf(machine_bytes),
+           .version = std::string(Version())},
+          std::move(document)),
       "bundling");
   StageOutput output;
   for (compiler::BundleFile& file : files) {

@@ -34,6 +34,8 @@ absl::StatusOr<StageOutput> RunPlanSweep(const v1::PlanSweepOptions& options,
                                          const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunOpenDocument(
+    const v1::OpenDocumentOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunCheckFit(const v1::CheckFitOptions& options,
                                         const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPartition(const v1::PartitionOptions& options,

@@ -140,6 +140,20 @@ class FakeStage {
     emit.set_io_conversion_cycles(30);
   }
 
+  // A document is text, "per tensor" or "integers".
+  void OpenDocument() {
+    v1::NetworkOrigin& network = *result_.mutable_summary()->mutable_network();
+    network.set_model_name("original");
+    *network.mutable_model() = ToProto(DigestOf("original"));
+    network.set_io(v1::IO_INTEGER);
+    if (absl::StrContains(all_, "per tensor")) {
+      network.mutable_quantized_for()->add_per_tensor("conv2d");
+      network.set_ranges(v1::NetworkOrigin::DATA);
+    }
+    Output("graph", absl::StrCat("opened ", all_));
+    Output("outline", absl::StrCat("outline ", all_));
+  }
+
   void PlanSweep() {
     v1::SweepRequest request;
     request.ParseFromString(Input("sweep"));
@@ -232,7 +246,8 @@ class FakeStage {
       case v1::StageOptions::kBundle:
         return Output(
             "manifest.json",
-            absl::StrCat("bundle ", all_, options_.bundle().recipe_name()));
+            absl::StrCat("bundle ", all_, options_.bundle().recipe_name(),
+                         options_.bundle().network().ShortDebugString()));
       case v1::StageOptions::kCountCycles: {
         // Who asks for cycles alone need not bring the constants.
         if (options_.count_cycles().timing_only() !=
@@ -260,6 +275,8 @@ class FakeStage {
           Output("digests", absl::StrCat("digests ", all_));
         }
         return Samples(/*wrong=*/0);
+      case v1::StageOptions::kOpenDocument:
+        return OpenDocument();
       case v1::StageOptions::kPlanSweep:
         return PlanSweep();
       case v1::StageOptions::kPackOutputs:
