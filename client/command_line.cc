@@ -188,6 +188,38 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+// Of `compile`, which takes a model or what was made of one. `given` tells of
+// an option whether the command line has it.
+absl::Status CheckDocument(const std::function<bool(const char*)>& given,
+                           const CommandLine& line) {
+  if (line.command != Command::kCompile) return absl::OkStatus();
+  constexpr char kCommand[] = "edgekiln compile";
+  if (!given("--from")) {
+    if (given("MODEL")) return absl::OkStatus();
+    return UsageError("MODEL is required", kCommand,
+                      "a .tflite or .onnx file, or --from FILE",
+                      "see edgekiln compile --help");
+  }
+  if (line.document.empty()) {
+    return UsageError("the FILE is empty", "--from", "",
+                      "give network.ekn of a bundle");
+  }
+  if (given("MODEL")) {
+    return UsageError("MODEL and --from are given", kCommand,
+                      "a model, or a document that was made of one",
+                      "leave one of them out");
+  }
+  for (const char* option :
+       {"--calibration", "--calibration-method", "--seed", "--input", "--bind",
+        "--bind-input", "--external-data"}) {
+    if (!given(option)) continue;
+    return UsageError(
+        absl::StrCat(option, " is for models: a document is quantized already"),
+        kCommand, "", absl::StrCat("leave ", option, " out, or give MODEL"));
+  }
+  return absl::OkStatus();
+}
+
 // Of `sweep` without a command behind it.
 absl::Status CheckSweep(const CommandLine& line) {
   if (line.command != Command::kSweep) return absl::OkStatus();
@@ -235,6 +267,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
     EK_RETURN_IF_ERROR(CheckRecipe(line, FullName(&app)));
   }
   EK_RETURN_IF_ERROR(CheckSweep(line));
+  EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));
   if (!raw.calibration_method.empty()) {

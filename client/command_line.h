@@ -82,6 +82,7 @@ struct CommandLine {
 
   // Model commands.
   std::string model;
+  std::string document;  // compile: instead of `model`; empty: not given.
   std::vector<std::string> targets;
   std::string recipe;  // Of all targets. Empty: not given.
   // compile, profile, validate, run. Unspecified: not given.

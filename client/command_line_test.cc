@@ -33,6 +33,7 @@ std::string Describe(const CommandLine& line) {
                      ? ""
                      : absl::FormatDuration(line.timeout));
   add("model", line.model);
+  add("document", line.document);
   add("targets", absl::StrJoin(line.targets, "|"));
   add("recipe", line.recipe);
   if (line.offload != v1::OFFLOAD_UNSPECIFIED) {
@@ -120,6 +121,8 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t recipe=r"},
       {"compile m --target t --target u --recipe r", Command::kCompile,
        "model=m targets=t|u recipe=r"},
+      {"compile --from d --target t --io int --offload none", Command::kCompile,
+       "document=d targets=t offload=NONE io=IO_INTEGER"},
       {"profile --recipe r --target t m", Command::kProfile,
        "model=m targets=t recipe=r"},
       {"validate m --target t --data d --recipe=r", Command::kValidate,
@@ -257,6 +260,24 @@ TEST(ParseCommandLineTest, Refuses) {
       {"profile m", "--target is required", "profile --help"},
       {"run m --data d", "--output is required", "run --help"},
       {"inspect", "MODEL is required", "inspect --help"},
+      {"compile --target t", "MODEL is required", "compile --help"},
+      {"compile m --from d --target t", "MODEL and --from are given",
+       "leave one of them out"},
+      {"compile --from d", "--target is required", "compile --help"},
+      {"compile --from d --target t --calibration c",
+       "--calibration is for models", "or give MODEL"},
+      {"compile --from d --target t --calibration-method minmax",
+       "--calibration-method is for models", ""},
+      {"compile --from d --target t --seed 3", "--seed is for models", ""},
+      {"compile --from d --target t --input scale=1", "--input is for models",
+       ""},
+      {"compile --from d --target t --bind N=1", "--bind is for models", ""},
+      {"compile --from d --target t --bind-input s=s.npy",
+       "--bind-input is for models", ""},
+      {"compile --from d --target t --external-data w.bin",
+       "--external-data is for models", ""},
+      {"profile --from d --target t", "unknown option '--from'",
+       "it is an option of edgekiln compile; see"},
       {"inspect a b", "unexpected argument 'b'", "inspect --help"},
       {"inspect m --target a --target b", "only one --target", "one"},
       {"run m --data d -o o --target a --target b", "only one --target", "one"},

@@ -193,17 +193,23 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
   const CommandLine& line = context.line;
   v1::CreateJobRequest request;
   request.set_request_id(NewRequestId());
-  request.set_model_name(ShownFileName(line.model));
+  const bool is_document = !line.document.empty();
+  const std::string& path = is_document ? line.document : line.model;
+  request.set_model_name(ShownFileName(path));
   request.add_goals(goal);
   SetOptions(context, request);
   // All files are looked at before the daemon is asked for anything.
   std::vector<LocalBlob> blobs;
-  EK_ASSIGN_OR_RETURN(const LocalBlob model,
-                      OpenLocalBlob(context.files, line.model, "MODEL"));
-  *request.mutable_model() = ToProto(model.digest);
+  EK_ASSIGN_OR_RETURN(
+      const LocalBlob model,
+      OpenLocalBlob(context.files, path, is_document ? "--from" : "MODEL"));
+  *(is_document ? request.mutable_document() : request.mutable_model()) =
+      ToProto(model.digest);
   blobs.push_back(model);
-  EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
-                      OpenBindings(context, blobs));
+  if (!is_document) {
+    EK_ASSIGN_OR_RETURN(*request.mutable_bindings(),
+                        OpenBindings(context, blobs));
+  }
   if (!line.calibration.empty()) {
     EK_RETURN_IF_ERROR(AddDataSet(line.calibration, "--calibration", false,
                                   context, *request.mutable_calibration(),

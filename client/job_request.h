@@ -42,8 +42,9 @@ absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context);
 
-// A request with everything the command line says, after the upload of model,
-// targets and data. `labels_needed`: whether images alone will not do.
+// A request with everything the command line says, after the upload of model
+// (or document), targets and data. `labels_needed`: whether images alone will
+// not do.
 absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
                                                 bool labels_needed,
                                                 CommandContext& context);

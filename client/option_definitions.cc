@@ -11,10 +11,13 @@
 namespace edgekiln::client {
 namespace {
 
-void AddModel(CLI::App& app, RawOptions& raw) {
-  app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
-      ->type_name("")
-      ->required();
+enum class Model { kRequired, kOrDocument };
+
+void AddModel(CLI::App& app, RawOptions& raw, Model model = Model::kRequired) {
+  CLI::Option* const option =
+      app.add_option("MODEL", raw.line.model, "A .tflite or .onnx file")
+          ->type_name("");
+  if (model == Model::kRequired) option->required();
   app.add_option("--bind", raw.dimensions,
                  WrapHelp("ONNX: the extent of a symbolic dimension; that of "
                           "an unnamed one is written INPUT:POSITION=EXTENT"))
@@ -167,8 +170,9 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
 }
 
 // What decides the program.
-void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets) {
-  AddModel(app, raw);
+void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets,
+                    Model model = Model::kRequired) {
+  AddModel(app, raw, model);
   AddTarget(app, raw, targets);
   AddRecipe(app, raw);
   AddOffload(app, raw);
@@ -186,7 +190,12 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
 
   app = AddCommand(root, raw, Command::kCompile, "compile",
                    "Generate the code for a chip");
-  AddCompilation(*app, raw, Targets::kSeveral);
+  AddCompilation(*app, raw, Targets::kSeveral, Model::kOrDocument);
+  app->add_option("--from", raw.line.document,
+                  WrapHelp("Instead of MODEL: network.ekn of a bundle, for any "
+                           "chip whose arithmetic needs the same quantization. "
+                           "Gives the bundle that MODEL would give"))
+      ->type_name("FILE");
   AddOutput(*app, raw, false, "DIR", "Where to put the bundle");
   AddGates(*app, raw, /*accuracy=*/false);
   AddJob(*app, raw);

@@ -37,7 +37,8 @@ absl::Status Interrupted(const CommandContext& context) {
       {.fault = Fault::kUser,
        .reason = kReasonInterrupted,
        .what = "interrupted",
-       .where = context.line.model,
+       .where = context.line.document.empty() ? context.line.model
+                                              : context.line.document,
        .fix = "run it again; what is finished is not computed again"});
 }
 
