@@ -14,6 +14,7 @@ v1::StageSummary::Target Target() {
   target.mutable_machine()->set_clock_hz(2'000'000);
   target.mutable_machine()->add_engine_names("array");
   target.mutable_machine()->add_engine_macs_per_cycle(10);
+  target.mutable_machine()->add_engine_bytes_per_cycle(4);
   target.mutable_machine()->set_host_name("cpu");
   return target;
 }
@@ -50,6 +51,8 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     measured.set_dma_bytes_read(layer.macs + 1);
     measured.mutable_stalls()->set_control_cycles(layer.macs + 2);
     fixed.set_predicted_cycles(layer.macs + 3);
+    fixed.set_bound_cycles(layer.macs + 4);
+    fixed.set_compulsory_bytes(layer.macs + 5);
   }
   simulated.set_cycles(310);
   simulated.set_dma_bytes_read(3);
@@ -57,6 +60,10 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
   simulated.add_engines()->set_busy_cycles(10);
   simulated.mutable_engines(0)->add_units("pe");
   simulated.mutable_engines(0)->add_segments()->set_end(9);
+  for (const int engine : {0, 9}) {
+    emit.add_bounds()->set_engine(engine);
+    emit.mutable_bounds()->rbegin()->set_cycles(240);
+  }
   emit.add_tensors()->set_name("x");
   emit.set_ram_bytes(5);
   for (const char* name : {"rom", "dtcm"}) emit.add_memories()->set_name(name);
@@ -70,7 +77,15 @@ TEST(ReportBuilderTest, JoinsStaticAndMeasuredLayers) {
     EXPECT_EQ(report.layers(i).dma_bytes_read(), kLayers[i].macs + 1);
     EXPECT_EQ(report.layers(i).stalls().control_cycles(), kLayers[i].macs + 2);
     EXPECT_EQ(report.layers(i).predicted_cycles(), kLayers[i].macs + 3);
+    EXPECT_EQ(report.layers(i).bound_cycles(), kLayers[i].macs + 4);
+    EXPECT_EQ(report.layers(i).compulsory_bytes(), kLayers[i].macs + 5);
   }
+  EXPECT_EQ(report.engines(0).bound_cycles(), 240);
+  EXPECT_EQ(report.engines(1).bound_cycles(), 0);
+  // About one MAC per byte, at 4 bytes a cycle of 10 MACs; none on the host.
+  EXPECT_NEAR(report.layers(1).macs_per_byte(), 1, 0.01);
+  EXPECT_NEAR(report.layers(1).roofline_macs_per_cycle(), 4, 0.01);
+  EXPECT_EQ(report.layers(2).roofline_macs_per_cycle(), 0);
   // The second is of an engine that the machine does not know: the host.
   ASSERT_EQ(report.kinds_size(), 3);
   int64_t cycles = 0;

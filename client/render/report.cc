@@ -109,6 +109,10 @@ std::string Layers(const v1::Report& report, const Style& style) {
     return total > 0 ? absl::StrFormat("%.1f", 100.0 * cycles / total)
                      : std::string("-");
   };
+  // Engines whose model knows what no plan can avoid.
+  const bool bounds = std::any_of(
+      report.layers().begin(), report.layers().end(),
+      [](const v1::Report::Layer& layer) { return layer.bound_cycles() > 0; });
   std::vector<Table::Column> columns = {
       {"LAYER"},
       {.title = "OP", .drop = 2},
@@ -117,10 +121,12 @@ std::string Layers(const v1::Report& report, const Style& style) {
       {.title = "%", .align = Align::kRight, .drop = 3},
       {.title = "UTIL", .align = Align::kRight, .drop = 4},
       {.title = "STALL", .align = Align::kRight, .drop = 5},
-      {.title = "BOUND", .align = Align::kRight, .drop = 6},
-      {.title = "DMA", .align = Align::kRight, .drop = 7},
-      {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 8},
-      {.title = "TILES", .align = Align::kRight, .drop = 9}};
+      {.title = ScratchpadTitle(report), .align = Align::kRight, .drop = 6},
+      {.title = "TILES", .align = Align::kRight, .drop = 7}};
+  if (bounds) {
+    columns.push_back({.title = "BOUND", .align = Align::kRight, .drop = 8});
+    columns.push_back({.title = "DMA", .align = Align::kRight, .drop = 9});
+  }
   const bool bars = style.width() >= kBarWindow && total > 0;
   if (bars) columns.push_back({.title = "", .drop = 10});
   Table table(std::move(columns));
@@ -135,19 +141,25 @@ std::string Layers(const v1::Report& report, const Style& style) {
     cycles += layer.cycles();
     stalls += layer.stall_cycles();
     tiles += layer.tiles();
-    table.AddRow(
-        {ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
-         ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
-         CleanText(layer.engine()), GroupDigits(layer.cycles()),
-         share(layer.cycles()),
-         layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
-         GroupDigits(layer.stall_cycles()), BoundShare(layer), DmaRatio(layer),
-         layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
-         layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-",
-         bars ? Bar(layer.cycles(), longest) : ""});
+    std::vector<std::string> row = {
+        ClipMiddle(CleanText(layer.id()), kMaxNameWidth),
+        ClipMiddle(CleanText(layer.op()), kMaxNameWidth),
+        CleanText(layer.engine()),
+        GroupDigits(layer.cycles()),
+        share(layer.cycles()),
+        layer.utilization() > 0 ? FormatPercent(layer.utilization(), 1) : "-",
+        GroupDigits(layer.stall_cycles()),
+        layer.sram_bytes() > 0 ? FormatBytes(layer.sram_bytes()) : "-",
+        layer.tiles() > 0 ? GroupDigits(layer.tiles()) : "-"};
+    if (bounds) {
+      row.push_back(BoundShare(layer));
+      row.push_back(DmaRatio(layer));
+    }
+    if (bars) row.push_back(Bar(layer.cycles(), longest));
+    table.AddRow(std::move(row));
   }
   table.AddRow({"total", "", "", GroupDigits(cycles), share(cycles), "",
-                GroupDigits(stalls), "", "", "", GroupDigits(tiles)});
+                GroupDigits(stalls), "", GroupDigits(tiles)});
   return table.Render(style) + "\n";
 }
 

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/string_view.h"
 #include "client/render/error_block.h"
 #include "client/render/model.h"
 
@@ -137,6 +139,40 @@ STAGE     CACHE            TIME     CPU
 import    HIT                 -       -
 simulate  1 HIT, 2 MISS  750 ms  650 ms
 )");
+}
+
+TEST(RenderReportTest, BoundsWhereTheEngineHasThem) {
+  const auto report = Parse<v1::Report>(R"pb(
+    model_name: "net.tflite"
+    totals { cycles: 2000 fidelity: EXACT }
+    engines { name: "dla" clock_hz: 1000000 busy_cycles: 1530 bound_cycles: 1500 }
+    engines { name: "host" clock_hz: 1000000 busy_cycles: 400 host: true }
+    layers {
+      id: "conv1"
+      op: "conv2d"
+      engine: "dla"
+      cycles: 1600
+      bound_cycles: 1500
+      compulsory_bytes: 1000
+      dma_bytes_read: 240
+      dma_bytes_written: 10
+      tiles: 4
+    }
+    layers { id: "softmax" op: "softmax" engine: "host" cycles: 400 }
+  )pb");
+  const std::string text = RenderReport(report, Style::Plain());
+  const auto has = [&](absl::string_view part) {
+    return absl::StrContains(text, part);
+  };
+  EXPECT_TRUE(has(R"(
+LAYER    OP       ENGINE  CYCLES      %  UTIL  STALL  SRAM  TILES   BOUND    DMA
+conv1    conv2d   dla      1 600   80.0     -      0     -      4  93.8 %  0.25x
+softmax  softmax  host       400   20.0     -      0     -      -       -      -
+total                      2 000  100.0            0            4
+)")) << text;
+  EXPECT_TRUE(has("busy 1 530 cycles   proven bound 1 500 cycles (+2.00 %)\n"))
+      << text;
+  EXPECT_TRUE(has("busy 400 cycles\n")) << text;
 }
 
 // As an older daemon tells them.

@@ -1,7 +1,9 @@
 #include "compiler/engines/dla/bound.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "base/rounding.h"
 #include "base/status_macros.h"
@@ -9,38 +11,126 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
-// Bytes that have to come from system memory before the layer's last command,
-// and go there after its first, in any plan.
+// Layers that are looked at together: limits the time for long networks.
+constexpr size_t kLongestRun = 512;
+
+// What has to move because of one layer, in any plan.
 struct Moves {
+  // Before its last command: blocks, and tensors that come from outside or
+  // that no plan keeps.
   int64_t read_bytes = 0;
   int64_t reads = 0;  // Transfers, at least.
+  // After its first command.
   int64_t written_bytes = 0;
   int64_t writes = 0;
+  // Of what it reads, what layers before wrote: their index, and the bytes.
+  std::vector<std::pair<size_t, int64_t>> from;
 };
 
-std::vector<Moves> MovesOf(const SubgraphInput& input) {
-  std::vector<Moves> moves(input.layers.size());
-  // By storage: tensors that are there already.
-  absl::flat_hash_set<TensorId> made;
-  for (size_t l = 0; l < input.layers.size(); ++l) {
-    const Layer& layer = input.layers[l];
-    if (layer.op == LayerOp::kAlias) continue;
-    if (layer.has_block()) {
-      moves[l].read_bytes += BlockBytes(layer, layer.out.c, layer.in.c);
-      ++moves[l].reads;
+class MovesMaker {
+ public:
+  MovesMaker(const Chip& chip, const SubgraphInput& input)
+      : chip_(chip), input_(input), moves_(input.layers.size()) {}
+
+  std::vector<Moves> Make() && {
+    for (size_t l = 0; l < input_.layers.size(); ++l) {
+      if (input_.layers[l].op != LayerOp::kAlias) AddLayer(l);
     }
-    for (const TensorId tensor : {layer.input, layer.input2}) {
-      if (tensor == kNoTensor) continue;
-      // A window may leave out parts of the input, but not all of it.
-      if (made.insert(input.storage[tensor]).second) ++moves[l].reads;
-    }
-    const TensorId output = input.storage[layer.output];
-    made.insert(output);
-    if (!input.external.contains(output)) continue;
-    moves[l].written_bytes += layer.all_out_bytes();
-    ++moves[l].writes;
+    return std::move(moves_);
   }
-  return moves;
+
+ private:
+  void AddLayer(size_t l) {
+    const Layer& layer = input_.layers[l];
+    Moves& moves = moves_[l];
+    if (layer.has_block()) {
+      moves.read_bytes += BlockBytes(layer, layer.out.c, layer.in.c);
+      ++moves.reads;
+    }
+    Read(l, layer.input, {.input = true});
+    if (layer.has_second_input() &&
+        input_.storage[layer.input2] != input_.storage[layer.input]) {
+      Read(l, layer.input2, {.input2 = true});
+    }
+    const TensorId output = input_.storage[layer.output];
+    makers_[output] = l;
+    if (input_.external.contains(output)) Write(l);
+  }
+
+  void Write(size_t l) {
+    Moves& moves = moves_[l];
+    if (moves.writes > 0) return;
+    moves.written_bytes = input_.layers[l].all_out_bytes();
+    moves.writes = 1;
+  }
+
+  void Read(size_t l, TensorId tensor, const Residency& kept) {
+    const Layer& layer = input_.layers[l];
+    Moves& moves = moves_[l];
+    const auto maker = makers_.find(input_.storage[tensor]);
+    if (maker == makers_.end()) {
+      // From outside. A window may leave out parts of it, but not all.
+      if (loaded_.insert(input_.storage[tensor]).second) ++moves.reads;
+      return;
+    }
+    if (Keepable(layer, layer.all_in_bytes(), kept) &&
+        Keepable(input_.layers[maker->second], layer.all_in_bytes(),
+                 {.output = true})) {
+      return;
+    }
+    Write(maker->second);
+    const bool skips = layer.vertical.Span(1) < layer.vertical.stride ||
+                       layer.horizontal.Span(1) < layer.horizontal.stride;
+    const int64_t bytes = skips ? 0 : layer.all_in_bytes();
+    moves.read_bytes += bytes;
+    moves.from.emplace_back(maker->second,
+                            input_.layers[maker->second].all_out_bytes());
+  }
+
+  // A tensor of so many bytes fits beside the layer's smallest tile.
+  bool Keepable(const Layer& layer, int64_t bytes,
+                const Residency& kept) const {
+    return bytes + TileBytes(layer, SmallestTiling(chip_, layer, {}), kept) <=
+           chip_.sram_bytes();
+  }
+
+  const Chip& chip_;
+  const SubgraphInput& input_;
+  std::vector<Moves> moves_;
+  absl::flat_hash_map<TensorId, size_t> makers_;  // By storage: the layer.
+  absl::flat_hash_set<TensorId> loaded_;
+};
+
+// Layers first..last take at least as long as computing them, and as moving
+// what they read, but for what the SRAM can hold when they begin, and what they
+// write for each other. Of all ways to divide the layers into such runs the
+// longest.
+int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
+               const std::vector<int64_t>& computing) {
+  const size_t count = moves.size();
+  // By number of layers from the first on.
+  std::vector<int64_t> longest(count + 1, 0);
+  for (size_t first = 0; first < count; ++first) {
+    int64_t computed = 0;
+    int64_t moved = first == 0 ? 0 : -chip.sram_bytes();
+    int64_t setups = 0;
+    for (size_t last = first; last < std::min(count, first + kLongestRun);
+         ++last) {
+      computed += computing[last];
+      moved += moves[last].read_bytes;
+      setups += moves[last].reads;
+      for (const auto& [maker, bytes] : moves[last].from) {
+        if (maker >= first) moved += bytes;
+      }
+      // What is held already may have had any number of transfers.
+      const int64_t moving =
+          CeilDiv(std::max<int64_t>(moved, 0), chip.dma_bytes_per_cycle()) +
+          (first == 0 ? setups * chip.dma_setup_cycles() : 0);
+      longest[last + 1] = std::max(longest[last + 1],
+                                   longest[first] + std::max(computed, moving));
+    }
+  }
+  return longest[count];
 }
 
 }  // namespace
@@ -55,11 +145,7 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
     EK_ASSIGN_OR_RETURN(bound.layers[l],
                         searches[l].FewestComputeCycles(chip.sram_bytes()));
   }
-  const std::vector<Moves> moves = MovesOf(input);
-  const int64_t width = chip.dma_bytes_per_cycle();
-  const int64_t setup = chip.dma_setup_cycles();
-
-  // All that the DMA does.
+  const std::vector<Moves> moves = MovesMaker(chip, input).Make();
   int64_t bytes = 0;
   int64_t transfers = 0;
   int64_t computing = 0;
@@ -68,32 +154,14 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
     transfers += moves[l].reads + moves[l].writes;
     computing += bound.layers[l];
   }
-  bound.cycles = transfers * setup + CeilDiv(bytes, width);
+  // All that the DMA does, one thing at a time.
+  bound.cycles = transfers * chip.dma_setup_cycles() +
+                 CeilDiv(bytes, chip.dma_bytes_per_cycle());
   if (chip.blocking_dma()) {
     bound.cycles += computing;
     return bound;
   }
-  // Layers before `first` are computed, then the SRAM holds at most all its
-  // bytes of what layers first..last read, then the rest of it is read, and
-  // the layers after `last` are computed.
-  int64_t before = 0;
-  for (size_t first = 0; first < count; ++first) {
-    int64_t read = 0;
-    int64_t reads = 0;
-    int64_t after = computing - before;
-    const int64_t held = first == 0 ? 0 : chip.sram_bytes();
-    for (size_t last = first; last < count; ++last) {
-      read += moves[last].read_bytes;
-      reads += moves[last].reads;
-      after -= bound.layers[last];
-      // What is held already may have had any number of transfers.
-      const int64_t reading =
-          CeilDiv(std::max<int64_t>(read - held, 0), width) +
-          (first == 0 ? reads * setup : 0);
-      bound.cycles = std::max(bound.cycles, before + reading + after);
-    }
-    before += bound.layers[first];
-  }
+  bound.cycles = std::max(bound.cycles, OfRuns(chip, moves, bound.layers));
   // Something is read before the first command, if only a byte of each operand,
   // and something written after the last.
   const auto is_computed = [](const Layer& layer) {
@@ -106,8 +174,9 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
   if (first == input.layers.end()) return bound;
   const Moves& start = moves[first - input.layers.begin()];
   const Moves& end = moves[input.layers.rend() - last - 1];
-  bound.cycles = std::max(bound.cycles,
-                          computing + (start.reads + end.writes) * (setup + 1));
+  bound.cycles = std::max(
+      bound.cycles,
+      computing + (start.reads + end.writes) * (chip.dma_setup_cycles() + 1));
   return bound;
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_replace.h"
-#include "compiler/engines/dla/tile_search.h"
+#include "compiler/engines/dla/tiling.h"
 #include "compiler/ir/text.h"
 #include "gtest/gtest.h"
 
@@ -48,7 +48,7 @@ TEST_P(ElementwiseTest, IsOneCommand) {
   const Layer layer = ParsedLayer();
   EXPECT_EQ(layer.has_second_input(), GetParam().two_inputs);
   EXPECT_EQ(layer.input2 != kNoTensor, GetParam().two_inputs);
-  const Slice tile = {1, 3, 2, 7};
+  const Slice tile = {1, 3, 0, 3, 2, 7};
   TileOperands operands;
   operands.input = {100, 24, 8};
   operands.input2 = {200, 15, 5};
@@ -85,11 +85,11 @@ TEST_P(ElementwiseTest, IsOneCommand) {
 // Tiles of channels need those channels of each operand, and nothing else.
 TEST_P(ElementwiseTest, ReadsTheElementsThatItWrites) {
   const Layer layer = ParsedLayer();
-  const Slice tile = {1, 3, 2, 7};
+  const Slice tile = {1, 3, 0, 3, 2, 7};
   EXPECT_EQ(InputOf(layer, tile).slice, tile);
-  EXPECT_EQ(BlockBytes(layer, 8), 0);
-  // A row of one channel of each operand, and of the result.
-  EXPECT_EQ(SmallestSram(layer), 3 * (GetParam().two_inputs ? 3 : 2));
+  EXPECT_EQ(BlockBytes(layer, 8, 8), 0);
+  // A pixel of one channel of each operand, and of the result.
+  EXPECT_EQ(TileBytes(layer, {}, {}), GetParam().two_inputs ? 3 : 2);
 }
 
 const CommandCase kCases[] = {

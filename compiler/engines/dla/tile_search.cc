@@ -108,20 +108,35 @@ absl::Status TilingSearch::Consider(Candidate candidate,
   return absl::OkStatus();
 }
 
-size_t TilingSearch::FirstRowsThatFit(Candidate candidate,
-                                      const TilingQuery& query) const {
+size_t TilingSearch::FirstThatFits(Candidate candidate, size_t Candidate::*axis,
+                                   size_t count,
+                                   const TilingQuery& query) const {
   size_t first = 0;
-  size_t end = costs_.rows().size();
+  size_t end = count;
   while (first < end) {
-    candidate.rows = (first + end) / 2;
+    const size_t middle = first + (end - first) / 2;
+    candidate.*axis = middle;
     const Work work = costs_.WorkOf(candidate, query.residency);
     if (work.least_bytes() <= query.budget_bytes) {
-      end = candidate.rows;
+      end = middle;
     } else {
-      first = candidate.rows + 1;
+      first = middle + 1;
     }
   }
   return first;
+}
+
+size_t TilingSearch::FirstRows(const Candidate& candidate,
+                               const TilingQuery& query) const {
+  return FirstThatFits(candidate, &Candidate::rows, costs_.rows().size(),
+                       query);
+}
+
+size_t TilingSearch::FirstColumns(Candidate candidate,
+                                  const TilingQuery& query) const {
+  candidate.rows = costs_.rows().size() - 1;
+  return FirstThatFits(candidate, &Candidate::columns, costs_.columns().size(),
+                       query);
 }
 
 // Smaller tiles never compute in fewer cycles, nor, unless windows leave out
@@ -130,10 +145,11 @@ size_t TilingSearch::FirstRowsThatFit(Candidate candidate,
 absl::Status TilingSearch::SearchPixels(Candidate candidate,
                                         const TilingQuery& query, int64_t floor,
                                         std::optional<TilingCost>& best) {
-  for (size_t w = 0; w < costs_.columns().size(); ++w) {
+  for (size_t w = FirstColumns(candidate, query); w < costs_.columns().size();
+       ++w) {
     candidate.columns = w;
     if (!costs_.SumsFit(candidate)) continue;
-    const size_t first = FirstRowsThatFit(candidate, query);
+    const size_t first = FirstRows(candidate, query);
     int64_t of_rows = floor;
     for (size_t r = first; r < costs_.rows().size(); ++r) {
       candidate.rows = r;
@@ -212,9 +228,10 @@ absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
       Candidate candidate = {.channels = branch.channels, .inputs = i};
       EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
       if (fewest > 0 && branch.cycles + adding >= fewest) break;
-      for (size_t w = 0; w < costs_.columns().size(); ++w) {
+      for (size_t w = FirstColumns(candidate, query);
+           w < costs_.columns().size(); ++w) {
         candidate.columns = w;
-        candidate.rows = FirstRowsThatFit(candidate, query);
+        candidate.rows = FirstRows(candidate, query);
         // Fewer rows take no fewer cycles.
         if (candidate.rows == costs_.rows().size()) continue;
         EK_ASSIGN_OR_RETURN(const int64_t cycles,

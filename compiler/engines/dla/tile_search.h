@@ -74,9 +74,13 @@ class TilingSearch {
   };
 
   absl::Status MakeBranches();
-  // Index of the largest rows that fit the budget with one buffer for each
-  // operand; the number of cuts if none do.
-  size_t FirstRowsThatFit(Candidate candidate, const TilingQuery& query) const;
+  // Index of the largest size along one axis of `count` sizes that fits the
+  // budget with one buffer for each operand; `count` if none does.
+  size_t FirstThatFits(Candidate candidate, size_t Candidate::*axis,
+                       size_t count, const TilingQuery& query) const;
+  size_t FirstRows(const Candidate& candidate, const TilingQuery& query) const;
+  // With the smallest rows.
+  size_t FirstColumns(Candidate candidate, const TilingQuery& query) const;
   absl::Status SearchPixels(Candidate candidate, const TilingQuery& query,
                             int64_t floor, std::optional<TilingCost>& best);
   absl::Status Consider(Candidate candidate, const TilingQuery& query,

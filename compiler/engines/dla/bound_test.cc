@@ -1,0 +1,112 @@
+#include "compiler/engines/dla/bound.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "base/rng.h"
+#include "compiler/engines/dla/planner.h"
+#include "gtest/gtest.h"
+#include "target/resolve.h"
+
+namespace edgekiln::compiler::dla {
+namespace {
+
+Chip TestChip(bool output_parallel, int64_t sram_bytes) {
+  const auto target = target::ResolveTarget(
+      absl::StrCat("extends: \"dla\" set { name: \"pes\" value: 8 } "
+                   "set { name: \"output_parallel\" value: ",
+                   output_parallel ? 1 : 0, " }"));
+  return Chip::Create(target->machine(), 0, sram_bytes).value();
+}
+
+// A chain whose convolutions change the number of channels.
+SubgraphInput RandomChain(Rng& rng, int layers, const Graph& graph) {
+  SubgraphInput input;
+  input.graph = &graph;
+  ImageExtent extent = {rng.InRange(1, 14), rng.InRange(1, 14),
+                        rng.InRange(1, 40)};
+  for (int l = 0; l < layers; ++l) {
+    Layer layer;
+    layer.op = rng.InRange(0, 2) == 0 ? LayerOp::kDepthwise : LayerOp::kConv;
+    layer.op_index = l;
+    layer.input = l;
+    layer.output = l + 1;
+    layer.in = layer.out = extent;
+    if (layer.op == LayerOp::kConv) layer.out.c = rng.InRange(1, 40);
+    const int64_t kernel = rng.InRange(0, 1) == 0 ? 1 : 3;
+    layer.vertical = layer.horizontal = {kernel, 1, 1, kernel / 2};
+    extent = layer.out;
+    input.layers.push_back(layer);
+    input.storage.push_back(l);
+  }
+  input.storage.push_back(layers);
+  input.external = {0, layers};
+  return input;
+}
+
+TEST(BoundTest, NoPlanIsFaster) {
+  Rng rng(21);
+  Graph graph;
+  graph.tensors.resize(8);
+  graph.ops.resize(8);
+  double sum_of_gaps = 0;
+  int planned = 0;
+  for (int round = 0; round < 120; ++round) {
+    const Chip chip = TestChip(round % 2 == 0, rng.InRange(200, 20000));
+    const SubgraphInput input =
+        RandomChain(rng, static_cast<int>(rng.InRange(1, 6)), graph);
+    for (const bool serial : {false, true}) {
+      v1::dla::TileRecipe recipe;
+      recipe.set_serial(serial);
+      const auto plan = PlanSubgraph(chip, input, recipe);
+      if (!plan.ok()) continue;  // Too little SRAM.
+      EXPECT_LE(plan->bound_cycles, plan->cycles) << "round " << round;
+      ASSERT_EQ(plan->plan.bounds.size(), input.layers.size());
+      int64_t computing = 0;
+      for (const int64_t cycles : plan->plan.bounds) computing += cycles;
+      EXPECT_LE(computing, plan->bound_cycles);
+      if (serial) continue;
+      ++planned;
+      sum_of_gaps += static_cast<double>(plan->cycles) /
+                         static_cast<double>(plan->bound_cycles) -
+                     1;
+    }
+  }
+  // The bound is of use: on average plans are near to it, though these
+  // networks are so small that setting up the DMA is much of their time.
+  ASSERT_GT(planned, 60);
+  EXPECT_LT(sum_of_gaps / planned, 0.5);
+}
+
+TEST(BoundTest, BlocksThatDoNotFitHaveToBeRead) {
+  Graph graph;
+  graph.tensors.resize(4);
+  graph.ops.resize(4);
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0, 1, 2};
+  input.external = {0, 2};
+  for (int l = 0; l < 2; ++l) {
+    Layer layer;
+    layer.op = LayerOp::kMatMul;
+    layer.op_index = l;
+    layer.input = l;
+    layer.output = l + 1;
+    layer.in = layer.out = {1, 1, 1000};
+    input.layers.push_back(layer);
+  }
+  // A million bytes of weights each, with tables, at 16 bytes a cycle.
+  const int64_t reading = 2 * 1000 * (1000 + 12) / 16;
+  const Chip chip = TestChip(true, 50000);
+  std::vector<TilingSearch> searches;
+  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  const auto bound = BoundOf(chip, input, searches);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  EXPECT_GE(bound->cycles, reading);
+  EXPECT_GT(bound->layers[0], 1000 * 1000 / 8);
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler::dla
