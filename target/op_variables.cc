@@ -124,37 +124,15 @@ void SetRows(ShapeSpan weights, OpVariables& values) {
 }  // namespace
 
 absl::Span<const std::string> OpVariableNames() {
-  static const auto* const kNames =
-      new std::vector<std::string>{"batch",
-                                   "in_h",
-                                   "in_w",
-                                   "in_c",
-                                   "in2_h",
-                                   "in2_w",
-                                   "in2_c",
-                                   "out_h",
-                                   "out_w",
-                                   "out_c",
-                                   "kernel_h",
-                                   "kernel_w",
-                                   "stride_h",
-                                   "stride_w",
-                                   "dilation_h",
-                                   "dilation_w",
-                                   "pad_top",
-                                   "pad_bottom",
-                                   "pad_left",
-                                   "pad_right",
-                                   "count_pad",
-                                   "one_shape",
-                                   "relu",
-                                   "groups",
-                                   "depth_multiplier",
-                                   "in_elements",
-                                   "in2_elements",
-                                   "out_elements",
-                                   "macs",
-                                   "elements"};
+  static const auto* const kNames = new std::vector<std::string>{
+      "batch",     "in_h",        "in_w",         "in_c",
+      "in2_h",     "in2_w",       "in2_c",        "out_h",
+      "out_w",     "out_c",       "kernel_h",     "kernel_w",
+      "stride_h",  "stride_w",    "dilation_h",   "dilation_w",
+      "pad_top",   "pad_bottom",  "pad_left",     "pad_right",
+      "count_pad", "one_shape",   "groups",       "depth_multiplier",
+      "relu",      "in_elements", "in2_elements", "out_elements",
+      "macs",      "elements"};
   return *kNames;
 }
 

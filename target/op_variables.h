@@ -44,9 +44,9 @@ enum class OpVariable {
   kPadRight,
   kCountPad,         // 1: an average that counts padding; else 0.
   kOneShape,         // 1: all inputs have the shape of the output; else 0.
-  kRelu,             // 1: a Clip from 0 up without an upper bound; else 0.
   kGroups,           // Of Conv2d; else 1.
   kDepthMultiplier,  // Of DepthwiseConv2d; else 1.
+  kRelu,             // 1: a Clip from 0 up without an upper bound; else 0.
   kInElements,       // Of the first input; 0 without one.
   kIn2Elements,
   kOutElements,  // Of the first output.

@@ -47,9 +47,10 @@ absl::Status CheckOps(const v1::OpPattern& pattern) {
         {.reason = "TARGET_INVALID",
          .what = absl::StrCat("no op is called \"", op, "\""),
          .where = "patterns: ops",
-         .fix = DidYouMean(op, OpNames(),
-                           "names are those of proto/edgekiln/v1/graph.proto, "
-                           "OpAttributes")});
+         .fix =
+             DidYouMean(op, OpNames(),
+                        "names are those of proto/edgekiln/v1/graph.proto: "
+                        "ops of OpAttributes, functions of Unary and Binary")});
   }
   return absl::OkStatus();
 }

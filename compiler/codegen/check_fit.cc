@@ -249,6 +249,12 @@ absl::Status CheckAnyHolds(const Graph& graph, int32_t op,
   return refusal;
 }
 
+// Whether calibration may find ranges for which the op's operands and result
+// get several quantizations (compiler/quantize): then the host has it.
+bool DependsOnRanges(const v1::OpAttributes& attributes) {
+  return attributes.has_binary() || attributes.unary().alpha() > 1;
+}
+
 // The engine of each op whose placement is certain.
 absl::StatusOr<std::vector<int32_t>> CertainEngines(
     const Graph& graph, const v1::Capabilities& capabilities,
@@ -265,7 +271,7 @@ absl::StatusOr<std::vector<int32_t>> CertainEngines(
     }
     if (graph.ops[i].attributes.conv2d().groups() > 1) engines[i] = kUndecided;
     if (engines[i] < 0 || takers[i].empty()) continue;
-    if (offload == v1::PAYING) {
+    if (offload == v1::PAYING || DependsOnRanges(graph.ops[i].attributes)) {
       engines[i] = kUndecided;
     } else if (takers[i].size() > 1) {
       EK_RETURN_IF_ERROR(CheckAnyHolds(graph, i, takers[i], machine));

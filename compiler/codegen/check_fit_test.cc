@@ -168,6 +168,33 @@ return %z
   EXPECT_EQ(refusal(4096, kMuch, v1::NONE).need, "69632 bytes at least");
 }
 
+// Of a float network calibration decides whether both operands of a maximum
+// have one scale. If not, the host has it, which needs no SRAM.
+TEST(CheckFitTest, OnlyAnOpThatIsTheEnginesNeedsSram) {
+  const auto refusal = [](const std::string& op) {
+    const auto graph = ParseGraph(absl::StrReplaceAll(R"(
+%x : float32[1,1,64,8] = input
+%z : float32[1,1,64,8] = input
+%y : float32[1,1,64,8] = OP
+return %y
+)",
+                                                      {{"OP", op}}));
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    const auto form = QuantizedForm(*graph);
+    EXPECT_TRUE(form.ok()) << form.status();
+    const v1::ResolvedTarget target = Target(kMuch, kMuch, 100);
+    return GetErrorDetail(CheckFits(*form, target.capabilities(),
+                                    target.machine(), v1::ALL))
+        .value_or(ErrorDetail())
+        .reason;
+  };
+  EXPECT_EQ(refusal("unary(%x) {function ABS} id y"), "SRAM_TOO_SMALL");
+  EXPECT_EQ(refusal("unary(%x) {function LEAKY_RELU alpha 0.5} id y"),
+            "SRAM_TOO_SMALL");
+  EXPECT_EQ(refusal("unary(%x) {function LEAKY_RELU alpha 3} id y"), "");
+  EXPECT_EQ(refusal("binary(%x, %z) {function MAXIMUM} id y"), "");
+}
+
 // An output counts as what it is made of, an input as what is made of it, in
 // whichever form they come. An input that is rounded in two ways stays real.
 TEST(CheckFitTest, ConversionsAtPortsDoNotCount) {

@@ -112,6 +112,8 @@ bool SharesQuantization(const Graph& graph, const Op& op) {
 }
 
 bool MayShareQuantization(const Graph& graph, const Op& op) {
+  const v1::Unary& unary = op.attributes.unary();
+  if (unary.function() == v1::Unary::LEAKY_RELU) return unary.alpha() > 1;
   const v1::Binary::Function function = op.attributes.binary().function();
   return (function == v1::Binary::MINIMUM || function == v1::Binary::MAXIMUM) &&
          std::none_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {

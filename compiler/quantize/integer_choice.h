@@ -25,7 +25,7 @@ bool SharesQuantization(const Graph& graph, const Op& op);
 
 // Whether the op had better have one quantization for operands and result, as
 // engines compute it, unless ranges are too different: a minimum or maximum of
-// activations.
+// activations, or a leaky ReLU that makes them larger.
 bool MayShareQuantization(const Graph& graph, const Op& op);
 
 }  // namespace edgekiln::compiler

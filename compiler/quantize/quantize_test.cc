@@ -168,7 +168,7 @@ return %y
 %l : float32[2] = unary(%x) {function LEAKY_RELU alpha 0.25} id l
 %a : float32[2] = unary(%l) {function ABS} id a
 %r : float32[2] = clip(%l) {clamp {min 0}} id r
-%s : float32[2] = unary(%r) {function LEAKY_RELU alpha 2} id s
+%s : float32[2] = unary(%r) {function LEAKY_RELU alpha 4} id s
 %y : float32[2] = add(%a, %s) id y
 return %y
 )",
@@ -184,7 +184,7 @@ return %y
 %l : int8[2] scale 1 zero 0 = unary(%x.int8) {function LEAKY_RELU alpha 0.25} id l
 %a : int8[2] scale 1 zero 0 = unary(%l) {function ABS} id a
 %r : int8[2] scale 1 zero 0 = clip(%l) {clamp {min 0}} id r
-%s : int8[2] scale 2 zero -128 = unary(%r) {function LEAKY_RELU alpha 2} id s
+%s : int8[2] scale 2 zero -128 = unary(%r) {function LEAKY_RELU alpha 4} id s
 %y.int8 : int8[2] scale 4 zero -128 = add(%a, %s) id y
 %y : float32[2] = dequantize(%y.int8) id dequantize_y
 return %y
@@ -195,7 +195,7 @@ return %y
      R"(
 %x : float32[2] = input
 %z : float32[2] = input
-%k : float32[2] = constant [-32, 31.75]
+%k : float32[2] = constant [-128, 127]
 %m : float32[2] = binary(%x, %z) {function MINIMUM} id m
 %n : float32[2] = binary(%m, %k) {function MAXIMUM} id n
 %y : float32[2] = binary(%n, %m) {function MAXIMUM} id y
@@ -204,16 +204,16 @@ return %y
      {{"x", {-128, 127}},
       {"z", {-64, 63.5}},
       {"m", {-128, 63.5}},
-      {"n", {-16, 15.875}},
+      {"n", {-64, 63.5}},
       {"y", {-8, 7.9375}}},
      R"(
 %x : float32[2] = input
 %z : float32[2] = input
 %x.int8 : int8[2] scale 1 zero 0 = quantize(%x) id quantize_x
 %z.int8 : int8[2] scale 1 zero 0 = quantize(%z) id quantize_z
-%k.int8 : int8[2] scale 0.25 zero 0 = constant [-128, 127]
+%k.int8 : int8[2] scale 1 zero 0 = constant [-128, 127]
 %m : int8[2] scale 1 zero 0 = binary(%x.int8, %z.int8) {function MINIMUM} id m
-%n : int8[2] scale 0.125 zero 0 = binary(%m, %k.int8) {function MAXIMUM} id n
+%n : int8[2] scale 0.5 zero 0 = binary(%m, %k.int8) {function MAXIMUM} id n
 %y.int8 : int8[2] scale 0.0625 zero 0 = binary(%n, %m) {function MAXIMUM} id y
 %y : float32[2] = dequantize(%y.int8) id dequantize_y
 return %y

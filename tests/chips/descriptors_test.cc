@@ -91,8 +91,6 @@ const Absence kAbsences[] = {
      "weights are symmetric"},
     {"engines.jobs.status_done", Resolves::kAnotherChip, "the bits are 0"},
     {"memories.alignment_bytes", Resolves::kAnotherChip, "to single bytes"},
-    {"engines.isa.commands.takes_rounding", Resolves::kAnotherChip,
-     "a command no pattern needs it of rounds ties up only"},
 };
 
 const Absence* FindAbsence(const std::string& path) {
