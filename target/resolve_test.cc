@@ -167,7 +167,7 @@ TEST(ResolveTest, PatternsHoldValuesAlone) {
 }
 
 // The commands would leave the values as they are.
-TEST(ResolveTest, ElementwiseCommandsOfTheDlaDoNotRequantize) {
+TEST(ResolveTest, ElementwiseCommandsDoNotRequantize) {
   std::string text = TextOf("dla");
   const std::string op = "ops: \"leaky_relu\"\n    numerics {";
   ASSERT_NE(text.find(op), std::string::npos);

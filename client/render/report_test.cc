@@ -145,7 +145,12 @@ TEST(RenderReportTest, BoundsWhereTheEngineHasThem) {
   const auto report = Parse<v1::Report>(R"pb(
     model_name: "net.tflite"
     totals { cycles: 2000 fidelity: EXACT }
-    engines { name: "dla" clock_hz: 1000000 busy_cycles: 1530 bound_cycles: 1500 }
+    engines {
+      name: "dla"
+      clock_hz: 1000000
+      busy_cycles: 1530
+      bound_cycles: 1500
+    }
     engines { name: "host" clock_hz: 1000000 busy_cycles: 400 host: true }
     layers {
       id: "conv1"

@@ -182,7 +182,8 @@ return %y
     EXPECT_TRUE(graph.ok()) << graph.status();
     const auto form = QuantizedForm(*graph);
     EXPECT_TRUE(form.ok()) << form.status();
-    const v1::ResolvedTarget target = Target(kMuch, kMuch, 100);
+    // Of an element each of operand and result, the second has no room.
+    const v1::ResolvedTarget target = Target(kMuch, kMuch, 1);
     return GetErrorDetail(CheckFits(*form, target.capabilities(),
                                     target.machine(), v1::ALL))
         .value_or(ErrorDetail())

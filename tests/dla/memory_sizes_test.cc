@@ -17,8 +17,7 @@
 namespace edgekiln::tests {
 namespace {
 
-constexpr char kModel[] =
-    "models/mobilenet_v1_1.0_224_embedding_uint8.tflite";
+constexpr char kModel[] = "models/mobilenet_v1_1.0_224_embedding_uint8.tflite";
 constexpr int64_t kKiB = 1024;
 
 class MemorySizesTest : public testing::Test {
@@ -38,8 +37,7 @@ class MemorySizesTest : public testing::Test {
         compiler::PartitionGraph(graph_, chip.capabilities());
     EXPECT_TRUE(partition.ok()) << partition.status();
     if (!partition.ok()) return {};
-    const auto plans =
-        compiler::TilePartition(*partition, chip.machine(), {});
+    const auto plans = compiler::TilePartition(*partition, chip.machine(), {});
     EXPECT_TRUE(plans.ok()) << plans.status();
     if (!plans.ok()) return {};
     EXPECT_EQ(plans->regions_size(), 1);

@@ -105,15 +105,15 @@ TEST_F(ErrorsTest, TooSmallSramNamesLayerAndSize) {
   EK_REQUIRE_SHARED(kNet);
   const std::string chip = sandbox().Write(
       "small.txtpb",
-      "extends: \"dla\"\nset { name: \"sram_bytes\" value: 2048 }\n");
+      "extends: \"dla\"\nset { name: \"sram_bytes\" value: 1024 }\n");
   const v1::ErrorDetail error =
       Fails({"compile", SharedPath(kNet), "--target", chip}, 1);
   EXPECT_EQ(error.reason(), "SRAM_TOO_SMALL");
   EXPECT_NAMES(error, "conv2d");
-  EXPECT_NAMES(error, "2048");
+  EXPECT_NAMES(error, "1024");
   // The named size is enough, a byte less is not.
   const int64_t need = std::atoll(error.need().c_str());
-  ASSERT_GT(need, 2048) << TextOf(error);
+  ASSERT_GT(need, 1024) << TextOf(error);
   const auto chip_of = [](int64_t bytes) {
     return sandbox().Write(
         "chip.txtpb",

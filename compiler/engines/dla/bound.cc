@@ -174,9 +174,9 @@ absl::StatusOr<Bound> BoundOf(const Chip& chip, const SubgraphInput& input,
   if (first == input.layers.end()) return bound;
   const Moves& start = moves[first - input.layers.begin()];
   const Moves& end = moves[input.layers.rend() - last - 1];
-  bound.cycles = std::max(
-      bound.cycles,
-      computing + (start.reads + end.writes) * (chip.dma_setup_cycles() + 1));
+  bound.cycles =
+      std::max(bound.cycles, computing + (start.reads + end.writes) *
+                                             (chip.dma_setup_cycles() + 1));
   return bound;
 }
 

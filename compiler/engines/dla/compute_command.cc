@@ -168,7 +168,8 @@ ComputeCommand Map(DlaCommand command, const Layer& layer, const Slice& output,
 }
 
 // The smaller or larger one of two elements.
-ComputeCommand Extreme(DlaCommand command, const Slice& output, const TileOperands& operands) {
+ComputeCommand Extreme(DlaCommand command, const Slice& output,
+                       const TileOperands& operands) {
   ComputeCommand result;
   result.command = command;
   RegisterFile& r = result.registers;

@@ -5,7 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "compiler/engines/dla/sram_buffers.h"
 #include "compiler/engines/dla/tiles.h"
+#include "compiler/engines/dla/transfers.h"
 
 namespace edgekiln::compiler::dla {
 namespace {
@@ -26,23 +28,15 @@ class Builder {
         storage_(storage),
         sram_bytes_(sram_bytes),
         made_(MakeTiles(plan, storage)),
-        load_buffers_(made_.loads.size(), -1),
         output_buffers_(made_.steps.size(), -1),
         stored_(made_.steps.size(), false),
         next_block_address_(system.blocks),
-        schedule_(std::move(reused)) {
+        schedule_(std::move(reused)),
+        buffers_(plan, storage, made_, schedule_) {
     schedule_.fits = true;
     schedule_.commands.clear();
     schedule_.buffers.clear();
     schedule_.blocks.clear();
-    for (const Slots& slots : made_.slots) {
-      LayerBuffers& buffers = slot_buffers_.emplace_back();
-      for (size_t i = 0; i < kOutput; ++i) {
-        buffers[i].resize(slots.loads[i].count, -1);
-      }
-      buffers[kOutput].resize(slots.output.count, -1);
-      buffers[kSums].resize(slots.sums.count, -1);
-    }
     PlanMemory();
   }
 
@@ -69,41 +63,6 @@ class Builder {
 
  private:
   int32_t num_steps() const { return static_cast<int32_t>(made_.steps.size()); }
-
-  bool resident(TensorId tensor) const {
-    return plan_.resident.contains(storage_[tensor]);
-  }
-
-  // ---- Buffers ----
-
-  int32_t NewBuffer(int64_t bytes, int64_t alignment) {
-    BufferLife life;
-    life.size_bytes = bytes;
-    life.alignment_bytes = alignment;
-    life.begin = life.end = now();
-    schedule_.buffers.push_back(life);
-    return static_cast<int32_t>(schedule_.buffers.size()) - 1;
-  }
-
-  // By operand, kOutput and kSums after those that are loaded, and slot; -1
-  // until used.
-  static constexpr size_t kOutput = 3;
-  static constexpr size_t kSums = 4;
-  using LayerBuffers = std::array<absl::InlinedVector<int32_t, 2>, kSums + 1>;
-  int32_t SlotBuffer(int32_t layer, size_t operand, int32_t slot) {
-    int32_t& buffer = slot_buffers_[layer][operand][slot];
-    if (buffer < 0) {
-      const Slots& slots = made_.slots[layer];
-      const bool block = operand == static_cast<size_t>(Operand::kBlock);
-      const int64_t bytes = operand == kSums     ? slots.sums.bytes
-                            : operand == kOutput ? slots.output.bytes
-                                                 : slots.loads[operand].bytes;
-      const bool aligned = block || !plan_.strict ||
-                           IsAligned(plan_.layers[layer], plan_.tilings[layer]);
-      buffer = NewBuffer(bytes, aligned ? kSlotAlignment : 1);
-    }
-    return buffer;
-  }
 
   int64_t now() const {
     return static_cast<int64_t>(schedule_.commands.size());
@@ -142,16 +101,14 @@ class Builder {
   }
 
   void IssueWhenStored(int32_t load) {
-    if (load_buffers_[load] >= 0) return;
+    if (buffers_.OfLoad(load) >= 0) return;
     for (const int32_t step : MissingStores(made_.loads[load])) Store(step);
     Issue(load);
   }
 
   void Issue(int32_t index) {
     const Load& load = made_.loads[index];
-    const int32_t buffer =
-        SlotBuffer(load.layer, static_cast<size_t>(load.operand), load.slot);
-    load_buffers_[index] = buffer;
+    const int32_t buffer = buffers_.ClaimForLoad(index);
     if (load.storage != kNoTensor) {
       const Layer& layer = plan_.layers[load.layer];
       const Placement place =
@@ -176,55 +133,30 @@ class Builder {
   }
 
   // Between a tensor in system memory and a buffer that holds the slice at
-  // `place`: one transfer, or one for each row where neither columns nor
-  // channels are all of the tensor's.
+  // `place`.
   void Move(DlaCommand direction, int32_t layer, TensorId storage,
             const ImageExtent& extent, int64_t element_bytes,
             const Slice& slice, int32_t buffer, const Placement& place) {
-    const bool by_row =
-        slice.columns() < extent.w && slice.channels() < extent.c;
     const auto base = static_cast<int64_t>(system_.tensors.at(storage));
-    const int64_t pixel = slice.channels() * element_bytes;
-    for (int64_t h = slice.h_begin; h < slice.h_end;) {
-      Slice part = slice;
-      part.h_begin = h;
-      part.h_end = by_row ? h + 1 : slice.h_end;
-      const Placement from = WholePlacement(extent, element_bytes, part);
-      int64_t row_bytes = part.rows() * part.columns() * pixel;
-      int64_t rows = 1;
-      int64_t system_pitch = 0;
-      int64_t sram_pitch = 0;
-      if (slice.channels() < extent.c) {
-        row_bytes = pixel;
-        rows = part.rows() * part.columns();
-        system_pitch = from.pixel_pitch;
-        sram_pitch = place.pixel_pitch;
-      } else if (slice.columns() < extent.w) {
-        row_bytes = part.columns() * pixel;
-        rows = part.rows();
-        system_pitch = from.row_pitch;
-        sram_pitch = place.row_pitch;
-      }
-      const int64_t offset =
-          place.offset + (h - slice.h_begin) * place.row_pitch;
+    for (const Transfer& transfer :
+         TransfersOf(extent, element_bytes, slice, place)) {
       ScheduledCommand command;
       command.command = direction;
       command.layer = layer;
       RegisterFile& r = command.registers;
-      r.Set(R::kDmaSystemAddr, base + from.offset);
-      r.Set(R::kDmaSramAddr, offset);
-      r.Set(R::kDmaRowBytes, row_bytes);
-      r.Set(R::kDmaRows, rows);
-      if (rows > 1) {
-        r.Set(R::kDmaSystemPitch, system_pitch);
-        r.Set(R::kDmaSramPitch, sram_pitch);
+      r.Set(R::kDmaSystemAddr, base + transfer.system_offset);
+      r.Set(R::kDmaSramAddr, transfer.sram_offset);
+      r.Set(R::kDmaRowBytes, transfer.row_bytes);
+      r.Set(R::kDmaRows, transfer.rows);
+      if (transfer.rows > 1) {
+        r.Set(R::kDmaSystemPitch, transfer.system_pitch);
+        r.Set(R::kDmaSramPitch, transfer.sram_pitch);
       }
-      command.bases.push_back({R::kDmaSramAddr, buffer});
-      command.accesses.push_back(
-          {buffer, direction == DlaCommand::kDmaRead, offset,
-           offset + (rows - 1) * sram_pitch + row_bytes});
+      Touch(R::kDmaSramAddr,
+            {buffer, direction == DlaCommand::kDmaRead, transfer.sram_offset,
+             transfer.sram_offset + transfer.sram_extent()},
+            command);
       Append(std::move(command));
-      h = part.h_end;
     }
   }
 
@@ -265,29 +197,29 @@ class Builder {
     }
   }
 
-  // Issues loads of the next tiles whose data exist, while memory lasts.
-  void Prefetch(int32_t tile) {
+  // Issues loads of the next steps whose data exist, while memory lasts.
+  void Prefetch(int32_t step) {
     const auto end = std::min<int64_t>(
-        static_cast<int64_t>(tile) + plan_.lookahead + 1, num_steps());
+        static_cast<int64_t>(step) + plan_.lookahead + 1, num_steps());
     int issued = 0;
-    int64_t most = bytes_[tile];  // From this tile to the one before `next`.
-    int32_t border = tile;        // The first tile of the layer of `next`.
-    for (auto next = tile + 1; next < end; ++next) {
+    int64_t most = bytes_[step];  // From this step to the one before `next`.
+    int32_t border = step;        // The first step of the layer of `next`.
+    for (auto next = step + 1; next < end; ++next) {
       if (made_.steps[next].layer != made_.steps[next - 1].layer) {
         if (plan_.fenced) return;
         border = next;
       }
       bool full = false;
       for (const int32_t index : made_.steps[next].loads()) {
-        if (load_buffers_[index] >= 0) continue;
+        if (buffers_.OfLoad(index) >= 0) continue;
         const Load& load = made_.loads[index];
         // Its buffer is taken until then.
-        if (load.before >= 0 && made_.loads[load.before].last_step >= tile) {
+        if (load.before >= 0 && made_.loads[load.before].last_step >= step) {
           full = true;
           continue;
         }
         // The buffers of this layer are there already.
-        const int64_t bytes = border > tile ? SlotBytes(load) : 0;
+        const int64_t bytes = border > step ? buffers_.NewBytes(index) : 0;
         if (most + bytes > sram_bytes_) {
           full = true;
           continue;
@@ -295,20 +227,12 @@ class Builder {
         if (!MissingStores(load).empty()) continue;
         if (++issued > kPrefetchesPerStep) return;
         Issue(index);
-        for (int32_t t = tile; t < border; ++t) bytes_[t] += bytes;
+        for (int32_t t = step; t < border; ++t) bytes_[t] += bytes;
         most += bytes;
       }
       if (full) return;
       most = std::max(most, bytes_[next]);
     }
-  }
-
-  // That loading it adds: none if its buffer is in use already.
-  int64_t SlotBytes(const Load& load) const {
-    const auto operand = static_cast<size_t>(load.operand);
-    return slot_buffers_[load.layer][operand][load.slot] < 0
-               ? made_.slots[load.layer].loads[operand].bytes
-               : 0;
   }
 
   // ---- Computing and storing ----
@@ -321,56 +245,6 @@ class Builder {
     command.accesses.push_back(access);
   }
 
-  // A tensor's slice in SRAM.
-  struct Located {
-    Placement place;
-    BufferAccess access;
-  };
-
-  // What the step reads of one input.
-  Located InputOperand(const Layer& layer, TensorId tensor, int32_t load,
-                       const Slice& slice) const {
-    Located operand;
-    if (load >= 0 && !made_.loads[load].part_of_whole) {
-      operand.place = DensePlacement(layer.in_bytes, slice);
-      operand.access = {load_buffers_[load], false, 0, layer.InputBytes(slice)};
-      return operand;
-    }
-    operand.place = WholePlacement(layer.in, layer.in_bytes, slice);
-    operand.access = {load >= 0 ? load_buffers_[load]
-                                : resident_buffers_.at(storage_[tensor]),
-                      false, slice.h_begin * layer.in_row_bytes(),
-                      slice.h_end * layer.in_row_bytes()};
-    return operand;
-  }
-
-  Located OutputOperand(const Step& step) {
-    const Layer& layer = plan_.layers[step.layer];
-    Located operand;
-    if (resident(layer.output)) {
-      const TensorId output = storage_[layer.output];
-      if (!resident_buffers_.contains(output)) {
-        resident_buffers_[output] = NewBuffer(
-            layer.all_out_bytes(), layer.out_bytes > 1 ? kSlotAlignment : 1);
-      }
-      operand.place = WholePlacement(layer.out, layer.out_bytes, step.output);
-      operand.access = {resident_buffers_[output], true,
-                        step.output.h_begin * layer.out_row_bytes(),
-                        step.output.h_end * layer.out_row_bytes()};
-    } else {
-      operand.place = DensePlacement(layer.out_bytes, step.output);
-      operand.access = {SlotBuffer(step.layer, kOutput, step.slot), true, 0,
-                        layer.OutputBytes(step.output)};
-    }
-    return operand;
-  }
-
-  Located SumsOperand(const Step& step, int32_t slot) {
-    return {DensePlacement(kSumBytes, step.output),
-            {SlotBuffer(step.layer, kSums, slot), true, 0,
-             step.output.elements() * kSumBytes}};
-  }
-
   static BufferAccess Read(BufferAccess access) {
     access.writes = false;
     return access;
@@ -378,7 +252,7 @@ class Builder {
 
   void TouchBlock(const Step& step, ScheduledCommand& command) const {
     if (step.block < 0) return;
-    const int32_t buffer = load_buffers_[step.block];
+    const int32_t buffer = buffers_.OfLoad(step.block);
     command.bases.push_back({R::kTableAddr, buffer});
     command.bases.push_back({R::kWeightAddr, buffer});
     command.accesses.push_back(
@@ -400,11 +274,12 @@ class Builder {
     command.layer = step.layer;
     const Slice in = InputOfStep(layer, step);
     TileOperands operands;
-    const Located input = InputOperand(layer, layer.input, step.input, in);
+    const Located input = buffers_.Input(layer, layer.input, step.input, in);
     operands.input = input.place;
     Touch(R::kInAddr, input.access, command);
     if (layer.input2 != kNoTensor) {
-      const Located input2 = InputOperand(layer, layer.input2, step.input2, in);
+      const Located input2 =
+          buffers_.Input(layer, layer.input2, step.input2, in);
       operands.input2 = input2.place;
       Touch(R::kIn2Addr, input2.access, command);
     }
@@ -413,7 +288,7 @@ class Builder {
       SumUp(index, std::move(command), operands.input);
       return;
     }
-    const Located output = OutputOperand(step);
+    const Located output = buffers_.Output(step);
     operands.output = output.place;
     Touch(R::kOutAddr, output.access, command);
     for (const ComputeCommand& compute :
@@ -428,8 +303,8 @@ class Builder {
     const Step& step = made_.steps[index];
     const Layer& layer = plan_.layers[step.layer];
     const bool own = layer.gives_sums();
-    const Located sums = own ? OutputOperand(step) : SumsOperand(step, 0);
-    const Located part = step.first ? sums : SumsOperand(step, own ? 0 : 1);
+    const Located sums = own ? buffers_.Output(step) : buffers_.Sums(step, 0);
+    const Located part = step.first ? sums : buffers_.Sums(step, own ? 0 : 1);
     Touch(R::kOutAddr, part.access, command);
     AppendCompute(
         std::move(command),
@@ -448,7 +323,7 @@ class Builder {
       Finish(index, sums);
       return;
     }
-    const Located output = OutputOperand(step);
+    const Located output = buffers_.Output(step);
     ScheduledCommand requantize;
     requantize.layer = step.layer;
     Touch(R::kInAddr, Read(sums.access), requantize);
@@ -472,7 +347,7 @@ class Builder {
     stored_[index] = true;
     const Layer& layer = plan_.layers[step.layer];
     const TensorId output = storage_[layer.output];
-    const bool whole = resident(layer.output);
+    const bool whole = buffers_.IsResident(layer.output);
     if (whole && !plan_.external.contains(output)) return;
     Move(DlaCommand::kDmaWrite, step.layer, output, layer.out, layer.out_bytes,
          step.output, output_buffers_[index],
@@ -486,11 +361,8 @@ class Builder {
   const int64_t sram_bytes_;
 
   const Tiles made_;
-  std::vector<int32_t> load_buffers_;    // By load; -1 until it is issued.
   std::vector<int32_t> output_buffers_;  // By step; -1 until it is computed.
   std::vector<bool> stored_;             // By step: its tile.
-  std::vector<LayerBuffers> slot_buffers_;
-  absl::flat_hash_map<TensorId, int32_t> resident_buffers_;
   std::map<std::pair<int32_t, BlockChannels>, uint64_t> block_addresses_;
   uint64_t next_block_address_;
   // By step: SRAM that is taken while it is computed, by what is decided so
@@ -498,6 +370,7 @@ class Builder {
   std::vector<int64_t> bytes_;
   std::vector<bool> stored_late_;
   Schedule schedule_;
+  SramBuffers buffers_;
 };
 
 }  // namespace
