@@ -112,6 +112,8 @@ def test_errors(address):
                                        "goals": [jobs.COMPILE],
                                        "options": {"seed": 2}}),
             ("BLOB_MISSING", lost, {"model": absent}),
+            ("BLOB_MISSING", lost, {"model": None, "document": absent,
+                                    "goals": [jobs.COMPILE]}),
             ("TARGET_BY_NAME", bad, {"targets": [{"name": TARGET}]}),
             ("DIGEST_MALFORMED", bad, {"model": {"hash": "x"}}),
             ("NO_TARGET", bad, {"targets": []}),
