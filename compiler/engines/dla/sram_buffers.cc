@@ -24,9 +24,8 @@ SramBuffers::SramBuffers(const SubgraphPlan& plan,
 
 int32_t SramBuffers::ClaimForLoad(int32_t load) {
   const Load& claimed = made_.loads[load];
-  load_buffers_[load] =
-      SlotBuffer(claimed.layer, static_cast<size_t>(claimed.operand),
-                 claimed.slot);
+  load_buffers_[load] = SlotBuffer(
+      claimed.layer, static_cast<size_t>(claimed.operand), claimed.slot);
   return load_buffers_[load];
 }
 

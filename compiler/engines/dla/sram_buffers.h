@@ -21,9 +21,9 @@ struct Located {
   BufferAccess access;
 };
 
-// The buffers of a schedule while it is written: resident tensors, and the slots
-// that operands of a layer take turns in. Each is added to schedule.buffers when
-// it is first asked for. The arguments must outlive it.
+// The buffers of a schedule while it is written: resident tensors, and the
+// slots that operands of a layer take turns in. Each is added to
+// schedule.buffers when it is first asked for. The arguments must outlive it.
 class SramBuffers {
  public:
   SramBuffers(const SubgraphPlan& plan, const std::vector<TensorId>& storage,
@@ -59,8 +59,8 @@ class SramBuffers {
   const std::vector<TensorId>& storage_;
   const Tiles& made_;
   Schedule& schedule_;
-  std::vector<int32_t> load_buffers_;  // By load.
-  std::vector<LayerBuffers> slots_;    // By layer.
+  std::vector<int32_t> load_buffers_;                 // By load.
+  std::vector<LayerBuffers> slots_;                   // By layer.
   absl::flat_hash_map<TensorId, int32_t> residents_;  // By storage.
 };
 
