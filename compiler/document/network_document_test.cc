@@ -1,5 +1,6 @@
 #include "compiler/document/network_document.h"
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -124,7 +125,11 @@ TEST(NetworkDocumentTest, OtherVersionsAreNamed) {
 // A sum of sizes that wraps around must not pass for the size of the file.
 TEST(NetworkDocumentTest, SizesDoNotWrapAround) {
   std::string document = Document();
-  for (size_t i = 12; i < 24; ++i) document[i] = '\xff';
+  for (size_t i = 12; i < 16; ++i) document[i] = '\xff';
+  const uint64_t graph = document.size() - 24 - 32 - uint64_t{0xffffffff};
+  for (size_t i = 0; i < 8; ++i) {
+    document[16 + i] = static_cast<char>(graph >> (8 * i));
+  }
   EXPECT_EQ(ReasonFor(Sealed(document)), "DOCUMENT_DAMAGED");
 }
 
