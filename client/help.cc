@@ -50,6 +50,9 @@ constexpr char kCompile[] = R"(Examples:
       Exit code 3 if it needs more; the files of -o are written all the same.
   edgekiln compile net.tflite --target dla-64-o-512k --recipe serial -o out/
       The chip used in another of its ways; the manifest names the recipe.
+  edgekiln compile --from out/network.ekn --target dla-128-i-1m -o late/
+      The network of a bundle for another variant of the chip, without the
+      model: the same files as from the model.
 )";
 
 constexpr char kProfile[] = R"(Examples:

@@ -218,7 +218,11 @@ class StreamEmitter {
       v1::Program::Layer& layer = *writer_.program().mutable_layers(use.op);
       layer.set_sram_bytes(use.sram_bytes);
       layer.set_tiles(use.tiles);
-      layer.set_bound_cycles(WallCycles(use.bound_cycles, clock_hz, machine_));
+      // Rounded down.
+      layer.set_bound_cycles(
+          std::max<int64_t>(WallCycles(use.bound_cycles, clock_hz, machine_) -
+                                (clock_hz == machine_.clock_hz() ? 0 : 1),
+                            0));
       layer.set_compulsory_bytes(use.compulsory_bytes);
     }
     bounds_[engine] += planned.plan->bound_cycles();

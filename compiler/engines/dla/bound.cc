@@ -16,14 +16,14 @@ constexpr size_t kLongestRun = 512;
 
 // What has to move because of one layer, in any plan.
 struct Moves {
-  // Before its last command: blocks, and tensors that come from outside or
-  // that no plan keeps.
+  // Before its last command: its block, and what it reads that comes from
+  // outside or that no plan keeps.
   int64_t read_bytes = 0;
   int64_t reads = 0;  // Transfers, at least.
   // After its first command.
   int64_t written_bytes = 0;
   int64_t writes = 0;
-  // Of what it reads, what layers before wrote: their index, and the bytes.
+  // Tensors it reads that layers before had to write: their index, and bytes.
   std::vector<std::pair<size_t, int64_t>> from;
 };
 
@@ -47,9 +47,11 @@ class MovesMaker {
       moves.read_bytes += BlockBytes(layer, layer.out.c, layer.in.c);
       ++moves.reads;
     }
-    Read(l, layer.input, {.input = true});
-    if (layer.has_second_input() &&
-        input_.storage[layer.input2] != input_.storage[layer.input]) {
+    const bool twice =
+        layer.has_second_input() &&
+        input_.storage[layer.input2] == input_.storage[layer.input];
+    Read(l, layer.input, {.input = true, .input2 = twice});
+    if (layer.has_second_input() && !twice) {
       Read(l, layer.input2, {.input2 = true});
     }
     const TensorId output = input_.storage[layer.output];
@@ -66,11 +68,13 @@ class MovesMaker {
 
   void Read(size_t l, TensorId tensor, const Residency& kept) {
     const Layer& layer = input_.layers[l];
+    const TensorId storage = input_.storage[tensor];
     Moves& moves = moves_[l];
-    const auto maker = makers_.find(input_.storage[tensor]);
+    const auto maker = makers_.find(storage);
     if (maker == makers_.end()) {
-      // From outside. A window may leave out parts of it, but not all.
-      if (loaded_.insert(input_.storage[tensor]).second) ++moves.reads;
+      if (!loaded_.insert(storage).second) return;
+      ++moves.reads;
+      moves.read_bytes += NeededBytes(layer);
       return;
     }
     if (Keepable(layer, layer.all_in_bytes(), kept) &&
@@ -79,19 +83,31 @@ class MovesMaker {
       return;
     }
     Write(maker->second);
-    const bool skips = layer.vertical.Span(1) < layer.vertical.stride ||
-                       layer.horizontal.Span(1) < layer.horizontal.stride;
-    const int64_t bytes = skips ? 0 : layer.all_in_bytes();
-    moves.read_bytes += bytes;
-    moves.from.emplace_back(maker->second,
-                            input_.layers[maker->second].all_out_bytes());
+    moves.read_bytes += NeededBytes(layer);
+    // All readers share what was written.
+    if (passed_on_.insert(storage).second) {
+      moves.from.emplace_back(maker->second,
+                              input_.layers[maker->second].all_out_bytes());
+    }
+  }
+
+  // Of one input, that some window covers.
+  static int64_t NeededBytes(const Layer& layer) {
+    if (SkipsInput(layer)) return 0;  // It depends on the tiles.
+    const Slice all = {0, layer.out.h, 0, layer.out.w, 0, layer.out.c};
+    return layer.InputBytes(InputOf(layer, all).slice);
   }
 
   // A tensor of so many bytes fits beside the layer's smallest tile.
   bool Keepable(const Layer& layer, int64_t bytes,
                 const Residency& kept) const {
-    return bytes + TileBytes(layer, SmallestTiling(chip_, layer, {}), kept) <=
-           chip_.sram_bytes();
+    Tiling tiling = SmallestTiling(chip_, layer, {});
+    int64_t least = TileBytes(layer, tiling, kept);
+    if (CanCutInputs(chip_, layer, {})) {
+      tiling.inputs = 1;
+      least = std::min(least, TileBytes(layer, tiling, kept));
+    }
+    return bytes + least <= chip_.sram_bytes();
   }
 
   const Chip& chip_;
@@ -99,12 +115,13 @@ class MovesMaker {
   std::vector<Moves> moves_;
   absl::flat_hash_map<TensorId, size_t> makers_;  // By storage: the layer.
   absl::flat_hash_set<TensorId> loaded_;
+  absl::flat_hash_set<TensorId> passed_on_;
 };
 
-// Layers first..last take at least as long as computing them, and as moving
-// what they read, but for what the SRAM can hold when they begin, and what they
-// write for each other. Of all ways to divide the layers into such runs the
-// longest.
+// Layers first..last take at least as long as computing them. They also take at
+// least as long as moving what they read, less what the SRAM can hold when they
+// begin, and what they write for each other. The longest of all ways to divide
+// the layers into such runs.
 int64_t OfRuns(const Chip& chip, const std::vector<Moves>& moves,
                const std::vector<int64_t>& computing) {
   const size_t count = moves.size();

@@ -40,6 +40,10 @@ absl::StatusOr<Chip> Chip::Create(const v1::Machine& machine, int32_t engine,
     chip.commands_[i] = chip.isa_.FindCommand(
         target::DlaCommandName(static_cast<DlaCommand>(i)));
   }
+  if (const int32_t requant = chip.position(DlaCommand::kRequant);
+      requant >= 0) {
+    chip.requant_rounds_ = source.isa().commands(requant).takes_rounding();
+  }
   chip.sram_memory_ = target::PrivateMemoryOf(machine, engine);
   chip.sram_bytes_ = std::min(
       sram_bytes, machine.memories(chip.sram_memory_).capacity_bytes());

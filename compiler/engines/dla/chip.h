@@ -51,17 +51,23 @@ class Chip {
   // Nothing overlaps: prefetching gains nothing.
   bool blocking_dma() const { return blocking_dma_; }
   int64_t macs_per_cycle() const { return macs_per_cycle_; }
-  // The largest value of an unsigned register. 0: the chip has no such one.
+  // The largest value of an unsigned register; 0 if the chip lacks it.
   int64_t Most(DlaRegister reg) const {
     return most_[static_cast<size_t>(reg)];
   }
-  // Output rows that one command can produce.
-  int64_t most_rows() const { return Most(DlaRegister::kOutH); }
+  // Output rows that one command can produce. A chip that multiplies matrices
+  // alone counts them in OUT_W.
+  int64_t most_rows() const {
+    const int64_t rows = Most(DlaRegister::kOutH);
+    return rows > 0 ? rows : Most(DlaRegister::kOutW);
+  }
   // It has the commands that add sums up.
   bool adds_sums() const {
     return position(DlaCommand::kAdd32) >= 0 &&
            position(DlaCommand::kRequant) >= 0;
   }
+  // OP_REQUANT can round half to even.
+  bool requant_rounds() const { return requant_rounds_; }
 
   int32_t position(DlaRegister reg) const {
     return registers_[static_cast<size_t>(reg)];
@@ -91,6 +97,7 @@ class Chip {
   int64_t queue_depth_ = 1;
   int64_t macs_per_cycle_ = 1;
   bool blocking_dma_ = false;
+  bool requant_rounds_ = false;
 };
 
 }  // namespace edgekiln::compiler::dla

@@ -68,9 +68,6 @@ int64_t ComputeCommands(const SubgraphPlan& plan) {
   return commands;
 }
 
-// Three loads, a computation and a store.
-constexpr int64_t kMostCommandsPerTile = 5;
-
 // With the schedule's cycles, or nothing if its buffers do not fit, or there
 // are too many commands.
 absl::StatusOr<std::optional<TimedPlan>> TimeIfFits(const Chip& chip,
@@ -213,8 +210,9 @@ absl::StatusOr<int64_t> SramForStream(const Chip& chip,
                           searches[l].BestSerial(bytes));
       if (!best) return false;
       commands += ComputeCommands(input.layers[l], best->tiling);
+      commands += best->transfers;
     }
-    return commands * kMostCommandsPerTile <= target::kMaxDlaStreamCommands;
+    return commands <= target::kMaxDlaStreamCommands;
   };
   constexpr int64_t kLargest = int64_t{1} << 28;
   int64_t low = chip.sram_bytes();
@@ -266,7 +264,7 @@ absl::Status StreamTooLong(const Graph& graph, const SubgraphPlan& plan,
 }
 
 // Everything through system memory, one buffer of each kind: always fits what
-// CheckSmallestSram accepts. `smallest` cuts to single rows, where rows are
+// CheckSmallestSram accepts. `smallest` cuts to single pixels, where these are
 // cut, and channels.
 absl::StatusOr<SubgraphPlan> FrugalPlan(const Chip& chip,
                                         const SubgraphInput& input, Cuts cuts,
@@ -349,9 +347,10 @@ absl::StatusOr<TimedPlan> FindPlan(const Chip& chip, const SubgraphInput& input,
         std::optional<TimedPlan> timed,
         TimeIfFits(chip, input, plan, chip.sram_bytes(), scratch));
     if (timed) return *std::move(timed);
-    // Its buffers fit.
-    if (smallest && ComputeCommands(plan) * kMostCommandsPerTile >
-                        target::kMaxDlaStreamCommands) {
+    // Its buffers fit. Of too many computations nothing was scheduled.
+    if (smallest &&
+        (ComputeCommands(plan) > target::kMaxDlaStreamCommands ||
+         std::ssize(scratch.commands) > target::kMaxDlaStreamCommands)) {
       EK_ASSIGN_OR_RETURN(const int64_t bytes,
                           SramForStream(chip, input, searches));
       return StreamTooLong(*input.graph, cheapest, bytes);

@@ -40,11 +40,11 @@ struct TimedPlan {
 
 // Decides tilings, which tensors stay in SRAM, and how far loads run ahead, for
 // few cycles (docs/design/0002-dla-scheduling.md). RESOURCE_EXHAUSTED names the
-// layer that needs the most and the smallest sufficient SRAM, exactly: with
-// that many bytes a plan exists, with one less none does; or, with reason
-// STREAM_TOO_LONG, the layer with the most commands, of which a stream has a
-// limited number. A serial `recipe` tries the frugal plans alone, one of
-// channels only tiles of all rows; the same holds of them.
+// layer that needs the most and the smallest sufficient SRAM: with that many
+// bytes a plan exists, with one less none is looked for; or, with reason
+// STREAM_TOO_LONG, the layer with the most commands, as a stream has a limited
+// number of them, and a size that is enough. A serial `recipe` tries the frugal
+// plans alone, one of channels only tiles of all rows; the same holds of them.
 absl::StatusOr<TimedPlan> PlanSubgraph(const Chip& chip,
                                        const SubgraphInput& input,
                                        const v1::dla::TileRecipe& recipe);

@@ -1,6 +1,7 @@
 #include "compiler/engines/dla/planner.h"
 
 #include <cstdint>
+#include <string>
 
 #include "base/error.h"
 #include "gmock/gmock.h"
@@ -53,6 +54,40 @@ TEST(PlanSubgraphTest, TooManyCommandsNameTheLayer) {
   EXPECT_EQ(detail->reason, "STREAM_TOO_LONG");
   EXPECT_THAT(detail->where, HasSubstr("wide"));
   EXPECT_THAT(detail->limit, HasSubstr("262144"));
+}
+
+// Tiles of some columns and channels are moved row by row, so that transfers
+// are most of the commands.
+TEST(PlanSubgraphTest, TooManyTransfersNameTheLayerAndASize) {
+  const auto target = target::ResolveTarget("extends: \"dla-64-o-512k\"");
+  Graph graph;
+  graph.tensors.resize(2);
+  graph.ops.resize(1);
+  graph.ops[0].id = "wide";
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0, 1};
+  input.external = {0, 1};
+  Layer layer;
+  layer.op = LayerOp::kMaxPool;
+  layer.op_index = 0;
+  layer.input = 0;
+  layer.output = 1;
+  layer.in = {37, 37, 40};
+  layer.out = {30, 30, 40};
+  layer.vertical = layer.horizontal = {8, 1, 1, 0};
+  input.layers = {layer};
+  const auto plan = [&](int64_t sram_bytes) {
+    return PlanSubgraph(Chip::Create(target->machine(), 0, sram_bytes).value(),
+                        input, {});
+  };
+  const auto detail = GetErrorDetail(plan(70).status());
+  ASSERT_TRUE(detail.has_value()) << plan(70).status();
+  EXPECT_EQ(detail->reason, "STREAM_TOO_LONG");
+  const size_t at = detail->fix.find("at least ");
+  ASSERT_NE(at, std::string::npos) << detail->fix;
+  const auto enough = plan(std::stoll(detail->fix.substr(at + 9)));
+  EXPECT_TRUE(enough.ok()) << enough.status();
 }
 
 }  // namespace

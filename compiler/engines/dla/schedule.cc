@@ -80,7 +80,7 @@ class Builder {
   // ---- Loads ----
 
   // Stores that a load of system memory depends on and that are not issued.
-  std::vector<int32_t> MissingStores(const Load& load) const {
+  std::vector<int32_t> MissingStores(const Load& load) {
     std::vector<int32_t> missing;
     if (load.storage == kNoTensor) return missing;
     const auto producer = made_.producers.find(load.storage);
@@ -88,8 +88,15 @@ class Builder {
     const int64_t row = plan_.layers[load.layer].in.row_elements();
     const int64_t begin = load.slice.h_begin * row;
     const int64_t end = load.slice.h_end * row;
-    for (int32_t s = producer->second.first; s <= producer->second.second;
-         ++s) {
+    const auto [first, last] = producer->second;
+    // Stores are in order, but for a few.
+    int32_t& unstored =
+        unstored_.try_emplace(load.storage, first).first->second;
+    while (unstored <= last &&
+           (stored_[unstored] || !made_.steps[unstored].last)) {
+      ++unstored;
+    }
+    for (int32_t s = unstored; s <= last; ++s) {
       const Step& step = made_.steps[s];
       const int64_t out_row = plan_.layers[step.layer].out.row_elements();
       if (step.last && !stored_[s] && step.output.h_begin * out_row < end &&
@@ -363,6 +370,8 @@ class Builder {
   const Tiles made_;
   std::vector<int32_t> output_buffers_;  // By step; -1 until it is computed.
   std::vector<bool> stored_;             // By step: its tile.
+  // By storage: no step before it has something left to store.
+  absl::flat_hash_map<TensorId, int32_t> unstored_;
   std::map<std::pair<int32_t, BlockChannels>, uint64_t> block_addresses_;
   uint64_t next_block_address_;
   // By step: SRAM that is taken while it is computed, by what is decided so

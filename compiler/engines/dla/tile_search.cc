@@ -24,6 +24,9 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
     if (!never_overlaps) exposed += operand.exposed_cycles;
   }
   TilingCost cost = {.tiling = tiling, .dma_bytes = work.dma_bytes()};
+  for (const OperandWork& operand : work.operands) {
+    cost.transfers += operand.transfers;
+  }
   // Which operands have a second buffer, as bits.
   for (int doubled = never_overlaps ? 0 : 7; doubled >= 0; --doubled) {
     const bool early = query.early_blocks && !never_overlaps &&
@@ -54,17 +57,18 @@ std::optional<TilingCost> CostOf(const Chip& chip, const Layer& layer,
 }
 
 TilingSearch::TilingSearch(const Chip& chip, const Layer& layer, Cuts cuts)
-    : chip_(chip), layer_(layer), costs_(chip, layer, cuts) {}
+    : chip_(chip), layer_(layer), cuts_(cuts), costs_(chip, layer, cuts) {}
 
-absl::Status TilingSearch::MakeBranches() {
-  if (!branches_.empty()) return absl::OkStatus();
-  for (size_t c = 0; c < costs_.channels().size(); ++c) {
+absl::Status TilingSearch::MakeBranches(TilingCosts& costs,
+                                        std::vector<Branch>& branches) {
+  if (!branches.empty()) return absl::OkStatus();
+  for (size_t c = 0; c < costs.channels().size(); ++c) {
     Branch branch = {.channels = c};
-    EK_ASSIGN_OR_RETURN(branch.cycles, costs_.ComputeCycles({.channels = c}));
-    branches_.push_back(branch);
+    EK_ASSIGN_OR_RETURN(branch.cycles, costs.ComputeCycles({.channels = c}));
+    branches.push_back(branch);
   }
   std::stable_sort(
-      branches_.begin(), branches_.end(),
+      branches.begin(), branches.end(),
       [](const Branch& a, const Branch& b) { return a.cycles < b.cycles; });
   return absl::OkStatus();
 }
@@ -92,10 +96,17 @@ absl::Status TilingSearch::Consider(Candidate candidate,
       const Work work = costs_.WorkOf(candidate, query.residency);
       const int64_t early = query.early_blocks ? work.operands[1].cycles : 0;
       if (best && work.moving_cycles() - early > best->cycles) {
-        hopeful = hopeful || costs_.skips_input();
+        hopeful = hopeful || SkipsInput(layer_);
         continue;
       }
       hopeful = true;
+      // Whatever its buffers are.
+      if (best && !query.serial && !chip_.blocking_dma() &&
+          floor + work.exposed_cycles() -
+                  (query.early_blocks ? work.operands[1].exposed_cycles : 0) >
+              best->cycles) {
+        continue;
+      }
       const Tiling tiling = costs_.TilingOf(candidate);
       const auto least = CostOf(chip_, layer_, tiling, work, floor, query);
       if (!least || (best && !(*least < *best))) continue;
@@ -108,22 +119,42 @@ absl::Status TilingSearch::Consider(Candidate candidate,
   return absl::OkStatus();
 }
 
+bool TilingSearch::Fits(const Candidate& candidate,
+                        const TilingQuery& query) const {
+  return costs_.WorkOf(candidate, query.residency).least_bytes() <=
+         query.budget_bytes;
+}
+
+// One by one: at the borders of the image a larger tile can read less.
 size_t TilingSearch::FirstThatFits(Candidate candidate, size_t Candidate::*axis,
                                    size_t count,
                                    const TilingQuery& query) const {
-  size_t first = 0;
-  size_t end = count;
-  while (first < end) {
-    const size_t middle = first + (end - first) / 2;
-    candidate.*axis = middle;
-    const Work work = costs_.WorkOf(candidate, query.residency);
-    if (work.least_bytes() <= query.budget_bytes) {
-      end = middle;
-    } else {
-      first = middle + 1;
-    }
+  for (candidate.*axis = 0; candidate.*axis < count; ++(candidate.*axis)) {
+    if (Fits(candidate, query)) break;
   }
-  return first;
+  return candidate.*axis;
+}
+
+std::vector<size_t> TilingSearch::InputsThatFit(
+    size_t channels, const TilingQuery& query) const {
+  Candidate candidate;
+  candidate.rows = costs_.rows().size() - 1;
+  candidate.columns = costs_.columns().size() - 1;
+  candidate.channels = channels;
+  const size_t count = costs_.inputs().size();
+  std::vector<size_t> fitting;
+  if (Fits(candidate, query)) fitting.push_back(0);
+  // Cut at all, a layer needs room for sums, and less for fewer inputs.
+  candidate.inputs = count - 1;
+  if (count == 1 || !Fits(candidate, query)) return fitting;
+  for (size_t i = 1; i < count; ++i) {
+    candidate.inputs = i;
+    if (fitting.empty() || fitting.back() == 0) {
+      if (!Fits(candidate, query)) continue;
+    }
+    fitting.push_back(i);
+  }
+  return fitting;
 }
 
 size_t TilingSearch::FirstRows(const Candidate& candidate,
@@ -165,10 +196,10 @@ absl::Status TilingSearch::SearchPixels(Candidate candidate,
 
 absl::StatusOr<std::optional<TilingCost>> TilingSearch::Search(
     const TilingQuery& query, std::optional<TilingCost> best) {
-  EK_RETURN_IF_ERROR(MakeBranches());
+  EK_RETURN_IF_ERROR(MakeBranches(costs_, branches_));
   for (const Branch& branch : branches_) {
     if (best && branch.cycles > best->cycles) break;
-    for (size_t i = 0; i < costs_.inputs().size(); ++i) {
+    for (const size_t i : InputsThatFit(branch.channels, query)) {
       const Candidate candidate = {.channels = branch.channels, .inputs = i};
       EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
       const int64_t floor = branch.cycles + adding;
@@ -217,25 +248,29 @@ absl::StatusOr<std::optional<TilingCost>> TilingSearch::BestSerial(
 
 absl::StatusOr<int64_t> TilingSearch::FewestComputeCycles(
     int64_t budget_bytes) {
-  EK_RETURN_IF_ERROR(MakeBranches());
+  TilingCosts costs(chip_, layer_, cuts_, TilingCosts::Count::kArray);
+  // Without weights, commands of a few elements take together as long.
+  if (!layer_.has_weights()) return costs.ComputeCycles({});
+  std::vector<Branch> branches;
+  EK_RETURN_IF_ERROR(MakeBranches(costs, branches));
   int64_t fewest = 0;
   // Nothing resident needs the least, as a tile is at most its tensor.
   TilingQuery query;
   query.budget_bytes = budget_bytes;
-  for (const Branch& branch : branches_) {
+  for (const Branch& branch : branches) {
     if (fewest > 0 && branch.cycles >= fewest) break;
-    for (size_t i = 0; i < costs_.inputs().size(); ++i) {
+    for (const size_t i : InputsThatFit(branch.channels, query)) {
       Candidate candidate = {.channels = branch.channels, .inputs = i};
-      EK_ASSIGN_OR_RETURN(const int64_t adding, costs_.AddingCycles(candidate));
+      EK_ASSIGN_OR_RETURN(const int64_t adding, costs.AddingCycles(candidate));
       if (fewest > 0 && branch.cycles + adding >= fewest) break;
       for (size_t w = FirstColumns(candidate, query);
-           w < costs_.columns().size(); ++w) {
+           w < costs.columns().size(); ++w) {
         candidate.columns = w;
         candidate.rows = FirstRows(candidate, query);
         // Fewer rows take no fewer cycles.
-        if (candidate.rows == costs_.rows().size()) continue;
-        EK_ASSIGN_OR_RETURN(const int64_t cycles,
-                            costs_.ComputeCycles(candidate));
+        if (candidate.rows == costs.rows().size()) continue;
+        EK_ASSIGN_OR_RETURN(int64_t cycles, costs.ComputeCycles(candidate));
+        cycles += adding;
         if (fewest == 0 || cycles < fewest) fewest = cycles;
         if (candidate.rows == 0) break;  // Nor do fewer columns.
       }

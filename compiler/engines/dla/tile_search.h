@@ -21,6 +21,7 @@ struct TilingCost {
   int64_t cycles = 0;      // Estimate: what overlaps, and what cannot.
   int64_t dma_bytes = 0;   // Both ways.
   int64_t sram_bytes = 0;  // Of its buffers.
+  int64_t transfers = 0;
   bool operator<(const TilingCost& other) const {
     return std::tie(cycles, dma_bytes) <
            std::tie(other.cycles, other.dma_bytes);
@@ -61,9 +62,9 @@ class TilingSearch {
   // buffer.
   absl::StatusOr<std::optional<TilingCost>> BestSerial(int64_t budget_bytes);
 
-  // No tiling whose tile fits `budget_bytes`, however its buffers and moves are
-  // chosen, computes the layer in fewer cycles of the compute unit. Zero if
-  // none fits.
+  // None of these tilings whose tile fits `budget_bytes`, however its buffers
+  // and moves are chosen, computes the layer in fewer cycles of the compute
+  // unit. Zero if none fits.
   absl::StatusOr<int64_t> FewestComputeCycles(int64_t budget_bytes);
 
  private:
@@ -73,9 +74,15 @@ class TilingSearch {
     int64_t cycles = 0;  // To compute it, cut along nothing else.
   };
 
-  absl::Status MakeBranches();
+  static absl::Status MakeBranches(TilingCosts& costs,
+                                   std::vector<Branch>& branches);
+  // With one buffer for each operand.
+  bool Fits(const Candidate& candidate, const TilingQuery& query) const;
+  // Cuts of the input channels that fit with the smallest rows and columns.
+  std::vector<size_t> InputsThatFit(size_t channels,
+                                    const TilingQuery& query) const;
   // Index of the largest size along one axis of `count` sizes that fits the
-  // budget with one buffer for each operand; `count` if none does.
+  // budget; `count` if none does.
   size_t FirstThatFits(Candidate candidate, size_t Candidate::*axis,
                        size_t count, const TilingQuery& query) const;
   size_t FirstRows(const Candidate& candidate, const TilingQuery& query) const;
@@ -91,6 +98,7 @@ class TilingSearch {
 
   const Chip& chip_;
   const Layer& layer_;
+  const Cuts cuts_;
   TilingCosts costs_;
   std::vector<Branch> branches_;  // Few cycles first; empty until needed.
   // What was found within a budget.

@@ -6,21 +6,48 @@
 #include "compiler/engines/dla/compute_command.h"
 
 namespace edgekiln::compiler::dla {
-namespace {
-
-// Input elements along one axis that the largest of equal tiles reads.
-int64_t MostInput(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
-                  int64_t size) {
-  int64_t most = 0;
-  for (int64_t begin = 0; begin < out_extent; begin += size) {
-    const AxisInput input =
-        InputOfAxis(axis, in_extent, begin, std::min(begin + size, out_extent));
-    most = std::max(most, input.end - input.begin);
-  }
-  return most;
+AxisCut Cut(int64_t extent, int64_t size) {
+  AxisCut cut = {.size = size, .tiles = CeilDiv(extent, size)};
+  cut.last = extent - (cut.tiles - 1) * size;
+  return cut;
 }
 
-}  // namespace
+AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
+                  int64_t size) {
+  AxisCut cut = Cut(out_extent, size);
+  const auto input = [&](int64_t tile) {
+    const AxisInput range = InputOfAxis(
+        axis, in_extent, tile * size, std::min((tile + 1) * size, out_extent));
+    return range.end - range.begin;
+  };
+  // Between the borders all read the same.
+  const int64_t span = axis.Span(size);
+  const auto is_inner = [&](int64_t tile) {
+    const int64_t first = tile * size * axis.stride - axis.pad_before;
+    return first >= 0 && first + span <= in_extent &&
+           (tile + 1) * size <= out_extent;
+  };
+  const auto add = [&](int64_t tile) {
+    const int64_t elements = input(tile);
+    cut.most_input = std::max(cut.most_input, elements);
+    cut.all_input += elements;
+  };
+  cut.first_input = input(0);
+  int64_t begin = 0;
+  int64_t end = cut.tiles;
+  while (begin < end && !is_inner(begin)) add(begin++);
+  while (end > begin && !is_inner(end - 1)) add(--end);
+  if (end > begin) {
+    cut.most_input = std::max(cut.most_input, span);
+    cut.all_input += (end - begin) * span;
+  }
+  return cut;
+}
+
+bool SkipsInput(const Layer& layer) {
+  return layer.vertical.Span(1) < layer.vertical.stride ||
+         layer.horizontal.Span(1) < layer.horizontal.stride;
+}
 
 std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling) {
   std::vector<Slice> tiles;
@@ -86,8 +113,10 @@ int64_t TileBytes(const Layer& layer, const Tiling& tiling,
   const int64_t input =
       (tiling.whole_input
            ? layer.all_in_bytes()
-           : MostInput(layer.vertical, layer.in.h, layer.out.h, rows) *
-                 MostInput(layer.horizontal, layer.in.w, layer.out.w, columns) *
+           : CutWindow(layer.vertical, layer.in.h, layer.out.h, rows)
+                     .most_input *
+                 CutWindow(layer.horizontal, layer.in.w, layer.out.w, columns)
+                     .most_input *
                  in_channels * layer.in_bytes) *
       StreamedInputs(layer, residency);
   const int64_t output =
@@ -116,8 +145,15 @@ bool CanCutColumns(const Chip& chip, const Layer& layer, Cuts cuts) {
 }
 
 bool CanCutInputs(const Chip& chip, const Layer& layer, Cuts cuts) {
-  return !cuts.channels_only() && layer.sums_up() && layer.in.c > 1 &&
-         chip.adds_sums() && SumsFit(chip, 1, 1);
+  if (cuts.channels_only() || !layer.sums_up() || layer.in.c == 1) return false;
+  if (!chip.adds_sums() || !SumsFit(chip, 1, 1)) return false;
+  if (layer.half_even && !layer.gives_sums() && !chip.requant_rounds()) {
+    return false;
+  }
+  // Slices of channels are moved pixel by pixel.
+  const int64_t pixel = layer.in.c * layer.in_bytes;
+  return pixel <= chip.Most(DlaRegister::kDmaSystemPitch) &&
+         pixel <= chip.Most(DlaRegister::kDmaSramPitch);
 }
 
 bool SumsFit(const Chip& chip, int64_t columns, int64_t channels) {

@@ -48,6 +48,23 @@ bool IsAligned(const Layer& layer, const Tiling& tiling);
 int SumsBuffers(const Layer& layer, const Tiling& tiling);
 int64_t SumsBytes(const Layer& layer, const Tiling& tiling);
 
+// Equal tiles along one axis; the last may be smaller.
+struct AxisCut {
+  int64_t size = 0;
+  int64_t tiles = 0;
+  int64_t last = 0;  // Size of the last one.
+  // Of rows and columns: input elements that the first, the largest and all
+  // tiles read, with what they share. Of channels: those of one tile.
+  int64_t first_input = 0;
+  int64_t most_input = 0;
+  int64_t all_input = 0;
+};
+AxisCut Cut(int64_t extent, int64_t size);
+AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
+                  int64_t size);
+// Windows leave out rows or columns between them.
+bool SkipsInput(const Layer& layer);
+
 // Which of a layer's tensors stay in SRAM as a whole; the others pass through
 // system memory tile by tile.
 struct Residency {
@@ -73,7 +90,7 @@ struct Cuts {
   bool channels_only() const { return all_rows_up_to > 0; }
 };
 
-// What a chip can be asked for, which depends on its registers and commands.
+// What the chip's registers and commands allow.
 bool CanCutColumns(const Chip& chip, const Layer& layer, Cuts cuts);
 bool CanCutInputs(const Chip& chip, const Layer& layer, Cuts cuts);
 // Whether its registers hold the pitches of int32 sums of that many columns and

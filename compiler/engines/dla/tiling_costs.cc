@@ -10,16 +10,22 @@
 namespace edgekiln::compiler::dla {
 namespace {
 
+// Numbers of tiles up to this are all tried; of more, each a quarter larger.
+constexpr int64_t kAllTiles = 48;
+
 // The smallest size of each number of equal cuts, and that rounded up to a
 // multiple of `grain`; large ones first.
 std::vector<int64_t> Sizes(int64_t extent, int64_t grain) {
   std::set<int64_t> sizes;
-  for (int64_t size = extent; size > 0;) {
+  const auto add = [&](int64_t size) {
     sizes.insert(size);
     sizes.insert(std::min(extent, RoundUp(size, grain)));
-    if (size == 1) break;
-    size = CeilDiv(extent, CeilDiv(extent, size - 1));
+  };
+  for (int64_t tiles = 1; tiles < extent;
+       tiles += tiles < kAllTiles ? 1 : tiles / 4) {
+    add(CeilDiv(extent, tiles));
   }
+  add(1);
   return {sizes.rbegin(), sizes.rend()};
 }
 
@@ -31,30 +37,11 @@ bool Legal(const Layer& layer, int64_t channels) {
          multiplier % channels == 0;
 }
 
-AxisCut Cut(int64_t extent, int64_t size) {
-  AxisCut cut = {.size = size, .tiles = CeilDiv(extent, size)};
-  cut.last = extent - (cut.tiles - 1) * size;
-  return cut;
-}
-
-AxisCut CutWindow(const WindowAxis& axis, int64_t in_extent, int64_t out_extent,
-                  int64_t size) {
-  AxisCut cut = Cut(out_extent, size);
-  for (int64_t begin = 0; begin < out_extent; begin += size) {
-    const AxisInput range =
-        InputOfAxis(axis, in_extent, begin, std::min(begin + size, out_extent));
-    const int64_t input = range.end - range.begin;
-    if (begin == 0) cut.first_input = input;
-    cut.most_input = std::max(cut.most_input, input);
-    cut.all_input += input;
-  }
-  return cut;
-}
-
 }  // namespace
 
-TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
-    : chip_(chip), layer_(layer) {
+TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
+                         Count count)
+    : chip_(chip), layer_(layer), count_(count) {
   if (layer.op == LayerOp::kAlias) return;
   const Tiling smallest = SmallestTiling(chip, layer, cuts);
   for (const int64_t size : Sizes(layer.out.h, 1)) {
@@ -62,7 +49,7 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
     if (cuts.channels_only() && size != smallest.rows) continue;
     rows_.push_back(CutWindow(layer.vertical, layer.in.h, layer.out.h, size));
   }
-  if (cuts.channels_only() && rows_.empty()) {
+  if (rows_.empty()) {
     rows_.push_back(
         CutWindow(layer.vertical, layer.in.h, layer.out.h, smallest.rows));
   }
@@ -85,11 +72,6 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts)
   }
 }
 
-bool TilingCosts::skips_input() const {
-  return layer_.vertical.Span(1) < layer_.vertical.stride ||
-         layer_.horizontal.Span(1) < layer_.horizontal.stride;
-}
-
 Tiling TilingCosts::TilingOf(const Candidate& candidate) const {
   return {.rows = rows_[candidate.rows].size,
           .columns = columns_[candidate.columns].size,
@@ -99,11 +81,12 @@ Tiling TilingCosts::TilingOf(const Candidate& candidate) const {
           .whole_input = candidate.whole_input};
 }
 
-// A command is never faster than its decoding and a few registers.
 absl::StatusOr<int64_t> TilingCosts::CommandCycles(
     DlaCommand command, const RegisterFile& registers) const {
   EK_ASSIGN_OR_RETURN(const int64_t cycles,
                       chip_.OccupancyCycles(command, registers));
+  if (count_ == Count::kArray) return cycles;
+  // Decoding, and a few registers.
   return std::max(cycles, 2 * chip_.IssueCycles(command));
 }
 
@@ -138,6 +121,7 @@ absl::StatusOr<int64_t> TilingCosts::TileCycles(const Shape& pixels,
   shape.inputs = inputs.last;
   EK_ASSIGN_OR_RETURN(const int64_t last, StepCycles(shape));
   sum += last;
+  if (count_ == Count::kArray) return sum;
   const Slice output = {0, shape.rows, 0, shape.columns, 0, shape.channels};
   const ComputeCommand add = AddSums(output, {}, {});
   EK_ASSIGN_OR_RETURN(const int64_t adding,
@@ -211,9 +195,12 @@ int64_t TilingCosts::DmaCycles(int64_t transfers, int64_t bytes) const {
 }
 
 bool TilingCosts::SumsFit(const Candidate& candidate) const {
-  return inputs_[candidate.inputs].tiles == 1 ||
-         dla::SumsFit(chip_, columns_[candidate.columns].size,
-                      channels_[candidate.channels].size);
+  if (inputs_[candidate.inputs].tiles == 1) return true;
+  // Sums that are the output may lie in all of it.
+  return layer_.gives_sums()
+             ? dla::SumsFit(chip_, layer_.out.w, layer_.out.c)
+             : dla::SumsFit(chip_, columns_[candidate.columns].size,
+                            channels_[candidate.channels].size);
 }
 
 Work TilingCosts::WorkOf(const Candidate& candidate,
@@ -252,8 +239,8 @@ Work TilingCosts::WorkOf(const Candidate& candidate,
       // The DMA counts in two dimensions.
       const bool by_row =
           columns.tiles > 1 && (split || in_channels < layer_.in.c);
-      const int64_t per_tile = by_row ? rows.most_input : 1;
-      input.transfers = input.buffers_used * streamed * per_tile;
+      const int64_t per_rows = by_row ? rows.all_input : rows.tiles;
+      input.transfers = input.buffers_used / rows.tiles * per_rows * streamed;
       input.exposed_cycles =
           DmaCycles(streamed * (by_row ? rows.first_input : 1),
                     rows.first_input * columns.first_input * pixel);
@@ -273,13 +260,14 @@ Work TilingCosts::WorkOf(const Candidate& candidate,
   }
   if (!residency.output) {
     const bool by_row = columns.tiles > 1 && channels.tiles > 1;
-    const int64_t per_tile = by_row ? rows.size : 1;
+    const int64_t per_rows = by_row ? layer_.out.h : rows.tiles;
     output.buffer_bytes =
         rows.size * columns.size * channels.size * layer_.out_bytes;
     output.all_bytes = layer_.all_out_bytes();
     output.buffers_used = tiles;
-    output.transfers = tiles * per_tile;
-    output.exposed_cycles = DmaCycles(per_tile, output.buffer_bytes);
+    output.transfers = tiles / rows.tiles * per_rows;
+    output.exposed_cycles =
+        DmaCycles(by_row ? rows.size : 1, output.buffer_bytes);
   }
   for (OperandWork& operand : work.operands) {
     operand.cycles = DmaCycles(operand.transfers, operand.all_bytes);

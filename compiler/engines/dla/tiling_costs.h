@@ -15,18 +15,6 @@
 // What the tilings of one layer need and take, by the chip's own timing.
 namespace edgekiln::compiler::dla {
 
-// Equal tiles along one axis; the last may be smaller.
-struct AxisCut {
-  int64_t size = 0;
-  int64_t tiles = 0;
-  int64_t last = 0;  // Size of the last one.
-  // Of rows and columns: input elements that the first, the largest and all
-  // tiles read, with what they share. Of channels: those of one tile.
-  int64_t first_input = 0;
-  int64_t most_input = 0;
-  int64_t all_input = 0;
-};
-
 // A tiling but for its buffers: indices into the cuts of a TilingCosts.
 struct Candidate {
   size_t rows = 0;
@@ -58,19 +46,30 @@ struct Work {
   int64_t moving_cycles() const {
     return operands[0].cycles + operands[1].cycles + operands[2].cycles;
   }
+  int64_t exposed_cycles() const {
+    return operands[0].exposed_cycles + operands[1].exposed_cycles +
+           operands[2].exposed_cycles;
+  }
   int64_t dma_bytes() const {
     return operands[0].all_bytes + operands[1].all_bytes +
            operands[2].all_bytes;
   }
 };
 
-// The cuts of a layer, and what their combinations cost. Sizes are all that
-// equal cuts give, and for channels, of which the array takes so many at once,
-// these rounded up to whole arrays: no other size of as many tiles computes in
-// fewer cycles. `chip` and `layer` must outlive it. Not thread-safe.
+// The cuts of a layer, and what their combinations cost. Sizes are those of
+// equal cuts, for channels also these rounded up to whole arrays; where there
+// are very many, a selection. `chip` and `layer` must outlive it. Not
+// thread-safe.
 class TilingCosts {
  public:
-  TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts);
+  enum class Count {
+    kAsIssued,  // A command is never faster than the front end issues it.
+    // Of the array alone: commands of few elements, which add up and requantize
+    // sums, do not count. For bounds.
+    kArray,
+  };
+  TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
+              Count count = Count::kAsIssued);
 
   // Large sizes first.
   const std::vector<AxisCut>& rows() const { return rows_; }
@@ -78,9 +77,6 @@ class TilingCosts {
   const std::vector<AxisCut>& channels() const { return channels_; }
   const std::vector<AxisCut>& inputs() const { return inputs_; }
 
-  // Windows leave out rows or columns between them, which small tiles do not
-  // read.
-  bool skips_input() const;
   Tiling TilingOf(const Candidate& candidate) const;
   // Of the compute unit, for the whole layer. The same for both orders.
   absl::StatusOr<int64_t> ComputeCycles(const Candidate& candidate);
@@ -110,6 +106,7 @@ class TilingCosts {
 
   const Chip& chip_;
   const Layer& layer_;
+  const Count count_;
   std::vector<AxisCut> rows_;
   std::vector<AxisCut> columns_;
   std::vector<AxisCut> channels_;
