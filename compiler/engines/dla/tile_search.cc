@@ -176,16 +176,19 @@ size_t TilingSearch::FirstColumns(Candidate candidate,
 absl::Status TilingSearch::SearchPixels(Candidate candidate,
                                         const TilingQuery& query, int64_t floor,
                                         std::optional<TilingCost>& best) {
+  EK_ASSIGN_OR_RETURN(const int64_t per_tile, costs_.CyclesPerTile(candidate));
   for (size_t w = FirstColumns(candidate, query); w < costs_.columns().size();
        ++w) {
     candidate.columns = w;
     if (!costs_.SumsFit(candidate)) continue;
     const size_t first = FirstRows(candidate, query);
-    int64_t of_rows = floor;
+    int64_t known = floor;
     for (size_t r = first; r < costs_.rows().size(); ++r) {
       candidate.rows = r;
+      const int64_t tiles = costs_.rows()[r].tiles * costs_.columns()[w].tiles;
+      known = std::max(known, floor + (tiles - 1) * per_tile);
       bool hopeful = false;
-      EK_RETURN_IF_ERROR(Consider(candidate, query, of_rows, best, hopeful));
+      EK_RETURN_IF_ERROR(Consider(candidate, query, known, best, hopeful));
       if (hopeful) continue;
       if (r == 0) return absl::OkStatus();
       break;

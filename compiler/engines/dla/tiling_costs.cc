@@ -66,6 +66,7 @@ TilingCosts::TilingCosts(const Chip& chip, const Layer& layer, Cuts cuts,
     channels_.push_back(cut);
   }
   adding_cycles_.assign(channels_.size(), -1);
+  filling_cycles_.assign(channels_.size(), -1);
   for (const int64_t size : Sizes(layer.in.c, grain)) {
     if (size != layer.in.c && !CanCutInputs(chip, layer, cuts)) continue;
     inputs_.push_back(Cut(layer.in.c, size));
@@ -187,6 +188,27 @@ absl::StatusOr<int64_t> TilingCosts::AddingCycles(const Candidate& candidate) {
     }
   }
   return once * (inputs.tiles - 1);
+}
+
+absl::StatusOr<int64_t> TilingCosts::CyclesPerTile(const Candidate& candidate) {
+  const AxisCut& channels = channels_[candidate.channels];
+  int64_t& filling = filling_cycles_[candidate.channels];
+  if (filling < 0) {
+    filling = 0;
+    const int64_t rows = rows_.front().size;
+    Shape shape = {.rows = rows,
+                   .columns = layer_.out.w,
+                   .channels = channels.size,
+                   .inputs = layer_.in.c};
+    if (rows > 1) {
+      EK_ASSIGN_OR_RETURN(const int64_t all, StepCycles(shape));
+      shape.rows = 1;
+      EK_ASSIGN_OR_RETURN(const int64_t one, StepCycles(shape));
+      // What rows do not explain; less what rounding may.
+      filling = std::max<int64_t>((rows * one - all) / (rows - 1) - 1, 0);
+    }
+  }
+  return filling * channels.tiles * inputs_[candidate.inputs].tiles;
 }
 
 int64_t TilingCosts::DmaCycles(int64_t transfers, int64_t bytes) const {

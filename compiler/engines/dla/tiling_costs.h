@@ -83,6 +83,10 @@ class TilingCosts {
   // Of them, those that only add sums, where rows and columns are whole: what
   // the candidate's cut of the input channels costs at least.
   absl::StatusOr<int64_t> AddingCycles(const Candidate& candidate);
+  // About what each tile of rows and columns beyond the first adds to the
+  // compute cycles: filling the array once more, for every command of it. At
+  // most that.
+  absl::StatusOr<int64_t> CyclesPerTile(const Candidate& candidate);
   Work WorkOf(const Candidate& candidate, const Residency& residency) const;
   // Registers hold the pitches of the candidate's sums.
   bool SumsFit(const Candidate& candidate) const;
@@ -113,7 +117,9 @@ class TilingCosts {
   std::vector<AxisCut> inputs_;
   // By candidate without its order.
   absl::flat_hash_map<uint64_t, int64_t> compute_cycles_;
-  std::vector<int64_t> adding_cycles_;  // By cut of the channels; -1: unknown.
+  // By cut of the channels; -1: unknown.
+  std::vector<int64_t> adding_cycles_;
+  std::vector<int64_t> filling_cycles_;  // Of one command for each tile.
 };
 
 }  // namespace edgekiln::compiler::dla
