@@ -1,7 +1,6 @@
 #include "compiler/engines/dla/schedule.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <utility>
 
@@ -55,6 +54,10 @@ class Builder {
       Compute(step);
       if (step > 0) Store(step - 1);
       if (!stored_late_[step]) Store(step);
+      // No stream can have so many.
+      if (std::ssize(schedule_.commands) > target::kMaxDlaStreamCommands) {
+        return std::move(schedule_);
+      }
     }
     if (num_steps() > 0) Store(num_steps() - 1);
     schedule_.blocks_end = next_block_address_;

@@ -96,8 +96,9 @@ struct ScheduledCommand {
 struct Schedule {
   // False: some tile needs more than all the SRAM, and the rest is empty.
   bool fits = true;
-  std::vector<ScheduledCommand> commands;  // Without OP_END.
-  std::vector<BufferLife> buffers;         // Instants are command indices.
+  // Without OP_END. More than a stream can have: incomplete.
+  std::vector<ScheduledCommand> commands;
+  std::vector<BufferLife> buffers;  // Instants are command indices.
   std::vector<Block> blocks;
   uint64_t blocks_end = 0;  // First system address after the blocks.
 };
