@@ -139,5 +139,36 @@ TEST(BoundTest, BlocksThatDoNotFitHaveToBeRead) {
   EXPECT_GT(bound->layers[0], 1000 * 1000 / 8);
 }
 
+TEST(BoundTest, ATensorForTwoReadersIsWrittenOnce) {
+  Graph graph;
+  SubgraphInput input;
+  input.graph = &graph;
+  input.storage = {0, 1, 2, 3};
+  input.external = {0, 2, 3};
+  // One pixel each of a large tensor, which the first layer makes.
+  for (int l = 0; l < 3; ++l) {
+    Layer layer;
+    layer.op = LayerOp::kMaxPool;
+    layer.input = l == 0 ? 0 : 1;
+    layer.output = l + 1;
+    layer.in = layer.out = {64, 64, 64};
+    if (l > 0) {
+      layer.out = {1, 1, 64};
+      layer.vertical = layer.horizontal = {64, 1, 1, 0};
+    }
+    input.layers.push_back(layer);
+  }
+  const Chip chip =
+      TestChip(true, 20000, " set { name: \"dma_bytes_per_cycle\" value: 1 }");
+  std::vector<TilingSearch> searches;
+  for (const Layer& layer : input.layers) searches.emplace_back(chip, layer);
+  const auto bound = BoundOf(chip, input, searches);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  // The input once, what is made of it written once and read twice.
+  constexpr int64_t kTensor = 64 * 64 * 64;
+  EXPECT_GE(bound->cycles, 4 * kTensor);
+  EXPECT_LT(bound->cycles, 4 * kTensor + 1000);
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler::dla
