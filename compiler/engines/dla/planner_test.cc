@@ -13,28 +13,34 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A depthwise convolution by OP_CONV, over `rows` rows of many channels.
-absl::StatusOr<TimedPlan> PlanByChannel(int64_t rows, int64_t sram_bytes) {
-  const auto target = target::ResolveTarget("extends: \"dla-64-o-512k-swdw\"");
-  const Chip chip = Chip::Create(target->machine(), 0, sram_bytes).value();
+// The plan of a network that is this layer, op "wide", alone.
+absl::StatusOr<TimedPlan> PlanOf(Layer layer, const std::string& target,
+                                 int64_t sram_bytes) {
+  const auto resolved = target::ResolveTarget("extends: \"" + target + "\"");
+  const Chip chip = Chip::Create(resolved->machine(), 0, sram_bytes).value();
   Graph graph;
   graph.tensors.resize(2);
   graph.ops.resize(1);
   graph.ops[0].id = "wide";
-  SubgraphInput input;
-  input.graph = &graph;
-  input.storage = {0, 1};
-  input.external = {0, 1};
-  Layer layer;
-  layer.op = LayerOp::kDepthwise;
-  layer.by_channel = true;
   layer.op_index = 0;
   layer.input = 0;
   layer.output = 1;
+  SubgraphInput input;
+  input.graph = &graph;
+  input.layers = {layer};
+  input.storage = {0, 1};
+  input.external = {0, 1};
+  return PlanSubgraph(chip, input, {});
+}
+
+// A depthwise convolution by OP_CONV, over `rows` rows of many channels.
+absl::StatusOr<TimedPlan> PlanByChannel(int64_t rows, int64_t sram_bytes) {
+  Layer layer;
+  layer.op = LayerOp::kDepthwise;
+  layer.by_channel = true;
   layer.in = layer.out = {rows, 1, 60000};
   layer.vertical = layer.horizontal = {1, 1, 1, 0};
-  input.layers = {layer};
-  return PlanSubgraph(chip, input, {});
+  return PlanOf(layer, "dla-64-o-512k-swdw", sram_bytes);
 }
 
 TEST(PlanSubgraphTest, ByChannelATileTakesACommandForEach) {
@@ -59,27 +65,13 @@ TEST(PlanSubgraphTest, TooManyCommandsNameTheLayer) {
 // Tiles of some columns and channels are moved row by row, so that transfers
 // are most of the commands.
 TEST(PlanSubgraphTest, TooManyTransfersNameTheLayerAndASize) {
-  const auto target = target::ResolveTarget("extends: \"dla-64-o-512k\"");
-  Graph graph;
-  graph.tensors.resize(2);
-  graph.ops.resize(1);
-  graph.ops[0].id = "wide";
-  SubgraphInput input;
-  input.graph = &graph;
-  input.storage = {0, 1};
-  input.external = {0, 1};
   Layer layer;
   layer.op = LayerOp::kMaxPool;
-  layer.op_index = 0;
-  layer.input = 0;
-  layer.output = 1;
   layer.in = {37, 37, 40};
   layer.out = {30, 30, 40};
   layer.vertical = layer.horizontal = {8, 1, 1, 0};
-  input.layers = {layer};
   const auto plan = [&](int64_t sram_bytes) {
-    return PlanSubgraph(Chip::Create(target->machine(), 0, sram_bytes).value(),
-                        input, {});
+    return PlanOf(layer, "dla-64-o-512k", sram_bytes);
   };
   const auto detail = GetErrorDetail(plan(70).status());
   ASSERT_TRUE(detail.has_value()) << plan(70).status();

@@ -40,7 +40,7 @@ std::vector<Slice> TilesOf(const Layer& layer, const Tiling& tiling);
 
 // Input channels that a command reads, at most; all unless the layer sums_up().
 int64_t InputsPerStep(const Layer& layer, const Tiling& tiling);
-// int32 tensors lie at multiples of 4, so the buffers beside them end there.
+// The layer is aligned(), or has int32 sums beside its buffers.
 bool IsAligned(const Layer& layer, const Tiling& tiling);
 
 // Buffers for the sums of a tile over several steps: the sums up to now, unless
