@@ -1,18 +1,39 @@
 #include "server/deployed_model.h"
 
 #include <cstdint>
+#include <utility>
+#include <vector>
 
 #include "server/compile_job.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
 namespace edgekiln::server {
+namespace {
+
+// The method of the job's own option comes before that of the file.
+v1::QuantizationConfig QuantizationOf(const v1::CreateJobRequest& request) {
+  v1::QuantizationConfig config = request.options().quantization();
+  if (request.options().has_calibrate()) {
+    *config.mutable_ranges() = request.options().calibrate();
+  }
+  return config;
+}
+
+}  // namespace
 
 void DeployedModel::StartQuantizing() {
   v1::StageOptions options;
   *options.mutable_quantize()->mutable_needs() = needs_;
-  quantizing_ = stages_.Start("quantize", options,
-                              {model_.compiled(), model_.statistics()});
+  *options.mutable_quantize()->mutable_config() = QuantizationOf(request_);
+  options.mutable_quantize()->set_rank(Wants(request_, v1::QUANTIZE));
+  std::vector<v1::BlobRef> inputs = {model_.compiled(), model_.statistics()};
+  // Random samples show what ranges there may be, and nothing of what matters.
+  if (model_.calibration() != kSyntheticCalibration) {
+    const std::vector<v1::BlobRef>& chunks = model_.calibration_chunks();
+    inputs.insert(inputs.end(), chunks.begin(), chunks.end());
+  }
+  quantizing_ = stages_.Start("quantize", options, std::move(inputs));
 }
 
 v1::NetworkOrigin DeployedModel::origin() const {
@@ -23,6 +44,7 @@ v1::NetworkOrigin DeployedModel::origin() const {
   origin.set_io(model_.io());
   if (quantizing_ == nullptr) return origin;
   *origin.mutable_quantized_for() = needs_;
+  *origin.mutable_quantization() = QuantizationOf(request_);
   origin.set_ranges(model_.calibration() == kSyntheticCalibration
                         ? v1::NetworkOrigin::SYNTHETIC
                         : v1::NetworkOrigin::DATA);

@@ -13,9 +13,6 @@
 namespace edgekiln::server {
 namespace {
 
-// Drops one value in ten thousand at each end.
-constexpr int kDefaultPercentilePpm = 999900;
-
 constexpr char kCalibration[] = "calibration";
 
 absl::string_view NameOf(v1::IoForm io) {
@@ -145,21 +142,13 @@ Task<absl::Status> ModelStages::Calibrate() {
   EK_CO_ASSIGN_OR_RETURN(const Data samples, DataOf(converted));
 
   v1::StageOptions calibrate;
-  v1::CalibrateOptions& method = *calibrate.mutable_calibrate();
-  method = request_.options().calibrate();
-  if (method.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED) {
-    // Measured on published networks: never worse by more than chance, and up
-    // to 4 dB less noise at the outputs than the plain extremes.
-    method.set_method(v1::CalibrateOptions::PERCENTILE);
-  }
-  if (method.method() == v1::CalibrateOptions::PERCENTILE &&
-      method.percentile_ppm() == 0) {
-    method.set_percentile_ppm(kDefaultPercentilePpm);
+  calibrate.mutable_calibrate();
+  for (const v1::Digest& chunk : samples.chunks) {
+    calibration_chunks_.push_back(As("chunk", chunk));
   }
   std::vector<v1::BlobRef> inputs = {compiled_};
-  for (const v1::Digest& chunk : samples.chunks) {
-    inputs.push_back(As("chunk", chunk));
-  }
+  inputs.insert(inputs.end(), calibration_chunks_.begin(),
+                calibration_chunks_.end());
   const auto calibrating = stages_.Start("calibrate", calibrate, inputs);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& calibrated,
                          co_await ResultOf(calibrating));

@@ -86,6 +86,10 @@ class ModelStages {
   const v1::BlobRef& outline() const { return outline_; }
   // CalibrationStatistics of compiled(), after Calibrate().
   const v1::BlobRef& statistics() const { return statistics_; }
+  // The samples that these were collected from.
+  const std::vector<v1::BlobRef>& calibration_chunks() const {
+    return calibration_chunks_;
+  }
   // As Report.calibration; empty if there was none.
   const std::string& calibration() const { return calibration_; }
   // To be awaited before the reference is looked at, and in any case before
@@ -112,6 +116,7 @@ class ModelStages {
   v1::BlobRef compiled_;
   v1::BlobRef outline_;
   v1::BlobRef statistics_;
+  std::vector<v1::BlobRef> calibration_chunks_;
   std::string calibration_;
   std::shared_ptr<PendingStage> calibration_data_;
   bool has_reference_ = false;

@@ -11,6 +11,10 @@
 namespace edgekiln::server {
 namespace {
 
+// Each layer is compared with each rule.
+constexpr int kMaxLayerRules = 4096;
+constexpr size_t kMaxLayerNameBytes = 1024;
+
 absl::Status BadRequest(absl::string_view reason, absl::string_view what,
                         absl::string_view fix) {
   return MakeError(absl::StatusCode::kInvalidArgument,
@@ -188,6 +192,19 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
     return BadRequest("BAD_PERCENTILE", absl::StrCat("percentile_ppm is ", ppm),
                       "use 0 for the default, or 500001 to 1000000");
+  }
+  const v1::QuantizationConfig& quantization = request.options().quantization();
+  bool long_name = false;
+  for (const auto& rule : quantization.layers()) {
+    long_name = long_name || rule.layer().size() > kMaxLayerNameBytes;
+  }
+  if (quantization.layers_size() > kMaxLayerRules || long_name) {
+    return BadRequest(
+        "BAD_QUANTIZATION",
+        absl::StrCat("options.quantization has ", quantization.layers_size(),
+                     " rules"),
+        absl::StrCat("give ", kMaxLayerRules, " rules at most, with names of ",
+                     kMaxLayerNameBytes, " bytes at most"));
   }
   if (request.options().limit() < 0) {
     return BadRequest("BAD_LIMIT", "options.limit is negative",

@@ -69,6 +69,7 @@ class ReferenceInterpreter : public Interpreter {
       EK_RETURN_IF_ERROR(steps_[i].op->Run(steps_[i].inputs, steps_[i].outputs,
                                            options_.cpu_path),
                          absl::StrCat("op ", graph_.ops[i].id));
+      if (options_.after_op) EK_RETURN_IF_ERROR(ShowOutputs(i));
     }
     ran_ = true;
     for (size_t s = 0; s < states_.size(); ++s) {
@@ -122,6 +123,14 @@ class ReferenceInterpreter : public Interpreter {
           tensor.type, tensor.num_elements(),
           tensor.quantization ? tensor.quantization->zero_point[0] : 0));
     }
+  }
+
+  absl::Status ShowOutputs(size_t op) const {
+    std::vector<absl::string_view> outputs;
+    for (const TensorId id : graph_.ops[op].outputs) {
+      outputs.emplace_back(AddressOf(id), BytesOf(id));
+    }
+    return options_.after_op(static_cast<int32_t>(op), outputs);
   }
 
   char* AddressOf(TensorId id) const { return base_ + layout_.offset[id]; }

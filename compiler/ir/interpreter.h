@@ -2,6 +2,7 @@
 #define EK_COMPILER_IR_INTERPRETER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,11 @@ struct InterpreterOptions {
   // share memory.
   enum class Keep { kOutputs, kAllTensors };
   Keep keep = Keep::kOutputs;
+  // Called after graph().ops[op], while the values that it made are there; its
+  // error ends the run. Sees every value in the memory of kOutputs.
+  std::function<absl::Status(int32_t op,
+                             absl::Span<const absl::string_view> outputs)>
+      after_op;
   // Changes speed only, never results.
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;
   // RESOURCE_EXHAUSTED above this much memory for values that are not

@@ -3,235 +3,195 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <optional>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "base/checked_math.h"
-#include "base/error.h"
 #include "base/status_macros.h"
 #include "compiler/ir/interpreter.h"
-#include "compiler/quantize/activation_histograms.h"
+#include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/histogram.h"
 
 namespace edgekiln::compiler {
 namespace {
 
-constexpr int64_t kWhole = 1'000'000;
+// Of the moving averages: what each sample counts.
+constexpr double kMomentum = 0.1;
+// Of tensors with more values than this, a histogram counts about as many of
+// each sample. The extremes are those of all.
+constexpr size_t kCounted = 1 << 14;
 
-absl::Status Invalid(std::string what, std::string where, std::string need,
-                     std::string fix) {
-  return MakeError(absl::StatusCode::kInvalidArgument,
-                   {.fault = Fault::kUser,
-                    .reason = "CALIBRATION_INVALID",
-                    .what = std::move(what),
-                    .where = std::move(where),
-                    .need = std::move(need),
-                    .fix = std::move(fix)});
-}
+// Everything seen of one tensor.
+struct Observed {
+  TensorId tensor = kNoTensor;
+  bool is_input = false;
+  bool any = false;
+  float min = 0;
+  float max = 0;
+  double average_min = 0;
+  double average_max = 0;
+  Histogram histogram;
+};
 
-// Tensors of other types are counts, indices and truth values: they stay.
-absl::StatusOr<std::vector<Observed>> Activations(const Graph& graph,
-                                                  bool histograms) {
-  std::vector<Observed> observed;
-  const auto add = [&](TensorId id) -> absl::Status {
-    const Tensor& tensor = graph.tensors[id];
+class Observer {
+ public:
+  explicit Observer(const Graph& graph)
+      : graph_(graph), of_tensor_(graph.tensors.size(), -1) {}
+
+  // INVALID_ARGUMENT for a graph that is quantized.
+  absl::Status Prepare() {
+    for (const TensorId id : graph_.inputs) EK_RETURN_IF_ERROR(Add(id, true));
+    for (const Op& op : graph_.ops) {
+      for (const TensorId id : op.outputs) {
+        if (id != kNoTensor) EK_RETURN_IF_ERROR(Add(id, false));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status See(TensorId id, absl::string_view bytes) {
+    if (of_tensor_[id] < 0 || bytes.empty()) return absl::OkStatus();
+    Observed& one = observed_[of_tensor_[id]];
+    values_.resize(bytes.size() / sizeof(float));
+    std::memcpy(values_.data(), bytes.data(), bytes.size());
+    EK_RETURN_IF_ERROR(SeeExtremes(one));
+    if (!std::isfinite(one.min) || !std::isfinite(one.max)) {
+      one.histogram = Histogram();
+      return absl::OkStatus();
+    }
+    one.histogram.Add(Counted(graph_.tensors[id]));
+    return absl::OkStatus();
+  }
+
+  v1::CalibrationStatistics Statistics() const {
+    v1::CalibrationStatistics statistics;
+    for (const Observed& one : observed_) {
+      auto& range = *statistics.add_ranges();
+      range.set_tensor(graph_.tensors[one.tensor].name);
+      range.set_min(one.min);
+      range.set_max(one.max);
+      range.set_average_min(static_cast<float>(one.average_min));
+      range.set_average_max(static_cast<float>(one.average_max));
+      if (one.any && std::isfinite(one.min) && std::isfinite(one.max)) {
+        *range.mutable_histogram() = one.histogram.ToProto();
+      }
+    }
+    return statistics;
+  }
+
+ private:
+  // Tensors of other types are counts, indices and truth values: they stay.
+  absl::Status Add(TensorId id, bool is_input) {
+    const Tensor& tensor = graph_.tensors[id];
     if (tensor.quantization.has_value()) {
-      return Invalid(
+      return InvalidCalibration(
           absl::StrCat("it is a quantized ", v1::ElementType_Name(tensor.type)),
           absl::StrCat("tensor '", tensor.name, "'"), "a float32 graph",
           "calibrate the float model; a quantized one needs no calibration");
     }
     if (tensor.type != v1::FLOAT32) return absl::OkStatus();
-    observed.push_back({.tensor = id,
-                        .any = false,
-                        .min = 0,
-                        .max = 0,
-                        .histogram = histograms
-                                         ? std::make_optional<Histogram>()
-                                         : std::nullopt,
-                        .postponed = false,
-                        .kept = std::nullopt});
+    of_tensor_[id] = static_cast<int32_t>(observed_.size());
+    observed_.emplace_back();
+    observed_.back().tensor = id;
+    observed_.back().is_input = is_input;
     return absl::OkStatus();
-  };
-  for (const TensorId id : graph.inputs) EK_RETURN_IF_ERROR(add(id));
-  for (const Op& op : graph.ops) {
-    for (const TensorId id : op.outputs) {
-      if (id != kNoTensor) EK_RETURN_IF_ERROR(add(id));
-    }
   }
-  return observed;
-}
 
-bool IsBounded(const Observed& observed) {
-  return std::isfinite(observed.min) && std::isfinite(observed.max);
-}
-
-// Infinities are what masks are made of; in the data they are a mistake.
-absl::Status ObserveRange(const Graph& graph, absl::Span<const float> values,
-                          Observed& observed) {
-  const bool is_input = std::find(graph.inputs.begin(), graph.inputs.end(),
-                                  observed.tensor) != graph.inputs.end();
-  for (const float value : values) {
-    if (std::isnan(value) || (is_input && std::isinf(value))) {
-      return Invalid(
+  // Infinities are what masks are made of; in the data they are a mistake.
+  absl::Status SeeExtremes(Observed& one) {
+    float low = values_[0];
+    float high = values_[0];
+    bool numbers = true;
+    for (const float value : values_) {
+      low = value < low ? value : low;
+      high = value > high ? value : high;
+      numbers = numbers && value == value;
+    }
+    const bool infinite = !std::isfinite(low) || !std::isfinite(high);
+    if (!numbers || (one.is_input && infinite)) {
+      return InvalidCalibration(
           absl::StrCat("a tensor of the network becomes ",
-                       std::isnan(value) ? "NaN" : "infinite",
-                       " during calibration"),
-          absl::StrCat("tensor '", graph.tensors[observed.tensor].name, "'"),
+                       numbers ? "infinite" : "NaN", " during calibration"),
+          absl::StrCat("tensor '", graph_.tensors[one.tensor].name, "'"),
           "finite values",
           "give real samples with --calibration (random ones are between -1 "
           "and 1, and a logarithm or square root needs more than that); if "
           "you did, check them, their --input option and the model's weights");
     }
-    if (!observed.any) observed.min = observed.max = value;
-    observed.any = true;
-    observed.min = std::min(observed.min, value);
-    observed.max = std::max(observed.max, value);
-  }
-  return absl::OkStatus();
-}
-
-bool IsStateInput(const Graph& graph, TensorId id) {
-  return std::any_of(graph.states.begin(), graph.states.end(),
-                     [id](const State& state) { return state.input == id; });
-}
-
-// Bytes of one sample of each input, 0 for carried states. Checks that the
-// chunk has them.
-absl::StatusOr<std::vector<int64_t>> SampleBytes(const Graph& graph,
-                                                 const v1::Chunk& chunk) {
-  if (chunk.arrays_size() != static_cast<int>(graph.inputs.size()) ||
-      chunk.samples() < 0) {
-    return Invalid(absl::StrCat(chunk.arrays_size(), " arrays"),
-                   "calibration data",
-                   absl::StrCat(graph.inputs.size(), " (one per model input)"),
-                   "give one array per model input");
-  }
-  std::vector<int64_t> bytes;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const Tensor& input = graph.tensors[graph.inputs[i]];
-    const bool carried = chunk.arrays(static_cast<int>(i)).carried() &&
-                         IsStateInput(graph, graph.inputs[i]);
-    const int64_t one =
-        carried ? 0 : input.num_elements() * ElementBytes(input.type);
-    const std::optional<int64_t> all = CheckedMul(one, chunk.samples());
-    const int64_t have =
-        static_cast<int64_t>(chunk.arrays(static_cast<int>(i)).data().size());
-    if (!all.has_value() || *all != have) {
-      return Invalid(
-          absl::StrCat(have, " bytes for ", chunk.samples(), " samples"),
-          absl::StrCat("calibration data for input '", input.name, "'"),
-          absl::StrCat(one, " bytes per sample"),
-          "give samples of the shape of the model input");
+    if (!one.any) {
+      one.any = true;
+      one.min = low;
+      one.max = high;
+      one.average_min = low;
+      one.average_max = high;
     }
-    bytes.push_back(one);
+    one.min = std::min(one.min, low);
+    one.max = std::max(one.max, high);
+    one.average_min += kMomentum * (low - one.average_min);
+    one.average_max += kMomentum * (high - one.average_max);
+    return absl::OkStatus();
   }
-  return bytes;
-}
 
-// Calls `look` after each sample.
-absl::Status RunSamples(const Graph& graph, absl::Span<const v1::Chunk> chunks,
-                        Interpreter& interpreter,
-                        const std::function<absl::Status()>& look) {
-  EK_RETURN_IF_ERROR(interpreter.SetStates({}));
-  for (const v1::Chunk& chunk : chunks) {
-    EK_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes,
-                        SampleBytes(graph, chunk));
-    for (int64_t sample = 0; sample < chunk.samples(); ++sample) {
-      std::vector<absl::string_view> inputs;
-      for (size_t i = 0; i < bytes.size(); ++i) {
-        const std::string& data = chunk.arrays(static_cast<int>(i)).data();
-        inputs.push_back(absl::string_view(data).substr(
-            static_cast<size_t>(sample * bytes[i]),
-            static_cast<size_t>(bytes[i])));
-      }
-      EK_RETURN_IF_ERROR(interpreter.Run(inputs), "calibrating");
-      EK_RETURN_IF_ERROR(look());
+  // Some of the values, steps apart that make channels take turns.
+  absl::Span<const float> Counted(const Tensor& tensor) {
+    size_t step = values_.size() / kCounted;
+    if (step <= 1) return values_;
+    while (std::gcd(static_cast<int64_t>(step), tensor.shape.back()) != 1) {
+      ++step;
     }
+    size_t count = 0;
+    for (size_t i = 0; i < values_.size(); i += step) {
+      values_[count++] = values_[i];
+    }
+    return absl::MakeConstSpan(values_).subspan(0, count);
   }
-  return absl::OkStatus();
-}
 
-void CopyTo(absl::string_view bytes, std::vector<float>& values) {
-  values.resize(bytes.size() / sizeof(float));
-  std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
-}
-
-v1::CalibrationStatistics::TensorRange RangeOf(const Graph& graph,
-                                               const Observed& observed) {
-  v1::CalibrationStatistics::TensorRange range;
-  range.set_tensor(graph.tensors[observed.tensor].name);
-  range.set_min(observed.min);
-  range.set_max(observed.max);
-  range.set_percentile_low(observed.min);
-  range.set_percentile_high(observed.max);
-  if (observed.kept) {
-    const auto [low, high] = *observed.kept;
-    range.set_percentile_low(std::max(observed.min, static_cast<float>(low)));
-    range.set_percentile_high(std::min(observed.max, static_cast<float>(high)));
-  }
-  return range;
-}
+  const Graph& graph_;
+  std::vector<int32_t> of_tensor_;  // Index into observed_; -1: not looked at.
+  std::vector<Observed> observed_;
+  std::vector<float> values_;
+};
 
 }  // namespace
 
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,
-    const v1::CalibrateOptions& options, const CalibrationProgress& progress,
-    ops::CpuPath cpu_path, int64_t histogram_bytes) {
-  const bool percentile = options.method() == v1::CalibrateOptions::PERCENTILE;
-  if (percentile &&
-      (options.percentile_ppm() < 1 || options.percentile_ppm() > kWhole)) {
-    return Invalid(absl::StrCat("percentile_ppm is ", options.percentile_ppm()),
-                   "calibration options", absl::StrCat("1 to ", kWhole),
-                   "use 999900 to keep 99.99 % of the values");
+    const CalibrationProgress& progress, ops::CpuPath cpu_path) {
+  EK_ASSIGN_OR_RETURN(const CalibrationSamples samples,
+                      CalibrationSamples::Create(float_graph, chunks));
+  if (samples.size() == 0) {
+    return InvalidCalibration("no samples", "calibration data",
+                              "at least one sample", "give calibration data");
   }
-  int64_t total = 0;
-  for (const v1::Chunk& chunk : chunks) {
-    EK_RETURN_IF_ERROR(SampleBytes(float_graph, chunk).status());
-    total += chunk.samples();
-  }
-  if (total == 0) {
-    return Invalid("no samples", "calibration data", "at least one sample",
-                   "give calibration data");
-  }
-  EK_ASSIGN_OR_RETURN(std::vector<Observed> observed,
-                      Activations(float_graph, percentile));
+  Observer observer(float_graph);
+  EK_RETURN_IF_ERROR(observer.Prepare());
+  const auto after_op =
+      [&](int32_t op,
+          absl::Span<const absl::string_view> outputs) -> absl::Status {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      EK_RETURN_IF_ERROR(
+          observer.See(float_graph.ops[op].outputs[i], outputs[i]));
+    }
+    return absl::OkStatus();
+  };
   EK_ASSIGN_OR_RETURN(
       const std::unique_ptr<Interpreter> interpreter,
       Interpreter::Create(float_graph,
-                          {.keep = InterpreterOptions::Keep::kAllTensors,
-                           .cpu_path = cpu_path}));
-  ActivationHistograms histograms(observed, histogram_bytes);
-  std::vector<float> values;
-  bool first_run = true;
-  do {
-    int64_t done = 0;
-    const auto look = [&]() -> absl::Status {
-      for (Observed& one : observed) {
-        if (!first_run && !one.histogram) continue;
-        CopyTo(interpreter->value(one.tensor), values);
-        if (first_run) {
-          EK_RETURN_IF_ERROR(ObserveRange(float_graph, values, one));
-          if (!IsBounded(one)) histograms.Drop(one);
-        }
-        histograms.Add(values, one);
-      }
-      if (first_run && progress != nullptr) progress(++done, total);
-      return absl::OkStatus();
-    };
-    EK_RETURN_IF_ERROR(RunSamples(float_graph, chunks, *interpreter, look));
-    first_run = false;
-  } while (histograms.EndRun(options.percentile_ppm()));
-  v1::CalibrationStatistics statistics;
-  statistics.set_samples(total);
-  for (const Observed& one : observed) {
-    *statistics.add_ranges() = RangeOf(float_graph, one);
+                          {.after_op = after_op, .cpu_path = cpu_path}));
+  for (int64_t sample = 0; sample < samples.size(); ++sample) {
+    const std::vector<absl::string_view> inputs = samples.Inputs(sample);
+    EK_RETURN_IF_ERROR(interpreter->Run(inputs), "calibrating");
+    for (const TensorId id : float_graph.inputs) {
+      EK_RETURN_IF_ERROR(observer.See(id, interpreter->value(id)),
+                         "calibrating");
+    }
+    if (progress != nullptr) progress(sample + 1, samples.size());
   }
+  v1::CalibrationStatistics statistics = observer.Statistics();
+  statistics.set_samples(samples.size());
   return statistics;
 }
 

@@ -30,15 +30,17 @@ v1::Chunk ChunkOf(const std::vector<float>& values, int64_t samples) {
 }
 
 absl::StatusOr<v1::CalibrationStatistics> CalibrateTiny(
-    const std::vector<v1::Chunk>& chunks,
-    v1::CalibrateOptions::Method method = v1::CalibrateOptions::MIN_MAX,
-    int32_t ppm = 0) {
+    const std::vector<v1::Chunk>& chunks) {
   const absl::StatusOr<Graph> graph = ParseGraph(kGraph);
   EXPECT_TRUE(graph.ok()) << graph.status();
-  v1::CalibrateOptions options;
-  options.set_method(method);
-  options.set_percentile_ppm(ppm);
-  return Calibrate(*graph, chunks, options);
+  return Calibrate(*graph, chunks);
+}
+
+int64_t Counted(const v1::CalibrationStatistics::TensorRange& range) {
+  int64_t count = 0;
+  for (const uint64_t bin : range.histogram().positive()) count += bin;
+  for (const uint64_t bin : range.histogram().negative()) count += bin;
+  return count;
 }
 
 TEST(CalibrateTest, RangesOfEveryActivation) {
@@ -56,13 +58,10 @@ TEST(CalibrateTest, RangesOfEveryActivation) {
     EXPECT_EQ(range.tensor(), kWant[i].tensor);
     EXPECT_EQ(range.min(), kWant[i].min);
     EXPECT_EQ(range.max(), kWant[i].max);
-    EXPECT_EQ(range.percentile_low(), kWant[i].min);
-    EXPECT_EQ(range.percentile_high(), kWant[i].max);
+    EXPECT_EQ(Counted(range), i == 0 ? 6 : 3);
   }
 }
 
-// Every look at the samples begins with zero, also one that is repeated
-// because the histograms of few tensors fit at a time.
 TEST(CalibrateTest, StatesAreCarriedFromSampleToSample) {
   const absl::StatusOr<Graph> graph = ParseGraph(R"(
 %x : float32[1,2] = input
@@ -74,38 +73,20 @@ return %y states %h = %y
   std::vector<v1::Chunk> chunks = {ChunkOf({1, 2, 5, 1}, 2),
                                    ChunkOf({0, 9}, 1)};
   for (v1::Chunk& chunk : chunks) chunk.add_arrays()->set_carried(true);
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::PERCENTILE);
-  options.set_percentile_ppm(999'999);
-  for (const int64_t bytes : {kHistogramBytes, int64_t{1}}) {
-    const auto statistics =
-        Calibrate(*graph, chunks, options, nullptr, ops::CpuPath::kAuto, bytes);
-    ASSERT_TRUE(statistics.ok()) << statistics.status();
-    ASSERT_EQ(statistics->ranges_size(), 3);
-    EXPECT_EQ(statistics->ranges(1).tensor(), "h");
-    EXPECT_EQ(statistics->ranges(1).min(), 0);
-    EXPECT_EQ(statistics->ranges(1).max(), 6);
-    EXPECT_EQ(statistics->ranges(2).max(), 12);
-    EXPECT_NEAR(statistics->ranges(2).percentile_low(), 1, 0.1);
-    EXPECT_NEAR(statistics->ranges(2).percentile_high(), 12, 0.1);
-  }
+  const auto statistics = Calibrate(*graph, chunks);
+  ASSERT_TRUE(statistics.ok()) << statistics.status();
+  ASSERT_EQ(statistics->ranges_size(), 3);
+  EXPECT_EQ(statistics->ranges(1).tensor(), "h");
+  EXPECT_EQ(statistics->ranges(1).min(), 0);
+  EXPECT_EQ(statistics->ranges(1).max(), 6);
+  EXPECT_EQ(statistics->ranges(2).max(), 12);
   // Only states can be.
   chunks[0].mutable_arrays(0)->set_carried(true);
   chunks[0].mutable_arrays(0)->clear_data();
-  EXPECT_FALSE(Calibrate(*graph, chunks, options).ok());
+  EXPECT_FALSE(Calibrate(*graph, chunks).ok());
 }
 
-TEST(CalibrateTest, PercentileCutsOutliersOff) {
-  std::vector<float> values(2000, 1.0f);
-  values[7] = 1000;
-  const auto statistics = CalibrateTiny(
-      {ChunkOf(values, 1000)}, v1::CalibrateOptions::PERCENTILE, 990'000);
-  ASSERT_TRUE(statistics.ok()) << statistics.status();
-  EXPECT_EQ(statistics->ranges(0).max(), 1000);
-  EXPECT_LT(statistics->ranges(0).percentile_high(), 1.5);
-  EXPECT_GE(statistics->ranges(0).percentile_high(), 1);
-}
-
+// Moving averages included, which are of samples one after the other.
 TEST(CalibrateTest, ChunksAndOrderDoNotMatter) {
   std::vector<float> values;
   for (int i = 0; i < 400; ++i) {
@@ -113,12 +94,26 @@ TEST(CalibrateTest, ChunksAndOrderDoNotMatter) {
   }
   const std::vector<float> first(values.begin(), values.begin() + 100);
   const std::vector<float> rest(values.begin() + 100, values.end());
-  const auto method = v1::CalibrateOptions::PERCENTILE;
-  const auto one = CalibrateTiny({ChunkOf(values, 200)}, method, 950'000);
-  const auto two =
-      CalibrateTiny({ChunkOf(rest, 150), ChunkOf(first, 50)}, method, 950'000);
+  const auto one = CalibrateTiny({ChunkOf(values, 200)});
+  const auto two = CalibrateTiny({ChunkOf(rest, 150), ChunkOf(first, 50)});
   ASSERT_TRUE(one.ok() && two.ok());
   EXPECT_EQ(one->SerializeAsString(), two->SerializeAsString());
+  EXPECT_LT(one->ranges(0).average_max(), one->ranges(0).max());
+  EXPECT_GT(one->ranges(0).average_max(), one->ranges(0).average_min());
+}
+
+TEST(CalibrateTest, EveryCpuPathSeesTheSame) {
+  const absl::StatusOr<Graph> graph = ParseGraph(kGraph);
+  ASSERT_TRUE(graph.ok());
+  const std::vector<v1::Chunk> chunks = {ChunkOf({0.1f, 0.7f, 3, 4e-7f}, 2)};
+  const auto want = Calibrate(*graph, chunks);
+  ASSERT_TRUE(want.ok()) << want.status();
+  for (const ops::CpuPath path :
+       {ops::CpuPath::kScalar, ops::CpuPath::kAvx2, ops::CpuPath::kAvx512}) {
+    const auto statistics = Calibrate(*graph, chunks, nullptr, path);
+    ASSERT_TRUE(statistics.ok()) << statistics.status();
+    EXPECT_EQ(statistics->SerializeAsString(), want->SerializeAsString());
+  }
 }
 
 TEST(CalibrateTest, ReportsProgress) {
@@ -126,7 +121,7 @@ TEST(CalibrateTest, ReportsProgress) {
   ASSERT_TRUE(graph.ok());
   std::vector<int64_t> done;
   const std::vector<v1::Chunk> chunks = {ChunkOf({1, 2, 3, 4}, 2)};
-  ASSERT_TRUE(Calibrate(*graph, chunks, {}, [&](int64_t n, int64_t total) {
+  ASSERT_TRUE(Calibrate(*graph, chunks, [&](int64_t n, int64_t total) {
                 EXPECT_EQ(total, 2);
                 done.push_back(n);
               }).ok());
@@ -154,46 +149,30 @@ return %y
   return graph;
 }
 
-v1::CalibrateOptions Percentile(int32_t ppm) {
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::PERCENTILE);
-  options.set_percentile_ppm(ppm);
-  return options;
-}
-
 TEST(CalibrateTest, ManyTinyLayersTakeLittleMemory) {
   const Graph graph = TinyLayers(30'000);
   const std::vector<v1::Chunk> chunks = {ChunkOf({1, -2, 5, 1}, 2)};
   const tests::HeapPeak peak;
-  const auto statistics = Calibrate(graph, chunks, Percentile(999'900));
+  const auto statistics = Calibrate(graph, chunks);
   EXPECT_LT(peak.bytes(), int64_t{100} << 20);
   ASSERT_TRUE(statistics.ok()) << statistics.status();
   ASSERT_EQ(statistics->ranges_size(), 30'001);
-  EXPECT_EQ(statistics->ranges(30'000).percentile_high(), 5);
+  EXPECT_EQ(statistics->ranges(30'000).max(), 5);
 }
 
-// Each run of the samples does what it has memory for.
-TEST(CalibrateTest, SeveralRunsFindTheSame) {
-  const Graph graph = TinyLayers(20);
+// A few KiB per tensor, whatever it holds: values of both signs here.
+TEST(CalibrateTest, ManyLargeLayersTakeLittleMemory) {
+  Graph graph = TinyLayers(3'200);
+  for (Tensor& tensor : graph.tensors) tensor.shape = {1, 2'000};
   std::vector<float> values;
   for (int i = 0; i < 2'000; ++i) {
     values.push_back(static_cast<float>(i * 37 % 101) / 7 - 5);
   }
-  const std::vector<v1::Chunk> chunks = {ChunkOf(values, 1'000)};
-  const auto calibrate = [&](int64_t bytes) {
-    return Calibrate(graph, chunks, Percentile(950'000), nullptr,
-                     ops::CpuPath::kAuto, bytes);
-  };
-  const auto one = calibrate(kHistogramBytes);
-  ASSERT_TRUE(one.ok()) << one.status();
-  EXPECT_NE(one->ranges(20).percentile_high(), one->ranges(20).max());
-  for (const int64_t bytes : {1, 300'000, 1'000'000}) {
-    const tests::HeapPeak peak;
-    const auto some = calibrate(bytes);
-    EXPECT_LT(peak.bytes(), bytes + 300'000);
-    ASSERT_TRUE(some.ok()) << some.status();
-    EXPECT_EQ(some->SerializeAsString(), one->SerializeAsString()) << bytes;
-  }
+  const tests::HeapPeak peak;
+  const auto statistics = Calibrate(graph, {ChunkOf(values, 1)});
+  EXPECT_LT(peak.bytes(), int64_t{100} << 20);
+  ASSERT_TRUE(statistics.ok()) << statistics.status();
+  EXPECT_EQ(Counted(statistics->ranges(3'200)), 2'000);
 }
 
 // A mask, as in front of a softmax.
@@ -206,16 +185,13 @@ TEST(CalibrateTest, InfinitiesInsideTheGraphAreARange) {
 return %y
 )");
   ASSERT_TRUE(graph.ok()) << graph.status();
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::PERCENTILE);
-  options.set_percentile_ppm(999'900);
-  const auto statistics =
-      Calibrate(*graph, {ChunkOf({1, 2, 3, 4}, 2)}, options);
+  const auto statistics = Calibrate(*graph, {ChunkOf({1, 2, 3, 4}, 2)});
   ASSERT_TRUE(statistics.ok()) << statistics.status();
   EXPECT_EQ(statistics->ranges(1).tensor(), "h");
-  EXPECT_EQ(statistics->ranges(1).percentile_low(),
+  EXPECT_FALSE(statistics->ranges(1).has_histogram());
+  EXPECT_EQ(statistics->ranges(1).min(),
             -std::numeric_limits<float>::infinity());
-  EXPECT_EQ(statistics->ranges(1).percentile_high(), 5);
+  EXPECT_EQ(statistics->ranges(1).max(), 5);
   EXPECT_EQ(statistics->ranges(2).max(), 1);
 }
 
@@ -227,32 +203,25 @@ TEST(CalibrateTest, RefusesWhatDoesNotFit) {
   const struct {
     const char* name;
     std::vector<v1::Chunk> chunks;
-    int32_t ppm;
     const char* says;
   } kCases[] = {
-      {"no sample", {}, 999'900, "no sample"},
-      {"half a sample", {ChunkOf({1, 2, 3}, 2)}, 999'900, "12 bytes"},
-      {"overflow", {huge}, 999'900, "8 bytes"},
-      {"arrays", {two_arrays}, 999'900, "2 arrays"},
-      {"not a number", {ChunkOf({1, nan}, 1)}, 999'900, "'x'"},
+      {"no sample", {}, "no sample"},
+      {"half a sample", {ChunkOf({1, 2, 3}, 2)}, "12 bytes"},
+      {"overflow", {huge}, "8 bytes"},
+      {"arrays", {two_arrays}, "2 arrays"},
+      {"not a number", {ChunkOf({1, nan}, 1)}, "'x'"},
       {"says what is wrong",
        {ChunkOf({1, nan}, 1)},
-       999'900,
        "becomes NaN during calibration"},
       {"says that random inputs may be the cause",
        {ChunkOf({1, nan}, 1)},
-       999'900,
        "give real samples with --calibration"},
       {"infinite data",
        {ChunkOf({1, std::numeric_limits<float>::infinity()}, 1)},
-       999'900,
        "'x'"},
-      {"percentile 0", {ChunkOf({1, 2}, 1)}, 0, "percentile_ppm"},
-      {"percentile 2", {ChunkOf({1, 2}, 1)}, 2'000'000, "percentile_ppm"},
   };
   for (const auto& row : kCases) {
-    const auto statistics =
-        CalibrateTiny(row.chunks, v1::CalibrateOptions::PERCENTILE, row.ppm);
+    const auto statistics = CalibrateTiny(row.chunks);
     ASSERT_FALSE(statistics.ok()) << row.name;
     EXPECT_EQ(statistics.status().code(), absl::StatusCode::kInvalidArgument);
     EXPECT_NE(statistics.status().message().find(row.says),

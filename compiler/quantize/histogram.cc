@@ -1,27 +1,42 @@
 #include "compiler/quantize/histogram.h"
 
+#include <algorithm>
+#include <cmath>
+
 namespace edgekiln::compiler {
 
+uint64_t Histogram::Counts::Get(int bin) const {
+  const auto found = high.find(bin);
+  return low[bin] + (found == high.end() ? 0 : found->second << 32);
+}
+
+void Histogram::Counts::Set(int bin, uint64_t count) {
+  low[bin] = static_cast<uint32_t>(count);
+  high.erase(bin);
+  if (count >> 32 != 0) high[bin] = count >> 32;
+}
+
 void Histogram::Widen(double magnitude) {
-  while (magnitude >= width_ * kBins) {
-    for (Bins* bins : {&counts_->positive, &counts_->negative}) {
-      for (int i = 0; i < kBins / 2; ++i) {
-        (*bins)[i] = (*bins)[2 * i] + (*bins)[2 * i + 1];
+  while (magnitude >= std::ldexp(kBins, exponent_)) {
+    for (Counts* counts : {positive_.get(), negative_.get()}) {
+      if (counts == nullptr) continue;
+      for (int i = 0; i < kBins; ++i) {
+        const bool merged = i < kBins / 2;
+        counts->Set(
+            i, merged ? counts->Get(2 * i) + counts->Get(2 * i + 1) : 0);
       }
-      for (int i = kBins / 2; i < kBins; ++i) (*bins)[i] = 0;
     }
-    width_ *= 2;
+    ++exponent_;
   }
 }
 
 void Histogram::Add(absl::Span<const float> values) {
-  count_ += static_cast<int64_t>(values.size());
-  if (counts_ == nullptr && count_ <= kFewValues) {
+  if (!counted_ && few_.size() + values.size() <= kFewValues) {
     few_.insert(few_.end(), values.begin(), values.end());
     return;
   }
-  if (counts_ == nullptr) {
-    counts_ = std::make_unique<Counts>();
+  if (!counted_) {
+    counted_ = true;
     Count(few_);
     few_ = {};
   }
@@ -29,55 +44,55 @@ void Histogram::Add(absl::Span<const float> values) {
 }
 
 void Histogram::Count(absl::Span<const float> values) {
-  double largest = 0;
+  float largest = 0;
+  float smallest = 0;
   for (const float value : values) {
-    const double magnitude = value < 0 ? -double{value} : double{value};
-    if (magnitude > largest) largest = magnitude;
+    largest = std::max(largest, value);
+    smallest = std::min(smallest, value);
   }
-  Widen(largest);
+  if (positive_ == nullptr) positive_ = std::make_unique<Counts>();
+  if (smallest < 0 && negative_ == nullptr) {
+    negative_ = std::make_unique<Counts>();
+  }
+  Widen(std::max(double{largest}, -double{smallest}));
   // Exact: the width is a power of two.
-  const double per_width = 1 / width_;
+  const double per_width = std::ldexp(1, -exponent_);
   for (const float value : values) {
     if (value < 0) {
-      ++counts_->negative[static_cast<int>(-double{value} * per_width)];
+      negative_->Increment(static_cast<int>(-double{value} * per_width));
     } else {
-      ++counts_->positive[static_cast<int>(double{value} * per_width)];
+      positive_->Increment(static_cast<int>(double{value} * per_width));
     }
   }
 }
 
-double Histogram::Outermost(const Bins& outer, const Bins& inner,
-                            int64_t dropped, double width) {
-  int64_t seen = 0;
-  for (int i = kBins - 1; i >= 0; --i) {
-    seen += outer[i];
-    if (seen > dropped) return (i + 1) * width;
-  }
-  // This end is cut off altogether: the border lies on the other side of 0.
-  for (int i = 0; i < kBins; ++i) {
-    seen += inner[i];
-    if (seen > dropped) return -i * width;
-  }
-  return 0;
-}
-
-std::pair<double, double> Histogram::Kept(int64_t kept_ppm) const {
-  if (counts_ == nullptr) {
+v1::CalibrationStatistics::Histogram Histogram::ToProto() const {
+  if (!counted_ && !few_.empty()) {
     Histogram counted;
-    counted.counts_ = std::make_unique<Counts>();
-    counted.Add(few_);
-    return counted.Kept(kept_ppm);
+    counted.counted_ = true;
+    counted.Count(few_);
+    return counted.ToProto();
   }
-  constexpr int64_t kWhole = 1'000'000;
-  // In this order nothing overflows below 2^43 values.
-  const int64_t dropped = count_ * (kWhole - kept_ppm) / (2 * kWhole);
-  return {-Outermost(counts_->negative, counts_->positive, dropped, width_),
-          Outermost(counts_->positive, counts_->negative, dropped, width_)};
+  v1::CalibrationStatistics::Histogram proto;
+  proto.set_width_exponent(exponent_);
+  const auto copy = [](const Counts* counts, auto& bins) {
+    int last = kBins;
+    while (counts != nullptr && last > 0 && counts->Get(last - 1) == 0) --last;
+    for (int i = 0; counts != nullptr && i < last; ++i) {
+      bins.Add(counts->Get(i));
+    }
+  };
+  copy(positive_.get(), *proto.mutable_positive());
+  copy(negative_.get(), *proto.mutable_negative());
+  return proto;
 }
 
 int64_t Histogram::bytes() const {
-  return static_cast<int64_t>(few_.capacity() * sizeof(float) +
-                              (counts_ == nullptr ? 0 : sizeof(Counts)));
+  int64_t bytes = static_cast<int64_t>(few_.capacity() * sizeof(float));
+  for (const Counts* counts : {positive_.get(), negative_.get()}) {
+    if (counts != nullptr) bytes += sizeof(Counts);
+  }
+  return bytes;
 }
 
 }  // namespace edgekiln::compiler

@@ -3,53 +3,55 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "absl/types/span.h"
+#include "edgekiln/v1/graph.pb.h"
 
 namespace edgekiln::compiler {
 
 // Counts of values in bins of equal width, positive and negative apart. The
 // width is a power of two and doubles when a value does not fit, so that the
-// counts depend on the set of values only, never on their order. The first
-// values are kept as they are and counted when they are too many: a network of
-// tiny layers has more tensors than there is memory for bins. Not thread-safe.
+// counts depend on the set of values only, never on their order. 4 KiB per sign
+// that occurs; the first values are kept as they are and counted when they are
+// too many, as networks of tiny layers have many tensors. Not thread-safe.
 class Histogram {
  public:
+  static constexpr int kBins = 1024;
   // Values that are kept; more are counted.
-  static constexpr int64_t kFewValues = 1024;
+  static constexpr int64_t kFewValues = 256;
 
   // Finite values only.
   void Add(absl::Span<const float> values);
 
-  // The smallest and largest value that are left when the share
-  // (1 - kept_ppm / 1e6) / 2 of all values is cut off at each end, rounded
-  // outwards to a border of a bin. {0, 0} without values.
-  std::pair<double, double> Kept(int64_t kept_ppm) const;
+  v1::CalibrationStatistics::Histogram ToProto() const;
 
   // Memory behind this object.
   int64_t bytes() const;
 
  private:
-  static constexpr int kBins = 8192;
-  using Bins = std::array<int64_t, kBins>;
+  // What exceeds 32 bits is counted apart: it takes days of samples.
   struct Counts {
-    Bins positive = {};  // Bin i: [i, i+1) * width.
-    Bins negative = {};  // Of magnitudes; not 0.
+    void Increment(int bin) {
+      if (++low[bin] == 0) ++high[bin];
+    }
+    uint64_t Get(int bin) const;
+    void Set(int bin, uint64_t count);
+
+    std::array<uint32_t, kBins> low = {};
+    std::map<int, uint64_t> high;
   };
 
   void Count(absl::Span<const float> values);
   void Widen(double magnitude);
-  // Values at this end that are at least |border of bin i|, from the outside.
-  static double Outermost(const Bins& outer, const Bins& inner, int64_t dropped,
-                          double width);
 
-  std::vector<float> few_;          // Until there are counts.
-  std::unique_ptr<Counts> counts_;  // Of all values, or null.
-  double width_ = 0x1p-40;          // Of a bin.
-  int64_t count_ = 0;
+  std::vector<float> few_;  // Until they are counted.
+  bool counted_ = false;
+  std::unique_ptr<Counts> positive_;  // Bin i: [i, i+1) * width; or null.
+  std::unique_ptr<Counts> negative_;  // Of magnitudes; not 0.
+  int exponent_ = -40;                // The width of a bin is 2^exponent_.
 };
 
 }  // namespace edgekiln::compiler

@@ -122,12 +122,14 @@ bool MayShareQuantization(const Graph& graph, const Op& op) {
 }
 
 std::vector<bool> ChooseIntegerOps(const Graph& graph,
-                                   const std::vector<bool>& unbounded) {
+                                   const std::vector<bool>& unbounded,
+                                   const std::vector<bool>& kept) {
   const int32_t count = static_cast<int32_t>(graph.ops.size());
   std::vector<bool> integer(count);
   for (int32_t i = 0; i < count; ++i) {
     integer[i] = HasIntegerForm(graph, graph.ops[i]) &&
-                 !IsAtOneOf(graph.ops[i], unbounded);
+                 !IsAtOneOf(graph.ops[i], unbounded) &&
+                 (kept.empty() || !kept[i]);
   }
   // Neighbours that could all be integer form groups.
   std::vector<int32_t> group(count);

@@ -15,9 +15,11 @@ int WeightAxis(const Op& op);
 // An op does if it has an integer kernel, unless it and its neighbours that
 // have one stand between ops that have none, with no sum of products among
 // them: there the way into the integers and back costs more than it saves. Ops
-// at tensors that are `unbounded`, by index, stay float.
+// at tensors that are `unbounded`, by index, stay float, and so do those that
+// are `kept`, by index (empty: none).
 std::vector<bool> ChooseIntegerOps(const Graph& graph,
-                                   const std::vector<bool>& unbounded);
+                                   const std::vector<bool>& unbounded,
+                                   const std::vector<bool>& kept = {});
 
 // Whether the integer kernel takes no other scale for its output than that of
 // its inputs, or would lose by one.

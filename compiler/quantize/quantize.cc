@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -15,10 +14,17 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "compiler/ir/buffer_layout.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
+#include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/layer_schemes.h"
+#include "compiler/quantize/layer_weights.h"
+#include "compiler/quantize/noise.h"
+#include "compiler/quantize/range_search.h"
+#include "compiler/quantize/refine.h"
 #include "compiler/quantize/scales.h"
 #include "compiler/quantize/tensor_quantizations.h"
 
@@ -73,20 +79,34 @@ ConstantData FormOf(const ConstantData& data, int64_t elements) {
   return ConstantData::Borrowed(data->substr(0, elements));
 }
 
+std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes) {
+  std::vector<bool> kept;
+  for (const v1::LayerScheme& scheme : schemes) {
+    kept.push_back(scheme.keep_float() == v1::ON);
+  }
+  return kept;
+}
+
 class Quantizer {
  public:
   // Without statistics only the form is made.
+  // `schemes`: by op.
   Quantizer(const Graph& graph, const v1::CalibrationStatistics* statistics,
-            const v1::QuantizationNeeds& needs)
+            const v1::QuantizeOptions& options,
+            std::vector<v1::LayerScheme> schemes)
       : source_(graph),
-        per_tensor_(needs.per_tensor().begin(), needs.per_tensor().end()),
-        rules_{.symmetric = needs.symmetric_activations(),
-               .power_of_two = needs.power_of_two_scales()},
+        schemes_(std::move(schemes)),
+        rules_{.symmetric = options.needs().symmetric_activations() ||
+                            options.config().symmetric_activations() == v1::ON,
+               .power_of_two = options.needs().power_of_two_scales()},
+        method_(options.config().ranges()),
         statistics_(statistics),
         form_only_(statistics == nullptr),
         integer_(ChooseIntegerOps(
-            graph, form_only_ ? std::vector<bool>(graph.tensors.size(), false)
-                              : UnboundedTensors(graph, *statistics))),
+            graph,
+            form_only_ ? std::vector<bool>(graph.tensors.size(), false)
+                       : UnboundedTensors(graph, *statistics),
+            KeptFloat(schemes_))),
         quantizations_(graph, integer_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
@@ -98,18 +118,33 @@ class Quantizer {
     for (const TensorId id : graph.outputs) is_output_.insert(id);
   }
 
-  absl::StatusOr<Graph> Run() {
+  bool IsInteger(size_t op) const { return integer_[op]; }
+  const SeenValues* SeenOf(TensorId id) const {
+    return quantizations_.SeenOf(id);
+  }
+  const std::vector<v1::LayerScheme>& schemes() const { return schemes_; }
+
+  // With `samples`, ranges may be chosen by them.
+  absl::StatusOr<Graph> Run(const CalibrationSamples* samples = nullptr,
+                            ops::CpuPath cpu_path = ops::CpuPath::kAuto) {
     for (const Op& op : source_.ops) {
       EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
     }
-    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, rules_));
+    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, method_, rules_));
+    const bool search =
+        method_.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED ||
+        method_.method() == v1::CalibrateOptions::OUTPUT_MSE;
+    if (search && samples != nullptr) {
+      EK_RETURN_IF_ERROR(SearchRanges(source_, integer_, *samples, rules_,
+                                      cpu_path, quantizations_));
+    }
     for (const TensorId input : source_.inputs) float_[input] = input;
     for (const TensorId input : source_.inputs) {
       if (ReadByIntegers(input)) Quantized(input);
     }
     for (size_t i = 0; i < source_.ops.size(); ++i) {
       if (integer_[i]) {
-        EK_RETURN_IF_ERROR(QuantizeOp(source_.ops[i]));
+        EK_RETURN_IF_ERROR(QuantizeOp(source_.ops[i], schemes_[i]));
       } else {
         KeepFloat(source_.ops[i]);
         // With the inputs, not between layers: there it would cut what an
@@ -231,14 +266,16 @@ class Quantizer {
     result_.ops.push_back(std::move(kept));
   }
 
-  absl::Status QuantizeOp(const Op& op) {
+  absl::Status QuantizeOp(const Op& op, const v1::LayerScheme& scheme) {
     Op quantized = op;
     const int axis = WeightAxis(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
       if (!IsFloat(op.inputs[i]) || (axis >= 0 && i > 0)) continue;
       quantized.inputs[i] = Quantized(op.inputs[i]);
     }
-    if (axis >= 0) EK_RETURN_IF_ERROR(SetWeights(op, axis, quantized));
+    if (axis >= 0) {
+      EK_RETURN_IF_ERROR(SetWeights(op, axis, scheme, quantized));
+    }
     quantized.outputs = {QuantizedResult(op.outputs[0])};
     result_.ops.push_back(std::move(quantized));
     return absl::OkStatus();
@@ -246,11 +283,12 @@ class Quantizer {
 
   // New constants for the weights and bias of `op`: its biases depend on the
   // scale of its input, so they are not shared between ops.
-  absl::Status SetWeights(const Op& op, int axis, Op& quantized) {
+  absl::Status SetWeights(const Op& op, int axis,
+                          const v1::LayerScheme& scheme, Op& quantized) {
     const Tensor& weights = source_.tensors[op.inputs[1]];
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
     if (form_only_) {
-      SetWeightForm(weights, axis, HasOneScale(op),
+      SetWeightForm(weights, axis, scheme.per_tensor() == v1::ON,
                     has_bias ? &source_.tensors[op.inputs[2]] : nullptr,
                     quantized);
       return absl::OkStatus();
@@ -262,13 +300,20 @@ class Quantizer {
       return Unsupported(op, "the weights or the bias hold infinity or NaN",
                          "finite weights", "train or export again");
     }
-    int64_t inner = 1;
+    RealWeights real = {.weights = values,
+                        .channels = weights.shape[axis],
+                        .bias = bias,
+                        .axis = axis,
+                        .input_scale = QuantizationOf(op.inputs[0]).scale[0]};
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
-      inner *= weights.shape[i];
+      real.inner *= weights.shape[i];
     }
-    QuantizedWeights integers = QuantizeWeights(
-        values, weights.shape[axis], inner, bias,
-        QuantizationOf(op.inputs[0]).scale[0], axis, HasOneScale(op), rules_);
+    // Without moments: nothing has been run yet.
+    LayerWeights integers =
+        QuantizeWeights(real, scheme.per_tensor() == v1::ON,
+                        {.form = scheme.weights(),
+                         .range = scheme.weight_range(),
+                         .power_of_two = rules_.power_of_two});
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
                     ConstantData(std::move(integers.weight_data)));
@@ -278,10 +323,6 @@ class Quantizer {
           ConstantData(std::move(integers.bias_data)));
     }
     return absl::OkStatus();
-  }
-
-  bool HasOneScale(const Op& op) const {
-    return per_tensor_.contains(op.kind());
   }
 
   // Ops with the same weights share their form: should a mask keep them all
@@ -322,8 +363,9 @@ class Quantizer {
   }
 
   const Graph& source_;
-  const std::set<std::string, std::less<>> per_tensor_;  // Kinds of ops.
+  const std::vector<v1::LayerScheme> schemes_;  // By op.
   const ScaleRules rules_;
+  const v1::CalibrateOptions method_;
   const v1::CalibrationStatistics* const statistics_;
   const bool form_only_;
   const std::vector<bool> integer_;  // By op.
@@ -339,17 +381,178 @@ class Quantizer {
   Graph result_;
 };
 
+// Of a layer with weights: how far its integers are from them.
+void DescribeWeights(const Graph& float_graph, const Op& real_op,
+                     const Graph& quantized, const Op& op,
+                     v1::QuantizedLayer& layer) {
+  const Tensor& weights = quantized.tensors[op.inputs[1]];
+  const std::vector<float> values =
+      *FloatConstantValues(float_graph.tensors[real_op.inputs[1]]);
+  const auto* integers = reinterpret_cast<const int8_t*>(weights.data->data());
+  const std::vector<float>& scales = weights.quantization->scale;
+  const int axis = WeightAxis(op);
+  size_t inner = 1;
+  for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
+    inner *= static_cast<size_t>(weights.shape[i]);
+  }
+  const auto channels = static_cast<size_t>(weights.shape[axis]);
+  const int32_t limit = LargestInteger(layer.weights());
+  Noise all;
+  std::vector<Noise> by_channel(channels);
+  int64_t clipped = 0;
+  int64_t adapted = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t c = i / inner % channels;
+    const double scale = scales[scales.size() == 1 ? 0 : c];
+    const double real = values[i];
+    all.AddPair(real, scale * integers[i]);
+    by_channel[c].AddPair(real, scale * integers[i]);
+    const double steps = std::clamp(real / scale, -1e6, 1e6);
+    clipped += std::abs(steps) > limit + 0.5 ? 1 : 0;
+    adapted += std::clamp<int64_t>(RoundHalfAway(steps), -limit, limit) !=
+                       integers[i]
+                   ? 1
+                   : 0;
+  }
+  layer.set_per_tensor(scales.size() == 1 && channels > 1);
+  if (values.empty()) return;
+  const auto count = static_cast<double>(values.size());
+  layer.set_clipped_weights(static_cast<double>(clipped) / count);
+  layer.set_adapted_weights(static_cast<double>(adapted) / count);
+  if (const auto ratio = all.decibels()) layer.set_weight_sqnr_db(*ratio);
+  for (size_t c = 0; c < channels; ++c) {
+    const auto ratio = by_channel[c].decibels();
+    if (!ratio || (layer.optional_worst_channel_sqnr_db_case() ==
+                       v1::QuantizedLayer::kWorstChannelSqnrDb &&
+                   *ratio >= layer.worst_channel_sqnr_db())) {
+      continue;
+    }
+    layer.set_worst_channel(static_cast<int32_t>(c));
+    layer.set_worst_channel_sqnr_db(*ratio);
+  }
+}
+
+void DescribeResult(const Tensor& result, const SeenValues& seen,
+                    v1::QuantizedLayer& layer) {
+  const Quantization& quantization = *result.quantization;
+  const double scale = quantization.scale[0];
+  const int32_t zero = quantization.zero_point[0];
+  layer.set_seen_low(seen.all().low);
+  layer.set_seen_high(seen.all().high);
+  layer.set_scale(scale);
+  layer.set_zero_point(zero);
+  layer.set_range_low(scale * (-128.0 - zero));
+  layer.set_range_high(scale * (127.0 - zero));
+  layer.set_saturated(seen.ShareOutside(quantization));
+}
+
+// The layers of `report`, which are there with their ids, but for what samples
+// show.
+void Describe(const Graph& float_graph, const Quantizer& quantizer,
+              const Graph& quantized, v1::QuantizationReport& report) {
+  std::map<std::string, const Op*> ops;
+  for (const Op& op : quantized.ops) ops[op.id] = &op;
+  for (size_t i = 0; i < float_graph.ops.size(); ++i) {
+    const Op& real_op = float_graph.ops[i];
+    const v1::LayerScheme& scheme = quantizer.schemes()[i];
+    v1::QuantizedLayer& layer = *report.mutable_layers(static_cast<int>(i));
+    const auto found = ops.find(real_op.id);
+    layer.set_is_float(!quantizer.IsInteger(i));
+    if (layer.is_float()) {
+      layer.set_reason(scheme.keep_float() == v1::ON
+                           ? "asked for by the quantization file"
+                           : "no integer form");
+      continue;
+    }
+    if (found == ops.end()) continue;
+    const Op& op = *found->second;
+    if (WeightAxis(real_op) >= 0) {
+      layer.set_weights(scheme.weights());
+      layer.set_rounding(scheme.rounding());
+      DescribeWeights(float_graph, real_op, quantized, op, layer);
+    }
+    const SeenValues* seen = quantizer.SeenOf(real_op.outputs[0]);
+    const Tensor& result = quantized.tensors[op.outputs[0]];
+    if (seen != nullptr && result.quantization) {
+      DescribeResult(result, *seen, layer);
+    }
+  }
+}
+
+// Samples whose values of both networks fit this.
+constexpr int64_t kSampleBytes = int64_t{64} << 20;
+constexpr int64_t kDefaultSamples = 256;
+
+int64_t SamplesThatFit(const Graph& float_graph, const Graph& quantized) {
+  const int64_t one = LayOutBuffers(float_graph, /*keep_all=*/false).bytes +
+                      LayOutBuffers(quantized, /*keep_all=*/false).bytes;
+  return std::max<int64_t>(1, kSampleBytes / std::max<int64_t>(one, 1));
+}
+
 }  // namespace
+
+absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
+                                          const v1::QuantizeOptions& options,
+                                          const QuantizeInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
+                      CalibrationSamples::Create(float_graph, inputs.samples));
+  const bool measures = samples.size() > 0 && !samples.sequential() &&
+                        float_graph.states.empty();
+  EK_ASSIGN_OR_RETURN(
+      const std::vector<v1::LayerScheme> schemes,
+      LayerSchemes(float_graph, options.config(), options.needs(), measures));
+  Quantizer quantizer(float_graph, &inputs.statistics, options, schemes);
+  QuantizedNetwork network;
+  EK_ASSIGN_OR_RETURN(
+      network.graph,
+      quantizer.Run(measures ? &samples : nullptr, inputs.cpu_path));
+  for (const Op& op : float_graph.ops) {
+    v1::QuantizedLayer& layer = *network.report.add_layers();
+    layer.set_id(op.id);
+    layer.set_op(std::string(op.kind()));
+  }
+  if (measures) {
+    const int64_t wanted = options.config().samples() > 0
+                               ? options.config().samples()
+                               : kDefaultSamples;
+    samples.Limit(
+        std::min(wanted, SamplesThatFit(float_graph, network.graph)));
+    network.report.set_samples(samples.size());
+    const auto total = static_cast<int64_t>(float_graph.ops.size());
+    EK_RETURN_IF_ERROR(Refine(
+        float_graph, samples,
+        {.schemes = schemes,
+         .bias_correction = options.config().bias_correction() != v1::OFF,
+         .power_of_two = options.needs().power_of_two_scales(),
+         .cpu_path = inputs.cpu_path},
+        network.graph, network.report, [&](int64_t done) {
+          if (inputs.progress != nullptr) inputs.progress(done, total);
+        }));
+    EK_RETURN_IF_ERROR(VerifyGraph(network.graph), "after quantization");
+  }
+  Describe(float_graph, quantizer, network.graph, network.report);
+  return network;
+}
 
 absl::StatusOr<Graph> QuantizeGraph(const Graph& float_graph,
                                     const v1::CalibrationStatistics& statistics,
                                     const v1::QuantizationNeeds& needs) {
-  return Quantizer(float_graph, &statistics, needs).Run();
+  v1::QuantizeOptions options;
+  *options.mutable_needs() = needs;
+  EK_ASSIGN_OR_RETURN(
+      QuantizedNetwork network,
+      Quantize(float_graph, options, {.statistics = statistics}));
+  return std::move(network.graph);
 }
 
 absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph,
                                     const v1::QuantizationNeeds& needs) {
-  return Quantizer(float_graph, nullptr, needs).Run();
+  v1::QuantizeOptions options;
+  *options.mutable_needs() = needs;
+  EK_ASSIGN_OR_RETURN(
+      std::vector<v1::LayerScheme> schemes,
+      LayerSchemes(float_graph, options.config(), needs, false));
+  return Quantizer(float_graph, nullptr, options, std::move(schemes)).Run();
 }
 
 }  // namespace edgekiln::compiler

@@ -1,12 +1,35 @@
 #ifndef EK_COMPILER_QUANTIZE_QUANTIZE_H_
 #define EK_COMPILER_QUANTIZE_QUANTIZE_H_
 
+#include <cstdint>
+#include <functional>
+
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compiler/ir/graph.h"
 #include "edgekiln/v1/graph.pb.h"
+#include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/target.pb.h"
+#include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
+
+// A quantized network, and what became of its layers.
+struct QuantizedNetwork {
+  Graph graph;
+  v1::QuantizationReport report;  // One layer for each op of the float graph.
+};
+
+struct QuantizeInputs {
+  const v1::CalibrationStatistics& statistics;
+  // Of calibration, of the float graph. None: layers are quantized by their
+  // weights and the statistics alone.
+  absl::Span<const v1::Chunk> samples = {};
+  // Called after each layer; must not throw.
+  std::function<void(int64_t done, int64_t total)> progress = nullptr;
+  ops::CpuPath cpu_path = ops::CpuPath::kAuto;  // Changes speed only.
+};
 
 // The int8 form of a simplified float graph: weights symmetric per output
 // channel, biases int32, activations asymmetric per tensor with a zero that is
@@ -17,17 +40,24 @@ namespace edgekiln::compiler {
 // tensors are called "<name>.int8"), so that users feed and read what their
 // model expects.
 //
-// Ranges are those between percentile_low and percentile_high. All scales are
-// computed in double, exactly alike on every machine.
+// `options.config` is what a user asked for (layer_schemes.h). All scales are
+// computed in double, exactly alike on every machine. With samples, layers are
+// then fitted to what those before them give (refine.h); networks that carry
+// states from sample to sample are not.
 //
-// `needs` are those of the target (target/quantization_needs.h): ops of the
-// kinds listed get one weight scale; all activations, those of host ops and
+// `options.needs` are those of the target (target/quantization_needs.h): ops of
+// the kinds listed get one weight scale; all activations, those of host ops and
 // constant operands included, zero point 0; activations and weights scales that
-// are powers of two, rounded up.
+// are powers of two.
 //
 // UNIMPLEMENTED naming the op for a graph that is quantized already or has
 // weights that are not finite; INVALID_ARGUMENT if the statistics have no
-// usable range for a tensor.
+// usable range for a tensor, or samples do not fit the graph.
+absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
+                                          const v1::QuantizeOptions& options,
+                                          const QuantizeInputs& inputs);
+
+// The same without samples, by default options.
 absl::StatusOr<Graph> QuantizeGraph(
     const Graph& float_graph, const v1::CalibrationStatistics& statistics,
     const v1::QuantizationNeeds& needs =

@@ -26,8 +26,6 @@ v1::CalibrationStatistics Statistics(const Ranges& ranges) {
     one->set_tensor(tensor);
     one->set_min(range.first);
     one->set_max(range.second);
-    one->set_percentile_low(range.first);
-    one->set_percentile_high(range.second);
   }
   return statistics;
 }

@@ -44,25 +44,8 @@ Quantization ProbabilityQuantization(ScaleRules rules = {});
 std::string QuantizedValues(absl::Span<const float> values,
                             const Quantization& quantization);
 
-// Weights of a layer as int8, and its bias as int32.
-struct QuantizedWeights {
-  Quantization weights;  // Symmetric: zero points 0.
-  std::string weight_data;
-  Quantization bias;  // Scales input * weights.
-  std::string bias_data;
-};
-
-// `weights` has `channels` output channels; element i belongs to channel
-// (i / inner) % channels. `bias` is empty or has one value per channel. Each
-// channel gets a scale, or all get the largest if `per_tensor`. A channel whose
-// bias is far larger than its weights has a wider one, so that the bias fits
-// int32.
-QuantizedWeights QuantizeWeights(absl::Span<const float> weights,
-                                 int64_t channels, int64_t inner,
-                                 absl::Span<const float> bias,
-                                 double input_scale, int32_t axis,
-                                 bool per_tensor = false,
-                                 ScaleRules rules = {});
+// `scale` as a float that the rules allow; 1 if it underflows to 0.
+float RoundedScale(double scale, ScaleRules rules);
 
 }  // namespace edgekiln::compiler
 

@@ -35,14 +35,12 @@ absl::StatusOr<RealRange> RangeOfConstant(const Tensor& tensor) {
   return range;
 }
 
-absl::StatusOr<RealRange> RangeOf(const Tensor& tensor,
-                                  const RangeOfName& calibrated) {
-  if (tensor.is_constant()) return RangeOfConstant(tensor);
+absl::StatusOr<const v1::CalibrationStatistics::TensorRange*> SeenOfActivation(
+    const Tensor& tensor, const RangeOfName& calibrated) {
   const auto found = calibrated.find(tensor.name);
-  if (found == calibrated.end() ||
-      !std::isfinite(found->second->percentile_low()) ||
-      !std::isfinite(found->second->percentile_high()) ||
-      found->second->percentile_low() > found->second->percentile_high()) {
+  if (found == calibrated.end() || !std::isfinite(found->second->min()) ||
+      !std::isfinite(found->second->max()) ||
+      found->second->min() > found->second->max()) {
     return MakeError(
         absl::StatusCode::kInvalidArgument,
         {.fault = Fault::kUser,
@@ -52,21 +50,34 @@ absl::StatusOr<RealRange> RangeOf(const Tensor& tensor,
          .need = "statistics of this very graph",
          .fix = "calibrate again"});
   }
-  return RealRange{found->second->percentile_low(),
-                   found->second->percentile_high()};
+  return found->second;
+}
+
+absl::Status Include(const Tensor& tensor, const RangeOfName& calibrated,
+                     SeenValues& values) {
+  if (tensor.is_constant()) {
+    EK_ASSIGN_OR_RETURN(const RealRange range, RangeOfConstant(tensor));
+    values.IncludeWhole(range);
+    return absl::OkStatus();
+  }
+  EK_ASSIGN_OR_RETURN(const auto* seen, SeenOfActivation(tensor, calibrated));
+  values.Include(*seen);
+  return absl::OkStatus();
 }
 
 // Whether one scale for all operands and the result is at most twice as wide as
 // that of each alone.
 absl::StatusOr<bool> AreClose(const Graph& graph, const Op& op,
-                              const RangeOfName& calibrated) {
+                              const RangeOfName& calibrated,
+                              const v1::CalibrateOptions& method) {
   RealRange all;
   double narrowest = std::numeric_limits<double>::infinity();
   std::vector<TensorId> tensors = op.inputs;
   tensors.push_back(op.outputs[0]);
   for (const TensorId id : tensors) {
-    EK_ASSIGN_OR_RETURN(RealRange range,
-                        RangeOf(graph.tensors[id], calibrated));
+    SeenValues values;
+    EK_RETURN_IF_ERROR(Include(graph.tensors[id], calibrated, values));
+    RealRange range = values.Kept(method);
     range.Include({0, 0});
     narrowest = std::min(narrowest, range.high - range.low);
     all.Include(range);
@@ -110,8 +121,14 @@ void TensorQuantizations::Join(TensorId a, TensorId b) {
   parent_[b] = leader;
 }
 
+const SeenValues* TensorQuantizations::SeenOf(TensorId id) const {
+  const auto found = seen_.find(GroupOf(id));
+  return found == seen_.end() ? nullptr : &found->second;
+}
+
 absl::Status TensorQuantizations::Choose(
-    const v1::CalibrationStatistics* statistics, ScaleRules rules) {
+    const v1::CalibrationStatistics* statistics,
+    const v1::CalibrateOptions& method, ScaleRules rules) {
   RangeOfName calibrated;
   if (statistics != nullptr) {
     for (const auto& range : statistics->ranges()) {
@@ -123,20 +140,13 @@ absl::Status TensorQuantizations::Choose(
     if (!integer_[i] || !MayShareQuantization(graph_, op)) continue;
     bool close = true;
     if (statistics != nullptr) {
-      EK_ASSIGN_OR_RETURN(close, AreClose(graph_, op, calibrated));
+      EK_ASSIGN_OR_RETURN(close, AreClose(graph_, op, calibrated, method));
     }
     if (close) JoinOperands(op);
   }
-  std::map<TensorId, RealRange> ranges;
+  // Each once, however many ops read it.
+  std::vector<bool> is_used(graph_.tensors.size(), false);
   std::map<TensorId, bool> has_softmax;
-  const auto add = [&](TensorId id) -> absl::Status {
-    RealRange range{-1, 1};
-    if (statistics != nullptr) {
-      EK_ASSIGN_OR_RETURN(range, RangeOf(graph_.tensors[id], calibrated));
-    }
-    ranges.try_emplace(GroupOf(id), range).first->second.Include(range);
-    return absl::OkStatus();
-  };
   for (size_t index = 0; index < graph_.ops.size(); ++index) {
     if (!integer_[index]) continue;
     const Op& op = graph_.ops[index];
@@ -147,16 +157,27 @@ absl::Status TensorQuantizations::Choose(
           graph_.tensors[input].type != v1::FLOAT32) {
         continue;
       }
-      EK_RETURN_IF_ERROR(add(input));
+      is_used[input] = true;
     }
-    EK_RETURN_IF_ERROR(add(op.outputs[0]));
+    is_used[op.outputs[0]] = true;
     if (op.attributes.has_softmax()) has_softmax[GroupOf(op.outputs[0])] = true;
   }
-  for (const auto& [group, range] : ranges) {
-    const bool probabilities =
-        has_softmax.contains(group) && range.low >= 0 && range.high <= 1;
-    quantization_[group] = probabilities ? ProbabilityQuantization(rules)
-                                         : ActivationQuantization(range, rules);
+  for (TensorId id = 0; id < std::ssize(is_used); ++id) {
+    if (!is_used[id]) continue;
+    if (statistics == nullptr) {
+      quantization_[GroupOf(id)] = ActivationQuantization({-1, 1}, rules);
+      continue;
+    }
+    EK_RETURN_IF_ERROR(
+        Include(graph_.tensors[id], calibrated, seen_[GroupOf(id)]));
+  }
+  for (const auto& [group, values] : seen_) {
+    const bool probabilities = has_softmax.contains(group) &&
+                               values.all().low >= 0 && values.all().high <= 1;
+    if (probabilities) fixed_.insert(group);
+    quantization_[group] = probabilities
+                               ? ProbabilityQuantization(rules)
+                               : values.QuantizationFor(method, rules);
   }
   return absl::OkStatus();
 }

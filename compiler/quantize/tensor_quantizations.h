@@ -4,10 +4,13 @@
 // Which int8 quantization each activation of a float graph gets.
 
 #include <map>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "compiler/ir/graph.h"
+#include "compiler/quantize/activation_range.h"
 #include "compiler/quantize/scales.h"
 #include "edgekiln/v1/data.pb.h"
 
@@ -23,19 +26,30 @@ class TensorQuantizations {
   TensorQuantizations(const Graph& graph, const std::vector<bool>& integer);
 
   // Chooses for all activations and constant operands, but weights and biases,
-  // of integer ops. Without statistics (null) all ranges are [-1, 1].
+  // of integer ops, by `method`. Without statistics (null) all ranges are
+  // [-1, 1].
   // INVALID_ARGUMENT if a constant is not finite or the statistics have no
   // range for a tensor.
   absl::Status Choose(const v1::CalibrationStatistics* statistics,
-                      ScaleRules rules);
+                      const v1::CalibrateOptions& method, ScaleRules rules);
 
   // After Choose(), of an operand or result of an integer op.
   const Quantization& Of(TensorId id) const {
     return quantization_.at(GroupOf(id));
   }
+  // The values of its group; null without statistics.
+  const SeenValues* SeenOf(TensorId id) const;
+  // Its quantization does not depend on what was seen.
+  bool IsFixed(TensorId id) const { return fixed_.contains(GroupOf(id)); }
+  // The tensor that stands for its group.
+  TensorId GroupOf(TensorId id) const;
+  bool AreOne(TensorId a, TensorId b) const { return GroupOf(a) == GroupOf(b); }
+  // Of a group.
+  void Set(TensorId group, Quantization quantization) {
+    quantization_[group] = std::move(quantization);
+  }
 
  private:
-  TensorId GroupOf(TensorId id) const;
   void Join(TensorId a, TensorId b);
   void JoinOperands(const Op& op);
 
@@ -43,6 +57,8 @@ class TensorQuantizations {
   const std::vector<bool>& integer_;
   std::vector<TensorId> parent_;  // By tensor; itself for the first of a group.
   std::map<TensorId, Quantization> quantization_;  // By group.
+  std::map<TensorId, SeenValues> seen_;            // By group.
+  std::set<TensorId> fixed_;                       // Groups.
 };
 
 }  // namespace edgekiln::compiler

@@ -24,7 +24,7 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
     case Options::kCalibrate:
       return RunCalibrate(options.calibrate(), inputs, progress);
     case Options::kQuantize:
-      return RunQuantize(options.quantize(), inputs);
+      return RunQuantize(options.quantize(), inputs, progress);
     case Options::kPartition:
       return RunPartition(options.partition(), inputs);
     case Options::kPlace:

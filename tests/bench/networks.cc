@@ -69,10 +69,15 @@ std::vector<Network> Present(const std::vector<Network>& networks,
   return present;
 }
 
-absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network) {
+absl::StatusOr<compiler::Graph> LoadFloat(const std::string& path) {
   EK_ASSIGN_OR_RETURN(compiler::Graph graph,
-                      compiler::ImportModel(ReadFileOrDie(network.model)));
+                      compiler::ImportModel(ReadFileOrDie(path)));
   EK_RETURN_IF_ERROR(compiler::Simplify(graph));
+  return graph;
+}
+
+absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network) {
+  EK_ASSIGN_OR_RETURN(compiler::Graph graph, LoadFloat(network.model));
   if (!IsFloat(graph)) return graph;
   return tests::QuantizedBySample(graph);
 }

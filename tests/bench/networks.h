@@ -46,6 +46,8 @@ std::vector<Network> Present(const std::vector<Network>& networks,
 // Import and simplify; a float model is calibrated on one synthetic sample and
 // quantized, so that its values mean nothing and its shapes everything.
 absl::StatusOr<compiler::Graph> LoadQuantized(const Network& network);
+// Import and simplify.
+absl::StatusOr<compiler::Graph> LoadFloat(const std::string& path);
 
 }  // namespace edgekiln::bench
 

@@ -46,8 +46,6 @@ v1::CalibrationStatistics Ranges(const compiler::Graph& graph,
     range.set_tensor(tensor.name);
     range.set_min(-bound);
     range.set_max(bound);
-    range.set_percentile_low(-bound);
-    range.set_percentile_high(bound);
   }
   return statistics;
 }

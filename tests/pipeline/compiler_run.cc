@@ -31,13 +31,14 @@ absl::StatusOr<compiler::Graph> QuantizedGraph(const FloatModel& model,
       const compiler::ConvertedData data,
       compiler::ConvertDataSet(
           convert, files, compiler::InputsOf(compiler::GraphToProto(graph))));
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::PERCENTILE);
-  options.set_percentile_ppm(999'900);
-  EK_ASSIGN_OR_RETURN(
-      const v1::CalibrationStatistics statistics,
-      compiler::Calibrate(graph, data.chunks, options, nullptr, path));
-  return compiler::QuantizeGraph(graph, statistics);
+  EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
+                      compiler::Calibrate(graph, data.chunks, nullptr, path));
+  EK_ASSIGN_OR_RETURN(compiler::QuantizedNetwork network,
+                      compiler::Quantize(graph, v1::QuantizeOptions(),
+                                         {.statistics = statistics,
+                                          .samples = data.chunks,
+                                          .cpu_path = path}));
+  return std::move(network.graph);
 }
 
 absl::StatusOr<std::string> ProgramBytes(const compiler::Graph& graph,

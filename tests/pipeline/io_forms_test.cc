@@ -42,8 +42,6 @@ absl::StatusOr<Graph> SourceGraph(const std::string& model) {
     range.set_tensor(tensor.name);
     range.set_min(-1);
     range.set_max(1);
-    range.set_percentile_low(-1);
-    range.set_percentile_high(1);
   }
   return compiler::QuantizeGraph(graph, statistics);
 }

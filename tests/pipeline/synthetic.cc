@@ -33,11 +33,16 @@ absl::StatusOr<std::vector<std::string>> SyntheticInputs(
 absl::StatusOr<compiler::Graph> QuantizedBySample(
     const compiler::Graph& graph, const v1::QuantizationNeeds& needs) {
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks, OneSample(graph));
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::MIN_MAX);
+  v1::QuantizeOptions options;
+  *options.mutable_needs() = needs;
+  options.mutable_config()->mutable_ranges()->set_method(
+      v1::CalibrateOptions::MIN_MAX);
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
-                      compiler::Calibrate(graph, chunks, options));
-  return compiler::QuantizeGraph(graph, statistics, needs);
+                      compiler::Calibrate(graph, chunks));
+  EK_ASSIGN_OR_RETURN(
+      compiler::QuantizedNetwork network,
+      compiler::Quantize(graph, options, {.statistics = statistics}));
+  return std::move(network.graph);
 }
 
 }  // namespace edgekiln::tests

@@ -65,9 +65,27 @@ void Add(CanonicalEncoder& encoder, const v1::SynthesizeDataOptions& options) {
   encoder.Add(options.chunk_samples());
 }
 
-void Add(CanonicalEncoder& encoder, const v1::CalibrateOptions& options) {
-  encoder.Add(options.method());
-  encoder.Add(options.percentile_ppm());
+void Add(CanonicalEncoder& encoder, const v1::LayerScheme& scheme) {
+  encoder.Add(scheme.weights());
+  encoder.Add(scheme.per_tensor());
+  encoder.Add(scheme.weight_range());
+  encoder.Add(scheme.rounding());
+  encoder.Add(scheme.keep_float());
+}
+
+void Add(CanonicalEncoder& encoder, const v1::QuantizationConfig& config) {
+  encoder.Add(config.ranges().method());
+  encoder.Add(config.ranges().percentile_ppm());
+  Add(encoder, config.scheme());
+  encoder.BeginList(config.layers_size());
+  for (const auto& rule : config.layers()) {
+    encoder.Add(rule.layer());
+    Add(encoder, rule.scheme());
+  }
+  encoder.Add(config.equalization());
+  encoder.Add(config.bias_correction());
+  encoder.Add(config.symmetric_activations());
+  encoder.Add(config.samples());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
@@ -95,7 +113,8 @@ void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
   for (const int32_t engine : separate) encoder.Add(engine);
 }
 
-// The same: targets without needs share a key, with or without engines.
+// The same: targets without needs share a key, with or without engines. To be
+// added last.
 void AddUnlessEmpty(CanonicalEncoder& encoder,
                     const v1::QuantizationNeeds& needs) {
   if (needs.per_tensor().empty() && !needs.symmetric_activations() &&
@@ -117,6 +136,7 @@ void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
   encoder.Add(network.io());
   encoder.Add(network.ranges());
   encoder.Add(network.has_quantized_for());
+  Add(encoder, network.quantization());
   AddUnlessEmpty(encoder, network.quantized_for());
 }
 
@@ -131,8 +151,11 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kEmit:
     case v1::StageOptions::kOpenDocument:
+    case v1::StageOptions::kCalibrate:
       return absl::OkStatus();
     case v1::StageOptions::kQuantize:
+      Add(encoder, options.quantize().config());
+      encoder.Add(options.quantize().rank());
       AddUnlessEmpty(encoder, options.quantize().needs());
       return absl::OkStatus();
     case v1::StageOptions::kPartition:
@@ -160,9 +183,6 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kSynthesizeData:
       Add(encoder, options.synthesize_data());
-      return absl::OkStatus();
-    case v1::StageOptions::kCalibrate:
-      Add(encoder, options.calibrate());
       return absl::OkStatus();
     case v1::StageOptions::kTile:
       Add(encoder, options.tile().recipe());

@@ -7,15 +7,15 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunCalibrate(const v1::CalibrateOptions& options,
-                                         const StageInputs& inputs,
-                                         const ProgressSink& progress) {
+absl::StatusOr<StageOutput> RunCalibrate(
+    const v1::CollectStatisticsOptions&, const StageInputs& inputs,
+    const ProgressSink& progress) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,
                       inputs.ParseAll<v1::Chunk>("chunk"));
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
-                      compiler::Calibrate(graph, chunks, options,
+                      compiler::Calibrate(graph, chunks,
                                           [&](int64_t done, int64_t total) {
                                             v1::StageProgress state;
                                             state.set_done(done);

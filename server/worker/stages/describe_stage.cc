@@ -98,8 +98,6 @@ absl::StatusOr<compiler::Graph> DeployedForm(
     range.set_tensor(tensor.name);
     range.set_min(-1);
     range.set_max(1);
-    range.set_percentile_low(-1);
-    range.set_percentile_high(1);
   }
   EK_ASSIGN_OR_RETURN(
       compiler::Graph quantized,

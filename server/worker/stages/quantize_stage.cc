@@ -1,3 +1,5 @@
+#include <vector>
+
 #include "base/status_macros.h"
 #include "compiler/quantize/quantize.h"
 #include "server/worker/stages/graph_input.h"
@@ -6,17 +8,31 @@
 namespace edgekiln::server {
 
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
-                                        const StageInputs& inputs) {
+                                        const StageInputs& inputs,
+                                        const ProgressSink& progress) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> samples,
+                      inputs.ParseAll<v1::Chunk>("chunk"));
   EK_ASSIGN_OR_RETURN(
-      const compiler::Graph quantized,
-      compiler::QuantizeGraph(graph, statistics, options.needs()),
+      const compiler::QuantizedNetwork quantized,
+      compiler::Quantize(graph, options,
+                         {.statistics = statistics,
+                          .samples = samples,
+                          .progress =
+                              [&](int64_t done, int64_t total) {
+                                v1::StageProgress state;
+                                state.set_done(done);
+                                state.set_total(total);
+                                state.set_unit("layers");
+                                progress(state);
+                              }}),
       "quantizing");
   StageOutput output;
-  output.Add("graph", compiler::GraphToProto(quantized));
+  output.Add("graph", compiler::GraphToProto(quantized.graph));
+  output.Add("quantization", quantized.report);
   return output;
 }
 

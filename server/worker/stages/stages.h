@@ -15,11 +15,12 @@ absl::StatusOr<StageOutput> RunImport(const v1::ImportOptions& options,
                                       const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions& options,
                                         const StageInputs& inputs);
-absl::StatusOr<StageOutput> RunCalibrate(const v1::CalibrateOptions& options,
-                                         const StageInputs& inputs,
-                                         const ProgressSink& progress);
+absl::StatusOr<StageOutput> RunCalibrate(
+    const v1::CollectStatisticsOptions& options, const StageInputs& inputs,
+    const ProgressSink& progress);
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
-                                        const StageInputs& inputs);
+                                        const StageInputs& inputs,
+                                        const ProgressSink& progress);
 absl::StatusOr<StageOutput> RunDescribe(const v1::DescribeOptions& options,
                                         const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunConvertData(

@@ -1,0 +1,189 @@
+#include "compiler/quantize/layer_schemes.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "base/error.h"
+#include "base/status_macros.h"
+#include "compiler/quantize/integer_choice.h"
+#include "target/nearest_name.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int kMostSamples = 1 << 20;
+
+absl::Status Bad(absl::StatusCode code, std::string reason, std::string what,
+                 std::string where, std::string limit, std::string fix) {
+  return MakeError(code, {.fault = Fault::kUser,
+                          .reason = std::move(reason),
+                          .what = std::move(what),
+                          .where = std::move(where),
+                          .limit = std::move(limit),
+                          .fix = std::move(fix)});
+}
+
+absl::Status BadValue(std::string what, std::string limit) {
+  return Bad(absl::StatusCode::kInvalidArgument, "QUANTIZATION_INVALID",
+             std::move(what), "the quantization file", std::move(limit),
+             "docs/quantization.md lists the keys and their values");
+}
+
+bool IsKnown(const v1::LayerScheme& scheme) {
+  return v1::WeightForm_IsValid(scheme.weights()) &&
+         v1::Switch_IsValid(scheme.per_tensor()) &&
+         v1::WeightRange_IsValid(scheme.weight_range()) &&
+         v1::WeightRounding_IsValid(scheme.rounding()) &&
+         v1::Switch_IsValid(scheme.keep_float());
+}
+
+// "*" stands for any characters. Linear but for a factor of the stars.
+bool Matches(absl::string_view pattern, absl::string_view text) {
+  size_t p = 0;
+  size_t t = 0;
+  size_t star = absl::string_view::npos;
+  size_t after_star = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      after_star = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p;
+      ++t;
+    } else if (star != absl::string_view::npos) {
+      p = star + 1;
+      t = ++after_star;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool IsAboutWeights(const v1::LayerScheme& scheme) {
+  return scheme.weights() != v1::WEIGHT_FORM_UNSPECIFIED ||
+         scheme.per_tensor() != v1::SWITCH_UNSPECIFIED ||
+         scheme.weight_range() != v1::WEIGHT_RANGE_UNSPECIFIED ||
+         scheme.rounding() != v1::WEIGHT_ROUNDING_UNSPECIFIED;
+}
+
+absl::Status CheckRule(const Graph& graph,
+                       const v1::QuantizationConfig::LayerRule& rule) {
+  std::vector<std::string> ids;
+  const Op* without_weights = nullptr;
+  bool with_weights = false;
+  for (const Op& op : graph.ops) {
+    ids.push_back(op.id);
+    if (!Matches(rule.layer(), op.id)) continue;
+    if (WeightAxis(op) >= 0) {
+      with_weights = true;
+    } else {
+      without_weights = &op;
+    }
+  }
+  if (!with_weights && without_weights == nullptr) {
+    return Bad(absl::StatusCode::kInvalidArgument, "LAYER_UNKNOWN",
+               "a rule of the quantization file is about no layer",
+               absl::StrCat("layers { layer: \"", SanitizeText(rule.layer(), 64),
+                            "\" }"),
+               absl::StrCat(graph.ops.size(), " layers"),
+               target::DidYouMean(rule.layer(), ids,
+                                  "edgekiln inspect MODEL lists the layers"));
+  }
+  if (!with_weights && IsAboutWeights(rule.scheme())) {
+    return Bad(absl::StatusCode::kInvalidArgument, "LAYER_WITHOUT_WEIGHTS",
+               absl::StrCat("a rule about weights names a layer that has none"),
+               absl::StrCat("layer ", without_weights->id, " (",
+                            without_weights->kind(), ")"),
+               "conv2d, depthwise_conv2d and fully_connected have weights",
+               "name such a layer, or leave the rule out");
+  }
+  return absl::OkStatus();
+}
+
+v1::LayerScheme Defaults(bool has_samples) {
+  v1::LayerScheme scheme;
+  scheme.set_per_tensor(v1::OFF);
+  scheme.set_weights(v1::WEIGHTS_INT8);
+  scheme.set_weight_range(has_samples ? v1::LEAST_OUTPUT_ERROR
+                                      : v1::LARGEST_WEIGHT);
+  scheme.set_rounding(has_samples ? v1::ADAPTIVE : v1::NEAREST);
+  scheme.set_keep_float(v1::OFF);
+  return scheme;
+}
+
+void Overlay(const v1::LayerScheme& over, v1::LayerScheme& scheme) {
+  // Fields that are not set have the number 0 and are not merged.
+  scheme.MergeFrom(over);
+}
+
+}  // namespace
+
+absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
+  bool known = IsKnown(config.scheme()) &&
+               v1::Switch_IsValid(config.equalization()) &&
+               v1::Switch_IsValid(config.bias_correction()) &&
+               v1::Switch_IsValid(config.symmetric_activations()) &&
+               v1::CalibrateOptions::Method_IsValid(config.ranges().method());
+  for (const auto& rule : config.layers()) {
+    known = known && IsKnown(rule.scheme());
+  }
+  if (!known) return BadValue("a value that no key takes", "");
+  const int ppm = config.ranges().percentile_ppm();
+  if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
+    return BadValue(absl::StrCat("percentile_ppm is ", ppm),
+                    "500001 to 1000000");
+  }
+  if (config.samples() < 0 || config.samples() > kMostSamples) {
+    return BadValue(absl::StrCat("samples is ", config.samples()),
+                    absl::StrCat("0 to ", kMostSamples));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
+    const Graph& graph, const v1::QuantizationConfig& config,
+    const v1::QuantizationNeeds& needs, bool has_samples) {
+  EK_RETURN_IF_ERROR(CheckQuantizationConfig(config));
+  for (const auto& rule : config.layers()) {
+    EK_RETURN_IF_ERROR(CheckRule(graph, rule));
+  }
+  std::vector<v1::LayerScheme> schemes;
+  for (const Op& op : graph.ops) {
+    v1::LayerScheme asked;
+    Overlay(config.scheme(), asked);
+    for (const auto& rule : config.layers()) {
+      if (Matches(rule.layer(), op.id)) Overlay(rule.scheme(), asked);
+    }
+    const bool one_scale =
+        std::find(needs.per_tensor().begin(), needs.per_tensor().end(),
+                  op.kind()) != needs.per_tensor().end();
+    if (one_scale && asked.per_tensor() == v1::OFF) {
+      return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
+                 "a scale per channel is asked for",
+                 absl::StrCat("layer ", op.id, " (", op.kind(), ")"),
+                 "the target's engines take one scale for a layer's weights",
+                 "leave per_tensor out, or choose another target");
+    }
+    v1::LayerScheme scheme = Defaults(has_samples);
+    if (one_scale) scheme.set_per_tensor(v1::ON);
+    const bool fine = asked.weights() == v1::WEIGHT_FORM_UNSPECIFIED ||
+                      asked.weights() == v1::WEIGHTS_INT8;
+    if (!fine && !has_samples) scheme.set_weight_range(v1::LEAST_WEIGHT_ERROR);
+    Overlay(asked, scheme);
+    if (!has_samples) {
+      scheme.set_rounding(v1::NEAREST);
+      if (scheme.weight_range() == v1::LEAST_OUTPUT_ERROR) {
+        scheme.set_weight_range(v1::LEAST_WEIGHT_ERROR);
+      }
+    }
+    schemes.push_back(std::move(scheme));
+  }
+  return schemes;
+}
+
+}  // namespace edgekiln::compiler

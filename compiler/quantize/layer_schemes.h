@@ -1,0 +1,32 @@
+#ifndef EK_COMPILER_QUANTIZE_LAYER_SCHEMES_H_
+#define EK_COMPILER_QUANTIZE_LAYER_SCHEMES_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compiler/ir/graph.h"
+#include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/target.pb.h"
+
+namespace edgekiln::compiler {
+
+// INVALID_ARGUMENT for values that no enum of the message has, or a share or
+// number of samples out of range.
+absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
+
+// What is done to each op, by index: the config's rules where it has any, else
+// what the target needs, else the defaults. Every field is set. Without samples
+// nothing can be measured: what asks for it becomes the nearest thing that needs
+// none.
+//
+// INVALID_ARGUMENT if a rule is about no layer (the error names those that are
+// near), or about weights of a layer that has none; UNIMPLEMENTED if a scheme
+// is asked for that the target lacks.
+absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
+    const Graph& graph, const v1::QuantizationConfig& config,
+    const v1::QuantizationNeeds& needs, bool has_samples);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_LAYER_SCHEMES_H_

@@ -1,0 +1,47 @@
+#ifndef EK_COMPILER_QUANTIZE_LAYER_WEIGHTS_H_
+#define EK_COMPILER_QUANTIZE_LAYER_WEIGHTS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "compiler/ir/graph.h"
+#include "compiler/quantize/input_moments.h"
+#include "compiler/quantize/weight_fit.h"
+
+namespace edgekiln::compiler {
+
+// The largest bias of a layer, as an integer: half of what int32 holds, so that
+// the products have the rest.
+inline constexpr double kLargestBias = 1 << 30;
+
+// Weights of a layer as int8, and its bias as int32.
+struct LayerWeights {
+  Quantization weights;  // Symmetric: zero points 0.
+  std::string weight_data;
+  Quantization bias;  // Scales input * weights.
+  std::string bias_data;
+};
+
+// What a layer's weights are made from.
+struct RealWeights {
+  // Element i belongs to output channel (i / inner) % channels.
+  absl::Span<const float> weights;
+  int64_t channels = 0;
+  int64_t inner = 1;
+  absl::Span<const float> bias;  // One per channel, or none.
+  int32_t axis = 0;              // Of the channels, in the weights' shape.
+  double input_scale = 1;
+};
+
+// Each channel gets a scale, or all get one if `per_tensor`. `moments`: by
+// channel, what it reads; empty: unknown. A channel whose bias is far larger
+// than its weights has a wider scale, so that the bias fits kLargestBias.
+LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
+                             const WeightFitOptions& options,
+                             absl::Span<const InputMoments* const> moments = {});
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_LAYER_WEIGHTS_H_

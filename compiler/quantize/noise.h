@@ -1,0 +1,33 @@
+#ifndef EK_COMPILER_QUANTIZE_NOISE_H_
+#define EK_COMPILER_QUANTIZE_NOISE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "compiler/ir/graph.h"
+
+namespace edgekiln::compiler {
+
+// How far quantized values are from real ones: sums of squares, in the order in
+// which values are added. Not thread-safe.
+class Noise {
+ public:
+  // `quantized`: the type of `bytes`, FLOAT32 or integers with one scale.
+  void Add(int64_t count, const float* real, const Tensor& quantized,
+           const char* bytes);
+  void AddPair(double real, double quantized) {
+    signal_ += real * real;
+    noise_ += (real - quantized) * (real - quantized);
+  }
+
+  // 10 * log10(signal / noise); none if one of them is 0.
+  std::optional<double> decibels() const;
+
+ private:
+  double signal_ = 0;
+  double noise_ = 0;
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_NOISE_H_

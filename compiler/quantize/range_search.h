@@ -1,0 +1,34 @@
+#ifndef EK_COMPILER_QUANTIZE_RANGE_SEARCH_H_
+#define EK_COMPILER_QUANTIZE_RANGE_SEARCH_H_
+
+#include <vector>
+
+#include "absl/status/status.h"
+#include "compiler/ir/graph.h"
+#include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/scales.h"
+#include "compiler/quantize/tensor_quantizations.h"
+#include "ops/cpu_path.h"
+
+namespace edgekiln::compiler {
+
+// Chooses ranges of activations by what they do to the outputs of the network:
+// what is cut off of one tensor may hardly matter, of another it decides. Each
+// activation that an integer op makes is quantized alone, in several ways, and
+// the rest of the float network is run on some of the samples; as errors of
+// tensors hardly depend on each other, the way that moves the outputs least is
+// taken. Outputs that come from a softmax are compared before it, where nothing
+// saturates.
+//
+// Networks that would take too many runs keep the ranges that `quantizations`
+// has: the number of samples falls with the number of layers, down to four.
+// `integer`: by op.
+absl::Status SearchRanges(const Graph& float_graph,
+                          const std::vector<bool>& integer,
+                          CalibrationSamples samples, ScaleRules rules,
+                          ops::CpuPath cpu_path,
+                          TensorQuantizations& quantizations);
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_RANGE_SEARCH_H_

@@ -1,0 +1,273 @@
+#include "compiler/quantize/refine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/input_moments.h"
+#include "compiler/quantize/integer_choice.h"
+#include "compiler/quantize/layer_weights.h"
+#include "compiler/quantize/noise.h"
+#include "compiler/quantize/sample_batch.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// Without the limits of its result.
+Op WithoutClamp(Op op) {
+  v1::OpAttributes& attributes = op.attributes;
+  if (attributes.has_conv2d()) {
+    attributes.mutable_conv2d()->clear_clamp();
+  } else if (attributes.has_depthwise_conv2d()) {
+    attributes.mutable_depthwise_conv2d()->clear_clamp();
+  } else if (attributes.has_fully_connected()) {
+    attributes.mutable_fully_connected()->clear_clamp();
+  }
+  return op;
+}
+
+class Refinement {
+ public:
+  Refinement(const Graph& float_graph, const CalibrationSamples& samples,
+             const RefineOptions& options, Graph& quantized,
+             v1::QuantizationReport& report)
+      : float_graph_(float_graph),
+        samples_(samples),
+        options_(options),
+        quantized_(quantized),
+        report_(report),
+        real_(float_graph, samples.size(), options.cpu_path),
+        names_(quantized) {}
+
+  absl::Status Run(const std::function<void(int64_t done)>& progress) {
+    // Biases come as tensors of their own: no op of the batch below reads more
+    // than it did.
+    AddMissingBiases();
+    SampleBatch integers(quantized_, samples_.size(), options_.cpu_path);
+    integers_ = &integers;
+    EK_RETURN_IF_ERROR(SetInputs(float_graph_, real_));
+    EK_RETURN_IF_ERROR(SetInputs(quantized_, integers));
+    int32_t next = 0;
+    for (int32_t i = 0; i < std::ssize(quantized_.ops); ++i) {
+      const bool is_layer = next < std::ssize(float_graph_.ops) &&
+                            float_graph_.ops[next].id == quantized_.ops[i].id;
+      if (!is_layer) {
+        EK_RETURN_IF_ERROR(integers.Run(i));
+        integers.Release(i);
+        continue;
+      }
+      EK_RETURN_IF_ERROR(RunLayer(next, i));
+      progress(++next);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status SetInputs(const Graph& graph, SampleBatch& batch) const {
+    for (int64_t sample = 0; sample < samples_.size(); ++sample) {
+      const std::vector<absl::string_view> inputs = samples_.Inputs(sample);
+      for (size_t i = 0; i < inputs.size(); ++i) {
+        EK_RETURN_IF_ERROR(batch.SetInput(graph.inputs[i], sample, inputs[i]));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  bool HasIntegerWeights(const Op& op) const {
+    return WeightAxis(op) >= 0 &&
+           quantized_.tensors[op.inputs[1]].type == v1::INT8 &&
+           quantized_.tensors[op.inputs[1]].is_constant();
+  }
+
+  void AddMissingBiases() {
+    if (!options_.bias_correction) return;
+    for (Op& op : quantized_.ops) {
+      if (!HasIntegerWeights(op)) continue;
+      if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor) continue;
+      const Tensor& weights = quantized_.tensors[op.inputs[1]];
+      const int64_t channels = weights.shape[WeightAxis(op)];
+      Tensor bias;
+      bias.name = names_.TensorName(weights.name + ".bias");
+      bias.type = v1::INT32;
+      bias.shape = {channels};
+      const size_t scales = weights.quantization->scale.size();
+      bias.quantization = {
+          .scale = std::vector<float>(scales, 1),
+          .zero_point = std::vector<int32_t>(scales, 0),
+          .axis = 0};
+      bias.data = ConstantData(
+          std::string(static_cast<size_t>(channels) * sizeof(int32_t), '\0'));
+      op.inputs.resize(3);
+      op.inputs[2] = static_cast<TensorId>(quantized_.tensors.size());
+      quantized_.tensors.push_back(std::move(bias));
+    }
+  }
+
+  absl::Status RunLayer(int32_t real_index, int32_t index) {
+    const Op& real_op = float_graph_.ops[real_index];
+    const Op& op = quantized_.ops[index];
+    v1::QuantizedLayer& layer = *report_.mutable_layers(real_index);
+    if (HasIntegerWeights(op) && HasMoments(quantized_, op)) {
+      EK_RETURN_IF_ERROR(FitLayer(real_index, op));
+    }
+    EK_RETURN_IF_ERROR(real_.Run(real_index));
+    EK_RETURN_IF_ERROR(integers_->Run(index));
+    const TensorId result = op.outputs.empty() ? kNoTensor : op.outputs[0];
+    if (result != kNoTensor) Measure(real_op.outputs[0], result, layer);
+    real_.Release(real_index);
+    integers_->Release(index);
+    return absl::OkStatus();
+  }
+
+  void Measure(TensorId real, TensorId result, v1::QuantizedLayer& layer) {
+    const Tensor& of = float_graph_.tensors[real];
+    if (of.type != v1::FLOAT32 || of.is_constant()) return;
+    Noise noise;
+    for (int64_t sample = 0; sample < samples_.size(); ++sample) {
+      noise.Add(of.num_elements(),
+                reinterpret_cast<const float*>(real_.value(real, sample)),
+                quantized_.tensors[result], integers_->value(result, sample));
+    }
+    if (const auto ratio = noise.decibels()) layer.set_output_sqnr_db(*ratio);
+  }
+
+  // Sets weights and bias of `op`.
+  absl::Status FitLayer(int32_t real_index, const Op& op) {
+    const Op& real_op = float_graph_.ops[real_index];
+    const v1::LayerScheme& scheme = options_.schemes[real_index];
+    Tensor& weights = quantized_.tensors[op.inputs[1]];
+    const std::vector<float> values =
+        *FloatConstantValues(float_graph_.tensors[real_op.inputs[1]]);
+    const bool real_bias =
+        real_op.inputs.size() > 2 && real_op.inputs[2] != kNoTensor;
+    const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+    const int axis = WeightAxis(op);
+    std::vector<float> bias;
+    if (real_bias) {
+      bias = *FloatConstantValues(float_graph_.tensors[real_op.inputs[2]]);
+    } else if (has_bias) {
+      bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
+    }
+    RealWeights real = {
+        .weights = values,
+        .channels = weights.shape[axis],
+        .bias = bias,
+        .axis = axis,
+        .input_scale =
+            quantized_.tensors[op.inputs[0]].quantization->scale[0]};
+    for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
+      real.inner *= weights.shape[i];
+    }
+    const WeightFitOptions fit = {
+        .form = scheme.weights(),
+        .range = scheme.weight_range(),
+        .adaptive = scheme.rounding() == v1::ADAPTIVE,
+        .power_of_two = options_.power_of_two};
+    std::vector<InputMoments> moments;
+    std::vector<const InputMoments*> by_channel;
+    if (fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR) {
+      const std::vector<ChannelGroup> groups =
+          ChannelGroupsOf(quantized_, op);
+      moments.reserve(groups.size());
+      for (const ChannelGroup& group : groups) {
+        moments.push_back(MomentsOf(*integers_, op, group,
+                                    has_bias && options_.bias_correction));
+        by_channel.insert(by_channel.end(), group.channels, &moments.back());
+      }
+    }
+    LayerWeights fitted =
+        QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit, by_channel);
+    weights.quantization = std::move(fitted.weights);
+    weights.data = ConstantData(std::move(fitted.weight_data));
+    if (!has_bias) return absl::OkStatus();
+    Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
+    integer_bias.quantization = std::move(fitted.bias);
+    integer_bias.data = ConstantData(std::move(fitted.bias_data));
+    return options_.bias_correction ? CorrectBias(real_op, op)
+                                    : absl::OkStatus();
+  }
+
+  absl::Status CorrectBias(const Op& real_op, const Op& op) {
+    const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
+    const auto channels = static_cast<size_t>(real_result.shape.back());
+    const int64_t elements = real_result.num_elements();
+    std::vector<double> real_sums(channels, 0);
+    EK_RETURN_IF_ERROR(real_.RunApart(
+        WithoutClamp(real_op), real_result, [&](int64_t, const char* bytes) {
+          const auto* values = reinterpret_cast<const float*>(bytes);
+          for (int64_t i = 0; i < elements; i += std::ssize(real_sums)) {
+            for (size_t c = 0; c < channels; ++c) real_sums[c] += values[i + c];
+          }
+        }));
+    const Tensor& weights = quantized_.tensors[op.inputs[1]];
+    Tensor sums = quantized_.tensors[op.outputs[0]];
+    sums.type = v1::INT32;
+    const double input_scale =
+        quantized_.tensors[op.inputs[0]].quantization->scale[0];
+    std::vector<double> steps;
+    sums.quantization = Quantization();
+    for (const float scale : weights.quantization->scale) {
+      steps.push_back(input_scale * scale);
+      sums.quantization->scale.push_back(static_cast<float>(steps.back()));
+      sums.quantization->zero_point.push_back(0);
+    }
+    sums.quantization->axis = static_cast<int32_t>(sums.shape.size()) - 1;
+    std::vector<int64_t> integer_sums(channels, 0);
+    EK_RETURN_IF_ERROR(integers_->RunApart(
+        WithoutClamp(op), sums, [&](int64_t, const char* bytes) {
+          const auto* values = reinterpret_cast<const int32_t*>(bytes);
+          for (int64_t i = 0; i < elements; i += std::ssize(integer_sums)) {
+            for (size_t c = 0; c < channels; ++c) {
+              integer_sums[c] += values[i + c];
+            }
+          }
+        }));
+    Tensor& bias = quantized_.tensors[op.inputs[2]];
+    std::vector<int32_t> corrected(channels);
+    std::memcpy(corrected.data(), bias.data->data(),
+                channels * sizeof(int32_t));
+    const double count = static_cast<double>(samples_.size()) *
+                         static_cast<double>(elements) /
+                         static_cast<double>(channels);
+    for (size_t c = 0; c < channels; ++c) {
+      const double step = steps[steps.size() == 1 ? 0 : c];
+      const double missing = (real_sums[c] / step -
+                              static_cast<double>(integer_sums[c])) /
+                             count;
+      const auto change = static_cast<double>(
+          RoundHalfAway(std::clamp(missing, -kLargestBias, kLargestBias)));
+      corrected[c] = static_cast<int32_t>(
+          std::clamp(corrected[c] + change, -kLargestBias, kLargestBias));
+    }
+    bias.data = ConstantData(
+        std::string(reinterpret_cast<const char*>(corrected.data()),
+                    channels * sizeof(int32_t)));
+    return absl::OkStatus();
+  }
+
+  const Graph& float_graph_;
+  const CalibrationSamples& samples_;
+  const RefineOptions& options_;
+  Graph& quantized_;
+  v1::QuantizationReport& report_;
+  SampleBatch real_;
+  SampleBatch* integers_ = nullptr;
+  FreshNames names_;
+};
+
+}  // namespace
+
+absl::Status Refine(const Graph& float_graph,
+                    const CalibrationSamples& samples,
+                    const RefineOptions& options, Graph& quantized,
+                    v1::QuantizationReport& report,
+                    const std::function<void(int64_t done)>& progress) {
+  return Refinement(float_graph, samples, options, quantized, report)
+      .Run(progress);
+}
+
+}  // namespace edgekiln::compiler

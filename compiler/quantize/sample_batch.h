@@ -1,0 +1,67 @@
+#ifndef EK_COMPILER_QUANTIZE_SAMPLE_BATCH_H_
+#define EK_COMPILER_QUANTIZE_SAMPLE_BATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "compiler/ir/graph.h"
+#include "ops/cpu_path.h"
+
+namespace edgekiln::compiler {
+
+// Runs a graph op by op, each on all samples, so that constants of an op can be
+// chosen by what the ops before it made of these. A value lives from the op
+// that makes it to the last one that reads it. A copy goes its own way from
+// where it was made. Not thread-safe.
+class SampleBatch {
+ public:
+  // `graph` must outlive it; ops that have not been run may change in their
+  // attributes and constants, and tensors may be added. `kept` stay alive, as
+  // the graph's outputs do.
+  SampleBatch(const Graph& graph, int64_t samples, ops::CpuPath cpu_path,
+              const std::vector<TensorId>& kept = {});
+
+  // INVALID_ARGUMENT if `bytes` are not those of one sample.
+  absl::Status SetInput(TensorId input, int64_t sample,
+                        absl::string_view bytes);
+
+  // Hands the values of all samples, of a tensor that is alive, to `change`.
+  // Copies of this object that share them keep what they have.
+  void Change(TensorId tensor,
+              const std::function<void(char* values, int64_t bytes)>& change);
+
+  // Computes graph().ops[index], in the order of the graph.
+  absl::Status Run(int32_t index);
+  // Lets go of what graph().ops[index] was the last to read.
+  void Release(int32_t index);
+  // Computes `op`, on operands that are alive, with a result of the type
+  // `result`; `look` gets the values of each sample, in order.
+  absl::Status RunApart(
+      const Op& op, const Tensor& result,
+      const std::function<void(int64_t sample, const char* values)>& look);
+
+  // Of a tensor that is alive, or constant.
+  const char* value(TensorId tensor, int64_t sample) const;
+
+  int64_t samples() const { return samples_; }
+  const Graph& graph() const { return graph_; }
+
+ private:
+  using Buffer = std::shared_ptr<char[]>;
+
+  void Allocate(TensorId tensor);
+
+  const Graph& graph_;
+  const int64_t samples_;
+  const ops::CpuPath cpu_path_;
+  std::vector<int32_t> last_reader_;  // By tensor: op index; -1: is kept.
+  std::vector<Buffer> values_;        // By tensor; null: not alive.
+};
+
+}  // namespace edgekiln::compiler
+
+#endif  // EK_COMPILER_QUANTIZE_SAMPLE_BATCH_H_
