@@ -19,7 +19,9 @@
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
+#include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/equalize.h"
 #include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/layer_weights.h"
 #include "compiler/quantize/noise.h"
@@ -483,25 +485,27 @@ void Describe(const Graph& float_graph, const Quantizer& quantizer,
 constexpr int64_t kSampleBytes = int64_t{64} << 20;
 constexpr int64_t kDefaultSamples = 256;
 
+std::vector<bool> PerTensor(const std::vector<v1::LayerScheme>& schemes) {
+  std::vector<bool> per_tensor;
+  for (const v1::LayerScheme& scheme : schemes) {
+    per_tensor.push_back(scheme.per_tensor() == v1::ON);
+  }
+  return per_tensor;
+}
+
 int64_t SamplesThatFit(const Graph& float_graph, const Graph& quantized) {
   const int64_t one = LayOutBuffers(float_graph, /*keep_all=*/false).bytes +
                       LayOutBuffers(quantized, /*keep_all=*/false).bytes;
   return std::max<int64_t>(1, kSampleBytes / std::max<int64_t>(one, 1));
 }
 
-}  // namespace
-
-absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
-                                          const v1::QuantizeOptions& options,
-                                          const QuantizeInputs& inputs) {
-  EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
-                      CalibrationSamples::Create(float_graph, inputs.samples));
-  const bool measures = samples.size() > 0 && !samples.sequential() &&
-                        float_graph.states.empty();
-  EK_ASSIGN_OR_RETURN(
-      const std::vector<v1::LayerScheme> schemes,
-      LayerSchemes(float_graph, options.config(), options.needs(), measures));
-  Quantizer quantizer(float_graph, &inputs.statistics, options, schemes);
+// No samples: nothing is measured.
+absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
+    const Graph& float_graph, const v1::CalibrationStatistics& statistics,
+    const std::vector<v1::LayerScheme>& schemes, CalibrationSamples samples,
+    const v1::QuantizeOptions& options, const QuantizeInputs& inputs) {
+  const bool measures = samples.size() > 0;
+  Quantizer quantizer(float_graph, &statistics, options, schemes);
   QuantizedNetwork network;
   EK_ASSIGN_OR_RETURN(
       network.graph,
@@ -532,6 +536,36 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
   }
   Describe(float_graph, quantizer, network.graph, network.report);
   return network;
+}
+
+}  // namespace
+
+absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
+                                          const v1::QuantizeOptions& options,
+                                          const QuantizeInputs& inputs) {
+  EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
+                      CalibrationSamples::Create(float_graph, inputs.samples));
+  const bool measures = samples.size() > 0 && !samples.sequential() &&
+                        float_graph.states.empty();
+  EK_ASSIGN_OR_RETURN(
+      const std::vector<v1::LayerScheme> schemes,
+      LayerSchemes(float_graph, options.config(), options.needs(), measures));
+  for (const Op& op : float_graph.ops) {
+    EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
+  }
+  if (measures && options.config().equalization() != v1::OFF) {
+    Graph equalized = float_graph;  // Constants stay shared.
+    if (Equalize(equalized, PerTensor(schemes))) {
+      EK_ASSIGN_OR_RETURN(
+          const v1::CalibrationStatistics statistics,
+          Calibrate(equalized, inputs.samples, nullptr, inputs.cpu_path));
+      return QuantizeEqualized(equalized, statistics, schemes,
+                               std::move(samples), options, inputs);
+    }
+  }
+  if (!measures) samples.Limit(0);
+  return QuantizeEqualized(float_graph, inputs.statistics, schemes,
+                           std::move(samples), options, inputs);
 }
 
 absl::StatusOr<Graph> QuantizeGraph(const Graph& float_graph,

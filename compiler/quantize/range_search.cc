@@ -54,8 +54,9 @@ class Search {
       const TensorId seen = softmax ? graph.ops[by].inputs[0] : output;
       if (graph.tensors[seen].type != v1::FLOAT32) continue;
       outputs_.push_back(seen);
+      if (softmax) outputs_.push_back(output);
       // Other outputs may be made later: the value has to stay.
-      last_ = std::max(last_, producers_[seen]);
+      last_ = std::max(last_, by);
     }
     for (int32_t i = 0; i < std::ssize(graph.ops); ++i) {
       if (integer[i] && IsSource(i)) sources_.push_back(i);

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <string>
 #include <utility>
 
 #include "base/status_macros.h"
 #include "compiler/passes/graph_edit.h"
+#include "compiler/quantize/bias_correction.h"
 #include "compiler/quantize/input_moments.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_weights.h"
@@ -28,6 +30,14 @@ Op WithoutClamp(Op op) {
     attributes.mutable_fully_connected()->clear_clamp();
   }
   return op;
+}
+
+v1::Clamp ClampOf(const Op& op) {
+  const v1::OpAttributes& attributes = op.attributes;
+  if (attributes.has_conv2d()) return attributes.conv2d().clamp();
+  return attributes.has_depthwise_conv2d()
+             ? attributes.depthwise_conv2d().clamp()
+             : attributes.fully_connected().clamp();
 }
 
 class Refinement {
@@ -191,17 +201,35 @@ class Refinement {
                                     : absl::OkStatus();
   }
 
+  // How far below the largest score a softmax still sees it: probabilities of
+  // e^-10 are none in 8 bits.
+  double ScoresThatCount(const Op& real_op) const {
+    constexpr double kExponents = 10;
+    for (const Op& op : float_graph_.ops) {
+      if (!op.attributes.has_softmax() || op.inputs[0] != real_op.outputs[0]) {
+        continue;
+      }
+      const v1::Softmax& softmax = op.attributes.softmax();
+      const auto rank = static_cast<int32_t>(
+          float_graph_.tensors[op.inputs[0]].shape.size());
+      if (softmax.axis() == rank - 1 && softmax.beta() > 0) {
+        return kExponents / softmax.beta();
+      }
+    }
+    return std::numeric_limits<double>::infinity();
+  }
+
   absl::Status CorrectBias(const Op& real_op, const Op& op) {
     const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
-    const auto channels = static_cast<size_t>(real_result.shape.back());
-    const int64_t elements = real_result.num_elements();
-    std::vector<double> real_sums(channels, 0);
+    const int64_t channels = real_result.shape.back();
+    const int64_t rows = real_result.num_elements() / channels;
+    BiasCorrection correction(ClampOf(real_op), ScoresThatCount(real_op),
+                              channels, rows * samples_.size());
     EK_RETURN_IF_ERROR(real_.RunApart(
-        WithoutClamp(real_op), real_result, [&](int64_t, const char* bytes) {
-          const auto* values = reinterpret_cast<const float*>(bytes);
-          for (int64_t i = 0; i < elements; i += std::ssize(real_sums)) {
-            for (size_t c = 0; c < channels; ++c) real_sums[c] += values[i + c];
-          }
+        WithoutClamp(real_op), real_result,
+        [&](int64_t sample, const char* bytes) {
+          correction.AddReal(sample * rows, rows,
+                             reinterpret_cast<const float*>(bytes));
         }));
     const Tensor& weights = quantized_.tensors[op.inputs[1]];
     Tensor sums = quantized_.tensors[op.outputs[0]];
@@ -216,36 +244,25 @@ class Refinement {
       sums.quantization->zero_point.push_back(0);
     }
     sums.quantization->axis = static_cast<int32_t>(sums.shape.size()) - 1;
-    std::vector<int64_t> integer_sums(channels, 0);
+    steps.resize(static_cast<size_t>(channels), steps[0]);
     EK_RETURN_IF_ERROR(integers_->RunApart(
-        WithoutClamp(op), sums, [&](int64_t, const char* bytes) {
-          const auto* values = reinterpret_cast<const int32_t*>(bytes);
-          for (int64_t i = 0; i < elements; i += std::ssize(integer_sums)) {
-            for (size_t c = 0; c < channels; ++c) {
-              integer_sums[c] += values[i + c];
-            }
-          }
+        WithoutClamp(op), sums, [&](int64_t sample, const char* bytes) {
+          correction.AddSums(sample * rows, rows,
+                             reinterpret_cast<const int32_t*>(bytes), steps);
         }));
     Tensor& bias = quantized_.tensors[op.inputs[2]];
-    std::vector<int32_t> corrected(channels);
-    std::memcpy(corrected.data(), bias.data->data(),
-                channels * sizeof(int32_t));
-    const double count = static_cast<double>(samples_.size()) *
-                         static_cast<double>(elements) /
-                         static_cast<double>(channels);
-    for (size_t c = 0; c < channels; ++c) {
-      const double step = steps[steps.size() == 1 ? 0 : c];
-      const double missing = (real_sums[c] / step -
-                              static_cast<double>(integer_sums[c])) /
-                             count;
-      const auto change = static_cast<double>(
-          RoundHalfAway(std::clamp(missing, -kLargestBias, kLargestBias)));
+    std::vector<int32_t> corrected(static_cast<size_t>(channels));
+    std::memcpy(corrected.data(), bias.data->data(), bias.data->size());
+    const std::vector<double> missing = correction.Missing();
+    for (size_t c = 0; c < corrected.size(); ++c) {
+      const auto change = static_cast<double>(RoundHalfAway(
+          std::clamp(missing[c] / steps[c], -kLargestBias, kLargestBias)));
       corrected[c] = static_cast<int32_t>(
           std::clamp(corrected[c] + change, -kLargestBias, kLargestBias));
     }
     bias.data = ConstantData(
         std::string(reinterpret_cast<const char*>(corrected.data()),
-                    channels * sizeof(int32_t)));
+                    corrected.size() * sizeof(int32_t)));
     return absl::OkStatus();
   }
 

@@ -27,9 +27,7 @@ struct RefineOptions {
 // the layers before it really give:
 //
 // - weights by FitWeights() over the moments of the quantized inputs;
-// - biases so that each channel's mean before its clamp is that of the float
-//   network (Nagel et al., "Data-Free Quantization Through Weight Equalization
-//   and Bias Correction", 2019, section 4.2, measured instead of assumed).
+// - biases by BiasCorrection.
 //
 // Ops of both graphs belong together by their ids. `quantized` keeps its ops,
 // but for biases that layers get. Fills in `report.layers`, one for each op of

@@ -1,0 +1,102 @@
+#include "compiler/quantize/bias_correction.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int64_t kPositions = 4096;
+constexpr int kRounds = 3;
+
+// Steps from one position to the next. Odd, so that the columns of an image,
+// whose number is mostly even, take turns.
+int64_t StrideOf(int64_t rows) {
+  return std::max<int64_t>(1, rows / kPositions) | 1;
+}
+
+}  // namespace
+
+BiasCorrection::BiasCorrection(const v1::Clamp& clamp, double below_largest,
+                               int64_t channels, int64_t rows)
+    : channels_(channels),
+      stride_(StrideOf(rows)),
+      below_largest_(below_largest),
+      low_(clamp.has_min() ? double{clamp.min()}
+                           : -std::numeric_limits<double>::infinity()),
+      high_(clamp.has_max() ? double{clamp.max()}
+                            : std::numeric_limits<double>::infinity()) {}
+
+void BiasCorrection::AddReal(int64_t first, int64_t count,
+                             const float* values) {
+  for (int64_t row = 0; row < count; ++row) {
+    if (!Takes(first + row)) continue;
+    const float* from = values + row * channels_;
+    real_.insert(real_.end(), from, from + channels_);
+  }
+}
+
+void BiasCorrection::AddSums(int64_t first, int64_t count,
+                             const int32_t* values,
+                             absl::Span<const double> steps) {
+  for (int64_t row = 0; row < count; ++row) {
+    if (!Takes(first + row)) continue;
+    for (int64_t c = 0; c < channels_; ++c) {
+      ours_.push_back(
+          static_cast<float>(values[row * channels_ + c] * steps[c]));
+    }
+  }
+}
+
+// Of each channel with `shift` added: the sum of squared errors after the
+// clamp, and that of differences before it with the number of values that are
+// not both on the same side of it.
+void BiasCorrection::AddErrors(absl::Span<const double> shift,
+                               std::vector<double>& errors,
+                               std::vector<double>& differences,
+                               std::vector<double>& counts) const {
+  for (size_t i = 0; i < real_.size(); i += shift.size()) {
+    const double largest = *std::max_element(
+        real_.begin() + static_cast<int64_t>(i),
+        real_.begin() + static_cast<int64_t>(i + shift.size()));
+    const double low = std::max(low_, largest - below_largest_);
+    const auto clamped = [&](double value) {
+      return std::min(std::max(value, low), high_);
+    };
+    for (size_t c = 0; c < shift.size(); ++c) {
+      const double real = real_[i + c];
+      const double ours = ours_[i + c] + shift[c];
+      const double error = clamped(real) - clamped(ours);
+      errors[c] += error * error;
+      const bool shut = (real <= low && ours <= low) ||
+                        (real >= high_ && ours >= high_);
+      if (shut) continue;
+      differences[c] += real - ours;
+      counts[c] += 1;
+    }
+  }
+}
+
+std::vector<double> BiasCorrection::Missing() const {
+  const auto channels = static_cast<size_t>(channels_);
+  std::vector<double> best(channels, 0);
+  std::vector<double> least(channels,
+                            std::numeric_limits<double>::infinity());
+  std::vector<double> shift(channels, 0);
+  for (int round = 0; round <= kRounds; ++round) {
+    std::vector<double> errors(channels, 0);
+    std::vector<double> differences(channels, 0);
+    std::vector<double> counts(channels, 0);
+    AddErrors(shift, errors, differences, counts);
+    for (size_t c = 0; c < channels; ++c) {
+      if (errors[c] < least[c]) {
+        least[c] = errors[c];
+        best[c] = shift[c];
+      }
+      if (counts[c] > 0) shift[c] += differences[c] / counts[c];
+    }
+  }
+  return best;
+}
+
+}  // namespace edgekiln::compiler
