@@ -132,6 +132,10 @@ absl::Status SetLimits(const std::function<bool(const char*)>& given,
       set("--max-ram", raw.max_ram, ParseBytes, gates.max_ram_bytes));
   EK_RETURN_IF_ERROR(
       set("--min-accuracy", raw.min_accuracy, ParseShare, gates.min_accuracy));
+  EK_RETURN_IF_ERROR(
+      set("--max-error", raw.max_error, ParseErrorLimit, gates.max_error));
+  EK_RETURN_IF_ERROR(set("--max-disagreement", raw.max_disagreement, ParseShare,
+                         gates.max_disagreement));
   EK_RETURN_IF_ERROR(set("--max-regression", raw.max_regression, ParsePercent,
                          regression.max_percent));
   return set("--max-accuracy-drop", raw.max_accuracy_drop, ParsePoints,
@@ -216,6 +220,32 @@ absl::Status CheckDocument(const std::function<bool(const char*)>& given,
     return UsageError(
         absl::StrCat(option, " is for models: a document is quantized already"),
         kCommand, "", absl::StrCat("leave ", option, " out, or give MODEL"));
+  }
+  return absl::OkStatus();
+}
+
+// Limits that the metric cannot keep or break.
+absl::Status CheckMetric(const CommandLine& line, const std::string& command) {
+  if (line.metric == v1::METRIC_UNSPECIFIED) return absl::OkStatus();
+  if (line.command == Command::kSweep && !line.sweep.validate) {
+    return UsageError("--metric needs --validate", command, "",
+                      "add --validate, or leave --metric out");
+  }
+  const bool error =
+      line.metric == v1::METRIC_MSE || line.metric == v1::METRIC_MAE;
+  if (line.gates.max_error.has_value() && !error) {
+    return UsageError("--max-error is a limit of the metrics mse and mae",
+                      command, "",
+                      "use --min-accuracy or --max-disagreement, or one of "
+                      "these metrics");
+  }
+  if (line.gates.min_accuracy.has_value() &&
+      (error || line.metric == v1::METRIC_AGREEMENT)) {
+    return UsageError(
+        "--min-accuracy is a limit of the metrics top1, top5, auc and cosine",
+        command, "",
+        error ? "use --max-error, of which less is better"
+              : "use --max-disagreement");
   }
   return absl::OkStatus();
 }
@@ -309,7 +339,11 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
         "1 is for ImageNet's labels and a network with a background class");
   }
   line.label_offset = static_cast<int32_t>(raw.label_offset);
+  if (given("--metric")) {
+    EK_ASSIGN_OR_RETURN(line.metric, ParseMetric(raw.metric));
+  }
   EK_RETURN_IF_ERROR(SetLimits(given, raw));
+  EK_RETURN_IF_ERROR(CheckMetric(line, FullName(&app)));
   if (line.command == Command::kReportDiff) line.names = {raw.a, raw.b};
   if (line.command == Command::kReportBaseline ||
       line.command == Command::kReportShow) {

@@ -98,10 +98,12 @@ struct CommandLine {
   std::optional<v1::CalibrateOptions> calibration_method;
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
-  int32_t label_offset = 0;                 // validate.
-  Gates gates;                              // compile, profile, validate.
-  bool timing_only = false;                 // profile.
-  std::string timeline;                     // profile: a file; empty: none.
+  int32_t label_offset = 0;                    // validate.
+  v1::Metric metric = v1::METRIC_UNSPECIFIED;  // validate. Not given.
+  bool confusion = false;                      // validate.
+  Gates gates;                                 // compile, profile, validate.
+  bool timing_only = false;                    // profile.
+  std::string timeline;                        // profile: a file; empty: none.
   v1::IoForm io = v1::IO_FORM_UNSPECIFIED;  // compile, profile, validate, run.
   // compile, profile, validate, run. Unspecified: not given.
   v1::JobClass job_class = v1::JOB_CLASS_UNSPECIFIED;

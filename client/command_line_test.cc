@@ -95,6 +95,12 @@ std::string Describe(const CommandLine& line) {
   }
   number("max_ram", line.gates.max_ram_bytes);
   number("min_accuracy", line.gates.min_accuracy);
+  number("max_error", line.gates.max_error);
+  number("max_disagreement", line.gates.max_disagreement);
+  if (line.metric != v1::METRIC_UNSPECIFIED) {
+    add("metric", v1::Metric_Name(line.metric));
+  }
+  add("confusion", line.confusion ? "1" : "");
   number("max_regression", line.regression.max_percent);
   number("max_accuracy_drop", line.regression.max_accuracy_drop);
   return absl::StrJoin(parts, " ");
@@ -123,6 +129,14 @@ TEST(ParseCommandLineTest, Accepts) {
        "model=m targets=t|u recipe=r"},
       {"compile --from d --target t --io int --offload none", Command::kCompile,
        "document=d targets=t offload=NONE io=IO_INTEGER"},
+      {"validate m --target t --data d --metric auc --min-accuracy 0.8",
+       Command::kValidate,
+       "model=m targets=t data=d min_accuracy=0.8 metric=METRIC_AUC"},
+      {"validate m --target t --data d --metric mse --max-error 1e-4 "
+       "--max-disagreement 1% --confusion",
+       Command::kValidate,
+       "model=m targets=t data=d max_error=0.0001 max_disagreement=0.01 "
+       "metric=METRIC_MSE confusion=1"},
       {"profile --recipe r --target t m", Command::kProfile,
        "model=m targets=t recipe=r"},
       {"validate m --target t --data d --recipe=r", Command::kValidate,
@@ -300,6 +314,28 @@ TEST(ParseCommandLineTest, Refuses) {
        "two limits for the memory 'a'", "one of them"},
       {"validate m --target t --data d --min-accuracy 95",
        "--min-accuracy must be between 0 and 1, got 95", "0.95 or 95%"},
+      {"validate m --target t --data d --metric f1", "'f1' is not a metric",
+       "one of: top1, top5, mse, auc, mae, cosine, agreement"},
+      {"validate m --target t --data d --metric top", "'top' is not a metric",
+       "did you mean top1?"},
+      {"validate m --target t --data d --metric METRIC_AUC",
+       "'METRIC_AUC' is not a metric", "one of: top1"},
+      {"validate m --target t --data d --max-error -1", "'-1' is not an error",
+       "--max-error 0.02"},
+      {"validate m --target t --data d --max-error nan",
+       "'nan' is not an error", "0 or more"},
+      {"validate m --target t --data d --metric auc --max-error 1",
+       "--max-error is a limit of the metrics mse and mae", "--min-accuracy"},
+      {"validate m --target t --data d --metric mae --min-accuracy 0.5",
+       "--min-accuracy is a limit of the metrics top1", "--max-error"},
+      {"validate m --target t --data d --metric agreement --min-accuracy 0.5",
+       "--min-accuracy is a limit of the metrics top1", "--max-disagreement"},
+      {"validate m --target t --data d --max-disagreement 2",
+       "--max-disagreement must be between 0 and 1, got 2", "1%"},
+      {"profile m --target t --metric top1", "unknown option '--metric'",
+       "edgekiln validate"},
+      {"sweep m --target t --metric top1", "--metric needs --validate",
+       "leave --metric out"},
       {"run m --data d -o o --max-cycles 1", "unknown option", ""},
       {"profile m --target t --min-accuracy 0.5",
        "unknown option '--min-accuracy'",

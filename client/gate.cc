@@ -16,6 +16,7 @@
 #include "client/exit_code.h"
 #include "client/option_values.h"
 #include "client/render/gate.h"
+#include "client/render/metric.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {
@@ -26,6 +27,8 @@ using Layer = v1::Report::Layer;
 
 constexpr absl::string_view kMemoryPrefix = "memory.";
 constexpr char kAccuracy[] = "accuracy";
+constexpr char kError[] = "error";
+constexpr char kDisagreement[] = "disagreement";
 
 // The id of the layer with the largest amount, the first of equals; empty if
 // none has any.
@@ -135,6 +138,35 @@ void JudgeMemory(const Gates& gates, const v1::Report& report, Judge& judge) {
   }
 }
 
+// Agreement with the reference is no accuracy: data whose labels got lost must
+// not keep the limit.
+bool IsAccuracy(const v1::Report::Accuracy& accuracy) {
+  return !accuracy.less_is_better() && accuracy.metric() != "agreement";
+}
+
+void JudgeAccuracy(const Gates& gates, const v1::Report& report, Judge& judge) {
+  const v1::Report::Accuracy& accuracy = report.accuracy();
+  const auto value = [](bool known, double measured) {
+    return known ? std::optional<double>(measured) : std::nullopt;
+  };
+  if (gates.min_accuracy.has_value()) {
+    judge.AtLeast(
+        kAccuracy, *gates.min_accuracy,
+        value(report.has_accuracy() && IsAccuracy(accuracy), accuracy.value()));
+  }
+  if (gates.max_error.has_value()) {
+    const bool known = accuracy.less_is_better();
+    judge.AtMost(kError, known ? accuracy.metric() : "", *gates.max_error,
+                 value(known, accuracy.value()), "");
+  }
+  if (gates.max_disagreement.has_value()) {
+    judge.AtMost(kDisagreement, "", *gates.max_disagreement,
+                 value(accuracy.has_disagreement(),
+                       accuracy.disagreement().interval().value()),
+                 "");
+  }
+}
+
 // USAGE if a memory that has a limit is in no target.
 absl::Status CheckMemoryNames(const Gates& gates,
                               const std::vector<v1::Report>& reports) {
@@ -199,10 +231,15 @@ std::string TextOf(const Failure& failure) {
       report.accuracy().reference() !=
           v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
     absl::StrAppend(&text, "; the reference has ",
-                    FormatPercent(report.accuracy().reference_value(), 2));
+                    MetricValueText(report.accuracy().metric(),
+                                    report.accuracy().reference_value()));
   }
   return text;
 }
+
+constexpr char kCalibrateBetter[] =
+    "quantization costs it: calibrate with more samples, or with another "
+    "--calibration-method";
 
 std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
   if (!gate.has_value()) {
@@ -210,8 +247,7 @@ std::string AccuracyFix(const v1::Report& report, const Gate& gate) {
            "is float";
   }
   return report.accuracy().reference_value() >= gate.limit()
-             ? "quantization costs it: calibrate with more samples, or with "
-               "another --calibration-method"
+             ? kCalibrateBetter
              : "the model has no more by itself: train it further, or ask for "
                "less";
 }
@@ -224,6 +260,18 @@ std::string FixOf(const Failure& failure) {
   }
   if (failure.gate->name() == kAccuracy) {
     return AccuracyFix(*failure.report, *failure.gate);
+  }
+  if (failure.gate->name() == kError) {
+    return failure.gate->has_value()
+               ? kCalibrateBetter
+               : "validate with --metric mse or mae, and with --calibration if "
+                 "the model is float";
+  }
+  if (failure.gate->name() == kDisagreement) {
+    return failure.gate->has_value()
+               ? kCalibrateBetter
+               : "validate a network whose first output is a vector of class "
+                 "scores, with --calibration if it is float";
   }
   if (!failure.gate->has_value()) {
     return "use a daemon of this version, which tells every memory by name";
@@ -265,12 +313,7 @@ absl::Status ApplyGates(const Gates& gates, std::vector<v1::Report>& reports) {
     Judge judge(report);
     JudgeTotals(gates, report, judge);
     JudgeMemory(gates, report, judge);
-    if (gates.min_accuracy.has_value()) {
-      judge.AtLeast(kAccuracy, *gates.min_accuracy,
-                    report.has_accuracy()
-                        ? std::optional<double>(report.accuracy().value())
-                        : std::nullopt);
-    }
+    JudgeAccuracy(gates, report, judge);
   }
   return absl::OkStatus();
 }

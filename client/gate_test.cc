@@ -152,6 +152,98 @@ const GateCase kCases[] = {
 INSTANTIATE_TEST_SUITE_P(All, GateTest, testing::ValuesIn(kCases),
                          [](const auto& info) { return info.param.name; });
 
+struct MetricGateCase {
+  const char* name;
+  Gates gates;
+  const char* accuracy;  // Text form.
+  const char* gate;
+  const char* error;
+
+  friend void PrintTo(const MetricGateCase& test, std::ostream* out) {
+    *out << test.name;
+  }
+};
+
+class MetricGateTest : public testing::TestWithParam<MetricGateCase> {};
+
+TEST_P(MetricGateTest, FollowsTheMetric) {
+  const MetricGateCase& param = GetParam();
+  std::vector<v1::Report> reports = {Report()};
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+      param.accuracy, reports[0].mutable_accuracy()));
+  ASSERT_TRUE(ApplyGates(param.gates, reports).ok());
+  ASSERT_EQ(reports[0].gates_size(), 1);
+  EXPECT_EQ(TextOf(reports[0].gates(0)), param.gate);
+  const absl::Status status = CheckGates(reports);
+  EXPECT_EQ(status.ok(), std::string(param.error).empty()) << status;
+  if (status.ok()) return;
+  EXPECT_EQ(ExitCodeFor(status), ExitCode::kGate) << status;
+  EXPECT_EQ(GetErrorDetail(status)->what, param.error);
+  EXPECT_FALSE(GetErrorDetail(status)->fix.empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, MetricGateTest,
+    testing::Values(
+        MetricGateCase{
+            "AucBelow",
+            {.min_accuracy = 0.85},
+            R"pb(metric: "auc"
+                 value: 0.8469
+                 reference: FLOAT
+                 reference_value: 0.86)pb",
+            R"(name: "accuracy" limit: 0.85 value: 0.8469 target: "chip")",
+            "accuracy 84.69 %, at least 85.00 %: 0.31 points too low; the "
+            "reference has 0.8600"},
+        // Labels that got lost must not let a bad network pass.
+        MetricGateCase{"AgreementIsNoAccuracy",
+                       {.min_accuracy = 0.5},
+                       R"pb(metric: "agreement" value: 1)pb",
+                       R"(name: "accuracy" limit: 0.5 target: "chip")",
+                       "accuracy not in the report, at least 50.00 %"},
+        MetricGateCase{"AnErrorIsNoAccuracy",
+                       {.min_accuracy = 0.5},
+                       R"pb(metric: "mse" value: 7 less_is_better: true)pb",
+                       R"(name: "accuracy" limit: 0.5 target: "chip")",
+                       "accuracy not in the report, at least 50.00 %"},
+        MetricGateCase{
+            "ErrorAtTheLimit",
+            {.max_error = 0.25},
+            R"pb(metric: "mae" value: 0.25 less_is_better: true)pb",
+            R"(name: "error" limit: 0.25 value: 0.25 unit: "mae" target: "chip" passed: true)",
+            ""},
+        MetricGateCase{
+            "ErrorAbove",
+            {.max_error = 0.02},
+            R"pb(metric: "mse" value: 0.031 less_is_better: true)pb",
+            R"(name: "error" limit: 0.02 value: 0.031 unit: "mse" target: "chip")",
+            "error mse 0.031, at most mse 0.02: mse 0.011 too large (+55.0 %)"},
+        MetricGateCase{"AccuracyIsNoError",
+                       {.max_error = 2},
+                       R"pb(metric: "top1" value: 0.9)pb",
+                       R"(name: "error" limit: 2 target: "chip")",
+                       "error not in the report, at most 2"},
+        MetricGateCase{
+            "DisagreementAtTheLimit",
+            {.max_disagreement = 0.01},
+            R"pb(metric: "top1"
+                 disagreement { interval { value: 0.01 } })pb",
+            R"(name: "disagreement" limit: 0.01 value: 0.01 target: "chip" passed: true)",
+            ""},
+        MetricGateCase{
+            "DisagreementAbove",
+            {.max_disagreement = 0.01},
+            R"pb(metric: "top1"
+                 disagreement { interval { value: 0.025 } })pb",
+            R"(name: "disagreement" limit: 0.01 value: 0.025 target: "chip")",
+            "disagreement 2.50 %, at most 1.00 %: 1.50 points too high"},
+        MetricGateCase{"NoClasses",
+                       {.max_disagreement = 0.01},
+                       R"pb(metric: "mse" less_is_better: true)pb",
+                       R"(name: "disagreement" limit: 0.01 target: "chip")",
+                       "disagreement not in the report, at most 1.00 %"}),
+    [](const auto& info) { return info.param.name; });
+
 TEST(GateTest, WithoutLimitsNothingIsAddedAndAllPass) {
   std::vector<v1::Report> reports = {Report()};
   ASSERT_TRUE(ApplyGates({}, reports).ok());

@@ -24,6 +24,9 @@ struct Gates {
   std::vector<MemoryLimit> max_memory{};   // memory.memories
   std::optional<int64_t> max_ram_bytes{};  // memory.ram_bytes
   std::optional<double> min_accuracy{};    // accuracy.value, 0..1
+  std::optional<double> max_error{};       // accuracy.value of mse and mae
+  // accuracy.disagreement, 0..1
+  std::optional<double> max_disagreement{};
 };
 
 // How much worse than another report a report may be.

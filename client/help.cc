@@ -101,6 +101,13 @@ constexpr char kValidate[] = R"(Examples:
   edgekiln validate net.tflite --target chip.txtpb --data test.npz \
       --min-accuracy 95% --max-cycles 1.5M
       In CI: exit code 3 if a limit is broken, after the report was printed.
+  edgekiln validate net.tflite --target chip.txtpb --data unlabelled.npz \
+      --max-disagreement 1%
+      Without labels: how often the chip's class is not the reference's.
+  edgekiln validate autoencoder.tflite --target chip.txtpb --data windows.npz
+      AUC of the reconstruction error; labels 0 = normal, 1 = anomaly.
+  edgekiln validate net.tflite --target chip.txtpb --data test.npz \
+      --metric mse --max-error 1e-3
   edgekiln validate mobilenet.tflite --target dla-64-o-512k \
       --data imagenet.npz --label-offset 1
       Class 0 of the network is the background; labels count from 0 without it.

@@ -66,6 +66,8 @@ void SetOptions(const CommandContext& context, v1::CreateJobRequest& request) {
   if (line.seed.has_value()) options.set_seed(*line.seed);
   if (line.limit.has_value()) options.set_limit(*line.limit);
   options.set_label_offset(line.label_offset);
+  options.set_metric(line.metric);
+  options.set_confusion(line.confusion);
   options.set_timing_only(line.timing_only);
   options.set_timeline(!line.timeline.empty());
   options.set_io(line.io);
@@ -92,6 +94,12 @@ absl::Status AddDataSet(const std::string& argument, absl::string_view option,
 }
 
 }  // namespace
+
+bool NeedsLabels(const CommandLine& line) {
+  return line.confusion || line.gates.min_accuracy.has_value() ||
+         line.metric == v1::METRIC_TOP1 || line.metric == v1::METRIC_TOP5 ||
+         line.metric == v1::METRIC_AUC;
+}
 
 std::string NewRequestId() {
   std::random_device device;

@@ -38,6 +38,9 @@ absl::StatusOr<v1::TargetRef> ResolveTarget(const std::string& target,
 absl::StatusOr<v1::ModelBindings> OpenBindings(CommandContext& context,
                                                std::vector<LocalBlob>& blobs);
 
+// Whether what is asked for cannot be measured without labels.
+bool NeedsLabels(const CommandLine& line);
+
 // Uploads `blobs`, showing how far it is.
 absl::Status UploadBlobs(const std::vector<LocalBlob>& blobs,
                          CommandContext& context);

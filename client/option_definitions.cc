@@ -102,6 +102,20 @@ void AddLabelOffset(CLI::App& app, RawOptions& raw) {
       ->check(WholeNumber());
 }
 
+void AddMetric(CLI::App& app, RawOptions& raw) {
+  app.add_option(
+         "--metric", raw.metric,
+         WrapHelp(
+             "What is measured. Of labelled classes: top1 (default), top5. Of "
+             "an auto-encoder whose labels are 0 (normal) and 1 (anomaly): auc "
+             "(default), of its reconstruction errors. Of outputs against "
+             "those "
+             "of the reference, without labels: agreement of classes (default "
+             "for classifiers), mse (default for others), mae, cosine. Outputs "
+             "stored in DATA are not compared with"))
+      ->type_name("METRIC");
+}
+
 void AddIo(CLI::App& app, RawOptions& raw) {
   app.add_option(
          "--io", raw.io,
@@ -165,8 +179,14 @@ void AddGates(CLI::App& app, RawOptions& raw, bool accuracy) {
       "RAM for activations, whatever the target calls it");
   if (!accuracy) return;
   add("--min-accuracy", raw.min_accuracy, "SHARE",
-      "Accuracy on the simulated chip: 0.95 or 95%. Also broken if it was not "
-      "measured");
+      "Accuracy on the simulated chip, in the metric that is measured: 0.95 or "
+      "95%. Also broken if it was not measured");
+  add("--max-error", raw.max_error, "X",
+      "The metrics mse and mae on the simulated chip: 0.02, 1e-4. Also broken "
+      "if neither was measured");
+  add("--max-disagreement", raw.max_disagreement, "SHARE",
+      "Samples whose class on the simulated chip is not the reference's: 0.01 "
+      "or 1%. Needs no labels. Also broken if it was not measured");
 }
 
 // What decides the program.
@@ -220,12 +240,17 @@ void AddModelCommands(CLI::App& root, RawOptions& raw) {
   AddJob(*app, raw);
 
   app = AddCommand(root, raw, Command::kValidate, "validate",
-                   "Accuracy and bit-exactness on a labelled data set");
+                   "Accuracy and bit-exactness on a data set");
   AddCompilation(*app, raw, Targets::kSeveral);
   AddData(*app, raw,
-          "The labelled data set. Required, unless the model has no inputs");
+          "The data set; without labels, the chip is compared with the "
+          "reference. Required, unless the model has no inputs");
   AddLimit(*app, raw, "Use at most N samples");
   AddLabelOffset(*app, raw);
+  AddMetric(*app, raw);
+  app->add_flag("--confusion", raw.line.confusion,
+                WrapHelp("Report how often each label was taken for each "
+                         "class: a matrix, at most 1000 classes"));
   AddGates(*app, raw, /*accuracy=*/true);
   AddJob(*app, raw);
 }
@@ -262,10 +287,11 @@ void AddSweepJob(CLI::App& app, RawOptions& raw) {
   AddQuantization(app, raw);
   AddIo(app, raw);
   AddData(app, raw,
-          "Samples of all models: labelled ones with --validate, which needs "
-          "them");
+          "Samples of all models. --validate needs them, for most metrics with "
+          "labels");
   AddLimit(app, raw, "Use at most N samples");
   AddLabelOffset(app, raw);
+  AddMetric(app, raw);
   AddGates(app, raw, /*accuracy=*/true);
 }
 

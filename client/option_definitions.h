@@ -33,6 +33,9 @@ struct RawOptions {
   std::vector<std::string> max_memory;
   std::string max_ram;
   std::string min_accuracy;
+  std::string max_error;
+  std::string max_disagreement;
+  std::string metric;
   std::string max_regression;
   std::string max_accuracy_drop;
   int64_t label_offset = 0;

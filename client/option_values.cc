@@ -9,7 +9,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "base/quantity.h"
 #include "base/status_macros.h"
 #include "client/exit_code.h"
@@ -215,6 +217,35 @@ absl::StatusOr<v1::Offload> ParseOffload(absl::string_view text) {
       absl::StrCat("'", text, "' does not say which layers engines get"),
       "--offload", "all, paying or none",
       "leave it out for all that engines take");
+}
+
+absl::StatusOr<v1::Metric> ParseMetric(absl::string_view text) {
+  std::vector<std::string> names;
+  for (int number = v1::METRIC_UNSPECIFIED + 1; v1::Metric_IsValid(number);
+       ++number) {
+    const auto metric = static_cast<v1::Metric>(number);
+    const std::string name = absl::AsciiStrToLower(
+        absl::StripPrefix(v1::Metric_Name(metric), "METRIC_"));
+    if (text == name) return metric;
+    names.push_back(name);
+  }
+  const std::string nearest = NearestOf(text, names);
+  return UsageError(
+      absl::StrCat("'", text, "' is not a metric"), "--metric",
+      absl::StrCat("one of: ", absl::StrJoin(names, ", ")),
+      nearest.empty() ? "leave it out for the one that fits network and labels"
+                      : absl::StrCat("did you mean ", nearest, "?"));
+}
+
+absl::StatusOr<double> ParseErrorLimit(absl::string_view text,
+                                       absl::string_view option) {
+  double limit = 0;
+  if (absl::SimpleAtod(text, &limit) && std::isfinite(limit) && limit >= 0) {
+    return limit;
+  }
+  return UsageError(absl::StrCat("'", text, "' is not an error"), option,
+                    "a number, 0 or more, in the metric's own unit",
+                    absl::StrCat("write for example ", option, " 0.02"));
 }
 
 absl::StatusOr<v1::JobClass> ParseJobClass(absl::string_view text) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "client/error_detail.h"
 #include "client/exit_code.h"
+#include "client/render/metric.h"
 #include "client/render/text.h"
 
 namespace edgekiln::client {
@@ -91,9 +92,16 @@ void AddGrowth(const v1::ReportDiff& diff, double max_percent,
 void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
                      std::vector<Regression>& found) {
   const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
-  const bool not_measured = !accuracy.has_a() || !accuracy.has_b();
+  const bool not_measured = !accuracy.has_points();
   std::string what;
-  if (not_measured) {
+  if (not_measured && accuracy.has_a() && accuracy.has_b()) {
+    what = accuracy.metric().empty()
+               ? std::string(
+                     "the reports have different metrics, which cannot "
+                     "be compared")
+               : absl::StrCat(CleanText(accuracy.metric()),
+                              " is an error: it has no points to lose");
+  } else if (not_measured) {
     what = absl::StrCat(
         "no accuracy in ",
         accuracy.has_a() ? diff.b().source()
@@ -102,9 +110,12 @@ void AddAccuracyDrop(const v1::ReportDiff& diff, double max_points,
             : absl::StrCat(diff.a().source(), " and ", diff.b().source()),
         ": it cannot be compared");
   } else if (-accuracy.points() > max_points + kPointsSlack) {
-    what = absl::StrCat("accuracy fell from ", FormatPercent(accuracy.a(), 2),
-                        " to ", FormatPercent(accuracy.b(), 2),
-                        absl::StrFormat(" (%+.2f points)", accuracy.points()));
+    const std::string metric = CleanText(accuracy.metric());
+    what =
+        absl::StrCat(metric.empty() || metric == "top1" ? "accuracy" : metric,
+                     " fell from ", MetricValueText(metric, accuracy.a()),
+                     " to ", MetricValueText(metric, accuracy.b()),
+                     absl::StrFormat(" (%+.2f points)", accuracy.points()));
   }
   if (what.empty()) return;
   found.push_back(

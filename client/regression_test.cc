@@ -86,6 +86,15 @@ TEST(RegressionTest, Table) {
        "no accuracy in a.json: it cannot be compared"},
       {"no accuracy", "", "", one_point,
        "no accuracy in a.json and b.json: it cannot be compared"},
+      {"auc", "accuracy { metric: 'auc' value: 0.9 }",
+       "accuracy { metric: 'auc' value: 0.88 }", one_point,
+       "auc fell from 0.9000 to 0.8800 (-2.00 points)"},
+      {"another metric", "accuracy { metric: 'top1' value: 0.9 }",
+       "accuracy { metric: 'auc' value: 0.95 }", one_point,
+       "the reports have different metrics, which cannot be compared"},
+      {"an error", "accuracy { metric: 'mse' value: 2 less_is_better: true }",
+       "accuracy { metric: 'mse' value: 1 less_is_better: true }", one_point,
+       "mse is an error: it has no points to lose"},
       {"better",
        "accuracy { value: 0.9 }",
        "accuracy { value: 0.95 }",
@@ -103,7 +112,8 @@ TEST(RegressionTest, Table) {
     EXPECT_EQ(detail.what, test.broken);
     EXPECT_EQ(detail.where, "a.json to b.json, chip");
     // What was not measured is in no table.
-    const bool measured = detail.what.find("no accuracy") == std::string::npos;
+    const bool measured = detail.what.find("fell") != std::string::npos ||
+                          detail.what.find("grew") != std::string::npos;
     EXPECT_EQ(detail.fix.find("edgekiln validate") == std::string::npos,
               measured)
         << detail.fix;

@@ -3,6 +3,7 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -99,8 +100,10 @@ void AddCaveats(const v1::Report& a, const v1::Report& b,
     add_unequal("forms of inputs and outputs", IoText(a.totals()),
                 IoText(b.totals()));
   }
-  if (a.accuracy().samples() != b.accuracy().samples() && a.has_accuracy() &&
-      b.has_accuracy()) {
+  if (!a.has_accuracy() || !b.has_accuracy()) return;
+  if (a.accuracy().metric() != b.accuracy().metric()) {
+    add_unequal("metrics", a.accuracy().metric(), b.accuracy().metric());
+  } else if (a.accuracy().samples() != b.accuracy().samples()) {
     add(absl::StrCat("accuracies of ", a.accuracy().samples(), " and ",
                      b.accuracy().samples(), " samples"));
   }
@@ -152,15 +155,26 @@ void AddTotals(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
   }
 }
 
+void AddAccuracy(const v1::Report& a, const v1::Report& b,
+                 v1::ReportDiff& diff) {
+  if (!a.has_accuracy() && !b.has_accuracy()) return;
+  v1::ReportDiff::Accuracy& accuracy = *diff.mutable_accuracy();
+  if (a.has_accuracy()) accuracy.set_a(a.accuracy().value());
+  if (b.has_accuracy()) accuracy.set_b(b.accuracy().value());
+  const v1::Report::Accuracy& measured =
+      a.has_accuracy() ? a.accuracy() : b.accuracy();
+  const bool both = a.has_accuracy() && b.has_accuracy();
+  // Values of different metrics do not compare.
+  if (both && a.accuracy().metric() != b.accuracy().metric()) return;
+  accuracy.set_metric(measured.metric());
+  accuracy.set_less_is_better(measured.less_is_better());
+  if (!both) return;
+  accuracy.set_change(accuracy.b() - accuracy.a());
+  if (!measured.less_is_better()) accuracy.set_points(100 * accuracy.change());
+}
+
 void AddValues(const v1::Report& a, const v1::Report& b, v1::ReportDiff& diff) {
-  if (a.has_accuracy() || b.has_accuracy()) {
-    v1::ReportDiff::Accuracy& accuracy = *diff.mutable_accuracy();
-    if (a.has_accuracy()) accuracy.set_a(a.accuracy().value());
-    if (b.has_accuracy()) accuracy.set_b(b.accuracy().value());
-    if (a.has_accuracy() && b.has_accuracy()) {
-      accuracy.set_points(100 * (accuracy.b() - accuracy.a()));
-    }
-  }
+  AddAccuracy(a, b, diff);
   if (a.has_bit_exact() && b.has_bit_exact()) {
     *diff.mutable_mismatches() = QuantityOf(
         "mismatches", a.bit_exact().mismatches(), b.bit_exact().mismatches());
@@ -249,7 +263,11 @@ bool IsPossible(const v1::Report& report) {
   }
   // NaN is in no range.
   const double accuracy = report.accuracy().value();
-  return least >= 0 && accuracy >= 0 && accuracy <= 1;
+  const double lowest = report.accuracy().metric() == "cosine" ? -1 : 0;
+  const bool good = accuracy >= lowest && (report.accuracy().less_is_better()
+                                               ? std::isfinite(accuracy)
+                                               : accuracy <= 1);
+  return least >= 0 && good;
 }
 
 absl::Status NotAReport(absl::string_view source, std::string why) {
@@ -308,8 +326,7 @@ absl::StatusOr<std::vector<v1::Report>> ParseReports(absl::string_view json,
     }
     if (!IsPossible(report)) {
       return NotAReport(source,
-                        "it has a count below 0, or an accuracy that "
-                        "is not 0 to 1");
+                        "it has a count below 0, or an accuracy out of range");
     }
     reports.push_back(std::move(report));
   }

@@ -223,6 +223,45 @@ TEST(ReportDiffTest, AccuracyOfOneSideIsShownWithoutAChange) {
       << text;
 }
 
+TEST(ReportDiffTest, MetricsCompareWithThemselves) {
+  const struct {
+    const char* a;
+    double a_value;
+    const char* b;
+    double b_value;
+    bool points;
+    const char* row;
+    const char* caveat;
+  } kCases[] = {
+      {"auc", 0.85, "auc", 0.9, true,
+       "auc                0.8500   0.9000          +0.05", ""},
+      {"mse", 2.5, "mse", 3, false,
+       "mse                   2.5        3           +0.5", ""},
+      {"top1", 0.9, "auc", 0.8, false,
+       "accuracy              0.9      0.8              -",
+       "unequal metrics: top1 and auc"},
+  };
+  for (const auto& one : kCases) {
+    v1::Report a = Before();
+    v1::Report b = After();
+    a.mutable_accuracy()->set_metric(one.a);
+    a.mutable_accuracy()->set_value(one.a_value);
+    b.mutable_accuracy()->set_metric(one.b);
+    b.mutable_accuracy()->set_value(one.b_value);
+    for (v1::Report* report : {&a, &b}) {
+      report->mutable_accuracy()->set_less_is_better(
+          report->accuracy().metric() == "mse");
+    }
+    const v1::ReportDiff diff = DiffReports(a, "a", b, "b");
+    EXPECT_EQ(diff.accuracy().has_points(), one.points) << one.row;
+    const std::string text = RenderReportDiff(diff, Style::Plain());
+    EXPECT_NE(text.find(one.row), std::string::npos) << text;
+    EXPECT_NE(text.find(one.caveat), std::string::npos) << text;
+    // Errors may be above 1, and files may hold them.
+    EXPECT_TRUE(ParseReports(ToJson(a), "x").ok()) << one.row;
+  }
+}
+
 TEST(ReportDiffTest, ReadsWhatJsonPrinted) {
   v1::Report report = Before();
   // Beyond what a double holds.
@@ -242,14 +281,27 @@ TEST(ReportDiffTest, ReadsWhatJsonPrinted) {
 
 TEST(ReportDiffTest, RefusesWhatIsNoReport) {
   for (const std::string json :
-       {"", "[]", "{}", "null", "7", "{\"layers\": 3}", "{\"layers\": [",
-        "[{}]", "not json", "{\"totals\": {\"cycles\": \"many\"}}", "]}",
-        "{}]}", "{\"totals\": {\"cycles\": \"-9223372036854775808\"}}",
+       {"",
+        "[]",
+        "{}",
+        "null",
+        "7",
+        "{\"layers\": 3}",
+        "{\"layers\": [",
+        "[{}]",
+        "not json",
+        "{\"totals\": {\"cycles\": \"many\"}}",
+        "]}",
+        "{}]}",
+        "{\"totals\": {\"cycles\": \"-9223372036854775808\"}}",
         "{\"totals\": {}, \"memory\": {\"ramBytes\": -1}}",
         "{\"totals\": {}, \"memory\": {\"memories\": [{\"usedBytes\": -1}]}}",
         "{\"layers\": [{\"cycles\": -1}]}",
         "{\"totals\": {}, \"accuracy\": {\"value\": \"NaN\"}}",
-        "{\"totals\": {}, \"accuracy\": {\"value\": 1.5}}"}) {
+        "{\"totals\": {}, \"accuracy\": {\"value\": 1.5}}",
+        "{\"totals\": {}, \"accuracy\": {\"value\": -0.5}}",
+        "{\"totals\": {}, \"accuracy\": {\"value\": \"Infinity\", "
+        "\"lessIsBetter\": true}}"}) {
     const auto reports = ParseReports(json, "file.json");
     ASSERT_FALSE(reports.ok()) << json;
     EXPECT_EQ(ExitCodeFor(reports.status()), ExitCode::kUsage) << json;

@@ -39,11 +39,16 @@ void SetGates(const Gates& gates, v1::SweepGates& out) {
     out.set_max_ram_bytes(*gates.max_ram_bytes);
   }
   if (gates.min_accuracy.has_value()) out.set_min_accuracy(*gates.min_accuracy);
+  if (gates.max_error.has_value()) out.set_max_error(*gates.max_error);
+  if (gates.max_disagreement.has_value()) {
+    out.set_max_disagreement(*gates.max_disagreement);
+  }
 }
 
 void SetOptions(const CommandLine& line, v1::SweepOptions& options) {
   options.set_offload(line.offload);
   options.set_io(line.io);
+  options.set_metric(line.metric);
   if (line.seed.has_value()) options.set_seed(*line.seed);
   if (line.limit.has_value()) options.set_limit(*line.limit);
   if (line.calibration_method.has_value()) {
@@ -161,7 +166,8 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
   v1::SweepModel common;
   EK_RETURN_IF_ERROR(AddDataSet(line.calibration, "--calibration", false,
                                 context, *common.mutable_calibration()));
-  EK_RETURN_IF_ERROR(AddDataSet(line.data, "--data", line.sweep.validate,
+  EK_RETURN_IF_ERROR(AddDataSet(line.data, "--data",
+                                line.sweep.validate && NeedsLabels(line),
                                 context, *common.mutable_data()));
   for (const v1::InputTransform& transform : line.transforms) {
     *common.add_transforms() = transform;

@@ -39,6 +39,13 @@ Gates GatesOf(const v1::SweepGates& gates) {
   if (gates.optional_min_accuracy_case() == v1::SweepGates::kMinAccuracy) {
     out.min_accuracy = gates.min_accuracy();
   }
+  if (gates.optional_max_error_case() == v1::SweepGates::kMaxError) {
+    out.max_error = gates.max_error();
+  }
+  if (gates.optional_max_disagreement_case() ==
+      v1::SweepGates::kMaxDisagreement) {
+    out.max_disagreement = gates.max_disagreement();
+  }
   return out;
 }
 

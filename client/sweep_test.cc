@@ -232,11 +232,11 @@ TEST(SweepRowsTest, JsonAndCsvAreForPrograms) {
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1);
   EXPECT_EQ(RowsToCsv(rows),
             "cell,state,model,target,recipe,pes,cycles,latency_ms,sram_bytes,"
-            "accuracy,same_as,job,error\r\n"
-            "0,done,net,dla,default,16,900,0.9,1000,,,j1,\r\n"
-            "1,done,net,dla,default,\"32 \"\"x\"\",y\",500,0.5,999,,,j1,\r\n"
-            "2,merged,net,dla,default,16,,,,,0,j1,\r\n"
-            "3,refused,net,dla,default,'=1+2,,,,,,,TARGET_INVALID\r\n");
+            "accuracy,same_as,job,error,metric,disagreement\r\n"
+            "0,done,net,dla,default,16,900,0.9,1000,,,j1,,,\r\n"
+            "1,done,net,dla,default,\"32 \"\"x\"\",y\",500,0.5,999,,,j1,,,\r\n"
+            "2,merged,net,dla,default,16,,,,,0,j1,,,\r\n"
+            "3,refused,net,dla,default,'=1+2,,,,,,,TARGET_INVALID,,\r\n");
 }
 
 TEST(SweepTableTest, ShowsRowsMarksAndWhatWasRefused) {

@@ -12,6 +12,7 @@
 #include "base/status_macros.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "proto/convert.h"
+#include "server/accuracy.h"
 #include "server/chosen_recipe.h"
 #include "server/deployed_model.h"
 #include "server/document_fit.h"
@@ -53,6 +54,8 @@
 //            ├─ bundle        (COMPILE)
 //            ├─ count_cycles  every cycle of one inference
 //            └─ simulate[i]   one chunk each (PROFILE, VALIDATE, RUN)
+//                 └─ score[i] a figure per sample (VALIDATE, for metrics of
+//                             values; for auc of the reference's, too)
 //   interpret[i]  one chunk each, the reference (VALIDATE, RUN without target);
 //                 before simulate[i] where several targets are compared with
 //                 it, or its accuracy is asked for, too
@@ -92,6 +95,7 @@ class CompileJob {
   Task<absl::Status> StartFitChecks();
   Task<absl::Status> AwaitFitChecks();
   Task<absl::Status> Deploy(bool quantize);
+  Task<absl::Status> CheckMetric();
   Task<absl::Status> RunOne(TargetRun& run);
   JobResult Finish();
 
@@ -254,6 +258,23 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
   co_return absl::OkStatus();
 }
 
+// What was asked for is refused before programs are made. Of a float model,
+// ModelStages has looked already.
+Task<absl::Status> CompileJob::CheckMetric() {
+  if (!Wants(request_, v1::VALIDATE) || !model_.import().quantized() ||
+      !AsksForMetric(request_.options())) {
+    co_return absl::OkStatus();
+  }
+  for (const auto& deployed : deployed_) {
+    if (!deployed->status().ok()) continue;
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                           co_await ResultOf(deployed->data()));
+    EK_CO_RETURN_IF_ERROR(
+        ChooseMetric(request_.options(), converted.summary().data()).status());
+  }
+  co_return absl::OkStatus();
+}
+
 // Everything before the targets part ways.
 Task<absl::Status> CompileJob::PrepareModel() {
   EK_CO_RETURN_IF_ERROR(co_await model_.Import());
@@ -262,6 +283,7 @@ Task<absl::Status> CompileJob::PrepareModel() {
     EK_CO_RETURN_IF_ERROR(co_await DescribeAll());
   }
   EK_CO_RETURN_IF_ERROR(co_await model_.CheckHasData());
+  EK_CO_RETURN_IF_ERROR(co_await model_.CheckMetric());
   const bool quantize = WantsProgram(request_) && !model_.import().quantized();
   if (WantsProgram(request_)) {
     if (quantize) model_.StartCalibrationData();
@@ -274,6 +296,7 @@ Task<absl::Status> CompileJob::PrepareModel() {
   for (const auto& deployed : deployed_) {
     if (deployed->status().ok()) deployed->StartData();
   }
+  EK_CO_RETURN_IF_ERROR(co_await CheckMetric());
   // Ranges learned from random inputs say nothing about accuracy. Who converts
   // the inputs of an integer model does not change what it computes, so that
   // its reference is what the chips are compared with; see TargetStages.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "server/accuracy.h"
 #include "server/compile_job.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
@@ -167,6 +168,52 @@ Task<absl::Status> ModelStages::CheckHasData() {
   co_return converted.status();
 }
 
+std::shared_ptr<PendingStage> ModelStages::StartReferenceData(
+    StageSequence& stages) const {
+  return StartConversion("reference", request_.data(), imported_,
+                         /*raw=*/false, request_.options().limit(), stages);
+}
+
+std::shared_ptr<PendingStage> ModelStages::StartRealInputs(
+    StageSequence& stages) const {
+  v1::StageOptions options;
+  v1::ConvertDataOptions& convert = *options.mutable_convert_data();
+  *convert.mutable_transforms() = request_.transforms();
+  convert.set_limit(request_.options().limit());
+  convert.set_chunk_samples(kChunkSamples);
+  convert.set_label_offset(request_.options().label_offset());
+  convert.set_real(true);
+  std::vector<v1::BlobRef> inputs;
+  for (const v1::Digest& file : request_.data().files()) {
+    inputs.push_back(As("data", file));
+  }
+  inputs.push_back(imported_);
+  return stages.Start("convert_real", options, std::move(inputs));
+}
+
+Task<absl::Status> ModelStages::CheckMetric() {
+  if (!Wants(request_, v1::VALIDATE) || import_.quantized() ||
+      !AsksForMetric(request_.options())) {
+    co_return absl::OkStatus();
+  }
+  if (request_.calibration().files_size() == 0) {
+    co_return MakeError(
+        absl::StatusCode::kInvalidArgument,
+        {.fault = Fault::kUser,
+         .reason = "METRIC",
+         .what = "a float model whose ranges are learned from random inputs "
+                 "has no accuracy",
+         .where = "--metric, options.metric",
+         .need = "samples to calibrate on",
+         .fix = "add --calibration DATA"});
+  }
+  reference_data_ = StartReferenceData(stages_);
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(reference_data_));
+  co_return ChooseMetric(request_.options(), converted.summary().data())
+      .status();
+}
+
 void ModelStages::StartReference() {
   has_reference_ = true;
   reference_task_.Spawn(RunReference(), reference_status_);
@@ -175,9 +222,9 @@ void ModelStages::StartReference() {
 Task<absl::Status> ModelStages::RunReference() {
   Reference reference{.stages = {context_, StageSequence::kAllTargets}};
   // A float model is measured as it came, on data converted for it.
-  const std::shared_ptr<PendingStage> pending = StartConversion(
-      "reference", request_.data(), imported_,
-      /*raw=*/false, request_.options().limit(), reference.stages);
+  const std::shared_ptr<PendingStage> pending =
+      reference_data_ != nullptr ? reference_data_
+                                 : StartReferenceData(reference.stages);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(pending));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
@@ -193,7 +240,7 @@ Task<absl::Status> ModelStages::RunReference() {
   };
   const auto collect = [&](const v1::StageResult& result) {
     Add(result.summary().samples(), reference.totals);
-    return absl::OkStatus();
+    return AddOutputs(result, reference.outputs);
   };
   EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
   reference_ = std::move(reference);

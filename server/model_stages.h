@@ -18,6 +18,7 @@
 #include "edgekiln/v1/stage.pb.h"
 #include "server/executor.h"
 #include "server/job_context.h"
+#include "server/stage_results.h"
 #include "server/stage_sequence.h"
 #include "server/task.h"
 #include "server/task_scope.h"
@@ -31,6 +32,7 @@ inline constexpr absl::string_view kSyntheticCalibration = "SYNTHETIC";
 struct Reference {
   StageSequence stages;
   v1::StageSummary::Samples totals = {};
+  Values outputs = {};
 };
 
 // What is const may be called from several threads. Errors are those of the
@@ -50,6 +52,9 @@ class ModelStages {
   // Whoever wants accuracy or outputs must give data, unless the model has no
   // inputs.
   Task<absl::Status> CheckHasData();
+  // Whether what a validation is asked to measure can be measured. Of a float
+  // model, before it is calibrated; otherwise the data of DeployedModel tell.
+  Task<absl::Status> CheckMetric();
   void StartCalibrationData();     // For Calibrate().
   Task<absl::Status> Calibrate();  // A float model, for a chip.
   void StartReference();           // Of a float model, on the same data.
@@ -61,6 +66,9 @@ class ModelStages {
                                                 const v1::BlobRef& graph,
                                                 bool raw, int64_t limit,
                                                 StageSequence& stages) const;
+
+  // The same of the request's data as real values, for the model's inputs.
+  std::shared_ptr<PendingStage> StartRealInputs(StageSequence& stages) const;
 
   // What the document says of its network; null for a request with a model.
   const v1::NetworkOrigin* document() const {
@@ -105,6 +113,7 @@ class ModelStages {
  private:
   Task<absl::Status> OpenDocument();
   Task<absl::Status> RunReference();
+  std::shared_ptr<PendingStage> StartReferenceData(StageSequence& stages) const;
 
   const v1::CreateJobRequest& request_;
   JobContext& context_;
@@ -119,6 +128,7 @@ class ModelStages {
   std::vector<v1::BlobRef> calibration_chunks_;
   std::string calibration_;
   std::shared_ptr<PendingStage> calibration_data_;
+  std::shared_ptr<PendingStage> reference_data_;  // Null: not started.
   bool has_reference_ = false;
   absl::Status reference_status_;
   Reference reference_{.stages = {context_, StageSequence::kAllTargets}};

@@ -14,9 +14,6 @@
 namespace edgekiln::server {
 namespace {
 
-// The five largest scores of fewer classes say little.
-constexpr int64_t kMinTop5Classes = 10;
-
 using Machine = v1::StageSummary::Target::Machine_;
 
 // -1 and what is unknown is the host.
@@ -122,6 +119,9 @@ void Add(const v1::StageSummary::Samples& chunk,
   total.set_outputs_compared(total.outputs_compared() +
                              chunk.outputs_compared());
   total.set_mismatches(total.mismatches() + chunk.mismatches());
+  total.mutable_predicted()->MergeFrom(chunk.predicted());
+  total.mutable_label()->MergeFrom(chunk.label());
+  total.mutable_score()->MergeFrom(chunk.score());
   if (total.first_mismatch().empty()) {
     total.set_first_mismatch(chunk.first_mismatch());
   }
@@ -238,17 +238,20 @@ v1::AccuracyInterval IntervalOf(int64_t correct, int64_t labelled) {
 }
 
 v1::JobEvent::Samples ProgressOf(const v1::StageSummary::Samples& simulated,
-                                 int64_t total, int target) {
+                                 int64_t total, int target, v1::Metric metric) {
   v1::JobEvent::Samples progress;
   progress.set_done(simulated.samples());
   progress.set_total(total);
-  progress.set_labelled(simulated.labelled());
-  progress.set_correct(simulated.correct());
   progress.set_mismatches(simulated.mismatches());
   progress.set_target(target);
-  if (simulated.labelled() > 0) {
+  const bool top5 = metric == v1::METRIC_TOP5;
+  // Other metrics are known at the end.
+  if (!top5 && metric != v1::METRIC_TOP1) return progress;
+  progress.set_labelled(simulated.labelled());
+  progress.set_correct(top5 ? simulated.correct_top5() : simulated.correct());
+  if (progress.labelled() > 0) {
     *progress.mutable_accuracy() =
-        IntervalOf(simulated.correct(), simulated.labelled());
+        IntervalOf(progress.correct(), progress.labelled());
   }
   return progress;
 }
@@ -268,33 +271,6 @@ void AddWarnings(const v1::StageResult& result, v1::Report& report) {
     if (std::find(known.begin(), known.end(), warning) != known.end()) continue;
     report.add_warnings(warning);
   }
-}
-
-void AddAccuracy(const v1::StageSummary::Samples& simulated,
-                 const v1::StageSummary::Samples& reference,
-                 v1::Report::Accuracy::Reference kind, v1::Report& report) {
-  if (simulated.labelled() == 0) {
-    report.add_warnings(
-        "no accuracy is given: the data set has no labels, or the network's "
-        "first output is not a vector of class scores");
-    return;
-  }
-  const auto share = [](int64_t part, const v1::StageSummary::Samples& of) {
-    return of.labelled() == 0
-               ? 0.0
-               : static_cast<double>(part) / static_cast<double>(of.labelled());
-  };
-  v1::Report::Accuracy& accuracy = *report.mutable_accuracy();
-  accuracy.set_metric("top1");
-  *accuracy.mutable_interval() =
-      IntervalOf(simulated.correct(), simulated.labelled());
-  accuracy.set_value(accuracy.interval().value());
-  accuracy.set_samples(simulated.labelled());
-  accuracy.set_reference(kind);
-  accuracy.set_reference_value(share(reference.correct(), reference));
-  if (simulated.classes() < kMinTop5Classes) return;
-  accuracy.set_top5_value(share(simulated.correct_top5(), simulated));
-  accuracy.set_top5_reference_value(share(reference.correct_top5(), reference));
 }
 
 }  // namespace edgekiln::server

@@ -17,7 +17,11 @@
 
 namespace edgekiln::server {
 
-// A sum of per-chunk results. Adding nothing leaves it empty.
+// The five largest scores of fewer classes say little.
+inline constexpr int64_t kMinTop5Classes = 10;
+
+// A sum of per-chunk results; what is by sample is appended. Adding nothing
+// leaves it empty.
 void Add(const v1::StageSummary::Samples& chunk,
          v1::StageSummary::Samples& total);
 
@@ -36,14 +40,14 @@ void AddProgram(const v1::StageSummary::Target& target,
 inline constexpr size_t kMaxCountedBytes = 32 << 10;
 v1::JobEvent::Counted CountedOf(int target, v1::Report report);
 
-// The share of correct answers and its Wilson score interval of 95 %:
-// E. B. Wilson, "Probable inference, the law of succession, and statistical
-// inference", JASA 22 (1927). `labelled` > 0.
+// The share of correct answers, or of others, and its Wilson score interval of
+// 95 %: E. B. Wilson, "Probable inference, the law of succession, and
+// statistical inference", JASA 22 (1927). `labelled` > 0.
 v1::AccuracyInterval IntervalOf(int64_t correct, int64_t labelled);
 
-// The running totals of one target.
+// The running totals of one target; of top1 and top5 the accuracy, too.
 v1::JobEvent::Samples ProgressOf(const v1::StageSummary::Samples& simulated,
-                                 int64_t total, int target);
+                                 int64_t total, int target, v1::Metric metric);
 
 // Fills bit_exact; absent if no sample was simulated.
 void AddBitExact(const v1::StageSummary::Samples& simulated,
@@ -52,11 +56,6 @@ void AddBitExact(const v1::StageSummary::Samples& simulated,
 // Adds those of the stage's warnings that the report does not hold yet: every
 // chunk of a data set repeats them.
 void AddWarnings(const v1::StageResult& result, v1::Report& report);
-
-// Fills accuracy; absent, with a warning, if no sample had a label.
-void AddAccuracy(const v1::StageSummary::Samples& simulated,
-                 const v1::StageSummary::Samples& reference,
-                 v1::Report::Accuracy::Reference kind, v1::Report& report);
 
 }  // namespace edgekiln::server
 

@@ -149,32 +149,22 @@ TEST(ReportBuilderTest, SumsChunks) {
   EXPECT_EQ(report.bit_exact().outputs_compared(), 3000);
   EXPECT_EQ(report.bit_exact().mismatches(), 4);
   EXPECT_EQ(report.bit_exact().first_mismatch(), "layer conv1");
-  AddAccuracy(total, chunk, v1::Report::Accuracy::FLOAT, report);
-  EXPECT_EQ(report.accuracy().samples(), 30);
-  EXPECT_DOUBLE_EQ(report.accuracy().value(), 0.9);
-  EXPECT_DOUBLE_EQ(report.accuracy().reference_value(), 0.9);
+  EXPECT_EQ(total.labelled(), 30);
+  EXPECT_EQ(total.correct(), 27);
 }
 
-TEST(ReportBuilderTest, GivesTop5OfManyClasses) {
-  for (const int classes : {0, 9, 10}) {
-    v1::StageSummary::Samples simulated;
+TEST(ReportBuilderTest, AppendsWhatIsBySample) {
+  v1::StageSummary::Samples total;
+  for (const int sample : {3, 4}) {
     v1::StageSummary::Samples chunk;
-    chunk.set_labelled(10);
-    chunk.set_correct_top5(8);
-    chunk.set_classes(classes);
-    Add(chunk, simulated);
-    Add(chunk, simulated);
-    v1::StageSummary::Samples reference = chunk;
-    reference.set_correct_top5(9);
-    v1::Report report;
-    AddAccuracy(simulated, reference, v1::Report::Accuracy::FLOAT, report);
-    const v1::Report::Accuracy& accuracy = report.accuracy();
-    EXPECT_EQ(accuracy.has_top5_value(), classes == 10);
-    EXPECT_EQ(accuracy.has_top5_reference_value(), classes == 10);
-    if (classes < 10) continue;
-    EXPECT_DOUBLE_EQ(accuracy.top5_value(), 0.8);
-    EXPECT_DOUBLE_EQ(accuracy.top5_reference_value(), 0.9);
+    chunk.add_predicted(sample);
+    chunk.add_label(-sample);
+    chunk.add_score(0.5 * sample);
+    Add(chunk, total);
   }
+  EXPECT_EQ(total.ShortDebugString(),
+            "predicted: 3 predicted: 4 label: -3 label: -4 score: 1.5 score: "
+            "2");
 }
 
 // Of published tables of the score interval, with z = 1.96.
@@ -202,16 +192,27 @@ TEST(ReportBuilderTest, AccuracyHasTheWilsonInterval) {
 TEST(ReportBuilderTest, RunningTotalsHaveAccuracyOnceThereAreLabels) {
   v1::StageSummary::Samples samples;
   samples.set_samples(16);
-  EXPECT_FALSE(ProgressOf(samples, 40, 1).has_accuracy());
+  EXPECT_FALSE(ProgressOf(samples, 40, 1, v1::METRIC_TOP1).has_accuracy());
   samples.set_labelled(16);
   samples.set_correct(12);
   samples.set_mismatches(3);
-  const v1::JobEvent::Samples progress = ProgressOf(samples, 40, 1);
+  samples.set_correct_top5(14);
+  const v1::JobEvent::Samples progress =
+      ProgressOf(samples, 40, 1, v1::METRIC_TOP1);
   EXPECT_DOUBLE_EQ(progress.accuracy().value(), 0.75);
   EXPECT_EQ(progress.done(), 16);
   EXPECT_EQ(progress.total(), 40);
   EXPECT_EQ(progress.mismatches(), 3);
   EXPECT_EQ(progress.target(), 1);
+  const v1::JobEvent::Samples top5 =
+      ProgressOf(samples, 40, 1, v1::METRIC_TOP5);
+  EXPECT_EQ(top5.correct(), 14);
+  EXPECT_DOUBLE_EQ(top5.accuracy().value(), 0.875);
+  // Not known before the end: top1 would be taken for it.
+  const v1::JobEvent::Samples auc = ProgressOf(samples, 40, 1, v1::METRIC_AUC);
+  EXPECT_EQ(auc.labelled(), 0);
+  EXPECT_FALSE(auc.has_accuracy());
+  EXPECT_EQ(auc.done(), 16);
 }
 
 TEST(ReportBuilderTest, WhatIsCountedIsBounded) {
@@ -241,12 +242,7 @@ TEST(ReportBuilderTest, WhatIsCountedIsBounded) {
 TEST(ReportBuilderTest, SaysNothingAboutNothing) {
   v1::Report report;
   AddBitExact({}, report);
-  AddAccuracy({}, {}, v1::Report::Accuracy::FLOAT, report);
   EXPECT_FALSE(report.has_bit_exact());
-  EXPECT_FALSE(report.has_accuracy());
-  // Who asked for accuracy is told why there is none.
-  ASSERT_EQ(report.warnings_size(), 1);
-  EXPECT_NE(report.warnings(0).find("label"), std::string::npos);
 }
 
 }  // namespace

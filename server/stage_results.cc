@@ -45,6 +45,35 @@ absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
   return std::vector<v1::BlobRef>{std::move(states)};
 }
 
+std::vector<v1::Digest> Covering(const Values& values, int64_t first,
+                                 int64_t count) {
+  std::vector<v1::Digest> covering;
+  int64_t begin = 0;
+  for (size_t i = 0; i < values.chunks.size(); ++i) {
+    const int64_t end = begin + values.samples[i];
+    if (begin < first + count && first < end) {
+      covering.push_back(values.chunks[i]);
+    }
+    begin = end;
+  }
+  return covering;
+}
+
+absl::Status AddOutputs(const v1::StageResult& result, Values& outputs) {
+  EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
+  outputs.chunks.push_back(chunk.digest());
+  outputs.samples.push_back(result.summary().samples().samples());
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Values> ValuesOf(const Data& data) {
+  const auto& samples = data.summary.chunk_samples();
+  if (samples.size() != static_cast<int>(data.chunks.size())) {
+    return absl::InternalError("chunks of unknown numbers of samples");
+  }
+  return Values{data.chunks, {samples.begin(), samples.end()}};
+}
+
 absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
   Data data;
   data.chunks = All(result, "chunk");
@@ -54,6 +83,7 @@ absl::StatusOr<Data> DataOf(const v1::StageResult& result) {
   data.samples = result.summary().data().samples();
   data.labelled = result.summary().data().labelled();
   data.sequential = result.summary().data().sequential();
+  data.summary = result.summary().data();
   if (!data.chunks.empty()) return data;
   return MakeError(absl::StatusCode::kInvalidArgument,
                    {.fault = Fault::kUser,

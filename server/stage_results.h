@@ -43,14 +43,32 @@ struct Data {
   // States are carried from sample to sample: each chunk needs the states at
   // the end of the one before.
   bool sequential = false;
+  v1::StageSummary::Data summary;
 };
+
+// Chunks of values in sample order: of inputs, or of outputs.
+struct Values {
+  std::vector<v1::Digest> chunks;
+  std::vector<int64_t> samples;  // Of each chunk.
+};
+
+// The chunks that have any of the `count` samples from `first` on.
+std::vector<v1::Digest> Covering(const Values& values, int64_t first,
+                                 int64_t count);
 
 // The chunks that a data stage left. INVALID_ARGUMENT if there are none.
 absl::StatusOr<Data> DataOf(const v1::StageResult& result);
 
+// What the samples are, as Values. INTERNAL if the stage did not say how many
+// each chunk has.
+absl::StatusOr<Values> ValuesOf(const Data& data);
+
 // The states at the end of a chunk, from its stage's result.
 absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
     const v1::StageResult& result);
+
+// Appends the chunk of outputs that an interpret or simulate stage left.
+absl::Status AddOutputs(const v1::StageResult& result, Values& outputs);
 
 // Chunks that may be in flight at once.
 inline size_t ChunksInFlight(const Data& data) {

@@ -166,6 +166,20 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
         "add PROFILE, or leave timeline out");
   }
   EK_RETURN_IF_ERROR(ValidateDocument(request));
+  if (!v1::Metric_IsValid(request.options().metric())) {
+    return BadRequest(
+        "BAD_METRIC",
+        absl::StrCat("options.metric is ", request.options().metric()),
+        "use a metric that this version has");
+  }
+  if ((request.options().metric() != v1::METRIC_UNSPECIFIED ||
+       request.options().confusion()) &&
+      !Wants(request, v1::VALIDATE)) {
+    return BadRequest("GOALS_CONFLICT",
+                      "options.metric and confusion are part of VALIDATE, "
+                      "which was not asked for",
+                      "add VALIDATE, or leave them out");
+  }
   if (!v1::IoForm_IsValid(request.options().io())) {
     return BadRequest("BAD_IO",
                       absl::StrCat("options.io is ", request.options().io()),

@@ -8,8 +8,9 @@
 namespace edgekiln::client {
 
 absl::Status RunValidate(CommandContext& context) {
-  EK_ASSIGN_OR_RETURN(const v1::CreateJobRequest request,
-                      PrepareJob(v1::VALIDATE, true, context));
+  EK_ASSIGN_OR_RETURN(
+      const v1::CreateJobRequest request,
+      PrepareJob(v1::VALIDATE, NeedsLabels(context.line), context));
   EK_ASSIGN_OR_RETURN(const v1::Job job, RunJob(request, context));
   return PrintReports(job, context);
 }

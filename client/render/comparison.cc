@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "base/format_bytes.h"
 #include "client/render/gate.h"
+#include "client/render/metric.h"
 #include "client/render/table.h"
 
 namespace edgekiln::client {
@@ -92,12 +93,7 @@ std::vector<Measure> Measures(const std::vector<v1::Report>& reports) {
          return latency > 0 ? absl::StrFormat("%.2fx", latency / best)
                             : kNothing;
        }},
-      {{"ACCURACY", Align::kRight},
-       [](const v1::Report& report) -> std::string {
-         return report.has_accuracy()
-                    ? FormatPercent(report.accuracy().value(), 2)
-                    : kNothing;
-       }},
+      {{"ACCURACY", Align::kRight}, MetricCell},
       {{.title = "MACS ON ENGINES", .align = Align::kRight, .drop = 5},
        EngineShare},
       {{.title = "FIGURES", .drop = 6},

@@ -32,21 +32,36 @@ std::string AmountText(const v1::Report::Gate& gate, double amount,
   if (gate.unit() == "ms") {
     return absl::StrFormat(exact ? "%.9g ms" : "%.4g ms", amount);
   }
+  // Of an error, the metric is its unit; where none was measured, it has none.
+  if (gate.name() == "error") {
+    const std::string text = absl::StrFormat(exact ? "%.9g" : "%.4g", amount);
+    return gate.unit().empty()
+               ? text
+               : absl::StrCat(CleanText(gate.unit()), " ", text);
+  }
   if (gate.unit().empty()) {
     return exact ? absl::StrFormat("%.9g", amount) : FormatPercent(amount, 2);
   }
   return absl::StrFormat("%.9g ", amount) + CleanText(gate.unit());
 }
 
+// Whether the limit is the least that is allowed.
+bool IsLeast(const v1::Report::Gate& gate) { return gate.name() == "accuracy"; }
+
+absl::string_view TooMuch(const v1::Report::Gate& gate) {
+  if (gate.unit() == "cycles" || gate.unit() == "bytes") return "many";
+  return gate.unit() == "ms" ? "long" : "large";
+}
+
 std::string ExcessText(const v1::Report::Gate& gate, bool exact) {
   const double excess = gate.value() - gate.limit();
   if (gate.unit().empty()) {
-    return absl::StrFormat(
-        exact ? "%.9g points too low" : "%.2f points too low", -100 * excess);
+    return absl::StrFormat(exact ? "%.9g points too %s" : "%.2f points too %s",
+                           100 * std::abs(excess),
+                           IsLeast(gate) ? "low" : "high");
   }
-  std::string text = absl::StrCat(
-      AmountText(gate, excess, exact), " too ",
-      gate.unit() == "cycles" || gate.unit() == "bytes" ? "many" : "long");
+  std::string text =
+      absl::StrCat(AmountText(gate, excess, exact), " too ", TooMuch(gate));
   if (gate.limit() > 0) {
     absl::StrAppendFormat(&text, " (%+.1f %%)", 100 * excess / gate.limit());
   }
@@ -71,7 +86,7 @@ std::string GateText(const v1::Report::Gate& gate) {
   // "latency_ms 2.5 ms" would say it twice.
   const std::string name(absl::StripSuffix(CleanText(gate.name()),
                                            absl::StrCat("_", gate.unit())));
-  const absl::string_view bound = gate.unit().empty() ? "at least" : "at most";
+  const absl::string_view bound = IsLeast(gate) ? "at least" : "at most";
   if (!gate.has_value()) {
     return absl::StrCat(name, " not in the report, ", bound, " ",
                         AmountText(gate, gate.limit(), false));

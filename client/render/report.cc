@@ -1,7 +1,6 @@
 #include "client/render/report.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <set>
 #include <string>
@@ -15,6 +14,7 @@
 #include "client/render/gate.h"
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
+#include "client/render/metric.h"
 #include "client/render/stages.h"
 #include "client/render/table.h"
 
@@ -314,43 +314,6 @@ std::string GateLines(const v1::Report& report, const Style& style) {
   return out;
 }
 
-std::string AccuracyLine(const v1::Report::Accuracy& accuracy,
-                         const Style& style) {
-  const auto text = [&](const std::string& metric, double value,
-                        double reference,
-                        const v1::AccuracyInterval* interval) {
-    const double right = value * static_cast<double>(accuracy.samples());
-    const int64_t correct =
-        std::isfinite(right) ? static_cast<int64_t>(std::llround(right)) : 0;
-    std::string text = absl::StrCat(metric, " ", FormatPercent(value, 2), " (",
-                                    GroupDigits(correct), "/",
-                                    GroupDigits(accuracy.samples()), ")");
-    if (interval != nullptr) {
-      absl::StrAppend(&text, "   95 % interval ", IntervalText(*interval));
-    }
-    if (accuracy.reference() != v1::Report::Accuracy::REFERENCE_UNSPECIFIED) {
-      absl::StrAppend(
-          &text, "   reference ",
-          v1::Report::Accuracy::Reference_Name(accuracy.reference()), " ",
-          FormatPercent(reference, 2));
-    }
-    return text;
-  };
-  std::string out =
-      Line("accuracy",
-           text(CleanText(accuracy.metric()), accuracy.value(),
-                accuracy.reference_value(),
-                accuracy.has_interval() ? &accuracy.interval() : nullptr),
-           style);
-  if (accuracy.has_top5_value()) {
-    out += Line("",
-                text("top5", accuracy.top5_value(),
-                     accuracy.top5_reference_value(), nullptr),
-                style);
-  }
-  return out;
-}
-
 std::string BitExactLine(const v1::Report::BitExact& exact,
                          const Style& style) {
   const std::string count =
@@ -418,7 +381,12 @@ std::string RenderReport(const v1::Report& report, const Style& style,
   std::string out = Heading(report, style);
   if (report.layers_size() > 0) out += "\n" + Layers(report, style);
   out += Totals(report, style);
-  if (report.has_accuracy()) out += AccuracyLine(report.accuracy(), style);
+  if (report.has_accuracy()) {
+    out += RenderAccuracy(report.accuracy(), style,
+                          [&](absl::string_view label, absl::string_view text) {
+                            return Line(label, text, style);
+                          });
+  }
   if (report.has_bit_exact()) out += BitExactLine(report.bit_exact(), style);
   out += GateLines(report, style);
   out += HostLines(report, style);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/render/metric.h"
 #include "client/render/table.h"
 
 namespace edgekiln::client {
@@ -93,17 +94,28 @@ std::string Totals(const v1::ReportDiff& diff, const Style& style) {
   if (diff.has_mismatches()) add(diff.mismatches());
   if (diff.has_accuracy()) {
     const v1::ReportDiff::Accuracy& accuracy = diff.accuracy();
-    const auto shown = [](bool known, double value) {
-      return known ? FormatPercent(value, 2) : std::string("-");
+    const std::string metric = CleanText(accuracy.metric());
+    // A caveat names them; here are the numbers alone.
+    const bool different =
+        accuracy.has_a() && accuracy.has_b() && !accuracy.has_change();
+    const auto shown = [&](bool known, double value) {
+      if (!known) return std::string("-");
+      return different ? absl::StrFormat("%.4g", value)
+                       : MetricValueText(metric, value);
     };
-    const double points = accuracy.points();
-    table.AddRow(
-        {"accuracy", shown(accuracy.has_a(), accuracy.a()),
-         shown(accuracy.has_b(), accuracy.b()),
-         points != 0 ? absl::StrFormat("%+.2f points", points) : "-", "-"},
-        points < 0   ? 1
-        : points > 0 ? -1
-                     : 0);
+    const double change = accuracy.has_change() ? accuracy.change() : 0;
+    std::string text = "-";
+    if (change != 0) {
+      text = IsShare(metric) ? absl::StrFormat("%+.2f points", 100 * change)
+                             : absl::StrFormat("%+.4g", change);
+    }
+    const double worse = accuracy.less_is_better() ? change : -change;
+    table.AddRow({metric.empty() || metric == "top1" ? "accuracy" : metric,
+                  shown(accuracy.has_a(), accuracy.a()),
+                  shown(accuracy.has_b(), accuracy.b()), std::move(text), "-"},
+                 worse > 0   ? 1
+                 : worse < 0 ? -1
+                             : 0);
   }
   return table.Render(style);
 }

@@ -92,6 +92,12 @@ std::vector<std::string> Fields(const v1::SweepRow& row,
   fields.push_back(same ? absl::StrCat(row.same_as()) : "");
   fields.push_back(row.job());
   fields.push_back(row.error().reason());
+  fields.push_back(report.accuracy().metric());
+  fields.push_back(
+      report.accuracy().has_disagreement()
+          ? absl::StrFormat("%.6g",
+                            report.accuracy().disagreement().interval().value())
+          : "");
   return fields;
 }
 
@@ -139,7 +145,8 @@ std::string RowsToCsv(const SweepRows& all) {
   for (const std::string& name : memories) {
     titles.push_back(absl::StrCat(name, "_bytes"));
   }
-  titles.insert(titles.end(), {"accuracy", "same_as", "job", "error"});
+  titles.insert(titles.end(), {"accuracy", "same_as", "job", "error", "metric",
+                               "disagreement"});
   std::string out = Line(titles);
   for (const v1::SweepRow& row : rows) {
     out += Line(Fields(row, keys, memories));

@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
 #include "client/pareto.h"
+#include "client/render/metric.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/table.h"
 
@@ -213,9 +214,7 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
                           : kNothing);
     }
     if (accuracy) {
-      cells.push_back(report.has_accuracy()
-                          ? FormatPercent(report.accuracy().value(), 2)
-                          : kNothing);
+      cells.push_back(MetricCell(report));
     }
     cells.push_back(NoteOf(row, marks));
     table.AddRow(std::move(cells));

@@ -46,6 +46,7 @@ void SetOptions(const v1::SweepOptions& options, v1::JobOptions& job) {
   job.set_limit(options.limit());
   job.set_io(options.io());
   job.set_offload(options.offload());
+  job.set_metric(options.metric());
 }
 
 // Totals without what only one report is read for.
@@ -58,6 +59,9 @@ v1::Report Slim(const v1::Report& report) {
   slim.clear_stages();
   slim.clear_tensors();
   slim.clear_whole();
+  if (slim.accuracy().has_disagreement()) {
+    slim.mutable_accuracy()->mutable_disagreement()->clear_sample();
+  }
   slim.clear_error();
   return slim;
 }

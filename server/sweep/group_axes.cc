@@ -32,13 +32,14 @@ absl::Status CheckOptions(const v1::SweepOptions& options) {
   const int ppm = calibrate.percentile_ppm();
   const bool good = v1::Offload_IsValid(options.offload()) &&
                     v1::IoForm_IsValid(options.io()) && options.limit() >= 0 &&
+                    v1::Metric_IsValid(options.metric()) &&
                     v1::CalibrateOptions::Method_IsValid(calibrate.method()) &&
                     (ppm == 0 || (ppm > 500'000 && ppm <= 1'000'000));
   if (good) return absl::OkStatus();
   return BadSweep("SWEEP_OPTION_INVALID", "an option is out of range",
                   "options",
                   "limit 0 or more, percentile_ppm 500001 to 1000000, known "
-                  "names of offload, io and method",
+                  "names of offload, io, method and metric",
                   "", "set a value within the limits");
 }
 
@@ -56,6 +57,12 @@ absl::StatusOr<GroupAxes> GroupAxes::Read(const v1::SweepGroup& group,
   }
   if (group.goal() != v1::SWEEP_GOAL_UNSPECIFIED) axes.goal_ = group.goal();
   EK_RETURN_IF_ERROR(CheckOptions(group.options()));
+  if (group.options().metric() != v1::METRIC_UNSPECIFIED &&
+      group.goal() != v1::SWEEP_VALIDATE) {
+    return BadSweep(
+        "SWEEP_OPTION_INVALID", "a metric is measured by validating", "options",
+        "goal: SWEEP_VALIDATE", "", "set the goal, or leave metric out");
+  }
   EK_RETURN_IF_ERROR(axes.ReadAxes(group));
   EK_RETURN_IF_ERROR(axes.ReadRecipes(group));
   EK_RETURN_IF_ERROR(axes.ReadExcludes(group));

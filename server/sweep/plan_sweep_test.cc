@@ -122,6 +122,8 @@ TEST(PlanSweepTest, RefusesWhatNobodyCanMean) {
            {WithModel(chip + "exclude { }"), "SWEEP_EXCLUDE_INVALID", "key"},
            {WithModel(chip + "exclude { when { key: 'modell' value: '' } }"),
             "SWEEP_KEY_UNKNOWN", "\"model\""},
+           {WithModel(chip + "options { metric: METRIC_MSE }"),
+            "SWEEP_OPTION_INVALID", "SWEEP_VALIDATE"},
            {WithModel(chip + "options { limit: -1 }"), "SWEEP_OPTION_INVALID",
             "limit"}}) {
     const absl::Status status =

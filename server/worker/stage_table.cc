@@ -51,6 +51,8 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunPlanSweep(options.plan_sweep(), inputs);
     case Options::kOpenDocument:
       return RunOpenDocument(options.open_document(), inputs);
+    case Options::kScore:
+      return RunScore(options.score(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

@@ -108,7 +108,7 @@ TEST(StageTableTest, NoiseIsAnErrorEverywhere) {
   for (const char* role :
        {"model", "graph", "outline", "target", "data", "chunk", "labels",
         "statistics", "capabilities", "machine", "partition", "tiling",
-        "program", "constants", "document"}) {
+        "program", "constants", "document", "outputs", "reference"}) {
     inputs.Add(role, noise);
   }
   for (const v1::StageOptions& options : AllStages()) {

@@ -44,6 +44,12 @@ TEST_P(PublishedAccuracyTest, IsExactlyThePublishedOne) {
                    static_cast<double>(param.correct) / param.samples);
   EXPECT_EQ(accuracy.reference(), v1::Report::Accuracy::SOURCE_INT8);
   EXPECT_DOUBLE_EQ(accuracy.reference_value(), accuracy.value());
+  EXPECT_LT(accuracy.reference_interval().low(), accuracy.value());
+  EXPECT_GT(accuracy.reference_interval().high(), accuracy.value());
+  EXPECT_EQ(accuracy.top5_interval().value(), accuracy.top5_value());
+  // Of a model that came quantized the chip computes every bit.
+  EXPECT_EQ(accuracy.disagreement().samples(), param.samples);
+  EXPECT_EQ(accuracy.disagreement().count(), 0);
   EXPECT_GT(report.bit_exact().outputs_compared(), 0);
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   EXPECT_EQ(report.calibration(), "");
@@ -131,23 +137,72 @@ INSTANTIATE_TEST_SUITE_P(
                         "Qdq", "ad_int8_qdq.onnx", 1, 0, {}, 0.8469}),
     [](const auto& info) { return info.param.name; });
 
+struct AnomalyCase {
+  const char* name;
+  const char* model;
+  double normal;
+  double anomalous;
+  double published;
+  double slack;  // The mean errors are published with other digits.
+};
+
+class AnomalyTest : public ClusterTest,
+                    public testing::WithParamInterface<AnomalyCase> {};
+
+// The same without any option, on the simulated chip.
+TEST_P(AnomalyTest, AucIsThePublishedOne) {
+  const AnomalyCase& param = GetParam();
+  const std::string model = std::string("models/") + param.model;
+  EK_REQUIRE_SHARED(model);
+  EK_REQUIRE_SHARED("data/ad_windows.npz");
+  const v1::Report report = ReportOf(cluster().Cli(
+      {"validate", SharedPath(model), "--target", kTarget, "--data",
+       SharedPath("data/ad_windows.npz"), "--json", "--quiet"}));
+  ExpectConsistent(report);
+  const v1::Report::Accuracy& accuracy = report.accuracy();
+  EXPECT_EQ(accuracy.metric(), "auc");
+  EXPECT_EQ(accuracy.samples(), 106);
+  EXPECT_NEAR(accuracy.value(), param.published, 0.00005);
+  EXPECT_EQ(accuracy.reference_value(), accuracy.value());
+  EXPECT_EQ(accuracy.reference(), v1::Report::Accuracy::SOURCE_INT8);
+  EXPECT_EQ(accuracy.anomalies().normal(), 98);
+  EXPECT_EQ(accuracy.anomalies().anomalous(), 8);
+  EXPECT_NEAR(accuracy.anomalies().normal_error(), param.normal, param.slack);
+  EXPECT_NEAR(accuracy.anomalies().anomalous_error(), param.anomalous,
+              param.slack);
+  EXPECT_FALSE(accuracy.has_disagreement());
+  EXPECT_EQ(report.bit_exact().mismatches(), 0);
+  EXPECT_EQ(report.warnings_size(), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, AnomalyTest,
+    testing::Values(
+        AnomalyCase{"Qdq", "ad_int8_qdq.onnx", 11.074, 13.161, 0.8469, 0.0005},
+        AnomalyCase{"Int8", "ad_int8.tflite", 10.21, 11.711, 0.8508, 0.005}),
+    [](const auto& info) { return info.param.name; });
+
 class UnlabelledTest : public ClusterTest {};
 
-TEST_F(UnlabelledTest, NoAccuracyAndAWord) {
+TEST_F(UnlabelledTest, AgreementAndAWord) {
   EK_REQUIRE_SHARED("models/resnet8_int8.tflite");
   EK_REQUIRE_SHARED("data/cifar10_calib_487.npz");
   const v1::Report report = ReportOf(cluster().Cli(
       {"validate", SharedPath("models/resnet8_int8.tflite"), "--target",
        kTarget, "--data", SharedPath("data/cifar10_calib_487.npz"), "--limit",
        "20", "--json", "--quiet"}));
-  EXPECT_FALSE(report.has_accuracy());
+  EXPECT_EQ(report.accuracy().metric(), "agreement");
+  EXPECT_EQ(report.accuracy().value(), 1);
+  EXPECT_EQ(report.accuracy().samples(), 20);
+  EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::SOURCE_INT8);
+  EXPECT_EQ(report.accuracy().disagreement().count(), 0);
   EXPECT_GT(report.bit_exact().outputs_compared(), 0);
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
   ASSERT_EQ(report.warnings_size(), 1);
   EXPECT_NE(report.warnings(0).find("label"), std::string::npos);
 }
 
-// Labels that are there but mean no classes.
+// The first 20 windows are all normal.
 TEST_F(UnlabelledTest, AnAutoEncoderHasNoTop1) {
   EK_REQUIRE_SHARED("models/ad_int8_qdq.onnx");
   EK_REQUIRE_SHARED("data/ad_windows.npz");
@@ -155,9 +210,10 @@ TEST_F(UnlabelledTest, AnAutoEncoderHasNoTop1) {
       {"validate", SharedPath("models/ad_int8_qdq.onnx"), "--target", kTarget,
        "--data", SharedPath("data/ad_windows.npz"), "--limit", "20", "--json",
        "--quiet"}));
-  EXPECT_FALSE(report.has_accuracy());
+  EXPECT_EQ(report.accuracy().metric(), "mse");
+  EXPECT_EQ(report.accuracy().value(), 0);
   ASSERT_EQ(report.warnings_size(), 1);
-  EXPECT_NE(report.warnings(0).find("not a vector of class scores"),
+  EXPECT_NE(report.warnings(0).find("not both 0 (normal) and 1"),
             std::string::npos);
 }
 
@@ -202,6 +258,92 @@ TEST_F(ExampleModelTest, ReadsHandwriting) {
   EXPECT_EQ(report.bit_exact().mismatches(), 0);
 }
 
+// Of 1000 digits: which samples int8 decides otherwise, and what it takes them
+// for.
+TEST_F(ExampleModelTest, DisagreementsAddUp) {
+  const v1::Report report =
+      Validate(Example("digits_test.npz"), {"--confusion"});
+  const v1::Report::Accuracy& accuracy = report.accuracy();
+  const v1::Report::Accuracy::Disagreement& disagreement =
+      accuracy.disagreement();
+  EXPECT_EQ(accuracy.metric(), "top1");
+  EXPECT_EQ(disagreement.samples(), 1000);
+  EXPECT_GT(disagreement.count(), 0);
+  EXPECT_LT(disagreement.count(), 20);
+  EXPECT_EQ(disagreement.sample_size(), disagreement.count());
+  EXPECT_DOUBLE_EQ(disagreement.interval().value(),
+                   static_cast<double>(disagreement.count()) / 1000);
+  // What got better and worse is the difference of both accuracies.
+  EXPECT_EQ(std::lround(1000 * (accuracy.value() - accuracy.reference_value())),
+            disagreement.wrong_to_right() - disagreement.right_to_wrong());
+  EXPECT_EQ(accuracy.confusion().classes(), 10);
+  int64_t all = 0;
+  int64_t right = 0;
+  for (const auto& cell : accuracy.confusion().cells()) {
+    all += cell.count();
+    right += cell.label() == cell.predicted() ? cell.count() : 0;
+  }
+  EXPECT_EQ(all, 1000);
+  EXPECT_EQ(right, std::lround(1000 * accuracy.value()));
+}
+
+TEST_F(ExampleModelTest, OutputsAreComparedWithTheFloatModels) {
+  const std::string data = Example("digits_test.npz");
+  const auto measured = [&](const char* metric, const char* io) {
+    const v1::Report report =
+        Validate(data, {"--limit", "100", "--metric", metric, "--io", io});
+    EXPECT_EQ(report.accuracy().metric(), metric);
+    EXPECT_EQ(report.accuracy().samples(), 100);
+    EXPECT_EQ(report.accuracy().reference(), v1::Report::Accuracy::FLOAT);
+    EXPECT_EQ(report.warnings_size(), 0);
+    return report.accuracy().value();
+  };
+  const double mse = measured("mse", "int");
+  const double mae = measured("mae", "int");
+  const double cosine = measured("cosine", "int");
+  EXPECT_GT(mse, 0);
+  EXPECT_GT(mae, 0);
+  // The mean of squares is never below the square of the mean.
+  EXPECT_GE(mse, mae * mae);
+  EXPECT_GT(cosine, 0.99);
+  EXPECT_LT(cosine, 1);
+  // Whoever converts the outputs, they are worth the same.
+  EXPECT_EQ(measured("mse", "float"), mse);
+  EXPECT_EQ(measured("cosine", "float"), cosine);
+}
+
+TEST_F(ExampleModelTest, LimitsFollowTheMetric) {
+  const auto validate = [](const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = {
+        "validate",      Example("digits.onnx"),
+        "--target",      kTarget,
+        "--calibration", Example("digits_calibration.npz"),
+        "--data",        Example("digits_test.npz"),
+        "--limit",       "100",
+        "--quiet"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return cluster().Cli(arguments);
+  };
+  EXPECT_EQ(validate({"--metric", "mse", "--max-error", "1e6",
+                      "--max-disagreement", "5%"})
+                .exit_code,
+            0);
+  const Outcome broken = validate({"--metric", "mae", "--max-error", "0"});
+  EXPECT_EQ(broken.exit_code, 3) << broken;
+  EXPECT_NE(broken.out.find("GATE BROKEN error mae"), std::string::npos)
+      << broken;
+  EXPECT_EQ(validate({"--metric", "top5", "--min-accuracy", "99%"}).exit_code,
+            0);
+  const Outcome unknown = validate({"--metric", "f1"});
+  EXPECT_EQ(unknown.exit_code, 2) << unknown;
+  EXPECT_NE(unknown.err.find("top1, top5, mse, auc, mae, cosine, agreement"),
+            std::string::npos)
+      << unknown;
+  const Outcome refused = validate({"--metric", "auc"});
+  EXPECT_EQ(refused.exit_code, 1) << refused;
+  EXPECT_NE(refused.err.find("auto-encoder"), std::string::npos) << refused;
+}
+
 // `value` as IDX files have it: 32 bits, big-endian.
 std::string BigEndian(int64_t value) {
   std::string out;
@@ -224,6 +366,9 @@ TEST_F(ExampleModelTest, AnIdxPairIsTheSameData) {
       std::string("\0\0\x08\x03", 4) + BigEndian(kCount) + BigEndian(28) +
           BigEndian(28) + x.data.substr(0, kCount * 28 * 28));
   sandbox().Write("t10k-labels-idx1-ubyte", labels);
+  // Nobody would find labels by that name.
+  const std::string alone = sandbox().Write(
+      "digits.idx", ReadWholeFile(sandbox().Path("t10k-images-idx3-ubyte")));
   const v1::Report idx = Validate(images);
   const v1::Report npz =
       Validate(Example("digits_test.npz"), {"--limit", std::to_string(kCount)});
@@ -231,6 +376,16 @@ TEST_F(ExampleModelTest, AnIdxPairIsTheSameData) {
   EXPECT_GE(idx.accuracy().value(), 0.9);
   EXPECT_EQ(idx.accuracy().value(), npz.accuracy().value());
   EXPECT_EQ(idx.program().hash(), npz.program().hash());
+  const v1::Report unlabelled = Validate(alone);
+  EXPECT_EQ(unlabelled.accuracy().metric(), "agreement");
+  EXPECT_EQ(unlabelled.accuracy().samples(), kCount);
+  EXPECT_EQ(unlabelled.accuracy().disagreement().count(),
+            idx.accuracy().disagreement().count());
+  const Outcome limited =
+      cluster().Cli({"validate", Example("digits.onnx"), "--target", kTarget,
+                     "--calibration", Example("digits_calibration.npz"),
+                     "--data", alone, "--min-accuracy", "1%"});
+  EXPECT_EQ(limited.exit_code, 2) << limited;
 }
 
 TEST_F(ExampleModelTest, RandomCalibrationGivesNoAccuracy) {

@@ -11,6 +11,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/e2e/cluster.h"
 #include "tests/e2e/expectations.h"
+#include "tests/support/golden.h"
 #include "tests/support/shared_data.h"
 
 namespace edgekiln::tests {
@@ -89,6 +90,44 @@ TEST_F(SweepTest, EveryStageRunsOnceAndRowsAreThoseOfACellAlone) {
       EXPECT_EQ(report[key], row["report"][key]) << cell << " " << key;
     }
   }
+}
+
+TEST_F(SweepTest, RowsHaveTheMetricThatWasAskedFor) {
+  const auto example = [](const char* file) {
+    return SourcePath(absl::StrCat("docs/example/", file));
+  };
+  const std::vector<std::string> arguments = {"sweep",
+                                              example("digits.onnx"),
+                                              "--target",
+                                              "dla-64-o-512k",
+                                              "--target",
+                                              "toy-array",
+                                              "--calibration",
+                                              example("digits_calibration.npz"),
+                                              "--data",
+                                              example("digits_test.npz"),
+                                              "--limit",
+                                              "40",
+                                              "--validate",
+                                              "--metric",
+                                              "mae",
+                                              "--max-error",
+                                              "0",
+                                              "--quiet"};
+  std::vector<std::string> json = arguments;
+  json.push_back("--json");
+  const Outcome outcome = cluster().Cli(json);
+  EXPECT_EQ(outcome.exit_code, 3) << outcome;
+  const Rows rows = RowsOf(outcome);
+  ASSERT_EQ(rows.cells.size(), 2u) << outcome;
+  for (const auto& [cell, row] : rows.cells) {
+    EXPECT_EQ(row["report"]["accuracy"]["metric"], "mae") << cell;
+    EXPECT_GT(row["report"]["accuracy"]["value"], 0) << cell;
+    EXPECT_EQ(row["report"]["gates"][0]["name"], "error") << cell;
+    EXPECT_EQ(row["report"]["gates"][0]["unit"], "mae") << cell;
+  }
+  const Outcome table = cluster().Cli(arguments);
+  EXPECT_NE(table.out.find("  mae "), std::string::npos) << table;
 }
 
 TEST_F(SweepTest, ACellThatFailsIsARowAndTheRestFinishes) {

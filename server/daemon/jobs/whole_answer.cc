@@ -70,6 +70,7 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
   report.clear_gates();
   report.clear_tensors();
   report.mutable_memory()->clear_memories();
+  if (report.has_accuracy()) report.mutable_accuracy()->clear_confusion();
   if (report.has_error()) CutError(*report.mutable_error());
   if (report.has_bit_exact()) {
     report.mutable_bit_exact()->set_first_mismatch(
@@ -78,9 +79,10 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
   if (whole.ok()) {
     *report.mutable_whole() = *whole;
   } else {
-    report.add_warnings(
-        Lacks("layers, stages, engines, tensors and other warnings", bytes,
-              whole.status()));
+    report.add_warnings(Lacks(
+        "layers, stages, engines, tensors, the confusion matrix and other "
+        "warnings",
+        bytes, whole.status()));
   }
   return whole.status();
 }

@@ -57,6 +57,7 @@ void Add(CanonicalEncoder& encoder, const v1::ConvertDataOptions& options) {
   encoder.Add(options.chunk_samples());
   encoder.Add(options.raw());
   encoder.Add(options.label_offset());
+  if (options.real()) encoder.Add(true);
 }
 
 void Add(CanonicalEncoder& encoder, const v1::SynthesizeDataOptions& options) {
@@ -201,6 +202,10 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       return absl::OkStatus();
     case v1::StageOptions::kPlanSweep:
       encoder.Add(options.plan_sweep().max_cells());
+      return absl::OkStatus();
+    case v1::StageOptions::kScore:
+      encoder.Add(options.score().measure());
+      encoder.Add(options.score().first_only());
       return absl::OkStatus();
     case v1::StageOptions::OPTIONS_NOT_SET:
       break;

@@ -128,6 +128,29 @@ TEST(StageKeyTest, NeedsOfNumericsCount) {
   EXPECT_EQ(keys.size(), 6u);
 }
 
+TEST(StageKeyTest, WhatIsScoredCounts) {
+  v1::StageOptions options;
+  std::set<std::string> keys;
+  for (const bool first_only : {false, true}) {
+    for (int measure = 0; v1::ScoreOptions::Measure_IsValid(measure);
+         ++measure) {
+      options.mutable_score()->set_measure(
+          static_cast<v1::ScoreOptions::Measure>(measure));
+      options.mutable_score()->set_first_only(first_only);
+      keys.insert(Key(options, {}));
+    }
+  }
+  EXPECT_EQ(keys.size(), 8u);
+}
+
+TEST(StageKeyTest, RealInputsAreOtherChunks) {
+  v1::StageOptions options;
+  options.mutable_convert_data()->set_chunk_samples(16);
+  const std::string converted = Key(options, {});
+  options.mutable_convert_data()->set_real(true);
+  EXPECT_NE(Key(options, {}), converted);
+}
+
 TEST(StageKeyTest, RefusesWhatIsNoStageOrNoDigest) {
   EXPECT_FALSE(StageKey("v", v1::StageOptions(), {}).ok());
   v1::StageOptions tile;

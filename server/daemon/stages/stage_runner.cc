@@ -22,6 +22,7 @@ v1::WorkerRole RoleOf(v1::StageOptions::OptionsCase stage) {
     case v1::StageOptions::kCountCycles:
     case v1::StageOptions::kSimulate:
     case v1::StageOptions::kInterpret:
+    case v1::StageOptions::kScore:
       return v1::SIMULATE_ROLE;
     default:
       return v1::COMPILE_ROLE;

@@ -4,6 +4,7 @@
 
 #include "base/checked_math.h"
 #include "base/status_macros.h"
+#include "server/worker/stages/class_scores.h"
 
 namespace edgekiln::server {
 
@@ -20,6 +21,23 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs) {
   compiler::ModelInputs model = compiler::InputsOf(graph);
   EK_ASSIGN_OR_RETURN(model.conversions, compiler::InputConversionsOf(graph));
   return model;
+}
+
+absl::Status AddFormTo(const StageInputs& inputs,
+                       v1::StageSummary::Data& summary) {
+  EK_ASSIGN_OR_RETURN(const v1::Graph graph, inputs.Parse<v1::Graph>("graph"));
+  if (graph.outputs().empty()) return absl::OkStatus();
+  std::vector<v1::TensorType> in;
+  for (const int32_t input : graph.inputs()) {
+    in.push_back(graph.tensors(input).type());
+  }
+  const int32_t output = graph.outputs(0);
+  if (output < 0 || output >= graph.tensors_size()) {
+    return absl::InternalError("graph with outputs that are no tensors");
+  }
+  summary.set_classes(ClassesOf(in, graph.tensors(output).type()));
+  summary.set_reconstructs(Reconstructs(in, graph.tensors(output).type()));
+  return absl::OkStatus();
 }
 
 absl::Status CheckSampleBytes(const StageInputs& inputs,

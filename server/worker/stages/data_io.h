@@ -18,6 +18,10 @@ namespace edgekiln::server {
 // Of the input "graph". INTERNAL if that is none.
 absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs);
 
+// What the input "graph" gives: whether samples can be right or wrong.
+absl::Status AddFormTo(const StageInputs& inputs,
+                       v1::StageSummary::Data& summary);
+
 // The user's error if that many bytes of samples cannot be made and handed on
 // with the memory that the stage may use.
 absl::Status CheckSampleBytes(const StageInputs& inputs,

@@ -57,6 +57,7 @@ absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
   v1::StageSummary::Samples& summary = *output.summary.mutable_samples();
   summary.set_samples(chunk.samples());
   accuracy.AddTo(summary);
+  accuracy.AddLabelsTo(summary);
   for (std::string& warning : accuracy.Warnings()) {
     output.warnings.push_back(std::move(warning));
   }

@@ -12,6 +12,7 @@
 #include "compiler/dataset/element_type.h"
 #include "compiler/dataset/npy.h"
 #include "compiler/dataset/sample_layout.h"
+#include "server/worker/stages/class_scores.h"
 
 namespace edgekiln::server {
 namespace {
@@ -30,15 +31,14 @@ std::optional<int64_t> SampleBytes(const v1::TensorType& type) {
   return CheckedMul(*elements, NpyTypeBytes(*element));
 }
 
-// Number of classes, or 0 if the output is no vector of scores.
-int64_t Classes(absl::Span<const v1::TensorType> inputs,
-                const v1::TensorType& output) {
-  const std::vector<int64_t> shape = SampleShape(output);
-  const int64_t elements = CheckedProduct(shape).value_or(0);
-  if (elements < 2) return 0;
-  if (!inputs.empty() && shape == SampleShape(inputs[0])) return 0;
-  const int64_t largest = *std::max_element(shape.begin(), shape.end());
-  return largest == elements ? elements : 0;
+// Those of all samples: the same blob for every chunk.
+absl::StatusOr<std::shared_ptr<v1::Labels>> AllLabels(
+    const StageInputs& inputs) {
+  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<v1::Labels>> {
+    EK_ASSIGN_OR_RETURN(v1::Labels all, inputs.Parse<v1::Labels>("labels"));
+    return std::make_shared<v1::Labels>(std::move(all));
+  };
+  return inputs.Prepared<v1::Labels>({"labels"}, "", read);
 }
 
 // `labels` has one at `sample` that is no class.
@@ -124,38 +124,39 @@ absl::StatusOr<AccuracyCounter> AccuracyCounter::Create(
   }
   const v1::TensorType& scores = network_outputs[0];
   AccuracyCounter counter(scores.element_type());
-  counter.classes_ = Classes(network_inputs, scores);
+  counter.classes_ = ClassesOf(network_inputs, scores);
   if (!inputs.Has("labels") || counter.classes_ == 0) return counter;
-  // Those of all samples: the same blob for every chunk.
-  const auto read = [&]() -> absl::StatusOr<std::shared_ptr<v1::Labels>> {
-    EK_ASSIGN_OR_RETURN(v1::Labels all, inputs.Parse<v1::Labels>("labels"));
-    return std::make_shared<v1::Labels>(std::move(all));
-  };
-  EK_ASSIGN_OR_RETURN(const auto all_labels,
-                      inputs.Prepared<v1::Labels>({"labels"}, "", read));
-  const v1::Labels& labels = *all_labels;
-  const int64_t first = chunk.first_sample();
-  const auto end = CheckedAdd(first, chunk.samples());
-  if (!end || *end > labels.label_size()) {
-    return absl::InternalError("fewer labels than samples");
-  }
-  for (int64_t i = first; i < *end; ++i) {
-    const int32_t label = labels.label(static_cast<int>(i));
-    if (label >= counter.classes_) {
-      return BeyondClasses(labels, i, counter.classes_, scores.name());
-    }
-    counter.labels_.push_back(label);
+  EK_ASSIGN_OR_RETURN(counter.labels_,
+                      LabelsOf(inputs, chunk.first_sample(), chunk.samples()));
+  for (size_t i = 0; i < counter.labels_.size(); ++i) {
+    if (counter.labels_[i] < counter.classes_) continue;
+    EK_ASSIGN_OR_RETURN(const auto all, AllLabels(inputs));
+    return BeyondClasses(*all, chunk.first_sample() + static_cast<int64_t>(i),
+                         counter.classes_, scores.name());
   }
   return counter;
 }
 
+absl::StatusOr<std::vector<int32_t>> LabelsOf(const StageInputs& inputs,
+                                              int64_t first, int64_t samples) {
+  EK_ASSIGN_OR_RETURN(const auto all, AllLabels(inputs));
+  const auto end = CheckedAdd(first, samples);
+  if (first < 0 || samples < 0 || !end || *end > all->label_size()) {
+    return absl::InternalError("fewer labels than samples");
+  }
+  return std::vector<int32_t>(all->label().begin() + first,
+                              all->label().begin() + *end);
+}
+
 void AccuracyCounter::Count(int64_t index, absl::string_view output) {
+  if (classes_ == 0) return;
+  const std::vector<int64_t> best = Largest(type_, output, 5);
+  predicted_.push_back(best.empty() ? -1 : static_cast<int32_t>(best[0]));
   if (labels_.empty()) return;
   const int32_t label = labels_[static_cast<size_t>(index)];
   if (label < 0) return;
   ++labelled_;
   seen_labels_.insert(label);
-  const std::vector<int64_t> best = Largest(type_, output, 5);
   if (best.empty()) return;
   correct_ += best[0] == label;
   one_above_ += best[0] == label + 1;
@@ -168,6 +169,11 @@ void AccuracyCounter::AddTo(v1::StageSummary::Samples& summary) const {
   summary.set_correct(correct_);
   summary.set_classes(classes_);
   if (classes_ >= kManyClasses) summary.set_correct_top5(correct_top5_);
+  summary.mutable_predicted()->Add(predicted_.begin(), predicted_.end());
+}
+
+void AccuracyCounter::AddLabelsTo(v1::StageSummary::Samples& summary) const {
+  summary.mutable_label()->Add(labels_.begin(), labels_.end());
 }
 
 bool AccuracyCounter::Suspicious(int64_t matches) const {

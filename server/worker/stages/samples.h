@@ -64,10 +64,8 @@ class ChunkWriter {
 // output, or one of the five with the largest; of equal scores the first
 // counts, and NaN is smaller than every number.
 //
-// Labels count only where that means something: the first output is a vector of
-// at least two values per sample and has another shape than the first input
-// (the reconstruction of an auto-encoder is no class). Nothing is labelled
-// otherwise.
+// Labels count only where the first output has scores of classes, see
+// class_scores.h. Nothing is labelled otherwise.
 class AccuracyCounter {
  public:
   // Reads the input "labels", if there is one. INVALID_ARGUMENT for a label
@@ -78,10 +76,13 @@ class AccuracyCounter {
       absl::Span<const v1::TensorType> network_outputs,
       const ChunkReader& chunk);
 
-  // Sample `index` of the chunk gave `output`.
+  // Sample `index` of the chunk gave `output`. To be called for every sample of
+  // the chunk, in their order.
   void Count(int64_t index, absl::string_view output);
 
   void AddTo(v1::StageSummary::Samples& summary) const;
+  // The labels themselves.
+  void AddLabelsTo(v1::StageSummary::Samples& summary) const;
 
   // That the labels seem to be numbered otherwise than the classes: far more
   // samples are right one class further on, or back. Free of figures, so that
@@ -95,6 +96,7 @@ class AccuracyCounter {
   v1::ElementType type_;
   int64_t classes_ = 0;
   std::vector<int32_t> labels_;  // Of the chunk's samples; empty: none.
+  std::vector<int32_t> predicted_;
   int64_t labelled_ = 0;
   int64_t correct_ = 0;
   int64_t correct_top5_ = 0;
@@ -103,6 +105,11 @@ class AccuracyCounter {
   int64_t one_below_ = 0;
   std::set<int32_t> seen_labels_;
 };
+
+// Those of the input "labels" that belong to the `samples` samples from `first`
+// on; -1 = none. INTERNAL if there are fewer.
+absl::StatusOr<std::vector<int32_t>> LabelsOf(const StageInputs& inputs,
+                                              int64_t first, int64_t samples);
 
 // The classes with the `count` largest scores, in falling order.
 std::vector<int64_t> Largest(v1::ElementType type, absl::string_view scores,

@@ -90,6 +90,18 @@ TEST_P(AccuracyTest, Counts) {
   EXPECT_EQ(summary.labelled(), c.labelled);
   EXPECT_EQ(summary.correct(), c.correct);
   EXPECT_EQ(summary.correct_top5(), 0);
+  // Samples have a best class whether they are labelled or not.
+  const std::vector<int32_t> predicted(summary.predicted().begin(),
+                                       summary.predicted().end());
+  EXPECT_EQ(predicted, summary.classes() > 0 ? std::vector<int32_t>({1, 0})
+                                             : std::vector<int32_t>());
+  EXPECT_EQ(summary.label_size(), 0);
+  counter->AddLabelsTo(summary);
+  const bool counted = summary.classes() > 0 && !c.labels.empty();
+  EXPECT_EQ(
+      std::vector<int32_t>(summary.label().begin(), summary.label().end()),
+      counted ? std::vector<int32_t>(c.labels.begin() + 1, c.labels.end())
+              : std::vector<int32_t>());
 }
 
 // The chunk begins at sample 1: the first label is not its own.

@@ -57,6 +57,8 @@ absl::StatusOr<StageOutput> RunSimulate(const v1::SimulateOptions& options,
 absl::StatusOr<StageOutput> RunInterpret(const v1::InterpretOptions& options,
                                          const StageInputs& inputs,
                                          const ProgressSink& progress);
+absl::StatusOr<StageOutput> RunScore(const v1::ScoreOptions& options,
+                                     const StageInputs& inputs);
 
 }  // namespace edgekiln::server
 

@@ -72,15 +72,53 @@ class FakeStage {
     for (int64_t first = 0; first < samples; first += chunk_samples) {
       const int64_t count = std::min<int64_t>(chunk_samples, samples - first);
       Output("chunk",
-             absl::StrCat("chunk samples=", count, " labelled=",
-                          labelled > first ? count : 0, " first=", first,
+             absl::StrCat("chunk samples=", count,
+                          " labelled=", labelled > first ? count : 0,
+                          " first=", first, " classes=", Classes(),
+                          " real=", options_.convert_data().real() ? 1 : 0,
                           " sequential=", Number(Input("data"), "sequential")));
+      result_.mutable_summary()->mutable_data()->add_chunk_samples(count);
     }
     if (labelled > 0) Output("labels", "labels");
     result_.mutable_summary()->mutable_data()->set_samples(samples);
     result_.mutable_summary()->mutable_data()->set_labelled(labelled);
     result_.mutable_summary()->mutable_data()->set_sequential(
         Number(Input("data"), "sequential") == 1);
+    v1::StageSummary::Data& data = *result_.mutable_summary()->mutable_data();
+    data.set_classes(Classes());
+    data.set_reconstructs(Number(Input("data"), "reconstructs") == 1);
+    if (labelled > 0) data.set_largest_label(1);
+  }
+
+  // "classes=12" in the data; of an auto-encoder 0.
+  int64_t Classes() const {
+    if (Number(Input("data"), "reconstructs") == 1) return 0;
+    const int64_t classes = Number(Input("data"), "classes");
+    return classes == 0 ? 3 : classes;
+  }
+
+  // Scores are the samples' numbers; labels are 0 and 1 by turns.
+  void Score() {
+    const std::string outputs = Input("outputs");
+    v1::StageSummary::Samples& samples =
+        *result_.mutable_summary()->mutable_samples();
+    samples.set_samples(Number(outputs, "samples"));
+    int64_t covered = 0;
+    for (const auto& [role, bytes] : inputs_) {
+      if (role != "reference") continue;
+      covered += Number(bytes, "samples");
+      if (options_.score().first_only() != (Number(bytes, "real") == 1)) {
+        UserError("compared with what it should not be");
+      }
+    }
+    if (covered < samples.samples()) UserError("not all is covered");
+    for (int64_t i = 0; i < samples.samples(); ++i) {
+      const int64_t sample = Number(outputs, "first") + i;
+      samples.add_score(static_cast<double>(sample));
+      if (!Input("labels").empty()) {
+        samples.add_label(static_cast<int32_t>(sample % 2));
+      }
+    }
   }
 
   void Samples(int64_t wrong) {
@@ -91,6 +129,14 @@ class FakeStage {
     samples.set_labelled(Number(chunk, "labelled"));
     samples.set_correct(std::max<int64_t>(0, samples.labelled() - wrong));
     samples.set_outputs_compared(10 * samples.samples());
+    samples.set_classes(Number(chunk, "classes"));
+    // Every label is 1; what is wrong is taken for 0.
+    for (int64_t i = 0; samples.classes() > 0 && i < samples.samples(); ++i) {
+      samples.add_predicted(i < wrong ? 0 : 1);
+      if (options_.has_interpret() && samples.labelled() > 0) {
+        samples.add_label(1);
+      }
+    }
     Output("chunk", absl::StrCat("outputs of ", chunk));
     const bool sequential = Number(chunk, "sequential") == 1;
     const int64_t first = Number(chunk, "first");
@@ -275,6 +321,8 @@ class FakeStage {
           Output("digests", absl::StrCat("digests ", all_));
         }
         return Samples(/*wrong=*/0);
+      case v1::StageOptions::kScore:
+        return Score();
       case v1::StageOptions::kOpenDocument:
         return OpenDocument();
       case v1::StageOptions::kPlanSweep:
