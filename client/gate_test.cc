@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(
             {.max_error = 0.02},
             R"pb(metric: "mse" value: 0.031 less_is_better: true)pb",
             R"(name: "error" limit: 0.02 value: 0.031 unit: "mse" target: "chip")",
-            "error mse 0.031, at most mse 0.02: mse 0.011 too large (+55.0 %)"},
+            "mse 0.031, at most 0.02: 0.011 too large (+55.0 %)"},
         MetricGateCase{"AccuracyIsNoError",
                        {.max_error = 2},
                        R"pb(metric: "top1" value: 0.9)pb",

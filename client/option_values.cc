@@ -230,11 +230,12 @@ absl::StatusOr<v1::Metric> ParseMetric(absl::string_view text) {
     names.push_back(name);
   }
   const std::string nearest = NearestOf(text, names);
-  return UsageError(
-      absl::StrCat("'", text, "' is not a metric"), "--metric",
-      absl::StrCat("one of: ", absl::StrJoin(names, ", ")),
-      nearest.empty() ? "leave it out for the one that fits network and labels"
-                      : absl::StrCat("did you mean ", nearest, "?"));
+  return UsageError(absl::StrCat("'", text, "' is not a metric"), "--metric",
+                    absl::StrCat("one of: ", absl::StrJoin(names, ", ")),
+                    nearest.empty()
+                        ? "use one of these, or leave it out for the one that "
+                          "fits network and labels"
+                        : absl::StrCat("did you mean ", nearest, "?"));
 }
 
 absl::StatusOr<double> ParseErrorLimit(absl::string_view text,

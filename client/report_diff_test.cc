@@ -234,11 +234,11 @@ TEST(ReportDiffTest, MetricsCompareWithThemselves) {
     const char* caveat;
   } kCases[] = {
       {"auc", 0.85, "auc", 0.9, true,
-       "auc                0.8500   0.9000          +0.05", ""},
-      {"mse", 2.5, "mse", 3, false,
-       "mse                   2.5        3           +0.5", ""},
+       "auc                0.8500  0.9000   +0.05", ""},
+      {"mse", 2.5, "mse", 3, false, "mse                  2.5      3    +0.5",
+       ""},
       {"top1", 0.9, "auc", 0.8, false,
-       "accuracy              0.9      0.8              -",
+       "accuracy             0.9    0.8       -",
        "unequal metrics: top1 and auc"},
   };
   for (const auto& one : kCases) {

@@ -32,12 +32,8 @@ std::string AmountText(const v1::Report::Gate& gate, double amount,
   if (gate.unit() == "ms") {
     return absl::StrFormat(exact ? "%.9g ms" : "%.4g ms", amount);
   }
-  // Of an error, the metric is its unit; where none was measured, it has none.
   if (gate.name() == "error") {
-    const std::string text = absl::StrFormat(exact ? "%.9g" : "%.4g", amount);
-    return gate.unit().empty()
-               ? text
-               : absl::StrCat(CleanText(gate.unit()), " ", text);
+    return absl::StrFormat(exact ? "%.9g" : "%.4g", amount);
   }
   if (gate.unit().empty()) {
     return exact ? absl::StrFormat("%.9g", amount) : FormatPercent(amount, 2);
@@ -83,9 +79,11 @@ bool NeedsExactAmounts(const v1::Report::Gate& gate) {
 }  // namespace
 
 std::string GateText(const v1::Report::Gate& gate) {
-  // "latency_ms 2.5 ms" would say it twice.
-  const std::string name(absl::StripSuffix(CleanText(gate.name()),
-                                           absl::StrCat("_", gate.unit())));
+  // "latency_ms 2.5 ms" would say it twice. An error is told by its metric.
+  const bool metric = gate.name() == "error" && !gate.unit().empty();
+  const std::string name(
+      absl::StripSuffix(CleanText(metric ? gate.unit() : gate.name()),
+                        absl::StrCat("_", gate.unit())));
   const absl::string_view bound = IsLeast(gate) ? "at least" : "at most";
   if (!gate.has_value()) {
     return absl::StrCat(name, " not in the report, ", bound, " ",
