@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "server/accuracy.h"
 #include "server/compile_job.h"
-#include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
 
@@ -239,8 +238,7 @@ Task<absl::Status> ModelStages::RunReference() {
                                   inputs);
   };
   const auto collect = [&](const v1::StageResult& result) {
-    Add(result.summary().samples(), reference.totals);
-    return AddOutputs(result, reference.outputs);
+    return AddChunk(result, reference.computed);
   };
   EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
   reference_ = std::move(reference);

@@ -31,8 +31,7 @@ inline constexpr absl::string_view kSyntheticCalibration = "SYNTHETIC";
 // The interpreter's totals, and the stages that they took.
 struct Reference {
   StageSequence stages;
-  v1::StageSummary::Samples totals = {};
-  Values outputs = {};
+  Computed computed = {};
 };
 
 // What is const may be called from several threads. Errors are those of the

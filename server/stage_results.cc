@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
+#include "server/report_builder.h"
 
 namespace edgekiln::server {
 
@@ -59,10 +60,12 @@ std::vector<v1::Digest> Covering(const Values& values, int64_t first,
   return covering;
 }
 
-absl::Status AddOutputs(const v1::StageResult& result, Values& outputs) {
+absl::Status AddChunk(const v1::StageResult& result, Computed& computed) {
   EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
-  outputs.chunks.push_back(chunk.digest());
-  outputs.samples.push_back(result.summary().samples().samples());
+  const v1::StageSummary::Samples& samples = result.summary().samples();
+  computed.outputs.chunks.push_back(chunk.digest());
+  computed.outputs.samples.push_back(samples.samples());
+  Add(samples, computed.totals);
   return absl::OkStatus();
 }
 

@@ -67,8 +67,14 @@ absl::StatusOr<Values> ValuesOf(const Data& data);
 absl::StatusOr<std::vector<v1::BlobRef>> StatesLeftBy(
     const v1::StageResult& result);
 
-// Appends the chunk of outputs that an interpret or simulate stage left.
-absl::Status AddOutputs(const v1::StageResult& result, Values& outputs);
+// What was computed of all samples: sums of chunks, in sample order.
+struct Computed {
+  v1::StageSummary::Samples totals = {};
+  Values outputs = {};
+};
+
+// Adds the next chunk, which an interpret or simulate stage left.
+absl::Status AddChunk(const v1::StageResult& result, Computed& computed);
 
 // Chunks that may be in flight at once.
 inline size_t ChunksInFlight(const Data& data) {

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
 #include "server/accuracy.h"
+#include "server/accuracy_stages.h"
 #include "server/chosen_recipe.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
@@ -14,8 +15,6 @@
 
 namespace edgekiln::server {
 namespace {
-
-using Totals = v1::StageSummary::Samples;
 
 class TargetStages {
  public:
@@ -50,13 +49,6 @@ class TargetStages {
     return Wants(request_, v1::VALIDATE) && model_.import().quantized();
   }
   Task<absl::Status> SimulateChunks(const Binary& binary, const Data& data);
-  Task<absl::Status> Score(std::string name, const v1::ScoreOptions& measure,
-                           const Values& outputs, const Values& reference,
-                           const std::vector<v1::BlobRef>& labels,
-                           Totals& scores);
-  Task<absl::StatusOr<Values>> RealInputs();
-  Task<absl::Status> ScoreAll(const Data& data, const Values& reference);
-  Task<absl::Status> Measure(const Data& data);
   Task<absl::Status> Simulate(const Binary& binary);
   Task<absl::Status> PackOutputs(const std::vector<v1::Digest>& outputs);
   void AddArtifact(const std::string& path, const v1::Digest& digest);
@@ -67,13 +59,9 @@ class TargetStages {
   TaskScope& beside_;
   TargetRun& run_;
   v1::Metric metric_ = v1::METRIC_UNSPECIFIED;  // Of a validation.
-  Totals simulated_;
-  Values simulated_outputs_;
+  Computed simulated_;
   // Of the same graph, if MeasuresDeployed(), or of the model as it came.
-  Totals interpreted_;
-  Values interpreted_outputs_;  // Of the former.
-  Totals chip_scores_;
-  Totals reference_scores_;
+  Computed interpreted_;
 };
 
 void TargetStages::AddArtifact(const std::string& path,
@@ -198,7 +186,6 @@ Task<absl::Status> TargetStages::Interpret() {
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(run_.deployed->data()));
   EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-  std::vector<v1::Digest> outputs;
   const auto start = [&](size_t i, const v1::Digest& chunk,
                          const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
@@ -209,15 +196,13 @@ Task<absl::Status> TargetStages::Interpret() {
                              inputs);
   };
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
-    EK_ASSIGN_OR_RETURN(const v1::BlobRef chunk, Only(result, "chunk"));
-    outputs.push_back(chunk.digest());
-    Add(result.summary().samples(), interpreted_);
-    context_.OnSamples(
-        ProgressOf(interpreted_, data.samples, run_.stages.target(), metric_));
+    EK_RETURN_IF_ERROR(AddChunk(result, interpreted_));
+    context_.OnSamples(ProgressOf(interpreted_.totals, data.samples,
+                                  run_.stages.target(), metric_));
     return absl::OkStatus();
   };
   EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
-  co_return co_await PackOutputs(outputs);
+  co_return co_await PackOutputs(interpreted_.outputs.chunks);
 }
 
 Task<absl::Status> TargetStages::SimulateChunks(const Binary& binary,
@@ -238,10 +223,9 @@ Task<absl::Status> TargetStages::SimulateChunks(const Binary& binary,
                              inputs);
   };
   const auto collect = [&](const v1::StageResult& result) -> absl::Status {
-    Add(result.summary().samples(), simulated_);
-    EK_RETURN_IF_ERROR(AddOutputs(result, simulated_outputs_));
-    context_.OnSamples(
-        ProgressOf(simulated_, data.samples, run_.stages.target(), metric_));
+    EK_RETURN_IF_ERROR(AddChunk(result, simulated_));
+    context_.OnSamples(ProgressOf(simulated_.totals, data.samples,
+                                  run_.stages.target(), metric_));
     return absl::OkStatus();
   };
   // For one chip alone, a stage that computes both has nothing to wait for.
@@ -268,8 +252,7 @@ Task<absl::Status> TargetStages::SimulateChunks(const Binary& binary,
                          const std::vector<v1::BlobRef>& states,
                          const v1::StageResult& interpreted)
       -> absl::StatusOr<std::shared_ptr<PendingStage>> {
-    Add(interpreted.summary().samples(), interpreted_);
-    EK_RETURN_IF_ERROR(AddOutputs(interpreted, interpreted_outputs_));
+    EK_RETURN_IF_ERROR(AddChunk(interpreted, interpreted_));
     EK_ASSIGN_OR_RETURN(const v1::BlobRef digests,
                         Only(interpreted, "digests"));
     return simulate(i, chunk, states, &digests);
@@ -287,98 +270,19 @@ Task<absl::Status> TargetStages::Simulate(const Binary& binary) {
                            ChooseMetric(request_.options(), data.summary));
   }
   EK_CO_RETURN_IF_ERROR(co_await SimulateChunks(binary, data));
-  AddBitExact(simulated_, run_.report);
+  AddBitExact(simulated_.totals, run_.report);
   if (Wants(request_, v1::RUN)) {
-    EK_CO_RETURN_IF_ERROR(co_await PackOutputs(simulated_outputs_.chunks));
+    EK_CO_RETURN_IF_ERROR(co_await PackOutputs(simulated_.outputs.chunks));
   }
   if (metric_ == v1::METRIC_UNSPECIFIED) co_return absl::OkStatus();
-  co_return co_await Measure(data);
-}
-
-// Adds up a score per sample: how far `outputs` are from `reference`.
-Task<absl::Status> TargetStages::Score(std::string name,
-                                       const v1::ScoreOptions& measure,
-                                       const Values& outputs,
-                                       const Values& reference,
-                                       const std::vector<v1::BlobRef>& labels,
-                                       Totals& scores) {
-  Data data;
-  data.chunks = outputs.chunks;
-  int64_t first = 0;
-  const auto start = [&](size_t i, const v1::Digest& chunk,
-                         const std::vector<v1::BlobRef>&) {
-    v1::StageOptions options;
-    *options.mutable_score() = measure;
-    std::vector<v1::BlobRef> inputs = {As("outputs", chunk)};
-    for (const v1::Digest& part :
-         Covering(reference, first, outputs.samples[i])) {
-      inputs.push_back(As("reference", part));
-    }
-    first += outputs.samples[i];
-    inputs.insert(inputs.end(), labels.begin(), labels.end());
-    return run_.stages.Start(absl::StrCat(name, "[", i, "]"), options, inputs);
-  };
-  const auto collect = [&](const v1::StageResult& result) {
-    Add(result.summary().samples(), scores);
-    return absl::OkStatus();
-  };
-  co_return co_await ForEachChunk(data, start, collect);
-}
-
-// The samples as the data set has them, before the network's own conversion to
-// integers cuts off what lies beyond its range: there anomalies are.
-Task<absl::StatusOr<Values>> TargetStages::RealInputs() {
-  const auto converting = model_.StartRealInputs(run_.stages);
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
-                         co_await ResultOf(converting));
-  EK_CO_ASSIGN_OR_RETURN(const Data real, DataOf(converted));
-  co_return ValuesOf(real);
-}
-
-Task<absl::Status> TargetStages::ScoreAll(const Data& data,
-                                          const Values& reference) {
-  v1::ScoreOptions measure;
-  if (metric_ != v1::METRIC_AUC) {
-    measure.set_measure(
-        metric_ == v1::METRIC_MSE   ? v1::ScoreOptions::SQUARED_ERROR
-        : metric_ == v1::METRIC_MAE ? v1::ScoreOptions::ABSOLUTE_ERROR
-                                    : v1::ScoreOptions::COSINE);
-    co_return co_await Score("score", measure, simulated_outputs_, reference,
-                             {}, chip_scores_);
-  }
-  measure.set_measure(v1::ScoreOptions::SQUARED_ERROR);
-  measure.set_first_only(true);
-  EK_CO_ASSIGN_OR_RETURN(const Values inputs, co_await RealInputs());
-  EK_CO_RETURN_IF_ERROR(co_await Score("score", measure, simulated_outputs_,
-                                       inputs, data.labels, chip_scores_));
-  co_return co_await Score("score_reference", measure, reference, inputs,
-                           data.labels, reference_scores_);
-}
-
-// Accuracy, once all samples were simulated.
-Task<absl::Status> TargetStages::Measure(const Data& data) {
-  const bool deployed = MeasuresDeployed();
-  if (!deployed) {
+  if (!MeasuresDeployed()) {
     co_await model_.JoinReference();
     EK_CO_RETURN_IF_ERROR(model_.reference_status());
   }
-  const Reference& reference = model_.reference();
-  if (NeedsScores(metric_)) {
-    EK_CO_RETURN_IF_ERROR(co_await ScoreAll(
-        data, deployed ? interpreted_outputs_ : reference.outputs));
-  }
-  const std::string note = NoteOn(metric_, request_.options(), data.summary);
-  if (!note.empty()) run_.report.add_warnings(note);
-  co_return AddAccuracy(
-      {.metric = metric_,
-       .confusion = request_.options().confusion(),
-       .chip = simulated_,
-       .reference = deployed ? interpreted_ : reference.totals,
-       .kind = deployed ? v1::Report::Accuracy::SOURCE_INT8
-                        : v1::Report::Accuracy::FLOAT,
-       .chip_scores = chip_scores_,
-       .reference_scores = reference_scores_},
-      run_.report);
+  AccuracyStages stages(request_, model_, run_);
+  co_return co_await stages.Run(
+      metric_, data, simulated_,
+      MeasuresDeployed() ? interpreted_ : model_.reference().computed);
 }
 
 // What this job knows of the target now, with the cycles, once they are
