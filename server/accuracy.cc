@@ -191,6 +191,10 @@ absl::Status AddAuc(const Measurement& measured, Accuracy& accuracy) {
   const auto& labels = chip.label();
   anomalies.set_normal(std::count(labels.begin(), labels.end(), 0));
   anomalies.set_anomalous(std::count(labels.begin(), labels.end(), 1));
+  // ChooseMetric() has seen both.
+  if (anomalies.normal() == 0 || anomalies.anomalous() == 0) {
+    return Unequal("no pairs");
+  }
   accuracy.set_samples(anomalies.normal() + anomalies.anomalous());
   anomalies.set_normal_error(MeanScore(chip, chip, 0));
   anomalies.set_anomalous_error(MeanScore(chip, chip, 1));

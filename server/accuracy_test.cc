@@ -327,6 +327,20 @@ TEST(AccuracyReportTest, AucOfBothSides) {
             "reference_normal_error: 1 reference_anomalous_error: 3");
 }
 
+TEST(AccuracyReportTest, AnAucOfNoPairsIsABug) {
+  v1::Report report;
+  const Samples none;
+  const Samples anomalies = Scores({1, 2}, {1, 1});
+  EXPECT_EQ(AddAccuracy({.metric = v1::METRIC_AUC,
+                         .chip = none,
+                         .reference = none,
+                         .chip_scores = anomalies,
+                         .reference_scores = anomalies},
+                        report)
+                .code(),
+            absl::StatusCode::kInternal);
+}
+
 TEST(AccuracyReportTest, PartsOfDifferentSamplesAreABug) {
   v1::Report report;
   const Samples none;

@@ -94,6 +94,13 @@ std::vector<Measure> Measures(const std::vector<v1::Report>& reports) {
                             : kNothing;
        }},
       {{"ACCURACY", Align::kRight}, MetricCell},
+      {{.title = "DISAGREES", .align = Align::kRight, .drop = 4},
+       [](const v1::Report& report) -> std::string {
+         const auto& disagreement = report.accuracy().disagreement();
+         return disagreement.samples() > 0
+                    ? FormatPercent(disagreement.interval().value(), 2)
+                    : kNothing;
+       }},
       {{.title = "MACS ON ENGINES", .align = Align::kRight, .drop = 5},
        EngineShare},
       {{.title = "FIGURES", .drop = 6},

@@ -33,7 +33,8 @@ std::string AmountText(const v1::Report::Gate& gate, double amount,
     return absl::StrFormat(exact ? "%.9g ms" : "%.4g ms", amount);
   }
   if (gate.name() == "error") {
-    return absl::StrFormat(exact ? "%.9g" : "%.4g", amount);
+    return exact ? absl::StrFormat("%.9g", amount)
+                 : absl::StrFormat("%.4g", amount);
   }
   if (gate.unit().empty()) {
     return exact ? absl::StrFormat("%.9g", amount) : FormatPercent(amount, 2);

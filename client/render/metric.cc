@@ -179,7 +179,8 @@ bool IsShare(absl::string_view metric) {
 
 std::string MetricValueText(absl::string_view metric, double value) {
   if (IsShare(metric)) return FormatPercent(value, 2);
-  return absl::StrFormat(metric == "auc" ? "%.4f" : "%.4g", value);
+  if (metric == "auc") return absl::StrFormat("%.4f", value);
+  return absl::StrFormat("%.4g", value);
 }
 
 std::string MetricCell(const v1::Report& report) {

@@ -102,6 +102,13 @@ v1::Report NewReport(const std::string& target, int64_t cycles) {
           reference: FLOAT
           reference_value: 0.85
           interval { value: 0.83 low: 0.744 high: 0.891 }
+          disagreement {
+            samples: 100
+            count: 4
+            interval { value: 0.04 low: 0.0157 high: 0.0984 }
+            right_to_wrong: 2
+            sample: [ 7, 31, 66, 90 ]
+          }
         }
         bit_exact { outputs_compared: 16000 }
         stages { name: "import" cache: HIT }
