@@ -42,7 +42,8 @@ absl::Status CheckClasses(const std::string& what, bool labels,
     return CannotMeasure(
         absl::StrCat(what,
                      " is of classes, and the network has none: its "
-                     "first output is not a vector of class scores"),
+                     "first output is not a vector of class scores, or one "
+                     "of several outputs of data without labels"),
         "a classifier",
         data.reconstructs()
             ? "use --metric auc for an auto-encoder with labels 0 and 1; mse, "

@@ -54,8 +54,8 @@ Task<absl::Status> AccuracyStages::ScoreErrors(v1::Metric metric,
 
 Task<absl::Status> AccuracyStages::ScoreReconstructions(
     const Data& data, const Values& chip, const Values& reference) {
-  // The samples as the data set has them: the network's own integers cut off
-  // what lies beyond their range, where anomalies are.
+  // The samples as the data set has them: the network's own integers are
+  // rounded, and end where the range does that calibration saw.
   const auto converting = model_.StartRealInputs(run_.stages);
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
                          co_await ResultOf(converting));

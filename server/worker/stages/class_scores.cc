@@ -9,18 +9,19 @@
 namespace edgekiln::server {
 
 int64_t ClassesOf(absl::Span<const v1::TensorType> inputs,
-                  const v1::TensorType& first_output) {
-  const std::vector<int64_t> shape = compiler::SampleShape(first_output);
+                  absl::Span<const v1::TensorType> outputs, bool labelled) {
+  if (outputs.empty() || (outputs.size() > 1 && !labelled)) return 0;
+  const std::vector<int64_t> shape = compiler::SampleShape(outputs[0]);
   const int64_t elements = CheckedProduct(shape).value_or(0);
-  if (elements < 2 || Reconstructs(inputs, first_output)) return 0;
+  if (elements < 2 || Reconstructs(inputs, outputs)) return 0;
   const int64_t largest = *std::max_element(shape.begin(), shape.end());
   return largest == elements ? elements : 0;
 }
 
 bool Reconstructs(absl::Span<const v1::TensorType> inputs,
-                  const v1::TensorType& first_output) {
-  return !inputs.empty() && compiler::SampleShape(first_output) ==
-                                compiler::SampleShape(inputs[0]);
+                  absl::Span<const v1::TensorType> outputs) {
+  return !inputs.empty() && !outputs.empty() &&
+         compiler::SampleShape(outputs[0]) == compiler::SampleShape(inputs[0]);
 }
 
 }  // namespace edgekiln::server

@@ -12,13 +12,15 @@ namespace edgekiln::server {
 
 // Classes that the network's first output has scores of: it is a vector of at
 // least two values per sample and has another shape than the first input (the
-// reconstruction of an auto-encoder is no class). 0 otherwise.
+// reconstruction of an auto-encoder is no class). Where no label says that
+// there are classes, it must be the only output: detectors have several. 0
+// otherwise.
 int64_t ClassesOf(absl::Span<const v1::TensorType> inputs,
-                  const v1::TensorType& first_output);
+                  absl::Span<const v1::TensorType> outputs, bool labelled);
 
 // Whether that output has the shape of the first input, as an auto-encoder's.
 bool Reconstructs(absl::Span<const v1::TensorType> inputs,
-                  const v1::TensorType& first_output);
+                  absl::Span<const v1::TensorType> outputs);
 
 }  // namespace edgekiln::server
 

@@ -26,17 +26,19 @@ absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs) {
 absl::Status AddFormTo(const StageInputs& inputs,
                        v1::StageSummary::Data& summary) {
   EK_ASSIGN_OR_RETURN(const v1::Graph graph, inputs.Parse<v1::Graph>("graph"));
-  if (graph.outputs().empty()) return absl::OkStatus();
   std::vector<v1::TensorType> in;
   for (const int32_t input : graph.inputs()) {
     in.push_back(graph.tensors(input).type());
   }
-  const int32_t output = graph.outputs(0);
-  if (output < 0 || output >= graph.tensors_size()) {
-    return absl::InternalError("graph with outputs that are no tensors");
+  std::vector<v1::TensorType> out;
+  for (const int32_t output : graph.outputs()) {
+    if (output < 0 || output >= graph.tensors_size()) {
+      return absl::InternalError("graph with outputs that are no tensors");
+    }
+    out.push_back(graph.tensors(output).type());
   }
-  summary.set_classes(ClassesOf(in, graph.tensors(output).type()));
-  summary.set_reconstructs(Reconstructs(in, graph.tensors(output).type()));
+  summary.set_classes(ClassesOf(in, out, summary.labelled() > 0));
+  summary.set_reconstructs(Reconstructs(in, out));
   return absl::OkStatus();
 }
 

@@ -18,7 +18,8 @@ namespace edgekiln::server {
 // Of the input "graph". INTERNAL if that is none.
 absl::StatusOr<compiler::ModelInputs> ModelInputsOf(const StageInputs& inputs);
 
-// What the input "graph" gives: whether samples can be right or wrong.
+// What the input "graph" gives: whether samples can be right or wrong. The
+// labels of `summary` are known.
 absl::Status AddFormTo(const StageInputs& inputs,
                        v1::StageSummary::Data& summary);
 

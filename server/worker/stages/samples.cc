@@ -124,7 +124,8 @@ absl::StatusOr<AccuracyCounter> AccuracyCounter::Create(
   }
   const v1::TensorType& scores = network_outputs[0];
   AccuracyCounter counter(scores.element_type());
-  counter.classes_ = ClassesOf(network_inputs, scores);
+  counter.classes_ =
+      ClassesOf(network_inputs, network_outputs, inputs.Has("labels"));
   if (!inputs.Has("labels") || counter.classes_ == 0) return counter;
   EK_ASSIGN_OR_RETURN(counter.labels_,
                       LabelsOf(inputs, chunk.first_sample(), chunk.samples()));

@@ -135,6 +135,33 @@ INSTANTIATE_TEST_SUITE_P(
                      .correct = 2}),
     [](const auto& info) { return info.param.name; });
 
+// A detector's scores of places are no classes, unless labels say so.
+TEST(AccuracyTest, OneOfSeveralOutputsNeedsLabels) {
+  const v1::TensorType in = Type(v1::INT8, {1, 1});
+  const v1::TensorType scores = Type(v1::INT8, {1, 3});
+  const std::string chunk_bytes = Chunk(in, "x", 1, 0).SerializeAsString();
+  v1::Labels labels;
+  labels.add_label(1);
+  const std::string label_bytes = labels.SerializeAsString();
+  for (const size_t outputs : {size_t{1}, size_t{2}}) {
+    for (const bool labelled : {false, true}) {
+      StageInputs inputs;
+      inputs.Add("chunk", chunk_bytes);
+      if (labelled) inputs.Add("labels", label_bytes);
+      const auto chunk = ChunkReader::Create(inputs, {in});
+      auto counter = AccuracyCounter::Create(
+          inputs, {in}, std::vector<v1::TensorType>(outputs, scores), *chunk);
+      ASSERT_TRUE(counter.ok()) << counter.status();
+      counter->Count(0, "\x01\x05\x03");
+      v1::StageSummary::Samples summary;
+      counter->AddTo(summary);
+      const bool counted = outputs == 1 || labelled;
+      EXPECT_EQ(summary.classes(), counted ? 3 : 0) << outputs;
+      EXPECT_EQ(summary.predicted_size(), counted ? 1 : 0) << outputs;
+    }
+  }
+}
+
 TEST(ChunkReaderTest, TakesSamplesWithoutBytesOrInputs) {
   v1::Chunk chunk = Chunk(Type(v1::FLOAT32, {1, 0, 3}), "", 2, 0);
   const std::string empty = chunk.SerializeAsString();
