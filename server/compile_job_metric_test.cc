@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/stage_results.h"
 #include "server/testing/compile_job_fixture.h"
 
 namespace edgekiln::server {
@@ -156,6 +157,30 @@ TEST_F(JobMetricTest, WithoutCalibrationAFloatModelHasNoMetric) {
   const JobResult asked = Run(request);
   ASSERT_TRUE(GetErrorDetail(asked.status).has_value()) << asked.status;
   EXPECT_THAT(GetErrorDetail(asked.status)->fix, HasSubstr("--calibration"));
+}
+
+// Floats are cut into smaller chunks than the chip's integers.
+TEST(CoveringTest, ExactlyTheChunksWithSomeOfTheSamples) {
+  Values values;
+  for (const int64_t samples : {4, 4, 2}) {
+    v1::Digest& chunk = values.chunks.emplace_back();
+    chunk.set_size_bytes(static_cast<int64_t>(values.chunks.size()) - 1);
+    values.samples.push_back(samples);
+  }
+  const struct {
+    int64_t first, count;
+    std::vector<int64_t> chunks;
+  } kCases[] = {
+      {0, 10, {0, 1, 2}}, {0, 4, {0}},    {4, 4, {1}}, {3, 1, {0}},
+      {3, 2, {0, 1}},     {7, 3, {1, 2}}, {8, 2, {2}}, {10, 1, {}},
+  };
+  for (const auto& one : kCases) {
+    std::vector<int64_t> chunks;
+    for (const v1::Digest& chunk : Covering(values, one.first, one.count)) {
+      chunks.push_back(chunk.size_bytes());
+    }
+    EXPECT_EQ(chunks, one.chunks) << one.first << " +" << one.count;
+  }
 }
 
 TEST_F(JobMetricTest, IsPartOfAValidation) {
