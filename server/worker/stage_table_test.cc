@@ -215,6 +215,56 @@ TEST(StageTableTest, ConvertedPortsAreTheModelsOutside) {
             std::string(reinterpret_cast<const char*>(want), sizeof(want)));
 }
 
+// The network reads integers from -128 to 127, and what it makes of them is
+// measured against the values that were stored.
+TEST(StageTableTest, ReconstructionsAreScoredAgainstTheDataItself) {
+  Bench bench;
+  bench.Put("graph", ClipGraph().SerializeAsString());
+  const float values[] = {126.5f, -3, 300, 0.25f};
+  const int32_t labels[] = {0, 1};
+  const auto npz = compiler::WriteNpz(
+      {{"x", NpyArray{NpyType::kFloat32,
+                      {2, 2},
+                      std::string(reinterpret_cast<const char*>(values),
+                                  sizeof(values))}},
+       {"y", NpyArray{NpyType::kInt32,
+                      {2},
+                      std::string(reinterpret_cast<const char*>(labels),
+                                  sizeof(labels))}}});
+  ASSERT_TRUE(npz.ok());
+  bench.Put("data", *npz);
+  const auto integers = bench.Run(Convert(false, 16), {"data", "graph"});
+  EXPECT_EQ(integers.data().ShortDebugString(),
+            "samples: 2 labelled: 2 reconstructs: true largest_label: 1 "
+            "chunk_samples: 2");
+  v1::StageOptions interpret;
+  interpret.mutable_interpret();
+  const auto computed = bench.Run(interpret, {"graph", "chunk", "labels"});
+  EXPECT_EQ(computed.samples().predicted_size(), 0);
+  bench.Put("outputs", bench.Get("chunk"));
+
+  v1::StageOptions real = Convert(false, 1);
+  real.mutable_convert_data()->set_real(true);
+  const auto floats = bench.Run(real, {"data", "graph"});
+  EXPECT_EQ(floats.data().chunk_samples_size(), 2);
+  ASSERT_EQ(bench.Count("chunk"), 2u);
+  v1::Chunk first;
+  ASSERT_TRUE(first.ParseFromString(bench.Get("chunk")));
+  EXPECT_EQ(first.arrays(0).type().element_type(), v1::FLOAT32);
+  bench.Put("reference", first.SerializeAsString());
+  first.set_first_sample(1);
+  first.mutable_arrays(0)->set_data(std::string(
+      reinterpret_cast<const char*>(values + 2), 2 * sizeof(float)));
+  bench.Put("reference", first.SerializeAsString());
+  v1::StageOptions score;
+  score.mutable_score()->set_measure(v1::ScoreOptions::SQUARED_ERROR);
+  score.mutable_score()->set_first_only(true);
+  const auto scored = bench.Run(score, {"outputs", "reference", "labels"});
+  // Outputs are 100, 0 of both samples.
+  EXPECT_EQ(scored.samples().ShortDebugString(),
+            "samples: 2 label: 0 label: 1 score: 355.625 score: 20000.03125");
+}
+
 // What follows finds its results under the same keys.
 TEST(StageTableTest, SetIoLeavesTheBytesOfIntegerNetworks) {
   Bench bench;
