@@ -330,8 +330,7 @@ TEST_F(ExampleModelTest, LimitsFollowTheMetric) {
             0);
   const Outcome broken = validate({"--metric", "mae", "--max-error", "0"});
   EXPECT_EQ(broken.exit_code, 3) << broken;
-  EXPECT_NE(broken.out.find("GATE BROKEN mae "), std::string::npos)
-      << broken;
+  EXPECT_NE(broken.out.find("GATE BROKEN mae "), std::string::npos) << broken;
   EXPECT_EQ(validate({"--metric", "top5", "--min-accuracy", "99%"}).exit_code,
             0);
   const Outcome unknown = validate({"--metric", "f1"});
