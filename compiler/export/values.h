@@ -1,0 +1,103 @@
+#ifndef EK_COMPILER_EXPORT_VALUES_H_
+#define EK_COMPILER_EXPORT_VALUES_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "compiler/export/onnx_model.h"
+#include "compiler/ir/graph.h"
+#include "compiler/passes/permutation.h"
+
+namespace edgekiln::compiler::onnx_export {
+
+// The order of dimensions in which a value of the ONNX model holds a tensor:
+// dimension i of the tensor is dimension order[i] of the value.
+using Order = Permutation;
+
+Order AsStated(size_t rank);
+// Of the NCHW value of an NHWC tensor, with any number of spatial dimensions.
+Order ChannelsFirst(size_t rank);
+bool IsAsStated(const Order& order);
+
+// Which values of the ONNX model hold which tensor of the graph. Real values:
+// of a quantized tensor, what a DequantizeLinear makes of its integers.
+// Transposed tensors cost nothing until someone wants them in an order in which
+// no value has them. Not thread-safe.
+class Values {
+ public:
+  Values(const Graph& graph, OnnxModel& model);
+
+  // The tensor is an input of the model.
+  void SetInput(TensorId id);
+  // `value` holds the tensor's real values, or plain ones.
+  void SetReal(TensorId id, std::string value, Order order);
+  // `value` holds its integers. Adds the DequantizeLinear.
+  void SetIntegers(TensorId id, std::string value, Order order);
+  // transpose(from) is `to`; if a node must do it, it is named `node`, or after
+  // the transpose before.
+  void SetTransposed(TensorId from, TensorId to, const Permutation& permutation,
+                     std::string node);
+
+  // The order of a value that there is already; as stated for a constant.
+  Order OrderOf(TensorId id) const;
+  // A value that holds the tensor in this order. Constants of fewer dimensions
+  // get leading ones unless the order is as stated.
+  std::string Real(TensorId id, const Order& order);
+  std::string Real(TensorId id) { return Real(id, AsStated(RankOf(id))); }
+  // What an output of the model holds: the tensor, or its integers.
+  std::string Output(TensorId id);
+  // A value whose elements have the order of the tensor's, whatever its shape.
+  std::string InRowMajorOrder(TensorId id);
+  // A constant's integers or plain values with the dimensions permuted, in real
+  // values: output dimension i is dimension permutation[i] of the tensor. Also
+  // of a tensor that is no constant.
+  std::string Permuted(TensorId id, const Permutation& permutation);
+  // The real values of an int32 constant that counts in products of the scale
+  // of an input and those of weights.
+  std::string Bias(TensorId id, float input_scale, const Quantization& weights);
+  // The real values of a constant that is no tensor of the graph.
+  std::string RealConstant(const Tensor& constant);
+
+  // QuantizeLinear of `value`, as the tensor's integers.
+  void Quantize(TensorId id, absl::string_view node, const std::string& value,
+                Order order);
+  // The name for a value that holds the tensor in this order.
+  std::string NameFor(TensorId id, const Order& order);
+
+  const Tensor& tensor(TensorId id) const { return graph_.tensors[id]; }
+  size_t RankOf(TensorId id) const { return tensor(id).shape.size(); }
+
+ private:
+  struct Value {
+    std::string name;
+    Order order;
+  };
+  struct Held {
+    std::vector<Value> real;
+    std::optional<Value> integers;
+    std::string transpose_node;
+  };
+
+  std::string Dequantized(const std::string& integers, const Tensor& like,
+                          absl::string_view node, const std::string& name);
+
+  const Graph& graph_;
+  OnnxModel& model_;
+  std::vector<Held> held_;
+  std::vector<bool> named_;      // By tensor: a value has its name.
+  std::vector<bool> is_output_;  // By tensor.
+  // By tensor: the Dequantize op that reads it or a transpose of it, or -1.
+  std::vector<int32_t> dequantize_;
+  std::map<std::pair<TensorId, Order>, std::string> constants_;
+  // By tensor: its scale and zero point.
+  std::map<std::string, std::pair<std::string, std::string>> parameters_;
+};
+
+}  // namespace edgekiln::compiler::onnx_export
+
+#endif  // EK_COMPILER_EXPORT_VALUES_H_
