@@ -68,10 +68,10 @@ absl::Status ExportReshape(OpWriter& writer) {
 }
 
 absl::Status ExportTranspose(OpWriter& writer) {
+  if (writer.values().SetTransposed(writer.op())) return absl::OkStatus();
   const auto& permutation = writer.attributes().transpose().permutation();
-  writer.values().SetTransposed(writer.op().inputs[0], writer.op().outputs[0],
-                                {permutation.begin(), permutation.end()},
-                                writer.op().id);
+  SetInts(writer.Main("Transpose", {writer.In(0)}), "perm",
+          std::vector<int64_t>(permutation.begin(), permutation.end()));
   return absl::OkStatus();
 }
 

@@ -16,7 +16,6 @@
 namespace edgekiln::compiler {
 namespace {
 
-using onnx_export::AsStated;
 using onnx_export::OnnxModel;
 using onnx_export::OpWriter;
 using onnx_export::Values;
@@ -69,16 +68,8 @@ absl::Status CheckTypes(const OpWriter& writer) {
 absl::Status ExportQuantize(OpWriter& writer) {
   const TensorId x = writer.op().inputs[0];
   const onnx_export::Order order = writer.values().OrderOf(x);
-  writer.values().Quantize(writer.op().outputs[0], writer.op().id,
+  writer.values().Quantize(writer.op().outputs[0], writer.op(),
                            writer.values().Real(x, order), order);
-  return absl::OkStatus();
-}
-
-// The node is there already: that of the integers.
-absl::Status ExportDequantize(OpWriter& writer) {
-  const TensorId x = writer.op().inputs[0];
-  writer.values().SetTransposed(x, writer.op().outputs[0],
-                                AsStated(writer.values().RankOf(x)), "");
   return absl::OkStatus();
 }
 
@@ -172,7 +163,8 @@ absl::Status ExportOp(OpWriter& writer) {
     case v1::OpAttributes::kQuantize:
       return ExportQuantize(writer);
     case v1::OpAttributes::kDequantize:
-      return ExportDequantize(writer);
+      writer.values().SetDequantized(writer.op());
+      return absl::OkStatus();
     default:
       return writer.Unsupported("this op", "ops that ONNX states by operators",
                                 "export the float model");
@@ -195,8 +187,8 @@ void NameOutputs(const Graph& graph, Values& values, OnnxModel& model) {
     if (made[i] == name) continue;
     const auto [found, is_new] = named.emplace(made[i], name);
     if (!is_new || !model.RenameResult(made[i], name)) {
-      model.AddNode(absl::StrCat(name, ".copy"), "Identity",
-                    {is_new ? made[i] : found->second}, {name});
+      model.AddHelper(name, "copy", "Identity",
+                      {is_new ? made[i] : found->second}, name);
     }
   }
 }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
+#include "compiler/ir/layer_id.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 
@@ -112,6 +113,7 @@ OnnxModel::OnnxModel(const Graph& graph) {
   model_.add_opset_import()->set_version(kOpset);
   model_.mutable_graph()->set_name(graph.name.empty() ? "graph" : graph.name);
   for (const Tensor& tensor : graph.tensors) values_.insert(tensor.name);
+  for (const Op& op : graph.ops) ids_.insert(op.id);
 }
 
 std::string OnnxModel::FreshValue(absl::string_view wanted) {
@@ -128,6 +130,21 @@ onnx::NodeProto& OnnxModel::AddNode(absl::string_view name,
   for (const std::string& input : inputs) node.add_input(input);
   for (const std::string& output : outputs) node.add_output(output);
   return node;
+}
+
+onnx::NodeProto& OnnxModel::AddHelper(absl::string_view of,
+                                      absl::string_view role,
+                                      absl::string_view type,
+                                      absl::Span<const std::string> inputs,
+                                      const std::string& output) {
+  std::string name = absl::StrCat(of, ".", role);
+  if (LayerIdMaker().Make(name, "layer") != name || !ids_.insert(name).second) {
+    int& count = helper_counts_[std::string(role)];
+    do {
+      name = absl::StrCat(role, "-", ++count);
+    } while (!ids_.insert(name).second);
+  }
+  return AddNode(name, type, inputs, {output});
 }
 
 std::string OnnxModel::AddBytes(absl::string_view name, int type,

@@ -43,6 +43,13 @@ class OnnxModel {
   onnx::NodeProto& AddNode(absl::string_view name, absl::string_view type,
                            absl::Span<const std::string> inputs,
                            absl::Span<const std::string> outputs);
+  // A node with one output that is no layer of its own. It is named `of` and its
+  // role, or by role and number where the importer would make another layer's
+  // id of that.
+  onnx::NodeProto& AddHelper(absl::string_view of, absl::string_view role,
+                             absl::string_view type,
+                             absl::Span<const std::string> inputs,
+                             const std::string& output);
   // The constant's type, shape and data as initializer `name`.
   void AddInitializer(const std::string& name, const Tensor& constant);
   // Initializers with a name like `name`; return the one that they got.
@@ -71,9 +78,11 @@ class OnnxModel {
   onnx::ModelProto model_;
   std::set<std::string> values_;
   std::set<std::string> nodes_;
+  std::set<std::string> ids_;  // Of the graph's ops, and of helpers.
   // Last number behind each name.
   std::map<std::string, int> counts_;
   std::map<std::string, int> node_counts_;
+  std::map<std::string, int> helper_counts_;
 };
 
 }  // namespace edgekiln::compiler::onnx_export

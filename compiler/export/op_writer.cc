@@ -92,8 +92,8 @@ std::string OpWriter::Role(absl::string_view role) const {
 onnx::NodeProto& OpWriter::AddStep(absl::string_view role,
                                    absl::string_view type,
                                    absl::Span<const std::string> inputs) {
-  return model_.AddNode(Role(role), type, inputs,
-                        {model_.FreshValue(Role(role))});
+  return model_.AddHelper(op_.id, role, type, inputs,
+                          model_.FreshValue(Role(role)));
 }
 
 std::string OpWriter::Step(absl::string_view role, absl::string_view type,
@@ -104,13 +104,13 @@ std::string OpWriter::Step(absl::string_view role, absl::string_view type,
 void OpWriter::Clamped(const v1::Clamp& clamp, const std::string& from,
                        const std::string& to) {
   if (clamp.has_min() && clamp.min() == 0 && !clamp.has_max()) {
-    model_.AddNode(Role("relu"), "Relu", {from}, {to});
+    model_.AddHelper(op_.id, "relu", "Relu", {from}, to);
     return;
   }
   std::vector<std::string> inputs = {
       from, clamp.has_min() ? Scalar("min", clamp.min()) : ""};
   if (clamp.has_max()) inputs.push_back(Scalar("max", clamp.max()));
-  model_.AddNode(Role("clip"), "Clip", inputs, {to});
+  model_.AddHelper(op_.id, "clip", "Clip", inputs, to);
 }
 
 void OpWriter::MainInTwo(absl::string_view first,
@@ -120,10 +120,10 @@ void OpWriter::MainInTwo(absl::string_view first,
   const std::string between = model_.FreshValue(Role("first"));
   model_.AddNode(NodeName(), first, first_inputs, {between});
   inputs.insert(inputs.begin(), between);
-  AddMain(Role(role), last, inputs, v1::ELEMENT_TYPE_UNSPECIFIED);
+  AddMain(role, last, inputs, v1::ELEMENT_TYPE_UNSPECIFIED);
 }
 
-onnx::NodeProto& OpWriter::AddMain(absl::string_view name,
+onnx::NodeProto& OpWriter::AddMain(absl::string_view role,
                                    absl::string_view type,
                                    absl::Span<const std::string> inputs,
                                    v1::ElementType made) {
@@ -147,17 +147,19 @@ onnx::NodeProto& OpWriter::AddMain(absl::string_view name,
             ? model_.FreshValue(absl::StrCat(tensor.name, ".whole"))
             : last.back());
   }
-  onnx::NodeProto& node = model_.AddNode(name, type, inputs, first);
+  onnx::NodeProto& node =
+      role.empty() ? model_.AddNode(NodeName(), type, inputs, first)
+                   : model_.AddHelper(op_.id, role, type, inputs, first[0]);
   for (size_t i = 0; i < op_.outputs.size(); ++i) {
     if (clamps && i == 0) {
       Clamped(*clamp, first[i], last[i]);
     } else if (first[i] != last[i]) {
-      SetInt(model_.AddNode(Role("cast"), "Cast", {first[i]}, {last[i]}), "to",
-             OnnxTypeOf(output(i).type));
+      SetInt(
+          model_.AddHelper(op_.id, "cast", "Cast", {first[i]}, last[i]), "to",
+          OnnxTypeOf(output(i).type));
     }
     if (output(i).quantization.has_value()) {
-      values_.Quantize(op_.outputs[i], Role("quantize"), last[i],
-                       OrderOfOutput(i));
+      values_.Quantize(op_.outputs[i], op_, last[i], OrderOfOutput(i));
     } else {
       values_.SetReal(op_.outputs[i], last[i], OrderOfOutput(i));
     }

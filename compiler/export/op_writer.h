@@ -66,7 +66,7 @@ class OpWriter {
   onnx::NodeProto& Main(
       absl::string_view type, absl::Span<const std::string> inputs,
       v1::ElementType made = v1::ELEMENT_TYPE_UNSPECIFIED) {
-    return AddMain(NodeName(), type, inputs, made);
+    return AddMain("", type, inputs, made);
   }
   // The same in two nodes, of which the first is named after the op. `last` gets
   // the first one's result in front of `inputs`.
@@ -86,7 +86,8 @@ class OpWriter {
                            absl::string_view fix) const;
 
  private:
-  onnx::NodeProto& AddMain(absl::string_view name, absl::string_view type,
+  // The node is the op's, or a helper of that role.
+  onnx::NodeProto& AddMain(absl::string_view role, absl::string_view type,
                            absl::Span<const std::string> inputs,
                            v1::ElementType made);
   std::string NodeName() const;

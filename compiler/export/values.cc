@@ -17,6 +17,15 @@ Permutation Between(const Order& from, const Order& to) {
   return permutation;
 }
 
+// The order in which a value of `order` holds the tensor's transpose.
+Order Composed(const Order& order, const Permutation& permutation) {
+  Order composed;
+  for (const int32_t dimension : permutation) {
+    composed.push_back(order[dimension]);
+  }
+  return composed;
+}
+
 // Leading extents of 1 up to `rank`.
 Tensor WithRank(Tensor tensor, size_t rank) {
   const size_t more = rank - tensor.shape.size();
@@ -52,16 +61,11 @@ Values::Values(const Graph& graph, OnnxModel& model)
       held_(graph.tensors.size()),
       named_(graph.tensors.size(), false),
       is_output_(graph.tensors.size(), false),
-      dequantize_(graph.tensors.size(), -1) {
+      dequantized_(graph.tensors.size(), kNoTensor) {
   for (const TensorId id : graph.outputs) is_output_[id] = true;
-  // Backwards, so that transposes hand on what reads their result.
-  for (size_t i = graph.ops.size(); i-- > 0;) {
-    const Op& op = graph.ops[i];
-    if (op.attributes.has_dequantize()) {
-      dequantize_[op.inputs[0]] = static_cast<int32_t>(i);
-    } else if (op.attributes.has_transpose() && dequantize_[op.inputs[0]] < 0) {
-      dequantize_[op.inputs[0]] = dequantize_[op.outputs[0]];
-    }
+  for (const Op& op : graph.ops) {
+    if (!op.attributes.has_dequantize()) continue;
+    dequantized_[op.inputs[0]] = op.outputs[0];
   }
 }
 
@@ -79,15 +83,14 @@ void Values::SetReal(TensorId id, std::string value, Order order) {
   held_[id].real.push_back({std::move(value), std::move(order)});
 }
 
-std::string Values::Dequantized(const std::string& integers, const Tensor& like,
-                                absl::string_view node,
-                                const std::string& name) {
+onnx::NodeProto& Values::Dequantize(const std::string& integers,
+                                    const Tensor& like,
+                                    const std::string& name) {
   const Quantization& quantization = *like.quantization;
   auto& [scale, zero] = parameters_[like.name];
   if (scale.empty()) {
     scale = model_.AddScale(absl::StrCat(like.name, ".scale"), quantization);
-    // QuantizeLinear knows no other way to name a type; of int32, ONNX wants
-    // no zero point.
+    // Of int32, ONNX wants no zero point.
     if (like.type != v1::INT32) {
       zero = model_.AddZeroPoint(absl::StrCat(like.name, ".zero_point"),
                                  like.type, quantization);
@@ -95,10 +98,10 @@ std::string Values::Dequantized(const std::string& integers, const Tensor& like,
   }
   std::vector<std::string> inputs = {integers, scale};
   if (!zero.empty()) inputs.push_back(zero);
-  onnx::NodeProto& made =
-      model_.AddNode(node, "DequantizeLinear", inputs, {name});
-  if (quantization.per_channel()) SetInt(made, "axis", quantization.axis);
-  return name;
+  onnx::NodeProto& node = model_.AddHelper(
+      like.name, "dequantize", "DequantizeLinear", inputs, name);
+  if (quantization.per_channel()) SetInt(node, "axis", quantization.axis);
+  return node;
 }
 
 void Values::SetInput(TensorId id) {
@@ -113,22 +116,39 @@ void Values::SetInput(TensorId id) {
 
 void Values::SetIntegers(TensorId id, std::string value, Order order) {
   const Tensor& integers = tensor(id);
-  std::string node = absl::StrCat(integers.name, ".dequantize");
-  std::string name;
-  if (dequantize_[id] >= 0) {
-    const Op& op = graph_.ops[dequantize_[id]];
-    node = op.id;
-    if (op.inputs[0] == id) name = NameFor(op.outputs[0], order);
-  }
-  if (name.empty()) {
-    name = model_.FreshValue(absl::StrCat(integers.name, ".real"));
-  }
-  SetReal(id, Dequantized(value, integers, node, name), order);
+  const std::string name =
+      dequantized_[id] != kNoTensor
+          ? NameFor(dequantized_[id], order)
+          : model_.FreshValue(absl::StrCat(integers.name, ".real"));
+  held_[id].dequantize = &Dequantize(value, integers, name);
+  SetReal(id, name, order);
   held_[id].integers = Value{std::move(value), std::move(order)};
 }
 
-void Values::Quantize(TensorId id, absl::string_view node,
-                      const std::string& value, Order order) {
+void Values::SetDequantized(const Op& op) {
+  const TensorId from = op.inputs[0];
+  Share(from, op.outputs[0], AsStated(RankOf(from)),
+        held_[from].transpose_node);
+  onnx::NodeProto* node = held_[from].dequantize;
+  // Two such ops of one tensor would be one.
+  if (node != nullptr && is_op_.insert(node).second) node->set_name(op.id);
+}
+
+bool Values::SetTransposed(const Op& op) {
+  const TensorId from = op.inputs[0];
+  const auto& permutation = op.attributes.transpose().permutation();
+  const size_t rank = RankOf(from);
+  const Order order = Composed(OrderOf(from),
+                               {permutation.begin(), permutation.end()});
+  if (!IsAsStated(order) && (rank < 4 || order != ChannelsFirst(rank))) {
+    return false;
+  }
+  Share(from, op.outputs[0], {permutation.begin(), permutation.end()}, op.id);
+  return true;
+}
+
+void Values::Quantize(TensorId id, const Op& op, const std::string& value,
+                      Order order) {
   const Tensor& integers = tensor(id);
   const Quantization& quantization = *integers.quantization;
   const std::string name = NameFor(id, order);
@@ -136,30 +156,30 @@ void Values::Quantize(TensorId id, absl::string_view node,
   scale = model_.AddScale(absl::StrCat(integers.name, ".scale"), quantization);
   zero = model_.AddZeroPoint(absl::StrCat(integers.name, ".zero_point"),
                              integers.type, quantization);
-  model_.AddNode(node, "QuantizeLinear", {value, scale, zero}, {name});
+  const std::string inputs[] = {value, scale, zero};
+  constexpr absl::string_view kType = "QuantizeLinear";
+  if (op.attributes.has_quantize()) {
+    model_.AddNode(op.id, kType, inputs, {name});
+  } else {
+    model_.AddHelper(op.id, "quantize", kType, inputs, name);
+  }
   SetIntegers(id, name, std::move(order));
 }
 
-void Values::SetTransposed(TensorId from, TensorId to,
-                           const Permutation& permutation, std::string node) {
+void Values::Share(TensorId from, TensorId to, const Permutation& permutation,
+                   std::string transpose_node) {
   std::vector<Value> values = held_[from].real;
   if (values.empty()) values = {{Real(from), AsStated(RankOf(from))}};
-  if (node.empty()) node = held_[from].transpose_node;
-  held_[to].transpose_node = std::move(node);
-  if (held_[from].integers.has_value() &&
-      tensor(to).quantization.has_value()) {
-    held_[to].integers = Value{held_[from].integers->name, Order()};
-    for (const int32_t dimension : permutation) {
-      held_[to].integers->order.push_back(
-          held_[from].integers->order[dimension]);
-    }
-  }
   for (Value& value : values) {
-    Order order;
-    for (const int32_t dimension : permutation) {
-      order.push_back(value.order[dimension]);
-    }
-    SetReal(to, std::move(value.name), std::move(order));
+    SetReal(to, std::move(value.name), Composed(value.order, permutation));
+  }
+  Held& held = held_[to];
+  held.dequantize = held_[from].dequantize;
+  held.transpose_node = std::move(transpose_node);
+  if (tensor(to).quantization.has_value()) {
+    const std::optional<Value>& integers = held_[from].integers;
+    held.integers =
+        Value{integers->name, Composed(integers->order, permutation)};
   }
 }
 
@@ -171,9 +191,10 @@ Order Values::OrderOf(TensorId id) const {
 std::string Values::RealConstant(const Tensor& constant) {
   model_.AddInitializer(constant.name, constant);
   if (!constant.quantization.has_value()) return constant.name;
-  return Dequantized(constant.name, constant,
-                     absl::StrCat(constant.name, ".dequantize"),
-                     model_.FreshValue(absl::StrCat(constant.name, ".real")));
+  const std::string name =
+      model_.FreshValue(absl::StrCat(constant.name, ".real"));
+  Dequantize(constant.name, constant, name);
+  return name;
 }
 
 std::string Values::Bias(TensorId id, float input_scale,
@@ -203,15 +224,17 @@ std::string Values::Real(TensorId id, const Order& order) {
     if (value.order == order) return value.name;
   }
   const Value from = real.front();
-  std::string node = held_[id].transpose_node;
-  if (node.empty()) node = absl::StrCat(tensor(id).name, ".transpose");
+  const std::string& node = held_[id].transpose_node;
   // The tensor's own name is for its integers.
   const std::string name =
       tensor(id).quantization.has_value()
           ? model_.FreshValue(absl::StrCat(tensor(id).name, ".real"))
           : NameFor(id, order);
+  constexpr absl::string_view kType = "Transpose";
   onnx::NodeProto& transpose =
-      model_.AddNode(node, "Transpose", {from.name}, {name});
+      node.empty() ? model_.AddHelper(tensor(id).name, "transpose", kType,
+                                      {from.name}, name)
+                   : model_.AddNode(node, kType, {from.name}, {name});
   const Permutation permutation = Between(from.order, order);
   SetInts(transpose, "perm",
           std::vector<int64_t>(permutation.begin(), permutation.end()));
@@ -224,9 +247,9 @@ std::string Values::Output(TensorId id) {
   if (!integers.has_value()) return Real(id);
   const Order order = AsStated(RankOf(id));
   if (integers->order == order) return integers->name;
-  onnx::NodeProto& transpose = model_.AddNode(
-      absl::StrCat(tensor(id).name, ".transpose"), "Transpose",
-      {integers->name}, {NameFor(id, order)});
+  onnx::NodeProto& transpose =
+      model_.AddHelper(tensor(id).name, "transpose", "Transpose",
+                       {integers->name}, NameFor(id, order));
   const Permutation permutation = Between(integers->order, order);
   SetInts(transpose, "perm",
           std::vector<int64_t>(permutation.begin(), permutation.end()));

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,10 +39,13 @@ class Values {
   void SetReal(TensorId id, std::string value, Order order);
   // `value` holds its integers. Adds the DequantizeLinear.
   void SetIntegers(TensorId id, std::string value, Order order);
-  // transpose(from) is `to`; if a node must do it, it is named `node`, or after
-  // the transpose before.
-  void SetTransposed(TensorId from, TensorId to, const Permutation& permutation,
-                     std::string node);
+  // The Dequantize op gives the tensor's real values, which there are already:
+  // their node gets its id.
+  void SetDequantized(const Op& op);
+  // The Transpose op changes only between NHWC and NCHW: its result is what its
+  // operand is, in another order. If a node must make that, it is named after
+  // the op. False, and nothing done, for other transposes.
+  bool SetTransposed(const Op& op);
 
   // The order of a value that there is already; as stated for a constant.
   Order OrderOf(TensorId id) const;
@@ -63,8 +67,9 @@ class Values {
   // The real values of a constant that is no tensor of the graph.
   std::string RealConstant(const Tensor& constant);
 
-  // QuantizeLinear of `value`, as the tensor's integers.
-  void Quantize(TensorId id, absl::string_view node, const std::string& value,
+  // QuantizeLinear of `value`, as the tensor's integers: the op, if it is a
+  // Quantize, or what stands behind it.
+  void Quantize(TensorId id, const Op& op, const std::string& value,
                 Order order);
   // The name for a value that holds the tensor in this order.
   std::string NameFor(TensorId id, const Order& order);
@@ -80,19 +85,25 @@ class Values {
   struct Held {
     std::vector<Value> real;
     std::optional<Value> integers;
+    onnx::NodeProto* dequantize = nullptr;
     std::string transpose_node;
   };
 
-  std::string Dequantized(const std::string& integers, const Tensor& like,
-                          absl::string_view node, const std::string& name);
+  // DequantizeLinear of `integers` with the parameters of `like`.
+  onnx::NodeProto& Dequantize(const std::string& integers, const Tensor& like,
+                              const std::string& name);
+  // transpose(from) is `to`, and has its values.
+  void Share(TensorId from, TensorId to, const Permutation& permutation,
+             std::string transpose_node);
 
   const Graph& graph_;
   OnnxModel& model_;
   std::vector<Held> held_;
   std::vector<bool> named_;      // By tensor: a value has its name.
   std::vector<bool> is_output_;  // By tensor.
-  // By tensor: the Dequantize op that reads it or a transpose of it, or -1.
-  std::vector<int32_t> dequantize_;
+  // By tensor: what the Dequantize op that reads it makes, or kNoTensor.
+  std::vector<TensorId> dequantized_;
+  std::set<const onnx::NodeProto*> is_op_;  // DequantizeLinear nodes.
   std::map<std::pair<TensorId, Order>, std::string> constants_;
   // By tensor: its scale and zero point.
   std::map<std::string, std::pair<std::string, std::string>> parameters_;
