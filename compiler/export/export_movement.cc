@@ -68,10 +68,9 @@ absl::Status ExportReshape(OpWriter& writer) {
 }
 
 absl::Status ExportTranspose(OpWriter& writer) {
-  if (writer.values().SetTransposed(writer.op())) return absl::OkStatus();
-  const auto& permutation = writer.attributes().transpose().permutation();
-  SetInts(writer.Main("Transpose", {writer.In(0)}), "perm",
-          std::vector<int64_t>(permutation.begin(), permutation.end()));
+  if (!writer.values().SetTransposed(writer.op())) {
+    writer.values().Transpose(writer.op());
+  }
   return absl::OkStatus();
 }
 

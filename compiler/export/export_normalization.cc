@@ -1,5 +1,6 @@
 // What compares, sums or orders values along axes.
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,11 +80,19 @@ absl::Status ExportLayerNormalization(OpWriter& writer) {
   return absl::OkStatus();
 }
 
-// LpNormalization has no epsilon.
 absl::Status ExportL2Normalization(OpWriter& writer) {
   writer.ChooseOrder();
   const v1::L2Normalization& norm = writer.attributes().l2_normalization();
   const std::string x = writer.In(0);
+  // LpNormalization has no epsilon. The norm of integers needs none: it is 0 or
+  // a step at least.
+  const std::optional<Quantization>& steps = writer.input(0).quantization;
+  if (steps.has_value() && norm.epsilon() <= steps->scale[0]) {
+    onnx::NodeProto& node = writer.Main("LpNormalization", {x});
+    SetInt(node, "axis", norm.axis());
+    SetInt(node, "p", 2);
+    return absl::OkStatus();
+  }
   onnx::NodeProto& reduce = writer.AddStep("norm", "ReduceL2", {x});
   SetInts(reduce, "axes", {norm.axis()});
   SetInt(reduce, "keepdims", 1);

@@ -10,6 +10,14 @@
 #include "compiler/passes/clamps.h"
 
 namespace edgekiln::compiler::onnx_export {
+namespace {
+
+bool IsMaxPool(const Op& op) {
+  return op.attributes.has_max_pool2d() ||
+         op.attributes.pool().function() == v1::Pool::MAXIMUM;
+}
+
+}  // namespace
 
 OpWriter::OpWriter(const Graph& graph, const Op& op, OnnxModel& model,
                    Values& values)
@@ -152,7 +160,14 @@ onnx::NodeProto& OpWriter::AddMain(absl::string_view role,
                    : model_.AddHelper(op_.id, role, type, inputs, first[0]);
   for (size_t i = 0; i < op_.outputs.size(); ++i) {
     if (clamps && i == 0) {
-      Clamped(*clamp, first[i], last[i]);
+      // A maximum and a clamp of integers are two ops, which become one again;
+      // of real values, they would become one that integers do not have.
+      const bool rounds =
+          IsMaxPool(op_) && output(i).quantization.has_value();
+      Clamped(*clamp,
+              rounds ? values_.Rounded(op_.outputs[i], op_, first[i])
+                     : first[i],
+              last[i]);
     } else if (first[i] != last[i]) {
       SetInt(
           model_.AddHelper(op_.id, "cast", "Cast", {first[i]}, last[i]), "to",

@@ -83,19 +83,26 @@ void Values::SetReal(TensorId id, std::string value, Order order) {
   held_[id].real.push_back({std::move(value), std::move(order)});
 }
 
+const std::pair<std::string, std::string>& Values::ParametersOf(
+    const Tensor& like) {
+  auto& [scale, zero] = parameters_[like.name];
+  if (scale.empty()) {
+    scale =
+        model_.AddScale(absl::StrCat(like.name, ".scale"), *like.quantization);
+    // Of int32, ONNX wants no zero point.
+    if (like.type != v1::INT32) {
+      zero = model_.AddZeroPoint(absl::StrCat(like.name, ".zero_point"),
+                                 like.type, *like.quantization);
+    }
+  }
+  return parameters_[like.name];
+}
+
 onnx::NodeProto& Values::Dequantize(const std::string& integers,
                                     const Tensor& like,
                                     const std::string& name) {
   const Quantization& quantization = *like.quantization;
-  auto& [scale, zero] = parameters_[like.name];
-  if (scale.empty()) {
-    scale = model_.AddScale(absl::StrCat(like.name, ".scale"), quantization);
-    // Of int32, ONNX wants no zero point.
-    if (like.type != v1::INT32) {
-      zero = model_.AddZeroPoint(absl::StrCat(like.name, ".zero_point"),
-                                 like.type, quantization);
-    }
-  }
+  const auto& [scale, zero] = ParametersOf(like);
   std::vector<std::string> inputs = {integers, scale};
   if (!zero.empty()) inputs.push_back(zero);
   onnx::NodeProto& node = model_.AddHelper(
@@ -149,13 +156,8 @@ bool Values::SetTransposed(const Op& op) {
 
 void Values::Quantize(TensorId id, const Op& op, const std::string& value,
                       Order order) {
-  const Tensor& integers = tensor(id);
-  const Quantization& quantization = *integers.quantization;
   const std::string name = NameFor(id, order);
-  auto& [scale, zero] = parameters_[integers.name];
-  scale = model_.AddScale(absl::StrCat(integers.name, ".scale"), quantization);
-  zero = model_.AddZeroPoint(absl::StrCat(integers.name, ".zero_point"),
-                             integers.type, quantization);
+  const auto& [scale, zero] = ParametersOf(tensor(id));
   const std::string inputs[] = {value, scale, zero};
   constexpr absl::string_view kType = "QuantizeLinear";
   if (op.attributes.has_quantize()) {
@@ -164,6 +166,35 @@ void Values::Quantize(TensorId id, const Op& op, const std::string& value,
     model_.AddHelper(op.id, "quantize", kType, inputs, name);
   }
   SetIntegers(id, name, std::move(order));
+}
+
+std::string Values::Rounded(TensorId id, const Op& op,
+                            const std::string& value) {
+  const Tensor& like = tensor(id);
+  const auto& [scale, zero] = ParametersOf(like);
+  const std::string integers =
+      model_.FreshValue(absl::StrCat(like.name, ".first"));
+  const std::string inputs[] = {value, scale, zero};
+  model_.AddHelper(op.id, "quantize", "QuantizeLinear", inputs, integers);
+  const std::string real =
+      model_.FreshValue(absl::StrCat(like.name, ".first.real"));
+  Dequantize(integers, like, real);
+  return real;
+}
+
+void Values::Transpose(const Op& op) {
+  const TensorId to = op.outputs[0];
+  const auto& permutation = op.attributes.transpose().permutation();
+  const std::string from = Real(op.inputs[0]);
+  const Order order = AsStated(RankOf(to));
+  const std::string name =
+      tensor(to).quantization.has_value()
+          ? model_.FreshValue(absl::StrCat(tensor(to).name, ".real"))
+          : NameFor(to, order);
+  SetInts(model_.AddNode(op.id, "Transpose", {from}, {name}), "perm",
+          std::vector<int64_t>(permutation.begin(), permutation.end()));
+  SetReal(to, name, order);
+  held_[to].dequantize = held_[op.inputs[0]].dequantize;
 }
 
 void Values::Share(TensorId from, TensorId to, const Permutation& permutation,
@@ -178,8 +209,10 @@ void Values::Share(TensorId from, TensorId to, const Permutation& permutation,
   held.transpose_node = std::move(transpose_node);
   if (tensor(to).quantization.has_value()) {
     const std::optional<Value>& integers = held_[from].integers;
-    held.integers =
-        Value{integers->name, Composed(integers->order, permutation)};
+    if (integers.has_value()) {
+      held.integers =
+          Value{integers->name, Composed(integers->order, permutation)};
+    }
   }
 }
 
@@ -243,9 +276,17 @@ std::string Values::Real(TensorId id, const Order& order) {
 }
 
 std::string Values::Output(TensorId id) {
-  const std::optional<Value>& integers = held_[id].integers;
-  if (!integers.has_value()) return Real(id);
+  if (!tensor(id).quantization.has_value()) return Real(id);
   const Order order = AsStated(RankOf(id));
+  const std::optional<Value>& integers = held_[id].integers;
+  if (!integers.has_value()) {  // Of a transpose.
+    const auto& [scale, zero] = ParametersOf(tensor(id));
+    const std::string inputs[] = {Real(id), scale, zero};
+    return model_
+        .AddHelper(tensor(id).name, "quantize", "QuantizeLinear", inputs,
+                   NameFor(id, order))
+        .output(0);
+  }
   if (integers->order == order) return integers->name;
   onnx::NodeProto& transpose =
       model_.AddHelper(tensor(id).name, "transpose", "Transpose",

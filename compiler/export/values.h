@@ -46,6 +46,9 @@ class Values {
   // operand is, in another order. If a node must make that, it is named after
   // the op. False, and nothing done, for other transposes.
   bool SetTransposed(const Op& op);
+  // Any Transpose op, as a node. It works on real values: between integers it
+  // would need parameters of its own, which are its operand's.
+  void Transpose(const Op& op);
 
   // The order of a value that there is already; as stated for a constant.
   Order OrderOf(TensorId id) const;
@@ -71,6 +74,8 @@ class Values {
   // Quantize, or what stands behind it.
   void Quantize(TensorId id, const Op& op, const std::string& value,
                 Order order);
+  // `value`, rounded to the tensor's integers and back.
+  std::string Rounded(TensorId id, const Op& op, const std::string& value);
   // The name for a value that holds the tensor in this order.
   std::string NameFor(TensorId id, const Order& order);
 
@@ -89,6 +94,8 @@ class Values {
     std::string transpose_node;
   };
 
+  // The tensor's scale and zero point.
+  const std::pair<std::string, std::string>& ParametersOf(const Tensor& like);
   // DequantizeLinear of `integers` with the parameters of `like`.
   onnx::NodeProto& Dequantize(const std::string& integers, const Tensor& like,
                               const std::string& name);

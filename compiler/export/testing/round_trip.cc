@@ -12,6 +12,7 @@
 #include "compiler/ir/interpreter.h"
 #include "compiler/ir/layer_id.h"
 #include "compiler/passes/clamps.h"
+#include "compiler/passes/permutation.h"
 #include "compiler/passes/pipeline.h"
 #include "google/protobuf/util/message_differencer.h"
 
@@ -56,9 +57,19 @@ Quantization Spread(const Tensor& tensor) {
   return quantization;
 }
 
+// As a constant of a broadcast gets.
+bool OnlyOnesBefore(const std::vector<int64_t>& shape,
+                    const std::vector<int64_t>& longer) {
+  return longer.size() >= shape.size() &&
+         Ranked(shape, longer.size()) == longer;
+}
+
 std::string TensorDifference(const Tensor& before, const Tensor& after) {
   if (before.type != after.type) return "element type";
-  if (before.shape != after.shape) return "shape";
+  if (before.shape != after.shape &&
+      !(before.is_constant() && OnlyOnesBefore(before.shape, after.shape))) {
+    return "shape";
+  }
   // The scale of a bias says nothing.
   if (before.type == v1::INT32 && !before.quantization.has_value()) {
     return *before.data == *after.data ? "" : "data";

@@ -15,8 +15,9 @@ absl::StatusOr<Graph> ExportedAndImported(const Graph& graph);
 // What the second graph has other than the first, a line each: layers with a
 // quantized result, by id, and of each the kind and attributes, the element
 // type, shape and quantization of operands and results, and the bytes of
-// constants. Roundings, clamps that change no integer, and one scale stated
-// once or per channel are no difference.
+// constants. Roundings, clamps that change no integer, one scale stated once or
+// per channel, and leading extents of 1 of constants are no difference. Ids are
+// compared as far as the importer keeps the names of nodes.
 
 std::vector<std::string> IntegerDifferences(const Graph& before,
                                             const Graph& after);
