@@ -30,6 +30,7 @@ enum Slot : size_t {
   kSessionGetInputName = 36,
   kSessionGetOutputName = 37,
   kCreateTensorWithData = 49,
+  kGetTensorMutableData = 51,
   kCastTypeInfoToTensorInfo = 55,
   kGetTensorElementType = 60,
   kGetDimensionsCount = 61,
@@ -132,6 +133,30 @@ class Model final : public OnnxRuntimeModel {
       EK_RETURN_IF_ERROR(AddInput(i), name);
     }
     return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<std::string>> RunOn(
+      const std::vector<std::string>& inputs,
+      const std::vector<size_t>& output_bytes) override {
+    if (inputs.size() != buffers_.size() ||
+        output_bytes.size() != outputs_.size()) {
+      return absl::InvalidArgumentError("other ports than the model's");
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].size() != buffers_[i].size()) {
+        return absl::InvalidArgumentError("an input of another size");
+      }
+      // In place: the session has the address.
+      inputs[i].copy(buffers_[i].data(), inputs[i].size());
+    }
+    EK_RETURN_IF_ERROR(Run());
+    std::vector<std::string> values;
+    for (size_t i = 0; i < outputs_.size(); ++i) {
+      void* data = nullptr;
+      EK_RETURN_IF_ERROR(api_.Call(kGetTensorMutableData, outputs_[i], &data));
+      values.emplace_back(static_cast<const char*>(data), output_bytes[i]);
+    }
+    return values;
   }
 
   absl::Status Run() override {
@@ -245,8 +270,10 @@ class Runtime final : public OnnxRuntime {
   void* environment_ = nullptr;  // Lives as long as the program.
 };
 
-absl::StatusOr<std::unique_ptr<OnnxRuntime>> Load(const std::string& library) {
-  if (library.empty()) return absl::NotFoundError("no --onnxruntime");
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<OnnxRuntime>> LoadOnnxRuntime(
+    const std::string& library) {
   void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) return absl::NotFoundError(dlerror());
   using GetApiBase = const ApiBase* (*)();
@@ -264,11 +291,11 @@ absl::StatusOr<std::unique_ptr<OnnxRuntime>> Load(const std::string& library) {
   return runtime;
 }
 
-}  // namespace
-
 std::unique_ptr<OnnxRuntime> FindOnnxRuntime(const std::string& library,
                                              Results& results) {
-  absl::StatusOr<std::unique_ptr<OnnxRuntime>> loaded = Load(library);
+  absl::StatusOr<std::unique_ptr<OnnxRuntime>> loaded =
+      library.empty() ? absl::NotFoundError("no --onnxruntime")
+                      : LoadOnnxRuntime(library);
   if (!loaded.ok()) {
     results.Note(absl::StrCat("absent: ONNX Runtime: ",
                               std::string(loaded.status().message())));

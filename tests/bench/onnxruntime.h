@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,6 +22,12 @@ class OnnxRuntimeModel {
   virtual ~OnnxRuntimeModel() = default;
   // One inference on the calling thread.
   virtual absl::Status Run() = 0;
+  // One inference on these values, one per input in the model's order, each of
+  // exactly its tensor's bytes. Gives those of the outputs, of which each has
+  // as many as `output_bytes` says.
+  virtual absl::StatusOr<std::vector<std::string>> RunOn(
+      const std::vector<std::string>& inputs,
+      const std::vector<size_t>& output_bytes) = 0;
 };
 
 // Thread-compatible. Must outlive its models.
@@ -35,7 +42,11 @@ class OnnxRuntime {
       absl::string_view model, const std::string& optimized_path) = 0;
 };
 
-// `library` is the path of libonnxruntime.so.1, or empty. Notes its version; if
+// `library` is the path of libonnxruntime.so.1. NOT_FOUND if there is none.
+absl::StatusOr<std::unique_ptr<OnnxRuntime>> LoadOnnxRuntime(
+    const std::string& library);
+
+// The same, and empty is no path. Notes its version; if
 // it cannot be loaded, notes why and returns null.
 std::unique_ptr<OnnxRuntime> FindOnnxRuntime(const std::string& library,
                                              Results& results);
