@@ -105,14 +105,14 @@ bool ExportComposed(OpWriter& writer, const v1::Unary& unary,
       writer.Main("Reciprocal", {writer.Step("root", "Sqrt", {x})});
       return true;
     case v1::Unary::AFFINE: {
-      const std::string product =
-          writer.Step("product", "Mul", {x, writer.Scalar("alpha", unary.alpha())});
+      const std::string product = writer.Step(
+          "product", "Mul", {x, writer.Scalar("alpha", unary.alpha())});
       writer.Main("Add", {product, writer.Scalar("beta", unary.beta())});
       return true;
     }
     case v1::Unary::SCALED_TANH: {
-      const std::string product =
-          writer.Step("product", "Mul", {x, writer.Scalar("beta", unary.beta())});
+      const std::string product = writer.Step(
+          "product", "Mul", {x, writer.Scalar("beta", unary.beta())});
       writer.Main("Mul", {writer.Step("tanh", "Tanh", {product}),
                           writer.Scalar("alpha", unary.alpha())});
       return true;
@@ -197,8 +197,8 @@ absl::Status ExportBinary(OpWriter& writer) {
     return absl::OkStatus();
   }
   const std::vector<std::string> inputs = {writer.In(0), writer.In(1)};
-  const bool is_float = IsFloat(writer.input(0).type) ||
-                        writer.input(0).quantization.has_value();
+  const bool is_float =
+      IsFloat(writer.input(0).type) || writer.input(0).quantization.has_value();
   switch (binary.function()) {
     case v1::Binary::NOT_EQUAL:
       writer.Main("Not", {writer.Step("equal", "Equal", inputs)});
@@ -217,9 +217,8 @@ absl::Status ExportBinary(OpWriter& writer) {
       return absl::OkStatus();
     case v1::Binary::SHIFT_LEFT:
     case v1::Binary::SHIFT_RIGHT:
-      SetString(
-          writer.Main("BitShift", inputs), "direction",
-          binary.function() == v1::Binary::SHIFT_LEFT ? "LEFT" : "RIGHT");
+      SetString(writer.Main("BitShift", inputs), "direction",
+                binary.function() == v1::Binary::SHIFT_LEFT ? "LEFT" : "RIGHT");
       return absl::OkStatus();
     default:
       break;

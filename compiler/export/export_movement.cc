@@ -43,8 +43,8 @@ absl::Status Scatter(OpWriter& writer, absl::string_view type,
                               absl::StrCat("what op set ", kOpset, " has"),
                               "scatter by add or mul");
   }
-  onnx::NodeProto& node = writer.Main(
-      type, {writer.In(0), Int64Input(writer, 1), writer.In(2)});
+  onnx::NodeProto& node =
+      writer.Main(type, {writer.In(0), Int64Input(writer, 1), writer.In(2)});
   if (axis != nullptr) SetInt(node, "axis", *axis);
   if (reduction != v1::SCATTER_REPLACE) SetString(node, "reduction", name);
   return absl::OkStatus();
@@ -54,8 +54,7 @@ absl::Status Scatter(OpWriter& writer, absl::string_view type,
 
 absl::Status ExportReshape(OpWriter& writer) {
   const std::vector<int64_t>& shape = writer.output().shape;
-  const std::string x =
-      writer.values().InRowMajorOrder(writer.op().inputs[0]);
+  const std::string x = writer.values().InRowMajorOrder(writer.op().inputs[0]);
   onnx::NodeProto& node =
       writer.Main("Reshape", {x, writer.Integers("shape", shape)});
   // 0 would stand for the extent of the operand.
@@ -166,17 +165,17 @@ absl::Status ExportBroadcastTo(OpWriter& writer) {
   const auto& shape = writer.attributes().broadcast_to().shape();
   writer.Main("Expand",
               {writer.In(0),
-               writer.Integers("shape", std::vector<int64_t>(shape.begin(),
-                                                             shape.end()))});
+               writer.Integers(
+                   "shape", std::vector<int64_t>(shape.begin(), shape.end()))});
   return absl::OkStatus();
 }
 
 absl::Status ExportTile(OpWriter& writer) {
   writer.ChooseOrder();
   const auto& multiples = writer.attributes().tile().multiples();
-  writer.Main("Tile", {writer.In(0),
-                       writer.Integers("repeats",
-                                       std::vector<int64_t>(multiples.begin(),
+  writer.Main("Tile",
+              {writer.In(0), writer.Integers("repeats", std::vector<int64_t>(
+                                                            multiples.begin(),
                                                             multiples.end()))});
   return absl::OkStatus();
 }

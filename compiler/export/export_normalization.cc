@@ -38,7 +38,8 @@ absl::Status ExportSoftmax(OpWriter& writer) {
   const v1::Softmax& softmax = writer.attributes().softmax();
   std::string x = writer.In(0);
   if (softmax.beta() != 1) {
-    x = writer.Step("scaled", "Mul", {x, writer.Scalar("beta", softmax.beta())});
+    x = writer.Step("scaled", "Mul",
+                    {x, writer.Scalar("beta", softmax.beta())});
   }
   SetInt(writer.Main("Softmax", {x}), "axis", softmax.axis());
   return absl::OkStatus();
@@ -67,7 +68,8 @@ absl::Status ExportBatchNormalization(OpWriter& writer) {
 
 absl::Status ExportLayerNormalization(OpWriter& writer) {
   writer.ChooseOrder();
-  const v1::LayerNormalization& norm = writer.attributes().layer_normalization();
+  const v1::LayerNormalization& norm =
+      writer.attributes().layer_normalization();
   std::string scale = writer.In(1);
   if (scale.empty()) {  // ONNX has no default; one value broadcasts.
     scale = writer.Scalar("scale", 1);
@@ -127,16 +129,15 @@ absl::Status ExportReduceMean(OpWriter& writer) {
 
 absl::Status ExportReduce(OpWriter& writer) {
   // In the order of v1::Reduce::Function.
-  constexpr absl::string_view kTypes[] = {"",           "ReduceSum",
-                                          "ReduceMax",  "ReduceMin",
-                                          "ReduceProd", "ReduceL1",
-                                          "ReduceL2"};
+  constexpr absl::string_view kTypes[] = {
+      "",           "ReduceSum", "ReduceMax", "ReduceMin",
+      "ReduceProd", "ReduceL1",  "ReduceL2"};
   writer.ChooseOrder();
   const v1::Reduce& reduce = writer.attributes().reduce();
   if (reduce.function() > v1::Reduce::L2) {
-    return writer.Unsupported(
-        v1::Reduce::Function_Name(reduce.function()), "reductions of numbers",
-        "compare with a sum of casts");
+    return writer.Unsupported(v1::Reduce::Function_Name(reduce.function()),
+                              "reductions of numbers",
+                              "compare with a sum of casts");
   }
   if (reduce.axes_size() == 0) {
     return writer.Unsupported("a reduction over no axis", "one axis or more",
@@ -154,9 +155,9 @@ absl::Status ExportReduce(OpWriter& writer) {
 absl::Status ExportArgReduce(OpWriter& writer) {
   writer.ChooseOrder();
   const v1::ArgReduce& reduce = writer.attributes().arg_reduce();
-  onnx::NodeProto& node = writer.Main(
-      reduce.function() == v1::ArgReduce::MAX ? "ArgMax" : "ArgMin",
-      {writer.In(0)}, v1::INT64);
+  onnx::NodeProto& node =
+      writer.Main(reduce.function() == v1::ArgReduce::MAX ? "ArgMax" : "ArgMin",
+                  {writer.In(0)}, v1::INT64);
   SetInt(node, "axis", reduce.axis());
   SetInt(node, "keepdims", reduce.keep_dims() ? 1 : 0);
   if (reduce.select_last()) SetInt(node, "select_last_index", 1);

@@ -27,9 +27,10 @@ WindowLists ListsOf(const v1::Window2d& window) {
 }
 
 WindowLists ListsOf(const v1::Window& window) {
-  WindowLists lists = {{window.stride().begin(), window.stride().end()},
-                       {window.dilation().begin(), window.dilation().end()},
-                       {window.pad_before().begin(), window.pad_before().end()}};
+  WindowLists lists = {
+      {window.stride().begin(), window.stride().end()},
+      {window.dilation().begin(), window.dilation().end()},
+      {window.pad_before().begin(), window.pad_before().end()}};
   lists.pads.insert(lists.pads.end(), window.pad_after().begin(),
                     window.pad_after().end());
   return lists;
@@ -60,9 +61,7 @@ void Convolution(OpWriter& writer, std::string weights,
   if (groups > 1) SetInt(node, "group", groups);
 }
 
-Permutation LastToSecond(size_t rank) {
-  return Inverse(ChannelsFirst(rank));
-}
+Permutation LastToSecond(size_t rank) { return Inverse(ChannelsFirst(rank)); }
 
 std::vector<int64_t> KernelOf(const Tensor& weights) {
   return {weights.shape.begin() + 1, weights.shape.end() - 1};
@@ -94,11 +93,11 @@ Tensor TransposedConvWeights(Tensor weights, int64_t groups) {
 // In the order of v1::Resize's enums.
 constexpr absl::string_view kModes[] = {"nearest", "linear", "cubic"};
 constexpr absl::string_view kCoordinates[] = {
-    "half_pixel",         "asymmetric",           "align_corners",
-    "pytorch_half_pixel", "tf_crop_and_resize",   "half_pixel_symmetric",
+    "half_pixel",          "asymmetric",         "align_corners",
+    "pytorch_half_pixel",  "tf_crop_and_resize", "half_pixel_symmetric",
     "tf_half_pixel_for_nn"};
-constexpr absl::string_view kNearest[] = {
-    "round_prefer_floor", "round_prefer_ceil", "floor", "ceil"};
+constexpr absl::string_view kNearest[] = {"round_prefer_floor",
+                                          "round_prefer_ceil", "floor", "ceil"};
 
 // Whether the output extents are those that ONNX computes from the scales.
 bool ScalesGiveShape(const v1::Resize& resize,
@@ -176,9 +175,9 @@ absl::Status ExportTransposedConv(OpWriter& writer) {
   if (writer.has_input(2)) inputs.push_back(writer.Bias());
   onnx::NodeProto& node = writer.Main("ConvTranspose", inputs);
   SetWindow(node, kernel, ListsOf(conv.window()));
-  SetInts(node, "output_padding",
-          std::vector<int64_t>(conv.output_pad().begin(),
-                               conv.output_pad().end()));
+  SetInts(
+      node, "output_padding",
+      std::vector<int64_t>(conv.output_pad().begin(), conv.output_pad().end()));
   if (groups > 1) SetInt(node, "group", groups);
   return absl::OkStatus();
 }
@@ -207,15 +206,15 @@ absl::Status ExportPool(OpWriter& writer) {
     return writer.Unsupported("a dilated average", "dilated maxima only",
                               "use a depthwise convolution");
   }
-  const absl::string_view type =
-      is_maximum ? "MaxPool"
-      : pool.function() == v1::Pool::AVERAGE ? "AveragePool"
-                                              : "LpPool";
+  const absl::string_view type = is_maximum ? "MaxPool"
+                                 : pool.function() == v1::Pool::AVERAGE
+                                     ? "AveragePool"
+                                     : "LpPool";
   writer.ChooseChannelsFirst();
-  onnx::NodeProto& node = writer.Main(
-      type, {writer.In(0)},
-      writer.op().outputs.size() > 1 ? v1::INT64
-                                     : v1::ELEMENT_TYPE_UNSPECIFIED);
+  onnx::NodeProto& node = writer.Main(type, {writer.In(0)},
+                                      writer.op().outputs.size() > 1
+                                          ? v1::INT64
+                                          : v1::ELEMENT_TYPE_UNSPECIFIED);
   SetWindow(node, {pool.kernel().begin(), pool.kernel().end()}, lists);
   if (pool.count_include_pad()) SetInt(node, "count_include_pad", 1);
   if (pool.column_major()) SetInt(node, "storage_order", 1);
@@ -246,14 +245,14 @@ absl::Status ExportResize(OpWriter& writer) {
   }
   std::vector<std::string> inputs = {x, roi};
   if (ScalesGiveShape(resize, from)) {
-    inputs.push_back(
-        writer.Floats("scales", {resize.scale().data(),
-                                 static_cast<size_t>(resize.scale_size())}));
+    inputs.push_back(writer.Floats(
+        "scales",
+        {resize.scale().data(), static_cast<size_t>(resize.scale_size())}));
   } else {
     inputs.push_back("");
-    inputs.push_back(
-        writer.Integers("sizes", {resize.shape().data(),
-                                  static_cast<size_t>(resize.shape_size())}));
+    inputs.push_back(writer.Integers(
+        "sizes",
+        {resize.shape().data(), static_cast<size_t>(resize.shape_size())}));
   }
   onnx::NodeProto& node = writer.Main("Resize", inputs);
   SetString(node, "mode", kModes[resize.mode()]);

@@ -34,10 +34,9 @@ absl::Status CheckPorts(const Graph& graph) {
                       "give it float ports");
   }
   if (!graph.states.empty()) {
-    return GraphError(
-        absl::StatusCode::kUnimplemented, "STATES_NOT_EXPORTABLE",
-        "the graph has states, which an ONNX model cannot keep",
-        "make them inputs and outputs");
+    return GraphError(absl::StatusCode::kUnimplemented, "STATES_NOT_EXPORTABLE",
+                      "the graph has states, which an ONNX model cannot keep",
+                      "make them inputs and outputs");
   }
   return absl::OkStatus();
 }

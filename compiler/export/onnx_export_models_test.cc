@@ -91,8 +91,7 @@ TEST_P(OnnxExportModelsTest, ComesBackWithTheSameIntegers) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OnnxExportModelsTest,
-                         testing::ValuesIn(ModelCases()),
-                         [](const auto& info) {
+                         testing::ValuesIn(ModelCases()), [](const auto& info) {
                            return std::string(info.param.name);
                          });
 

@@ -77,8 +77,8 @@ TEST_P(OnnxExportOpsTest, ComesBack) {
             GetParam().differences)
       << PrintGraph(*again);
   const Graph same_rounding = WithRoundingsOf(*graph, *again);
-  const float step = graph->tensors[graph->ops.back().inputs[0]]
-                         .quantization->scale[0];
+  const float step =
+      graph->tensors[graph->ops.back().inputs[0]].quantization->scale[0];
   for (const uint64_t seed : {1, 2, 3}) {
     const std::vector<std::string> sample = RandomSample(*graph, seed);
     const auto expected = OutputsOf(*graph, sample);
@@ -86,10 +86,10 @@ TEST_P(OnnxExportOpsTest, ComesBack) {
     ASSERT_TRUE(expected.ok() && actual.ok())
         << expected.status() << actual.status();
     ASSERT_EQ(actual->size(), expected->size());
-    EXPECT_THAT(
-        FloatsOf(*actual),
-        testing::Pointwise(testing::FloatNear(step * (1e-3f + GetParam().steps)),
-                           FloatsOf(*expected)));
+    EXPECT_THAT(FloatsOf(*actual),
+                testing::Pointwise(
+                    testing::FloatNear(step * (1e-3f + GetParam().steps)),
+                    FloatsOf(*expected)));
   }
 }
 
@@ -110,6 +110,12 @@ const OpCase kCases[] = {
      "%i : int8[1,3,3,2] scale 0.02 zero -128 = conv2d(%q, %w, %b) {window "
      "{stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0}} id "
      "conv"},
+    {"conv2d_bias_without_scale", "1,4,4,3", "1,3,3,2",
+     "%w : int8[2,2,2,3] axis 0 scale [0.01, 0.02] zero [0, 0] = constant "
+     "0x0102037f8105060708ff0a0b0c0d0e0f1011121314151617\n"
+     "%b : int32[2] = constant [900, -70]\n"
+     "%i : int8[1,3,3,2] scale 0.02 zero 0 = conv2d(%q, %w, %b) {window "
+     "{stride_h 1 stride_w 1 dilation_h 1 dilation_w 1}} id conv"},
     {"conv2d_relu6", "1,4,4,3", "1,3,3,2",
      "%w : int8[2,2,2,3] axis 0 scale [0.01, 0.02] zero [0, 0] = constant "
      "0x0102037f8105060708ff0a0b0c0d0e0f1011121314151617\n"

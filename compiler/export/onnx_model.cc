@@ -239,12 +239,12 @@ absl::StatusOr<std::string> OnnxModel::Finish() {
   }
   const size_t size = model_.ByteSizeLong();
   if (size > static_cast<size_t>(std::numeric_limits<int32_t>::max())) {
-    return MakeError(absl::StatusCode::kResourceExhausted,
-                     {.reason = "MODEL_TOO_LARGE",
-                      .what = absl::StrCat("the ONNX model has ", size,
-                                           " bytes"),
-                      .limit = "2 GiB, as of every protobuf message",
-                      .fix = "use a smaller model"});
+    return MakeError(
+        absl::StatusCode::kResourceExhausted,
+        {.reason = "MODEL_TOO_LARGE",
+         .what = absl::StrCat("the ONNX model has ", size, " bytes"),
+         .limit = "2 GiB, as of every protobuf message",
+         .fix = "use a smaller model"});
   }
   std::string bytes;
   bytes.reserve(size);

@@ -43,9 +43,9 @@ class OnnxModel {
   onnx::NodeProto& AddNode(absl::string_view name, absl::string_view type,
                            absl::Span<const std::string> inputs,
                            absl::Span<const std::string> outputs);
-  // A node with one output that is no layer of its own. It is named `of` and its
-  // role, or by role and number where the importer would make another layer's
-  // id of that.
+  // A node with one output that is no layer of its own. It is named `of` and
+  // its role, or by role and number where the importer would make another
+  // layer's id of that.
   onnx::NodeProto& AddHelper(absl::string_view of, absl::string_view role,
                              absl::string_view type,
                              absl::Span<const std::string> inputs,
@@ -58,7 +58,8 @@ class OnnxModel {
   std::string AddFloats(absl::string_view name, absl::Span<const float> values);
   std::string AddScalar(absl::string_view name, float value);
   // Without dimensions, or one entry per channel.
-  std::string AddScale(absl::string_view name, const Quantization& quantization);
+  std::string AddScale(absl::string_view name,
+                       const Quantization& quantization);
   std::string AddZeroPoint(absl::string_view name, v1::ElementType type,
                            const Quantization& quantization);
 

@@ -88,8 +88,8 @@ std::string OpWriter::Bias() {
 
 // So that the importer makes the same layer id of it.
 std::string OpWriter::NodeName() const {
-  const bool is_source = !op_.name.empty() &&
-                         LayerIdMaker().Make(op_.name, "layer") == op_.id;
+  const bool is_source =
+      !op_.name.empty() && LayerIdMaker().Make(op_.name, "layer") == op_.id;
   return is_source ? op_.name : op_.id;
 }
 
@@ -150,10 +150,9 @@ onnx::NodeProto& OpWriter::AddMain(absl::string_view role,
             : values_.NameFor(op_.outputs[i], OrderOfOutput(i)));
     const bool casts = made != v1::ELEMENT_TYPE_UNSPECIFIED &&
                        i + 1 == op_.outputs.size() && tensor.type != made;
-    first.push_back(
-        (clamps && i == 0) || casts
-            ? model_.FreshValue(absl::StrCat(tensor.name, ".whole"))
-            : last.back());
+    first.push_back((clamps && i == 0) || casts
+                        ? model_.FreshValue(absl::StrCat(tensor.name, ".whole"))
+                        : last.back());
   }
   onnx::NodeProto& node =
       role.empty() ? model_.AddNode(NodeName(), type, inputs, first)
@@ -162,16 +161,14 @@ onnx::NodeProto& OpWriter::AddMain(absl::string_view role,
     if (clamps && i == 0) {
       // A maximum and a clamp of integers are two ops, which become one again;
       // of real values, they would become one that integers do not have.
-      const bool rounds =
-          IsMaxPool(op_) && output(i).quantization.has_value();
-      Clamped(*clamp,
-              rounds ? values_.Rounded(op_.outputs[i], op_, first[i])
-                     : first[i],
-              last[i]);
+      const bool rounds = IsMaxPool(op_) && output(i).quantization.has_value();
+      Clamped(
+          *clamp,
+          rounds ? values_.Rounded(op_.outputs[i], op_, first[i]) : first[i],
+          last[i]);
     } else if (first[i] != last[i]) {
-      SetInt(
-          model_.AddHelper(op_.id, "cast", "Cast", {first[i]}, last[i]), "to",
-          OnnxTypeOf(output(i).type));
+      SetInt(model_.AddHelper(op_.id, "cast", "Cast", {first[i]}, last[i]),
+             "to", OnnxTypeOf(output(i).type));
     }
     if (output(i).quantization.has_value()) {
       values_.Quantize(op_.outputs[i], op_, last[i], OrderOfOutput(i));

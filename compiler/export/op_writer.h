@@ -50,8 +50,8 @@ class OpWriter {
   // that is absent.
   std::string In(size_t i);
 
-  // The real values of a bias, input 2. Integers count in products of the scales
-  // of input and weights, whatever their tensor says.
+  // The real values of a bias, input 2. Integers count in products of the
+  // scales of input and weights, whatever their tensor says.
   std::string Bias();
 
   // A node whose result is one step to that of the op.
@@ -63,20 +63,21 @@ class OpWriter {
   // followed by the fused activation and a QuantizeLinear of each that is
   // quantized. `made` is the element type of the last result where the operator
   // has no choice.
-  onnx::NodeProto& Main(
-      absl::string_view type, absl::Span<const std::string> inputs,
-      v1::ElementType made = v1::ELEMENT_TYPE_UNSPECIFIED) {
+  onnx::NodeProto& Main(absl::string_view type,
+                        absl::Span<const std::string> inputs,
+                        v1::ElementType made = v1::ELEMENT_TYPE_UNSPECIFIED) {
     return AddMain("", type, inputs, made);
   }
-  // The same in two nodes, of which the first is named after the op. `last` gets
-  // the first one's result in front of `inputs`.
+  // The same in two nodes, of which the first is named after the op. `last`
+  // gets the first one's result in front of `inputs`.
   void MainInTwo(absl::string_view first,
                  absl::Span<const std::string> first_inputs,
                  absl::string_view role, absl::string_view last,
                  std::vector<std::string> inputs);
 
   // Initializers.
-  std::string Integers(absl::string_view role, absl::Span<const int64_t> values);
+  std::string Integers(absl::string_view role,
+                       absl::Span<const int64_t> values);
   std::string Floats(absl::string_view role, absl::Span<const float> values);
   // Of the type of the first result's real values.
   std::string Scalar(absl::string_view role, float value);

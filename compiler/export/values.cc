@@ -105,8 +105,8 @@ onnx::NodeProto& Values::Dequantize(const std::string& integers,
   const auto& [scale, zero] = ParametersOf(like);
   std::vector<std::string> inputs = {integers, scale};
   if (!zero.empty()) inputs.push_back(zero);
-  onnx::NodeProto& node = model_.AddHelper(
-      like.name, "dequantize", "DequantizeLinear", inputs, name);
+  onnx::NodeProto& node = model_.AddHelper(like.name, "dequantize",
+                                           "DequantizeLinear", inputs, name);
   if (quantization.per_channel()) SetInt(node, "axis", quantization.axis);
   return node;
 }
@@ -145,8 +145,8 @@ bool Values::SetTransposed(const Op& op) {
   const TensorId from = op.inputs[0];
   const auto& permutation = op.attributes.transpose().permutation();
   const size_t rank = RankOf(from);
-  const Order order = Composed(OrderOf(from),
-                               {permutation.begin(), permutation.end()});
+  const Order order =
+      Composed(OrderOf(from), {permutation.begin(), permutation.end()});
   if (!IsAsStated(order) && (rank < 4 || order != ChannelsFirst(rank))) {
     return false;
   }
@@ -300,8 +300,9 @@ std::string Values::Output(TensorId id) {
 std::string Values::InRowMajorOrder(TensorId id) {
   for (const Value& value : held_[id].real) {
     // The value's dimensions, seen from the tensor.
-    if (MovesOnlyOnes(compiler::Permuted(tensor(id).shape, Inverse(value.order)),
-                      value.order)) {
+    if (MovesOnlyOnes(
+            compiler::Permuted(tensor(id).shape, Inverse(value.order)),
+            value.order)) {
       return value.name;
     }
   }

@@ -88,8 +88,7 @@ absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row) {
   for (int64_t i = 0; i < row.samples; ++i) {
     std::vector<std::string>& sample = model.samples.emplace_back();
     for (const v1::Chunk::Array& array : chunk.arrays()) {
-      const size_t one =
-          array.data().size() / static_cast<size_t>(row.samples);
+      const size_t one = array.data().size() / static_cast<size_t>(row.samples);
       sample.push_back(array.data().substr(static_cast<size_t>(i) * one, one));
     }
   }

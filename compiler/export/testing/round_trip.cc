@@ -163,7 +163,8 @@ std::vector<std::string> IntegerDifferences(const Graph& before,
 
 Graph WithRoundingsOf(const Graph& before, Graph after) {
   std::map<std::string, v1::Rounding> roundings;
-  for (const Op& op : before.ops) roundings[CutId(op.id)] = op.attributes.rounding();
+  for (const Op& op : before.ops)
+    roundings[CutId(op.id)] = op.attributes.rounding();
   for (Op& op : after.ops) {
     const auto found = roundings.find(CutId(op.id));
     if (found != roundings.end()) op.attributes.set_rounding(found->second);
