@@ -47,7 +47,12 @@ class OnnxExportModelsTest : public testing::TestWithParam<ModelCase> {
     const ModelCase& row = GetParam();
     EK_REQUIRE_SHARED(row.model);
     if (*row.data != '\0') EK_REQUIRE_SHARED(row.data);
-    absl::StatusOr<QuantizedModel> model = QuantizedModelOf(row);
+    std::string data;
+    if (*row.data != '\0') {
+      data = tests::ReadWholeFile(tests::SharedPath(row.data));
+    }
+    absl::StatusOr<QuantizedModel> model = QuantizedModelOf(
+        row, tests::ReadWholeFile(tests::SharedPath(row.model)), data);
     ASSERT_TRUE(model.ok()) << model.status();
     model_ = *std::move(model);
   }

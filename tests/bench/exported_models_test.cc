@@ -46,7 +46,12 @@ TEST_P(ExportedModelsTest, GivesTheSameClassInOnnxRuntime) {
   const ModelCase& row = GetParam();
   EK_REQUIRE_SHARED(row.model);
   if (*row.data != '\0') EK_REQUIRE_SHARED(row.data);
-  const auto model = compiler::QuantizedModelOf(row);
+  std::string data;
+  if (*row.data != '\0') {
+    data = tests::ReadWholeFile(tests::SharedPath(row.data));
+  }
+  const auto model = compiler::QuantizedModelOf(
+      row, tests::ReadWholeFile(tests::SharedPath(row.model)), data);
   ASSERT_TRUE(model.ok()) << model.status();
   const auto bytes = compiler::ExportQdqOnnx(model->graph);
   ASSERT_TRUE(bytes.ok()) << bytes.status();

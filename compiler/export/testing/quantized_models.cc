@@ -11,7 +11,6 @@
 #include "compiler/passes/pipeline.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/quantize.h"
-#include "tests/support/shared_data.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -35,7 +34,8 @@ v1::Chunk RandomChunk(const Graph& graph, const ModelCase& row) {
   return chunk;
 }
 
-absl::StatusOr<v1::Chunk> ChunkOf(const Graph& graph, const ModelCase& row) {
+absl::StatusOr<v1::Chunk> ChunkOf(const Graph& graph, const ModelCase& row,
+                                  const std::string& data) {
   if (*row.data == '\0') return RandomChunk(graph, row);
   v1::ConvertDataOptions options;
   options.set_limit(row.samples);
@@ -43,10 +43,9 @@ absl::StatusOr<v1::Chunk> ChunkOf(const Graph& graph, const ModelCase& row) {
   v1::InputTransform* transform = options.add_transforms();
   transform->add_scale(row.scale);
   transform->add_offset(row.offset);
-  const std::string bytes = tests::ReadWholeFile(tests::SharedPath(row.data));
   EK_ASSIGN_OR_RETURN(
       ConvertedData converted,
-      ConvertDataSet(options, {bytes}, InputsOf(GraphToProto(graph))));
+      ConvertDataSet(options, {data}, InputsOf(GraphToProto(graph))));
   return std::move(converted.chunks.at(0));
 }
 
@@ -75,24 +74,24 @@ const std::vector<ModelCase>& ModelCases() {
   return cases;
 }
 
-absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row) {
-  EK_ASSIGN_OR_RETURN(
-      Graph graph,
-      ImportModel(tests::ReadWholeFile(tests::SharedPath(row.model))));
+absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row,
+                                                const std::string& model,
+                                                const std::string& data) {
+  EK_ASSIGN_OR_RETURN(Graph graph, ImportModel(model));
   EK_RETURN_IF_ERROR(Simplify(graph));
-  EK_ASSIGN_OR_RETURN(const v1::Chunk chunk, ChunkOf(graph, row));
+  EK_ASSIGN_OR_RETURN(const v1::Chunk chunk, ChunkOf(graph, row, data));
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       Calibrate(graph, {&chunk, 1}, {}));
-  QuantizedModel model;
-  EK_ASSIGN_OR_RETURN(model.graph, QuantizeGraph(graph, statistics));
+  QuantizedModel quantized;
+  EK_ASSIGN_OR_RETURN(quantized.graph, QuantizeGraph(graph, statistics));
   for (int64_t i = 0; i < row.samples; ++i) {
-    std::vector<std::string>& sample = model.samples.emplace_back();
+    std::vector<std::string>& sample = quantized.samples.emplace_back();
     for (const v1::Chunk::Array& array : chunk.arrays()) {
       const size_t one = array.data().size() / static_cast<size_t>(row.samples);
       sample.push_back(array.data().substr(static_cast<size_t>(i) * one, one));
     }
   }
-  return model;
+  return quantized;
 }
 
 int64_t LargestOf(const std::string& floats) {

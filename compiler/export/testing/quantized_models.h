@@ -33,8 +33,10 @@ struct QuantizedModel {
   std::vector<std::vector<std::string>> samples;  // A value per input each.
 };
 
-// The caller has made sure that the files are there.
-absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row);
+// The bytes are those of the row's files.
+absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row,
+                                                const std::string& model,
+                                                const std::string& data);
 
 // Index of the largest of float values.
 int64_t LargestOf(const std::string& floats);
