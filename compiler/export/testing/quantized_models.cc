@@ -74,16 +74,16 @@ const std::vector<ModelCase>& ModelCases() {
   return cases;
 }
 
-absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row,
-                                                const std::string& model,
-                                                const std::string& data) {
+absl::StatusOr<QuantizedModel> QuantizedModelOf(
+    const ModelCase& row, const std::string& model, const std::string& data,
+    const v1::QuantizationNeeds& needs) {
   EK_ASSIGN_OR_RETURN(Graph graph, ImportModel(model));
   EK_RETURN_IF_ERROR(Simplify(graph));
   EK_ASSIGN_OR_RETURN(const v1::Chunk chunk, ChunkOf(graph, row, data));
   EK_ASSIGN_OR_RETURN(const v1::CalibrationStatistics statistics,
                       Calibrate(graph, {&chunk, 1}, {}));
   QuantizedModel quantized;
-  EK_ASSIGN_OR_RETURN(quantized.graph, QuantizeGraph(graph, statistics));
+  EK_ASSIGN_OR_RETURN(quantized.graph, QuantizeGraph(graph, statistics, needs));
   for (int64_t i = 0; i < row.samples; ++i) {
     std::vector<std::string>& sample = quantized.samples.emplace_back();
     for (const v1::Chunk::Array& array : chunk.arrays()) {

@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compiler/ir/graph.h"
+#include "edgekiln/v1/target.pb.h"
 
 // Published networks, quantized on a few samples, for tests of what becomes of
 // them.
@@ -34,9 +35,9 @@ struct QuantizedModel {
 };
 
 // The bytes are those of the row's files.
-absl::StatusOr<QuantizedModel> QuantizedModelOf(const ModelCase& row,
-                                                const std::string& model,
-                                                const std::string& data);
+absl::StatusOr<QuantizedModel> QuantizedModelOf(
+    const ModelCase& row, const std::string& model, const std::string& data,
+    const v1::QuantizationNeeds& needs = {});
 
 // Index of the largest of float values.
 int64_t LargestOf(const std::string& floats);
