@@ -17,18 +17,19 @@ std::vector<int64_t> Int64s(const List& list) {
 }
 
 // The order in which dimension `axis` of the first input is dimension 1, as
-// operators over channels want it. False if it is neither that nor the last.
-bool ChooseChannelAxis(OpWriter& writer, int32_t axis) {
+// operators over channels want it.
+void ChooseChannelAxis(OpWriter& writer, int32_t axis) {
   const size_t rank = writer.input(0).shape.size();
-  if (axis == 1) return writer.ChooseOrder(AsStated(rank));
-  return axis + 1 == static_cast<int32_t>(rank) &&
-         writer.ChooseOrder(ChannelsFirst(rank));
-}
-
-absl::Status NotOverChannels(const OpWriter& writer) {
-  return writer.Unsupported("a normalization over another dimension",
-                            "dimension 1 or the last one",
-                            "transpose its input");
+  if (rank < 2) return;
+  Order order(rank);
+  int32_t next = 0;
+  for (int32_t i = 0; i < static_cast<int32_t>(rank); ++i) {
+    if (i == axis) continue;
+    order[i] = next++;
+    if (next == 1) next = 2;
+  }
+  order[axis] = 1;
+  writer.ChooseOrder(order);
 }
 
 }  // namespace
@@ -55,14 +56,20 @@ absl::Status ExportLogSoftmax(OpWriter& writer) {
 absl::Status ExportBatchNormalization(OpWriter& writer) {
   const v1::BatchNormalization& norm =
       writer.op().attributes.batch_normalization();
-  if (!ChooseChannelAxis(writer, norm.axis()) &&
-      writer.input(0).shape.size() > 1) {
-    return NotOverChannels(writer);
-  }
+  ChooseChannelAxis(writer, norm.axis());
   std::vector<std::string> inputs;
   for (size_t i = 0; i < 5; ++i) inputs.push_back(writer.In(i));
-  SetFloat(writer.Main("BatchNormalization", inputs), "epsilon",
-           norm.epsilon());
+  constexpr absl::string_view kType = "BatchNormalization";
+  const std::vector<int64_t>& shape = writer.output().shape;
+  if (shape.size() == 1) {  // ONNX would take it for a batch of one channel.
+    const std::string row = writer.Integers("row", {1, shape[0]});
+    inputs[0] = writer.Step("as-row", "Reshape", {inputs[0], row});
+    SetFloat(writer.MainInTwo(kType, inputs, "as-vector", "Reshape",
+                              {writer.Integers("vector", shape)}),
+             "epsilon", norm.epsilon());
+    return absl::OkStatus();
+  }
+  SetFloat(writer.Main(kType, inputs), "epsilon", norm.epsilon());
   return absl::OkStatus();
 }
 
@@ -108,7 +115,7 @@ absl::Status ExportL2Normalization(OpWriter& writer) {
 absl::Status ExportLocalResponseNormalization(OpWriter& writer) {
   const v1::LocalResponseNormalization& norm =
       writer.op().attributes.local_response_normalization();
-  if (!ChooseChannelAxis(writer, norm.axis())) return NotOverChannels(writer);
+  ChooseChannelAxis(writer, norm.axis());
   onnx::NodeProto& node = writer.Main("LRN", {writer.In(0)});
   SetInt(node, "size", norm.size());
   SetFloat(node, "alpha", norm.alpha());
@@ -120,9 +127,12 @@ absl::Status ExportLocalResponseNormalization(OpWriter& writer) {
 absl::Status ExportReduceMean(OpWriter& writer) {
   writer.ChooseOrder();
   const v1::ReduceMean& mean = writer.attributes().reduce_mean();
+  if (mean.axes_size() == 0) {  // Without axes the node would reduce all.
+    writer.Main("Identity", {writer.In(0)});
+    return absl::OkStatus();
+  }
   onnx::NodeProto& node = writer.Main("ReduceMean", {writer.In(0)});
-  // Without the attribute the node reduces all.
-  if (mean.axes_size() > 0) SetInts(node, "axes", Int64s(mean.axes()));
+  SetInts(node, "axes", Int64s(mean.axes()));
   SetInt(node, "keepdims", mean.keep_dims() ? 1 : 0);
   return absl::OkStatus();
 }
@@ -140,8 +150,10 @@ absl::Status ExportReduce(OpWriter& writer) {
                               "compare with a sum of casts");
   }
   if (reduce.axes_size() == 0) {
-    return writer.Unsupported("a reduction over no axis", "one axis or more",
-                              "leave it out");
+    const bool is_norm = reduce.function() == v1::Reduce::L1 ||
+                         reduce.function() == v1::Reduce::L2;
+    writer.Main(is_norm ? "Abs" : "Identity", {writer.In(0)});
+    return absl::OkStatus();
   }
   std::vector<std::string> inputs = {writer.In(0)};
   const bool is_sum = reduce.function() == v1::Reduce::SUM;

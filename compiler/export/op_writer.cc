@@ -121,14 +121,17 @@ void OpWriter::Clamped(const v1::Clamp& clamp, const std::string& from,
   model_.AddHelper(op_.id, "clip", "Clip", inputs, to);
 }
 
-void OpWriter::MainInTwo(absl::string_view first,
-                         absl::Span<const std::string> first_inputs,
-                         absl::string_view role, absl::string_view last,
-                         std::vector<std::string> inputs) {
+onnx::NodeProto& OpWriter::MainInTwo(absl::string_view first,
+                                     absl::Span<const std::string> first_inputs,
+                                     absl::string_view role,
+                                     absl::string_view last,
+                                     std::vector<std::string> inputs) {
   const std::string between = model_.FreshValue(Role("first"));
-  model_.AddNode(NodeName(), first, first_inputs, {between});
+  onnx::NodeProto& node =
+      model_.AddNode(NodeName(), first, first_inputs, {between});
   inputs.insert(inputs.begin(), between);
   AddMain(role, last, inputs, v1::ELEMENT_TYPE_UNSPECIFIED);
+  return node;
 }
 
 onnx::NodeProto& OpWriter::AddMain(absl::string_view role,

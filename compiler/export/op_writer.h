@@ -69,11 +69,11 @@ class OpWriter {
     return AddMain("", type, inputs, made);
   }
   // The same in two nodes, of which the first is named after the op. `last`
-  // gets the first one's result in front of `inputs`.
-  void MainInTwo(absl::string_view first,
-                 absl::Span<const std::string> first_inputs,
-                 absl::string_view role, absl::string_view last,
-                 std::vector<std::string> inputs);
+  // gets the first one's result in front of `inputs`. Returns the first.
+  onnx::NodeProto& MainInTwo(absl::string_view first,
+                             absl::Span<const std::string> first_inputs,
+                             absl::string_view role, absl::string_view last,
+                             std::vector<std::string> inputs);
 
   // Initializers.
   std::string Integers(absl::string_view role,
