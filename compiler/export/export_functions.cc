@@ -144,8 +144,10 @@ bool IsFloat(v1::ElementType type) {
 absl::Status ExportFullyConnected(OpWriter& writer) {
   const Tensor& weights = writer.input(1);
   const std::vector<int64_t>& to = writer.output().shape;
+  const bool is_vector = to.size() == 1;  // Gemm takes matrices only.
   std::vector<int64_t> from = to;
   from.back() = weights.shape[1];
+  if (is_vector) from.insert(from.begin(), 1);
   std::string x;
   if (writer.input(0).shape == from) {
     x = writer.In(0);
@@ -154,13 +156,16 @@ absl::Status ExportFullyConnected(OpWriter& writer) {
                     {writer.values().InRowMajorOrder(writer.op().inputs[0]),
                      writer.Integers("shape", from)});
   }
-  if (to.size() == 2) {
+  if (to.size() <= 2) {
     std::vector<std::string> inputs = {x, writer.In(1)};
     if (writer.has_input(2)) inputs.push_back(writer.Bias());
-    SetInt(writer.Main("Gemm", inputs), "transB", 1);
+    onnx::NodeProto& gemm =
+        is_vector ? writer.MainInTwo("Gemm", inputs, "vector", "Reshape",
+                                     {writer.Integers("vector", to)})
+                  : writer.Main("Gemm", inputs);
+    SetInt(gemm, "transB", 1);
     return absl::OkStatus();
   }
-  // Gemm takes matrices only.
   const std::string turned =
       writer.values().Permuted(writer.op().inputs[1], {1, 0});
   if (!writer.has_input(2)) {

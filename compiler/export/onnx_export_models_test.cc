@@ -21,14 +21,14 @@ namespace {
 // IntegerDifferences(), by network.
 const std::map<std::string, std::string>& FloatPools() {
   constexpr char kResnet[] =
-      "average_pooling2d.avgpool: no such layer any more\n"
+      "average_pooling2d.avgpool: no average_pool2d any more\n"
       "average_pooling2d.avgpool.quantize: new quantize";
   static const auto& lines = *new std::map<std::string, std::string>{
       {"resnet8", kResnet},
       {"resnet8_tflite", kResnet},
       {"microkws",
-       "average_pooling2d.avgpool: no such layer any more\n"
-       "average_pooling2d_1.avgpool: no such layer any more\n"
+       "average_pooling2d.avgpool: no average_pool2d any more\n"
+       "average_pooling2d_1.avgpool: no average_pool2d any more\n"
        "average_pooling2d.avgpool.quantize: new quantize\n"
        "average_pooling2d_1.avgpool.quantize: new quantize"}};
   return lines;
@@ -36,8 +36,8 @@ const std::map<std::string, std::string>& FloatPools() {
 
 // Transposes of integers: one that floats read as well, and one of a pool.
 constexpr char kTransposesOfCct[] =
-    "node_19_classifier_add.transpose: no such layer any more\n"
-    "node_9_tokenizer_conv_layers_conv_layers_0_conv_: no such layer any more\n"
+    "node_19_classifier_add.transpose: no transpose any more\n"
+    "node_9_tokenizer_conv_layers_conv_layers_0_conv_: no transpose any more\n"
     "dequantize-3.transpose: new transpose\n"
     "node_19_classifier_add.transpose.int8: new transpose";
 

@@ -161,6 +161,14 @@ const OpCase kCases[] = {
      "%b : int32[2] axis 0 scale [0.00013, 0.00026] zero [0, 0] = constant "
      "[1000, -77]\n"
      "%i : int8[1,3,2] scale 0.03 zero 9 = fully_connected(%q, %w, %b) id fc"},
+    {"fully_connected_of_a_vector", "6", "2",
+     "%w : int8[2,6] axis 0 scale [0.01, 0.02] zero [0, 0] = constant [1, -2, "
+     "3, -4, 5, -6, 7, -8, 9, 100, 11, -127]\n"
+     "%b : int32[2] axis 0 scale [0.00013, 0.00026] zero [0, 0] = constant "
+     "[1000, -77]\n"
+     "%i : int8[2] scale 0.03 zero 9 = fully_connected(%q, %w, %b) {clamp {min "
+     "0}} id fc",
+     "fc: shape of operand 0\nfc.rows: new reshape\nfc.vector: new reshape"},
     {"fully_connected_of_pixels", "1,1,2,3", "1,2",
      "%w : int8[2,6] axis 0 scale [0.01, 0.02] zero [0, 0] = constant [1, "
      "-2, 3, -4, 5, -6, 7, -8, 9, 100, 11, -127]\n"
@@ -193,7 +201,7 @@ const OpCase kCases[] = {
      "%i : int8[1,2,2,2] scale 0.013 zero 3 = average_pool2d(%q) {kernel_h "
      "2 kernel_w 2 window {stride_h 2 stride_w 2 dilation_h 1 dilation_w "
      "1}} id pool",
-     "pool: no such layer any more\npool.quantize: new quantize", 1},
+     "pool: no average_pool2d any more\npool.quantize: new quantize", 1},
     {"max_pool2d", "1,4,4,2", "1,2,2,2",
      "%i : int8[1,2,2,2] scale 0.013 zero 3 = max_pool2d(%q) {kernel_h 3 "
      "kernel_w 3 window {stride_h 2 stride_w 2 dilation_h 1 dilation_w 1 "
@@ -334,7 +342,7 @@ const OpCase kCases[] = {
     {"unary_rsqrt", "2,3", "2,3",
      "%p : int8[2,3] scale 0.02 zero -128 = unary(%q) {function EXP} id p\n"
      "%i : int8[2,3] scale 0.02 zero -7 = unary(%p) {function RSQRT} id f",
-     "f: no such layer any more\nf.quantize: new quantize"},
+     "f: no unary any more\nf.quantize: new quantize"},
     {"binary_sub", "2,3", "2,3",
      "%p : int8[2,3] scale 0.02 zero -3 = unary(%q) {function ABS} id p\n"
      "%i : int8[2,3] scale 0.03 zero 2 = binary(%q, %p) {function SUB} id f"},
@@ -350,7 +358,7 @@ const OpCase kCases[] = {
      "%p : int8[2,3] scale 0.02 zero -3 = unary(%q) {function ABS} id p\n"
      "%i : int8[2,3] scale 0.03 zero 2 = binary(%q, %p) {function "
      "SQUARED_DIFFERENCE} id f",
-     "f: no such layer any more\nf.quantize: new quantize", 1},
+     "f: no binary any more\nf.quantize: new quantize", 1},
     {"binary_div", "2,3", "2,3",
      "%c : int8[3] scale 0.02 zero 0 = constant [50, -60, 70]\n"
      "%i : int8[2,3] scale 0.03 zero 2 = binary(%q, %c) {function DIV} id f"},

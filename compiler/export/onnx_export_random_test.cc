@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_join.h"
 #include "base/rng.h"
 #include "compiler/export/onnx_export.h"
 #include "compiler/export/testing/onnx_checker.h"
@@ -64,8 +63,8 @@ TEST(OnnxExportRandomTest, FloatGraphsComputeTheSame) {
 }
 
 TEST(OnnxExportRandomTest, QuantizedGraphsComeBack) {
-  int whole = 0;
-  int quantizable = 0;
+  uint64_t whole = 0;
+  uint64_t quantizable = 0;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
     Graph graph = RandomGraph(seed, /*quantized=*/false).Make();
     ASSERT_TRUE(Simplify(graph).ok());
@@ -84,17 +83,9 @@ TEST(OnnxExportRandomTest, QuantizedGraphsComeBack) {
     ASSERT_TRUE(checked.ok()) << checked << PrintGraph(*quantized);
     const auto again = ExportedAndImported(*quantized);
     ASSERT_TRUE(again.ok()) << again.status() << PrintGraph(*quantized);
-    const auto diffs = IntegerDifferences(*quantized, *again);
-    if (!diffs.empty()) {
-      if (getenv("SHOW")) {
-        std::cout << "seed " << seed << "\n"
-                  << absl::StrJoin(diffs, "\n") << "\n";
-        if (getenv("SHOW") == std::to_string(seed)) {
-          std::cout << PrintGraph(*quantized) << "---\n" << PrintGraph(*again);
-        }
-      }
-      continue;
-    }
+    // Random graphs are rich in what looks different: transposes, squares, even
+    // average pools.
+    if (!IntegerDifferences(*quantized, *again).empty()) continue;
     ++whole;
     const auto before = OutputsOf(*quantized, sample);
     const auto after = OutputsOf(WithRoundingsOf(*quantized, *again), sample);
@@ -102,7 +93,8 @@ TEST(OnnxExportRandomTest, QuantizedGraphsComeBack) {
     ASSERT_TRUE(*before == *after)
         << PrintGraph(*quantized) << PrintGraph(*again);
   }
-  std::cout << quantizable << " " << whole << "\n";
+  EXPECT_GT(quantizable, kGraphs * 9 / 10);
+  EXPECT_GT(whole, kGraphs / 2);
 }
 
 }  // namespace

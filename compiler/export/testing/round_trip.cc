@@ -147,7 +147,7 @@ std::vector<std::string> IntegerDifferences(const Graph& before,
     for (size_t i = 0; i < ops.size(); ++i) {
       const std::string what =
           i < found.size() ? OpDifference(before, *ops[i], after, *found[i])
-                           : "no such layer any more";
+                           : absl::StrCat("no ", ops[i]->kind(), " any more");
       if (!what.empty()) differences.push_back(absl::StrCat(id, ": ", what));
     }
     found.erase(found.begin(),
