@@ -1,7 +1,6 @@
 // Arithmetic: products with weights, functions of one value and of two.
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"

@@ -2,10 +2,8 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "compiler/export/op_exporters.h"
 
 namespace edgekiln::compiler::onnx_export {

@@ -20,9 +20,8 @@ class OpWriter {
   OpWriter(const Graph& graph, const Op& op, OnnxModel& model, Values& values);
 
   const Op& op() const { return op_; }
-  // The op's, as they are for inputs in the order that was chosen.
+  // The op's attributes for inputs in the order that was chosen.
   const v1::OpAttributes& attributes() const { return attributes_; }
-  const Graph& graph() const { return graph_; }
   OnnxModel& model() { return model_; }
   Values& values() { return values_; }
 
@@ -34,16 +33,16 @@ class OpWriter {
     return i < op_.inputs.size() && op_.inputs[i] != kNoTensor;
   }
 
-  // The order of the inputs' dimensions: that in which there are values
-  // already, if the op makes no difference between dimensions but by their
-  // numbers; as stated otherwise.
+  // Chooses the order of the inputs' dimensions: the one that their values have
+  // already, if the op refers to dimensions by number only; else as stated.
   void ChooseOrder();
-  // NCHW for an op that slides windows over an NHWC tensor.
+  // NCHW, for an op that slides windows over an NHWC tensor.
   void ChooseChannelsFirst();
-  // The op as it is for inputs in this order; false if there is no such op.
+  // Chooses this order and changes attributes() to match; false if no
+  // attributes do.
   bool ChooseOrder(const Order& order);
 
-  // Of the first input.
+  // The order chosen for the first input.
   Order order() const;
 
   // The data inputs in the order that was chosen, others as stated; "" for one
@@ -54,7 +53,7 @@ class OpWriter {
   // scales of input and weights, whatever their tensor says.
   std::string Bias();
 
-  // A node whose result is one step to that of the op.
+  // A node that makes an intermediate result.
   onnx::NodeProto& AddStep(absl::string_view role, absl::string_view type,
                            absl::Span<const std::string> inputs);
   std::string Step(absl::string_view role, absl::string_view type,

@@ -25,10 +25,10 @@ Order AsStated(size_t rank);
 Order ChannelsFirst(size_t rank);
 bool IsAsStated(const Order& order);
 
-// Which values of the ONNX model hold which tensor of the graph. Real values:
-// of a quantized tensor, what a DequantizeLinear makes of its integers.
-// Transposed tensors cost nothing until someone wants them in an order in which
-// no value has them. Not thread-safe.
+// Which values of the ONNX model hold which tensor of the graph, and in which
+// order of dimensions. The real values of a quantized tensor are what a
+// DequantizeLinear makes of its integers. A transpose costs nothing until a
+// reader needs an order that no value has. Not thread-safe.
 class Values {
  public:
   Values(const Graph& graph, OnnxModel& model);
@@ -39,18 +39,18 @@ class Values {
   void SetReal(TensorId id, std::string value, Order order);
   // `value` holds its integers. Adds the DequantizeLinear.
   void SetIntegers(TensorId id, std::string value, Order order);
-  // The Dequantize op gives the tensor's real values, which there are already:
-  // their node gets its id.
+  // The real values that the Dequantize op makes exist already; their
+  // DequantizeLinear node gets the op's id.
   void SetDequantized(const Op& op);
-  // The Transpose op changes only between NHWC and NCHW: its result is what its
-  // operand is, in another order. If a node must make that, it is named after
-  // the op. False, and nothing done, for other transposes.
+  // For a Transpose op between NHWC and NCHW: the result shares the values of
+  // the operand. A Transpose node that a reader needs later gets the op's id.
+  // False, and nothing done, for other transposes.
   bool SetTransposed(const Op& op);
-  // Any Transpose op, as a node. It works on real values: between integers it
-  // would need parameters of its own, which are its operand's.
+  // Writes the Transpose op as a node, on real values: on integers it would
+  // need a QuantizeLinear of its own.
   void Transpose(const Op& op);
 
-  // The order of a value that there is already; as stated for a constant.
+  // The order of the tensor's first value; as stated for a constant.
   Order OrderOf(TensorId id) const;
   // A value that holds the tensor in this order. Constants of fewer dimensions
   // get leading ones unless the order is as stated.
