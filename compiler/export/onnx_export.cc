@@ -67,8 +67,14 @@ absl::Status CheckTypes(const OpWriter& writer) {
 absl::Status ExportQuantize(OpWriter& writer) {
   const TensorId x = writer.op().inputs[0];
   const onnx_export::Order order = writer.values().OrderOf(x);
-  writer.values().Quantize(writer.op().outputs[0], writer.op(),
-                           writer.values().Real(x, order), order);
+  std::string value = writer.values().Real(x, order);
+  if (!writer.input(0).quantization.has_value() &&
+      writer.input(0).type != v1::FLOAT32) {  // QuantizeLinear takes no other.
+    onnx::NodeProto& cast = writer.AddStep("cast", "Cast", {value});
+    onnx_export::SetInt(cast, "to", onnx_export::OnnxTypeOf(v1::FLOAT32));
+    value = cast.output(0);
+  }
+  writer.values().Quantize(writer.op().outputs[0], writer.op(), value, order);
   return absl::OkStatus();
 }
 

@@ -31,6 +31,7 @@ namespace edgekiln::compiler {
 //   float: RSQRT, AFFINE, SCALED_TANH, GELU_TANH, SQUARED_DIFFERENCE. SQUARE is
 //   a product, a depthwise convolution of one channel a convolution, a fully
 //   connected layer of pixels one behind a reshape.
+// - Types. uint8 comes back as int8, as of every model.
 // - Form. A clamp at 0 appears where the zero point forbids less anyway;
 //   constants of additions and the like get leading extents of 1; tensors
 //   inside the graph, and transposes, get other names.

@@ -351,6 +351,31 @@ const FloatCase kFloat[] = {
      "%n : uint32[3] = constant [1, 2, 3]\n"
      "%y : uint32[2,3] = binary(%x, %n) {function SHIFT_RIGHT} id f\n"
      "return %y\n"},
+    {"float16_ports",
+     "%x : float16[2,3] = input\n"
+     "%q : int8[2,3] scale 0.013 zero 3 = quantize(%x) {rounding HALF_EVEN} "
+     "id q\n"
+     "%r : int8[2,3] scale 0.013 zero 3 = unary(%q) {function ABS rounding "
+     "HALF_EVEN} id r\n"
+     "%y : float16[2,3] = dequantize(%r) id y\n"
+     "return %y\n"},
+    {"uint8",
+     "%x : float32[2,3] = input\n"
+     "%q : uint8[2,3] scale 0.013 zero 131 = quantize(%x) {rounding HALF_EVEN} "
+     "id q\n"
+     "%r : uint8[2,3] scale 0.013 zero 131 = unary(%q) {function ABS rounding "
+     "HALF_EVEN} id r\n"
+     "%y : float32[2,3] = dequantize(%r) id y\n"
+     "return %y\n"},
+    {"float16_clip",
+     "%x : float16[2,3] = input\n"
+     "%y : float16[2,3] = clip(%x) {clamp {min -0.5 max 0.25}} id y\n"
+     "return %y\n"},
+    {"float16_resize",
+     "%x : float16[1,2,2,1] = input\n"
+     "%y : float16[1,4,4,1] = resize(%x) {mode NEAREST coordinates ASYMMETRIC "
+     "nearest_rounding FLOOR shape [1, 4, 4, 1]} id y\n"
+     "return %y\n"},
     {"batch_normalization_last",
      "%x : float32[1,2,3,2] = input\n"
      "%s : float32[2] = constant [1, 2]\n"

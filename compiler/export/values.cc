@@ -64,7 +64,11 @@ Values::Values(const Graph& graph, OnnxModel& model)
       dequantized_(graph.tensors.size(), kNoTensor) {
   for (const TensorId id : graph.outputs) is_output_[id] = true;
   for (const Op& op : graph.ops) {
-    if (!op.attributes.has_dequantize()) continue;
+    // DequantizeLinear of op set 17 makes float32 only; others are cast.
+    if (!op.attributes.has_dequantize() ||
+        graph.tensors[op.outputs[0]].type != v1::FLOAT32) {
+      continue;
+    }
     dequantized_[op.inputs[0]] = op.outputs[0];
   }
 }
@@ -134,8 +138,17 @@ void Values::SetIntegers(TensorId id, std::string value, Order order) {
 
 void Values::SetDequantized(const Op& op) {
   const TensorId from = op.inputs[0];
-  Share(from, op.outputs[0], AsStated(RankOf(from)),
-        held_[from].transpose_node);
+  const TensorId to = op.outputs[0];
+  if (tensor(to).type == v1::FLOAT32) {
+    Share(from, to, AsStated(RankOf(from)), held_[from].transpose_node);
+  } else {
+    const Order order = OrderOf(from);
+    const std::string name = NameFor(to, order);
+    onnx::NodeProto& cast =
+        model_.AddHelper(op.id, "cast", "Cast", {Real(from, order)}, name);
+    SetInt(cast, "to", OnnxTypeOf(tensor(to).type));
+    SetReal(to, name, order);
+  }
   onnx::NodeProto* node = held_[from].dequantize;
   // Two such ops of one tensor would be one.
   if (node != nullptr && is_op_.insert(node).second) node->set_name(op.id);
