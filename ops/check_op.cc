@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "ops/converter.h"
 #include "ops/families.h"
 #include "ops/rounding.h"
 #include "ops/rules.h"
@@ -58,6 +59,7 @@ absl::Status CheckOp(const v1::OpAttributes& attributes, Views inputs,
     return BadType(absl::StrCat(outputs.size(), " outputs"), "1");
   }
   EK_RETURN_IF_ERROR(CheckRounding(attributes, inputs, outputs));
+  EK_RETURN_IF_ERROR(CheckConverter(attributes, inputs, outputs));
   return FamilyOf(attributes).check(attributes, inputs, outputs);
 }
 

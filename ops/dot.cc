@@ -37,8 +37,9 @@ ByteFinish::ByteFinish(const QuantizedDotParameters& parameters)
   for (const FixedPointMultiplier& factor : parameters.multiplier) {
     multiplier_.push_back(factor.multiplier);
     shift_.push_back(31 - factor.shift);
-    round_.push_back(int64_t{1} << (shift_.back() - 1));
-    half_even_ = factor.half_even;
+    round_.push_back(
+        factor.rounding == v1::FLOOR ? 0 : int64_t{1} << (shift_.back() - 1));
+    half_even_ = factor.rounding == v1::HALF_EVEN;
   }
 }
 

@@ -184,8 +184,10 @@ int64_t WindowTerms(const TensorView& w) {
 }  // namespace
 
 absl::Status CheckDot(const v1::OpAttributes& op, Views inputs, Views outputs) {
-  if (op.rounding() == v1::HALF_EVEN && outputs[0].type == v1::INT32) {
-    return BadType("HALF_EVEN of an int32 accumulator, which is not rounded",
+  if (op.rounding() != v1::HALF_UP && outputs[0].type == v1::INT32) {
+    return BadType(absl::StrCat(v1::Rounding_Name(op.rounding()),
+                                " of an int32 accumulator, which is not "
+                                "rounded"),
                    "HALF_UP");
   }
   switch (op.op_case()) {

@@ -64,8 +64,9 @@ absl::Status CheckFactors(const v1::Requantize& op) {
   return absl::OkStatus();
 }
 
-absl::Status CheckRequantize(const v1::Requantize& op, Views inputs,
-                             const TensorView& output) {
+// `by_factors`: by multipliers, not by a converter.
+absl::Status CheckRequantize(const v1::Requantize& op, bool by_factors,
+                             Views inputs, const TensorView& output) {
   EK_RETURN_IF_ERROR(WantCount(inputs, 1, 1));
   EK_RETURN_IF_ERROR(CheckClamp(op.clamp()));
   const TensorView& x = inputs[0];
@@ -82,6 +83,10 @@ absl::Status CheckRequantize(const v1::Requantize& op, Views inputs,
   EK_RETURN_IF_ERROR(WantPerTensor(output, "output"));
   const int64_t channels = x.shape.empty() ? 1 : x.shape.back();
   const int64_t factors = op.multiplier_size();
+  if (!by_factors) {
+    if (factors == 0 && op.shift_size() == 0) return absl::OkStatus();
+    return BadType("a converter beside multipliers or shifts", "one of them");
+  }
   if (op.shift_size() != factors || (factors != 1 && factors != channels)) {
     return BadType(
         absl::StrCat(factors, " multipliers and ", op.shift_size(), " shifts"),
@@ -290,7 +295,8 @@ absl::Status CheckElementwise(const v1::OpAttributes& op, Views inputs,
     case v1::OpAttributes::kDequantize:
       return CheckDequantize(inputs, outputs[0]);
     case v1::OpAttributes::kRequantize:
-      return CheckRequantize(op.requantize(), inputs, outputs[0]);
+      return CheckRequantize(op.requantize(), !op.has_converter(), inputs,
+                             outputs[0]);
     default:
       return NoSuchOp(op);
   }

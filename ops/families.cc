@@ -1,5 +1,6 @@
 #include "ops/families.h"
 
+#include "ops/converter.h"
 #include "ops/rounding.h"
 
 namespace edgekiln::ops {
@@ -89,6 +90,10 @@ OpFamily KindOf(const v1::OpAttributes& op) {
 
 OpFamily FamilyOf(const v1::OpAttributes& op) {
   OpFamily family = KindOf(op);
+  if (op.has_converter()) {
+    family.compute = ComputeConverted;
+    family.prepare = nullptr;
+  }
   if (op.rounding() == v1::HALF_EVEN &&
       HalfEvenFormOf(op) == HalfEvenForm::kFloats) {
     family.compute = ComputeThroughFloats;

@@ -39,7 +39,7 @@ TEST_P(LeakyReluMultiplierTest, IsFoundWhereOneMultiplicationIsTheOp) {
   const auto found = MultiplierOf(GetParam());
   ASSERT_EQ(found.has_value(), GetParam().found);
   if (!found) return;
-  EXPECT_EQ(found->half_even, GetParam().half_even);
+  EXPECT_EQ(found->rounding == v1::HALF_EVEN, GetParam().half_even);
   EXPECT_GE(found->multiplier, 0);
 }
 

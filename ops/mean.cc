@@ -20,7 +20,7 @@ FixedPointMultiplier DividedBy(FixedPointMultiplier factor, int64_t count) {
   const int left = std::min(log2, 31 + factor.shift);
   const int64_t widened = int64_t{factor.multiplier} << left;
   return {static_cast<int32_t>(widened / count), factor.shift - left,
-          factor.half_even};
+          factor.rounding};
 }
 
 template <typename T>

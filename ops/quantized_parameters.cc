@@ -127,7 +127,7 @@ absl::StatusOr<QuantizedDotParameters> RequantizeParameters(
   for (int64_t c = 0; c < channels; ++c) {
     const int from = op.multiplier_size() == 1 ? 0 : static_cast<int>(c);
     parameters.multiplier.push_back(
-        {op.multiplier(from), op.shift(from), rounding == v1::HALF_EVEN});
+        {op.multiplier(from), op.shift(from), rounding});
   }
   return parameters;
 }

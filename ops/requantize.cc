@@ -7,8 +7,7 @@
 namespace edgekiln::ops {
 
 FixedPointMultiplier QuantizeMultiplier(double factor, v1::Rounding rounding) {
-  const bool half_even = rounding == v1::HALF_EVEN;
-  if (!(factor > 0) || std::isinf(factor)) return {0, 0, half_even};
+  if (!(factor > 0) || std::isinf(factor)) return {0, 0, rounding};
   int exponent = 0;
   const double mantissa = std::frexp(factor, &exponent);  // In [0.5, 1).
   // Exact scaling, then half away from zero: both are exact operations.
@@ -18,11 +17,11 @@ FixedPointMultiplier QuantizeMultiplier(double factor, v1::Rounding rounding) {
     fixed /= 2;
     ++exponent;
   }
-  if (exponent < -31) return {0, 0, half_even};
+  if (exponent < -31) return {0, 0, rounding};
   if (exponent > 30) {
-    return {std::numeric_limits<int32_t>::max(), 30, half_even};
+    return {std::numeric_limits<int32_t>::max(), 30, rounding};
   }
-  return {static_cast<int32_t>(fixed), exponent, half_even};
+  return {static_cast<int32_t>(fixed), exponent, rounding};
 }
 
 bool MayTie(FixedPointMultiplier factor, int64_t largest) {

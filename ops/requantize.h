@@ -15,7 +15,7 @@ namespace edgekiln::ops {
 struct FixedPointMultiplier {
   int32_t multiplier = 0;
   int32_t shift = 0;
-  bool half_even = false;  // How products are rounded; else half up.
+  v1::Rounding rounding = v1::HALF_UP;  // Of products.
   bool operator==(const FixedPointMultiplier&) const = default;
 };
 
@@ -29,21 +29,23 @@ FixedPointMultiplier QuantizeMultiplier(double factor,
 bool MayTie(FixedPointMultiplier factor, int64_t largest);
 
 // product / 2^n, n in [1, 62]; sums wrap around.
-inline int64_t RoundProduct(int64_t product, int n, bool half_even) {
+inline int64_t RoundProduct(int64_t product, int n, v1::Rounding rounding) {
+  if (rounding == v1::FLOOR) return product >> n;
   const auto lifted = static_cast<int64_t>(static_cast<uint64_t>(product) +
                                            (uint64_t{1} << (n - 1)));
   const int64_t result = lifted >> n;
   // In the middle the shift rounded up: to the even one, or one too far.
   const bool middle = (lifted & ((int64_t{1} << n) - 1)) == 0;
-  return half_even && middle ? result & ~int64_t{1} : result;
+  return rounding == v1::HALF_EVEN && middle ? result & ~int64_t{1} : result;
 }
 
 // value * multiplier * 2^(shift - 31), rounded: (value * multiplier + 2^(n-1))
-// >> n with n = 31 - shift, in 64 bits, but for ties that go to the even one.
+// >> n with n = 31 - shift, in 64 bits. HALF_EVEN: ties go to the even one;
+// FLOOR: 2^(n-1) is not added.
 inline int32_t Rescale(int32_t value, FixedPointMultiplier factor) {
   return static_cast<int32_t>(
       RoundProduct(static_cast<int64_t>(value) * factor.multiplier,
-                   31 - factor.shift, factor.half_even));
+                   31 - factor.shift, factor.rounding));
 }
 
 // The same for sums of int16 activations: with only 15 bits of the multiplier,
@@ -55,7 +57,7 @@ inline int64_t RescaleWide(int64_t value, FixedPointMultiplier factor) {
   const int n = 15 - (factor.shift < 14 ? factor.shift : 14);
   const uint64_t product =
       static_cast<uint64_t>(value) * static_cast<uint64_t>(reduced);
-  return RoundProduct(static_cast<int64_t>(product), n, factor.half_even);
+  return RoundProduct(static_cast<int64_t>(product), n, factor.rounding);
 }
 
 }  // namespace edgekiln::ops

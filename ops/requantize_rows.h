@@ -13,11 +13,11 @@ struct RequantizeColumns {
   const int32_t* bias;
   const int64_t* multiplier;  // Below 2^31.
   const int64_t* shift;       // 1 to 62.
-  const int64_t* round;       // 2^(shift - 1)
+  const int64_t* round;       // 2^(shift - 1); 0: floor.
   // Of all columns.
   int32_t zero_point;
   int32_t low, high;  // Limits, less the zero point.
-  bool half_even;     // Else half up.
+  bool half_even;     // Else as `round` says.
 };
 
 // One column: clamp(((sum + bias) * multiplier + round) >> shift, low, high) +

@@ -98,7 +98,7 @@ TEST(MayTieTest, NoRoundingMattersBelow) {
                               0.3, 5.0 / 64, 1.0 / 3}) {
     const FixedPointMultiplier up = QuantizeMultiplier(factor);
     FixedPointMultiplier even = up;
-    even.half_even = true;
+    even.rounding = v1::HALF_EVEN;
     for (int32_t value = 1; value < 5000; ++value) {
       const bool differ = Rescale(value, up) != Rescale(value, even) ||
                           Rescale(-value, up) != Rescale(-value, even);
@@ -112,6 +112,21 @@ TEST(MayTieTest, NoRoundingMattersBelow) {
   EXPECT_FALSE(MayTie({}, 1 << 30));
 }
 
+TEST(RescaleTest, RoundsDownIfAsked) {
+  const RescaleCase cases[] = {
+      {1, 0.5, 0},    {3, 0.5, 1},  {-1, 0.5, -1},
+      {-3, 0.5, -2},  {7, 0.25, 1}, {-1, 0.25, -1},
+      {-8, 0.25, -2}, {5, 3.0, 15}, {-2147483647 - 1, 0.5, -1073741824},
+  };
+  for (const RescaleCase& c : cases) {
+    EXPECT_EQ(Rescale(c.value, QuantizeMultiplier(c.factor, v1::FLOOR)),
+              c.expected)
+        << c.value << " * " << c.factor;
+    EXPECT_EQ(RescaleWide(c.value, QuantizeMultiplier(c.factor, v1::FLOOR)),
+              c.expected);
+  }
+}
+
 // Sums whose products are likely to be ties.
 TEST(RescaleTest, HalfToEvenEqualsExactArithmetic) {
   TestRandom random(3);
@@ -121,7 +136,7 @@ TEST(RescaleTest, HalfToEvenEqualsExactArithmetic) {
     const int n = static_cast<int>(random.Int(31, 45));
     const auto odd = random.Int(1, 15);
     const FixedPointMultiplier m = {
-        static_cast<int32_t>(odd << random.Int(20, 27)), 31 - n, true};
+        static_cast<int32_t>(odd << random.Int(20, 27)), 31 - n, v1::HALF_EVEN};
     const int64_t product = int64_t{value} * m.multiplier;
     const int64_t unit = int64_t{1} << n;
     int64_t down = product / unit - (product % unit < 0 ? 1 : 0);

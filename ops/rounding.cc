@@ -39,6 +39,22 @@ absl::Status CheckFloats(Views tensors) {
   return absl::OkStatus();
 }
 
+absl::Status CheckFloor(const v1::OpAttributes& op, Views outputs) {
+  switch (op.op_case()) {
+    case v1::OpAttributes::kConv2D:
+    case v1::OpAttributes::kDepthwiseConv2D:
+    case v1::OpAttributes::kFullyConnected:
+    case v1::OpAttributes::kAdd:
+    case v1::OpAttributes::kRequantize:
+      break;
+    default:
+      return BadType(absl::StrCat("FLOOR of ", std::string(OpKind(op))),
+                     "HALF_UP");
+  }
+  if (outputs[0].quantization.present()) return absl::OkStatus();
+  return BadType("FLOOR of a result without a scale", "HALF_UP");
+}
+
 }  // namespace
 
 HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op) {
@@ -81,9 +97,10 @@ HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op) {
 absl::Status CheckRounding(const v1::OpAttributes& op, Views inputs,
                            Views outputs) {
   if (op.rounding() == v1::HALF_UP) return absl::OkStatus();
+  if (op.rounding() == v1::FLOOR) return CheckFloor(op, outputs);
   if (op.rounding() != v1::HALF_EVEN) {
     return BadType(absl::StrCat("rounding ", op.rounding()),
-                   "HALF_UP or HALF_EVEN");
+                   "HALF_UP, HALF_EVEN or FLOOR");
   }
   const HalfEvenForm form = HalfEvenFormOf(op);
   if (form == HalfEvenForm::kNone) {

@@ -6,7 +6,7 @@
 #include "ops/kernels.h"
 #include "ops/rules.h"
 
-// How ops round half to even, docs/numerics.md section 3.19.
+// How ops round half to even and down, docs/numerics.md sections 2 and 3.19.
 //
 // Thread-safe: pure functions.
 namespace edgekiln::ops {
@@ -19,9 +19,9 @@ enum class HalfEvenForm {
 
 HalfEvenForm HalfEvenFormOf(const v1::OpAttributes& op);
 
-// INVALID_ARGUMENT for HALF_EVEN of an op that has none, of results without a
-// scale, or of tensors that would be too large as floats, and for a rounding
-// that does not exist.
+// INVALID_ARGUMENT for HALF_EVEN or FLOOR of an op that has none, or of results
+// without a scale; for HALF_EVEN of tensors that would be too large as floats;
+// and for a rounding that does not exist.
 absl::Status CheckRounding(const v1::OpAttributes& op, Views inputs,
                            Views outputs);
 

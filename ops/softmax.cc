@@ -69,7 +69,7 @@ class TabulatedSoftmax {
       // [-10, 0] in 65535 steps, as int16; further below, whatever the scale.
       const int64_t below = int64_t{x[i * step] - largest} * factor_.multiplier;
       const int64_t place =
-          RoundProduct(below, 31 - factor_.shift, false) + 32767;
+          RoundProduct(below, 31 - factor_.shift, v1::HALF_UP) + 32767;
       y[i * step] = power_(SaturatedTo<int16_t>(place));
       sum += static_cast<uint32_t>(y[i * step]);
     }

@@ -29,9 +29,12 @@ TEST(BuiltinTest, AllPresetsInOrder) {
           "dla-64-i-512k-nodw", "dla-64-i-256m-nodw", "dla-64-o-512k-nodw",
           "dla-64-o-256m-nodw", "dla-128-i-512k-nodw", "dla-128-i-256m-nodw",
           "dla-128-o-512k-nodw", "dla-128-o-256m-nodw", "toy-array",
-          "toy-array-b8", "toy-array-int32", "toy-array-tensor",
-          "toy-two-array", "toy-two-array-int32"));
-  EXPECT_THAT(hidden, testing::ElementsAre("toy-array-unit",
+          "toy-array-b8", "toy-array-int32", "toy-array-tensor", "toy-int4",
+          "toy-mixed", "toy-shift", "toy-shift-floor", "toy-ternary",
+          "toy-ternary-sums", "toy-two-array", "toy-two-array-int32"));
+  EXPECT_THAT(hidden, testing::ElementsAre("toy-array-unit", "toy-int4-unit",
+                                           "toy-mixed-unit", "toy-shift-unit",
+                                           "toy-ternary-unit",
                                            "toy-two-array-unit", "unit"));
 }
 

@@ -30,12 +30,12 @@ class EngineModel {
   virtual absl::Status ValidateEngine(const v1::Machine& machine,
                                       int32_t engine) const = 0;
 
-  // Whether `engine`, which passed ValidateEngine(), can run every op of the
-  // pattern with its numerics. INVALID_ARGUMENT names the pattern, and the
-  // command, job or key.
-  virtual absl::Status ValidatePattern(
-      const v1::OpPattern& pattern,
-      const v1::Machine::Engine& engine) const = 0;
+  // Whether this engine of `machine`, which passed ValidateEngine(), can run
+  // every op of the pattern with its numerics. INVALID_ARGUMENT names the
+  // pattern, and the command, job or key.
+  virtual absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                                       const v1::Machine& machine,
+                                       int32_t engine) const = 0;
 
   // Conditions that every op of that name must also meet, over its variables
   // (op_variables.h): limits of the model, and of the widths of the engine's

@@ -1,6 +1,7 @@
 #include "target/quantization_needs.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 
@@ -8,13 +9,13 @@ namespace edgekiln::target {
 namespace {
 
 template <typename Types>
-bool HasInt8(const Types& types) {
-  return std::find(types.begin(), types.end(), v1::INT8) != types.end();
+bool Has(const Types& types, int type) {
+  return std::find(types.begin(), types.end(), type) != types.end();
 }
 
-bool TakesInt8(const v1::Numerics& numerics) {
-  return HasInt8(numerics.activations()) &&
-         (numerics.weights().empty() || HasInt8(numerics.weights()));
+bool Takes(const v1::Numerics& numerics, v1::ElementType activations) {
+  return Has(numerics.activations(), activations) &&
+         (numerics.weights().empty() || Has(numerics.weights(), v1::INT8));
 }
 
 // Ops whose weights can have a scale per channel.
@@ -22,37 +23,111 @@ bool HasChannelScales(const std::string& op) {
   return op == "conv2d" || op == "depthwise_conv2d" || op == "fully_connected";
 }
 
+// Calls `visit` for each pattern that takes these activations.
+template <typename Visit>
+void ForPatterns(const v1::Capabilities& capabilities,
+                 v1::ElementType activations, const Visit& visit) {
+  for (const v1::Capabilities::Engine& engine : capabilities.engines()) {
+    for (const v1::OpPattern& pattern : engine.patterns()) {
+      if (Takes(pattern.numerics(), activations)) visit(pattern);
+    }
+  }
+}
+
+// What patterns of one kind of op have in common.
+struct OpPatterns {
+  v1::WeightValues widest = v1::WEIGHTS_TERNARY;
+  bool converts = true;  // All of them.
+  v1::Numerics::Converter converter;
+};
+
+// Of ops with weights.
+std::map<std::string, OpPatterns> PatternsByOp(
+    const v1::Capabilities& capabilities, v1::ElementType activations) {
+  std::map<std::string, OpPatterns> by_op;
+  ForPatterns(capabilities, activations, [&](const v1::OpPattern& pattern) {
+    const v1::Numerics& numerics = pattern.numerics();
+    const v1::WeightValues values = numerics.weight_values();
+    for (const std::string& op : pattern.ops()) {
+      if (!HasChannelScales(op)) continue;
+      const auto [at, is_new] = by_op.try_emplace(op);
+      OpPatterns& patterns = at->second;
+      // The enumeration goes from all values to the fewest.
+      patterns.widest = std::min(patterns.widest, values);
+      patterns.converts =
+          patterns.converts && numerics.requantization() == v1::Numerics::ADC;
+      if (is_new) patterns.converter = numerics.converter();
+    }
+  });
+  return by_op;
+}
+
+v1::ElementType ActivationsOf(const v1::Capabilities& capabilities) {
+  for (const v1::ElementType type : {v1::INT8, v1::INT16, v1::UINT8}) {
+    bool taken = false;
+    ForPatterns(capabilities, type,
+                [&taken](const v1::OpPattern&) { taken = true; });
+    if (taken) return type;
+  }
+  return v1::INT8;
+}
+
+// FLOOR if no pattern that multiplies by factors rounds otherwise.
+v1::Rounding RoundingOf(const v1::Capabilities& capabilities,
+                        v1::ElementType activations) {
+  bool floors = false;
+  bool others = false;
+  ForPatterns(capabilities, activations, [&](const v1::OpPattern& pattern) {
+    const v1::Numerics& numerics = pattern.numerics();
+    if (numerics.requantization() != v1::Numerics::SHIFT &&
+        numerics.requantization() != v1::Numerics::MULTIPLIER_AND_SHIFT) {
+      return;
+    }
+    const bool only_down =
+        numerics.roundings_size() == 1 && numerics.roundings(0) == v1::FLOOR;
+    (only_down ? floors : others) = true;
+  });
+  return floors && !others ? v1::FLOOR : v1::HALF_UP;
+}
+
 }  // namespace
 
 v1::QuantizationNeeds QuantizationNeedsOf(
     const v1::Capabilities& capabilities) {
+  const v1::ElementType activations = ActivationsOf(capabilities);
   std::set<std::string> one_scale;
   std::set<std::string> per_channel;
   bool has_patterns = false;
   bool zero_points = false;
   bool shifts = false;
   bool multiplies = false;
-  for (const v1::Capabilities::Engine& engine : capabilities.engines()) {
-    for (const v1::OpPattern& pattern : engine.patterns()) {
-      const v1::Numerics& numerics = pattern.numerics();
-      if (!TakesInt8(numerics)) continue;
-      has_patterns = true;
-      zero_points |= numerics.activation_zero_points();
-      shifts |= numerics.requantization() == v1::Numerics::SHIFT;
-      multiplies |=
-          numerics.requantization() == v1::Numerics::MULTIPLIER_AND_SHIFT;
-      for (const std::string& op : pattern.ops()) {
-        if (!HasChannelScales(op)) continue;
-        (numerics.per_channel() ? per_channel : one_scale).insert(op);
-      }
+  ForPatterns(capabilities, activations, [&](const v1::OpPattern& pattern) {
+    const v1::Numerics& numerics = pattern.numerics();
+    has_patterns = true;
+    zero_points |= numerics.activation_zero_points();
+    shifts |= numerics.requantization() == v1::Numerics::SHIFT;
+    multiplies |=
+        numerics.requantization() == v1::Numerics::MULTIPLIER_AND_SHIFT;
+    for (const std::string& op : pattern.ops()) {
+      if (!HasChannelScales(op)) continue;
+      (numerics.per_channel() ? per_channel : one_scale).insert(op);
     }
-  }
+  });
   v1::QuantizationNeeds needs;
   for (const std::string& op : one_scale) {
     if (per_channel.count(op) == 0) needs.add_per_tensor(op);
   }
   needs.set_symmetric_activations(has_patterns && !zero_points);
   needs.set_power_of_two_scales(shifts && !multiplies);
+  for (const auto& [op, patterns] : PatternsByOp(capabilities, activations)) {
+    if (patterns.widest == v1::WEIGHTS_ANY && !patterns.converts) continue;
+    v1::QuantizationNeeds::Op& need = *needs.add_ops();
+    need.set_op(op);
+    need.set_weight_values(patterns.widest);
+    if (patterns.converts) *need.mutable_converter() = patterns.converter;
+  }
+  if (activations != v1::INT8) needs.set_activations(activations);
+  needs.set_rounding(RoundingOf(capabilities, activations));
   return needs;
 }
 

@@ -10,12 +10,24 @@ namespace edgekiln::target {
 // equal needs share the quantized graph.
 //
 // - per_tensor: ops whose weights have one scale in every pattern that has the
-// op. If another engine takes a scale per channel, weights stay per channel and
-// that engine gets the op. - symmetric_activations: no pattern takes zero
-// points. - power_of_two_scales: every pattern that requantizes does so by a
-// shift.
+//   op. If another engine takes a scale per channel, weights stay per channel
+//   and that engine gets the op.
+// - symmetric_activations: no pattern takes zero points.
+// - power_of_two_scales: every pattern that requantizes by factors does so by a
+//   shift.
+// - ops: conv2d, depthwise_conv2d and fully_connected, where every pattern of
+//   the op takes some weights only, or converts sums (Numerics.ADC).
+//   weight_values bounds the integers that weights are quantized to. With
+//   `converter`, the op's sums become int8 by an OpAttributes.converter with
+//   just these min and max, a gain and a shift up to the largest, rounding
+//   FLOOR and an output with zero point 0.
+// - activations: INT16, else UINT8, if no pattern takes INT8.
+// - rounding: FLOOR if every pattern that requantizes by factors has no other:
+//   of convolutions, fully connected layers and additions. Everything else,
+//   averages included, keeps HALF_UP.
 //
-// Patterns that take no int8, which is what we quantize to, do not count.
+// Patterns of other activations than these, or that take no int8 weights, do
+// not count.
 v1::QuantizationNeeds QuantizationNeedsOf(const v1::Capabilities& capabilities);
 
 }  // namespace edgekiln::target

@@ -95,7 +95,76 @@ const NeedsCase kCases[] = {
     {"OtherTypes",
      "engines { patterns { ops: 'conv2d' numerics {"
      "  activations: INT16 weights: INT8 requantization: SHIFT } } }",
+     R"(per_tensor: "conv2d" symmetric_activations: true )"
+     "power_of_two_scales: true activations: INT16"},
+    {"Int8BesideOtherTypes",
+     "engines { patterns { ops: 'conv2d' numerics {"
+     "  activations: INT16 weights: INT8 requantization: SHIFT } }"
+     "  patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: UINT8 activations: INT8 weights: INT8"
+     "  activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
      ""},
+    {"UnsignedOnly",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: UINT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     "activations: UINT8"},
+    {"RoundsDown",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  requantization: SHIFT roundings: FLOOR } }"
+     "  patterns { ops: 'average_pool2d' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  roundings: HALF_UP } } }",
+     "power_of_two_scales: true rounding: FLOOR"},
+    {"RoundsEitherWay",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  requantization: SHIFT roundings: FLOOR roundings: HALF_UP } } }",
+     "power_of_two_scales: true"},
+    {"SomePatternRoundsUp",
+     "engines { patterns { ops: 'add' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  requantization: SHIFT roundings: FLOOR } }"
+     "  patterns { ops: 'mul' numerics {"
+     "  activations: INT8 activation_zero_points: true"
+     "  requantization: SHIFT roundings: HALF_UP } } }",
+     "power_of_two_scales: true"},
+    // The widest of what patterns take; only where each of them has limits.
+    {"FewWeights",
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  weight_values: WEIGHTS_TERNARY requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'conv2d' ops: 'add' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  weight_values: WEIGHTS_INT4 requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'fully_connected' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  weight_values: WEIGHTS_TERNARY requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'depthwise_conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  weight_values: WEIGHTS_TERNARY requantization: MULTIPLIER_AND_SHIFT } }"
+     "  patterns { ops: 'depthwise_conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     R"(ops { op: "conv2d" weight_values: WEIGHTS_INT4 } )"
+     R"(ops { op: "fully_connected" weight_values: WEIGHTS_TERNARY })"},
+    // One pattern that multiplies, and nothing has to be converted.
+    {"Converters",
+     "engines { patterns { ops: 'conv2d' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: ADC roundings: FLOOR"
+     "  converter { min: -32 max: 31 max_gain: 9 max_shift: 4 } } }"
+     "  patterns { ops: 'fully_connected' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: ADC roundings: FLOOR"
+     "  converter { min: -32 max: 31 max_gain: 9 max_shift: 4 } } }"
+     "  patterns { ops: 'fully_connected' numerics { per_channel: true"
+     "  activations: INT8 weights: INT8 activation_zero_points: true"
+     "  requantization: MULTIPLIER_AND_SHIFT } } }",
+     R"(ops { op: "conv2d" converter { min: -32 max: 31 max_gain: 9 )"
+     "max_shift: 4 } }"},
     {"AllAtOnce",
      "engines { patterns { ops: 'depthwise_conv2d' numerics {"
      "  activations: INT8 weights: INT8 requantization: SHIFT } } }",

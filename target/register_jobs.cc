@@ -24,7 +24,9 @@ constexpr absl::string_view kNames[] = {
     "out_addr",       "in_zero_point", "in2_zero_point", "out_zero_point",
     "clamp_min",      "clamp_max",     "in_multiplier",  "in_shift",
     "in2_multiplier", "in2_shift",     "out_multiplier", "out_shift",
-    "left_shift",     "rounding",      "out_int32",      "count_pad"};
+    "left_shift",     "rounding",      "out_int32",      "count_pad",
+    "converts",       "gain",          "code_min",       "code_max",
+    "code_shift"};
 static_assert(std::size(kNames) == kNumJobVariables);
 
 constexpr absl::string_view kOperandNames[] = {"in", "in2", "weights", "out"};
@@ -141,6 +143,21 @@ bool HasJobTable(Kernel::Kernel kernel) {
   return kernel == Kernel::CONVOLUTION ||
          kernel == Kernel::DEPTHWISE_CONVOLUTION ||
          kernel == Kernel::REQUANTIZATION;
+}
+
+std::vector<JobVariable> ConverterVariables() {
+  return {V::kConverts, V::kGain, V::kCodeMin, V::kCodeMax, V::kCodeShift};
+}
+
+WeightRange WeightRangeOf(v1::WeightValues values) {
+  switch (values) {
+    case v1::WEIGHTS_INT4:
+      return {-8, 7};
+    case v1::WEIGHTS_TERNARY:
+      return {-1, 1};
+    default:
+      return {};
+  }
 }
 
 absl::StatusOr<std::vector<RegisterWrite>> RegisterJobsView::Encode(

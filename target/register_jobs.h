@@ -57,12 +57,18 @@ enum class JobVariable {
   kOutMultiplier,
   kOutShift,
   kLeftShift,
-  kRounding,  // 0: half up; 1: half to even.
+  kRounding,  // 0: half up; 1: half to even; 2: floor.
   kOutInt32,  // 1: sums with bias, neither rescaled nor limited.
   kCountPad,  // 1: padding counts in an average, as in_zero_point.
+  // Of engines with a converter of sums; 0 without registers for them.
+  kConverts,  // 1: sums become results by it; 0: by factors.
+  kGain,
+  kCodeMin,
+  kCodeMax,
+  kCodeShift,
 };
 inline constexpr int kNumJobVariables =
-    static_cast<int>(JobVariable::kCountPad) + 1;
+    static_cast<int>(JobVariable::kCodeShift) + 1;
 
 // As descriptors write it: "in_h".
 absl::string_view JobVariableName(JobVariable variable);
@@ -76,9 +82,13 @@ inline constexpr int kNumJobOperands = 4;
 absl::string_view JobOperandName(JobOperand operand);  // "in2"
 
 // Of the table that CONVOLUTION, DEPTHWISE_CONVOLUTION and REQUANTIZATION read:
-// int32 bias, multiplier, shift per output channel.
+// int32 bias, multiplier, shift per output channel; with a converter bias,
+// scale, offset.
 inline constexpr int64_t kJobTableEntryBytes = 12;
 inline constexpr int64_t kJobTableAlignment = 4;
+
+// Of a converter's results, which have 16 bits.
+inline constexpr int64_t kMaxJobCodeShift = 15;
 
 // Largest extent, kernel, stride, dilation and padding.
 inline constexpr int64_t kMaxJobExtent = 65536;
@@ -90,10 +100,20 @@ int64_t MostHeld(const v1::RegisterJobs::Register& reg);
 // Small enough that the cycles of a million jobs fit 64 bits.
 inline constexpr int64_t kMaxOccupancyCycles = 1'000'000'000'000;
 
-// The variables and operands that a kernel depends on.
+// The variables and operands that a kernel depends on, without those of a
+// converter, which not all engines have.
 std::vector<JobVariable> VariablesOfKernel(v1::RegisterJobs::Kernel kernel);
 std::vector<JobOperand> OperandsOfKernel(v1::RegisterJobs::Kernel kernel);
 bool HasJobTable(v1::RegisterJobs::Kernel kernel);
+// Those of a converter.
+std::vector<JobVariable> ConverterVariables();
+
+// The smallest and the largest weight that is no error of a job.
+struct WeightRange {
+  int64_t min = -128;
+  int64_t max = 127;
+};
+WeightRange WeightRangeOf(v1::WeightValues values);
 
 // INVALID_ARGUMENT TARGET_INVALID for what is wrong with a register job engine.
 absl::Status InvalidRegisterJobs(std::string what, std::string where,
@@ -132,6 +152,14 @@ class RegisterJobsView {
   // Positions in `jobs`; -1 if there is none.
   int32_t FindJob(v1::RegisterJobs::Kernel kernel) const;
   int32_t FindCode(int64_t code) const;
+  // The variables that a job depends on, those of the converter included if
+  // the engine has one.
+  const std::vector<JobVariable>& VariablesOf(int32_t job) const {
+    return variables_[job];
+  }
+  // Whether the registers tell variable `kConverts`, and so the others of a
+  // converter.
+  bool has_converter() const { return has_converter_; }
 
   // 1 to kMaxOccupancyCycles, of the engine's clock. OUT_OF_RANGE if the
   // expression gives anything else or overflows.
@@ -172,7 +200,8 @@ class RegisterJobsView {
   std::array<std::optional<Expression>, kNumJobVariables> fields_;
   std::array<int32_t, kNumJobVariables> same_;
   std::vector<Job> parsed_;                          // By job.
-  std::vector<std::vector<JobVariable>> variables_;  // Alike: of its kernel.
+  std::vector<std::vector<JobVariable>> variables_;  // Alike.
+  bool has_converter_ = false;
 };
 
 }  // namespace edgekiln::target

@@ -71,6 +71,9 @@ class RegisterJobsView::Builder {
   absl::StatusOr<RegisterJobsView> Build() {
     EK_RETURN_IF_ERROR(AddRegisters());
     EK_RETURN_IF_ERROR(AddFields());
+    view_.has_converter_ = absl::c_any_of(
+        ConverterVariables(),
+        [this](JobVariable variable) { return IsTold(variable); });
     if (view_.jobs_.jobs_size() > kMaxJobs) {
       return InvalidRegisterJobs("too many jobs", "jobs",
                                  absl::StrCat("up to ", kMaxJobs));
@@ -179,12 +182,20 @@ class RegisterJobsView::Builder {
     return absl::OkStatus();
   }
 
+  bool IsTold(JobVariable variable) const {
+    const auto index = static_cast<size_t>(variable);
+    return view_.fields_[index] || view_.same_[index] >= 0;
+  }
+
   absl::Status AddJob(const Kernel::Job& job) {
+    std::vector<JobVariable> variables = VariablesOfKernel(job.kernel());
+    if (HasJobTable(job.kernel()) && view_.has_converter_) {
+      const std::vector<JobVariable> more = ConverterVariables();
+      variables.insert(variables.end(), more.begin(), more.end());
+    }
     std::vector<absl::string_view> missing;
-    for (const JobVariable variable : VariablesOfKernel(job.kernel())) {
-      const auto index = static_cast<size_t>(variable);
-      if (view_.fields_[index] || view_.same_[index] >= 0) continue;
-      missing.push_back(JobVariableName(variable));
+    for (const JobVariable variable : variables) {
+      if (!IsTold(variable)) missing.push_back(JobVariableName(variable));
     }
     if (!missing.empty()) {
       return InvalidRegisterJobs(
@@ -192,6 +203,15 @@ class RegisterJobsView::Builder {
           "registers, fields",
           absl::StrCat("for each, add a register with value_expr: \"",
                        missing[0], "\", or a field"));
+    }
+    if (!v1::WeightValues_IsValid(job.weight_values()) ||
+        (job.weight_values() != v1::WEIGHTS_ANY &&
+         !absl::c_linear_search(OperandsOfKernel(job.kernel()),
+                                JobOperand::kWeights))) {
+      return InvalidRegisterJobs(
+          "weight_values of a kernel without weights, "
+          "or unknown",
+          "weight_values", "remove it");
     }
     Job parsed;
     EK_ASSIGN_OR_RETURN(parsed.occupancy, Compile(job.occupancy_cycles_expr()),
@@ -224,7 +244,7 @@ class RegisterJobsView::Builder {
                        "\" .. }"));
     }
     view_.parsed_.push_back(std::move(parsed));
-    view_.variables_.push_back(VariablesOfKernel(job.kernel()));
+    view_.variables_.push_back(std::move(variables));
     return absl::OkStatus();
   }
 

@@ -1,12 +1,18 @@
 #include "target/register_jobs.h"
 
+#include <algorithm>
 #include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "target/builtin.h"
 #include "target/models/register_job.h"
 #include "target/resolve.h"
 
@@ -45,6 +51,8 @@ JobVariables SomeJob() {
   job[V::kClampMin] = -128;
   job[V::kClampMax] = 127;
   job[V::kRounding] = 0;
+  // It has no converter.
+  for (const V variable : ConverterVariables()) job[variable] = 0;
   return job;
 }
 
@@ -104,6 +112,27 @@ TEST(RegisterJobsTest, NamesARegisterThatIsTooNarrow) {
   job = SomeJob();
   job[V::kInZeroPoint] = -129;
   EXPECT_FALSE(view.Encode(job).ok());
+}
+
+TEST(RegisterJobsTest, TellsTheNumbersOfAConverter) {
+  const auto view = *RegisterJobsView::Create(
+      ResolveTarget("extends: \"toy-ternary\"")->machine(), 0);
+  JobVariables job = SomeJob();
+  job[V::kConverts] = 1;
+  job[V::kGain] = 300;
+  job[V::kCodeMin] = -32;
+  job[V::kCodeMax] = 31;
+  job[V::kCodeShift] = 15;
+  const auto writes = view.Encode(job);
+  ASSERT_TRUE(writes.ok()) << writes.status();
+  EXPECT_EQ(WordAt(*writes, 0x60), 0b11100u);  // FLAGS
+  EXPECT_EQ(WordAt(*writes, 0x64), 300u);      // GAIN
+  EXPECT_EQ(WordAt(*writes, 0x68), (32768u - 32) * 65536 + 32768 + 31);
+  EXPECT_EQ(WordAt(*writes, 0x6c), 15u);  // CODE_SHIFT
+  // An engine without one does not convert.
+  const auto array = *RegisterJobsView::Create(ToyArray(), 0);
+  EXPECT_FALSE(array.has_converter());
+  EXPECT_TRUE(view.has_converter());
 }
 
 // Two values share a register: either may be too large for its half of it.
@@ -282,14 +311,76 @@ TEST(RegisterJobModelTest, PatternsNeedTheirJob) {
   v1::OpPattern pattern;
   pattern.add_ops("add");
   pattern.mutable_numerics()->add_activations(v1::INT8);
-  EXPECT_FALSE(
-      RegisterJobModel().ValidatePattern(pattern, machine.engines(0)).ok());
-  EXPECT_TRUE(
-      RegisterJobModel().ValidatePattern(pattern, machine.engines(1)).ok());
+  EXPECT_FALSE(RegisterJobModel().ValidatePattern(pattern, machine, 0).ok());
+  EXPECT_TRUE(RegisterJobModel().ValidatePattern(pattern, machine, 1).ok());
   // Every op of a chain.
   pattern.add_ops("softmax");
-  EXPECT_FALSE(
-      RegisterJobModel().ValidatePattern(pattern, machine.engines(1)).ok());
+  EXPECT_FALSE(RegisterJobModel().ValidatePattern(pattern, machine, 1).ok());
+}
+
+// What a chip resolves to with `from` replaced by `to`; lines that hold one of
+// `dropped` are left out.
+absl::Status Changed(const std::string& name, const std::string& from,
+                     const std::string& to,
+                     const std::vector<std::string>& dropped = {}) {
+  std::string text;
+  for (const BuiltinTarget& target : BuiltinTargets()) {
+    if (target.name == name) text = target.text;
+  }
+  std::vector<std::string> lines =
+      absl::StrSplit(absl::StrReplaceAll(text, {{from, to}}), '\n');
+  std::erase_if(lines, [&dropped](const std::string& line) {
+    return std::any_of(dropped.begin(), dropped.end(),
+                       [&line](const std::string& each) {
+                         return absl::StrContains(line, each);
+                       });
+  });
+  return ResolveTarget(absl::StrJoin(lines, "\n")).status();
+}
+
+TEST(RegisterJobModelTest, PatternsSayNoMoreThanJobsDo) {
+  const struct {
+    absl::Status status;
+    const char* says;
+  } kRows[] = {
+      {Changed("toy-array", "[HALF_UP, HALF_EVEN]", "[HALF_UP, FLOOR]"),
+       "FLOOR is no rounding of all of the ops"},  // Pools.
+      {Changed("toy-two-array",
+               "roundings: [HALF_UP, HALF_EVEN]\n      accumulator_bits: 32\n  "
+               "  }\n    when_expr",
+               "roundings: FLOOR\n      accumulator_bits: 32\n    }\n    "
+               "when_expr"),
+       "no register tells rounding 2"},
+      {Changed("toy-shift", "FLAGS - 4 * floordiv(FLAGS, 4)",
+               "FLAGS - 2 * floordiv(FLAGS, 2)"),
+       ""},  // Only the preset rounds down.
+      {Changed("toy-shift-floor", "FLAGS - 4 * floordiv(FLAGS, 4)",
+               "FLAGS - 2 * floordiv(FLAGS, 2)"),
+       "no register tells rounding 2"},
+      {Changed("toy-ternary",
+               "weights: INT8\n      weight_values: WEIGHTS_TERNARY",
+               "weights: INT8\n      weight_values: WEIGHTS_INT4"),
+       "weight_values: the job takes fewer"},
+      {Changed("toy-ternary", "requantization: SHIFT\n      roundings: FLOOR",
+               "requantization: ADC converter { min: -1 max: 1 max_gain: 1 }"
+               "roundings: FLOOR"),
+       "requantization: ADC is of sums of products"},
+      {Changed("toy-ternary", "weights: INT8", "weights: INT8", {"\"GAIN\""}),
+       "no register tells gain"},
+      {Changed("toy-ternary", " + 16 * converts", "",
+               {"\"GAIN\"", "\"CODES\"", "\"CODE_SHIFT\"", "\"converts\"",
+                "\"code_min\"", "\"code_max\""}),
+       "no register tells converts"},
+      {Changed("toy-ternary", "kind: OTHER",
+               "kind: OTHER weight_values: WEIGHTS_INT4"),
+       "weight_values of a kernel without weights"},
+  };
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.says);
+    EXPECT_EQ(row.status.ok(), *row.says == '\0') << row.status;
+    EXPECT_TRUE(absl::StrContains(row.status.message(), row.says))
+        << row.status;
+  }
 }
 
 }  // namespace

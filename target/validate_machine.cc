@@ -279,8 +279,7 @@ absl::Status ValidateCapabilities(const v1::Capabilities& capabilities,
                                   absl::StrCat(where, ": patterns")));
     for (const v1::OpPattern& pattern : engine.patterns()) {
       EK_RETURN_IF_ERROR(ValidateResolvedPattern(pattern), where);
-      EK_RETURN_IF_ERROR(model->ValidatePattern(pattern, machine.engines(i)),
-                         where);
+      EK_RETURN_IF_ERROR(model->ValidatePattern(pattern, machine, i), where);
     }
   }
   return absl::OkStatus();

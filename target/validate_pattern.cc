@@ -1,5 +1,8 @@
 #include "target/validate_pattern.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <set>
 #include <string>
 #include <utility>
@@ -82,6 +85,23 @@ bool AllOps(const v1::OpPattern& pattern, const Property& property) {
   return !AnyOp(pattern, [&](OpCase op) { return !property(op); });
 }
 
+// Values are those of 8 bits, around a zero point of 0.
+absl::Status CheckWeightValues(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const char* const kKey = "numerics: weight_values";
+  if (!v1::WeightValues_IsValid(numerics.weight_values())) {
+    return Invalid(pattern, "weight_values is unknown", kKey,
+                   "WEIGHTS_INT4 or WEIGHTS_TERNARY");
+  }
+  if (numerics.weight_values() == v1::WEIGHTS_ANY) return absl::OkStatus();
+  if (numerics.weights_size() == 1 && numerics.weights(0) == v1::INT8 &&
+      !numerics.weight_zero_points()) {
+    return absl::OkStatus();
+  }
+  return Invalid(pattern, "weight_values are those of symmetric INT8 weights",
+                 kKey, "weights: INT8, without weight_zero_points");
+}
+
 absl::Status CheckWeights(const v1::OpPattern& pattern) {
   const v1::Numerics& numerics = pattern.numerics();
   const char* const kKey = "numerics: weights";
@@ -93,17 +113,61 @@ absl::Status CheckWeights(const v1::OpPattern& pattern) {
       return Invalid(pattern, "a type is unknown or occurs twice", kKey,
                      "weights: INT8");
     }
-    return absl::OkStatus();
+    return CheckWeightValues(pattern);
   }
-  const char* const named = !numerics.weights().empty() ? "weights"
-                            : numerics.per_channel()    ? "per_channel"
-                            : numerics.weight_zero_points()
-                                ? "weight_zero_points"
-                                : nullptr;
+  const char* const named =
+      !numerics.weights().empty()                   ? "weights"
+      : numerics.per_channel()                      ? "per_channel"
+      : numerics.weight_zero_points()               ? "weight_zero_points"
+      : numerics.weight_values() != v1::WEIGHTS_ANY ? "weight_values"
+                                                    : nullptr;
   if (named == nullptr) return absl::OkStatus();
   return Invalid(pattern,
                  absl::StrCat(named, " is given, but the ops have no weights"),
                  absl::StrCat("numerics: ", named), "remove it");
+}
+
+// Of which sums and factors are rounded down, if asked (ops/rounding.h).
+bool Floors(OpCase op) {
+  return op == OpCase::kConv2D || op == OpCase::kDepthwiseConv2D ||
+         op == OpCase::kFullyConnected || op == OpCase::kAdd ||
+         op == OpCase::kRequantize;
+}
+
+// What a converter can do is given with ADC, and only then.
+absl::Status CheckConverter(const v1::OpPattern& pattern) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const bool adc = numerics.requantization() == v1::Numerics::ADC;
+  if (!adc) {
+    if (!numerics.has_converter()) return absl::OkStatus();
+    return Invalid(pattern, "converter is given without requantization: ADC",
+                   "numerics: converter", "remove it");
+  }
+  const v1::Numerics::Converter& converter = numerics.converter();
+  const auto wrong = [&](std::string what, absl::string_view key) {
+    return Invalid(pattern, std::move(what),
+                   absl::StrCat("numerics: converter: ", key),
+                   "converter { min: -32 max: 31 max_gain: 4096 max_shift: 15 "
+                   "}");
+  };
+  constexpr int32_t kLeast = std::numeric_limits<int16_t>::min();
+  constexpr int32_t kMost = std::numeric_limits<int16_t>::max();
+  constexpr int32_t kMostShift = 15;
+  if (converter.min() < kLeast || converter.max() > kMost ||
+      converter.min() >= converter.max()) {
+    return wrong("min is not below max, or one has more than 16 bits",
+                 "min, max");
+  }
+  if (converter.max_gain() < 1) return wrong("max_gain is below 1", "max_gain");
+  if (converter.max_shift() < 0 || converter.max_shift() > kMostShift) {
+    return wrong(absl::StrCat("max_shift is not 0 to ", kMostShift),
+                 "max_shift");
+  }
+  if (numerics.roundings_size() == 1 && numerics.roundings(0) == v1::FLOOR) {
+    return absl::OkStatus();
+  }
+  return Invalid(pattern, "roundings of a converter is FLOOR alone",
+                 "numerics: roundings", "roundings: FLOOR");
 }
 
 absl::Status CheckRequantization(const v1::OpPattern& pattern) {
@@ -114,7 +178,7 @@ absl::Status CheckRequantization(const v1::OpPattern& pattern) {
   if (!v1::Numerics::Requantization_IsValid(numerics.requantization()) ||
       (!given && AnyOp(pattern, Requantizes))) {
     return Invalid(pattern, "requantization is missing or unknown", kKey,
-                   "MULTIPLIER_AND_SHIFT, SHIFT or NOT_REQUANTIZED");
+                   "MULTIPLIER_AND_SHIFT, SHIFT, ADC or NOT_REQUANTIZED");
   }
   if (given && AllOps(pattern, KeepsQuantization)) {
     return Invalid(pattern,
@@ -129,7 +193,13 @@ absl::Status CheckRequantization(const v1::OpPattern& pattern) {
                    "weights",
                    kKey, "MULTIPLIER_AND_SHIFT or SHIFT");
   }
-  return absl::OkStatus();
+  if (numerics.requantization() == v1::Numerics::ADC &&
+      !AllOps(pattern,
+              [](OpCase op) { return Floors(op) && op != OpCase::kAdd; })) {
+    return Invalid(pattern, "requantization: ADC is of sums of products", kKey,
+                   "MULTIPLIER_AND_SHIFT or SHIFT");
+  }
+  return CheckConverter(pattern);
 }
 
 absl::Status CheckAccumulator(const v1::OpPattern& pattern) {
@@ -160,13 +230,19 @@ absl::Status CheckRoundings(const v1::OpPattern& pattern) {
     return Invalid(pattern, "roundings is given, but sums are not rounded",
                    kKey, "remove it");
   }
+  const bool floors = std::count(numerics.roundings().begin(),
+                                 numerics.roundings().end(), v1::FLOOR) > 0;
+  if (floors && !AllOps(pattern, Floors)) {
+    return Invalid(pattern, "FLOOR is no rounding of all of the ops", kKey,
+                   "HALF_UP, HALF_EVEN or both");
+  }
   if (!numerics.roundings().empty() &&
       AreDistinct(numerics.roundings(), v1::Rounding_IsValid)) {
     return absl::OkStatus();
   }
   return Invalid(pattern,
                  "roundings is missing, or one is unknown or occurs twice",
-                 kKey, "HALF_UP, HALF_EVEN or both");
+                 kKey, "HALF_UP, HALF_EVEN, FLOOR or several");
 }
 
 absl::Status CheckNumerics(const v1::OpPattern& pattern) {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
@@ -18,6 +19,7 @@
 #include "compiler/partition/partition.h"
 #include "compiler/passes/integer_io.h"
 #include "target/memories.h"
+#include "target/pattern_ops.h"
 
 namespace edgekiln::compiler {
 namespace {
@@ -255,6 +257,22 @@ bool DependsOnRanges(const v1::OpAttributes& attributes) {
   return attributes.has_binary() || attributes.unary().alpha() > 1;
 }
 
+// Whether an engine takes the op with some weights only: then the host may have
+// it. Neither an outline nor a QuantizedForm() tells values.
+bool DependsOnWeights(const v1::OpAttributes& attributes,
+                      const v1::Capabilities& capabilities) {
+  const std::string name = target::PatternOpName(attributes);
+  for (const auto& engine : capabilities.engines()) {
+    for (const v1::OpPattern& pattern : engine.patterns()) {
+      if (pattern.numerics().weight_values() != v1::WEIGHTS_ANY &&
+          absl::c_linear_search(pattern.ops(), name)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 // The engine of each op whose placement is certain.
 absl::StatusOr<std::vector<int32_t>> CertainEngines(
     const Graph& graph, const v1::Capabilities& capabilities,
@@ -271,7 +289,9 @@ absl::StatusOr<std::vector<int32_t>> CertainEngines(
     }
     if (graph.ops[i].attributes.conv2d().groups() > 1) engines[i] = kUndecided;
     if (engines[i] < 0 || takers[i].empty()) continue;
-    if (offload == v1::PAYING || DependsOnRanges(graph.ops[i].attributes)) {
+    const v1::OpAttributes& op = graph.ops[i].attributes;
+    if (offload == v1::PAYING || DependsOnRanges(op) ||
+        DependsOnWeights(op, capabilities)) {
       engines[i] = kUndecided;
     } else if (takers[i].size() > 1) {
       EK_RETURN_IF_ERROR(CheckAnyHolds(graph, i, takers[i], machine));

@@ -196,6 +196,32 @@ return %y
   EXPECT_EQ(refusal("binary(%x, %z) {function MAXIMUM} id y"), "");
 }
 
+// Nor do an outline's weights tell whether an engine takes them all.
+TEST(CheckFitTest, AnOpOfSomeWeightsMayBeTheHosts) {
+  const auto graph = ParseGraph(R"(
+%x : int8[1,1,64,8] scale 1 zero 0 = input
+%w : int8[1,8] scale 1 zero 0 = constant [0, 0, 0, 0, 0, 0, 0, 0]
+%y : int8[1,1,64,1] scale 1 zero 0 = fully_connected(%x, %w) id y
+return %y
+)");
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  v1::ResolvedTarget target = Target(kMuch, kMuch, 1);
+  const auto refusal = [&] {
+    return GetErrorDetail(CheckFits(*graph, target.capabilities(),
+                                    target.machine(), v1::ALL))
+        .value_or(ErrorDetail())
+        .reason;
+  };
+  EXPECT_EQ(refusal(), "SRAM_TOO_SMALL");
+  for (auto& pattern :
+       *target.mutable_capabilities()->mutable_engines(0)->mutable_patterns()) {
+    if (pattern.ops(0) != "fully_connected") continue;
+    pattern.mutable_numerics()->set_weight_zero_points(false);
+    pattern.mutable_numerics()->set_weight_values(v1::WEIGHTS_TERNARY);
+  }
+  EXPECT_EQ(refusal(), "");
+}
+
 // An output counts as what it is made of, an input as what is made of it, in
 // whichever form they come. An input that is rounded in two ways stays real.
 TEST(CheckFitTest, ConversionsAtPortsDoNotCount) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -35,6 +36,47 @@ std::string TypeNames(const Types& types) {
   return absl::StrJoin(names, " or ");
 }
 
+std::string RoundingName(int rounding) {
+  switch (rounding) {
+    case v1::HALF_EVEN:
+      return "half to even";
+    case v1::FLOOR:
+      return "down";
+    default:
+      return "half up";
+  }
+}
+
+template <typename Roundings>
+std::string RoundingNames(const Roundings& roundings) {
+  std::vector<std::string> names;
+  for (const int rounding : roundings) names.push_back(RoundingName(rounding));
+  return absl::StrJoin(names, " or ");
+}
+
+// Of weights, inclusive.
+ops::QuantizedRange RangeOf(v1::WeightValues values, v1::ElementType type) {
+  switch (values) {
+    case v1::WEIGHTS_INT4:
+      return {-8, 7};
+    case v1::WEIGHTS_TERNARY:
+      return {-1, 1};
+    default:
+      return ops::RangeOf(type);
+  }
+}
+
+// The largest size of int8 values outside of `range`; 0 if all are inside.
+int32_t LargestOutside(absl::string_view data, ops::QuantizedRange range) {
+  int32_t largest = 0;
+  for (const char byte : data) {
+    const auto value = static_cast<int8_t>(byte);
+    if (value >= range.min && value <= range.max) continue;
+    largest = std::max(largest, std::abs(int32_t{value}));
+  }
+  return largest;
+}
+
 // Checks one op against the numerics of a pattern.
 class NumericsMatch {
  public:
@@ -50,7 +92,8 @@ class NumericsMatch {
     for (const Check check :
          {&NumericsMatch::WhyNotRounding, &NumericsMatch::WhyNotInputs,
           &NumericsMatch::WhyNotOutput, &NumericsMatch::WhyNotWeights,
-          &NumericsMatch::WhyNotScales, &NumericsMatch::WhyNotSums}) {
+          &NumericsMatch::WhyNotValues, &NumericsMatch::WhyNotScales,
+          &NumericsMatch::WhyNotConverter, &NumericsMatch::WhyNotSums}) {
       if (std::string why = (this->*check)(); !why.empty()) return why;
     }
     return "";
@@ -69,8 +112,8 @@ class NumericsMatch {
         absl::c_linear_search(numerics_.roundings(), rounding)) {
       return "";
     }
-    return rounding == v1::HALF_EVEN ? "rounding half up (here half to even)"
-                                     : "rounding half to even (here half up)";
+    return absl::StrCat("rounding ", RoundingNames(numerics_.roundings()),
+                        " (here ", RoundingName(rounding), ")");
   }
 
   std::string WhyNotInputs() const {
@@ -142,6 +185,49 @@ class NumericsMatch {
     return "";
   }
 
+  // Of an outline (compiler/ir/graph_outline.h) all values are 0.
+  std::string WhyNotValues() const {
+    if (!weighted_ || numerics_.weight_values() == v1::WEIGHTS_ANY) return "";
+    // They are int8 then (target/validate_pattern.cc).
+    const int32_t largest = LargestOutside(
+        *input(1).data, RangeOf(numerics_.weight_values(), input(1).type));
+    if (largest == 0) return "";
+    return absl::StrCat(numerics_.weight_values() == v1::WEIGHTS_TERNARY
+                            ? "weights of -1, 0 and 1"
+                            : "weights from -8 to 7",
+                        " (here up to ", largest, ")");
+  }
+
+  std::string WhyNotConverter() const {
+    const bool wants = numerics_.requantization() == v1::Numerics::ADC;
+    // Sums are converted elsewhere.
+    if (gives_sums() || wants == op_.attributes.has_converter()) {
+      return wants ? WhyNotNumbers() : "";
+    }
+    return wants ? "a converter for its results (here factors)"
+                 : "factors for its results (here a converter)";
+  }
+
+  std::string WhyNotNumbers() const {
+    const v1::Converter& converter = op_.attributes.converter();
+    const v1::Numerics::Converter& engine = numerics_.converter();
+    if (converter.min() != engine.min() || converter.max() != engine.max()) {
+      return absl::StrCat("codes from ", engine.min(), " to ", engine.max(),
+                          " (here ", converter.min(), " to ", converter.max(),
+                          ")");
+    }
+    if (converter.gain() > engine.max_gain()) {
+      return absl::StrCat("gains up to ", engine.max_gain(), " (here ",
+                          converter.gain(), ")");
+    }
+    if (converter.shift() > engine.max_shift()) {
+      return absl::StrCat("shifts up to ", engine.max_shift(),
+                          " behind the converter (here ", converter.shift(),
+                          ")");
+    }
+    return "";
+  }
+
   std::string WhyNotScales() const {
     if (target::KeepsQuantization(kind_)) {
       if (input(0).quantization == output().quantization) return "";
@@ -152,7 +238,10 @@ class NumericsMatch {
             v1::Numerics::REQUANTIZATION_UNSPECIFIED) {
       return WhyNotOneQuantization();
     }
-    if (numerics_.requantization() != v1::Numerics::SHIFT) return "";
+    if (numerics_.requantization() != v1::Numerics::SHIFT ||
+        op_.attributes.has_converter()) {
+      return "";
+    }
     for (const double ratio : Factors()) {
       int exponent = 0;
       if (std::frexp(ratio, &exponent) == 0.5) continue;
@@ -236,7 +325,7 @@ class NumericsMatch {
     if (bits == 0 || bits >= 32 || !target::HasSums(kind_)) return "";
     const int64_t terms = Terms();
     auto most = CheckedMul(terms, Largest(input(0)));
-    if (most && weighted_) most = CheckedMul(*most, Largest(input(1)));
+    if (most && weighted_) most = CheckedMul(*most, LargestWeight());
     if (most && *most < int64_t{1} << (bits - 1)) return "";
     return absl::StrCat("sums that fit ", bits, " bits (here ", terms,
                         weighted_ ? " products)" : " values)");
@@ -252,9 +341,17 @@ class NumericsMatch {
     return int64_t{pool.kernel_h()} * pool.kernel_w();
   }
 
-  // The largest distance of a value from its zero point.
+  int64_t LargestWeight() const {
+    return LargestOf(input(1),
+                     RangeOf(numerics_.weight_values(), input(1).type));
+  }
+
   static int64_t Largest(const Tensor& tensor) {
-    const ops::QuantizedRange range = ops::RangeOf(tensor.type);
+    return LargestOf(tensor, ops::RangeOf(tensor.type));
+  }
+
+  // The largest distance of a value from its zero point.
+  static int64_t LargestOf(const Tensor& tensor, ops::QuantizedRange range) {
     int64_t largest = 0;
     for (const int32_t zero : tensor.quantization->zero_point) {
       largest = std::max(

@@ -10,7 +10,8 @@ namespace edgekiln::compiler {
 
 // Empty if an engine with these numerics computes the op bit for bit: weights
 // and bias constant, activations not, all quantized. Else what the engine
-// needs, worded as in Match.failed. Reads no constant data.
+// needs, worded as in Match.failed. Reads no constant data but weights of which
+// the numerics do not take all values.
 std::string WhyNotNumerics(const Graph& graph, const Op& op,
                            const v1::Numerics& numerics);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "compiler/ir/graph_outline.h"
 #include "compiler/ir/text.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
@@ -128,6 +129,89 @@ TEST(PatternMatcherTest, ShiftsArePowersOfTwo) {
                         "int8[1,1,1,2] scale 1 zero 0"),
                    shift),
             "scales whose ratio is a power of two (here 0.75)");
+}
+
+TEST(PatternMatcherTest, WeightsOfSomeValues) {
+  const auto with = [](const std::string& values) {
+    return ConvPattern(absl::StrCat(kScales, " weight_values: ", values));
+  };
+  const auto layer = [](const std::string& values) {
+    return Conv(absl::StrCat("int8[1,1,1,3] scale 0.5 zero 0 = constant [",
+                             values, "]"),
+                "int8[1,1,1,1] scale 1 zero 0");
+  };
+  EXPECT_EQ(WhyNot(layer("1, -1, 0"), with("WEIGHTS_TERNARY")), "");
+  EXPECT_EQ(WhyNot(layer("1, 2, -57"), with("WEIGHTS_TERNARY")),
+            "weights of -1, 0 and 1 (here up to 57)");
+  EXPECT_EQ(WhyNot(layer("7, -8, 0"), with("WEIGHTS_INT4")), "");
+  EXPECT_EQ(WhyNot(layer("7, 8, 0"), with("WEIGHTS_INT4")),
+            "weights from -8 to 7 (here up to 8)");
+  EXPECT_EQ(WhyNot(layer("7, -128, 0"), with("WEIGHTS_INT4")),
+            "weights from -8 to 7 (here up to 128)");
+  // An outline has zeros.
+  const auto outline = GraphFromOutline(OutlineOf(layer("1, 2, -57")));
+  ASSERT_TRUE(outline.ok()) << outline.status();
+  EXPECT_EQ(WhyNot(*outline, with("WEIGHTS_TERNARY")), "");
+}
+
+// 3 * 131 * 1 = 393 of ternary weights.
+TEST(PatternMatcherTest, SumsOfSmallWeightsAreSmall) {
+  const Graph graph =
+      Conv("int8[1,1,1,3] scale 0.5 zero 0 = constant [1, -1, 1]",
+           "int8[1,1,1,1] scale 1 zero 0");
+  const auto with = [](const std::string& rest) {
+    return ConvPattern(absl::StrCat(
+        "activation_zero_points: true requantization: MULTIPLIER_AND_SHIFT "
+        "roundings: HALF_UP ",
+        rest));
+  };
+  EXPECT_EQ(WhyNot(graph, with("weight_values: WEIGHTS_TERNARY "
+                               "accumulator_bits: 10")),
+            "");
+  EXPECT_EQ(WhyNot(graph, with("weight_values: WEIGHTS_TERNARY "
+                               "accumulator_bits: 9")),
+            "sums that fit 9 bits (here 3 products)");
+  EXPECT_EQ(WhyNot(graph, with("accumulator_bits: 10")),
+            "sums that fit 10 bits (here 3 products)");
+}
+
+TEST(PatternMatcherTest, ConvertersAreTakenByThoseThatHaveOne) {
+  const std::string converter =
+      "converter {gain 7 min -32 max 31 scale 9 offset 100 shift 2}";
+  const Graph converted = Parse(absl::StrCat(
+      "%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", kWeights,
+      "\n%y : int8[1,1,1,1] Q = conv2d(%x, %w) {WINDOW rounding FLOOR ",
+      converter, "} id y\nreturn %y\n"));
+  const auto adc = [](int min, int gain, int shift) {
+    return ConvPattern(absl::StrCat(
+        "activation_zero_points: true requantization: ADC roundings: FLOOR "
+        "accumulator_bits: 32 converter { min: ",
+        min, " max: 31 max_gain: ", gain, " max_shift: ", shift, " }"));
+  };
+  EXPECT_EQ(WhyNot(converted, adc(-32, 7, 2)), "");
+  EXPECT_EQ(WhyNot(converted, adc(-31, 7, 2)),
+            "codes from -31 to 31 (here -32 to 31)");
+  EXPECT_EQ(WhyNot(converted, adc(-32, 6, 2)), "gains up to 6 (here 7)");
+  EXPECT_EQ(WhyNot(converted, adc(-32, 7, 1)),
+            "shifts up to 1 behind the converter (here 2)");
+  EXPECT_EQ(
+      WhyNot(converted,
+             ConvPattern("activation_zero_points: true accumulator_bits: 32 "
+                         "requantization: SHIFT roundings: FLOOR")),
+      "factors for its results (here a converter)");
+  EXPECT_EQ(WhyNot(converted, ConvPattern(kScales)),
+            "rounding half up (here down)");
+  // Its sums are like any others.
+  EXPECT_EQ(WhyNot(converted, ConvPattern("activation_zero_points: true "
+                                          "requantization: NOT_REQUANTIZED "
+                                          "accumulator_bits: 32")),
+            "");
+  const Graph factors = Parse(absl::StrCat(
+      "%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", kWeights,
+      "\n%y : int8[1,1,1,1] Q = conv2d(%x, %w) {WINDOW rounding FLOOR} id "
+      "y\nreturn %y\n"));
+  EXPECT_EQ(WhyNot(factors, adc(-32, 7, 2)),
+            "a converter for its results (here factors)");
 }
 
 // 3 * 131 * 128 = 50304: the zero point is 3.

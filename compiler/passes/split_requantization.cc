@@ -88,6 +88,7 @@ absl::StatusOr<Halves> HalvesOf(const Graph& graph, const Op& op) {
   const std::optional<v1::Clamp> clamp = TakenClamp(halves.accumulate);
   if (!clamp) return HasNone(op, "no sum of products");
   halves.accumulate.clear_rounding();
+  halves.accumulate.clear_converter();
   const Tensor& x = graph.tensors[op.inputs[0]];
   const Tensor& weights = graph.tensors[op.inputs[1]];
   const Tensor& y = graph.tensors[op.outputs[0]];
@@ -109,7 +110,12 @@ absl::StatusOr<Halves> HalvesOf(const Graph& graph, const Op& op) {
                          QuantizationOf(weights), QuantizationOf(y), y.type,
                          y.shape.back()));
   v1::Requantize& requantize = *halves.requantize.mutable_requantize();
-  const size_t factors = halves.accumulator.quantization->scale.size();
+  const bool converts = op.attributes.has_converter();
+  if (converts) {
+    *halves.requantize.mutable_converter() = op.attributes.converter();
+  }
+  const size_t factors =
+      converts ? 0 : halves.accumulator.quantization->scale.size();
   for (size_t c = 0; c < factors; ++c) {
     requantize.add_multiplier(fused.multiplier[c].multiplier);
     requantize.add_shift(fused.multiplier[c].shift);
@@ -125,6 +131,9 @@ std::optional<Op> Joined(const Graph& graph, const Op& sums,
   Op op = sums;
   op.outputs = requantize.outputs;
   op.attributes.set_rounding(requantize.attributes.rounding());
+  if (requantize.attributes.has_converter()) {
+    *op.attributes.mutable_converter() = requantize.attributes.converter();
+  }
   const v1::Requantize& second = requantize.attributes.requantize();
   if (second.has_clamp()) {
     VisitClamping(op.attributes, [&](auto& message) {

@@ -44,6 +44,31 @@ return %y, %z
 )");
 }
 
+TEST(SplitRequantizationTest, GivesTheConverterToTheRequantize) {
+  constexpr char kWhole[] =
+      R"(%x : int8[3,2] scale 0.5 zero -4 = input
+%w : int8[2,2] axis 0 scale [0.25, 0.5] zero [0, 0] = constant [1, -1, 0, 1]
+%y : int8[3,2] scale 1 zero 0 = fully_connected(%x, %w) {clamp {min 0} rounding FLOOR converter {gain 7 min -32 max 31 scale [9, -5] offset [100, 3] shift 2}} id f
+return %y
+)";
+  const auto graph = ParseGraph(kWhole);
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ(PrintGraph(*graph), kWhole);
+  Graph split = *graph;
+  const absl::Status status = SplitRequantization(split, {0});
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(VerifyGraph(split).ok()) << VerifyGraph(split);
+  EXPECT_EQ(PrintGraph(split), R"(%x : int8[3,2] scale 0.5 zero -4 = input
+%w : int8[2,2] axis 0 scale [0.25, 0.5] zero [0, 0] = constant [1, -1, 0, 1]
+%y.accumulator : int32[3,2] axis 1 scale [0.125, 0.25] zero [0, 0] = fully_connected(%x, %w) id f
+%y : int8[3,2] scale 1 zero 0 = requantize(%y.accumulator) {clamp {min 0} rounding FLOOR converter {gain 7 min -32 max 31 scale [9, -5] offset [100, 3] shift 2}} id f.requantize
+return %y
+)");
+  ExpectSameOutputs(*graph, split, 1);
+  JoinRequantization(split);
+  EXPECT_EQ(PrintGraph(split), kWhole);
+}
+
 // Every tensor of `before`, with its id, has the same bytes in `after`.
 void ExpectSameValues(const Graph& before, const Graph& after, uint64_t seed) {
   using Keep = InterpreterOptions::Keep;
@@ -71,14 +96,18 @@ void ExpectSameValues(const Graph& before, const Graph& after, uint64_t seed) {
   }
 }
 
-// Biases, weights of any scale, and ties to even here and there.
+// Biases, weights of any scale, and other roundings here and there.
 void Vary(Graph& graph, Rng& rng) {
   for (Op& op : graph.ops) {
     if (!CheckSplitsRequantization(graph, op).ok()) continue;
     for (float& scale : graph.tensors[op.inputs[1]].quantization->scale) {
       scale *= 1 + static_cast<float>(rng.Next() % 1000) / 1000;
     }
+    const bool floors = op.attributes.has_conv2d() ||
+                        op.attributes.has_depthwise_conv2d() ||
+                        op.attributes.has_fully_connected();
     if (rng.Next() % 2 == 0) op.attributes.set_rounding(v1::HALF_EVEN);
+    if (floors && rng.Next() % 4 == 0) op.attributes.set_rounding(v1::FLOOR);
     if (rng.Next() % 3 == 0) continue;
     Tensor bias;
     bias.name = op.id + ".bias";

@@ -60,6 +60,11 @@ absl::Status PatternError(const v1::OpPattern& pattern, std::string what) {
 absl::Status CheckCommands(const v1::OpPattern& pattern, const v1::Isa& isa) {
   const bool half_even =
       absl::c_linear_search(pattern.numerics().roundings(), v1::HALF_EVEN);
+  if (absl::c_linear_search(pattern.numerics().roundings(), v1::FLOOR)) {
+    return PatternError(pattern,
+                        "numerics: roundings: FLOOR, but no command rounds "
+                        "down");
+  }
   for (const std::string& op : pattern.ops()) {
     std::vector<DlaCommand> needed = DlaCommandsOf(op, isa);
     if (needed.empty()) {
@@ -155,11 +160,12 @@ class Model final : public EngineModel {
                        "isa");
     return CheckMemories(machine, engine);
   }
-  absl::Status ValidatePattern(
-      const v1::OpPattern& pattern,
-      const v1::Machine::Engine& engine) const override {
-    EK_RETURN_IF_ERROR(CheckCommands(pattern, engine.isa()));
-    return CheckNumerics(pattern, engine.isa());
+  absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                               const v1::Machine& machine,
+                               int32_t engine) const override {
+    const v1::Isa& isa = machine.engines(engine).isa();
+    EK_RETURN_IF_ERROR(CheckCommands(pattern, isa));
+    return CheckNumerics(pattern, isa);
   }
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(
       const v1::Machine& machine, int32_t engine, absl::string_view op,

@@ -64,6 +64,11 @@ JobVariables SampleJob(int64_t code, const SampleSizes& sizes, bool negative) {
   job[V::kRounding] = negative ? 1 : 0;
   job[V::kOutInt32] = negative ? 0 : 1;
   job[V::kCountPad] = negative ? 1 : 0;
+  job[V::kConverts] = negative ? 0 : 1;
+  job[V::kGain] = 37;
+  job[V::kCodeMin] = -9;
+  job[V::kCodeMax] = 11;
+  job[V::kCodeShift] = 5;
   return job;
 }
 
@@ -86,21 +91,32 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
   return absl::OkStatus();
 }
 
-// Checks that the largest sample that fits the registers is decoded unchanged,
-// and that its operands have legal layouts.
-absl::Status CheckSamples(const RegisterJobsView& view, int32_t position,
-                          bool negative) {
+// The largest sample that fits the registers, if it is decoded unchanged.
+// `rounding` replaces that of the sample unless it is -1.
+absl::StatusOr<JobVariables> ToldSample(const RegisterJobsView& view,
+                                        int32_t position, bool negative,
+                                        int64_t rounding = -1) {
   const int64_t code = view.jobs().jobs(position).code();
   absl::Status told;
   for (const SampleSizes& sizes : kSampleSizes) {
-    const JobVariables sample = SampleJob(code, sizes, negative);
+    JobVariables sample = SampleJob(code, sizes, negative);
+    if (rounding >= 0) sample[V::kRounding] = rounding;
     told = view.Encode(sample).status();
-    if (told.ok()) return CheckLayouts(view, position, sample);
+    if (told.ok()) return sample;
     const auto detail = GetErrorDetail(told);
     if (!detail) return told;
     if (detail->reason != "REGISTER_TOO_NARROW") break;
   }
   return MakeError(absl::StatusCode::kInvalidArgument, *GetErrorDetail(told));
+}
+
+// Checks that a sample is decoded unchanged, and that its operands have legal
+// layouts.
+absl::Status CheckSamples(const RegisterJobsView& view, int32_t position,
+                          bool negative) {
+  EK_ASSIGN_OR_RETURN(const JobVariables sample,
+                      ToldSample(view, position, negative));
+  return CheckLayouts(view, position, sample);
 }
 
 // Checks that the engine decodes what the host encodes.
@@ -148,6 +164,50 @@ absl::Status CheckMemory(const v1::Machine& machine, int32_t engine) {
       "links", "a link with owner: \"host\" to and from it");
 }
 
+absl::Status NumericsError(const v1::OpPattern& pattern, std::string wrong,
+                           std::string fix) {
+  return InvalidRegisterJobs(
+      absl::StrCat("numerics: ", wrong),
+      absl::StrCat("patterns ", ChainName(pattern), ": numerics"),
+      std::move(fix));
+}
+
+// What some engines of the model do and others do not: rounding down, weights
+// of some values, a converter.
+absl::Status CheckAbilities(const v1::OpPattern& pattern,
+                            const v1::Machine& machine, int32_t engine,
+                            const Jobs::Job& job) {
+  const v1::Numerics& numerics = pattern.numerics();
+  const WeightRange of_job = WeightRangeOf(job.weight_values());
+  const WeightRange of_pattern = WeightRangeOf(numerics.weight_values());
+  if (!numerics.weights().empty() &&
+      (of_pattern.min < of_job.min || of_pattern.max > of_job.max)) {
+    return NumericsError(
+        pattern, "weight_values: the job takes fewer",
+        absl::StrCat("weight_values: ",
+                     v1::WeightValues_Name(job.weight_values())));
+  }
+  const bool converts = numerics.requantization() == v1::Numerics::ADC;
+  if (!converts && !absl::c_linear_search(numerics.roundings(), v1::FLOOR)) {
+    return absl::OkStatus();
+  }
+  EK_ASSIGN_OR_RETURN(const RegisterJobsView view,
+                      RegisterJobsView::Create(machine, engine));
+  if (converts) {
+    if (view.has_converter()) return absl::OkStatus();
+    return NumericsError(pattern,
+                         "requantization: ADC, but no register tells converts",
+                         "add registers for converts, gain, code_min, code_max "
+                         "and code_shift");
+  }
+  if (ToldSample(view, view.FindJob(job.kernel()), false, v1::FLOOR).ok()) {
+    return absl::OkStatus();
+  }
+  return NumericsError(pattern,
+                       "roundings: FLOOR, but no register tells rounding 2",
+                       "widen the registers or the field rounding");
+}
+
 // Accepts the arithmetic of docs/targets/register_job.md or a subset of it.
 absl::Status CheckNumerics(const v1::OpPattern& pattern) {
   const v1::Numerics& numerics = pattern.numerics();
@@ -162,10 +222,7 @@ absl::Status CheckNumerics(const v1::OpPattern& pattern) {
     wrong = "weight_zero_points, but weights have none";
   }
   if (wrong == nullptr) return absl::OkStatus();
-  return InvalidRegisterJobs(
-      absl::StrCat("numerics: ", wrong),
-      absl::StrCat("patterns ", ChainName(pattern), ": numerics"),
-      "remove the rest");
+  return NumericsError(pattern, wrong, "remove the rest");
 }
 
 class Model final : public EngineModel {
@@ -189,9 +246,11 @@ class Model final : public EngineModel {
     return CheckMemory(machine, engine);
   }
 
-  absl::Status ValidatePattern(
-      const v1::OpPattern& pattern,
-      const v1::Machine::Engine& engine) const override {
+  absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                               const v1::Machine& machine,
+                               int32_t engine) const override {
+    EK_RETURN_IF_ERROR(CheckNumerics(pattern));
+    const Jobs& jobs = machine.engines(engine).jobs();
     for (const std::string& op : pattern.ops()) {
       const Jobs::Kernel kernel = JobKernelOf(op);
       const std::string where = absl::StrCat("patterns ", ChainName(pattern));
@@ -199,15 +258,18 @@ class Model final : public EngineModel {
         return InvalidRegisterJobs(absl::StrCat("ops: no kernel computes ", op),
                                    where, "remove the pattern");
       }
-      const bool has = absl::c_any_of(
-          engine.jobs().jobs(),
-          [kernel](const Jobs::Job& job) { return job.kernel() == kernel; });
-      if (has) continue;
+      const auto job = absl::c_find_if(jobs.jobs(), [kernel](const auto& j) {
+        return j.kernel() == kernel;
+      });
+      if (job != jobs.jobs().end()) {
+        EK_RETURN_IF_ERROR(CheckAbilities(pattern, machine, engine, *job));
+        continue;
+      }
       return InvalidRegisterJobs(absl::StrCat("jobs: the pattern needs a job ",
                                               Jobs::Kernel_Name(kernel)),
                                  where, "add the job, or remove the pattern");
     }
-    return CheckNumerics(pattern);
+    return absl::OkStatus();
   }
 
   absl::StatusOr<std::vector<v1::OpPattern::Condition>> ImpliedConditions(

@@ -11,7 +11,8 @@ namespace edgekiln::target {
 // what the host writes, host costs of 1 cycle or more, and one memory beside
 // the host's, for constants and activations, which a link of the host joins
 // with system memory. Pattern: jobs that compute its ops; int8; no weight zero
-// points. Recipe: no decisions.
+// points; roundings, weights and a converter that its jobs have. Recipe: no
+// decisions.
 const EngineModel& RegisterJobModel();
 
 }  // namespace edgekiln::target

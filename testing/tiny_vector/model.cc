@@ -265,9 +265,9 @@ class TinyVectorModel final : public EngineModel {
     return CheckLink(machine, engine);
   }
 
-  absl::Status ValidatePattern(
-      const v1::OpPattern& pattern,
-      const v1::Machine::Engine& /*engine*/) const override {
+  absl::Status ValidatePattern(const v1::OpPattern& pattern,
+                               const v1::Machine& /*machine*/,
+                               int32_t /*engine*/) const override {
     return CheckPattern(pattern);
   }
 

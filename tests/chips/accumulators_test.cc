@@ -44,8 +44,8 @@ TEST_P(AccumulatorsTest, AreComparedWithTheReference) {
   for (const GraphKind& kind : GetParam()->graphs) {
     for (int seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE(testing::Message() << kind.name << " " << seed);
-      QuantizedGraphBuilder builder(kind.first_seed +
-                                    static_cast<uint64_t>(seed));
+      QuantizedGraphBuilder builder = BuilderFor(
+          *GetParam(), kind.first_seed + static_cast<uint64_t>(seed));
       if (seed % 3 == 2) builder.RoundHalfEven();
       const Graph graph = kind.make(builder);
       const v1::ResolvedTarget target = GetParam()->target(kScratchpadBytes);

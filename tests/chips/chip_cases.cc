@@ -183,31 +183,25 @@ RandomCode RandomRegisterWrites(Rng& rng) {
   return {.machine = machine, .word_bytes = 8, .next = next};
 }
 
-// Driven by the host: no streams, hence nothing of them.
-ChipCase Toy(
+// Driven by the host: no streams, hence nothing of them. `choice` is a
+// parameter of the chip from 0 to `most_choice`, if it has one.
+ChipCase ToyOf(
     const std::string& name, const std::string& memory_parameter,
+    const std::string& choice, int64_t most_choice,
     std::vector<simfarm::conformance::HandCountedProgram> hand_counted) {
   ChipCase chip;
   chip.name = absl::StrReplaceAll(name, {{"-", "_"}});
-  chip.targets = {name, absl::StrCat(name, "-unit")};
-  if (name == "toy-array") {
-    chip.targets.push_back("toy-array-b8");
-    chip.targets.push_back("toy-array-tensor");
-  }
-  chip.targets.push_back(absl::StrCat(name, "-int32"));
+  chip.targets = {name};
   chip.target = [name](int64_t memory_bytes) {
     return ToyTarget(name, "", memory_bytes);
   };
   chip.random_target = [name](Rng& rng, int64_t memory_bytes) {
     return ToyTarget(name, RandomToySettings(rng), memory_bytes);
   };
-  const bool two = name == "toy-two-array";
-  const std::string requantizes = two ? "a_requantizes" : "requantizes";
-  const int64_t most_requantizes = two ? 1 : 2;
   chip.random_descriptor = [=](Rng& rng) {
     const std::vector<std::pair<std::string, int64_t>> sizes = {
         {"block", OneOf<int64_t>(rng, {1, 2, 8, 16, 20})},
-        {requantizes, rng.InRange(0, most_requantizes)},
+        {choice, rng.InRange(0, most_choice)},
         {memory_parameter,
          OneOf<int64_t>(rng, {3000, 8192, 20'001, 65'536, 200'000, 1 << 20})},
         {"ram_bytes", OneOf<int64_t>(rng, {2000, 64 << 20, 64 << 20})},
@@ -215,6 +209,7 @@ ChipCase Toy(
     std::string text =
         absl::StrCat("extends: \"", name, "\"\n", RandomToySettings(rng));
     for (const auto& [key, value] : sizes) {
+      if (key.empty()) continue;
       absl::StrAppend(&text, "set { name: \"", key, "\" value: ", value,
                       " }\n");
     }
@@ -224,13 +219,29 @@ ChipCase Toy(
   chip.hand_counted_programs = std::move(hand_counted);
   chip.random_code = RandomRegisterWrites;
   chip.graphs = CommonGraphs();
-  chip.rounds_half_even = true;
   chip.seeds = 6;
-  chip.even_seeds = 3;
   chip.random_chips = 8;
   chip.roomy_targets = {
       ToyTarget(name, "", 256 << 10),
       ToyTarget(name, "set { name: \"block\" value: 8 }", 24 << 10)};
+  return chip;
+}
+
+ChipCase Toy(
+    const std::string& name, const std::string& memory_parameter,
+    std::vector<simfarm::conformance::HandCountedProgram> hand_counted) {
+  const bool two = name == "toy-two-array";
+  ChipCase chip =
+      ToyOf(name, memory_parameter, two ? "a_requantizes" : "requantizes",
+            two ? 1 : 2, std::move(hand_counted));
+  chip.targets.push_back(absl::StrCat(name, "-unit"));
+  if (!two) {
+    chip.targets.push_back("toy-array-b8");
+    chip.targets.push_back("toy-array-tensor");
+  }
+  chip.targets.push_back(absl::StrCat(name, "-int32"));
+  chip.rounds_half_even = true;
+  chip.even_seeds = 3;
   chip.networks = Dla().networks;
   return chip;
 }
@@ -261,6 +272,89 @@ compiler::Graph RandomMaxPool(QuantizedGraphBuilder& builder) {
   const int64_t h = rng.InRange(1, 13), w = rng.InRange(1, 13);
   const compiler::TensorId x = builder.Input({1, h, w, rng.InRange(1, 40)});
   return builder.Finish({builder.MaxPool(x, RandomWindow(rng, h, w, false))});
+}
+
+// Made to exercise arithmetic: less of what the others show as well.
+void ShowArithmetic(ChipCase& chip) {
+  chip.seeds = 4;
+  chip.even_seeds = 2;
+  chip.random_chips = 4;
+  chip.networks = {"resnet8_int8.tflite"};
+}
+
+ChipCase ToyShift(v1::Rounding rounding) {
+  const bool down = rounding == v1::FLOOR;
+  const std::string name = down ? "toy-shift-floor" : "toy-shift";
+  ChipCase chip =
+      ToyOf(name, "tile_mem_bytes", "floors", 1,
+            simfarm::conformance::register_job::HandCountedOfShifts(down));
+  if (!down) chip.targets.push_back("toy-shift-unit");
+  ShowArithmetic(chip);
+  chip.arithmetic = [rounding](QuantizedGraphBuilder& builder) {
+    builder.UseShifts(rounding);
+  };
+  return chip;
+}
+
+// Layers of toy-ternary: others would be the host's.
+compiler::Graph RandomTernaryNet(QuantizedGraphBuilder& builder) {
+  Rng& rng = builder.rng();
+  const int64_t h = rng.InRange(4, 13), w = rng.InRange(4, 13);
+  compiler::TensorId x = builder.Input({1, h, w, rng.InRange(1, 9)});
+  x = builder.Conv(x, rng.InRange(1, 40), RandomWindow(rng, h, w, true), true);
+  const compiler::TensorId y = builder.Conv(x, builder.shape(x)[3], {}, false);
+  x = builder.Add(x, y);
+  x = builder.MaxPool(
+      x, RandomWindow(rng, builder.shape(x)[1], builder.shape(x)[2], false));
+  const compiler::TensorId z = builder.Reshape(x, {1, builder.num_elements(x)});
+  return builder.Finish({builder.FullyConnected(z, 10), x});
+}
+
+ChipCase ToyTernary() {
+  ChipCase chip =
+      ToyOf("toy-ternary", "tile_mem_bytes", "sums", 1,
+            simfarm::conformance::register_job::HandCountedOfConverters(
+                "toy-ternary-unit", 0));
+  chip.targets.push_back("toy-ternary-unit");
+  chip.targets.push_back("toy-ternary-sums");
+  ShowArithmetic(chip);
+  chip.arithmetic = [](QuantizedGraphBuilder& builder) {
+    builder.UseShifts(v1::FLOOR);
+    builder.UseConverters(100);
+  };
+  chip.graphs = {{"Conv", 1000, RandomConv},
+                 {"FullyConnected", 3000, RandomFullyConnected},
+                 {"Ternary", 5000, RandomTernaryNet},
+                 {"Elementwise", 7000, RandomElementwiseNet},
+                 {"ResidualNet", 9000, RandomResidualNet}};
+  return chip;
+}
+
+ChipCase ToyMixed() {
+  ChipCase chip =
+      ToyOf("toy-mixed", "shared_bytes", "", 0,
+            simfarm::conformance::register_job::HandCountedOfConverters(
+                "toy-mixed-unit", 1));
+  chip.targets.push_back("toy-mixed-unit");
+  ShowArithmetic(chip);
+  chip.rounds_half_even = true;
+  chip.arithmetic = [](QuantizedGraphBuilder& builder) {
+    builder.UseConverters(50);
+  };
+  return chip;
+}
+
+ChipCase ToyInt4() {
+  ChipCase chip =
+      ToyOf("toy-int4", "tile_mem_bytes", "", 0,
+            simfarm::conformance::register_job::HandCountedOfInt4());
+  chip.targets.push_back("toy-int4-unit");
+  ShowArithmetic(chip);
+  chip.rounds_half_even = true;
+  chip.arithmetic = [](QuantizedGraphBuilder& builder) {
+    builder.LimitWeights(-8, 7);
+  };
+  return chip;
 }
 
 v1::ResolvedTarget TinyVectorTarget(const std::string& settings,
@@ -334,8 +428,19 @@ const std::vector<ChipCase>& ChipCases() {
       Toy("toy-array", "tile_bytes", register_job::HandCountedOfOneEngine()),
       Toy("toy-two-array", "shared_bytes",
           register_job::HandCountedOfTwoEngines()),
+      ToyShift(v1::HALF_UP),
+      ToyShift(v1::FLOOR),
+      ToyTernary(),
+      ToyMixed(),
+      ToyInt4(),
       TinyVector()};
   return *cases;
+}
+
+QuantizedGraphBuilder BuilderFor(const ChipCase& chip, uint64_t seed) {
+  QuantizedGraphBuilder builder(seed);
+  if (chip.arithmetic) chip.arithmetic(builder);
+  return builder;
 }
 
 std::vector<const ChipCase*> AllChips() {

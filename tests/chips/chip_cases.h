@@ -63,6 +63,8 @@ struct ChipCase {
   // Any numbers that the descriptor allows: some networks fit, some do not.
   std::function<std::string(Rng& rng)> random_descriptor;
   std::vector<GraphKind> graphs;
+  // What random networks must be like for the chip's engines; absent: anything.
+  std::function<void(QuantizedGraphBuilder& builder)> arithmetic;
   bool rounds_half_even = false;    // Graphs come in both roundings.
   bool weight_zero_points = false;  // A third of them have some.
   int seeds = 40;                   // Of each kind, in the usual rounding ..
@@ -72,6 +74,9 @@ struct ChipCase {
   std::vector<v1::ResolvedTarget> roomy_targets;
   std::vector<std::string> networks;
 };
+
+// A builder of networks for the chip.
+QuantizedGraphBuilder BuilderFor(const ChipCase& chip, uint64_t seed);
 
 const std::vector<ChipCase>& ChipCases();
 

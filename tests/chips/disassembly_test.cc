@@ -121,7 +121,7 @@ TEST_P(DisassemblyTest, GivesTheSameBytesOfCompiledNetworks) {
   const v1::ResolvedTarget target = GetParam()->target(1 << 20);
   for (const GraphKind& kind : GetParam()->graphs) {
     SCOPED_TRACE(kind.name);
-    QuantizedGraphBuilder builder(kind.first_seed);
+    QuantizedGraphBuilder builder = BuilderFor(*GetParam(), kind.first_seed);
     if (GetParam()->rounds_half_even) builder.RoundHalfEven();
     const auto compiled = CompileQuantized(kind.make(builder), target);
     ASSERT_TRUE(compiled.ok()) << compiled.status();

@@ -92,10 +92,11 @@ TEST_P(NarrowRegistersTest, NothingThatDoesNotFitReachesThem) {
       ExpectBitExact(graph, *target, {builder.Sample()});
     };
     for (const GraphKind& kind : GetParam()->graphs) {
-      QuantizedGraphBuilder builder(kind.first_seed + 1);
+      QuantizedGraphBuilder builder =
+          BuilderFor(*GetParam(), kind.first_seed + 1);
       compile(builder, kind.make(builder));
     }
-    QuantizedGraphBuilder builder(1);
+    QuantizedGraphBuilder builder = BuilderFor(*GetParam(), 1);
     compile(builder, WideLayers(builder));
   };
   ForRegisters(edited, check);

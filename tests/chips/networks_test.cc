@@ -160,7 +160,8 @@ TEST_P(ReshapesTest, FitExactlyOrNameASize) {
   int with_batch = 0;
   const int chips = GetParam()->random_chips;
   for (int i = 0; i < chips * 4; ++i) {
-    QuantizedGraphBuilder builder(static_cast<uint64_t>(7000 + i));
+    QuantizedGraphBuilder builder =
+        BuilderFor(*GetParam(), static_cast<uint64_t>(7000 + i));
     const Graph graph = RandomReshapeNet(builder);
     const std::string chip = GetParam()->random_descriptor(rng);
     SCOPED_TRACE(absl::StrCat("network ", i, " on ", chip));

@@ -1,8 +1,12 @@
 #include "tests/chips/numerics_conditions.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
@@ -159,6 +163,44 @@ void MakeTies(const Pattern&, Graph& graph, Rng&) {
   graph.ops[0].attributes.mutable_unary()->set_alpha(0.1f);
 }
 
+void GiveAnotherWeight(const Pattern&, Graph& graph, Rng& rng) {
+  Tensor& weights = WeightsOf(graph);
+  std::string data(*weights.data);
+  data[rng.Below(data.size())] = 57;
+  weights.data = compiler::ConstantData(std::move(data));
+}
+
+v1::Converter& ConverterOf(Graph& graph) {
+  return *graph.ops[0].attributes.mutable_converter();
+}
+
+void TakeConverterAway(const Pattern&, Graph& graph, Rng&) {
+  graph.ops[0].attributes.clear_converter();
+}
+
+void GiveConverter(const Pattern&, Graph& graph, Rng&) {
+  ConverterOf(graph).set_gain(1);
+}
+
+void GiveMoreCodes(const Pattern&, Graph& graph, Rng& rng) {
+  v1::Converter& converter = ConverterOf(graph);
+  if (rng.Below(2) == 0) {
+    converter.set_min(converter.min() - 1);
+  } else {
+    converter.set_max(converter.max() + 1);
+  }
+}
+
+void GiveMoreGain(const Pattern&, Graph& graph, Rng&) {
+  v1::Converter& converter = ConverterOf(graph);
+  converter.set_gain(converter.gain() + 1);
+}
+
+void GiveMoreShift(const Pattern&, Graph& graph, Rng&) {
+  v1::Converter& converter = ConverterOf(graph);
+  converter.set_shift(converter.shift() + 1);
+}
+
 void GiveOddScale(const Pattern&, Graph& graph, Rng& rng) {
   OutputOf(graph).quantization->scale[0] *=
       1.0f + 0.125f * static_cast<float>(rng.InRange(1, 7));
@@ -198,6 +240,20 @@ bool GivesSums(const Pattern& pattern) {
   return pattern.numerics().requantization() == v1::Numerics::NOT_REQUANTIZED;
 }
 
+bool Converts(const Pattern& pattern) {
+  return pattern.numerics().requantization() == v1::Numerics::ADC;
+}
+
+std::string RoundingNames(const Pattern& pattern) {
+  std::vector<std::string> names;
+  for (const int rounding : pattern.numerics().roundings()) {
+    names.push_back(rounding == v1::HALF_UP     ? "half up"
+                    : rounding == v1::HALF_EVEN ? "half to even"
+                                                : "down");
+  }
+  return absl::StrJoin(names, " or ");
+}
+
 const NumericsCondition kConditions[] = {
     {"ElementType", "activations",
      [](const Pattern& p) { return !GivesSums(p); }, nullptr, GiveAnotherType,
@@ -209,8 +265,9 @@ const NumericsCondition kConditions[] = {
        return !GivesSums(p) && !Rounds(p, v1::HALF_EVEN);
      },
      nullptr, RoundHalfEven,
-     [](const Pattern&) {
-       return std::string("rounding half up (here half to even)");
+     [](const Pattern& p) {
+       return absl::StrCat("rounding ", RoundingNames(p),
+                           " (here half to even)");
      }},
     {"ZeroPoints", "activation_zero_points",
      [](const Pattern& p) {
@@ -242,9 +299,50 @@ const NumericsCondition kConditions[] = {
      [](const Pattern&) {
        return std::string("scales whose ratio is a power of two (here ");
      }},
+    {"ValuesOfWeights", "weight_values",
+     [](const Pattern& p) {
+       return p.numerics().weight_values() != v1::WEIGHTS_ANY;
+     },
+     nullptr, GiveAnotherWeight,
+     [](const Pattern& p) {
+       return std::string(p.numerics().weight_values() == v1::WEIGHTS_TERNARY
+                              ? "weights of -1, 0 and 1 (here up to 57)"
+                              : "weights from -8 to 7 (here up to 57)");
+     }},
+    {"Converter", "requantization", Converts, nullptr, TakeConverterAway,
+     [](const Pattern&) {
+       return std::string("a converter for its results (here factors)");
+     }},
+    {"NoConverter", "",
+     [](const Pattern& p) {
+       return HasWeights(p) && !Converts(p) && !GivesSums(p);
+     },
+     nullptr, GiveConverter,
+     [](const Pattern&) {
+       return std::string("factors for its results (here a converter)");
+     }},
+    {"Codes", "", Converts, nullptr, GiveMoreCodes,
+     [](const Pattern& p) {
+       return absl::StrCat("codes from ", p.numerics().converter().min(),
+                           " to ", p.numerics().converter().max(), " (here ");
+     }},
+    {"Gain", "converter", Converts, nullptr, GiveMoreGain,
+     [](const Pattern& p) {
+       return absl::StrCat("gains up to ", p.numerics().converter().max_gain(),
+                           " (here ");
+     }},
+    {"ShiftOfCodes", "converter", Converts, nullptr, GiveMoreShift,
+     [](const Pattern& p) {
+       return absl::StrCat("shifts up to ",
+                           p.numerics().converter().max_shift(),
+                           " behind the converter (here ");
+     }},
     {"Sums", "accumulator_bits",
      [](const Pattern& p) {
-       return HasWindow(p) && p.numerics().accumulator_bits() == 24;
+       // So many products of few weights take too long to make.
+       return HasWindow(p) && p.numerics().accumulator_bits() == 24 &&
+              (p.ops(0) != "conv2d" ||
+               p.numerics().weight_values() == v1::WEIGHTS_ANY);
      },
      EnlargeSum, nullptr,
      [](const Pattern&) {
@@ -301,7 +399,15 @@ Pattern Tightened(Pattern pattern, Rng& rng) {
   numerics.set_weight_zero_points(false);
   numerics.set_activation_zero_points(false);
   if (numerics.accumulator_bits() > 0) numerics.set_accumulator_bits(24);
-  if (!GivesSums(pattern)) {
+  if (HasWeights(pattern) && numerics.weight_values() == v1::WEIGHTS_ANY &&
+      rng.Below(2) == 0) {
+    numerics.set_weight_values(rng.Below(2) == 0 ? v1::WEIGHTS_INT4
+                                                 : v1::WEIGHTS_TERNARY);
+  }
+  if (Converts(pattern)) {
+    numerics.mutable_converter()->set_max_gain(100);
+    numerics.mutable_converter()->set_max_shift(9);
+  } else if (!GivesSums(pattern)) {
     numerics.clear_roundings();
     numerics.add_roundings(v1::HALF_UP);
     if (!KeepsQuantization(pattern)) {
@@ -341,6 +447,12 @@ Pattern Lifted(Pattern pattern, const NumericsCondition& condition) {
     numerics.set_activation_zero_points(true);
   }
   if (field == "weight_zero_points") numerics.set_weight_zero_points(true);
+  if (field == "weight_values") numerics.set_weight_values(v1::WEIGHTS_ANY);
+  if (field == "converter") {
+    numerics.mutable_converter()->set_max_gain(
+        std::numeric_limits<int32_t>::max());
+    numerics.mutable_converter()->set_max_shift(100);
+  }
   if (field == "requantization") {
     numerics.set_requantization(v1::Numerics::MULTIPLIER_AND_SHIFT);
   }

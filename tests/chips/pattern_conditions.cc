@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -29,9 +31,41 @@ float PowerOfTwo(float scale) {
   return std::ldexp(1.0f, exponent);
 }
 
+// Brings weights of the first op among those that the numerics allow.
+void ConformWeights(const v1::Numerics& numerics, Graph& graph) {
+  const int32_t most = numerics.weight_values() == v1::WEIGHTS_TERNARY ? 1 : 7;
+  if (numerics.weight_values() == v1::WEIGHTS_ANY) return;
+  Tensor& weights = graph.tensors[graph.ops[0].inputs[1]];
+  std::string data(*weights.data);
+  for (char& value : data) value = static_cast<char>(value % (most + 1));
+  weights.data = compiler::ConstantData(std::move(data));
+}
+
+// Rounding and converter of the first op as the numerics ask for.
+void ConformResults(const v1::Numerics& numerics, Graph& graph) {
+  v1::OpAttributes& op = graph.ops[0].attributes;
+  const auto& roundings = numerics.roundings();
+  if (!roundings.empty() &&
+      std::count(roundings.begin(), roundings.end(), op.rounding()) == 0) {
+    op.set_rounding(numerics.roundings(0));
+  }
+  if (numerics.requantization() != v1::Numerics::ADC) return;
+  v1::Converter& converter = *op.mutable_converter();
+  converter.set_gain(numerics.converter().max_gain());
+  converter.set_min(numerics.converter().min());
+  converter.set_max(numerics.converter().max());
+  converter.set_shift(numerics.converter().max_shift());
+  converter.add_scale(300);
+  converter.add_offset(-7);
+  Tensor& output = graph.tensors[graph.ops[0].outputs[0]];
+  output.quantization->zero_point = {0};
+}
+
 // Numbers that the numerics allow.
 void Conform(const Pattern& pattern, Graph& graph) {
   const v1::Numerics& numerics = pattern.numerics();
+  ConformWeights(numerics, graph);
+  ConformResults(numerics, graph);
   for (Tensor& tensor : graph.tensors) {
     if (!tensor.quantization) continue;
     compiler::Quantization& quantization = *tensor.quantization;

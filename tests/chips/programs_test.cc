@@ -60,7 +60,8 @@ class ProgramsTest : public testing::TestWithParam<const ChipCase*> {
     for (const GraphKind& kind : GetParam()->graphs) {
       for (int seed = 0; seed < kSeeds && !HasFailure(); ++seed) {
         SCOPED_TRACE(absl::StrCat(kind.name, " ", seed));
-        QuantizedGraphBuilder builder(
+        QuantizedGraphBuilder builder = BuilderFor(
+            *GetParam(),
             kind.first_seed + static_cast<uint64_t>(kSeeds * round + seed));
         const compiler::Graph graph = kind.make(builder);
         int64_t bytes = SmallestScratchpad(*GetParam(), graph) * (1 + 4 * seed);
@@ -119,7 +120,8 @@ TEST_P(ProgramsTest, AgreeOnEveryBuiltinTarget) {
     ASSERT_TRUE(target.ok()) << target.status();
     for (const GraphKind& kind : GetParam()->graphs) {
       SCOPED_TRACE(kind.name);
-      QuantizedGraphBuilder builder(kind.first_seed + 20);
+      QuantizedGraphBuilder builder =
+          BuilderFor(*GetParam(), kind.first_seed + 20);
       const compiler::Graph graph = kind.make(builder);
       const v1::ResolvedTarget little = WithLittleMemory(*target);
       const auto compiled = CompileQuantized(graph, little);
@@ -218,7 +220,8 @@ TEST_P(DamagedProgramsTest, AreRefusedOrRun) {
   Rng rng(9);
   for (const GraphKind& kind : GetParam()->graphs) {
     SCOPED_TRACE(kind.name);
-    QuantizedGraphBuilder builder(kind.first_seed + 30);
+    QuantizedGraphBuilder builder =
+        BuilderFor(*GetParam(), kind.first_seed + 30);
     const compiler::Graph graph = kind.make(builder);
     const v1::ResolvedTarget target =
         GetParam()->target(2 * SmallestScratchpad(*GetParam(), graph));

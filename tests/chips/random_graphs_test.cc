@@ -35,8 +35,8 @@ struct GraphCase {
   int seed;
 
   QuantizedGraphBuilder Builder() const {
-    QuantizedGraphBuilder builder(kind.first_seed +
-                                  static_cast<uint64_t>(seed));
+    QuantizedGraphBuilder builder =
+        BuilderFor(*chip, kind.first_seed + static_cast<uint64_t>(seed));
     if (seed >= kEvenSeed) builder.RoundHalfEven();
     if (chip->weight_zero_points && seed % 3 == 1) {
       builder.GiveWeightsZeroPoints();

@@ -78,7 +78,8 @@ class RecipeTest : public testing::TestWithParam<RecipeCase> {
       for (uint64_t seed = 0; seed < kSeeds; ++seed) {
         SCOPED_TRACE(absl::StrCat(kind.name, " ", seed));
         // Others than those that are compiled with no recipe.
-        QuantizedGraphBuilder builder(kind.first_seed + 500 + seed);
+        QuantizedGraphBuilder builder =
+            BuilderFor(*GetParam().chip, kind.first_seed + 500 + seed);
         const Graph graph = kind.make(builder);
         check(builder, graph);
       }
@@ -140,7 +141,7 @@ TEST_P(RecipeTest, MakesAnotherProgramIfItDecidesAnything) {
 TEST_P(RecipeTest, DecisionsOfOthersAreRefused) {
   const v1::ResolvedTarget target = GetParam().chip->target(1 << 20);
   const GraphKind& kind = GetParam().chip->graphs.front();
-  QuantizedGraphBuilder builder(kind.first_seed);
+  QuantizedGraphBuilder builder = BuilderFor(*GetParam().chip, kind.first_seed);
   const Graph graph = kind.make(builder);
   v1::TileRecipe foreign;
   foreign.add_engines()->mutable_decisions()->PackFrom(v1::Setting());

@@ -35,7 +35,49 @@ int64_t OutputExtent(int64_t extent, int64_t kernel, int32_t stride,
 float QuantizedGraphBuilder::Scale(float scale) const {
   int exponent = 0;
   const float significand = std::frexp(scale, &exponent);
-  return rounding_ == v1::HALF_EVEN ? scale / (2 * significand) : scale;
+  return powers_of_two_ ? scale / (2 * significand) : scale;
+}
+
+void QuantizedGraphBuilder::UseShifts(v1::Rounding rounding) {
+  factor_rounding_ = rounding;
+  powers_of_two_ = one_scale_ = true;
+  zero_points_ = false;
+}
+
+void QuantizedGraphBuilder::LimitWeights(int32_t least, int32_t most) {
+  least_weight_ = least;
+  most_weight_ = most;
+}
+
+void QuantizedGraphBuilder::MaybeConvert(TensorId weights, TensorId output,
+                                         v1::OpAttributes& attributes) {
+  if (converter_percent_ == 0 || rng_.Below(100) >= converter_percent_) return;
+  Tensor& tensor = graph_.tensors[weights];
+  std::string data(tensor.num_elements(), '\0');
+  for (char& value : data) value = static_cast<char>(rng_.InRange(-1, 1));
+  tensor.data = compiler::ConstantData(std::move(data));
+  graph_.tensors[output].quantization->zero_point = {0};
+  attributes.set_rounding(v1::FLOOR);
+  const int64_t channels = tensor.shape[0];
+  const int64_t terms = tensor.num_elements() / channels;
+  v1::Converter& converter = *attributes.mutable_converter();
+  // So that many codes occur, and some are limited.
+  const auto spread =
+      static_cast<int64_t>(60 * std::sqrt(static_cast<double>(terms)));
+  converter.set_gain(
+      static_cast<int32_t>(rng_.InRange(spread / 40 + 1, spread / 10 + 1)));
+  converter.set_min(-32);
+  converter.set_max(31);
+  converter.set_shift(static_cast<int32_t>(rng_.InRange(0, 8)));
+  const int64_t unit = int64_t{1} << converter.shift();
+  const bool one = rng_.Below(3) == 0;
+  for (int64_t c = 0; c < (one ? 1 : channels); ++c) {
+    // Some wrap in 16 bits.
+    const int64_t most = rng_.Below(8) == 0 ? 32767 : 4 * unit;
+    converter.add_scale(static_cast<int32_t>(rng_.InRange(-most, most)));
+    converter.add_offset(
+        static_cast<int32_t>(rng_.InRange(-20 * unit, 20 * unit)));
+  }
 }
 
 TensorId QuantizedGraphBuilder::AddTensor(Tensor tensor) {
@@ -52,6 +94,7 @@ TensorId QuantizedGraphBuilder::Activation(std::vector<int64_t> shape) {
   quantization.scale = {
       Scale(0.02f + 0.001f * static_cast<float>(rng_.Below(60)))};
   quantization.zero_point = {static_cast<int32_t>(rng_.InRange(-128, 127))};
+  if (!zero_points_) quantization.zero_point = {0};
   tensor.quantization = quantization;
   return AddTensor(std::move(tensor));
 }
@@ -76,9 +119,16 @@ TensorId QuantizedGraphBuilder::Weights(std::vector<int64_t> shape,
         Scale(0.002f + 0.0001f * static_cast<float>(rng_.Below(99))));
     quantization.zero_point.push_back(0);
   }
+  if (one_scale_) {
+    quantization.scale.resize(1);
+    quantization.zero_point.resize(1);
+    quantization.axis = 0;
+  }
   tensor.quantization = quantization;
   std::string data(tensor.num_elements(), '\0');
-  for (char& value : data) value = static_cast<char>(rng_.InRange(-127, 127));
+  for (char& value : data) {
+    value = static_cast<char>(rng_.InRange(least_weight_, most_weight_));
+  }
   tensor.data = compiler::ConstantData(std::move(data));
   return AddTensor(std::move(tensor));
 }
@@ -104,7 +154,12 @@ TensorId QuantizedGraphBuilder::AddOp(v1::OpAttributes attributes,
   op.name = op.id;
   op.attributes = std::move(attributes);
   if (!op.attributes.has_max_pool2d() && !op.attributes.has_reshape()) {
-    op.attributes.set_rounding(rounding_);
+    const bool by_factors =
+        op.attributes.has_conv2d() || op.attributes.has_depthwise_conv2d() ||
+        op.attributes.has_fully_connected() || op.attributes.has_add();
+    if (!op.attributes.has_converter()) {
+      op.attributes.set_rounding(by_factors ? factor_rounding_ : rounding_);
+    }
   }
   op.inputs = std::move(inputs);
   op.outputs = {output};
@@ -183,8 +238,9 @@ TensorId QuantizedGraphBuilder::Conv(TensorId x, int64_t channels,
   const TensorId weights =
       Weights({channels, window.kernel[0], window.kernel[1], in_channels}, 0);
   const TensorId bias = rng_.Below(4) == 0 ? kNoTensor : Bias(channels);
-  return AddOp(attributes, {x, weights, bias},
-               Activation(Windowed(x, window, channels)));
+  const TensorId output = Activation(Windowed(x, window, channels));
+  MaybeConvert(weights, output, attributes);
+  return AddOp(attributes, {x, weights, bias}, output);
 }
 
 TensorId QuantizedGraphBuilder::Depthwise(TensorId x, int64_t multiplier,
@@ -210,7 +266,9 @@ TensorId QuantizedGraphBuilder::FullyConnected(TensorId x, int64_t channels) {
   const TensorId bias = Bias(channels);
   std::vector<int64_t> out = in;
   out.back() = channels;
-  return AddOp(attributes, {x, weights, bias}, Activation(std::move(out)));
+  const TensorId output = Activation(std::move(out));
+  MaybeConvert(weights, output, attributes);
+  return AddOp(attributes, {x, weights, bias}, output);
 }
 
 TensorId QuantizedGraphBuilder::Add(TensorId a, TensorId b) {

@@ -26,10 +26,24 @@ class QuantizedGraphBuilder {
   explicit QuantizedGraphBuilder(uint64_t seed) : rng_(seed) {}
 
   // From here on: ties to even, and scales that make many of them.
-  void RoundHalfEven() { rounding_ = v1::HALF_EVEN; }
+  void RoundHalfEven() {
+    rounding_ = factor_rounding_ = v1::HALF_EVEN;
+    powers_of_two_ = true;
+  }
   // From here on: weights with one scale and any zero point, as uint8 networks
   // have them.
   void GiveWeightsZeroPoints() { weight_zero_points_ = true; }
+
+  // From here on: zero points 0, one scale for all weights of a layer, and
+  // every scale a power of two. Sums and additions round like this.
+  void UseShifts(v1::Rounding rounding);
+  // From here on: no zero points.
+  void CentreActivations() { zero_points_ = false; }
+  // From here on: weights from `least` to `most`.
+  void LimitWeights(int32_t least, int32_t most);
+  // From here on: so many in a hundred convolutions and matrix products have
+  // ternary weights and a converter to codes of 6 bits.
+  void UseConverters(uint64_t percent) { converter_percent_ = percent; }
 
   compiler::TensorId Input(std::vector<int64_t> shape);
   // Of its shape and quantization.
@@ -87,10 +101,20 @@ class QuantizedGraphBuilder {
 
   // `scale`, or the power of two below it.
   float Scale(float scale) const;
+  // Perhaps gives the op a converter, and weights for it.
+  void MaybeConvert(compiler::TensorId weights, compiler::TensorId output,
+                    v1::OpAttributes& attributes);
 
   Rng rng_;
   v1::Rounding rounding_ = v1::HALF_UP;
+  v1::Rounding factor_rounding_ = v1::HALF_UP;  // Of sums and additions.
   bool weight_zero_points_ = false;
+  bool zero_points_ = true;
+  bool powers_of_two_ = false;
+  bool one_scale_ = false;
+  int32_t least_weight_ = -127;
+  int32_t most_weight_ = 127;
+  uint64_t converter_percent_ = 0;
   compiler::Graph graph_;
 };
 

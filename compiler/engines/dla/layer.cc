@@ -95,7 +95,7 @@ absl::Status SetMap(const Graph& graph, const Op& op, LayerOp kind,
     return absl::InvalidArgumentError("the slope has no multiplier");
   }
   layer.slope = *slope;
-  layer.half_even = slope->half_even;
+  layer.half_even = slope->rounding == v1::HALF_EVEN;
   return absl::OkStatus();
 }
 

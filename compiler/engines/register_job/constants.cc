@@ -32,6 +32,12 @@ void PutTable(const Graph& graph, const Operation& operation, const Cut& c,
       factor = operation.multipliers[channel];
     }
     PutInt32(bias, to);
+    if (operation.converter != nullptr) {
+      const v1::Converter& converter = *operation.converter;
+      const int entry =
+          converter.scale_size() == 1 ? 0 : static_cast<int>(channel);
+      factor = {converter.scale(entry), converter.offset(entry)};
+    }
     PutInt32(factor.multiplier, to + 4);
     PutInt32(factor.shift, to + 8);
     to += target::kJobTableEntryBytes;

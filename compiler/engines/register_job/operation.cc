@@ -28,6 +28,19 @@ void SetWindow(const v1::Window2d& window, int64_t kernel_h, int64_t kernel_w,
                           window.pad_left()};
 }
 
+// Of an op whose sums become results by a converter.
+void SetConverter(const v1::OpAttributes& attributes, Operation& operation) {
+  if (!attributes.has_converter()) return;
+  const v1::Converter& converter = attributes.converter();
+  operation.converter = &converter;
+  JobVariables& variables = operation.variables;
+  variables[JobVariable::kConverts] = 1;
+  variables[JobVariable::kGain] = converter.gain();
+  variables[JobVariable::kCodeMin] = converter.min();
+  variables[JobVariable::kCodeMax] = converter.max();
+  variables[JobVariable::kCodeShift] = converter.shift();
+}
+
 absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
                     Operation& operation) {
   operation.weights = op.inputs[1];
@@ -52,6 +65,7 @@ absl::Status SetDot(const Graph& graph, const Op& op, const v1::Clamp& clamp,
     return absl::InternalError("its weights have a zero point");
   }
   operation.multipliers = std::move(dot.multiplier);
+  SetConverter(op.attributes, operation);
   variables[JobVariable::kInZeroPoint] = dot.input_zero_point;
   variables[JobVariable::kOutZeroPoint] = dot.output_zero_point;
   return absl::OkStatus();
@@ -88,6 +102,14 @@ absl::Status SetAdd(const Graph& graph, const Op& op, Operation& operation) {
 absl::Status SetRequantize(const Graph& graph, const Op& op,
                            Operation& operation) {
   const Tensor& output = graph.tensors[operation.output];
+  SetConverter(op.attributes, operation);
+  if (operation.converter != nullptr) {
+    SetClamp(ops::ClampRange(op.attributes.requantize().clamp(),
+                             op.attributes.rounding(), QuantizationOf(output),
+                             output.type),
+             operation.variables);
+    return absl::OkStatus();
+  }
   EK_ASSIGN_OR_RETURN(ops::QuantizedDotParameters parameters,
                       ops::RequantizeParameters(op.attributes.requantize(),
                                                 op.attributes.rounding(),
@@ -110,6 +132,18 @@ void SetPool(const Graph& graph, const v1::Clamp& clamp, v1::Rounding rounding,
   const int32_t zero_point = output.quantization->zero_point[0];
   operation.variables[JobVariable::kInZeroPoint] = zero_point;
   operation.variables[JobVariable::kOutZeroPoint] = zero_point;
+}
+
+// docs/targets/register_job.md, section 3.
+int64_t RoundingCode(v1::Rounding rounding) {
+  switch (rounding) {
+    case v1::HALF_EVEN:
+      return 1;
+    case v1::FLOOR:
+      return 2;
+    default:
+      return 0;
+  }
 }
 
 // Sets what depends on the kind of op.
@@ -191,8 +225,7 @@ absl::StatusOr<Operation> OperationOf(const Graph& graph, int32_t op_index) {
   operation.input_bytes = ElementBytes(input.type);
   operation.output_bytes = ElementBytes(output.type);
   JobVariables& variables = operation.variables;
-  variables[JobVariable::kRounding] =
-      op.attributes.rounding() == v1::HALF_EVEN ? 1 : 0;
+  variables[JobVariable::kRounding] = RoundingCode(op.attributes.rounding());
   EK_RETURN_IF_ERROR(SetOp(graph, op, operation),
                      absl::StrCat("op ", op.id, " (", op.kind(), ")"));
   variables[JobVariable::kDepthMultiplier] = operation.depth_multiplier;

@@ -50,6 +50,8 @@ struct Operation {
   bool takes_whole_axes = false;
   // For the table, one per output channel. Empty if the output is int32 sums.
   std::vector<ops::FixedPointMultiplier> multipliers;
+  // In place of multipliers, if a converter makes the results.
+  const v1::Converter* converter = nullptr;  // Of the graph's op.
   // Of every job; extents, paddings, kernel code and addresses are not set.
   target::JobVariables variables;
 

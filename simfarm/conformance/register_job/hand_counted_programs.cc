@@ -8,7 +8,9 @@
 #include <initializer_list>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "base/digest.h"
 #include "gtest/gtest.h"
 #include "target/layout.h"
@@ -17,7 +19,7 @@
 namespace edgekiln::simfarm::conformance::register_job {
 namespace {
 
-// Registers of both chips, as their descriptors list them.
+// Registers of all chips, as their descriptors list them.
 enum Register : uint32_t {
   kKernel = 0x00,
   kInSize = 0x04,
@@ -38,6 +40,11 @@ enum Register : uint32_t {
   kOutMultiplier = 0x54,
   kShifts = 0x58,
   kLeftShift = 0x5c,
+  kFlags = 0x60,
+  // Of engines with a converter.
+  kGain = 0x64,
+  kCodes = 0x68,
+  kCodeShift = 0x6c,
   kStart = 0x80,
   kStatus = 0x84,
 };
@@ -323,7 +330,126 @@ HandCountedProgram OneAfterTheOther() {
                       .outputs = {Bytes({14})}}};
 }
 
+// One pixel of 3 channels, 4, 6 and 7, to 2. `writes` are those of a plain
+// convolution and more.
+ProgramCase OnePixel(
+    const std::string& chip, int32_t engine, const std::string& weights,
+    const std::string& table,
+    std::initializer_list<std::pair<Register, uint32_t>> writes) {
+  Builder b(chip, {"load", "conv"}, Bytes({4, 6, 7}));
+  b.LoadConstant(0x40, weights, 0);
+  b.LoadConstant(0x60, table, 0);
+  b.Move(kRam, kRamBase, kLocal, 0, 3, 0);
+  b.Write(engine, 1, writes);
+  b.Poll(engine, 1);
+  b.Store(0x80, 2, 1);
+  return b.Finish();
+}
+
+// 4 + 2*6 + 3*7 = 37 and -37, of which a half is 18.5 and -18.5. 33 bytes in,
+// 12 writes, 6 products, 2 bytes back.
+HandCountedProgram OfShifts(bool down) {
+  return {
+      .name = down ? "HalvesDown" : "HalvesUp",
+      .program = OnePixel(
+          absl::StrCat("extends: \"toy-shift-unit\" ",
+                       "set { name: \"floors\" value: ", down ? 1 : 0, " }"),
+          0, Bytes({1, 2, 3, -1, -2, -3}), Words({0, kHalf, 0, 0, kHalf, 0}),
+          {{kKernel, 1},
+           {kInSize, Pair(1, 1)},
+           {kOutSize, Pair(1, 1)},
+           {kInChannels, 3},
+           {kOutChannelsM1, 1},
+           {kWindow, Pair(1, 1)},
+           {kWeightsAddr, 0x40},
+           {kTableAddr, 0x60},
+           {kOutAddr, 0x80},
+           {kClamp, kNoClamp},
+           {kFlags, down ? 2 : 0}}),
+      .outcome = {.error = "",
+                  .cycles = 33 + 12 + 6 + 2,
+                  .layer_cycles = {33, 12 + 6 + 2},
+                  .busy_cycles = {6, 53},
+                  .bytes_read = 33,
+                  .bytes_written = 2,
+                  .taps = {},
+                  .outputs = {down ? Bytes({18, -19}) : Bytes({19, -18})}}};
+}
+
+// 4 + 6 + 7 = 17 and 4 - 6 - 7 = -9; of gain 4, the codes 4 and -3, which is
+// below -2. 4*5 + 3 = 23 and -2*5 - 1 = -11; of which half, down, 11 and -6. 33
+// bytes in, 15 writes, 6 products, 2 bytes back.
+HandCountedProgram OfConverters(const std::string& chip, int32_t engine) {
+  constexpr uint32_t kMiddle = 32768;
+  std::vector<int64_t> busy(engine, 0);
+  busy.insert(busy.end(), {6, 56});
+  return {.name = "Converter",
+          .program =
+              OnePixel(absl::StrCat("extends: \"", chip, "\""), engine,
+                       Bytes({1, 1, 1, 1, -1, -1}), Words({0, 5, 3, 0, 5, -1}),
+                       {{kKernel, 1},
+                        {kInSize, Pair(1, 1)},
+                        {kOutSize, Pair(1, 1)},
+                        {kInChannels, 3},
+                        {kOutChannelsM1, 1},
+                        {kWindow, Pair(1, 1)},
+                        {kWeightsAddr, 0x40},
+                        {kTableAddr, 0x60},
+                        {kOutAddr, 0x80},
+                        {kClamp, kNoClamp},
+                        {kFlags, 16},
+                        {kGain, 4},
+                        {kCodes, Pair(kMiddle - 2, kMiddle + 31)},
+                        {kCodeShift, 1}}),
+          .outcome = {.error = "",
+                      .cycles = 33 + 15 + 6 + 2,
+                      .layer_cycles = {33, 15 + 6 + 2},
+                      .busy_cycles = std::move(busy),
+                      .bytes_read = 33,
+                      .bytes_written = 2,
+                      .taps = {},
+                      .outputs = {Bytes({11, -6})}}};
+}
+
+// 7*4 - 8*6 + 7 = -13 and 4 - 6 + 7 = 5, of which a half is -6.5, hence -6, and
+// 2.5, hence 3. As many cycles as any weights take.
+HandCountedProgram OfInt4() {
+  return {.name = "Int4",
+          .program = OnePixel("extends: \"toy-int4-unit\"", 0,
+                              Bytes({7, -8, 1, 1, -1, 1}),
+                              Words({0, kHalf, 0, 0, kHalf, 0}),
+                              {{kKernel, 1},
+                               {kInSize, Pair(1, 1)},
+                               {kOutSize, Pair(1, 1)},
+                               {kInChannels, 3},
+                               {kOutChannelsM1, 1},
+                               {kWindow, Pair(1, 1)},
+                               {kWeightsAddr, 0x40},
+                               {kTableAddr, 0x60},
+                               {kOutAddr, 0x80},
+                               {kClamp, kNoClamp}}),
+          .outcome = {.error = "",
+                      .cycles = 33 + 11 + 6 + 2,
+                      .layer_cycles = {33, 11 + 6 + 2},
+                      .busy_cycles = {6, 52},
+                      .bytes_read = 33,
+                      .bytes_written = 2,
+                      .taps = {},
+                      .outputs = {Bytes({-6, 3})}}};
+}
+
 }  // namespace
+
+std::vector<HandCountedProgram> HandCountedOfShifts(bool down) {
+  return {OfShifts(down)};
+}
+
+std::vector<HandCountedProgram> HandCountedOfConverters(const std::string& chip,
+                                                        int32_t engine) {
+  return {OfConverters(chip, engine)};
+}
+
+std::vector<HandCountedProgram> HandCountedOfInt4() { return {OfInt4()}; }
 
 std::vector<HandCountedProgram> HandCountedOfOneEngine() {
   return {OnUnit(), OnSlowerHost()};

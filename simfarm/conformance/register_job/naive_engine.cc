@@ -37,7 +37,11 @@ constexpr Range kVariables[] = {
     {"in_multiplier in2_multiplier out_multiplier", 0, 2147483647},
     {"in_shift in2_shift out_shift", -31, 30},
     {"left_shift", 0, 22},
-    {"rounding out_int32 count_pad", 0, 1}};
+    {"rounding", 0, 2},
+    {"out_int32 count_pad converts", 0, 1},
+    {"gain", 0, 2147483647},
+    {"code_min code_max", -32768, 32767},
+    {"code_shift", 0, 15}};
 
 constexpr char kOfAll[] =
     "out_h out_w out_c in_addr out_addr clamp_min clamp_max";
@@ -46,13 +50,14 @@ constexpr char kOfWindows[] =
 constexpr char kOfConvolutions[] =
     " in_c dilation_h dilation_w weights_addr table_addr in_zero_point "
     "out_zero_point rounding out_int32";
+constexpr char kOfConverters[] = " converts gain code_min code_max code_shift";
 
 std::string DependsOn(Jobs::Kernel kernel) {
   switch (kernel) {
     case Jobs::CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions);
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, kOfConverters);
     case Jobs::DEPTHWISE_CONVOLUTION:
-      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions,
+      return absl::StrCat(kOfAll, kOfWindows, kOfConvolutions, kOfConverters,
                           " depth_multiplier");
     case Jobs::ADDITION:
       return absl::StrCat(kOfAll,
@@ -66,7 +71,8 @@ std::string DependsOn(Jobs::Kernel kernel) {
     case Jobs::MAXIMUM_POOLING:
       return absl::StrCat(kOfAll, kOfWindows);
     default:
-      return absl::StrCat(kOfAll, " table_addr out_zero_point rounding");
+      return absl::StrCat(kOfAll, kOfConverters,
+                          " table_addr out_zero_point rounding");
   }
 }
 
@@ -138,6 +144,7 @@ class Engine final : public NaiveEngine {
     }
     if (described == nullptr) return Fail("kernel");
     job.kernel = described->kernel();
+    job.weights = described->weight_values();
     if (!CheckVariables(job)) return false;
     for (const Jobs::Operand& operand : described->operands()) {
       if (!PlaceOperand(operand, job)) return false;
@@ -185,6 +192,15 @@ class Engine final : public NaiveEngine {
       }
     }
     if (job.v["clamp_min"] > job.v["clamp_max"]) return Fail("clamp");
+    const bool average = job.kernel == Jobs::AVERAGE_POOLING;
+    if (average && job.v["rounding"] == 2) return Fail("rounding");
+    const bool sums = job.kernel == Jobs::CONVOLUTION ||
+                      job.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
+                      job.kernel == Jobs::REQUANTIZATION;
+    if (sums && job.v["converts"] == 1) {
+      if (job.v["gain"] == 0) return Fail("gain");
+      if (job.v["code_min"] > job.v["code_max"]) return Fail("codes");
+    }
     if (job.kernel == Jobs::DEPTHWISE_CONVOLUTION &&
         job.v["out_c"] > job.v["in_c"] * job.v["depth_multiplier"]) {
       return Fail("out_c");

@@ -33,7 +33,13 @@ class Computation {
     const bool has_table = job_.kernel == Jobs::CONVOLUTION ||
                            job_.kernel == Jobs::DEPTHWISE_CONVOLUTION ||
                            job_.kernel == Jobs::REQUANTIZATION;
+    if (!TakesWeights()) return "a weight";
     for (int64_t c = 0; has_table && !sums_only() && c < V("out_c"); ++c) {
+      if (V("converts") == 1) {
+        if (!IsInt16(Table(c, 1))) return "scale";
+        if (!IsInt16(Table(c, 2))) return "offset";
+        continue;
+      }
       if (Table(c, 1) < 0) return "multiplier";
       if (Table(c, 2) < -31 || Table(c, 2) > 30) return "shift";
     }
@@ -53,6 +59,36 @@ class Computation {
   int64_t V(const char* name) const { return job_.v.at(name); }
   bool sums_only() const {
     return job_.kernel != Jobs::REQUANTIZATION && V("out_int32") == 1;
+  }
+
+  static bool IsInt16(int64_t value) {
+    return value >= -32768 && value <= 32767;
+  }
+
+  // Whether no weight is one that the engine does not have.
+  bool TakesWeights() const {
+    if (job_.weights == v1::WEIGHTS_ANY ||
+        job_.operands.count("weights") == 0) {
+      return true;
+    }
+    const int64_t channels = job_.kernel == Jobs::CONVOLUTION ? V("in_c") : 1;
+    for (int64_t o = 0; o < V("out_c"); ++o) {
+      for (int64_t y = 0; y < V("kernel_h"); ++y) {
+        for (int64_t x = 0; x < V("kernel_w"); ++x) {
+          for (int64_t i = 0; i < channels; ++i) {
+            const int64_t weight = job_.kernel == Jobs::CONVOLUTION
+                                       ? Load("weights", {o, y, x, i})
+                                       : Load("weights", {o, y, x});
+            if (job_.weights == v1::WEIGHTS_TERNARY &&
+                (weight < -1 || weight > 1)) {
+              return false;
+            }
+            if (weight < -8 || weight > 7) return false;
+          }
+        }
+      }
+    }
+    return true;
   }
 
   int64_t LoadBytes(int64_t at, int64_t bytes) const {
@@ -94,6 +130,11 @@ class Computation {
   int64_t Rescale(int64_t value, int64_t multiplier, int64_t shift) const {
     const int64_t n = 31 - shift;
     const int64_t product = value * multiplier;
+    if (V("rounding") == 2) {
+      const int64_t unit = int64_t{1} << n;
+      const int64_t rest = (product % unit + unit) % unit;
+      return Wrap32((product - rest) / unit);
+    }
     if (V("rounding") == 1) {
       return Wrap32(DivideHalfEven(product, int64_t{1} << n));
     }
@@ -104,7 +145,23 @@ class Computation {
     return std::min(std::max(value, V("clamp_min")), V("clamp_max"));
   }
 
+  // What the converter makes of a sum.
+  int64_t Convert(int64_t sum, int64_t c) const {
+    const int64_t gain = V("gain");
+    int64_t code = sum / gain;
+    if (code * gain > sum) --code;
+    code = std::max(code, V("code_min"));
+    code = std::min(code, V("code_max"));
+    int64_t low = (code * Table(c, 1) + Table(c, 2)) & 0xffff;
+    if (low >= 0x8000) low -= 0x10000;
+    const int64_t step = int64_t{1} << V("code_shift");
+    int64_t result = low / step;
+    if (result * step > low) --result;
+    return Clamp(result);
+  }
+
   int64_t Finish(int64_t sum, int64_t c) const {
+    if (V("converts") == 1) return Convert(sum, c);
     return Clamp(Rescale(sum, Table(c, 1), Table(c, 2)) + V("out_zero_point"));
   }
 

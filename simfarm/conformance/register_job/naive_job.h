@@ -31,6 +31,7 @@ struct NaiveOperand {
 
 struct NaiveJob {
   v1::RegisterJobs::Kernel kernel = v1::RegisterJobs::KERNEL_UNSPECIFIED;
+  v1::WeightValues weights = v1::WEIGHTS_ANY;  // Others are an error.
   NaiveValues v;
   std::map<std::string, NaiveOperand> operands;
   int64_t cycles = 0;

@@ -38,6 +38,8 @@ class ProgramBuilder {
     const auto position = static_cast<int32_t>(
         rng_.Below(static_cast<uint64_t>(view_.jobs().jobs_size())));
     kernel_ = view_.jobs().jobs(position).kernel();
+    weights_ =
+        target::WeightRangeOf(view_.jobs().jobs(position).weight_values());
     job_ = {};
     job_[V::kKernel] = view_.jobs().jobs(position).code();
     ChooseShapes();
@@ -111,8 +113,26 @@ class ProgramBuilder {
     job_[V::kInShift] = rng_.InRange(-4, 1);
     job_[V::kIn2Shift] = rng_.InRange(-4, 1);
     job_[V::kOutShift] = rng_.InRange(-4, 2) - job_[V::kLeftShift];
-    job_[V::kRounding] = rng_.InRange(0, 1);
+    job_[V::kRounding] = rng_.InRange(0, MostRounding());
+    ChooseConverter();
     job_[V::kOutInt32] = rng_.Below(4) == 0 ? 1 : 0;
+  }
+
+  // An average is not rounded down; and some engines have no bit to tell it.
+  int64_t MostRounding() {
+    if (kernel_ == Jobs::AVERAGE_POOLING) return 1;
+    target::JobVariables job = job_;
+    job[V::kRounding] = 2;
+    return view_.Encode(job).ok() ? 2 : 1;
+  }
+
+  void ChooseConverter() {
+    if (!view_.has_converter()) return;
+    job_[V::kConverts] = rng_.Below(4) == 0 ? 0 : 1;
+    job_[V::kGain] = rng_.InRange(1, 60);
+    job_[V::kCodeMin] = rng_.InRange(-40, 0);
+    job_[V::kCodeMax] = rng_.InRange(job_[V::kCodeMin], 40);
+    job_[V::kCodeShift] = rng_.InRange(0, 8);
   }
 
   int64_t RandomMultiplier() {
@@ -137,6 +157,12 @@ class ProgramBuilder {
     const V addresses[] = {V::kInAddr, V::kIn2Addr, V::kWeightsAddr,
                            V::kOutAddr};
     job_[addresses[static_cast<int>(which)]] = at;
+    for (int64_t i = 0; which == JobOperand::kWeights && i < size; ++i) {
+      char& weight = program_.memory[at + i];
+      const int64_t value = static_cast<int8_t>(weight);
+      if (value >= weights_.min && value <= weights_.max) continue;
+      weight = static_cast<char>(rng_.InRange(weights_.min, weights_.max));
+    }
     if (!wide || which != JobOperand::kIn) return;
     for (int64_t i = 0; i < size; i += 4) {
       StoreInt32(rng_.InRange(-70'000, 70'000), at + i, program_.memory);
@@ -158,6 +184,13 @@ class ProgramBuilder {
       const bool wraps = rng_.Below(30) == 0;
       StoreInt32(wraps ? 0x7ffffff0 : rng_.InRange(-3000, 3000), entry,
                  program_.memory);
+      if (job_[V::kConverts] != 0) {
+        // Some wrap in 16 bits.
+        const int64_t most = rng_.Below(4) == 0 ? 32767 : 200;
+        StoreInt32(rng_.InRange(-most, most), entry + 4, program_.memory);
+        StoreInt32(rng_.InRange(-most, most), entry + 8, program_.memory);
+        continue;
+      }
       StoreInt32(rng_.Below(4) == 0 ? 1 << 30 : RandomMultiplier(), entry + 4,
                  program_.memory);
       StoreInt32(rng_.InRange(-11, -4), entry + 8, program_.memory);
@@ -170,6 +203,7 @@ class ProgramBuilder {
   std::map<uint32_t, uint32_t> held_;  // By offset.
   int64_t used_ = 0;
   Jobs::Kernel kernel_ = Jobs::KERNEL_UNSPECIFIED;
+  target::WeightRange weights_;
   target::JobVariables job_;
 };
 
@@ -178,9 +212,11 @@ class ProgramBuilder {
 v1::Machine RandomMachine(Rng& rng) {
   static constexpr int64_t kBlocks[] = {1, 2, 3, 8, 16};
   static constexpr int64_t kRates[] = {1, 7, 64};
-  const bool two = rng.Below(2) == 0;
+  static constexpr const char* kChips[] = {"toy-array", "toy-two-array",
+                                           "toy-shift", "toy-ternary",
+                                           "toy-mixed", "toy-int4"};
   const auto target = target::ResolveTarget(absl::StrCat(
-      "extends: \"", two ? "toy-two-array" : "toy-array",
+      "extends: \"", kChips[rng.Below(std::size(kChips))],
       "\" set { name: \"block\" value: ", kBlocks[rng.Below(5)],
       " } set { name: \"macs_a\" value: ", kRates[rng.Below(3)],
       " } set { name: \"fill_cycles\" value: ", rng.InRange(0, 9), " }"));

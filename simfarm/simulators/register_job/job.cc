@@ -1,5 +1,6 @@
 #include "simfarm/simulators/register_job/job.h"
 
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,10 @@ constexpr int64_t kMaxElements = int64_t{1} << 32;
 constexpr int64_t kMaxLeftShift = 22;  // 9 bits more fit 32.
 constexpr int64_t kMinShift = -31;
 constexpr int64_t kMaxShift = 30;
+constexpr int64_t kMaxRounding = 2;
+
+constexpr int64_t kMinCode = std::numeric_limits<int16_t>::min();
+constexpr int64_t kMaxCode = std::numeric_limits<int16_t>::max();
 
 struct Range {
   V variable;
@@ -59,9 +64,14 @@ constexpr Range kRanges[] = {
     {V::kIn2Shift, kMinShift, kMaxShift},
     {V::kOutShift, kMinShift, kMaxShift},
     {V::kLeftShift, 0, kMaxLeftShift},
-    {V::kRounding, 0, 1},
+    {V::kRounding, 0, kMaxRounding},
     {V::kOutInt32, 0, 1},
     {V::kCountPad, 0, 1},
+    {V::kConverts, 0, 1},
+    {V::kGain, 0, 0x7fffffff},
+    {V::kCodeMin, kMinCode, kMaxCode},
+    {V::kCodeMax, kMinCode, kMaxCode},
+    {V::kCodeShift, 0, target::kMaxJobCodeShift},
     {V::kInAddr, 0, int64_t{1} << 32},
     {V::kIn2Addr, 0, int64_t{1} << 32},
     {V::kWeightsAddr, 0, int64_t{1} << 32},
@@ -69,8 +79,8 @@ constexpr Range kRanges[] = {
     {V::kOutAddr, 0, int64_t{1} << 32},
 };
 
-absl::Status CheckRanges(const Job& job) {
-  for (const V variable : target::VariablesOfKernel(job.kernel)) {
+absl::Status CheckRanges(const Job& job, const std::vector<V>& variables) {
+  for (const V variable : variables) {
     for (const Range& range : kRanges) {
       if (range.variable != variable) continue;
       const int64_t value = job[variable];
@@ -87,6 +97,15 @@ absl::Status CheckRanges(const Job& job) {
 absl::Status CheckParameters(const Job& job) {
   if (job[V::kClampMin] > job[V::kClampMax]) {
     return JobError("clamp_min is above clamp_max",
+                    absl::StrCat("job ", Jobs::Kernel_Name(job.kernel)));
+  }
+  const bool pools = job.kernel == Jobs::AVERAGE_POOLING;
+  if (pools && job[V::kRounding] == kMaxRounding) {
+    return JobError("rounding is 2", "job AVERAGE_POOLING", "0 or 1");
+  }
+  if (job.converts() &&
+      (job[V::kGain] < 1 || job[V::kCodeMin] > job[V::kCodeMax])) {
+    return JobError("gain is below 1, or code_min is above code_max",
                     absl::StrCat("job ", Jobs::Kernel_Name(job.kernel)));
   }
   if (job.kernel == Jobs::DEPTHWISE_CONVOLUTION &&
@@ -225,7 +244,9 @@ absl::StatusOr<Job> CheckJob(const target::RegisterJobsView& view,
   job.kernel = view.jobs().jobs(position).kernel();
   job.variables = variables;
   job.has_table = target::HasJobTable(job.kernel);
-  EK_RETURN_IF_ERROR(CheckRanges(job));
+  job.weights =
+      target::WeightRangeOf(view.jobs().jobs(position).weight_values());
+  EK_RETURN_IF_ERROR(CheckRanges(job, view.VariablesOf(position)));
   EK_RETURN_IF_ERROR(CheckParameters(job));
   for (const JobOperand which : target::OperandsOfKernel(job.kernel)) {
     EK_RETURN_IF_ERROR(PlaceOperand(view, which, chip, memory, job));

@@ -31,7 +31,13 @@ struct Job {
   target::JobVariables variables;
   std::array<JobOperandPlace, target::kNumJobOperands> operands;
   bool has_table = false;
+  target::WeightRange weights;  // Others are an error.
   int64_t cycles = 0;
+
+  // Whether sums become results by the converter.
+  bool converts() const {
+    return has_table && variables[target::JobVariable::kConverts] != 0;
+  }
 
   int64_t operator[](target::JobVariable variable) const {
     return variables[variable];

@@ -1,6 +1,8 @@
 #include "simfarm/simulators/register_job/kernels.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -30,12 +32,40 @@ OutputLimits LimitsOf(const Job& job, bool moves_zero) {
           .max = static_cast<int32_t>(job[V::kClampMax])};
 }
 
+// By the job's rounding.
+int32_t RescaleOf(const Job& job, int32_t value, int32_t multiplier, int n) {
+  if (job[V::kRounding] == 2) {
+    return static_cast<int32_t>(int64_t{value} * multiplier >> n);
+  }
+  return Rescale(value, multiplier, n, job[V::kRounding] != 0);
+}
+
 // The table, one entry per output channel.
 struct Entry {
   int32_t bias = 0;
-  int32_t multiplier = 0;
-  int n = 1;  // Bits that the product is shifted by.
+  int32_t multiplier = 0;  // With a converter, the scale.
+  int n = 1;               // Bits that the product is shifted by.
+  int32_t offset = 0;      // With a converter.
 };
+
+// What becomes of a sum of an engine with converter and of others, before the
+// limits.
+int32_t ResultOf(const Job& job, const Entry& entry, int32_t sum) {
+  if (!job.converts()) {
+    return RescaleOf(job, sum, entry.multiplier, entry.n);
+  }
+  const int64_t gain = job[V::kGain];
+  const int64_t code = (sum >= 0 ? sum : sum - (gain - 1)) / gain;
+  const int64_t limited = std::clamp(code, job[V::kCodeMin], job[V::kCodeMax]);
+  const auto scaled =
+      static_cast<int16_t>(limited * entry.multiplier + entry.offset);
+  return scaled >> job[V::kCodeShift];
+}
+
+bool IsInt16(int32_t value) {
+  return value >= std::numeric_limits<int16_t>::min() &&
+         value <= std::numeric_limits<int16_t>::max();
+}
 
 absl::StatusOr<std::vector<Entry>> ReadTable(const Job& job,
                                              const std::string& table) {
@@ -47,6 +77,15 @@ absl::StatusOr<std::vector<Entry>> ReadTable(const Job& job,
     const int32_t shift = LoadInt32(bytes + 8);
     entries[o].bias = LoadInt32(bytes);
     if (sums) continue;
+    if (job.converts()) {
+      entries[o].multiplier = LoadInt32(bytes + 4);
+      entries[o].offset = shift;
+      if (IsInt16(entries[o].multiplier) && IsInt16(shift)) continue;
+      return JobError(
+          absl::StrCat("a table entry has scale ", entries[o].multiplier,
+                       " and offset ", shift),
+          absl::StrCat("table, channel ", o), "-32768 to 32767");
+    }
     if (shift < kMinShift || shift > kMaxShift) {
       return JobError(absl::StrCat("a table entry has shift ", shift),
                       absl::StrCat("table, channel ", o),
@@ -93,6 +132,7 @@ class Convolution {
       : job_(job), operands_(operands) {}
 
   absl::Status Run() {
+    EK_RETURN_IF_ERROR(CheckWeights());
     EK_ASSIGN_OR_RETURN(entries_, ReadTable(job_, operands_.table));
     sums_.resize(job_[V::kOutC]);
     if (job_.kernel == Jobs::CONVOLUTION) PackWeights();
@@ -122,6 +162,17 @@ class Convolution {
   }
 
  private:
+  absl::Status CheckWeights() const {
+    for (size_t i = 0; i < operands_.weights.size(); ++i) {
+      const auto weight = static_cast<int8_t>(operands_.weights[i]);
+      if (weight >= job_.weights.min && weight <= job_.weights.max) continue;
+      return JobError(absl::StrCat("a weight is ", weight),
+                      absl::StrCat("weights, element ", i),
+                      absl::StrCat(job_.weights.min, " to ", job_.weights.max));
+    }
+    return absl::OkStatus();
+  }
+
   // Transposes [o, tap, i] to [tap, i, o], so that output channels are
   // contiguous.
   void PackWeights() {
@@ -166,8 +217,7 @@ class Convolution {
 
   void Finish(size_t pixel) {
     const size_t outer = sums_.size();
-    const bool half_even = job_[V::kRounding] != 0;
-    const OutputLimits limits = LimitsOf(job_, /*moves_zero=*/true);
+    const OutputLimits limits = LimitsOf(job_, !job_.converts());
     for (size_t o = 0; o < outer; ++o) {
       const int32_t sum =
           WrapAdd(static_cast<int32_t>(sums_[o]), entries_[o].bias);
@@ -175,8 +225,8 @@ class Convolution {
       if (job_[V::kOutInt32] != 0) {
         StoreInt32(sum, Bytes(operands_.out) + 4 * index);
       } else {
-        Bytes(operands_.out)[index] = limits.Apply(
-            Rescale(sum, entries_[o].multiplier, entries_[o].n, half_even));
+        Bytes(operands_.out)[index] =
+            limits.Apply(ResultOf(job_, entries_[o], sum));
       }
     }
   }
@@ -189,22 +239,22 @@ class Convolution {
 };
 
 absl::Status Add(const Job& job, DenseOperands& operands) {
-  const bool half_even = job[V::kRounding] != 0;
   const auto left = static_cast<int>(job[V::kLeftShift]);
   const OutputLimits limits = LimitsOf(job, /*moves_zero=*/true);
   const auto scaled = [&](uint8_t byte, V zero, V multiplier, V shift) {
     const int32_t value = LoadInt8(&byte) - static_cast<int32_t>(job[zero]);
-    return Rescale(value * (1 << left), static_cast<int32_t>(job[multiplier]),
-                   31 - static_cast<int>(job[shift]), half_even);
+    return RescaleOf(job, value * (1 << left),
+                     static_cast<int32_t>(job[multiplier]),
+                     31 - static_cast<int>(job[shift]));
   };
   for (size_t i = 0; i < operands.out.size(); ++i) {
     const int32_t a = scaled(Bytes(operands.in)[i], V::kInZeroPoint,
                              V::kInMultiplier, V::kInShift);
     const int32_t b = scaled(Bytes(operands.in2)[i], V::kIn2ZeroPoint,
                              V::kIn2Multiplier, V::kIn2Shift);
-    Bytes(operands.out)[i] = limits.Apply(
-        Rescale(WrapAdd(a, b), static_cast<int32_t>(job[V::kOutMultiplier]),
-                31 - static_cast<int>(job[V::kOutShift]), half_even));
+    Bytes(operands.out)[i] = limits.Apply(RescaleOf(
+        job, WrapAdd(a, b), static_cast<int32_t>(job[V::kOutMultiplier]),
+        31 - static_cast<int>(job[V::kOutShift])));
   }
   return absl::OkStatus();
 }
@@ -277,14 +327,12 @@ absl::Status Pool(const Job& job, DenseOperands& operands) {
 absl::Status Requantize(const Job& job, DenseOperands& operands) {
   EK_ASSIGN_OR_RETURN(const std::vector<Entry> entries,
                       ReadTable(job, operands.table));
-  const bool half_even = job[V::kRounding] != 0;
-  const OutputLimits limits = LimitsOf(job, /*moves_zero=*/true);
+  const OutputLimits limits = LimitsOf(job, !job.converts());
   for (size_t i = 0; i < operands.out.size(); ++i) {
     const Entry& entry = entries[i % entries.size()];
     const int32_t sum =
         WrapAdd(LoadInt32(Bytes(operands.in) + 4 * i), entry.bias);
-    Bytes(operands.out)[i] =
-        limits.Apply(Rescale(sum, entry.multiplier, entry.n, half_even));
+    Bytes(operands.out)[i] = limits.Apply(ResultOf(job, entry, sum));
   }
   return absl::OkStatus();
 }

@@ -22,7 +22,8 @@ struct DenseOperands {
 };
 
 // Computes all of `out`. FAILED_PRECONDITION if a table entry has an illegal
-// multiplier or shift, or a window has no element.
+// number, a weight is none of those that the job takes, or a window has no
+// element.
 absl::Status Compute(const Job& job, DenseOperands& operands);
 
 }  // namespace edgekiln::simfarm::register_job

@@ -110,7 +110,9 @@ class Job {
   int32_t Table(int64_t c, int64_t field) const {
     return Int32(v_[JobVariable::kTableAddr] + 12 * c + 4 * field);
   }
-  bool half_even() const { return v_[JobVariable::kRounding] == 1; }
+  v1::Rounding rounding() const {
+    return static_cast<v1::Rounding>(v_[JobVariable::kRounding]);
+  }
 
   int64_t Finish(int64_t value) const {
     value += v_[JobVariable::kOutZeroPoint];
@@ -159,7 +161,7 @@ class Job {
 
   int64_t Rescaled(int64_t sum, int64_t c) const {
     return Finish(ops::Rescale(static_cast<int32_t>(sum),
-                               {Table(c, 1), Table(c, 2), half_even()}));
+                               {Table(c, 1), Table(c, 2), rounding()}));
   }
 
   int64_t Term(JobVariable address, const v1::Layout& layout,
@@ -169,7 +171,7 @@ class Job {
                           << v_[JobVariable::kLeftShift];
     return ops::Rescale(static_cast<int32_t>(value),
                         {static_cast<int32_t>(v_[multiplier]),
-                         static_cast<int32_t>(v_[shift]), half_even()});
+                         static_cast<int32_t>(v_[shift]), rounding()});
   }
 
   int64_t Sum(absl::Span<const int64_t> index) const {
@@ -182,7 +184,7 @@ class Job {
     return Finish(ops::Rescale(
         static_cast<int32_t>(a + b),
         {static_cast<int32_t>(v_[JobVariable::kOutMultiplier]),
-         static_cast<int32_t>(v_[JobVariable::kOutShift]), half_even()}));
+         static_cast<int32_t>(v_[JobVariable::kOutShift]), rounding()}));
   }
 
   int64_t Pooled(int64_t y, int64_t x, int64_t c) const {
