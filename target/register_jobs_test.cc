@@ -367,6 +367,8 @@ TEST(RegisterJobModelTest, PatternsSayNoMoreThanJobsDo) {
        "requantization: ADC is of sums of products"},
       {Changed("toy-ternary", "weights: INT8", "weights: INT8", {"\"GAIN\""}),
        "no register tells gain"},
+      {Changed("toy-ternary", "max_gain: 4096", "max_gain: 65536"),
+       "converter: the registers do not tell all of it"},
       {Changed("toy-ternary", " + 16 * converts", "",
                {"\"GAIN\"", "\"CODES\"", "\"CODE_SHIFT\"", "\"converts\"",
                 "\"code_min\"", "\"code_max\""}),

@@ -177,7 +177,7 @@ TEST(PatternMatcherTest, SumsOfSmallWeightsAreSmall) {
 
 TEST(PatternMatcherTest, ConvertersAreTakenByThoseThatHaveOne) {
   const std::string converter =
-      "converter {gain 7 min -32 max 31 scale 9 offset 100 shift 2}";
+      "converter {gain 7 min -32 max 31 scale [9] offset [100] shift 2}";
   const Graph converted = Parse(absl::StrCat(
       "%x : int8[1,1,1,3] scale 1 zero 3 = input\n%w : ", kWeights,
       "\n%y : int8[1,1,1,1] Q = conv2d(%x, %w) {WINDOW rounding FLOOR ",

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
 #include "base/error.h"
 #include "base/status_macros.h"
@@ -92,15 +93,15 @@ absl::Status CheckLayouts(const RegisterJobsView& view, int32_t position,
 }
 
 // The largest sample that fits the registers, if it is decoded unchanged.
-// `rounding` replaces that of the sample unless it is -1.
-absl::StatusOr<JobVariables> ToldSample(const RegisterJobsView& view,
-                                        int32_t position, bool negative,
-                                        int64_t rounding = -1) {
+// `change` is made to it before.
+absl::StatusOr<JobVariables> ToldSample(
+    const RegisterJobsView& view, int32_t position, bool negative,
+    absl::FunctionRef<void(JobVariables&)> change = [](JobVariables&) {}) {
   const int64_t code = view.jobs().jobs(position).code();
   absl::Status told;
   for (const SampleSizes& sizes : kSampleSizes) {
     JobVariables sample = SampleJob(code, sizes, negative);
-    if (rounding >= 0) sample[V::kRounding] = rounding;
+    change(sample);
     told = view.Encode(sample).status();
     if (told.ok()) return sample;
     const auto detail = GetErrorDetail(told);
@@ -193,16 +194,30 @@ absl::Status CheckAbilities(const v1::OpPattern& pattern,
   }
   EK_ASSIGN_OR_RETURN(const RegisterJobsView view,
                       RegisterJobsView::Create(machine, engine));
-  if (converts) {
-    if (view.has_converter()) return absl::OkStatus();
+  const int32_t position = view.FindJob(job.kernel());
+  if (converts && !view.has_converter()) {
     return NumericsError(pattern,
                          "requantization: ADC, but no register tells converts",
                          "add registers for converts, gain, code_min, code_max "
                          "and code_shift");
   }
-  if (ToldSample(view, view.FindJob(job.kernel()), false, v1::FLOOR).ok()) {
-    return absl::OkStatus();
+  if (converts) {
+    const v1::Numerics::Converter& converter = numerics.converter();
+    const auto most = [&converter](JobVariables& sample) {
+      sample[V::kGain] = converter.max_gain();
+      sample[V::kCodeMin] = converter.min();
+      sample[V::kCodeMax] = converter.max();
+      sample[V::kCodeShift] = converter.max_shift();
+    };
+    if (ToldSample(view, position, false, most).ok()) return absl::OkStatus();
+    return NumericsError(pattern,
+                         "converter: the registers do not tell all of it",
+                         "widen them, or lower max_gain or max_shift");
   }
+  const auto down = [](JobVariables& sample) {
+    sample[V::kRounding] = v1::FLOOR;
+  };
+  if (ToldSample(view, position, false, down).ok()) return absl::OkStatus();
   return NumericsError(pattern,
                        "roundings: FLOOR, but no register tells rounding 2",
                        "widen the registers or the field rounding");

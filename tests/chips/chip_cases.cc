@@ -286,9 +286,9 @@ ChipCase ToyShift(v1::Rounding rounding) {
   const bool down = rounding == v1::FLOOR;
   const std::string name = down ? "toy-shift-floor" : "toy-shift";
   ChipCase chip =
-      ToyOf(name, "tile_mem_bytes", "floors", 1,
+      ToyOf(name, "tile_mem_bytes", "", 0,
             simfarm::conformance::register_job::HandCountedOfShifts(down));
-  if (!down) chip.targets.push_back("toy-shift-unit");
+  chip.targets = {"toy-shift", down ? name : "toy-shift-unit"};
   ShowArithmetic(chip);
   chip.arithmetic = [rounding](QuantizedGraphBuilder& builder) {
     builder.UseShifts(rounding);
@@ -312,7 +312,7 @@ compiler::Graph RandomTernaryNet(QuantizedGraphBuilder& builder) {
 
 ChipCase ToyTernary() {
   ChipCase chip =
-      ToyOf("toy-ternary", "tile_mem_bytes", "sums", 1,
+      ToyOf("toy-ternary", "tile_mem_bytes", "fused", 1,
             simfarm::conformance::register_job::HandCountedOfConverters(
                 "toy-ternary-unit", 0));
   chip.targets.push_back("toy-ternary-unit");

@@ -89,6 +89,8 @@ const Absence kAbsences[] = {
      "they are 0"},
     {"engines.patterns.numerics.weight_zero_points", Resolves::kEither,
      "weights are symmetric"},
+    {"engines.patterns.numerics.weight_values", Resolves::kEither,
+     "any weights, if the job takes them"},
     {"engines.patterns.numerics.converter.min", Resolves::kEither,
      "codes begin at 0"},
     {"engines.patterns.numerics.converter.max", Resolves::kEither,

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -60,6 +61,12 @@ const Chip kChips[] = {
     {"AllThree",
      "toy-array-tensor",
      {kNoZeroPoints, kShifts},
+     R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
+     R"(per_tensor: "fully_connected" symmetric_activations: true )"
+     "power_of_two_scales: true"},
+    {"ToyShift",
+     "toy-shift",
+     {},
      R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
      R"(per_tensor: "fully_connected" symmetric_activations: true )"
      "power_of_two_scales: true"},
@@ -138,6 +145,44 @@ TEST_P(QuantizationNeedsTest, EngineTakesEveryProduct) {
   EXPECT_EQ(none->engine, 0);
 }
 
+// What the quantizer is told of chips that the tests above do not quantize for.
+TEST(NeedsTest, AreThoseOfTheChips) {
+  constexpr char kShift[] =
+      R"(per_tensor: "conv2d" per_tensor: "depthwise_conv2d" )"
+      R"(per_tensor: "fully_connected" symmetric_activations: true )"
+      "power_of_two_scales: true";
+  constexpr char kCodes[] =
+      "weight_values: WEIGHTS_TERNARY converter { min: -32 max: 31 max_gain: "
+      "4096 max_shift: 15 }";
+  const std::pair<const char*, std::string> kRows[] = {
+      {"toy-array", ""},
+      {"toy-shift-floor", absl::StrCat(kShift, " rounding: FLOOR")},
+      {"toy-ternary",
+       absl::StrCat("symmetric_activations: true power_of_two_scales: true ",
+                    R"(ops { op: "conv2d" )", kCodes,
+                    R"( } ops { op: "fully_connected" )", kCodes,
+                    " } rounding: FLOOR")},
+      {"toy-ternary-sums",
+       "symmetric_activations: true power_of_two_scales: true "
+       R"(ops { op: "conv2d" weight_values: WEIGHTS_TERNARY } )"
+       R"(ops { op: "fully_connected" weight_values: WEIGHTS_TERNARY } )"
+       "rounding: FLOOR"},
+      {"toy-mixed", ""},
+      {"toy-int4",
+       R"(ops { op: "conv2d" weight_values: WEIGHTS_INT4 } )"
+       R"(ops { op: "depthwise_conv2d" weight_values: WEIGHTS_INT4 } )"
+       R"(ops { op: "fully_connected" weight_values: WEIGHTS_INT4 })"},
+  };
+  for (const auto& [name, needs] : kRows) {
+    const auto target = target::ResolveTarget(TextOf(name));
+    ASSERT_TRUE(target.ok()) << target.status();
+    EXPECT_EQ(
+        target::QuantizationNeedsOf(target->capabilities()).ShortDebugString(),
+        needs)
+        << name;
+  }
+}
+
 std::vector<NeedsCase> AllCases() {
   std::vector<NeedsCase> cases;
   for (const Chip& chip : kChips) cases.push_back({&chip, "dscnn_fp32.onnx"});
@@ -145,6 +190,7 @@ std::vector<NeedsCase> AllCases() {
   cases.push_back({&kChips[0], "resnet8_fp32.onnx"});
   cases.push_back({&kChips[3], "resnet8_fp32.onnx"});
   cases.push_back({&kChips[3], "docs/example/digits.onnx"});
+  cases.push_back({&kChips[4], "resnet8_fp32.onnx"});
   for (const char* model : {"mnist_cnn_fp32.onnx", "lenet_fp32.onnx",
                             "mnist_mlp_fp32.onnx", "microkws_fp32.onnx"}) {
     cases.push_back({&kChips[0], model});

@@ -353,7 +353,7 @@ HandCountedProgram OfShifts(bool down) {
       .name = down ? "HalvesDown" : "HalvesUp",
       .program = OnePixel(
           absl::StrCat("extends: \"toy-shift-unit\" ",
-                       "set { name: \"floors\" value: ", down ? 1 : 0, " }"),
+                       "set { name: \"half_up\" value: ", down ? 0 : 1, " }"),
           0, Bytes({1, 2, 3, -1, -2, -3}), Words({0, kHalf, 0, 0, kHalf, 0}),
           {{kKernel, 1},
            {kInSize, Pair(1, 1)},

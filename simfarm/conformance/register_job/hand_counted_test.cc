@@ -198,6 +198,49 @@ TEST(HandCountedTest, Requantization) {
       .ExpectBytes(2, {13, 8});
 }
 
+// 5 / 2 + 10 and -5 / 2 + 10 = 7.5, both down.
+TEST(HandCountedTest, RequantizationByTheFloor) {
+  Golden("toy-ternary-unit", Jobs::REQUANTIZATION,
+         {{V::kOutW, 2}, {V::kOutZeroPoint, 10}, {V::kRounding, 2}})
+      .Words(kIn, {2, -8})
+      .Words(kTable, {3, 1 << 30, 0})
+      .ExpectBytes(2, {12, 7});
+}
+
+// (3 + 2) / 2 and (-3 - 2) / 2, down, and limited to 1.
+TEST(HandCountedTest, AdditionDown) {
+  const Values values = {{V::kOutW, 2},
+                         {V::kInMultiplier, 1 << 30},
+                         {V::kIn2Multiplier, 1 << 30},
+                         {V::kOutMultiplier, 1 << 30},
+                         {V::kInShift, 1},
+                         {V::kIn2Shift, 1},
+                         {V::kRounding, 2},
+                         {V::kClampMax, 1}};
+  Golden("toy-shift-unit", Jobs::ADDITION, values)
+      .Bytes(kIn, {3, -3})
+      .Bytes(kIn2, {2, -2})
+      .ExpectBytes(2, {1, -3});
+}
+
+// With the bias, sums of 100, -100, 9 and -9. Of gain 10: 10, -10, 0 and -1;
+// limited: 7, -10, 0 and -1. Times 5000, less 1: 34999, -50001, -1 and -5001,
+// which are -30537, 15535, -1 and -5001 in 16 bits. Of which 2^-8, down: -120,
+// 60, -1 and -20; the zero point of the output has no say.
+TEST(HandCountedTest, ConvertedSums) {
+  Golden("toy-ternary-unit", Jobs::REQUANTIZATION,
+         {{V::kOutW, 4},
+          {V::kConverts, 1},
+          {V::kGain, 10},
+          {V::kCodeMin, -10},
+          {V::kCodeMax, 7},
+          {V::kCodeShift, 8},
+          {V::kOutZeroPoint, 10}})
+      .Words(kIn, {99, -101, 8, -10})
+      .Words(kTable, {1, 5000, -1})
+      .ExpectBytes(4, {-120, 60, -1, -20});
+}
+
 // toy-array: blocks of 16, 64 products a cycle, 8 cycles for the start.
 TEST(HandCountedTest, CyclesOfBlocks) {
   // 6 pixels of ceil(3 * 32 / 64) = 2, but 120 outputs are 8 blocks.

@@ -20,11 +20,12 @@ using V = target::JobVariable;
 constexpr int64_t kMemoryBytes = 4096;
 constexpr int32_t kMemory = 2;  // Behind flash and ram.
 
-// `toy-array` with one job: a maximum over 2x2 of 2x2x16.
+// A chip of one engine with one job: a maximum over 2x2 of 2x2x16.
 class DeviceTest : public testing::Test {
  protected:
-  DeviceTest()
-      : machine_(target::ResolveTarget("extends: \"toy-array\"")->machine()),
+  explicit DeviceTest(const std::string& chip = "toy-array")
+      : machine_(target::ResolveTarget(absl::StrCat("extends: \"", chip, "\""))
+                     ->machine()),
         view_(*target::RegisterJobsView::Create(machine_, 0)),
         bytes_(kMemoryBytes, 3) {
     using Kind = ChipMemory::Kind;
@@ -181,6 +182,92 @@ TEST_F(DeviceTest, TablesAreChecked) {
   ExpectRefused("multiplier -1");
   job_[V::kTableAddr] = 2050;
   ExpectRefused("an operand is not aligned; where: table at tile_mem 0x802");
+}
+
+// An engine with a converter, ternary weights, and bits for every rounding.
+class ConverterDeviceTest : public DeviceTest {
+ protected:
+  ConverterDeviceTest() : DeviceTest("toy-ternary") {
+    bytes_.assign(kMemoryBytes, 0);
+    Use(Jobs::CONVOLUTION);
+    for (const V one : {V::kInH, V::kInW, V::kKernelH, V::kKernelW}) {
+      job_[one] = 1;
+    }
+    job_[V::kInC] = 16;
+    job_[V::kConverts] = 1;
+    job_[V::kGain] = 1;
+  }
+};
+
+TEST_F(ConverterDeviceTest, NumbersOfTheConverterAreChecked) {
+  EXPECT_TRUE(Start().ok());
+  device_->Complete();
+  job_[V::kGain] = 0;
+  ExpectRefused("gain is below 1");
+  job_[V::kConverts] = 0;
+  EXPECT_TRUE(Start().ok());
+  device_->Complete();
+  job_[V::kConverts] = 1;
+  job_[V::kGain] = 1;
+  job_[V::kCodeMin] = 1;
+  ExpectRefused("code_min is above code_max");
+}
+
+TEST_F(ConverterDeviceTest, TablesAreChecked) {
+  StoreInt32(-32768, &bytes_[2048 + 4]);
+  StoreInt32(32767, &bytes_[2048 + 8]);
+  EXPECT_TRUE(Start().ok());
+  device_->Complete();
+  StoreInt32(-32769, &bytes_[2048 + 4]);
+  ExpectRefused("scale -32769 and offset 32767");
+  StoreInt32(0, &bytes_[2048 + 4]);
+  StoreInt32(32768, &bytes_[2048 + 8]);
+  ExpectRefused("scale 0 and offset 32768");
+}
+
+TEST_F(ConverterDeviceTest, WeightsAreChecked) {
+  bytes_[512] = 1;
+  bytes_[513] = 0xff;
+  EXPECT_TRUE(Start().ok());
+  device_->Complete();
+  bytes_[513] = 2;
+  ExpectRefused("a weight is 2; where: weights, element");
+  bytes_[513] = 0xfe;
+  ExpectRefused("a weight is -2");
+}
+
+TEST(FloorDeviceTest, AnAverageIsNotRoundedDown) {
+  const v1::Machine machine =
+      target::ResolveTarget("extends: \"toy-shift\"")->machine();
+  const auto view = *target::RegisterJobsView::Create(machine, 0);
+  target::JobVariables job;
+  for (int i = 0; i < target::kNumJobVariables; ++i) {
+    job[static_cast<V>(i)] = 1;
+  }
+  for (const V variable : target::ConverterVariables()) job[variable] = 0;
+  std::vector<uint8_t> bytes(kMemoryBytes, 3);
+  ChipMemory chip;
+  using Kind = ChipMemory::Kind;
+  chip.Add({"flash", Kind::kReadOnly, 0, nullptr, 64});
+  chip.Add({"ram", Kind::kReadWrite, 0x80000000, nullptr, 64});
+  chip.Add({"tile_mem", Kind::kShared, 0, bytes.data(), kMemoryBytes});
+  for (const int64_t rounding : {0, 1, 2}) {
+    job[V::kKernel] =
+        view.jobs().jobs(view.FindJob(Jobs::AVERAGE_POOLING)).code();
+    job[V::kOutAddr] = 1024;
+    job[V::kPadTop] = job[V::kPadLeft] = 0;
+    job[V::kRounding] = rounding;
+    const auto device =
+        *NewSimulator()->NewDevice(machine, chip, {.engine = 0});
+    device->Reset(RunMode::kFast);
+    absl::Status last;
+    const auto writes = view.Encode(job);
+    ASSERT_TRUE(writes.ok()) << writes.status();
+    for (const auto& write : *writes) {
+      last = device->Write(write.offset, write.value).status();
+    }
+    EXPECT_EQ(last.ok(), rounding < 2) << last;
+  }
 }
 
 TEST_F(DeviceTest, BytesThatNothingWroteAreNamed) {
