@@ -49,7 +49,8 @@ void QuantizedGraphBuilder::LimitWeights(int32_t least, int32_t most) {
   most_weight_ = most;
 }
 
-void QuantizedGraphBuilder::MaybeConvert(TensorId weights, TensorId output,
+void QuantizedGraphBuilder::MaybeConvert(TensorId weights, TensorId bias,
+                                         TensorId output,
                                          v1::OpAttributes& attributes) {
   if (converter_percent_ == 0 || rng_.Below(100) >= converter_percent_) return;
   Tensor& tensor = graph_.tensors[weights];
@@ -64,6 +65,10 @@ void QuantizedGraphBuilder::MaybeConvert(TensorId weights, TensorId output,
   // So that many codes occur, and some are limited.
   const auto spread =
       static_cast<int64_t>(60 * std::sqrt(static_cast<double>(terms)));
+  if (bias != kNoTensor) {
+    graph_.tensors[bias].data =
+        compiler::ConstantData(BiasValues(channels, spread));
+  }
   converter.set_gain(
       static_cast<int32_t>(rng_.InRange(spread / 40 + 1, spread / 10 + 1)));
   converter.set_min(-32);
@@ -74,9 +79,11 @@ void QuantizedGraphBuilder::MaybeConvert(TensorId weights, TensorId output,
   for (int64_t c = 0; c < (one ? 1 : channels); ++c) {
     // Some wrap in 16 bits.
     const int64_t most = rng_.Below(8) == 0 ? 32767 : 4 * unit;
-    converter.add_scale(static_cast<int32_t>(rng_.InRange(-most, most)));
+    const int64_t sign = rng_.Below(2) == 0 ? 1 : -1;
+    converter.add_scale(
+        static_cast<int32_t>(sign * rng_.InRange((unit + 1) / 2, most)));
     converter.add_offset(
-        static_cast<int32_t>(rng_.InRange(-20 * unit, 20 * unit)));
+        static_cast<int32_t>(rng_.InRange(-8 * unit, 8 * unit)));
   }
 }
 
@@ -133,16 +140,20 @@ TensorId QuantizedGraphBuilder::Weights(std::vector<int64_t> shape,
   return AddTensor(std::move(tensor));
 }
 
+std::string QuantizedGraphBuilder::BiasValues(int64_t channels, int64_t most) {
+  std::string data(channels * 4, '\0');
+  for (int64_t c = 0; c < channels; ++c) {
+    const auto value = static_cast<int32_t>(rng_.InRange(-most, most));
+    std::memcpy(data.data() + c * 4, &value, 4);
+  }
+  return data;
+}
+
 TensorId QuantizedGraphBuilder::Bias(int64_t channels) {
   Tensor tensor;
   tensor.type = v1::INT32;
   tensor.shape = {channels};
-  std::string data(channels * 4, '\0');
-  for (int64_t c = 0; c < channels; ++c) {
-    const auto value = static_cast<int32_t>(rng_.InRange(-3000, 3000));
-    std::memcpy(data.data() + c * 4, &value, 4);
-  }
-  tensor.data = compiler::ConstantData(std::move(data));
+  tensor.data = compiler::ConstantData(BiasValues(channels, 3000));
   return AddTensor(std::move(tensor));
 }
 
@@ -239,7 +250,7 @@ TensorId QuantizedGraphBuilder::Conv(TensorId x, int64_t channels,
       Weights({channels, window.kernel[0], window.kernel[1], in_channels}, 0);
   const TensorId bias = rng_.Below(4) == 0 ? kNoTensor : Bias(channels);
   const TensorId output = Activation(Windowed(x, window, channels));
-  MaybeConvert(weights, output, attributes);
+  MaybeConvert(weights, bias, output, attributes);
   return AddOp(attributes, {x, weights, bias}, output);
 }
 
@@ -267,7 +278,7 @@ TensorId QuantizedGraphBuilder::FullyConnected(TensorId x, int64_t channels) {
   std::vector<int64_t> out = in;
   out.back() = channels;
   const TensorId output = Activation(std::move(out));
-  MaybeConvert(weights, output, attributes);
+  MaybeConvert(weights, bias, output, attributes);
   return AddOp(attributes, {x, weights, bias}, output);
 }
 

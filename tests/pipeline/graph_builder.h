@@ -101,9 +101,11 @@ class QuantizedGraphBuilder {
 
   // `scale`, or the power of two below it.
   float Scale(float scale) const;
-  // Perhaps gives the op a converter, and weights for it.
-  void MaybeConvert(compiler::TensorId weights, compiler::TensorId output,
-                    v1::OpAttributes& attributes);
+  // Perhaps gives the op a converter, and weights and biases for it.
+  void MaybeConvert(compiler::TensorId weights, compiler::TensorId bias,
+                    compiler::TensorId output, v1::OpAttributes& attributes);
+  // From -`most` to `most`.
+  std::string BiasValues(int64_t channels, int64_t most);
 
   Rng rng_;
   v1::Rounding rounding_ = v1::HALF_UP;
