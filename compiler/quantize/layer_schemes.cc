@@ -33,7 +33,7 @@ absl::Status BadValue(std::string what, std::string limit) {
 }
 
 bool IsKnown(const v1::LayerScheme& scheme) {
-  return v1::WeightForm_IsValid(scheme.weights()) &&
+  return v1::LayerScheme::Weights_IsValid(scheme.weights()) &&
          v1::Switch_IsValid(scheme.per_tensor()) &&
          v1::WeightRange_IsValid(scheme.weight_range()) &&
          v1::WeightRounding_IsValid(scheme.rounding()) &&
@@ -65,7 +65,7 @@ bool Matches(absl::string_view pattern, absl::string_view text) {
 }
 
 bool IsAboutWeights(const v1::LayerScheme& scheme) {
-  return scheme.weights() != v1::WEIGHT_FORM_UNSPECIFIED ||
+  return scheme.weights() != v1::LayerScheme::WEIGHTS_UNSPECIFIED ||
          scheme.per_tensor() != v1::SWITCH_UNSPECIFIED ||
          scheme.weight_range() != v1::WEIGHT_RANGE_UNSPECIFIED ||
          scheme.rounding() != v1::WEIGHT_ROUNDING_UNSPECIFIED;
@@ -108,7 +108,7 @@ absl::Status CheckRule(const Graph& graph,
 v1::LayerScheme Defaults(bool has_samples) {
   v1::LayerScheme scheme;
   scheme.set_per_tensor(v1::OFF);
-  scheme.set_weights(v1::WEIGHTS_INT8);
+  scheme.set_weights(v1::LayerScheme::INT8);
   scheme.set_weight_range(has_samples ? v1::LEAST_OUTPUT_ERROR
                                       : v1::LARGEST_WEIGHT);
   scheme.set_rounding(has_samples ? v1::ADAPTIVE : v1::NEAREST);
@@ -171,8 +171,8 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     }
     v1::LayerScheme scheme = Defaults(has_samples);
     if (one_scale) scheme.set_per_tensor(v1::ON);
-    const bool fine = asked.weights() == v1::WEIGHT_FORM_UNSPECIFIED ||
-                      asked.weights() == v1::WEIGHTS_INT8;
+    const bool fine = asked.weights() == v1::LayerScheme::WEIGHTS_UNSPECIFIED ||
+                      asked.weights() == v1::LayerScheme::INT8;
     if (!fine && !has_samples) scheme.set_weight_range(v1::LEAST_WEIGHT_ERROR);
     Overlay(asked, scheme);
     if (!has_samples) {

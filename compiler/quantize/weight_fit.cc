@@ -60,7 +60,7 @@ class Fit {
   float Run() {
     float scale = AsScale(BestScale());
     for (FittedChannel& channel : channels_) RoundChannel(channel, scale);
-    if (limit_ == LargestInteger(v1::WEIGHTS_INT8)) return scale;
+    if (limit_ == LargestInteger(v1::LayerScheme::INT8)) return scale;
     for (int i = 0; i < kRefits && !options_.power_of_two; ++i) {
       const float refitted = AsScale(LeastSquaresScale(scale));
       if (refitted == scale) break;
@@ -96,7 +96,7 @@ class Fit {
     double best = whole;
     double least = Error(whole) * (options_.power_of_two ? 1 : kWorthClipping);
     const double step =
-        limit_ == LargestInteger(v1::WEIGHTS_INT8) ? kStep : kCoarseStep;
+        limit_ == LargestInteger(v1::LayerScheme::INT8) ? kStep : kCoarseStep;
     const int steps = options_.power_of_two ? kPowersOfTwo : kSteps;
     for (int i = 1; i <= steps; ++i) {
       const double scale =
@@ -139,7 +139,7 @@ class Fit {
   // Coordinate descent on u' M u, u the errors in steps of the scale.
   void Adapt(const InputMoments::Block& block, FittedChannel& channel,
              double scale) const {
-    const bool fine = limit_ == LargestInteger(v1::WEIGHTS_INT8);
+    const bool fine = limit_ == LargestInteger(v1::LayerScheme::INT8);
     const int64_t size = block.size;
     const double* m = block.moments.data();
     int8_t* q = channel.integers.data() + block.first;
@@ -189,11 +189,11 @@ class Fit {
 
 }  // namespace
 
-int32_t LargestInteger(v1::WeightForm form) {
+int32_t LargestInteger(v1::LayerScheme::Weights form) {
   switch (form) {
-    case v1::WEIGHTS_TERNARY:
+    case v1::LayerScheme::TERNARY:
       return 1;
-    case v1::WEIGHTS_INT4:
+    case v1::LayerScheme::INT4:
       return 7;
     default:
       return 127;

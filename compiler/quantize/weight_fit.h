@@ -14,10 +14,10 @@
 namespace edgekiln::compiler {
 
 // The largest integer that weights of the form become.
-int32_t LargestInteger(v1::WeightForm form);
+int32_t LargestInteger(v1::LayerScheme::Weights form);
 
 struct WeightFitOptions {
-  v1::WeightForm form = v1::WEIGHTS_INT8;
+  v1::LayerScheme::Weights form = v1::LayerScheme::INT8;
   v1::WeightRange range = v1::LARGEST_WEIGHT;
   bool adaptive = false;
   bool power_of_two = false;

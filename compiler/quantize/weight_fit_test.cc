@@ -105,7 +105,7 @@ TEST(WeightFitTest, AdaptiveIsNearTheBestRounding) {
 
 TEST(WeightFitTest, FewerBitsStayWithinTheirIntegers) {
   Rng rng(3);
-  for (const v1::WeightForm form : {v1::WEIGHTS_INT4, v1::WEIGHTS_TERNARY}) {
+  for (const v1::LayerScheme::Weights form : {v1::LayerScheme::INT4, v1::LayerScheme::TERNARY}) {
     for (const bool adaptive : {false, true}) {
       const InputMoments moments = Moments(rng, 40, 100);
       FittedChannel plain = Channel(rng, 40, &moments);
