@@ -135,6 +135,12 @@ std::string QuantizationText(const v1::QuantizationNeeds& needs) {
   }
   if (needs.symmetric_activations()) parts.push_back("zero points 0");
   if (needs.power_of_two_scales()) parts.push_back("power-of-two scales");
+  if (needs.rounding() == v1::FLOOR) parts.push_back("results rounded down");
+  for (const v1::QuantizationNeeds::Op& op : needs.ops()) {
+    if (op.weight_values() == v1::WEIGHTS_INT4) {
+      parts.push_back(absl::StrCat("int4 weights in ", op.op()));
+    }
+  }
   return absl::StrJoin(parts, "; ");
 }
 

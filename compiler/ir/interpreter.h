@@ -27,7 +27,7 @@ struct InterpreterOptions {
   // error ends the run. Sees every value in the memory of kOutputs.
   std::function<absl::Status(int32_t op,
                              absl::Span<const absl::string_view> outputs)>
-      after_op;
+      after_op = nullptr;
   // Changes speed only, never results.
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;
   // RESOURCE_EXHAUSTED above this much memory for values that are not

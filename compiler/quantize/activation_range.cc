@@ -24,6 +24,9 @@ constexpr int kFineSteps = 4;
 // where values lie.
 constexpr double kWorthClipping = 0.98;
 
+// Of a histogram: more than there ever are.
+constexpr uint64_t kMostBins = 1 << 20;
+
 // Powers of two that are tried below the one that holds everything.
 constexpr int kPowersOfTwo = 4;
 
@@ -80,18 +83,25 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
   bin_width_ = std::max(bin_width_, width);
   // The middle of a bin, but not outside of what was seen; of the one at zero,
   // zero: most of what is there is what a ReLU leaves.
-  const auto add = [&](int i, double sign, uint64_t count) {
+  const auto add = [&](int64_t i, double sign, uint64_t count) {
     if (count == 0) return;
-    const double middle = i == 0 ? 0 : sign * (i + 0.5) * width;
+    const double middle = i == 0 ? 0 : sign * (static_cast<double>(i) + 0.5) * width;
     bins_.push_back({std::clamp(middle, all.low, all.high),
                      static_cast<double>(count)});
   };
-  for (int i = counts.negative_size() - 1; i >= 0; --i) {
-    add(i, -1, counts.negative(i));
-  }
-  for (int i = 0; i < counts.positive_size(); ++i) {
-    add(i, 1, counts.positive(i));
-  }
+  const auto add_all = [&](double sign, const auto& bins) {
+    int64_t bin = 0;
+    for (int i = 0; i < bins.size(); ++i) {
+      if (bins[i] > 0) {
+        add(bin++, sign, bins[i]);
+      } else if (++i < bins.size()) {
+        // So many are empty.
+        bin += static_cast<int64_t>(std::min(bins[i], kMostBins));
+      }
+    }
+  };
+  add_all(-1, counts.negative());
+  add_all(1, counts.positive());
   std::stable_sort(
       bins_.begin(), bins_.end(),
       [](const Bin& a, const Bin& b) { return a.value < b.value; });
@@ -149,8 +159,11 @@ RealRange SeenValues::LeastDivergence() const {
     bins[std::min(i, bins.size() - 1)] += bin.count;
   }
   const auto all = static_cast<int>(bins.size());
+  // What a ReLU leaves at zero is no part of the shape.
+  bins[0] = 0;
   double total = 0;
   for (const double bin : bins) total += bin;
+  if (!(total > 0)) return all_;
   double least = std::numeric_limits<double>::infinity();
   int best = all;
   for (int kept = all; kept >= levels; kept -= std::max(1, all / kLevels)) {

@@ -1,6 +1,7 @@
 #include "compiler/quantize/bias_correction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace edgekiln::compiler {
@@ -8,6 +9,7 @@ namespace {
 
 constexpr int64_t kPositions = 4096;
 constexpr int kRounds = 3;
+constexpr double kErrors = 2;
 
 // Steps from one position to the next. Odd, so that the columns of an image,
 // whose number is mostly even, take turns.
@@ -38,23 +40,23 @@ void BiasCorrection::AddReal(int64_t first, int64_t count,
 
 void BiasCorrection::AddSums(int64_t first, int64_t count,
                              const int32_t* values,
-                             absl::Span<const double> steps) {
+                             absl::Span<const double> steps, double more) {
   for (int64_t row = 0; row < count; ++row) {
     if (!Takes(first + row)) continue;
     for (int64_t c = 0; c < channels_; ++c) {
       ours_.push_back(
-          static_cast<float>(values[row * channels_ + c] * steps[c]));
+          static_cast<float>(values[row * channels_ + c] * steps[c] - more));
     }
   }
 }
 
 // Of each channel with `shift` added: the sum of squared errors after the
-// clamp, and that of differences before it with the number of values that are
-// not both on the same side of it.
-void BiasCorrection::AddErrors(absl::Span<const double> shift,
-                               std::vector<double>& errors,
-                               std::vector<double>& differences,
-                               std::vector<double>& counts) const {
+// clamp; of differences before it, their squares and their number where not both
+// values are on the same side of it.
+BiasCorrection::Totals BiasCorrection::TotalsWith(
+    absl::Span<const double> shift) const {
+  const std::vector<double> none(shift.size(), 0);
+  Totals totals = {none, none, none, none};
   for (size_t i = 0; i < real_.size(); i += shift.size()) {
     const double largest = *std::max_element(
         real_.begin() + static_cast<int64_t>(i),
@@ -67,14 +69,16 @@ void BiasCorrection::AddErrors(absl::Span<const double> shift,
       const double real = real_[i + c];
       const double ours = ours_[i + c] + shift[c];
       const double error = clamped(real) - clamped(ours);
-      errors[c] += error * error;
+      totals.errors[c] += error * error;
       const bool shut = (real <= low && ours <= low) ||
                         (real >= high_ && ours >= high_);
       if (shut) continue;
-      differences[c] += real - ours;
-      counts[c] += 1;
+      totals.differences[c] += real - ours;
+      totals.squares[c] += (real - ours) * (real - ours);
+      totals.counts[c] += 1;
     }
   }
+  return totals;
 }
 
 std::vector<double> BiasCorrection::Missing() const {
@@ -83,17 +87,25 @@ std::vector<double> BiasCorrection::Missing() const {
   std::vector<double> least(channels,
                             std::numeric_limits<double>::infinity());
   std::vector<double> shift(channels, 0);
+  std::vector<double> chance(channels, 0);  // Square of a standard error.
   for (int round = 0; round <= kRounds; ++round) {
-    std::vector<double> errors(channels, 0);
-    std::vector<double> differences(channels, 0);
-    std::vector<double> counts(channels, 0);
-    AddErrors(shift, errors, differences, counts);
+    const Totals totals = TotalsWith(shift);
     for (size_t c = 0; c < channels; ++c) {
-      if (errors[c] < least[c]) {
-        least[c] = errors[c];
+      if (totals.errors[c] < least[c]) {
+        least[c] = totals.errors[c];
         best[c] = shift[c];
+        const double count = totals.counts[c];
+        chance[c] = count > 0 ? totals.squares[c] / (count * count) : 0;
       }
-      if (counts[c] > 0) shift[c] += differences[c] / counts[c];
+      if (totals.counts[c] > 0) {
+        shift[c] += totals.differences[c] / totals.counts[c];
+      }
+    }
+  }
+  for (size_t c = 0; c < channels && std::isfinite(below_largest_); ++c) {
+    const double square = best[c] * best[c];
+    if (square > 0) {
+      best[c] *= std::max(0.0, 1 - kErrors * kErrors * chance[c] / square);
     }
   }
   return best;

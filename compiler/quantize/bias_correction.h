@@ -30,20 +30,26 @@ class BiasCorrection {
   // order, all of them.
   void AddReal(int64_t first, int64_t count, const float* values);
   // After all real ones, in the same way: the layer's integer sums, in steps of
-  // each channel.
+  // each channel, which hold `more` than they should.
   void AddSums(int64_t first, int64_t count, const int32_t* values,
-               absl::Span<const double> steps);
+               absl::Span<const double> steps, double more = 0);
 
   // By channel, in real values: what makes the clamped results differ less; 0
-  // where nothing does.
+  // where nothing does. Few scores count before a softmax: there, a mean that
+  // may be chance is shrunk (James and Stein, "Estimation with Quadratic Loss",
+  // 1961), to 0 below two standard errors.
   std::vector<double> Missing() const;
 
  private:
   // Whether the row is looked at.
   bool Takes(int64_t row) const { return row % stride_ == 0; }
-  void AddErrors(absl::Span<const double> shift, std::vector<double>& errors,
-                 std::vector<double>& differences,
-                 std::vector<double>& counts) const;
+  struct Totals {
+    std::vector<double> errors;
+    std::vector<double> differences;
+    std::vector<double> squares;
+    std::vector<double> counts;
+  };
+  Totals TotalsWith(absl::Span<const double> shift) const;
   const int64_t channels_;
   const int64_t stride_;
   const double below_largest_;

@@ -1,8 +1,9 @@
 #include "compiler/quantize/calibrate.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -20,15 +21,54 @@ namespace {
 
 // Of the moving averages: what each sample counts.
 constexpr double kMomentum = 0.1;
-// Of tensors with more values than this, a histogram counts about as many of
-// each sample. The extremes are those of all.
-constexpr size_t kCounted = 1 << 14;
+// Of tensors with more values than this in all samples, the histogram counts
+// about as many, spread over all samples. The extremes are those of all.
+constexpr int64_t kCounted = 1 << 19;
+constexpr size_t kTurn = 7919;
+
+struct Extremes {
+  float low = 0;
+  float high = 0;
+  bool numbers = true;
+};
+
+// In lanes, so that no comparison waits for the one before it.
+Extremes ExtremesOf(absl::Span<const float> values) {
+  constexpr size_t kLanes = 8;
+  std::array<float, kLanes> low;
+  std::array<float, kLanes> high;
+  low.fill(values[0]);
+  high.fill(values[0]);
+  std::array<uint32_t, kLanes> strange = {};
+  const size_t whole = values.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      const float value = values[i + lane];
+      low[lane] = value < low[lane] ? value : low[lane];
+      high[lane] = value > high[lane] ? value : high[lane];
+      strange[lane] += value != value ? 1 : 0;
+    }
+  }
+  for (size_t i = whole; i < values.size(); ++i) {
+    low[0] = values[i] < low[0] ? values[i] : low[0];
+    high[0] = values[i] > high[0] ? values[i] : high[0];
+    strange[0] += values[i] != values[i] ? 1 : 0;
+  }
+  Extremes result = {low[0], high[0], values[0] == values[0]};
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    result.low = std::min(result.low, low[lane]);
+    result.high = std::max(result.high, high[lane]);
+    result.numbers = result.numbers && strange[lane] == 0;
+  }
+  return result;
+}
 
 // Everything seen of one tensor.
 struct Observed {
   TensorId tensor = kNoTensor;
   bool is_input = false;
   bool any = false;
+  int64_t turn = 0;  // Samples seen.
   float min = 0;
   float max = 0;
   double average_min = 0;
@@ -38,8 +78,10 @@ struct Observed {
 
 class Observer {
  public:
-  explicit Observer(const Graph& graph)
-      : graph_(graph), of_tensor_(graph.tensors.size(), -1) {}
+  Observer(const Graph& graph, int64_t samples)
+      : graph_(graph),
+        samples_(samples),
+        of_tensor_(graph.tensors.size(), -1) {}
 
   // INVALID_ARGUMENT for a graph that is quantized.
   absl::Status Prepare() {
@@ -55,14 +97,16 @@ class Observer {
   absl::Status See(TensorId id, absl::string_view bytes) {
     if (of_tensor_[id] < 0 || bytes.empty()) return absl::OkStatus();
     Observed& one = observed_[of_tensor_[id]];
-    values_.resize(bytes.size() / sizeof(float));
-    std::memcpy(values_.data(), bytes.data(), bytes.size());
-    EK_RETURN_IF_ERROR(SeeExtremes(one));
+    // Of the interpreter, or a whole number of samples into a string: aligned.
+    const absl::Span<const float> values(
+        reinterpret_cast<const float*>(bytes.data()),
+        bytes.size() / sizeof(float));
+    EK_RETURN_IF_ERROR(SeeExtremes(values, one));
     if (!std::isfinite(one.min) || !std::isfinite(one.max)) {
       one.histogram = Histogram();
       return absl::OkStatus();
     }
-    one.histogram.Add(Counted(graph_.tensors[id]));
+    one.histogram.Add(Counted(values, graph_.tensors[id], one.turn++));
     return absl::OkStatus();
   }
 
@@ -101,15 +145,8 @@ class Observer {
   }
 
   // Infinities are what masks are made of; in the data they are a mistake.
-  absl::Status SeeExtremes(Observed& one) {
-    float low = values_[0];
-    float high = values_[0];
-    bool numbers = true;
-    for (const float value : values_) {
-      low = value < low ? value : low;
-      high = value > high ? value : high;
-      numbers = numbers && value == value;
-    }
+  absl::Status SeeExtremes(absl::Span<const float> values, Observed& one) {
+    const auto [low, high, numbers] = ExtremesOf(values);
     const bool infinite = !std::isfinite(low) || !std::isfinite(high);
     if (!numbers || (one.is_input && infinite)) {
       return InvalidCalibration(
@@ -136,23 +173,26 @@ class Observer {
   }
 
   // Some of the values, steps apart that make channels take turns.
-  absl::Span<const float> Counted(const Tensor& tensor) {
-    size_t step = values_.size() / kCounted;
-    if (step <= 1) return values_;
+  absl::Span<const float> Counted(absl::Span<const float> values,
+                                  const Tensor& tensor, int64_t turn) {
+    auto step = static_cast<size_t>(
+        std::ssize(values) / std::max<int64_t>(kCounted / samples_, 1));
+    if (step <= 1) return values;
     while (std::gcd(static_cast<int64_t>(step), tensor.shape.back()) != 1) {
       ++step;
     }
-    size_t count = 0;
-    for (size_t i = 0; i < values_.size(); i += step) {
-      values_[count++] = values_[i];
-    }
-    return absl::MakeConstSpan(values_).subspan(0, count);
+    some_.clear();
+    // Each sample begins elsewhere.
+    const size_t first = static_cast<size_t>(turn) * kTurn % step;
+    for (size_t i = first; i < values.size(); i += step) some_.push_back(values[i]);
+    return some_;
   }
 
   const Graph& graph_;
+  const int64_t samples_;
   std::vector<int32_t> of_tensor_;  // Index into observed_; -1: not looked at.
   std::vector<Observed> observed_;
-  std::vector<float> values_;
+  std::vector<float> some_;
 };
 
 }  // namespace
@@ -166,7 +206,7 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     return InvalidCalibration("no samples", "calibration data",
                               "at least one sample", "give calibration data");
   }
-  Observer observer(float_graph);
+  Observer observer(float_graph, samples.size());
   EK_RETURN_IF_ERROR(observer.Prepare());
   const auto after_op =
       [&](int32_t op,
@@ -183,8 +223,16 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
                           {.after_op = after_op, .cpu_path = cpu_path}));
   for (int64_t sample = 0; sample < samples.size(); ++sample) {
     const std::vector<absl::string_view> inputs = samples.Inputs(sample);
+    // What is wrong with the data is told of the data; carried states are known
+    // afterwards.
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      EK_RETURN_IF_ERROR(observer.See(float_graph.inputs[i], inputs[i]),
+                         "calibrating");
+    }
     EK_RETURN_IF_ERROR(interpreter->Run(inputs), "calibrating");
-    for (const TensorId id : float_graph.inputs) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].empty()) continue;
+      const TensorId id = float_graph.inputs[i];
       EK_RETURN_IF_ERROR(observer.See(id, interpreter->value(id)),
                          "calibrating");
     }

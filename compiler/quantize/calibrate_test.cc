@@ -38,8 +38,14 @@ absl::StatusOr<v1::CalibrationStatistics> CalibrateTiny(
 
 int64_t Counted(const v1::CalibrationStatistics::TensorRange& range) {
   int64_t count = 0;
-  for (const uint64_t bin : range.histogram().positive()) count += bin;
-  for (const uint64_t bin : range.histogram().negative()) count += bin;
+  const auto add = [&](const auto& bins) {
+    for (int i = 0; i < bins.size(); ++i) {
+      if (bins[i] == 0) ++i;  // The number of empty ones follows.
+      else count += bins[i];
+    }
+  };
+  add(range.histogram().positive());
+  add(range.histogram().negative());
   return count;
 }
 

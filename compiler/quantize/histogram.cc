@@ -79,7 +79,15 @@ v1::CalibrationStatistics::Histogram Histogram::ToProto() const {
     int last = kBins;
     while (counts != nullptr && last > 0 && counts->Get(last - 1) == 0) --last;
     for (int i = 0; counts != nullptr && i < last; ++i) {
-      bins.Add(counts->Get(i));
+      const uint64_t count = counts->Get(i);
+      bins.Add(count);
+      if (count > 0) continue;
+      int empty = 1;
+      while (counts->Get(i + 1) == 0) {
+        ++empty;
+        ++i;
+      }
+      bins.Add(empty);
     }
   };
   copy(positive_.get(), *proto.mutable_positive());

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/rng.h"
-#include "compiler/ir/text.h"
+#include "compiler/quantize/testing/splat.h"
 #include "gtest/gtest.h"
 
 namespace edgekiln::compiler {
@@ -97,14 +97,14 @@ return %y
 
 TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
   for (const char* text : kLayers) {
-    const absl::StatusOr<Graph> graph = ParseGraph(text);
-    ASSERT_TRUE(graph.ok()) << graph.status();
-    const Op& op = graph->ops[0];
-    ASSERT_TRUE(HasMoments(*graph, op));
+    const Graph graph = ParseWithSplats(text);
+    ASSERT_EQ(graph.ops.size(), 1u);
+    const Op& op = graph.ops[0];
+    ASSERT_TRUE(HasMoments(graph, op));
     constexpr int64_t kSamples = 7;
-    SampleBatch batch(*graph, kSamples, ops::CpuPath::kAuto);
+    SampleBatch batch(graph, kSamples, ops::CpuPath::kAuto);
     Rng rng(1);
-    const int64_t bytes = graph->tensors[op.inputs[0]].num_elements();
+    const int64_t bytes = graph.tensors[op.inputs[0]].num_elements();
     for (int64_t s = 0; s < kSamples; ++s) {
       std::string sample;
       for (int64_t i = 0; i < bytes; ++i) {
@@ -113,19 +113,19 @@ TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
       ASSERT_TRUE(batch.SetInput(op.inputs[0], s, sample).ok());
     }
     int64_t channels = 0;
-    for (const ChannelGroup& group : ChannelGroupsOf(*graph, op)) {
+    for (const ChannelGroup& group : ChannelGroupsOf(graph, op)) {
       EXPECT_EQ(group.first, channels);
       channels += group.channels;
       for (const bool centred : {false, true}) {
         const InputMoments moments = MomentsOf(batch, op, group, centred);
         ASSERT_EQ(moments.blocks.size(), 1u);
         const InputMoments::Block& block = moments.blocks[0];
-        const Tensor& out = graph->tensors[op.outputs[0]];
+        const Tensor& out = graph.tensors[op.outputs[0]];
         const double patches =
             static_cast<double>(kSamples * out.num_elements()) /
             static_cast<double>(out.shape.back());
         const std::vector<double> want = Naive(
-            batch, *graph, op, group.first + group.channels - 1, centred,
+            batch, graph, op, group.first + group.channels - 1, centred,
             patches / (patches + static_cast<double>(block.size)));
         ASSERT_EQ(block.moments.size(), want.size());
         double trace = 0;
@@ -143,7 +143,7 @@ TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
         }
       }
     }
-    EXPECT_EQ(channels, graph->tensors[op.outputs[0]].shape.back());
+    EXPECT_EQ(channels, graph.tensors[op.outputs[0]].shape.back());
   }
 }
 

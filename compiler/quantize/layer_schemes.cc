@@ -116,6 +116,14 @@ v1::LayerScheme Defaults(bool has_samples) {
   return scheme;
 }
 
+v1::WeightValues WidestWeights(const v1::QuantizationNeeds& needs,
+                               absl::string_view op) {
+  for (const v1::QuantizationNeeds::Op& need : needs.ops()) {
+    if (need.op() == op) return need.weight_values();
+  }
+  return v1::WEIGHTS_ANY;
+}
+
 void Overlay(const v1::LayerScheme& over, v1::LayerScheme& scheme) {
   // Fields that are not set have the number 0 and are not merged.
   scheme.MergeFrom(over);
@@ -171,10 +179,20 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     }
     v1::LayerScheme scheme = Defaults(has_samples);
     if (one_scale) scheme.set_per_tensor(v1::ON);
-    const bool fine = asked.weights() == v1::LayerScheme::WEIGHTS_UNSPECIFIED ||
-                      asked.weights() == v1::LayerScheme::INT8;
-    if (!fine && !has_samples) scheme.set_weight_range(v1::LEAST_WEIGHT_ERROR);
+    if (WidestWeights(needs, op.kind()) == v1::WEIGHTS_INT4) {
+      scheme.set_weights(v1::LayerScheme::INT4);
+    }
     Overlay(asked, scheme);
+    // Of 8 bits for a channel's weights, clipping saves nothing.
+    if (scheme.weights() == v1::LayerScheme::INT8 &&
+        scheme.per_tensor() == v1::OFF &&
+        asked.weight_range() == v1::WEIGHT_RANGE_UNSPECIFIED) {
+      scheme.set_weight_range(v1::LARGEST_WEIGHT);
+    }
+    if (scheme.weights() != v1::LayerScheme::INT8 && !has_samples &&
+        asked.weight_range() == v1::WEIGHT_RANGE_UNSPECIFIED) {
+      scheme.set_weight_range(v1::LEAST_WEIGHT_ERROR);
+    }
     if (!has_samples) {
       scheme.set_rounding(v1::NEAREST);
       if (scheme.weight_range() == v1::LEAST_OUTPUT_ERROR) {

@@ -23,6 +23,10 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
 // INVALID_ARGUMENT if a rule is about no layer (the error names those that are
 // near), or about weights of a layer that has none; UNIMPLEMENTED if a scheme
 // is asked for that the target lacks.
+//
+// Where an engine takes ternary weights only, layers get int8 weights, which run
+// on the host, unless ternary ones are asked for: without training they ruin
+// most networks.
 absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     const Graph& graph, const v1::QuantizationConfig& config,
     const v1::QuantizationNeeds& needs, bool has_samples);

@@ -7,6 +7,12 @@
 namespace edgekiln::compiler {
 namespace {
 
+constexpr double kSumLimit = 0x7fffffff;
+// Distance of 8-bit activations from their zero point.
+constexpr double kLargestInput = 255;
+constexpr double kMargin = 1.01;  // Rounding may make weights larger.
+constexpr int kAttempts = 4;
+
 void AddScale(double scale, double input_scale, LayerWeights& result) {
   const auto weights = static_cast<float>(scale);
   result.weights.scale.push_back(weights);
@@ -16,7 +22,47 @@ void AddScale(double scale, double input_scale, LayerWeights& result) {
   result.bias.zero_point.push_back(0);
 }
 
+// How far channels exceed what keeps sums within int32, as a factor of their
+// scale; 1: not at all.
+double Excess(absl::Span<const FittedChannel> channels, double scale,
+              absl::Span<const float> bias, size_t first, double input_scale) {
+  double excess = 1;
+  for (size_t c = 0; c < channels.size(); ++c) {
+    const double room = LargestBias(channels[c].integers);
+    const double needs =
+        bias.empty() ? 0 : std::abs(bias[first + c] / (input_scale * scale));
+    if (needs <= room) continue;
+    // Both products and bias become smaller with a larger scale.
+    const double products = kSumLimit - std::min(room, kSumLimit);
+    excess = std::max(excess, (products + needs) / kSumLimit * kMargin);
+  }
+  return excess;
+}
+
+// One scale for `channels`, the first of which is number `first`.
+float FitWithinInt32(const WeightFitOptions& options, const RealWeights& real,
+                     size_t first, absl::Span<FittedChannel> channels) {
+  float scale = FitWeights(options, channels);
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const double excess =
+        Excess(channels, scale, real.bias, first, real.input_scale);
+    if (excess <= 1) break;
+    for (FittedChannel& channel : channels) {
+      channel.least_scale = std::max(channel.least_scale, scale * excess);
+    }
+    scale = FitWeights(options, channels);
+  }
+  return scale;
+}
+
 }  // namespace
+
+double LargestBias(absl::Span<const int8_t> weights) {
+  int64_t sum = 0;
+  for (const int8_t weight : weights) sum += std::abs(int32_t{weight});
+  return std::min(kLargestBias,
+                  kSumLimit - static_cast<double>(sum) * kLargestInput);
+}
 
 LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
                              const WeightFitOptions& options,
@@ -39,12 +85,13 @@ LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
   LayerWeights result;
   result.weights.axis = real.axis;
   if (per_tensor && channels > 0) {
-    AddScale(FitWeights(options, absl::MakeSpan(fitted)), real.input_scale,
-             result);
+    AddScale(FitWithinInt32(options, real, 0, absl::MakeSpan(fitted)),
+             real.input_scale, result);
   }
   for (size_t c = 0; c < channels && !per_tensor; ++c) {
-    AddScale(FitWeights(options, absl::MakeSpan(&fitted[c], 1)),
-             real.input_scale, result);
+    AddScale(
+        FitWithinInt32(options, real, c, absl::MakeSpan(&fitted[c], 1)),
+        real.input_scale, result);
   }
   std::vector<size_t> next(channels, 0);
   result.weight_data.reserve(real.weights.size());

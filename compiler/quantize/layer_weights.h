@@ -12,9 +12,13 @@
 
 namespace edgekiln::compiler {
 
-// The largest bias of a layer, as an integer: half of what int32 holds, so that
-// the products have the rest.
+// The largest bias of a layer, as an integer: half of what int32 holds.
 inline constexpr double kLargestBias = 1 << 30;
+
+// The largest bias of a channel with which no input makes its sum overflow
+// int32, kLargestBias at most: `weights` are all of its integers. Below 0 if
+// products alone can overflow.
+double LargestBias(absl::Span<const int8_t> weights);
 
 // Weights of a layer as int8, and its bias as int32.
 struct LayerWeights {
@@ -36,8 +40,9 @@ struct RealWeights {
 };
 
 // Each channel gets a scale, or all get one if `per_tensor`. `moments`: by
-// channel, what it reads; empty: unknown. A channel whose bias is far larger
-// than its weights has a wider scale, so that the bias fits kLargestBias.
+// channel, what it reads; empty: unknown. Scales are wide enough for no sum to
+// overflow int32, whatever the inputs: that of a channel whose bias is far
+// larger than its weights, or of one with very many weights.
 LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
                              const WeightFitOptions& options,
                              absl::Span<const InputMoments* const> moments = {});

@@ -90,5 +90,26 @@ TEST(LayerWeightsTest, AllZeroWeightsHaveAScale) {
   EXPECT_TRUE(q.bias_data.empty());
 }
 
+// Products alone come near the limit: 127 * 255 * 65000 is 2.1e9.
+TEST(LayerWeightsTest, SumsCannotOverflow) {
+  const std::vector<float> weights(65'000, 1);
+  for (const float bias : {0.0f, 30'000.0f, -1e6f}) {
+    const LayerWeights q = QuantizeWeights({.weights = weights,
+                                            .channels = 1,
+                                            .inner = 65'000,
+                                            .bias = {&bias, 1},
+                                            .axis = 0,
+                                            .input_scale = 0.01},
+                                           false, {});
+    double most = std::abs(static_cast<double>(Int32s(q.bias_data)[0]));
+    for (const char w : q.weight_data) {
+      most += 255.0 * std::abs(static_cast<int8_t>(w));
+    }
+    EXPECT_LE(most, 0x7fffffff);
+    EXPECT_NEAR(Int32s(q.bias_data)[0] * q.bias.scale[0], bias,
+                1e-3 + 1e-6 * std::abs(bias));
+  }
+}
+
 }  // namespace
 }  // namespace edgekiln::compiler

@@ -81,6 +81,12 @@ ConstantData FormOf(const ConstantData& data, int64_t elements) {
   return ConstantData::Borrowed(data->substr(0, elements));
 }
 
+// Whether the op makes its results of sums by factors, as engines that round
+// down do.
+bool HasRounding(const Op& op) {
+  return WeightAxis(op) >= 0 || op.attributes.has_add();
+}
+
 std::vector<bool> KeptFloat(const std::vector<v1::LayerScheme>& schemes) {
   std::vector<bool> kept;
   for (const v1::LayerScheme& scheme : schemes) {
@@ -102,6 +108,7 @@ class Quantizer {
                             options.config().symmetric_activations() == v1::ON,
                .power_of_two = options.needs().power_of_two_scales()},
         method_(options.config().ranges()),
+        rounds_down_(options.needs().rounding() == v1::FLOOR),
         statistics_(statistics),
         form_only_(statistics == nullptr),
         integer_(ChooseIntegerOps(
@@ -278,6 +285,9 @@ class Quantizer {
     if (axis >= 0) {
       EK_RETURN_IF_ERROR(SetWeights(op, axis, scheme, quantized));
     }
+    if (rounds_down_ && HasRounding(op)) {
+      quantized.attributes.set_rounding(v1::FLOOR);
+    }
     quantized.outputs = {QuantizedResult(op.outputs[0])};
     result_.ops.push_back(std::move(quantized));
     return absl::OkStatus();
@@ -301,6 +311,9 @@ class Quantizer {
     if (!AllFinite(values) || !AllFinite(bias)) {
       return Unsupported(op, "the weights or the bias hold infinity or NaN",
                          "finite weights", "train or export again");
+    }
+    if (rounds_down_) {
+      for (float& value : bias) value += HalfStep(QuantizationOf(op.outputs[0]));
     }
     RealWeights real = {.weights = values,
                         .channels = weights.shape[axis],
@@ -368,6 +381,7 @@ class Quantizer {
   const std::vector<v1::LayerScheme> schemes_;  // By op.
   const ScaleRules rules_;
   const v1::CalibrateOptions method_;
+  const bool rounds_down_;
   const v1::CalibrationStatistics* const statistics_;
   const bool form_only_;
   const std::vector<bool> integer_;  // By op.
@@ -528,6 +542,7 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
         {.schemes = schemes,
          .bias_correction = options.config().bias_correction() != v1::OFF,
          .power_of_two = options.needs().power_of_two_scales(),
+         .rounds_down = options.needs().rounding() == v1::FLOOR,
          .cpu_path = inputs.cpu_path},
         network.graph, network.report, [&](int64_t done) {
           if (inputs.progress != nullptr) inputs.progress(done, total);

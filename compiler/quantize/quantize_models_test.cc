@@ -2,13 +2,14 @@
 // form classifies correctly, next to that of the float form.
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "compiler/dataset/convert.h"
-#include "compiler/frontend/onnx/onnx_import.h"
+#include "compiler/frontend/import.h"
 #include "compiler/ir/interpreter.h"
 #include "compiler/passes/pipeline.h"
 #include "compiler/quantize/calibrate.h"
@@ -21,11 +22,15 @@
 namespace edgekiln::compiler {
 namespace {
 
-// What a target needs, and the share of samples that its form may lose, net.
+// A way to quantize, and what it may cost.
 struct Form {
   const char* name;
-  const char* needs;  // QuantizationNeeds.
-  double most_lost;
+  const char* needs;   // QuantizationNeeds of a target.
+  const char* config;  // QuantizationConfig.
+  double most_lost;    // Share of samples, net.
+  // Ratio of signal to noise at the outputs, less that of plain minima, maxima
+  // and rounding to nearest.
+  double least_ahead_db;
 };
 
 struct ModelCase {
@@ -59,14 +64,16 @@ absl::StatusOr<ConvertedData> Load(const Graph& graph, const std::string& file,
   return ConvertDataSet(options, {bytes}, InputsOf(GraphToProto(graph)));
 }
 
-// Correctly classified samples from number `first` on.
-int Correct(const Graph& graph, const ConvertedData& data, int64_t first) {
+// The first outputs for samples from number `first` on.
+std::vector<std::vector<float>> Outputs(const Graph& graph,
+                                        const ConvertedData& data,
+                                        int64_t first) {
+  std::vector<std::vector<float>> outputs;
   const auto interpreter = Interpreter::Create(graph);
   if (!interpreter.ok()) {
     ADD_FAILURE() << interpreter.status();
-    return -1;
+    return outputs;
   }
-  int correct = 0;
   for (const v1::Chunk& chunk : data.chunks) {
     const std::string& bytes = chunk.arrays(0).data();
     const size_t one = bytes.size() / static_cast<size_t>(chunk.samples());
@@ -77,18 +84,43 @@ int Correct(const Graph& graph, const ConvertedData& data, int64_t first) {
       const absl::Status ran = (*interpreter)->Run({sample});
       if (!ran.ok()) {
         ADD_FAILURE() << ran;
-        return -1;
+        return outputs;
       }
       const absl::string_view out = (*interpreter)->value(graph.outputs[0]);
-      std::vector<float> scores(out.size() / sizeof(float));
+      std::vector<float>& scores = outputs.emplace_back();
+      scores.resize(out.size() / sizeof(float));
       std::memcpy(scores.data(), out.data(), out.size());
-      const auto best = std::max_element(scores.begin(), scores.end());
-      const int label =
-          data.labels->label(static_cast<int>(chunk.first_sample() + i));
-      correct += best - scores.begin() == label ? 1 : 0;
     }
   }
+  return outputs;
+}
+
+int64_t Best(const std::vector<float>& scores) {
+  return std::max_element(scores.begin(), scores.end()) - scores.begin();
+}
+
+int Correct(const std::vector<std::vector<float>>& outputs,
+            const v1::Labels& labels, int64_t first) {
+  int correct = 0;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const int at = static_cast<int>(first) + static_cast<int>(i);
+    correct += Best(outputs[i]) == labels.label(at) ? 1 : 0;
+  }
   return correct;
+}
+
+double Decibels(const std::vector<std::vector<float>>& real,
+                const std::vector<std::vector<float>>& quantized) {
+  double signal = 0;
+  double noise = 0;
+  for (size_t i = 0; i < real.size(); ++i) {
+    for (size_t c = 0; c < real[i].size(); ++c) {
+      const double difference = double{real[i][c]} - quantized[i][c];
+      signal += double{real[i][c]} * real[i][c];
+      noise += difference * difference;
+    }
+  }
+  return 10 * std::log10(signal / noise);
 }
 
 class QuantizeModelsTest : public testing::TestWithParam<ModelCase> {};
@@ -100,42 +132,55 @@ TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
   for (const std::string& path : {model.model, model.calibration, model.data}) {
     if (!IsOurs(path)) EK_REQUIRE_SHARED(path);
   }
-  absl::StatusOr<Graph> graph = ImportOnnx(Read(model.model));
+  absl::StatusOr<Graph> graph = ImportModel(Read(model.model));
   ASSERT_TRUE(graph.ok()) << graph.status();
   const absl::Status simplified = Simplify(*graph);
   ASSERT_TRUE(simplified.ok()) << simplified;
   const auto calibration =
       Load(*graph, model.calibration, model, model.calibration_samples);
   ASSERT_TRUE(calibration.ok()) << calibration.status();
-  v1::CalibrateOptions options;
-  options.set_method(v1::CalibrateOptions::PERCENTILE);
-  options.set_percentile_ppm(999'900);
-  const auto statistics = Calibrate(*graph, calibration->chunks, options);
+  const auto statistics = Calibrate(*graph, calibration->chunks);
   ASSERT_TRUE(statistics.ok()) << statistics.status();
   const auto data = Load(*graph, model.data, model, 0);
   ASSERT_TRUE(data.ok()) << data.status();
   ASSERT_TRUE(data->labels.has_value());
   if (model.float_correct >= 0) {
-    EXPECT_EQ(Correct(*graph, *data, 0), model.float_correct);
+    EXPECT_EQ(Correct(Outputs(*graph, *data, 0), *data->labels, 0),
+              model.float_correct);
   }
   // What was calibrated on is no test.
   const int64_t first =
       model.data == model.calibration ? model.calibration_samples : 0;
-  const int float_correct = Correct(*graph, *data, first);
+  const auto real = Outputs(*graph, *data, first);
+  const int float_correct = Correct(real, *data->labels, first);
   const double samples = static_cast<double>(data->samples - first);
   EXPECT_GT(float_correct, samples * 0.8);
   RecordProperty("float_correct", float_correct);
   for (const Form& form : model.forms) {
-    v1::QuantizationNeeds needs;
-    ASSERT_TRUE(
-        google::protobuf::TextFormat::ParseFromString(form.needs, &needs));
-    const absl::StatusOr<Graph> quantized =
-        QuantizeGraph(*graph, *statistics, needs);
-    ASSERT_TRUE(quantized.ok()) << quantized.status();
-    const int int8_correct = Correct(*quantized, *data, first);
-    EXPECT_GE(int8_correct, float_correct - form.most_lost * samples)
+    v1::QuantizeOptions options;
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        form.needs, options.mutable_needs()));
+    ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(
+        form.config, options.mutable_config()));
+    v1::QuantizeOptions plain = options;
+    plain.mutable_config()->mutable_ranges()->set_method(
+        v1::CalibrateOptions::MIN_MAX);
+    const auto baseline =
+        Quantize(*graph, plain, {.statistics = *statistics});
+    ASSERT_TRUE(baseline.ok()) << baseline.status();
+    const auto network =
+        Quantize(*graph, options,
+                 {.statistics = *statistics, .samples = calibration->chunks});
+    ASSERT_TRUE(network.ok()) << network.status();
+    const auto outputs = Outputs(network->graph, *data, first);
+    const int correct = Correct(outputs, *data->labels, first);
+    EXPECT_GE(correct, float_correct - form.most_lost * samples)
         << form.name << "; float " << float_correct << " of " << samples;
-    RecordProperty(form.name, int8_correct);
+    const double ahead =
+        Decibels(real, outputs) -
+        Decibels(real, Outputs(baseline->graph, *data, first));
+    EXPECT_GE(ahead, form.least_ahead_db) << form.name;
+    RecordProperty(form.name, correct);
   }
 }
 
@@ -143,34 +188,41 @@ constexpr char kOneScale[] =
     "per_tensor: 'conv2d' per_tensor: 'depthwise_conv2d' "
     "per_tensor: 'fully_connected'";
 
-// The form for targets without needs, and those of others.
-std::vector<Form> Forms(double usual, double one_scale, double symmetric,
-                        double powers_of_two) {
-  return {{"int8_correct", "", usual},
-          {"one_weight_scale", kOneScale, one_scale},
-          {"zero_points_0", "symmetric_activations: true", symmetric},
-          {"powers_of_two", "power_of_two_scales: true", powers_of_two}};
-}
+constexpr char kShift[] =
+    "per_tensor: 'conv2d' per_tensor: 'depthwise_conv2d' "
+    "per_tensor: 'fully_connected' symmetric_activations: true "
+    "power_of_two_scales: true";
+constexpr char kInt4[] = "scheme { weights: INT4 }";
 
-std::vector<Form> UsualForm() { return {{"int8_correct", "", 0.005}}; }
+// int8 as most chips take it, one weight scale, shifts only, int4 weights. In
+// decibels, as plain int4 is: what random fluctuation leaves sure.
+std::vector<Form> Forms(double usual, double ahead, double shift, double int4) {
+  return {{"int8", "", "", usual, ahead},
+          {"one_weight_scale", kOneScale, "", usual, ahead},
+          {"shift", kShift, "", shift, 1},
+          {"int4", "", kInt4, int4, -3}};
+}
 
 const ModelCase kModels[] = {
     {"mnist_cnn", "models/mnist_cnn_fp32.onnx", "data/mnist_2k.npz",
-     "data/mnist_2k.npz", 1, 0, 200, 1968, UsualForm()},
+     "data/mnist_2k.npz", 1, 0, 200, 1968, Forms(0.002, 0.3, 0.01, 0.01)},
     {"lenet", "models/lenet_fp32.onnx", "data/mnist_2k.npz",
      "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 200, 1949,
-     UsualForm()},
+     Forms(0.002, 0, 0.01, 0.01)},
     {"mnist_mlp", "models/mnist_mlp_fp32.onnx", "data/mnist_2k.npz",
      "data/mnist_2k.npz", 1 / (255 * 0.3081), -0.1307 / 0.3081, 200, 1807,
-     UsualForm()},
+     Forms(0.002, 0.2, 0.01, 0.01)},
     // Of 100 samples one is a whole percentage point.
     {"resnet8", "models/resnet8_fp32.onnx", "data/cifar10_calib_487.npz",
-     "data/cifar10_ic_100.npz", 1, 0, 200, 85, Forms(0.01, 0.02, 0.02, 0.03)},
+     "data/cifar10_ic_100.npz", 1, 0, 200, 85, Forms(0.02, 4, 0.02, 0.04)},
+    {"resnet8_tflite", "models/resnet8_fp32.tflite",
+     "data/cifar10_calib_487.npz", "data/cifar10_ic_100.npz", 1, 0, 200, 85,
+     Forms(0.02, 4, 0.02, 0.04)},
     {"dscnn", "models/dscnn_fp32.onnx", "data/kws_500.npz", "data/kws_500.npz",
-     1, 0, 100, 458, Forms(0.005, 0.02, 0.02, 0.03)},
+     1, 0, 200, 458, Forms(0.0067, 5, 0.015, 0.04)},
     {"digits", "docs/example/digits.onnx",
      "docs/example/digits_calibration.npz", "docs/example/digits_test.npz", 1,
-     0, 200, -1, Forms(0.005, 0.01, 0.01, 0.01)},
+     0, 200, -1, Forms(0.005, 0, 0.01, 0.02)},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, QuantizeModelsTest, testing::ValuesIn(kModels),

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <limits>
 #include <map>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -17,8 +16,12 @@ namespace edgekiln::compiler {
 namespace {
 
 // Shares of values that are kept, in parts per million.
-constexpr int kPercentiles[] = {1'000'000, 999'990, 999'970,
-                                999'900,   999'700, 999'000};
+constexpr int kPercentiles[] = {1'000'000, 999'990, 999'970, 999'900,
+                                999'700,   999'000, 997'000, 990'000};
+// Narrower ranges are not tried once one is so much worse than the best.
+constexpr double kTooNarrow = 2;
+// Ways that are tried of a tensor, on average.
+constexpr int64_t kWays = 7;
 // Runs of the whole network, together: about as many as calibration does with
 // some hundred samples.
 constexpr int64_t kRuns = 1200;
@@ -64,11 +67,7 @@ class Search {
   }
 
   int64_t SamplesToTake() const {
-    int64_t ways = 0;
-    for (const int32_t source : sources_) {
-      ways += static_cast<int64_t>(
-          WaysOf(graph_.ops[source].outputs[0]).size());
-    }
+    const int64_t ways = kWays * std::ssize(sources_);
     const int64_t bytes =
         2 * LayOutBuffers(graph_, /*keep_all=*/false).bytes;
     // Half of the network follows a tensor, on average.
@@ -152,7 +151,14 @@ class Search {
       choice.ways = WaysOf(tensor);
       choice.errors.assign(choice.ways.size(), 0);
     }
+    double least = std::numeric_limits<double>::infinity();
+    bool too_narrow = false;
     for (size_t way = 0; way < choice.ways.size(); ++way) {
+      // The last one is by another method.
+      if (too_narrow && way + 1 < choice.ways.size()) {
+        choice.errors[way] = std::numeric_limits<double>::infinity();
+        continue;
+      }
       const float scale = choice.ways[way].scale[0];
       const auto zero = static_cast<float>(choice.ways[way].zero_point[0]);
       const auto quantize = [&](char* bytes, int64_t size) {
@@ -172,7 +178,10 @@ class Search {
         }
         fork.Release(i);
       }
-      choice.errors[way] += Error(whole, fork);
+      const double error = Error(whole, fork);
+      choice.errors[way] += error;
+      least = std::min(least, error);
+      too_narrow = too_narrow || error > kTooNarrow * least;
     }
     return absl::OkStatus();
   }

@@ -19,9 +19,10 @@
 namespace edgekiln::compiler {
 namespace {
 
-// Without the limits of its result.
+// Its sums: without limits, and not rounded.
 Op WithoutClamp(Op op) {
   v1::OpAttributes& attributes = op.attributes;
+  attributes.clear_rounding();
   if (attributes.has_conv2d()) {
     attributes.mutable_conv2d()->clear_clamp();
   } else if (attributes.has_depthwise_conv2d()) {
@@ -94,7 +95,7 @@ class Refinement {
   }
 
   void AddMissingBiases() {
-    if (!options_.bias_correction) return;
+    if (!options_.bias_correction && !options_.rounds_down) return;
     for (Op& op : quantized_.ops) {
       if (!HasIntegerWeights(op)) continue;
       if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor) continue;
@@ -162,6 +163,11 @@ class Refinement {
     } else if (has_bias) {
       bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
     }
+    const float half_step =
+        options_.rounds_down
+            ? HalfStep(*quantized_.tensors[op.outputs[0]].quantization)
+            : 0;
+    for (float& value : bias) value += half_step;
     RealWeights real = {
         .weights = values,
         .channels = weights.shape[axis],
@@ -197,7 +203,7 @@ class Refinement {
     Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
     integer_bias.quantization = std::move(fitted.bias);
     integer_bias.data = ConstantData(std::move(fitted.bias_data));
-    return options_.bias_correction ? CorrectBias(real_op, op)
+    return options_.bias_correction ? CorrectBias(real_op, op, half_step)
                                     : absl::OkStatus();
   }
 
@@ -219,7 +225,8 @@ class Refinement {
     return std::numeric_limits<double>::infinity();
   }
 
-  absl::Status CorrectBias(const Op& real_op, const Op& op) {
+  // `half_step` is not to be corrected.
+  absl::Status CorrectBias(const Op& real_op, const Op& op, double half_step) {
     const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
     const int64_t channels = real_result.shape.back();
     const int64_t rows = real_result.num_elements() / channels;
@@ -248,17 +255,24 @@ class Refinement {
     EK_RETURN_IF_ERROR(integers_->RunApart(
         WithoutClamp(op), sums, [&](int64_t sample, const char* bytes) {
           correction.AddSums(sample * rows, rows,
-                             reinterpret_cast<const int32_t*>(bytes), steps);
+                             reinterpret_cast<const int32_t*>(bytes), steps,
+                             half_step);
         }));
     Tensor& bias = quantized_.tensors[op.inputs[2]];
     std::vector<int32_t> corrected(static_cast<size_t>(channels));
     std::memcpy(corrected.data(), bias.data->data(), bias.data->size());
     const std::vector<double> missing = correction.Missing();
     for (size_t c = 0; c < corrected.size(); ++c) {
+      std::vector<int8_t> integers;
+      for (const int64_t i :
+           WeightsOfChannel(quantized_, op, static_cast<int64_t>(c))) {
+        integers.push_back(static_cast<int8_t>((*weights.data)[i]));
+      }
+      const double most = std::max(LargestBias(integers), 0.0);
       const auto change = static_cast<double>(RoundHalfAway(
           std::clamp(missing[c] / steps[c], -kLargestBias, kLargestBias)));
-      corrected[c] = static_cast<int32_t>(
-          std::clamp(corrected[c] + change, -kLargestBias, kLargestBias));
+      corrected[c] =
+          static_cast<int32_t>(std::clamp(corrected[c] + change, -most, most));
     }
     bias.data = ConstantData(
         std::string(reinterpret_cast<const char*>(corrected.data()),

@@ -19,6 +19,9 @@ struct RefineOptions {
   std::vector<v1::LayerScheme> schemes;
   bool bias_correction = true;
   bool power_of_two = false;
+  // Results of layers with weights are rounded down: their biases hold half a
+  // step more.
+  bool rounds_down = false;
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;
 };
 

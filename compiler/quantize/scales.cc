@@ -18,6 +18,10 @@ double PowerOfTwoAtLeast(double scale) {
 
 }  // namespace
 
+float HalfStep(const Quantization& quantization) {
+  return quantization.scale[0] / 2;
+}
+
 float RoundedScale(double scale, ScaleRules rules) {
   if (rules.power_of_two && scale > 0) scale = PowerOfTwoAtLeast(scale);
   const auto rounded = static_cast<float>(scale);

@@ -44,6 +44,9 @@ Quantization ProbabilityQuantization(ScaleRules rules = {});
 std::string QuantizedValues(absl::Span<const float> values,
                             const Quantization& quantization);
 
+// What makes rounding down round to nearest if it is added before.
+float HalfStep(const Quantization& quantization);
+
 // `scale` as a float that the rules allow; 1 if it underflows to 0.
 float RoundedScale(double scale, ScaleRules rules);
 

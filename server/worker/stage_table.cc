@@ -53,6 +53,7 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunOpenDocument(options.open_document(), inputs);
     case Options::kScore:
       return RunScore(options.score(), inputs);
+    case Options::kExportOnnx:
     case Options::OPTIONS_NOT_SET:
       break;
   }

@@ -66,6 +66,11 @@ const Subject kSubjects[] = {
      "cifar10_ic_100.npz", 0, 1, 0},
     {"resnet8_tflite", "resnet8_fp32.tflite", "cifar10_calib_487.npz", 200,
      "cifar10_ic_100.npz", 0, 1, 0},
+    // More pictures, without labels: ratios of noise are steadier.
+    {"resnet8_more", "resnet8_fp32.onnx", "cifar10_calib_487.npz", 200,
+     "cifar10_calib_487.npz", 200, 1, 0},
+    {"resnet8_tflite_more", "resnet8_fp32.tflite", "cifar10_calib_487.npz", 200,
+     "cifar10_calib_487.npz", 200, 1, 0},
     {"mobilenet", "mobilenet_v1_0.25_224_fp32.tflite", kPhotos, 192, kPhotos,
      0, 1 / 127.5, -1},
 };

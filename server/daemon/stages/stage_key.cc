@@ -118,13 +118,22 @@ void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
 // added last.
 void AddUnlessEmpty(CanonicalEncoder& encoder,
                     const v1::QuantizationNeeds& needs) {
-  if (needs.per_tensor().empty() && !needs.symmetric_activations() &&
-      !needs.power_of_two_scales()) {
-    return;
-  }
+  if (needs.ByteSizeLong() == 0) return;
   Add(encoder, needs.per_tensor());
   encoder.Add(needs.symmetric_activations());
   encoder.Add(needs.power_of_two_scales());
+  encoder.Add(needs.activations());
+  encoder.Add(needs.rounding());
+  encoder.BeginList(needs.ops_size());
+  for (const v1::QuantizationNeeds::Op& op : needs.ops()) {
+    encoder.Add(op.op());
+    encoder.Add(op.weight_values());
+    encoder.Add(op.has_converter());
+    encoder.Add(op.converter().min());
+    encoder.Add(op.converter().max());
+    encoder.Add(op.converter().max_gain());
+    encoder.Add(op.converter().max_shift());
+  }
 }
 
 void Add(CanonicalEncoder& encoder, const v1::BundleOptions& options) {
@@ -152,6 +161,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kEmit:
     case v1::StageOptions::kOpenDocument:
+    case v1::StageOptions::kExportOnnx:
     case v1::StageOptions::kCalibrate:
       return absl::OkStatus();
     case v1::StageOptions::kQuantize:

@@ -126,6 +126,59 @@ TEST(StageKeyTest, NeedsOfNumericsCount) {
   needs.add_per_tensor("fully_connected");
   keys.insert(Key(options, {}));
   EXPECT_EQ(keys.size(), 6u);
+  needs.set_activations(v1::UINT8);
+  keys.insert(Key(options, {}));
+  needs.set_rounding(v1::FLOOR);
+  keys.insert(Key(options, {}));
+  v1::QuantizationNeeds::Op& op = *needs.add_ops();
+  keys.insert(Key(options, {}));
+  op.set_op("conv2d");
+  keys.insert(Key(options, {}));
+  op.set_weight_values(v1::WEIGHTS_TERNARY);
+  keys.insert(Key(options, {}));
+  op.mutable_converter();
+  keys.insert(Key(options, {}));
+  op.mutable_converter()->set_min(-32);
+  keys.insert(Key(options, {}));
+  op.mutable_converter()->set_max(31);
+  keys.insert(Key(options, {}));
+  op.mutable_converter()->set_max_gain(9);
+  keys.insert(Key(options, {}));
+  op.mutable_converter()->set_max_shift(3);
+  keys.insert(Key(options, {}));
+  EXPECT_EQ(keys.size(), 16u);
+}
+
+// Everything that a user can ask of quantization.
+TEST(StageKeyTest, TheQuantizationFileCounts) {
+  v1::StageOptions options;
+  options.mutable_quantize();
+  std::set<std::string> keys = {Key(options, {})};
+  size_t count = 1;
+  const auto set = [&](auto&& change) {
+    change(*options.mutable_quantize()->mutable_config());
+    keys.insert(Key(options, {}));
+    EXPECT_EQ(keys.size(), ++count);
+  };
+  set([](auto& c) { c.mutable_ranges()->set_method(v1::CalibrateOptions::KL); });
+  set([](auto& c) { c.mutable_ranges()->set_percentile_ppm(999'000); });
+  const auto set_scheme = [&](auto&& scheme) {
+    set([&](auto& c) { scheme(c)->set_weights(v1::LayerScheme::INT4); });
+    set([&](auto& c) { scheme(c)->set_per_tensor(v1::ON); });
+    set([&](auto& c) { scheme(c)->set_weight_range(v1::LARGEST_WEIGHT); });
+    set([&](auto& c) { scheme(c)->set_rounding(v1::NEAREST); });
+    set([&](auto& c) { scheme(c)->set_keep_float(v1::ON); });
+  };
+  set_scheme([](auto& c) { return c.mutable_scheme(); });
+  set([](auto& c) { c.add_layers()->set_layer("conv"); });
+  set_scheme([](auto& c) { return c.mutable_layers(0)->mutable_scheme(); });
+  set([](auto& c) { c.set_equalization(v1::OFF); });
+  set([](auto& c) { c.set_bias_correction(v1::OFF); });
+  set([](auto& c) { c.set_symmetric_activations(v1::ON); });
+  set([](auto& c) { c.set_samples(7); });
+  options.mutable_quantize()->set_rank(true);
+  keys.insert(Key(options, {}));
+  EXPECT_EQ(keys.size(), count + 1);
 }
 
 TEST(StageKeyTest, WhatIsScoredCounts) {

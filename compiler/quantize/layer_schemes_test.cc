@@ -1,0 +1,118 @@
+#include "compiler/quantize/layer_schemes.h"
+
+#include <string>
+#include <vector>
+
+#include "compiler/ir/text.h"
+#include "google/protobuf/text_format.h"
+#include "gtest/gtest.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+Graph Network() {
+  return *ParseGraph(R"(
+%x : float32[1,2] = input
+%w : float32[2,2] = constant [1, 2, 3, 4]
+%a : float32[1,2] = fully_connected(%x, %w) id dense_1
+%b : float32[1,2] = fully_connected(%a, %w) id dense_2
+%y : float32[1,2] = softmax(%b) {beta 1 axis 1} id softmax
+return %y
+)");
+}
+
+v1::QuantizationConfig Config(const std::string& text) {
+  v1::QuantizationConfig config;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &config));
+  return config;
+}
+
+v1::QuantizationNeeds Needs(const std::string& text) {
+  v1::QuantizationNeeds needs;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &needs));
+  return needs;
+}
+
+TEST(LayerSchemesTest, DefaultsFollowSamples) {
+  const auto with = LayerSchemes(Network(), {}, {}, true);
+  const auto without = LayerSchemes(Network(), {}, {}, false);
+  const auto int4 =
+      LayerSchemes(Network(), Config("scheme { weights: INT4 }"), {}, true);
+  ASSERT_TRUE(with.ok() && without.ok() && int4.ok());
+  EXPECT_EQ((*with)[0].rounding(), v1::ADAPTIVE);
+  EXPECT_EQ((*with)[0].weight_range(), v1::LARGEST_WEIGHT);
+  EXPECT_EQ((*int4)[0].weight_range(), v1::LEAST_OUTPUT_ERROR);
+  EXPECT_EQ((*with)[0].weights(), v1::LayerScheme::INT8);
+  EXPECT_EQ((*with)[0].per_tensor(), v1::OFF);
+  EXPECT_EQ((*without)[0].rounding(), v1::NEAREST);
+  EXPECT_EQ((*without)[0].weight_range(), v1::LARGEST_WEIGHT);
+}
+
+TEST(LayerSchemesTest, TheLastRuleThatSetsAFieldCounts) {
+  const auto schemes = LayerSchemes(
+      Network(),
+      Config("scheme { rounding: NEAREST } "
+             "layers { layer: 'dense_*' scheme { weights: INT4 } } "
+             "layers { layer: 'dense_2' scheme { weights: TERNARY } } "
+             "layers { layer: '*_2' scheme { per_tensor: ON } }"),
+      {}, true);
+  ASSERT_TRUE(schemes.ok()) << schemes.status();
+  EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT4);
+  EXPECT_EQ((*schemes)[0].per_tensor(), v1::OFF);
+  EXPECT_EQ((*schemes)[1].weights(), v1::LayerScheme::TERNARY);
+  EXPECT_EQ((*schemes)[1].per_tensor(), v1::ON);
+  EXPECT_EQ((*schemes)[1].rounding(), v1::NEAREST);
+}
+
+TEST(LayerSchemesTest, TargetsDecideWhatNobodyAskedFor) {
+  const v1::QuantizationNeeds needs = Needs(
+      "per_tensor: 'fully_connected' "
+      "ops { op: 'fully_connected' weight_values: WEIGHTS_INT4 }");
+  auto schemes = LayerSchemes(Network(), {}, needs, false);
+  ASSERT_TRUE(schemes.ok()) << schemes.status();
+  EXPECT_EQ((*schemes)[0].per_tensor(), v1::ON);
+  EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT4);
+  EXPECT_EQ((*schemes)[0].weight_range(), v1::LEAST_WEIGHT_ERROR);
+  schemes = LayerSchemes(Network(), Config("scheme { weights: INT8 }"), needs,
+                         false);
+  ASSERT_TRUE(schemes.ok()) << schemes.status();
+  EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
+  // Without training these ruin a network: only who asks for them gets them.
+  schemes = LayerSchemes(
+      Network(), {},
+      Needs("ops { op: 'fully_connected' weight_values: WEIGHTS_TERNARY }"),
+      true);
+  ASSERT_TRUE(schemes.ok()) << schemes.status();
+  EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
+}
+
+TEST(LayerSchemesTest, SaysWhatIsWrong) {
+  const struct {
+    const char* config;
+    const char* needs;
+    const char* says;
+  } kCases[] = {
+      {"layers { layer: 'dense_3' scheme { weights: INT4 } }", "",
+       "did you mean \"dense_1\"?"},
+      {"layers { layer: 'nothing' }", "", "inspect"},
+      {"layers { layer: 'softmax' scheme { weights: INT4 } }", "",
+       "layer softmax"},
+      {"scheme { per_tensor: OFF }", "per_tensor: 'fully_connected'",
+       "layer dense_1"},
+      {"ranges { percentile_ppm: 3 }", "", "percentile_ppm is 3"},
+      {"samples: -1", "", "samples is -1"},
+  };
+  for (const auto& row : kCases) {
+    const auto schemes =
+        LayerSchemes(Network(), Config(row.config), Needs(row.needs), true);
+    ASSERT_FALSE(schemes.ok()) << row.config;
+    EXPECT_NE(schemes.status().ToString().find(row.says), std::string::npos)
+        << schemes.status();
+  }
+  v1::QuantizationConfig unknown;
+  unknown.mutable_scheme()->set_rounding(static_cast<v1::WeightRounding>(77));
+  EXPECT_FALSE(LayerSchemes(Network(), unknown, {}, true).ok());
+}
+
+}  // namespace
+}  // namespace edgekiln::compiler
