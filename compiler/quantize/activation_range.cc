@@ -24,6 +24,9 @@ constexpr int kFineSteps = 4;
 // where values lie.
 constexpr double kWorthClipping = 0.98;
 
+// A group's bins, before they are coarsened.
+constexpr std::ptrdiff_t kManyBins = 1 << 14;
+
 // Of a histogram: more than there ever are.
 constexpr uint64_t kMostBins = 1 << 20;
 
@@ -80,14 +83,16 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
   }
   const v1::CalibrationStatistics::Histogram& counts = seen.histogram();
   const double width = std::ldexp(1, counts.width_exponent());
+  const std::ptrdiff_t before = std::ssize(bins_);
   bin_width_ = std::max(bin_width_, width);
   // The middle of a bin, but not outside of what was seen; of the one at zero,
   // zero: most of what is there is what a ReLU leaves.
   const auto add = [&](int64_t i, double sign, uint64_t count) {
     if (count == 0) return;
     const double middle = i == 0 ? 0 : sign * (static_cast<double>(i) + 0.5) * width;
-    bins_.push_back({std::clamp(middle, all.low, all.high),
-                     static_cast<double>(count)});
+    bins_.push_back(
+        {static_cast<float>(std::clamp(middle, all.low, all.high)),
+         static_cast<float>(count)});
   };
   const auto add_all = [&](double sign, const auto& bins) {
     int64_t bin = 0;
@@ -102,9 +107,12 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
   };
   add_all(-1, counts.negative());
   add_all(1, counts.positive());
-  std::stable_sort(
-      bins_.begin(), bins_.end(),
-      [](const Bin& a, const Bin& b) { return a.value < b.value; });
+  const auto less = [](const Bin& a, const Bin& b) {
+    return a.value < b.value;
+  };
+  std::stable_sort(bins_.begin() + before, bins_.end(), less);
+  std::inplace_merge(bins_.begin(), bins_.begin() + before, bins_.end(), less);
+  if (std::ssize(bins_) > kManyBins) Coarsen();
 }
 
 void SeenValues::IncludeWhole(const RealRange& range) {
@@ -119,7 +127,26 @@ void SeenValues::IncludeWhole(const RealRange& range) {
   whole_.Include(range);
 }
 
+// Neighbours become one bin: of thousands of tensors that share a quantization.
+void SeenValues::Coarsen() {
+  size_t kept = 0;
+  for (size_t i = 0; i < bins_.size(); i += 2) {
+    Bin bin = bins_[i];
+    if (i + 1 < bins_.size()) {
+      const Bin& other = bins_[i + 1];
+      const double count = double{bin.count} + other.count;
+      bin.value = static_cast<float>(
+          (double{bin.value} * bin.count + double{other.value} * other.count) /
+          count);
+      bin.count = static_cast<float>(count);
+    }
+    bins_[kept++] = bin;
+  }
+  bins_.resize(kept);
+}
+
 RealRange SeenValues::Percentile(int64_t kept_ppm) const {
+  if (kept_ppm >= kWhole) return all_;  // Not all values are counted.
   double count = 0;
   for (const Bin& bin : bins_) count += bin.count;
   const double dropped =
@@ -148,14 +175,17 @@ RealRange SeenValues::Percentile(int64_t kept_ppm) const {
 // magnitudes, the one whose values, those beyond counted at it, diverge least
 // from the same in as many levels as there are.
 RealRange SeenValues::LeastDivergence() const {
-  const double largest = std::max(-all_.low, all_.high);
-  if (!(largest > 0)) return all_;
+  const double largest =
+      std::max(-double{bins_.front().value}, double{bins_.back().value});
+  if (!(largest > 0) || !(bin_width_ > 0)) return all_;
   const bool two_sided = all_.low < 0 && all_.high > 0;
   const int levels = two_sided ? kLevels / 2 : kLevels;
-  const int count = static_cast<int>(std::ceil(largest / bin_width_));
+  const int count =
+      static_cast<int>(std::min(std::ceil(largest / bin_width_), 1e6));
   std::vector<double> bins(static_cast<size_t>(std::max(count, 1)), 0);
   for (const Bin& bin : bins_) {
-    const auto i = static_cast<size_t>(std::abs(bin.value) / bin_width_);
+    const auto i =
+        static_cast<size_t>(std::abs(double{bin.value}) / bin_width_);
     bins[std::min(i, bins.size() - 1)] += bin.count;
   }
   const auto all = static_cast<int>(bins.size());
@@ -169,7 +199,13 @@ RealRange SeenValues::LeastDivergence() const {
   for (int kept = all; kept >= levels; kept -= std::max(1, all / kLevels)) {
     double beyond = 0;
     for (int i = kept; i < all; ++i) beyond += bins[i];
+    // All that is kept, and what is cut off in the last bin.
+    if (!(total - beyond > 0)) break;
     double divergence = 0;
+    if (bins[kept - 1] == 0 && beyond > 0) {
+      // Nothing of the kept distribution stands for it.
+      continue;
+    }
     for (int level = 0; level < levels; ++level) {
       const int first = static_cast<int>(int64_t{level} * kept / levels);
       const int last = static_cast<int>(int64_t{level + 1} * kept / levels);

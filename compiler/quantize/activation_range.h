@@ -17,8 +17,8 @@ class SeenValues {
  public:
   // Some values that were seen: `count` of about `value`.
   struct Bin {
-    double value = 0;
-    double count = 0;
+    float value = 0;
+    float count = 0;
   };
 
   // Of a finite range.
@@ -39,6 +39,7 @@ class SeenValues {
   double ShareOutside(const Quantization& quantization) const;
 
  private:
+  void Coarsen();
   RealRange Percentile(int64_t kept_ppm) const;
   RealRange LeastDivergence() const;
   Quantization LeastSquares(ScaleRules rules) const;

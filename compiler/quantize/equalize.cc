@@ -117,6 +117,7 @@ class Equalization {
     return true;
   }
 
+  // By one op and nobody else.
   bool IsRead(TensorId id) const {
     return consumers_[id].size() == 1 &&
            std::find(graph_.outputs.begin(), graph_.outputs.end(), id) ==
@@ -127,7 +128,14 @@ class Equalization {
   std::optional<Pair> PairOf(int32_t second) const {
     if (!wanted_[second] || !IsLayer(second)) return std::nullopt;
     TensorId at = graph_.ops[second].inputs[0];
-    const int64_t depth = graph_.tensors[at].shape.back();
+    const bool dense = graph_.ops[second].attributes.has_fully_connected();
+    // A fully connected layer may flatten its input by itself.
+    const std::vector<int64_t>& read = graph_.tensors[at].shape;
+    const int64_t depth =
+        dense ? graph_.tensors[graph_.ops[second].inputs[1]].shape[1]
+              : read.back();
+    if (read.empty() || read.back() != depth) return std::nullopt;
+    bool pooled = false;
     for (;;) {
       const int32_t by = producers_[at];
       if (by < 0 || !IsRead(at)) return std::nullopt;
@@ -135,20 +143,19 @@ class Equalization {
       if (!HasNoUpperLimit(ClampOf(op))) return std::nullopt;
       if (IsLayer(by)) {
         const int64_t channels = graph_.tensors[at].shape.back();
-        const bool flattened = depth != channels;
         if (!wanted_[by] || GroupsOf(graph_.ops[second]) != 1 ||
             channels == 0 || depth % channels != 0 ||
-            (flattened &&
-             !graph_.ops[second].attributes.has_fully_connected())) {
+            (depth != channels && !dense)) {
           return std::nullopt;
         }
         return Pair{by, second, channels};
       }
-      const bool passes_on =
-          op.attributes.has_average_pool2d() ||
-          op.attributes.has_max_pool2d() || op.attributes.has_clip() ||
-          (op.attributes.has_reshape() &&
-           graph_.ops[second].attributes.has_fully_connected());
+      const bool pool = op.attributes.has_average_pool2d() ||
+                        op.attributes.has_max_pool2d();
+      pooled = pooled || pool;
+      // In front of a pool, a reshape would change which channels it pools.
+      const bool passes_on = pool || op.attributes.has_clip() ||
+                             (op.attributes.has_reshape() && dense && !pooled);
       if (!passes_on || op.outputs.size() != 1) return std::nullopt;
       at = op.inputs[0];
     }
@@ -241,12 +248,12 @@ class Equalization {
       Tensor tensor = FloatTensorLike(graph_.tensors[op.inputs[input]],
                                       graph_.tensors[op.inputs[input]].shape,
                                       values);
-      const auto& readers = consumers_[op.inputs[input]];
-      if (readers.size() == 1) {
+      if (IsRead(op.inputs[input])) {
         graph_.tensors[op.inputs[input]] = std::move(tensor);
         return;
       }
-      tensor.name = FreshNames(graph_).TensorName(tensor.name);
+      if (!names_) names_.emplace(graph_);
+      tensor.name = names_->TensorName(tensor.name);
       op.inputs[input] = static_cast<TensorId>(graph_.tensors.size());
       graph_.tensors.push_back(std::move(tensor));
     };
@@ -259,6 +266,7 @@ class Equalization {
   const std::vector<int32_t> producers_;
   const std::vector<std::vector<int32_t>> consumers_;
   std::vector<Layer> layers_;  // By op; empty: not in a pair.
+  std::optional<FreshNames> names_;
 };
 
 }  // namespace

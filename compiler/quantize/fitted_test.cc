@@ -190,9 +190,9 @@ TEST(FittedTest, FewerSamplesCanBeAskedFor) {
 // Thousands of layers: what is alive at a time counts, not what there is.
 TEST(FittedTest, ManyLayersTakeLittleMemory) {
   Graph graph = ParseWithSplats(R"(
-%x : float32[1,1,4,8] = input
+%x : float32[1,1,16,8] = input
 %w : float32[8,1,1,8] = constant splat 0.3
-%y : float32[1,1,4,8] = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0 max 6}} id y
+%y : float32[1,1,16,8] = conv2d(%x, %w) {window {stride_h 1 stride_w 1 dilation_h 1 dilation_w 1} clamp {min 0 max 6}} id y
 return %y
 )");
   for (int i = 1; i < 3200; ++i) {

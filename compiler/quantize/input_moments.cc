@@ -123,21 +123,9 @@ int64_t Spread(int64_t k, int64_t count, int64_t all) {
 }
 
 // Sums of products of the rows of [size, count] int8.
-std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
-                              int64_t count) {
-  std::vector<int32_t> sums(static_cast<size_t>(size * size));
-  if (size < kSmall) {
-    for (int64_t i = 0; i < size; ++i) {
-      for (int64_t j = 0; j <= i; ++j) {
-        int32_t sum = 0;
-        for (int64_t k = 0; k < count; ++k) {
-          sum += int32_t{rows[i * count + k]} * rows[j * count + k];
-        }
-        sums[i * size + j] = sums[j * size + i] = sum;
-      }
-    }
-    return sums;
-  }
+// By the reference's own kernel; false if it does not take that many.
+bool MatrixProduct(const std::vector<int8_t>& rows, int64_t size, int64_t count,
+                   std::vector<int32_t>& sums) {
   const std::vector<int64_t> shape = {size, count};
   const std::vector<int64_t> square = {size, size};
   const std::vector<float> scale = {1};
@@ -149,7 +137,22 @@ std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
   const absl::Status done = ops::Evaluate(
       product, {matrix, matrix},
       {{v1::INT32, square, sums.data(), quantization}});
-  if (!done.ok()) sums.assign(sums.size(), 0);
+  return done.ok();
+}
+
+std::vector<int32_t> Products(const std::vector<int8_t>& rows, int64_t size,
+                              int64_t count) {
+  std::vector<int32_t> sums(static_cast<size_t>(size * size));
+  if (size >= kSmall && MatrixProduct(rows, size, count, sums)) return sums;
+  for (int64_t i = 0; i < size; ++i) {
+    for (int64_t j = 0; j <= i; ++j) {
+      int32_t sum = 0;
+      for (int64_t k = 0; k < count; ++k) {
+        sum += int32_t{rows[i * count + k]} * rows[j * count + k];
+      }
+      sums[i * size + j] = sums[j * size + i] = sum;
+    }
+  }
   return sums;
 }
 
@@ -234,6 +237,18 @@ bool HasMoments(const Graph& graph, const Op& op) {
          input.num_elements() > 0 &&
          graph.tensors[op.outputs[0]].num_elements() > 0 &&
          WeightsOf(graph, op).num_elements() > 0;
+}
+
+int64_t MomentBytes(const Graph& graph, const Op& op) {
+  const std::vector<ChannelGroup> groups = ChannelGroupsOf(graph, op);
+  int64_t bytes = 0;
+  if (groups.empty()) return bytes;
+  const int64_t depth = Patches(graph, op, groups[0]).depth();
+  for (int64_t first = 0; first < depth; first += kBlock) {
+    const int64_t size = std::min(kBlock, depth - first);
+    bytes += size * size * static_cast<int64_t>(sizeof(double));
+  }
+  return bytes * std::ssize(groups);
 }
 
 InputMoments MomentsOf(const SampleBatch& batch, const Op& op,

@@ -41,6 +41,9 @@ std::vector<int64_t> WeightsOfChannel(const Graph& graph, const Op& op,
 // Whether moments of the op's input can be taken: 8 bits.
 bool HasMoments(const Graph& graph, const Op& op);
 
+// Bytes of the moments of all groups of the layer.
+int64_t MomentBytes(const Graph& graph, const Op& op);
+
 // Of patches spread evenly over all samples of the batch, in which the op's
 // input is alive. `centred`: covariances, for layers whose bias takes up what
 // the mean does. Exact integers up to the division by their number; what few

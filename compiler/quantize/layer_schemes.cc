@@ -160,6 +160,13 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
   for (const auto& rule : config.layers()) {
     EK_RETURN_IF_ERROR(CheckRule(graph, rule));
   }
+  if (needs.symmetric_activations() &&
+      config.symmetric_activations() == v1::OFF) {
+    return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
+               "zero points of activations are asked for",
+               "symmetric_activations", "the target's engines take none but 0",
+               "leave symmetric_activations out, or choose another target");
+  }
   std::vector<v1::LayerScheme> schemes;
   for (const Op& op : graph.ops) {
     v1::LayerScheme asked;

@@ -99,6 +99,8 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "layer softmax"},
       {"scheme { per_tensor: OFF }", "per_tensor: 'fully_connected'",
        "layer dense_1"},
+      {"symmetric_activations: OFF", "symmetric_activations: true",
+       "none but 0"},
       {"ranges { percentile_ppm: 3 }", "", "percentile_ppm is 3"},
       {"samples: -1", "", "samples is -1"},
   };

@@ -313,6 +313,7 @@ class Quantizer {
                          "finite weights", "train or export again");
     }
     if (rounds_down_) {
+      bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
       for (float& value : bias) value += HalfStep(QuantizationOf(op.outputs[0]));
     }
     RealWeights real = {.weights = values,
@@ -332,11 +333,18 @@ class Quantizer {
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
                     ConstantData(std::move(integers.weight_data)));
+    if (bias.empty()) return absl::OkStatus();
+    Tensor like;
     if (has_bias) {
-      quantized.inputs[2] = AddConstant(
-          source_.tensors[op.inputs[2]], v1::INT32, std::move(integers.bias),
-          ConstantData(std::move(integers.bias_data)));
+      like = source_.tensors[op.inputs[2]];
+    } else {
+      like.name = absl::StrCat(weights.name, ".bias");
+      like.shape = {weights.shape[axis]};
+      quantized.inputs.resize(3, kNoTensor);
     }
+    quantized.inputs[2] =
+        AddConstant(like, v1::INT32, std::move(integers.bias),
+                    ConstantData(std::move(integers.bias_data)));
     return absl::OkStatus();
   }
 
@@ -477,7 +485,7 @@ void Describe(const Graph& float_graph, const Quantizer& quantizer,
     if (layer.is_float()) {
       layer.set_reason(scheme.keep_float() == v1::ON
                            ? "asked for by the quantization file"
-                           : "no integer form");
+                           : "it has no integer form here");
       continue;
     }
     if (found == ops.end()) continue;

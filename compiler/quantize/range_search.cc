@@ -10,6 +10,7 @@
 
 #include "base/status_macros.h"
 #include "compiler/ir/buffer_layout.h"
+#include "compiler/passes/float32_form.h"
 #include "compiler/quantize/sample_batch.h"
 
 namespace edgekiln::compiler {
@@ -25,6 +26,7 @@ constexpr int64_t kWays = 7;
 // Runs of the whole network, together: about as many as calibration does with
 // some hundred samples.
 constexpr int64_t kRuns = 1200;
+constexpr int64_t kRunsPerSample = 6;
 constexpr int64_t kMostSamples = 64;
 constexpr int64_t kFewestSamples = 4;
 constexpr int64_t kSampleBytes = int64_t{64} << 20;
@@ -50,8 +52,12 @@ class Search {
         rules_(rules),
         quantizations_(quantizations),
         producers_(Producers(graph)) {
-    for (const TensorId output : graph.outputs) {
-      const int32_t by = producers_[output];
+    for (TensorId output : graph.outputs) {
+      int32_t by = producers_[output];
+      if (by >= 0 && IsCastOfFloats(graph, graph.ops[by])) {
+        output = graph.ops[by].inputs[0];
+        by = producers_[output];
+      }
       const bool softmax =
           by >= 0 && graph.ops[by].attributes.has_softmax();
       const TensorId seen = softmax ? graph.ops[by].inputs[0] : output;
@@ -66,12 +72,14 @@ class Search {
     }
   }
 
-  int64_t SamplesToTake() const {
+  // Of `samples`.
+  int64_t SamplesToTake(int64_t samples) const {
     const int64_t ways = kWays * std::ssize(sources_);
     const int64_t bytes =
         2 * LayOutBuffers(graph_, /*keep_all=*/false).bytes;
     // Half of the network follows a tensor, on average.
-    return std::min({kMostSamples, 2 * kRuns / std::max<int64_t>(ways, 1),
+    const int64_t runs = std::min(kRuns, kRunsPerSample * samples);
+    return std::min({kMostSamples, 2 * runs / std::max<int64_t>(ways, 1),
                      kSampleBytes / std::max<int64_t>(bytes, 1)});
   }
 
@@ -178,7 +186,9 @@ class Search {
         }
         fork.Release(i);
       }
-      const double error = Error(whole, fork);
+      double error = Error(whole, fork);
+      // A logarithm of what was rounded to 0, say.
+      if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
       choice.errors[way] += error;
       least = std::min(least, error);
       too_narrow = too_narrow || error > kTooNarrow * least;
@@ -229,7 +239,7 @@ absl::Status SearchRanges(const Graph& float_graph,
                           ops::CpuPath cpu_path,
                           TensorQuantizations& quantizations) {
   Search search(float_graph, integer, rules, quantizations);
-  samples.Limit(std::max<int64_t>(search.SamplesToTake(), 0));
+  samples.Limit(std::max<int64_t>(search.SamplesToTake(samples.size()), 0));
   if (samples.size() < kFewestSamples) return absl::OkStatus();
   return search.Run(samples, cpu_path);
 }

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -18,6 +19,9 @@
 
 namespace edgekiln::compiler {
 namespace {
+
+// Layers of which more would have to be kept are rounded to nearest.
+constexpr int64_t kMostMoments = int64_t{256} << 20;
 
 // Its sums: without limits, and not rounded.
 Op WithoutClamp(Op op) {
@@ -62,8 +66,17 @@ class Refinement {
     integers_ = &integers;
     EK_RETURN_IF_ERROR(SetInputs(float_graph_, real_));
     EK_RETURN_IF_ERROR(SetInputs(quantized_, integers));
+    std::set<std::string> ids;
+    for (const Op& op : quantized_.ops) ids.insert(op.id);
     int32_t next = 0;
     for (int32_t i = 0; i < std::ssize(quantized_.ops); ++i) {
+      // Casts of other floats have become part of a conversion.
+      while (next < std::ssize(float_graph_.ops) &&
+             !ids.contains(float_graph_.ops[next].id)) {
+        EK_RETURN_IF_ERROR(real_.Run(next));
+        real_.Release(next);
+        progress(++next);
+      }
       const bool is_layer = next < std::ssize(float_graph_.ops) &&
                             float_graph_.ops[next].id == quantized_.ops[i].id;
       if (!is_layer) {
@@ -185,9 +198,9 @@ class Refinement {
         .power_of_two = options_.power_of_two};
     std::vector<InputMoments> moments;
     std::vector<const InputMoments*> by_channel;
-    if (fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR) {
-      const std::vector<ChannelGroup> groups =
-          ChannelGroupsOf(quantized_, op);
+    const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);
+    const bool wanted = fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR;
+    if (wanted && MomentBytes(quantized_, op) <= kMostMoments) {
       moments.reserve(groups.size());
       for (const ChannelGroup& group : groups) {
         moments.push_back(MomentsOf(*integers_, op, group,
@@ -251,6 +264,10 @@ class Refinement {
       sums.quantization->zero_point.push_back(0);
     }
     sums.quantization->axis = static_cast<int32_t>(sums.shape.size()) - 1;
+    // No sums have such a scale, and nothing is lost with them.
+    for (const float scale : sums.quantization->scale) {
+      if (!(scale > 0)) return absl::OkStatus();
+    }
     steps.resize(static_cast<size_t>(channels), steps[0]);
     EK_RETURN_IF_ERROR(integers_->RunApart(
         WithoutClamp(op), sums, [&](int64_t sample, const char* bytes) {

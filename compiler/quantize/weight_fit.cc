@@ -26,16 +26,16 @@ double Rounded(double weight, double scale, int32_t limit) {
 // Of element j; 1 without moments.
 class Diagonal {
  public:
-  Diagonal(const FittedChannel& channel, bool weighted)
-      : of_(channel.weights.size(), 1.0) {
+  Diagonal(const FittedChannel& channel, bool weighted) {
     if (!weighted || channel.moments == nullptr) return;
+    of_.resize(channel.weights.size(), 1.0);
     for (const InputMoments::Block& block : channel.moments->blocks) {
       for (int64_t i = 0; i < block.size; ++i) {
         of_[block.first + i] = block.moments[i * block.size + i];
       }
     }
   }
-  double operator[](size_t j) const { return of_[j]; }
+  double operator[](size_t j) const { return of_.empty() ? 1 : of_[j]; }
 
  private:
   std::vector<double> of_;
