@@ -22,6 +22,7 @@
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/equalize.h"
+#include "compiler/quantize/layer_ranking.h"
 #include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/layer_weights.h"
 #include "compiler/quantize/noise.h"
@@ -544,7 +545,8 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
     samples.Limit(
         std::min(wanted, SamplesThatFit(float_graph, network.graph)));
     network.report.set_samples(samples.size());
-    const auto total = static_cast<int64_t>(float_graph.ops.size());
+    const auto ops = static_cast<int64_t>(float_graph.ops.size());
+    const int64_t total = ops * (options.rank() ? 2 : 1);
     EK_RETURN_IF_ERROR(Refine(
         float_graph, samples,
         {.schemes = schemes,
@@ -556,6 +558,15 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
           if (inputs.progress != nullptr) inputs.progress(done, total);
         }));
     EK_RETURN_IF_ERROR(VerifyGraph(network.graph), "after quantization");
+    SetOutputRatio(float_graph, network.report);
+    if (options.rank()) {
+      EK_RETURN_IF_ERROR(RankLayers(
+          float_graph, network.graph, samples, inputs.cpu_path,
+          [&](int64_t done) {
+            if (inputs.progress != nullptr) inputs.progress(ops + done, total);
+          },
+          network.report));
+    }
   }
   Describe(float_graph, quantizer, network.graph, network.report);
   return network;
