@@ -17,13 +17,28 @@
 namespace edgekiln::server {
 namespace {
 
+constexpr absl::string_view kQuantization = "quantization";
 constexpr double kDefaultPercentile = 99.99;
 constexpr double kPpmOfPercent = 1e4;
 
+struct NamedMethod {
+  absl::string_view name;
+  v1::CalibrateOptions::Method method;
+};
+
+constexpr NamedMethod kMethods[] = {
+    {"minmax", v1::CalibrateOptions::MIN_MAX},
+    {"moving-average", v1::CalibrateOptions::MOVING_AVERAGE},
+    {"mse", v1::CalibrateOptions::MSE},
+    {"kl", v1::CalibrateOptions::KL},
+    {"output-mse", v1::CalibrateOptions::OUTPUT_MSE},
+};
+
 bool ParseCalibrationMethod(absl::string_view text, v1::SweepOptions& options) {
   v1::CalibrateOptions& calibrate = *options.mutable_calibrate();
-  if (text == "minmax") {
-    calibrate.set_method(v1::CalibrateOptions::MIN_MAX);
+  for (const NamedMethod& named : kMethods) {
+    if (text != named.name) continue;
+    calibrate.set_method(named.method);
     return true;
   }
   const std::pair<absl::string_view, absl::string_view> parts =
@@ -62,6 +77,9 @@ bool ParseOffload(absl::string_view text, v1::SweepOptions& options) {
   return true;
 }
 
+// The files were read by the client: Parse() takes what they hold.
+bool ParseQuantization(absl::string_view, v1::SweepOptions&) { return true; }
+
 bool ParseSeed(absl::string_view text, v1::SweepOptions& options) {
   uint64_t seed = 0;
   if (!absl::SimpleAtoi(text, &seed)) return false;
@@ -77,10 +95,12 @@ struct OptionKey {
 
 constexpr OptionKey kOptions[] = {
     {"calibration-method", ParseCalibrationMethod,
-     "minmax, percentile, or percentile:P with P above 50 and at most 100"},
+     "minmax, percentile, percentile:P with P above 50 and at most 100, "
+     "moving-average, mse, kl or output-mse"},
     {"io", ParseIo, "int or float"},
     {"limit", ParseLimit, "a number of samples, 0 for all"},
     {"offload", ParseOffload, "all, paying or none"},
+    {"quantization", ParseQuantization, "a file"},
     {"seed", ParseSeed, "a number, 0 or more"},
 };
 
@@ -121,6 +141,17 @@ absl::Status BadSweep(const std::string& reason, const std::string& what,
                                                         .fix = fix});
 }
 
+absl::Status CheckSweptQuantization(const v1::QuantizationConfig& config,
+                                    const std::string& where) {
+  const size_t bytes = config.ByteSizeLong();
+  if (bytes <= kMaxQuantizationBytes) return absl::OkStatus();
+  return BadSweep("SWEEP_TOO_LARGE",
+                  "a quantization is too large: every cell has one", where,
+                  absl::StrCat(kMaxQuantizationBytes, " bytes"),
+                  absl::StrCat(bytes, " bytes"),
+                  "name layers with `*` to need fewer rules");
+}
+
 const std::vector<std::string>& Axis::OptionKeys() {
   static const auto& keys = *[] {
     auto* const all = new std::vector<std::string>;
@@ -137,6 +168,18 @@ absl::StatusOr<Axis> Axis::Parse(const v1::SweepVary& vary) {
                     absl::StrCat("1 to ", kMaxValues),
                     absl::StrCat(vary.values_size()), "give it some values");
   }
+  const bool has_files = vary.key() == kQuantization;
+  if (vary.quantizations_size() != (has_files ? vary.values_size() : 0)) {
+    return BadSweep("SWEEP_VALUE_INVALID",
+                    "quantizations are what the values of key 'quantization' "
+                    "hold, one for each",
+                    where, absl::StrCat(has_files ? vary.values_size() : 0),
+                    absl::StrCat(vary.quantizations_size()),
+                    "give one for each value of that key");
+  }
+  for (const v1::QuantizationConfig& config : vary.quantizations()) {
+    EK_RETURN_IF_ERROR(CheckSweptQuantization(config, where));
+  }
   Axis axis;
   axis.key_ = vary.key();
   const OptionKey* const option = FindOption(vary.key());
@@ -146,6 +189,10 @@ absl::StatusOr<Axis> Axis::Parse(const v1::SweepVary& vary) {
     if (option != nullptr) {
       if (!option->parse(text, axis.options_.emplace_back())) {
         return BadValue(axis.key_, text, option->accepted);
+      }
+      if (has_files) {
+        *axis.options_.back().mutable_quantization() =
+            vary.quantizations(axis.size() - 1);
       }
       continue;
     }
@@ -168,6 +215,8 @@ void Axis::Apply(int value, v1::SweepOptions& options) const {
     options.set_limit(chosen.limit());
   } else if (key_ == "offload") {
     options.set_offload(chosen.offload());
+  } else if (key_ == kQuantization) {
+    *options.mutable_quantization() = chosen.quantization();
   } else {
     options.set_seed(chosen.seed());
   }

@@ -3,6 +3,7 @@
 
 // One varied key with its values.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ inline constexpr int kMaxValues = 4096;  // Of a key.
 absl::Status BadSweep(const std::string& reason, const std::string& what,
                       const std::string& where, const std::string& limit,
                       const std::string& need, const std::string& fix);
+
+inline constexpr size_t kMaxQuantizationBytes = 4096;
+// INVALID_ARGUMENT if a plan could not have it in each of its cells.
+absl::Status CheckSweptQuantization(const v1::QuantizationConfig& config,
+                                    const std::string& where);
 
 class Axis {
  public:

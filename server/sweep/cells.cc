@@ -42,6 +42,9 @@ void SetModel(const v1::SweepModel& model, v1::CreateJobRequest& job) {
 
 void SetOptions(const v1::SweepOptions& options, v1::JobOptions& job) {
   if (options.has_calibrate()) *job.mutable_calibrate() = options.calibrate();
+  if (options.quantization().ByteSizeLong() > 0) {
+    *job.mutable_quantization() = options.quantization();
+  }
   job.set_seed(options.seed());
   job.set_limit(options.limit());
   job.set_io(options.io());

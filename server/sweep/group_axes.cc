@@ -35,7 +35,7 @@ absl::Status CheckOptions(const v1::SweepOptions& options) {
                     v1::Metric_IsValid(options.metric()) &&
                     v1::CalibrateOptions::Method_IsValid(calibrate.method()) &&
                     (ppm == 0 || (ppm > 500'000 && ppm <= 1'000'000));
-  if (good) return absl::OkStatus();
+  if (good) return CheckSweptQuantization(options.quantization(), "options");
   return BadSweep("SWEEP_OPTION_INVALID", "an option is out of range",
                   "options",
                   "limit 0 or more, percentile_ppm 500001 to 1000000, known "

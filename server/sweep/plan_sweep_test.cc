@@ -113,6 +113,14 @@ TEST(PlanSweepTest, RefusesWhatNobodyCanMean) {
            {WithModel(chip + "vary { key: 'calibration-method' "
                              "values: 'percentile:40' }"),
             "SWEEP_VALUE_INVALID", "percentile"},
+           {WithModel(chip + "vary { key: 'quantization' values: 'a' }"),
+            "SWEEP_VALUE_INVALID", "one for each"},
+           {WithModel(chip + "vary { key: 'io' values: 'int' "
+                             "quantizations { samples: 1 } }"),
+            "SWEEP_VALUE_INVALID", "key 'quantization'"},
+           {WithModel(chip + "options { quantization { layers { layer: '" +
+                      std::string(5000, 'x') + "' } } }"),
+            "SWEEP_TOO_LARGE", "too large"},
            {WithModel(chip + "vary { key: 'pes' values: ['1', '2000'] }"),
             "SWEEP_VALUE_OUT_OF_RANGE", "1 to 1024"},
            {WithModel(chip + "vary { key: 'pes' values: '1' } "
