@@ -18,6 +18,7 @@
 #include "server/document_fit.h"
 #include "server/job_report.h"
 #include "server/model_stages.h"
+#include "server/quantized_stages.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
 #include "server/stage_sequence.h"
@@ -61,6 +62,9 @@
 //                 it, or its accuracy is asked for, too
 //   pack_outputs  (RUN)
 //
+// QUANTIZE ends with the graph of quantize: interpret[i] of it and of the model
+// as it came, for accuracy, and export_onnx (QuantizedStages).
+//
 // Of a network document (CreateJobRequest.document), open_document gives the
 // graph that set_io gave; what follows is the same.
 //
@@ -90,12 +94,17 @@ class CompileJob {
   std::vector<TargetRun> ResolveTargets();
   Task<absl::Status> FindRecipes();
   bool AnyGoesOn() const;
+  // A float model is calibrated and quantized.
+  bool MakesIntegers() const {
+    return WantsProgram(request_) || Wants(request_, v1::QUANTIZE);
+  }
   Task<absl::Status> PrepareModel();
   Task<absl::Status> DescribeAll();
   Task<absl::Status> StartFitChecks();
   Task<absl::Status> AwaitFitChecks();
   Task<absl::Status> Deploy(bool quantize);
   Task<absl::Status> CheckMetric();
+  void StartQuantizedData();
   Task<absl::Status> RunOne(TargetRun& run);
   JobResult Finish();
 
@@ -178,12 +187,15 @@ Task<absl::Status> CompileJob::DescribeAll() {
 // The first stage of each target, and what the later ones need to know of it.
 // Always OK.
 Task<absl::Status> CompileJob::StartFitChecks() {
+  // What does not fit may be quantized all the same.
+  const bool checks = WantsProgram(request_) || !Wants(request_, v1::QUANTIZE);
   for (TargetRun& run : runs_) {
     if (run.resolve == nullptr) continue;
     const auto resolved = co_await ResolvedTarget(request_, run);
     if (!resolved.ok()) continue;  // That target's own failure.
     const auto& parts = (*resolved)->summary().target().parts();
     run.stages.set_parts({parts.begin(), parts.end()});
+    if (!checks) continue;
     const auto capabilities = Only(**resolved, "capabilities");
     const auto machine = Only(**resolved, "machine");
     if (!capabilities.ok() || !machine.ok()) continue;  // Compile() tells.
@@ -205,6 +217,7 @@ bool CompileJob::AnyGoesOn() const {
 // Leaves in each run whether it can get a program. Always OK.
 Task<absl::Status> CompileJob::AwaitFitChecks() {
   for (TargetRun& run : runs_) {
+    if (run.resolve == nullptr) continue;
     const auto resolved = co_await ResolvedTarget(request_, run);
     run.status = resolved.status();
     if (run.status.ok() && model_.document() != nullptr) {
@@ -228,6 +241,7 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
       needs[i] = model_.document()->quantized_for();
     }
     if (!quantize || !runs_[i].status.ok()) continue;
+    if (runs_[i].resolve == nullptr) continue;  // Plain int8.
     const auto resolved = co_await ResolvedTarget(request_, runs_[i]);
     needs[i] = (*resolved)->summary().target().quantization_needs();
     alike = alike && Equal(needs[i], needs[0]);
@@ -248,7 +262,7 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
     runs_[i].deployed = deployed_.back().get();
     if (quantize) deployed_.back()->StartQuantizing();
   }
-  if (!WantsProgram(request_)) co_return absl::OkStatus();
+  if (!MakesIntegers()) co_return absl::OkStatus();
   for (const auto& deployed : deployed_) co_await deployed->Finish();
   for (TargetRun& run : runs_) {
     if (!run.status.ok()) continue;
@@ -284,15 +298,20 @@ Task<absl::Status> CompileJob::PrepareModel() {
   }
   EK_CO_RETURN_IF_ERROR(co_await model_.CheckHasData());
   EK_CO_RETURN_IF_ERROR(co_await model_.CheckMetric());
-  const bool quantize = WantsProgram(request_) && !model_.import().quantized();
-  if (WantsProgram(request_)) {
+  const bool quantize = MakesIntegers() && !model_.import().quantized();
+  if (MakesIntegers()) {
     if (quantize) model_.StartCalibrationData();
     EK_CO_RETURN_IF_ERROR(co_await AwaitFitChecks());
     if (!AnyGoesOn()) co_return absl::OkStatus();
     if (quantize) EK_CO_RETURN_IF_ERROR(co_await model_.Calibrate());
   }
   EK_CO_RETURN_IF_ERROR(co_await Deploy(quantize));
-  if (!WantsSamples(request_) || !AnyGoesOn()) co_return absl::OkStatus();
+  if (!AnyGoesOn()) co_return absl::OkStatus();
+  if (Wants(request_, v1::QUANTIZE)) {
+    StartQuantizedData();
+    co_return absl::OkStatus();
+  }
+  if (!WantsSamples(request_)) co_return absl::OkStatus();
   for (const auto& deployed : deployed_) {
     if (deployed->status().ok()) deployed->StartData();
   }
@@ -305,6 +324,15 @@ Task<absl::Status> CompileJob::PrepareModel() {
     model_.StartReference();
   }
   co_return absl::OkStatus();
+}
+
+// With labelled data, the float network is measured beside the quantized ones.
+void CompileJob::StartQuantizedData() {
+  if (!MeasuresQuantized(request_, model_)) return;
+  for (const auto& deployed : deployed_) {
+    if (deployed->status().ok()) deployed->StartData();
+  }
+  if (!model_.import().quantized()) model_.StartReference();
 }
 
 // All who ask for results have done so.
@@ -330,9 +358,7 @@ JobResult CompileJob::Finish() {
     result_.reports.push_back(std::move(run.report));
   }
   // Inspection alone measures nothing.
-  if (!WantsProgram(request_) && !Wants(request_, v1::RUN)) {
-    result_.reports.clear();
-  }
+  if (!WantsReport(request_)) result_.reports.clear();
   return std::move(result_);
 }
 
@@ -358,6 +384,9 @@ std::vector<TargetRun> CompileJob::ResolveTargets() {
 Task<absl::Status> CompileJob::RunOne(TargetRun& run) {
   if (WantsProgram(request_)) {
     co_return co_await RunOnTarget(request_, model_, context_, beside_, run);
+  }
+  if (Wants(request_, v1::QUANTIZE)) {
+    co_return co_await RunQuantized(request_, model_, context_, run);
   }
   if (Wants(request_, v1::RUN)) {
     co_return co_await RunOnReference(request_, model_, context_, beside_, run);

@@ -27,7 +27,8 @@ struct JobResult {
   // Of a job that got nowhere.
   explicit JobResult(absl::Status why) : status(std::move(why)) {}
 
-  // One per target; one without a target for RUN without targets.
+  // One per target; one without a target for RUN and QUANTIZE
+  // without targets.
   std::vector<v1::Report> reports;
   std::vector<v1::Artifact> artifacts;
   v1::ModelDescription description;       // Goal INSPECT.

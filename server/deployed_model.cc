@@ -44,7 +44,10 @@ v1::NetworkOrigin DeployedModel::origin() const {
   origin.set_io(model_.io());
   if (quantizing_ == nullptr) return origin;
   *origin.mutable_quantized_for() = needs_;
-  *origin.mutable_quantization() = QuantizationOf(request_);
+  v1::QuantizationConfig config = QuantizationOf(request_);
+  if (config.ByteSizeLong() > 0) {
+    *origin.mutable_quantization() = std::move(config);
+  }
   origin.set_ranges(model_.calibration() == kSyntheticCalibration
                         ? v1::NetworkOrigin::SYNTHETIC
                         : v1::NetworkOrigin::DATA);
@@ -57,7 +60,11 @@ Task<absl::Status> DeployedModel::MakeGraph() {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& quantized,
                            co_await ResultOf(quantizing_));
     EK_CO_ASSIGN_OR_RETURN(graph_, Only(quantized, "graph"));
+    quantization_ = quantized.summary().quantization();
   }
+  // The reference computes the same whoever converts inputs and outputs, and
+  // exported models take what the source took.
+  if (!WantsProgram(request_)) co_return absl::OkStatus();
   v1::StageOptions options;
   options.mutable_set_io()->set_io(model_.io());
   const auto setting = stages_.Start("set_io", options, {graph_});
@@ -75,7 +82,7 @@ Task<absl::Status> DeployedModel::Finish() {
 void DeployedModel::StartData() {
   int64_t limit = request_.options().limit();
   // A profile compares on a few inputs, whatever the data set holds.
-  if (limit == 0 && !NeedsOwnData(request_) &&
+  if (limit == 0 && Wants(request_, v1::PROFILE) && !NeedsOwnData(request_) &&
       request_.data().files_size() > 0) {
     limit = kProfiledSamples;
   }

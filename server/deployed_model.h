@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "edgekiln/v1/jobs.pb.h"
+#include "edgekiln/v1/quantization.pb.h"
 #include "edgekiln/v1/stage.pb.h"
 #include "edgekiln/v1/target.pb.h"
 #include "server/job_context.h"
@@ -34,8 +35,8 @@ class DeployedModel {
 
   // To be called in this order; each is optional.
   void StartQuantizing();  // A float model that was calibrated.
-  // For a chip: sets graph(), with inputs and outputs in the form asked for.
-  // Sets and returns status().
+  // Sets graph(): for a chip with inputs and outputs in the form asked for, for
+  // goal QUANTIZE as the stage left it. Sets and returns status().
   Task<absl::Status> Finish();
   void StartData();  // Chunks for graph().
 
@@ -46,6 +47,8 @@ class DeployedModel {
   // model.compiled().
   const v1::BlobRef& graph() const { return graph_; }
   const absl::Status& status() const { return status_; }
+  // Goal QUANTIZE: what became of each layer; empty for integer models.
+  const v1::QuantizationReport& quantization() const { return quantization_; }
   // The stage that makes the chunks. StartData() must have been called.
   const std::shared_ptr<PendingStage>& data() const { return data_; }
   const StageSequence& stages() const { return stages_; }
@@ -59,6 +62,7 @@ class DeployedModel {
   StageSequence stages_;
   std::shared_ptr<PendingStage> quantizing_;  // Null for integer models.
   v1::BlobRef graph_;
+  v1::QuantizationReport quantization_;
   absl::Status status_;
   std::shared_ptr<PendingStage> data_;
 };

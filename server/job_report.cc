@@ -42,7 +42,7 @@ void WarnOfUnusedCalibration(const v1::CreateJobRequest& request,
   }
   report.add_warnings(
       absl::StrCat("the calibration data is not used: ",
-                   !WantsProgram(request)
+                   !WantsProgram(request) && !Wants(request, v1::QUANTIZE)
                        ? "without a target nothing is quantized"
                        : "the model came quantized and keeps its own ranges"));
 }

@@ -38,6 +38,11 @@ bool WantsProgram(const v1::CreateJobRequest& request) {
           Wants(request, v1::VALIDATE) || Wants(request, v1::RUN));
 }
 
+bool WantsReport(const v1::CreateJobRequest& request) {
+  return WantsProgram(request) || Wants(request, v1::RUN) ||
+         Wants(request, v1::QUANTIZE);
+}
+
 bool NeedsOwnData(const v1::CreateJobRequest& request) {
   return Wants(request, v1::VALIDATE) || Wants(request, v1::RUN);
 }
@@ -84,6 +89,25 @@ absl::Status ValidateSweep(const v1::CreateJobRequest& request) {
                     "goals to jobs of their own");
 }
 
+// Its ranking makes another stage of it than what programs are compiled from.
+absl::Status ValidateQuantize(const v1::CreateJobRequest& request) {
+  if (!Wants(request, v1::QUANTIZE)) {
+    if (!request.options().export_onnx()) return absl::OkStatus();
+    return BadRequest("GOALS_CONFLICT",
+                      "options.export_onnx is part of QUANTIZE, which was not "
+                      "asked for",
+                      "make a job of goal QUANTIZE, or leave export_onnx out");
+  }
+  for (const int goal : request.goals()) {
+    if (goal != v1::QUANTIZE && goal != v1::INSPECT) {
+      return BadRequest("GOALS_CONFLICT",
+                        "QUANTIZE goes with INSPECT alone: it makes no program",
+                        "make two jobs");
+    }
+  }
+  return absl::OkStatus();
+}
+
 // What a document has decided cannot be asked for again.
 absl::Status ValidateDocument(const v1::CreateJobRequest& request) {
   if (!request.has_document()) return absl::OkStatus();
@@ -122,7 +146,8 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
   if (request.goals().empty() || Wants(request, v1::JOB_GOAL_UNSPECIFIED)) {
     return BadRequest(
         "NO_GOAL", "the request names no goal",
-        "set goals to INSPECT, COMPILE, PROFILE, VALIDATE, RUN or SWEEP");
+        "set goals to INSPECT, QUANTIZE, COMPILE, PROFILE, VALIDATE, RUN or "
+        "SWEEP");
   }
   for (const int goal : request.goals()) {
     if (!v1::JobGoal_IsValid(goal)) {
@@ -165,6 +190,7 @@ absl::Status ValidateRequest(const v1::CreateJobRequest& request) {
         "for",
         "add PROFILE, or leave timeline out");
   }
+  EK_RETURN_IF_ERROR(ValidateQuantize(request));
   EK_RETURN_IF_ERROR(ValidateDocument(request));
   if (!v1::Metric_IsValid(request.options().metric())) {
     return BadRequest(

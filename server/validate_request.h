@@ -11,7 +11,10 @@ namespace edgekiln::server {
 bool Wants(const v1::CreateJobRequest& request, v1::JobGoal goal);
 // Whether a target's program is needed.
 bool WantsProgram(const v1::CreateJobRequest& request);
-// Whether chunks of input are computed, on the chip or on the reference.
+// Whether something is measured, or made: inspection alone leaves no report.
+bool WantsReport(const v1::CreateJobRequest& request);
+// Whether chunks of input are computed, on the chip or on the reference, for
+// programs and outputs. QUANTIZE decides by its data.
 bool WantsSamples(const v1::CreateJobRequest& request);
 
 // Whether the caller must supply the samples: accuracy and outputs make no

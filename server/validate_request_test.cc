@@ -33,6 +33,11 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
        "GOALS_CONFLICT",
        true},
       {"timing of nothing", {v1::COMPILE}, true, false, "GOALS_CONFLICT", true},
+      {"quantize and compile",
+       {v1::QUANTIZE, v1::COMPILE},
+       true,
+       false,
+       "GOALS_CONFLICT"},
       {"unknown form", {v1::PROFILE}, true, false, "BAD_IO", false, 7},
       {"unknown offload",
        {v1::PROFILE},
@@ -65,6 +70,18 @@ TEST(ValidateRequestTest, RefusesWhatDoesNotFitTogether) {
     ASSERT_FALSE(status.ok()) << test.name;
     EXPECT_EQ(GetErrorDetail(status)->reason, test.reason) << test.name;
   }
+}
+
+TEST(ValidateRequestTest, QuantizationNeedsNoTargetAndExportsAlone) {
+  v1::CreateJobRequest request;
+  request.add_goals(v1::QUANTIZE);
+  request.mutable_options()->set_export_onnx(true);
+  EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
+  request.add_goals(v1::INSPECT);
+  EXPECT_TRUE(ValidateRequest(request).ok()) << ValidateRequest(request);
+  request.clear_goals();
+  request.add_goals(v1::INSPECT);
+  EXPECT_EQ(GetErrorDetail(ValidateRequest(request))->reason, "GOALS_CONFLICT");
 }
 
 struct BesideADocument {

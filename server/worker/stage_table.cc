@@ -54,6 +54,7 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
     case Options::kScore:
       return RunScore(options.score(), inputs);
     case Options::kExportOnnx:
+      return RunExportOnnx(options.export_onnx(), inputs);
     case Options::OPTIONS_NOT_SET:
       break;
   }

@@ -69,6 +69,7 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
   report.clear_engines();
   report.clear_gates();
   report.clear_tensors();
+  report.clear_quantized();
   report.mutable_memory()->clear_memories();
   if (report.has_accuracy()) report.mutable_accuracy()->clear_confusion();
   if (report.has_error()) CutError(*report.mutable_error());
@@ -80,8 +81,8 @@ absl::Status FitAnswer(v1::Report& report, cache::BlobStore& blobs) {
     *report.mutable_whole() = *whole;
   } else {
     report.add_warnings(Lacks(
-        "layers, stages, engines, tensors, the confusion matrix and other "
-        "warnings",
+        "layers, stages, engines, tensors, quantization, the confusion matrix "
+        "and other warnings",
         bytes, whole.status()));
   }
   return whole.status();

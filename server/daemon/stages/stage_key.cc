@@ -163,6 +163,7 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kOpenDocument:
     case v1::StageOptions::kExportOnnx:
     case v1::StageOptions::kCalibrate:
+    case v1::StageOptions::kExportOnnx:
       return absl::OkStatus();
     case v1::StageOptions::kQuantize:
       Add(encoder, options.quantize().config());

@@ -31,6 +31,9 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                               }}),
       "quantizing");
   StageOutput output;
+  if (options.rank()) {
+    *output.summary.mutable_quantization() = quantized.report;
+  }
   output.Add("graph", compiler::GraphToProto(quantized.graph));
   output.Add("quantization", quantized.report);
   return output;

@@ -33,6 +33,8 @@ absl::StatusOr<StageOutput> RunResolveTarget(
     const v1::ResolveTargetOptions& options, const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunPlanSweep(const v1::PlanSweepOptions& options,
                                          const StageInputs& inputs);
+absl::StatusOr<StageOutput> RunExportOnnx(const v1::ExportOnnxOptions& options,
+                                          const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunSetIo(const v1::SetIoOptions& options,
                                      const StageInputs& inputs);
 absl::StatusOr<StageOutput> RunOpenDocument(

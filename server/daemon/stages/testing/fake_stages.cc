@@ -329,6 +329,8 @@ class FakeStage {
         return OpenDocument();
       case v1::StageOptions::kPlanSweep:
         return PlanSweep();
+      case v1::StageOptions::kExportOnnx:
+        return Output("model", absl::StrCat("onnx ", all_));
       case v1::StageOptions::kPackOutputs:
         return Output("npz", absl::StrCat("npz ", all_));
       case v1::StageOptions::kSimplify:
@@ -343,6 +345,12 @@ class FakeStage {
         if (absl::StrContains(all_, "unquantizable") &&
             options_.quantize().needs().per_tensor_size() > 0) {
           return UserError("no such form");
+        }
+        if (options_.quantize().rank()) {
+          v1::QuantizationReport& report =
+              *result_.mutable_summary()->mutable_quantization();
+          report.add_layers()->set_id("conv1");
+          report.set_output_sqnr_db(30);
         }
         return Output(
             "graph",
