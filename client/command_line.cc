@@ -179,8 +179,9 @@ absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
       line.command != Command::kReportDiff && line.names.size() > 1) {
     return UnknownArgument(app, line.names[1]);
   }
-  const bool one_target =
-      line.command == Command::kInspect || line.command == Command::kRun;
+  const bool one_target = line.command == Command::kInspect ||
+                          line.command == Command::kQuantize ||
+                          line.command == Command::kRun;
   if (one_target && line.targets.size() > 1) {
     return UsageError("only one --target can be given here", command, "",
                       "give one, and repeat the command for the others");
@@ -214,8 +215,8 @@ absl::Status CheckDocument(const std::function<bool(const char*)>& given,
                       "leave one of them out");
   }
   for (const char* option :
-       {"--calibration", "--calibration-method", "--seed", "--input", "--bind",
-        "--bind-input", "--external-data"}) {
+       {"--calibration", "--calibration-method", "--quantization", "--seed",
+        "--input", "--bind", "--bind-input", "--external-data"}) {
     if (!given(option)) continue;
     return UsageError(
         absl::StrCat(option, " is for models: a document is quantized already"),
@@ -246,6 +247,20 @@ absl::Status CheckMetric(const CommandLine& line, const std::string& command) {
         command, "",
         error ? "use --max-error, of which less is better"
               : "use --max-disagreement");
+  }
+  return absl::OkStatus();
+}
+
+// Of `quantize --compare`, which chooses the methods itself and prints rows.
+absl::Status CheckCompare(const std::function<bool(const char*)>& given,
+                          const CommandLine& line) {
+  if (!line.compare) return absl::OkStatus();
+  for (const char* option : {"--calibration-method", "-o", "--supersede"}) {
+    if (!given(option)) continue;
+    return UsageError(
+        absl::StrCat(option, " does not go with --compare"),
+        "edgekiln quantize", "",
+        absl::StrCat("leave ", option, " out; it takes one way to quantize"));
   }
   return absl::OkStatus();
 }
@@ -296,6 +311,11 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (given("--recipe") && line.command != Command::kSweep) {
     EK_RETURN_IF_ERROR(CheckRecipe(line, FullName(&app)));
   }
+  if (given("--quantization") && line.quantization.empty()) {
+    return UsageError("the FILE is empty", "--quantization", "",
+                      "`edgekiln quantize --help` shows such a file");
+  }
+  EK_RETURN_IF_ERROR(CheckCompare(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));

@@ -23,6 +23,7 @@ enum class Command {
   kHelp,     // `text` is what to print.
   kVersion,  // Likewise.
   kInspect,
+  kQuantize,
   kCompile,
   kProfile,
   kValidate,
@@ -89,16 +90,19 @@ struct CommandLine {
   v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
   std::string data;
   std::string calibration;
-  // compile: a folder; run: a .npz file; report baseline: a .json file.
+  // compile: a folder; run: a .npz file; report baseline: a .json file;
+  // quantize: an .onnx file.
   std::string output;
   std::vector<v1::InputTransform> transforms;
   std::vector<v1::DimensionBinding> dimensions;
   std::vector<NamedFile> bound_inputs;
   std::vector<NamedFile> external_data;
   std::optional<v1::CalibrateOptions> calibration_method;
+  std::string quantization;  // A file; empty: not given.
+  bool compare = false;      // quantize.
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
-  int32_t label_offset = 0;                    // validate.
+  int32_t label_offset = 0;                    // validate, quantize.
   v1::Metric metric = v1::METRIC_UNSPECIFIED;  // validate. Not given.
   bool confusion = false;                      // validate.
   Gates gates;                                 // compile, profile, validate.

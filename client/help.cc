@@ -38,6 +38,31 @@ constexpr char kInspect[] = R"(Examples:
   edgekiln inspect net.onnx --json | jq '.inputs[] | {name, shape}'
 )";
 
+constexpr char kQuantize[] = R"(Examples:
+  edgekiln quantize net.onnx --target dla-64-o-512k --calibration train.npz
+      Each layer's integers for that chip, how far its results are from the
+      float network's, and the layers that cost the outputs most.
+  edgekiln quantize net.onnx --target dla-64-o-512k --calibration train.npz \
+      --data test.npz --compare
+      Output noise and accuracy by several ways to choose ranges.
+  edgekiln quantize net.onnx --calibration train.npz --quantization net.txtpb \
+      -o net_int8.onnx
+      For no chip in particular, by a file, into a QDQ ONNX model.
+
+A few hundred samples without labels will do for --calibration; without any,
+ranges are a guess. What a FILE leaves out has a sensible default:
+
+  # net.txtpb: compile, profile, validate, run and sweep take it, too.
+  ranges { method: OUTPUT_MSE }      # of activations; MIN_MAX, PERCENTILE, ..
+  scheme { rounding: ADAPTIVE }      # of all layers; NEAREST
+  layers { layer: "conv*" scheme { weights: WEIGHTS_INT4 } }
+  layers { layer: "softmax" scheme { keep_float: ON } }
+  bias_correction: ON
+
+Later rules come before earlier ones. docs/quantization.md explains every key
+and the table; an unknown key or layer is an error.
+)";
+
 constexpr char kCompile[] = R"(Examples:
   edgekiln compile net.tflite --target dla-64-o-512k -o out/
       Program, streams, disassembly, weights and memory map into out/.
@@ -291,6 +316,8 @@ std::string HelpFooter(Command command) {
       return kRoot;
     case Command::kInspect:
       return kInspect;
+    case Command::kQuantize:
+      return kQuantize;
     case Command::kCompile:
       return kCompile;
     case Command::kProfile:

@@ -11,6 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "base/status_macros.h"
+#include "client/quantization_file.h"
 #include "client/recipe_support.h"
 #include "client/retry.h"
 #include "client/text_arguments.h"
@@ -207,6 +208,11 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
   request.add_goals(goal);
   SetOptions(context, request);
   // All files are looked at before the daemon is asked for anything.
+  if (!line.quantization.empty()) {
+    EK_ASSIGN_OR_RETURN(*request.mutable_options()->mutable_quantization(),
+                        ReadQuantizationFile(context.files, line.quantization,
+                                             "--quantization"));
+  }
   std::vector<LocalBlob> blobs;
   EK_ASSIGN_OR_RETURN(
       const LocalBlob model,

@@ -25,6 +25,7 @@
 #include "client/commands/inspect.h"
 #include "client/commands/jobs.h"
 #include "client/commands/profile.h"
+#include "client/commands/quantize.h"
 #include "client/commands/quarantine.h"
 #include "client/commands/report.h"
 #include "client/commands/run.h"
@@ -161,6 +162,8 @@ absl::Status Dispatch(CommandContext& context) {
   switch (context.line.command) {
     case Command::kInspect:
       return RunInspect(context);
+    case Command::kQuantize:
+      return RunQuantize(context);
     case Command::kCompile:
       return RunCompile(context);
     case Command::kProfile:

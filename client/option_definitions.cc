@@ -77,9 +77,15 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
                           "models)"))
       ->type_name("DATA");
   app.add_option("--calibration-method", raw.calibration_method,
-                 WrapHelp("percentile[:P], P in percent (default: 99.99), or "
-                          "minmax"))
+                 WrapHelp("How ranges follow from the samples: output-mse "
+                          "(default), percentile[:P], P in percent (99.99; "
+                          "default without --calibration), mse, kl, "
+                          "moving-average or minmax"))
       ->type_name("METHOD");
+  app.add_option("--quantization", raw.line.quantization,
+                 WrapHelp("What a float model's layers become, in a file "
+                          "(edgekiln quantize --help)"))
+      ->type_name("FILE");
   app.add_option("--seed", raw.seed, WrapHelp("Seed of the synthetic inputs"))
       ->type_name("N");
   app.add_option("--input", raw.inputs,
@@ -201,12 +207,35 @@ void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets,
   AddStages(app, raw);
 }
 
+void AddQuantizeCommand(CLI::App& root, RawOptions& raw) {
+  CLI::App* app =
+      AddCommand(root, raw, Command::kQuantize, "quantize",
+                 "A float model as integers: what that costs each layer");
+  AddModel(*app, raw);
+  AddTarget(*app, raw, Targets::kOptional);
+  AddQuantization(*app, raw);
+  AddData(*app, raw,
+          "A labelled data set: accuracy of the float network and of the "
+          "quantized one, on the reference");
+  AddLimit(*app, raw, "Use at most N samples of --data");
+  AddLabelOffset(*app, raw);
+  app->add_flag("--compare", raw.line.compare,
+                WrapHelp("Also with ranges by minmax, percentile and mse: one "
+                         "row for each, with what it costs the outputs"));
+  AddOutput(*app, raw, false, "OUT.onnx",
+            "Write the quantized network as an ONNX model (QDQ)");
+  AddStages(*app, raw);
+  AddJob(*app, raw);
+}
+
 void AddModelCommands(CLI::App& root, RawOptions& raw) {
   CLI::App* app = AddCommand(root, raw, Command::kInspect, "inspect",
                              "Inputs, outputs and layers of a model");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddRecipe(*app, raw);
+
+  AddQuantizeCommand(root, raw);
 
   app = AddCommand(root, raw, Command::kCompile, "compile",
                    "Generate the code for a chip");

@@ -174,8 +174,16 @@ absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text) {
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text) {
   v1::CalibrateOptions options;
-  if (text == "minmax") {
-    options.set_method(v1::CalibrateOptions::MIN_MAX);
+  const std::pair<absl::string_view, v1::CalibrateOptions::Method> methods[] = {
+      {"minmax", v1::CalibrateOptions::MIN_MAX},
+      {"moving-average", v1::CalibrateOptions::MOVING_AVERAGE},
+      {"mse", v1::CalibrateOptions::MSE},
+      {"kl", v1::CalibrateOptions::KL},
+      {"output-mse", v1::CalibrateOptions::OUTPUT_MSE},
+  };
+  for (const auto& [name, method] : methods) {
+    if (text != name) continue;
+    options.set_method(method);
     return options;
   }
   const std::pair<absl::string_view, absl::string_view> pair =
@@ -188,8 +196,8 @@ absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
   if (!valid) {
     return UsageError(absl::StrCat("'", text, "' is not a calibration method"),
                       "--calibration-method",
-                      "minmax, percentile, or percentile:P with P above 50 and "
-                      "at most 100",
+                      "minmax, percentile, percentile:P with P above 50 and at "
+                      "most 100, moving-average, mse, kl or output-mse",
                       "write for example --calibration-method percentile:99.9");
   }
   options.set_method(v1::CalibrateOptions::PERCENTILE);

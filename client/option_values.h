@@ -29,7 +29,8 @@ absl::StatusOr<absl::Duration> ParseTimeout(absl::string_view text,
 // At least one key; each at most once; numbers finite; scales not zero.
 absl::StatusOr<v1::InputTransform> ParseInputTransform(absl::string_view text);
 
-// "minmax", "percentile" (99.99), "percentile:99.9" (above 50, at most 100).
+// "minmax", "percentile" (99.99), "percentile:99.9" (above 50, at most 100),
+// "moving-average", "mse", "kl", "output-mse".
 absl::StatusOr<v1::CalibrateOptions> ParseCalibrationMethod(
     absl::string_view text);
 

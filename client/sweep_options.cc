@@ -69,8 +69,9 @@ void AddAxes(CLI::App& app, RawOptions& raw) {
       ->allow_extra_args(false);
   app.add_option("--vary", sweep.vary,
                  WrapHelp("A parameter of the chips (`edgekiln targets show`), "
-                          "or one of calibration-method, io, limit, offload "
-                          "and seed, with the values it takes. Chips without "
+                          "or one of calibration-method, io, limit, offload, "
+                          "quantization (files; `default` is none) and seed, "
+                          "with the values it takes. Chips without "
                           "the parameter leave it out. May be given several "
                           "times: all combinations"))
       ->type_name("KEY=A,B,..")

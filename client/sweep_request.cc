@@ -9,6 +9,7 @@
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/job_request.h"
+#include "client/quantization_file.h"
 #include "client/sweep_file.h"
 #include "client/sweep_options.h"
 #include "client/text_arguments.h"
@@ -77,6 +78,9 @@ class FileOpener {
           }
         }
       }
+      for (v1::SweepVary& vary : *group.mutable_vary()) {
+        EK_RETURN_IF_ERROR(ReadQuantizations(vary));
+      }
       for (v1::SweepTarget& target : *group.mutable_targets()) {
         if (target.file().empty()) continue;
         EK_RETURN_IF_ERROR(
@@ -93,14 +97,30 @@ class FileOpener {
   std::vector<LocalBlob> TakeBlobs() { return std::move(blobs_); }
 
  private:
+  std::string PathOf(const std::string& file) const {
+    return file[0] == '/' || folder_.empty() ? file : JoinPath(folder_, file);
+  }
+
+  absl::Status ReadQuantizations(v1::SweepVary& vary) {
+    if (vary.key() != "quantization") return absl::OkStatus();
+    // Of a file that holds them itself.
+    if (vary.quantizations_size() > 0) return absl::OkStatus();
+    for (const std::string& file : vary.values()) {
+      v1::QuantizationConfig& config = *vary.add_quantizations();
+      if (file.empty() || file == "default") continue;
+      EK_ASSIGN_OR_RETURN(config, ReadQuantizationFile(files_, PathOf(file),
+                                                       "vary quantization"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Open(const std::string& file, const char* option,
                     v1::Digest& digest) {
     if (file.empty()) {
       return UsageError("a file is not named", option, "a path",
                         "give it as `file`");
     }
-    const std::string path =
-        file[0] == '/' || folder_.empty() ? file : JoinPath(folder_, file);
+    const std::string path = PathOf(file);
     const auto known = digests_.find(path);
     if (known != digests_.end()) {
       digest = known->second;
@@ -201,6 +221,11 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
                  : line.timing_only  ? v1::SWEEP_TIMING
                                      : v1::SWEEP_PROFILE);
   SetOptions(line, *group.mutable_options());
+  if (!line.quantization.empty()) {
+    EK_ASSIGN_OR_RETURN(*group.mutable_options()->mutable_quantization(),
+                        ReadQuantizationFile(context.files, line.quantization,
+                                             "--quantization"));
+  }
   SetGates(line.gates, *group.mutable_gates());
   return Open(std::move(request), /*folder=*/"", context);
 }

@@ -15,6 +15,7 @@
 #include "client/render/headline.h"
 #include "client/render/host_layers.h"
 #include "client/render/metric.h"
+#include "client/render/quantization.h"
 #include "client/render/stages.h"
 #include "client/render/table.h"
 
@@ -350,11 +351,38 @@ std::string HostLines(const v1::Report& report, const Style& style) {
   return out;
 }
 
+// Of quantization: what there is to say below its tables.
+std::string QuantizedLines(const v1::QuantizationReport& quantized,
+                           const Style& style) {
+  std::string out;
+  const std::string output = QuantizedOutputText(quantized);
+  if (!output.empty()) out += Line("output", output, style);
+  for (const std::string& line : FloatLayerLines(quantized)) {
+    out += Line("stays float", line, style);
+  }
+  for (const std::string& note : quantized.notes()) {
+    out += Line("note", CleanText(note), style);
+  }
+  return out;
+}
+
+std::string QuantizedTables(const v1::QuantizationReport& quantized,
+                            const Style& style) {
+  std::string out =
+      absl::StrCat("\n", RenderQuantizedLayers(quantized, style), "\n");
+  const std::string costliest = RenderCostliest(quantized, style);
+  if (!costliest.empty()) absl::StrAppend(&out, costliest, "\n");
+  return out;
+}
+
 std::string Notes(const v1::Report& report, const Style& style) {
   std::string out;
   // A target that was refused has no layers: its ranges were never used.
-  const bool refused = report.layers_size() == 0 && !report.has_bit_exact();
-  if (report.calibration() == "SYNTHETIC" && !refused) {
+  const bool refused = report.layers_size() == 0 && !report.has_bit_exact() &&
+                       !report.has_quantized();
+  // Of quantization alone, a warning says what is not known.
+  if (report.calibration() == "SYNTHETIC" && !report.has_quantized() &&
+      !refused) {
     out += Line("SYNTHETIC",
                 "activation ranges were learned from seeded random inputs, so "
                 "no accuracy is given; use --calibration DATA",
@@ -380,7 +408,11 @@ std::string RenderReport(const v1::Report& report, const Style& style,
                          StageDetail stages) {
   std::string out = Heading(report, style);
   if (report.layers_size() > 0) out += "\n" + Layers(report, style);
+  if (report.quantized().layers_size() > 0) {
+    out += QuantizedTables(report.quantized(), style);
+  }
   out += Totals(report, style);
+  if (report.has_quantized()) out += QuantizedLines(report.quantized(), style);
   if (report.has_accuracy()) {
     out += RenderAccuracy(report.accuracy(), style,
                           [&](absl::string_view label, absl::string_view text) {
