@@ -377,7 +377,6 @@ TEST(ParseCommandLineTest, Refuses) {
       {"quantize m --compare --calibration-method kl",
        "--calibration-method does not go with --compare", ""},
       {"quantize m --target a --target b", "only one --target", ""},
-      {"quantize m --quantization ''", "the FILE is empty", "quantize --help"},
       {"profile m --target", "--target", ""},
       {"jobs show", "ID is required", ""},
       {"jobs show 1 2", "unexpected argument '2'", ""},
@@ -436,6 +435,14 @@ TEST(ParseCommandLineTest, RefusesARecipeWithoutAName) {
   ASSERT_TRUE(detail.has_value()) << line.status();
   EXPECT_EQ(detail->what, "the NAME is empty");
   EXPECT_EQ(detail->where, "--recipe");
+}
+
+TEST(ParseCommandLineTest, RefusesAQuantizationWithoutAFile) {
+  const auto line = ParseCommandLine({"quantize", "m", "--quantization", ""});
+  const auto detail = GetErrorDetail(line.status());
+  ASSERT_TRUE(detail.has_value()) << line.status();
+  EXPECT_EQ(detail->what, "the FILE is empty");
+  EXPECT_EQ(detail->where, "--quantization");
 }
 
 TEST(ParseCommandLineTest, EveryCommandHasHelpThatFitsATerminal) {

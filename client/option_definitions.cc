@@ -208,9 +208,8 @@ void AddCompilation(CLI::App& app, RawOptions& raw, Targets targets,
 }
 
 void AddQuantizeCommand(CLI::App& root, RawOptions& raw) {
-  CLI::App* app =
-      AddCommand(root, raw, Command::kQuantize, "quantize",
-                 "A float model as integers: what that costs each layer");
+  CLI::App* app = AddCommand(root, raw, Command::kQuantize, "quantize",
+                             "What integers cost each layer of a float model");
   AddModel(*app, raw);
   AddTarget(*app, raw, Targets::kOptional);
   AddQuantization(*app, raw);

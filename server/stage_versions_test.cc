@@ -130,9 +130,9 @@ TEST(StageVersionsTest, StagesAreMadeOfTheseMessages) {
   EXPECT_EQ(messages.size(), 22u);
   for (const auto& [stage, files] : messages) {
     std::set<std::string> expected = {
-        "data.proto",   "error.proto",   "graph.proto",   "layout.proto",
-        "model.proto",  "network.proto", "program.proto", "stage.proto",
-        "target.proto", "tiling.proto",  "timeline.proto"};
+        "data.proto",  "error.proto",   "graph.proto",   "layout.proto",
+        "model.proto", "network.proto", "program.proto", "quantization.proto",
+        "stage.proto", "target.proto",  "tiling.proto",  "timeline.proto"};
     for (const std::string& engine : engines[stage]) {
       expected.insert(absl::StrCat("engines/", engine, ".proto"));
     }

@@ -114,13 +114,13 @@ TEST(PlanSweepTest, RefusesWhatNobodyCanMean) {
                              "values: 'percentile:40' }"),
             "SWEEP_VALUE_INVALID", "percentile"},
            {WithModel(chip + "vary { key: 'quantization' values: 'a' }"),
-            "SWEEP_VALUE_INVALID", "one for each"},
+            "SWEEP_VALUE_INVALID", "that key"},
            {WithModel(chip + "vary { key: 'io' values: 'int' "
                              "quantizations { samples: 1 } }"),
-            "SWEEP_VALUE_INVALID", "key 'quantization'"},
+            "SWEEP_VALUE_INVALID", "that key"},
            {WithModel(chip + "options { quantization { layers { layer: '" +
                       std::string(5000, 'x') + "' } } }"),
-            "SWEEP_TOO_LARGE", "too large"},
+            "SWEEP_TOO_LARGE", "4096 bytes"},
            {WithModel(chip + "vary { key: 'pes' values: ['1', '2000'] }"),
             "SWEEP_VALUE_OUT_OF_RANGE", "1 to 1024"},
            {WithModel(chip + "vary { key: 'pes' values: '1' } "
