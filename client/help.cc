@@ -55,7 +55,7 @@ ranges are a guess. What a FILE leaves out has a sensible default:
   # net.txtpb: compile, profile, validate, run and sweep take it, too.
   ranges { method: OUTPUT_MSE }      # of activations; MIN_MAX, PERCENTILE, ..
   scheme { rounding: ADAPTIVE }      # of all layers; NEAREST
-  layers { layer: "conv*" scheme { weights: WEIGHTS_INT4 } }
+  layers { layer: "conv*" scheme { weights: INT4 } }
   layers { layer: "softmax" scheme { keep_float: ON } }
   bias_correction: ON
 

@@ -22,12 +22,12 @@ TEST(ParseTextMessageTest, ReadsWhatTheSchemaHas) {
   v1::QuantizationConfig config;
   const absl::Status status = Read(
       "ranges { method: KL }\n"
-      "layers { layer: 'conv*' scheme { weights: WEIGHTS_INT4 } }  # why\n",
+      "layers { layer: 'conv*' scheme { weights: INT4 } }  # why\n",
       config);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(config.ranges().method(), v1::CalibrateOptions::KL);
   ASSERT_EQ(config.layers_size(), 1);
-  EXPECT_EQ(config.layers(0).scheme().weights(), v1::WEIGHTS_INT4);
+  EXPECT_EQ(config.layers(0).scheme().weights(), v1::LayerScheme::INT4);
 }
 
 TEST(ParseTextMessageTest, WhatTheSchemaLacksIsNamedWithTheNearest) {
@@ -40,8 +40,8 @@ TEST(ParseTextMessageTest, WhatTheSchemaLacksIsNamedWithTheNearest) {
       {"samples: 8\nrange { }", "q.txtpb:2:", "range", "\"ranges\""},
       {"layers {\n\n layer: 'a' scheme { rouding: NEAREST } }",
        "q.txtpb:3:", "rouding", "\"rounding\""},
-      {"scheme { weights: WEIGHTS_INT5 }", "q.txtpb:1:", "WEIGHTS_INT5",
-       "\"WEIGHTS_INT8\""},
+      {"scheme { weights: INT5 }", "q.txtpb:1:", "INT5",
+       "\"INT8\""},
       {"ranges { method: ENTROPY }", "q.txtpb:1:", "ENTROPY",
        "use one of MIN_MAX, PERCENTILE"},
       {"unheard_of: 1", "q.txtpb:1:", "unheard_of", "the schema has all keys"},

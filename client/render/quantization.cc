@@ -27,11 +27,11 @@ std::string SchemeText(const v1::QuantizedLayer& layer) {
   if (layer.is_float()) return "float";
   const char* scales = layer.per_tensor() ? " tensor" : " channel";
   switch (layer.weights()) {
-    case v1::WEIGHTS_INT8:
+    case v1::LayerScheme::INT8:
       return absl::StrCat("int8", scales);
-    case v1::WEIGHTS_INT4:
+    case v1::LayerScheme::INT4:
       return absl::StrCat("int4", scales);
-    case v1::WEIGHTS_TERNARY:
+    case v1::LayerScheme::TERNARY:
       return absl::StrCat("ternary", scales);
     default:
       return "int8";  // No weights: of the result.

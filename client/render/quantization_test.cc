@@ -36,7 +36,7 @@ v1::Report QuantizedReport() {
           layers {
             id: "conv_1"
             op: "conv2d"
-            weights: WEIGHTS_INT8
+            weights: INT8
             weight_sqnr_db: 44.31
             worst_channel: 11
             worst_channel_sqnr_db: 38.02
@@ -51,7 +51,7 @@ v1::Report QuantizedReport() {
           layers {
             id: "conv_with_a_name_that_is_longer_than_any_table_would_show_it"
             op: "conv2d"
-            weights: WEIGHTS_INT4
+            weights: INT4
             per_tensor: true
             weight_sqnr_db: 18.4
             range_low: 0

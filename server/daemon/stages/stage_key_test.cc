@@ -211,7 +211,7 @@ TEST(StageKeyTest, WhatIsAskedOfQuantizationCounts) {
         c.mutable_ranges()->set_method(v1::CalibrateOptions::KL);
       },
       [](Config& c) { c.mutable_ranges()->set_percentile_ppm(999'000); },
-      [](Config& c) { c.mutable_scheme()->set_weights(v1::WEIGHTS_INT4); },
+      [](Config& c) { c.mutable_scheme()->set_weights(v1::LayerScheme::INT4); },
       [](Config& c) { c.mutable_scheme()->set_per_tensor(v1::ON); },
       [](Config& c) {
         c.mutable_scheme()->set_weight_range(v1::LEAST_WEIGHT_ERROR);
