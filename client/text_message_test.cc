@@ -12,10 +12,11 @@ namespace edgekiln::client {
 namespace {
 
 absl::Status Read(const std::string& text, v1::QuantizationConfig& config) {
-  return ParseTextMessage(
-      text, "q.txtpb",
-      {.what = "quantization config", .schema = "the schema", .max_bytes = 4096},
-      config);
+  return ParseTextMessage(text, "q.txtpb",
+                          {.what = "quantization config",
+                           .schema = "the schema",
+                           .max_bytes = 4096},
+                          config);
 }
 
 TEST(ParseTextMessageTest, ReadsWhatTheSchemaHas) {

@@ -74,9 +74,7 @@ void RoundToSteps(const Tensor& type, char* bytes, int64_t size) {
 class Ranking {
  public:
   Ranking(const Graph& float_graph, const Graph& quantized, TensorId output)
-      : graph_(float_graph),
-        quantized_(quantized),
-        output_(output) {
+      : graph_(float_graph), quantized_(quantized), output_(output) {
     for (const Op& op : quantized.ops) integer_ops_[op.id] = &op;
     for (size_t i = 0; i < graph_.ops.size(); ++i) {
       counterparts_.push_back(Counterpart(graph_.ops[i]));
