@@ -8,6 +8,8 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "base/status_macros.h"
+#include "server/accuracy.h"
+#include "server/accuracy_stages.h"
 #include "server/deployed_model.h"
 #include "server/report_builder.h"
 #include "server/stage_results.h"
@@ -15,14 +17,10 @@
 namespace edgekiln::server {
 namespace {
 
-using Totals = v1::StageSummary::Samples;
-
-// The interpreter's totals of the deployed graph on the job's data.
-Task<absl::StatusOr<Totals>> Interpret(JobContext& context, TargetRun& run) {
-  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
-                         co_await ResultOf(run.deployed->data()));
-  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
-  Totals totals;
+// What the interpreter makes of the deployed graph on `data`.
+Task<absl::Status> Interpret(const Data& data, v1::Metric metric,
+                             JobContext& context, TargetRun& run,
+                             Computed& computed) {
   const auto start = [&](size_t i, const v1::Digest& chunk,
                          const std::vector<v1::BlobRef>& states) {
     v1::StageOptions options;
@@ -34,13 +32,34 @@ Task<absl::StatusOr<Totals>> Interpret(JobContext& context, TargetRun& run) {
     return run.stages.Start(absl::StrCat("interpret_quantized[", i, "]"),
                             options, inputs);
   };
-  const auto collect = [&](const v1::StageResult& result) {
-    Add(result.summary().samples(), totals);
-    context.OnSamples(ProgressOf(totals, data.samples, run.stages.target()));
+  const auto collect = [&](const v1::StageResult& result) -> absl::Status {
+    EK_RETURN_IF_ERROR(AddChunk(result, computed));
+    context.OnSamples(
+        ProgressOf(computed.totals, data.samples, run.stages.target(), metric));
     return absl::OkStatus();
   };
-  EK_CO_RETURN_IF_ERROR(co_await ForEachChunk(data, start, collect));
-  co_return totals;
+  co_return co_await ForEachChunk(data, start, collect);
+}
+
+Task<absl::Status> Measure(const v1::CreateJobRequest& request,
+                           const ModelStages& model, JobContext& context,
+                           TargetRun& run) {
+  EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& converted,
+                         co_await ResultOf(run.deployed->data()));
+  EK_CO_ASSIGN_OR_RETURN(const Data data, DataOf(converted));
+  EK_CO_ASSIGN_OR_RETURN(const v1::Metric metric,
+                         ChooseMetric(request.options(), data.summary));
+  Computed quantized;
+  EK_CO_RETURN_IF_ERROR(
+      co_await Interpret(data, metric, context, run, quantized));
+  if (model.has_reference()) {
+    co_await model.JoinReference();
+    EK_CO_RETURN_IF_ERROR(model.reference_status());
+  }
+  AccuracyStages stages(request, model, run);
+  co_return co_await stages.Run(
+      metric, data, quantized,
+      model.has_reference() ? model.reference().computed : quantized);
 }
 
 std::shared_ptr<PendingStage> StartExport(TargetRun& run) {
@@ -86,17 +105,7 @@ Task<absl::Status> RunQuantized(const v1::CreateJobRequest& request,
   std::shared_ptr<PendingStage> exporting;
   if (request.options().export_onnx()) exporting = StartExport(run);
   if (MeasuresQuantized(request, model)) {
-    EK_CO_ASSIGN_OR_RETURN(const Totals totals,
-                           co_await Interpret(context, run));
-    if (model.has_reference()) {
-      co_await model.JoinReference();
-      EK_CO_RETURN_IF_ERROR(model.reference_status());
-      AddAccuracy(totals, model.reference().totals, v1::Report::Accuracy::FLOAT,
-                  run.report);
-    } else {
-      AddAccuracy(totals, totals, v1::Report::Accuracy::SOURCE_INT8,
-                  run.report);
-    }
+    EK_CO_RETURN_IF_ERROR(co_await Measure(request, model, context, run));
   }
   if (exporting == nullptr) co_return absl::OkStatus();
   EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& exported,

@@ -50,7 +50,8 @@ std::string ShareText(double share) {
 }
 
 bool HasWeights(const v1::QuantizedLayer& layer) {
-  return layer.weights() != v1::WEIGHT_FORM_UNSPECIFIED && !layer.is_float();
+  return layer.weights() != v1::LayerScheme::WEIGHTS_UNSPECIFIED &&
+         !layer.is_float();
 }
 
 // "17: 28.4", the channel and its ratio.

@@ -16,15 +16,15 @@ constexpr int kLevels = 256;  // Of 8 bits.
 
 // Ranges are tried in steps of 2^(1/8), down to 1/16, then around the best one
 // in steps of 2^(1/32).
-constexpr double kCoarseStep = 0.91700404320467122;
-constexpr int kCoarseSteps = 32;
+constexpr double kWideStep = 0.91700404320467122;
+constexpr int kWideSteps = 32;
 constexpr double kFineStep = 0.97857206208770014;
 constexpr int kFineSteps = 4;
 // What cuts something off has to be better by this much: bins say only about
 // where values lie.
 constexpr double kWorthClipping = 0.98;
 
-// A group's bins, before they are coarsened.
+// A group's bins, before there are fewer.
 constexpr std::ptrdiff_t kManyBins = 1 << 14;
 
 // Of a histogram: more than there ever are.
@@ -41,7 +41,8 @@ double Power(double base, int exponent) {
   return result;
 }
 
-// The factor of `range` with the least `error`, of the ends that `scaled` moves.
+// The factor of `range` with the least `error`, of the ends that `scaled`
+// moves.
 template <typename Scaled, typename Error>
 double BestFactor(const Scaled& scaled, const Error& error) {
   double best = 1;
@@ -54,10 +55,10 @@ double BestFactor(const Scaled& scaled, const Error& error) {
     }
   };
   double factor = 1;
-  for (int i = 0; i < kCoarseSteps; ++i) attempt(factor *= kCoarseStep);
-  const double coarse = best;
+  for (int i = 0; i < kWideSteps; ++i) attempt(factor *= kWideStep);
+  const double wide = best;
   for (int i = -kFineSteps; i <= kFineSteps; ++i) {
-    const double fine = coarse * Power(kFineStep, i);
+    const double fine = wide * Power(kFineStep, i);
     if (fine < 1) attempt(fine);
   }
   return best;
@@ -89,10 +90,10 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
   // zero: most of what is there is what a ReLU leaves.
   const auto add = [&](int64_t i, double sign, uint64_t count) {
     if (count == 0) return;
-    const double middle = i == 0 ? 0 : sign * (static_cast<double>(i) + 0.5) * width;
-    bins_.push_back(
-        {static_cast<float>(std::clamp(middle, all.low, all.high)),
-         static_cast<float>(count)});
+    const double middle =
+        i == 0 ? 0 : sign * (static_cast<double>(i) + 0.5) * width;
+    bins_.push_back({static_cast<float>(std::clamp(middle, all.low, all.high)),
+                     static_cast<float>(count)});
   };
   const auto add_all = [&](double sign, const auto& bins) {
     int64_t bin = 0;
@@ -112,7 +113,7 @@ void SeenValues::Include(const v1::CalibrationStatistics::TensorRange& seen) {
   };
   std::stable_sort(bins_.begin() + before, bins_.end(), less);
   std::inplace_merge(bins_.begin(), bins_.begin() + before, bins_.end(), less);
-  if (std::ssize(bins_) > kManyBins) Coarsen();
+  if (std::ssize(bins_) > kManyBins) HalveBins();
 }
 
 void SeenValues::IncludeWhole(const RealRange& range) {
@@ -128,7 +129,7 @@ void SeenValues::IncludeWhole(const RealRange& range) {
 }
 
 // Neighbours become one bin: of thousands of tensors that share a quantization.
-void SeenValues::Coarsen() {
+void SeenValues::HalveBins() {
   size_t kept = 0;
   for (size_t i = 0; i < bins_.size(); i += 2) {
     Bin bin = bins_[i];
@@ -241,9 +242,9 @@ RealRange SeenValues::Kept(const v1::CalibrateOptions& method) const {
       case v1::CalibrateOptions::METHOD_UNSPECIFIED:
       case v1::CalibrateOptions::OUTPUT_MSE:
       case v1::CalibrateOptions::PERCENTILE:
-        kept = Percentile(method.percentile_ppm() == 0
-                              ? kDefaultPercentilePpm
-                              : method.percentile_ppm());
+        kept =
+            Percentile(method.percentile_ppm() == 0 ? kDefaultPercentilePpm
+                                                    : method.percentile_ppm());
         break;
       case v1::CalibrateOptions::KL:
         kept = LeastDivergence();
@@ -262,9 +263,9 @@ double SeenValues::SquaredError(const Quantization& quantization) const {
   const double zero = quantization.zero_point[0];
   double sum = 0;
   for (const Bin& bin : bins_) {
-    const double q = std::clamp(
-        static_cast<double>(RoundHalfAway(bin.value / scale)) + zero, -128.0,
-        127.0);
+    const double q =
+        std::clamp(static_cast<double>(RoundHalfAway(bin.value / scale)) + zero,
+                   -128.0, 127.0);
     const double error = bin.value - scale * (q - zero);
     sum += bin.count * error * error;
   }
@@ -320,7 +321,8 @@ Quantization SeenValues::LeastSquares(ScaleRules rules) const {
 
 Quantization SeenValues::QuantizationFor(const v1::CalibrateOptions& method,
                                          ScaleRules rules) const {
-  if (method.method() != v1::CalibrateOptions::MSE || uncounted_ || bins_.empty()) {
+  if (method.method() != v1::CalibrateOptions::MSE || uncounted_ ||
+      bins_.empty()) {
     return ActivationQuantization(Kept(method), rules);
   }
   return LeastSquares(rules);

@@ -39,7 +39,7 @@ class SeenValues {
   double ShareOutside(const Quantization& quantization) const;
 
  private:
-  void Coarsen();
+  void HalveBins();
   RealRange Percentile(int64_t kept_ppm) const;
   RealRange LeastDivergence() const;
   Quantization LeastSquares(ScaleRules rules) const;
@@ -50,7 +50,7 @@ class SeenValues {
   RealRange whole_;
   // Ascending; empty: unknown of some tensor.
   std::vector<Bin> bins_;
-  double bin_width_ = 0;  // Of the coarsest tensor.
+  double bin_width_ = 0;  // Of the widest of all tensors.
   bool any_ = false;
   bool uncounted_ = false;
 };

@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, KeptTest, testing::ValuesIn(kCases),
                            return std::string(info.param.name);
                          });
 
-// Levels that are too coarse for where most values are cost more than a tail.
+// Levels that are too wide for where most values are cost more than a tail.
 TEST(SeenValuesTest, DivergenceCutsOffAThinTail) {
   std::vector<float> values(100'000, 0.0f);  // Zeros do not count.
   for (int i = 1; i < 40'000; ++i) {
@@ -112,8 +112,8 @@ double Error(const std::vector<float>& values, const Quantization& by) {
     const double q = std::clamp(
         static_cast<double>(RoundHalfAway(value / by.scale[0])) + zero, -128.0,
         127.0);
-    sum += (value - by.scale[0] * (q - zero)) *
-           (value - by.scale[0] * (q - zero));
+    sum +=
+        (value - by.scale[0] * (q - zero)) * (value - by.scale[0] * (q - zero));
   }
   return sum;
 }
@@ -127,16 +127,16 @@ TEST(SeenValuesTest, MseIsTheLeastError) {
     for (const bool symmetric : {false, true}) {
       const SeenValues seen = Seen(values);
       const ScaleRules rules = {.symmetric = symmetric};
-      const double ours = Error(
-          values,
-          seen.QuantizationFor(Method(v1::CalibrateOptions::MSE), rules));
+      const double ours =
+          Error(values,
+                seen.QuantizationFor(Method(v1::CalibrateOptions::MSE), rules));
       double least = ours;
       for (int i = 1; i <= 40; ++i) {
         for (int j = 1; j <= 40; ++j) {
           const RealRange range = {seen.all().low * i / 40,
                                    seen.all().high * j / 40};
-          least = std::min(
-              least, Error(values, ActivationQuantization(range, rules)));
+          least = std::min(least,
+                           Error(values, ActivationQuantization(range, rules)));
         }
       }
       EXPECT_LE(ours, least * 1.1 + 1e-9) << values.size() << " " << symmetric;
@@ -146,9 +146,9 @@ TEST(SeenValuesTest, MseIsTheLeastError) {
 
 TEST(SeenValuesTest, PowersOfTwoAreChosenByTheErrorToo) {
   const std::vector<float> values = With(Ramp(-100, 100), 130);
-  const Quantization by = Seen(values).QuantizationFor(
-      Method(v1::CalibrateOptions::MSE),
-      {.symmetric = true, .power_of_two = true});
+  const Quantization by =
+      Seen(values).QuantizationFor(Method(v1::CalibrateOptions::MSE),
+                                   {.symmetric = true, .power_of_two = true});
   EXPECT_EQ(by.scale[0], 1);  // 2 would hold 130.
   EXPECT_EQ(by.zero_point[0], 0);
 }

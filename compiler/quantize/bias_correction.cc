@@ -51,8 +51,8 @@ void BiasCorrection::AddSums(int64_t first, int64_t count,
 }
 
 // Of each channel with `shift` added: the sum of squared errors after the
-// clamp; of differences before it, their squares and their number where not both
-// values are on the same side of it.
+// clamp; of differences before it, their squares and their number where not
+// both values are on the same side of it.
 BiasCorrection::Totals BiasCorrection::TotalsWith(
     absl::Span<const double> shift) const {
   const std::vector<double> none(shift.size(), 0);
@@ -70,8 +70,8 @@ BiasCorrection::Totals BiasCorrection::TotalsWith(
       const double ours = ours_[i + c] + shift[c];
       const double error = clamped(real) - clamped(ours);
       totals.errors[c] += error * error;
-      const bool shut = (real <= low && ours <= low) ||
-                        (real >= high_ && ours >= high_);
+      const bool shut =
+          (real <= low && ours <= low) || (real >= high_ && ours >= high_);
       if (shut) continue;
       totals.differences[c] += real - ours;
       totals.squares[c] += (real - ours) * (real - ours);
@@ -84,8 +84,7 @@ BiasCorrection::Totals BiasCorrection::TotalsWith(
 std::vector<double> BiasCorrection::Missing() const {
   const auto channels = static_cast<size_t>(channels_);
   std::vector<double> best(channels, 0);
-  std::vector<double> least(channels,
-                            std::numeric_limits<double>::infinity());
+  std::vector<double> least(channels, std::numeric_limits<double>::infinity());
   std::vector<double> shift(channels, 0);
   std::vector<double> chance(channels, 0);  // Square of a standard error.
   for (int round = 0; round <= kRounds; ++round) {

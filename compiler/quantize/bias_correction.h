@@ -23,8 +23,8 @@ class BiasCorrection {
   // `rows` positions in all, of `channels` values each.
   // Before a softmax over the channels, values more than `below_largest` below
   // the largest of their row do not count; infinite: all do.
-  BiasCorrection(const v1::Clamp& clamp, double below_largest,
-                 int64_t channels, int64_t rows);
+  BiasCorrection(const v1::Clamp& clamp, double below_largest, int64_t channels,
+                 int64_t rows);
 
   // Real results before the clamp, of rows first .. first + count - 1; in
   // order, all of them.

@@ -71,8 +71,7 @@ TEST(BiasCorrectionTest, NeverMakesItWorse) {
   const auto error = [&](double shift) {
     double sum = 0;
     for (int i = 0; i < 4; ++i) {
-      const double d = std::max(real[i], 0.0f) -
-                       std::max(sums[i] + shift, 0.0);
+      const double d = std::max(real[i], 0.0f) - std::max(sums[i] + shift, 0.0);
       sum += d * d;
     }
     return sum;

@@ -175,8 +175,8 @@ class Observer {
   // Some of the values, steps apart that make channels take turns.
   absl::Span<const float> Counted(absl::Span<const float> values,
                                   const Tensor& tensor, int64_t turn) {
-    auto step = static_cast<size_t>(
-        std::ssize(values) / std::max<int64_t>(kCounted / samples_, 1));
+    auto step = static_cast<size_t>(std::ssize(values) /
+                                    std::max<int64_t>(kCounted / samples_, 1));
     if (step <= 1) return values;
     while (std::gcd(static_cast<int64_t>(step), tensor.shape.back()) != 1) {
       ++step;
@@ -184,7 +184,8 @@ class Observer {
     some_.clear();
     // Each sample begins elsewhere.
     const size_t first = static_cast<size_t>(turn) * kTurn % step;
-    for (size_t i = first; i < values.size(); i += step) some_.push_back(values[i]);
+    for (size_t i = first; i < values.size(); i += step)
+      some_.push_back(values[i]);
     return some_;
   }
 
@@ -217,10 +218,9 @@ absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     }
     return absl::OkStatus();
   };
-  EK_ASSIGN_OR_RETURN(
-      const std::unique_ptr<Interpreter> interpreter,
-      Interpreter::Create(float_graph,
-                          {.after_op = after_op, .cpu_path = cpu_path}));
+  EK_ASSIGN_OR_RETURN(const std::unique_ptr<Interpreter> interpreter,
+                      Interpreter::Create(float_graph, {.after_op = after_op,
+                                                        .cpu_path = cpu_path}));
   for (int64_t sample = 0; sample < samples.size(); ++sample) {
     const std::vector<absl::string_view> inputs = samples.Inputs(sample);
     // What is wrong with the data is told of the data; carried states are known

@@ -40,8 +40,10 @@ int64_t Counted(const v1::CalibrationStatistics::TensorRange& range) {
   int64_t count = 0;
   const auto add = [&](const auto& bins) {
     for (int i = 0; i < bins.size(); ++i) {
-      if (bins[i] == 0) ++i;  // The number of empty ones follows.
-      else count += bins[i];
+      if (bins[i] == 0)
+        ++i;  // The number of empty ones follows.
+      else
+        count += bins[i];
     }
   };
   add(range.histogram().positive());

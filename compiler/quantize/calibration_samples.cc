@@ -105,9 +105,9 @@ std::vector<absl::string_view> CalibrationSamples::Inputs(
   for (size_t i = 0; i < bytes.size(); ++i) {
     const std::string& data =
         chunks_[at.chunk].arrays(static_cast<int>(i)).data();
-    inputs.push_back(absl::string_view(data).substr(
-        static_cast<size_t>(at.index * bytes[i]),
-        static_cast<size_t>(bytes[i])));
+    inputs.push_back(
+        absl::string_view(data).substr(static_cast<size_t>(at.index * bytes[i]),
+                                       static_cast<size_t>(bytes[i])));
   }
   return inputs;
 }

@@ -150,8 +150,8 @@ class Equalization {
         }
         return Pair{by, second, channels};
       }
-      const bool pool = op.attributes.has_average_pool2d() ||
-                        op.attributes.has_max_pool2d();
+      const bool pool =
+          op.attributes.has_average_pool2d() || op.attributes.has_max_pool2d();
       pooled = pooled || pool;
       // In front of a pool, a reshape would change which channels it pools.
       const bool passes_on = pool || op.attributes.has_clip() ||
@@ -190,8 +190,7 @@ class Equalization {
   int64_t Read(const Op& op, int64_t i, int64_t channels) const {
     const std::vector<int64_t>& shape = graph_.tensors[op.inputs[1]].shape;
     if (op.attributes.has_depthwise_conv2d()) {
-      return i % shape[3] /
-             op.attributes.depthwise_conv2d().depth_multiplier();
+      return i % shape[3] / op.attributes.depthwise_conv2d().depth_multiplier();
     }
     return i % shape.back() % channels;
   }
@@ -227,8 +226,8 @@ class Equalization {
     }
     if (most == 0) return 0;
     for (int64_t i = 0; i < std::ssize(first.weights); ++i) {
-      first.weights[i] = static_cast<float>(first.weights[i] /
-                                            factors[Made(first_op, i)]);
+      first.weights[i] =
+          static_cast<float>(first.weights[i] / factors[Made(first_op, i)]);
     }
     for (size_t c = 0; c < first.bias.size(); ++c) {
       first.bias[c] = static_cast<float>(first.bias[c] / factors[c]);
@@ -245,9 +244,9 @@ class Equalization {
   void Store(const Layer& layer) {
     Op& op = graph_.ops[layer.op];
     const auto add = [&](size_t input, const std::vector<float>& values) {
-      Tensor tensor = FloatTensorLike(graph_.tensors[op.inputs[input]],
-                                      graph_.tensors[op.inputs[input]].shape,
-                                      values);
+      Tensor tensor =
+          FloatTensorLike(graph_.tensors[op.inputs[input]],
+                          graph_.tensors[op.inputs[input]].shape, values);
       if (IsRead(op.inputs[input])) {
         graph_.tensors[op.inputs[input]] = std::move(tensor);
         return;

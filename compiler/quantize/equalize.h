@@ -11,8 +11,8 @@ namespace edgekiln::compiler {
 // graph: what a layer gives in channel c is divided by s[c], and the next layer
 // multiplies it by s[c] again, so that one scale fits the weights of all
 // channels (Nagel et al., "Data-Free Quantization Through Weight Equalization
-// and Bias Correction", 2019, section 4.1). The network computes the same, up to
-// the rounding of floats.
+// and Bias Correction", 2019, section 4.1). The network computes the same, up
+// to the rounding of floats.
 //
 // Done where both layers have weights that are constant, only the second reads
 // the first, and nothing but a ReLU, pools and a flattening lies between them:

@@ -31,8 +31,7 @@ std::vector<double> Largest(const Graph& graph, int op, size_t channels,
       *FloatConstantValues(graph.tensors[graph.ops[op].inputs[1]]);
   std::vector<double> largest(channels, 0);
   for (size_t i = 0; i < weights.size(); ++i) {
-    const size_t c =
-        last ? i % channels : i / (weights.size() / channels);
+    const size_t c = last ? i % channels : i / (weights.size() / channels);
     largest[c] = std::max(largest[c], std::abs(double{weights[i]}));
   }
   return largest;

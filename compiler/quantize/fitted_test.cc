@@ -45,9 +45,9 @@ Graph Network() {
     for (int64_t i = 0; i < weights.num_elements(); ++i) {
       values.push_back(Uniform(rng));
     }
-    weights.data = ConstantData(
-        std::string(reinterpret_cast<const char*>(values.data()),
-                    values.size() * sizeof(float)));
+    weights.data =
+        ConstantData(std::string(reinterpret_cast<const char*>(values.data()),
+                                 values.size() * sizeof(float)));
   }
   return graph;
 }
@@ -97,9 +97,9 @@ Result Quantized(const Graph& graph, const std::vector<v1::Chunk>& chunks,
       needs, options.mutable_needs()));
   const auto statistics = Calibrate(graph, chunks, nullptr, path);
   EXPECT_TRUE(statistics.ok()) << statistics.status();
-  const auto network =
-      Quantize(graph, options,
-               {.statistics = *statistics, .samples = chunks, .cpu_path = path});
+  const auto network = Quantize(
+      graph, options,
+      {.statistics = *statistics, .samples = chunks, .cpu_path = path});
   EXPECT_TRUE(network.ok()) << network.status();
   return {network->graph,
           GraphToProto(network->graph).SerializeAsString() +
@@ -156,10 +156,10 @@ TEST(FittedTest, EachMethodHelps) {
 
 TEST(FittedTest, ReportsWhatWasDone) {
   const Graph graph = Network();
-  const Result result = Quantized(
-      graph, Samples(graph, InOrder(16), 16),
-      "layers { layer: 'conv' scheme { weights: INT4 } } "
-      "layers { layer: 'dense' scheme { keep_float: ON } }");
+  const Result result =
+      Quantized(graph, Samples(graph, InOrder(16), 16),
+                "layers { layer: 'conv' scheme { weights: INT4 } } "
+                "layers { layer: 'dense' scheme { keep_float: ON } }");
   ASSERT_EQ(result.report.layers_size(), 5);
   const v1::QuantizedLayer& conv = result.report.layers(0);
   EXPECT_EQ(conv.id(), "conv");

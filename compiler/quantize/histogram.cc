@@ -22,8 +22,8 @@ void Histogram::Widen(double magnitude) {
       if (counts == nullptr) continue;
       for (int i = 0; i < kBins; ++i) {
         const bool merged = i < kBins / 2;
-        counts->Set(
-            i, merged ? counts->Get(2 * i) + counts->Get(2 * i + 1) : 0);
+        counts->Set(i,
+                    merged ? counts->Get(2 * i) + counts->Get(2 * i + 1) : 0);
       }
     }
     ++exponent_;

@@ -22,12 +22,12 @@ TEST(HistogramTest, CountsValuesByBin) {
   const double width = std::ldexp(1, bins.width_exponent());
   EXPECT_EQ(width, 1);  // 1024 bins just hold 1000.
   // Two of 0, two bins empty, one of 3, ..
-  EXPECT_EQ(std::vector<uint64_t>(bins.positive().begin(),
-                                  bins.positive().end()),
-            (std::vector<uint64_t>{2, 0, 2, 1, 0, 996, 1}));
-  EXPECT_EQ(std::vector<uint64_t>(bins.negative().begin(),
-                                  bins.negative().end()),
-            (std::vector<uint64_t>{0, 1000, 1}));
+  EXPECT_EQ(
+      std::vector<uint64_t>(bins.positive().begin(), bins.positive().end()),
+      (std::vector<uint64_t>{2, 0, 2, 1, 0, 996, 1}));
+  EXPECT_EQ(
+      std::vector<uint64_t>(bins.negative().begin(), bins.negative().end()),
+      (std::vector<uint64_t>{0, 1000, 1}));
 }
 
 TEST(HistogramTest, NothingHasNoBins) {

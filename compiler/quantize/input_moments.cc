@@ -51,8 +51,7 @@ class Patches {
     if (depthwise) {
       channels_ = 1;
       first_channel_ =
-          group.first /
-          op.attributes.depthwise_conv2d().depth_multiplier();
+          group.first / op.attributes.depthwise_conv2d().depth_multiplier();
     } else {
       channels_ = weights[3];
       first_channel_ = group.first / group.channels * channels_;
@@ -86,10 +85,10 @@ class Patches {
                              kx * window_.dilation_w();
         const bool inside =
             in_y >= 0 && in_y < in_h && in_x >= 0 && in_x < in_w;
-        const T* pixel =
-            inside ? values + ((n * in_h + in_y) * in_w + in_x) * in_c +
-                         first_channel_
-                   : nullptr;
+        const T* pixel = inside ? values +
+                                      ((n * in_h + in_y) * in_w + in_x) * in_c +
+                                      first_channel_
+                                : nullptr;
         for (int64_t c = 0; c < channels_; ++c) {
           put(j++, inside ? pixel[c] : zero);
         }
@@ -134,9 +133,9 @@ bool MatrixProduct(const std::vector<int8_t>& rows, int64_t size, int64_t count,
   const ops::TensorView matrix = {v1::INT8, shape, rows.data(), quantization};
   v1::OpAttributes product;
   product.mutable_fully_connected();
-  const absl::Status done = ops::Evaluate(
-      product, {matrix, matrix},
-      {{v1::INT32, square, sums.data(), quantization}});
+  const absl::Status done =
+      ops::Evaluate(product, {matrix, matrix},
+                    {{v1::INT32, square, sums.data(), quantization}});
   return done.ok();
 }
 
@@ -221,8 +220,7 @@ std::vector<int64_t> WeightsOfChannel(const Graph& graph, const Op& op,
   const Tensor& weights = WeightsOf(graph, op);
   const bool last = op.attributes.has_depthwise_conv2d();
   const int64_t channels = weights.shape[last ? 3 : 0];
-  const int64_t depth =
-      weights.num_elements() / std::max<int64_t>(channels, 1);
+  const int64_t depth = weights.num_elements() / std::max<int64_t>(channels, 1);
   std::vector<int64_t> indices;
   indices.reserve(static_cast<size_t>(depth));
   for (int64_t j = 0; j < depth; ++j) {
@@ -258,9 +256,9 @@ InputMoments MomentsOf(const SampleBatch& batch, const Op& op,
   const Tensor& input = InputOf(graph, op);
   const int64_t depth = patches.depth();
   const int64_t all = batch.samples() * patches.rows();
-  const int64_t count = std::min(
-      {all, std::max(kFewestPatches, kPatchesPerElement * depth),
-       kMostPatches});
+  const int64_t count =
+      std::min({all, std::max(kFewestPatches, kPatchesPerElement * depth),
+                kMostPatches});
   // uint8 as int8: moments do not depend on where the zero lies.
   const bool is_unsigned = input.type == v1::UINT8;
   const int32_t offset = is_unsigned ? 128 : 0;
@@ -287,8 +285,7 @@ InputMoments MomentsOf(const SampleBatch& batch, const Op& op,
       }
     }
     result.blocks.push_back(
-        {first, size,
-         BlockMoments(rows, size, count, depth, centred, zero)});
+        {first, size, BlockMoments(rows, size, count, depth, centred, zero)});
   }
   return result;
 }

@@ -34,11 +34,11 @@ std::vector<double> Naive(const SampleBatch& batch, const Graph& graph,
     SampleBatch run(probe, batch.samples(), ops::CpuPath::kAuto);
     for (int64_t s = 0; s < batch.samples(); ++s) {
       const Tensor& input = graph.tensors[layer.inputs[0]];
-      EXPECT_TRUE(run.SetInput(layer.inputs[0], s,
-                               absl::string_view(
-                                   batch.value(layer.inputs[0], s),
-                                   input.num_elements()))
-                      .ok());
+      EXPECT_TRUE(
+          run.SetInput(layer.inputs[0], s,
+                       absl::string_view(batch.value(layer.inputs[0], s),
+                                         input.num_elements()))
+              .ok());
     }
     const absl::Status ran =
         run.RunApart(layer, sums, [&](int64_t, const char* values) {
@@ -124,9 +124,9 @@ TEST(InputMomentsTest, AreThoseOfWhatWeightsAreMultipliedBy) {
         const double patches =
             static_cast<double>(kSamples * out.num_elements()) /
             static_cast<double>(out.shape.back());
-        const std::vector<double> want = Naive(
-            batch, graph, op, group.first + group.channels - 1, centred,
-            patches / (patches + static_cast<double>(block.size)));
+        const std::vector<double> want =
+            Naive(batch, graph, op, group.first + group.channels - 1, centred,
+                  patches / (patches + static_cast<double>(block.size)));
         ASSERT_EQ(block.moments.size(), want.size());
         double trace = 0;
         for (int64_t i = 0; i < block.size; ++i) {

@@ -53,7 +53,9 @@ ConstantData RealValues(const Tensor& tensor) {
 }
 
 // The values that `bytes`, of floats, have once they are integers of `type`.
-void RoundToSteps(const Tensor& type, char* bytes, int64_t size) {
+// `rounding`: what the op that makes them adds before it rounds down.
+void RoundToSteps(const Tensor& type, float rounding, char* bytes,
+                  int64_t size) {
   const float scale = type.quantization->scale[0];
   const auto zero = static_cast<float>(type.quantization->zero_point[0]);
   const float low = type.type == v1::UINT8   ? 0.0f
@@ -66,7 +68,7 @@ void RoundToSteps(const Tensor& type, char* bytes, int64_t size) {
   auto* values = reinterpret_cast<float*>(bytes);
   for (int64_t i = 0; i < size / static_cast<int64_t>(sizeof(float)); ++i) {
     const float steps = std::clamp(values[i] / scale, -kBeyondAll, kBeyondAll);
-    const float rounded = std::floor(steps + 0.5f) + zero;
+    const float rounded = std::floor(steps + rounding) + zero;
     values[i] = scale * (std::clamp(rounded, low, high) - zero);
   }
 }
@@ -158,7 +160,9 @@ class Ranking {
     }
     const Tensor& type = quantized_.tensors[integer.outputs[0]];
     alone.Change(graph_.ops[index].outputs[0], [&](char* bytes, int64_t size) {
-      RoundToSteps(type, bytes, size);
+      // Biases hold half a step for engines that round down.
+      const bool down = integer.attributes.rounding() == v1::FLOOR;
+      RoundToSteps(type, down ? 0 : 0.5f, bytes, size);
     });
     alone.Release(index);
     for (int32_t i = index + 1; i <= last_; ++i) {

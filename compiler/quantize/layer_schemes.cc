@@ -88,8 +88,8 @@ absl::Status CheckRule(const Graph& graph,
   if (!with_weights && without_weights == nullptr) {
     return Bad(absl::StatusCode::kInvalidArgument, "LAYER_UNKNOWN",
                "a rule of the quantization file is about no layer",
-               absl::StrCat("layers { layer: \"", SanitizeText(rule.layer(), 64),
-                            "\" }"),
+               absl::StrCat("layers { layer: \"",
+                            SanitizeText(rule.layer(), 64), "\" }"),
                absl::StrCat(graph.ops.size(), " layers"),
                target::DidYouMean(rule.layer(), ids,
                                   "edgekiln inspect MODEL lists the layers"));

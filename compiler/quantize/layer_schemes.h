@@ -17,16 +17,16 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
 
 // What is done to each op, by index: the config's rules where it has any, else
 // what the target needs, else the defaults. Every field is set. Without samples
-// nothing can be measured: what asks for it becomes the nearest thing that needs
-// none.
+// nothing can be measured: what asks for it becomes the nearest thing that
+// needs none.
 //
 // INVALID_ARGUMENT if a rule is about no layer (the error names those that are
 // near), or about weights of a layer that has none; UNIMPLEMENTED if a scheme
 // is asked for that the target lacks.
 //
-// Where an engine takes ternary weights only, layers get int8 weights, which run
-// on the host, unless ternary ones are asked for: without training they ruin
-// most networks.
+// Where an engine takes ternary weights only, layers get int8 weights, which
+// run on the host, unless ternary ones are asked for: without training they
+// ruin most networks.
 absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     const Graph& graph, const v1::QuantizationConfig& config,
     const v1::QuantizationNeeds& needs, bool has_samples);

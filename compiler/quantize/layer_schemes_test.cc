@@ -73,8 +73,8 @@ TEST(LayerSchemesTest, TargetsDecideWhatNobodyAskedFor) {
   EXPECT_EQ((*schemes)[0].per_tensor(), v1::ON);
   EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT4);
   EXPECT_EQ((*schemes)[0].weight_range(), v1::LEAST_WEIGHT_ERROR);
-  schemes = LayerSchemes(Network(), Config("scheme { weights: INT8 }"), needs,
-                         false);
+  schemes =
+      LayerSchemes(Network(), Config("scheme { weights: INT8 }"), needs, false);
   ASSERT_TRUE(schemes.ok()) << schemes.status();
   EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
   // Without training these ruin a network: only who asks for them gets them.

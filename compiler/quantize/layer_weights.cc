@@ -17,8 +17,9 @@ void AddScale(double scale, double input_scale, LayerWeights& result) {
   const auto weights = static_cast<float>(scale);
   result.weights.scale.push_back(weights);
   result.weights.zero_point.push_back(0);
-  result.bias.scale.push_back(std::max(static_cast<float>(input_scale * weights),
-                                       std::numeric_limits<float>::min()));
+  result.bias.scale.push_back(
+      std::max(static_cast<float>(input_scale * weights),
+               std::numeric_limits<float>::min()));
   result.bias.zero_point.push_back(0);
 }
 
@@ -89,9 +90,8 @@ LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
              real.input_scale, result);
   }
   for (size_t c = 0; c < channels && !per_tensor; ++c) {
-    AddScale(
-        FitWithinInt32(options, real, c, absl::MakeSpan(&fitted[c], 1)),
-        real.input_scale, result);
+    AddScale(FitWithinInt32(options, real, c, absl::MakeSpan(&fitted[c], 1)),
+             real.input_scale, result);
   }
   std::vector<size_t> next(channels, 0);
   result.weight_data.reserve(real.weights.size());

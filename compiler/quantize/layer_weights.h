@@ -43,9 +43,9 @@ struct RealWeights {
 // channel, what it reads; empty: unknown. Scales are wide enough for no sum to
 // overflow int32, whatever the inputs: that of a channel whose bias is far
 // larger than its weights, or of one with very many weights.
-LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
-                             const WeightFitOptions& options,
-                             absl::Span<const InputMoments* const> moments = {});
+LayerWeights QuantizeWeights(
+    const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
+    absl::Span<const InputMoments* const> moments = {});
 
 }  // namespace edgekiln::compiler
 

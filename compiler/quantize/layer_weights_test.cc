@@ -45,7 +45,8 @@ TEST(LayerWeightsTest, WeightsAreSymmetricPerChannel) {
 
 // The largest of the channels' scales, a bias's included, and of biases alike.
 TEST(LayerWeightsTest, WeightsAreSymmetricPerTensor) {
-  LayerWeights q = Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5, 3, /*per_tensor=*/true);
+  LayerWeights q = Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5, 3,
+                             /*per_tensor=*/true);
   EXPECT_EQ(q.weights.scale, std::vector<float>{1});
   EXPECT_EQ(q.weights.zero_point, std::vector<int32_t>{0});
   const std::vector<int8_t> want = {127, -1, -64, 1};
@@ -62,9 +63,8 @@ TEST(LayerWeightsTest, WeightsAreSymmetricPerTensor) {
 }
 
 TEST(LayerWeightsTest, WeightScalesArePowersOfTwo) {
-  const LayerWeights q =
-      Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5, 3, false,
-                      {.power_of_two = true});
+  const LayerWeights q = Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5,
+                                   3, false, {.power_of_two = true});
   EXPECT_EQ(q.weights.scale, (std::vector<float>{1, 0x1p-6f}));
   const std::vector<int8_t> want = {127, -64, -64, 32};
   EXPECT_EQ(std::vector<int8_t>(q.weight_data.begin(), q.weight_data.end()),
@@ -74,8 +74,7 @@ TEST(LayerWeightsTest, WeightScalesArePowersOfTwo) {
 }
 
 TEST(LayerWeightsTest, LargeBiasesWidenTheScaleOfTheirWeights) {
-  const LayerWeights q =
-      Quantized({0, 1e-9f}, 2, {100, -100}, 0.01, 0);
+  const LayerWeights q = Quantized({0, 1e-9f}, 2, {100, -100}, 0.01, 0);
   for (int c = 0; c < 2; ++c) {
     const double bias = Int32s(q.bias_data)[c];
     EXPECT_LE(std::abs(bias), 0x1p30 + 64);

@@ -18,10 +18,10 @@
 #include "compiler/ir/layer_id.h"
 #include "compiler/passes/float32_form.h"
 #include "compiler/passes/graph_edit.h"
-#include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "compiler/quantize/equalize.h"
+#include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_ranking.h"
 #include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/layer_weights.h"
@@ -296,8 +296,8 @@ class Quantizer {
 
   // New constants for the weights and bias of `op`: its biases depend on the
   // scale of its input, so they are not shared between ops.
-  absl::Status SetWeights(const Op& op, int axis,
-                          const v1::LayerScheme& scheme, Op& quantized) {
+  absl::Status SetWeights(const Op& op, int axis, const v1::LayerScheme& scheme,
+                          Op& quantized) {
     const Tensor& weights = source_.tensors[op.inputs[1]];
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
     if (form_only_) {
@@ -315,7 +315,8 @@ class Quantizer {
     }
     if (rounds_down_) {
       bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
-      for (float& value : bias) value += HalfStep(QuantizationOf(op.outputs[0]));
+      for (float& value : bias)
+        value += HalfStep(QuantizationOf(op.outputs[0]));
     }
     RealWeights real = {.weights = values,
                         .channels = weights.shape[axis],
@@ -434,10 +435,10 @@ void DescribeWeights(const Graph& float_graph, const Op& real_op,
     by_channel[c].AddPair(real, scale * integers[i]);
     const double steps = std::clamp(real / scale, -1e6, 1e6);
     clipped += std::abs(steps) > limit + 0.5 ? 1 : 0;
-    adapted += std::clamp<int64_t>(RoundHalfAway(steps), -limit, limit) !=
-                       integers[i]
-                   ? 1
-                   : 0;
+    adapted +=
+        std::clamp<int64_t>(RoundHalfAway(steps), -limit, limit) != integers[i]
+            ? 1
+            : 0;
   }
   layer.set_per_tensor(scales.size() == 1 && channels > 1);
   if (values.empty()) return;
@@ -542,8 +543,7 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
     const int64_t wanted = options.config().samples() > 0
                                ? options.config().samples()
                                : kDefaultSamples;
-    samples.Limit(
-        std::min(wanted, SamplesThatFit(float_graph, network.graph)));
+    samples.Limit(std::min(wanted, SamplesThatFit(float_graph, network.graph)));
     network.report.set_samples(samples.size());
     const auto ops = static_cast<int64_t>(float_graph.ops.size());
     const int64_t total = ops * (options.rank() ? 2 : 1);
@@ -579,8 +579,8 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
                                           const QuantizeInputs& inputs) {
   EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
                       CalibrationSamples::Create(float_graph, inputs.samples));
-  const bool measures = samples.size() > 0 && !samples.sequential() &&
-                        float_graph.states.empty();
+  const bool measures =
+      samples.size() > 0 && !samples.sequential() && float_graph.states.empty();
   EK_ASSIGN_OR_RETURN(
       const std::vector<v1::LayerScheme> schemes,
       LayerSchemes(float_graph, options.config(), options.needs(), measures));

@@ -165,8 +165,7 @@ TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
     v1::QuantizeOptions plain = options;
     plain.mutable_config()->mutable_ranges()->set_method(
         v1::CalibrateOptions::MIN_MAX);
-    const auto baseline =
-        Quantize(*graph, plain, {.statistics = *statistics});
+    const auto baseline = Quantize(*graph, plain, {.statistics = *statistics});
     ASSERT_TRUE(baseline.ok()) << baseline.status();
     const auto network =
         Quantize(*graph, options,
@@ -176,9 +175,8 @@ TEST_P(QuantizeModelsTest, KeepsTheAccuracy) {
     const int correct = Correct(outputs, *data->labels, first);
     EXPECT_GE(correct, float_correct - form.most_lost * samples)
         << form.name << "; float " << float_correct << " of " << samples;
-    const double ahead =
-        Decibels(real, outputs) -
-        Decibels(real, Outputs(baseline->graph, *data, first));
+    const double ahead = Decibels(real, outputs) -
+                         Decibels(real, Outputs(baseline->graph, *data, first));
     EXPECT_GE(ahead, form.least_ahead_db) << form.name;
     RecordProperty(form.name, correct);
   }
@@ -195,7 +193,8 @@ constexpr char kShift[] =
 constexpr char kInt4[] = "scheme { weights: INT4 }";
 
 // int8 as most chips take it, one weight scale, shifts that round down, int4
-// weights: of those, also what scales by the weights' own errors alone would be.
+// weights: of those, also what scales by the weights' own errors alone would
+// be.
 std::vector<Form> Forms(double usual, double ahead, double shift, double int4) {
   return {{"int8", "", "", usual, ahead},
           {"one_weight_scale", kOneScale, "", usual, ahead - 1},

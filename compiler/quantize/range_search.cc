@@ -46,8 +46,8 @@ struct Choice {
 
 class Search {
  public:
-  Search(const Graph& graph, const std::vector<bool>& integer,
-         ScaleRules rules, TensorQuantizations& quantizations)
+  Search(const Graph& graph, const std::vector<bool>& integer, ScaleRules rules,
+         TensorQuantizations& quantizations)
       : graph_(graph),
         rules_(rules),
         quantizations_(quantizations),
@@ -58,8 +58,7 @@ class Search {
         output = graph.ops[by].inputs[0];
         by = producers_[output];
       }
-      const bool softmax =
-          by >= 0 && graph.ops[by].attributes.has_softmax();
+      const bool softmax = by >= 0 && graph.ops[by].attributes.has_softmax();
       const TensorId seen = softmax ? graph.ops[by].inputs[0] : output;
       if (graph.tensors[seen].type != v1::FLOAT32) continue;
       outputs_.push_back(seen);
@@ -75,8 +74,7 @@ class Search {
   // Of `samples`.
   int64_t SamplesToTake(int64_t samples) const {
     const int64_t ways = kWays * std::ssize(sources_);
-    const int64_t bytes =
-        2 * LayOutBuffers(graph_, /*keep_all=*/false).bytes;
+    const int64_t bytes = 2 * LayOutBuffers(graph_, /*keep_all=*/false).bytes;
     // Half of the network follows a tensor, on average.
     const int64_t runs = std::min(kRuns, kRunsPerSample * samples);
     return std::min({kMostSamples, 2 * runs / std::max<int64_t>(ways, 1),
@@ -88,8 +86,7 @@ class Search {
     for (int64_t sample = 0; sample < samples.size(); ++sample) {
       const std::vector<absl::string_view> inputs = samples.Inputs(sample);
       for (size_t i = 0; i < inputs.size(); ++i) {
-        EK_RETURN_IF_ERROR(
-            batch.SetInput(graph_.inputs[i], sample, inputs[i]));
+        EK_RETURN_IF_ERROR(batch.SetInput(graph_.inputs[i], sample, inputs[i]));
       }
     }
     SampleBatch whole = batch;
@@ -107,9 +104,9 @@ class Search {
       batch.Release(i);
     }
     for (const auto& [group, choice] : choices_) {
-      const auto best = std::min_element(choice.errors.begin(),
-                                         choice.errors.end()) -
-                        choice.errors.begin();
+      const auto best =
+          std::min_element(choice.errors.begin(), choice.errors.end()) -
+          choice.errors.begin();
       quantizations_.Set(group, choice.ways[best]);
     }
     return absl::OkStatus();
@@ -123,11 +120,11 @@ class Search {
         quantizations_.IsFixed(op.outputs[0])) {
       return false;
     }
-    return std::none_of(
-        op.inputs.begin(), op.inputs.end(), [&](TensorId input) {
-          return input != kNoTensor &&
-                 quantizations_.AreOne(input, op.outputs[0]);
-        });
+    return std::none_of(op.inputs.begin(), op.inputs.end(),
+                        [&](TensorId input) {
+                          return input != kNoTensor &&
+                                 quantizations_.AreOne(input, op.outputs[0]);
+                        });
   }
 
   std::vector<Quantization> WaysOf(TensorId tensor) const {
@@ -188,7 +185,8 @@ class Search {
       }
       double error = Error(whole, fork);
       // A logarithm of what was rounded to 0, say.
-      if (!std::isfinite(error)) error = std::numeric_limits<double>::infinity();
+      if (!std::isfinite(error))
+        error = std::numeric_limits<double>::infinity();
       choice.errors[way] += error;
       least = std::min(least, error);
       too_narrow = too_narrow || error > kTooNarrow * least;
@@ -225,9 +223,9 @@ class Search {
   const ScaleRules rules_;
   TensorQuantizations& quantizations_;
   const std::vector<int32_t> producers_;
-  std::vector<TensorId> outputs_;  // That are compared.
-  std::vector<int32_t> sources_;   // Ops, rising.
-  int32_t last_ = -1;              // The last op that outputs_ need.
+  std::vector<TensorId> outputs_;       // That are compared.
+  std::vector<int32_t> sources_;        // Ops, rising.
+  int32_t last_ = -1;                   // The last op that outputs_ need.
   std::map<TensorId, Choice> choices_;  // By group.
 };
 

@@ -119,10 +119,9 @@ class Refinement {
       bias.type = v1::INT32;
       bias.shape = {channels};
       const size_t scales = weights.quantization->scale.size();
-      bias.quantization = {
-          .scale = std::vector<float>(scales, 1),
-          .zero_point = std::vector<int32_t>(scales, 0),
-          .axis = 0};
+      bias.quantization = {.scale = std::vector<float>(scales, 1),
+                           .zero_point = std::vector<int32_t>(scales, 0),
+                           .axis = 0};
       bias.data = ConstantData(
           std::string(static_cast<size_t>(channels) * sizeof(int32_t), '\0'));
       op.inputs.resize(3);
@@ -186,16 +185,14 @@ class Refinement {
         .channels = weights.shape[axis],
         .bias = bias,
         .axis = axis,
-        .input_scale =
-            quantized_.tensors[op.inputs[0]].quantization->scale[0]};
+        .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0]};
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       real.inner *= weights.shape[i];
     }
-    const WeightFitOptions fit = {
-        .form = scheme.weights(),
-        .range = scheme.weight_range(),
-        .adaptive = scheme.rounding() == v1::ADAPTIVE,
-        .power_of_two = options_.power_of_two};
+    const WeightFitOptions fit = {.form = scheme.weights(),
+                                  .range = scheme.weight_range(),
+                                  .adaptive = scheme.rounding() == v1::ADAPTIVE,
+                                  .power_of_two = options_.power_of_two};
     std::vector<InputMoments> moments;
     std::vector<const InputMoments*> by_channel;
     const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);
@@ -229,8 +226,8 @@ class Refinement {
         continue;
       }
       const v1::Softmax& softmax = op.attributes.softmax();
-      const auto rank = static_cast<int32_t>(
-          float_graph_.tensors[op.inputs[0]].shape.size());
+      const auto rank =
+          static_cast<int32_t>(float_graph_.tensors[op.inputs[0]].shape.size());
       if (softmax.axis() == rank - 1 && softmax.beta() > 0) {
         return kExponents / softmax.beta();
       }
@@ -309,8 +306,7 @@ class Refinement {
 
 }  // namespace
 
-absl::Status Refine(const Graph& float_graph,
-                    const CalibrationSamples& samples,
+absl::Status Refine(const Graph& float_graph, const CalibrationSamples& samples,
                     const RefineOptions& options, Graph& quantized,
                     v1::QuantizationReport& report,
                     const std::function<void(int64_t done)>& progress) {

@@ -35,8 +35,7 @@ struct RefineOptions {
 // Ops of both graphs belong together by their ids. `quantized` keeps its ops,
 // but for biases that layers get. Fills in `report.layers`, one for each op of
 // the float graph, which are there with their ids.
-absl::Status Refine(const Graph& float_graph,
-                    const CalibrationSamples& samples,
+absl::Status Refine(const Graph& float_graph, const CalibrationSamples& samples,
                     const RefineOptions& options, Graph& quantized,
                     v1::QuantizationReport& report,
                     const std::function<void(int64_t done)>& progress);

@@ -10,8 +10,8 @@ namespace {
 constexpr int kRounds = 8;
 // Scales that are tried below the one that clips nothing, as parts of it.
 constexpr int kSteps = 50;
-constexpr double kStep = 0.01;  // int8
-constexpr double kCoarseStep = 0.0175;  // Fewer bits clip more.
+constexpr double kStep = 0.01;        // int8
+constexpr double kWideStep = 0.0175;  // Fewer bits clip more.
 constexpr int kPowersOfTwo = 4;
 // Clipping has to be better by this much.
 constexpr double kWorthClipping = 0.99;
@@ -52,8 +52,7 @@ class Fit {
       for (const double weight : channel.weights) {
         largest_ = std::max(largest_, std::abs(weight));
       }
-      diagonals_.emplace_back(channel,
-                              options.range == v1::LEAST_OUTPUT_ERROR);
+      diagonals_.emplace_back(channel, options.range == v1::LEAST_OUTPUT_ERROR);
     }
   }
 
@@ -96,7 +95,7 @@ class Fit {
     double best = whole;
     double least = Error(whole) * (options_.power_of_two ? 1 : kWorthClipping);
     const double step =
-        limit_ == LargestInteger(v1::LayerScheme::INT8) ? kStep : kCoarseStep;
+        limit_ == LargestInteger(v1::LayerScheme::INT8) ? kStep : kWideStep;
     const int steps = options_.power_of_two ? kPowersOfTwo : kSteps;
     for (int i = 1; i <= steps; ++i) {
       const double scale =

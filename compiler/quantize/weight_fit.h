@@ -27,8 +27,8 @@ struct WeightFitOptions {
 struct FittedChannel {
   std::vector<double> weights;
   const InputMoments* moments = nullptr;  // Null: all inputs vary alike.
-  double least_scale = 0;  // Its bias needs no smaller one.
-  std::vector<int8_t> integers;  // The result.
+  double least_scale = 0;                 // Its bias needs no smaller one.
+  std::vector<int8_t> integers;           // The result.
 };
 
 // Chooses a scale for all channels together and the integers of each. The error

@@ -105,7 +105,8 @@ TEST(WeightFitTest, AdaptiveIsNearTheBestRounding) {
 
 TEST(WeightFitTest, FewerBitsStayWithinTheirIntegers) {
   Rng rng(3);
-  for (const v1::LayerScheme::Weights form : {v1::LayerScheme::INT4, v1::LayerScheme::TERNARY}) {
+  for (const v1::LayerScheme::Weights form :
+       {v1::LayerScheme::INT4, v1::LayerScheme::TERNARY}) {
     for (const bool adaptive : {false, true}) {
       const InputMoments moments = Moments(rng, 40, 100);
       FittedChannel plain = Channel(rng, 40, &moments);
@@ -132,9 +133,9 @@ TEST(WeightFitTest, ScalesFollowWhatInputsShow) {
   FittedChannel channel;
   channel.weights = {0.5, -0.3, 1.0};
   channel.moments = &moments;
-  EXPECT_NEAR(FitWeights({.range = v1::LARGEST_WEIGHT},
-                         absl::MakeSpan(&channel, 1)),
-              1.0 / 127, 1e-6);
+  EXPECT_NEAR(
+      FitWeights({.range = v1::LARGEST_WEIGHT}, absl::MakeSpan(&channel, 1)),
+      1.0 / 127, 1e-6);
   EXPECT_LT(FitWeights({.range = v1::LEAST_OUTPUT_ERROR},
                        absl::MakeSpan(&channel, 1)),
             0.7 / 127);
@@ -154,12 +155,12 @@ TEST(WeightFitTest, PowersOfTwo) {
   FittedChannel channel;
   channel.weights = {1.01, -0.5};
   for (int i = 0; i < 100; ++i) channel.weights.push_back(0.001 * i);
-  const float whole = FitWeights({.power_of_two = true},
-                                 absl::MakeSpan(&channel, 1));
+  const float whole =
+      FitWeights({.power_of_two = true}, absl::MakeSpan(&channel, 1));
   EXPECT_EQ(whole, 0x1p-6f);
-  const float fitted = FitWeights(
-      {.range = v1::LEAST_WEIGHT_ERROR, .power_of_two = true},
-      absl::MakeSpan(&channel, 1));
+  const float fitted =
+      FitWeights({.range = v1::LEAST_WEIGHT_ERROR, .power_of_two = true},
+                 absl::MakeSpan(&channel, 1));
   EXPECT_EQ(fitted, 0x1p-7f);  // Cuts 1.01 to 127/128, and rounds finer.
 }
 

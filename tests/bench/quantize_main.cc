@@ -71,8 +71,8 @@ const Subject kSubjects[] = {
      "cifar10_calib_487.npz", 200, 1, 0},
     {"resnet8_tflite_more", "resnet8_fp32.tflite", "cifar10_calib_487.npz", 200,
      "cifar10_calib_487.npz", 200, 1, 0},
-    {"mobilenet", "mobilenet_v1_0.25_224_fp32.tflite", kPhotos, 192, kPhotos,
-     0, 1 / 127.5, -1},
+    {"mobilenet", "mobilenet_v1_0.25_224_fp32.tflite", kPhotos, 192, kPhotos, 0,
+     1 / 127.5, -1},
 };
 
 // Rows of an .npz, as the file of another one.
@@ -192,7 +192,8 @@ void Bench(const Subject& subject, const std::string& shared,
                ? std::map<std::string, tests::NpyArray>{}
                : OrDie(tests::ReadNpz(absl::StrCat(shared, "/data/", file)));
   };
-  Graph graph = OrDie(LoadFloat(absl::StrCat(shared, "/models/", subject.model)));
+  Graph graph =
+      OrDie(LoadFloat(absl::StrCat(shared, "/models/", subject.model)));
   compiler::ConvertedData calibration;
   compiler::ConvertedData data;
   if (std::string(subject.data) == kPhotos) {
@@ -221,10 +222,10 @@ void Bench(const Subject& subject, const std::string& shared,
       v1::CalibrateOptions::MIN_MAX);
   const Measured extremes = Compare(
       real,
-      Outputs(OrDie(compiler::Quantize(graph, plain,
-                                       {.statistics = statistics}))
-                  .graph,
-              data),
+      Outputs(
+          OrDie(compiler::Quantize(graph, plain, {.statistics = statistics}))
+              .graph,
+          data),
       data.labels);
   begin = ProcessCpuSeconds();
   const compiler::QuantizedNetwork network = OrDie(compiler::Quantize(
@@ -235,8 +236,7 @@ void Bench(const Subject& subject, const std::string& shared,
       Compare(real, Outputs(network.graph, data), data.labels);
   std::cout << std::fixed << std::setprecision(2) << std::left << std::setw(15)
             << subject.name << std::right << std::setw(7) << ours.decibels
-            << std::setw(7) << ours.decibels - extremes.decibels
-            << std::setw(8)
+            << std::setw(7) << ours.decibels - extremes.decibels << std::setw(8)
             << 100.0 * static_cast<double>(ours.agree) /
                    static_cast<double>(real.size())
             << std::setw(8)
@@ -245,9 +245,8 @@ void Bench(const Subject& subject, const std::string& shared,
             << std::setw(6) << ours.float_correct << std::setw(6)
             << ours.correct << std::setw(6) << extremes.correct << " of "
             << std::setw(4) << ours.labelled << std::setw(9)
-            << interpreting * 1e3 << std::setw(7)
-            << calibrating / interpreting << std::setw(7)
-            << quantizing / interpreting << "\n";
+            << interpreting * 1e3 << std::setw(7) << calibrating / interpreting
+            << std::setw(7) << quantizing / interpreting << "\n";
   if (layers) PrintLayers(network.report);
 }
 
@@ -269,8 +268,8 @@ int Main(int argc, char** argv) {
                  "Only write the augmented photos to this .npz");
   CLI11_PARSE(app, argc, argv);
   const auto photos = OrDie(tests::ReadNpz(shared + "/data/photos_4.npz"));
-  const std::string augmented = tests::NpzBytes(
-      {{"x", tests::AugmentedPhotos(photos.at("x"), 48, 1)}});
+  const std::string augmented =
+      tests::NpzBytes({{"x", tests::AugmentedPhotos(photos.at("x"), 48, 1)}});
   if (!write_photos.empty()) {
     std::ofstream(write_photos, std::ios::binary) << augmented;
     return 0;

@@ -45,7 +45,7 @@ TEST_F(QuantizeTest, SaysWhatEachLayerCostAndMeasuresWhatTheChipComputes) {
   EXPECT_GT(quantized.output_sqnr_db(), 20);
   int with_weights = 0;
   for (const v1::QuantizedLayer& layer : quantized.layers()) {
-    if (layer.weights() == v1::WEIGHT_FORM_UNSPECIFIED) continue;
+    if (layer.weights() == v1::LayerScheme::WEIGHTS_UNSPECIFIED) continue;
     ++with_weights;
     EXPECT_TRUE(layer.has_weight_sqnr_db()) << layer.id();
     EXPECT_TRUE(layer.has_network_sqnr_db()) << layer.id();

@@ -9,7 +9,9 @@ namespace edgekiln::tests {
 namespace {
 
 // In [0, 1).
-double Uniform(Rng& rng) { return static_cast<double>(rng.Next() >> 11) * 0x1p-53; }
+double Uniform(Rng& rng) {
+  return static_cast<double>(rng.Next() >> 11) * 0x1p-53;
+}
 
 // Nearly Gaussian: a sum of twelve has variance 1.
 double Normal(Rng& rng) {
@@ -64,9 +66,8 @@ NpyArray AugmentedPhotos(const NpyArray& photos, int64_t copies,
   result.shape = {photos.shape[0] * copies, height, width, channels};
   Rng rng(seed);
   for (int64_t photo = 0; photo < photos.shape[0]; ++photo) {
-    const auto* pixels =
-        reinterpret_cast<const uint8_t*>(photos.data.data()) +
-        photo * height * width * channels;
+    const auto* pixels = reinterpret_cast<const uint8_t*>(photos.data.data()) +
+                         photo * height * width * channels;
     for (int64_t i = 0; i < copies; ++i) {
       Augment(pixels, height, width, channels, rng, result.data);
     }

@@ -92,12 +92,12 @@ TEST(PhotosTest, MobileNetAgreesWithItsFloats) {
   double signal = 0;
   double noise = 0;
   for (size_t i = 0; i < real.size(); ++i) {
-    agree += std::max_element(real[i].begin(), real[i].end()) -
-                         real[i].begin() ==
-                     std::max_element(ours[i].begin(), ours[i].end()) -
-                         ours[i].begin()
-                 ? 1
-                 : 0;
+    agree +=
+        std::max_element(real[i].begin(), real[i].end()) - real[i].begin() ==
+                std::max_element(ours[i].begin(), ours[i].end()) -
+                    ours[i].begin()
+            ? 1
+            : 0;
     for (size_t c = 0; c < real[i].size(); ++c) {
       const double difference = double{real[i][c]} - ours[i][c];
       signal += double{real[i][c]} * real[i][c];

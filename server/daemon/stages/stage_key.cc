@@ -161,7 +161,6 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
     case v1::StageOptions::kResolveTarget:
     case v1::StageOptions::kEmit:
     case v1::StageOptions::kOpenDocument:
-    case v1::StageOptions::kExportOnnx:
     case v1::StageOptions::kCalibrate:
     case v1::StageOptions::kExportOnnx:
       return absl::OkStatus();

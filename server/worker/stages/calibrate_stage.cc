@@ -7,9 +7,9 @@
 
 namespace edgekiln::server {
 
-absl::StatusOr<StageOutput> RunCalibrate(
-    const v1::CollectStatisticsOptions&, const StageInputs& inputs,
-    const ProgressSink& progress) {
+absl::StatusOr<StageOutput> RunCalibrate(const v1::CollectStatisticsOptions&,
+                                         const StageInputs& inputs,
+                                         const ProgressSink& progress) {
   EK_ASSIGN_OR_RETURN(const auto read, GraphInput(inputs));
   const compiler::Graph& graph = *read;
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> chunks,

@@ -16,20 +16,19 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> samples,
                       inputs.ParseAll<v1::Chunk>("chunk"));
-  EK_ASSIGN_OR_RETURN(
-      const compiler::QuantizedNetwork quantized,
-      compiler::Quantize(graph, options,
-                         {.statistics = statistics,
-                          .samples = samples,
-                          .progress =
-                              [&](int64_t done, int64_t total) {
-                                v1::StageProgress state;
-                                state.set_done(done);
-                                state.set_total(total);
-                                state.set_unit("layers");
-                                progress(state);
-                              }}),
-      "quantizing");
+  EK_ASSIGN_OR_RETURN(const compiler::QuantizedNetwork quantized,
+                      compiler::Quantize(graph, options,
+                                         {.statistics = statistics,
+                                          .samples = samples,
+                                          .progress =
+                                              [&](int64_t done, int64_t total) {
+                                                v1::StageProgress state;
+                                                state.set_done(done);
+                                                state.set_total(total);
+                                                state.set_unit("layers");
+                                                progress(state);
+                                              }}),
+                      "quantizing");
   StageOutput output;
   if (options.rank()) {
     *output.summary.mutable_quantization() = quantized.report;

@@ -323,8 +323,6 @@ class FakeStage {
         return Samples(/*wrong=*/0);
       case v1::StageOptions::kScore:
         return Score();
-      case v1::StageOptions::kExportOnnx:
-        break;
       case v1::StageOptions::kOpenDocument:
         return OpenDocument();
       case v1::StageOptions::kPlanSweep:
