@@ -86,8 +86,10 @@ class OnnxExportModelsTest : public testing::TestWithParam<ModelCase> {
     }
   }
 
-  // Ties rounded as ONNX does hardly move a class.
+  // Ties rounded as ONNX does hardly move a class. Detectors have none.
   void ExpectSameClasses() {
+    const std::string name = GetParam().name;
+    if (name == "ultraface" || name == "yunet") return;
     const auto again = ExportedAndImported(model_.graph);
     ASSERT_TRUE(again.ok()) << again.status();
     for (const std::vector<std::string>& sample : model_.samples) {

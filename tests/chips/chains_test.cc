@@ -22,9 +22,14 @@ namespace {
 
 using compiler::Graph;
 
+// Random networks have weights of all values, and any factors.
 bool Convolves(const v1::Capabilities::Engine& engine) {
   return absl::c_any_of(engine.patterns(), [](const v1::OpPattern& pattern) {
-    return pattern.ops(0) == "conv2d";
+    const v1::Numerics& numerics = pattern.numerics();
+    return pattern.ops(0) == "conv2d" &&
+           numerics.weight_values() == v1::WEIGHTS_ANY &&
+           numerics.requantization() != v1::Numerics::SHIFT &&
+           numerics.requantization() != v1::Numerics::ADC;
   });
 }
 
