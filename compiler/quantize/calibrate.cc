@@ -148,6 +148,14 @@ class Observer {
   absl::Status SeeExtremes(absl::Span<const float> values, Observed& one) {
     const auto [low, high, numbers] = ExtremesOf(values);
     const bool infinite = !std::isfinite(low) || !std::isfinite(high);
+    if (one.is_input && numbers && !infinite &&
+        std::max(-low, high) >= kBeyondScales) {
+      return InvalidCalibration(
+          absl::StrCat("the calibration data holds ", -low > high ? low : high),
+          absl::StrCat("tensor '", graph_.tensors[one.tensor].name, "'"),
+          absl::StrCat("values below ", kBeyondScales),
+          "look for what is wrong with the data, or with its --input option");
+    }
     if (!numbers || (one.is_input && infinite)) {
       return InvalidCalibration(
           absl::StrCat("a tensor of the network becomes ",

@@ -12,6 +12,10 @@
 
 namespace edgekiln::compiler {
 
+// No scale spans such values together with others: inside a network they are
+// masks, as infinities are; in the data they are a mistake.
+inline constexpr float kBeyondScales = 1e30f;
+
 // Called after each sample; must not throw.
 using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 
@@ -28,7 +32,8 @@ using CalibrationProgress = std::function<void(int64_t done, int64_t total)>;
 // changes speed only.
 //
 // INVALID_ARGUMENT if a chunk does not fit the graph's inputs, if there is no
-// sample, or if a tensor takes a value that is no number; the error names it.
+// sample, or if a tensor takes a value that is no number, or an input one of
+// kBeyondScales; the error names it.
 // Tensors that take infinities have infinite ranges; graph inputs may not.
 absl::StatusOr<v1::CalibrationStatistics> Calibrate(
     const Graph& float_graph, absl::Span<const v1::Chunk> chunks,

@@ -124,6 +124,14 @@ v1::WeightValues WidestWeights(const v1::QuantizationNeeds& needs,
   return v1::WEIGHTS_ANY;
 }
 
+// Ternary engines get int8 layers by default, which then run on the host: who
+// asks for that is given it.
+bool TakesNoSuchWeights(v1::WeightValues widest,
+                        v1::LayerScheme::Weights asked) {
+  return (widest == v1::WEIGHTS_INT4 && asked == v1::LayerScheme::INT8) ||
+         (widest == v1::WEIGHTS_TERNARY && asked == v1::LayerScheme::INT4);
+}
+
 void Overlay(const v1::LayerScheme& over, v1::LayerScheme& scheme) {
   // Fields that are not set have the number 0 and are not merged.
   scheme.MergeFrom(over);
@@ -142,6 +150,11 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
   }
   if (!known) return BadValue("a value that no key takes", "");
   const int ppm = config.ranges().percentile_ppm();
+  if (ppm != 0 &&
+      config.ranges().method() != v1::CalibrateOptions::PERCENTILE) {
+    return BadValue("percentile_ppm goes with another method",
+                    "ranges { method: PERCENTILE percentile_ppm: .. }");
+  }
   if (ppm != 0 && (ppm <= 500'000 || ppm > 1'000'000)) {
     return BadValue(absl::StrCat("percentile_ppm is ", ppm),
                     "500001 to 1000000");
@@ -183,6 +196,15 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
                  absl::StrCat("layer ", op.id, " (", op.kind(), ")"),
                  "the target's engines take one scale for a layer's weights",
                  "leave per_tensor out, or choose another target");
+    }
+    if (TakesNoSuchWeights(WidestWeights(needs, op.kind()), asked.weights())) {
+      return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
+                 absl::StrCat(v1::LayerScheme::Weights_Name(asked.weights()),
+                              " weights are asked for"),
+                 absl::StrCat("layer ", op.id, " (", op.kind(), ")"),
+                 "the target's engines take fewer values",
+                 "leave weights out, or put the layer on the host with "
+                 "keep_float: ON");
     }
     v1::LayerScheme scheme = Defaults(has_samples);
     if (one_scale) scheme.set_per_tensor(v1::ON);

@@ -73,10 +73,6 @@ TEST(LayerSchemesTest, TargetsDecideWhatNobodyAskedFor) {
   EXPECT_EQ((*schemes)[0].per_tensor(), v1::ON);
   EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT4);
   EXPECT_EQ((*schemes)[0].weight_range(), v1::LEAST_WEIGHT_ERROR);
-  schemes =
-      LayerSchemes(Network(), Config("scheme { weights: INT8 }"), needs, false);
-  ASSERT_TRUE(schemes.ok()) << schemes.status();
-  EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
   // Without training these ruin a network: only who asks for them gets them.
   schemes = LayerSchemes(
       Network(), {},
@@ -101,7 +97,12 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "layer dense_1"},
       {"symmetric_activations: OFF", "symmetric_activations: true",
        "none but 0"},
-      {"ranges { percentile_ppm: 3 }", "", "percentile_ppm is 3"},
+      {"scheme { weights: INT8 }",
+       "ops { op: 'fully_connected' weight_values: WEIGHTS_INT4 }",
+       "layer dense_1"},
+      {"ranges { method: PERCENTILE percentile_ppm: 3 }", "",
+       "percentile_ppm is 3"},
+      {"ranges { percentile_ppm: 990000 }", "", "another method"},
       {"samples: -1", "", "samples is -1"},
   };
   for (const auto& row : kCases) {

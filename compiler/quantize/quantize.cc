@@ -59,8 +59,9 @@ absl::Status CheckOpIsFloat(const Op& op) {
 // infinities, or of what stands for them.
 std::vector<bool> UnboundedTensors(
     const Graph& graph, const v1::CalibrationStatistics& statistics) {
-  constexpr float kMask = 1e30f;
-  const auto is_mask = [](float value) { return std::abs(value) >= kMask; };
+  const auto is_mask = [](float value) {
+    return std::abs(value) >= kBeyondScales;
+  };
   std::set<std::string> names;
   for (const auto& range : statistics.ranges()) {
     if (is_mask(range.min()) || is_mask(range.max())) {
@@ -112,11 +113,9 @@ class Quantizer {
         rounds_down_(options.needs().rounding() == v1::FLOOR),
         statistics_(statistics),
         form_only_(statistics == nullptr),
-        integer_(ChooseIntegerOps(
-            graph,
-            form_only_ ? std::vector<bool>(graph.tensors.size(), false)
-                       : UnboundedTensors(graph, *statistics),
-            KeptFloat(schemes_))),
+        unbounded_(form_only_ ? std::vector<bool>(graph.tensors.size(), false)
+                              : UnboundedTensors(graph, *statistics)),
+        integer_(ChooseIntegerOps(graph, unbounded_, KeptFloat(schemes_))),
         quantizations_(graph, integer_),
         names_(graph),
         float_(graph.tensors.size(), kNoTensor) {
@@ -129,6 +128,14 @@ class Quantizer {
   }
 
   bool IsInteger(size_t op) const { return integer_[op]; }
+  // Reads or makes values that no scale spans.
+  bool IsAtMask(const Op& op) const {
+    const auto is_mask = [this](TensorId id) {
+      return id != kNoTensor && unbounded_[id];
+    };
+    return std::any_of(op.inputs.begin(), op.inputs.end(), is_mask) ||
+           std::any_of(op.outputs.begin(), op.outputs.end(), is_mask);
+  }
   const SeenValues* SeenOf(TensorId id) const {
     return quantizations_.SeenOf(id);
   }
@@ -394,7 +401,8 @@ class Quantizer {
   const bool rounds_down_;
   const v1::CalibrationStatistics* const statistics_;
   const bool form_only_;
-  const std::vector<bool> integer_;  // By op.
+  const std::vector<bool> unbounded_;  // By tensor.
+  const std::vector<bool> integer_;    // By op.
   TensorQuantizations quantizations_;
   FreshNames names_;
   std::vector<TensorId> float_;  // By tensor: its real values; none yet.
@@ -485,9 +493,10 @@ void Describe(const Graph& float_graph, const Quantizer& quantizer,
     const auto found = ops.find(real_op.id);
     layer.set_is_float(!quantizer.IsInteger(i));
     if (layer.is_float()) {
-      layer.set_reason(scheme.keep_float() == v1::ON
-                           ? "asked for by the quantization file"
-                           : "it has no integer form here");
+      layer.set_reason(
+          scheme.keep_float() == v1::ON ? "asked for by the quantization file"
+          : quantizer.IsAtMask(real_op) ? "values beyond 1e30 were seen at it"
+                                        : "it has no integer form here");
       continue;
     }
     if (found == ops.end()) continue;
