@@ -34,6 +34,11 @@ void* operator new(size_t size, std::align_val_t alignment) {
   const size_t step = static_cast<size_t>(alignment);
   return Count(std::aligned_alloc(step, (size + step - 1) / step * step));
 }
+// What standard algorithms take their buffers by.
+void* operator new(size_t size, const std::nothrow_t&) noexcept {
+  void* block = std::malloc(size);
+  return block == nullptr ? nullptr : Count(block);
+}
 void operator delete(void* block) noexcept { Free(block); }
 void operator delete(void* block, size_t) noexcept { Free(block); }
 void operator delete(void* block, std::align_val_t) noexcept { Free(block); }
