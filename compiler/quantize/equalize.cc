@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "compiler/passes/clamps.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/integer_choice.h"
 
@@ -39,28 +40,11 @@ int64_t GroupsOf(const Op& op) {
              : 1;
 }
 
-bool HasNoUpperLimit(const v1::Clamp& clamp) {
-  return !clamp.has_max() && (!clamp.has_min() || clamp.min() == 0);
-}
-
-v1::Clamp ClampOf(const Op& op) {
-  const v1::OpAttributes& attributes = op.attributes;
-  switch (attributes.op_case()) {
-    case v1::OpAttributes::kConv2D:
-      return attributes.conv2d().clamp();
-    case v1::OpAttributes::kDepthwiseConv2D:
-      return attributes.depthwise_conv2d().clamp();
-    case v1::OpAttributes::kFullyConnected:
-      return attributes.fully_connected().clamp();
-    case v1::OpAttributes::kAveragePool2D:
-      return attributes.average_pool2d().clamp();
-    case v1::OpAttributes::kMaxPool2D:
-      return attributes.max_pool2d().clamp();
-    case v1::OpAttributes::kClip:
-      return attributes.clip().clamp();
-    default:
-      return v1::Clamp();
-  }
+// Nothing but a lower limit of 0.
+bool HasNoUpperLimit(const Op& op) {
+  const v1::Clamp* clamp = ClampOf(op.attributes);
+  return clamp == nullptr ||
+         (!clamp->has_max() && (!clamp->has_min() || clamp->min() == 0));
 }
 
 class Equalization {
@@ -140,7 +124,7 @@ class Equalization {
       const int32_t by = producers_[at];
       if (by < 0 || !IsRead(at)) return std::nullopt;
       const Op& op = graph_.ops[by];
-      if (!HasNoUpperLimit(ClampOf(op))) return std::nullopt;
+      if (!HasNoUpperLimit(op)) return std::nullopt;
       if (IsLayer(by)) {
         const int64_t channels = graph_.tensors[at].shape.back();
         if (!wanted_[by] || GroupsOf(graph_.ops[second]) != 1 ||

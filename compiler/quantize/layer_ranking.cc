@@ -100,12 +100,7 @@ class Ranking {
                    const std::function<void(int64_t done)>& progress,
                    v1::QuantizationReport& report) {
     SampleBatch batch(graph_, samples.size(), cpu_path, {output_});
-    for (int64_t sample = 0; sample < samples.size(); ++sample) {
-      const std::vector<absl::string_view> inputs = samples.Inputs(sample);
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        EK_RETURN_IF_ERROR(batch.SetInput(graph_.inputs[i], sample, inputs[i]));
-      }
-    }
+    EK_RETURN_IF_ERROR(batch.SetInputs(samples));
     SampleBatch whole = batch;
     for (int32_t i = 0; i <= last_; ++i) {
       EK_RETURN_IF_ERROR(whole.Run(i));

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "compiler/passes/clamps.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/bias_correction.h"
 #include "compiler/quantize/input_moments.h"
@@ -27,22 +28,8 @@ constexpr int64_t kMostMoments = int64_t{256} << 20;
 Op WithoutClamp(Op op) {
   v1::OpAttributes& attributes = op.attributes;
   attributes.clear_rounding();
-  if (attributes.has_conv2d()) {
-    attributes.mutable_conv2d()->clear_clamp();
-  } else if (attributes.has_depthwise_conv2d()) {
-    attributes.mutable_depthwise_conv2d()->clear_clamp();
-  } else if (attributes.has_fully_connected()) {
-    attributes.mutable_fully_connected()->clear_clamp();
-  }
+  if (v1::Clamp* clamp = MutableClamp(attributes)) clamp->Clear();
   return op;
-}
-
-v1::Clamp ClampOf(const Op& op) {
-  const v1::OpAttributes& attributes = op.attributes;
-  if (attributes.has_conv2d()) return attributes.conv2d().clamp();
-  return attributes.has_depthwise_conv2d()
-             ? attributes.depthwise_conv2d().clamp()
-             : attributes.fully_connected().clamp();
 }
 
 class Refinement {
@@ -64,8 +51,8 @@ class Refinement {
     AddMissingBiases();
     SampleBatch integers(quantized_, samples_.size(), options_.cpu_path);
     integers_ = &integers;
-    EK_RETURN_IF_ERROR(SetInputs(float_graph_, real_));
-    EK_RETURN_IF_ERROR(SetInputs(quantized_, integers));
+    EK_RETURN_IF_ERROR(real_.SetInputs(samples_));
+    EK_RETURN_IF_ERROR(integers.SetInputs(samples_));
     std::set<std::string> ids;
     for (const Op& op : quantized_.ops) ids.insert(op.id);
     int32_t next = 0;
@@ -91,16 +78,6 @@ class Refinement {
   }
 
  private:
-  absl::Status SetInputs(const Graph& graph, SampleBatch& batch) const {
-    for (int64_t sample = 0; sample < samples_.size(); ++sample) {
-      const std::vector<absl::string_view> inputs = samples_.Inputs(sample);
-      for (size_t i = 0; i < inputs.size(); ++i) {
-        EK_RETURN_IF_ERROR(batch.SetInput(graph.inputs[i], sample, inputs[i]));
-      }
-    }
-    return absl::OkStatus();
-  }
-
   bool HasIntegerWeights(const Op& op) const {
     return WeightAxis(op) >= 0 &&
            quantized_.tensors[op.inputs[1]].type == v1::INT8 &&
@@ -240,8 +217,9 @@ class Refinement {
     const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
     const int64_t channels = real_result.shape.back();
     const int64_t rows = real_result.num_elements() / channels;
-    BiasCorrection correction(ClampOf(real_op), ScoresThatCount(real_op),
-                              channels, rows * samples_.size());
+    BiasCorrection correction(*ClampOf(real_op.attributes),
+                              ScoresThatCount(real_op), channels,
+                              rows * samples_.size());
     EK_RETURN_IF_ERROR(real_.RunApart(
         WithoutClamp(real_op), real_result,
         [&](int64_t sample, const char* bytes) {

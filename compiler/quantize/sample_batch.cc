@@ -68,6 +68,16 @@ absl::Status SampleBatch::SetInput(TensorId input, int64_t sample,
   return absl::OkStatus();
 }
 
+absl::Status SampleBatch::SetInputs(const CalibrationSamples& samples) {
+  for (int64_t sample = 0; sample < samples_; ++sample) {
+    const std::vector<absl::string_view> inputs = samples.Inputs(sample);
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      EK_RETURN_IF_ERROR(SetInput(graph_.inputs[i], sample, inputs[i]));
+    }
+  }
+  return absl::OkStatus();
+}
+
 const char* SampleBatch::value(TensorId tensor, int64_t sample) const {
   const Tensor& of = graph_.tensors[tensor];
   if (of.is_constant()) return of.data->data();

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "compiler/ir/graph.h"
+#include "compiler/quantize/calibration_samples.h"
 #include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
@@ -33,6 +34,9 @@ class SampleBatch {
   // Copies of this object that share them keep what they have.
   void Change(TensorId tensor,
               const std::function<void(char* values, int64_t bytes)>& change);
+
+  // Of all inputs; there are as many samples.
+  absl::Status SetInputs(const CalibrationSamples& samples);
 
   // Computes graph().ops[index], in the order of the graph.
   absl::Status Run(int32_t index);
