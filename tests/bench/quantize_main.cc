@@ -3,11 +3,16 @@
 //
 //   bench_quantize [--shared DIR] [--only NAME,..] [--config TEXT]
 //                  [--needs TEXT] [--layers] [--write-photos FILE]
+//                  [--write-sweep FOLDER]
+//
+// The sweep is that of docs/quantization.md: edgekiln sweep run
+// FOLDER/sweep.txtpb
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iostream>
@@ -18,7 +23,9 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "compiler/dataset/convert.h"
 #include "compiler/frontend/import.h"
 #include "compiler/ir/interpreter.h"
@@ -250,6 +257,51 @@ void Bench(const Subject& subject, const std::string& shared,
   if (layers) PrintLayers(network.report);
 }
 
+// Samples to calibrate and to measure, and a request for all labelled networks
+// by scheme and chip.
+void WriteSweep(const std::string& shared, const std::string& folder) {
+  std::string models;
+  for (const Subject& subject : kSubjects) {
+    if (std::string(subject.data) == kPhotos ||
+        absl::StrContains(subject.name, "_more")) {
+      continue;
+    }
+    const auto write = [&](const char* part, const std::string& bytes) {
+      std::ofstream(absl::StrCat(folder, "/", subject.name, part),
+                    std::ios::binary)
+          << bytes;
+    };
+    const auto calibration = OrDie(
+        tests::ReadNpz(absl::StrCat(shared, "/data/", subject.calibration)));
+    write("_calibration.npz", Rows(calibration, 0, subject.calibrated));
+    const auto data =
+        OrDie(tests::ReadNpz(absl::StrCat(shared, "/data/", subject.data)));
+    write("_data.npz",
+          Rows(data, subject.first, data.at("x").shape[0] - subject.first));
+    absl::StrAppend(&models, "  models {\n    name: \"", subject.name,
+                    "\" file: \"", std::filesystem::absolute(shared).string(),
+                    "/models/", subject.model, "\"\n    calibration { file: \"",
+                    subject.name, "_calibration.npz\" } data { file: \"",
+                    subject.name, "_data.npz\" }\n    transforms { scale: ",
+                    absl::StrFormat("%.17g", subject.scale),
+                    " offset: ", absl::StrFormat("%.17g", subject.offset),
+                    " }\n  }\n");
+  }
+  std::ofstream(folder + "/int4.txtpb") << "scheme { weights: INT4 }\n";
+  std::ofstream(folder + "/ternary.txtpb") << "scheme { weights: TERNARY }\n";
+  std::ofstream(folder + "/sweep.txtpb")
+      << "groups {\n"
+      << models
+      << "  targets { name: \"dla-64-o-512k\" }\n"
+         "  vary { key: \"quantization\" values: \"default\" values: "
+         "\"int4.txtpb\" values: \"ternary.txtpb\" }\n"
+         "  goal: SWEEP_VALIDATE\n}\ngroups {\n"
+      << models
+      << "  targets { name: \"toy-shift\" } targets { name: "
+         "\"toy-shift-floor\" } targets { name: \"toy-int4\" }\n"
+         "  goal: SWEEP_VALIDATE\n}\n";
+}
+
 int Main(int argc, char** argv) {
   CLI::App app("What quantization costs in accuracy and time");
   std::string shared = "../shared";
@@ -266,7 +318,14 @@ int Main(int argc, char** argv) {
   app.add_flag("--layers", layers, "Every layer, too");
   app.add_option("--write-photos", write_photos,
                  "Only write the augmented photos to this .npz");
+  std::string write_sweep;
+  app.add_option("--write-sweep", write_sweep,
+                 "Only write the sweep of docs/quantization.md to this folder");
   CLI11_PARSE(app, argc, argv);
+  if (!write_sweep.empty()) {
+    WriteSweep(shared, write_sweep);
+    return 0;
+  }
   const auto photos = OrDie(tests::ReadNpz(shared + "/data/photos_4.npz"));
   const std::string augmented =
       tests::NpzBytes({{"x", tests::AugmentedPhotos(photos.at("x"), 48, 1)}});
