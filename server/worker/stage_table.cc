@@ -55,6 +55,8 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
       return RunScore(options.score(), inputs);
     case Options::kExportOnnx:
       return RunExportOnnx(options.export_onnx(), inputs);
+    case Options::kChoose:
+    case Options::kUnquantize:
     case Options::OPTIONS_NOT_SET:
       break;
   }

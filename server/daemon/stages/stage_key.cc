@@ -72,6 +72,7 @@ void Add(CanonicalEncoder& encoder, const v1::LayerScheme& scheme) {
   encoder.Add(scheme.weight_range());
   encoder.Add(scheme.rounding());
   encoder.Add(scheme.keep_float());
+  encoder.Add(scheme.channels_per_scale());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::QuantizationConfig& config) {
@@ -87,6 +88,9 @@ void Add(CanonicalEncoder& encoder, const v1::QuantizationConfig& config) {
   encoder.Add(config.bias_correction());
   encoder.Add(config.symmetric_activations());
   encoder.Add(config.samples());
+  encoder.Add(config.accuracy_budget_ppm());
+  encoder.Add(config.activations());
+  encoder.Add(config.requantize());
 }
 
 void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
@@ -98,6 +102,12 @@ void Add(CanonicalEncoder& encoder, const v1::TileRecipe& recipe) {
   }
 }
 
+void Add(CanonicalEncoder& encoder, const v1::PartitionRecipe& recipe) {
+  const auto& separate = recipe.separate_requantization();
+  encoder.BeginList(separate.size());
+  for (const int32_t engine : separate) encoder.Add(engine);
+}
+
 // It is the only option of its stage, so leaving it out is unambiguous.
 void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
   if (offload != v1::OFFLOAD_UNSPECIFIED) encoder.Add(offload);
@@ -107,11 +117,18 @@ void AddUnlessDefault(CanonicalEncoder& encoder, v1::Offload offload) {
 // always there.
 void AddPlacing(CanonicalEncoder& encoder, v1::Offload offload,
                 const v1::PartitionRecipe& recipe) {
-  const auto& separate = recipe.separate_requantization();
-  if (separate.empty()) return AddUnlessDefault(encoder, offload);
+  if (recipe.separate_requantization().empty()) {
+    return AddUnlessDefault(encoder, offload);
+  }
   encoder.Add(offload);
-  encoder.BeginList(separate.size());
-  for (const int32_t engine : separate) encoder.Add(engine);
+  Add(encoder, recipe);
+}
+
+void Add(CanonicalEncoder& encoder, const v1::Numerics::Converter& converter) {
+  encoder.Add(converter.min());
+  encoder.Add(converter.max());
+  encoder.Add(converter.max_gain());
+  encoder.Add(converter.max_shift());
 }
 
 // The same: targets without needs share a key, with or without engines. To be
@@ -129,10 +146,13 @@ void AddUnlessEmpty(CanonicalEncoder& encoder,
     encoder.Add(op.op());
     encoder.Add(op.weight_values());
     encoder.Add(op.has_converter());
-    encoder.Add(op.converter().min());
-    encoder.Add(op.converter().max());
-    encoder.Add(op.converter().max_gain());
-    encoder.Add(op.converter().max_shift());
+    Add(encoder, op.converter());
+    encoder.BeginList(op.narrower_size());
+    for (const v1::QuantizationNeeds::Op::Form& form : op.narrower()) {
+      encoder.Add(form.weight_values());
+      encoder.Add(form.has_converter());
+      Add(encoder, form.converter());
+    }
   }
 }
 
@@ -168,6 +188,15 @@ absl::Status AddOptions(CanonicalEncoder& encoder,
       Add(encoder, options.quantize().config());
       encoder.Add(options.quantize().rank());
       AddUnlessEmpty(encoder, options.quantize().needs());
+      return absl::OkStatus();
+    case v1::StageOptions::kChoose:
+      Add(encoder, options.choose().config());
+      encoder.Add(options.choose().offload());
+      Add(encoder, options.choose().recipe());
+      AddUnlessEmpty(encoder, options.choose().needs());
+      return absl::OkStatus();
+    case v1::StageOptions::kUnquantize:
+      encoder.Add(options.unquantize().requantize());
       return absl::OkStatus();
     case v1::StageOptions::kPartition:
       AddPlacing(encoder, options.partition().offload(),

@@ -146,7 +146,15 @@ TEST(StageKeyTest, NeedsOfNumericsCount) {
   keys.insert(Key(options, {}));
   op.mutable_converter()->set_max_shift(3);
   keys.insert(Key(options, {}));
-  EXPECT_EQ(keys.size(), 16u);
+  v1::QuantizationNeeds::Op::Form& form = *op.add_narrower();
+  keys.insert(Key(options, {}));
+  form.set_weight_values(v1::WEIGHTS_TERNARY);
+  keys.insert(Key(options, {}));
+  form.mutable_converter();
+  keys.insert(Key(options, {}));
+  form.mutable_converter()->set_max_gain(9);
+  keys.insert(Key(options, {}));
+  EXPECT_EQ(keys.size(), 20u);
 }
 
 // Everything that a user can ask of quantization.
@@ -170,6 +178,7 @@ TEST(StageKeyTest, TheQuantizationFileCounts) {
     set([&](auto& c) { scheme(c)->set_weight_range(v1::LARGEST_WEIGHT); });
     set([&](auto& c) { scheme(c)->set_rounding(v1::NEAREST); });
     set([&](auto& c) { scheme(c)->set_keep_float(v1::ON); });
+    set([&](auto& c) { scheme(c)->set_channels_per_scale(2); });
   };
   set_scheme([](auto& c) { return c.mutable_scheme(); });
   set([](auto& c) { c.add_layers()->set_layer("conv"); });
@@ -178,11 +187,37 @@ TEST(StageKeyTest, TheQuantizationFileCounts) {
   set([](auto& c) { c.set_bias_correction(v1::OFF); });
   set([](auto& c) { c.set_symmetric_activations(v1::ON); });
   set([](auto& c) { c.set_samples(7); });
+  set([](auto& c) { c.set_accuracy_budget_ppm(5000); });
+  set([](auto& c) {
+    c.set_activations(v1::QuantizationConfig::ACTIVATIONS_UINT8);
+  });
+  set([](auto& c) { c.set_requantize(v1::OFF); });
   options.mutable_quantize()->set_rank(true);
   keys.insert(Key(options, {}));
   options.mutable_export_onnx();
   keys.insert(Key(options, {}));
   EXPECT_EQ(keys.size(), count + 2);
+}
+
+TEST(StageKeyTest, WhatSchemesAreChosenForCounts) {
+  v1::StageOptions options;
+  std::set<std::string> keys;
+  const auto insert = [&] { keys.insert(Key(options, {})); };
+  v1::ChooseOptions& choose = *options.mutable_choose();
+  insert();
+  choose.mutable_config()->set_samples(7);
+  insert();
+  choose.mutable_needs()->set_rounding(v1::FLOOR);
+  insert();
+  choose.set_offload(v1::PAYING);
+  insert();
+  choose.mutable_recipe()->add_separate_requantization(1);
+  insert();
+  options.mutable_unquantize();
+  insert();
+  options.mutable_unquantize()->set_requantize(v1::ON);
+  insert();
+  EXPECT_EQ(keys.size(), 7u);
 }
 
 TEST(StageKeyTest, WhatIsScoredCounts) {
