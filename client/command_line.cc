@@ -159,6 +159,24 @@ absl::Status CheckRecipe(const CommandLine& line, const std::string& command) {
                         command);
 }
 
+// The budget is kept in millionths of samples.
+absl::Status CheckBudget(const CommandLine& line, const std::string& command) {
+  constexpr double kLeast = 0.0001;
+  constexpr double kMost = 100;
+  if (*line.accuracy_budget < kLeast || *line.accuracy_budget > kMost) {
+    return UsageError(
+        absl::StrCat("--accuracy-budget must be between 0.0001pp and 100pp, "
+                     "got ",
+                     *line.accuracy_budget, "pp"),
+        command, "", "0.5pp is one sample of 200");
+  }
+  if (!line.calibration.empty()) return absl::OkStatus();
+  return UsageError(
+      "--accuracy-budget needs --calibration", command,
+      "samples on which the quantized and the float network are compared",
+      "add --calibration DATA, or leave --accuracy-budget out");
+}
+
 // What does not go together, or is given too often.
 absl::Status CheckTogether(const CLI::App& app, const CommandLine& line) {
   const std::string command = FullName(&app);
@@ -215,8 +233,9 @@ absl::Status CheckDocument(const std::function<bool(const char*)>& given,
                       "leave one of them out");
   }
   for (const char* option :
-       {"--calibration", "--calibration-method", "--quantization", "--seed",
-        "--input", "--bind", "--bind-input", "--external-data"}) {
+       {"--calibration", "--calibration-method", "--quantization",
+        "--accuracy-budget", "--seed", "--input", "--bind", "--bind-input",
+        "--external-data"}) {
     if (!given(option)) continue;
     return UsageError(
         absl::StrCat(option, " is for models: a document is quantized already"),
@@ -314,6 +333,11 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   if (given("--quantization") && line.quantization.empty()) {
     return UsageError("the FILE is empty", "--quantization", "",
                       "`edgekiln quantize --help` shows such a file");
+  }
+  if (given("--accuracy-budget")) {
+    EK_RETURN_IF_ERROR(SetQuantity(raw.accuracy_budget, "--accuracy-budget",
+                                   ParsePoints, line.accuracy_budget));
+    EK_RETURN_IF_ERROR(CheckBudget(line, FullName(&app)));
   }
   EK_RETURN_IF_ERROR(CheckCompare(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(line));

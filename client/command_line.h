@@ -98,8 +98,9 @@ struct CommandLine {
   std::vector<NamedFile> bound_inputs;
   std::vector<NamedFile> external_data;
   std::optional<v1::CalibrateOptions> calibration_method;
-  std::string quantization;  // A file; empty: not given.
-  bool compare = false;      // quantize.
+  std::string quantization;               // A file; empty: not given.
+  std::optional<double> accuracy_budget;  // Percentage points.
+  bool compare = false;                   // quantize.
   std::optional<uint64_t> seed;
   std::optional<int64_t> limit;
   int32_t label_offset = 0;                    // validate, quantize.

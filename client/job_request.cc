@@ -213,6 +213,7 @@ absl::StatusOr<v1::CreateJobRequest> PrepareJob(v1::JobGoal goal,
                         ReadQuantizationFile(context.files, line.quantization,
                                              "--quantization"));
   }
+  SetAccuracyBudget(line.accuracy_budget, *request.mutable_options());
   std::vector<LocalBlob> blobs;
   EK_ASSIGN_OR_RETURN(
       const LocalBlob model,

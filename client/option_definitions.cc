@@ -86,6 +86,13 @@ void AddQuantization(CLI::App& app, RawOptions& raw) {
                  WrapHelp("What a float model's layers become, in a file "
                           "(edgekiln quantize --help)"))
       ->type_name("FILE");
+  app.add_option("--accuracy-budget", raw.accuracy_budget,
+                 WrapHelp("Of several forms that the target's engines take, "
+                          "use the fastest that answers this share of samples "
+                          "as the float network does, but for POINTS of 100: "
+                          "0.5pp (default). Judged on the calibration data, "
+                          "without labels; an error if it cannot be kept"))
+      ->type_name("POINTS");
   app.add_option("--seed", raw.seed, WrapHelp("Seed of the synthetic inputs"))
       ->type_name("N");
   app.add_option("--input", raw.inputs,

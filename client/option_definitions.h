@@ -21,6 +21,7 @@ struct RawOptions {
   std::string job_class;
   std::vector<std::string> inputs;
   std::string calibration_method;
+  std::string accuracy_budget;
   std::string io;
   std::string offload;
   std::string seed;

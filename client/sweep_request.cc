@@ -226,6 +226,7 @@ absl::StatusOr<LocalSweep> SweepOfLine(CommandContext& context) {
                         ReadQuantizationFile(context.files, line.quantization,
                                              "--quantization"));
   }
+  SetAccuracyBudget(line.accuracy_budget, *group.mutable_options());
   SetGates(line.gates, *group.mutable_gates());
   return Open(std::move(request), /*folder=*/"", context);
 }

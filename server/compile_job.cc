@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,6 +103,8 @@ class CompileJob {
   Task<absl::Status> DescribeAll();
   Task<absl::Status> StartFitChecks();
   Task<absl::Status> AwaitFitChecks();
+  absl::StatusOr<SchemeChip> ChipOf(const v1::StageResult& resolved,
+                                    const TargetRun& run) const;
   Task<absl::Status> Deploy(bool quantize);
   Task<absl::Status> CheckMetric();
   void StartQuantizedData();
@@ -231,10 +234,26 @@ Task<absl::Status> CompileJob::AwaitFitChecks() {
   co_return absl::OkStatus();
 }
 
+absl::StatusOr<SchemeChip> CompileJob::ChipOf(const v1::StageResult& resolved,
+                                              const TargetRun& run) const {
+  SchemeChip chip;
+  EK_ASSIGN_OR_RETURN(chip.capabilities, Only(resolved, "capabilities"));
+  EK_ASSIGN_OR_RETURN(chip.machine, Only(resolved, "machine"));
+  EK_ASSIGN_OR_RETURN(
+      const v1::ResolvedRecipe recipe,
+      ChosenRecipe(resolved.summary().target(), request_, run.stages.target()));
+  chip.recipe = recipe.partition();
+  if (const v1::Offload offload = OffloadOf(request_); offload != v1::ALL) {
+    chip.offload = offload;
+  }
+  return chip;
+}
+
 // Makes a DeployedModel for each set of equal needs and hands it to its
 // targets' runs. Always OK: a failure is recorded in the runs concerned.
 Task<absl::Status> CompileJob::Deploy(bool quantize) {
   std::vector<v1::QuantizationNeeds> needs(runs_.size());
+  std::vector<std::optional<SchemeChip>> chips(runs_.size());
   bool alike = true;
   for (size_t i = 0; i < runs_.size(); ++i) {
     if (model_.document() != nullptr) {
@@ -245,12 +264,17 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
     const auto resolved = co_await ResolvedTarget(request_, runs_[i]);
     needs[i] = (*resolved)->summary().target().quantization_needs();
     alike = alike && Equal(needs[i], needs[0]);
+    if (!ChoosesSchemes(request_, needs[i])) continue;
+    alike = alike && runs_.size() == 1;
+    auto chip = ChipOf(**resolved, runs_[i]);
+    runs_[i].status = chip.status();
+    if (chip.ok()) chips[i] = *std::move(chip);
   }
   for (size_t i = 0; i < runs_.size(); ++i) {
     if (!runs_[i].status.ok()) continue;
     const auto found = std::find_if(
         deployed_.begin(), deployed_.end(),
-        [&](const auto& one) { return Equal(one->needs(), needs[i]); });
+        [&](const auto& one) { return one->IsFor(needs[i], chips[i]); });
     if (found != deployed_.end()) {
       runs_[i].deployed = found->get();
       continue;
@@ -258,7 +282,7 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
     const int target =
         alike ? StageSequence::kAllTargets : runs_[i].stages.target();
     deployed_.push_back(std::make_unique<DeployedModel>(
-        request_, context_, model_, needs[i], target));
+        request_, context_, model_, needs[i], chips[i], target));
     runs_[i].deployed = deployed_.back().get();
     if (quantize) deployed_.back()->StartQuantizing();
   }
@@ -267,7 +291,8 @@ Task<absl::Status> CompileJob::Deploy(bool quantize) {
   for (TargetRun& run : runs_) {
     if (!run.status.ok()) continue;
     run.status = run.deployed->status();
-    run.report.set_quantization(QuantizationText(run.deployed->needs()));
+    run.report.set_quantization(
+        QuantizationText(run.deployed->needs(), run.deployed->choice()));
   }
   co_return absl::OkStatus();
 }

@@ -1,9 +1,11 @@
 #include "server/deployed_model.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "google/protobuf/util/message_differencer.h"
 #include "server/compile_job.h"
 #include "server/stage_results.h"
 #include "server/validate_request.h"
@@ -22,18 +24,64 @@ v1::QuantizationConfig QuantizationOf(const v1::CreateJobRequest& request) {
 
 }  // namespace
 
-void DeployedModel::StartQuantizing() {
-  v1::StageOptions options;
-  *options.mutable_quantize()->mutable_needs() = needs_;
-  *options.mutable_quantize()->mutable_config() = QuantizationOf(request_);
-  options.mutable_quantize()->set_rank(Wants(request_, v1::QUANTIZE));
+bool ChoosesSchemes(const v1::CreateJobRequest& request,
+                    const v1::QuantizationNeeds& needs) {
+  return request.options().quantization().accuracy_budget_ppm() > 0 ||
+         std::any_of(needs.ops().begin(), needs.ops().end(),
+                     [](const v1::QuantizationNeeds::Op& op) {
+                       // The host's int8 is another way.
+                       return op.narrower_size() > 0 ||
+                              op.weight_values() == v1::WEIGHTS_TERNARY;
+                     });
+}
+
+bool DeployedModel::IsFor(const v1::QuantizationNeeds& needs,
+                          const std::optional<SchemeChip>& chip) const {
+  using google::protobuf::util::MessageDifferencer;
+  if (!MessageDifferencer::Equals(needs_, needs)) return false;
+  if (!chip_ || !chip) return !chip_ && !chip;
+  return MessageDifferencer::Equals(chip_->capabilities, chip->capabilities) &&
+         MessageDifferencer::Equals(chip_->machine, chip->machine) &&
+         MessageDifferencer::Equals(chip_->recipe, chip->recipe);
+}
+
+std::vector<v1::BlobRef> DeployedModel::CalibratedModel() const {
   std::vector<v1::BlobRef> inputs = {model_.compiled(), model_.statistics()};
   // Random samples show what ranges there may be, and nothing of what matters.
   if (model_.calibration() != kSyntheticCalibration) {
     const std::vector<v1::BlobRef>& chunks = model_.calibration_chunks();
     inputs.insert(inputs.end(), chunks.begin(), chunks.end());
   }
-  quantizing_ = stages_.Start("quantize", options, std::move(inputs));
+  return inputs;
+}
+
+void DeployedModel::StartChoosing() {
+  v1::StageOptions options;
+  v1::ChooseOptions& choose = *options.mutable_choose();
+  *choose.mutable_needs() = needs_;
+  *choose.mutable_config() = config_;
+  choose.set_offload(chip_->offload);
+  *choose.mutable_recipe() = chip_->recipe;
+  std::vector<v1::BlobRef> inputs = CalibratedModel();
+  inputs.push_back(chip_->capabilities);
+  inputs.push_back(chip_->machine);
+  choosing_ = stages_.Start("choose", options, std::move(inputs));
+}
+
+void DeployedModel::StartQuantizing() {
+  config_ = QuantizationOf(request_);
+  // Nothing is known of accuracy without samples.
+  const bool has_samples = model_.calibration() != kSyntheticCalibration;
+  if (chip_ && has_samples) return StartChoosing();
+  StartStage();
+}
+
+void DeployedModel::StartStage() {
+  v1::StageOptions options;
+  *options.mutable_quantize()->mutable_needs() = needs_;
+  *options.mutable_quantize()->mutable_config() = config_;
+  options.mutable_quantize()->set_rank(Wants(request_, v1::QUANTIZE));
+  quantizing_ = stages_.Start("quantize", options, CalibratedModel());
 }
 
 v1::NetworkOrigin DeployedModel::origin() const {
@@ -44,10 +92,7 @@ v1::NetworkOrigin DeployedModel::origin() const {
   origin.set_io(model_.io());
   if (quantizing_ == nullptr) return origin;
   *origin.mutable_quantized_for() = needs_;
-  v1::QuantizationConfig config = QuantizationOf(request_);
-  if (config.ByteSizeLong() > 0) {
-    *origin.mutable_quantization() = std::move(config);
-  }
+  if (config_.ByteSizeLong() > 0) *origin.mutable_quantization() = config_;
   origin.set_ranges(model_.calibration() == kSyntheticCalibration
                         ? v1::NetworkOrigin::SYNTHETIC
                         : v1::NetworkOrigin::DATA);
@@ -56,6 +101,13 @@ v1::NetworkOrigin DeployedModel::origin() const {
 
 Task<absl::Status> DeployedModel::MakeGraph() {
   if (model_.document() != nullptr) co_return absl::OkStatus();
+  if (choosing_ != nullptr) {
+    EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& chosen,
+                           co_await ResultOf(choosing_));
+    config_ = chosen.summary().choose().config();
+    choice_ = chosen.summary().choose().choice();
+    StartStage();
+  }
   if (quantizing_ != nullptr) {
     EK_CO_ASSIGN_OR_RETURN(const v1::StageResult& quantized,
                            co_await ResultOf(quantizing_));

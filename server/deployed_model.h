@@ -2,7 +2,9 @@
 #define EK_SERVER_DEPLOYED_MODEL_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "edgekiln/v1/jobs.pb.h"
@@ -16,7 +18,21 @@
 
 namespace edgekiln::server {
 
-// The stages that a job runs once for all targets with equal QuantizationNeeds:
+// A chip whose engines take more than one scheme, and what the job makes of it.
+struct SchemeChip {
+  v1::BlobRef capabilities;
+  v1::BlobRef machine;
+  v1::Offload offload = v1::OFFLOAD_UNSPECIFIED;
+  v1::PartitionRecipe recipe;
+};
+
+// Whether schemes are to be chosen by what a chip makes of them: its needs
+// leave a choice, or the request has an accuracy budget.
+bool ChoosesSchemes(const v1::CreateJobRequest& request,
+                    const v1::QuantizationNeeds& needs);
+
+// The stages that a job runs once for all targets with equal QuantizationNeeds,
+// and, where schemes are chosen, equal chips:
 // from the calibrated model to the graph that these targets compile, and the
 // data converted for it. Of a network document, that graph is what it holds.
 // Const methods may be called from several threads.
@@ -26,10 +42,11 @@ class DeployedModel {
   // the request's targets or kAllTargets. The arguments must outlive this.
   DeployedModel(const v1::CreateJobRequest& request, JobContext& context,
                 const ModelStages& model, v1::QuantizationNeeds needs,
-                int target)
+                std::optional<SchemeChip> chip, int target)
       : request_(request),
         model_(model),
         needs_(std::move(needs)),
+        chip_(std::move(chip)),
         stages_(context, target),
         graph_(model.compiled()) {}
 
@@ -41,6 +58,11 @@ class DeployedModel {
   void StartData();  // Chunks for graph().
 
   const v1::QuantizationNeeds& needs() const { return needs_; }
+  // Whether targets with these can share it.
+  bool IsFor(const v1::QuantizationNeeds& needs,
+             const std::optional<SchemeChip>& chip) const;
+  // How schemes were chosen; empty where nothing was.
+  const v1::SchemeChoice& choice() const { return choice_; }
   // What bundles and reports say of graph().
   v1::NetworkOrigin origin() const;
   // Quantized, inputs and outputs in the form asked for. Without a target:
@@ -54,12 +76,20 @@ class DeployedModel {
   const StageSequence& stages() const { return stages_; }
 
  private:
+  // What `quantize` and `choose` read of the model.
+  std::vector<v1::BlobRef> CalibratedModel() const;
+  void StartChoosing();
+  void StartStage();  // `quantize`.
   Task<absl::Status> MakeGraph();
 
   const v1::CreateJobRequest& request_;
   const ModelStages& model_;
   const v1::QuantizationNeeds needs_;
+  const std::optional<SchemeChip> chip_;
   StageSequence stages_;
+  v1::QuantizationConfig config_;           // That `quantize` is handed.
+  std::shared_ptr<PendingStage> choosing_;  // Null: nothing to choose.
+  v1::SchemeChoice choice_;
   std::shared_ptr<PendingStage> quantizing_;  // Null for integer models.
   v1::BlobRef graph_;
   v1::QuantizationReport quantization_;

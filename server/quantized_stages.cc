@@ -75,7 +75,11 @@ void Describe(const v1::CreateJobRequest& request, const ModelStages& model,
   report.clear_offload();
   v1::QuantizationReport& quantized = *report.mutable_quantized();
   quantized = deployed.quantization();
-  report.set_quantization(QuantizationText(deployed.needs()));
+  if (deployed.choice().layers_size() > 0) {
+    *quantized.mutable_choice() = deployed.choice();
+  }
+  report.set_quantization(
+      QuantizationText(deployed.needs(), deployed.choice()));
   if (model.import().quantized()) {
     quantized.add_notes(
         "the model came quantized and stays exactly as it is; quantize the "

@@ -6,7 +6,9 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -127,7 +129,30 @@ void Add(const v1::StageSummary::Samples& chunk,
   }
 }
 
-std::string QuantizationText(const v1::QuantizationNeeds& needs) {
+namespace {
+
+// "ternary weights in 2 of 3 layers with a choice".
+std::string ChoiceText(const v1::SchemeChoice& choice) {
+  std::map<v1::LayerScheme::Weights, int> layers;
+  for (const v1::SchemeChoice::Layer& layer : choice.layers()) {
+    if (layer.chosen() == 0) continue;
+    ++layers[layer.options(layer.chosen()).weights()];
+  }
+  std::vector<std::string> parts;
+  for (const auto& [weights, count] : layers) {
+    parts.push_back(absl::StrCat(
+        absl::AsciiStrToLower(v1::LayerScheme::Weights_Name(weights)),
+        " weights in ", count, " of ", choice.layers_size(),
+        " layers with a choice"));
+  }
+  if (parts.empty()) return "the most exact form of every layer";
+  return absl::StrJoin(parts, ", ");
+}
+
+}  // namespace
+
+std::string QuantizationText(const v1::QuantizationNeeds& needs,
+                             const v1::SchemeChoice& choice) {
   std::vector<std::string> parts;
   if (needs.per_tensor_size() > 0) {
     parts.push_back(absl::StrCat("one weight scale per layer in ",
@@ -141,6 +166,7 @@ std::string QuantizationText(const v1::QuantizationNeeds& needs) {
       parts.push_back(absl::StrCat("int4 weights in ", op.op()));
     }
   }
+  if (choice.layers_size() > 0) parts.push_back(ChoiceText(choice));
   return absl::StrJoin(parts, "; ");
 }
 

@@ -26,7 +26,8 @@ void Add(const v1::StageSummary::Samples& chunk,
          v1::StageSummary::Samples& total);
 
 // Report.quantization.
-std::string QuantizationText(const v1::QuantizationNeeds& needs);
+std::string QuantizationText(const v1::QuantizationNeeds& needs,
+                             const v1::SchemeChoice& choice = {});
 
 // Fills engines, layers, kinds, totals and memory. `io` is the program's form.
 void AddProgram(const v1::StageSummary::Target& target,

@@ -1,6 +1,7 @@
 #include "target/quantization_needs.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <string>
@@ -34,26 +35,23 @@ void ForPatterns(const v1::Capabilities& capabilities,
   }
 }
 
-// What patterns of one kind of op have in common.
+// What patterns of one kind of op, with weights of one kind, have in common.
 struct OpPatterns {
-  v1::WeightValues widest = v1::WEIGHTS_TERNARY;
   bool converts = true;  // All of them.
   v1::Numerics::Converter converter;
 };
 
-// Of ops with weights.
-std::map<std::string, OpPatterns> PatternsByOp(
+// Of ops with weights; the enumeration of weights goes from all values to the
+// fewest.
+std::map<std::string, std::map<v1::WeightValues, OpPatterns>> PatternsByOp(
     const v1::Capabilities& capabilities, v1::ElementType activations) {
-  std::map<std::string, OpPatterns> by_op;
+  std::map<std::string, std::map<v1::WeightValues, OpPatterns>> by_op;
   ForPatterns(capabilities, activations, [&](const v1::OpPattern& pattern) {
     const v1::Numerics& numerics = pattern.numerics();
-    const v1::WeightValues values = numerics.weight_values();
     for (const std::string& op : pattern.ops()) {
       if (!HasChannelScales(op)) continue;
-      const auto [at, is_new] = by_op.try_emplace(op);
+      const auto [at, is_new] = by_op[op].try_emplace(numerics.weight_values());
       OpPatterns& patterns = at->second;
-      // The enumeration goes from all values to the fewest.
-      patterns.widest = std::min(patterns.widest, values);
       patterns.converts =
           patterns.converts && numerics.requantization() == v1::Numerics::ADC;
       if (is_new) patterns.converter = numerics.converter();
@@ -119,12 +117,21 @@ v1::QuantizationNeeds QuantizationNeedsOf(
   }
   needs.set_symmetric_activations(has_patterns && !zero_points);
   needs.set_power_of_two_scales(shifts && !multiplies);
-  for (const auto& [op, patterns] : PatternsByOp(capabilities, activations)) {
-    if (patterns.widest == v1::WEIGHTS_ANY && !patterns.converts) continue;
+  for (const auto& [op, by_values] : PatternsByOp(capabilities, activations)) {
+    const auto& [widest, patterns] = *by_values.begin();
+    if (widest == v1::WEIGHTS_ANY && !patterns.converts &&
+        by_values.size() == 1) {
+      continue;
+    }
     v1::QuantizationNeeds::Op& need = *needs.add_ops();
     need.set_op(op);
-    need.set_weight_values(patterns.widest);
+    need.set_weight_values(widest);
     if (patterns.converts) *need.mutable_converter() = patterns.converter;
+    for (auto at = std::next(by_values.begin()); at != by_values.end(); ++at) {
+      v1::QuantizationNeeds::Op::Form& form = *need.add_narrower();
+      form.set_weight_values(at->first);
+      if (at->second.converts) *form.mutable_converter() = at->second.converter;
+    }
   }
   if (activations != v1::INT8) needs.set_activations(activations);
   needs.set_rounding(RoundingOf(capabilities, activations));

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "client/render/host_layers.h"
@@ -20,6 +21,10 @@ std::string Decibels(double value) { return absl::StrFormat("%.1f", value); }
 
 std::string NameText(const std::string& name) {
   return ClipMiddle(CleanText(name), kMaxNameWidth);
+}
+
+std::string WeightsText(v1::LayerScheme::Weights weights) {
+  return absl::AsciiStrToLower(v1::LayerScheme::Weights_Name(weights));
 }
 
 // "int8 channel", "int4 tensor", "int8", "float".
@@ -147,6 +152,47 @@ std::string RenderCostliest(const v1::QuantizationReport& quantized,
                     "\n");
   }
   return out;
+}
+
+std::string RenderChoice(const v1::SchemeChoice& choice, const Style& style) {
+  if (choice.layers().empty()) return "";
+  Table table({{"COULD BE"},
+               {"WEIGHTS"},
+               {"ON"},
+               {"CYCLES", Align::kRight},
+               {"DIFFERS", Align::kRight},
+               {.title = "OUTPUT dB", .align = Align::kRight, .drop = 2},
+               {.title = "CHOSEN", .drop = 1}});
+  for (const v1::SchemeChoice::Layer& layer : choice.layers()) {
+    for (int i = 0; i < layer.options_size(); ++i) {
+      const v1::SchemeChoice::Option& option = layer.options(i);
+      table.AddRow(
+          {i == 0 ? NameText(layer.id()) : "", WeightsText(option.weights()),
+           option.engine().empty() ? "host" : NameText(option.engine()),
+           GroupDigits(option.network_cycles()),
+           FormatPercent(option.disagreement(), 2),
+           option.has_network_sqnr_db() ? Decibels(option.network_sqnr_db())
+                                        : "-",
+           i == layer.chosen() ? CleanText(layer.reason()) : ""});
+    }
+  }
+  return table.Render(style);
+}
+
+std::string ChoiceText(const v1::SchemeChoice& choice) {
+  if (choice.samples() == 0) return "";
+  std::string text = absl::StrCat(
+      GroupDigits(choice.predicted_cycles()), " cycles predicted, ",
+      GroupDigits(choice.most_exact_cycles()),
+      " with the most exact forms; expected to differ from float on ",
+      FormatPercent(choice.disagreement(), 2), " of samples (budget ",
+      FormatPercent(choice.accuracy_budget_ppm() / 1e6, 2), "), judged on ",
+      Count(choice.samples(), "sample", "samples"), "; ",
+      Count(choice.assignments(), "combination", "combinations"), " measured");
+  if (!choice.every_assignment()) {
+    text += ", not all that are faster";
+  }
+  return text;
 }
 
 std::string QuantizedOutputText(const v1::QuantizationReport& quantized) {

@@ -23,6 +23,13 @@ std::string RenderQuantizedLayers(const v1::QuantizationReport& quantized,
 std::string RenderCostliest(const v1::QuantizationReport& quantized,
                             const Style& style);
 
+// Which forms layers could have, and which they got; empty where the target's
+// engines take one.
+std::string RenderChoice(const v1::SchemeChoice& choice, const Style& style);
+
+// "98 304 cycles predicted ..": what the choice comes to; empty likewise.
+std::string ChoiceText(const v1::SchemeChoice& choice);
+
 // "32.1 dB of signal to noise, on 200 samples"; empty without samples.
 std::string QuantizedOutputText(const v1::QuantizationReport& quantized);
 

@@ -357,6 +357,8 @@ std::string QuantizedLines(const v1::QuantizationReport& quantized,
   std::string out;
   const std::string output = QuantizedOutputText(quantized);
   if (!output.empty()) out += Line("output", output, style);
+  const std::string choice = ChoiceText(quantized.choice());
+  if (!choice.empty()) out += Line("chosen", choice, style);
   for (const std::string& line : FloatLayerLines(quantized)) {
     out += Line("stays float", line, style);
   }
@@ -370,6 +372,8 @@ std::string QuantizedTables(const v1::QuantizationReport& quantized,
                             const Style& style) {
   std::string out =
       absl::StrCat("\n", RenderQuantizedLayers(quantized, style), "\n");
+  const std::string choice = RenderChoice(quantized.choice(), style);
+  if (!choice.empty()) absl::StrAppend(&out, choice, "\n");
   const std::string costliest = RenderCostliest(quantized, style);
   if (!costliest.empty()) absl::StrAppend(&out, costliest, "\n");
   return out;

@@ -112,6 +112,12 @@ std::vector<absl::string_view> CalibrationSamples::Inputs(
   return inputs;
 }
 
+void CalibrationSamples::Keep(int64_t first, int64_t step) {
+  std::vector<Sample> kept;
+  for (int64_t i = first; i < size(); i += step) kept.push_back(samples_[i]);
+  samples_ = std::move(kept);
+}
+
 void CalibrationSamples::Limit(int64_t count) {
   if (count < size()) samples_.resize(static_cast<size_t>(count));
 }

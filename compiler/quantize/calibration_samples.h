@@ -35,6 +35,8 @@ class CalibrationSamples {
   std::vector<absl::string_view> Inputs(int64_t sample) const;
   // Only the first `count` remain.
   void Limit(int64_t count);
+  // Only samples first, first + step, .. remain.
+  void Keep(int64_t first, int64_t step);
 
  private:
   struct Sample {

@@ -15,6 +15,7 @@ namespace edgekiln::compiler {
 namespace {
 
 constexpr int kMostSamples = 1 << 20;
+constexpr int kMostBudget = 1'000'000;
 
 absl::Status Bad(absl::StatusCode code, std::string reason, std::string what,
                  std::string where, std::string limit, std::string fix) {
@@ -116,12 +117,29 @@ v1::LayerScheme Defaults(bool has_samples) {
   return scheme;
 }
 
+const v1::QuantizationNeeds::Op* NeedOf(const v1::QuantizationNeeds& needs,
+                                        absl::string_view op) {
+  for (const v1::QuantizationNeeds::Op& need : needs.ops()) {
+    if (need.op() == op) return &need;
+  }
+  return nullptr;
+}
+
 v1::WeightValues WidestWeights(const v1::QuantizationNeeds& needs,
                                absl::string_view op) {
-  for (const v1::QuantizationNeeds::Op& need : needs.ops()) {
-    if (need.op() == op) return need.weight_values();
+  const v1::QuantizationNeeds::Op* need = NeedOf(needs, op);
+  return need == nullptr ? v1::WEIGHTS_ANY : need->weight_values();
+}
+
+v1::WeightValues ValuesOf(v1::LayerScheme::Weights weights) {
+  switch (weights) {
+    case v1::LayerScheme::INT4:
+      return v1::WEIGHTS_INT4;
+    case v1::LayerScheme::TERNARY:
+      return v1::WEIGHTS_TERNARY;
+    default:
+      return v1::WEIGHTS_ANY;
   }
-  return v1::WEIGHTS_ANY;
 }
 
 // Ternary engines get int8 layers by default, which then run on the host: who
@@ -159,6 +177,12 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
     return BadValue(absl::StrCat("percentile_ppm is ", ppm),
                     "500001 to 1000000");
   }
+  if (config.accuracy_budget_ppm() < 0 ||
+      config.accuracy_budget_ppm() > kMostBudget) {
+    return BadValue(
+        absl::StrCat("accuracy_budget_ppm is ", config.accuracy_budget_ppm()),
+        absl::StrCat("1 to ", kMostBudget, ", or 0 for 5000"));
+  }
   if (config.samples() < 0 || config.samples() > kMostSamples) {
     return BadValue(absl::StrCat("samples is ", config.samples()),
                     absl::StrCat("0 to ", kMostSamples));
@@ -166,13 +190,28 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
-    const Graph& graph, const v1::QuantizationConfig& config,
-    const v1::QuantizationNeeds& needs, bool has_samples) {
+absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(
+    const Graph& graph, const v1::QuantizationConfig& config) {
   EK_RETURN_IF_ERROR(CheckQuantizationConfig(config));
   for (const auto& rule : config.layers()) {
     EK_RETURN_IF_ERROR(CheckRule(graph, rule));
   }
+  std::vector<v1::LayerScheme> schemes;
+  for (const Op& op : graph.ops) {
+    v1::LayerScheme& asked = schemes.emplace_back();
+    Overlay(config.scheme(), asked);
+    for (const auto& rule : config.layers()) {
+      if (Matches(rule.layer(), op.id)) Overlay(rule.scheme(), asked);
+    }
+  }
+  return schemes;
+}
+
+absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
+    const Graph& graph, const v1::QuantizationConfig& config,
+    const v1::QuantizationNeeds& needs, bool has_samples) {
+  EK_ASSIGN_OR_RETURN(const std::vector<v1::LayerScheme> all_asked,
+                      AskedSchemes(graph, config));
   if (needs.symmetric_activations() &&
       config.symmetric_activations() == v1::OFF) {
     return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
@@ -181,12 +220,9 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
                "leave symmetric_activations out, or choose another target");
   }
   std::vector<v1::LayerScheme> schemes;
-  for (const Op& op : graph.ops) {
-    v1::LayerScheme asked;
-    Overlay(config.scheme(), asked);
-    for (const auto& rule : config.layers()) {
-      if (Matches(rule.layer(), op.id)) Overlay(rule.scheme(), asked);
-    }
+  for (size_t i = 0; i < graph.ops.size(); ++i) {
+    const Op& op = graph.ops[i];
+    const v1::LayerScheme& asked = all_asked[i];
     const bool one_scale =
         std::find(needs.per_tensor().begin(), needs.per_tensor().end(),
                   op.kind()) != needs.per_tensor().end();
@@ -231,6 +267,23 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     schemes.push_back(std::move(scheme));
   }
   return schemes;
+}
+
+const v1::Numerics::Converter* ConverterOf(const v1::QuantizationNeeds& needs,
+                                           const Op& op,
+                                           v1::LayerScheme::Weights weights) {
+  const v1::QuantizationNeeds::Op* need = NeedOf(needs, op.kind());
+  if (need == nullptr || op.attributes.conv2d().groups() > 1) return nullptr;
+  const v1::WeightValues values = ValuesOf(weights);
+  // From the fewest values to the most, as the enumeration rises.
+  for (int i = need->narrower_size() - 1; i >= 0; --i) {
+    const v1::QuantizationNeeds::Op::Form& form = need->narrower(i);
+    if (form.weight_values() > values) continue;
+    return form.has_converter() ? &form.converter() : nullptr;
+  }
+  return need->weight_values() <= values && need->has_converter()
+             ? &need->converter()
+             : nullptr;
 }
 
 }  // namespace edgekiln::compiler

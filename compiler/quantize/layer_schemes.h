@@ -15,6 +15,11 @@ namespace edgekiln::compiler {
 // number of samples out of range.
 absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
 
+// What the config's rules say of each op, by index; fields that none sets are
+// unspecified. INVALID_ARGUMENT as below.
+absl::StatusOr<std::vector<v1::LayerScheme>> AskedSchemes(
+    const Graph& graph, const v1::QuantizationConfig& config);
+
 // What is done to each op, by index: the config's rules where it has any, else
 // what the target needs, else the defaults. Every field is set. Without samples
 // nothing can be measured: what asks for it becomes the nearest thing that
@@ -30,6 +35,12 @@ absl::Status CheckQuantizationConfig(const v1::QuantizationConfig& config);
 absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     const Graph& graph, const v1::QuantizationConfig& config,
     const v1::QuantizationNeeds& needs, bool has_samples);
+
+// The converter that makes results of the op's sums, on the engine that takes
+// no more than such weights; null: factors do, or no engine takes them.
+const v1::Numerics::Converter* ConverterOf(const v1::QuantizationNeeds& needs,
+                                           const Op& op,
+                                           v1::LayerScheme::Weights weights);
 
 }  // namespace edgekiln::compiler
 

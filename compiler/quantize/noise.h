@@ -3,10 +3,16 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "compiler/ir/graph.h"
 
 namespace edgekiln::compiler {
+
+// Appends the real values that `bytes` stand for, of one sample of `type`:
+// FLOAT32 or integers with one scale.
+void AppendRealValues(const Tensor& type, const char* bytes,
+                      std::vector<float>& values);
 
 // How far quantized values are from real ones: sums of squares, in the order in
 // which values are added. Not thread-safe.

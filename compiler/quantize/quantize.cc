@@ -20,6 +20,7 @@
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/calibrate.h"
 #include "compiler/quantize/calibration_samples.h"
+#include "compiler/quantize/converter_fit.h"
 #include "compiler/quantize/equalize.h"
 #include "compiler/quantize/integer_choice.h"
 #include "compiler/quantize/layer_ranking.h"
@@ -106,6 +107,7 @@ class Quantizer {
             std::vector<v1::LayerScheme> schemes)
       : source_(graph),
         schemes_(std::move(schemes)),
+        needs_(options.needs()),
         rules_{.symmetric = options.needs().symmetric_activations() ||
                             options.config().symmetric_activations() == v1::ON,
                .power_of_two = options.needs().power_of_two_scales()},
@@ -147,13 +149,14 @@ class Quantizer {
     for (const Op& op : source_.ops) {
       EK_RETURN_IF_ERROR(CheckOpIsFloat(op));
     }
-    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, method_, rules_));
+    EK_RETURN_IF_ERROR(quantizations_.Choose(statistics_, method_, rules_,
+                                             ConvertedResults()));
     const bool search =
         method_.method() == v1::CalibrateOptions::METHOD_UNSPECIFIED ||
         method_.method() == v1::CalibrateOptions::OUTPUT_MSE;
     if (search && samples != nullptr) {
-      EK_RETURN_IF_ERROR(SearchRanges(source_, integer_, *samples, rules_,
-                                      cpu_path, quantizations_));
+      EK_RETURN_IF_ERROR(
+          SearchRanges(source_, integer_, *samples, cpu_path, quantizations_));
     }
     for (const TensorId input : source_.inputs) float_[input] = input;
     for (const TensorId input : source_.inputs) {
@@ -161,7 +164,8 @@ class Quantizer {
     }
     for (size_t i = 0; i < source_.ops.size(); ++i) {
       if (integer_[i]) {
-        EK_RETURN_IF_ERROR(QuantizeOp(source_.ops[i], schemes_[i]));
+        EK_RETURN_IF_ERROR(
+            QuantizeOp(source_.ops[i], schemes_[i], ConverterOfOp(i)));
       } else {
         KeepFloat(source_.ops[i]);
         // With the inputs, not between layers: there it would cut what an
@@ -183,6 +187,22 @@ class Quantizer {
  private:
   const Quantization& QuantizationOf(TensorId id) {
     return quantizations_.Of(id);
+  }
+
+  // Null: factors make its results.
+  const v1::Numerics::Converter* ConverterOfOp(size_t op) const {
+    if (!integer_[op] || WeightAxis(source_.ops[op]) < 0) return nullptr;
+    return ConverterOf(needs_, source_.ops[op], schemes_[op].weights());
+  }
+
+  std::set<TensorId> ConvertedResults() const {
+    std::set<TensorId> results;
+    for (size_t i = 0; i < source_.ops.size(); ++i) {
+      if (ConverterOfOp(i) != nullptr) {
+        results.insert(source_.ops[i].outputs[0]);
+      }
+    }
+    return results;
   }
 
   TensorId AddTensor(Tensor tensor) {
@@ -283,7 +303,8 @@ class Quantizer {
     result_.ops.push_back(std::move(kept));
   }
 
-  absl::Status QuantizeOp(const Op& op, const v1::LayerScheme& scheme) {
+  absl::Status QuantizeOp(const Op& op, const v1::LayerScheme& scheme,
+                          const v1::Numerics::Converter* converter) {
     Op quantized = op;
     const int axis = WeightAxis(op);
     for (size_t i = 0; i < op.inputs.size(); ++i) {
@@ -291,9 +312,9 @@ class Quantizer {
       quantized.inputs[i] = Quantized(op.inputs[i]);
     }
     if (axis >= 0) {
-      EK_RETURN_IF_ERROR(SetWeights(op, axis, scheme, quantized));
+      EK_RETURN_IF_ERROR(SetWeights(op, axis, scheme, converter, quantized));
     }
-    if (rounds_down_ && HasRounding(op)) {
+    if (converter != nullptr || (rounds_down_ && HasRounding(op))) {
       quantized.attributes.set_rounding(v1::FLOOR);
     }
     quantized.outputs = {QuantizedResult(op.outputs[0])};
@@ -302,15 +323,20 @@ class Quantizer {
   }
 
   // New constants for the weights and bias of `op`: its biases depend on the
-  // scale of its input, so they are not shared between ops.
+  // scale of its input, so they are not shared between ops. With a converter
+  // there is no bias: its offsets hold it.
   absl::Status SetWeights(const Op& op, int axis, const v1::LayerScheme& scheme,
+                          const v1::Numerics::Converter* converter,
                           Op& quantized) {
     const Tensor& weights = source_.tensors[op.inputs[1]];
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
     if (form_only_) {
       SetWeightForm(weights, axis, scheme.per_tensor() == v1::ON,
-                    has_bias ? &source_.tensors[op.inputs[2]] : nullptr,
+                    has_bias && converter == nullptr
+                        ? &source_.tensors[op.inputs[2]]
+                        : nullptr,
                     quantized);
+      if (converter != nullptr) SetConverterForm(*converter, quantized);
       return absl::OkStatus();
     }
     const std::vector<float> values = *FloatConstantValues(weights);
@@ -320,7 +346,11 @@ class Quantizer {
       return Unsupported(op, "the weights or the bias hold infinity or NaN",
                          "finite weights", "train or export again");
     }
-    if (rounds_down_) {
+    std::vector<float> offsets;
+    if (converter != nullptr) {
+      offsets = std::exchange(bias, {});
+      offsets.resize(static_cast<size_t>(weights.shape[axis]), 0);
+    } else if (rounds_down_) {
       bias.resize(static_cast<size_t>(weights.shape[axis]), 0);
       for (float& value : bias)
         value += HalfStep(QuantizationOf(op.outputs[0]));
@@ -342,6 +372,10 @@ class Quantizer {
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
                     ConstantData(std::move(integers.weight_data)));
+    if (converter != nullptr) {
+      SetConverter(*converter, op, real, offsets, quantized);
+      return absl::OkStatus();
+    }
     if (bias.empty()) return absl::OkStatus();
     Tensor like;
     if (has_bias) {
@@ -355,6 +389,31 @@ class Quantizer {
         AddConstant(like, v1::INT32, std::move(integers.bias),
                     ConstantData(std::move(integers.bias_data)));
     return absl::OkStatus();
+  }
+
+  static void SetConverterForm(const v1::Numerics::Converter& engine,
+                               Op& quantized) {
+    quantized.inputs.resize(2);
+    v1::Converter& form = *quantized.attributes.mutable_converter();
+    form.set_gain(1);
+    form.set_min(engine.min());
+    form.set_max(engine.max());
+    form.add_scale(0);
+    form.add_offset(0);
+  }
+
+  // Of `quantized`, whose weights are there.
+  void SetConverter(const v1::Numerics::Converter& engine, const Op& op,
+                    const RealWeights& real, const std::vector<float>& bias,
+                    Op& quantized) {
+    quantized.inputs.resize(2);
+    const ConvertedLayer layer =
+        ConvertedLayerOf(engine, op, real.input_scale,
+                         *result_.tensors[quantized.inputs[1]].quantization,
+                         QuantizationOf(op.outputs[0]), bias);
+    const RealRange seen = quantizations_.SeenOf(op.outputs[0])->all();
+    *quantized.attributes.mutable_converter() = ConverterWithoutSamples(
+        layer, std::max(std::abs(seen.low), std::abs(seen.high)));
   }
 
   // Ops with the same weights share their form: should a mask keep them all
@@ -396,6 +455,7 @@ class Quantizer {
 
   const Graph& source_;
   const std::vector<v1::LayerScheme> schemes_;  // By op.
+  const v1::QuantizationNeeds needs_;
   const ScaleRules rules_;
   const v1::CalibrateOptions method_;
   const bool rounds_down_;
@@ -504,6 +564,7 @@ void Describe(const Graph& float_graph, const Quantizer& quantizer,
     if (WeightAxis(real_op) >= 0) {
       layer.set_weights(scheme.weights());
       layer.set_rounding(scheme.rounding());
+      layer.set_converter(op.attributes.has_converter());
       DescribeWeights(float_graph, real_op, quantized, op, layer);
     }
     const SeenValues* seen = quantizer.SeenOf(real_op.outputs[0]);
@@ -559,6 +620,7 @@ absl::StatusOr<QuantizedNetwork> QuantizeEqualized(
     EK_RETURN_IF_ERROR(Refine(
         float_graph, samples,
         {.schemes = schemes,
+         .needs = options.needs(),
          .bias_correction = options.config().bias_correction() != v1::OFF,
          .power_of_two = options.needs().power_of_two_scales(),
          .rounds_down = options.needs().rounding() == v1::FLOOR,
@@ -588,6 +650,7 @@ absl::StatusOr<QuantizedNetwork> Quantize(const Graph& float_graph,
                                           const QuantizeInputs& inputs) {
   EK_ASSIGN_OR_RETURN(CalibrationSamples samples,
                       CalibrationSamples::Create(float_graph, inputs.samples));
+  samples.Keep(0, inputs.sample_step);
   const bool measures =
       samples.size() > 0 && !samples.sequential() && float_graph.states.empty();
   EK_ASSIGN_OR_RETURN(
@@ -623,8 +686,10 @@ absl::StatusOr<Graph> QuantizeGraph(const Graph& float_graph,
 }
 
 absl::StatusOr<Graph> QuantizedForm(const Graph& float_graph,
-                                    const v1::QuantizationNeeds& needs) {
+                                    const v1::QuantizationNeeds& needs,
+                                    const v1::QuantizationConfig& config) {
   v1::QuantizeOptions options;
+  *options.mutable_config() = config;
   *options.mutable_needs() = needs;
   EK_ASSIGN_OR_RETURN(
       std::vector<v1::LayerScheme> schemes,

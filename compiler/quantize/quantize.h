@@ -26,6 +26,9 @@ struct QuantizeInputs {
   // Of calibration, of the float graph. None: layers are quantized by their
   // weights and the statistics alone.
   absl::Span<const v1::Chunk> samples = {};
+  // Of these, in their order, layers are fitted to samples 0, step, 2 * step ..
+  // only; equalized networks are calibrated by all.
+  int64_t sample_step = 1;
   // Called after each layer; must not throw.
   std::function<void(int64_t done, int64_t total)> progress = nullptr;
   ops::CpuPath cpu_path = ops::CpuPath::kAuto;  // Changes speed only.
@@ -71,8 +74,11 @@ absl::StatusOr<Graph> QuantizeGraph(
 // QuantizeGraph leaves more ops float. Ops that share weights or a bias still
 // do here, as they would then.
 absl::StatusOr<Graph> QuantizedForm(
-    const Graph& float_graph, const v1::QuantizationNeeds& needs =
-                                  v1::QuantizationNeeds::default_instance());
+    const Graph& float_graph,
+    const v1::QuantizationNeeds& needs =
+        v1::QuantizationNeeds::default_instance(),
+    const v1::QuantizationConfig& config =
+        v1::QuantizationConfig::default_instance());
 
 }  // namespace edgekiln::compiler
 

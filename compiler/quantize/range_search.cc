@@ -46,10 +46,9 @@ struct Choice {
 
 class Search {
  public:
-  Search(const Graph& graph, const std::vector<bool>& integer, ScaleRules rules,
+  Search(const Graph& graph, const std::vector<bool>& integer,
          TensorQuantizations& quantizations)
       : graph_(graph),
-        rules_(rules),
         quantizations_(quantizations),
         producers_(Producers(graph)) {
     for (TensorId output : graph.outputs) {
@@ -126,8 +125,9 @@ class Search {
     std::vector<Quantization> ways;
     const SeenValues* seen = quantizations_.SeenOf(tensor);
     if (seen == nullptr) return ways;
+    const ScaleRules rules = quantizations_.RulesOf(tensor);
     const auto add = [&](const v1::CalibrateOptions& method) {
-      Quantization way = seen->QuantizationFor(method, rules_);
+      Quantization way = seen->QuantizationFor(method, rules);
       if (std::find(ways.begin(), ways.end(), way) == ways.end()) {
         ways.push_back(std::move(way));
       }
@@ -215,7 +215,6 @@ class Search {
   static constexpr int64_t kFloatBytes = sizeof(float);
 
   const Graph& graph_;
-  const ScaleRules rules_;
   TensorQuantizations& quantizations_;
   const std::vector<int32_t> producers_;
   std::vector<TensorId> outputs_;       // That are compared.
@@ -228,10 +227,9 @@ class Search {
 
 absl::Status SearchRanges(const Graph& float_graph,
                           const std::vector<bool>& integer,
-                          CalibrationSamples samples, ScaleRules rules,
-                          ops::CpuPath cpu_path,
+                          CalibrationSamples samples, ops::CpuPath cpu_path,
                           TensorQuantizations& quantizations) {
-  Search search(float_graph, integer, rules, quantizations);
+  Search search(float_graph, integer, quantizations);
   samples.Limit(std::max<int64_t>(search.SamplesToTake(samples.size()), 0));
   if (samples.size() < kFewestSamples) return absl::OkStatus();
   return search.Run(samples, cpu_path);

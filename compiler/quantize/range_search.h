@@ -25,8 +25,7 @@ namespace edgekiln::compiler {
 // `integer`: by op.
 absl::Status SearchRanges(const Graph& float_graph,
                           const std::vector<bool>& integer,
-                          CalibrationSamples samples, ScaleRules rules,
-                          ops::CpuPath cpu_path,
+                          CalibrationSamples samples, ops::CpuPath cpu_path,
                           TensorQuantizations& quantizations);
 
 }  // namespace edgekiln::compiler

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -12,8 +13,10 @@
 #include "compiler/passes/clamps.h"
 #include "compiler/passes/graph_edit.h"
 #include "compiler/quantize/bias_correction.h"
+#include "compiler/quantize/converter_fit.h"
 #include "compiler/quantize/input_moments.h"
 #include "compiler/quantize/integer_choice.h"
+#include "compiler/quantize/layer_schemes.h"
 #include "compiler/quantize/layer_weights.h"
 #include "compiler/quantize/noise.h"
 #include "compiler/quantize/sample_batch.h"
@@ -28,6 +31,7 @@ constexpr int64_t kMostMoments = int64_t{256} << 20;
 Op WithoutClamp(Op op) {
   v1::OpAttributes& attributes = op.attributes;
   attributes.clear_rounding();
+  attributes.clear_converter();
   if (v1::Clamp* clamp = MutableClamp(attributes)) clamp->Clear();
   return op;
 }
@@ -87,7 +91,7 @@ class Refinement {
   void AddMissingBiases() {
     if (!options_.bias_correction && !options_.rounds_down) return;
     for (Op& op : quantized_.ops) {
-      if (!HasIntegerWeights(op)) continue;
+      if (!HasIntegerWeights(op) || op.attributes.has_converter()) continue;
       if (op.inputs.size() > 2 && op.inputs[2] != kNoTensor) continue;
       const Tensor& weights = quantized_.tensors[op.inputs[1]];
       const int64_t channels = weights.shape[WeightAxis(op)];
@@ -109,7 +113,7 @@ class Refinement {
 
   absl::Status RunLayer(int32_t real_index, int32_t index) {
     const Op& real_op = float_graph_.ops[real_index];
-    const Op& op = quantized_.ops[index];
+    Op& op = quantized_.ops[index];
     v1::QuantizedLayer& layer = *report_.mutable_layers(real_index);
     if (HasIntegerWeights(op) && HasMoments(quantized_, op)) {
       EK_RETURN_IF_ERROR(FitLayer(real_index, op));
@@ -135,8 +139,8 @@ class Refinement {
     if (const auto ratio = noise.decibels()) layer.set_output_sqnr_db(*ratio);
   }
 
-  // Sets weights and bias of `op`.
-  absl::Status FitLayer(int32_t real_index, const Op& op) {
+  // Sets weights and bias, or converter, of `op`.
+  absl::Status FitLayer(int32_t real_index, Op& op) {
     const Op& real_op = float_graph_.ops[real_index];
     const v1::LayerScheme& scheme = options_.schemes[real_index];
     Tensor& weights = quantized_.tensors[op.inputs[1]];
@@ -145,22 +149,23 @@ class Refinement {
     const bool real_bias =
         real_op.inputs.size() > 2 && real_op.inputs[2] != kNoTensor;
     const bool has_bias = op.inputs.size() > 2 && op.inputs[2] != kNoTensor;
+    const bool converts = op.attributes.has_converter();
     const int axis = WeightAxis(op);
     std::vector<float> bias;
     if (real_bias) {
       bias = *FloatConstantValues(float_graph_.tensors[real_op.inputs[2]]);
-    } else if (has_bias) {
+    } else if (has_bias || converts) {
       bias.assign(static_cast<size_t>(weights.shape[axis]), 0);
     }
     const float half_step =
-        options_.rounds_down
+        options_.rounds_down && !converts
             ? HalfStep(*quantized_.tensors[op.outputs[0]].quantization)
             : 0;
     for (float& value : bias) value += half_step;
     RealWeights real = {
         .weights = values,
         .channels = weights.shape[axis],
-        .bias = bias,
+        .bias = converts ? absl::Span<const float>() : bias,
         .axis = axis,
         .input_scale = quantized_.tensors[op.inputs[0]].quantization->scale[0]};
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
@@ -173,12 +178,12 @@ class Refinement {
     std::vector<InputMoments> moments;
     std::vector<const InputMoments*> by_channel;
     const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);
+    const bool takes_mean = converts || (has_bias && options_.bias_correction);
     const bool wanted = fit.adaptive || fit.range == v1::LEAST_OUTPUT_ERROR;
     if (wanted && MomentBytes(quantized_, op) <= kMostMoments) {
       moments.reserve(groups.size());
       for (const ChannelGroup& group : groups) {
-        moments.push_back(MomentsOf(*integers_, op, group,
-                                    has_bias && options_.bias_correction));
+        moments.push_back(MomentsOf(*integers_, op, group, takes_mean));
         by_channel.insert(by_channel.end(), group.channels, &moments.back());
       }
     }
@@ -186,12 +191,63 @@ class Refinement {
         QuantizeWeights(real, scheme.per_tensor() == v1::ON, fit, by_channel);
     weights.quantization = std::move(fitted.weights);
     weights.data = ConstantData(std::move(fitted.weight_data));
+    if (converts) return FitConverter(real_op, bias, scheme.weights(), op);
     if (!has_bias) return absl::OkStatus();
     Tensor& integer_bias = quantized_.tensors[op.inputs[2]];
     integer_bias.quantization = std::move(fitted.bias);
     integer_bias.data = ConstantData(std::move(fitted.bias_data));
     return options_.bias_correction ? CorrectBias(real_op, op, half_step)
                                     : absl::OkStatus();
+  }
+
+  // The type of the layer's sums; none if its scales are too small for a float:
+  // nothing is lost with such sums.
+  std::optional<Tensor> SumsOf(const Op& op) const {
+    Tensor sums = quantized_.tensors[op.outputs[0]];
+    sums.type = v1::INT32;
+    const double input_scale =
+        quantized_.tensors[op.inputs[0]].quantization->scale[0];
+    sums.quantization = Quantization();
+    for (const float scale :
+         quantized_.tensors[op.inputs[1]].quantization->scale) {
+      sums.quantization->scale.push_back(
+          static_cast<float>(input_scale * scale));
+      sums.quantization->zero_point.push_back(0);
+      if (!(sums.quantization->scale.back() > 0)) return std::nullopt;
+    }
+    sums.quantization->axis = static_cast<int32_t>(sums.shape.size()) - 1;
+    return sums;
+  }
+
+  absl::Status FitConverter(const Op& real_op, absl::Span<const float> bias,
+                            v1::LayerScheme::Weights weights, Op& op) {
+    const v1::Numerics::Converter* engine =
+        ConverterOf(options_.needs, real_op, weights);
+    const Tensor& result = quantized_.tensors[op.outputs[0]];
+    const Tensor& real_result = float_graph_.tensors[real_op.outputs[0]];
+    const int64_t rows = real_result.num_elements() / std::ssize(bias);
+    ConverterFit fit(
+        ConvertedLayerOf(
+            *engine, real_op,
+            quantized_.tensors[op.inputs[0]].quantization->scale[0],
+            *quantized_.tensors[op.inputs[1]].quantization,
+            *result.quantization, bias),
+        rows * samples_.size());
+    EK_RETURN_IF_ERROR(
+        real_.RunApart(WithoutClamp(real_op), real_result,
+                       [&](int64_t sample, const char* bytes) {
+                         fit.AddReal(sample * rows, rows,
+                                     reinterpret_cast<const float*>(bytes));
+                       }));
+    const std::optional<Tensor> sums = SumsOf(op);
+    if (!sums) return absl::OkStatus();
+    EK_RETURN_IF_ERROR(integers_->RunApart(
+        WithoutClamp(op), *sums, [&](int64_t sample, const char* bytes) {
+          fit.AddSums(sample * rows, rows,
+                      reinterpret_cast<const int32_t*>(bytes));
+        }));
+    *op.attributes.mutable_converter() = fit.Best();
+    return absl::OkStatus();
   }
 
   // How far below the largest score a softmax still sees it: probabilities of
@@ -227,25 +283,17 @@ class Refinement {
                              reinterpret_cast<const float*>(bytes));
         }));
     const Tensor& weights = quantized_.tensors[op.inputs[1]];
-    Tensor sums = quantized_.tensors[op.outputs[0]];
-    sums.type = v1::INT32;
+    const std::optional<Tensor> sums = SumsOf(op);
+    if (!sums) return absl::OkStatus();
     const double input_scale =
         quantized_.tensors[op.inputs[0]].quantization->scale[0];
     std::vector<double> steps;
-    sums.quantization = Quantization();
     for (const float scale : weights.quantization->scale) {
       steps.push_back(input_scale * scale);
-      sums.quantization->scale.push_back(static_cast<float>(steps.back()));
-      sums.quantization->zero_point.push_back(0);
-    }
-    sums.quantization->axis = static_cast<int32_t>(sums.shape.size()) - 1;
-    // No sums have such a scale, and nothing is lost with them.
-    for (const float scale : sums.quantization->scale) {
-      if (!(scale > 0)) return absl::OkStatus();
     }
     steps.resize(static_cast<size_t>(channels), steps[0]);
     EK_RETURN_IF_ERROR(integers_->RunApart(
-        WithoutClamp(op), sums, [&](int64_t sample, const char* bytes) {
+        WithoutClamp(op), *sums, [&](int64_t sample, const char* bytes) {
           correction.AddSums(sample * rows, rows,
                              reinterpret_cast<const int32_t*>(bytes), steps,
                              half_step);

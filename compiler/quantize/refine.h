@@ -10,6 +10,7 @@
 #include "compiler/ir/graph.h"
 #include "compiler/quantize/calibration_samples.h"
 #include "edgekiln/v1/quantization.pb.h"
+#include "edgekiln/v1/target.pb.h"
 #include "ops/cpu_path.h"
 
 namespace edgekiln::compiler {
@@ -17,6 +18,7 @@ namespace edgekiln::compiler {
 struct RefineOptions {
   // By op of the float graph.
   std::vector<v1::LayerScheme> schemes;
+  v1::QuantizationNeeds needs;  // Have the limits of converters.
   bool bias_correction = true;
   bool power_of_two = false;
   // Results of layers with weights are rounded down: their biases hold half a
@@ -30,7 +32,7 @@ struct RefineOptions {
 // the layers before it really give:
 //
 // - weights by FitWeights() over the moments of the quantized inputs;
-// - biases by BiasCorrection.
+// - biases by BiasCorrection; converters, in place of biases, by ConverterFit.
 //
 // Ops of both graphs belong together by their ids. `quantized` keeps its ops,
 // but for biases that layers get. Fills in `report.layers`, one for each op of

@@ -126,9 +126,17 @@ const SeenValues* TensorQuantizations::SeenOf(TensorId id) const {
   return found == seen_.end() ? nullptr : &found->second;
 }
 
+ScaleRules TensorQuantizations::RulesOf(TensorId id) const {
+  ScaleRules rules = rules_;
+  rules.symmetric = rules.symmetric || symmetric_.contains(GroupOf(id));
+  return rules;
+}
+
 absl::Status TensorQuantizations::Choose(
     const v1::CalibrationStatistics* statistics,
-    const v1::CalibrateOptions& method, ScaleRules rules) {
+    const v1::CalibrateOptions& method, ScaleRules rules,
+    const std::set<TensorId>& symmetric) {
+  rules_ = rules;
   RangeOfName calibrated;
   if (statistics != nullptr) {
     for (const auto& range : statistics->ranges()) {
@@ -144,6 +152,7 @@ absl::Status TensorQuantizations::Choose(
     }
     if (close) JoinOperands(op);
   }
+  for (const TensorId id : symmetric) symmetric_.insert(GroupOf(id));
   // Each once, however many ops read it.
   std::vector<bool> is_used(graph_.tensors.size(), false);
   std::map<TensorId, bool> has_softmax;
@@ -165,7 +174,7 @@ absl::Status TensorQuantizations::Choose(
   for (TensorId id = 0; id < std::ssize(is_used); ++id) {
     if (!is_used[id]) continue;
     if (statistics == nullptr) {
-      quantization_[GroupOf(id)] = ActivationQuantization({-1, 1}, rules);
+      quantization_[GroupOf(id)] = ActivationQuantization({-1, 1}, RulesOf(id));
       continue;
     }
     EK_RETURN_IF_ERROR(
@@ -176,8 +185,8 @@ absl::Status TensorQuantizations::Choose(
                                values.all().low >= 0 && values.all().high <= 1;
     if (probabilities) fixed_.insert(group);
     quantization_[group] = probabilities
-                               ? ProbabilityQuantization(rules)
-                               : values.QuantizationFor(method, rules);
+                               ? ProbabilityQuantization(RulesOf(group))
+                               : values.QuantizationFor(method, RulesOf(group));
   }
   return absl::OkStatus();
 }

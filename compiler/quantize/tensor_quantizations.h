@@ -27,11 +27,15 @@ class TensorQuantizations {
 
   // Chooses for all activations and constant operands, but weights and biases,
   // of integer ops, by `method`. Without statistics (null) all ranges are
-  // [-1, 1].
+  // [-1, 1]. `symmetric`: tensors whose zero point is 0 whatever the rules say.
   // INVALID_ARGUMENT if a constant is not finite or the statistics have no
   // range for a tensor.
   absl::Status Choose(const v1::CalibrationStatistics* statistics,
-                      const v1::CalibrateOptions& method, ScaleRules rules);
+                      const v1::CalibrateOptions& method, ScaleRules rules,
+                      const std::set<TensorId>& symmetric = {});
+
+  // After Choose(): those of the tensor's group.
+  ScaleRules RulesOf(TensorId id) const;
 
   // After Choose(), of an operand or result of an integer op.
   const Quantization& Of(TensorId id) const {
@@ -59,6 +63,8 @@ class TensorQuantizations {
   std::map<TensorId, Quantization> quantization_;  // By group.
   std::map<TensorId, SeenValues> seen_;            // By group.
   std::set<TensorId> fixed_;                       // Groups.
+  ScaleRules rules_;
+  std::set<TensorId> symmetric_;  // Groups.
 };
 
 }  // namespace edgekiln::compiler

@@ -56,6 +56,7 @@ absl::StatusOr<StageOutput> RunStage(const v1::StageOptions& options,
     case Options::kExportOnnx:
       return RunExportOnnx(options.export_onnx(), inputs);
     case Options::kChoose:
+      return RunChoose(options.choose(), inputs, progress);
     case Options::kUnquantize:
     case Options::OPTIONS_NOT_SET:
       break;

@@ -18,6 +18,9 @@ absl::StatusOr<StageOutput> RunSimplify(const v1::SimplifyOptions& options,
 absl::StatusOr<StageOutput> RunCalibrate(
     const v1::CollectStatisticsOptions& options, const StageInputs& inputs,
     const ProgressSink& progress);
+absl::StatusOr<StageOutput> RunChoose(const v1::ChooseOptions& options,
+                                      const StageInputs& inputs,
+                                      const ProgressSink& progress);
 absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                         const StageInputs& inputs,
                                         const ProgressSink& progress);

@@ -1,0 +1,166 @@
+#include "compiler/choose/answers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "compiler/quantize/noise.h"
+#include "compiler/quantize/sample_batch.h"
+#include "ops/real_math.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+// The tensor that tells the answer: the first output, or what a softmax, a
+// dequantization or a cast makes it of.
+TensorId ScoresOf(const Graph& graph) {
+  if (graph.outputs.empty()) return kNoTensor;
+  const std::vector<int32_t> producers = Producers(graph);
+  TensorId at = graph.outputs[0];
+  while (producers[at] >= 0) {
+    const Op& op = graph.ops[producers[at]];
+    if (!op.attributes.has_softmax() && !op.attributes.has_cast()) break;
+    at = op.inputs[0];
+  }
+  return graph.tensors[at].type == v1::FLOAT32 ? at : kNoTensor;
+}
+
+bool IsVector(const std::vector<int64_t>& shape, int64_t elements) {
+  return elements > 1 &&
+         std::find(shape.begin(), shape.end(), elements) != shape.end();
+}
+
+// Values of `tensor`, by name, for each sample in real numbers.
+absl::StatusOr<std::vector<float>> ValuesOf(const Graph& graph,
+                                            const std::string& name,
+                                            const CalibrationSamples& samples,
+                                            ops::CpuPath cpu_path) {
+  TensorId tensor = kNoTensor;
+  for (TensorId id = 0; id < std::ssize(graph.tensors); ++id) {
+    if (graph.tensors[id].name == name) tensor = id;
+  }
+  if (tensor == kNoTensor) {
+    return absl::InternalError("a quantized graph without the scores' tensor");
+  }
+  SampleBatch batch(graph, samples.size(), cpu_path, {tensor});
+  EK_RETURN_IF_ERROR(batch.SetInputs(samples));
+  const int32_t last = Producers(graph)[tensor];
+  for (int32_t i = 0; i <= last; ++i) {
+    EK_RETURN_IF_ERROR(batch.Run(i));
+    batch.Release(i);
+  }
+  const Tensor& type = graph.tensors[tensor];
+  std::vector<float> values;
+  for (int64_t sample = 0; sample < samples.size(); ++sample) {
+    AppendRealValues(type, batch.value(tensor, sample), values);
+  }
+  return values;
+}
+
+double Normal(double x) {
+  constexpr double kSqrtHalf = 0.70710678118654752440;
+  return 0.5 * (1 + ops::Erf(x * kSqrtHalf));
+}
+
+}  // namespace
+
+absl::StatusOr<Answers> Answers::Create(const Graph& graph,
+                                        CalibrationSamples samples,
+                                        ops::CpuPath cpu_path) {
+  const TensorId scores = ScoresOf(graph);
+  if (scores == kNoTensor || samples.size() == 0) {
+    return absl::FailedPreconditionError("no output to compare");
+  }
+  Answers answers(std::move(samples), cpu_path);
+  const Tensor& tensor = graph.tensors[scores];
+  answers.tensor_ = tensor.name;
+  answers.elements_ = tensor.num_elements();
+  const bool reconstructs =
+      !graph.inputs.empty() &&
+      graph.tensors[graph.inputs[0]].shape == tensor.shape;
+  answers.has_scores_ =
+      IsVector(tensor.shape, answers.elements_) && !reconstructs;
+  EK_ASSIGN_OR_RETURN(answers.real_, ValuesOf(graph, answers.tensor_,
+                                              answers.samples_, cpu_path));
+  double sum = 0;
+  for (const float value : answers.real_) sum += double{value} * value;
+  answers.power_ = sum / static_cast<double>(answers.real_.size());
+  if (!answers.has_scores_) return answers;
+  for (int64_t sample = 0; sample < answers.samples(); ++sample) {
+    const float* values = answers.real_.data() + sample * answers.elements_;
+    int64_t best = 0;
+    for (int64_t i = 1; i < answers.elements_; ++i) {
+      if (values[i] > values[best]) best = i;
+    }
+    int64_t second = best == 0 ? 1 : 0;
+    for (int64_t i = 0; i < answers.elements_; ++i) {
+      if (i != best && values[i] > values[second]) second = i;
+    }
+    answers.best_.push_back(best);
+    answers.second_.push_back(second);
+  }
+  return answers;
+}
+
+double Answers::ExpectedDisagreement(double noise_power) const {
+  if (!has_scores_) return power_ > 0 ? noise_power / power_ : 0;
+  if (!(noise_power > 0)) return 0;
+  const double deviation = std::sqrt(noise_power);
+  double sum = 0;
+  for (int64_t sample = 0; sample < samples(); ++sample) {
+    const float* values = real_.data() + sample * elements_;
+    const double lead = double{values[best_[sample]]} - values[second_[sample]];
+    sum += Normal(-lead / deviation);
+  }
+  return sum / static_cast<double>(samples());
+}
+
+Difference Answers::CompareScores(const std::vector<float>& values) const {
+  Difference difference;
+  double squares = 0;
+  int64_t changed = 0;
+  for (int64_t sample = 0; sample < samples(); ++sample) {
+    const float* real = real_.data() + sample * elements_;
+    const float* ours = values.data() + sample * elements_;
+    const int64_t best = best_[sample];
+    const int64_t second = second_[sample];
+    const double error = (double{ours[best]} - ours[second]) -
+                         (double{real[best]} - real[second]);
+    squares += error * error;
+    // A tie goes to the smaller index, as it does for everybody.
+    if (std::max_element(ours, ours + elements_) - ours != best) ++changed;
+  }
+  const auto count = static_cast<double>(samples());
+  difference.noise_power = squares / count;
+  difference.disagreement =
+      std::max(static_cast<double>(changed) / count,
+               ExpectedDisagreement(difference.noise_power));
+  return difference;
+}
+
+absl::StatusOr<Difference> Answers::Compare(const Graph& quantized) const {
+  EK_ASSIGN_OR_RETURN(const std::vector<float> values,
+                      ValuesOf(quantized, tensor_, samples_, cpu_path_));
+  Noise noise;
+  double squares = 0;
+  for (size_t i = 0; i < real_.size(); ++i) {
+    noise.AddPair(real_[i], values[i]);
+    const double error = double{real_[i]} - values[i];
+    squares += error * error;
+  }
+  Difference difference;
+  if (has_scores_) {
+    difference = CompareScores(values);
+  } else {
+    difference.noise_power = squares / static_cast<double>(real_.size());
+    difference.disagreement = ExpectedDisagreement(difference.noise_power);
+  }
+  difference.sqnr_db = noise.decibels();
+  return difference;
+}
+
+}  // namespace edgekiln::compiler

@@ -1,0 +1,46 @@
+#include "compiler/choose/predicted_cycles.h"
+
+#include <map>
+#include <utility>
+
+#include "base/status_macros.h"
+#include "compiler/codegen/placement.h"
+#include "compiler/codegen/placement_prediction.h"
+#include "compiler/partition/op_forms.h"
+#include "compiler/partition/partition.h"
+#include "compiler/quantize/quantize.h"
+
+namespace edgekiln::compiler {
+
+absl::StatusOr<PredictedNetwork> PredictNetwork(
+    const Graph& float_graph, const v1::QuantizationNeeds& needs,
+    const v1::QuantizationConfig& config, const ChosenChip& chip) {
+  EK_ASSIGN_OR_RETURN(const Graph form,
+                      QuantizedForm(float_graph, needs, config));
+  EK_ASSIGN_OR_RETURN(const v1::Capabilities capabilities,
+                      InOrderOf(chip.recipe, chip.capabilities));
+  EK_ASSIGN_OR_RETURN(v1::Partition partition,
+                      chip.offload == v1::NONE
+                          ? PartitionOnHost(form)
+                          : PartitionGraph(form, capabilities));
+  if (chip.offload != v1::NONE) {
+    EK_ASSIGN_OR_RETURN(partition, PlaceByCycles(partition, capabilities,
+                                                 chip.machine, chip.offload));
+  }
+  EK_ASSIGN_OR_RETURN(const OpForms forms, OpFormsOf(partition, capabilities));
+  PlacementPredictor predictor(forms, chip.machine);
+  EK_RETURN_IF_ERROR(predictor.Init());
+  PredictedNetwork network;
+  EK_ASSIGN_OR_RETURN(network.cycles, predictor.Predict(forms.placed));
+  std::map<std::string, int32_t> engines;
+  for (size_t i = 0; i < forms.whole.ops.size(); ++i) {
+    engines[forms.whole.ops[i].id] = forms.placed[i].engine;
+  }
+  for (const Op& op : float_graph.ops) {
+    const auto found = engines.find(op.id);
+    network.engines.push_back(found == engines.end() ? -1 : found->second);
+  }
+  return network;
+}
+
+}  // namespace edgekiln::compiler

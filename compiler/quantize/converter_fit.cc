@@ -1,0 +1,245 @@
+#include "compiler/quantize/converter_fit.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "compiler/passes/clamps.h"
+#include "compiler/quantize/scales.h"
+#include "ops/converter.h"
+
+namespace edgekiln::compiler {
+namespace {
+
+constexpr int64_t kValues = int64_t{1} << 16;  // Looked at, of all channels.
+constexpr int64_t kFewestRows = 512;
+constexpr int kRounds = 3;
+// Each gain that is tried is larger than the one before by a fifth.
+constexpr int32_t kGainSteps = 5;
+// Fewer results do not tell a scale from an offset.
+constexpr double kFewestResults = 16;
+constexpr double kInt16 = 32767;
+
+// Steps from one row to the next. Odd, so that the columns of an image, whose
+// number is mostly even, take turns.
+int64_t StrideOf(int64_t rows, int64_t channels) {
+  const int64_t wanted =
+      std::max(kFewestRows, kValues / std::max<int64_t>(channels, 1));
+  return std::max<int64_t>(1, rows / wanted) | 1;
+}
+
+int32_t FloorDivide(int32_t a, int32_t b) {
+  return a / b - (a % b < 0 ? 1 : 0);
+}
+
+// A code stands for the middle of the sums that become it.
+CodeLine LineOf(const ConvertedLayer& layer, size_t channel, int32_t gain) {
+  const double scale = layer.steps[channel] * gain / layer.output_scale;
+  return {scale, layer.bias[channel] / layer.output_scale + scale / 2};
+}
+
+// What results cannot tell from further away.
+double WithinReach(const ConvertedLayer& layer, const CodeLine& line) {
+  const double reach =
+      std::abs(line.scale) * std::max(std::abs(double(layer.engine.min())),
+                                      std::abs(double(layer.engine.max())));
+  return std::clamp(line.offset, layer.range.min - reach - 1,
+                    layer.range.max + reach + 1);
+}
+
+// The integers of the lines, with the largest shift that keeps the step in
+// between within 16 bits.
+v1::Converter Integers(const ConvertedLayer& layer, int32_t gain,
+                       absl::Span<const CodeLine> lines) {
+  v1::Converter converter;
+  converter.set_gain(gain);
+  converter.set_min(layer.engine.min());
+  converter.set_max(layer.engine.max());
+  for (int32_t shift = layer.engine.max_shift();; --shift) {
+    converter.clear_scale();
+    converter.clear_offset();
+    bool fits = true;
+    for (const CodeLine& line : lines) {
+      const double unit = std::ldexp(1.0, shift);
+      // Half a unit makes rounding down round to nearest.
+      const double scale = std::floor(line.scale * unit + 0.5);
+      const double offset = std::floor(WithinReach(layer, line) * unit +
+                                       (shift > 0 ? unit / 2 : 0.5));
+      const double at_min = scale * layer.engine.min() + offset;
+      const double at_max = scale * layer.engine.max() + offset;
+      fits = fits && std::abs(scale) <= kInt16 && std::abs(offset) <= kInt16 &&
+             std::abs(at_min) <= kInt16 && std::abs(at_max) <= kInt16;
+      if (!fits && shift > 0) break;
+      // Nothing fits: the channel saturates.
+      converter.add_scale(
+          static_cast<int32_t>(std::clamp(scale, -kInt16, kInt16)));
+      converter.add_offset(
+          static_cast<int32_t>(std::clamp(offset, -kInt16, kInt16)));
+    }
+    if (!fits && shift > 0) continue;
+    converter.set_shift(shift);
+    return converter;
+  }
+}
+
+}  // namespace
+
+ConvertedLayer ConvertedLayerOf(const v1::Numerics::Converter& engine,
+                                const Op& op, double input_scale,
+                                const Quantization& weights,
+                                const Quantization& output,
+                                absl::Span<const float> bias) {
+  ConvertedLayer layer = {.engine = engine, .output_scale = output.scale[0]};
+  const ops::QuantizationView view = {output.scale, output.zero_point, -1};
+  layer.range =
+      ops::ClampRange(*ClampOf(op.attributes), v1::FLOOR, view, v1::INT8);
+  for (size_t c = 0; c < bias.size(); ++c) {
+    const size_t at = weights.scale.size() == 1 ? 0 : c;
+    layer.steps.push_back(input_scale * weights.scale[at]);
+    layer.bias.push_back(bias[c]);
+  }
+  return layer;
+}
+
+v1::Converter ConverterWithoutSamples(const ConvertedLayer& layer,
+                                      double largest_result) {
+  const double codes = std::max(1, layer.engine.max());
+  double gain = 1;
+  for (size_t c = 0; c < layer.steps.size(); ++c) {
+    const double sums =
+        (largest_result + std::abs(layer.bias[c])) / layer.steps[c];
+    gain = std::max(gain, std::ceil(sums / codes));
+  }
+  const auto chosen = static_cast<int32_t>(
+      std::min(gain, static_cast<double>(layer.engine.max_gain())));
+  std::vector<CodeLine> lines;
+  for (size_t c = 0; c < layer.steps.size(); ++c) {
+    lines.push_back(LineOf(layer, c, chosen));
+  }
+  return Integers(layer, chosen, lines);
+}
+
+ConverterFit::ConverterFit(ConvertedLayer layer, int64_t rows)
+    : layer_(std::move(layer)),
+      channels_(static_cast<int64_t>(layer_.steps.size())),
+      stride_(StrideOf(rows, channels_)) {}
+
+void ConverterFit::AddReal(int64_t first, int64_t count, const float* values) {
+  for (int64_t row = 0; row < count; ++row) {
+    if (!Takes(first + row)) continue;
+    for (int64_t c = 0; c < channels_; ++c) {
+      real_.push_back(static_cast<float>(values[row * channels_ + c] /
+                                         layer_.output_scale));
+    }
+  }
+}
+
+void ConverterFit::AddSums(int64_t first, int64_t count,
+                           const int32_t* values) {
+  for (int64_t row = 0; row < count; ++row) {
+    if (!Takes(first + row)) continue;
+    const int32_t* from = values + row * channels_;
+    sums_.insert(sums_.end(), from, from + channels_);
+  }
+}
+
+void ConverterFit::CodesOf(int32_t gain, std::vector<int32_t>& codes) const {
+  codes.resize(sums_.size());
+  for (size_t i = 0; i < sums_.size(); ++i) {
+    codes[i] = std::clamp(FloorDivide(sums_[i], gain), layer_.engine.min(),
+                          layer_.engine.max());
+  }
+}
+
+// One round of least squares over the results of `channel` that the clamp lets
+// through, whether as they are or as `line` has them.
+CodeLine ConverterFit::Regress(size_t channel,
+                               const std::vector<int32_t>& codes,
+                               CodeLine line) const {
+  const auto step = static_cast<size_t>(channels_);
+  const double low = layer_.range.min;
+  const double high = layer_.range.max;
+  double count = 0;
+  double sum_code = 0;
+  double sum_real = 0;
+  double sum_square = 0;
+  double sum_product = 0;
+  for (size_t i = channel; i < codes.size(); i += step) {
+    const double real =
+        std::clamp<double>(real_[i], 2 * low - high - 1, 2 * high - low + 1);
+    const double ours = line.scale * codes[i] + line.offset;
+    if ((real <= low && ours <= low) || (real >= high && ours >= high)) {
+      continue;
+    }
+    count += 1;
+    sum_code += codes[i];
+    sum_real += real;
+    sum_square += double(codes[i]) * codes[i];
+    sum_product += codes[i] * real;
+  }
+  if (count == 0) return line;
+  const double variance = sum_square - sum_code * sum_code / count;
+  const double covariance = sum_product - sum_code * sum_real / count;
+  if (count >= kFewestResults && variance > count / kFewestResults) {
+    // Sums that are too small everywhere need larger codes, not smaller ones.
+    const double slope = covariance / variance;
+    line.scale = std::clamp(slope, std::min(0.0, 2 * line.scale),
+                            std::max(0.0, 2 * line.scale));
+  }
+  line.offset = (sum_real - line.scale * sum_code) / count;
+  return line;
+}
+
+double ConverterFit::ErrorOf(const v1::Converter& converter,
+                             const std::vector<int32_t>& codes) const {
+  const auto step = static_cast<size_t>(channels_);
+  double error = 0;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto c = static_cast<int>(i % step);
+    // The integers were chosen so that nothing wraps.
+    const int32_t ours =
+        std::clamp((codes[i] * converter.scale(c) + converter.offset(c)) >>
+                       converter.shift(),
+                   layer_.range.min, layer_.range.max);
+    const double real =
+        std::clamp<double>(real_[i], layer_.range.min, layer_.range.max);
+    error += (real - ours) * (real - ours);
+  }
+  return error;
+}
+
+ConverterFit::Fitted ConverterFit::FitGain(int32_t gain) const {
+  std::vector<int32_t> codes;
+  CodesOf(gain, codes);
+  std::vector<CodeLine> lines;
+  for (size_t c = 0; c < layer_.steps.size(); ++c) {
+    CodeLine line = LineOf(layer_, c, gain);
+    for (int round = 0; round < kRounds; ++round) {
+      line = Regress(c, codes, line);
+    }
+    lines.push_back(line);
+  }
+  Fitted fitted = {Integers(layer_, gain, lines)};
+  fitted.error = ErrorOf(fitted.converter, codes);
+  return fitted;
+}
+
+v1::Converter ConverterFit::Best() const {
+  Fitted best;
+  best.error = std::numeric_limits<double>::infinity();
+  int64_t largest = 1;
+  for (const int32_t sum : sums_) {
+    largest = std::max(largest, std::abs(int64_t{sum}));
+  }
+  // Larger gains leave no codes but -1 and 0.
+  const auto most = static_cast<int32_t>(
+      std::min<int64_t>(layer_.engine.max_gain(), largest));
+  for (int64_t gain = 1; gain <= most; gain += gain / kGainSteps + 1) {
+    Fitted fitted = FitGain(static_cast<int32_t>(gain));
+    if (fitted.error < best.error) best = std::move(fitted);
+  }
+  return std::move(best.converter);
+}
+
+}  // namespace edgekiln::compiler
