@@ -41,6 +41,10 @@
 //   need the same (DeployedModel):       │       │
 //                                        │       │
 //   float model only:      quantize ─────┴ graph ┤
+//                            │                   │
+//       before it, for each chip whose engines   │
+//       take more than one form of a layer, or   │
+//       with an accuracy budget: choose          │
 //                                                └─ set_io ─ graph ─┐
 //                                                ┌──────────────────┤
 //                                                │  convert_data or │

@@ -1,5 +1,6 @@
 // Goal QUANTIZE: which stages it takes, and what it reports.
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,11 @@
 namespace edgekiln::server {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::UnorderedElementsAre;
 
 class QuantizeJobTest : public CompileJobTest {};
@@ -113,6 +116,50 @@ TEST_F(QuantizeJobTest, ExportsWhatQuantizeMade) {
   const auto text = blobs_->Get(*digest);
   ASSERT_TRUE(text.ok()) << text.status();
   EXPECT_TRUE(absl::StartsWith(*text, "onnx graph<quantize")) << *text;
+}
+
+TEST_F(QuantizeJobTest, ChoosesWhereEnginesTakeMoreThanOneForm) {
+  const JobResult result = Run(Request("float net", {"ternary too;dwarf"},
+                                       {v1::QUANTIZE}, "", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(),
+              ElementsAre("calibrate", "choose", "convert_calibration",
+                          "import", "quantize", "resolve_target", "simplify"));
+  const v1::Report& report = result.reports[0];
+  ASSERT_EQ(report.quantized().choice().layers_size(), 1);
+  EXPECT_EQ(report.quantized().choice().layers(0).chosen(), 1);
+  EXPECT_EQ(report.quantization(),
+            "ternary weights in 1 of 1 layers with a choice");
+}
+
+// Cycles decide, so that chips with equal needs may get different networks.
+TEST_F(QuantizeJobTest, ChoosesForEachChip) {
+  const JobResult result =
+      Run(Request("float net", {"ternary too;sram=64", "ternary too;sram=128"},
+                  {v1::COMPILE}, "", "samples=20"));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  const std::vector<std::string> executed = leases_->TakeExecuted();
+  EXPECT_EQ(std::count(executed.begin(), executed.end(), "choose"), 2);
+  // Both chose the same.
+  EXPECT_EQ(std::count(executed.begin(), executed.end(), "quantize"), 1);
+}
+
+TEST_F(QuantizeJobTest, ChoosesNothingFromRandomSamples) {
+  const JobResult result =
+      Run(Request("float net", {"ternary too;dwarf"}, {v1::QUANTIZE}, "", ""));
+  ASSERT_TRUE(result.status.ok()) << result.status;
+  EXPECT_THAT(leases_->TakeExecuted(), Not(Contains("choose")));
+  EXPECT_FALSE(result.reports[0].quantized().has_choice());
+}
+
+// Whatever the chip: whether the network keeps it is to be told.
+TEST_F(QuantizeJobTest, ABudgetIsJudgedOnEveryChip) {
+  v1::CreateJobRequest request =
+      Request("float net", {"conv;sram=64"}, {v1::COMPILE}, "", "samples=20");
+  request.mutable_options()->mutable_quantization()->set_accuracy_budget_ppm(
+      10'000);
+  ASSERT_TRUE(Run(request).status.ok());
+  EXPECT_THAT(leases_->TakeExecuted(), Contains("choose"));
 }
 
 // The plain compile of the same network must not pay for a ranking, and finds

@@ -30,7 +30,11 @@ std::string WeightsText(v1::LayerScheme::Weights weights) {
 // "int8 channel", "int4 tensor", "int8", "float".
 std::string SchemeText(const v1::QuantizedLayer& layer) {
   if (layer.is_float()) return "float";
-  const char* scales = layer.per_tensor() ? " tensor" : " channel";
+  const std::string scales =
+      layer.per_tensor() ? " tensor"
+      : layer.channels_per_scale() > 1
+          ? absl::StrCat(" ", layer.channels_per_scale(), " channels")
+          : " channel";
   switch (layer.weights()) {
     case v1::LayerScheme::INT8:
       return absl::StrCat("int8", scales);

@@ -61,6 +61,17 @@ absl::StatusOr<std::vector<float>> ValuesOf(const Graph& graph,
   return values;
 }
 
+// The lower end of the 95 % interval of a share.
+double LeastShare(int64_t count, int64_t of) {
+  constexpr double kZ = 1.959963984540054;
+  const auto n = static_cast<double>(of);
+  const double share = static_cast<double>(count) / n;
+  const double middle = share + kZ * kZ / (2 * n);
+  const double half =
+      kZ * std::sqrt((share * (1 - share) + kZ * kZ / (4 * n)) / n);
+  return std::max(0.0, (middle - half) / (1 + kZ * kZ / n));
+}
+
 double Normal(double x) {
   constexpr double kSqrtHalf = 0.70710678118654752440;
   return 0.5 * (1 + ops::Erf(x * kSqrtHalf));
@@ -96,12 +107,7 @@ absl::StatusOr<Answers> Answers::Create(const Graph& graph,
     for (int64_t i = 1; i < answers.elements_; ++i) {
       if (values[i] > values[best]) best = i;
     }
-    int64_t second = best == 0 ? 1 : 0;
-    for (int64_t i = 0; i < answers.elements_; ++i) {
-      if (i != best && values[i] > values[second]) second = i;
-    }
     answers.best_.push_back(best);
-    answers.second_.push_back(second);
   }
   return answers;
 }
@@ -113,8 +119,13 @@ double Answers::ExpectedDisagreement(double noise_power) const {
   double sum = 0;
   for (int64_t sample = 0; sample < samples(); ++sample) {
     const float* values = real_.data() + sample * elements_;
-    const double lead = double{values[best_[sample]]} - values[second_[sample]];
-    sum += Normal(-lead / deviation);
+    double changes = 0;
+    for (int64_t i = 0; i < elements_; ++i) {
+      if (i == best_[sample]) continue;
+      const double lead = double{values[best_[sample]]} - values[i];
+      changes += Normal(-lead / deviation);
+    }
+    sum += std::min(changes, 1.0);
   }
   return sum / static_cast<double>(samples());
 }
@@ -127,17 +138,18 @@ Difference Answers::CompareScores(const std::vector<float>& values) const {
     const float* real = real_.data() + sample * elements_;
     const float* ours = values.data() + sample * elements_;
     const int64_t best = best_[sample];
-    const int64_t second = second_[sample];
-    const double error = (double{ours[best]} - ours[second]) -
-                         (double{real[best]} - real[second]);
-    squares += error * error;
+    for (int64_t i = 0; i < elements_; ++i) {
+      const double error =
+          (double{ours[best]} - ours[i]) - (double{real[best]} - real[i]);
+      squares += error * error;
+    }
     // A tie goes to the smaller index, as it does for everybody.
     if (std::max_element(ours, ours + elements_) - ours != best) ++changed;
   }
-  const auto count = static_cast<double>(samples());
-  difference.noise_power = squares / count;
+  difference.noise_power =
+      squares / static_cast<double>(samples() * (elements_ - 1));
   difference.disagreement =
-      std::max(static_cast<double>(changed) / count,
+      std::max(LeastShare(changed, samples()),
                ExpectedDisagreement(difference.noise_power));
   return difference;
 }

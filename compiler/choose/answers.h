@@ -20,8 +20,7 @@ struct Difference {
   // share of noise in the output's power stands for it.
   double disagreement = 0;
   std::optional<double> sqnr_db;  // Of the first output; none: no noise.
-  // Of the differences between the largest score and the runner-up, or of the
-  // output.
+  // Mean square of the differences of leads, or of those of the output.
   double noise_power = 0;
 };
 
@@ -29,10 +28,11 @@ struct Difference {
 // labels.
 //
 // Few samples change their answer, so that their number says little about other
-// samples: 1 of 100 may be 0.2 % or 4 % of many. The expected share says more:
-// each sample's lead of the largest score over the runner-up, against the noise
-// of such leads, taken as normal. The larger of both counts. Scores are
-// compared before a softmax, where leads are not squeezed.
+// samples: 1 of 100 may be 0.2 % or 5 % of many. The expected share says more:
+// each sample's leads of the largest score over the others, against the noise
+// of such leads, taken as normal. Only if so many changed that chance does not
+// explain it, the lower end of the share's 95 % interval (Wilson, 1927) counts
+// instead. Scores are compared before a softmax, where leads are not squeezed.
 //
 // Not thread-safe.
 class Answers {
@@ -62,10 +62,9 @@ class Answers {
   std::string tensor_;    // That is compared.
   int64_t elements_ = 0;  // Of it.
   bool has_scores_ = false;
-  std::vector<float> real_;      // [samples, elements]
-  std::vector<int64_t> best_;    // By sample: index of the largest score,
-  std::vector<int64_t> second_;  // and of the runner-up.
-  double power_ = 0;             // Mean square of real_.
+  std::vector<float> real_;    // [samples, elements]
+  std::vector<int64_t> best_;  // By sample: index of the largest score.
+  double power_ = 0;           // Mean square of real_.
 };
 
 }  // namespace edgekiln::compiler

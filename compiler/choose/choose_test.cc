@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "compiler/ir/text.h"
 #include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/testing/splat.h"
 #include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
 #include "target/quantization_needs.h"
@@ -34,7 +35,7 @@ float Uniform(Rng& rng) {
 
 // Weights of the conv are -0.25, 0 or 0.25 if `ternary`; others are uniform.
 Graph Network(bool ternary) {
-  Graph graph = *ParseGraph(kNetwork);
+  Graph graph = ParseWithSplats(kNetwork);
   Rng rng(1);
   for (const Op& op : graph.ops) {
     if (op.inputs.size() < 2) continue;

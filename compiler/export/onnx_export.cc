@@ -44,6 +44,12 @@ absl::Status CheckPorts(const Graph& graph) {
 // QuantizeLinear and DequantizeLinear of op set 17 know integers of 8 bits;
 // the latter takes biases of 32, too.
 absl::Status CheckTypes(const OpWriter& writer) {
+  if (writer.op().attributes.has_converter()) {
+    return writer.Unsupported(
+        "sums that an engine's converter makes results",
+        "factors: scales of input, weights and output",
+        "quantize the layer to int8 weights, or leave --target out");
+  }
   const auto check = [&writer](const Tensor& tensor) {
     if (!tensor.quantization.has_value() || tensor.type == v1::INT8 ||
         tensor.type == v1::UINT8 ||

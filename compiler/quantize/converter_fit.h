@@ -18,12 +18,12 @@ namespace edgekiln::compiler {
 // A layer whose sums are converted.
 struct ConvertedLayer {
   v1::Numerics::Converter engine;  // What the engine's converter can do.
-  ops::QuantizedRange range;       // Of results, after the clamp.
+  ops::QuantizedRange range = {};  // Of results, after the clamp.
   double output_scale = 1;         // Of results; their zero point is 0.
   // By channel: the real value of a sum of 1, and of the bias, which the sums
   // leave out.
-  std::vector<double> steps;
-  std::vector<double> bias;
+  std::vector<double> steps = {};
+  std::vector<double> bias = {};
 };
 
 // `op` is the float layer, `weights` and `output` are quantizations, `bias` has

@@ -38,7 +38,8 @@ bool IsKnown(const v1::LayerScheme& scheme) {
          v1::Switch_IsValid(scheme.per_tensor()) &&
          v1::WeightRange_IsValid(scheme.weight_range()) &&
          v1::WeightRounding_IsValid(scheme.rounding()) &&
-         v1::Switch_IsValid(scheme.keep_float());
+         v1::Switch_IsValid(scheme.keep_float()) &&
+         scheme.channels_per_scale() >= 0;
 }
 
 // "*" stands for any characters. Linear but for a factor of the stars.
@@ -69,7 +70,8 @@ bool IsAboutWeights(const v1::LayerScheme& scheme) {
   return scheme.weights() != v1::LayerScheme::WEIGHTS_UNSPECIFIED ||
          scheme.per_tensor() != v1::SWITCH_UNSPECIFIED ||
          scheme.weight_range() != v1::WEIGHT_RANGE_UNSPECIFIED ||
-         scheme.rounding() != v1::WEIGHT_ROUNDING_UNSPECIFIED;
+         scheme.rounding() != v1::WEIGHT_ROUNDING_UNSPECIFIED ||
+         scheme.channels_per_scale() != 0;
 }
 
 absl::Status CheckRule(const Graph& graph,
@@ -226,12 +228,20 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     const bool one_scale =
         std::find(needs.per_tensor().begin(), needs.per_tensor().end(),
                   op.kind()) != needs.per_tensor().end();
-    if (one_scale && asked.per_tensor() == v1::OFF) {
+    if (asked.per_tensor() == v1::ON && asked.channels_per_scale() > 0) {
+      return BadValue(
+          absl::StrCat("per_tensor: ON and channels_per_scale: ",
+                       asked.channels_per_scale(), " for layer ", op.id),
+          "one of them");
+    }
+    if (one_scale &&
+        (asked.per_tensor() == v1::OFF || asked.channels_per_scale() > 0)) {
       return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
-                 "a scale per channel is asked for",
+                 "more than one scale is asked for",
                  absl::StrCat("layer ", op.id, " (", op.kind(), ")"),
                  "the target's engines take one scale for a layer's weights",
-                 "leave per_tensor out, or choose another target");
+                 "leave per_tensor and channels_per_scale out, or choose "
+                 "another target");
     }
     if (TakesNoSuchWeights(WidestWeights(needs, op.kind()), asked.weights())) {
       return Bad(absl::StatusCode::kUnimplemented, "SCHEME_UNSUPPORTED",
@@ -250,7 +260,7 @@ absl::StatusOr<std::vector<v1::LayerScheme>> LayerSchemes(
     Overlay(asked, scheme);
     // Of 8 bits for a channel's weights, clipping saves nothing.
     if (scheme.weights() == v1::LayerScheme::INT8 &&
-        scheme.per_tensor() == v1::OFF &&
+        scheme.per_tensor() == v1::OFF && scheme.channels_per_scale() <= 1 &&
         asked.weight_range() == v1::WEIGHT_RANGE_UNSPECIFIED) {
       scheme.set_weight_range(v1::LARGEST_WEIGHT);
     }

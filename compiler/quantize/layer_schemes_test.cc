@@ -82,6 +82,31 @@ TEST(LayerSchemesTest, TargetsDecideWhatNobodyAskedFor) {
   EXPECT_EQ((*schemes)[0].weights(), v1::LayerScheme::INT8);
 }
 
+TEST(ConverterOfTest, GoesWithTheFewestValuesThatHoldTheWeights) {
+  const Graph graph = Network();
+  const Op& op = graph.ops[0];
+  const auto gain = [&](const std::string& needs,
+                        v1::LayerScheme::Weights weights) {
+    const v1::QuantizationNeeds parsed = Needs(needs);
+    const v1::Numerics::Converter* converter = ConverterOf(parsed, op, weights);
+    return converter == nullptr ? 0 : converter->max_gain();
+  };
+  using Scheme = v1::LayerScheme;
+  const std::string ternary =
+      "ops { op: 'fully_connected' weight_values: WEIGHTS_TERNARY"
+      "  converter { max_gain: 7 } }";
+  EXPECT_EQ(gain(ternary, Scheme::TERNARY), 7);
+  EXPECT_EQ(gain(ternary, Scheme::INT8), 0);  // Of the host.
+  const std::string both =
+      "ops { op: 'fully_connected'"
+      "  narrower { weight_values: WEIGHTS_TERNARY"
+      "    converter { max_gain: 9 } } }";
+  EXPECT_EQ(gain(both, Scheme::TERNARY), 9);
+  EXPECT_EQ(gain(both, Scheme::INT4), 0);
+  EXPECT_EQ(gain(both, Scheme::INT8), 0);
+  EXPECT_EQ(gain("", Scheme::TERNARY), 0);
+}
+
 TEST(LayerSchemesTest, SaysWhatIsWrong) {
   const struct {
     const char* config;
@@ -104,6 +129,12 @@ TEST(LayerSchemesTest, SaysWhatIsWrong) {
        "percentile_ppm is 3"},
       {"ranges { percentile_ppm: 990000 }", "", "another method"},
       {"samples: -1", "", "samples is -1"},
+      {"accuracy_budget_ppm: 1000001", "", "accuracy_budget_ppm is 1000001"},
+      {"scheme { per_tensor: ON channels_per_scale: 4 }", "",
+       "channels_per_scale: 4 for layer dense_1"},
+      {"scheme { channels_per_scale: 4 }", "per_tensor: 'fully_connected'",
+       "layer dense_1"},
+      {"scheme { channels_per_scale: -1 }", "", "a value that no key takes"},
   };
   for (const auto& row : kCases) {
     const auto schemes =

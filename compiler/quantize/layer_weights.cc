@@ -85,13 +85,17 @@ LayerWeights QuantizeWeights(const RealWeights& real, bool per_tensor,
   }
   LayerWeights result;
   result.weights.axis = real.axis;
-  if (per_tensor && channels > 0) {
-    AddScale(FitWithinInt32(options, real, 0, absl::MakeSpan(fitted)),
-             real.input_scale, result);
-  }
-  for (size_t c = 0; c < channels && !per_tensor; ++c) {
-    AddScale(FitWithinInt32(options, real, c, absl::MakeSpan(&fitted[c], 1)),
-             real.input_scale, result);
+  const size_t sharing = per_tensor ? channels
+                                    : static_cast<size_t>(std::max<int64_t>(
+                                          options.channels_per_scale, 1));
+  for (size_t first = 0; first < channels; first += sharing) {
+    const size_t count = std::min(sharing, channels - first);
+    const float scale = FitWithinInt32(
+        options, real, first, absl::MakeSpan(fitted).subspan(first, count));
+    const size_t copies = per_tensor ? 1 : count;
+    for (size_t i = 0; i < copies; ++i) {
+      AddScale(scale, real.input_scale, result);
+    }
   }
   std::vector<size_t> next(channels, 0);
   result.weight_data.reserve(real.weights.size());

@@ -39,10 +39,11 @@ struct RealWeights {
   double input_scale = 1;
 };
 
-// Each channel gets a scale, or all get one if `per_tensor`. `moments`: by
-// channel, what it reads; empty: unknown. Scales are wide enough for no sum to
-// overflow int32, whatever the inputs: that of a channel whose bias is far
-// larger than its weights, or of one with very many weights.
+// Each channel gets a scale, or as many neighbours as
+// options.channels_per_scale share one, or all get one if `per_tensor`.
+// `moments`: by channel, what it reads; empty: unknown. Scales are wide enough
+// for no sum to overflow int32, whatever the inputs: that of a channel whose
+// bias is far larger than its weights, or of one with very many weights.
 LayerWeights QuantizeWeights(
     const RealWeights& real, bool per_tensor, const WeightFitOptions& options,
     absl::Span<const InputMoments* const> moments = {});

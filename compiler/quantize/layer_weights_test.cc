@@ -43,6 +43,16 @@ TEST(LayerWeightsTest, WeightsAreSymmetricPerChannel) {
   EXPECT_EQ(Int32s(q.bias_data), (std::vector<int32_t>{20, -64}));
 }
 
+TEST(LayerWeightsTest, NeighboursMayShareAScale) {
+  const LayerWeights q = Quantized({127, -1, 12.7f, 25.4f, 1}, 5, {}, 0.5, 0,
+                                   false, {.channels_per_scale = 2});
+  EXPECT_EQ(q.weights.scale,
+            (std::vector<float>{1, 1, 0.2f, 0.2f, 1.0f / 127}));
+  const std::vector<int8_t> want = {127, -1, 64, 127, 127};
+  EXPECT_EQ(std::vector<int8_t>(q.weight_data.begin(), q.weight_data.end()),
+            want);
+}
+
 // The largest of the channels' scales, a bias's included, and of biases alike.
 TEST(LayerWeightsTest, WeightsAreSymmetricPerTensor) {
   LayerWeights q = Quantized({127, -1, -63.5, 0.5}, 2, {10, -0.25f}, 0.5, 3,

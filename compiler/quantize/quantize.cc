@@ -368,6 +368,7 @@ class Quantizer {
         QuantizeWeights(real, scheme.per_tensor() == v1::ON,
                         {.form = scheme.weights(),
                          .range = scheme.weight_range(),
+                         .channels_per_scale = scheme.channels_per_scale(),
                          .power_of_two = rules_.power_of_two});
     quantized.inputs[1] =
         AddConstant(weights, v1::INT8, std::move(integers.weights),
@@ -565,6 +566,7 @@ void Describe(const Graph& float_graph, const Quantizer& quantizer,
       layer.set_weights(scheme.weights());
       layer.set_rounding(scheme.rounding());
       layer.set_converter(op.attributes.has_converter());
+      layer.set_channels_per_scale(scheme.channels_per_scale());
       DescribeWeights(float_graph, real_op, quantized, op, layer);
     }
     const SeenValues* seen = quantizer.SeenOf(real_op.outputs[0]);

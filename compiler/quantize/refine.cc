@@ -171,10 +171,12 @@ class Refinement {
     for (size_t i = axis + 1; i < weights.shape.size(); ++i) {
       real.inner *= weights.shape[i];
     }
-    const WeightFitOptions fit = {.form = scheme.weights(),
-                                  .range = scheme.weight_range(),
-                                  .adaptive = scheme.rounding() == v1::ADAPTIVE,
-                                  .power_of_two = options_.power_of_two};
+    const WeightFitOptions fit = {
+        .form = scheme.weights(),
+        .range = scheme.weight_range(),
+        .adaptive = scheme.rounding() == v1::ADAPTIVE,
+        .channels_per_scale = scheme.channels_per_scale(),
+        .power_of_two = options_.power_of_two};
     std::vector<InputMoments> moments;
     std::vector<const InputMoments*> by_channel;
     const std::vector<ChannelGroup> groups = ChannelGroupsOf(quantized_, op);

@@ -20,6 +20,7 @@ struct WeightFitOptions {
   v1::LayerScheme::Weights form = v1::LayerScheme::INT8;
   v1::WeightRange range = v1::LARGEST_WEIGHT;
   bool adaptive = false;
+  int64_t channels_per_scale = 0;  // 0: one.
   bool power_of_two = false;
 };
 

@@ -166,6 +166,12 @@ class FakeStage {
     if (absl::StrContains(parts.first, "per tensor")) {
       target.mutable_quantization_needs()->add_per_tensor("conv2d");
     }
+    if (absl::StrContains(parts.first, "ternary too")) {
+      v1::QuantizationNeeds::Op& need =
+          *target.mutable_quantization_needs()->add_ops();
+      need.set_op("conv2d");
+      need.add_narrower()->set_weight_values(v1::WEIGHTS_TERNARY);
+    }
     target.add_recipes()->set_name("default");
     if (absl::StrContains(parts.second, "plain")) return;
     v1::ResolvedRecipe& other = *target.add_recipes();
@@ -198,6 +204,23 @@ class FakeStage {
     }
     Output("graph", absl::StrCat("opened ", all_));
     Output("outline", absl::StrCat("outline ", all_));
+  }
+
+  // The first layer becomes ternary.
+  void Choose() {
+    v1::StageSummary::Choose_& choose =
+        *result_.mutable_summary()->mutable_choose();
+    *choose.mutable_config() = options_.choose().config();
+    v1::QuantizationConfig::LayerRule& rule =
+        *choose.mutable_config()->add_layers();
+    rule.set_layer("conv1");
+    rule.mutable_scheme()->set_weights(v1::LayerScheme::TERNARY);
+    v1::SchemeChoice::Layer& layer = *choose.mutable_choice()->add_layers();
+    layer.set_id("conv1");
+    layer.add_options()->set_weights(v1::LayerScheme::INT8);
+    layer.add_options()->set_weights(v1::LayerScheme::TERNARY);
+    layer.set_chosen(1);
+    choose.mutable_choice()->set_samples(10);
   }
 
   void PlanSweep() {
@@ -339,6 +362,8 @@ class FakeStage {
         return Output("graph", absl::StrCat(stage, " ", all_));
       case v1::StageOptions::kCalibrate:
         return Output("statistics", "statistics");
+      case v1::StageOptions::kChoose:
+        return Choose();
       case v1::StageOptions::kQuantize:
         if (absl::StrContains(all_, "unquantizable") &&
             options_.quantize().needs().per_tensor_size() > 0) {
@@ -353,7 +378,8 @@ class FakeStage {
         return Output(
             "graph",
             absl::StrCat(stage, " ", all_,
-                         options_.quantize().needs().ShortDebugString()));
+                         options_.quantize().needs().ShortDebugString(),
+                         options_.quantize().config().ShortDebugString()));
       case v1::StageOptions::kPartition:
         result_.mutable_summary()->mutable_partition()->set_engines_to_choose(
             absl::StrContains(Input("capabilities"), "two engines"));
