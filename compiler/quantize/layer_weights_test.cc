@@ -44,7 +44,7 @@ TEST(LayerWeightsTest, WeightsAreSymmetricPerChannel) {
 }
 
 TEST(LayerWeightsTest, NeighboursMayShareAScale) {
-  const LayerWeights q = Quantized({127, -1, 12.7f, 25.4f, 1}, 5, {}, 0.5, 0,
+  const LayerWeights q = Quantized({127, -1, 12.8f, 25.4f, 1}, 5, {}, 0.5, 0,
                                    false, {.channels_per_scale = 2});
   EXPECT_EQ(q.weights.scale,
             (std::vector<float>{1, 1, 0.2f, 0.2f, 1.0f / 127}));
