@@ -4,17 +4,30 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <utility>
 
 namespace edgekiln::client {
+
+// Never freed: a handler on another thread may be reading the list.
+struct RemovedOnInterrupt::Entry {
+  const std::string path;
+  Entry* next = nullptr;
+  std::atomic<bool> exists{true};
+};
+
 namespace {
 
 // Lock-free, hence allowed in a signal handler.
 std::atomic<int> noted{0};
 std::atomic<bool> holding{false};
 std::atomic<bool> clear_line{false};
+std::atomic<RemovedOnInterrupt::Entry*> removed{nullptr};
 
 void Handle(int) {
   if (holding.load() && noted.fetch_add(1) == 0) return;
+  for (auto* entry = removed.load(); entry != nullptr; entry = entry->next) {
+    if (entry->exists.load()) unlink(entry->path.c_str());
+  }
   static constexpr char kClear[] = "\r\x1b[K";
   if (clear_line.load()) {
     const ssize_t written = write(2, kClear, sizeof(kClear) - 1);
@@ -33,6 +46,15 @@ Interrupt::Interrupt() {
 Interrupt::~Interrupt() { holding.store(false); }
 
 bool Interrupt::requested() const { return noted.load() > 0; }
+
+RemovedOnInterrupt::RemovedOnInterrupt(std::string path)
+    : entry_(new Entry{.path = std::move(path)}) {
+  entry_->next = removed.load();
+  while (!removed.compare_exchange_weak(entry_->next, entry_)) {
+  }
+}
+
+RemovedOnInterrupt::~RemovedOnInterrupt() { entry_->exists.store(false); }
 
 bool InterruptRequested() { return holding.load() && noted.load() > 0; }
 

@@ -4,6 +4,8 @@
 // Ctrl-C, and kill. Signal handlers are the one thing that is global here,
 // because signals are.
 
+#include <string>
+
 namespace edgekiln::client {
 
 // While an Interrupt lives, the first SIGINT or SIGTERM is only noted, so that
@@ -17,6 +19,21 @@ class Interrupt {
   Interrupt& operator=(const Interrupt&) = delete;
 
   bool requested() const;
+};
+
+// While it lives, a signal that leaves the program removes the file `path` if
+// there is one. Thread-safe.
+class RemovedOnInterrupt {
+ public:
+  explicit RemovedOnInterrupt(std::string path);
+  ~RemovedOnInterrupt();
+  RemovedOnInterrupt(const RemovedOnInterrupt&) = delete;
+  RemovedOnInterrupt& operator=(const RemovedOnInterrupt&) = delete;
+
+  struct Entry;
+
+ private:
+  Entry* const entry_;
 };
 
 // Whether the Interrupt that lives, if one does, has been requested.

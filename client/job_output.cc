@@ -1,6 +1,5 @@
 #include "client/job_output.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +16,7 @@
 #include "client/error_detail.h"
 #include "client/exit_code.h"
 #include "client/gate.h"
+#include "client/output_file.h"
 #include "client/recipe_support.h"
 #include "client/render/comparison.h"
 #include "client/render/error_block.h"
@@ -27,8 +27,6 @@
 
 namespace edgekiln::client {
 namespace {
-
-constexpr char kPartSuffix[] = ".part";
 
 // What is known of a target (or of the reference, without targets) that has no
 // report.
@@ -172,14 +170,6 @@ absl::Status MakeFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// Our own files are private; what users ask for has the mode they expect.
-void ShareAsUsual(const std::string& path) {
-  const mode_t mask = umask(0);
-  umask(mask);
-  // Left private, the file is as good.
-  static_cast<void>(chmod(path.c_str(), 0666 & ~mask));
-}
-
 // Between the folder and the file nothing may lead elsewhere.
 absl::Status RefuseLinks(const std::string& folder, const std::string& path) {
   std::string at = folder;
@@ -195,23 +185,13 @@ absl::Status RefuseLinks(const std::string& folder, const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::Status WriteWhole(const std::string& path, absl::string_view bytes,
-                        FileSystem& files) {
-  EK_ASSIGN_OR_RETURN(const std::unique_ptr<WritableFile> file,
-                      files.Open(path, OpenMode::kTruncate));
-  EK_RETURN_IF_ERROR(file->Append(bytes));
-  EK_RETURN_IF_ERROR(file->Close());
-  ShareAsUsual(path);
-  return absl::OkStatus();
-}
-
-// Writes the artifact beside its place. The caller renames or removes it.
-absl::Status FetchPart(const v1::Artifact& artifact, const std::string& part,
-                       CommandContext& context) {
-  EK_RETURN_IF_ERROR(MakeFolder(ParentPath(part)));
-  const absl::StatusOr<std::unique_ptr<WritableFile>> file =
-      context.files.Open(part, OpenMode::kTruncate);
-  if (!file.ok()) return CannotWrite(part, file.status().message());
+// Writes the artifact beside its place. The caller gives it its name.
+absl::StatusOr<OutputFile> FetchPart(const v1::Artifact& artifact,
+                                     const std::string& path,
+                                     CommandContext& context) {
+  EK_RETURN_IF_ERROR(MakeFolder(ParentPath(path)));
+  absl::StatusOr<OutputFile> file = OutputFile::Create(path, context.files);
+  if (!file.ok()) return CannotWrite(path, file.status().message());
   const Digest digest{.hash = artifact.digest().hash(),
                       .size_bytes = artifact.digest().size_bytes()};
   int64_t done = 0;
@@ -221,12 +201,11 @@ absl::Status FetchPart(const v1::Artifact& artifact, const std::string& part,
                                     done += static_cast<int64_t>(bytes.size());
                                     context.progress.OnLocalStep(
                                         "download", done, digest.size_bytes);
-                                    return (*file)->Append(bytes);
+                                    return file->Append(bytes);
                                   }),
       absl::StrCat("downloading ", artifact.path()));
-  EK_RETURN_IF_ERROR((*file)->Close());
-  ShareAsUsual(part);
-  return absl::OkStatus();
+  EK_RETURN_IF_ERROR(file->Close());
+  return file;
 }
 
 // "dla-64" may be chosen by the user and is a folder's name here.
@@ -302,12 +281,15 @@ absl::Status CheckOutputFile(const std::string& path,
 
 absl::Status WriteOutputFile(const std::string& path, absl::string_view bytes,
                              CommandContext& context) {
-  const std::string part = path + kPartSuffix;
-  absl::Status status = WriteWhole(part, bytes, context.files);
-  if (status.ok()) status = context.files.Rename(part, path);
-  if (status.ok()) return status;
-  (void)context.files.Remove(part);
-  return CannotWrite(path, status.message());
+  const auto write = [&]() -> absl::Status {
+    EK_ASSIGN_OR_RETURN(OutputFile file,
+                        OutputFile::Create(path, context.files));
+    EK_RETURN_IF_ERROR(file.Append(bytes));
+    EK_RETURN_IF_ERROR(file.Close());
+    return file.Commit();
+  };
+  const absl::Status status = write();
+  return status.ok() ? status : CannotWrite(path, status.message());
 }
 
 absl::Status CheckOutputFolder(const std::string& path) {
@@ -346,12 +328,8 @@ absl::StatusOr<std::string> ArtifactPath(const v1::Job& job,
 
 absl::Status FetchArtifact(const v1::Artifact& artifact,
                            const std::string& path, CommandContext& context) {
-  const std::string part = path + kPartSuffix;
-  const absl::Status fetched = FetchPart(artifact, part, context);
-  absl::Status moved =
-      fetched.ok() ? context.files.Rename(part, path) : fetched;
-  if (!moved.ok()) (void)context.files.Remove(part);
-  return moved;
+  EK_ASSIGN_OR_RETURN(OutputFile file, FetchPart(artifact, path, context));
+  return file.Commit();
 }
 
 absl::StatusOr<std::vector<std::string>> FetchArtifacts(
@@ -368,18 +346,13 @@ absl::StatusOr<std::vector<std::string>> FetchArtifacts(
   EK_RETURN_IF_ERROR(MakeFolder(folder));
   // All or nothing, as far as files allow: nothing gets its name before
   // everything is here.
-  absl::Status status;
-  for (int i = 0; i < job.artifacts_size() && status.ok(); ++i) {
-    status = FetchPart(job.artifacts(i), paths[i] + kPartSuffix, context);
+  std::vector<OutputFile> files;
+  for (int i = 0; i < job.artifacts_size(); ++i) {
+    EK_ASSIGN_OR_RETURN(OutputFile file,
+                        FetchPart(job.artifacts(i), paths[i], context));
+    files.push_back(std::move(file));
   }
-  for (const std::string& path : paths) {
-    if (status.ok()) {
-      status = context.files.Rename(path + kPartSuffix, path);
-    } else {
-      (void)context.files.Remove(path + kPartSuffix);
-    }
-  }
-  EK_RETURN_IF_ERROR(status);
+  for (OutputFile& file : files) EK_RETURN_IF_ERROR(file.Commit());
   return paths;
 }
 
