@@ -11,6 +11,7 @@
 #include "base/status_macros.h"
 #include "client/exit_code.h"
 #include "client/help.h"
+#include "client/option_checks.h"
 #include "client/option_definitions.h"
 #include "client/option_values.h"
 #include "client/parse_error.h"
@@ -270,20 +271,6 @@ absl::Status CheckMetric(const CommandLine& line, const std::string& command) {
   return absl::OkStatus();
 }
 
-// Of `quantize --compare`, which chooses the methods itself and prints rows.
-absl::Status CheckCompare(const std::function<bool(const char*)>& given,
-                          const CommandLine& line) {
-  if (!line.compare) return absl::OkStatus();
-  for (const char* option : {"--calibration-method", "-o", "--supersede"}) {
-    if (!given(option)) continue;
-    return UsageError(
-        absl::StrCat(option, " does not go with --compare"),
-        "edgekiln quantize", "",
-        absl::StrCat("leave ", option, " out; it takes one way to quantize"));
-  }
-  return absl::OkStatus();
-}
-
 // Of `sweep` without a command behind it.
 absl::Status CheckSweep(const CommandLine& line) {
   if (line.command != Command::kSweep) return absl::OkStatus();
@@ -339,6 +326,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
                                    ParsePoints, line.accuracy_budget));
     EK_RETURN_IF_ERROR(CheckBudget(line, FullName(&app)));
   }
+  EK_RETURN_IF_ERROR(CheckFileNames(app));
   EK_RETURN_IF_ERROR(CheckCompare(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));

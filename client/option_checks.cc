@@ -1,0 +1,33 @@
+#include "client/option_checks.h"
+
+#include "absl/strings/str_cat.h"
+#include "client/exit_code.h"
+
+namespace edgekiln::client {
+
+absl::Status CheckFileNames(const CLI::App& app) {
+  for (const char* name :
+       {"-o", "--data", "--calibration", "--timeline", "--csv"}) {
+    const CLI::Option* const option = app.get_option_no_throw(name);
+    if (option == nullptr || option->count() == 0) continue;
+    if (!option->results().front().empty()) continue;
+    return UsageError(
+        absl::StrCat("the ", option->get_type_name(), " is empty"), name, "",
+        absl::StrCat("name it, or leave ", name, " out"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckCompare(const Given& given, const CommandLine& line) {
+  if (!line.compare) return absl::OkStatus();
+  for (const char* option : {"--calibration-method", "-o", "--supersede"}) {
+    if (!given(option)) continue;
+    return UsageError(
+        absl::StrCat(option, " does not go with --compare"),
+        "edgekiln quantize", "",
+        absl::StrCat("leave ", option, " out; it takes one way to quantize"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace edgekiln::client

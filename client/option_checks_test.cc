@@ -1,0 +1,45 @@
+#include "client/option_checks.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "client/exit_code.h"
+
+namespace edgekiln::client {
+namespace {
+
+using Args = std::vector<std::string>;
+
+// What is wrong with a command line, "" if nothing is.
+std::string Refusal(const Args& args, std::string* fix = nullptr) {
+  const auto line = ParseCommandLine(args);
+  if (line.ok()) return "";
+  EXPECT_EQ(ExitCodeFor(line.status()), ExitCode::kUsage) << line.status();
+  const auto detail = GetErrorDetail(line.status());
+  if (!detail.has_value()) return "no detail";
+  EXPECT_NE(detail->fix, "") << detail->what;
+  if (fix != nullptr) *fix = detail->fix;
+  return detail->what;
+}
+
+TEST(OptionChecksTest, NamesOfFilesAreNotEmpty) {
+  EXPECT_EQ(Refusal({"quantize", "m", "-o", ""}), "the OUT.onnx is empty");
+  EXPECT_EQ(Refusal({"quantize", "m", "--data", ""}), "the DATA is empty");
+  EXPECT_EQ(Refusal({"compile", "m", "--target", "t", "-o", ""}),
+            "the DIR is empty");
+  EXPECT_EQ(Refusal({"profile", "m", "--target", "t", "--timeline", ""}),
+            "the FILE is empty");
+  EXPECT_EQ(Refusal({"validate", "m", "--target", "t", "--calibration", ""}),
+            "the DATA is empty");
+  EXPECT_EQ(Refusal({"sweep", "m", "--target", "t", "--csv", ""}),
+            "the FILE is empty");
+  EXPECT_EQ(Refusal({"report", "baseline", "last", "-o", ""}),
+            "the OUT.json is empty");
+  EXPECT_EQ(Refusal({"quantize", "m", "-o", "x"}), "");
+}
+
+}  // namespace
+}  // namespace edgekiln::client
