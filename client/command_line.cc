@@ -328,6 +328,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   }
   EK_RETURN_IF_ERROR(CheckFileNames(app));
   EK_RETURN_IF_ERROR(CheckCompare(given, line));
+  EK_RETURN_IF_ERROR(CheckQuantizeData(given, line));
   EK_RETURN_IF_ERROR(CheckSweep(line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));

@@ -30,4 +30,20 @@ absl::Status CheckCompare(const Given& given, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+absl::Status CheckQuantizeData(const Given& given, const CommandLine& line) {
+  if (line.command != Command::kQuantize || !line.data.empty()) {
+    return absl::OkStatus();
+  }
+  for (const char* option : {"--limit", "--label-offset"}) {
+    if (!given(option)) continue;
+    return UsageError(
+        absl::StrCat(option, " needs --data"), "edgekiln quantize",
+        "the labelled samples that it is about",
+        absl::StrCat("add --data, or leave ", option,
+                     " out; `samples` of a --quantization file limits those "
+                     "of --calibration"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace edgekiln::client

@@ -21,6 +21,9 @@ absl::Status CheckFileNames(const CLI::App& app);
 // Of `quantize --compare`, which chooses the methods itself and prints rows.
 absl::Status CheckCompare(const Given& given, const CommandLine& line);
 
+// Of `quantize`, where options of --data mean nothing without it.
+absl::Status CheckQuantizeData(const Given& given, const CommandLine& line);
+
 }  // namespace edgekiln::client
 
 #endif  // EK_CLIENT_OPTION_CHECKS_H_

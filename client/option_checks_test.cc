@@ -41,5 +41,17 @@ TEST(OptionChecksTest, NamesOfFilesAreNotEmpty) {
   EXPECT_EQ(Refusal({"quantize", "m", "-o", "x"}), "");
 }
 
+TEST(OptionChecksTest, OptionsOfDataNeedData) {
+  std::string fix;
+  EXPECT_EQ(Refusal({"quantize", "m", "--limit", "8"}, &fix),
+            "--limit needs --data");
+  EXPECT_NE(fix.find("`samples`"), std::string::npos) << fix;
+  EXPECT_EQ(Refusal({"quantize", "m", "--label-offset", "0"}),
+            "--label-offset needs --data");
+  EXPECT_EQ(Refusal({"quantize", "m", "--data", "d", "--limit", "8"}), "");
+  // Of random inputs.
+  EXPECT_EQ(Refusal({"profile", "m", "--target", "t", "--limit", "8"}), "");
+}
+
 }  // namespace
 }  // namespace edgekiln::client
