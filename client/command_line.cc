@@ -272,7 +272,7 @@ absl::Status CheckMetric(const CommandLine& line, const std::string& command) {
 }
 
 // Of `sweep` without a command behind it.
-absl::Status CheckSweep(const CommandLine& line) {
+absl::Status CheckSweep(const Given& given, const CommandLine& line) {
   if (line.command != Command::kSweep) return absl::OkStatus();
   if (line.sweep.models.empty()) {
     return UsageError("a MODEL is missing", "edgekiln sweep",
@@ -289,7 +289,8 @@ absl::Status CheckSweep(const CommandLine& line) {
                       "edgekiln sweep", "", "leave one of them out");
   }
   for (const std::string& text : line.sweep.vary) {
-    EK_RETURN_IF_ERROR(ParseVary(text).status());
+    EK_ASSIGN_OR_RETURN(const v1::SweepVary vary, ParseVary(text));
+    EK_RETURN_IF_ERROR(CheckVaried(given, vary));
   }
   for (const std::string& text : line.sweep.exclude) {
     EK_RETURN_IF_ERROR(ParseExclude(text).status());
@@ -329,7 +330,7 @@ absl::StatusOr<CommandLine> Finish(const CLI::App& root, RawOptions raw) {
   EK_RETURN_IF_ERROR(CheckFileNames(app));
   EK_RETURN_IF_ERROR(CheckCompare(given, line));
   EK_RETURN_IF_ERROR(CheckQuantizeData(given, line));
-  EK_RETURN_IF_ERROR(CheckSweep(line));
+  EK_RETURN_IF_ERROR(CheckSweep(given, line));
   EK_RETURN_IF_ERROR(CheckDocument(given, line));
   EK_RETURN_IF_ERROR(SetBindings(raw));
   EK_RETURN_IF_ERROR(SetTransforms(raw, FullName(&app), line));

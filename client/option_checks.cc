@@ -46,4 +46,18 @@ absl::Status CheckQuantizeData(const Given& given, const CommandLine& line) {
   return absl::OkStatus();
 }
 
+absl::Status CheckVaried(const Given& given, const v1::SweepVary& vary) {
+  for (const char* option : {"--calibration-method", "--io", "--limit",
+                             "--offload", "--quantization", "--seed"}) {
+    if (option != absl::StrCat("--", vary.key()) || !given(option)) continue;
+    return UsageError(absl::StrCat(option, " is given and varied"),
+                      "edgekiln sweep", "the option, or --vary of it",
+                      absl::StrCat("leave ", option,
+                                   " out, or make its value one of those "
+                                   "of --vary ",
+                                   vary.key()));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace edgekiln::client

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "client/command_line.h"
+#include "edgekiln/v1/sweep.pb.h"
 
 namespace edgekiln::client {
 
@@ -23,6 +24,9 @@ absl::Status CheckCompare(const Given& given, const CommandLine& line);
 
 // Of `quantize`, where options of --data mean nothing without it.
 absl::Status CheckQuantizeData(const Given& given, const CommandLine& line);
+
+// Of `sweep`, where an option cannot have a value of its own and be varied.
+absl::Status CheckVaried(const Given& given, const v1::SweepVary& vary);
 
 }  // namespace edgekiln::client
 

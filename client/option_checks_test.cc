@@ -53,5 +53,23 @@ TEST(OptionChecksTest, OptionsOfDataNeedData) {
   EXPECT_EQ(Refusal({"profile", "m", "--target", "t", "--limit", "8"}), "");
 }
 
+TEST(OptionChecksTest, WhatIsVariedIsNotGivenToo) {
+  const Args sweep = {"sweep", "m",      "--target",
+                      "t",     "--vary", "quantization=default,q.txtpb"};
+  EXPECT_EQ(Refusal(sweep), "");
+  std::string fix;
+  Args both = sweep;
+  both.insert(both.end(), {"--quantization", "r.txtpb"});
+  EXPECT_EQ(Refusal(both, &fix), "--quantization is given and varied");
+  EXPECT_NE(fix.find("--vary quantization"), std::string::npos) << fix;
+  EXPECT_EQ(Refusal({"sweep", "m", "--target", "t", "--vary", "io=int,float",
+                     "--io", "int"}),
+            "--io is given and varied");
+  // Of ranges alone: it comes before those of each file.
+  both = sweep;
+  both.insert(both.end(), {"--calibration-method", "mse"});
+  EXPECT_EQ(Refusal(both), "");
+}
+
 }  // namespace
 }  // namespace edgekiln::client

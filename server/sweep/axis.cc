@@ -222,6 +222,15 @@ void Axis::Apply(int value, v1::SweepOptions& options) const {
   }
 }
 
+bool Axis::IsSetIn(const v1::SweepOptions& options) const {
+  if (key_ == "calibration-method") return options.has_calibrate();
+  if (key_ == "io") return options.io() != v1::IO_FORM_UNSPECIFIED;
+  if (key_ == "limit") return options.limit() != 0;
+  if (key_ == "offload") return options.offload() != v1::OFFLOAD_UNSPECIFIED;
+  if (key_ == kQuantization) return options.has_quantization();
+  return is_option_ && options.seed() != 0;
+}
+
 bool Axis::Matches(int value, const std::string& pattern) const {
   if (MatchesPattern(texts_[value], pattern)) return true;
   if (is_option_) return false;

@@ -43,6 +43,8 @@ class Axis {
   int64_t number(int value) const { return numbers_[value]; }
   // Of an option: makes `options` have the value.
   void Apply(int value, v1::SweepOptions& options) const;
+  // Of an option: whether `options` have a value of their own for it.
+  bool IsSetIn(const v1::SweepOptions& options) const;
   // Whether the value is what an exclude's pattern says; numbers also where
   // they are written in another way.
   bool Matches(int value, const std::string& pattern) const;

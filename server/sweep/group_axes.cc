@@ -84,6 +84,13 @@ absl::Status GroupAxes::ReadAxes(const v1::SweepGroup& group) {
                       "give all its values at once");
     }
     EK_ASSIGN_OR_RETURN(Axis axis, Axis::Parse(vary));
+    // One of them would be dropped in silence.
+    if (axis.IsSetIn(group.options())) {
+      return BadSweep("SWEEP_KEY_TWICE", "an option is set and varied",
+                      absl::StrCat("vary ", vary.key()), "", "",
+                      "leave it out of `options`, or make its value one of "
+                      "those that are varied");
+    }
     axes_.push_back(std::move(axis));
   }
   for (const Chip* const chip : chips_) {

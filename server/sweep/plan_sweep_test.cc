@@ -126,6 +126,16 @@ TEST(PlanSweepTest, RefusesWhatNobodyCanMean) {
            {WithModel(chip + "vary { key: 'pes' values: '1' } "
                              "vary { key: 'pes' values: '2' }"),
             "SWEEP_KEY_TWICE", "at once"},
+           {WithModel(chip + "options { quantization { samples: 9 } } vary { "
+                             "key: 'quantization' values: 'q.txtpb' "
+                             "quantizations { samples: 1 } }"),
+            "SWEEP_KEY_TWICE", "`options`"},
+           {WithModel(chip + "options { calibrate { method: MSE } } vary { "
+                             "key: 'calibration-method' values: 'kl' }"),
+            "SWEEP_KEY_TWICE", "`options`"},
+           {WithModel(chip + "options { seed: 3 } "
+                             "vary { key: 'seed' values: ['1', '2'] }"),
+            "SWEEP_KEY_TWICE", "`options`"},
            {WithModel(chip + "recipes: 'seriall'"), "RECIPE_UNKNOWN", "serial"},
            {WithModel(chip + "exclude { }"), "SWEEP_EXCLUDE_INVALID", "key"},
            {WithModel(chip + "exclude { when { key: 'modell' value: '' } }"),
