@@ -7,7 +7,7 @@
 namespace edgekiln::client {
 namespace {
 
-bool Dominates(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
+bool Dominates(const std::vector<double>& a, const std::vector<double>& b) {
   bool smaller = false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] > b[i]) return false;
@@ -20,7 +20,7 @@ bool Dominates(const std::vector<int64_t>& a, const std::vector<int64_t>& b) {
 
 // In lexicographic order none is dominated by a later one, and one that is, is
 // so by a point of the front.
-std::vector<bool> ParetoFront(const std::vector<std::vector<int64_t>>& points) {
+std::vector<bool> ParetoFront(const std::vector<std::vector<double>>& points) {
   std::vector<size_t> order(points.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(),

@@ -9,6 +9,7 @@
 #include "client/command_line.h"
 #include "client/exit_code.h"
 #include "client/pareto.h"
+#include "client/render/sweep_marks.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/sweep_table.h"
 #include "client/sweep_file.h"
@@ -129,9 +130,9 @@ TEST(ParetoTest, IsWhatComparingAllWithAllSays) {
   for (int round = 0; round < 300; ++round) {
     const size_t count = random() % 40;
     const size_t axes = random() % 4 + 1;
-    std::vector<std::vector<int64_t>> points(count);
+    std::vector<std::vector<double>> points(count);
     for (auto& point : points) {
-      for (size_t i = 0; i < axes; ++i) point.push_back(random() % 8);
+      for (size_t i = 0; i < axes; ++i) point.push_back(random() % 8 / 8.0);
     }
     const std::vector<bool> front = ParetoFront(points);
     for (size_t a = 0; a < count; ++a) {
@@ -264,6 +265,39 @@ TEST(SweepTableTest, ShowsRowsMarksAndWhatWasRefused) {
       begin = end + 1;
     }
   }
+}
+
+TEST(SweepTableTest, TheFrontLooksAtAccuracyWhereItWasMeasured) {
+  v1::SweepRow exact = Row(0, "16", 900);
+  v1::SweepRow fast = Row(1, "32", 500);
+  v1::SweepRow worst = Row(2, "64", 900);
+  const std::vector<std::string> memories = {"sram"};
+  // Fewer cycles and bytes each: without accuracy, the first has no chance.
+  fast.mutable_report()->mutable_memory()->mutable_memories(0)->set_used_bytes(
+      10);
+  using Front = std::map<int, bool>;
+  EXPECT_EQ(MarksOf({exact, fast, worst}, memories).front,
+            (Front{{0, false}, {1, true}, {2, false}}));
+  const auto set = [](const char* metric, double value, v1::SweepRow& row) {
+    row.mutable_report()->mutable_accuracy()->set_metric(metric);
+    row.mutable_report()->mutable_accuracy()->set_value(value);
+  };
+  set("top1", 0.98, exact);
+  set("top1", 0.97, fast);
+  set("top1", 0.96, worst);
+  EXPECT_EQ(MarksOf({exact, fast, worst}, memories).front,
+            (Front{{0, true}, {1, true}, {2, false}}));
+  EXPECT_EQ(MarksOf({exact, fast, worst}, memories).best,
+            (Front{{0, false}, {1, true}, {2, false}}));
+  // Of errors less is better.
+  set("mse", 0.1, exact);
+  set("mse", 0.1, fast);
+  set("mse", 0.01, worst);
+  EXPECT_EQ(MarksOf({exact, fast, worst}, memories).front,
+            (Front{{0, false}, {1, true}, {2, true}}));
+  // Different metrics say nothing of each other.
+  set("top1", 0.1, exact);
+  EXPECT_TRUE(MarksOf({exact, fast, worst}, memories).front[0]);
 }
 
 TEST(SweepPlanTest, APlanOfAnotherRequestIsNotBelieved) {

@@ -11,8 +11,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "base/format_bytes.h"
-#include "client/pareto.h"
 #include "client/render/metric.h"
+#include "client/render/sweep_marks.h"
 #include "client/render/sweep_rows_text.h"
 #include "client/render/table.h"
 
@@ -35,6 +35,10 @@ struct Dimension {
 bool HasRow(const v1::SweepRow& row) {
   return row.state() != v1::SweepRow::REFUSED &&
          row.state() != v1::SweepRow::MERGED;
+}
+
+bool HasAccuracy(const v1::SweepRow& row) {
+  return row.report().has_accuracy();
 }
 
 std::string ValueOf(const v1::SweepRow& row, const std::string& key) {
@@ -71,16 +75,6 @@ std::vector<Dimension> Varying(const std::vector<v1::SweepRow>& rows,
   return dimensions;
 }
 
-std::optional<int64_t> MemoryOf(const v1::Report& report,
-                                const std::string& name) {
-  for (const v1::MemoryUse& use : report.memory().memories()) {
-    if (use.name() == name) return use.used_bytes();
-  }
-  if (name == "ram") return report.memory().ram_bytes();
-  if (name == "flash") return report.memory().flash_bytes();
-  return std::nullopt;
-}
-
 // The memories that all rows with figures have; flash and RAM if there are
 // none.
 std::vector<std::string> CommonMemories(const std::vector<v1::SweepRow>& rows) {
@@ -103,49 +97,7 @@ std::vector<std::string> CommonMemories(const std::vector<v1::SweepRow>& rows) {
   return names;
 }
 
-// Of each model, the fewest cycles, and the front over cycles and memories.
-struct Marks {
-  std::map<int, bool> best;   // By cell.
-  std::map<int, bool> front;  // By cell.
-};
-
-Marks MarksOf(const std::vector<v1::SweepRow>& rows,
-              const std::vector<std::string>& memories) {
-  struct Points {
-    std::vector<int> cells;
-    std::vector<std::vector<int64_t>> points;
-  };
-  std::map<std::string, Points> by_model;
-  for (const v1::SweepRow& row : rows) {
-    const int64_t cycles = row.report().totals().cycles();
-    if (row.state() != v1::SweepRow::DONE || cycles <= 0) continue;
-    std::vector<int64_t> point = {cycles};
-    for (const std::string& name : memories) {
-      const std::optional<int64_t> bytes = MemoryOf(row.report(), name);
-      if (bytes.has_value()) point.push_back(*bytes);
-    }
-    // What it has none of cannot be compared.
-    if (point.size() != memories.size() + 1) continue;
-    Points& of_model = by_model[row.model()];
-    of_model.cells.push_back(row.cell());
-    of_model.points.push_back(std::move(point));
-  }
-  Marks marks;
-  for (const auto& [model, points] : by_model) {
-    int64_t fewest = points.points[0][0];
-    for (const auto& point : points.points) {
-      fewest = std::min(fewest, point[0]);
-    }
-    const std::vector<bool> front = ParetoFront(points.points);
-    for (size_t i = 0; i < points.cells.size(); ++i) {
-      marks.best[points.cells[i]] = points.points[i][0] == fewest;
-      marks.front[points.cells[i]] = front[i];
-    }
-  }
-  return marks;
-}
-
-std::string CyclesText(const v1::SweepRow& row, const Marks& marks) {
+std::string CyclesText(const v1::SweepRow& row, const SweepMarks& marks) {
   if (row.state() != v1::SweepRow::DONE) return StateText(row.state());
   const auto best = marks.best.find(row.cell());
   const bool is_best = best != marks.best.end() && best->second;
@@ -154,7 +106,7 @@ std::string CyclesText(const v1::SweepRow& row, const Marks& marks) {
   return absl::StrCat(GroupDigits(cycles), is_best ? " *" : "  ");
 }
 
-std::string NoteOf(const v1::SweepRow& row, const Marks& marks) {
+std::string NoteOf(const v1::SweepRow& row, const SweepMarks& marks) {
   std::vector<std::string> notes;
   const auto front = marks.front.find(row.cell());
   if (front != marks.front.end() && front->second) notes.emplace_back("front");
@@ -176,7 +128,7 @@ std::string NoteOf(const v1::SweepRow& row, const Marks& marks) {
 std::string RenderRows(const std::vector<v1::SweepRow>& rows,
                        const std::vector<Dimension>& dimensions,
                        const std::vector<std::string>& memories,
-                       const Marks& marks, const Style& style) {
+                       const SweepMarks& marks, const Style& style) {
   std::vector<Table::Column> columns = {
       {.title = "CELL", .align = Align::kRight, .drop = 6}};
   for (const Dimension& dimension : dimensions) {
@@ -190,9 +142,7 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
                        .align = Align::kRight,
                        .drop = 3});
   }
-  const bool accuracy = std::any_of(
-      rows.begin(), rows.end(),
-      [](const v1::SweepRow& row) { return row.report().has_accuracy(); });
+  const bool accuracy = std::any_of(rows.begin(), rows.end(), HasAccuracy);
   if (accuracy) columns.push_back({"ACCURACY", Align::kRight});
   columns.push_back({.title = "NOTE", .drop = 2});
   Table table(std::move(columns));
@@ -226,10 +176,12 @@ std::string RenderRows(const std::vector<v1::SweepRow>& rows,
 std::string Legend(const std::vector<v1::SweepRow>& rows,
                    const std::vector<std::string>& memories,
                    const Style& style) {
+  const bool accuracy = std::any_of(rows.begin(), rows.end(), HasAccuracy);
   std::string text = absl::StrCat(
       "* fewest cycles of the model; front: no other row of it is as good in "
       "cycles, ",
-      CleanText(absl::StrJoin(memories, ", ")), " and better in one");
+      CleanText(absl::StrJoin(memories, ", ")), accuracy ? ", accuracy" : "",
+      " and better in one");
   const bool same =
       std::any_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
         return row.optional_same_as_case() == v1::SweepRow::kSameAs;
@@ -246,7 +198,7 @@ std::string Legend(const std::vector<v1::SweepRow>& rows,
 // merged into.
 std::string RenderMatrix(const std::vector<v1::SweepRow>& rows,
                          const Dimension& down, const Dimension& across,
-                         const Marks& marks, const Style& style) {
+                         const SweepMarks& marks, const Style& style) {
   std::map<int, const v1::SweepRow*> by_cell;
   std::map<std::pair<std::string, std::string>, const v1::SweepRow*> at;
   for (const v1::SweepRow& row : rows) {
@@ -356,16 +308,14 @@ std::string RenderSweep(const SweepRows& all,
   const std::vector<v1::SweepRow> rows = all.InOrder();
   const std::vector<std::string> memories =
       chosen.empty() ? CommonMemories(rows) : chosen;
-  const Marks marks = MarksOf(rows, memories);
+  const SweepMarks marks = MarksOf(rows, memories);
   const std::vector<Dimension> dimensions = Varying(rows, all);
   std::string out;
   const bool matrix =
       chosen.empty() && dimensions.size() == 2 &&
       std::min(dimensions[0].values.size(), dimensions[1].values.size()) <=
           kMaxMatrixColumns &&
-      std::none_of(rows.begin(), rows.end(), [](const v1::SweepRow& row) {
-        return row.report().has_accuracy();
-      });
+      std::none_of(rows.begin(), rows.end(), HasAccuracy);
   if (matrix) {
     const bool turn = dimensions[1].values.size() > dimensions[0].values.size();
     out = RenderMatrix(rows, dimensions[turn ? 1 : 0], dimensions[turn ? 0 : 1],
