@@ -60,6 +60,56 @@ TEST(ParseTextMessageTest, WhatTheSchemaLacksIsNamedWithTheNearest) {
   }
 }
 
+TEST(ParseTextMessageTest, ErrorsNameThePlaceOfWhatIsWrong) {
+  const struct {
+    const char* text;
+    const char* where;
+  } kCases[] = {
+      // The parser names the next token of the first four.
+      {"scheme {\n  weights: INT5  # why\n\n\n}", "q.txtpb:2:12"},
+      {"ranges {\n  method:\n    ENTROPY\n}\nsamples: 1", "q.txtpb:3:5"},
+      {"samples: 3\n  unheard_of\n: 1", "q.txtpb:2:3"},
+      {"samples: 3\n samples\n\n: 4", "q.txtpb:2:2"},
+      {"samples: 99999999999\n", "q.txtpb:1:10"},
+      {"samples:\n  'many'", "q.txtpb:2:3"},
+      {"scheme {\n", "q.txtpb:2:1"},
+  };
+  for (const auto& row : kCases) {
+    v1::QuantizationConfig config;
+    const absl::Status status = Read(row.text, config);
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << row.text << ": " << status;
+    EXPECT_EQ(detail->where, row.where) << row.text << ": " << detail->what;
+  }
+}
+
+TEST(ParseTextMessageTest, StringsThatAreNotUtf8AreRefusedWithTheirPlace) {
+  const struct {
+    std::string text;
+    const char* where;
+  } kCases[] = {
+      {"samples: 1\nlayers { layer: 'caf\xe9' }", "q.txtpb:2:17"},
+      {"layers {\n layer:\n  \"\\303x\" }", "q.txtpb:3:3"},
+      {"layers { layer: 'ok' '\\303' 'x' }", "q.txtpb:1:17"},
+  };
+  for (const auto& row : kCases) {
+    v1::QuantizationConfig config;
+    const absl::Status status = Read(row.text, config);
+    EXPECT_EQ(ExitCodeFor(status), ExitCode::kUsage) << row.text;
+    const auto detail = GetErrorDetail(status);
+    ASSERT_TRUE(detail.has_value()) << row.text << ": " << status;
+    EXPECT_EQ(detail->where, row.where) << row.text;
+    EXPECT_NE(detail->fix, "");
+  }
+  for (const std::string text :
+       {"layers { layer: 'caf\xc3\xa9' }  # \xe9",
+        "layers { layer: '\\303' '\\251' }", "layers { layer: 'a\\tb' }"}) {
+    v1::QuantizationConfig config;
+    const absl::Status status = Read(text, config);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+}
+
 TEST(ParseTextMessageTest, BoundsSizeAndDepth) {
   v1::QuantizationConfig config;
   EXPECT_FALSE(Read(std::string(4097, ' '), config).ok());
