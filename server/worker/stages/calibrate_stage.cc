@@ -1,7 +1,10 @@
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/status_macros.h"
 #include "compiler/quantize/calibrate.h"
+#include "compiler/quantize/calibration_warning.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
 
@@ -25,6 +28,8 @@ absl::StatusOr<StageOutput> RunCalibrate(const v1::CollectStatisticsOptions&,
                                           }),
                       "calibrating");
   StageOutput output;
+  std::string warning = compiler::CalibrationWarning(chunks);
+  if (!warning.empty()) output.warnings.push_back(std::move(warning));
   output.Add("statistics", statistics);
   return output;
 }
