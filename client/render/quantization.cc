@@ -155,6 +155,12 @@ std::string RenderCostliest(const v1::QuantizationReport& quantized,
                         " that cost less")),
                     "\n");
   }
+  for (const std::string& line : WrapWords(
+           "shares of the sum over layers, each quantized alone; the noise of "
+           "the whole network differs",
+           style.width())) {
+    absl::StrAppend(&out, style.Dim(line), "\n");
+  }
   return out;
 }
 

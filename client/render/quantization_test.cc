@@ -124,6 +124,10 @@ TEST(RenderQuantizationTest, WhatCostsMostComesFirstWithItsShare) {
   EXPECT_NE(text.find("90.9 %"), std::string::npos) << text;
   EXPECT_NE(text.find("9.1 %"), std::string::npos) << text;
   EXPECT_EQ(text.find("pool"), std::string::npos) << text;
+  // Of what it is a share: not of the network's noise.
+  EXPECT_NE(text.find("\nshares of the sum over layers, each quantized alone"),
+            std::string::npos)
+      << text;
   EXPECT_EQ(RenderCostliest({}, Style::Plain()), "");
 }
 
