@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/status_macros.h"
+#include "compiler/export/export_losses.h"
 #include "compiler/export/onnx_export.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
@@ -15,6 +16,7 @@ absl::StatusOr<StageOutput> RunExportOnnx(const v1::ExportOnnxOptions&,
   EK_ASSIGN_OR_RETURN(std::string model, compiler::ExportQdqOnnx(*graph),
                       "writing the ONNX model");
   StageOutput output;
+  output.warnings = compiler::ExportLosses(*graph);
   output.Add("model", std::move(model));
   return output;
 }
