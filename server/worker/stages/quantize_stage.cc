@@ -1,6 +1,7 @@
 #include <vector>
 
 #include "base/status_macros.h"
+#include "compiler/quantize/input_rows.h"
 #include "compiler/quantize/quantize.h"
 #include "server/worker/stages/graph_input.h"
 #include "server/worker/stages/stages.h"
@@ -16,7 +17,7 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                       inputs.Parse<v1::CalibrationStatistics>("statistics"));
   EK_ASSIGN_OR_RETURN(const std::vector<v1::Chunk> samples,
                       inputs.ParseAll<v1::Chunk>("chunk"));
-  EK_ASSIGN_OR_RETURN(const compiler::QuantizedNetwork quantized,
+  EK_ASSIGN_OR_RETURN(compiler::QuantizedNetwork quantized,
                       compiler::Quantize(graph, options,
                                          {.statistics = statistics,
                                           .samples = samples,
@@ -29,6 +30,7 @@ absl::StatusOr<StageOutput> RunQuantize(const v1::QuantizeOptions& options,
                                                 progress(state);
                                               }}),
                       "quantizing");
+  compiler::AddInputRows(graph, quantized.graph, statistics, quantized.report);
   StageOutput output;
   if (options.rank()) {
     *output.summary.mutable_quantization() = quantized.report;
