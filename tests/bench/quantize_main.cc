@@ -16,6 +16,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,6 +37,7 @@
 #include "tests/bench/measure.h"
 #include "tests/bench/networks.h"
 #include "tests/quantize/augmented_photos.h"
+#include "tests/quantize/keyword_maps.h"
 #include "tests/support/npz.h"
 #include "tests/support/npz_writer.h"
 
@@ -46,6 +48,8 @@ using compiler::Graph;
 using compiler::Interpreter;
 
 constexpr char kPhotos[] = "192 photos";
+constexpr char kRecordings[] = "498 keyword maps";  // The first 198 calibrate.
+constexpr char kWords[] = "500 keyword maps";
 
 struct Subject {
   const char* name;
@@ -69,6 +73,9 @@ const Subject kSubjects[] = {
     {"mnist_mlp", "mnist_mlp_fp32.onnx", "mnist_2k.npz", 200, "mnist_2k.npz",
      200, kMnistScale, kMnistOffset},
     {"dscnn", "dscnn_fp32.onnx", "kws_500.npz", 200, "kws_500.npz", 200, 1, 0},
+    {"microkws", "microkws_fp32.onnx", kRecordings, 198, kRecordings, 198, 1,
+     0},
+    {"microkws_words", "microkws_fp32.onnx", kWords, 200, kWords, 200, 1, 0},
     {"resnet8", "resnet8_fp32.onnx", "cifar10_calib_487.npz", 200,
      "cifar10_ic_100.npz", 0, 1, 0},
     {"resnet8_tflite", "resnet8_fp32.tflite", "cifar10_calib_487.npz", 200,
@@ -191,13 +198,40 @@ void PrintLayers(const v1::QuantizationReport& report) {
   }
 }
 
+using Arrays = std::map<std::string, tests::NpyArray>;
+
+// Three recordings, changed; see keyword_maps.h.
+tests::NpyArray Recordings(const std::string& shared) {
+  const Arrays golden =
+      OrDie(tests::ReadNpz(shared + "/models/golden/microkws_fp32.npz"));
+  std::vector<tests::NpyArray> recorded;
+  for (const auto& [name, array] : golden) {
+    // The fourth is random.
+    if (absl::StartsWith(name, "input_") && recorded.size() < 3) {
+      recorded.push_back(array);
+    }
+  }
+  tests::NpyArray maps = tests::AugmentedMaps(recorded, 66, 1);
+  const tests::NpyArray measured = tests::AugmentedMaps(recorded, 100, 2);
+  maps.shape[0] += measured.shape[0];
+  maps.data += measured.data;
+  return maps;
+}
+
+Arrays ArraysOf(const std::string& file, const std::string& shared) {
+  if (file == kRecordings) return {{"x", Recordings(shared)}};
+  if (file == kWords) {
+    return {{"x", tests::KeywordMaps(
+                      OrDie(tests::ReadNpz(shared + "/data/kws_500.npz")))}};
+  }
+  return OrDie(tests::ReadNpz(absl::StrCat(shared, "/data/", file)));
+}
+
 void Bench(const Subject& subject, const std::string& shared,
            const v1::QuantizeOptions& options, bool layers,
            const std::string& photos) {
   const auto load = [&](const std::string& file) {
-    return file == kPhotos
-               ? std::map<std::string, tests::NpyArray>{}
-               : OrDie(tests::ReadNpz(absl::StrCat(shared, "/data/", file)));
+    return ArraysOf(file, shared);
   };
   Graph graph =
       OrDie(LoadFloat(absl::StrCat(shared, "/models/", subject.model)));
@@ -263,6 +297,7 @@ void WriteSweep(const std::string& shared, const std::string& folder) {
   std::string models;
   for (const Subject& subject : kSubjects) {
     if (std::string(subject.data) == kPhotos ||
+        absl::StrContains(subject.name, "microkws") ||
         absl::StrContains(subject.name, "_more")) {
       continue;
     }
