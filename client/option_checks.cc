@@ -20,7 +20,8 @@ absl::Status CheckFileNames(const CLI::App& app) {
 
 absl::Status CheckCompare(const Given& given, const CommandLine& line) {
   if (!line.compare) return absl::OkStatus();
-  for (const char* option : {"--calibration-method", "-o", "--supersede"}) {
+  for (const char* option :
+       {"--calibration-method", "-o", "--supersede", "--follow", "--stages"}) {
     if (!given(option)) continue;
     return UsageError(
         absl::StrCat(option, " does not go with --compare"),

@@ -41,6 +41,16 @@ TEST(OptionChecksTest, NamesOfFilesAreNotEmpty) {
   EXPECT_EQ(Refusal({"quantize", "m", "-o", "x"}), "");
 }
 
+TEST(OptionChecksTest, ComparingTakesNoOptionsOfOneJob) {
+  for (const Args& more :
+       {Args{"--calibration-method", "mse"}, Args{"-o", "x"},
+        Args{"--supersede", "k"}, Args{"--stages"}, Args{"--follow"}}) {
+    Args args = {"quantize", "m", "--json", "--compare"};
+    args.insert(args.end(), more.begin(), more.end());
+    EXPECT_EQ(Refusal(args), more[0] + " does not go with --compare");
+  }
+}
+
 TEST(OptionChecksTest, OptionsOfDataNeedData) {
   std::string fix;
   EXPECT_EQ(Refusal({"quantize", "m", "--limit", "8"}, &fix),
